@@ -55,7 +55,7 @@ function put(text, marker, value) {
 function policy(sources) {
   return [
     "default-src 'none'",
-    `script-src ${sources.script} 'wasm-unsafe-eval' blob:`,
+    `script-src ${sources.script} 'wasm-unsafe-eval'`,
     "worker-src blob:",
     `style-src ${sources.style}`,
     "img-src data:",

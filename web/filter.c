@@ -287,15 +287,18 @@ static uint64_t used(const uint8_t *cells, uint64_t from, uint64_t to, uint32_t 
     return set;
 }
 
-/* Of each of `buckets` equal parts of a layer the share of its bytes' bits that are set; of counters
- * the share that is not 0. */
-static double share(const uint8_t *cells, uint64_t from, uint64_t to, uint32_t cell_bits)
+/* The share of the cells in these bytes that are set; of counters the share that is not 0. The last
+ * byte may end with bits that are past the last of `count` cells, and are 0. */
+static double share(const uint8_t *cells, uint64_t from, uint64_t to, uint32_t cell_bits,
+                    uint64_t count)
 {
-    const double all = (double)((to - from) * 8 / cell_bits);
+    const uint64_t first = from * 8 / cell_bits;
+    const uint64_t end = to * 8 / cell_bits;
+    const double all = (double)((end < count ? end : count) - first);
     return to > from ? (double)used(cells, from, to, cell_bits) / all : 0;
 }
 
-/* The bytes of the last part may end with bits that are past the last cell, and are 0. */
+/* Of each of `buckets` equal parts of a layer's bytes the share of its cells that are set. */
 size_t EXPORT(web_fill)(const bloomery_filter *filter, int layer, size_t buckets, double *out)
 {
     bloomery_info info = BLOOMERY_INFO;
@@ -309,6 +312,7 @@ size_t EXPORT(web_fill)(const bloomery_filter *filter, int layer, size_t buckets
     const uint64_t bytes = (facts.bits * info.cell_bits + 7) / 8;
     const size_t parts = bytes < buckets ? (size_t)bytes : buckets;
     for (size_t i = 0; i < parts; i++)
-        out[i] = share(cells, bytes * i / parts, bytes * (i + 1) / parts, info.cell_bits);
+        out[i] =
+            share(cells, bytes * i / parts, bytes * (i + 1) / parts, info.cell_bits, facts.bits);
     return parts;
 }

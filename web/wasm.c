@@ -305,8 +305,12 @@ struct written {
 static int append(void *context, const void *data, size_t bytes)
 {
     struct written *all = context;
+    if (bytes > SIZE_MAX - all->bytes)
+        return -1;
     if (bytes > all->room - all->bytes) {
-        const size_t room = all->room * 2 + bytes;
+        /* Twice what is needed would be past the last address of 32 bits where files are large. */
+        const size_t needed = all->bytes + bytes;
+        const size_t room = needed > SIZE_MAX / 2 ? needed : 2 * needed;
         uint8_t *grown = realloc(all->data, room);
         if (grown == NULL)
             return -1;

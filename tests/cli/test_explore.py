@@ -301,7 +301,7 @@ def an_installed_page_is_found_and_a_missing_one_explained(c):
                  "plan --url -n 1M -p 0.01"):
         c.run(line, code=2, environment=environment,
               stderr=has("the explorer is not installed: there is no /", "/bloomery/explorer.html; "
-                         "'make web' builds the page, and --page PAGE names it\n"))
+                         "'make web' makes build-web/explorer.html, --page PAGE names a page, and 'make install' installs it\n"))
     c.expect(not kept(c) and c.names() == ["file", "page.html", "tmp"], "something was left")
 
 

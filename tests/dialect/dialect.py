@@ -22,6 +22,7 @@ import base64
 import functools
 import gzip
 import hashlib
+import inspect
 import json
 import os
 import random
@@ -30,6 +31,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+import types
 
 DRIVER = shlex.split(os.environ.get("BLOOMERY_EMULATOR", "")) + [
     os.path.abspath(os.environ.get("BLOOMERY_DIALECT_DRIVER", "build/tests/dialect/driver"))
@@ -237,7 +239,7 @@ class Driver:
 
 
 def vectors(name):
-    """A file of vectors; NAME or NAME.gz."""
+    """A file of vectors; NAME or NAME.gz. A file that BLOOMERY_VECTORS_READ names gets its name."""
     path = os.path.join(VECTORS, name)
     if not os.path.exists(path) and os.path.exists(path + ".gz"):
         path += ".gz"
@@ -245,6 +247,9 @@ def vectors(name):
         raise Skip(f"no {name} in {VECTORS}")
     with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
         data = file.read()
+    if "BLOOMERY_VECTORS_READ" in os.environ:
+        with open(os.environ["BLOOMERY_VECTORS_READ"], "a", encoding="utf-8") as read:
+            print(os.path.basename(path), file=read)
     return json.loads(data) if ".json" in name else data
 
 
@@ -312,8 +317,28 @@ def statistics(function):
     return function
 
 
+def names_in(code):
+    """The names that a function's code uses, and the functions within it."""
+    inner = [const for const in code.co_consts if isinstance(const, types.CodeType)]
+    return set(code.co_names).union(*map(names_in, inner))
+
+
+def reads_vectors(function, seen=()):
+    """Whether a test reads vectors, or a function of its file that it calls; not those that damage what they read."""
+    function = inspect.unwrap(function)
+    names = names_in(function.__code__)
+    if "hostile" in names:
+        return False
+    called = [function.__globals__.get(name) for name in names if name not in seen]
+    return "vectors" in names or any(
+        reads_vectors(other, (*seen, *names)) for other in called
+        if isinstance(other, types.FunctionType) and other.__globals__ is function.__globals__)
+
+
 def is_chosen(name, run, wanted):
-    """Whether the arguments and the environment want this test."""
+    """Whether the arguments and the environment want this test; BLOOMERY_TEST_VECTORS=only wants what reads vectors."""
+    if os.environ.get("BLOOMERY_TEST_VECTORS") == "only" and not reads_vectors(run):
+        return False
     counts = os.environ.get("BLOOMERY_TEST_STATISTICS")
     if counts and (counts == "only") != hasattr(run, "statistics"):
         return False

@@ -43,7 +43,7 @@ function perDay(rate: number, queries: number | undefined): string {
   if (many >= 10) return `about ${formatNumber(Number(many.toPrecision(3)))}`;
   if (many >= 1) return `about ${formatNumber(Number(many.toPrecision(2)))}`;
   const days = Number((1 / many).toPrecision(2));
-  return `one in ${formatNumber(days)} days`;
+  return days <= 1 ? "about one" : `one in ${formatNumber(days)} days`;
 }
 
 /** The list of a plan's numbers. */

@@ -3,7 +3,7 @@
 // forced. Read from the address, or from the query string of a link.
 
 import { KIND, type KindName, type PlanRequest } from "./engine";
-import { formatCount, parseBits, parseCount, parseRate } from "./numbers";
+import { formatCount, parseBits, parseCount, parseRate, visible } from "./numbers";
 import { CLEARED, type Slice, uncleared } from "./state";
 
 export type Quantity = "n" | "p" | "m";
@@ -73,7 +73,7 @@ const examples: Record<Quantity, string> = {
 };
 
 export function quoted(text: string): string {
-  return text.length > 40 ? `“${text.slice(0, 40)}…”` : `“${text}”`;
+  return `“${visible(text.length > 40 ? `${text.slice(0, 40)}…` : text)}”`;
 }
 
 /** Undefined for an empty text: the library chooses. */

@@ -159,7 +159,8 @@ function axes(drawing: Drawing, x: Scale, y: Scale, { width, height }: Frame): S
 function marks(drawing: Drawing, x: Scale, { width, height }: Frame): SVGElement[] {
   return (drawing.marks ?? []).map((mark) => {
     const at = x(mark.x);
-    const end = at > width / 2;
+    // On the side that has more room.
+    const end = at - LEFT > width - RIGHT - at;
     return s(
       "g",
       { class: `mark ${mark.style}` },

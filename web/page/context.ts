@@ -10,8 +10,10 @@ export interface Context {
   state: Slice;
   /** Says a sentence to screen readers, when nothing has changed for a moment. */
   announce(sentence: string): void;
-  /** Jobs that take longer than a frame; see worker.ts. */
+  /** Jobs that take longer than a frame (worker.ts): the worker that measures, one for the page. */
   worker(): Worker;
+  /** A worker for whoever asks, who ends it. */
+  newWorker(): Worker;
 }
 
 /** Builds a section into its element of index.html. */

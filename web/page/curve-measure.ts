@@ -67,17 +67,24 @@ export class Measurer {
     this.running = undefined;
     if (!wanted) return;
     this.lastId += 1;
+    let worker: Worker;
+    try {
+      worker = this.worker();
+    } catch {
+      return this.fail();
+    }
     this.running = { id: this.lastId, name: Measurer.name(wanted), points: [] };
-    const worker = this.worker();
     if (!this.listening) {
       worker.addEventListener("message", (event: MessageEvent<Answer>) => this.hear(event.data));
-      worker.addEventListener("error", () => {
-        this.problem = "The worker of this page did not start, so nothing is measured.";
-        this.changed();
-      });
+      worker.addEventListener("error", () => this.fail());
       this.listening = true;
     }
     worker.postMessage({ id: this.lastId, ...wanted });
+  }
+
+  private fail(): void {
+    this.problem = "The worker of this page did not start, so nothing is measured.";
+    this.changed();
   }
 
   private hear(answer: Answer): void {
@@ -86,7 +93,7 @@ export class Measurer {
     if ("result" in answer) running.points = [...running.points, answer.result];
     else {
       if ("error" in answer) this.problem = answer.error;
-      this.keep(running.name, running.points);
+      else this.keep(running.name, running.points);
       this.next();
     }
     this.changed();

@@ -137,10 +137,11 @@ export class Engine {
   /** Compiles and starts the module. */
   static async start(wasm: BufferSource): Promise<Engine> {
     let engine: Engine | undefined;
+    // The module's addresses are 32 bits, and come as signed numbers.
     const bytesAt = (at: number, count: number) =>
-      new Uint8Array(engine!.exports.memory.buffer, at, count);
+      new Uint8Array(engine!.exports.memory.buffer, at >>> 0, count);
     const digest = (id: number, pieces: number, count: number, result: number): number => {
-      const words = new Uint32Array(engine!.exports.memory.buffer, pieces, 3 * count);
+      const words = new Uint32Array(engine!.exports.memory.buffer, pieces >>> 0, 3 * count);
       const hash = digests[id]!.create();
       for (let i = 0; i < words.length; i += 3) {
         const piece = bytesAt(words[i]!, words[i + 1]!);
@@ -166,7 +167,7 @@ export class Engine {
 
   private text(at: number): string {
     const bytes = new Uint8Array(this.exports.memory.buffer);
-    return new TextDecoder().decode(bytes.subarray(at, bytes.indexOf(0, at)));
+    return new TextDecoder().decode(bytes.subarray(at >>> 0, bytes.indexOf(0, at >>> 0)));
   }
 
   /** What a call that returns JSON says. */
@@ -465,7 +466,7 @@ export class Filter {
     const { exports } = this.engine;
     const bytes = exports.web_write(this.at, theirs ? 1 : 0);
     if (bytes < 0) throw this.engine.failure();
-    return new Uint8Array(exports.memory.buffer, exports.web_written(), bytes).slice();
+    return new Uint8Array(exports.memory.buffer, exports.web_written() >>> 0, bytes).slice();
   }
 }
 

@@ -3,7 +3,14 @@
 
 import { h, scrolling, table } from "./dom";
 import type { Info, Layer, Rule } from "./engine";
-import { formatBytes, formatCount, formatNumber, formatOneIn, formatRate } from "./numbers";
+import {
+  formatBytes,
+  formatCount,
+  formatNumber,
+  formatOneIn,
+  formatRate,
+  visible,
+} from "./numbers";
 
 type Fact = [id: string, name: string, text: string];
 
@@ -139,7 +146,7 @@ export function headerFacts(info: Info, ours: boolean, fileBytes: number): Fact[
     ["rule", "Key rule", ruleText(info.rule) ?? "A key is a whole line."],
     ["can", "It can", abilities(info)],
   );
-  if (info.note !== null) facts.push(["note", "Note", info.note]);
+  if (info.note !== null) facts.push(["note", "Note", visible(info.note)]);
   return facts;
 }
 

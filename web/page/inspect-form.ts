@@ -3,7 +3,7 @@
 
 import { field, h, replace } from "./dom";
 import type { Dialect, Engine, Given } from "./engine";
-import { parseCount, parseRate } from "./numbers";
+import { parseCount, parseRate, visible } from "./numbers";
 
 type Name = keyof Given;
 
@@ -128,7 +128,8 @@ export function dialectForm(engine: Engine, open: () => void): DialectForm {
       for (const { name, control } of controls) {
         if (control.value.trim() === "") continue;
         const value = read(name, control.value);
-        if (value === undefined) return `${labels[name]}: “${control.value}” is no such number.`;
+        if (value === undefined)
+          return `${labels[name]}: “${visible(control.value)}” is no such number.`;
         given[name] = value;
       }
       return { dialect, given };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a file to a filter: its bytes go straight into the module's memory, in slices.
+// What a file is by its first bytes, and what it is called in words.
 
-import { type Dialect, type Engine, type Filter, type Given, Refusal } from "./engine";
 import { formatBytes } from "./numbers";
 
 export interface Source {
@@ -11,20 +10,9 @@ export interface Source {
   remark?: string;
 }
 
-/** How a file is to be read. */
-export type Form = { form: "ours" } | { form: "dialect"; dialect: Dialect; given: Given };
-
-/** Says how far it is; throws Superseded where nobody waits for it any more. */
-export type Progress = (sentence: string) => Promise<void>;
-
-export class Superseded extends Error {}
-
-const SLICE = 8 * 1024 ** 2;
 const MAGIC = [0x89, 0x42, 0x4c, 0x4f, 0x4f, 0x4d, 0x0d, 0x0a];
 /** What no address of 32 bits reaches. */
 const MOST = 2 ** 32;
-/** A guess reads the file again and again. */
-const MOST_TO_GUESS = 16 * 1024 ** 2;
 
 const startsWith = (bytes: Uint8Array, start: number[]) =>
   bytes.length > 0 && start.slice(0, bytes.length).every((byte, i) => bytes[i] === byte);
@@ -52,13 +40,13 @@ export async function headOf({ name, blob }: Source): Promise<Uint8Array> {
   }
 }
 
-/** Unpacks gzip; undefined if it does not unpack. */
-export async function unpack(source: Source): Promise<Source | undefined> {
+/** Unpacks gzip, as long as it is `wanted`; undefined if it does not unpack. */
+export async function unpack(source: Source, wanted: () => boolean): Promise<Source | undefined> {
   let bytes = 0;
   const bounded = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
       bytes += chunk.length;
-      if (bytes >= MOST) controller.error(new Error("too large"));
+      if (bytes >= MOST || !wanted()) controller.error(new Error("too large"));
       else controller.enqueue(chunk);
     },
   });
@@ -77,78 +65,9 @@ export async function unpack(source: Source): Promise<Source | undefined> {
   }
 }
 
-function tooLarge({ name, blob }: Source): Error {
+export function tooLarge({ name, blob }: Source): Error {
   return new Error(
     `The browser gives no memory for “${name}” (${formatBytes(blob.size)}). ` +
       `The command reads it without loading it: bloomery inspect ${quoted(name)}`,
   );
-}
-
-/** Reads the bytes into memory of the module, which belongs to the caller. */
-async function readInto(engine: Engine, source: Source, progress: Progress): Promise<number> {
-  const { blob, name } = source;
-  let at: number;
-  try {
-    at = engine.allocate(blob.size);
-  } catch {
-    throw tooLarge(source);
-  }
-  try {
-    for (let from = 0; from < blob.size; from += SLICE) {
-      const slice = await blob.slice(from, from + SLICE).arrayBuffer();
-      new Uint8Array(engine.exports.memory.buffer, at + from, slice.byteLength).set(
-        new Uint8Array(slice),
-      );
-      const done = Math.min(from + SLICE, blob.size);
-      await progress(`Reading: ${formatBytes(done)} of ${formatBytes(blob.size)}.`);
-    }
-    return at;
-  } catch (error) {
-    engine.exports.web_release(at);
-    if (error instanceof Superseded) throw error;
-    throw new Error(`“${name}” cannot be read to its end.`);
-  }
-}
-
-/** Opens a file. A file of ours stays as it was read; of another system's the library makes a
- * filter, and the bytes go. */
-export async function openFilter(
-  engine: Engine,
-  source: Source,
-  form: Form,
-  progress: Progress,
-): Promise<Filter> {
-  const at = await readInto(engine, source, progress);
-  if (form.form === "ours") return engine.view(at, source.blob.size);
-  try {
-    return engine.loadDialectAt(form.dialect.index, at, source.blob.size, form.given);
-  } catch (error) {
-    if (error instanceof Refusal && error.message.includes("memory")) throw tooLarge(source);
-    throw error;
-  } finally {
-    engine.exports.web_release(at);
-  }
-}
-
-/** The dialects that take these bytes by themselves, but not as many bytes of noise: what the file
- * looks like, and not enough to open it so. */
-export async function looksLike(engine: Engine, { blob }: Source): Promise<Dialect[]> {
-  if (blob.size > MOST_TO_GUESS) return [];
-  const bytes = new Uint8Array(await blob.arrayBuffer());
-  let state = 1;
-  const noise = bytes.map(() => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) >>> 24);
-  const takes = (dialect: Dialect, data: Uint8Array) => {
-    try {
-      engine.loadDialect(dialect.index, data, {}).free();
-      return true;
-    } catch {
-      return false;
-    }
-  };
-  return engine
-    .dialects()
-    .filter(
-      (dialect) =>
-        dialect.reads && dialect.needed === null && takes(dialect, bytes) && !takes(dialect, noise),
-    );
 }

@@ -2,16 +2,18 @@
 // The query box of an opened filter: a line becomes a key by the filter's rule, and is asked.
 
 import { field, h, replace } from "./dom";
-import { type Filter, type Info, keyOfText } from "./engine";
+import type { Info } from "./engine";
+import type { Asked } from "./inspect-desk";
 import { hex } from "./inspect-open";
+import { type Remote, Superseded } from "./inspect-remote";
 import { ruleText } from "./inspect-facts";
 import { formatCount, formatOneIn } from "./numbers";
 
 const LISTED = 64;
 const HEX_BYTES = 64;
 
-interface Asked {
-  filter: Filter;
+interface Using {
+  remote: Remote;
   info: Info;
   layer: number;
 }
@@ -20,21 +22,20 @@ export interface QueryBox {
   element: HTMLElement;
   input: HTMLInputElement;
   /** The filter that is asked, if any; its positions are those in a layer. */
-  use(asked: Asked | undefined): void;
+  use(using: Using | undefined): void;
   /** The file is damaged: a bit that is not set proves nothing. */
   damaged(): void;
-  /** Asks for what is in the box; returns the answer. */
-  ask(): string;
+  /** Asks for what is in the box, and returns the answer; "" if another question came before it. */
+  ask(): Promise<string>;
 }
 
 interface Answer {
   sentence: string;
   /** A word for the look: yes, no, or no answer. */
   state: "possibly" | "not" | "none";
-  key?: Uint8Array;
 }
 
-function seen(filter: Filter, info: Info, key: Uint8Array): string {
+function seen(info: Info, count: number | undefined): string {
   const rate = info.liveRate ?? info.expectedRate ?? 0;
   const odds =
     rate >= 1
@@ -42,16 +43,16 @@ function seen(filter: Filter, info: Info, key: Uint8Array): string {
       : rate > 0
         ? `About ${formatOneIn(rate)} absent keys gets this answer.`
         : "";
-  const count = info.canRemove ? ` Its counters allow for ${formatCount(filter.count(key))}.` : "";
-  return `Possibly added. ${odds}${count}`;
+  const counted = count === undefined ? "" : ` Its counters allow for ${formatCount(count)}.`;
+  return `Possibly added. ${odds}${counted}`;
 }
 
-function answer(filter: Filter, info: Info, text: string, isEmptyKey: boolean): Answer {
-  if (text === "" && !isEmptyKey) return { sentence: "Type a key to ask for it.", state: "none" };
-  const key = filter.keyOf(keyOfText(text));
-  if (typeof key === "string") return { sentence: key, state: "none" };
-  if (filter.mayContain(key)) return { sentence: seen(filter, info, key), state: "possibly", key };
-  return { sentence: "Definitely not added.", state: "not", key };
+/** In a damaged file a bit that is not set proves nothing. */
+function answer(info: Info, asked: Asked, isDamaged: boolean): Answer {
+  if ("refused" in asked) return { sentence: asked.refused, state: "none" };
+  if (asked.found) return { sentence: seen(info, asked.count), state: "possibly" };
+  if (!isDamaged) return { sentence: "Definitely not added.", state: "not" };
+  return { sentence: "Not found, but this file is damaged: that proves nothing.", state: "none" };
 }
 
 /** A hash of 64 bits has its other half 0. */
@@ -60,9 +61,10 @@ function hashText(info: Info, hash: { lo: string; hi: string } | null): string {
   return info.hash === "xxh3-64" ? hash.hi : `${hash.hi} ${hash.lo}`;
 }
 
-function keyFacts(filter: Filter, info: Info, layer: number, key: Uint8Array): [string, string][] {
+function keyFacts(info: Info, layer: number, asked: Asked): [string, string][] {
+  if ("refused" in asked) return [];
+  const { key, hash, cells } = asked;
   const shown = hex(key.subarray(0, HEX_BYTES));
-  const hash = filter.hash(key);
   const rows: [string, string][] = [
     [
       key.length === 1 ? "Key, 1 byte" : `Key, ${formatCount(key.length)} bytes`,
@@ -71,7 +73,6 @@ function keyFacts(filter: Filter, info: Info, layer: number, key: Uint8Array): [
     ["Hash", hashText(info, hash)],
   ];
   if (!info.hasBits) return [...rows, ["Cells", "A static filter has no bit of a key's own."]];
-  const cells = filter.positions(key, layer);
   const name = info.layers > 1 ? `Cells in layer ${layer + 1}` : "Cells";
   const rest = cells.length > LISTED ? ` … (${formatCount(cells.length)} in all)` : "";
   return [...rows, [name, cells.slice(0, LISTED).map(formatCount).join(" · ") + rest]];
@@ -95,34 +96,44 @@ export function queryBox(
   const hint = h("p", { class: "hint inspect-rule" });
   const outcome = h("p", { class: "inspect-answer" });
   const facts = h("dl", { class: "inspect-key" });
-  let using: Asked | undefined;
+  let using: Using | undefined;
+  let question = 0;
   let isDamaged = false;
   /** A key of no bytes is asked for: an empty box alone asks for nothing. */
   let isEmptyKey = false;
 
-  const ask = (): string => {
-    if (!using) return "";
-    const { filter, info, layer } = using;
-    const found = answer(filter, info, input.value, isEmptyKey);
-    const { key } = found;
-    const proven = found.state !== "not" || !isDamaged;
-    const state = proven ? found.state : "none";
-    const sentence = proven
-      ? found.sentence
-      : "Not found, but this file is damaged: that proves nothing.";
+  const show = ({ sentence, state }: Answer, rows: [string, string][], cells: number[]) => {
+    outcome.removeAttribute("aria-busy");
     outcome.className = `inspect-answer ${state}`;
     replace(
       outcome,
       h("span", { class: "inspect-mark", "aria-hidden": "true" }, marks[state]),
       h("span", {}, sentence),
     );
-    const rows = key ? keyFacts(filter, info, layer, key) : [];
     replace(
       facts,
       ...rows.map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", {}, text))),
     );
-    mark(key && info.hasBits ? filter.positions(key, layer) : []);
+    mark(cells);
     return sentence;
+  };
+  const ask = async (): Promise<string> => {
+    if (!using) return "";
+    const { remote, info, layer } = using;
+    const turn = ++question;
+    const text = input.value;
+    if (text === "" && !isEmptyKey)
+      return show({ sentence: "Type a key to ask for it.", state: "none" }, [], []);
+    outcome.setAttribute("aria-busy", "true");
+    try {
+      const asked = await remote.want("ask", { text, layer });
+      if (turn !== question) return "";
+      const cells = "refused" in asked ? [] : asked.cells;
+      return show(answer(info, asked, isDamaged), keyFacts(info, layer, asked), cells);
+    } catch (error) {
+      if (error instanceof Superseded || turn !== question) return "";
+      return show({ sentence: `The library failed: ${String(error)}`, state: "none" }, [], []);
+    }
   };
   const change = (how: "push" | "replace", empty = false) => {
     isEmptyKey = empty;
@@ -153,13 +164,13 @@ export function queryBox(
       facts,
     ),
     input,
-    use(asked) {
-      using = asked;
-      if (!asked) {
+    use(now) {
+      using = now;
+      if (!now) {
         isDamaged = false;
         return;
       }
-      const { info } = asked;
+      const { info } = now;
       const rule = ruleText(info.rule);
       hint.textContent = rule
         ? `Give a line as it stands in the input. By the rule of this filter: ${rule}`
@@ -169,7 +180,7 @@ export function queryBox(
     },
     damaged() {
       isDamaged = true;
-      ask();
+      void ask();
     },
     ask,
   };

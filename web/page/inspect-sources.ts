@@ -3,7 +3,7 @@
 
 import { type Engine, keyOfText } from "./engine";
 import type { Source } from "./inspect-open";
-import { formatBytes, formatCount } from "./numbers";
+import { formatBytes, formatCount, visible } from "./numbers";
 
 export interface Chosen {
   source: Source;
@@ -11,7 +11,10 @@ export interface Chosen {
   remark?: string;
 }
 
-const sourceOf = (file: File): Source => ({ name: file.name || "pasted file", blob: file });
+const sourceOf = (file: File): Source => ({
+  name: visible(file.name) || "pasted file",
+  blob: file,
+});
 
 /** The first of several files. */
 export function fromList(files: FileList | null): Chosen | undefined {
@@ -30,7 +33,7 @@ export function fromDrop(data: DataTransfer): Chosen | undefined {
   for (const item of data.items) {
     const entry = item.kind === "file" ? item.webkitGetAsEntry() : null;
     if (entry?.isDirectory)
-      throw new Error(`“${entry.name}” is a folder. Drop a filter file out of it.`);
+      throw new Error(`“${visible(entry.name)}” is a folder. Drop a filter file out of it.`);
   }
   return fromList(data.files);
 }
@@ -67,5 +70,5 @@ export function fromPage(): Chosen | undefined {
   // The text takes more memory than the file.
   element.textContent = "";
   const remark = `It was put into this page (${formatBytes(bytes.length)}).`;
-  return { source: { name, blob: new Blob([bytes]) }, remark };
+  return { source: { name: visible(name), blob: new Blob([bytes]) }, remark };
 }

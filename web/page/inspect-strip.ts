@@ -2,7 +2,7 @@
 // The heat strip: how full the parts of a layer are, as columns, and where a key's cells lie.
 
 import { h, replace, s, scrolling, table } from "./dom";
-import type { Filter, Info } from "./engine";
+import type { Info } from "./engine";
 import { formatCount, formatRate } from "./numbers";
 
 export const PARTS = 256;
@@ -12,8 +12,8 @@ const BELOW = 12;
 
 export interface Strip {
   element: HTMLElement;
-  /** Draws a layer. */
-  show(filter: Filter, info: Info, layer: number): void;
+  /** Draws a layer by the fill of its parts. */
+  show(fill: number[], info: Info, layer: number): void;
   /** Marks cells of that layer. */
   mark(cells: number[]): void;
 }
@@ -72,8 +72,8 @@ export function strip(): Strip {
   numbers.addEventListener("toggle", drawTable);
   return {
     element: h("div", {}, words, box, numbers),
-    show(filter, info, layer) {
-      fill = filter.fill(layer, PARTS);
+    show(now, info, layer) {
+      fill = now;
       cells = info.layerList[layer - info.firstLayer]?.bits ?? info.bits;
       words.textContent = describe(fill);
       marks.replaceChildren();

@@ -3,12 +3,13 @@
 // compared.
 
 import { field, h, replace } from "./dom";
-import type { Filter, Info } from "./engine";
+import type { Info } from "./engine";
 import { bitFacts, factList, headerFacts, layerTable } from "./inspect-facts";
 import { quoted } from "./inspect-open";
-import { formatNumber } from "./numbers";
+import { formatNumber, visible } from "./numbers";
 import type { QueryBox } from "./inspect-query";
-import { strip } from "./inspect-strip";
+import type { Remote } from "./inspect-remote";
+import { PARTS, strip } from "./inspect-strip";
 
 const STATIC =
   "A static filter has no bits that are set one by one: its table is solved so that every key meets " +
@@ -36,11 +37,11 @@ export class View {
   private readonly layerBox = h("select", {});
   private readonly query: QueryBox;
   private readonly checks = h("p", { class: "inspect-checks" });
-  private shown: { filter: Filter; info: Info } | undefined;
+  private shown: { remote: Remote; info: Info } | undefined;
 
   constructor(query: QueryBox) {
     this.query = query;
-    this.layerBox.addEventListener("change", () => this.layer());
+    this.layerBox.addEventListener("change", () => void this.layer().catch(() => {}));
   }
 
   clear(): void {
@@ -60,7 +61,9 @@ export class View {
       this.element,
       h("h3", {}, "What the file says"),
       factList(headerFacts(info, ours, fileBytes)),
-      ...info.remarks.map((remark) => h("p", { class: "inspect-remark" }, `Remark: ${remark}.`)),
+      ...info.remarks.map((remark) =>
+        h("p", { class: "inspect-remark" }, `Remark: ${visible(remark)}.`),
+      ),
       this.checks,
     );
   }
@@ -71,8 +74,8 @@ export class View {
   }
 
   /** With an info of a scan. */
-  bits(filter: Filter, info: Info, name: string): void {
-    this.shown = { filter, info };
+  async bits(remote: Remote, info: Info, name: string): Promise<void> {
+    this.shown = { remote, info };
     const over = overText(info);
     this.element.append(
       h("h3", {}, "What its bits say"),
@@ -83,7 +86,7 @@ export class View {
       h("h3", {}, "Ask it"),
       info.keyed ? h("p", { class: "inspect-keyed" }, keyedText(info, name)) : this.query.element,
     );
-    this.layer();
+    await this.layer();
   }
 
   private heat(info: Info): HTMLElement {
@@ -102,13 +105,19 @@ export class View {
     );
   }
 
-  private layer(): void {
-    if (!this.shown) return;
-    const { filter, info } = this.shown;
+  /** Draws the chosen layer, and asks in it. */
+  private async layer(): Promise<void> {
+    const { shown } = this;
+    if (!shown) return;
+    const { remote, info } = shown;
     const layer = info.hasBits ? Number(this.layerBox.value) || 0 : 0;
-    if (info.hasBits) this.strip.show(filter, info, layer);
-    if (info.keyed) return;
-    this.query.use({ filter, info, layer });
-    this.query.ask();
+    if (!info.keyed) this.query.use({ remote, info, layer });
+    if (info.hasBits) {
+      const fill = await remote.want("fill", { layer, parts: PARTS });
+      // Another file was opened meanwhile, or another layer chosen.
+      if (this.shown !== shown || Number(this.layerBox.value) !== layer) return;
+      this.strip.show(fill, info, layer);
+    }
+    if (!info.keyed) await this.query.ask();
   }
 }

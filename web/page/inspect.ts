@@ -4,20 +4,11 @@
 
 import type { Context, Section } from "./context";
 import { h } from "./dom";
-import { type Filter, type Info, Refusal } from "./engine";
+import { type Info, Refusal } from "./engine";
+import { type Form, NO_MEMORY, UNREADABLE } from "./inspect-desk";
 import { dialectForm } from "./inspect-form";
-import {
-  type Form,
-  headOf,
-  hex,
-  isGzip,
-  isOurs,
-  looksLike,
-  openFilter,
-  type Source,
-  Superseded,
-  unpack,
-} from "./inspect-open";
+import { headOf, hex, isGzip, isOurs, type Source, tooLarge, unpack } from "./inspect-open";
+import { Remote, Superseded } from "./inspect-remote";
 import { type Chosen, example, fromDrop, fromList, fromPage } from "./inspect-sources";
 import { queryBox } from "./inspect-query";
 import { View } from "./inspect-view";
@@ -27,14 +18,15 @@ const NOTHING =
   "No file is open. Files of bloomery build and of some other systems are recognized by themselves; " +
   "for the others, name the system.";
 
-/** After this a browser has drawn. */
-const drawn = () => new Promise((resolve) => setTimeout(resolve));
+/** Says how far it is; throws Superseded where nobody waits for it any more. */
+type Progress = (sentence: string) => void;
 
 class Inspect {
   private readonly context: Context;
   private readonly section: HTMLElement;
   private source: Source | undefined;
-  private filter: Filter | undefined;
+  private remote: Remote | undefined;
+  private opened = false;
   private info: Info | undefined;
   private turn = 0;
   private over = 0;
@@ -50,7 +42,9 @@ class Inspect {
     (cells) => this.view.mark(cells),
     (text, how) => {
       this.context.state.set({ q: text }, how);
-      this.context.announce(this.query.ask());
+      void this.query.ask().then((sentence) => {
+        if (sentence !== "") this.context.announce(sentence);
+      });
     },
   );
   private readonly view = new View(this.query);
@@ -150,15 +144,16 @@ class Inspect {
     this.form.set(get("d"), get);
     this.others.open ||= get("d") !== undefined;
     this.query.input.value = get("q") ?? "";
-    this.query.ask();
+    void this.query.ask();
   }
 
   // ---- Opening ----
 
   private close(): void {
     this.view.clear();
-    this.filter?.free();
-    this.filter = undefined;
+    this.remote?.close();
+    this.remote = undefined;
+    this.opened = false;
     this.info = undefined;
     this.say(undefined);
   }
@@ -184,21 +179,24 @@ class Inspect {
     }
   }
 
-  /** Runs one opening; a later one supersedes it. */
-  private async run(open: (progress: (sentence: string) => Promise<void>) => Promise<void>) {
+  /** Runs one opening, in a worker; a later one supersedes it. */
+  private async run(open: (remote: Remote, progress: Progress) => Promise<void>) {
     const turn = ++this.turn;
     this.close();
     this.section.setAttribute("aria-busy", "true");
-    const progress = async (sentence: string) => {
-      await drawn();
+    const progress = (sentence: string) => {
       if (this.turn !== turn) throw new Superseded();
       this.status.textContent = sentence;
     };
     try {
-      await open(progress);
+      this.remote = new Remote(this.context.newWorker());
+      await open(this.remote, progress);
     } catch (error) {
       if (error instanceof Superseded || this.turn !== turn) return;
-      if (!this.filter) this.status.textContent = `“${this.source?.name}” is not open.`;
+      if (!this.opened) {
+        this.status.textContent = `“${this.source?.name}” is not open.`;
+        this.remote?.close();
+      }
       this.say(this.sentence(error));
     } finally {
       if (this.turn === turn) this.section.removeAttribute("aria-busy");
@@ -206,7 +204,11 @@ class Inspect {
   }
 
   private sentence(error: unknown): string {
-    if (!(error instanceof Refusal)) return error instanceof Error ? error.message : String(error);
+    const { source } = this;
+    if (!(error instanceof Error)) return String(error);
+    if (source && error.message === NO_MEMORY) return tooLarge(source).message;
+    if (source && error.message === UNREADABLE) return `“${source.name}” ${UNREADABLE}.`;
+    if (!(error instanceof Refusal)) return error.message;
     const where = error.offset > 0 ? `, at byte ${formatCount(error.offset)}` : "";
     const about = this.source ? `“${this.source.name}”: ` : "";
     return `${about}${error.message}${where}.`;
@@ -214,23 +216,24 @@ class Inspect {
 
   private async take({ source, remark }: Chosen, asChosen = false): Promise<void> {
     this.source = source;
-    await this.run(async (progress) => {
-      await progress(`Reading “${source.name}”.`);
+    await this.run(async (remote, progress) => {
+      progress(`Reading “${source.name}”.`);
       if (source.blob.size === 0)
         throw new Error(`“${source.name}” is empty: it has zero bytes, and a filter has more.`);
       let head = await headOf(source);
-      await progress(`Reading “${source.name}”.`);
       if (isGzip(head)) {
-        const unpacked = await unpack(source);
-        await progress(`Unpacking “${source.name}”.`);
+        progress(`Unpacking “${source.name}”.`);
+        const unpacked = await unpack(source, () => this.remote === remote);
+        progress(`Reading “${source.name}”.`);
         if (unpacked) {
           this.source = unpacked;
           head = await headOf(unpacked);
         }
       }
+      progress(`Reading “${source.name}”.`);
       const form = this.formOf(head, asChosen);
-      if (form) await this.open(form, progress, remark);
-      else await this.offer(head);
+      if (form) await this.open(remote, form, progress, remark);
+      else await this.offer(remote, head);
     });
   }
 
@@ -246,14 +249,14 @@ class Inspect {
   }
 
   /** Not ours, and of no system whose files say it. */
-  private async offer(head: Uint8Array): Promise<void> {
+  private async offer(remote: Remote, head: Uint8Array): Promise<void> {
     const source = this.source!;
-    const looks = await looksLike(this.context.engine, source);
-    if (source !== this.source) throw new Superseded();
+    const looks = await remote.want("guess", { blob: source.blob });
+    if (remote !== this.remote) throw new Superseded();
     this.others.open = true;
     const [first] = looks;
-    if (first) this.form.set(first.name, () => undefined);
-    const names = looks.map(({ name }) => name).join(" or ");
+    if (first) this.form.set(first, () => undefined);
+    const names = looks.join(" or ");
     throw new Error(
       `“${source.name}” is no filter of Bloomery's: those begin with the bytes 89 42 4c 4f 4f 4d 0d 0a, ` +
         `and this file with ${hex(head.subarray(0, 8))}. ` +
@@ -268,27 +271,33 @@ class Inspect {
     this.context.state.set(this.form.state(), "push");
     if (typeof chosen === "string") return this.say(chosen);
     if (!this.source) return this.say("Choose or drop a file first.");
-    await this.run((progress) => this.open({ form: "dialect", ...chosen }, progress));
+    await this.run((remote, progress) =>
+      this.open(remote, { form: "dialect", ...chosen }, progress),
+    );
   }
 
-  private async open(form: Form, progress: (text: string) => Promise<void>, remark?: string) {
+  private async open(remote: Remote, form: Form, progress: Progress, remark?: string) {
     const source = this.source!;
-    const filter = await openFilter(this.context.engine, source, form, progress);
-    this.filter = filter;
+    const { blob, name } = source;
+    const header = await remote.want("open", { blob, bytes: blob.size, form }, progress);
+    progress(`“${name}”: counting its bits.`);
+    this.opened = true;
     const ours = form.form === "ours";
-    this.view.header(filter.info(false), ours, source.blob.size);
-    await progress(`“${source.name}”: counting its bits.`);
-    this.info = filter.info(true);
-    this.view.bits(filter, this.info, source.name);
-    await progress(`“${source.name}”: comparing its checksums.`);
-    const damage = filter.verify();
+    this.view.header(header, ours, blob.size);
+    const info = await remote.want("info", {});
+    progress(`“${name}”: comparing its checksums.`);
+    // Before a key is asked: in a damaged file no bit proves anything.
+    const damage = await remote.want("verify", {});
+    progress(`“${name}” is open.`);
+    this.info = info;
+    if (damage) this.query.damaged();
+    await this.view.bits(remote, info, name);
     const remarks = [source.remark, remark].filter(Boolean).join(" ");
-    this.status.textContent = `“${source.name}” is open. ${remarks}`;
+    progress(`“${name}” is open. ${remarks}`);
     if (damage) {
       const where = `damaged at byte ${formatCount(damage.offset)}`;
       this.view.checked(where);
-      this.query.damaged();
-      this.say(`“${source.name}” is ${where}: ${damage.error}.`);
+      this.say(`“${name}” is ${where}: ${damage.error}.`);
     } else {
       this.view.checked(ours ? "all right" : "none: this format has none");
       this.context.announce(this.told());

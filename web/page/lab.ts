@@ -7,7 +7,7 @@ import { complain, copyButton, field, freshId, h, replace } from "./dom";
 import { Refusal } from "./engine";
 import { answer, type Answer, formatDecimal, type Question } from "./lab-model";
 import { commandOf, drawComparison, drawingOf, drawNeeded, verdict } from "./lab-results";
-import { formatCount, parseBytes, parseCount } from "./numbers";
+import { formatCount, parseBytes, parseCount, visible } from "./numbers";
 import { CLEARED, type How, uncleared } from "./state";
 
 type Name = "memory" | "urls" | "bytes" | "times";
@@ -199,7 +199,7 @@ class Lab {
     if (typeof question === "string") {
       const text = this.texts[question].slice(0, 40);
       return this.say(
-        `The box of ${parts[question].label} has “${text}”. It takes ${parts[question].takes}.`,
+        `The box of ${parts[question].label} has “${visible(text)}”. It takes ${parts[question].takes}.`,
         true,
       );
     }

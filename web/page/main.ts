@@ -68,22 +68,23 @@ async function start(): Promise<void> {
       if (target.id === "main") target.focus();
       else address.go(target.id);
     });
-  let worker: Worker | undefined;
-  const workerOnce = (): Worker => {
-    if (!worker) {
-      const script = URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" }));
-      worker = new Worker(script);
-      worker.postMessage(wasm);
-    }
+  let script: string | undefined;
+  const newWorker = (): Worker => {
+    if (typeof Worker !== "function") throw new Error("This browser has no workers.");
+    script ??= URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" }));
+    const worker = new Worker(script);
+    worker.postMessage(wasm);
     return worker;
   };
+  let measuring: Worker | undefined;
   for (const { id, prefix, build } of sections) {
     const host = document.querySelector<HTMLElement>(`#${id} .host`)!;
     const context: Context = {
       engine,
       state: address.slice(prefix, id),
       announce,
-      worker: workerOnce,
+      worker: () => (measuring ??= newWorker()),
+      newWorker,
     };
     try {
       host.replaceChildren();

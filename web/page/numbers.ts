@@ -90,9 +90,18 @@ const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const three = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 const two = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
-/** 1,000,000 */
+/** 1,000,000. Past 2^53 the last digits would be made up. */
 export function formatCount(value: number): string {
+  if (value > Number.MAX_SAFE_INTEGER) return `about ${value.toExponential(3).replace("+", "")}`;
   return whole.format(value);
+}
+
+/** A stranger's text, in which no character turns the sentence around it or is not seen at all. */
+export function visible(text: string): string {
+  return text.replace(
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (letter) => `⟨U+${letter.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`,
+  );
 }
 
 /** Three digits: 0.0123, 1.23e-7, 4,560,000. */

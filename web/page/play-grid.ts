@@ -30,11 +30,12 @@ export interface Grid {
   probe(probes: Probe[], shown: number): void;
 }
 
-function columnsFor(cells: number): number {
+/** On a small screen half as many, so that cells and numbers can still be seen. */
+function columnsFor(cells: number, narrow: boolean): number {
   if (cells <= 16) return cells;
   if (cells <= 64) return 16;
-  if (cells <= 256) return 32;
-  return 64;
+  const columns = cells <= 256 ? 32 : 64;
+  return narrow ? columns / 2 : columns;
 }
 
 function place(geometry: Geometry, cell: number): [number, number] {
@@ -93,6 +94,11 @@ export function grid(describe: (cell: number) => string): Grid {
   let values = new Uint8Array(0);
   let fresh = new Set<number>();
   let cursor = -1;
+  let narrow = false;
+  /** Draws anew what is shown, in a box of another width. */
+  let again = () => {};
+  let asked: { list: Probe[]; shown: number } = { list: [], shown: 0 };
+  const isNarrow = () => field.clientWidth > 0 && field.clientWidth < 420;
   const probes = s("g", { class: "probes" });
   const pointer = s("rect", { class: "cursor", width: PITCH, height: PITCH, rx: 2 });
 
@@ -149,11 +155,22 @@ export function grid(describe: (cell: number) => string): Grid {
     return parts;
   };
 
-  return {
+  new ResizeObserver(() => {
+    if (isNarrow() !== narrow) again();
+  }).observe(field);
+
+  const drawings: Grid = {
     element,
     shape(cells, blocks, counters) {
+      again = () => {
+        const [shown, changed] = [values, fresh];
+        drawings.shape(cells, blocks, counters);
+        drawings.update(shown, changed);
+        drawings.probe(asked.list, asked.shown);
+      };
+      narrow = isNarrow();
       counting = counters && cells <= BLOCK;
-      geometry = { cells, columns: columnsFor(cells), block: blocks ? BLOCK : 0 };
+      geometry = { cells, columns: columnsFor(cells, narrow), block: blocks ? BLOCK : 0 };
       const [lastX, lastY] = place(geometry, cells - 1);
       const width = Math.max(lastX, geometry.columns * PITCH) + PITCH / 2 + MARGIN;
       squares = [];
@@ -206,6 +223,7 @@ export function grid(describe: (cell: number) => string): Grid {
       if (cursor >= 0) told.textContent = describe(cursor);
     },
     probe(list, shown) {
+      asked = { list, shown };
       // Several probes of one cell share a mark: "1 3".
       const orders = new Map<number, number[]>();
       list.forEach(({ cell }, i) => {
@@ -221,4 +239,5 @@ export function grid(describe: (cell: number) => string): Grid {
       replace(probes, ...marks);
     },
   };
+  return drawings;
 }

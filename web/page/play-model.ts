@@ -6,6 +6,7 @@
 // text, "a:KEY,r:KEY,g:10", in which a key's % and , are escaped.
 
 import { type Engine, type Filter, type Info, keyOfText } from "./engine";
+import { visible } from "./numbers";
 
 export type PlayKind = "classic" | "blocked" | "counting" | "chain" | "chain-counting";
 
@@ -41,9 +42,11 @@ export interface Verdict {
 export const MAX_KEYS = 5000;
 const SHOWN_OWNERS = 5;
 
+const quote = (key: string): string => `“${visible(key)}”`;
+
 /** “a”, “b” and 3 others */
 export function listKeys(keys: string[]): string {
-  const shown = keys.slice(0, SHOWN_OWNERS).map((key) => `“${key}”`);
+  const shown = keys.slice(0, SHOWN_OWNERS).map(quote);
   const rest = keys.length - shown.length;
   if (rest > 0) return `${shown.join(", ")} and ${rest} ${rest === 1 ? "other" : "others"}`;
   const last = shown.pop() ?? "";
@@ -177,32 +180,32 @@ export class Model {
     this.ever.add(key);
     const fresh = new Set(positions.filter((cell) => before[cell] === 0)).size;
     if (isNew)
-      return `“${key}” is added: ${fresh} ${fresh === 1 ? "cell was" : "cells were"} not set before.`;
+      return `${quote(key)} is added: ${fresh} ${fresh === 1 ? "cell was" : "cells were"} not set before.`;
     return (this.keys.get(key) ?? 0) > 1
-      ? `“${key}” was in already.`
-      : `“${key}” is added, but all its cells were set before: the filter took it for a key that it had.`;
+      ? `${quote(key)} was in already.`
+      : `${quote(key)} is added, but all its cells were set before: the filter took it for a key that it had.`;
   }
 
   private remove(key: string): string {
     if (!this.counts)
-      return `Bits cannot be removed, so “${key}” stays: others may have set them too.`;
+      return `Bits cannot be removed, so ${quote(key)} stays: others may have set them too.`;
     const shared = this.sharing(key);
     const removed = this.filter.remove(keyOfText(key)) === 1;
-    if (!removed) return `“${key}” is surely not in, so nothing is removed.`;
+    if (!removed) return `${quote(key)} is surely not in, so nothing is removed.`;
     for (const cell of this.positions(key)) this.changed.add(cell);
     const times = this.keys.get(key) ?? 0;
     if (times === 0) this.wronglyRemoved++;
     if (times > 1) {
       this.keys.set(key, times - 1);
-      return `“${key}” was added ${times} times and is removed once: it is still in.`;
+      return `${quote(key)} was added ${times} times and is removed once: it is still in.`;
     } else {
       this.keys.delete(key);
       for (const cell of this.positions(key)) this.ownersOf[cell]!.delete(key);
     }
     if (times === 0)
-      return `“${key}” was never added, but seemed to be in: removing it took counts from ${listKeys(shared)}. A key of these may be lost now.`;
-    if (shared.length === 0) return `“${key}” is removed. It shared no cell with another key.`;
-    return `“${key}” is removed, and the others stay. Plain bits would have lost ${listKeys(shared)}: clearing the bits of “${key}” clears some of theirs, a false negative each.`;
+      return `${quote(key)} was never added, but seemed to be in: removing it took counts from ${listKeys(shared)}. A key of these may be lost now.`;
+    if (shared.length === 0) return `${quote(key)} is removed. It shared no cell with another key.`;
+    return `${quote(key)} is removed, and the others stay. Plain bits would have lost ${listKeys(shared)}: clearing the bits of ${quote(key)} clears some of theirs, a false negative each.`;
   }
 
   /** The other keys that have a cell of this one. */
@@ -231,9 +234,15 @@ export class Model {
             truth,
             probes,
             outcome: "false-negative",
-            sentence: `False negative: “${key}” was added, but a wrong removal took its counts (${why}).`,
+            sentence: `False negative: ${quote(key)} was added, but a wrong removal took its counts (${why}).`,
           }
-        : { answer, truth, probes, outcome: "no", sentence: `“${key}” is surely not in: ${why}.` };
+        : {
+            answer,
+            truth,
+            probes,
+            outcome: "no",
+            sentence: `${quote(key)} is surely not in: ${why}.`,
+          };
     }
     if (truth)
       return {
@@ -241,7 +250,7 @@ export class Model {
         truth,
         probes,
         outcome: "true",
-        sentence: `Maybe, and truly in: “${key}” was added.`,
+        sentence: `Maybe, and truly in: ${quote(key)} was added.`,
       };
     const blamed = [...new Set(probes.flatMap(({ owners }) => owners.slice(0, 1)))];
     const was = this.ever.has(key) ? "is not in any more" : "was never added";
@@ -254,7 +263,7 @@ export class Model {
       truth,
       probes,
       outcome: "false-positive",
-      sentence: `False positive: “${key}” ${was}. ${why}`,
+      sentence: `False positive: ${quote(key)} ${was}. ${why}`,
     };
   }
 }

@@ -4,7 +4,7 @@
 
 import type { Context, Section } from "./context";
 import { choice, field, h, replace, scrolling, table } from "./dom";
-import { formatCount, formatNumber, formatOneIn, formatRate } from "./numbers";
+import { formatCount, formatNumber, formatOneIn, formatRate, visible } from "./numbers";
 import { grid } from "./play-grid";
 import {
   type Act,
@@ -478,7 +478,7 @@ class Play {
       ),
       scrolling(
         "Probes of the key",
-        table(`Probes of “${this.asked}”, in their order`, head, rows),
+        table(`Probes of “${visible(this.asked)}”, in their order`, head, rows),
       ),
     );
   }

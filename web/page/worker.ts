@@ -1,20 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // What takes longer than a frame, in a worker with a module of its own: the rates of the load curve
-// are measured here, by asking for keys that were never added.
+// are measured here, by asking for keys that were never added; and Inspect's files are read, counted
+// and asked here.
 
+import { Engine, Refusal } from "./engine";
+import { type Call, Desk, type Reply } from "./inspect-desk";
 import { measure, type MeasureJob } from "./measure";
-import { Engine } from "./engine";
 
-/** The first message is the module's bytes; each later one is a job. */
+/** The first message is the module's bytes; each later one is a job, or a call to the desk. */
 let engine: Promise<Engine> | undefined;
+let desk: Promise<Desk> | undefined;
 let current = 0;
 
-onmessage = async (event: MessageEvent<ArrayBuffer | MeasureJob>) => {
-  if (event.data instanceof ArrayBuffer) {
-    engine = Engine.start(event.data);
-    return;
+const textOf = (error: unknown) => String(error instanceof Error ? error.message : error);
+
+async function serve(call: Call): Promise<void> {
+  const { id } = call;
+  const reply = (answer: Reply) => postMessage(answer);
+  try {
+    desk ??= engine!.then((started) => new Desk(started));
+    const value = await (await desk).answer(call, (progress) => reply({ id, progress }));
+    reply({ id, value });
+  } catch (error) {
+    const failure = textOf(error);
+    if (error instanceof Refusal)
+      reply({ id, failure, status: error.status, offset: error.offset });
+    else reply({ id, failure });
   }
-  const job = event.data;
+}
+
+async function run(job: MeasureJob): Promise<void> {
   current = job.id;
   try {
     const started = await engine!;
@@ -26,6 +41,12 @@ onmessage = async (event: MessageEvent<ArrayBuffer | MeasureJob>) => {
     }
     postMessage({ id: job.id, done: true });
   } catch (error) {
-    postMessage({ id: job.id, error: String(error instanceof Error ? error.message : error) });
+    postMessage({ id: job.id, error: textOf(error) });
   }
+}
+
+onmessage = ({ data }: MessageEvent<ArrayBuffer | MeasureJob | Call>) => {
+  if (data instanceof ArrayBuffer) engine = Engine.start(data);
+  else if ("wish" in data) void serve(data);
+  else void run(data);
 };

@@ -62,6 +62,20 @@ const breaks = [
     test: ["test_inspect.mjs", "a_cut_file_is_a_sentence_wherever_it_is_cut"],
   },
   {
+    name: "the file that was open before is counted on",
+    file: "inspect.ts",
+    from: "this.remote?.close();",
+    to: "",
+    test: ["test_inspect.mjs", "a_file_takes_the_place_of_one_that_is_being_read_or_counted"],
+  },
+  {
+    name: "a theory stands in a measured point's place",
+    file: "curve-measure.ts",
+    from: "[...running.points, answer.result]",
+    to: "[...running.points, { ...answer.result, rate: answer.result.liveRate ?? 0 }]",
+    test: ["test_curve.mjs", "intervals_of_the_measured_points_contain_the_theory"],
+  },
+  {
     name: "the focus is not seen",
     file: "style.css",
     from: "outline: 3px solid var(--accent);",

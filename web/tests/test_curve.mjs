@@ -12,7 +12,7 @@ async function measured(page, points) {
   await page.locator("#curve .chart").scrollIntoViewIfNeeded();
   await page
     .locator("#curve .curve-progress", { hasText: `Measured ${points} of ${points} points.` })
-    .waitFor({ timeout: 20000 });
+    .waitFor({ timeout: 120000 });
 }
 
 const rate = (text) => (text.endsWith("%") ? Number.parseFloat(text) / 100 : Number(text));
@@ -250,7 +250,9 @@ test("nothing_moves_when_points_come", async (page) => {
     told.scrollIntoView({ behavior: "instant", block: "center" });
   });
   has(await page.locator("#curve .curve-told").innerText(), "Not measured yet.");
-  await progress(page).filter({ hasText: "Measured 48 of 48 points." }).waitFor({ timeout: 20000 });
+  await progress(page)
+    .filter({ hasText: "Measured 48 of 48 points." })
+    .waitFor({ timeout: 120000 });
   await page.waitForTimeout(200);
   equal(await page.evaluate(() => globalThis.shifts), 0, "layout shifts");
 });

@@ -91,9 +91,14 @@ async function isOpen(page, name) {
   has(await status(page), `“${name}” is open`);
 }
 
+/** The worker answers. */
+async function answer(page) {
+  return page.locator("#inspect .inspect-answer:not([aria-busy])").innerText();
+}
+
 async function ask(page, text) {
   await page.fill("#inspect input[name=query]", text);
-  return page.locator("#inspect .inspect-answer").innerText();
+  return answer(page);
 }
 
 async function system(page, name, values = {}) {
@@ -437,7 +442,7 @@ withTool("a_given_file_opens_as_the_address_names_it", async (page) => {
   const end = "#inspect&i.d=md5-chain&i.bits=4096&i.probes=6&i.q=key%207";
   await openWith(page, "given.md5", readFileSync(path), end);
   await isOpen(page, "given.md5");
-  has(await page.locator("#inspect .inspect-answer").innerText(), "Possibly added");
+  has(await answer(page), "Possibly added");
   // What is dropped later did not come with the address.
   await drop(page, [["later.md5", readFileSync(path)]]);
   has(await problem(page), "“later.md5” is no filter");
@@ -449,22 +454,62 @@ test("an_example_opens_and_has_its_keys", async (page) => {
   await settled(page);
   await isOpen(page, "example.bloom");
   equal(await fact(page, "planned_keys"), "1,000", "planned keys");
-  for (const key of ["key 1", "key 1000"]) {
-    await ask(page, key);
-    has(await page.locator("#inspect .inspect-answer").innerText(), "Possibly added");
-  }
+  for (const key of ["key 1", "key 1000"]) has(await ask(page, key), "Possibly added");
 });
 
 withTool("the_empty_key_is_a_key", async (page) => {
   await open(page);
   await choose(page, make("empty.bloom", ["", "a"], "-n", "20", "-p", "1e-9"));
-  const answer = page.locator("#inspect .inspect-answer");
-  has(await answer.innerText(), "Type a key");
+  has(await answer(page), "Type a key");
   await page.getByRole("button", { name: "Ask for the empty key" }).click();
-  has(await answer.innerText(), "Possibly added");
+  has(await answer(page), "Possibly added");
   await choose(page, make("full.bloom", ["a"], "-n", "20", "-p", "1e-9"));
   await page.getByRole("button", { name: "Ask for the empty key" }).click();
-  has(await answer.innerText(), "Definitely not added");
+  has(await answer(page), "Definitely not added");
+});
+
+/** A large file: a scan takes long enough to see what the page does meanwhile. */
+const large = (name) =>
+  make(name, keys, "--kind", "blocked", "-n", "200M", "--memory", "256MiB", "--note", "large");
+
+withTool("the_page_goes_on_while_a_large_file_is_counted", async (page) => {
+  await open(page);
+  await page.evaluate(() => {
+    const status = document.querySelector("#inspect .inspect-status");
+    globalThis.turns = { counting: 0, comparing: 0 };
+    setInterval(() => {
+      for (const word of Object.keys(globalThis.turns))
+        if (status.textContent.includes(word)) globalThis.turns[word]++;
+    }, 4);
+  });
+  await choose(page, large("large.bloom"));
+  await isOpen(page, "large.bloom");
+  equal(await fact(page, "adds"), "200", "adds");
+  const turns = await page.evaluate(() => globalThis.turns);
+  ok(turns.counting > 5 && turns.comparing > 5, `turns of the page: ${JSON.stringify(turns)}`);
+});
+
+withTool("a_file_takes_the_place_of_one_that_is_being_read_or_counted", async (page) => {
+  await open(page);
+  const path = large("slow.bloom");
+  for (const word of ["Reading: ", "counting", "comparing"]) {
+    await page.setInputFiles("#inspect-file", path);
+    await page.waitForFunction(
+      (word) => document.querySelector("#inspect .inspect-status").textContent.includes(word),
+      word,
+      { polling: 4 },
+    );
+    await choose(page, join(vectors, "golden-v2-counting.bloom"));
+    await isOpen(page, "golden-v2-counting.bloom");
+    equal(await fact(page, "bits"), "1,536", "counters");
+    // A worker that was ended goes a little later.
+    for (let wait = 0; wait < 50 && page.workers().length > 1; wait++)
+      await page.waitForTimeout(50);
+    equal(page.workers().length, 1, "workers");
+  }
+  await page.waitForTimeout(300);
+  await isOpen(page, "golden-v2-counting.bloom");
+  equal(await page.locator("#inspect [data-fact=bits]").count(), 1, "filters that are shown");
 });
 
 test("query_and_system_come_from_the_address", async (page) => {
@@ -473,7 +518,7 @@ test("query_and_system_come_from_the_address", async (page) => {
   equal(await page.inputValue("#inspect [name=bits]"), "4096", "its bits");
   await choose(page, join(vectors, "golden-v2-classic.bloom"));
   equal(await page.inputValue("#inspect input[name=query]"), "some text", "the query");
-  has(await page.locator("#inspect .inspect-answer").innerText(), "added");
+  has(await answer(page), "added");
   await ask(page, "other & text");
   ok(page.url().includes("i.q=other%20%26%20text"), page.url());
 });

@@ -175,6 +175,92 @@ test("numbers_are_read_as_people_write_them", () => {
   equal(["4096", "1KiB"].map(parseBits), [4096, 8192], "bits");
 });
 
+test("the_last_part_of_the_fill_has_the_cells_that_there_are", () => {
+  const chain = engine.dialects().find(({ name }) => name === "md5-chain");
+  const filter = engine.createDialect(chain.index, { variant: "a", bits: 9, probes: 2 });
+  for (let i = 0; i < 200; i++) filter.add(page.keyOfText(`key ${i}`));
+  equal(filter.info(true).bitsSet, 9, "bits set");
+  equal(filter.fill(0, 2), [1, 1], "fill");
+  filter.free();
+});
+
+test("a_counters_half_byte_counts_as_one_cell", () => {
+  const filter = engine.create({
+    kind: "counting",
+    bits: 512,
+    probes: 4,
+    blocksPerKey: 1,
+    cellBits: 4,
+  });
+  for (let i = 0; i < 60; i++) filter.add(page.keyOfText(`key ${i}`));
+  const parts = filter.fill(0, 64);
+  const cells = [...filter.cells(0, 0, 512)];
+  const wanted = parts.map((_, i) => cells.slice(8 * i, 8 * i + 8).filter(Boolean).length / 8);
+  equal(parts, wanted, "fill");
+  filter.free();
+});
+
+/** All that the page asks of an opened filter. */
+function lookInto(filter) {
+  const info = filter.info(true);
+  filter.verify();
+  filter.fill(0, 256);
+  filter.cells(0, 0, 64);
+  for (const text of ["", "key 1"]) {
+    const key = filter.keyOf(page.keyOfText(text));
+    if (typeof key === "string" || info.keyed) continue;
+    filter.mayContain(key);
+    filter.count(key);
+    filter.hash(key);
+    filter.positions(key, info.layers - 1);
+  }
+  filter.free();
+}
+
+// Addresses have 32 bits here: what opens natively must not run over here.
+test("no_input_that_a_fuzzer_found_stops_the_module", () => {
+  const corpus = join(here, "../../fuzz/corpus");
+  const read = (kind) =>
+    readdirSync(join(corpus, kind)).map((name) => readFileSync(join(corpus, kind, name)));
+  let tried = 0;
+  let opened = 0;
+  const attempt = (what, open) => {
+    tried++;
+    try {
+      lookInto(open());
+      opened++;
+    } catch (error) {
+      if (!(error instanceof page.Refusal)) throw new Error(`${what}: ${error.stack}`);
+    }
+  };
+  for (const kind of ["load", "look"])
+    for (const bytes of read(kind)) attempt(kind, () => engine.viewOf(bytes));
+  const some = [
+    {},
+    { bits: 4096, probes: 4 },
+    { bytes: 512, probes: 3 },
+    { keys: 1000, rate: 0.01 },
+  ];
+  // The first 24 bytes are the fuzzer's own.
+  for (const { index, name, variants } of engine.dialects())
+    for (const bytes of read(`dialect-${name}`).map((all) => all.subarray(24)))
+      for (const variant of ["", ...(variants ?? "").split(", ").filter(Boolean)])
+        for (const given of some)
+          attempt(name, () => engine.loadDialect(index, bytes, { ...given, variant }));
+  if (tried < 500 || opened < 40) throw new Error(`${tried} tried, ${opened} opened`);
+});
+
+test("a_text_cannot_turn_its_sentence_round", () => {
+  const { visible } = page;
+  equal(visible("a\u202eb\u0000"), "a⟨U+202E⟩b⟨U+0000⟩", "controls");
+  equal(visible("שלום, é, 👩‍👩‍👧\n"), "שלום, é, 👩‍👩‍👧\n", "texts");
+});
+
+test("numbers_past_2_to_the_53_do_not_pretend_to_be_exact", () => {
+  equal(page.formatCount(2 ** 53 - 1), "9,007,199,254,740,991", "exact");
+  equal(page.formatCount(2 ** 64), "about 1.845e19", "about");
+});
+
 test("a_measured_rate_lies_in_its_interval_and_theory_too", () => {
   const plan = engine.plan({ kind: "blocked", keys: 20000, rate: 0.01 });
   const points = [
@@ -198,6 +284,18 @@ test("a_measured_rate_lies_in_its_interval_and_theory_too", () => {
     if (theory < low - room / 2 || theory > high + room / 2)
       throw new Error(`${keys} keys: theory ${theory}, measured ${low} to ${high}`);
   }
+});
+
+test("the_page_is_as_small_as_it_is_said_to_be", () => {
+  const sizes = JSON.parse(readFileSync(join(folder, "sizes.json"), "utf8"));
+  for (const [part, most] of [
+    ["module", 300000],
+    ["script_and_style_gzipped", 60000],
+    ["single_file", 350000],
+  ])
+    if (!(sizes[part] <= most)) throw new Error(`${part}: ${sizes[part]} bytes, wanted ${most}`);
+  // Gzipped the module is as large as the library makes it: told.
+  console.log(`the module, gzipped: ${sizes.module_gzipped} bytes`);
 });
 
 // Times are told, not judged.

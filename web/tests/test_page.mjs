@@ -197,6 +197,33 @@ for (const [missing, part] of [
     ok((await page.locator("main").innerText()).includes("classic formula"), "the text is gone");
   });
 
+test("a_browser_without_workers_gets_a_sentence_where_one_is_wanted", async (page) => {
+  await page.addInitScript(() => delete globalThis.Worker);
+  await open(page, "#curve&c.n=2000");
+  const progress = page.locator("#curve .curve-progress");
+  await progress.filter({ hasText: "so nothing is measured" }).waitFor({ timeout: 10000 });
+  ok((await page.locator("#curve path.line").count()) >= 4, "the theory is gone");
+  await page.getByRole("button", { name: "Try an example" }).click();
+  await page.locator("#inspect .problem").waitFor();
+  ok((await page.locator("#inspect .problem").innerText()).includes("no workers"), "Inspect");
+});
+
+for (const [name, reducedMotion, animation] of [
+  ["are_drawn_one_after_the_other", "no-preference", "appear"],
+  ["are_there_at_once_where_motion_is_reduced", "reduce", "none"],
+])
+  test(
+    `probes_${name}`,
+    async (page) => {
+      await open(page);
+      const names = await page
+        .locator("#play .probe")
+        .evaluateAll((all) => all.map((probe) => getComputedStyle(probe).animationName));
+      equal([...new Set(names)], [animation], "animations");
+    },
+    { reducedMotion },
+  );
+
 test("going_to_a_part_keeps_the_state", async (page) => {
   await open(page, "#play&p.acts=a:zebra&p.ask=zebra");
   await page.click("nav a[href='#curve']");

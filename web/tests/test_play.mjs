@@ -184,6 +184,33 @@ test("a_strangers_address_is_never_markup", async (page) => {
   has(await page.locator("#play .key-list").innerText(), evil);
 });
 
+test("a_key_that_turns_text_round_leaves_its_sentence_as_it_is", async (page) => {
+  await open(page, "#play&p.acts=a:x&p.ask=%E2%80%AEdedda");
+  has(await page.locator("#play .outcome").innerText(), "“⟨U+202E⟩dedda” is surely not in");
+});
+
+test("on_a_small_screen_cells_stay_large_enough_to_be_seen", async (page) => {
+  await open(page, "#play&p.acts=a:apple,a:berry,g:20&p.ask=damson");
+  const seen = () =>
+    page.evaluate(() => {
+      const width = (query) => document.querySelector(query).getBoundingClientRect().width;
+      const count = (query) => document.querySelectorAll(`#play ${query}`).length;
+      return {
+        cell: width("#play .cell.set"),
+        cells: count(".cell"),
+        set: count(".cell.set"),
+        probes: count(".probe"),
+      };
+    });
+  const wide = await seen();
+  await page.setViewportSize({ width: 320, height: 640 });
+  await page.waitForTimeout(300);
+  const narrow = await seen();
+  ok(narrow.cell >= 9, `a set cell is ${narrow.cell} pixels wide`);
+  equal({ ...narrow, cell: 0 }, { ...wide, cell: 0 }, "what is drawn");
+  equal([wide.cells, wide.probes], [256, 4], "cells and probes");
+});
+
 test("arrow_keys_walk_the_cells_and_name_their_keys", async (page) => {
   await open(page);
   await preset(page, "absent");

@@ -43,9 +43,10 @@ bool tool_explorer_find(const char *given, char path[PATH_MAX])
     const bool there = stat(path, &facts) == 0;
     const int reason = errno;
     if (!there && given == NULL && (reason == ENOENT || reason == ENOTDIR))
-        tool_error("the explorer is not installed: there is no %s; 'make web' builds the page, and "
-                   "--page PAGE names it",
-                   path);
+        tool_error(
+            "the explorer is not installed: there is no %s; 'make web' makes "
+            "build-web/explorer.html, --page PAGE names a page, and 'make install' installs it",
+            path);
     else if (!there)
         tool_error("%s: %s", given == NULL ? path : given, strerror(reason));
     else if (S_ISDIR(facts.st_mode))
