@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order in which a static filter takes its hashes, whatever they look like: by chance, equal, few
- * different ones, equal in all but one part, sorted already.
+ * The order in which a static filter takes its hashes, whatever they look like: by chance, equal,
+ * few different ones, equal in all but one part, sorted already.
  *
  * Build: this file, ../support/support.c; cmocka, the library's inside. Suite: unit.
  */
