@@ -18,7 +18,7 @@ struct bf_value *bf_value_new(void)
     struct bf_value *value = server.TryAlloc(sizeof *value);
     if (value == NULL)
         return NULL;
-    *value = (struct bf_value){.holders = 1};
+    *value = (struct bf_value){.filter = NULL};
     atomic_fetch_add(&bf_counts.keys, 1);
     return value;
 }
@@ -26,7 +26,7 @@ struct bf_value *bf_value_new(void)
 void bf_value_free(void *value)
 {
     struct bf_value *held = value;
-    if (held == NULL || atomic_fetch_sub(&held->holders, 1) > 1)
+    if (held == NULL || bf_populate_end(held))
         return;
     bloomery_free(held->filter);
     assert(held->bytes == 0);
