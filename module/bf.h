@@ -70,7 +70,7 @@ enum bf_found bf_open(server_context *context, server_string *name, int mode, se
 const uint8_t *bf_header(const struct bf_value *value, size_t *bytes);
 
 /* The number of bytes that the reference gives for such a key (BF.INFO, MEMORY USAGE). */
-uint64_t bf_told_bytes(const struct bf_value *value);
+uint64_t bf_told_bytes(const bloomery_info *info);
 
 void bf_info_of(const struct bf_value *value, bloomery_info *info);
 

@@ -164,6 +164,7 @@ static void clear_chain(bloomery_filter *filter)
     if (!fresh) /* what was allocated now is zero, and stays untouched */
         memset(first.payload, 0, bytes);
     first.offset = 0;
+    first.dumped = 0;
     first.adds = 0;
     filter->layers[0] = first;
     filter->first = 0;

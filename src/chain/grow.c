@@ -195,7 +195,8 @@ static void begin(struct bloomery_filter *filter)
         struct bloomery_layer *layer = &filter->layers[i];
         layer->bits_set = 0;
         layer->unsure = 0;
-        layer->full_at = filter->foreign ? layer->bits : full_at(layer);
+        if (!filter->foreign)
+            layer->full_at = full_at(layer);
     }
 }
 
@@ -300,6 +301,7 @@ static bloomery_status next_of_theirs(const struct bloomery_filter *filter,
     bloomery_status status = bloomery_shape_lay_out(&alone, &next->bytes, error);
     if (status == BLOOMERY_OK)
         status = bloomery_shape_check(&alone, next->bytes, error);
+    next->dumped = newest->dumped + newest->bits / 8;
     return status;
 }
 

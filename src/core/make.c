@@ -431,12 +431,16 @@ static void place_layers(struct bloomery_filter *filter)
 {
     uint8_t *payload = bloomery_payload_of(filter);
     const uint32_t layers = filter->shape.layer_count;
+    uint64_t dumped = 0;
     assert((uintptr_t)payload % BLOOMERY_PAYLOAD_UNIT == 0);
     for (uint32_t i = 0; i < layers; i++) {
         filter->layers[i].payload = payload + filter->layers[i].offset;
         bloomery_prepare_layer(&filter->layers[i]);
         if (filter->kind->hands_on)
             filter->layers[i].hands_on = i + 1 < layers;
+        if (filter->kind->grows && filter->foreign)
+            filter->layers[i].dumped = dumped;
+        dumped += filter->layers[i].bits / 8;
         assert(!bloomery_is_apart(filter, &filter->layers[i]));
     }
 }

@@ -46,7 +46,12 @@ struct bloomery_layer {
         struct {               /* in chains that can grow */
             uint64_t bits_set; /* the cells that are not 0; atomic if concurrent */
             uint64_t unsure;   /* and at most so many more, set since they were counted last */
-            uint64_t full_at;  /* and how many mean that it holds the keys it was planned for */
+            union {
+                uint64_t full_at; /* and how many mean that it holds the keys it was planned for */
+                /* Of other systems' chains, which count keys for that: the bytes of bits that the
+                 * layers before it have in a dump. */
+                uint64_t dumped;
+            };
         };
         struct { /* in static filters */
             struct bloomery_ribbon ribbon;
