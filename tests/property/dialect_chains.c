@@ -380,7 +380,7 @@ static void a_chain_ends_with_65536_layers(void **state)
         found = bloomery_add(filter, keys.keys[i], NULL);
     assert_int_equal(found, BLOOMERY_FULL);
     assert_int_equal(info_of(filter).layers, LAYERS_MAX);
-    /* A dump of it is 65,537 chunks. Looked for one after the other, their layers were 4e9 steps. */
+    /* A dump of it is 65,537 chunks: 4e9 steps if each layer is looked for from the first on. */
     bloomery_filter *again = through_chunks(filter, NULL);
     dump = bytes_of(filter);
     same = bytes_of(again);
