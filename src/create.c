@@ -38,7 +38,7 @@ bloomery_status bloomery_choose_hash(const bloomery_plan *plan, bloomery_hash_id
     if (options->secret_outside && options->secret == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a secret kept outside the file must be given");
-    shape->hash = id;
+    shape->hash = (uint16_t)id;
     shape->seed = traits->secret.seed = options->seed;
     traits->secret_known = true;
     if (!hash->keyed)
