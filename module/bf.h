@@ -31,7 +31,6 @@
 struct bf_value {
     bloomery_filter *filter; /* one of dialect "redisbloom" */
     uint64_t bytes;          /* taken from the server for the filter, with what aligning costs */
-    atomic_uint holders;     /* the key, and the thread of populate.c while it is at it */
 };
 
 /* What a filter is made with. Growth 0: it does not scale. */
@@ -49,8 +48,7 @@ extern server_type *bf_type;
  * says which. False: neither could be had. */
 bool bf_type_create(server_context *context, bool *is_reference);
 
-/* An empty value without a filter, or NULL. Its holder lets go of it by bf_value_free, in any thread;
- * the last one releases it. */
+/* An empty value without a filter, or NULL. It is released by bf_value_free, in any thread. */
 struct bf_value *bf_value_new(void);
 void bf_value_free(void *value);
 
@@ -72,7 +70,7 @@ enum bf_found bf_open(server_context *context, server_string *name, int mode, se
 const uint8_t *bf_header(const struct bf_value *value, size_t *bytes);
 
 /* The number of bytes that the reference gives for such a key (BF.INFO, MEMORY USAGE). */
-uint64_t bf_told_bytes(const struct bf_value *value);
+uint64_t bf_told_bytes(const bloomery_info *info);
 
 void bf_info_of(const struct bf_value *value, bloomery_info *info);
 
@@ -107,6 +105,13 @@ bool bf_is_limited(server_context *context);
 
 /* Has the pages of a large filter taken in the background. */
 void bf_populate(struct bf_value *value);
+
+/* Whether they are being taken, or will be. The filter must stay where it is then. */
+bool bf_is_populated(const struct bf_value *value);
+
+/* No further pages of this value, which is to be released. True: the thread is at it right now, and
+ * calls bf_value_free as soon as it can. */
+bool bf_populate_end(struct bf_value *value);
 
 /* Moves a filter's memory as the server wishes. */
 int bf_defrag(server_defrag *defrag, server_string *key, void **value);

@@ -47,26 +47,6 @@ int bf_scandump(server_context *context, server_string **words, int count)
     return is_number ? SERVER_OK : bf_fail(context, "Second argument must be numeric");
 }
 
-/* NULL, or why bits that end at `iterator` are not bits of this filter. */
-static const char *judge_chunk(const struct bf_value *value, long long iterator, size_t bytes)
-{
-    bloomery_info info;
-    uint64_t at;
-    if (iterator <= 0 || (uint64_t)iterator < bytes)
-        return "ERR received bad data";
-    at = (uint64_t)iterator - 1 - bytes; /* past every link if they end at their own beginning */
-    bf_info_of(value, &info);
-    for (uint32_t i = 0; i < info.layers; i++) {
-        bloomery_layer_info layer = BLOOMERY_LAYER_INFO;
-        (void)bloomery_layer_info_get(value->filter, i, false, &layer);
-        const uint64_t room = layer.bits / 8;
-        if (at < room)
-            return bytes <= room - at ? NULL : "ERR invalid chunk - Too big for current filter";
-        at -= room;
-    }
-    return "ERR invalid offset - no link found";
-}
-
 static const char *load_header(server_context *context, server_key *key, bloomery_key chunk)
 {
     struct bf_value *value;
@@ -80,14 +60,23 @@ static const char *load_header(server_context *context, server_key *key, bloomer
     return NULL;
 }
 
+/* NULL, or why bits that end at `iterator` are not bits of this filter. */
 static const char *load_bits(struct bf_value *value, long long iterator, bloomery_key chunk)
 {
-    const char *wrong = judge_chunk(value, iterator, chunk.bytes);
-    if (wrong == NULL &&
-        bloomery_redisbloom_loadchunk(&value->filter, (uint64_t)iterator, chunk.data, chunk.bytes,
+    const void *data;
+    size_t bytes;
+    uint64_t next = 0;
+    if (iterator <= 0 || (uint64_t)iterator < chunk.bytes)
+        return "ERR received bad data";
+    const uint64_t from = (uint64_t)iterator - chunk.bytes; /* the iterator that asks for them */
+    if (from > 0)
+        (void)bloomery_redisbloom_scandump(value->filter, from, NULL, &data, &bytes, &next, NULL);
+    if (next == 0)
+        return "ERR invalid offset - no link found";
+    if (bloomery_redisbloom_loadchunk(&value->filter, (uint64_t)iterator, chunk.data, chunk.bytes,
                                       NULL, NULL) != BLOOMERY_OK)
-        wrong = "ERR received bad data";
-    return wrong;
+        return "ERR invalid chunk - Too big for current filter";
+    return NULL;
 }
 
 int bf_loadchunk(server_context *context, server_string **words, int count)

@@ -21,7 +21,7 @@ static void read_fields(const struct bf_value *value, long long numbers[FIELDS])
     bloomery_info info;
     bf_info_of(value, &info);
     numbers[0] = (long long)info.planned_keys;
-    numbers[1] = (long long)bf_told_bytes(value);
+    numbers[1] = (long long)bf_told_bytes(&info);
     numbers[2] = info.layers;
     numbers[3] = (long long)info.adds;
     numbers[4] = info.can_grow ? (long long)info.growth : -1;

@@ -2,9 +2,15 @@
 /*
  * A filter's memory comes from the server, so that the server counts it.
  *
- * Three things stand between the two. The library wants blocks at multiples of 64, the server gives
- * multiples of 16 or 8: a block is taken larger, and the four bytes before what the library gets say
- * how far it was moved. The library wants zeros, and Redis 7.0 has no function that returns them
+ * Three things stand between the two. The library wants blocks at multiples of 64, and the server
+ * promises multiples of 16 or 8. Its jemalloc gives multiples of 64 for all but some small sizes.
+ * Where it did not, a larger block is taken, and the library's bytes lie further back in it. The
+ * byte behind them says so:
+ *
+ *     | 0 to 56 bytes | the library's bytes | mark | unused |
+ *     ^ block         ^ a multiple of 64
+ *
+ * The library wants zeros, and Redis 7.0 has no function that returns them
  * without ending the server if there is no memory: pages within a block that may hold something are
  * handed back to the kernel, which gives zeros at the first touch. And what a client asks for is
  * held to the limits here, before anything is taken: whoever makes a filter or lets it grow need not
@@ -20,8 +26,9 @@
 enum {
     LAZY_BYTES = 256 * 1024, /* less is cheaper to write over than to ask the kernel for */
     ASK_BYTES = 1024 * 1024, /* for less the server's memory is not looked up */
-    LEAST_ALIGNMENT = 16,
-    SHIFT_BYTES = 4,
+    SERVER_ALIGNMENT = 8,
+    SHIFT_UNITS = 0x7f, /* of a mark: how far back, in units of the server's alignment */
+    IS_LARGER = 0x80,   /* the block is one of those larger ones */
 };
 
 /* The client for whom memory is taken; NULL: nobody's limits count. */
@@ -86,52 +93,72 @@ static void clear(uint8_t *memory, size_t bytes)
     memset(memory + before + pages, 0, after);
 }
 
-/* The block of the server's in which the library's lies. */
-static uint8_t *block_of(void *memory)
+/* How far into a block the library's bytes begin. */
+static size_t shift_in(const uint8_t *block, size_t alignment)
 {
-    uint32_t shift;
-    memcpy(&shift, (uint8_t *)memory - SHIFT_BYTES, SHIFT_BYTES);
-    assert(shift >= SHIFT_BYTES);
-    return (uint8_t *)memory - shift;
+    return (alignment - (uintptr_t)block % alignment) % alignment;
 }
 
-/* Where in a block the library's bytes begin. */
-static uint32_t shift_in(const uint8_t *block, size_t alignment)
+/* How much larger a block has to be for any shift. */
+static size_t slack_of(size_t alignment)
 {
-    return (uint32_t)(alignment - (uintptr_t)block % alignment);
+    return alignment > SERVER_ALIGNMENT ? alignment - SERVER_ALIGNMENT : 0;
+}
+
+static size_t shift_of(uint8_t mark)
+{
+    return (size_t)(mark & SHIFT_UNITS) * SERVER_ALIGNMENT;
+}
+
+/* What was taken from the server for so many of the library's bytes. */
+static size_t room_of(size_t bytes, size_t alignment, uint8_t mark)
+{
+    return bytes + 1 + ((mark & IS_LARGER) != 0 ? slack_of(alignment) : 0);
+}
+
+static uint8_t mark_for(const uint8_t *block, size_t alignment)
+{
+    const size_t shift = shift_in(block, alignment);
+    assert(shift % SERVER_ALIGNMENT == 0 && shift <= slack_of(alignment));
+    return (uint8_t)(shift / SERVER_ALIGNMENT) | IS_LARGER;
 }
 
 static void *take(void *context, size_t bytes, size_t alignment)
 {
     struct bf_value *value = context;
-    const size_t unit = alignment < LEAST_ALIGNMENT ? LEAST_ALIGNMENT : alignment;
-    size_t room;
-    if (__builtin_add_overflow(bytes, unit, &room))
+    uint8_t mark = 0;
+    size_t most;
+    if (__builtin_add_overflow(bytes, 1 + slack_of(alignment), &most))
         return NULL;
-    if (!is_allowed(value, room)) {
+    if (!is_allowed(value, most)) {
         atomic_fetch_add(&bf_counts.refusals, 1);
         return NULL;
     }
-    uint8_t *block = server.TryAlloc(room);
+    uint8_t *block = server.TryAlloc(bytes + 1);
+    if (block != NULL && shift_in(block, alignment) > 0) {
+        server.Free(block);
+        block = server.TryAlloc(most);
+        mark = block != NULL ? mark_for(block, alignment) : 0;
+    }
     if (block == NULL)
         return NULL;
-    const uint32_t shift = shift_in(block, unit);
-    assert(shift >= SHIFT_BYTES && shift <= unit);
-    memcpy(block + shift - SHIFT_BYTES, &shift, SHIFT_BYTES);
-    clear(block + shift, bytes);
-    value->bytes += room;
-    atomic_fetch_add(&bf_counts.memory_bytes, room);
-    return block + shift;
+    uint8_t *memory = block + shift_of(mark);
+    clear(memory, bytes);
+    memory[bytes] = mark;
+    value->bytes += room_of(bytes, alignment, mark);
+    atomic_fetch_add(&bf_counts.memory_bytes, room_of(bytes, alignment, mark));
+    return memory;
 }
 
 static void give(void *context, void *memory, size_t bytes, size_t alignment)
 {
     struct bf_value *value = context;
-    const size_t room = bytes + (alignment < LEAST_ALIGNMENT ? LEAST_ALIGNMENT : alignment);
+    const uint8_t mark = ((uint8_t *)memory)[bytes];
+    const size_t room = room_of(bytes, alignment, mark);
     assert(value->bytes >= room);
     value->bytes -= room;
     atomic_fetch_sub(&bf_counts.memory_bytes, room);
-    server.Free(block_of(memory));
+    server.Free((uint8_t *)memory - shift_of(mark));
 }
 
 bloomery_allocator bf_allocator(struct bf_value *value)
@@ -145,29 +172,30 @@ bloomery_allocator bf_allocator(struct bf_value *value)
 }
 
 /* The server copies a block as it is. Where that one begins at another place of a line of memory,
- * the library's bytes move within it. */
+ * the library's bytes move within it, if it is a larger one. Else the library copies them once
+ * more. */
 static void *move(void *context, void *memory, size_t bytes, size_t alignment)
 {
-    const size_t unit = alignment < LEAST_ALIGNMENT ? LEAST_ALIGNMENT : alignment;
-    uint8_t *old = block_of(memory);
-    const uint32_t before = (uint32_t)((uint8_t *)memory - old);
-    uint8_t *block = server.DefragAlloc(context, old);
+    uint8_t mark = ((uint8_t *)memory)[bytes];
+    const size_t before = shift_of(mark);
+    uint8_t *block = server.DefragAlloc(context, (uint8_t *)memory - before);
     if (block == NULL)
         return NULL;
-    const uint32_t shift = shift_in(block, unit);
-    if (shift != before)
-        memmove(block + shift, block + before, bytes);
-    memcpy(block + shift - SHIFT_BYTES, &shift, SHIFT_BYTES);
+    if ((mark & IS_LARGER) != 0)
+        mark = mark_for(block, alignment);
+    uint8_t *now = block + shift_of(mark);
+    if (shift_of(mark) != before)
+        memmove(now, block + before, bytes);
+    now[bytes] = mark;
     atomic_fetch_add(&bf_counts.defrag_moves, 1);
-    return block + shift;
+    return now;
 }
 
 int bf_defrag(server_defrag *defrag, server_string *key, void **value)
 {
     struct bf_value *held = *value;
     (void)key;
-    /* What the thread of populate.c is at stays where it is. */
-    if (server.DefragAlloc != NULL && bf_config.defrag != 0 && atomic_load(&held->holders) == 1)
+    if (server.DefragAlloc != NULL && bf_config.defrag != 0 && !bf_is_populated(held))
         (void)bloomery_move(&held->filter, move, defrag);
     return 0; /* all of it is done */
 }

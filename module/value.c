@@ -18,7 +18,7 @@ struct bf_value *bf_value_new(void)
     struct bf_value *value = server.TryAlloc(sizeof *value);
     if (value == NULL)
         return NULL;
-    *value = (struct bf_value){.holders = 1};
+    *value = (struct bf_value){.filter = NULL};
     atomic_fetch_add(&bf_counts.keys, 1);
     return value;
 }
@@ -26,7 +26,7 @@ struct bf_value *bf_value_new(void)
 void bf_value_free(void *value)
 {
     struct bf_value *held = value;
-    if (held == NULL || atomic_fetch_sub(&held->holders, 1) > 1)
+    if (held == NULL || bf_populate_end(held))
         return;
     bloomery_free(held->filter);
     assert(held->bytes == 0);
@@ -105,11 +105,9 @@ void bf_info_of(const struct bf_value *value, bloomery_info *info)
     bloomery_info_get(value->filter, false, info);
 }
 
-uint64_t bf_told_bytes(const struct bf_value *value)
+uint64_t bf_told_bytes(const bloomery_info *info)
 {
-    bloomery_info info;
-    bf_info_of(value, &info);
-    return TOLD_FILTER + (uint64_t)TOLD_LINK * info.layers + info.bits / 8;
+    return TOLD_FILTER + (uint64_t)TOLD_LINK * info->layers + info->bits / 8;
 }
 
 const uint8_t *bf_header(const struct bf_value *value, size_t *bytes)
@@ -159,7 +157,9 @@ void bf_header_write_link(uint8_t *header, uint32_t index, const struct bf_link 
 
 static size_t memory_of(const void *value)
 {
-    return (size_t)bf_told_bytes(value);
+    bloomery_info info;
+    bf_info_of(value, &info);
+    return (size_t)bf_told_bytes(&info);
 }
 
 /* A header says what the filter is; then its bits. Spare bytes behind a link do not count. */

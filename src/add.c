@@ -54,7 +54,7 @@ static int add_bits(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_b
     struct bloomery_layer *layer = bloomery_newest_layer(filter);
     if (filter->kind->grows)
         return bloomery_chain_add(filter, hash, new_bits, error);
-    *new_bits = filter->operations.add(layer, layer->payload, hash);
+    *new_bits = filter->operations->add(layer, layer->payload, hash);
     return *new_bits > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN;
 }
 
@@ -132,7 +132,7 @@ static size_t add_to_layer(struct adding *adding, const bloomery_hash *hashes, s
 {
     bloomery_filter *filter = adding->filter;
     struct bloomery_layer *layer = bloomery_newest_layer(filter);
-    *answers = filter->operations.add_word(layer, layer->payload, hashes, count, adding->new_bits);
+    *answers = filter->operations->add_word(layer, layer->payload, hashes, count, adding->new_bits);
     return count;
 }
 

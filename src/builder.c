@@ -357,7 +357,8 @@ static bloomery_status save_by_file(bloomery_builder *builder, const char *path,
         status = bloomery_scratch_resize(file, assembly.payload_bytes, builder->directory, error);
     /* The filter's own payload is not looked at: any address does. */
     if (status == BLOOMERY_OK)
-        status = make_filter(builder, &assembly, builder->empty->payload, &filter, error);
+        status =
+            make_filter(builder, &assembly, bloomery_payload_of(builder->empty), &filter, error);
     if (status == BLOOMERY_OK)
         status = bloomery_save_spans(filter, file_spans, &file, path, error);
     bloomery_free(filter);

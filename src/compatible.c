@@ -168,7 +168,7 @@ bloomery_status bloomery_compatible(const bloomery_filter *one, const bloomery_f
     if (status == BLOOMERY_OK)
         status = compare_hashes(&one->shape, &other->shape, error);
     if (status == BLOOMERY_OK)
-        status = compare_rules(one->rule.flags, other->rule.flags, error);
+        status = compare_rules(one->rest->rule.flags, other->rest->rule.flags, error);
     if (status == BLOOMERY_OK)
         status = compare_geometry(one, other, error);
     return status;

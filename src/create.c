@@ -38,7 +38,7 @@ bloomery_status bloomery_choose_hash(const bloomery_plan *plan, bloomery_hash_id
     if (options->secret_outside && options->secret == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a secret kept outside the file must be given");
-    shape->hash = id;
+    shape->hash = (uint16_t)id;
     shape->seed = traits->secret.seed = options->seed;
     traits->secret_known = true;
     if (!hash->keyed)
@@ -96,9 +96,9 @@ bloomery_status bloomery_create(const bloomery_plan *given_plan,
                                    .blocks_per_key = plan->blocks_per_key,
                                    .keys = plan->keys,
                                    .rate = plan->rate * (row->grows ? BLOOMERY_CHAIN_FIRST : 1)};
-    struct bloomery_shape shape = {.kind = kind,
+    struct bloomery_shape shape = {.kind = (uint16_t)kind,
                                    .block_bits = row->block_bits,
-                                   .cell_bits = bloomery_cell_bits(plan),
+                                   .cell_bits = bloomery_cell_bits_field(bloomery_cell_bits(plan)),
                                    .layer_count = 1,
                                    .layers = &layer};
     struct bloomery_traits traits = {.allocator = options.allocator,
@@ -134,7 +134,7 @@ bloomery_status bloomery_create(const bloomery_plan *given_plan,
 static void release_grown(bloomery_filter *filter)
 {
     for (uint32_t i = 0; i < filter->shape.layer_count; i++)
-        if (filter->layers[i].own_memory)
+        if (bloomery_is_apart(filter, &filter->layers[i]))
             bloomery_release(&filter->allocator, filter->layers[i].payload,
                              (size_t)filter->layers[i].bytes, BLOOMERY_PAYLOAD_UNIT);
 }
@@ -149,21 +149,22 @@ static void clear_chain(bloomery_filter *filter)
     bool fresh = false;
     release_grown(filter);
     bloomery_release_room(filter);
-    if (filter->payload_bytes > bytes) {
+    if (filter->lines == 0 && filter->rest->payload_bytes > bytes) {
         uint8_t *payload = bloomery_allocate(&filter->allocator, bytes, BLOOMERY_PAYLOAD_UNIT);
+        struct bloomery_rest *rest = bloomery_rest_of(filter);
         if (payload != NULL) {
-            bloomery_release(&filter->allocator, filter->payload, (size_t)filter->payload_bytes,
+            bloomery_release(&filter->allocator, rest->payload, (size_t)rest->payload_bytes,
                              BLOOMERY_PAYLOAD_UNIT);
-            filter->payload = payload;
-            filter->payload_bytes = bytes;
+            rest->payload = payload;
+            rest->payload_bytes = bytes;
             fresh = true;
         }
     }
+    first.payload = bloomery_payload_of(filter);
     if (!fresh) /* what was allocated now is zero, and stays untouched */
-        memset(filter->payload, 0, bytes);
-    first.payload = filter->payload;
-    first.own_memory = false;
+        memset(first.payload, 0, bytes);
     first.offset = 0;
+    first.dumped = 0;
     first.adds = 0;
     filter->layers[0] = first;
     filter->first = 0;
@@ -182,37 +183,35 @@ bloomery_status bloomery_clear(bloomery_filter *filter)
         return BLOOMERY_OK;
     }
     filter->layers[0].adds = 0;
-    memset(filter->payload, 0, (size_t)filter->payload_bytes);
+    memset(bloomery_payload_of(filter), 0, (size_t)bloomery_payload_room(filter));
     return BLOOMERY_OK;
 }
 
 uint64_t bloomery_populate(bloomery_filter *filter, uint64_t from, uint64_t bytes)
 {
-    if (filter->storage != BLOOMERY_OWNED || from >= filter->payload_bytes)
+    if (filter->storage != BLOOMERY_OWNED || from >= bloomery_payload_room(filter))
         return from;
-    const uint64_t left = filter->payload_bytes - from;
-    return from +
-           bloomery_pages_touch(filter->payload + from, (size_t)(bytes < left ? bytes : left));
+    const uint64_t left = bloomery_payload_room(filter) - from;
+    return from + bloomery_pages_touch(bloomery_payload_of(filter) + from,
+                                       (size_t)(bytes < left ? bytes : left));
 }
 
 void bloomery_release_others(bloomery_filter *filter)
 {
+    struct bloomery_map map = filter->rest->map;
     release_grown(filter);
-    if (filter->storage == BLOOMERY_OWNED)
-        bloomery_release(&filter->allocator, filter->payload, (size_t)filter->payload_bytes,
-                         BLOOMERY_PAYLOAD_UNIT);
+    if (filter->storage == BLOOMERY_OWNED && filter->lines == 0)
+        bloomery_release(&filter->allocator, filter->rest->payload,
+                         (size_t)filter->rest->payload_bytes, BLOOMERY_PAYLOAD_UNIT);
     bloomery_release_room(filter);
-    bloomery_locks_free(&filter->allocator, filter->growing, 1);
-    bloomery_unmap(&filter->map);
+    bloomery_locks_free(&filter->allocator, filter->rest->growing, 1);
+    bloomery_unmap(&map);
 }
 
 void bloomery_free(bloomery_filter *filter)
 {
     if (filter == NULL)
         return;
-    bloomery_allocator allocator = filter->allocator;
     bloomery_release_others(filter);
-    /* The secret must not be found in freed memory. */
-    explicit_bzero(&filter->secret, sizeof filter->secret);
-    bloomery_release(&allocator, filter, filter->own_bytes, 64);
+    bloomery_release_itself(filter);
 }

@@ -186,7 +186,7 @@ bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
         return status;
     assert((*filter)->shape.layer_count == design->shape.layer_count);
     fill_layers(design, *filter);
-    status = bloomery_spare_bits_check(*filter, error);
+    status = bloomery_spare_bits_check(*filter, 0, error);
     if (status != BLOOMERY_OK) {
         bloomery_free(*filter);
         *filter = NULL;
@@ -332,7 +332,7 @@ bloomery_status bloomery_dialect_write(const bloomery_filter *filter,
             "the keys",
             row->facts.name, why.text);
     bloomery_status status =
-        filter->checksums != NULL ? bloomery_verify(filter, error) : BLOOMERY_OK;
+        filter->rest->checksums != NULL ? bloomery_verify(filter, error) : BLOOMERY_OK;
     return status == BLOOMERY_OK ? row->write(filter, &emitter) : status;
 }
 
@@ -423,7 +423,7 @@ size_t bloomery_positions(const bloomery_filter *filter, uint32_t layer, bloomer
     } else {
         const bloomery_hash hash = filter->hash->one(&filter->secret, key);
         if (filter->foreign)
-            filter->operations.positions_of(at, hash, all);
+            filter->operations->positions_of(at, hash, all);
         else
             native_positions(at, hash, all);
     }

@@ -2,7 +2,7 @@
 /*
  * A filter is a handful of blocks of memory, which point to each other:
  *
- *     filter ──┬── payload                 layers 0 .. i lie in it
+ *     filter ──┬── payload                 layers 0 .. i lie in it, or in front of the filter
  *     (records,│
  *      extra,  ├── layer i+1, layer i+2    grown since, a block each
  *      note)   ├── records of layers       of a chain that has outgrown those of the filter
@@ -65,42 +65,58 @@ static void *move_block(struct mover *mover, void *memory, uint64_t bytes, size_
     return straight;
 }
 
-/* The payload that the filter was made with, and the layers in it. They lie there in their order,
- * though after a merge others may be between them. */
-static void move_payload(struct mover *mover, bloomery_filter *filter)
-{
-    uint64_t at = 0;
-    if (filter->storage != BLOOMERY_OWNED)
-        return;
-    filter->payload =
-        move_block(mover, filter->payload, filter->payload_bytes, BLOOMERY_PAYLOAD_UNIT);
-    for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
-        struct bloomery_layer *layer = &filter->layers[i];
-        if (layer->own_memory)
-            continue;
-        layer->payload = filter->payload != NULL ? filter->payload + at : NULL;
-        at += layer->bytes;
-        assert(at <= filter->payload_bytes);
-    }
-}
-
 /* The layers that have grown since. */
 static void move_layers(struct mover *mover, bloomery_filter *filter)
 {
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         struct bloomery_layer *layer = &filter->layers[i];
-        if (layer->own_memory)
+        if (bloomery_is_apart(filter, layer))
             layer->payload = move_block(mover, layer->payload, layer->bytes, BLOOMERY_PAYLOAD_UNIT);
     }
 }
 
-/* Releases the layers whose records are lost: where these are, no layer may be. */
-static void release_layers_of(const struct mover *mover, const uint8_t *records, uint32_t count)
+/* While the payload moves, its layers are nowhere. */
+static void detach_layers(bloomery_filter *filter)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++)
+        if (!bloomery_is_apart(filter, &filter->layers[i]))
+            filter->layers[i].payload = NULL;
+}
+
+/* They lie in it in their order, though after a merge others may be between them. Layers that were
+ * lost are nowhere as well, and the filter is about to be. */
+static void attach_layers(bloomery_filter *filter)
+{
+    uint8_t *payload = bloomery_payload_of(filter);
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < filter->shape.layer_count && payload != NULL; i++) {
+        struct bloomery_layer *layer = &filter->layers[i];
+        if (layer->payload != NULL || layer->bytes > bloomery_payload_room(filter) - at)
+            continue;
+        layer->payload = payload + at;
+        at += layer->bytes;
+    }
+}
+
+/* The payload that the filter was made with, where it is a block of its own. */
+static void move_payload(struct mover *mover, bloomery_filter *filter)
+{
+    if (filter->storage != BLOOMERY_OWNED || filter->lines > 0)
+        return;
+    struct bloomery_rest *rest = bloomery_rest_of(filter);
+    detach_layers(filter);
+    rest->payload = move_block(mover, rest->payload, rest->payload_bytes, BLOOMERY_PAYLOAD_UNIT);
+    attach_layers(filter);
+}
+
+/* Releases the layers whose records are lost: where these are, no layer may be. */
+static void release_layers_of(const struct mover *mover, const bloomery_filter *filter,
+                              const uint8_t *records)
+{
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         struct bloomery_layer layer;
         memcpy(&layer, records + i * sizeof layer, sizeof layer);
-        if (layer.own_memory)
+        if (bloomery_is_apart(filter, &layer))
             bloomery_release(&mover->allocator, layer.payload, (size_t)layer.bytes,
                              BLOOMERY_PAYLOAD_UNIT);
     }
@@ -118,7 +134,7 @@ static void move_room(struct mover *mover, bloomery_filter *filter)
     if ((uintptr_t)now % alignment != 0) {
         void *straight = copy_straight(mover, now, bytes, alignment);
         if (straight == NULL)
-            release_layers_of(mover, now, filter->shape.layer_count);
+            release_layers_of(mover, filter, now);
         release_crooked(mover, now, bytes, alignment);
         now = straight;
     }
@@ -129,47 +145,62 @@ static void move_room(struct mover *mover, bloomery_filter *filter)
 
 static void move_lock(struct mover *mover, bloomery_filter *filter)
 {
-    if (filter->growing == NULL)
+    if (filter->rest->growing == NULL)
         return;
-    bloomery_lock_end(filter->growing);
-    filter->growing =
-        move_block(mover, filter->growing, sizeof *filter->growing, sizeof *filter->growing);
-    if (filter->growing == NULL)
+    struct bloomery_rest *rest = bloomery_rest_of(filter);
+    bloomery_lock_end(rest->growing);
+    rest->growing = move_block(mover, rest->growing, sizeof *rest->growing, sizeof *rest->growing);
+    if (rest->growing == NULL)
         return;
-    const bool begun = bloomery_lock_begin(filter->growing);
+    const bool begun = bloomery_lock_begin(rest->growing);
     assert(begun);
     (void)begun;
 }
 
-/* A filter of any kind, but for what lies behind its layers. */
+/* A filter of any kind, but for what lies before it and behind its rest. */
 union still {
     bloomery_filter filter;
-    uint8_t bytes[sizeof(bloomery_filter) + BLOOMERY_CHAIN_MAX * sizeof(struct bloomery_layer)];
+    uint8_t bytes[sizeof(bloomery_filter) + BLOOMERY_CHAIN_MAX * sizeof(struct bloomery_layer) +
+                  sizeof(struct bloomery_rest)];
 };
+
+/* All pointers into the filter's own allocation, once it lies elsewhere. `was`: where it lay. */
+static void point_anew(bloomery_filter *filter, uintptr_t was, bool room_apart)
+{
+    const uintptr_t by = (uintptr_t)filter - was; /* modulo 2^64 */
+    if (!room_apart)
+        filter->layers = filter->shape.layers = filter->own;
+    if (filter->rest == &bloomery_no_rest)
+        return;
+    filter->rest = (const struct bloomery_rest *)((uintptr_t)filter->rest + by);
+    struct bloomery_rest *rest = bloomery_rest_of(filter);
+    if (rest->next != NULL)
+        rest->next = (bloomery_plan *)((uintptr_t)rest->next + by);
+    rest->extra = (uint8_t *)((uintptr_t)rest->extra + by);
+    rest->note = (char *)((uintptr_t)rest->note + by);
+}
 
 /* NULL: it is lost, and what it owned is released. */
 static bloomery_filter *move_itself(struct mover *mover, bloomery_filter *filter)
 {
     union still still;
-    const size_t extra = (size_t)(filter->extra - (uint8_t *)filter);
-    const size_t note = (size_t)((uint8_t *)filter->note - (uint8_t *)filter);
-    const size_t bytes = filter->own_bytes;
+    const size_t before = (size_t)filter->lines * BLOOMERY_PAYLOAD_UNIT;
+    const size_t bytes = filter->own_bytes - before;
+    const uintptr_t was = (uintptr_t)filter;
     const bool apart = bloomery_has_room_apart(filter);
-    const bool plans = filter->next != NULL;
-    const size_t next = plans ? (size_t)((uint8_t *)filter->next - (uint8_t *)filter) : 0;
+    if (before > 0)
+        detach_layers(filter);
     memcpy(still.bytes, filter, bytes < sizeof still ? bytes : sizeof still);
-    if (!apart)
-        still.filter.layers = still.filter.own;
-    filter = move_block(mover, filter, bytes, 64);
-    if (filter != NULL) {
-        assert(extra <= bytes && note + filter->note_bytes < bytes);
-        if (!apart)
-            filter->layers = filter->shape.layers = filter->own;
-        if (plans)
-            filter->next = (bloomery_plan *)(void *)((uint8_t *)filter + next);
-        filter->extra = (uint8_t *)filter + extra;
-        filter->note = (char *)filter + note;
+    uint8_t *block =
+        move_block(mover, bloomery_base_of(filter), before + bytes, BLOOMERY_PAYLOAD_UNIT);
+    if (block != NULL) {
+        filter = (bloomery_filter *)(void *)(block + before);
+        point_anew(filter, was, apart);
+        if (before > 0)
+            attach_layers(filter);
     } else {
+        filter = NULL;
+        point_anew(&still.filter, was, apart);
         bloomery_release_others(&still.filter);
     }
     explicit_bzero(&still, sizeof still);
@@ -182,8 +213,8 @@ bloomery_status bloomery_move(bloomery_filter **filter, bloomery_mover move, voi
     struct mover mover = {move, context, moving->allocator, BLOOMERY_OK};
     if (moving->allocator.allocate == NULL)
         return BLOOMERY_UNSUPPORTED;
-    move_payload(&mover, moving);
     move_layers(&mover, moving);
+    move_payload(&mover, moving);
     move_room(&mover, moving);
     move_lock(&mover, moving);
     moving = move_itself(&mover, moving);

@@ -93,9 +93,10 @@ static bloomery_status make_view(const struct bloomery_parsed *parsed,
         bloomery_filter_make(&parsed->shape, traits, bytes + parsed->payload_offset,
                              parsed->payload_bytes, filter, error);
     if (status == BLOOMERY_OK) {
-        (*filter)->checksums = bytes + parsed->payload_offset + parsed->payload_bytes;
-        (*filter)->checksum_seed = parsed->header_checksum;
-        (*filter)->payload_offset = parsed->payload_offset;
+        struct bloomery_rest *rest = bloomery_rest_of(*filter);
+        rest->checksums = bytes + parsed->payload_offset + parsed->payload_bytes;
+        rest->checksum_seed = parsed->header_checksum;
+        rest->payload_offset = parsed->payload_offset;
     }
     return status;
 }
@@ -105,16 +106,14 @@ static bloomery_status make_view(const struct bloomery_parsed *parsed,
 static bloomery_status check_copy(const struct bloomery_parsed *parsed, const uint8_t *checksums,
                                   bloomery_filter **filter, bloomery_error *error)
 {
-    const uint8_t *payload = (*filter)->payload;
-    assert((*filter)->payload_bytes == parsed->payload_bytes && (*filter)->checksums == NULL);
+    const uint8_t *payload = bloomery_payload_of(*filter);
+    assert(bloomery_payload_room(*filter) == parsed->payload_bytes);
+    assert((*filter)->rest->checksums == NULL);
     bloomery_status status =
         bloomery_checksums_verify(payload, parsed->payload_bytes, checksums,
                                   parsed->header_checksum, parsed->payload_offset, error);
-    if (status == BLOOMERY_OK) {
-        (*filter)->payload_offset = parsed->payload_offset; /* for its messages */
-        status = bloomery_spare_bits_check(*filter, error);
-        (*filter)->payload_offset = 0;
-    }
+    if (status == BLOOMERY_OK)
+        status = bloomery_spare_bits_check(*filter, parsed->payload_offset, error);
     if (status == BLOOMERY_OK)
         bloomery_chain_open(*filter);
     if (status != BLOOMERY_OK) {
@@ -139,7 +138,7 @@ static bloomery_status open_mapped(int file, const struct bloomery_parsed *parse
         return status;
     }
     (*filter)->storage = BLOOMERY_MAPPED;
-    (*filter)->map = map;
+    bloomery_rest_of(*filter)->map = map;
     return BLOOMERY_OK;
 }
 
@@ -158,7 +157,7 @@ static bloomery_status open_copy(int file, const struct bloomery_parsed *parsed,
                                "not enough memory for %llu bytes of checksums",
                                (unsigned long long)bytes);
     if (status == BLOOMERY_OK)
-        status = bloomery_file_read(file, parsed->payload_offset, (*filter)->payload,
+        status = bloomery_file_read(file, parsed->payload_offset, bloomery_payload_of(*filter),
                                     (size_t)parsed->payload_bytes, error);
     if (status == BLOOMERY_OK)
         status = bloomery_file_read(file, parsed->payload_offset + parsed->payload_bytes, checksums,
@@ -274,7 +273,8 @@ bloomery_status bloomery_load(const void *data, size_t bytes, const bloomery_ope
         status =
             bloomery_filter_make(&parsed.shape, &traits, NULL, parsed.payload_bytes, filter, error);
     if (status == BLOOMERY_OK) {
-        memcpy((*filter)->payload, from + parsed.payload_offset, (size_t)parsed.payload_bytes);
+        memcpy(bloomery_payload_of(*filter), from + parsed.payload_offset,
+               (size_t)parsed.payload_bytes);
         status =
             check_copy(&parsed, from + parsed.payload_offset + parsed.payload_bytes, filter, error);
     }

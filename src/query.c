@@ -27,7 +27,7 @@ bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key ke
     if (status != BLOOMERY_OK)
         return status;
     *hash = filter->shape.hash == BLOOMERY_HASH_XXH3_64
-                ? bloomery_xxh3_64(&filter->secret, &filter->short_secret, key)
+                ? bloomery_xxh3_64(&filter->secret, &filter->secret.brief, key)
                 : filter->hash->one(&filter->secret, key);
     return BLOOMERY_OK;
 }
@@ -44,23 +44,23 @@ bloomery_status bloomery_hash_batch(const bloomery_filter *filter, const bloomer
 bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash)
 {
     const uint32_t layers = bloomery_layer_count(filter);
-    if (filter->operations.may_contain == NULL) /* no hash gives its positions */
+    if (filter->operations->may_contain == NULL) /* no hash gives its positions */
         return true;
     if (__builtin_expect(layers == 1, 1))
-        return filter->operations.may_contain(&filter->layers[0], filter->layers[0].payload, hash);
+        return filter->operations->may_contain(&filter->layers[0], filter->layers[0].payload, hash);
     if (filter->kind->hands_on)
-        return filter->operations.may_contain(filter->layers, filter->layers[0].payload, hash);
+        return filter->operations->may_contain(filter->layers, filter->layers[0].payload, hash);
     const struct bloomery_subject subject = {.hash = hash};
     return bloomery_layers_may_contain(filter, layers, &subject, false);
 }
 
 void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash)
 {
-    if (filter->operations.prefetch_add == NULL)
+    if (filter->operations->prefetch_add == NULL)
         return;
     for (uint32_t i = bloomery_queried_layers(filter); i-- > 0;) {
         const struct bloomery_layer *layer = &filter->layers[i];
-        filter->operations.prefetch_add(layer, layer->payload, &hash, 1);
+        filter->operations->prefetch_add(layer, layer->payload, &hash, 1);
     }
 }
 
@@ -93,7 +93,7 @@ static void query_word(void *context, size_t word, const bloomery_hash *hashes, 
     uint64_t answers = 0;
     for (uint32_t i = bloomery_queried_layers(filter); i-- > 0 && answers != all;) {
         const struct bloomery_layer *layer = &filter->layers[i];
-        answers |= filter->operations.query_word(layer, layer->payload, hashes, count);
+        answers |= filter->operations->query_word(layer, layer->payload, hashes, count);
     }
     assert(count == BLOOMERY_WORD || answers >> count == 0);
     querying->found += (size_t)__builtin_popcountll(answers);

@@ -16,16 +16,23 @@
 #include <assert.h>
 #include <string.h>
 
-/* The layer in which byte `at` of all bits lies, and where in it; NULL past the end. */
+/* The layer in which byte `at` of all bits lies, and where in it; NULL past the end. A whole dump
+ * asks for each layer, and a chain has up to 65,536. */
 static struct bloomery_layer *layer_at(const bloomery_filter *filter, uint64_t *at)
 {
-    for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
-        const uint64_t bytes = filter->layers[i].bits / 8;
-        if (*at < bytes)
-            return &filter->layers[i];
-        *at -= bytes;
+    uint32_t from = 0;
+    uint32_t to = filter->shape.layer_count;
+    assert(to > 0 && filter->layers[0].dumped == 0);
+    while (to - from > 1) { /* the last layer that begins at `at` or before */
+        const uint32_t middle = from + (to - from) / 2;
+        if (filter->layers[middle].dumped <= *at)
+            from = middle;
+        else
+            to = middle;
     }
-    return NULL;
+    struct bloomery_layer *layer = &filter->layers[from];
+    *at -= layer->dumped;
+    return *at < layer->bits / 8 ? layer : NULL;
 }
 
 size_t bloomery_redisbloom_header_bytes(const bloomery_filter *filter)

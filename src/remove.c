@@ -29,7 +29,7 @@ static int remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *cl
     struct bloomery_layer *layer = bloomery_newest_layer(filter);
     uint32_t zero = 0;
     assert(filter->shape.layer_count == 1);
-    const bool removed = filter->operations.remove(layer, layer->payload, hash, &zero);
+    const bool removed = filter->operations->remove(layer, layer->payload, hash, &zero);
     assert(zero <= 64 && (removed || zero == 0));
     if (cleared != NULL)
         *cleared = zero;
@@ -69,13 +69,14 @@ int bloomery_remove(bloomery_filter *filter, bloomery_key key, uint32_t *cleared
 uint32_t bloomery_key_count(const bloomery_filter *filter, bloomery_key key)
 {
     const struct bloomery_layer *layer = filter->layers;
-    if (filter->operations.count == NULL && filter->operations.count_positions == NULL)
+    if (filter->operations->count == NULL && filter->operations->count_positions == NULL)
         return bloomery_may_contain(filter, key) ? 1 : 0;
     if (!filter->secret_known) /* whatever was added, that is never too low */
         return bloomery_counter_max(filter->shape.cell_bits);
-    if (filter->operations.count == NULL)
+    if (filter->operations->count == NULL)
         return bloomery_positions_count(filter, key);
-    return filter->operations.count(layer, layer->payload, filter->hash->one(&filter->secret, key));
+    return filter->operations->count(layer, layer->payload,
+                                     filter->hash->one(&filter->secret, key));
 }
 
 /* ---- Without counters ------------------------------------------------------------------------ */
@@ -97,7 +98,7 @@ bloomery_status bloomery_drop_counters(const bloomery_filter *filter,
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "a filter of kind %s has no counters to drop",
                              bloomery_kind_name((int)filter->shape.kind));
-    if (filter->checksums != NULL) { /* what was not read yet may be damaged */
+    if (filter->rest->checksums != NULL) { /* what was not read yet may be damaged */
         status = bloomery_verify(filter, error);
         if (status != BLOOMERY_OK)
             return status;
@@ -117,6 +118,6 @@ bloomery_status bloomery_drop_counters(const bloomery_filter *filter,
     explicit_bzero(&traits.secret, sizeof traits.secret);
     if (status == BLOOMERY_OK)
         bloomery_counting_drop(&filter->layers[0], filter->shape.cell_bits,
-                               filter->layers[0].payload, (*dropped)->payload);
+                               filter->layers[0].payload, bloomery_payload_of(*dropped));
     return status;
 }

@@ -18,11 +18,12 @@ bloomery_status bloomery_filter_make(const struct bloomery_shape *shape,
     const bool blocked = shape->block_bits == BLOOMERY_BLOCK_BITS && shape->cell_bits == 1 &&
                          !filter->foreign && !filter->kind->grows;
     const bool one_by_one = blocked && shape->hash == BLOOMERY_HASH_XXH3_64;
-    filter->short_secret = bloomery_short_secret_of(filter->secret.seed);
+    if (shape->hash == BLOOMERY_HASH_XXH3_64)
+        filter->secret.brief = bloomery_short_secret_of(filter->secret.seed);
     filter->native = blocked ? bloomery_native_best() : NULL;
     filter->add_key = bloomery_add_key_any;
     if (filter->kind->hands_on) {
-        filter->native = bloomery_static_best(&filter->operations.name);
+        filter->native = bloomery_static_best();
         filter->query_key = filter->native->query_key;
         return BLOOMERY_OK;
     }

@@ -42,7 +42,7 @@ BLOOMERY_PUBLIC size_t bloomery_redisbloom_header_bytes(const bloomery_filter *f
  * `header` has room for bloomery_redisbloom_header_bytes(filter) bytes; only iterator 0 uses it,
  * and for others it may be NULL. BLOOMERY_BAD_ARGUMENT if it is NULL with iterator 0.
  * BLOOMERY_MISMATCH if the filter is not one of RedisBloom's; the numbers of its layers are looked
- * at with iterator 0 alone. O(layers).
+ * at with iterator 0 alone: O(layers), and O(log layers) with any other.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_scandump(const bloomery_filter *filter,
                                                              uint64_t iterator, uint8_t *header,

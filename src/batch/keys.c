@@ -80,7 +80,7 @@ struct bloomery_keys bloomery_keys_from(const struct bloomery_keys *keys, size_t
                                                      const bloomery_filter *filter, size_t first,  \
                                                      size_t count, bloomery_hash *hashes)          \
     {                                                                                              \
-        const struct bloomery_short_secret secret = filter->short_secret;                          \
+        const struct bloomery_short_secret secret = filter->secret.brief;                          \
         for (size_t i = 0; i < count; i++)                                                         \
             hashes[i] = bloomery_xxh3_64(&filter->secret, &secret, key_at(keys, first + i, form)); \
     }

@@ -25,6 +25,7 @@ typedef int bloomery_native_add_key(bloomery_filter *filter, bloomery_key key, u
 
 /* Of a level of base/cpu.h; [1] for filters that several threads write. */
 struct bloomery_native {
+    const char *name; /* of static filters; for others the operations have it */
     bloomery_native_query *query;
     bloomery_native_add *add[2];
     bloomery_native_query_key *query_key;

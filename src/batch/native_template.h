@@ -66,7 +66,7 @@ LEVEL_INLINE struct OF_LEVEL(batch)
                   .blocks_per_key = filter->layers->blocks_per_key,
                   .probes = filter->layers->probes},
         .take = bloomery_take_of(keys, filter),
-        .secret = filter->short_secret,
+        .secret = filter->secret.brief,
         .list = keys->form == BLOOMERY_KEYS_LIST && filter->shape.hash == BLOOMERY_HASH_XXH3_64,
         .hashed = keys->form == BLOOMERY_COLUMN_HASHES64,
     };
@@ -125,7 +125,7 @@ LEVEL_INLINE void OF_LEVEL(place)(const struct bloomery_layer *layer, struct OF_
 LEVEL_TARGET __attribute__((noinline, flatten)) static void
 OF_LEVEL(hash_list)(const bloomery_key *list, const bloomery_filter *filter, uint64_t hashes[GROUP])
 {
-    const struct bloomery_short_secret secret = filter->short_secret;
+    const struct bloomery_short_secret secret = filter->secret.brief;
     for (size_t j = 0; j < GROUP; j++)
         hashes[j] = bloomery_xxh3_64(&filter->secret, &secret, list[j]).hi;
 }
@@ -393,7 +393,7 @@ LEVEL_TARGET static void OF_LEVEL(add_shared)(bloomery_filter *filter,
 
 LEVEL_INLINE bloomery_hash OF_LEVEL(usual_hash)(const bloomery_filter *filter, bloomery_key key)
 {
-    return (bloomery_hash){0, bloomery_xxh3_short(&filter->short_secret, key.data, key.bytes)};
+    return (bloomery_hash){0, bloomery_xxh3_short(&filter->secret.brief, key.data, key.bytes)};
 }
 
 LEVEL_TARGET static __attribute__((noinline)) bool

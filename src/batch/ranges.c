@@ -187,7 +187,7 @@ static void add_place(struct bloomery_aside *aside, uint32_t which, uint32_t ran
     assert(count <= ranges->room && count <= aside->total);
     aside->held[place] = 0;
     aside->total -= count;
-    ranges->filter->operations.add_block(layer, layer->payload, hashes, count, which);
+    ranges->filter->operations->add_block(layer, layer->payload, hashes, count, which);
 }
 
 /* What is set aside for all blocks of a range. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define LEVEL        scalar
+#define LEVEL_NAME   "scalar"
 #define LEVEL_TARGET __attribute__((flatten))
 
 #define INLINE static inline __attribute__((always_inline))
@@ -39,29 +40,20 @@ INLINE uint32_t bumped_scalar(const uint8_t *thresholds, const uint64_t *starts)
 
 #include "batch/static_template.h"
 
-const struct bloomery_native *bloomery_static_best(const char **name)
+const struct bloomery_native *bloomery_static_best(void)
 {
     const enum bloomery_cpu level = bloomery_cpu_level();
 #if defined(__x86_64__)
-    if (level >= BLOOMERY_CPU_VPOPCNTDQ) {
-        *name = "avx512-vpopcntdq";
+    if (level >= BLOOMERY_CPU_VPOPCNTDQ)
         return &bloomery_static_vpopcntdq;
-    }
-    if (level >= BLOOMERY_CPU_AVX512) {
-        *name = "avx512";
+    if (level >= BLOOMERY_CPU_AVX512)
         return &bloomery_static_avx512;
-    }
-    if (level >= BLOOMERY_CPU_AVX2) {
-        *name = "avx2";
+    if (level >= BLOOMERY_CPU_AVX2)
         return &bloomery_static_avx2;
-    }
 #elif defined(BLOOMERY_ARM_KERNELS)
-    if (level >= BLOOMERY_CPU_NEON) {
-        *name = "neon";
+    if (level >= BLOOMERY_CPU_NEON)
         return &bloomery_static_neon;
-    }
 #endif
     (void)level;
-    *name = "scalar";
     return &bloomery_static_scalar;
 }

@@ -5,14 +5,14 @@
 
 #include "batch/native.h"
 
-/* Of these `query` and `query_key` are there: no key is ever added. */
+/* Of these `name`, `query` and `query_key` are there: no key is ever added. */
 extern const struct bloomery_native bloomery_static_scalar;
 extern const struct bloomery_native bloomery_static_avx2;
 extern const struct bloomery_native bloomery_static_avx512;
 extern const struct bloomery_native bloomery_static_vpopcntdq;
 extern const struct bloomery_native bloomery_static_neon;
 
-/* Those for this processor, and their name. */
-const struct bloomery_native *bloomery_static_best(const char **name);
+/* Those for this processor. */
+const struct bloomery_native *bloomery_static_best(void);
 
 #endif

@@ -315,4 +315,5 @@ LEVEL_TARGET static bool OF(query_key)(const bloomery_filter *filter, bloomery_k
     return filter->layers->keys > 0 && OF(query_hash)(filter->layers, hash);
 }
 
-const struct bloomery_native OF(bloomery_static) = {.query = OF(query), .query_key = OF(query_key)};
+const struct bloomery_native OF(bloomery_static) = {
+    .name = LEVEL_NAME, .query = OF(query), .query_key = OF(query_key)};

@@ -38,14 +38,14 @@ bloomery_walk_prefetch(const bloomery_filter *filter, const bloomery_hash *hashe
                        bool adding)
 {
     const uint32_t layers = bloomery_queried_layers(filter);
-    if (filter->operations.requests)
+    if (filter->operations->requests)
         return;
     for (uint32_t i = layers; i-- > 0;) {
         const struct bloomery_layer *layer = &filter->layers[i];
         if (adding && i == layers - 1)
-            filter->operations.prefetch_add(layer, layer->payload, hashes, count);
+            filter->operations->prefetch_add(layer, layer->payload, hashes, count);
         else
-            filter->operations.prefetch_query(layer, layer->payload, hashes, count);
+            filter->operations->prefetch_query(layer, layer->payload, hashes, count);
     }
 }
 

@@ -189,13 +189,14 @@ static uint64_t full_at(const struct bloomery_layer *layer)
  * when they are full. */
 static void begin(struct bloomery_filter *filter)
 {
-    if (filter->next != NULL)
-        filter->next->keys = 0;
+    if (filter->rest->next != NULL)
+        filter->rest->next->keys = 0;
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         struct bloomery_layer *layer = &filter->layers[i];
         layer->bits_set = 0;
         layer->unsure = 0;
-        layer->full_at = filter->foreign ? layer->bits : full_at(layer);
+        if (!filter->foreign)
+            layer->full_at = full_at(layer);
     }
 }
 
@@ -224,7 +225,8 @@ static bool passes_limit(const struct bloomery_filter *filter, uint64_t bytes)
 {
     uint64_t total;
     return __builtin_add_overflow(bloomery_payload_bytes(filter), bytes, &total) ||
-           total > SIZE_MAX || (filter->memory_limit > 0 && total > filter->memory_limit);
+           total > SIZE_MAX ||
+           (filter->rest->memory_limit > 0 && total > filter->rest->memory_limit);
 }
 
 /* Why there is no further layer, and where the chain stands. `why`: what else is in the way than
@@ -257,7 +259,7 @@ static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wan
                          "full with %s%llu keys in %u layer%s of %s; another layer of %s would "
                          "pass the limit of %s",
                          about, (unsigned long long)fmin(keys, 0x1p63), layers, plural, now.text,
-                         more.text, bloomery_phrase_bytes(&limit, filter->memory_limit));
+                         more.text, bloomery_phrase_bytes(&limit, filter->rest->memory_limit));
 }
 
 /* Planned once: a full chain is tried again and again. */
@@ -265,7 +267,7 @@ static bloomery_status next_of_ours(struct bloomery_filter *filter,
                                     const struct bloomery_layer *newest,
                                     struct bloomery_layer *next, bloomery_error *error)
 {
-    bloomery_plan *plan = filter->next;
+    bloomery_plan *plan = filter->rest->next;
     if (plan->keys == 0 &&
         bloomery_chain_next(newest, plan, filter->shape.hash, NULL) != BLOOMERY_OK) {
         plan->keys = 0;
@@ -299,6 +301,7 @@ static bloomery_status next_of_theirs(const struct bloomery_filter *filter,
     bloomery_status status = bloomery_shape_lay_out(&alone, &next->bytes, error);
     if (status == BLOOMERY_OK)
         status = bloomery_shape_check(&alone, next->bytes, error);
+    next->dumped = newest->dumped + newest->bits / 8;
     return status;
 }
 
@@ -316,15 +319,14 @@ static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *erro
     if (status != BLOOMERY_OK)
         return status;
     next.offset = bloomery_payload_bytes(filter);
-    next.own_memory = true;
     bloomery_prepare_layer(&next);
     if (!passes_limit(filter, next.bytes) && bloomery_make_room(filter, count + 1))
         next.payload =
             bloomery_allocate(&filter->allocator, (size_t)next.bytes, BLOOMERY_PAYLOAD_UNIT);
     if (next.payload == NULL)
         return refuse(filter, next.bytes, NULL, error);
-    if (filter->next != NULL)
-        filter->next->keys = 0;
+    if (filter->rest->next != NULL)
+        filter->rest->next->keys = 0;
     filter->layers[count] = next;
     __atomic_store_n(&filter->shape.layer_count, count + 1, __ATOMIC_RELEASE);
     assert(bloomery_payload_bytes(filter) == next.offset + next.bytes);
@@ -336,12 +338,12 @@ static bloomery_status grow_past(struct bloomery_filter *filter, uint32_t count,
                                  bloomery_error *error)
 {
     bloomery_status status = BLOOMERY_OK;
-    if (filter->growing == NULL)
+    if (filter->rest->growing == NULL)
         return grow(filter, error);
-    bloomery_lock(filter->growing);
+    bloomery_lock(filter->rest->growing);
     if (bloomery_layer_count(filter) == count)
         status = grow(filter, error);
-    bloomery_unlock(filter->growing);
+    bloomery_unlock(filter->rest->growing);
     return status;
 }
 
@@ -427,7 +429,7 @@ int bloomery_chain_add_positions(struct bloomery_filter *filter, bloomery_key ke
 static size_t keep_absent(const struct bloomery_filter *filter, const struct bloomery_layer *layer,
                           bloomery_hash *hashes, uint8_t *place, size_t count)
 {
-    uint64_t found = filter->operations.query_word(layer, layer->payload, hashes, count);
+    uint64_t found = filter->operations->query_word(layer, layer->payload, hashes, count);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         hashes[kept] = hashes[i];
@@ -461,10 +463,10 @@ static uint64_t add_to_newest(const struct bloomery_filter *filter, uint32_t lay
     uint8_t place[64];
     uint64_t answers = 0;
     if (layers == 1)
-        return filter->operations.add_word(layer, layer->payload, hashes, keys, set);
+        return filter->operations->add_word(layer, layer->payload, hashes, keys, set);
     const size_t rest = find_new(filter, layers, hashes, keys, left, place);
     const uint64_t found =
-        rest > 0 ? filter->operations.add_word(layer, layer->payload, left, rest, set) : 0;
+        rest > 0 ? filter->operations->add_word(layer, layer->payload, left, rest, set) : 0;
     for (size_t i = 0; i < rest; i++)
         answers |= (found >> i & 1) << place[i];
     return answers;

@@ -39,7 +39,6 @@ static bloomery_status copy_layers(const bloomery_filter *into, const bloomery_f
     for (uint32_t i = 0; i < from->shape.layer_count; i++) {
         const struct bloomery_layer *layer = &from->layers[i];
         copies[i] = *layer;
-        copies[i].own_memory = true;
         copies[i].payload =
             bloomery_allocate(&into->allocator, (size_t)layer->bytes, BLOOMERY_PAYLOAD_UNIT);
         if (copies[i].payload == NULL) {
@@ -68,10 +67,11 @@ static bloomery_status check_room(const bloomery_filter *into, const bloomery_fi
         bytes > SIZE_MAX)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "the layers of both would take more bytes than there are addresses");
-    if (into->memory_limit > 0 && bytes > into->memory_limit)
-        return bloomery_fail(
-            error, BLOOMERY_FULL, 0, "the layers of both would take %s, and the limit is %s",
-            bloomery_phrase_bytes(&all, bytes), bloomery_phrase_bytes(&limit, into->memory_limit));
+    if (into->rest->memory_limit > 0 && bytes > into->rest->memory_limit)
+        return bloomery_fail(error, BLOOMERY_FULL, 0,
+                             "the layers of both would take %s, and the limit is %s",
+                             bloomery_phrase_bytes(&all, bytes),
+                             bloomery_phrase_bytes(&limit, into->rest->memory_limit));
     return BLOOMERY_OK;
 }
 

@@ -16,7 +16,7 @@ bool bloomery_positions_remove(bloomery_filter *filter, bloomery_key key, uint32
     const struct bloomery_layer *layer = filter->layers;
     assert(filter->shape.layer_count == 1);
     filter->hash->positions(&filter->secret, key, layer->bits, layer->probes, positions);
-    return filter->operations.remove_positions(layer, layer->payload, positions, cleared);
+    return filter->operations->remove_positions(layer, layer->payload, positions, cleared);
 }
 
 uint32_t bloomery_positions_count(const bloomery_filter *filter, bloomery_key key)
@@ -24,5 +24,5 @@ uint32_t bloomery_positions_count(const bloomery_filter *filter, bloomery_key ke
     uint64_t positions[BLOOMERY_POSITIONS_MAX];
     const struct bloomery_layer *layer = filter->layers;
     filter->hash->positions(&filter->secret, key, layer->bits, layer->probes, positions);
-    return filter->operations.count_positions(layer, layer->payload, positions);
+    return filter->operations->count_positions(layer, layer->payload, positions);
 }

@@ -19,57 +19,107 @@ enum bloomery_storage {
     BLOOMERY_MAPPED,   /* a map of a file */
 };
 
+/*
+ * What a small filter does without, so that it takes little more memory than its bits. A filter of
+ * which all of this is zero has no such struct of its own.
+ */
+struct bloomery_rest {
+    /* Of the layers that the filter was made with, unless they lie before it; later ones have
+     * memory of their own. */
+    uint8_t *payload; /* never written unless owned */
+    uint64_t payload_bytes;
+    struct bloomery_lock *growing; /* in concurrent chains: held while a layer is added */
+    uint64_t memory_limit;         /* of a chain, in bytes; 0: none */
+    /* Of a chain of ours: its next layer, once it was planned; else its keys are 0. NULL: another
+     * kind. */
+    bloomery_plan *next;
+    struct bloomery_map map;  /* if storage is mapped */
+    const uint8_t *checksums; /* those behind a borrowed or mapped payload, else NULL */
+    uint64_t checksum_seed;   /* theirs */
+    uint64_t payload_offset;  /* where the payload lay in the bytes it came from */
+    bloomery_key_rule rule;
+    size_t note_bytes; /* 0: none */
+    char *note;        /* NUL-terminated */
+    /* What another system's bytes say that has no meaning here, kept to be written again. */
+    uint8_t *extra;
+    size_t extra_bytes;
+};
+
+/*
+ * A filter is one allocation, and blocks that this one points to:
+ *
+ *     | payload, if it is small | filter | own layers | rest | next | extra | note |
+ *     ^ a multiple of 64        ^ so is this
+ */
 struct bloomery_filter {
     bloomery_allocator allocator;
     struct bloomery_shape shape; /* shape.layers points to `layers` */
-    struct bloomery_operations operations;
+    struct bloomery_layer *layers;
+    const struct bloomery_operations *operations;
     const struct bloomery_kind_row *kind;
-
     const struct bloomery_hash_row *hash;
-    struct bloomery_hash_secret secret;
-    struct bloomery_short_secret short_secret; /* of its seed, if the hash is XXH3-64 */
-    bool secret_known;                         /* keys can be hashed */
-    bool secret_in_file;                       /* written with the filter */
-    bool concurrent;
-    bool foreign;     /* by the schemes of another system */
-    bool of_our_file; /* it goes back into one: it gets no more layers than that keeps */
     /* src/batch/native.h: short ways in batches, or NULL; single keys, by a short way or the long
      * one. */
     const struct bloomery_native *native;
     bool (*query_key)(const bloomery_filter *filter, bloomery_key key);
     int (*add_key)(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits);
-    struct bloomery_lock *growing; /* in concurrent chains: held while a layer is added */
-    uint64_t memory_limit;         /* of a chain, in bytes; 0: none */
-    /* Of a chain: the number of the layer that it began with, and goes back to when cleared. */
-    uint32_t first;
+    struct bloomery_hash_secret secret; /* `brief` is of its seed, if the hash is XXH3-64 */
+
+    bool secret_known;   /* keys can be hashed */
+    bool secret_in_file; /* written with the filter */
+    bool concurrent;
+    bool foreign;     /* by the schemes of another system */
+    bool of_our_file; /* it goes back into one: it gets no more layers than that keeps */
+    uint8_t storage;  /* enum bloomery_storage */
+    uint8_t lines;    /* of 64 bytes, of the payload that lies before the filter; 0: elsewhere */
     /* For how many layers there is room at `layers`: in `own`, or in a block of its own that is
      * made anew as a chain grows. Records of concurrent chains stay where they are. */
+    uint8_t own_room; /* of `own` */
     uint32_t room;
-    uint32_t own_room; /* of `own` */
-    struct bloomery_layer *layers;
-    /* Of a chain of ours: its next layer, once it was planned; else its keys are 0. In the filter's
-     * allocation; NULL: another kind. */
-    bloomery_plan *next;
-
-    enum bloomery_storage storage;
-    /* Of the layers that the filter was made with; later ones have memory of their own. */
-    uint8_t *payload; /* never written unless owned */
-    uint64_t payload_bytes;
-    struct bloomery_map map;  /* if storage is mapped */
-    const uint8_t *checksums; /* those behind a borrowed or mapped payload, else NULL */
-    uint64_t checksum_seed;   /* theirs */
-    uint64_t payload_offset;  /* where the payload lay in the bytes it came from */
-
-    bloomery_key_rule rule;
-    size_t note_bytes; /* 0: none */
-    char *note;        /* NUL-terminated, in the same allocation as the filter */
-    /* What another system's bytes say that has no meaning here, kept to be written again: in the
-     * same allocation as the filter. */
-    uint8_t *extra;
-    size_t extra_bytes;
-    size_t own_bytes; /* of that allocation: filter, own layers, next, extra and note */
+    /* Of a chain: the number of the layer that it began with, and goes back to when cleared. */
+    uint32_t first;
+    const struct bloomery_rest *rest; /* its own, or bloomery_no_rest */
+    size_t own_bytes;                 /* of the allocation */
     struct bloomery_layer own[];
 };
+
+/* All zero. */
+extern const struct bloomery_rest bloomery_no_rest;
+
+/* To write to; the filter has one of its own. */
+static inline struct bloomery_rest *bloomery_rest_of(struct bloomery_filter *filter)
+{
+    const uintptr_t behind = (uintptr_t)filter->rest - (uintptr_t)filter;
+    assert(behind > 0 && behind < filter->own_bytes);
+    (void)behind;
+    return (struct bloomery_rest *)(uintptr_t)filter->rest;
+}
+
+/* Where the filter's allocation begins. */
+static inline uint8_t *bloomery_base_of(const struct bloomery_filter *filter)
+{
+    return (uint8_t *)(uintptr_t)filter - (size_t)filter->lines * BLOOMERY_PAYLOAD_UNIT;
+}
+
+/* The memory of the layers that the filter was made with. */
+static inline uint8_t *bloomery_payload_of(const struct bloomery_filter *filter)
+{
+    return filter->lines > 0 ? bloomery_base_of(filter) : filter->rest->payload;
+}
+
+static inline uint64_t bloomery_payload_room(const struct bloomery_filter *filter)
+{
+    return filter->lines > 0 ? (uint64_t)filter->lines * BLOOMERY_PAYLOAD_UNIT
+                             : filter->rest->payload_bytes;
+}
+
+/* Whether a layer has memory for it alone, allocated after the filter was made. */
+static inline bool bloomery_is_apart(const struct bloomery_filter *filter,
+                                     const struct bloomery_layer *layer)
+{
+    const uintptr_t payload = (uintptr_t)bloomery_payload_of(filter);
+    return (uintptr_t)layer->payload - payload >= bloomery_payload_room(filter);
+}
 
 /* Everything about a filter that is neither shape nor bits. */
 struct bloomery_traits {
@@ -130,6 +180,9 @@ bool bloomery_make_room(struct bloomery_filter *filter, uint32_t layers);
 
 /* Gives back the room that is no part of the filter's allocation; its layers are lost. */
 void bloomery_release_room(struct bloomery_filter *filter);
+
+/* Gives back the filter's allocation, and nothing that it points to. */
+void bloomery_release_itself(struct bloomery_filter *filter);
 
 /* How many layers there are, with acquire order: a thread that sees a layer's number sees all of
  * the layer. */

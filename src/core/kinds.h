@@ -101,7 +101,7 @@ struct bloomery_kind_row {
     bool (*layer_bytes)(const struct bloomery_layer *layer, uint64_t *bytes);
     /* Whether what no key touches is zero; else `at` is the first byte in the layer that is not. */
     bool (*spare)(const struct bloomery_layer *layer, uint64_t *at);
-    uint32_t block_bits; /* of a shape made from a plan */
+    uint16_t block_bits; /* of a shape made from a plan */
     uint32_t cell_sizes; /* bit b is set if cells of b bits are known */
     /* What it can; callers test these and compare no kinds. */
     bool adds;     /* keys can be added one by one; else it is built from all of them */

@@ -222,18 +222,19 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
 
 struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter)
 {
-    assert(filter->note[filter->note_bytes] == '\0');
+    const struct bloomery_rest *rest = filter->rest;
+    assert(rest->note_bytes == 0 || rest->note[rest->note_bytes] == '\0');
     return (struct bloomery_traits){
         .allocator = filter->allocator,
         .secret = filter->secret,
         .secret_known = filter->secret_known,
         .secret_in_file = filter->secret_in_file,
         .of_our_file = filter->of_our_file,
-        .rule = filter->rule,
-        .note = filter->note,
-        .note_bytes = filter->note_bytes,
-        .extra = filter->extra,
-        .extra_bytes = filter->extra_bytes,
+        .rule = rest->rule,
+        .note = rest->note,
+        .note_bytes = rest->note_bytes,
+        .extra = rest->extra,
+        .extra_bytes = rest->extra_bytes,
     };
 }
 
@@ -281,57 +282,167 @@ static uint32_t own_room(const struct bloomery_shape *shape, const struct bloome
     return shape->layer_count <= BLOOMERY_CHAIN_MAX ? shape->layer_count : 1;
 }
 
-/* The filter's own allocation: the struct, its layers, what it has of another system, its note. */
-static struct bloomery_filter *allocate_filter(const struct bloomery_shape *shape,
-                                               const struct bloomery_traits *traits)
+/* ---- The filter's allocation ----------------------------------------------------------------- */
+
+const struct bloomery_rest bloomery_no_rest;
+
+/* Up to here a payload lies before its filter, unless several threads add: one block of memory
+ * instead of two. */
+enum { NEAR_BYTES = 1024 };
+
+_Static_assert(NEAR_BYTES / BLOOMERY_PAYLOAD_UNIT <= UINT8_MAX, "lines are counted in a byte");
+
+/* Where the parts of the allocation begin (filter.h), counted from the filter. */
+struct parts {
+    size_t lines; /* before it */
+    uint32_t room;
+    size_t rest; /* 0: none */
+    size_t next; /* 0: none */
+    size_t extra;
+    size_t note;
+    size_t end;
+};
+
+static bool needs_rest(const struct bloomery_traits *traits)
 {
-    const uint32_t room = own_room(shape, traits);
+    const bloomery_key_rule *rule = &traits->rule;
+    return traits->concurrent || traits->memory_limit > 0 || traits->note_bytes > 0 ||
+           traits->extra_bytes > 0 || rule->flags != 0 || rule->delimiter != 0 ||
+           rule->field != 0 || rule->comment != 0;
+}
+
+/* False: it would be larger than memory can be. */
+static bool find_parts(const struct bloomery_shape *shape, const struct bloomery_traits *traits,
+                       bool owned, uint64_t payload_bytes, struct parts *parts)
+{
     const bool plans = bloomery_row_of(shape)->grows && !bloomery_is_foreign(shape);
-    const size_t next = sizeof(struct bloomery_filter) + room_bytes(room);
-    const size_t extra = next + (plans ? sizeof(bloomery_plan) : 0);
-    size_t bytes = extra + traits->note_bytes + 1;
-    struct bloomery_filter *filter = NULL;
-    if (!__builtin_add_overflow(bytes, traits->extra_bytes, &bytes))
-        filter = bloomery_allocate(&traits->allocator, bytes, 64);
-    if (filter == NULL)
+    const bool near = owned && !traits->concurrent && payload_bytes <= NEAR_BYTES;
+    *parts = (struct parts){.room = own_room(shape, traits)};
+    parts->lines = near ? (size_t)payload_bytes / BLOOMERY_PAYLOAD_UNIT : 0;
+    size_t at = sizeof(struct bloomery_filter) + room_bytes(parts->room);
+    if (plans || !near || needs_rest(traits)) {
+        parts->rest = at;
+        at += sizeof(struct bloomery_rest);
+    }
+    if (plans) {
+        parts->next = at;
+        at += sizeof(bloomery_plan);
+    }
+    parts->extra = at;
+    if (__builtin_add_overflow(at, traits->extra_bytes, &parts->note) ||
+        __builtin_add_overflow(parts->note, traits->note_bytes, &parts->end))
+        return false;
+    return !__builtin_add_overflow(parts->end, (traits->note_bytes > 0) + (size_t)NEAR_BYTES, &at);
+}
+
+static void fill_rest(struct bloomery_rest *rest, const struct parts *parts, uint8_t *filter,
+                      const struct bloomery_traits *traits)
+{
+    rest->memory_limit = traits->memory_limit;
+    rest->rule = traits->rule;
+    if (parts->next > 0)
+        rest->next = (bloomery_plan *)(void *)(filter + parts->next);
+    rest->extra = filter + parts->extra;
+    rest->extra_bytes = traits->extra_bytes;
+    if (traits->extra_bytes > 0)
+        memcpy(rest->extra, traits->extra, traits->extra_bytes);
+    rest->note = (char *)filter + parts->note;
+    rest->note_bytes = traits->note_bytes;
+    if (traits->note_bytes > 0)
+        memcpy(rest->note, traits->note, traits->note_bytes);
+}
+
+/* The filter's own allocation, and what shape and traits say. */
+static struct bloomery_filter *allocate_filter(const struct bloomery_shape *shape,
+                                               const struct bloomery_traits *traits, bool owned,
+                                               uint64_t payload_bytes)
+{
+    struct parts parts;
+    if (!find_parts(shape, traits, owned, payload_bytes, &parts))
         return NULL;
+    const size_t before = parts.lines * BLOOMERY_PAYLOAD_UNIT;
+    const size_t bytes = before + parts.end + (traits->note_bytes > 0);
+    uint8_t *block = bloomery_allocate(&traits->allocator, bytes, BLOOMERY_PAYLOAD_UNIT);
+    if (block == NULL)
+        return NULL;
+    struct bloomery_filter *filter = (struct bloomery_filter *)(void *)(block + before);
     filter->own_bytes = bytes;
-    filter->own_room = filter->room = room;
+    filter->lines = (uint8_t)parts.lines;
+    filter->own_room = (uint8_t)parts.room;
+    filter->room = parts.room;
     filter->allocator = traits->allocator;
     filter->concurrent = traits->concurrent;
     filter->layers = filter->own;
+    filter->rest = &bloomery_no_rest;
+    if (parts.rest > 0) {
+        filter->rest = (struct bloomery_rest *)(void *)((uint8_t *)filter + parts.rest);
+        fill_rest(bloomery_rest_of(filter), &parts, (uint8_t *)filter, traits);
+    }
     if (!bloomery_make_room(filter, shape->layer_count)) {
-        bloomery_release(&traits->allocator, filter, bytes, 64);
+        bloomery_release(&traits->allocator, block, bytes, BLOOMERY_PAYLOAD_UNIT);
         return NULL;
     }
     filter->shape = *shape;
     filter->shape.layers = filter->layers;
     memcpy(filter->layers, shape->layers, room_bytes(shape->layer_count));
-    if (plans)
-        filter->next = (bloomery_plan *)(void *)((uint8_t *)filter + next);
-    filter->extra = (uint8_t *)filter + extra;
-    filter->extra_bytes = traits->extra_bytes;
-    if (traits->extra_bytes > 0)
-        memcpy(filter->extra, traits->extra, traits->extra_bytes);
-    filter->note = (char *)filter->extra + traits->extra_bytes;
-    filter->note_bytes = traits->note_bytes;
-    if (traits->note_bytes > 0)
-        memcpy(filter->note, traits->note, traits->note_bytes);
-    assert(filter->note + filter->note_bytes + 1 == (char *)filter + filter->own_bytes);
     return filter;
+}
+
+void bloomery_release_itself(struct bloomery_filter *filter)
+{
+    const bloomery_allocator allocator = filter->allocator;
+    uint8_t *block = bloomery_base_of(filter);
+    const size_t bytes = filter->own_bytes;
+    /* The secret must not be found in freed memory. */
+    explicit_bzero(&filter->secret, sizeof filter->secret);
+    bloomery_release(&allocator, block, bytes, BLOOMERY_PAYLOAD_UNIT);
 }
 
 /* Gives back what a filter got before something was refused. */
 static void unmake(struct bloomery_filter *filter)
 {
-    bloomery_allocator allocator = filter->allocator;
+    const struct bloomery_rest *rest = filter->rest;
     assert(filter->storage == BLOOMERY_OWNED);
-    bloomery_locks_free(&allocator, filter->growing, 1);
-    bloomery_release(&allocator, filter->payload, (size_t)filter->payload_bytes,
-                     BLOOMERY_PAYLOAD_UNIT);
+    bloomery_locks_free(&filter->allocator, rest->growing, 1);
+    if (filter->lines == 0)
+        bloomery_release(&filter->allocator, rest->payload, (size_t)rest->payload_bytes,
+                         BLOOMERY_PAYLOAD_UNIT);
     bloomery_release_room(filter);
-    explicit_bzero(&filter->secret, sizeof filter->secret);
-    bloomery_release(&allocator, filter, filter->own_bytes, 64);
+    bloomery_release_itself(filter);
+}
+
+/* Takes the memory of its own that the filter needs besides. */
+static bool take_memory(struct bloomery_filter *filter, uint64_t payload_bytes)
+{
+    const bool locks = filter->kind->grows && filter->concurrent;
+    assert(filter->storage == BLOOMERY_OWNED);
+    if (filter->lines == 0) {
+        struct bloomery_rest *rest = bloomery_rest_of(filter);
+        rest->payload_bytes = payload_bytes;
+        rest->payload =
+            bloomery_allocate(&filter->allocator, (size_t)payload_bytes, BLOOMERY_PAYLOAD_UNIT);
+    }
+    if (locks)
+        bloomery_rest_of(filter)->growing = bloomery_locks_make(&filter->allocator, 1);
+    return bloomery_payload_of(filter) != NULL && (!locks || filter->rest->growing != NULL);
+}
+
+static void place_layers(struct bloomery_filter *filter)
+{
+    uint8_t *payload = bloomery_payload_of(filter);
+    const uint32_t layers = filter->shape.layer_count;
+    uint64_t dumped = 0;
+    assert((uintptr_t)payload % BLOOMERY_PAYLOAD_UNIT == 0);
+    for (uint32_t i = 0; i < layers; i++) {
+        filter->layers[i].payload = payload + filter->layers[i].offset;
+        bloomery_prepare_layer(&filter->layers[i]);
+        if (filter->kind->hands_on)
+            filter->layers[i].hands_on = i + 1 < layers;
+        if (filter->kind->grows && filter->foreign)
+            filter->layers[i].dumped = dumped;
+        dumped += filter->layers[i].bits / 8;
+        assert(!bloomery_is_apart(filter, &filter->layers[i]));
+    }
 }
 
 bloomery_status bloomery_make(const struct bloomery_shape *shape,
@@ -340,7 +451,7 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
                               bloomery_error *error)
 {
     assert(bloomery_shape_check(shape, payload_bytes, NULL) == BLOOMERY_OK);
-    struct bloomery_filter *filter = allocate_filter(shape, traits);
+    struct bloomery_filter *filter = allocate_filter(shape, traits, payload == NULL, payload_bytes);
     if (filter == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "not enough memory for a filter");
     filter->kind = bloomery_row_of(shape);
@@ -348,42 +459,28 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     filter->of_our_file = traits->of_our_file;
     filter->hash = bloomery_hash_find(shape->hash);
     assert(filter->kind != NULL && filter->hash != NULL);
-    filter->operations = *filter->kind->operations(shape->cell_bits, traits->concurrent);
-    assert((filter->operations.may_contain == NULL) == (filter->hash->positions != NULL));
+    filter->operations = filter->kind->operations(shape->cell_bits, traits->concurrent);
+    assert((filter->operations->may_contain == NULL) == (filter->hash->positions != NULL));
     assert(filter->kind->removes ==
-           (filter->operations.remove != NULL || filter->operations.remove_positions != NULL));
+           (filter->operations->remove != NULL || filter->operations->remove_positions != NULL));
     filter->secret = traits->secret;
     filter->secret_known = traits->secret_known;
     filter->secret_in_file = traits->secret_in_file;
-    filter->memory_limit = traits->memory_limit;
-    filter->rule = traits->rule;
-    filter->payload_bytes = payload_bytes;
     if (payload != NULL) {
+        struct bloomery_rest *rest = bloomery_rest_of(filter);
         filter->storage = BLOOMERY_BORROWED;
-        filter->payload = (uint8_t *)(uintptr_t)payload; /* only owned payloads are written */
+        rest->payload = (uint8_t *)(uintptr_t)payload; /* only owned payloads are written */
+        rest->payload_bytes = payload_bytes;
     } else {
         filter->storage = BLOOMERY_OWNED;
-        filter->payload =
-            bloomery_allocate(&filter->allocator, (size_t)payload_bytes, BLOOMERY_PAYLOAD_UNIT);
-        if (filter->kind->grows && traits->concurrent)
-            filter->growing = bloomery_locks_make(&filter->allocator, 1);
-        if (filter->payload == NULL ||
-            (filter->kind->grows && traits->concurrent && filter->growing == NULL)) {
+        if (!take_memory(filter, payload_bytes)) {
             unmake(filter);
             return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                                  "not enough memory for a filter of %llu bytes",
                                  (unsigned long long)payload_bytes);
         }
     }
-    assert((uintptr_t)filter->payload % BLOOMERY_PAYLOAD_UNIT == 0);
-    for (uint32_t i = 0; i < shape->layer_count; i++) {
-        filter->layers[i].payload = filter->payload + filter->layers[i].offset;
-        filter->layers[i].own_memory = false;
-        bloomery_prepare_layer(&filter->layers[i]);
-    }
-    if (filter->kind->hands_on)
-        for (uint32_t i = 0; i < shape->layer_count; i++)
-            filter->layers[i].hands_on = i + 1 < shape->layer_count;
+    place_layers(filter);
     assert(bloomery_payload_bytes(filter) == payload_bytes);
     *out = filter;
     return BLOOMERY_OK;

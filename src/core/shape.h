@@ -41,13 +41,17 @@ struct bloomery_layer {
 
     /* Of a filter, not of a shape: */
     uint8_t *payload; /* where the layer's cells are; never written unless owned */
-    bool own_memory;  /* allocated for this layer alone, after the filter was made */
     uint64_t inverse; /* (2^64 - 1) / m, for bloomery_modulo (base/modulo.h) */
     union {
         struct {               /* in chains that can grow */
             uint64_t bits_set; /* the cells that are not 0; atomic if concurrent */
             uint64_t unsure;   /* and at most so many more, set since they were counted last */
-            uint64_t full_at;  /* and how many mean that it holds the keys it was planned for */
+            union {
+                uint64_t full_at; /* and how many mean that it holds the keys it was planned for */
+                /* Of other systems' chains, which count keys for that: the bytes of bits that the
+                 * layers before it have in a dump. */
+                uint64_t dumped;
+            };
         };
         struct { /* in static filters */
             struct bloomery_ribbon ribbon;
@@ -61,24 +65,32 @@ struct bloomery_layer {
 enum { BLOOMERY_SCHEME_NATIVE = 0 };
 
 struct bloomery_shape {
-    uint32_t kind;
-    uint32_t hash;
-    uint32_t dialect;       /* 0: our own */
-    uint32_t block_bits;    /* cells of a block. 0: flat; 512: blocks */
-    uint32_t cell_bits;     /* 1: bits; 4, 8: counters */
-    uint32_t block_scheme;  /* which blocks a key touches */
-    uint32_t probe_scheme;  /* which cells it touches there */
-    uint32_t bit_order;     /* where cell i lies: bit i & 7 of byte i >> 3 */
-    uint32_t repeat_scheme; /* what a repeated position does */
-    uint32_t count_scheme;  /* which adds are counted */
-    uint32_t growth;   /* of chains of other systems: a layer has so many times the keys of the one
+    /* As wide as in the header of a file. */
+    uint16_t kind;
+    uint16_t hash;
+    uint32_t dialect;      /* 0: our own */
+    uint16_t block_bits;   /* cells of a block. 0: flat; 512: blocks */
+    uint8_t cell_bits;     /* 1: bits; 4, 8: counters */
+    uint8_t block_scheme;  /* which blocks a key touches */
+    uint8_t probe_scheme;  /* which cells it touches there */
+    uint8_t bit_order;     /* where cell i lies: bit i & 7 of byte i >> 3 */
+    uint8_t repeat_scheme; /* what a repeated position does */
+    uint8_t count_scheme;  /* which adds are counted */
+    uint32_t growth; /* of chains of other systems: a layer has so many times the keys of the one
                            before, 0: there is no next one; */
+    uint32_t layer_count;
     double tightening; /* and so many times its rate */
     uint64_t seed;
-    uint64_t secret_fingerprint; /* 0: not keyed */
-    uint32_t layer_count;
+    uint64_t secret_fingerprint;   /* 0: not keyed */
     struct bloomery_layer *layers; /* not owned */
 };
+
+/* Cells of a size that a caller gave. One that the field has no room for becomes its largest value,
+ * which is no known size either. */
+static inline uint8_t bloomery_cell_bits_field(uint32_t cell_bits)
+{
+    return cell_bits < UINT8_MAX ? (uint8_t)cell_bits : UINT8_MAX;
+}
 
 /* Whether schemes of another system decide which cells a key touches. */
 static inline bool bloomery_is_foreign(const struct bloomery_shape *shape)

@@ -144,8 +144,9 @@ void bloomery_design_flat(struct bloomery_design *design, uint32_t hash, uint32_
 {
     assert(design->shape.layers == design->layers && design->shape.layer_count == 0);
     design->shape.kind = BLOOMERY_CLASSIC;
-    design->shape.hash = hash;
-    design->shape.probe_scheme = probe_scheme;
+    assert(hash <= UINT16_MAX && probe_scheme <= UINT8_MAX);
+    design->shape.hash = (uint16_t)hash;
+    design->shape.probe_scheme = (uint8_t)probe_scheme;
     design->shape.cell_bits = 1;
     design->shape.layer_count = 1;
     design->layers[0] = (struct bloomery_layer){.bits = bits, .probes = probes};

@@ -78,6 +78,34 @@ static bloomery_status begin(struct bloomery_design *design, uint32_t options, u
     return BLOOMERY_OK;
 }
 
+/* Options and growth of a filter that keeps none. */
+static uint32_t usual_options(const struct bloomery_shape *shape)
+{
+    return shape->growth == 0 ? OPTIONS | NONSCALING : OPTIONS;
+}
+
+static uint32_t usual_growth(const struct bloomery_shape *shape)
+{
+    return shape->growth == 0 ? 2 : shape->growth;
+}
+
+/* Keeps nothing of a design that follows from its shape: small filters are as small as they can
+ * be. */
+static void keep_unusual(struct bloomery_design *design)
+{
+    const struct bloomery_shape *shape = &design->shape;
+    if (bloomery_load_u32(design->kept) != usual_options(shape) ||
+        bloomery_load_u32(design->kept + 4) != usual_growth(shape))
+        return;
+    for (uint32_t i = 0; i < shape->layer_count; i++) {
+        uint8_t usual[8];
+        bloomery_store_f64(usual, bloomery_short_bits_per_key(design->layers[i].rate));
+        if (memcmp(usual, design->kept + EXTRA_HEAD + 8 * (size_t)i, sizeof usual) != 0)
+            return;
+    }
+    design->extra_bytes = 0;
+}
+
 /* ---- Making ---------------------------------------------------------------------------------- */
 
 static bloomery_status plan(const bloomery_dialect_parameters *given,
@@ -103,10 +131,12 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
     if (status == BLOOMERY_OK)
         status =
             bloomery_tightened_size(keys, scales ? rate * 0.5 : rate, &design->layers[0], error);
-    if (status == BLOOMERY_OK)
-        bloomery_store_f64(design->kept + EXTRA_HEAD,
-                           bloomery_short_bits_per_key(design->layers[0].rate));
-    return status;
+    if (status != BLOOMERY_OK)
+        return status;
+    bloomery_store_f64(design->kept + EXTRA_HEAD,
+                       bloomery_short_bits_per_key(design->layers[0].rate));
+    keep_unusual(design);
+    return BLOOMERY_OK;
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -194,6 +224,7 @@ bloomery_status bloomery_redisbloom_parse_header(const uint8_t *data, size_t byt
         return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
                              "damaged: %llu keys in all, %llu in its layers",
                              (unsigned long long)bloomery_load_u64(data), (unsigned long long)adds);
+    keep_unusual(design);
     *header_bytes = HEADER + LAYER * (size_t)layers;
     return BLOOMERY_OK;
 }
@@ -230,8 +261,8 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 static double bits_per_key_of(const bloomery_filter *filter, uint32_t layer)
 {
     const size_t at = EXTRA_HEAD + 8 * (size_t)layer;
-    if (filter->extra_bytes >= at + 8) {
-        const double kept = bloomery_load_f64(filter->extra + at);
+    if (filter->rest->extra_bytes >= at + 8) {
+        const double kept = bloomery_load_f64(filter->rest->extra + at);
         if (bloomery_short_probes(kept) == filter->layers[layer].probes)
             return kept;
     }
@@ -273,14 +304,13 @@ size_t bloomery_redisbloom_header_size(const bloomery_filter *filter)
 
 static void write_head(const bloomery_filter *filter, uint8_t head[HEADER])
 {
-    const uint32_t growth = filter->shape.growth;
-    uint32_t options = growth == 0 ? OPTIONS | NONSCALING : OPTIONS;
-    uint32_t expansion = growth == 0 ? 2 : growth;
+    uint32_t options = usual_options(&filter->shape);
+    uint32_t expansion = usual_growth(&filter->shape);
     uint64_t adds = 0;
-    if (filter->extra_bytes >= EXTRA_HEAD &&
-        (bloomery_load_u32(filter->extra) & ~(uint32_t)NONSCALING) == OPTIONS) {
-        options = bloomery_load_u32(filter->extra);
-        expansion = bloomery_load_u32(filter->extra + 4);
+    if (filter->rest->extra_bytes >= EXTRA_HEAD &&
+        (bloomery_load_u32(filter->rest->extra) & ~(uint32_t)NONSCALING) == OPTIONS) {
+        options = bloomery_load_u32(filter->rest->extra);
+        expansion = bloomery_load_u32(filter->rest->extra + 4);
     }
     for (uint32_t i = 0; i < filter->shape.layer_count; i++)
         if (__builtin_add_overflow(adds, filter->layers[i].adds, &adds))

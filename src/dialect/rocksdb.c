@@ -67,7 +67,7 @@ static const uint64_t fast_blocks_max = UINT32_MAX / BLOCK;
 static const uint64_t legacy_bits_max = UINT32_MAX;
 
 static void lay_out(struct bloomery_design *design, int variant, uint64_t blocks,
-                    uint32_t block_bits, uint32_t probes)
+                    uint16_t block_bits, uint32_t probes)
 {
     struct bloomery_shape *shape = &design->shape;
     shape->kind = BLOOMERY_BLOCKED;
@@ -210,7 +210,7 @@ static bloomery_status parse_legacy(const uint8_t *data, size_t bytes,
                              "cut short, or not RocksDB's: %llu blocks of 64, 128 or 256 bytes are "
                              "not %zu bytes",
                              (unsigned long long)blocks, end);
-    lay_out(design, LEGACY, end > 0 ? blocks : 1, end > 0 ? (uint32_t)block * 8 : BLOCK_BITS,
+    lay_out(design, LEGACY, end > 0 ? blocks : 1, end > 0 ? (uint16_t)(block * 8) : BLOCK_BITS,
             probes);
     return BLOOMERY_OK;
 }

@@ -62,11 +62,11 @@ bloomery_status bloomery_checksums_verify_spans(const uint8_t *payload, uint64_t
 }
 
 bloomery_status bloomery_spare_bits_check(const struct bloomery_filter *filter,
-                                          bloomery_error *error)
+                                          uint64_t payload_offset, bloomery_error *error)
 {
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         const struct bloomery_layer *layer = &filter->layers[i];
-        const uint64_t offset = filter->payload_offset + layer->offset;
+        const uint64_t offset = payload_offset + layer->offset;
         uint64_t at = 0;
         if (filter->kind->spare != NULL && !filter->kind->spare(layer, &at))
             return bloomery_fail(error, BLOOMERY_CORRUPT, offset + at,

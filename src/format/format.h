@@ -95,8 +95,8 @@ bloomery_status bloomery_checksums_verify_spans(const uint8_t *payload, uint64_t
                                                 uint64_t end, bloomery_error *error);
 
 /* Checks that no bit past the last cell is set in any layer: spare bits are zero in every file we
- * write. */
+ * write. `payload_offset`: where the payload lies in it. */
 bloomery_status bloomery_spare_bits_check(const struct bloomery_filter *filter,
-                                          bloomery_error *error);
+                                          uint64_t payload_offset, bloomery_error *error);
 
 #endif

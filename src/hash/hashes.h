@@ -5,15 +5,18 @@
 
 #include <bloomery/bloomery.h>
 
-/* What turns a public hash function into this filter's own. */
-struct bloomery_hash_secret {
-    uint64_t seed;
-    uint8_t siphash[BLOOMERY_SECRET_BYTES]; /* of a keyed filter */
-};
-
 /* What hash/xxh3.h makes of a seed. */
 struct bloomery_short_secret {
     uint64_t flip[3];
+};
+
+/* What turns a public hash function into this filter's own. */
+struct bloomery_hash_secret {
+    uint64_t seed;
+    union {
+        uint8_t siphash[BLOOMERY_SECRET_BYTES]; /* of a keyed filter */
+        struct bloomery_short_secret brief;     /* of a filter with XXH3-64 */
+    };
 };
 
 struct bloomery_hash_row {

@@ -54,19 +54,19 @@ static bloomery_filter *load(const uint8_t *data, size_t bytes)
 static bloomery_status write_now(bloomery_filter *filter, struct output *output)
 {
     char text[512];
-    uint8_t *kept = filter->extra;
-    uint8_t *alone = malloc(filter->extra_bytes > 0 ? filter->extra_bytes : 1);
+    uint8_t *kept = filter->rest->extra;
+    uint8_t *alone = malloc(filter->rest->extra_bytes > 0 ? filter->rest->extra_bytes : 1);
     bloomery_error error = {.text = ""};
     assert_non_null(alone);
-    memcpy(alone, kept, filter->extra_bytes);
-    filter->extra = alone;
+    memcpy(alone, kept, filter->rest->extra_bytes);
+    bloomery_rest_of(filter)->extra = alone;
     output->used = 0;
     const bloomery_status status = bloomery_dialect_write(filter, NULL, collect, output, &error);
     assert_true(status == BLOOMERY_OK || (status == BLOOMERY_CORRUPT && strlen(error.text) > 20) ||
                 status == BLOOMERY_UNSUPPORTED || status == BLOOMERY_IO_FAILED);
     for (uint32_t i = 0; bloomery_dialect_remark(filter, i, text, sizeof text); i++)
         assert_true(i < 8);
-    filter->extra = kept;
+    bloomery_rest_of(filter)->extra = kept;
     free(alone);
     return status;
 }
@@ -78,17 +78,17 @@ static void try_all(bloomery_filter *filter, const uint8_t *data, size_t bytes)
     assert_int_equal(write_now(filter, &output), BLOOMERY_OK);
     assert_int_equal(output.used, bytes);
     assert_memory_equal(output.bytes, data, bytes);
-    const size_t attached = filter->extra_bytes;
+    const size_t attached = filter->rest->extra_bytes;
     for (size_t length = 1; length < attached; length++) {
-        filter->extra_bytes = length;
+        bloomery_rest_of(filter)->extra_bytes = length;
         assert_int_equal(write_now(filter, &output), BLOOMERY_CORRUPT);
     }
-    filter->extra_bytes = attached;
+    bloomery_rest_of(filter)->extra_bytes = attached;
     for (size_t at = 0; at < attached; at++)
         for (unsigned bit = 0; bit < 8; bit++) {
-            filter->extra[at] ^= (uint8_t)(1 << bit);
+            filter->rest->extra[at] ^= (uint8_t)(1 << bit);
             refused += write_now(filter, &output) != BLOOMERY_OK;
-            filter->extra[at] ^= (uint8_t)(1 << bit);
+            filter->rest->extra[at] ^= (uint8_t)(1 << bit);
         }
     assert_true(refused > 200);
 }
@@ -103,9 +103,9 @@ static void changed_surroundings_do_no_harm(void **state)
     bloomery_filter *filter = load(payload, sizeof payload);
     try_all(filter, payload, sizeof payload);
     /* The same in blocks of 25, 25 and 10 bytes: what is attached is made by hand. */
-    const size_t attached = filter->extra_bytes;
+    const size_t attached = filter->rest->extra_bytes;
     bloomery_filter *in_blocks = filter;
-    uint8_t *kept = filter->extra;
+    uint8_t *kept = filter->rest->extra;
     uint8_t extra[256] = {0};
     memcpy(extra, kept, 44);
     extra[1] = 1;
@@ -113,13 +113,13 @@ static void changed_surroundings_do_no_harm(void **state)
     extra[44] = extra[48] = 25;
     extra[52] = 10;
     memcpy(extra + 56, kept + 44, attached - 44);
-    in_blocks->extra = extra;
-    in_blocks->extra_bytes = attached + 12;
+    bloomery_rest_of(in_blocks)->extra = extra;
+    bloomery_rest_of(in_blocks)->extra_bytes = attached + 12;
     assert_int_equal(write_now(in_blocks, &framed), BLOOMERY_OK);
     assert_int_equal(framed.used, sizeof payload + 3 * 25);
     try_all(in_blocks, framed.bytes, framed.used);
-    filter->extra = kept;
-    filter->extra_bytes = attached;
+    bloomery_rest_of(filter)->extra = kept;
+    bloomery_rest_of(filter)->extra_bytes = attached;
     bloomery_free(filter);
     filter = load(framed.bytes, framed.used);
     try_all(filter, framed.bytes, framed.used);

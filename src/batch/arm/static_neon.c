@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define LEVEL        neon
+#define LEVEL_NAME   "neon"
 #define LEVEL_TARGET __attribute__((flatten))
 #define INLINE       static inline __attribute__((always_inline))
 

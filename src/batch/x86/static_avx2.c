@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define LEVEL        avx2
+#define LEVEL_NAME   "avx2"
 #define LEVEL_TARGET __attribute__((target("avx2,bmi,bmi2,popcnt")))
 #define INLINE       LEVEL_TARGET static inline __attribute__((always_inline))
 

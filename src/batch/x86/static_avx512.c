@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#define LEVEL avx512
+#define LEVEL      avx512
+#define LEVEL_NAME "avx512"
 #define LEVEL_TARGET \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt")))
 #define INLINE LEVEL_TARGET static inline __attribute__((always_inline))

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#define LEVEL vpopcntdq
+#define LEVEL      vpopcntdq
+#define LEVEL_NAME "avx512-vpopcntdq"
 #define LEVEL_TARGET \
     __attribute__((  \
         target("avx512vpopcntdq,avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt")))

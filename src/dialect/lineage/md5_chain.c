@@ -88,7 +88,7 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
                          given->bits > 0 ? given->bits : (uint64_t)bits, (uint32_t)probes);
     if (cell_bits != BIT_PER_CELL) {
         design->shape.kind = BLOOMERY_COUNTING;
-        design->shape.cell_bits = cell_bits;
+        design->shape.cell_bits = bloomery_cell_bits_field(cell_bits);
         design->shape.repeat_scheme = BLOOMERY_REPEATS_COUNT;
     }
     design->layers[0].keys = given->keys;
