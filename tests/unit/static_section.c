@@ -2,8 +2,8 @@
 /*
  * A section's equations, solved as the library does it, two keys at a time, and here one key after
  * the other, as docs/format.md has it: the same rows are taken by the same equations, the same keys
- * are bumped. Sections are as full as chance makes them, fuller, and much too full; with one column,
- * where half of all equations that are left over hold by chance, and with many.
+ * are bumped. Sections are as full as chance makes them, fuller, and much too full; with one
+ * column, where half of all equations that are left over hold by chance, and with many.
  *
  * Build: this file, ../support/support.c; cmocka, the library's inside. Suite: unit.
  */
