@@ -182,7 +182,10 @@ static inline __attribute__((always_inline)) uint64_t lines(struct memory *memor
         const unsigned __int128 product =
             (unsigned __int128)next_random(&state) * memory->line_count;
         *place = memory->lines + (uint64_t)(product >> 64) * LINE;
-        __builtin_prefetch(*place, change ? 1 : 0);
+        if (change)
+            __builtin_prefetch(*place, 1);
+        else
+            __builtin_prefetch(*place, 0);
     }
     return sum;
 }
