@@ -68,7 +68,8 @@ function policy(sources) {
 const hashOf = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
 const wasm = readFileSync(wasmPath);
-const packed = gzipSync(wasm, { level: 9 });
+// Less memory means shorter blocks, whose tables fit better: 0.5 % less.
+const packed = gzipSync(wasm, { level: 9, memLevel: 6 });
 const worker = await bundle("worker.ts");
 const script = await bundle("main.ts", {
   MODULE: JSON.stringify(packed.toString("base64")),
