@@ -133,9 +133,9 @@ static struct bench_loop loop_of(const struct limit *limit, const struct bench_c
 {
     const bool own = adding || limit->lines == UINT32_MAX;
     const bloomery_filter *ours = own ? NULL : bench_our_filter(limit->lines);
-    bool fits = ours != NULL && ours->payload_bytes >= limit->pages.bytes;
+    bool fits = ours != NULL && bloomery_payload_room(ours) >= limit->pages.bytes;
     return (struct bench_loop){
-        .memory = fits ? ours->payload : limit->pages.at,
+        .memory = fits ? bloomery_payload_of(ours) : limit->pages.at,
         .blocks = limit->blocks,
         .seed = limit->seed,
         .numbers = chunk->numbers,

@@ -86,7 +86,7 @@ struct bench_pages bench_pages_make(uint64_t bytes)
     bloomery_error error;
     if (bloomery_create(&plan, NULL, &pages.filter, &error) != BLOOMERY_OK)
         bench_fail("%s", error.text);
-    pages.at = pages.filter->payload;
+    pages.at = bloomery_payload_of(pages.filter);
     return pages;
 }
 

@@ -727,7 +727,7 @@ BREAKS = [
           "moves/views_and_maps_keep_their_bytes_where_they_are"),
     Break("every_layer_spans_the_payload", "bloomery_layer_span()",
           [("*data = known ? filter->layers[index].payload : NULL;",
-            "*data = known ? filter->payload : NULL;")],
+            "*data = known ? bloomery_payload_of(filter) : NULL;")],
           "footprint/the_span_of_a_layer_has_its_cells"),
     Break("uncounted_bits_are_known", "counts_bits()",
           [("           layer->unsure == 0;", "           layer->bits > 0;")],
