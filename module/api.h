@@ -63,6 +63,17 @@ enum {
 
 enum { SERVER_EVENT_GENERIC = 1 << 2 };
 
+/* Of a child that writes a file or answers a replica: it was born, or has ended. */
+enum { SERVER_EVENT_CHILD = 13, SERVER_CHILD_BORN = 0 };
+
+struct server_event {
+    uint64_t id;
+    uint64_t version;
+};
+
+typedef void (*server_event_function)(server_context *context, struct server_event event,
+                                      uint64_t what, void *data);
+
 enum { SERVER_CONFIG_PLAIN = 0, SERVER_CONFIG_MEMORY = 1 << 7, SERVER_CONFIG_BARE_NAME = 1 << 9 };
 
 /* ---- The type of a key ----------------------------------------------------------------------- */
@@ -246,6 +257,7 @@ typedef int (*server_apply)(server_context *context, void *data, server_string *
     ROW(REQUIRED, int, ModuleTypeSetValue, (server_key * key, server_type * type, void *value))   \
     ROW(REQUIRED, int, Replicate,                                                                 \
         (server_context * context, const char *command, const char *format, ...))                 \
+    ROW(REQUIRED, int, ReplicateVerbatim, (server_context * context))                             \
     ROW(REQUIRED, int, SignalModifiedKey, (server_context * context, server_string * name))       \
     ROW(REQUIRED, int, NotifyKeyspaceEvent,                                                       \
         (server_context * context, int kind, const char *event, server_string *name))             \
@@ -279,6 +291,8 @@ typedef int (*server_apply)(server_context *context, void *data, server_string *
     ROW(OPTIONAL, int, LoadConfigs, (server_context * context))                                   \
     ROW(OPTIONAL, int, RegisterInfoFunc,                                                          \
         (server_context * context, void (*report)(server_report * report, int crash)))            \
+    ROW(OPTIONAL, int, SubscribeToServerEvent,                                                    \
+        (server_context * context, struct server_event event, server_event_function function))    \
     ROW(OPTIONAL, int, InfoAddSection, (server_report * report, const char *name))                \
     ROW(OPTIONAL, int, InfoAddFieldULongLong,                                                     \
         (server_report * report, const char *name, unsigned long long value))                     \

@@ -11,7 +11,7 @@
  *     rdb.c aof.c  persistence
  *     config.c     module arguments and CONFIG; info.c: the section of INFO
  *
- *     populate.c   the thread that takes the pages of large filters
+ *     populate.c   the thread that takes the pages of large filters and makes them huge ones
  *
  * All else runs in the server's main thread, but for one function: values may be released in the
  * background. bf_value_free calls nothing of the server's but Free, and what it counts is atomic.
@@ -103,7 +103,7 @@ void bf_limits(server_context *context);
 /* Whether limits count: the command is a client's, not a master's or one of a file. */
 bool bf_is_limited(server_context *context);
 
-/* Has the pages of a large filter taken in the background. */
+/* Has the pages of a large filter taken in the background, those of each layer that is new. */
 void bf_populate(struct bf_value *value);
 
 /* Whether they are being taken, or will be. The filter must stay where it is then. */
@@ -112,6 +112,9 @@ bool bf_is_populated(const struct bf_value *value);
 /* No further pages of this value, which is to be released. True: the thread is at it right now, and
  * calls bf_value_free as soon as it can. */
 bool bf_populate_end(struct bf_value *value);
+
+/* The thread has to know of the server's children. */
+void bf_populate_register(server_context *context);
 
 /* Moves a filter's memory as the server wishes. */
 int bf_defrag(server_defrag *defrag, server_string *key, void **value);
@@ -146,10 +149,14 @@ struct bf_names {
     const char *insert;
     const char *madd;
     const char *loadchunk;
+    size_t prefix; /* bytes that all of them begin with */
 };
 
 extern const struct bf_names *bf_names;
 void bf_names_choose(bool drop_in);
+
+/* Whether this is a name of ours that others get to see. */
+bool bf_is_passed_on(const server_string *command);
 
 /* What one command did to a key. */
 struct bf_change {
@@ -157,6 +164,7 @@ struct bf_change {
     const struct bf_parameters *created; /* NULL: it was there */
     server_string *const *items;         /* those that changed something, in order */
     size_t count;
+    bool is_all; /* the command, as it came, does this and nothing else */
 };
 
 /* Replicas and the AOF get what changed, and as numbers what this server's configuration decided.
@@ -177,6 +185,7 @@ struct bf_config {
     long long chunk_bytes;  /* of a reply of SCANDUMP at most */
     int defrag;
     int prefault;
+    int huge_pages;
 };
 
 extern struct bf_config bf_config;
@@ -210,6 +219,7 @@ long long bf_capacity_max(server_context *context);
     ROW(refusals)        \
     ROW(defrag_moves)    \
     ROW(populated_bytes) \
+    ROW(huge_page_bytes) \
     ROW(populating)
 
 struct bf_counts {

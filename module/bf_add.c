@@ -14,6 +14,7 @@ enum { BLOCK = 256 };
 
 /* What a command wants, and how far it came. */
 struct adding {
+    server_string *command; /* its name, if it has a key and items and no more; else NULL */
     server_string *name;
     server_string **items;
     size_t count;
@@ -86,6 +87,8 @@ static void finish(server_context *context, const struct adding *adding, bool cr
         .created = created ? &adding->parameters : NULL,
         .items = adding->fresh,
         .count = adding->fresh_count,
+        .is_all = adding->command != NULL && adding->fresh_count == adding->count &&
+                  bf_is_passed_on(adding->command),
     };
     atomic_fetch_add(&bf_counts.adds, adding->done);
     atomic_fetch_add(&bf_counts.new_items, adding->fresh_count);
@@ -150,8 +153,10 @@ static int add(server_context *context, struct adding *adding, bool several)
         bf_limits(context);
         (several ? add_several : add_one)(context, adding, found == BF_MISSING);
         bf_limits(NULL);
-        if (adding->value->bytes > before)
+        if (adding->value->bytes > before) {
             atomic_fetch_add(&bf_counts.scale_outs, 1);
+            bf_populate(adding->value);
+        }
     }
     server.CloseKey(key);
     return wrong != NULL ? bf_fail(context, wrong) : SERVER_OK;
@@ -161,8 +166,12 @@ int bf_add(server_context *context, server_string **words, int count)
 {
     if (count != 3)
         return server.WrongArity(context);
-    struct adding adding = {
-        .name = words[1], .items = words + 2, .count = 1, .create = true, .parameters = defaults()};
+    struct adding adding = {.command = words[0],
+                            .name = words[1],
+                            .items = words + 2,
+                            .count = 1,
+                            .create = true,
+                            .parameters = defaults()};
     return add(context, &adding, false);
 }
 
@@ -170,7 +179,8 @@ int bf_madd(server_context *context, server_string **words, int count)
 {
     if (count < 3)
         return server.WrongArity(context);
-    struct adding adding = {.name = words[1],
+    struct adding adding = {.command = words[0],
+                            .name = words[1],
                             .items = words + 2,
                             .count = (size_t)count - 2,
                             .create = true,

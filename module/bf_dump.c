@@ -57,6 +57,7 @@ static const char *load_header(server_context *context, server_key *key, bloomer
     if (status != BLOOMERY_OK)
         return "ERR received bad data";
     (void)server.ModuleTypeSetValue(key, bf_type, value);
+    bf_populate(value);
     return NULL;
 }
 

@@ -24,6 +24,7 @@ struct bf_config bf_config = {
     .chunk_bytes = BF_CHUNK_MAX,
     .defrag = 1,
     .prefault = 1,
+    .huge_pages = 1,
 };
 
 /* Settings of valkey-bloom that decide nothing in filters of this form: kept to be told. */
@@ -57,6 +58,7 @@ static struct setting {
      SERVER_CONFIG_MEMORY, 0, 0},
     {"defrag", FLAG, &bf_config.defrag, 0, 1, true, true, 0, 0, 0},
     {"prefault", FLAG, &bf_config.prefault, 0, 1, true, true, 0, 0, 0},
+    {"huge-pages", FLAG, &bf_config.huge_pages, 0, 1, true, true, 0, 0, 0},
     {"max-capacity", NUMBER, &bf_config.capacity_max, BF_CAPACITY_MAX, 1LL << 40, true, true, 0, 0,
      0},
     {"scandump-chunk-size", NUMBER, &bf_config.chunk_bytes, BF_CHUNK_MIN, BF_CHUNK_MAX, true, true,

@@ -42,5 +42,6 @@ int RedisModule_OnLoad(server_context *context, server_string **words, int count
         return SERVER_FAILED;
     server.SetModuleOptions(context, options_of(context));
     bf_info_register(context);
+    bf_populate_register(context);
     return SERVER_OK;
 }

@@ -195,7 +195,13 @@ int bf_defrag(server_defrag *defrag, server_string *key, void **value)
 {
     struct bf_value *held = *value;
     (void)key;
-    if (server.DefragAlloc != NULL && bf_config.defrag != 0 && !bf_is_populated(held))
-        (void)bloomery_move(&held->filter, move, defrag);
+    if (server.DefragAlloc == NULL || bf_config.defrag == 0 || bf_is_populated(held))
+        return 0;
+    const uint64_t before = atomic_load(&bf_counts.defrag_moves);
+    (void)bloomery_move(&held->filter, move, defrag);
+    if (atomic_load(&bf_counts.defrag_moves) != before) { /* what is known of it is old */
+        (void)bf_populate_end(held);
+        bf_populate(held);
+    }
     return 0; /* all of it is done */
 }

@@ -1,65 +1,206 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread that takes the pages of large filters ahead of those who add. A page that nobody touched
- * costs the kernel's zeroing at the first touch, in the middle of a command; a new filter of a GiB
- * would be slow for its first hundred thousand items.
+ * One thread that takes the pages of large filters ahead of those who add, and makes them huge ones.
  *
- *     main thread    makes a filter, puts its value into the queue
- *     this thread    takes its pages in steps; the value it is at is `current`
+ * A page that nobody touched costs the kernel's zeroing at the first touch, in the middle of a
+ * command; a new filter of a GiB would be slow for its first hundred thousand items. And with pages
+ * of 4 KiB each probe of a large filter misses the processor's table of pages as well as its cache,
+ * which doubles the time of a command. The server's allocator asks for no larger ones.
  *
- * A value that is released leaves the queue. If it is the current one, the thread hears of it and
- * releases it when its step is done: so a key may be unlinked meanwhile. A filter that finds the
- * queue full is left to those who add.
+ *     a piece, a layer of a filter   |############|======............|
+ *                                    0            joined   taken     bytes
+ *
+ * First the pages of all pieces are taken, in short steps that keep nobody from touching others.
+ * Then those of each 2 MiB are joined to one (MADV_COLLAPSE, Linux 6.1): the kernel copies them,
+ * and whoever wants a page there meanwhile waits, a tenth of a millisecond or a half. That is soon
+ * the main thread, whose items are everywhere. So after each the thread rests for four times as
+ * long. No mark is left on the memory: what the allocator makes of it later has small pages again.
+ *
+ * While a child of the server writes a file, memory is shared with it. A joined page would be
+ * another 2 MiB for each that the child still has, so the thread joins none then. The first write
+ * to a shared huge page splits it: the kernel copies 4 KiB of it, as always. So when the child has
+ * ended, all pages are joined again.
+ *
+ * A value that is released takes its pieces with it. If the thread is at one of them, it hears of
+ * that, and releases the value when its step is done: so a key may be unlinked meanwhile.
  */
 #include "bf.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
+
+/* Since Linux 5.14 and 6.1; the headers may be older. */
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
 
 /* Where processors are few the main thread comes first: it is no slower for taking pages itself.
  * Steps are short, since whoever maps memory meanwhile waits for the one that is going on. */
-enum { NICE = 10, QUEUE = 64, FROM_BYTES = 16 * 1024 * 1024, STEP_BYTES = 256 * 1024 };
+enum {
+    NICE = 10,
+    PIECES = 16, /* there is room for at first */
+    FROM_BYTES = 16 * 1024 * 1024,
+    STEP_BYTES = 256 * 1024,
+    HUGE_BYTES = 2 * 1024 * 1024,
+    RESTS = 4, /* times as long as joining took */
+};
+
+struct piece {
+    struct bf_value *value;
+    uint8_t *memory;
+    uint64_t bytes;
+    uint64_t taken;  /* its pages are there up to here */
+    uint64_t joined; /* and are huge up to here, as far as that can be */
+    uint64_t huge;   /* bytes of it in huge pages, when they were joined last */
+};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t comes = PTHREAD_COND_INITIALIZER;
-static struct bf_value *queue[QUEUE]; /* NULL: it was released */
-static unsigned first, waiting;
+static struct piece *pieces; /* in no order */
+static size_t piece_count, piece_room;
 static struct bf_value *current;
 static bool is_given_up; /* the current one is the thread's to release */
+static bool is_shared;   /* with a child */
 static bool is_running;  /* the thread is there; of the main thread alone */
 
-static struct bf_value *next_value(void)
+static bool is_to_take(const struct piece *piece)
 {
-    struct bf_value *value = NULL;
-    (void)pthread_mutex_lock(&lock);
-    while (value == NULL) {
-        while (waiting == 0)
-            (void)pthread_cond_wait(&comes, &lock);
-        value = queue[first];
-        first = (first + 1) % QUEUE;
-        waiting--;
+    return piece->taken < piece->bytes;
+}
+
+static bool is_to_join(const struct piece *piece)
+{
+    return piece->joined < piece->bytes;
+}
+
+static bool is_to_do(const struct piece *piece)
+{
+    return is_to_take(piece) || is_to_join(piece);
+}
+
+/* ---- The thread ------------------------------------------------------------------------------ */
+
+/* The piece to go on with; NULL: there is nothing to do for now. Pages that are missing are wanted
+ * more than pages that are small. */
+static struct piece *find_work(void)
+{
+    struct piece *work = NULL;
+    for (size_t i = 0; i < piece_count; i++) {
+        if (is_to_take(&pieces[i]))
+            return &pieces[i];
+        if (work == NULL && !is_shared && is_to_join(&pieces[i]))
+            work = &pieces[i];
     }
-    current = value;
-    (void)pthread_mutex_unlock(&lock);
-    return value;
+    return work;
 }
 
-static bool is_wanted(void)
+/* Touches each page without changing a bit, whoever changes some meanwhile. */
+static void touch(uint8_t *memory, size_t bytes)
 {
-    (void)pthread_mutex_lock(&lock);
-    const bool wanted = !is_given_up;
-    (void)pthread_mutex_unlock(&lock);
-    return wanted;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (size_t at = 0; at < bytes; at += page)
+        (void)__atomic_fetch_or(memory + at, 0, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_or(memory + bytes - 1, 0, __ATOMIC_RELAXED);
 }
 
-/* Leaves the current value; true: it is to be released. */
-static bool leave(void)
+/* Takes the next pages. */
+static void take(struct piece *piece)
+{
+    const uint64_t left = piece->bytes - piece->taken;
+    const size_t bytes = left < STEP_BYTES ? (size_t)left : STEP_BYTES;
+    uint8_t *memory = piece->memory + piece->taken;
+    const size_t before = (uintptr_t)memory % (size_t)sysconf(_SC_PAGESIZE);
+    if (madvise(memory - before, before + bytes, MADV_POPULATE_WRITE) != 0) {
+        if (errno == ENOMEM || errno == EAGAIN || errno == EHWPOISON) {
+            piece->taken = piece->bytes; /* no memory: the rest is left to those who add */
+            piece->joined = piece->bytes;
+            return;
+        }
+        touch(memory, bytes);
+    }
+    piece->taken += bytes;
+    atomic_fetch_add(&bf_counts.populated_bytes, bytes);
+}
+
+/* Joins the next pages. */
+static void join(struct piece *piece)
+{
+    uint8_t *memory = piece->memory + piece->joined;
+    const bool fits = piece->bytes - piece->joined >= HUGE_BYTES;
+    assert(!fits || (uintptr_t)memory % HUGE_BYTES == 0);
+    const bool is_joined = fits && madvise(memory, HUGE_BYTES, MADV_COLLAPSE) == 0;
+    if (is_joined)
+        piece->huge += HUGE_BYTES;
+    /* EINVAL: not in this system, or not in this process. Else there was no room for this one. */
+    if (is_joined || (fits && errno != EINVAL))
+        piece->joined += HUGE_BYTES;
+    else
+        piece->joined = piece->bytes;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void rest_since(uint64_t begin_ns)
+{
+    const uint64_t ns = RESTS * (now_ns() - begin_ns);
+    const struct timespec rest = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+    (void)nanosleep(&rest, NULL);
+}
+
+/* Waits for work. The result is what the piece was then: it may go, or be elsewhere in the list. */
+static struct piece begin_step(void)
+{
+    const struct piece *work;
+    (void)pthread_mutex_lock(&lock);
+    while ((work = find_work()) == NULL)
+        (void)pthread_cond_wait(&comes, &lock);
+    current = work->value;
+    const struct piece piece = *work;
+    (void)pthread_mutex_unlock(&lock);
+    return piece;
+}
+
+static struct piece *find_piece(const struct bf_value *value, const void *memory)
+{
+    for (size_t i = 0; i < piece_count; i++)
+        if (pieces[i].value == value && pieces[i].memory == memory)
+            return &pieces[i];
+    return NULL;
+}
+
+/* Notes how far a step came. True: the value is to be released. */
+static bool end_step(const struct piece *before, const struct piece *after)
 {
     (void)pthread_mutex_lock(&lock);
     const bool given_up = is_given_up;
+    struct piece *piece = find_piece(before->value, before->memory);
+    assert(current == before->value && (piece == NULL) == given_up);
+    if (piece != NULL) {
+        piece->taken = after->taken;
+        if (piece->joined == before->joined) { /* else a child ended, and it begins anew */
+            piece->joined = after->joined;
+            piece->huge = after->huge;
+            atomic_fetch_add(&bf_counts.huge_page_bytes, after->huge - before->huge);
+        }
+        if (!is_to_do(piece))
+            atomic_fetch_sub(&bf_counts.populating, 1);
+    }
     current = NULL;
     is_given_up = false;
     (void)pthread_mutex_unlock(&lock);
@@ -71,18 +212,17 @@ static void *populate(void *nothing)
     (void)nothing;
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE); /* of this thread, in Linux */
     for (;;) {
-        struct bf_value *value = next_value();
-        uint64_t at = 0;
-        while (is_wanted()) {
-            const uint64_t to = bloomery_populate(value->filter, at, STEP_BYTES);
-            if (to <= at)
-                break;
-            atomic_fetch_add(&bf_counts.populated_bytes, to - at);
-            at = to;
-        }
-        if (leave())
-            bf_value_free(value);
-        atomic_fetch_sub(&bf_counts.populating, 1);
+        const struct piece before = begin_step();
+        struct piece after = before;
+        const uint64_t begin_ns = now_ns();
+        if (is_to_take(&before))
+            take(&after);
+        else
+            join(&after);
+        if (end_step(&before, &after))
+            bf_value_free(before.value);
+        if (after.joined != before.joined)
+            rest_since(begin_ns);
     }
     return NULL;
 }
@@ -102,31 +242,81 @@ static bool start(void)
     return made;
 }
 
+/* ---- What it is told ------------------------------------------------------------------------- */
+
+/* Whether pages may be huge. MADV_COLLAPSE does not ask what the administrator said. */
+static bool may_join(void)
+{
+    static enum { UNKNOWN, YES, NO } said;
+    char text[64] = "";
+    if (bf_config.huge_pages == 0)
+        return false;
+    if (said == UNKNOWN) {
+        FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "re");
+        said = file != NULL && fgets(text, sizeof text, file) != NULL &&
+                       strstr(text, "[never]") == NULL
+                   ? YES
+                   : NO;
+        if (file != NULL)
+            (void)fclose(file);
+    }
+    return said == YES;
+}
+
+/* Where the first huge page of a piece can be. */
+static uint64_t first_huge(const struct piece *piece)
+{
+    const uint64_t before = -(uintptr_t)piece->memory % HUGE_BYTES;
+    return may_join() && before < piece->bytes ? before : piece->bytes;
+}
+
+static bool make_room(void)
+{
+    if (piece_count < piece_room)
+        return true;
+    const size_t room = piece_room > 0 ? 2 * piece_room : PIECES;
+    struct piece *more = server.TryAlloc(room * sizeof *more);
+    if (more == NULL)
+        return false;
+    if (pieces != NULL) {
+        memcpy(more, pieces, piece_count * sizeof *more);
+        server.Free(pieces);
+    }
+    pieces = more;
+    piece_room = room;
+    return true;
+}
+
+static void add_piece(struct bf_value *value, uint8_t *memory, uint64_t bytes)
+{
+    struct piece piece = {.value = value, .memory = memory, .bytes = bytes};
+    if (bytes < FROM_BYTES || find_piece(value, memory) != NULL || !make_room())
+        return;
+    assert(piece_count < piece_room);
+    piece.joined = first_huge(&piece);
+    pieces[piece_count++] = piece;
+    atomic_fetch_add(&bf_counts.populating, 1);
+}
+
 void bf_populate(struct bf_value *value)
 {
+    bloomery_info info;
     if (bf_config.prefault == 0 || value->bytes < FROM_BYTES)
         return;
     if (!is_running)
         is_running = start();
     if (!is_running)
         return;
+    bf_info_of(value, &info);
     (void)pthread_mutex_lock(&lock);
-    assert(waiting <= QUEUE);
-    if (waiting < QUEUE) {
-        atomic_fetch_add(&bf_counts.populating, 1);
-        queue[(first + waiting++) % QUEUE] = value;
-        (void)pthread_cond_signal(&comes);
+    for (uint32_t i = 0; i < info.layers; i++) {
+        const void *memory;
+        uint64_t bytes;
+        if (bloomery_layer_span(value->filter, i, &memory, &bytes) == BLOOMERY_OK)
+            add_piece(value, (uint8_t *)(uintptr_t)memory, bytes);
     }
+    (void)pthread_cond_signal(&comes);
     (void)pthread_mutex_unlock(&lock);
-}
-
-/* Where a value is in the queue; `waiting`: nowhere. */
-static unsigned place_of(const struct bf_value *value)
-{
-    unsigned place = 0;
-    while (place < waiting && queue[(first + place) % QUEUE] != value)
-        place++;
-    return place;
 }
 
 bool bf_is_populated(const struct bf_value *value)
@@ -134,7 +324,9 @@ bool bf_is_populated(const struct bf_value *value)
     if (value->bytes < FROM_BYTES) /* and never was larger */
         return false;
     (void)pthread_mutex_lock(&lock);
-    const bool is_populated = current == value || place_of(value) < waiting;
+    bool is_populated = current == value;
+    for (size_t i = 0; i < piece_count && !is_populated; i++)
+        is_populated = pieces[i].value == value && is_to_do(&pieces[i]);
     (void)pthread_mutex_unlock(&lock);
     return is_populated;
 }
@@ -144,14 +336,52 @@ bool bf_populate_end(struct bf_value *value)
     if (value->bytes < FROM_BYTES)
         return false;
     (void)pthread_mutex_lock(&lock);
-    const unsigned place = place_of(value);
     const bool is_current = current == value;
-    assert(!is_current || (place == waiting && !is_given_up));
+    assert(!is_current || !is_given_up);
     is_given_up = is_given_up || is_current;
-    if (place < waiting) {
-        queue[(first + place) % QUEUE] = NULL;
-        atomic_fetch_sub(&bf_counts.populating, 1);
+    for (size_t i = 0; i < piece_count;) {
+        if (pieces[i].value != value) {
+            i++;
+            continue;
+        }
+        if (is_to_do(&pieces[i]))
+            atomic_fetch_sub(&bf_counts.populating, 1);
+        atomic_fetch_sub(&bf_counts.huge_page_bytes, pieces[i].huge);
+        pieces[i] = pieces[--piece_count];
+    }
+    if (piece_count == 0 && pieces != NULL) {
+        server.Free(pieces);
+        pieces = NULL;
+        piece_room = 0;
     }
     (void)pthread_mutex_unlock(&lock);
     return is_current;
+}
+
+/* A child was born: no page is joined while it lives. It ended: what was written meanwhile lies in
+ * small pages again. */
+static void heard_of_child(server_context *context, struct server_event event, uint64_t what,
+                           void *nothing)
+{
+    (void)context, (void)event, (void)nothing;
+    (void)pthread_mutex_lock(&lock);
+    is_shared = what == SERVER_CHILD_BORN;
+    for (size_t i = 0; i < piece_count && !is_shared; i++) {
+        struct piece *piece = &pieces[i];
+        const bool is_done = !is_to_do(piece);
+        piece->joined = first_huge(piece);
+        atomic_fetch_sub(&bf_counts.huge_page_bytes, piece->huge);
+        piece->huge = 0;
+        if (is_done && is_to_do(piece))
+            atomic_fetch_add(&bf_counts.populating, 1);
+    }
+    (void)pthread_cond_signal(&comes);
+    (void)pthread_mutex_unlock(&lock);
+}
+
+void bf_populate_register(server_context *context)
+{
+    const struct server_event children = {SERVER_EVENT_CHILD, 1};
+    if (server.SubscribeToServerEvent != NULL)
+        (void)server.SubscribeToServerEvent(context, children, heard_of_child);
 }

@@ -197,7 +197,9 @@ void *bf_rdb_load(server_io *io, int encoding)
         memcpy(first + 16, &(uint32_t){(uint32_t)growth}, 4);
         value = read_filter(io, first, (uint32_t)links, items);
     }
-    if (value == NULL)
+    if (value != NULL)
+        bf_populate(value);
+    else
         server.LogIOError(io, "warning", "bloomery: a filter is damaged, or of an old form");
     return value;
 }

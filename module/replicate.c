@@ -5,22 +5,32 @@
  * A command that made a filter by this server's configuration is not passed on as it came: a server
  * with another configuration would make another filter of it. What is passed on has all numbers in
  * it. And of the items only those that changed something are: the others would change nothing there
- * either, and in a crawl most items are seen already.
+ * either, and in a crawl most items are seen already. Where that is the command as it came, it is
+ * passed on as it is, since making another takes as long as adding an item.
  */
 #include "bf.h"
 
 #include <assert.h>
 #include <stdio.h>
+#include <strings.h>
 
-static const struct bf_names reference = {"BF.RESERVE", "BF.INSERT", "BF.MADD", "BF.LOADCHUNK"};
+static const struct bf_names reference = {"BF.RESERVE", "BF.INSERT", "BF.MADD", "BF.LOADCHUNK", 3};
 static const struct bf_names own = {"BLOOM.RESERVE", "BLOOM.INSERT", "BLOOM.MADD",
-                                    "BLOOM.LOADCHUNK"};
+                                    "BLOOM.LOADCHUNK", 6};
 
 const struct bf_names *bf_names = &own;
 
 void bf_names_choose(bool drop_in)
 {
     bf_names = drop_in ? &reference : &own;
+}
+
+/* A command has one of two names; both end as the others do. */
+bool bf_is_passed_on(const server_string *command)
+{
+    size_t bytes;
+    const char *data = server.StringPtrLen(command, &bytes);
+    return bytes > bf_names->prefix && strncasecmp(data, bf_names->madd, bf_names->prefix) == 0;
 }
 
 /* The creation in one command. Its numbers are those of the filter, to the last digit. */
@@ -53,6 +63,8 @@ void bf_changed(server_context *context, const struct bf_change *change)
     assert(change->count == 0 || change->items != NULL);
     if (change->created != NULL)
         replicate_creation(context, change);
+    else if (change->is_all)
+        server.ReplicateVerbatim(context);
     else
         server.Replicate(context, bf_names->madd, "sv", change->name, change->items, change->count);
     server.SignalModifiedKey(context, change->name);

@@ -205,6 +205,7 @@ static void *copy_value(server_string *from, server_string *to, const void *valu
         bf_value_free(twin);
         return NULL;
     }
+    bf_populate(twin);
     return twin;
 }
 

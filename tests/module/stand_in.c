@@ -319,6 +319,31 @@ static int fake_replicate(server_context *context, const char *command, const ch
     return SERVER_OK;
 }
 
+/* The command that runs now. */
+static server_string **running;
+static int running_count;
+
+static int fake_replicate_verbatim(server_context *context)
+{
+    (void)context;
+    append(stand_in.passed_on, "%.*s", (int)running[0]->bytes, running[0]->data);
+    for (int i = 1; i < running_count; i++)
+        append_word(running[i]);
+    append(stand_in.passed_on, "; ");
+    return SERVER_OK;
+}
+
+static server_event_function heard_of_child;
+
+static int fake_subscribe(server_context *context, struct server_event event,
+                          server_event_function function)
+{
+    (void)context;
+    assert(event.id == SERVER_EVENT_CHILD);
+    heard_of_child = function;
+    return SERVER_OK;
+}
+
 static int fake_signal(server_context *context, server_string *name)
 {
     (void)context;
@@ -580,6 +605,7 @@ static const struct server_api fakes = {
     .ModuleTypeGetValue = fake_value_of,
     .ModuleTypeSetValue = fake_set_value,
     .Replicate = fake_replicate,
+    .ReplicateVerbatim = fake_replicate_verbatim,
     .SignalModifiedKey = fake_signal,
     .NotifyKeyspaceEvent = fake_notify,
     .SaveUnsigned = fake_save_number,
@@ -595,6 +621,7 @@ static const struct server_api fakes = {
     .DigestEndSequence = fake_digest_end,
     .DefragAlloc = fake_defrag,
     .RegisterInfoFunc = fake_report,
+    .SubscribeToServerEvent = fake_subscribe,
     .InfoAddSection = fake_section,
     .InfoAddFieldULongLong = fake_field,
     .InfoAddFieldCString = fake_field_text,
@@ -646,6 +673,8 @@ static const char *run(server_string *strings, int count)
     stand_in.reply[0] = stand_in.passed_on[0] = '\0';
     for (int i = 0; i < count; i++)
         pointers[i] = &strings[i];
+    running = pointers;
+    running_count = count;
     for (int i = 0; i < command_count; i++)
         if (strcmp(commands[i].name, strings[0].data) == 0) {
             commands[i].runs++;
@@ -787,6 +816,12 @@ uint64_t stand_in_digest(const char *key)
     server_digest digest = {UINT64_C(0xcbf29ce484222325)};
     type.methods.digest(&digest, only_if_there(key)->value);
     return digest.sum;
+}
+
+void stand_in_child(bool is_born)
+{
+    const struct server_event event = {SERVER_EVENT_CHILD, 1};
+    heard_of_child(&context, event, is_born ? SERVER_CHILD_BORN : 1, NULL);
 }
 
 void stand_in_defrag(const char *key)

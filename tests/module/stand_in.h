@@ -84,4 +84,7 @@ bool stand_in_copy(const char *from, const char *to);
 uint64_t stand_in_digest(const char *key);
 void stand_in_defrag(const char *key);
 
+/* A child of the server is born, or has ended. */
+void stand_in_child(bool is_born);
+
 #endif /* TESTS_MODULE_STAND_IN_H */

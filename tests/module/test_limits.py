@@ -4,8 +4,12 @@
 Build: tests/module and module/bloomery.so. Suite: full and server.
 """
 
+import contextlib
+import os
+import re
+
 from live import MODULE, Server
-from runner import case, main
+from runner import Skip, case, main
 
 KEY_BYTES = 540  # what a filter of BF.ADD's takes more than an empty string; 400 are the goal
 
@@ -132,6 +136,57 @@ def pages_of_a_large_filter_are_taken_in_the_background(c):
     server.wait_for(lambda: int(server.info("bf")["bf_populated_bytes"]) >= size - 200, "populated")
     server.wait_for(lambda: int(server.info("memory")["used_memory_rss"]) - before > size // 2, "the pages are there")
     c.expect(server.ask("BF.CARD", "k") == 0 and server.ask("BF.EXISTS", "k", "x") == 0, "and nothing is in it")
+
+
+def huge_pages(server):
+    """The bytes that the server's process has in them."""
+    with open(f"/proc/{server.process.pid}/smaps_rollup", encoding="ascii") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("AnonHugePages:"))
+
+
+def can_join_pages():
+    """Whether the kernel makes huge pages on demand. Where they are always on, the server turns them off for itself."""
+    release = tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2])
+    with contextlib.suppress(OSError), open("/sys/kernel/mm/transparent_hugepage/enabled", encoding="ascii") as file:
+        return "[madvise]" in file.read() and release >= (6, 1)
+    return False
+
+
+@case
+def pages_of_a_large_filter_are_huge_and_again_after_a_child(c):
+    server = Server(c)
+    if not can_join_pages():
+        raise Skip("no huge pages on demand here")
+    c.expect(server.ask("BF.RESERVE", "k", "0.001", 60_000_000, "NONSCALING") == "OK", "108 MB")
+    size = server.ask("BF.INFO", "k", "SIZE")[0]
+    def settled():
+        return server.info("bf")["bf_populating"] == "0"
+    server.wait_for(settled, "its pages are joined")
+    had = huge_pages(server)
+    c.expect(had > size - (8 << 20), f"{had} bytes of {size} are in huge pages")
+    c.expect(int(server.info("bf")["bf_huge_page_bytes"]) <= had, "and no more are told")
+    # A write while a child lives makes small pages of one that is shared with it.
+    server.ask("CONFIG", "SET", "rdb-key-save-delay", 2_000_000)
+    server.ask("BGSAVE")
+    server.wait_for(lambda: server.info("persistence")["rdb_bgsave_in_progress"] == "1", "a child")
+    for number in range(20):
+        server.ask("BF.MADD", "k", *range(100 * number, 100 * number + 100))
+    c.expect(huge_pages(server) < had // 2, "most pages are small now")
+    server.wait_for(lambda: server.info("persistence")["rdb_bgsave_in_progress"] == "0", "the child ends")
+    server.wait_for(settled, "its pages are joined again")
+    c.expect(huge_pages(server) > size - (8 << 20), "all pages are huge again")
+    c.expect(server.ask("BF.MEXISTS", "k", *range(2000)) == [1] * 2000, "all items are there")
+    server.ask("UNLINK", "k")
+    server.wait_for(lambda: server.info("bf")["bf_huge_page_bytes"] == "0", "it is gone")
+
+
+@case
+def pages_are_huge_only_where_that_is_wished(c):
+    server = Server(c, arguments=["huge-pages", "no"])
+    server.ask("BF.RESERVE", "k", "0.001", 30_000_000)
+    server.wait_for(lambda: server.info("bf")["bf_populating"] == "0", "its pages are taken")
+    facts = server.info("bf")
+    c.expect(facts["bf_huge_page_bytes"] == "0" and int(facts["bf_populated_bytes"]) > 50_000_000, f"{facts}")
 
 
 @case
