@@ -28,11 +28,6 @@ INLINE uint32_t parities_scalar(const uint8_t *block, const uint8_t *next, uint3
     return found;
 }
 
-INLINE uint32_t ordered_scalar(uint32_t bits)
-{
-    return bits;
-}
-
 INLINE uint32_t bumped_scalar(const uint8_t *thresholds, const uint64_t *starts)
 {
     return bloomery_static_bumped(thresholds, starts);

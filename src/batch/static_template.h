@@ -4,8 +4,7 @@
  *
  *     LEVEL, LEVEL_TARGET
  *     LEVEL(parities)  bit j: the parity of (word j of a block & first) ^ (of the next & second),
- *                      for eight words, read or not; in an order of its own
- *     LEVEL(ordered)   eight bits in that order
+ *                      for eight words, read or not
  *     LEVEL(bumped)    which of eight starts are below their bucket's threshold
  *
  * Keys flow through a ring, in groups of eight:
@@ -152,8 +151,8 @@ INTO bool OF(fits_others)(const struct bloomery_layer *layer,
     uint32_t words;
     for (uint32_t plane = 1; (words = bloomery_ribbon_words(columns, plane)) > 0; plane++) {
         const uint8_t *block = base + 8 * bloomery_ribbon_word(ribbon, plane, equation->block);
-        const uint32_t mask = OF(ordered)((1U << words) - 1);
-        const uint32_t wanted = OF(ordered)((uint32_t)fingerprint & 0xff);
+        const uint32_t mask = (1U << words) - 1;
+        const uint32_t wanted = (uint32_t)fingerprint;
         differ |=
             (OF(parities)(block, block + (size_t)8 * words, mask, first, second) ^ wanted) & mask;
         fingerprint >>= BLOOMERY_RIBBON_PLANE;
@@ -202,8 +201,7 @@ INTO void OF(visit)(struct OF(batch) * batch, const struct OF(ring) * ring, size
     const struct bloomery_ribbon *ribbon = &batch->layer->ribbon;
     const uint32_t words[2] = {bloomery_ribbon_words(ribbon->columns, 0),
                                bloomery_ribbon_words(ribbon->columns + 1U, 0)};
-    const uint32_t masks[2] = {OF(ordered)((1U << words[0]) - 1),
-                               OF(ordered)((1U << words[1]) - 1)};
+    const uint32_t masks[2] = {(1U << words[0]) - 1, (1U << words[1]) - 1};
     const uint64_t all = count < WORD ? (UINT64_C(1) << count) - 1 : UINT64_MAX;
     const uint8_t *payload = batch->layer->payload;
     uint64_t fit = 0;
@@ -216,7 +214,7 @@ INTO void OF(visit)(struct OF(batch) * batch, const struct OF(ring) * ring, size
             const uint8_t *block = payload + ring->at[slot + j];
             const uint32_t found = OF(parities)(block, block + (size_t)8 * words[wide], masks[wide],
                                                 ring->first[slot + j], ring->second[slot + j]);
-            const uint32_t wanted = OF(ordered)((uint32_t)ring->expected[slot + j] & 0xff);
+            const uint32_t wanted = (uint32_t)ring->expected[slot + j];
             fits |= (uint64_t)(((found ^ wanted) & masks[wide]) == 0) << j;
         }
         fit |= fits << i;
@@ -295,12 +293,12 @@ INTO bool OF(query_hash)(const struct bloomery_layer *layer, bloomery_hash hash)
     const struct bloomery_equation equation = bloomery_equation_of(hash, 0, ribbon);
     const uint32_t columns = ribbon->columns + (uint32_t)(equation.block >= ribbon->wide_from);
     const uint32_t words = bloomery_ribbon_words(columns, 0);
-    const uint32_t mask = OF(ordered)((1U << words) - 1);
+    const uint32_t mask = (1U << words) - 1;
     const uint8_t *block = layer->payload + 8 * bloomery_ribbon_word(ribbon, 0, equation.block);
     const uint32_t found = OF(parities)(block, block + (size_t)8 * words, mask,
                                         equation.coefficients << equation.shift,
                                         equation.coefficients >> 1 >> (63 - equation.shift));
-    const uint32_t wanted = OF(ordered)((uint32_t)equation.fingerprint & 0xff);
+    const uint32_t wanted = (uint32_t)equation.fingerprint;
     if (equation.offset < bloomery_static_cut(bloomery_static_thresholds(layer), equation.bucket))
         return bloomery_static_from(layer, 0, hash); /* which goes on in the next one */
     return ((found ^ wanted) & mask) == 0 &&

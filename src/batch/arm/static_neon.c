@@ -43,11 +43,6 @@ INLINE uint32_t parities_neon(const uint8_t *block, const uint8_t *next, uint32_
     return vaddv_u8(vmul_u8(vand_u8(words, vdup_n_u8(1)), vld1_u8(weights)));
 }
 
-INLINE uint32_t ordered_neon(uint32_t bits)
-{
-    return bits;
-}
-
 INLINE uint32_t bumped_neon(const uint8_t *thresholds, const uint64_t *starts)
 {
     return bloomery_static_bumped(thresholds, starts);

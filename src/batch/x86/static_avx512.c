@@ -29,11 +29,6 @@ INLINE uint32_t parities_avx512(const uint8_t *block, const uint8_t *next, uint3
                                   _mm512_set1_epi64(1));
 }
 
-INLINE uint32_t ordered_avx512(uint32_t bits)
-{
-    return bits;
-}
-
 INLINE uint32_t bumped_avx512(const uint8_t *thresholds, const uint64_t *starts)
 {
     return bloomery_bumped_avx512(thresholds, starts);

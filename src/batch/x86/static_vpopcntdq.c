@@ -24,11 +24,6 @@ INLINE uint32_t parities_vpopcntdq(const uint8_t *block, const uint8_t *next, ui
     return _mm512_test_epi64_mask(_mm512_popcnt_epi64(rows), _mm512_set1_epi64(1));
 }
 
-INLINE uint32_t ordered_vpopcntdq(uint32_t bits)
-{
-    return bits;
-}
-
 INLINE uint32_t bumped_vpopcntdq(const uint8_t *thresholds, const uint64_t *starts)
 {
     return bloomery_bumped_avx512(thresholds, starts);
