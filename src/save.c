@@ -106,7 +106,7 @@ static bloomery_status check_unread(const struct source *source, bloomery_error 
     bloomery_status status = bloomery_format_check(filter, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (source->spans != bloomery_filter_spans || filter->rest->checksums == NULL)
+    if (source->spans != bloomery_filter_spans || bloomery_rest_in(filter)->checksums == NULL)
         return BLOOMERY_OK;
     return bloomery_verify(filter, error);
 }
@@ -187,29 +187,31 @@ bloomery_status bloomery_verify_map(const bloomery_filter *filter, bloomery_erro
 {
     enum { SPANS = 16 };
     const uint64_t each = (uint64_t)SPANS * BLOOMERY_CHECKSUM_SPAN;
-    const uint64_t bytes = filter->rest->payload_bytes;
-    assert(filter->rest->checksums != NULL);
+    const uint64_t bytes = bloomery_rest_in(filter)->payload_bytes;
+    assert(bloomery_rest_in(filter)->checksums != NULL);
     for (uint64_t i = 0; i == 0 || i * each < bytes; i++) {
         const bloomery_status status = bloomery_checksums_verify_spans(
-            filter->rest->payload, bytes, filter->rest->checksums, filter->rest->checksum_seed,
-            filter->rest->payload_offset, i * SPANS, (i + 1) * SPANS, error);
+            bloomery_rest_in(filter)->payload, bytes, bloomery_rest_in(filter)->checksums,
+            bloomery_rest_in(filter)->checksum_seed, bloomery_rest_in(filter)->payload_offset,
+            i * SPANS, (i + 1) * SPANS, error);
         if (status != BLOOMERY_OK)
             return status;
-        bloomery_map_forget(filter->rest->payload + i * each,
-                            filter->rest->payload +
+        bloomery_map_forget(bloomery_rest_in(filter)->payload + i * each,
+                            bloomery_rest_in(filter)->payload +
                                 ((i + 1) * each < bytes ? (i + 1) * each : bytes));
     }
-    return bloomery_spare_bits_check(filter, filter->rest->payload_offset, error);
+    return bloomery_spare_bits_check(filter, bloomery_rest_in(filter)->payload_offset, error);
 }
 
 bloomery_status bloomery_verify(const bloomery_filter *filter, bloomery_error *error)
 {
     bloomery_status status = BLOOMERY_OK;
-    if (filter->rest->checksums != NULL) /* a filter of its own memory has none yet */
-        status = bloomery_checksums_verify(filter->rest->payload, filter->rest->payload_bytes,
-                                           filter->rest->checksums, filter->rest->checksum_seed,
-                                           filter->rest->payload_offset, error);
+    if (bloomery_rest_in(filter)->checksums != NULL) /* a filter of its own memory has none yet */
+        status = bloomery_checksums_verify(
+            bloomery_rest_in(filter)->payload, bloomery_rest_in(filter)->payload_bytes,
+            bloomery_rest_in(filter)->checksums, bloomery_rest_in(filter)->checksum_seed,
+            bloomery_rest_in(filter)->payload_offset, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_spare_bits_check(filter, filter->rest->payload_offset, error);
+        status = bloomery_spare_bits_check(filter, bloomery_rest_in(filter)->payload_offset, error);
     return status;
 }

@@ -11,8 +11,9 @@
 
 #include <string.h>
 
-/* What a filter may take besides its bits, and a layer besides its own. */
-enum { FILTER_BYTES = 800, RECORD_BYTES = 128 };
+/* What a filter may take besides its bits, and a layer besides its own. The filter that BF.ADD
+ * makes has a block of 448 bytes, which the server's allocator has, with a byte of the module's. */
+enum { FILTER_BYTES = 700, RECORD_BYTES = 128, DEFAULT_BYTES = 447 };
 
 static bloomery_info info_of(const bloomery_filter *filter)
 {
@@ -54,7 +55,7 @@ static void a_new_chain_takes_little_memory(void **state)
     assert_int_equal(
         bloomery_dialect_create(bloomery_dialect_find("redisbloom"), &with, NULL, &filter, NULL),
         BLOOMERY_OK);
-    assert_in_range(besides_bits(filter), 1, FILTER_BYTES);
+    assert_in_range(info_of(filter).memory_bytes, 144, DEFAULT_BYTES);
     bloomery_free(filter);
     filter = chain(false, 0, NULL);
     assert_in_range(besides_bits(filter), 1, FILTER_BYTES);
