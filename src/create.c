@@ -162,7 +162,7 @@ static void clear_chain(bloomery_filter *filter)
     }
     first.payload = bloomery_payload_of(filter);
     if (!fresh) /* what was allocated now is zero, and stays untouched */
-        memset(first.payload, 0, bytes);
+        memset(first.payload, 0, (size_t)bloomery_held_bytes(filter, &first));
     first.offset = 0;
     first.dumped = 0;
     first.adds = 0;

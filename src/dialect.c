@@ -116,7 +116,7 @@ static void fill_layers(const struct bloomery_design *design, bloomery_filter *f
 {
     bool empty = design->gather == NULL;
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
-        assert(design->bit_bytes[i] <= filter->layers[i].bytes);
+        assert(design->bit_bytes[i] <= bloomery_held_bytes(filter, &filter->layers[i]));
         if (design->gather != NULL)
             design->gather(design, i, filter->layers[i].payload);
         else if (design->bits[i] != NULL)

@@ -236,7 +236,7 @@ bloomery_status bloomery_layer_span(const bloomery_filter *filter, uint32_t inde
 {
     const bool known = index < bloomery_layer_count(filter);
     *data = known ? filter->layers[index].payload : NULL;
-    *bytes = known ? filter->layers[index].bytes : 0;
+    *bytes = known ? bloomery_held_bytes(filter, &filter->layers[index]) : 0;
     return known ? BLOOMERY_OK : BLOOMERY_BAD_ARGUMENT;
 }
 

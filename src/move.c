@@ -91,10 +91,12 @@ static void attach_layers(bloomery_filter *filter)
     uint64_t at = 0;
     for (uint32_t i = 0; i < filter->shape.layer_count && payload != NULL; i++) {
         struct bloomery_layer *layer = &filter->layers[i];
-        if (layer->payload != NULL || layer->bytes > bloomery_payload_room(filter) - at)
+        const uint64_t room = bloomery_payload_room(filter);
+        const uint64_t bytes = layer->bytes < room ? layer->bytes : room; /* one may be cut short */
+        if (layer->payload != NULL || bytes > room - at)
             continue;
         layer->payload = payload + at;
-        at += layer->bytes;
+        at += bytes;
     }
 }
 

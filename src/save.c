@@ -41,8 +41,19 @@ static bloomery_status write_to_file(struct writer *writer, const void *data, si
     return bloomery_replacement_write(writer->replacement, data, bytes, writer->error);
 }
 
-/* If a span lies in one layer it is passed on as it is. If it passes the end of one, it is put
- * together. */
+/* Copies bytes of a layer, from byte `from` on. Those that are not in memory are zeros. */
+static void copy_layer(const bloomery_filter *filter, const struct bloomery_layer *layer,
+                       uint64_t from, uint8_t *to, size_t bytes)
+{
+    const uint64_t held = bloomery_held_bytes(filter, layer);
+    const uint64_t left = from < held ? held - from : 0;
+    const size_t there = left < bytes ? (size_t)left : bytes;
+    memcpy(to, layer->payload + from, there);
+    memset(to + there, 0, bytes - there);
+}
+
+/* If a span lies in one layer it is passed on as it is. If it passes the end of one, or of what is
+ * in memory, it is put together. */
 const uint8_t *bloomery_filter_spans(void *context, uint64_t at, size_t bytes, uint8_t *room)
 {
     const bloomery_filter *filter = context;
@@ -51,14 +62,13 @@ const uint8_t *bloomery_filter_spans(void *context, uint64_t at, size_t bytes, u
     while (at >= layer->offset + layer->bytes)
         layer++;
     assert(layer < filter->layers + filter->shape.layer_count);
-    uint64_t left = layer->offset + layer->bytes - at;
-    if (left >= bytes)
+    if (at + bytes <= layer->offset + bloomery_held_bytes(filter, layer))
         return layer->payload + (at - layer->offset);
     for (size_t done = 0; done < bytes; layer++) {
         assert(layer < filter->layers + filter->shape.layer_count);
-        left = layer->offset + layer->bytes - (at + done);
-        size_t now = left < bytes - done ? (size_t)left : bytes - done;
-        memcpy(room + done, layer->payload + (at + done - layer->offset), now);
+        const uint64_t from = at + done - layer->offset, left = layer->bytes - from;
+        const size_t now = left < bytes - done ? (size_t)left : bytes - done;
+        copy_layer(filter, layer, from, room + done, now);
         done += now;
     }
     return room;
@@ -117,7 +127,8 @@ static bloomery_status write_all(const struct source *source, struct writer *wri
     uint64_t seed;
     const bloomery_filter *filter = source->filter;
     /* A payload that lies in one piece needs no room to put spans together. */
-    const bool whole = source->spans == bloomery_filter_spans && filter->shape.layer_count == 1;
+    const bool whole = source->spans == bloomery_filter_spans && filter->shape.layer_count == 1 &&
+                       bloomery_held_bytes(filter, filter->layers) == filter->layers->bytes;
     const size_t bytes = (size_t)bloomery_checksums_bytes(bloomery_payload_bytes(filter)) +
                          (whole ? 0 : BLOOMERY_SPAN);
     uint8_t *memory = bloomery_allocate(&filter->allocator, bytes, 8);

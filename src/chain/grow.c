@@ -207,7 +207,8 @@ void bloomery_chain_open(struct bloomery_filter *filter)
     begin(filter);
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         struct bloomery_layer *layer = &filter->layers[i];
-        layer->bits_set = bloomery_count_payload(layer->payload, (size_t)(layer->bytes / 8));
+        layer->bits_set = bloomery_count_payload(layer->payload,
+                                                 (size_t)(bloomery_held_bytes(filter, layer) / 8));
     }
 }
 

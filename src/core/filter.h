@@ -165,6 +165,16 @@ static inline bool bloomery_is_apart(const struct bloomery_filter *filter,
     return (uintptr_t)layer->payload - payload >= bloomery_payload_room(filter);
 }
 
+/* The bytes of a layer that are in memory. They are all but for a small chain of another system's,
+ * whose first layer has whole words there, and in a file, whole lines. Behind them a file has
+ * zeros. */
+static inline uint64_t bloomery_held_bytes(const struct bloomery_filter *filter,
+                                           const struct bloomery_layer *layer)
+{
+    const uint64_t room = bloomery_payload_room(filter);
+    return layer->bytes <= room || bloomery_is_apart(filter, layer) ? layer->bytes : room;
+}
+
 /* Everything about a filter that is neither shape nor bits. */
 struct bloomery_traits {
     bloomery_allocator allocator;

@@ -7,6 +7,7 @@
  */
 #include "core/filter.h"
 
+#include "base/bits.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -249,6 +250,19 @@ struct parts {
     size_t end;
 };
 
+/* The words of a payload that lies before its filter. A key of a server is a chain of one flat
+ * layer, and takes no more than it has bits. What came from a file of ours was checked up to the
+ * end of its last line, and keeps that. */
+static size_t near_words(const struct bloomery_shape *shape, const struct bloomery_traits *traits,
+                         uint64_t payload_bytes)
+{
+    const bool chain = bloomery_row_of(shape)->grows && bloomery_is_flat(shape);
+    assert(payload_bytes <= NEAR_BYTES && payload_bytes % BLOOMERY_PAYLOAD_UNIT == 0);
+    if (chain && shape->layer_count == 1 && !traits->of_our_file)
+        return (size_t)bloomery_words_of(shape->layers[0].bits * shape->cell_bits);
+    return (size_t)payload_bytes / BLOOMERY_WORD_BYTES;
+}
+
 static bool needs_rest(const struct bloomery_traits *traits)
 {
     const bloomery_key_rule *rule = &traits->rule;
@@ -264,7 +278,7 @@ static bool find_parts(const struct bloomery_shape *shape, const struct bloomery
     const bool plans = bloomery_row_of(shape)->grows && !bloomery_is_foreign(shape);
     const bool near = owned && !traits->concurrent && payload_bytes <= NEAR_BYTES;
     *parts = (struct parts){.room = own_room(shape, traits)};
-    parts->words = near ? (size_t)payload_bytes / BLOOMERY_WORD_BYTES : 0;
+    parts->words = near ? near_words(shape, traits, payload_bytes) : 0;
     parts->before = parts->words * BLOOMERY_WORD_BYTES +
                     (bloomery_is_foreign(shape) ? 0 : BLOOMERY_SECRET_BEFORE);
     size_t at = sizeof(struct bloomery_filter) + bloomery_room_bytes(parts->room);
