@@ -108,7 +108,7 @@ int bloomery_add_key_any(bloomery_filter *filter, bloomery_key key, uint32_t *ne
         return status;
     if (bloomery_by_positions(filter))
         return add_positions(filter, key, new_bits, NULL);
-    return add_hash(filter, filter->hash->one(&filter->secret, key), new_bits);
+    return add_hash(filter, filter->hash->one(bloomery_secret_of(filter), key), new_bits);
 }
 
 /* ---- Batches -------------------------------------------------------------------------------- */
@@ -233,14 +233,15 @@ static bloomery_status add_until(bloomery_filter *filter, const struct bloomery_
                                  bloomery_error *error)
 {
     const bloomery_status status = bloomery_can_add(filter, error);
+    const struct bloomery_native *native = bloomery_native_of(filter);
     *done = 0;
     if (status != BLOOMERY_OK)
         return status;
     if (bloomery_by_positions(filter))
         return add_many_positions(filter, keys, count, answers, new_bits, done, error);
-    if (filter->native == NULL)
+    if (native == NULL)
         return add_many(filter, keys, count, answers, new_bits, done, error);
-    filter->native->add[filter->concurrent](filter, keys, count, answers, new_bits);
+    native->add[filter->concurrent](filter, keys, count, answers, new_bits);
     bloomery_count_adds(filter, count);
     *done = count;
     return BLOOMERY_OK;

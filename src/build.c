@@ -16,10 +16,10 @@
  * those of filters made for concurrent adds, to which others may add meanwhile.
  */
 #include "add.h"
-#include "batch/native.h"
 #include "batch/ranges.h"
 #include "batch/window.h"
 #include "chain/layers.h"
+#include "ways.h"
 
 #include "base/error.h"
 #include "base/workers.h"
@@ -57,7 +57,7 @@ static void add_word(void *context, size_t word, const bloomery_hash *hashes, si
 static void add_portion(struct team *team, struct bloomery_aside *aside,
                         const struct bloomery_keys *keys, size_t count)
 {
-    const struct bloomery_native *native = team->filter->native;
+    const struct bloomery_native *native = bloomery_native_of(team->filter);
     if (team->by_range)
         bloomery_aside_add(aside, keys, count);
     else if (native != NULL)

@@ -49,7 +49,7 @@ static void estimate(const struct bloomery_kind_row *kind, const struct bloomery
     const double common = known ? fmax(0, keys[0] + keys[1] - all) : NAN;
     const struct bloomery_overlap overlap = {
         .bits = layer->bits,
-        .blocks = layer->blocks,
+        .blocks = layer->blocks_per_key > 0 ? layer->blocks : 0,
         .blocks_per_key = layer->blocks_per_key,
         .probes = layer->probes,
         .keys = {keys[0], keys[1]},
@@ -78,7 +78,7 @@ bloomery_status bloomery_compare(const bloomery_filter *one, const bloomery_filt
         status = bloomery_compatible(one, other, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (one->foreign && one->layers->blocks > 0)
+    if (one->foreign && !bloomery_is_flat(&one->shape))
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "filters of blocks of another system can't be compared");
     if (!one->kind->has_bits)

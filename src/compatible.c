@@ -135,7 +135,7 @@ static bloomery_status compare_layers(const struct bloomery_layer *one,
 {
     const struct number numbers[] = {
         {"the blocks of a key", "", "", one->blocks_per_key, other->blocks_per_key},
-        {one->blocks > 0 ? "the bits of a key in a block" : "the bits of a key", "", "",
+        {one->blocks_per_key > 0 ? "the bits of a key in a block" : "the bits of a key", "", "",
          one->probes, other->probes},
     };
     bloomery_status status = compare_numbers(numbers, sizeof numbers / sizeof numbers[0], error);
@@ -168,7 +168,8 @@ bloomery_status bloomery_compatible(const bloomery_filter *one, const bloomery_f
     if (status == BLOOMERY_OK)
         status = compare_hashes(&one->shape, &other->shape, error);
     if (status == BLOOMERY_OK)
-        status = compare_rules(one->rest->rule.flags, other->rest->rule.flags, error);
+        status = compare_rules(bloomery_rest_in(one)->rule.flags,
+                               bloomery_rest_in(other)->rule.flags, error);
     if (status == BLOOMERY_OK)
         status = compare_geometry(one, other, error);
     return status;

@@ -55,9 +55,12 @@ bloomery_status bloomery_copy(const bloomery_filter *filter, const bloomery_open
     explicit_bzero(&traits.secret, sizeof traits.secret);
     if (status != BLOOMERY_OK)
         return status;
-    for (uint32_t i = 0; i < filter->shape.layer_count; i++)
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
+        const uint64_t here = bloomery_held_bytes(filter, &filter->layers[i]);
+        const uint64_t there = bloomery_held_bytes(*copy, &(*copy)->layers[i]);
         memcpy((*copy)->layers[i].payload, filter->layers[i].payload,
-               (size_t)filter->layers[i].bytes);
+               (size_t)(here < there ? here : there));
+    }
     (*copy)->first = filter->first; /* what it goes back to when it is cleared */
     bloomery_chain_open(*copy);
     assert(bloomery_payload_bytes(*copy) == bloomery_payload_bytes(filter));

@@ -149,7 +149,7 @@ static void clear_chain(bloomery_filter *filter)
     bool fresh = false;
     release_grown(filter);
     bloomery_release_room(filter);
-    if (filter->lines == 0 && filter->rest->payload_bytes > bytes) {
+    if (filter->near_words == 0 && bloomery_rest_in(filter)->payload_bytes > bytes) {
         uint8_t *payload = bloomery_allocate(&filter->allocator, bytes, BLOOMERY_PAYLOAD_UNIT);
         struct bloomery_rest *rest = bloomery_rest_of(filter);
         if (payload != NULL) {
@@ -162,7 +162,7 @@ static void clear_chain(bloomery_filter *filter)
     }
     first.payload = bloomery_payload_of(filter);
     if (!fresh) /* what was allocated now is zero, and stays untouched */
-        memset(first.payload, 0, bytes);
+        memset(first.payload, 0, (size_t)bloomery_held_bytes(filter, &first));
     first.offset = 0;
     first.dumped = 0;
     first.adds = 0;
@@ -198,13 +198,13 @@ uint64_t bloomery_populate(bloomery_filter *filter, uint64_t from, uint64_t byte
 
 void bloomery_release_others(bloomery_filter *filter)
 {
-    struct bloomery_map map = filter->rest->map;
+    struct bloomery_map map = bloomery_rest_in(filter)->map;
     release_grown(filter);
-    if (filter->storage == BLOOMERY_OWNED && filter->lines == 0)
-        bloomery_release(&filter->allocator, filter->rest->payload,
-                         (size_t)filter->rest->payload_bytes, BLOOMERY_PAYLOAD_UNIT);
+    if (filter->storage == BLOOMERY_OWNED && filter->near_words == 0)
+        bloomery_release(&filter->allocator, bloomery_rest_in(filter)->payload,
+                         (size_t)bloomery_rest_in(filter)->payload_bytes, BLOOMERY_PAYLOAD_UNIT);
     bloomery_release_room(filter);
-    bloomery_locks_free(&filter->allocator, filter->rest->growing, 1);
+    bloomery_locks_free(&filter->allocator, bloomery_rest_in(filter)->growing, 1);
     bloomery_unmap(&map);
 }
 

@@ -116,7 +116,7 @@ static void fill_layers(const struct bloomery_design *design, bloomery_filter *f
 {
     bool empty = design->gather == NULL;
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
-        assert(design->bit_bytes[i] <= filter->layers[i].bytes);
+        assert(design->bit_bytes[i] <= bloomery_held_bytes(filter, &filter->layers[i]));
         if (design->gather != NULL)
             design->gather(design, i, filter->layers[i].payload);
         else if (design->bits[i] != NULL)
@@ -332,7 +332,7 @@ bloomery_status bloomery_dialect_write(const bloomery_filter *filter,
             "the keys",
             row->facts.name, why.text);
     bloomery_status status =
-        filter->rest->checksums != NULL ? bloomery_verify(filter, error) : BLOOMERY_OK;
+        bloomery_rest_in(filter)->checksums != NULL ? bloomery_verify(filter, error) : BLOOMERY_OK;
     return status == BLOOMERY_OK ? row->write(filter, &emitter) : status;
 }
 
@@ -419,9 +419,9 @@ size_t bloomery_positions(const bloomery_filter *filter, uint32_t layer, bloomer
     const size_t count = (size_t)at->probes * (at->blocks_per_key > 1 ? at->blocks_per_key : 1);
     assert(count <= BLOOMERY_POSITIONS_MAX);
     if (bloomery_by_positions(filter)) {
-        filter->hash->positions(&filter->secret, key, at->bits, at->probes, all);
+        filter->hash->positions(bloomery_secret_of(filter), key, at->bits, at->probes, all);
     } else {
-        const bloomery_hash hash = filter->hash->one(&filter->secret, key);
+        const bloomery_hash hash = filter->hash->one(bloomery_secret_of(filter), key);
         if (filter->foreign)
             filter->operations->positions_of(at, hash, all);
         else

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts about a filter: off its shape, and off its bits. */
-#include "batch/native.h"
 #include "chain/grow.h"
 #include "core/filter.h"
 #include "format/format.h"
 #include "options.h"
+#include "ways.h"
 
 #include "base/sized.h"
 #include "plan/hash_rate.h"
@@ -80,10 +80,11 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->writable =
         filter->kind->adds && filter->storage == BLOOMERY_OWNED && filter->secret_known;
     info->mapped = filter->storage == BLOOMERY_MAPPED;
-    info->rule = filter->rest->rule;
-    info->note = filter->rest->note_bytes > 0 ? filter->rest->note : NULL;
+    info->rule = bloomery_rest_in(filter)->rule;
+    info->note = bloomery_rest_in(filter)->note_bytes > 0 ? bloomery_rest_in(filter)->note : NULL;
     info->dialect = shape->dialect;
-    info->kernel = filter->kind->hands_on ? filter->native->name : filter->operations->name;
+    info->kernel =
+        filter->kind->hands_on ? bloomery_native_of(filter)->name : filter->operations->name;
     info->can_add = filter->kind->adds;
     info->can_remove = filter->kind->removes;
     info->can_merge = filter->kind->merges;
@@ -166,13 +167,13 @@ void bloomery_info_get(const bloomery_filter *filter, bool scan, bloomery_info *
 
 uint64_t bloomery_memory(const bloomery_filter *filter)
 {
-    uint64_t bytes = filter->own_bytes;
-    if (filter->storage == BLOOMERY_OWNED && filter->lines == 0)
-        bytes += filter->rest->payload_bytes;
+    uint64_t bytes = bloomery_own_bytes(filter);
+    if (filter->storage == BLOOMERY_OWNED && filter->near_words == 0)
+        bytes += bloomery_rest_in(filter)->payload_bytes;
     if (bloomery_has_room_apart(filter))
-        bytes += filter->room * sizeof filter->layers[0];
-    if (filter->rest->growing != NULL)
-        bytes += sizeof *filter->rest->growing;
+        bytes += bloomery_room(filter) * sizeof filter->layers[0];
+    if (bloomery_rest_in(filter)->growing != NULL)
+        bytes += sizeof *bloomery_rest_in(filter)->growing;
     for (uint32_t i = bloomery_layer_count(filter); i-- > 0;)
         if (bloomery_is_apart(filter, &filter->layers[i]))
             bytes += filter->layers[i].bytes;
@@ -235,7 +236,7 @@ bloomery_status bloomery_layer_span(const bloomery_filter *filter, uint32_t inde
 {
     const bool known = index < bloomery_layer_count(filter);
     *data = known ? filter->layers[index].payload : NULL;
-    *bytes = known ? filter->layers[index].bytes : 0;
+    *bytes = known ? bloomery_held_bytes(filter, &filter->layers[index]) : 0;
     return known ? BLOOMERY_OK : BLOOMERY_BAD_ARGUMENT;
 }
 

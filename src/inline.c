@@ -31,7 +31,7 @@ bloomery_status bloomery_inline_of(const bloomery_filter *filter, bloomery_inlin
     *taken = (bloomery_inline){
         .words = (const uint64_t *)(const void *)layer->payload,
         .count = layer->blocks,
-        .seed = filter->secret.seed,
+        .seed = shape->seed,
         .blocks_per_key = layer->blocks_per_key,
         .probes = layer->probes,
     };

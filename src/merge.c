@@ -98,7 +98,8 @@ static void learn_key(bloomery_filter *into, const bloomery_filter *from)
 {
     if (into->secret_known || !from->secret_known)
         return;
-    into->secret = from->secret;
+    if (!into->foreign)
+        *bloomery_secret_of(into) = *bloomery_secret_of(from);
     into->secret_known = true;
 }
 
@@ -169,9 +170,10 @@ static bloomery_status check_folds(const bloomery_filter *filter, uint32_t times
                                    bloomery_error *error)
 {
     const struct bloomery_layer *layer = filter->layers;
-    const uint64_t size = layer->blocks > 0 ? layer->blocks : layer->bits;
+    const bool flat = bloomery_is_flat(&filter->shape);
+    const uint64_t size = flat ? layer->bits : layer->blocks;
     const uint32_t most = (uint32_t)__builtin_ctzll(size);
-    const char *unit = layer->blocks > 0 ? "block" : "bit";
+    const char *unit = flat ? "bit" : "block";
     if (times < 1 || times > 30)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a filter is folded 1 to 30 times, not %u", times);

@@ -91,17 +91,19 @@ static void attach_layers(bloomery_filter *filter)
     uint64_t at = 0;
     for (uint32_t i = 0; i < filter->shape.layer_count && payload != NULL; i++) {
         struct bloomery_layer *layer = &filter->layers[i];
-        if (layer->payload != NULL || layer->bytes > bloomery_payload_room(filter) - at)
+        const uint64_t room = bloomery_payload_room(filter);
+        const uint64_t bytes = layer->bytes < room ? layer->bytes : room; /* one may be cut short */
+        if (layer->payload != NULL || bytes > room - at)
             continue;
         layer->payload = payload + at;
-        at += layer->bytes;
+        at += bytes;
     }
 }
 
 /* The payload that the filter was made with, where it is a block of its own. */
 static void move_payload(struct mover *mover, bloomery_filter *filter)
 {
-    if (filter->storage != BLOOMERY_OWNED || filter->lines > 0)
+    if (filter->storage != BLOOMERY_OWNED || filter->near_words > 0)
         return;
     struct bloomery_rest *rest = bloomery_rest_of(filter);
     detach_layers(filter);
@@ -127,7 +129,7 @@ static void release_layers_of(const struct mover *mover, const bloomery_filter *
 static void move_room(struct mover *mover, bloomery_filter *filter)
 {
     const size_t alignment = BLOOMERY_ROOM_ALIGNMENT;
-    const size_t bytes = filter->room * sizeof(struct bloomery_layer);
+    const size_t bytes = bloomery_room(filter) * sizeof(struct bloomery_layer);
     if (!bloomery_has_room_apart(filter))
         return;
     void *now = offer(mover, filter->layers, bytes, alignment);
@@ -138,14 +140,14 @@ static void move_room(struct mover *mover, bloomery_filter *filter)
         release_crooked(mover, now, bytes, alignment);
         now = straight;
     }
-    filter->layers = filter->shape.layers = now != NULL ? now : filter->own;
+    filter->shape.layers = now != NULL ? now : filter->own;
     if (now == NULL)
         filter->shape.layer_count = 0;
 }
 
 static void move_lock(struct mover *mover, bloomery_filter *filter)
 {
-    if (filter->rest->growing == NULL)
+    if (bloomery_rest_in(filter)->growing == NULL)
         return;
     struct bloomery_rest *rest = bloomery_rest_of(filter);
     bloomery_lock_end(rest->growing);
@@ -169,10 +171,9 @@ static void point_anew(bloomery_filter *filter, uintptr_t was, bool room_apart)
 {
     const uintptr_t by = (uintptr_t)filter - was; /* modulo 2^64 */
     if (!room_apart)
-        filter->layers = filter->shape.layers = filter->own;
-    if (filter->rest == &bloomery_no_rest)
+        filter->shape.layers = filter->own;
+    if (!filter->has_rest)
         return;
-    filter->rest = (const struct bloomery_rest *)((uintptr_t)filter->rest + by);
     struct bloomery_rest *rest = bloomery_rest_of(filter);
     if (rest->next != NULL)
         rest->next = (bloomery_plan *)((uintptr_t)rest->next + by);
@@ -184,11 +185,12 @@ static void point_anew(bloomery_filter *filter, uintptr_t was, bool room_apart)
 static bloomery_filter *move_itself(struct mover *mover, bloomery_filter *filter)
 {
     union still still;
-    const size_t before = (size_t)filter->lines * BLOOMERY_PAYLOAD_UNIT;
-    const size_t bytes = filter->own_bytes - before;
+    const size_t before = (size_t)((uint8_t *)filter - bloomery_base_of(filter));
+    const size_t bytes = bloomery_own_bytes(filter) - before;
+    const bool near = filter->near_words > 0;
     const uintptr_t was = (uintptr_t)filter;
     const bool apart = bloomery_has_room_apart(filter);
-    if (before > 0)
+    if (near)
         detach_layers(filter);
     memcpy(still.bytes, filter, bytes < sizeof still ? bytes : sizeof still);
     uint8_t *block =
@@ -196,7 +198,7 @@ static bloomery_filter *move_itself(struct mover *mover, bloomery_filter *filter
     if (block != NULL) {
         filter = (bloomery_filter *)(void *)(block + before);
         point_anew(filter, was, apart);
-        if (before > 0)
+        if (near)
             attach_layers(filter);
     } else {
         filter = NULL;

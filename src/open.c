@@ -108,7 +108,7 @@ static bloomery_status check_copy(const struct bloomery_parsed *parsed, const ui
 {
     const uint8_t *payload = bloomery_payload_of(*filter);
     assert(bloomery_payload_room(*filter) == parsed->payload_bytes);
-    assert((*filter)->rest->checksums == NULL);
+    assert(bloomery_rest_in(*filter)->checksums == NULL);
     bloomery_status status =
         bloomery_checksums_verify(payload, parsed->payload_bytes, checksums,
                                   parsed->header_checksum, parsed->payload_offset, error);

@@ -26,9 +26,10 @@ bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key ke
     const bloomery_status status = can_hash(filter);
     if (status != BLOOMERY_OK)
         return status;
-    *hash = filter->shape.hash == BLOOMERY_HASH_XXH3_64
-                ? bloomery_xxh3_64(&filter->secret, &filter->secret.brief, key)
-                : filter->hash->one(&filter->secret, key);
+    *hash =
+        filter->shape.hash == BLOOMERY_HASH_XXH3_64
+            ? bloomery_xxh3_64(bloomery_secret_of(filter), &bloomery_secret_of(filter)->brief, key)
+            : filter->hash->one(bloomery_secret_of(filter), key);
     return BLOOMERY_OK;
 }
 
@@ -37,7 +38,7 @@ bloomery_status bloomery_hash_batch(const bloomery_filter *filter, const bloomer
 {
     const bloomery_status status = can_hash(filter);
     if (status == BLOOMERY_OK && count > 0)
-        bloomery_hash_many(filter->hash, &filter->secret, keys, count, hashes);
+        bloomery_hash_many(filter->hash, bloomery_secret_of(filter), keys, count, hashes);
     return status;
 }
 
@@ -70,7 +71,7 @@ bool bloomery_query_key_any(const bloomery_filter *filter, bloomery_key key)
         return true;
     if (bloomery_by_positions(filter))
         return bloomery_positions_may_contain(filter, key);
-    return bloomery_may_contain_hash(filter, filter->hash->one(&filter->secret, key));
+    return bloomery_may_contain_hash(filter, filter->hash->one(bloomery_secret_of(filter), key));
 }
 
 bool bloomery_may_contain(const bloomery_filter *filter, bloomery_key key)
@@ -131,13 +132,14 @@ size_t bloomery_query_keys(const bloomery_filter *filter, const struct bloomery_
                            size_t count, uint64_t *answers)
 {
     struct querying querying = {filter, answers, 0};
+    const struct bloomery_native *native = bloomery_native_of(filter);
     if (!filter->secret_known)
         return all_maybe(count, answers);
     if (bloomery_by_positions(filter))
         return bloomery_keys_are_hashes(keys) ? all_maybe(count, answers)
                                               : query_positions(filter, keys, count, answers);
-    if (filter->native != NULL)
-        return filter->native->query(filter, keys, count, answers);
+    if (native != NULL)
+        return native->query(filter, keys, count, answers);
     bloomery_walk(filter, keys, count, false, query_word, &querying);
     return querying.found;
 }

@@ -139,7 +139,7 @@ bloomery_status bloomery_redisbloom_loadchunk(bloomery_filter **filter, uint64_t
             error, BLOOMERY_BAD_ARGUMENT, 0,
             "%zu bytes that end at iterator %llu are not in one layer of this filter", bytes,
             (unsigned long long)iterator);
-    assert(at + bytes <= layer->bytes);
+    assert(at + bytes <= bloomery_held_bytes(*filter, layer));
     if (bytes == 0)
         return BLOOMERY_OK;
     layer->bits_set -= bits_of(layer->payload + at, bytes);

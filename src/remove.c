@@ -61,7 +61,7 @@ int bloomery_remove(bloomery_filter *filter, bloomery_key key, uint32_t *cleared
         return status;
     if (bloomery_by_positions(filter))
         return remove_positions(filter, key, cleared);
-    return remove_hash(filter, filter->hash->one(&filter->secret, key), cleared);
+    return remove_hash(filter, filter->hash->one(bloomery_secret_of(filter), key), cleared);
 }
 
 /* ---- Counting -------------------------------------------------------------------------------- */
@@ -76,7 +76,7 @@ uint32_t bloomery_key_count(const bloomery_filter *filter, bloomery_key key)
     if (filter->operations->count == NULL)
         return bloomery_positions_count(filter, key);
     return filter->operations->count(layer, layer->payload,
-                                     filter->hash->one(&filter->secret, key));
+                                     filter->hash->one(bloomery_secret_of(filter), key));
 }
 
 /* ---- Without counters ------------------------------------------------------------------------ */
@@ -98,7 +98,7 @@ bloomery_status bloomery_drop_counters(const bloomery_filter *filter,
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "a filter of kind %s has no counters to drop",
                              bloomery_kind_name((int)filter->shape.kind));
-    if (filter->rest->checksums != NULL) { /* what was not read yet may be damaged */
+    if (bloomery_rest_in(filter)->checksums != NULL) { /* what was not read yet may be damaged */
         status = bloomery_verify(filter, error);
         if (status != BLOOMERY_OK)
             return status;

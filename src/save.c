@@ -41,8 +41,19 @@ static bloomery_status write_to_file(struct writer *writer, const void *data, si
     return bloomery_replacement_write(writer->replacement, data, bytes, writer->error);
 }
 
-/* If a span lies in one layer it is passed on as it is. If it passes the end of one, it is put
- * together. */
+/* Copies bytes of a layer, from byte `from` on. Those that are not in memory are zeros. */
+static void copy_layer(const bloomery_filter *filter, const struct bloomery_layer *layer,
+                       uint64_t from, uint8_t *to, size_t bytes)
+{
+    const uint64_t held = bloomery_held_bytes(filter, layer);
+    const uint64_t left = from < held ? held - from : 0;
+    const size_t there = left < bytes ? (size_t)left : bytes;
+    memcpy(to, layer->payload + from, there);
+    memset(to + there, 0, bytes - there);
+}
+
+/* If a span lies in one layer it is passed on as it is. If it passes the end of one, or of what is
+ * in memory, it is put together. */
 const uint8_t *bloomery_filter_spans(void *context, uint64_t at, size_t bytes, uint8_t *room)
 {
     const bloomery_filter *filter = context;
@@ -51,14 +62,13 @@ const uint8_t *bloomery_filter_spans(void *context, uint64_t at, size_t bytes, u
     while (at >= layer->offset + layer->bytes)
         layer++;
     assert(layer < filter->layers + filter->shape.layer_count);
-    uint64_t left = layer->offset + layer->bytes - at;
-    if (left >= bytes)
+    if (at + bytes <= layer->offset + bloomery_held_bytes(filter, layer))
         return layer->payload + (at - layer->offset);
     for (size_t done = 0; done < bytes; layer++) {
         assert(layer < filter->layers + filter->shape.layer_count);
-        left = layer->offset + layer->bytes - (at + done);
-        size_t now = left < bytes - done ? (size_t)left : bytes - done;
-        memcpy(room + done, layer->payload + (at + done - layer->offset), now);
+        const uint64_t from = at + done - layer->offset, left = layer->bytes - from;
+        const size_t now = left < bytes - done ? (size_t)left : bytes - done;
+        copy_layer(filter, layer, from, room + done, now);
         done += now;
     }
     return room;
@@ -106,7 +116,7 @@ static bloomery_status check_unread(const struct source *source, bloomery_error 
     bloomery_status status = bloomery_format_check(filter, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (source->spans != bloomery_filter_spans || filter->rest->checksums == NULL)
+    if (source->spans != bloomery_filter_spans || bloomery_rest_in(filter)->checksums == NULL)
         return BLOOMERY_OK;
     return bloomery_verify(filter, error);
 }
@@ -117,7 +127,8 @@ static bloomery_status write_all(const struct source *source, struct writer *wri
     uint64_t seed;
     const bloomery_filter *filter = source->filter;
     /* A payload that lies in one piece needs no room to put spans together. */
-    const bool whole = source->spans == bloomery_filter_spans && filter->shape.layer_count == 1;
+    const bool whole = source->spans == bloomery_filter_spans && filter->shape.layer_count == 1 &&
+                       bloomery_held_bytes(filter, filter->layers) == filter->layers->bytes;
     const size_t bytes = (size_t)bloomery_checksums_bytes(bloomery_payload_bytes(filter)) +
                          (whole ? 0 : BLOOMERY_SPAN);
     uint8_t *memory = bloomery_allocate(&filter->allocator, bytes, 8);
@@ -187,29 +198,31 @@ bloomery_status bloomery_verify_map(const bloomery_filter *filter, bloomery_erro
 {
     enum { SPANS = 16 };
     const uint64_t each = (uint64_t)SPANS * BLOOMERY_CHECKSUM_SPAN;
-    const uint64_t bytes = filter->rest->payload_bytes;
-    assert(filter->rest->checksums != NULL);
+    const uint64_t bytes = bloomery_rest_in(filter)->payload_bytes;
+    assert(bloomery_rest_in(filter)->checksums != NULL);
     for (uint64_t i = 0; i == 0 || i * each < bytes; i++) {
         const bloomery_status status = bloomery_checksums_verify_spans(
-            filter->rest->payload, bytes, filter->rest->checksums, filter->rest->checksum_seed,
-            filter->rest->payload_offset, i * SPANS, (i + 1) * SPANS, error);
+            bloomery_rest_in(filter)->payload, bytes, bloomery_rest_in(filter)->checksums,
+            bloomery_rest_in(filter)->checksum_seed, bloomery_rest_in(filter)->payload_offset,
+            i * SPANS, (i + 1) * SPANS, error);
         if (status != BLOOMERY_OK)
             return status;
-        bloomery_map_forget(filter->rest->payload + i * each,
-                            filter->rest->payload +
+        bloomery_map_forget(bloomery_rest_in(filter)->payload + i * each,
+                            bloomery_rest_in(filter)->payload +
                                 ((i + 1) * each < bytes ? (i + 1) * each : bytes));
     }
-    return bloomery_spare_bits_check(filter, filter->rest->payload_offset, error);
+    return bloomery_spare_bits_check(filter, bloomery_rest_in(filter)->payload_offset, error);
 }
 
 bloomery_status bloomery_verify(const bloomery_filter *filter, bloomery_error *error)
 {
     bloomery_status status = BLOOMERY_OK;
-    if (filter->rest->checksums != NULL) /* a filter of its own memory has none yet */
-        status = bloomery_checksums_verify(filter->rest->payload, filter->rest->payload_bytes,
-                                           filter->rest->checksums, filter->rest->checksum_seed,
-                                           filter->rest->payload_offset, error);
+    if (bloomery_rest_in(filter)->checksums != NULL) /* a filter of its own memory has none yet */
+        status = bloomery_checksums_verify(
+            bloomery_rest_in(filter)->payload, bloomery_rest_in(filter)->payload_bytes,
+            bloomery_rest_in(filter)->checksums, bloomery_rest_in(filter)->checksum_seed,
+            bloomery_rest_in(filter)->payload_offset, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_spare_bits_check(filter, filter->rest->payload_offset, error);
+        status = bloomery_spare_bits_check(filter, bloomery_rest_in(filter)->payload_offset, error);
     return status;
 }

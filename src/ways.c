@@ -2,9 +2,36 @@
 /* See ways.h. */
 #include "ways.h"
 
-#include "batch/static_batch.h"
 #include "core/blocked.h"
 #include "hash/xxh3.h"
+
+#include <assert.h>
+
+const struct bloomery_native *const bloomery_short_ways[] = {
+    NULL,
+    &bloomery_native_scalar,
+    &bloomery_static_scalar,
+#if defined(__x86_64__)
+    &bloomery_native_avx2,
+    &bloomery_native_avx512,
+    &bloomery_static_avx2,
+    &bloomery_static_avx512,
+    &bloomery_static_vpopcntdq,
+#elif defined(BLOOMERY_ARM_KERNELS)
+    &bloomery_native_neon,
+    &bloomery_static_neon,
+#endif
+};
+
+static uint8_t number_of(const struct bloomery_native *native)
+{
+    const uint8_t count = sizeof bloomery_short_ways / sizeof bloomery_short_ways[0];
+    uint8_t number = 1;
+    while (number < count && bloomery_short_ways[number] != native)
+        number++;
+    assert(number < count);
+    return number;
+}
 
 bloomery_status bloomery_filter_make(const struct bloomery_shape *shape,
                                      const struct bloomery_traits *traits, const uint8_t *payload,
@@ -19,16 +46,16 @@ bloomery_status bloomery_filter_make(const struct bloomery_shape *shape,
                          !filter->foreign && !filter->kind->grows;
     const bool one_by_one = blocked && shape->hash == BLOOMERY_HASH_XXH3_64;
     if (shape->hash == BLOOMERY_HASH_XXH3_64)
-        filter->secret.brief = bloomery_short_secret_of(filter->secret.seed);
-    filter->native = blocked ? bloomery_native_best() : NULL;
+        bloomery_secret_of(filter)->brief = bloomery_short_secret_of(shape->seed);
+    if (blocked)
+        filter->short_ways = number_of(bloomery_native_best());
+    else if (filter->kind->hands_on)
+        filter->short_ways = number_of(bloomery_static_best());
+    filter->query_key = bloomery_query_key_any;
     filter->add_key = bloomery_add_key_any;
-    if (filter->kind->hands_on) {
-        filter->native = bloomery_static_best();
-        filter->query_key = filter->native->query_key;
-        return BLOOMERY_OK;
-    }
-    filter->query_key = one_by_one ? filter->native->query_key : bloomery_query_key_any;
+    if (one_by_one || filter->kind->hands_on)
+        filter->query_key = bloomery_native_of(filter)->query_key;
     if (one_by_one && filter->storage == BLOOMERY_OWNED)
-        filter->add_key = filter->native->add_key[filter->concurrent];
+        filter->add_key = bloomery_native_of(filter)->add_key[filter->concurrent];
     return BLOOMERY_OK;
 }

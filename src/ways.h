@@ -4,6 +4,7 @@
 #define BLOOMERY_WAYS_H
 
 #include "batch/native.h"
+#include "batch/static_batch.h"
 
 /* bloomery_make, and the ways that the filter's keys take. */
 bloomery_status bloomery_filter_make(const struct bloomery_shape *shape,
@@ -13,6 +14,16 @@ bloomery_status bloomery_filter_make(const struct bloomery_shape *shape,
 
 /* Releases what a filter owns besides its own block (create.c). */
 void bloomery_release_others(struct bloomery_filter *filter);
+
+/* By the number that a filter has: those for the processors that this build knows. The first is
+ * NULL. */
+extern const struct bloomery_native *const bloomery_short_ways[];
+
+/* The short ways of a filter's batches; NULL: there are none. */
+static inline const struct bloomery_native *bloomery_native_of(const bloomery_filter *filter)
+{
+    return bloomery_short_ways[filter->short_ways];
+}
 
 /* The long way, for any filter (query.c, add.c). */
 bloomery_native_query_key bloomery_query_key_any;

@@ -1204,8 +1204,9 @@ BLOOMERY_PUBLIC bloomery_status bloomery_layer_info_get(const bloomery_filter *f
                                                         bloomery_layer_info *info);
 
 /* The cells of layer `index`, 0 the oldest, to read. Cell i of one bit is bit i & 7 of byte i >> 3,
- * and past the last cell all is 0. `bytes` is a multiple of 64. They are valid until the filter is
- * changed, moved or freed. BLOOMERY_BAD_ARGUMENT, NULL and 0 if there is no such layer. */
+ * and past the last cell all is 0. `bytes` is a multiple of 64, in small chains of other systems of
+ * 8. They are valid until the filter is changed, moved or freed. BLOOMERY_BAD_ARGUMENT, NULL and 0
+ * if there is no such layer. */
 BLOOMERY_PUBLIC bloomery_status bloomery_layer_span(const bloomery_filter *filter, uint32_t index,
                                                     const void **data, uint64_t *bytes);
 

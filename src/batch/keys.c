@@ -75,14 +75,15 @@ struct bloomery_keys bloomery_keys_from(const struct bloomery_keys *keys, size_t
 
 /* ---- XXH3-64, a function for each form ------------------------------------------------------- */
 
-#define TAKE(name, form)                                                                           \
-    __attribute__((flatten)) static void take_##name(const struct bloomery_keys *keys,             \
-                                                     const bloomery_filter *filter, size_t first,  \
-                                                     size_t count, bloomery_hash *hashes)          \
-    {                                                                                              \
-        const struct bloomery_short_secret secret = filter->secret.brief;                          \
-        for (size_t i = 0; i < count; i++)                                                         \
-            hashes[i] = bloomery_xxh3_64(&filter->secret, &secret, key_at(keys, first + i, form)); \
+#define TAKE(name, form)                                                                          \
+    __attribute__((flatten)) static void take_##name(const struct bloomery_keys *keys,            \
+                                                     const bloomery_filter *filter, size_t first, \
+                                                     size_t count, bloomery_hash *hashes)         \
+    {                                                                                             \
+        const struct bloomery_short_secret secret = bloomery_secret_of(filter)->brief;            \
+        for (size_t i = 0; i < count; i++)                                                        \
+            hashes[i] = bloomery_xxh3_64(bloomery_secret_of(filter), &secret,                     \
+                                         key_at(keys, first + i, form));                          \
     }
 
 TAKE(list, BLOOMERY_KEYS_LIST)
@@ -103,13 +104,13 @@ xxh3_128(const struct bloomery_hash_secret *secret, bloomery_key key)
     return (bloomery_hash){.lo = whole.low64, .hi = whole.high64};
 }
 
-#define TAKE(name, form)                                                               \
-    __attribute__((flatten)) static void take_##name##_128(                            \
-        const struct bloomery_keys *keys, const bloomery_filter *filter, size_t first, \
-        size_t count, bloomery_hash *hashes)                                           \
-    {                                                                                  \
-        for (size_t i = 0; i < count; i++)                                             \
-            hashes[i] = xxh3_128(&filter->secret, key_at(keys, first + i, form));      \
+#define TAKE(name, form)                                                                     \
+    __attribute__((flatten)) static void take_##name##_128(                                  \
+        const struct bloomery_keys *keys, const bloomery_filter *filter, size_t first,       \
+        size_t count, bloomery_hash *hashes)                                                 \
+    {                                                                                        \
+        for (size_t i = 0; i < count; i++)                                                   \
+            hashes[i] = xxh3_128(bloomery_secret_of(filter), key_at(keys, first + i, form)); \
     }
 
 TAKE(list, BLOOMERY_KEYS_LIST)
@@ -123,7 +124,7 @@ TAKE(offsets64, BLOOMERY_COLUMN_OFFSETS64)
 static void take_list_any(const struct bloomery_keys *keys, const bloomery_filter *filter,
                           size_t first, size_t count, bloomery_hash *hashes)
 {
-    bloomery_hash_many(filter->hash, &filter->secret,
+    bloomery_hash_many(filter->hash, bloomery_secret_of(filter),
                        (const bloomery_key *)(const void *)keys->data + first, count, hashes);
 }
 
@@ -131,7 +132,8 @@ static void take_any(const struct bloomery_keys *keys, const bloomery_filter *fi
                      size_t count, bloomery_hash *hashes)
 {
     for (size_t i = 0; i < count; i++)
-        hashes[i] = filter->hash->one(&filter->secret, bloomery_keys_at(keys, first + i));
+        hashes[i] =
+            filter->hash->one(bloomery_secret_of(filter), bloomery_keys_at(keys, first + i));
 }
 
 static void take_hashes64(const struct bloomery_keys *keys, const bloomery_filter *filter,

@@ -66,7 +66,7 @@ LEVEL_INLINE struct OF_LEVEL(batch)
                   .blocks_per_key = filter->layers->blocks_per_key,
                   .probes = filter->layers->probes},
         .take = bloomery_take_of(keys, filter),
-        .secret = filter->secret.brief,
+        .secret = bloomery_secret_of(filter)->brief,
         .list = keys->form == BLOOMERY_KEYS_LIST && filter->shape.hash == BLOOMERY_HASH_XXH3_64,
         .hashed = keys->form == BLOOMERY_COLUMN_HASHES64,
     };
@@ -125,9 +125,9 @@ LEVEL_INLINE void OF_LEVEL(place)(const struct bloomery_layer *layer, struct OF_
 LEVEL_TARGET __attribute__((noinline, flatten)) static void
 OF_LEVEL(hash_list)(const bloomery_key *list, const bloomery_filter *filter, uint64_t hashes[GROUP])
 {
-    const struct bloomery_short_secret secret = filter->secret.brief;
+    const struct bloomery_short_secret secret = bloomery_secret_of(filter)->brief;
     for (size_t j = 0; j < GROUP; j++)
-        hashes[j] = bloomery_xxh3_64(&filter->secret, &secret, list[j]).hi;
+        hashes[j] = bloomery_xxh3_64(bloomery_secret_of(filter), &secret, list[j]).hi;
 }
 
 /* Takes keys i to i + 7 in. */
@@ -393,7 +393,8 @@ LEVEL_TARGET static void OF_LEVEL(add_shared)(bloomery_filter *filter,
 
 LEVEL_INLINE bloomery_hash OF_LEVEL(usual_hash)(const bloomery_filter *filter, bloomery_key key)
 {
-    return (bloomery_hash){0, bloomery_xxh3_short(&filter->secret.brief, key.data, key.bytes)};
+    return (bloomery_hash){
+        0, bloomery_xxh3_short(&bloomery_secret_of(filter)->brief, key.data, key.bytes)};
 }
 
 LEVEL_TARGET static __attribute__((noinline)) bool
@@ -406,7 +407,8 @@ OF_LEVEL(query_from)(const struct bloomery_layer *layer, bloomery_hash hash, uin
 LEVEL_TARGET static __attribute__((noinline)) bool
 OF_LEVEL(query_other)(const bloomery_filter *filter, bloomery_key key)
 {
-    return OF_LEVEL(query_from)(filter->layers, filter->hash->one(&filter->secret, key), 0);
+    return OF_LEVEL(query_from)(filter->layers, filter->hash->one(bloomery_secret_of(filter), key),
+                                0);
 }
 
 LEVEL_TARGET static bool OF_LEVEL(query_key)(const bloomery_filter *filter, bloomery_key key)
@@ -457,7 +459,7 @@ OF_LEVEL(add_all_shared)(bloomery_filter *filter, bloomery_hash hash, uint32_t *
 LEVEL_TARGET static __attribute__((noinline)) int
 OF_LEVEL(add_other)(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits)
 {
-    const bloomery_hash hash = filter->hash->one(&filter->secret, key);
+    const bloomery_hash hash = filter->hash->one(bloomery_secret_of(filter), key);
     return bloomery_is_shared(filter->concurrent) ? OF_LEVEL(add_all_shared)(filter, hash, new_bits)
                                                   : OF_LEVEL(add_all)(filter, hash, new_bits);
 }

@@ -309,7 +309,7 @@ LEVEL_TARGET static bool OF(query_key)(const bloomery_filter *filter, bloomery_k
 {
     if (!filter->secret_known)
         return true;
-    const bloomery_hash hash = filter->hash->one(&filter->secret, key);
+    const bloomery_hash hash = filter->hash->one(bloomery_secret_of(filter), key);
     return filter->layers->keys > 0 && OF(query_hash)(filter->layers, hash);
 }
 

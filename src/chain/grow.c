@@ -189,8 +189,8 @@ static uint64_t full_at(const struct bloomery_layer *layer)
  * when they are full. */
 static void begin(struct bloomery_filter *filter)
 {
-    if (filter->rest->next != NULL)
-        filter->rest->next->keys = 0;
+    if (bloomery_rest_in(filter)->next != NULL)
+        bloomery_rest_in(filter)->next->keys = 0;
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         struct bloomery_layer *layer = &filter->layers[i];
         layer->bits_set = 0;
@@ -207,7 +207,8 @@ void bloomery_chain_open(struct bloomery_filter *filter)
     begin(filter);
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         struct bloomery_layer *layer = &filter->layers[i];
-        layer->bits_set = bloomery_count_payload(layer->payload, (size_t)(layer->bytes / 8));
+        layer->bits_set = bloomery_count_payload(layer->payload,
+                                                 (size_t)(bloomery_held_bytes(filter, layer) / 8));
     }
 }
 
@@ -226,7 +227,8 @@ static bool passes_limit(const struct bloomery_filter *filter, uint64_t bytes)
     uint64_t total;
     return __builtin_add_overflow(bloomery_payload_bytes(filter), bytes, &total) ||
            total > SIZE_MAX ||
-           (filter->rest->memory_limit > 0 && total > filter->rest->memory_limit);
+           (bloomery_rest_in(filter)->memory_limit > 0 &&
+            total > bloomery_rest_in(filter)->memory_limit);
 }
 
 /* Why there is no further layer, and where the chain stands. `why`: what else is in the way than
@@ -259,7 +261,8 @@ static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wan
                          "full with %s%llu keys in %u layer%s of %s; another layer of %s would "
                          "pass the limit of %s",
                          about, (unsigned long long)fmin(keys, 0x1p63), layers, plural, now.text,
-                         more.text, bloomery_phrase_bytes(&limit, filter->rest->memory_limit));
+                         more.text,
+                         bloomery_phrase_bytes(&limit, bloomery_rest_in(filter)->memory_limit));
 }
 
 /* Planned once: a full chain is tried again and again. */
@@ -267,7 +270,7 @@ static bloomery_status next_of_ours(struct bloomery_filter *filter,
                                     const struct bloomery_layer *newest,
                                     struct bloomery_layer *next, bloomery_error *error)
 {
-    bloomery_plan *plan = filter->rest->next;
+    bloomery_plan *plan = bloomery_rest_in(filter)->next;
     if (plan->keys == 0 &&
         bloomery_chain_next(newest, plan, filter->shape.hash, NULL) != BLOOMERY_OK) {
         plan->keys = 0;
@@ -319,14 +322,14 @@ static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *erro
     if (status != BLOOMERY_OK)
         return status;
     next.offset = bloomery_payload_bytes(filter);
-    bloomery_prepare_layer(&next);
+    bloomery_prepare_layer(&filter->shape, &next);
     if (!passes_limit(filter, next.bytes) && bloomery_make_room(filter, count + 1))
         next.payload =
             bloomery_allocate(&filter->allocator, (size_t)next.bytes, BLOOMERY_PAYLOAD_UNIT);
     if (next.payload == NULL)
         return refuse(filter, next.bytes, NULL, error);
-    if (filter->rest->next != NULL)
-        filter->rest->next->keys = 0;
+    if (bloomery_rest_in(filter)->next != NULL)
+        bloomery_rest_in(filter)->next->keys = 0;
     filter->layers[count] = next;
     __atomic_store_n(&filter->shape.layer_count, count + 1, __ATOMIC_RELEASE);
     assert(bloomery_payload_bytes(filter) == next.offset + next.bytes);
@@ -338,12 +341,12 @@ static bloomery_status grow_past(struct bloomery_filter *filter, uint32_t count,
                                  bloomery_error *error)
 {
     bloomery_status status = BLOOMERY_OK;
-    if (filter->rest->growing == NULL)
+    if (bloomery_rest_in(filter)->growing == NULL)
         return grow(filter, error);
-    bloomery_lock(filter->rest->growing);
+    bloomery_lock(bloomery_rest_in(filter)->growing);
     if (bloomery_layer_count(filter) == count)
         status = grow(filter, error);
-    bloomery_unlock(filter->rest->growing);
+    bloomery_unlock(bloomery_rest_in(filter)->growing);
     return status;
 }
 

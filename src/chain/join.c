@@ -67,11 +67,11 @@ static bloomery_status check_room(const bloomery_filter *into, const bloomery_fi
         bytes > SIZE_MAX)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "the layers of both would take more bytes than there are addresses");
-    if (into->rest->memory_limit > 0 && bytes > into->rest->memory_limit)
+    if (bloomery_rest_in(into)->memory_limit > 0 && bytes > bloomery_rest_in(into)->memory_limit)
         return bloomery_fail(error, BLOOMERY_FULL, 0,
                              "the layers of both would take %s, and the limit is %s",
                              bloomery_phrase_bytes(&all, bytes),
-                             bloomery_phrase_bytes(&limit, into->rest->memory_limit));
+                             bloomery_phrase_bytes(&limit, bloomery_rest_in(into)->memory_limit));
     return BLOOMERY_OK;
 }
 
@@ -94,7 +94,7 @@ bloomery_status bloomery_chain_join(bloomery_filter *into, const bloomery_filter
     const struct bloomery_layer newest = into->layers[count - 1];
     const bool own_last = newest.bits >= from->layers[more - 1].bits;
     if (own_last && into->first == count - 1)
-        into->first += more;
+        into->first = (uint16_t)(into->first + more);
     count -= own_last;
     memcpy(&into->layers[count], copies, more * sizeof copies[0]);
     count += more;

@@ -15,7 +15,7 @@ bool bloomery_positions_remove(bloomery_filter *filter, bloomery_key key, uint32
     uint64_t positions[BLOOMERY_POSITIONS_MAX];
     const struct bloomery_layer *layer = filter->layers;
     assert(filter->shape.layer_count == 1);
-    filter->hash->positions(&filter->secret, key, layer->bits, layer->probes, positions);
+    filter->hash->positions(bloomery_secret_of(filter), key, layer->bits, layer->probes, positions);
     return filter->operations->remove_positions(layer, layer->payload, positions, cleared);
 }
 
@@ -23,6 +23,6 @@ uint32_t bloomery_positions_count(const bloomery_filter *filter, bloomery_key ke
 {
     uint64_t positions[BLOOMERY_POSITIONS_MAX];
     const struct bloomery_layer *layer = filter->layers;
-    filter->hash->positions(&filter->secret, key, layer->bits, layer->probes, positions);
+    filter->hash->positions(bloomery_secret_of(filter), key, layer->bits, layer->probes, positions);
     return filter->operations->count_positions(layer, layer->payload, positions);
 }

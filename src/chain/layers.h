@@ -46,7 +46,8 @@ BLOOMERY_INTO_CALLER bool bloomery_layer_may_contain(const bloomery_filter *filt
     uint64_t at[BLOOMERY_POSITIONS_MAX];
     if (!positions)
         return filter->operations->may_contain(layer, layer->payload, subject->hash);
-    filter->hash->positions(&filter->secret, subject->key, layer->bits, layer->probes, at);
+    filter->hash->positions(bloomery_secret_of(filter), subject->key, layer->bits, layer->probes,
+                            at);
     return filter->operations->may_contain_positions(layer, layer->payload, at);
 }
 
@@ -58,7 +59,8 @@ BLOOMERY_INTO_CALLER uint32_t bloomery_layer_add(const bloomery_filter *filter,
     uint64_t at[BLOOMERY_POSITIONS_MAX];
     if (!positions)
         return filter->operations->add(layer, layer->payload, subject->hash);
-    filter->hash->positions(&filter->secret, subject->key, layer->bits, layer->probes, at);
+    filter->hash->positions(bloomery_secret_of(filter), subject->key, layer->bits, layer->probes,
+                            at);
     return filter->operations->add_positions(layer, layer->payload, at);
 }
 

@@ -38,7 +38,7 @@ struct bloomery_cells bloomery_cells_of(const struct bloomery_shape *shape,
                                         const struct bloomery_layer *layer, uint32_t folds)
 {
     assert(folds < WORD_BITS && layer->bits % ((uint64_t)1 << folds) == 0);
-    assert(layer->blocks == 0 || layer->blocks % ((uint64_t)1 << folds) == 0);
+    assert(bloomery_is_flat(shape) || layer->blocks % ((uint64_t)1 << folds) == 0);
     return (struct bloomery_cells){
         .payload = layer->payload,
         .cells = layer->bits,

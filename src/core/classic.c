@@ -18,7 +18,7 @@
 bloomery_status bloomery_classic_check(const struct bloomery_shape *shape,
                                        const struct bloomery_layer *layer, bloomery_error *error)
 {
-    if (shape->block_bits != 0 || layer->blocks != 0)
+    if (shape->block_bits != 0)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "a classic filter has no blocks");
     if (layer->blocks_per_key != 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,

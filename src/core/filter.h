@@ -11,8 +11,6 @@
 
 #include <assert.h>
 
-struct bloomery_native;
-
 enum bloomery_storage {
     BLOOMERY_OWNED,    /* allocated, writable */
     BLOOMERY_BORROWED, /* the caller's bytes */
@@ -48,69 +46,115 @@ struct bloomery_rest {
 /*
  * A filter is one allocation, and blocks that this one points to:
  *
- *     | payload, if it is small | filter | own layers | rest | next | extra | note |
- *     ^ a multiple of 64        ^ so is this
+ *     | payload, if it is small | secret | filter | own layers | rest | next | extra | note |
+ *     ^ a multiple of 64
+ *
+ * Schemes of other systems have no secret. So what a hash gets is in one piece with the seed, with
+ * which the filter begins: bloomery_secret_of.
  */
 struct bloomery_filter {
-    bloomery_allocator allocator;
-    struct bloomery_shape shape; /* shape.layers points to `layers` */
-    struct bloomery_layer *layers;
+    union {
+        struct bloomery_shape shape;
+        struct {
+            uint64_t seed;                 /* shape.seed */
+            struct bloomery_layer *layers; /* shape.layers: `own`, or a block of their own */
+        };
+    };
+    /* Single keys, by a short way or the long one. */
+    bool (*query_key)(const bloomery_filter *filter, bloomery_key key);
+    int (*add_key)(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits);
     const struct bloomery_operations *operations;
     const struct bloomery_kind_row *kind;
     const struct bloomery_hash_row *hash;
-    /* src/batch/native.h: short ways in batches, or NULL; single keys, by a short way or the long
-     * one. */
-    const struct bloomery_native *native;
-    bool (*query_key)(const bloomery_filter *filter, bloomery_key key);
-    int (*add_key)(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits);
-    struct bloomery_hash_secret secret; /* `brief` is of its seed, if the hash is XXH3-64 */
 
-    bool secret_known;   /* keys can be hashed */
-    bool secret_in_file; /* written with the filter */
-    bool concurrent;
-    bool foreign;     /* by the schemes of another system */
-    bool of_our_file; /* it goes back into one: it gets no more layers than that keeps */
-    uint8_t storage;  /* enum bloomery_storage */
-    uint8_t lines;    /* of 64 bytes, of the payload that lies before the filter; 0: elsewhere */
-    /* For how many layers there is room at `layers`: in `own`, or in a block of its own that is
-     * made anew as a chain grows. Records of concurrent chains stay where they are. */
-    uint8_t own_room; /* of `own` */
-    uint32_t room;
+    bool secret_known : 1;   /* keys can be hashed */
+    bool secret_in_file : 1; /* written with the filter */
+    bool concurrent : 1;
+    bool foreign : 1;     /* by the schemes of another system */
+    bool of_our_file : 1; /* it goes back into one: it gets no more layers than that keeps */
+    bool has_rest : 1;    /* of its own */
+    uint8_t storage;      /* enum bloomery_storage */
+    uint8_t near_words;   /* of the payload that lies before the filter; 0: elsewhere */
+    /* For how many layers there is room in `own`. As a chain grows it gets twice as much, in a
+     * block of its own, as often as it is doubled. Records of concurrent chains stay where they
+     * are. */
+    uint8_t own_room;
+    uint8_t doublings;
+    uint8_t short_ways; /* of batches: src/ways.h */
     /* Of a chain: the number of the layer that it began with, and goes back to when cleared. */
-    uint32_t first;
-    const struct bloomery_rest *rest; /* its own, or bloomery_no_rest */
-    size_t own_bytes;                 /* of the allocation */
+    uint16_t first;
+    bloomery_allocator allocator;
     struct bloomery_layer own[];
 };
+
+enum {
+    BLOOMERY_WORD_BYTES = 8, /* of near_words */
+    /* Of a secret, what lies before the seed. */
+    BLOOMERY_SECRET_BEFORE = offsetof(struct bloomery_hash_secret, seed),
+};
+
+_Static_assert(BLOOMERY_LAYERS_MAX - 1 <= UINT16_MAX, "the first layer has a number of 16 bits");
+
+_Static_assert(offsetof(struct bloomery_filter, seed) == 0 &&
+                   offsetof(struct bloomery_filter, shape.seed) == 0 &&
+                   offsetof(struct bloomery_filter, layers) ==
+                       offsetof(struct bloomery_filter, shape.layers),
+               "a filter begins with its seed and its layers");
+
+/* What its hash takes. If that is one of another system, only the seed is there. */
+static inline struct bloomery_hash_secret *bloomery_secret_of(const struct bloomery_filter *filter)
+{
+    return (struct bloomery_hash_secret *)((uintptr_t)filter - BLOOMERY_SECRET_BEFORE);
+}
 
 /* All zero. */
 extern const struct bloomery_rest bloomery_no_rest;
 
+/* To read: its own, or bloomery_no_rest. */
+static inline const struct bloomery_rest *bloomery_rest_in(const struct bloomery_filter *filter)
+{
+    return filter->has_rest
+               ? (const struct bloomery_rest *)(const void *)&filter->own[filter->own_room]
+               : &bloomery_no_rest;
+}
+
 /* To write to; the filter has one of its own. */
 static inline struct bloomery_rest *bloomery_rest_of(struct bloomery_filter *filter)
 {
-    const uintptr_t behind = (uintptr_t)filter->rest - (uintptr_t)filter;
-    assert(behind > 0 && behind < filter->own_bytes);
-    (void)behind;
-    return (struct bloomery_rest *)(uintptr_t)filter->rest;
+    assert(filter->has_rest);
+    return (struct bloomery_rest *)(void *)&filter->own[filter->own_room];
 }
 
-/* Where the filter's allocation begins. */
+static inline size_t bloomery_room_bytes(uint32_t layers)
+{
+    return layers * sizeof(struct bloomery_layer);
+}
+
+/* For how many layers there is room. */
+static inline uint32_t bloomery_room(const struct bloomery_filter *filter)
+{
+    return (uint32_t)filter->own_room << filter->doublings;
+}
+
+/* Where the filter's allocation begins, and its bytes. */
 static inline uint8_t *bloomery_base_of(const struct bloomery_filter *filter)
 {
-    return (uint8_t *)(uintptr_t)filter - (size_t)filter->lines * BLOOMERY_PAYLOAD_UNIT;
+    return (uint8_t *)(uintptr_t)filter - (filter->foreign ? 0 : BLOOMERY_SECRET_BEFORE) -
+           (size_t)filter->near_words * BLOOMERY_WORD_BYTES;
 }
+
+size_t bloomery_own_bytes(const struct bloomery_filter *filter);
 
 /* The memory of the layers that the filter was made with. */
 static inline uint8_t *bloomery_payload_of(const struct bloomery_filter *filter)
 {
-    return filter->lines > 0 ? bloomery_base_of(filter) : filter->rest->payload;
+    return filter->near_words > 0 ? bloomery_base_of(filter) : bloomery_rest_in(filter)->payload;
 }
 
 static inline uint64_t bloomery_payload_room(const struct bloomery_filter *filter)
 {
-    return filter->lines > 0 ? (uint64_t)filter->lines * BLOOMERY_PAYLOAD_UNIT
-                             : filter->rest->payload_bytes;
+    return filter->near_words > 0 ? (uint64_t)filter->near_words * BLOOMERY_WORD_BYTES
+                                  : bloomery_rest_in(filter)->payload_bytes;
 }
 
 /* Whether a layer has memory for it alone, allocated after the filter was made. */
@@ -119,6 +163,16 @@ static inline bool bloomery_is_apart(const struct bloomery_filter *filter,
 {
     const uintptr_t payload = (uintptr_t)bloomery_payload_of(filter);
     return (uintptr_t)layer->payload - payload >= bloomery_payload_room(filter);
+}
+
+/* The bytes of a layer that are in memory. They are all but for a small chain of another system's,
+ * whose first layer has whole words there, and in a file, whole lines. Behind them a file has
+ * zeros. */
+static inline uint64_t bloomery_held_bytes(const struct bloomery_filter *filter,
+                                           const struct bloomery_layer *layer)
+{
+    const uint64_t room = bloomery_payload_room(filter);
+    return layer->bytes <= room || bloomery_is_apart(filter, layer) ? layer->bytes : room;
 }
 
 /* Everything about a filter that is neither shape nor bits. */
@@ -162,9 +216,10 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
 enum { BLOOMERY_ROOM_ALIGNMENT = 64 }; /* of such a block: a cache line */
 
 /* Computes what a layer's numbers decide and its operations need with each key. */
-static inline void bloomery_prepare_layer(struct bloomery_layer *layer)
+static inline void bloomery_prepare_layer(const struct bloomery_shape *shape,
+                                          struct bloomery_layer *layer)
 {
-    if (layer->bits > 0)
+    if (bloomery_is_flat(shape) && bloomery_is_foreign(shape))
         layer->inverse = bloomery_inverse(layer->bits);
 }
 
@@ -201,7 +256,6 @@ static inline uint32_t bloomery_queried_layers(const struct bloomery_filter *fil
 /* Where keys are added. */
 static inline struct bloomery_layer *bloomery_newest_layer(struct bloomery_filter *filter)
 {
-    assert(filter->shape.layers == filter->layers);
     return &filter->layers[bloomery_layer_count(filter) - 1];
 }
 

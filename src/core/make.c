@@ -7,6 +7,7 @@
  */
 #include "core/filter.h"
 
+#include "base/bits.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -220,59 +221,6 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
     return status;
 }
 
-struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter)
-{
-    const struct bloomery_rest *rest = filter->rest;
-    assert(rest->note_bytes == 0 || rest->note[rest->note_bytes] == '\0');
-    return (struct bloomery_traits){
-        .allocator = filter->allocator,
-        .secret = filter->secret,
-        .secret_known = filter->secret_known,
-        .secret_in_file = filter->secret_in_file,
-        .of_our_file = filter->of_our_file,
-        .rule = rest->rule,
-        .note = rest->note,
-        .note_bytes = rest->note_bytes,
-        .extra = rest->extra,
-        .extra_bytes = rest->extra_bytes,
-    };
-}
-
-/* ---- The room for layers --------------------------------------------------------------------- */
-
-static size_t room_bytes(uint32_t layers)
-{
-    return layers * sizeof(struct bloomery_layer);
-}
-
-bool bloomery_make_room(struct bloomery_filter *filter, uint32_t layers)
-{
-    if (layers <= filter->room)
-        return true;
-    assert(layers <= BLOOMERY_LAYERS_MAX && !filter->concurrent);
-    uint32_t room = filter->room;
-    while (room < layers)
-        room *= 2;
-    struct bloomery_layer *now =
-        bloomery_allocate(&filter->allocator, room_bytes(room), BLOOMERY_ROOM_ALIGNMENT);
-    if (now == NULL)
-        return false;
-    memcpy(now, filter->layers, room_bytes(filter->shape.layer_count));
-    bloomery_release_room(filter);
-    filter->layers = filter->shape.layers = now;
-    filter->room = room;
-    return true;
-}
-
-void bloomery_release_room(struct bloomery_filter *filter)
-{
-    if (bloomery_has_room_apart(filter))
-        bloomery_release(&filter->allocator, filter->layers, room_bytes(filter->room),
-                         BLOOMERY_ROOM_ALIGNMENT);
-    filter->layers = filter->shape.layers = filter->own;
-    filter->room = filter->own_room;
-}
-
 /* A concurrent chain has room for all layers that it may ever get, so that none moves during a
  * query. Any other filter has it for those that it is made with. */
 static uint32_t own_room(const struct bloomery_shape *shape, const struct bloomery_traits *traits)
@@ -284,17 +232,16 @@ static uint32_t own_room(const struct bloomery_shape *shape, const struct bloome
 
 /* ---- The filter's allocation ----------------------------------------------------------------- */
 
-const struct bloomery_rest bloomery_no_rest;
-
 /* Up to here a payload lies before its filter, unless several threads add: one block of memory
  * instead of two. */
 enum { NEAR_BYTES = 1024 };
 
-_Static_assert(NEAR_BYTES / BLOOMERY_PAYLOAD_UNIT <= UINT8_MAX, "lines are counted in a byte");
+_Static_assert(NEAR_BYTES / BLOOMERY_WORD_BYTES <= UINT8_MAX, "words are counted in a byte");
 
 /* Where the parts of the allocation begin (filter.h), counted from the filter. */
 struct parts {
-    size_t lines; /* before it */
+    size_t before; /* it, in bytes */
+    size_t words;  /* of the payload there */
     uint32_t room;
     size_t rest; /* 0: none */
     size_t next; /* 0: none */
@@ -302,6 +249,19 @@ struct parts {
     size_t note;
     size_t end;
 };
+
+/* The words of a payload that lies before its filter. A key of a server is a chain of one flat
+ * layer, and takes no more than it has bits. What came from a file of ours was checked up to the
+ * end of its last line, and keeps that. */
+static size_t near_words(const struct bloomery_shape *shape, const struct bloomery_traits *traits,
+                         uint64_t payload_bytes)
+{
+    const bool chain = bloomery_row_of(shape)->grows && bloomery_is_flat(shape);
+    assert(payload_bytes <= NEAR_BYTES && payload_bytes % BLOOMERY_PAYLOAD_UNIT == 0);
+    if (chain && shape->layer_count == 1 && !traits->of_our_file)
+        return (size_t)bloomery_words_of(shape->layers[0].bits * shape->cell_bits);
+    return (size_t)payload_bytes / BLOOMERY_WORD_BYTES;
+}
 
 static bool needs_rest(const struct bloomery_traits *traits)
 {
@@ -318,8 +278,10 @@ static bool find_parts(const struct bloomery_shape *shape, const struct bloomery
     const bool plans = bloomery_row_of(shape)->grows && !bloomery_is_foreign(shape);
     const bool near = owned && !traits->concurrent && payload_bytes <= NEAR_BYTES;
     *parts = (struct parts){.room = own_room(shape, traits)};
-    parts->lines = near ? (size_t)payload_bytes / BLOOMERY_PAYLOAD_UNIT : 0;
-    size_t at = sizeof(struct bloomery_filter) + room_bytes(parts->room);
+    parts->words = near ? near_words(shape, traits, payload_bytes) : 0;
+    parts->before = parts->words * BLOOMERY_WORD_BYTES +
+                    (bloomery_is_foreign(shape) ? 0 : BLOOMERY_SECRET_BEFORE);
+    size_t at = sizeof(struct bloomery_filter) + bloomery_room_bytes(parts->room);
     if (plans || !near || needs_rest(traits)) {
         parts->rest = at;
         at += sizeof(struct bloomery_rest);
@@ -360,51 +322,39 @@ static struct bloomery_filter *allocate_filter(const struct bloomery_shape *shap
     struct parts parts;
     if (!find_parts(shape, traits, owned, payload_bytes, &parts))
         return NULL;
-    const size_t before = parts.lines * BLOOMERY_PAYLOAD_UNIT;
-    const size_t bytes = before + parts.end + (traits->note_bytes > 0);
+    const size_t bytes = parts.before + parts.end + (traits->note_bytes > 0);
     uint8_t *block = bloomery_allocate(&traits->allocator, bytes, BLOOMERY_PAYLOAD_UNIT);
     if (block == NULL)
         return NULL;
-    struct bloomery_filter *filter = (struct bloomery_filter *)(void *)(block + before);
-    filter->own_bytes = bytes;
-    filter->lines = (uint8_t)parts.lines;
+    struct bloomery_filter *filter = (struct bloomery_filter *)(void *)(block + parts.before);
+    filter->foreign = bloomery_is_foreign(shape);
+    filter->near_words = (uint8_t)parts.words;
     filter->own_room = (uint8_t)parts.room;
-    filter->room = parts.room;
+    filter->has_rest = parts.rest > 0;
     filter->allocator = traits->allocator;
     filter->concurrent = traits->concurrent;
-    filter->layers = filter->own;
-    filter->rest = &bloomery_no_rest;
-    if (parts.rest > 0) {
-        filter->rest = (struct bloomery_rest *)(void *)((uint8_t *)filter + parts.rest);
+    filter->shape.layers = filter->own;
+    if (filter->has_rest)
         fill_rest(bloomery_rest_of(filter), &parts, (uint8_t *)filter, traits);
-    }
+    assert(bloomery_base_of(filter) == block && bloomery_own_bytes(filter) == bytes);
     if (!bloomery_make_room(filter, shape->layer_count)) {
         bloomery_release(&traits->allocator, block, bytes, BLOOMERY_PAYLOAD_UNIT);
         return NULL;
     }
+    struct bloomery_layer *layers = filter->layers;
     filter->shape = *shape;
-    filter->shape.layers = filter->layers;
-    memcpy(filter->layers, shape->layers, room_bytes(shape->layer_count));
+    filter->shape.layers = layers;
+    memcpy(filter->layers, shape->layers, bloomery_room_bytes(shape->layer_count));
     return filter;
-}
-
-void bloomery_release_itself(struct bloomery_filter *filter)
-{
-    const bloomery_allocator allocator = filter->allocator;
-    uint8_t *block = bloomery_base_of(filter);
-    const size_t bytes = filter->own_bytes;
-    /* The secret must not be found in freed memory. */
-    explicit_bzero(&filter->secret, sizeof filter->secret);
-    bloomery_release(&allocator, block, bytes, BLOOMERY_PAYLOAD_UNIT);
 }
 
 /* Gives back what a filter got before something was refused. */
 static void unmake(struct bloomery_filter *filter)
 {
-    const struct bloomery_rest *rest = filter->rest;
+    const struct bloomery_rest *rest = bloomery_rest_in(filter);
     assert(filter->storage == BLOOMERY_OWNED);
     bloomery_locks_free(&filter->allocator, rest->growing, 1);
-    if (filter->lines == 0)
+    if (filter->near_words == 0)
         bloomery_release(&filter->allocator, rest->payload, (size_t)rest->payload_bytes,
                          BLOOMERY_PAYLOAD_UNIT);
     bloomery_release_room(filter);
@@ -416,7 +366,7 @@ static bool take_memory(struct bloomery_filter *filter, uint64_t payload_bytes)
 {
     const bool locks = filter->kind->grows && filter->concurrent;
     assert(filter->storage == BLOOMERY_OWNED);
-    if (filter->lines == 0) {
+    if (filter->near_words == 0) {
         struct bloomery_rest *rest = bloomery_rest_of(filter);
         rest->payload_bytes = payload_bytes;
         rest->payload =
@@ -424,7 +374,8 @@ static bool take_memory(struct bloomery_filter *filter, uint64_t payload_bytes)
     }
     if (locks)
         bloomery_rest_of(filter)->growing = bloomery_locks_make(&filter->allocator, 1);
-    return bloomery_payload_of(filter) != NULL && (!locks || filter->rest->growing != NULL);
+    return bloomery_payload_of(filter) != NULL &&
+           (!locks || bloomery_rest_in(filter)->growing != NULL);
 }
 
 static void place_layers(struct bloomery_filter *filter)
@@ -435,7 +386,7 @@ static void place_layers(struct bloomery_filter *filter)
     assert((uintptr_t)payload % BLOOMERY_PAYLOAD_UNIT == 0);
     for (uint32_t i = 0; i < layers; i++) {
         filter->layers[i].payload = payload + filter->layers[i].offset;
-        bloomery_prepare_layer(&filter->layers[i]);
+        bloomery_prepare_layer(&filter->shape, &filter->layers[i]);
         if (filter->kind->hands_on)
             filter->layers[i].hands_on = i + 1 < layers;
         if (filter->kind->grows && filter->foreign)
@@ -455,7 +406,6 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     if (filter == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "not enough memory for a filter");
     filter->kind = bloomery_row_of(shape);
-    filter->foreign = bloomery_is_foreign(shape);
     filter->of_our_file = traits->of_our_file;
     filter->hash = bloomery_hash_find(shape->hash);
     assert(filter->kind != NULL && filter->hash != NULL);
@@ -463,7 +413,9 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     assert((filter->operations->may_contain == NULL) == (filter->hash->positions != NULL));
     assert(filter->kind->removes ==
            (filter->operations->remove != NULL || filter->operations->remove_positions != NULL));
-    filter->secret = traits->secret;
+    assert(traits->secret.seed == shape->seed);
+    if (!filter->foreign)
+        *bloomery_secret_of(filter) = traits->secret;
     filter->secret_known = traits->secret_known;
     filter->secret_in_file = traits->secret_in_file;
     if (payload != NULL) {

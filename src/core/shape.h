@@ -29,20 +29,22 @@ enum {
 };
 
 struct bloomery_layer {
-    uint64_t bits;           /* m: cells */
-    uint64_t blocks;         /* N = m / block bits; 0 in a flat layer */
+    uint64_t bits; /* m: cells */
+    union {
+        uint64_t blocks; /* N = m / block bits; of a shape: 0 in a flat layer */
+        /* Of a filter with schemes of another system, in its flat layers: (2^64 - 1) / m, for
+         * bloomery_modulo (base/modulo.h). */
+        uint64_t inverse;
+    };
     uint32_t probes;         /* k, per block if there are blocks */
     uint32_t blocks_per_key; /* L; 0 in a flat layer */
-    uint64_t keys;           /* planned; 0: unknown */
-    double rate;             /* planned; 0: unknown */
+    uint8_t *payload; /* of a filter: where the layer's cells are; never written unless owned */
     uint64_t adds;
+    uint64_t keys;   /* planned; 0: unknown */
+    double rate;     /* planned; 0: unknown */
     uint64_t offset; /* in the payload */
     uint64_t bytes;
-
-    /* Of a filter, not of a shape: */
-    uint8_t *payload; /* where the layer's cells are; never written unless owned */
-    uint64_t inverse; /* (2^64 - 1) / m, for bloomery_modulo (base/modulo.h) */
-    union {
+    union {                    /* of a filter, not of a shape, but for `ribbon` */
         struct {               /* in chains that can grow */
             uint64_t bits_set; /* the cells that are not 0; atomic if concurrent */
             uint64_t unsure;   /* and at most so many more, set since they were counted last */
@@ -65,6 +67,8 @@ struct bloomery_layer {
 enum { BLOOMERY_SCHEME_NATIVE = 0 };
 
 struct bloomery_shape {
+    uint64_t seed;                 /* first: core/filter.h */
+    struct bloomery_layer *layers; /* not owned */
     /* As wide as in the header of a file. */
     uint16_t kind;
     uint16_t hash;
@@ -79,10 +83,8 @@ struct bloomery_shape {
     uint32_t growth; /* of chains of other systems: a layer has so many times the keys of the one
                            before, 0: there is no next one; */
     uint32_t layer_count;
-    double tightening; /* and so many times its rate */
-    uint64_t seed;
-    uint64_t secret_fingerprint;   /* 0: not keyed */
-    struct bloomery_layer *layers; /* not owned */
+    double tightening;           /* and so many times its rate */
+    uint64_t secret_fingerprint; /* 0: not keyed */
 };
 
 /* Cells of a size that a caller gave. One that the field has no room for becomes its largest value,
@@ -97,6 +99,12 @@ static inline bool bloomery_is_foreign(const struct bloomery_shape *shape)
 {
     return shape->block_scheme != BLOOMERY_SCHEME_NATIVE ||
            shape->probe_scheme != BLOOMERY_SCHEME_NATIVE;
+}
+
+/* Whether its layers are arrays of cells without blocks. */
+static inline bool bloomery_is_flat(const struct bloomery_shape *shape)
+{
+    return shape->block_bits == 0;
 }
 
 /* How many layers a chain of this shape may get. */

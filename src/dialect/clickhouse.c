@@ -212,7 +212,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     assert(fits(filter, NULL) == BLOOMERY_OK);
-    return bloomery_clickhouse_write(filter, filter->rest->extra, 0, emitter);
+    return bloomery_clickhouse_write(filter, bloomery_rest_in(filter)->extra, 0, emitter);
 }
 
 const struct bloomery_dialect_row bloomery_dialect_clickhouse = {

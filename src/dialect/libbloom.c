@@ -282,7 +282,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     const struct bloomery_layer *layer = filter->layers;
-    const bool kept = filter->rest->extra_bytes >= EXTRA;
+    const bool kept = bloomery_rest_in(filter)->extra_bytes >= EXTRA;
     const uint64_t bitmap = (layer->bits + 7) / 8;
     uint8_t header[BITMAP] = {0};
     assert(fits(filter, NULL) == BLOOMERY_OK);
@@ -291,7 +291,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     memcpy(header, magic, MAGIC_BYTES);
     bloomery_store_u16(header + MAGIC_BYTES, STRUCT_BYTES);
     if (kept) {
-        memcpy(header + STRUCT, filter->rest->extra, STRUCT_BYTES);
+        memcpy(header + STRUCT, bloomery_rest_in(filter)->extra, STRUCT_BYTES);
     } else {
         header[READY] = 1;
         bloomery_store_f64(header + BITS_PER_ENTRY, bloomery_short_bits_per_key(layer->rate));
@@ -306,8 +306,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     if (status == BLOOMERY_OK)
         status = bloomery_emit_bits(emitter, layer, bitmap, BLOOMERY_LAYOUT_BYTES);
     if (status == BLOOMERY_OK && kept)
-        status =
-            bloomery_emit(emitter, filter->rest->extra + EXTRA, filter->rest->extra_bytes - EXTRA);
+        status = bloomery_emit(emitter, bloomery_rest_in(filter)->extra + EXTRA,
+                               bloomery_rest_in(filter)->extra_bytes - EXTRA);
     return status;
 }
 
@@ -320,11 +320,11 @@ static const char *variant(const bloomery_filter *filter)
 
 static bool remark_bytes(const bloomery_filter *filter, char *text, size_t room)
 {
-    if (filter->rest->extra_bytes <= EXTRA)
+    if (bloomery_rest_in(filter)->extra_bytes <= EXTRA)
         return false;
     snprintf(text, room,
              "%zu bytes follow the bitmap: libbloom wrote over a longer file and left its end",
-             filter->rest->extra_bytes - EXTRA);
+             bloomery_rest_in(filter)->extra_bytes - EXTRA);
     return true;
 }
 

@@ -243,8 +243,8 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 /* `extra` may come from a file of ours and be anything. */
 static bool is_fixed(const bloomery_filter *filter)
 {
-    return filter->shape.dialect == BLOOMERY_DIALECT_ORC && filter->rest->extra_bytes > 0 &&
-           filter->rest->extra[0] == 1;
+    return filter->shape.dialect == BLOOMERY_DIALECT_ORC &&
+           bloomery_rest_in(filter)->extra_bytes > 0 && bloomery_rest_in(filter)->extra[0] == 1;
 }
 
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)

@@ -254,13 +254,13 @@ static struct header header_of(const bloomery_filter *filter)
         .rate = fmin(1, first->rate / filter->shape.tightening),
         .filters = bloomery_layer_count(filter),
     };
-    if (filter->rest->extra_bytes != EXTRA_BYTES)
+    if (bloomery_rest_in(filter)->extra_bytes != EXTRA_BYTES)
         return header;
-    if (!four && filter->rest->extra[0] == V2)
+    if (!four && bloomery_rest_in(filter)->extra[0] == V2)
         header.variant = V2;
-    header.keys = bloomery_load_u64(filter->rest->extra + 1);
-    header.rate = bloomery_load_f64(filter->rest->extra + 9);
-    if (filter->rest->extra[17] == 0 && header.filters == 1 && first->adds == 0)
+    header.keys = bloomery_load_u64(bloomery_rest_in(filter)->extra + 1);
+    header.rate = bloomery_load_f64(bloomery_rest_in(filter)->extra + 9);
+    if (bloomery_rest_in(filter)->extra[17] == 0 && header.filters == 1 && first->adds == 0)
         header.filters = 0;
     return header;
 }

@@ -75,7 +75,8 @@ bloomery_status bloomery_spare_bits_check(const struct bloomery_filter *filter,
         if (filter->kind->spare != NULL)
             continue;
         assert(layer->bits * filter->shape.cell_bits <= layer->bytes * 8);
-        for (uint64_t bit = layer->bits * filter->shape.cell_bits; bit < layer->bytes * 8; bit++)
+        const uint64_t end = bloomery_held_bytes(filter, layer) * 8;
+        for (uint64_t bit = layer->bits * filter->shape.cell_bits; bit < end; bit++)
             if (bloomery_bit_test(layer->payload, bit))
                 return bloomery_fail(error, BLOOMERY_CORRUPT, offset + bit / 8,
                                      "damaged: a bit past the last one is set at byte %llu",

@@ -18,14 +18,14 @@ static size_t record_bytes(size_t body)
 
 static bool has_rule(const struct bloomery_filter *filter)
 {
-    return filter->rest->rule.flags != 0 || filter->rest->rule.field != 0 ||
-           filter->rest->rule.comment != 0;
+    return bloomery_rest_in(filter)->rule.flags != 0 || bloomery_rest_in(filter)->rule.field != 0 ||
+           bloomery_rest_in(filter)->rule.comment != 0;
 }
 
 static bool has_dialect(const struct bloomery_filter *filter)
 {
     return filter->shape.growth != 0 || filter->shape.tightening != 0 ||
-           filter->rest->extra_bytes > 0;
+           bloomery_rest_in(filter)->extra_bytes > 0;
 }
 
 bloomery_status bloomery_format_check(const struct bloomery_filter *filter, bloomery_error *error)
@@ -36,12 +36,13 @@ bloomery_status bloomery_format_check(const struct bloomery_filter *filter, bloo
                              "the filter has %u layers, and a file of ours keeps %d at most: write "
                              "it in its own format",
                              layers, BLOOMERY_CHAIN_MAX);
-    if (filter->rest->extra_bytes <= BLOOMERY_EXTRA_MAX)
+    if (bloomery_rest_in(filter)->extra_bytes <= BLOOMERY_EXTRA_MAX)
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                          "%llu bytes are attached to the filter, and a file of ours keeps %d at "
                          "most: write it in its own format",
-                         (unsigned long long)filter->rest->extra_bytes, BLOOMERY_EXTRA_MAX);
+                         (unsigned long long)bloomery_rest_in(filter)->extra_bytes,
+                         BLOOMERY_EXTRA_MAX);
 }
 
 /* Begins a record and returns its body; `at` moves past it. The prefix is zeroed, so padding is
@@ -87,10 +88,10 @@ static void write_ribbon(const struct bloomery_ribbon *ribbon, uint8_t *body)
 /* Records in a fixed order, so that the same filter is always the same bytes. */
 static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefix)
 {
-    const bloomery_key_rule *rule = &filter->rest->rule;
+    const bloomery_key_rule *rule = &bloomery_rest_in(filter)->rule;
     size_t at = BLOOMERY_HEADER_BYTES;
-    assert(filter->rest->extra_bytes <= BLOOMERY_EXTRA_MAX &&
-           filter->rest->note_bytes <= BLOOMERY_NOTE_BYTES);
+    assert(bloomery_rest_in(filter)->extra_bytes <= BLOOMERY_EXTRA_MAX &&
+           bloomery_rest_in(filter)->note_bytes <= BLOOMERY_NOTE_BYTES);
     assert(!has_rule(filter) || bloomery_rule_is_sound(rule));
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         write_layer(&filter->layers[i],
@@ -110,18 +111,19 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
     }
     if (filter->secret_in_file)
         memcpy(begin_record(prefix, &at, RECORD_SECRET, RECORD_REQUIRED, BLOOMERY_SECRET_BYTES),
-               filter->secret.siphash, BLOOMERY_SECRET_BYTES);
+               bloomery_secret_of(filter)->siphash, BLOOMERY_SECRET_BYTES);
     if (has_dialect(filter)) {
         uint8_t *body = begin_record(prefix, &at, RECORD_DIALECT, RECORD_REQUIRED,
-                                     DIALECT_EXTRA + filter->rest->extra_bytes);
+                                     DIALECT_EXTRA + bloomery_rest_in(filter)->extra_bytes);
         bloomery_store_f64(body + DIALECT_TIGHTENING, filter->shape.tightening);
         bloomery_store_u32(body + DIALECT_GROWTH, filter->shape.growth);
-        if (filter->rest->extra_bytes > 0)
-            memcpy(body + DIALECT_EXTRA, filter->rest->extra, filter->rest->extra_bytes);
+        if (bloomery_rest_in(filter)->extra_bytes > 0)
+            memcpy(body + DIALECT_EXTRA, bloomery_rest_in(filter)->extra,
+                   bloomery_rest_in(filter)->extra_bytes);
     }
-    if (filter->rest->note_bytes > 0)
-        memcpy(begin_record(prefix, &at, RECORD_NOTE, 0, filter->rest->note_bytes),
-               filter->rest->note, filter->rest->note_bytes);
+    if (bloomery_rest_in(filter)->note_bytes > 0)
+        memcpy(begin_record(prefix, &at, RECORD_NOTE, 0, bloomery_rest_in(filter)->note_bytes),
+               bloomery_rest_in(filter)->note, bloomery_rest_in(filter)->note_bytes);
     return at;
 }
 
@@ -140,9 +142,12 @@ size_t bloomery_format_payload_offset(const struct bloomery_filter *filter)
     if (filter->kind->hands_on)
         end += bloomery_layer_count(filter) * record_bytes(RIBBON_BODY_BYTES);
     end += has_rule(filter) ? record_bytes(RULE_BODY_BYTES) : 0;
-    end += has_dialect(filter) ? record_bytes(DIALECT_EXTRA + filter->rest->extra_bytes) : 0;
+    end += has_dialect(filter) ? record_bytes(DIALECT_EXTRA + bloomery_rest_in(filter)->extra_bytes)
+                               : 0;
     end += filter->secret_in_file ? record_bytes(BLOOMERY_SECRET_BYTES) : 0;
-    end += filter->rest->note_bytes > 0 ? record_bytes(filter->rest->note_bytes) : 0;
+    end += bloomery_rest_in(filter)->note_bytes > 0
+               ? record_bytes(bloomery_rest_in(filter)->note_bytes)
+               : 0;
     return payload_offset_after(filter, end);
 }
 

@@ -10,13 +10,14 @@ struct bloomery_short_secret {
     uint64_t flip[3];
 };
 
-/* What turns a public hash function into this filter's own. */
+/* What turns a public hash function into this filter's own. The seed comes last: those of other
+ * systems read nothing else, and a filter with one of them has nothing else (core/filter.h). */
 struct bloomery_hash_secret {
-    uint64_t seed;
     union {
         uint8_t siphash[BLOOMERY_SECRET_BYTES]; /* of a keyed filter */
         struct bloomery_short_secret brief;     /* of a filter with XXH3-64 */
     };
+    uint64_t seed;
 };
 
 struct bloomery_hash_row {

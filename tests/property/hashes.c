@@ -236,6 +236,50 @@ static void drawn_keys_differ(void **state)
     }
 }
 
+/* Looks for a secret in each block that is given back. */
+struct search {
+    bloomery_allocator allocator;
+    const uint8_t *secret;
+    uint64_t blocks;
+};
+
+static void *search_allocate(void *context, size_t bytes, size_t alignment)
+{
+    const struct search *search = context;
+    return search->allocator.allocate(search->allocator.context, bytes, alignment);
+}
+
+static void search_release(void *context, void *memory, size_t bytes, size_t alignment)
+{
+    struct search *search = context;
+    search->blocks++;
+    assert_null(memmem(memory, bytes, search->secret, BLOOMERY_SECRET_BYTES));
+    search->allocator.release(search->allocator.context, memory, bytes, alignment);
+}
+
+static void no_secret_is_left_in_freed_memory(void **state)
+{
+    static const uint8_t secret[BLOOMERY_SECRET_BYTES] = "the secret: 16 b";
+    (void)state;
+    for (uint64_t keys = 1; keys <= 100000; keys *= 10) {
+        struct test_memory memory = {.live = 0};
+        struct search search = {.allocator = test_allocator(&memory), .secret = secret};
+        bloomery_plan plan = {.keys = keys, .rate = 0.01};
+        bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+        bloomery_filter *copy = NULL;
+        bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
+        options.secret = secret;
+        options.allocator = opening.allocator =
+            (bloomery_allocator){search_allocate, search_release, &search, NULL};
+        assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
+        bloomery_filter *filter = test_create(&plan, &options);
+        assert_int_equal(bloomery_copy(filter, &opening, &copy, NULL), BLOOMERY_OK);
+        bloomery_free(filter);
+        bloomery_free(copy);
+        assert_true(search.blocks >= 2 && memory.live == 0 && !memory.wrong);
+    }
+}
+
 #endif
 
 int main(void)
@@ -249,6 +293,7 @@ int main(void)
         cmocka_unit_test(siphash_hashes_are_the_published_ones),
         cmocka_unit_test(secret_fingerprint_is_stable),
         cmocka_unit_test(drawn_keys_differ),
+        cmocka_unit_test(no_secret_is_left_in_freed_memory),
 #endif
     };
     return test_run_group("hashes", tests, make_text, NULL);

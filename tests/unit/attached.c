@@ -54,11 +54,12 @@ static bloomery_filter *load(const uint8_t *data, size_t bytes)
 static bloomery_status write_now(bloomery_filter *filter, struct output *output)
 {
     char text[512];
-    uint8_t *kept = filter->rest->extra;
-    uint8_t *alone = malloc(filter->rest->extra_bytes > 0 ? filter->rest->extra_bytes : 1);
+    uint8_t *kept = bloomery_rest_in(filter)->extra;
+    uint8_t *alone = malloc(
+        bloomery_rest_in(filter)->extra_bytes > 0 ? bloomery_rest_in(filter)->extra_bytes : 1);
     bloomery_error error = {.text = ""};
     assert_non_null(alone);
-    memcpy(alone, kept, filter->rest->extra_bytes);
+    memcpy(alone, kept, bloomery_rest_in(filter)->extra_bytes);
     bloomery_rest_of(filter)->extra = alone;
     output->used = 0;
     const bloomery_status status = bloomery_dialect_write(filter, NULL, collect, output, &error);
@@ -78,7 +79,7 @@ static void try_all(bloomery_filter *filter, const uint8_t *data, size_t bytes)
     assert_int_equal(write_now(filter, &output), BLOOMERY_OK);
     assert_int_equal(output.used, bytes);
     assert_memory_equal(output.bytes, data, bytes);
-    const size_t attached = filter->rest->extra_bytes;
+    const size_t attached = bloomery_rest_in(filter)->extra_bytes;
     for (size_t length = 1; length < attached; length++) {
         bloomery_rest_of(filter)->extra_bytes = length;
         assert_int_equal(write_now(filter, &output), BLOOMERY_CORRUPT);
@@ -86,9 +87,9 @@ static void try_all(bloomery_filter *filter, const uint8_t *data, size_t bytes)
     bloomery_rest_of(filter)->extra_bytes = attached;
     for (size_t at = 0; at < attached; at++)
         for (unsigned bit = 0; bit < 8; bit++) {
-            filter->rest->extra[at] ^= (uint8_t)(1 << bit);
+            bloomery_rest_in(filter)->extra[at] ^= (uint8_t)(1 << bit);
             refused += write_now(filter, &output) != BLOOMERY_OK;
-            filter->rest->extra[at] ^= (uint8_t)(1 << bit);
+            bloomery_rest_in(filter)->extra[at] ^= (uint8_t)(1 << bit);
         }
     assert_true(refused > 200);
 }
@@ -103,9 +104,9 @@ static void changed_surroundings_do_no_harm(void **state)
     bloomery_filter *filter = load(payload, sizeof payload);
     try_all(filter, payload, sizeof payload);
     /* The same in blocks of 25, 25 and 10 bytes: what is attached is made by hand. */
-    const size_t attached = filter->rest->extra_bytes;
+    const size_t attached = bloomery_rest_in(filter)->extra_bytes;
     bloomery_filter *in_blocks = filter;
-    uint8_t *kept = filter->rest->extra;
+    uint8_t *kept = bloomery_rest_in(filter)->extra;
     uint8_t extra[256] = {0};
     memcpy(extra, kept, 44);
     extra[1] = 1;
