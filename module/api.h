@@ -64,7 +64,7 @@ enum {
 enum { SERVER_EVENT_GENERIC = 1 << 2 };
 
 /* Of a child that writes a file or answers a replica: it was born, or has ended. */
-enum { SERVER_EVENT_CHILD = 13, SERVER_CHILD_BORN = 0 };
+enum { SERVER_EVENT_CHILD = 13, SERVER_CHILD_BORN = 0, SERVER_CHILD_DIED = 1 };
 
 struct server_event {
     uint64_t id;

@@ -113,6 +113,9 @@ bool bf_is_populated(const struct bf_value *value);
  * calls bf_value_free as soon as it can. */
 bool bf_populate_end(struct bf_value *value);
 
+/* The same of a filter of which some blocks have moved. */
+void bf_populate_moved(struct bf_value *value);
+
 /* The thread has to know of the server's children. */
 void bf_populate_register(server_context *context);
 

@@ -199,9 +199,7 @@ int bf_defrag(server_defrag *defrag, server_string *key, void **value)
         return 0;
     const uint64_t before = atomic_load(&bf_counts.defrag_moves);
     (void)bloomery_move(&held->filter, move, defrag);
-    if (atomic_load(&bf_counts.defrag_moves) != before) { /* what is known of it is old */
-        (void)bf_populate_end(held);
-        bf_populate(held);
-    }
+    if (atomic_load(&bf_counts.defrag_moves) != before)
+        bf_populate_moved(held);
     return 0; /* all of it is done */
 }

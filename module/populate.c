@@ -52,6 +52,7 @@ enum {
     PIECES = 16, /* there is room for at first */
     FROM_BYTES = 16 * 1024 * 1024,
     STEP_BYTES = 256 * 1024,
+    SMALL_BYTES = 4096,
     HUGE_BYTES = 2 * 1024 * 1024,
     RESTS = 4, /* times as long as joining took */
 };
@@ -59,7 +60,7 @@ enum {
 struct piece {
     struct bf_value *value;
     uint8_t *memory;
-    uint64_t bytes;
+    uint64_t bytes;  /* all of it; where memory ran out, up to there */
     uint64_t taken;  /* its pages are there up to here */
     uint64_t joined; /* and are huge up to here, as far as that can be */
     uint64_t huge;   /* bytes of it in huge pages, when they were joined last */
@@ -105,13 +106,13 @@ static struct piece *find_work(void)
     return work;
 }
 
-/* Touches each page without changing a bit, whoever changes some meanwhile. */
-static void touch(uint8_t *memory, size_t bytes)
+/* Writes to each page without changing a bit, whoever changes some meanwhile. */
+__attribute__((no_sanitize("thread"))) static void touch(uint8_t *memory, size_t bytes)
 {
+    const volatile uint8_t nothing = 0; /* a compiler that knows the value makes a load of it */
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    for (size_t at = 0; at < bytes; at += page)
-        (void)__atomic_fetch_or(memory + at, 0, __ATOMIC_RELAXED);
-    (void)__atomic_fetch_or(memory + bytes - 1, 0, __ATOMIC_RELAXED);
+    for (size_t at = 0; at < bytes; at += page - (uintptr_t)(memory + at) % page)
+        (void)__atomic_fetch_or(memory + at, nothing, __ATOMIC_RELAXED);
 }
 
 /* Takes the next pages. */
@@ -123,8 +124,7 @@ static void take(struct piece *piece)
     const size_t before = (uintptr_t)memory % (size_t)sysconf(_SC_PAGESIZE);
     if (madvise(memory - before, before + bytes, MADV_POPULATE_WRITE) != 0) {
         if (errno == ENOMEM || errno == EAGAIN || errno == EHWPOISON) {
-            piece->taken = piece->bytes; /* no memory: the rest is left to those who add */
-            piece->joined = piece->bytes;
+            piece->bytes = piece->taken; /* no memory: the rest is left to those who add */
             return;
         }
         touch(memory, bytes);
@@ -133,20 +133,20 @@ static void take(struct piece *piece)
     atomic_fetch_add(&bf_counts.populated_bytes, bytes);
 }
 
-/* Joins the next pages. */
+/* Joins the next pages. Kernels before 6.18 want one that was written to since the last child. If
+ * they can't be joined the next ones may be: no room, a page that is in use. */
 static void join(struct piece *piece)
 {
     uint8_t *memory = piece->memory + piece->joined;
-    const bool fits = piece->bytes - piece->joined >= HUGE_BYTES;
-    assert(!fits || (uintptr_t)memory % HUGE_BYTES == 0);
-    const bool is_joined = fits && madvise(memory, HUGE_BYTES, MADV_COLLAPSE) == 0;
-    if (is_joined)
-        piece->huge += HUGE_BYTES;
-    /* EINVAL: not in this system, or not in this process. Else there was no room for this one. */
-    if (is_joined || (fits && errno != EINVAL))
-        piece->joined += HUGE_BYTES;
-    else
+    if (piece->bytes - piece->joined < HUGE_BYTES) {
         piece->joined = piece->bytes;
+        return;
+    }
+    assert((uintptr_t)memory % HUGE_BYTES == 0);
+    touch(memory, 1);
+    if (madvise(memory, HUGE_BYTES, MADV_COLLAPSE) == 0)
+        piece->huge += HUGE_BYTES;
+    piece->joined += HUGE_BYTES;
 }
 
 static uint64_t now_ns(void)
@@ -184,6 +184,19 @@ static struct piece *find_piece(const struct bf_value *value, const void *memory
     return NULL;
 }
 
+/* Notes how far a piece is, and whether it is one that waits. */
+static void note(struct piece *piece, uint64_t bytes, uint64_t taken, uint64_t joined)
+{
+    const bool was_to_do = is_to_do(piece);
+    piece->bytes = bytes;
+    piece->taken = taken;
+    piece->joined = joined;
+    if (was_to_do && !is_to_do(piece))
+        atomic_fetch_sub(&bf_counts.populating, 1);
+    else if (!was_to_do && is_to_do(piece))
+        atomic_fetch_add(&bf_counts.populating, 1);
+}
+
 /* Notes how far a step came. True: the value is to be released. */
 static bool end_step(const struct piece *before, const struct piece *after)
 {
@@ -192,14 +205,12 @@ static bool end_step(const struct piece *before, const struct piece *after)
     struct piece *piece = find_piece(before->value, before->memory);
     assert(current == before->value && (piece == NULL) == given_up);
     if (piece != NULL) {
-        piece->taken = after->taken;
-        if (piece->joined == before->joined) { /* else a child ended, and it begins anew */
-            piece->joined = after->joined;
+        const bool goes_on = piece->joined == before->joined; /* else a child ended */
+        note(piece, after->bytes, after->taken, goes_on ? after->joined : piece->joined);
+        if (goes_on) {
             piece->huge = after->huge;
             atomic_fetch_add(&bf_counts.huge_page_bytes, after->huge - before->huge);
         }
-        if (!is_to_do(piece))
-            atomic_fetch_sub(&bf_counts.populating, 1);
     }
     current = NULL;
     is_given_up = false;
@@ -244,7 +255,8 @@ static bool start(void)
 
 /* ---- What it is told ------------------------------------------------------------------------- */
 
-/* Whether pages may be huge. MADV_COLLAPSE does not ask what the administrator said. */
+/* Whether pages may be huge, by the setting, and by the administrator, whom MADV_COLLAPSE does not
+ * ask. Where small pages are larger than 4 KiB, huge ones are larger than 2 MiB. */
 static bool may_join(void)
 {
     static enum { UNKNOWN, YES, NO } said;
@@ -254,7 +266,7 @@ static bool may_join(void)
     if (said == UNKNOWN) {
         FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "re");
         said = file != NULL && fgets(text, sizeof text, file) != NULL &&
-                       strstr(text, "[never]") == NULL
+                       strstr(text, "[never]") == NULL && sysconf(_SC_PAGESIZE) == SMALL_BYTES
                    ? YES
                    : NO;
         if (file != NULL)
@@ -298,6 +310,19 @@ static void add_piece(struct bf_value *value, uint8_t *memory, uint64_t bytes)
     atomic_fetch_add(&bf_counts.populating, 1);
 }
 
+static bool has_layer_at(const struct bf_value *value, const void *memory)
+{
+    bloomery_info info;
+    bf_info_of(value, &info);
+    for (uint32_t i = 0; i < info.layers; i++) {
+        const void *data;
+        uint64_t bytes;
+        if (bloomery_layer_span(value->filter, i, &data, &bytes) == BLOOMERY_OK && data == memory)
+            return true;
+    }
+    return false;
+}
+
 void bf_populate(struct bf_value *value)
 {
     bloomery_info info;
@@ -317,6 +342,14 @@ void bf_populate(struct bf_value *value)
     }
     (void)pthread_cond_signal(&comes);
     (void)pthread_mutex_unlock(&lock);
+}
+
+static void remove_piece(size_t index)
+{
+    struct piece *piece = &pieces[index];
+    note(piece, 0, 0, 0);
+    atomic_fetch_sub(&bf_counts.huge_page_bytes, piece->huge);
+    *piece = pieces[--piece_count];
 }
 
 bool bf_is_populated(const struct bf_value *value)
@@ -339,16 +372,9 @@ bool bf_populate_end(struct bf_value *value)
     const bool is_current = current == value;
     assert(!is_current || !is_given_up);
     is_given_up = is_given_up || is_current;
-    for (size_t i = 0; i < piece_count;) {
-        if (pieces[i].value != value) {
-            i++;
-            continue;
-        }
-        if (is_to_do(&pieces[i]))
-            atomic_fetch_sub(&bf_counts.populating, 1);
-        atomic_fetch_sub(&bf_counts.huge_page_bytes, pieces[i].huge);
-        pieces[i] = pieces[--piece_count];
-    }
+    for (size_t i = piece_count; i-- > 0;)
+        if (pieces[i].value == value)
+            remove_piece(i);
     if (piece_count == 0 && pieces != NULL) {
         server.Free(pieces);
         pieces = NULL;
@@ -358,22 +384,36 @@ bool bf_populate_end(struct bf_value *value)
     return is_current;
 }
 
+void bf_populate_moved(struct bf_value *value)
+{
+    const bool is_lost = value->filter == NULL; /* for want of memory */
+    if (value->bytes < FROM_BYTES && !is_lost)
+        return;
+    (void)pthread_mutex_lock(&lock);
+    assert(current != value);
+    for (size_t i = piece_count; i-- > 0;)
+        if (pieces[i].value == value && (is_lost || !has_layer_at(value, pieces[i].memory)))
+            remove_piece(i);
+    (void)pthread_mutex_unlock(&lock);
+    if (!is_lost)
+        bf_populate(value);
+}
+
 /* A child was born: no page is joined while it lives. It ended: what was written meanwhile lies in
- * small pages again. */
+ * small pages again. Of a child that a script is debugged in no end is told; the next one's counts. */
 static void heard_of_child(server_context *context, struct server_event event, uint64_t what,
                            void *nothing)
 {
     (void)context, (void)event, (void)nothing;
+    if (what != SERVER_CHILD_BORN && what != SERVER_CHILD_DIED)
+        return;
     (void)pthread_mutex_lock(&lock);
     is_shared = what == SERVER_CHILD_BORN;
     for (size_t i = 0; i < piece_count && !is_shared; i++) {
         struct piece *piece = &pieces[i];
-        const bool is_done = !is_to_do(piece);
-        piece->joined = first_huge(piece);
+        note(piece, piece->bytes, piece->taken, first_huge(piece));
         atomic_fetch_sub(&bf_counts.huge_page_bytes, piece->huge);
         piece->huge = 0;
-        if (is_done && is_to_do(piece))
-            atomic_fetch_add(&bf_counts.populating, 1);
     }
     (void)pthread_cond_signal(&comes);
     (void)pthread_mutex_unlock(&lock);

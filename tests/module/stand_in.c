@@ -821,7 +821,7 @@ uint64_t stand_in_digest(const char *key)
 void stand_in_child(bool is_born)
 {
     const struct server_event event = {SERVER_EVENT_CHILD, 1};
-    heard_of_child(&context, event, is_born ? SERVER_CHILD_BORN : 1, NULL);
+    heard_of_child(&context, event, is_born ? SERVER_CHILD_BORN : SERVER_CHILD_DIED, NULL);
 }
 
 void stand_in_defrag(const char *key)

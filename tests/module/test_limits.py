@@ -187,6 +187,16 @@ def pages_are_huge_only_where_that_is_wished(c):
     server.wait_for(lambda: server.info("bf")["bf_populating"] == "0", "its pages are taken")
     facts = server.info("bf")
     c.expect(facts["bf_huge_page_bytes"] == "0" and int(facts["bf_populated_bytes"]) > 50_000_000, f"{facts}")
+    # A wish that is taken back while pages wait for a child's end.
+    server.ask("SET", "x", "y")
+    server.ask("CONFIG", "SET", "bf.huge-pages", "yes")
+    server.ask("CONFIG", "SET", "rdb-key-save-delay", 1_000_000)
+    server.ask("BGSAVE")
+    server.ask("BF.RESERVE", "l", "0.001", 30_000_000)
+    server.ask("CONFIG", "SET", "bf.huge-pages", "no")
+    server.wait_for(lambda: server.info("persistence")["rdb_bgsave_in_progress"] == "0", "the child ends")
+    server.wait_for(lambda: server.info("bf")["bf_populating"] == "0", "nothing waits")
+    c.expect(server.info("bf")["bf_huge_page_bytes"] == "0", "and no page is huge")
 
 
 @case

@@ -25,7 +25,7 @@
  *
  * No PDEP or PEXT puts bits into order: before Zen 3 each takes AMD's processors 20 to 300 cycles.
  */
-/* The parities of 0, 1, 2, 3, which are those of 12 to 15, and of 4 to 7, which are those of 8 to 11:
+/* The parities of 0 to 3, which are those of 12 to 15, and of 4 to 7, which are those of 8 to 11:
  * the highest bit of a byte for each. */
 enum { ODD_12 = 0x00808000, ODD_4 = (int)0x80000080 };
 
@@ -54,11 +54,6 @@ INLINE uint32_t parities_avx2(const uint8_t *block, const uint8_t *next, uint32_
         _mm256_set_epi32(ODD_12, ODD_4, ODD_4, ODD_12, ODD_12, ODD_4, ODD_4, ODD_12);
     both = _mm256_shuffle_epi8(odd, _mm256_and_si256(both, _mm256_set1_epi8(15)));
     return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(both));
-}
-
-INLINE uint32_t ordered_avx2(uint32_t bits)
-{
-    return _pdep_u32(bits, 0x55) | _pdep_u32(bits >> 4, 0xaa);
 }
 
 INLINE uint32_t bumped_avx2(const uint8_t *thresholds, const uint64_t *starts)
