@@ -333,7 +333,7 @@ def programs_of(build):
 
 def options_of(full):
     """How much is done."""
-    return {"sizes": [SMALL, LARGE], "rounds": 5 if full else 3, "commands": 10_000 if full else 5_000, "keys": 10_000}
+    return {"sizes": [SMALL, LARGE], "rounds": 5 if full else 3, "commands": 10_000 if full else 5_000, "keys": 100_000}
 
 
 def main():

@@ -93,6 +93,14 @@ static void clear(uint8_t *memory, size_t bytes)
     memset(memory + before + pages, 0, after);
 }
 
+void bf_drop_pages(void *memory, size_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t before = (page - (uintptr_t)memory % page) % page;
+    if (bytes >= LAZY_BYTES) /* a wish: no matter if it is not granted */
+        (void)madvise((uint8_t *)memory + before, (bytes - before) / page * page, MADV_DONTNEED);
+}
+
 /* How far into a block the library's bytes begin. */
 static size_t shift_in(const uint8_t *block, size_t alignment)
 {

@@ -10,10 +10,10 @@
  * rest. Memory is taken for bits that came, never for bits that were announced.
  *
  * A header needs the items of every link, which in the payload stand behind the link's bits. Of one
- * link they are the items of all, so its filter is made at once, and the server's copy of the bits
- * is given back before anything else is read. Of several links the copies wait until the last one
- * has come, and each is given back as soon as it lies in the filter, whose pages are taken as they
- * are written: at no time there is more than the filter and one link beside what waits.
+ * link they are the items of all, so its filter is made at once. Of several links the server's
+ * copies wait until the last one has come. A filter's pages are taken as they are written, and those
+ * of the server's copy are given back as soon as they lie in the filter: at no time there is more
+ * memory than that of all bits once, and a step.
  */
 #include "bf.h"
 
@@ -21,7 +21,13 @@
 #include <bloomery/redisbloom.h>
 #include <string.h>
 
-enum { ENCODING = 4, ENCODING_WITH_GROWTH = 4, ENCODING_OLDEST = 2, GROWTH = 2 };
+enum {
+    ENCODING = 4,
+    ENCODING_WITH_GROWTH = 4,
+    ENCODING_OLDEST = 2,
+    GROWTH = 2,
+    STEP_BYTES = 4 * 1024 * 1024,
+};
 
 /* Links that wait for the last one. */
 struct waiting {
@@ -74,11 +80,21 @@ static char *read_bits(server_io *io, const struct bf_link *link)
     return bits;
 }
 
-/* Copies the bits of a link, which end at `iterator`, into a filter. */
-static bool place(struct bf_value *value, uint64_t iterator, const char *bits, uint64_t bytes)
+/* Copies the bits of a link, which end at `iterator`, into a filter. They are lost in `bits`, whose
+ * memory goes back to the kernel step by step; its addresses are still to be freed. */
+static bool place(struct bf_value *value, uint64_t iterator, char *bits, uint64_t bytes)
 {
-    return bloomery_redisbloom_loadchunk(&value->filter, iterator, bits, (size_t)bytes, NULL,
-                                         NULL) == BLOOMERY_OK;
+    const uint64_t begin = iterator - bytes;
+    uint64_t at = 0;
+    do {
+        const uint64_t step = bytes - at < STEP_BYTES ? bytes - at : STEP_BYTES;
+        if (bloomery_redisbloom_loadchunk(&value->filter, begin + at + step, bits + at,
+                                          (size_t)step, NULL, NULL) != BLOOMERY_OK)
+            return false;
+        bf_drop_pages(bits + at, (size_t)step);
+        at += step;
+    } while (at < bytes);
+    return true;
 }
 
 static struct bf_value *read_only_link(server_io *io, uint8_t *header, uint64_t items)

@@ -48,6 +48,27 @@ def keys_outlive_a_restart_by_rdb(c):
     expect_same(c, server.start(), names, before)
 
 
+def peak(server):
+    """The most memory that the server's process had so far."""
+    with open(f"/proc/{server.process.pid}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmHWM:"))
+
+
+@case
+def loading_takes_the_memory_of_the_keys_and_little_more(c):
+    # Nothing is joined meanwhile, which would take pages of its own.
+    server = Server(c, options=["--rdbcompression", "no"], arguments=["huge-pages", "no"])
+    empty = peak(server)
+    server.ask("BF.RESERVE", "one", "0.001", 60_000_000, "NONSCALING")
+    server.ask("BF.MADD", "one", *range(1000))
+    size = server.ask("BF.INFO", "one", "SIZE")[0]
+    before = server.digest("one")
+    server.stop(save=True)
+    server.start()
+    c.expect(server.digest("one") == before, "another digest after the restart")
+    c.expect(peak(server) < empty + 1.2 * size, f"{peak(server) - empty} bytes for {size}")
+
+
 @case
 def keys_outlive_a_restart_by_the_aof_as_it_grew(c):
     server = Server(c, options=AOF)
