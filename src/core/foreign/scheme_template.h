@@ -27,9 +27,18 @@ static inline __attribute__((always_inline)) uint32_t add_with(bloomery_bit_sett
                                                                uint8_t *payload, bloomery_hash hash)
 {
     struct bloomery_steps steps = SCHEME_NAME(begin)(layer, hash);
+    uint64_t ahead[BLOOMERY_POSITIONS_AHEAD];
+    uint32_t requested = 0;
     uint32_t new_bits = 0;
+#ifndef SCHEME_BLOCKS
+    /* All are on their way before the first is needed. A processor does not see that far ahead. */
+    for (; requested < layer->probes && requested < BLOOMERY_POSITIONS_AHEAD; requested++) {
+        ahead[requested] = SCHEME_NAME(next)(layer, &steps, requested);
+        __builtin_prefetch(payload + (ahead[requested] >> 3), 1);
+    }
+#endif
     for (uint32_t i = 0; i < layer->probes; i++) {
-        uint64_t position = SCHEME_NAME(next)(layer, &steps, i);
+        uint64_t position = i < requested ? ahead[i] : SCHEME_NAME(next)(layer, &steps, i);
         assert(position < layer->bits);
         new_bits += set(payload, position);
     }
