@@ -73,8 +73,9 @@ def other_targets(rows, server, body):
                        ("the same when all pages are there, ms", "steady_worst")):
         beside(body, what, case, max(filling[name]) * 1e3 if filling else None)
     key, load = one(rows, "default key"), one(rows, "stored", name="load", bytes=LARGE)
+    # In whole bytes: what the connection's buffers take changes by some KB meanwhile.
     target(body, "bytes of a default key above an empty string", server,
-           key["filter"] - key["string"] if key else None, 400, False, digits=4)
+           round(key["filter"] - key["string"]) if key else None, 400, False, digits=4)
     target(body, "peak memory of loading it, above that of an empty server", case, load["stored"] / LARGE if load else None, 2, False,
            " GiB", digits=5)
 
