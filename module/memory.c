@@ -66,6 +66,24 @@ bool bf_is_limited(server_context *context)
             (SERVER_CONTEXT_REPLICATED | SERVER_CONTEXT_LOADING)) == 0;
 }
 
+/* What the server's jemalloc takes for a block: above 16 KiB there are four sizes between a power of
+ * two and the next. */
+static uint64_t taken_for(uint64_t bytes)
+{
+    if (bytes < ASK_BYTES)
+        return bytes;
+    const uint64_t step = UINT64_C(1) << (61 - __builtin_clzll(bytes - 1));
+    assert(step <= bytes / 4 + 1);
+    return (bytes + step - 1) / step * step;
+}
+
+/* Pages are taken as they are touched, so a server gets more memory than there is, until it ends. */
+static bool is_in_machine(uint64_t bytes)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    return pages <= 0 || bytes / (uint64_t)sysconf(_SC_PAGESIZE) < (uint64_t)pages;
+}
+
 static bool is_allowed(const struct bf_value *value, uint64_t bytes)
 {
     const uint64_t limit = (uint64_t)bf_config.memory_limit;
@@ -73,7 +91,7 @@ static bool is_allowed(const struct bf_value *value, uint64_t bytes)
         return true;
     if (limit > 0 && (bytes > limit || value->bytes > limit - bytes))
         return false;
-    return bytes < ASK_BYTES || bytes <= room_of_server();
+    return bytes < ASK_BYTES || (is_in_machine(bytes) && taken_for(bytes) <= room_of_server());
 }
 
 static void clear(uint8_t *memory, size_t bytes)

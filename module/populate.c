@@ -21,6 +21,9 @@
  * to a shared huge page splits it: the kernel copies 4 KiB of it, as always. So when the child has
  * ended, all pages are joined again.
  *
+ * Where a sixteenth of the machine's memory is left, no further page is taken: a filter may be
+ * larger than what is to be had, and never get so full.
+ *
  * A value that is released takes its pieces with it. If the thread is at one of them, it hears of
  * that, and releases the value when its step is done: so a key may be unlinked meanwhile.
  */
@@ -28,9 +31,11 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -52,6 +57,7 @@ enum {
     PIECES = 16, /* there is room for at first */
     FROM_BYTES = 16 * 1024 * 1024,
     STEP_BYTES = 256 * 1024,
+    LOOK_BYTES = 16 * 1024 * 1024, /* after so many it looks how much memory is left */
     SMALL_BYTES = 4096,
     HUGE_BYTES = 2 * 1024 * 1024,
     RESTS = 4, /* times as long as joining took */
@@ -115,16 +121,39 @@ __attribute__((no_sanitize("thread"))) static void touch(uint8_t *memory, size_t
         (void)__atomic_fetch_or(memory + at, nothing, __ATOMIC_RELAXED);
 }
 
-/* Takes the next pages. */
+/* Whether less than a sixteenth of the machine's memory is to be had. */
+static bool is_scarce(void)
+{
+    char line[128];
+    unsigned long long total = 0; /* KiB */
+    unsigned long long available = ULLONG_MAX;
+    FILE *file = fopen("/proc/meminfo", "re");
+    if (file == NULL)
+        return false;
+    while (available == ULLONG_MAX && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, "MemTotal:", 9) == 0)
+            total = strtoull(line + 9, NULL, 10);
+        else if (strncmp(line, "MemAvailable:", 13) == 0)
+            available = strtoull(line + 13, NULL, 10);
+    }
+    (void)fclose(file);
+    return available < total / 16;
+}
+
+/* Takes the next pages. If there is no memory the rest is left to those who add. */
 static void take(struct piece *piece)
 {
+    if (piece->taken % LOOK_BYTES == 0 && is_scarce()) {
+        piece->bytes = piece->taken;
+        return;
+    }
     const uint64_t left = piece->bytes - piece->taken;
     const size_t bytes = left < STEP_BYTES ? (size_t)left : STEP_BYTES;
     uint8_t *memory = piece->memory + piece->taken;
     const size_t before = (uintptr_t)memory % (size_t)sysconf(_SC_PAGESIZE);
     if (madvise(memory - before, before + bytes, MADV_POPULATE_WRITE) != 0) {
         if (errno == ENOMEM || errno == EAGAIN || errno == EHWPOISON) {
-            piece->bytes = piece->taken; /* no memory: the rest is left to those who add */
+            piece->bytes = piece->taken;
             return;
         }
         touch(memory, bytes);

@@ -54,6 +54,16 @@ def capacities_that_cannot_be_are_errors(c):
 
 
 @case
+def a_filter_larger_than_the_machine_is_refused(c):
+    server = Server(c, arguments=["max-capacity", str(1 << 40)])
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    reply = server.ask("BF.RESERVE", "k", "0.001", memory, "NONSCALING")  # 1.8 bytes an item
+    c.expect(reply == "ERR Insufficient memory to create filter", f"{reply}")
+    c.expect(server.info("bf")["bf_memory_bytes"] == "0", "nothing is taken")
+    c.expect(server.ask("BF.ADD", "k", "x") == 1, "and the server goes on")
+
+
+@case
 def capacities_beyond_the_reference_are_for_who_allows_them(c):
     server = Server(c, arguments=["prefault", "no"])
     replica = Server(c, "replica", arguments=["prefault", "no"])
