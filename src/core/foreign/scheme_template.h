@@ -13,6 +13,7 @@
  * as inline functions. Positions come one after the other, so a query ends with the first bit that
  * is not set and computes no further.
  */
+#include "base/cpu.h"
 #include "core/foreign/steps.h"
 
 #define SCHEME_PASTE_(one, other) one##_##other
@@ -32,7 +33,8 @@ static inline __attribute__((always_inline)) uint32_t add_with(bloomery_bit_sett
     uint32_t new_bits = 0;
 #ifndef SCHEME_BLOCKS
     /* All are on their way before the first is needed. A processor does not see that far ahead. */
-    for (; requested < layer->probes && requested < BLOOMERY_POSITIONS_AHEAD; requested++) {
+    const uint32_t most = BLOOMERY_FOR_SIZE ? 0 : BLOOMERY_POSITIONS_AHEAD;
+    for (; requested < layer->probes && requested < most; requested++) {
         ahead[requested] = SCHEME_NAME(next)(layer, &steps, requested);
         __builtin_prefetch(payload + (ahead[requested] >> 3), 1);
     }
