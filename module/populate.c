@@ -172,7 +172,7 @@ static void join(struct piece *piece)
         return;
     }
     assert((uintptr_t)memory % HUGE_BYTES == 0);
-    touch(memory, 1);
+    (void)madvise(memory, SMALL_BYTES, MADV_POPULATE_WRITE);
     if (madvise(memory, HUGE_BYTES, MADV_COLLAPSE) == 0)
         piece->huge += HUGE_BYTES;
     piece->joined += HUGE_BYTES;
