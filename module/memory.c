@@ -77,7 +77,7 @@ static uint64_t taken_for(uint64_t bytes)
     return (bytes + step - 1) / step * step;
 }
 
-/* Pages are taken as they are touched, so a server gets more memory than there is, until it ends. */
+/* The kernel gives addresses for more memory than there is, and ends the server when it is touched. */
 static bool is_in_machine(uint64_t bytes)
 {
     const long pages = sysconf(_SC_PHYS_PAGES);
@@ -94,15 +94,23 @@ static bool is_allowed(const struct bf_value *value, uint64_t bytes)
     return bytes < ASK_BYTES || (is_in_machine(bytes) && taken_for(bytes) <= room_of_server());
 }
 
-static void clear(uint8_t *memory, size_t bytes)
+/* The bytes in whole pages, of LAZY_BYTES or more; `before` receives where the first begins. */
+static size_t whole_pages(const void *memory, size_t bytes, size_t *before)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    const size_t before = (page - (uintptr_t)memory % page) % page;
-    if (bytes < LAZY_BYTES || before >= bytes) {
+    *before = (page - (uintptr_t)memory % page) % page;
+    assert(bytes >= LAZY_BYTES && *before < bytes);
+    return (bytes - *before) / page * page;
+}
+
+static void clear(uint8_t *memory, size_t bytes)
+{
+    size_t before;
+    if (bytes < LAZY_BYTES) {
         memset(memory, 0, bytes);
         return;
     }
-    const size_t pages = (bytes - before) / page * page;
+    const size_t pages = whole_pages(memory, bytes, &before);
     const size_t after = bytes - before - pages;
     assert(before + pages + after == bytes);
     if (madvise(memory + before, pages, MADV_DONTNEED) != 0)
@@ -113,10 +121,12 @@ static void clear(uint8_t *memory, size_t bytes)
 
 void bf_drop_pages(void *memory, size_t bytes)
 {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    const size_t before = (page - (uintptr_t)memory % page) % page;
-    if (bytes >= LAZY_BYTES) /* a wish: no matter if it is not granted */
-        (void)madvise((uint8_t *)memory + before, (bytes - before) / page * page, MADV_DONTNEED);
+    size_t before;
+    if (bytes < LAZY_BYTES)
+        return;
+    const size_t pages = whole_pages(memory, bytes, &before);
+    /* A wish: no matter if it is not granted. */
+    (void)madvise((uint8_t *)memory + before, pages, MADV_DONTNEED);
 }
 
 /* How far into a block the library's bytes begin. */

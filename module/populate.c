@@ -24,8 +24,8 @@
  * Where a sixteenth of the machine's memory is left, no further page is taken: a filter may be
  * larger than what is to be had, and never get so full.
  *
- * A value that is released takes its pieces with it. If the thread is at one of them, it hears of
- * that, and releases the value when its step is done: so a key may be unlinked meanwhile.
+ * A value that is released takes its pieces with it. If the thread is at one of them, it releases
+ * the value itself when its step is done: so a key may be unlinked meanwhile.
  */
 #include "bf.h"
 
@@ -282,10 +282,10 @@ static bool start(void)
     return made;
 }
 
-/* ---- What it is told ------------------------------------------------------------------------- */
+/* ---- For the main thread --------------------------------------------------------------------- */
 
-/* Whether pages may be huge, by the setting, and by the administrator, whom MADV_COLLAPSE does not
- * ask. Where small pages are larger than 4 KiB, huge ones are larger than 2 MiB. */
+/* Whether pages may be huge, by the setting and by the system's file, which MADV_COLLAPSE does not
+ * look at. Where small pages are larger than 4 KiB, huge ones are larger than 2 MiB. */
 static bool may_join(void)
 {
     static enum { UNKNOWN, YES, NO } said;
@@ -429,9 +429,10 @@ void bf_populate_moved(struct bf_value *value)
 }
 
 /* A child was born: no page is joined while it lives. It ended: what was written meanwhile lies in
- * small pages again. Of a child that a script is debugged in no end is told; the next one's counts. */
-static void heard_of_child(server_context *context, struct server_event event, uint64_t what,
-                           void *nothing)
+ * small pages again. The server has no event for the end of a child in which a script is debugged;
+ * pages wait for the end of the next one. */
+static void child_changed(server_context *context, struct server_event event, uint64_t what,
+                          void *nothing)
 {
     (void)context, (void)event, (void)nothing;
     if (what != SERVER_CHILD_BORN && what != SERVER_CHILD_DIED)
@@ -452,5 +453,5 @@ void bf_populate_register(server_context *context)
 {
     const struct server_event children = {SERVER_EVENT_CHILD, 1};
     if (server.SubscribeToServerEvent != NULL)
-        (void)server.SubscribeToServerEvent(context, children, heard_of_child);
+        (void)server.SubscribeToServerEvent(context, children, child_changed);
 }

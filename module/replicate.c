@@ -5,8 +5,8 @@
  * A command that made a filter by this server's configuration is not passed on as it came: a server
  * with another configuration would make another filter of it. What is passed on has all numbers in
  * it. And of the items only those that changed something are: the others would change nothing there
- * either, and in a crawl most items are seen already. Where that is the command as it came, it is
- * passed on as it is, since making another takes as long as adding an item.
+ * either, and in a crawl most items are seen already. Where a command is all that, it is passed on
+ * as it came, which saves making another.
  */
 #include "bf.h"
 

@@ -69,7 +69,7 @@ BREAKS = [
     Break("a_full_list_takes_one_more", "module/populate.c:make_room()",
           [("if (piece_count < piece_room)", "if (piece_count <= piece_room)")],
           "stand_in/many_large_filters_are_no_error"),
-    Break("pages_stay_small_after_a_child", "module/populate.c:heard_of_child()",
+    Break("pages_stay_small_after_a_child", "module/populate.c:child_changed()",
           [("first_huge(piece)", "piece->joined")],
           "module/test_limits.py/pages_of_a_large_filter_are_huge_and_again_after_a_child"),
     Break("a_command_under_another_name_is_passed_on", "bf_is_passed_on()",
