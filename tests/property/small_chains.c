@@ -152,21 +152,24 @@ static void a_refused_room_loses_nothing(void **state)
 
 /* ---- Whole words ----------------------------------------------------------------------------- */
 
-/* For few keys; the bits end anywhere in a word. */
+/* For few keys; the bits end anywhere in a word. NULL: its hash needs libcrypto, which is not there. */
 static bloomery_filter *small_chain(const char *dialect, uint64_t keys,
                                     const bloomery_create_options *options)
 {
     bloomery_dialect_parameters with = BLOOMERY_DIALECT_PARAMETERS;
     bloomery_filter *filter = NULL;
+    bloomery_error error;
     with.growth = 2;
     with.keys = keys;
     with.rate = 0.01;
-    assert_int_equal(
-        bloomery_dialect_create(bloomery_dialect_find(dialect), &with, options, &filter, NULL),
-        BLOOMERY_OK);
+    const bloomery_status status =
+        bloomery_dialect_create(bloomery_dialect_find(dialect), &with, options, &filter, &error);
+    if (status != BLOOMERY_UNSUPPORTED || strstr(error.text, "libcrypto") == NULL)
+        assert_int_equal(status, BLOOMERY_OK);
     return filter;
 }
 
+/* The first is always there. */
 static const char *const dialects[] = {"redisbloom", "pybloom-live"};
 
 /* The words of the bits are in memory, and a file has whole lines. */
@@ -175,6 +178,8 @@ static void a_small_chain_of_others_has_whole_words(void **state)
     (void)state;
     for (uint64_t i = 0; i < 2 * 600; i++) {
         bloomery_filter *filter = small_chain(dialects[i % 2], 1 + i / 2, NULL);
+        if (filter == NULL)
+            continue;
         const bloomery_info info = info_of(filter);
         const void *cells;
         uint64_t bytes;
@@ -233,6 +238,8 @@ static void a_small_chain_of_others_loses_nothing(void **state)
         bloomery_filter *loaded = NULL;
         options.allocator = allocator;
         bloomery_filter *filter = small_chain(dialects[i % 2], many, &options);
+        if (filter == NULL)
+            continue;
         struct test_bytes empty = test_written(filter);
         const uint64_t first = bloomery_memory(filter);
         for (uint64_t k = 0; k < many; k++)

@@ -175,14 +175,16 @@ def references_are_given_back(c):
             f.add_many([text, 1.0])
         except TypeError:
             pass
+    rounds = 2000
     once()
     gc.collect()
     before = sys.getrefcount(key), sys.getrefcount(text), sys.getrefcount(Filter), sys.getrefcount(None)
-    for _ in range(300):
+    for _ in range(rounds):
         once()
     gc.collect()
     after = sys.getrefcount(key), sys.getrefcount(text), sys.getrefcount(Filter), sys.getrefcount(None)
-    c.expect(before[:3] == after[:3] and abs(after[3] - before[3]) < 150, f"{before} became {after}")
+    # Python itself takes and gives a few hundred of None meanwhile.
+    c.expect(before[:3] == after[:3] and abs(after[3] - before[3]) < rounds / 2, f"{before} became {after}")
 
 
 main()
