@@ -10,14 +10,20 @@
  *     a piece, a layer of a filter   |############|======............|
  *                                    0            joined   taken     bytes
  *
- * First the pages of all pieces are taken, in short steps that keep nobody from touching others.
- * Then those of each 2 MiB are joined to one (MADV_COLLAPSE, Linux 6.1): the kernel copies them,
- * and whoever wants a page there meanwhile waits, a tenth of a millisecond or a half. That is soon
- * the main thread, whose items are everywhere. So after each the thread rests for four times as
- * long. No mark is left on the memory: what the allocator makes of it later has small pages again.
+ * First the pages of all pieces are taken. 16 MiB of which most pages are missing are made huge at
+ * once (MADV_COLLAPSE, Linux 6.1): the kernel clears 2 MiB in a quarter of the time that its 512
+ * small pages take. Whoever wants a page there meanwhile waits until 2 MiB are done, up to a third of a
+ * millisecond; so after 16 MiB the thread rests for a quarter of the time that
+ * they took, and a command of many new items comes to its end. Where that can't be, pages are taken
+ * as they are, in short steps that keep nobody from touching others.
+ *
+ * Then small pages are joined to huge ones, 2 MiB at a time. The kernel copies them, and the main
+ * thread, whose items are everywhere, soon waits for that. Nothing is missing any more, so there is
+ * time: after each the thread rests for four times as long. No mark is left on the memory: what the
+ * allocator makes of it later has small pages again.
  *
  * While a child of the server writes a file, memory is shared with it. A joined page would be
- * another 2 MiB for each that the child still has, so the thread joins none then. The first write
+ * another 2 MiB for each that the child still has, so the thread makes none then. The first write
  * to a shared huge page splits it: the kernel copies 4 KiB of it, as always. So when the child has
  * ended, all pages are joined again.
  *
@@ -38,7 +44,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -50,17 +55,14 @@
 #define MADV_COLLAPSE 25
 #endif
 
-/* Where processors are few the main thread comes first: it is no slower for taking pages itself.
- * Steps are short, since whoever maps memory meanwhile waits for the one that is going on. */
 enum {
-    NICE = 10,
     PIECES = 16, /* there is room for at first */
     FROM_BYTES = 16 * 1024 * 1024,
     STEP_BYTES = 256 * 1024,
-    LOOK_BYTES = 16 * 1024 * 1024, /* after so many it looks how much memory is left */
     SMALL_BYTES = 4096,
     HUGE_BYTES = 2 * 1024 * 1024,
-    RESTS = 4, /* times as long as joining took */
+    BLOCK_BYTES = 16 * 1024 * 1024, /* of one call; in each the kernel waits for all processors */
+    SLOW_NS = 20000000,             /* for a block; its small pages take half of that */
 };
 
 struct piece {
@@ -70,6 +72,7 @@ struct piece {
     uint64_t taken;  /* its pages are there up to here */
     uint64_t joined; /* and are huge up to here, as far as that can be */
     uint64_t huge;   /* bytes of it in huge pages, when they were joined last */
+    uint64_t small;  /* up to here small ones are taken */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -140,44 +143,6 @@ static bool is_scarce(void)
     return available < total / 16;
 }
 
-/* Takes the next pages. If there is no memory the rest is left to those who add. */
-static void take(struct piece *piece)
-{
-    if (piece->taken % LOOK_BYTES == 0 && is_scarce()) {
-        piece->bytes = piece->taken;
-        return;
-    }
-    const uint64_t left = piece->bytes - piece->taken;
-    const size_t bytes = left < STEP_BYTES ? (size_t)left : STEP_BYTES;
-    uint8_t *memory = piece->memory + piece->taken;
-    const size_t before = (uintptr_t)memory % (size_t)sysconf(_SC_PAGESIZE);
-    if (madvise(memory - before, before + bytes, MADV_POPULATE_WRITE) != 0) {
-        if (errno == ENOMEM || errno == EAGAIN || errno == EHWPOISON) {
-            piece->bytes = piece->taken;
-            return;
-        }
-        touch(memory, bytes);
-    }
-    piece->taken += bytes;
-    atomic_fetch_add(&bf_counts.populated_bytes, bytes);
-}
-
-/* Joins the next pages. Kernels before 6.18 want one that was written to since the last child. If
- * they can't be joined the next ones may be: no room, a page that is in use. */
-static void join(struct piece *piece)
-{
-    uint8_t *memory = piece->memory + piece->joined;
-    if (piece->bytes - piece->joined < HUGE_BYTES) {
-        piece->joined = piece->bytes;
-        return;
-    }
-    assert((uintptr_t)memory % HUGE_BYTES == 0);
-    (void)madvise(memory, SMALL_BYTES, MADV_POPULATE_WRITE);
-    if (madvise(memory, HUGE_BYTES, MADV_COLLAPSE) == 0)
-        piece->huge += HUGE_BYTES;
-    piece->joined += HUGE_BYTES;
-}
-
 static uint64_t now_ns(void)
 {
     struct timespec now;
@@ -185,21 +150,112 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static void rest_since(uint64_t begin_ns)
+/* Makes one page of each 2 MiB, also where small ones are missing. Kernels before 6.18 want one that
+ * was written to since the last child. False: there is no room, or a page is in use (EAGAIN); some of
+ * the 2 MiB may be huge pages then. */
+static bool make_huge(uint8_t *memory, size_t bytes)
 {
-    const uint64_t ns = RESTS * (now_ns() - begin_ns);
-    const struct timespec rest = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-    (void)nanosleep(&rest, NULL);
+    assert((uintptr_t)memory % HUGE_BYTES == 0 && bytes % HUGE_BYTES == 0);
+    for (size_t at = 0; at < bytes; at += HUGE_BYTES)
+        if (madvise(memory + at, SMALL_BYTES, MADV_POPULATE_WRITE) != 0)
+            return false;
+    return madvise(memory, bytes, MADV_COLLAPSE) == 0;
+}
+
+/* Whether most of the small pages are missing. */
+static bool is_mostly_missing(uint8_t *memory, size_t bytes)
+{
+    unsigned char there[BLOCK_BYTES / SMALL_BYTES];
+    size_t count = 0;
+    assert(bytes <= BLOCK_BYTES);
+    if (mincore(memory, bytes, there) != 0)
+        return false;
+    for (size_t i = 0; i < bytes / SMALL_BYTES; i++)
+        count += there[i] & 1;
+    return count < bytes / SMALL_BYTES / 2;
+}
+
+static bool take_small(struct piece *piece)
+{
+    const uint64_t left = piece->bytes - piece->taken;
+    uint8_t *memory = piece->memory + piece->taken;
+    size_t bytes = STEP_BYTES - (uintptr_t)memory % STEP_BYTES;
+    bytes = left < bytes ? (size_t)left : bytes;
+    const size_t before = (uintptr_t)memory % (size_t)sysconf(_SC_PAGESIZE);
+    if (madvise(memory - before, before + bytes, MADV_POPULATE_WRITE) != 0) {
+        if (errno == ENOMEM || errno == EAGAIN || errno == EHWPOISON)
+            return false;
+        touch(memory, bytes);
+    }
+    piece->taken += bytes;
+    return true;
+}
+
+/* The second try is for pages that the main thread had only just got. Where the kernel must make room
+ * first, huge pages take longer than small ones: the next are left for later, when nobody waits. */
+static bool take_huge(struct piece *piece)
+{
+    uint8_t *memory = piece->memory + piece->taken;
+    const uint64_t left = piece->bytes - piece->taken;
+    size_t bytes = BLOCK_BYTES - (uintptr_t)memory % BLOCK_BYTES;
+    bytes = left < bytes ? (size_t)left / HUGE_BYTES * HUGE_BYTES : bytes;
+    if (!is_to_join(piece) || piece->taken < piece->small || (uintptr_t)memory % HUGE_BYTES != 0 ||
+        bytes == 0 || !is_mostly_missing(memory, bytes))
+        return false;
+    const uint64_t begin_ns = now_ns();
+    const bool is_huge = make_huge(memory, bytes) || (errno == EAGAIN && make_huge(memory, bytes));
+    const bool is_slow = now_ns() - begin_ns > SLOW_NS;
+    if (!is_huge || is_slow)
+        piece->small = piece->taken + bytes + (is_slow ? BLOCK_BYTES : 0);
+    if (!is_huge)
+        return false;
+    if (piece->joined == piece->taken) {
+        piece->joined += bytes;
+        piece->huge += bytes;
+    }
+    piece->taken += bytes;
+    return true;
+}
+
+/* Takes the next pages. If there is no memory the rest is left to those who add. */
+static void take(struct piece *piece, bool may_be_huge)
+{
+    const uint64_t before = piece->taken;
+    const bool is_to_look = before == 0 || (uintptr_t)(piece->memory + before) % BLOCK_BYTES == 0;
+    bool is_taken = !(is_to_look && is_scarce());
+    is_taken = is_taken && ((may_be_huge && take_huge(piece)) || take_small(piece));
+    if (!is_taken)
+        piece->bytes = piece->taken;
+    atomic_fetch_add(&bf_counts.populated_bytes, piece->taken - before);
+}
+
+/* Joins the next pages. If they can't be joined the next ones may be. */
+static void join(struct piece *piece)
+{
+    if (piece->bytes - piece->joined < HUGE_BYTES) {
+        piece->joined = piece->bytes;
+        return;
+    }
+    if (make_huge(piece->memory + piece->joined, HUGE_BYTES))
+        piece->huge += HUGE_BYTES;
+    piece->joined += HUGE_BYTES;
+}
+
+static void rest(uint64_t ns)
+{
+    const struct timespec time = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+    (void)nanosleep(&time, NULL);
 }
 
 /* Waits for work. The result is what the piece was then: it may go, or be elsewhere in the list. */
-static struct piece begin_step(void)
+static struct piece begin_step(bool *may_be_huge)
 {
     const struct piece *work;
     (void)pthread_mutex_lock(&lock);
     while ((work = find_work()) == NULL)
         (void)pthread_cond_wait(&comes, &lock);
     current = work->value;
+    *may_be_huge = !is_shared;
     const struct piece piece = *work;
     (void)pthread_mutex_unlock(&lock);
     return piece;
@@ -238,6 +294,7 @@ static bool end_step(const struct piece *before, const struct piece *after)
         note(piece, after->bytes, after->taken, goes_on ? after->joined : piece->joined);
         if (goes_on) {
             piece->huge = after->huge;
+            piece->small = after->small;
             atomic_fetch_add(&bf_counts.huge_page_bytes, after->huge - before->huge);
         }
     }
@@ -250,19 +307,22 @@ static bool end_step(const struct piece *before, const struct piece *after)
 static void *populate(void *nothing)
 {
     (void)nothing;
-    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE); /* of this thread, in Linux */
     for (;;) {
-        const struct piece before = begin_step();
+        bool may_be_huge;
+        const struct piece before = begin_step(&may_be_huge);
         struct piece after = before;
         const uint64_t begin_ns = now_ns();
         if (is_to_take(&before))
-            take(&after);
+            take(&after, may_be_huge);
         else
             join(&after);
         if (end_step(&before, &after))
             bf_value_free(before.value);
-        if (after.joined != before.joined)
-            rest_since(begin_ns);
+        const uint64_t took_ns = now_ns() - begin_ns;
+        if (after.taken - before.taken >= HUGE_BYTES)
+            rest(took_ns / 4);
+        else if (after.joined != before.joined)
+            rest(took_ns * 4);
     }
     return NULL;
 }

@@ -12,7 +12,6 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include <strings.h>
 
 static const struct bf_names reference = {"BF.RESERVE", "BF.INSERT", "BF.MADD", "BF.LOADCHUNK", 3};
 static const struct bf_names own = {"BLOOM.RESERVE", "BLOOM.INSERT", "BLOOM.MADD",
@@ -25,12 +24,12 @@ void bf_names_choose(bool drop_in)
     bf_names = drop_in ? &reference : &own;
 }
 
-/* A command has one of two names; both end as the others do. */
+/* A command has one of two names, which differ in where their point is. */
 bool bf_is_passed_on(const server_string *command)
 {
     size_t bytes;
     const char *data = server.StringPtrLen(command, &bytes);
-    return bytes > bf_names->prefix && strncasecmp(data, bf_names->madd, bf_names->prefix) == 0;
+    return bytes > bf_names->prefix && data[bf_names->prefix - 1] == '.';
 }
 
 /* The creation in one command. Its numbers are those of the filter, to the last digit. */

@@ -90,10 +90,10 @@ enum bf_found bf_open(server_context *context, server_string *name, int mode, se
 {
     *value = NULL;
     *key = server.OpenKey(context, name, mode);
-    if (*key == NULL || server.KeyType(*key) == SERVER_KEY_EMPTY)
+    if (*key == NULL)
         return BF_MISSING;
-    if (server.KeyType(*key) != SERVER_KEY_MODULE || server.ModuleTypeGetType(*key) != bf_type)
-        return BF_WRONG_TYPE;
+    if (server.ModuleTypeGetType(*key) != bf_type) /* none: it is no module's */
+        return server.KeyType(*key) == SERVER_KEY_EMPTY ? BF_MISSING : BF_WRONG_TYPE;
     *value = server.ModuleTypeGetValue(*key);
     assert(*value != NULL && (*value)->filter != NULL);
     return BF_FOUND;
