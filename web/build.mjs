@@ -11,6 +11,7 @@
 // the page forbids every connection.
 
 import { build } from "esbuild";
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -68,8 +69,8 @@ function policy(sources) {
 const hashOf = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
 const wasm = readFileSync(wasmPath);
-// Less memory means shorter blocks, whose tables fit better: 0.5 % less.
-const packed = gzipSync(wasm, { level: 9, memLevel: 6 });
+// Zopfli writes what gzip reads, 5 % shorter.
+const packed = execFileSync("zopfli", ["-c", wasmPath]);
 const worker = await bundle("worker.ts");
 const script = await bundle("main.ts", {
   MODULE: JSON.stringify(packed.toString("base64")),
