@@ -17,7 +17,8 @@ struct bloomery_steps {
 
 enum {
     BLOOMERY_PREFETCHED = 8,       /* positions that are requested of a key on its own */
-    BLOOMERY_FIRST = 3,            /* that are looked at first, of a key in a word */
+    BLOOMERY_FIRST = 2,            /* that are looked at first, of a key in a word */
+    BLOOMERY_SECOND = 5,           /* and then, up to here */
     BLOOMERY_KEYS_AHEAD = 8,       /* whose memory is on its way */
     BLOOMERY_POSITIONS_AHEAD = 32, /* of each; if it has more, none is ahead */
 };
