@@ -119,8 +119,8 @@ void bf_populate_moved(struct bf_value *value);
 /* The thread has to know of the server's children. */
 void bf_populate_register(server_context *context);
 
-/* Memory of the server's whose bytes are wanted no longer: its whole pages are given back now. It is
- * still to be freed. */
+/* Memory of the server's whose bytes are wanted no longer: its whole pages are given back now. It
+ * is still to be freed. */
 void bf_drop_pages(void *memory, size_t bytes);
 
 /* Moves a filter's memory as the server wishes. */

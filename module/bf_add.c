@@ -239,8 +239,8 @@ static const char *read_value(server_context *context, enum option option,
     return NULL;
 }
 
-/* Reads options up to the items. `wrong` receives the reply, or NULL; the result is the place of the
- * first item, 0 if the words do not add up. */
+/* Reads options up to the items. `wrong` receives the reply, or NULL; the result is the place of
+ * the first item, 0 if the words do not add up. */
 static int read_options(server_context *context, server_string **words, int count,
                         struct adding *adding, const char **wrong)
 {

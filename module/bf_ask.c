@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BF.EXISTS, BF.MEXISTS, BF.CARD. As the reference has it, a key of another type contains nothing. */
+/* BF.EXISTS, BF.MEXISTS, BF.CARD. As in the reference, a key of another type contains nothing. */
 #include "bf.h"
 
 enum { BLOCK = 256 };

@@ -3,10 +3,10 @@
  * Configuration: first the words behind `loadmodule`, then CONFIG, whose defaults they are.
  *
  * A setting may have several names: the reference's, its older ones, and those of valkey-bloom, so
- * that neither a line that loads the reference nor a file written for the other ends the server. When
- * the server hands over what its file says, it sets every name that the file does not have to its
- * default. Of several names of one setting that would undo the one that was given, so until then a
- * name that is set to what it was changes nothing.
+ * that neither a line that loads the reference nor a file written for the other ends the server.
+ * When the server hands over what its file says, it sets every name that the file does not have to
+ * its default. Of several names of one setting that would undo the one that was given, so until
+ * then a name that is set to what it was changes nothing.
  */
 #include "bf.h"
 

@@ -10,11 +10,11 @@
  *     | 0 to 56 bytes | the library's bytes | mark | unused |
  *     ^ block         ^ a multiple of 64
  *
- * The library wants zeros, and Redis 7.0 has no function that returns them
- * without ending the server if there is no memory: pages within a block that may hold something are
- * handed back to the kernel, which gives zeros at the first touch. And what a client asks for is
- * held to the limits here, before anything is taken: whoever makes a filter or lets it grow need not
- * know how large it will be.
+ * The library wants zeros, and Redis 7.0 has no function that returns them without ending the
+ * server if there is no memory: pages within a block that may hold something are handed back to the
+ * kernel, which gives zeros at the first touch. And what a client asks for is held to the limits
+ * here, before anything is taken: whoever makes a filter or lets it grow need not know how large it
+ * will be.
  */
 #include "bf.h"
 
@@ -66,8 +66,8 @@ bool bf_is_limited(server_context *context)
             (SERVER_CONTEXT_REPLICATED | SERVER_CONTEXT_LOADING)) == 0;
 }
 
-/* What the server's jemalloc takes for a block: above 16 KiB there are four sizes between a power of
- * two and the next. */
+/* What the server's jemalloc takes for a block: above 16 KiB there are four sizes between a power
+ * of two and the next. */
 static uint64_t taken_for(uint64_t bytes)
 {
     if (bytes < ASK_BYTES)
@@ -77,7 +77,7 @@ static uint64_t taken_for(uint64_t bytes)
     return (bytes + step - 1) / step * step;
 }
 
-/* The kernel gives addresses for more memory than there is, and ends the server when it is touched. */
+/* The kernel gives addresses for more memory than there is, and ends who touches it. */
 static bool is_in_machine(uint64_t bytes)
 {
     const long pages = sysconf(_SC_PHYS_PAGES);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread that takes the pages of large filters ahead of those who add, and makes them huge ones.
+ * One thread that takes the pages of large filters ahead of those who add, and makes huge ones of
+ * them.
  *
  * A page that nobody touched costs the kernel's zeroing at the first touch, in the middle of a
  * command; a new filter of a GiB would be slow for its first hundred thousand items. And with pages
@@ -10,12 +11,13 @@
  *     a piece, a layer of a filter   |############|======............|
  *                                    0            joined   taken     bytes
  *
- * First the pages of all pieces are taken. 16 MiB of which most pages are missing are made huge at
- * once (MADV_COLLAPSE, Linux 6.1): the kernel clears 2 MiB in a quarter of the time that its 512
- * small pages take. Whoever wants a page there meanwhile waits until 2 MiB are done, up to a third of a
- * millisecond; so after 16 MiB the thread rests for a quarter of the time that
- * they took, and a command of many new items comes to its end. Where that can't be, pages are taken
- * as they are, in short steps that keep nobody from touching others.
+ * First the pages of all pieces are taken. A block of 16 MiB is made huge at once if most of its
+ * pages are missing (MADV_COLLAPSE, Linux 6.1): the kernel clears 2 MiB in a quarter of the time
+ * that its 512 small pages take. Whoever wants a page of that memory meanwhile waits until 2 MiB
+ * are done, which is a third of a millisecond, and some where a virtual machine must get memory
+ * from its host. So the thread rests after a block for a quarter of the time that it took, and a
+ * command of many new items comes to its end. Where a block can't be huge, or was slow, small pages
+ * are taken, in short steps that keep nobody from touching others.
  *
  * Then small pages are joined to huge ones, 2 MiB at a time. The kernel copies them, and the main
  * thread, whose items are everywhere, soon waits for that. Nothing is missing any more, so there is
@@ -23,7 +25,7 @@
  * allocator makes of it later has small pages again.
  *
  * While a child of the server writes a file, memory is shared with it. A joined page would be
- * another 2 MiB for each that the child still has, so the thread makes none then. The first write
+ * another 2 MiB for each that the child still has, so the thread begins none then. The first write
  * to a shared huge page splits it: the kernel copies 4 KiB of it, as always. So when the child has
  * ended, all pages are joined again.
  *
@@ -62,7 +64,7 @@ enum {
     SMALL_BYTES = 4096,
     HUGE_BYTES = 2 * 1024 * 1024,
     BLOCK_BYTES = 16 * 1024 * 1024, /* of one call; in each the kernel waits for all processors */
-    SLOW_NS = 20000000,             /* for a block; its small pages take half of that */
+    SLOW_NS = 10000000,             /* for a block; its small pages take as long */
 };
 
 struct piece {
@@ -72,7 +74,8 @@ struct piece {
     uint64_t taken;  /* its pages are there up to here */
     uint64_t joined; /* and are huge up to here, as far as that can be */
     uint64_t huge;   /* bytes of it in huge pages, when they were joined last */
-    uint64_t small;  /* up to here small ones are taken */
+    uint64_t small;  /* up to here no huge page is tried before small ones are taken */
+    uint64_t slow;   /* bytes for which none was tried since the last block, which was slow */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -150,9 +153,9 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Makes one page of each 2 MiB, also where small ones are missing. Kernels before 6.18 want one that
- * was written to since the last child. False: there is no room, or a page is in use (EAGAIN); some of
- * the 2 MiB may be huge pages then. */
+/* Makes one page of each 2 MiB, also where small ones are missing. Kernels before 6.18 want one
+ * that was written to since the last child. False: there is no room, or a page is in use (EAGAIN);
+ * some of the 2 MiB may be huge pages then. */
 static bool make_huge(uint8_t *memory, size_t bytes)
 {
     assert((uintptr_t)memory % HUGE_BYTES == 0 && bytes % HUGE_BYTES == 0);
@@ -191,8 +194,9 @@ static bool take_small(struct piece *piece)
     return true;
 }
 
-/* The second try is for pages that the main thread had only just got. Where the kernel must make room
- * first, huge pages take longer than small ones: the next are left for later, when nobody waits. */
+/* The second try is for pages that the main thread had only just got. Where the kernel must make
+ * room first, or get memory from its host, huge pages take longer than small ones. Then the next
+ * blocks are left for later, when nobody waits: twice as many each time. */
 static bool take_huge(struct piece *piece)
 {
     uint8_t *memory = piece->memory + piece->taken;
@@ -205,8 +209,9 @@ static bool take_huge(struct piece *piece)
     const uint64_t begin_ns = now_ns();
     const bool is_huge = make_huge(memory, bytes) || (errno == EAGAIN && make_huge(memory, bytes));
     const bool is_slow = now_ns() - begin_ns > SLOW_NS;
+    piece->slow = !is_slow ? 0 : piece->slow > 0 ? 2 * piece->slow : BLOCK_BYTES;
     if (!is_huge || is_slow)
-        piece->small = piece->taken + bytes + (is_slow ? BLOCK_BYTES : 0);
+        piece->small = piece->taken + bytes + piece->slow;
     if (!is_huge)
         return false;
     if (piece->joined == piece->taken) {
@@ -247,7 +252,8 @@ static void rest(uint64_t ns)
     (void)nanosleep(&time, NULL);
 }
 
-/* Waits for work. The result is what the piece was then: it may go, or be elsewhere in the list. */
+/* Waits for work. The result is what the piece was then: it may go, or be elsewhere in the list.
+ * Its pages may be huge if no child has them. */
 static struct piece begin_step(bool *may_be_huge)
 {
     const struct piece *work;
@@ -295,6 +301,7 @@ static bool end_step(const struct piece *before, const struct piece *after)
         if (goes_on) {
             piece->huge = after->huge;
             piece->small = after->small;
+            piece->slow = after->slow;
             atomic_fetch_add(&bf_counts.huge_page_bytes, after->huge - before->huge);
         }
     }

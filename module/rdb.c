@@ -11,9 +11,9 @@
  *
  * A header needs the items of every link, which in the payload stand behind the link's bits. Of one
  * link they are the items of all, so its filter is made at once. Of several links the server's
- * copies wait until the last one has come. A filter's pages are taken as they are written, and those
- * of the server's copy are given back as soon as they lie in the filter: at no time there is more
- * memory than that of all bits once, and a step.
+ * copies wait until the last one has come. A filter's pages are taken as they are written, and
+ * those of the server's copy are given back as soon as they lie in the filter: at no time there is
+ * more memory than that of all bits once, and a step.
  */
 #include "bf.h"
 

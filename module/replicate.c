@@ -24,7 +24,7 @@ void bf_names_choose(bool drop_in)
     bf_names = drop_in ? &reference : &own;
 }
 
-/* A command has one of two names, which differ in where their point is. */
+/* A command has one of two names, which differ in where their dot is. */
 bool bf_is_passed_on(const server_string *command)
 {
     size_t bytes;

@@ -92,7 +92,7 @@ enum bf_found bf_open(server_context *context, server_string *name, int mode, se
     *key = server.OpenKey(context, name, mode);
     if (*key == NULL)
         return BF_MISSING;
-    if (server.ModuleTypeGetType(*key) != bf_type) /* none: it is no module's */
+    if (server.ModuleTypeGetType(*key) != bf_type) /* NULL: empty, or no module's */
         return server.KeyType(*key) == SERVER_KEY_EMPTY ? BF_MISSING : BF_WRONG_TYPE;
     *value = server.ModuleTypeGetValue(*key);
     assert(*value != NULL && (*value)->filter != NULL);

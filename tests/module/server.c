@@ -2,12 +2,17 @@
 /* The module beside a stand-in for a server: what a real one is never made to do. */
 #include "stand_in.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -333,6 +338,107 @@ static void many_large_filters_are_no_error(void **state)
     flush();
 }
 
+/* ---- A kernel that refuses ------------------------------------------------------------------- */
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+enum { BLOCK_FROM = 4 << 20 }; /* larger calls are of blocks, smaller ones of 2 MiB */
+
+/* What the kernel does when it is to make pages huge; the real one is not asked. */
+static struct {
+    atomic_bool is_fake;
+    int error;    /* 0: it does */
+    int refusals; /* of each block, before it does; -1: always */
+    long slow_ns; /* a block takes as long */
+    size_t blocks, repeats, small;
+    void *last;
+    int refused;
+} kernel;
+
+/* In place of libc's, for the whole program. */
+int madvise(void *memory, size_t bytes, int advice)
+{
+    if (advice != MADV_COLLAPSE || !atomic_load(&kernel.is_fake))
+        return (int)syscall(SYS_madvise, memory, bytes, advice);
+    if (bytes < BLOCK_FROM)
+        kernel.small++;
+    else if (memory == kernel.last)
+        kernel.repeats++;
+    else
+        kernel.blocks++;
+    kernel.refused = memory == kernel.last ? kernel.refused + 1 : 0;
+    kernel.last = memory;
+    if (kernel.slow_ns > 0 && bytes >= BLOCK_FROM)
+        (void)nanosleep(&(struct timespec){.tv_nsec = kernel.slow_ns}, NULL);
+    if (kernel.refusals < 0 || kernel.refused < kernel.refusals) {
+        errno = kernel.error;
+        return -1;
+    }
+    return 0;
+}
+
+static bool are_huge_pages_allowed(void)
+{
+    char text[64] = "never";
+    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "re");
+    if (file != NULL) {
+        assert_non_null(fgets(text, sizeof text, file));
+        (void)fclose(file);
+    }
+    return strstr(text, "[never]") == NULL && strcmp(text, "never") != 0 &&
+           sysconf(_SC_PAGESIZE) == 4096;
+}
+
+/* Takes the pages of a filter with such a kernel; returns the bytes of huge ones that are told. */
+static uint64_t take_with(int error, int refusals, long slow_ns, const char *capacity)
+{
+    memset(&kernel, 0, sizeof kernel);
+    kernel.error = error;
+    kernel.refusals = refusals;
+    kernel.slow_ns = slow_ns;
+    atomic_store(&kernel.is_fake, true);
+    const unsigned long long before = stand_in_info("populated_bytes");
+    assert_string_equal(stand_in_ask("bf.reserve", "k", "0.001", capacity, "NONSCALING", NULL),
+                        "+OK ");
+    wait_for_none("populating");
+    const uint64_t told = stand_in_info("huge_page_bytes");
+    atomic_store(&kernel.is_fake, false);
+    /* All but what is before the first page and after the last. */
+    assert_in_range(stand_in_info("populated_bytes") - before, stand_in_memory("k") - 8192,
+                    stand_in_memory("k"));
+    stand_in_release(stand_in_unlink("k"));
+    wait_for_none("keys");
+    assert_int_equal(stand_in_info("huge_page_bytes"), 0);
+    return told;
+}
+
+/* 108 MB, and 240 of which a slow kernel is to do few blocks. */
+static void pages_are_taken_whatever_the_kernel_refuses(void **state)
+{
+    const uint64_t size = 107 << 20, tail = 8 << 20;
+    (void)state;
+    if (!are_huge_pages_allowed())
+        skip();
+    assert_in_range(take_with(0, 0, 0, "60000000"), size - tail, size + tail);
+    assert_in_range(kernel.blocks, 1, 8);
+    assert_int_equal(kernel.repeats, 0);
+    /* A page in use: once more. */
+    assert_in_range(take_with(EAGAIN, 1, 0, "60000000"), size - tail, size + tail);
+    assert_true(kernel.repeats > 0);
+    /* No room, or a kernel that can't: small pages, and each 2 MiB is tried later. */
+    assert_int_equal(take_with(ENOMEM, -1, 0, "60000000"), 0);
+    assert_int_equal(kernel.repeats, 0);
+    assert_in_range(kernel.small, 40, 60);
+    assert_int_equal(take_with(EINVAL, -1, 0, "60000000"), 0);
+    /* Too slow: the next block is one that lies behind, each time farther. */
+    assert_in_range(take_with(0, 0, 12000000, "134000000"), 2 * size, 240 << 20);
+    assert_in_range(kernel.blocks, 3, 5);
+    assert_true(kernel.small > 0);
+    flush();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +453,7 @@ int main(void)
         cmocka_unit_test(a_rewritten_file_makes_the_same_filter),
         cmocka_unit_test(keys_may_go_while_their_pages_are_taken),
         cmocka_unit_test(many_large_filters_are_no_error),
+        cmocka_unit_test(pages_are_taken_whatever_the_kernel_refuses),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
