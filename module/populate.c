@@ -64,7 +64,7 @@ enum {
     SMALL_BYTES = 4096,
     HUGE_BYTES = 2 * 1024 * 1024,
     BLOCK_BYTES = 16 * 1024 * 1024, /* of one call; in each the kernel waits for all processors */
-    SLOW_NS = 10000000,             /* for a block; its small pages take as long */
+    SLOW_NS = 1000000, /* for each 2 MiB of a block, and once; small pages take as long */
 };
 
 struct piece {
@@ -75,7 +75,8 @@ struct piece {
     uint64_t joined; /* and are huge up to here, as far as that can be */
     uint64_t huge;   /* bytes of it in huge pages, when they were joined last */
     uint64_t small;  /* up to here no huge page is tried before small ones are taken */
-    uint64_t slow;   /* bytes for which none was tried since the last block, which was slow */
+    uint64_t slow;   /* bytes for which none is tried after a slow block */
+    uint64_t block;  /* bytes of the next one at most */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -194,23 +195,40 @@ static bool take_small(struct piece *piece)
     return true;
 }
 
+/* How large the next block is, and where. */
+static void plan_block(struct piece *piece, uint64_t bytes, bool is_slow)
+{
+    if (is_slow) {
+        piece->slow = piece->slow > 0 ? 2 * piece->slow : BLOCK_BYTES;
+        piece->small = piece->taken + bytes + piece->slow;
+        piece->block = HUGE_BYTES;
+        return;
+    }
+    if (bytes > HUGE_BYTES)
+        piece->slow = 0;
+    piece->block = BLOCK_BYTES;
+}
+
 /* The second try is for pages that the main thread had only just got. Where the kernel must make
  * room first, or get memory from its host, huge pages take longer than small ones. Then the next
- * blocks are left for later, when nobody waits: twice as many each time. */
+ * are left for later, when nobody waits: twice as many each time, and of the one after them and of
+ * the very first only 2 MiB are tried. */
 static bool take_huge(struct piece *piece)
 {
     uint8_t *memory = piece->memory + piece->taken;
     const uint64_t left = piece->bytes - piece->taken;
     size_t bytes = BLOCK_BYTES - (uintptr_t)memory % BLOCK_BYTES;
+    bytes = piece->block < bytes ? (size_t)piece->block : bytes;
     bytes = left < bytes ? (size_t)left / HUGE_BYTES * HUGE_BYTES : bytes;
     if (!is_to_join(piece) || piece->taken < piece->small || (uintptr_t)memory % HUGE_BYTES != 0 ||
         bytes == 0 || !is_mostly_missing(memory, bytes))
         return false;
+    const uint64_t slow_ns = SLOW_NS + bytes / HUGE_BYTES * SLOW_NS;
     const uint64_t begin_ns = now_ns();
     const bool is_huge = make_huge(memory, bytes) || (errno == EAGAIN && make_huge(memory, bytes));
-    const bool is_slow = now_ns() - begin_ns > SLOW_NS;
-    piece->slow = !is_slow ? 0 : piece->slow > 0 ? 2 * piece->slow : BLOCK_BYTES;
-    if (!is_huge || is_slow)
+    const bool is_in_use = !is_huge && errno == EAGAIN;
+    plan_block(piece, bytes, now_ns() - begin_ns > slow_ns || (!is_huge && !is_in_use));
+    if (is_in_use)
         piece->small = piece->taken + bytes + piece->slow;
     if (!is_huge)
         return false;
@@ -302,6 +320,7 @@ static bool end_step(const struct piece *before, const struct piece *after)
             piece->huge = after->huge;
             piece->small = after->small;
             piece->slow = after->slow;
+            piece->block = after->block;
             atomic_fetch_add(&bf_counts.huge_page_bytes, after->huge - before->huge);
         }
     }
@@ -397,7 +416,7 @@ static bool make_room(void)
 
 static void add_piece(struct bf_value *value, uint8_t *memory, uint64_t bytes)
 {
-    struct piece piece = {.value = value, .memory = memory, .bytes = bytes};
+    struct piece piece = {.value = value, .memory = memory, .bytes = bytes, .block = HUGE_BYTES};
     if (bytes < FROM_BYTES || find_piece(value, memory) != NULL || !make_room())
         return;
     assert(piece_count < piece_room);
