@@ -84,7 +84,7 @@ BREAKS = [
     Break("a_refused_block_counts_as_taken", "module/populate.c:take_huge()",
           [("if (!is_huge)\n        return false;", "")],
           "stand_in/pages_are_taken_whatever_the_kernel_refuses"),
-    Break("slow_blocks_are_tried_as_often", "module/populate.c:take_huge()",
+    Break("slow_blocks_are_tried_as_often", "module/populate.c:plan_block()",
           [("2 * piece->slow", "BLOCK_BYTES")],
           "stand_in/pages_are_taken_whatever_the_kernel_refuses"),
     Break("a_command_under_another_name_is_passed_on", "bf_is_passed_on()",
