@@ -15,7 +15,7 @@
  * pages are missing (MADV_COLLAPSE, Linux 6.1): the kernel clears 2 MiB in a quarter of the time
  * that its 512 small pages take. Whoever wants a page of that memory meanwhile waits until 2 MiB
  * are done, which is a third of a millisecond, and some where a virtual machine must get memory
- * from its host. So the thread rests after a block for a quarter of the time that it took, and a
+ * from its host. So the thread rests after a block for an eighth of the time that it took, and a
  * command of many new items comes to its end. Where a block can't be huge, or was slow, small pages
  * are taken, in short steps that keep nobody from touching others.
  *
@@ -346,7 +346,7 @@ static void *populate(void *nothing)
             bf_value_free(before.value);
         const uint64_t took_ns = now_ns() - begin_ns;
         if (after.taken - before.taken >= HUGE_BYTES)
-            rest(took_ns / 4);
+            rest(took_ns / 8);
         else if (after.joined != before.joined)
             rest(took_ns * 4);
     }
