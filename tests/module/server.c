@@ -340,6 +340,9 @@ static void many_large_filters_are_no_error(void **state)
 
 /* ---- A kernel that refuses ------------------------------------------------------------------- */
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
@@ -379,8 +382,10 @@ int madvise(void *memory, size_t bytes, int advice)
     return 0;
 }
 
+/* By the system's file, and by a kernel that takes pages ahead (Linux 5.14). */
 static bool are_huge_pages_allowed(void)
 {
+    static _Alignas(4096) uint8_t page[4096];
     char text[64] = "never";
     FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "re");
     if (file != NULL) {
@@ -388,7 +393,8 @@ static bool are_huge_pages_allowed(void)
         (void)fclose(file);
     }
     return strstr(text, "[never]") == NULL && strcmp(text, "never") != 0 &&
-           sysconf(_SC_PAGESIZE) == 4096;
+           sysconf(_SC_PAGESIZE) == sizeof page &&
+           madvise(page, sizeof page, MADV_POPULATE_WRITE) == 0;
 }
 
 /* Takes the pages of a filter with such a kernel; returns the bytes of huge ones that are told. */
