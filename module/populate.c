@@ -14,10 +14,10 @@
  * First the pages of all pieces are taken. A block of 16 MiB is made huge at once if most of its
  * pages are missing (MADV_COLLAPSE, Linux 6.1): the kernel clears 2 MiB in a quarter of the time
  * that its 512 small pages take. Whoever wants a page of that memory meanwhile waits until 2 MiB
- * are done, which is a third of a millisecond, and some where a virtual machine must get memory
- * from its host. So the thread rests after a block for an eighth of the time that it took, and a
- * command of many new items comes to its end. Where a block can't be huge, or was slow, small pages
- * are taken, in short steps that keep nobody from touching others.
+ * are done: a third of a millisecond, or several where a virtual machine must get the memory from
+ * its host. So the thread rests after a block for an eighth of the time that it took, and a command
+ * of many new items comes to its end. Where a block can't be huge, and after a slow one, small
+ * pages are taken, in short steps that keep nobody from touching others.
  *
  * Then small pages are joined to huge ones, 2 MiB at a time. The kernel copies them, and the main
  * thread, whose items are everywhere, soon waits for that. Nothing is missing any more, so there is
@@ -64,7 +64,7 @@ enum {
     SMALL_BYTES = 4096,
     HUGE_BYTES = 2 * 1024 * 1024,
     BLOCK_BYTES = 16 * 1024 * 1024, /* of one call; in each the kernel waits for all processors */
-    SLOW_NS = 1000000, /* for each 2 MiB of a block, and once; small pages take as long */
+    SLOW_NS = 1000000, /* times one more than a block has 2 MiB: its small pages take as long */
 };
 
 struct piece {
@@ -195,7 +195,7 @@ static bool take_small(struct piece *piece)
     return true;
 }
 
-/* How large the next block is, and where. */
+/* Decides from where on a huge page is tried next, and for how many bytes. */
 static void plan_block(struct piece *piece, uint64_t bytes, bool is_slow)
 {
     if (is_slow) {
@@ -210,9 +210,9 @@ static void plan_block(struct piece *piece, uint64_t bytes, bool is_slow)
 }
 
 /* The second try is for pages that the main thread had only just got. Where the kernel must make
- * room first, or get memory from its host, huge pages take longer than small ones. Then the next
- * are left for later, when nobody waits: twice as many each time, and of the one after them and of
- * the very first only 2 MiB are tried. */
+ * room first, or get memory from its host, huge pages take longer than small ones. So the first try
+ * is for 2 MiB alone. After a slow try the next blocks are left for later, when nobody waits, twice
+ * as many each time; then 2 MiB are tried again. */
 static bool take_huge(struct piece *piece)
 {
     uint8_t *memory = piece->memory + piece->taken;

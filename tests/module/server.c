@@ -349,7 +349,7 @@ static void many_large_filters_are_no_error(void **state)
 
 enum { BLOCK_FROM = 4 << 20 }; /* larger calls are of blocks, smaller ones of 2 MiB */
 
-/* What the kernel does when it is to make pages huge; the real one is not asked. */
+/* What the kernel does when it is to make pages huge; the real one is not called. */
 static struct {
     atomic_bool is_fake;
     int error;    /* 0: it does */
@@ -397,7 +397,7 @@ static bool are_huge_pages_allowed(void)
            madvise(page, sizeof page, MADV_POPULATE_WRITE) == 0;
 }
 
-/* Takes the pages of a filter with such a kernel; returns the bytes of huge ones that are told. */
+/* Takes the pages of a filter with such a kernel; returns the bytes of huge ones by INFO. */
 static uint64_t take_with(int error, int refusals, long slow_ns, const char *capacity)
 {
     memset(&kernel, 0, sizeof kernel);
@@ -409,7 +409,7 @@ static uint64_t take_with(int error, int refusals, long slow_ns, const char *cap
     assert_string_equal(stand_in_ask("bf.reserve", "k", "0.001", capacity, "NONSCALING", NULL),
                         "+OK ");
     wait_for_none("populating");
-    const uint64_t told = stand_in_info("huge_page_bytes");
+    const uint64_t counted = stand_in_info("huge_page_bytes");
     atomic_store(&kernel.is_fake, false);
     /* All but what is before the first page and after the last. */
     assert_in_range(stand_in_info("populated_bytes") - before, stand_in_memory("k") - 8192,
@@ -417,10 +417,10 @@ static uint64_t take_with(int error, int refusals, long slow_ns, const char *cap
     stand_in_release(stand_in_unlink("k"));
     wait_for_none("keys");
     assert_int_equal(stand_in_info("huge_page_bytes"), 0);
-    return told;
+    return counted;
 }
 
-/* 108 MB, and 240 of which a slow kernel is to do few blocks. */
+/* With 108 MB; with 240 MB for a slow kernel, which is to make few blocks huge. */
 static void pages_are_taken_whatever_the_kernel_refuses(void **state)
 {
     const uint64_t size = 107 << 20, tail = 8 << 20;
@@ -439,7 +439,7 @@ static void pages_are_taken_whatever_the_kernel_refuses(void **state)
     assert_in_range(kernel.small, 50, 60);
     assert_int_equal(kernel.blocks, 0);
     assert_int_equal(take_with(EINVAL, -1, 0, "60000000"), 0);
-    /* Too slow: the next block is one that lies behind, each time farther. */
+    /* Too slow: the next block is tried farther on, twice as far each time. */
     assert_in_range(take_with(0, 0, 12000000, "134000000"), 2 * size, 240 << 20);
     assert_in_range(kernel.blocks, 3, 5);
     assert_true(kernel.small > 0);

@@ -175,8 +175,8 @@ def pages_of_a_large_filter_are_huge_and_again_after_a_child(c):
     def settled():
         return server.info("bf")["bf_populating"] == "0"
     server.wait_for(settled, "its pages are huge")
-    had, told = huge_pages(server), int(server.info("bf")["bf_huge_page_bytes"])
-    c.expect(size - (8 << 20) < told <= had, f"{had} bytes of {size} are in huge pages, {told} are told")
+    had, counted = huge_pages(server), int(server.info("bf")["bf_huge_page_bytes"])
+    c.expect(size - (8 << 20) < counted <= had, f"{had} bytes of {size} are in huge pages, {counted} are counted")
     c.expect(server.ask("BF.MEXISTS", "k", *early) == [1] * 1000, "what was added meanwhile is there")
     # A write while a child lives makes small pages of one that is shared with it.
     server.ask("CONFIG", "SET", "rdb-key-save-delay", 2_000_000)
