@@ -9,6 +9,7 @@
 #include "save.h"
 #include "ways.h"
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -112,7 +113,7 @@ static bloomery_status make_empty(const bloomery_plan *plan, const bloomery_crea
         status = bloomery_shape_check(&shape, bytes, error);
     if (status == BLOOMERY_OK)
         status = bloomery_filter_make(&shape, &traits, NULL, bytes, empty, error);
-    explicit_bzero(&traits.secret, sizeof traits.secret);
+    bloomery_wipe(&traits.secret, sizeof traits.secret);
     return status;
 }
 
@@ -317,7 +318,7 @@ static bloomery_status make_filter(const bloomery_builder *builder,
     if (status == BLOOMERY_OK)
         status =
             bloomery_filter_make(&shape, &traits, payload, assembly->payload_bytes, filter, error);
-    explicit_bzero(&traits.secret, sizeof traits.secret);
+    bloomery_wipe(&traits.secret, sizeof traits.secret);
     return status;
 }
 

@@ -13,6 +13,7 @@
 #include "options.h"
 #include "ways.h"
 
+#include "base/bytes.h"
 #include "base/error.h"
 
 #include <assert.h>
@@ -52,7 +53,7 @@ bloomery_status bloomery_copy(const bloomery_filter *filter, const bloomery_open
     if (status == BLOOMERY_OK)
         status = bloomery_filter_make(&filter->shape, &traits, NULL, bloomery_payload_bytes(filter),
                                       copy, error);
-    explicit_bzero(&traits.secret, sizeof traits.secret);
+    bloomery_wipe(&traits.secret, sizeof traits.secret);
     if (status != BLOOMERY_OK)
         return status;
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {

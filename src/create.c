@@ -5,6 +5,7 @@
 #include "options.h"
 #include "ways.h"
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/pages.h"
@@ -126,7 +127,7 @@ bloomery_status bloomery_create(const bloomery_plan *given_plan,
         status = bloomery_filter_make(&shape, &traits, NULL, payload_bytes, filter, error);
     if (status == BLOOMERY_OK)
         bloomery_chain_begin(*filter);
-    explicit_bzero(&traits.secret, sizeof traits.secret);
+    bloomery_wipe(&traits.secret, sizeof traits.secret);
     return status;
 }
 

@@ -15,6 +15,7 @@
 #include "save.h"
 #include "ways.h"
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "plan/hash_rate.h"
 
@@ -215,7 +216,7 @@ bloomery_status bloomery_fold(const bloomery_filter *filter, uint32_t times,
     traits.allocator = options.allocator;
     traits.concurrent = options.concurrent_adds;
     status = bloomery_filter_make(&shape, &traits, NULL, payload_bytes, folded, error);
-    explicit_bzero(&traits.secret, sizeof traits.secret);
+    bloomery_wipe(&traits.secret, sizeof traits.secret);
     if (status != BLOOMERY_OK)
         return status;
     const struct bloomery_cells cells = bloomery_cells_of(&filter->shape, filter->layers, times);
@@ -291,7 +292,7 @@ static bloomery_status save_all(const bloomery_filter *const *filters, size_t co
     /* What the file's head is written from: the payload that it views is not looked at. */
     status = bloomery_filter_make(&shape, &traits, filters[0]->layers->payload, payload_bytes,
                                   &head, error);
-    explicit_bzero(&traits.secret, sizeof traits.secret);
+    bloomery_wipe(&traits.secret, sizeof traits.secret);
     if (status != BLOOMERY_OK)
         return status;
     status = bloomery_save_spans(head, stream_span, &stream, path, error);

@@ -17,6 +17,7 @@
  */
 #include "ways.h"
 
+#include "base/bytes.h"
 #include "base/memory.h"
 
 #include <assert.h>
@@ -43,7 +44,7 @@ static void *copy_straight(struct mover *mover, const void *crooked, size_t byte
 static void release_crooked(const struct mover *mover, void *crooked, size_t bytes,
                             size_t alignment)
 {
-    explicit_bzero(crooked, bytes); /* it may hold the secret */
+    bloomery_wipe(crooked, bytes); /* it may hold the secret */
     mover->allocator.release(mover->allocator.context, crooked, bytes, alignment);
 }
 
@@ -205,7 +206,7 @@ static bloomery_filter *move_itself(struct mover *mover, bloomery_filter *filter
         point_anew(&still.filter, was, apart);
         bloomery_release_others(&still.filter);
     }
-    explicit_bzero(&still, sizeof still);
+    bloomery_wipe(&still, sizeof still);
     return filter;
 }
 

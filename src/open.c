@@ -11,6 +11,7 @@
 #include "options.h"
 #include "ways.h"
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "chain/grow.h"
@@ -80,8 +81,8 @@ static bloomery_status read_traits(const struct bloomery_parsed *parsed,
 
 static void wipe(struct bloomery_parsed *parsed, struct bloomery_traits *traits)
 {
-    explicit_bzero(parsed->secret, sizeof parsed->secret);
-    explicit_bzero(&traits->secret, sizeof traits->secret);
+    bloomery_wipe(parsed->secret, sizeof parsed->secret);
+    bloomery_wipe(&traits->secret, sizeof traits->secret);
 }
 
 /* A read-only filter over the whole file at `bytes`. */
@@ -195,7 +196,7 @@ static bloomery_status open_file(int file, const char *name, const bloomery_open
     else if (status == BLOOMERY_OK)
         status = open_mapped(file, &parsed, &traits, filter, error);
     wipe(&parsed, &traits);
-    explicit_bzero(prefix, sizeof prefix);
+    bloomery_wipe(prefix, sizeof prefix);
     assert((status == BLOOMERY_OK) == (*filter != NULL));
     return status;
 }

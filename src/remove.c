@@ -8,6 +8,7 @@
 #include "options.h"
 #include "ways.h"
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "core/counting.h"
 
@@ -115,7 +116,7 @@ bloomery_status bloomery_drop_counters(const bloomery_filter *filter,
         status = bloomery_shape_check(&shape, bytes, error);
     if (status == BLOOMERY_OK)
         status = bloomery_filter_make(&shape, &traits, NULL, bytes, dropped, error);
-    explicit_bzero(&traits.secret, sizeof traits.secret);
+    bloomery_wipe(&traits.secret, sizeof traits.secret);
     if (status == BLOOMERY_OK)
         bloomery_counting_drop(&filter->layers[0], filter->shape.cell_bits,
                                filter->layers[0].payload, bloomery_payload_of(*dropped));

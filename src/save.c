@@ -142,7 +142,7 @@ static bloomery_status write_all(const struct source *source, struct writer *wri
     if (status == BLOOMERY_OK)
         status = write_payload(source, writer, seed, memory);
     bloomery_release(&filter->allocator, memory, bytes, 8);
-    explicit_bzero(prefix, sizeof prefix); /* it may hold the secret */
+    bloomery_wipe(prefix, sizeof prefix); /* it may hold the secret */
     return status;
 }
 

@@ -109,9 +109,12 @@ extern "C" {
 /* The version of the files that the library writes and reads. */
 #define BLOOMERY_FILE_FORMAT 2u
 
-#if defined(__GNUC__)
+/* What makes a function visible outside a shared library. A program or library that compiles
+ * Bloomery's sources into itself may define BLOOMERY_PUBLIC as nothing, before every inclusion: then
+ * -fvisibility=hidden keeps all names inside. */
+#if !defined(BLOOMERY_PUBLIC) && defined(__GNUC__)
 #define BLOOMERY_PUBLIC __attribute__((visibility("default")))
-#else
+#elif !defined(BLOOMERY_PUBLIC)
 #define BLOOMERY_PUBLIC
 #endif
 

@@ -11,6 +11,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Products of two words. A compiler that is asked to be pedantic wants the extension marked. */
+__extension__ typedef unsigned __int128 bloomery_wide;
+
 /* Numbers of 1 to 8 bytes. */
 static inline uint64_t bloomery_load_le(const uint8_t *from, unsigned bytes)
 {
@@ -66,6 +69,17 @@ static inline void bloomery_store_f64(uint8_t *to, double value)
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     bloomery_store_u64(to, bits);
+}
+
+/* Overwrites a secret with zeros. No optimiser leaves it out, though nobody reads the zeros. */
+static inline void bloomery_wipe(void *memory, size_t bytes)
+{
+#if defined(__APPLE__) /* which has no explicit_bzero */
+    memset(memory, 0, bytes);
+    __asm__ __volatile__("" : : "r"(memory) : "memory");
+#else
+    explicit_bzero(memory, bytes);
+#endif
 }
 
 /* value rounded up to a multiple of unit; false if that passes 2^64. */

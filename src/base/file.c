@@ -47,7 +47,12 @@ static void choose_name(struct bloomery_replacement *replacement)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
     uint8_t random[12];
-    if (getrandom(random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
+#if defined(__APPLE__)
+    const bool drawn = getentropy(random, sizeof random) == 0;
+#else
+    const bool drawn = getrandom(random, sizeof random, GRND_NONBLOCK) == (ssize_t)sizeof random;
+#endif
+    if (!drawn)
         memset(random, (int)(getpid() & 0xff), sizeof random);
     char suffix[sizeof random + 1];
     for (size_t i = 0; i < sizeof random; i++)
@@ -63,9 +68,11 @@ static bloomery_status open_new_file(struct bloomery_replacement *replacement, m
     const int flags = O_WRONLY | O_CLOEXEC;
     choose_name(replacement);
     replacement->named = false;
+#if defined(O_TMPFILE)
     /* Not every file system has unnamed files, and without /proc they could not be given a name. */
     if (access("/proc/self/fd", X_OK) == 0)
         replacement->file = openat(replacement->directory, ".", O_TMPFILE | flags, mode);
+#endif
     if (replacement->file >= 0)
         return BLOOMERY_OK;
     for (int attempt = 0; attempt < 8; attempt++) {

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -76,7 +77,11 @@ int bloomery_sync(int file)
 {
     int result;
     do
+#if defined(__APPLE__)
+        result = fcntl(file, F_FULLFSYNC) == 0 ? 0 : fsync(file); /* not all file systems have it */
+#else
         result = fsync(file);
+#endif
     while (result != 0 && errno == EINTR);
     return result == 0 ? 0 : errno;
 }
@@ -85,12 +90,34 @@ int bloomery_sync_data(int file)
 {
     int result;
     do
+#if defined(__APPLE__)
+        result = fcntl(file, F_FULLFSYNC) == 0 ? 0 : fsync(file);
+#else
         result = fdatasync(file);
+#endif
     while (result != 0 && errno == EINTR);
     return result == 0 ? 0 : errno;
 }
 
+/* strerror_r has two forms. GNU's returns the text, which may lie outside the room. That of POSIX,
+ * which musl and the BSDs have, fills the room and returns a number. */
+static const char *reason_returned(const char *text, const char *room)
+{
+    (void)room;
+    return text;
+}
+
+static const char *reason_in_room(int failed, const char *room)
+{
+    (void)failed; /* the room then has "Unknown error", or what fitted */
+    return room;
+}
+
 const char *bloomery_reason(int error_number, char *room, size_t bytes)
 {
-    return strerror_r(error_number, room, bytes); /* the GNU one */
+    assert(bytes > 0);
+    room[0] = '\0';
+    return _Generic(strerror_r(error_number, room, bytes), int
+                    : reason_in_room, default
+                    : reason_returned)(strerror_r(error_number, room, bytes), room);
 }

@@ -68,7 +68,7 @@ static void *map_aligned(int file, size_t bytes)
     if (data == MAP_FAILED)
         munmap(space, bytes);
     else
-        madvise(data, bytes, MADV_HUGEPAGE); /* a wish: no matter if it is not granted */
+        bloomery_pages_wish(data, bytes);
     return data;
 }
 

@@ -17,6 +17,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -45,13 +46,23 @@ void *bloomery_pages(size_t bytes, int rights)
     return first + before;
 }
 
+void bloomery_pages_wish(void *memory, size_t bytes)
+{
+#if defined(MADV_HUGEPAGE)
+    (void)madvise(memory, bytes, MADV_HUGEPAGE);
+#else /* other systems join pages by themselves */
+    (void)memory;
+    (void)bytes;
+#endif
+}
+
 void *bloomery_pages_take(size_t bytes)
 {
     void *memory = NULL;
     if (bytes >= BLOOMERY_HUGE_PAGE)
         memory = bloomery_pages(bytes, PROT_READ | PROT_WRITE);
-    if (memory != NULL) { /* a wish: no matter if it is not granted */
-        madvise(memory, bytes, MADV_HUGEPAGE);
+    if (memory != NULL) {
+        bloomery_pages_wish(memory, bytes);
         return memory;
     } /* else there may still be address space for the block itself, unaligned */
     memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -64,11 +75,28 @@ void bloomery_pages_give(void *memory, size_t bytes)
 }
 
 /* Since Linux 5.14; the headers may be older. */
-#ifndef MADV_POPULATE_WRITE
+#if defined(__linux__) && !defined(MADV_POPULATE_WRITE)
 #define MADV_POPULATE_WRITE 23
 #endif
 
 enum { STEP = 4 << 20 }; /* bytes that are touched, or not, together */
+
+/* Lets the kernel fault in these pages. Returns whether it did; `no_memory` says whether it has
+ * none. Any other failure, such as memory of a device or a kernel without the call, is not one: the
+ * caller then touches the pages one by one. */
+static bool populate(void *memory, size_t bytes, bool *no_memory)
+{
+    *no_memory = false;
+#if defined(MADV_POPULATE_WRITE)
+    if (madvise(memory, bytes, MADV_POPULATE_WRITE) == 0)
+        return true;
+    *no_memory = errno == ENOMEM || errno == EAGAIN || errno == EHWPOISON;
+#else
+    (void)memory;
+    (void)bytes;
+#endif
+    return false;
+}
 
 size_t bloomery_pages_touch(uint8_t *memory, size_t bytes)
 {
@@ -76,10 +104,9 @@ size_t bloomery_pages_touch(uint8_t *memory, size_t bytes)
     for (size_t at = 0; at < bytes;) {
         const size_t now = bytes - at < STEP ? bytes - at : STEP;
         const size_t before = (uintptr_t)(memory + at) % page; /* madvise takes whole pages */
-        if (madvise(memory + at - before, before + now, MADV_POPULATE_WRITE) != 0) {
-            /* The kernel knows the wish, and has no memory. For any other reason, such as memory
-             * of a device, the pages are touched one by one. */
-            if (errno == ENOMEM || errno == EAGAIN || errno == EHWPOISON)
+        bool no_memory;
+        if (!populate(memory + at - before, before + now, &no_memory)) {
+            if (no_memory)
                 return at;
             bloomery_pages_touch_each(memory + at, now, page);
         }

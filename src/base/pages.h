@@ -26,6 +26,9 @@ size_t bloomery_pages_touch(uint8_t *memory, size_t bytes);
  * write. */
 void bloomery_pages_touch_each(uint8_t *memory, size_t bytes, size_t page);
 
+/* Advises the kernel to serve these bytes with huge pages; nothing fails if it does not. */
+void bloomery_pages_wish(void *memory, size_t bytes);
+
 /* Fresh zero pages for `bytes` bytes at a multiple of 2 MiB, with these rights (PROT_...), given
  * back by munmap; or NULL. Only so can the kernel use huge pages for all that fits into them. */
 void *bloomery_pages(size_t bytes, int rights);

@@ -15,11 +15,14 @@
 bloomery_status bloomery_scratch_open(const char *directory, int *file, bloomery_error *error)
 {
     char path[PATH_MAX];
+    int reason = EOPNOTSUPP;
+#if defined(O_TMPFILE)
     *file = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (*file >= 0)
         return BLOOMERY_OK;
+    reason = errno;
+#endif
     /* Not every file system has unnamed files: there it gets a name, and loses it at once. */
-    int reason = errno;
     if ((reason == EOPNOTSUPP || reason == EISDIR || reason == EINVAL) &&
         snprintf(path, sizeof path, "%s/.bloomery-XXXXXX", directory) < (int)sizeof path) {
         *file = mkostemp(path, O_CLOEXEC);

@@ -4,7 +4,9 @@
 
 #include <assert.h>
 #include <pthread.h>
+#if defined(__linux__)
 #include <sched.h>
+#endif
 #include <signal.h>
 #include <unistd.h>
 
@@ -54,9 +56,14 @@ uint32_t bloomery_processors(void)
     /* The processors that this process may use, not those of the machine: taskset and cpusets give
      * it some of them. A quota of processor time, as containers have, is not seen. The call fails
      * on machines with more than the 1024 of a cpu_set_t. */
+    long count = 0;
+#if defined(__linux__)
     cpu_set_t set;
     CPU_ZERO(&set);
-    long count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
-                                                             : sysconf(_SC_NPROCESSORS_ONLN);
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        count = CPU_COUNT(&set);
+#endif
+    if (count == 0)
+        count = sysconf(_SC_NPROCESSORS_ONLN);
     return count >= 1 && count <= UINT16_MAX ? (uint32_t)count : 1;
 }

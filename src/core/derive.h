@@ -50,6 +50,8 @@
 
 #include <bloomery/bloomery.h>
 
+#include "base/bytes.h"
+
 #include <assert.h>
 
 #define BLOOMERY_GOLDEN UINT64_C(0x9E3779B97F4A7C15)
@@ -72,13 +74,13 @@ static inline uint64_t bloomery_mix64(uint64_t x)
 
 static inline uint64_t bloomery_mix_fold(uint64_t a, uint64_t b)
 {
-    const unsigned __int128 product = (unsigned __int128)a * b;
+    const bloomery_wide product = (bloomery_wide)a * b;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 static inline uint64_t bloomery_fastrange(uint64_t hash, uint64_t size)
 {
-    return (uint64_t)(((unsigned __int128)hash * size) >> 64);
+    return (uint64_t)(((bloomery_wide)hash * size) >> 64);
 }
 
 /* What a key does in one of its blocks. */

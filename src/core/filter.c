@@ -2,6 +2,7 @@
 /* See filter.h: what a filter has, read and given back. */
 #include "core/filter.h"
 
+#include "base/bytes.h"
 #include "base/memory.h"
 
 #include <assert.h>
@@ -48,7 +49,7 @@ void bloomery_release_itself(struct bloomery_filter *filter)
     uint8_t *block = bloomery_base_of(filter);
     const size_t bytes = bloomery_own_bytes(filter);
     if (!filter->foreign) /* The secret must not be found in freed memory. */
-        explicit_bzero(bloomery_secret_of(filter), BLOOMERY_SECRET_BEFORE);
+        bloomery_wipe(bloomery_secret_of(filter), BLOOMERY_SECRET_BEFORE);
     bloomery_release(&allocator, block, bytes, BLOOMERY_PAYLOAD_UNIT);
 }
 

@@ -121,7 +121,7 @@ static bloomery_status check_checksum(const struct prefix *prefix, struct bloome
     memset(copy + HEADER_CHECKSUM, 0, 8);
     parsed->header_checksum = bloomery_load_u64(prefix->bytes + HEADER_CHECKSUM);
     uint64_t checksum = bloomery_checksum(copy, bytes, 0);
-    explicit_bzero(copy, bytes); /* a secret may be in it */
+    bloomery_wipe(copy, bytes); /* a secret may be in it */
     if (checksum != parsed->header_checksum)
         return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_CHECKSUM,
                              "damaged: the checksum of the header does not match");

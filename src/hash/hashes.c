@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hash/hashes.h"
 
+#include "base/bytes.h"
 #include "base/entropy.h"
 
 #include <assert.h>
@@ -52,7 +53,7 @@ uint64_t bloomery_secret_fingerprint(const uint8_t secret[BLOOMERY_SECRET_BYTES]
     assert(bloomery_hash_siphash.available);
     uint64_t fingerprint =
         bloomery_hash_siphash.one(&under, bloomery_key_of(text, sizeof text - 1)).lo;
-    explicit_bzero(&under, sizeof under);
+    bloomery_wipe(&under, sizeof under);
     return fingerprint != 0 ? fingerprint : 1;
 }
 

@@ -2,6 +2,8 @@
 /* See ribbon.h. */
 #include "plan/ribbon.h"
 
+#include "base/bytes.h"
+
 #include <math.h>
 
 /* Rows per key: 25/26, for more keys than rows leave hardly a row empty. Small layers would bump
@@ -55,7 +57,7 @@ static uint64_t wide_from(const struct bloomery_ribbon *ribbon, double rate)
     const uint64_t all = (uint64_t)ribbon->starts << ribbon->section_bits;
     if (fixed <= one)
         return 0;
-    const uint64_t narrow = (uint64_t)(((unsigned __int128)all * (fixed - one)) >> 52);
+    const uint64_t narrow = (uint64_t)(((bloomery_wide)all * (fixed - one)) >> 52);
     return narrow / ribbon->starts * bloomery_ribbon_section_blocks(ribbon) +
            narrow % ribbon->starts / BLOOMERY_RIBBON_WIDTH;
 }

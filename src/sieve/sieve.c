@@ -27,7 +27,11 @@ static void unlock(bloomery_sieve *sieve)
 double bloomery_sieve_now(void)
 {
     struct timespec now;
+#if defined(CLOCK_MONOTONIC_COARSE)
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+#else
+    clock_gettime(CLOCK_MONOTONIC, &now);
+#endif
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 

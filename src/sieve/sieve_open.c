@@ -205,9 +205,15 @@ static bloomery_status compare_settings(const bloomery_sieve *sieve,
  * on it. */
 static bloomery_status sync_before(const bloomery_sieve *sieve, bloomery_error *error)
 {
-    if (!sieve->store.syncs || !bloomery_manifest_unsynced(sieve) ||
-        syncfs(sieve->store.directory) == 0)
+    if (!sieve->store.syncs || !bloomery_manifest_unsynced(sieve))
         return BLOOMERY_OK;
+#if defined(__linux__)
+    if (syncfs(sieve->store.directory) == 0)
+        return BLOOMERY_OK;
+#else
+    sync(); /* of all file systems: there is no call for one */
+    return BLOOMERY_OK;
+#endif
     return bloomery_fail_system(error, errno, "syncing what was written to %s without",
                                 sieve->path);
 }

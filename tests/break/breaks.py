@@ -711,7 +711,7 @@ BREAKS = [
           [("if (bloomery_row_of(shape)->grows && traits->concurrent)", "if (bloomery_row_of(shape)->grows)")],
           "small_chains/a_new_chain_takes_little_memory", quick=True),
     Break("a_secret_is_left_in_freed_memory", "bloomery_release_itself()",
-          [("explicit_bzero(bloomery_secret_of(filter), BLOOMERY_SECRET_BEFORE);", "(void)0;")],
+          [("bloomery_wipe(bloomery_secret_of(filter), BLOOMERY_SECRET_BEFORE);", "(void)0;")],
           "hashes/no_secret_is_left_in_freed_memory"),
     Break("a_small_chain_takes_whole_lines", "near_words()",
           [("if (chain && shape->layer_count == 1 && !traits->of_our_file)", "if (chain && shape->layer_count == 0)")],

@@ -13,7 +13,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOOL = os.environ["BLOOMERY_TOOL"]
 CC = os.environ.get("CC", "cc").split()
-WARNINGS = ["-I.", "-std=c11", "-O0", "-Wall", "-Wextra", "-Werror"]
+WARNINGS = ["-I.", "-std=c11", "-O0", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 NO_DIALECTS, NO_SIEVE = "-DBLOOMERY_NO_DIALECTS", "-DBLOOMERY_NO_SIEVE"
 
 
@@ -61,6 +61,21 @@ def one_file_shows_what_the_library_shows(folder):
     declared = symbols().declared(ROOT)
     expect({name for name in shown if not name.startswith("_")} == declared,
            f"others are shown: {sorted(set(shown) ^ declared)[:9]}")
+
+
+def embedded_with_hidden_names_it_shows_nothing(folder):
+    run([*CC, *WARNINGS, NO_DIALECTS, NO_SIEVE, "-fPIC", "-shared", "-fvisibility=hidden", "-DBLOOMERY_PUBLIC=",
+         "bloomery.c", "-lm", "-o", "hidden.so"], folder)
+    shown = {name for name in symbols().defined(os.path.join(folder, "hidden.so"), "-D") if not name.startswith("_")}
+    expect(not shown, f"these are shown: {sorted(shown)[:9]}")
+
+
+def small_it_needs_no_loader_and_links_statically(folder):
+    run([*CC, *WARNINGS, NO_DIALECTS, NO_SIEVE, "-static", "bloomery.c", "single_file.c", "-lm", "-o", "static"], folder)
+    run(["./static"], folder)
+    run([*CC, *WARNINGS, NO_DIALECTS, NO_SIEVE, "-c", "bloomery.c", "-o", "small.o"], folder)
+    wanted = subprocess.run(["nm", "-u", "small.o"], capture_output=True, text=True, cwd=folder, check=True).stdout
+    expect(" dl" not in wanted, "it calls dlopen, which a static program cannot")
 
 
 def without_parts_it_compiles_and_works(folder):
@@ -123,8 +138,9 @@ def cpp_programs_use_it(folder):
     return None
 
 
-CHECKS = (one_file_makes_the_commands_files, one_file_shows_what_the_library_shows, without_parts_it_compiles_and_works,
-          clang_has_no_warning_either, libraries_that_are_there_are_used, cpp_programs_use_it)
+CHECKS = (one_file_makes_the_commands_files, one_file_shows_what_the_library_shows,
+          embedded_with_hidden_names_it_shows_nothing, small_it_needs_no_loader_and_links_statically,
+          without_parts_it_compiles_and_works, clang_has_no_warning_either, libraries_that_are_there_are_used, cpp_programs_use_it)
 
 
 def main():
