@@ -110,7 +110,7 @@ extern "C" {
 #define BLOOMERY_FILE_FORMAT 2u
 
 /* What makes a function visible outside a shared library. A program or library that compiles
- * Bloomery's sources into itself may define BLOOMERY_PUBLIC as nothing, before every inclusion: then
+ * Bloomery's sources into itself may define BLOOMERY_PUBLIC as nothing, before each inclusion. Then
  * -fvisibility=hidden keeps all names inside. */
 #if !defined(BLOOMERY_PUBLIC) && defined(__GNUC__)
 #define BLOOMERY_PUBLIC __attribute__((visibility("default")))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a file that does not exist is an error whose text gives the system's reason, with any C library.
- * Silent if it is. Build: this file and the library. */
-#include <bloomery.h>
+/* Opening a file that does not exist is an error whose text gives the system's reason, with any C
+ * library. Silent if it is. Build: this file and the library. */
+#include <bloomery/bloomery.h>
 #include <stdio.h>
 #include <string.h>
 
