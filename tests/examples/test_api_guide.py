@@ -4,6 +4,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 
 from runner import EMULATOR, Skip, case, main
@@ -39,6 +40,25 @@ def pieces_of_the_page_compile_and_hold(c):
     c.expect(done.returncode == 0, f"{done.returncode}: {done.stdout}{done.stderr}")
     c.expect("plum: definitely not there" in done.stdout and "a megabyte is enough for" in done.stdout, done.stdout)
 
+
+
+@case
+def piece_in_cxx_compiles_and_holds(c):
+    compiler = shlex.split(os.environ.get("CXX") or "c++")
+    if EMULATOR or shutil.which(compiler[-1]) is None:
+        raise Skip("no C++ compiler for the machine that runs the test")
+    with open(PAGE, encoding="utf-8") as file:
+        piece, = re.findall(r"^```cpp\n(.*?)^```$", file.read(), re.M | re.S)
+    c.file("piece.cpp", "#include <bloomery/bloomery.hpp>\n#include <cstdio>\n"
+           f"int main()\n{{\nbloomery::error error;\n{piece}}}\n")
+    library = os.environ["BLOOMERY_SHARED"]
+    done = subprocess.run([*compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I",
+                           os.path.join(ROOT, "include"), "piece.cpp", library, "-o", "piece",
+                           "-Wl,-rpath," + os.path.dirname(library)], cwd=c.directory, capture_output=True, text=True,
+                          check=False)
+    c.expect(done.returncode == 0, done.stderr[:1500])
+    done = subprocess.run([c.path("piece")], cwd=c.directory, capture_output=True, text=True, check=False)
+    c.expect(done.returncode == 0 and done.stdout == "apple: seen before\n", f"{done.returncode}: {done.stdout}")
 
 
 @case

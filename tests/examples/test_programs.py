@@ -33,6 +33,19 @@ def first_tells_new_keys_from_old_ones_and_saves(c):
 
 
 @case
+def seen_keeps_its_words_from_run_to_run(c):
+    said, _ = run(c, "seen", "words.bloom", "apple", "pear", "apple")
+    c.expect(said == "apple: new\npear: new\napple: seen before\n", said)
+    said, _ = run(c, "seen", "words.bloom", "pear", "plum")
+    c.expect(said == "pear: seen before\nplum: new\n", said)
+    c.run("query words.bloom", stdin="apple\nplum\nfig\n", stdout="apple\nplum\n")
+    c.file("text.bloom", "not a filter\n")
+    _, why = run(c, "seen", "text.bloom", "apple", code=2)
+    c.expect("not a Bloomery filter" in why and c.read("text.bloom") == b"not a filter\n", why)
+    run(c, "seen", code=2)
+
+
+@case
 def mapped_prints_what_the_command_prints(c):
     keys = "".join(f"key {i}\n" for i in range(1500))
     c.run("build -q -n 1500 -p 1e-6 -o f.bloom", stdin=keys)
