@@ -5,6 +5,7 @@ the library shows and write the files that the command writes."""
 import importlib.machinery
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -92,6 +93,14 @@ def libraries_that_are_there_are_used(folder):
     return None
 
 
+def the_documented_line_makes_an_object_without_asserts(folder):
+    with open(os.path.join(ROOT, "docs", "install.md"), encoding="utf-8") as file:
+        line, = re.findall(r"^    (cc .*-c bloomery\.c)(?: +#.*)?$", file.read(), re.M)
+    run(["sh", "-c", f'cc() {{ command {" ".join(CC)} "$@"; }}; {line}'], folder)
+    needed = run(["nm", "-u", "bloomery.o"], folder).split()
+    expect("__assert_fail" not in needed and "log2" in needed, f"{line}: needs {needed}")
+
+
 CPP = """#include "bloomery.h"
 int main()
 {
@@ -124,7 +133,8 @@ def cpp_programs_use_it(folder):
 
 
 CHECKS = (one_file_makes_the_commands_files, one_file_shows_what_the_library_shows, without_parts_it_compiles_and_works,
-          clang_has_no_warning_either, libraries_that_are_there_are_used, cpp_programs_use_it)
+          clang_has_no_warning_either, libraries_that_are_there_are_used,
+          the_documented_line_makes_an_object_without_asserts, cpp_programs_use_it)
 
 
 def main():
