@@ -106,7 +106,7 @@ def files_of_those_who_come(c):
     """What the tables of docs/coming-from.md name."""
     c.file("other.txt", "".join(f"other {i}\n" for i in range(9000)))
     c.file("rows.csv", "1,key 7\n2,key 7\n3,none\n")
-    c.file("log.txt", "key 7\nnew\nkey 7\nnew\n\x1b[31mnew\x1b[0m\n")
+    c.file("log.txt", "key 7\nnew\nkey 7\nnew\nnew\n\x1b[31mnew\x1b[0m\n")
     c.file("sorted.txt", "key 7\n")
     c.file("seen.txt", "key 7\n")
     c.file("asked.txt", "key 7\nan absent key\n")
