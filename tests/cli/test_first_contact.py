@@ -171,6 +171,9 @@ def rates_of_the_figure_are_the_librarys(c):
             line = f"plan --json -n {point['keys']} --memory {size // 8} --kind {kind} {shape}"
             rate = json.loads(c.run(line, stdout=None)[0])["plans"][0]["rate"]
             c.expect(abs(point[kind] / rate - 1) < 0.01, f"{kind}, {point}: the library says {rate}")
+    twice, = (point["blocked"] for point in figure["points"] if point["keys"] == 2 * figure["planned"])
+    c.expect(f"here to {100 * twice:.0f} % at twice" in page("docs/what-is-a-bloom-filter.md"),
+             f"the page has another rate than {twice} at twice the planned number")
 
 
 main()
