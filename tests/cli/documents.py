@@ -84,7 +84,7 @@ def indented(page, text):
     for block in INDENTED.finditer(text):
         lines = re.sub(r"\\\n *", "", re.sub(r"^    ", "", block.group(1), flags=re.M)).splitlines()
         for number, line in enumerate(lines):
-            line = without_comment(line.removeprefix("$ "))
+            line = without_comment(line.strip().removeprefix("$ "))
             if is_command(line):
                 yield Piece(block.start() + number, page, "line", line)
 
