@@ -39,7 +39,7 @@ NOT_RUN = (
     (r"explorer", r"bloomery explore --page build-web/explorer\.html .*", "make web makes the page; tests/cli/test_explore.py"),
     (r"README|explorer", r"bloomery plan -n 20M --url", "an installed explorer; tests/cli/test_explore.py prints addresses"),
     (r"server|coming-from", r"redis-cli --pipe < \w+", "a server; tests/module loads such files"),
-    (r"README|install", r"man bloomery\S*", "the manual has to be installed; test_manual.py looks at its pages"),
+    (r"README|install", r"(man|apropos) (3 )?bloomery\S*", "the manual has to be installed; test_manual.py looks at its pages"),
     (r"format", r"bloomery key fingerprint 1", "it is a constant of the format"),
     (r"corpora|python|mathematics", r"bloomery (dedupe --unit|build --lower|inspect --measure)", "it names an option"),
 )
