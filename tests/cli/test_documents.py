@@ -3,6 +3,7 @@
 that is named here, or it is listed with the reason why no test can run it. Each option that they name is in
 the help of its command."""
 
+import json
 import os
 import re
 import shlex
@@ -155,6 +156,37 @@ def commands_that_no_other_test_runs_work(c):
         c.expect(shown[line].count("\n") == 2000, f"{line} of docs/benchmarks.md: {shown[line]!r}")
     if compiles:
         c.expect("apple" in shown["./first keys.bloom apple pear apple"], "the first example")
+
+
+@case
+def the_program_of_readme_compiles_and_writes_a_filter(c):
+    if "BLOOMERY_TEST_NO_COMPILER" in os.environ:
+        raise Skip("programs would have to be instrumented, or made for another processor")
+    program, = re.findall(r"^```c\n(.*?)^```$", read("README.md"), re.M | re.S)
+    includes, body = re.match(r"((?:#include .*\n)+)([\s\S]*)", program).groups()
+    set_up(c, "readme")
+    c.file("readme/program.c", f"#include <stdio.h>\n{includes}static int fail(const char *text)\n{{\n    fputs(text, stderr);\n"
+           f"    return 1;\n}}\nint main(void)\n{{\n{body}    return 0;\n}}\n")
+    said = run(c, "readme", "README.md", "cc -Wall -Wextra -Werror program.c $(pkg-config --cflags --libs bloomery) -o program && ./program")
+    c.expect(said == "possibly\n", said)
+    c.run("query -k 850101312345 readme/first.bloom", stdout="850101312345\n")
+
+
+@case
+def numbers_of_readme_are_those_of_the_command(c):
+    text = re.sub(r"\s+", " ", read("README.md"))
+    systems = len(json.loads(c.run("dialects --json", stdout=None)[0])["dialects"])
+    c.expect(f"filters of {systems} other systems" in text, f"the command has {systems} dialects")
+    bits = {}
+    for kind in ("blocked", "classic", "static", "counting"):
+        for rate in ("1e-2", "1e-6"):
+            plans = json.loads(c.run(f"plan --json -n 20M -p {rate} --kind {kind}", stdout=None)[0])["plans"]
+            bits[kind, rate] = next(plan["bits_per_key"] for plan in plans if plan["recommended"])
+    less = [round(100 * (1 - bits["classic", rate] / bits["blocked", rate])) for rate in ("1e-2", "1e-6")]
+    c.expect(f"less memory ({less[0]} per cent at 1 in 100, {less[1]} at 1 in a million)" in text, f"classic takes {less} % less")
+    share = bits["static", "1e-2"] / bits["blocked", "1e-2"]
+    c.expect("**static** is the smallest, two thirds of the others" in text and 0.63 < share < 0.7, f"static takes {share}")
+    c.expect("takes four times the memory" in text and bits["counting", "1e-2"] == 4 * bits["blocked", "1e-2"], f"{bits}")
 
 
 @case
