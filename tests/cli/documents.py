@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 RECORDS = ("NEWS.md", os.path.join("docs", "decisions.md"))
 # A line of an indented block is a command if it begins with one of these programs, or with a path below these
 # folders.
-PROGRAMS = ("anew awk base64 bloom bloomery c++ cat cc cmake cmp comm cut dpkg-buildpackage echo env export find for gcc "
+PROGRAMS = ("anew awk base64 bloom bloomery c++ cat cc cmake cmp comm cut dpkg-buildpackage echo env find for gcc "
             "git gpg grep gzip head libraries ls make man meson minisign ninja npm parallel pip poppy printf "
             "python3 qemu-aarch64-static redis-cli sed seq sha256sum sort split sudo tail uniq valgrind xargs zcat").split()
 FOLDERS = ("./", ".ci/", "scripts/", "bench/", "build/", "build-", "tests/", "module/")
@@ -48,7 +48,8 @@ def is_command(line):
     words = re.sub(r"^(\w+=\S* +)+", "", line).split()
     if not words:
         return False
-    return words[0] in PROGRAMS and len(words) > 1 or words[0].startswith(FOLDERS) or re.match(r"\w+=\$", line) is not None
+    assignment = re.match(r"(export )?\w+=\$", line)
+    return words[0] in PROGRAMS and len(words) > 1 or words[0].startswith(FOLDERS) or assignment is not None
 
 
 def is_path(text):
@@ -97,8 +98,9 @@ def spans(page, text):
 
 
 def is_template(text):
-    """Whether words stand for something else (FILE, DIR, "..."), or it is a name alone, as `bloomery add` is."""
-    return re.search(r"(?<![\w./-])[A-Z]{3,}(?![\w./=])|\.\.\.|\*$|^bloomery [a-z]+$", text) is not None
+    """Whether words stand for something else (FILE, DIR, "..."), or it is a name alone: `bloomery add`, `sort -u`."""
+    return re.search(r"(?<![\w./-])[A-Z]{3,}(?![\w./=])|\.\.\.|\*$|^bloomery [a-z]+$|^(?!bloomery)[\w+-]+( -\S+)+$",
+                     text) is not None
 
 
 def commands(page):

@@ -32,7 +32,6 @@ NOT_RUN = (
     (r"CONTRIBUTING", r"BLOOMERY_CPU=scalar qemu-aarch64-static .*", CI),
     (r"CONTRIBUTING", r"scripts/check-interface --write", "it changes the sources; the check runs as a test"),
     (r"CONTRIBUTING", r"scripts/make-completions .*", "it changes the sources; test_completions.py makes them"),
-    (r"CONTRIBUTING", r"valgrind --tool=callgrind", "it names a tool"),
     (r"benchmarks|sieve", r"(\w+=\S+ )*(build-bench/)?bench/\w+ .*", ROOM),
     (r"mathematics", r"python3 tests/reference/crosscheck\.py", "a minute; the long tests run it"),
     (r"mathematics", r"python3 tests/reference/tables\.py", "all tables take 20 seconds; one of them is made here"),
