@@ -133,13 +133,13 @@ def cpp_programs_use_it(folder):
 
 
 CHECKS = (one_file_makes_the_commands_files, one_file_shows_what_the_library_shows, without_parts_it_compiles_and_works,
-          clang_has_no_warning_either, libraries_that_are_there_are_used,
-          the_documented_line_makes_an_object_without_asserts, cpp_programs_use_it)
+          clang_has_no_warning_either, libraries_that_are_there_are_used, cpp_programs_use_it)
 
 
 def main():
     failed = skipped = 0
-    for check in CHECKS:
+    checks = (*CHECKS, the_documented_line_makes_an_object_without_asserts)
+    for check in checks:
         with tempfile.TemporaryDirectory(prefix="bloomery-single-") as folder:
             run([os.path.join(ROOT, "scripts", "amalgamate"), folder], ROOT)
             shutil.copy(os.path.join(ROOT, "tests", "house", "single_file.c"), folder)
@@ -154,7 +154,7 @@ def main():
                 if reason:
                     skipped += 1
                     print(f"skipped {check.__name__}: {reason}")
-    print(f"{len(CHECKS) - failed - skipped} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    print(f"{len(checks) - failed - skipped} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     sys.exit(1 if failed else 0)
 
 
