@@ -208,7 +208,7 @@ class Bench:
     def timed(self, name, what, lines, asked, command, output=None, repeats=1):
         """Runs a command `repeats` times and gives its times as a row."""
         row = {"name": name, "what": what, "lines": lines, "asked": asked, "wall": [], "cpu": [],
-               "memory": 0, "command": " ".join(os.path.basename(word) for word in command)}
+               "memory": 0, "command": shlex.join(os.path.basename(word) for word in command)}
         self.commands.append(row["command"])
         for _ in range(repeats):
             with open(output or os.devnull, "wb") as sink:

@@ -34,6 +34,9 @@ class Header:
         self.opening = plain(comments[1].group(1))  # the first one is the licence
         self.functions = functions_of(text[comments[1].end():])
         self.types = types_of(text[comments[1].end():])
+        # Rows of which a type is made, with what is said of them.
+        self.lists = {match.group(2): match.group(0) for match in re.finditer(
+            r"(/\*(?!-)(?:[^*]|\*(?!/))*\*/\n)?^#define (BLOOMERY_\w+_LIST)\(.*\n(?:.*\\\n)*.*\n", text, re.M)}
 
 
 def plain(comment):
@@ -99,6 +102,13 @@ def types_of(text):
         pieces.append(text[start:match.end()])
         at = match.end()
     return pieces
+
+
+def type_name(declaration):
+    """The name of a type of types_of, or None for a constant."""
+    match = re.search(r"\}\s*(bloomery_\w+);\s*$|^typedef [^;{]*?\(\*(bloomery_\w+)\)|^typedef struct \w+ (bloomery_\w+);",
+                      COMMENT.sub("", declaration).strip())
+    return next(filter(None, match.groups()), None) if match else None
 
 
 def read_headers():

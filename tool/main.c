@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command `bloomery`: finds the subcommand and runs it. Everything else is in
- * command/cmd_NAME.c. */
+/* The command `bloomery`: finds the subcommand and runs it. Everything else is in its cmd_NAME.c,
+ * below command/. */
 #include "base/out.h"
 #include "base/standard.h"
 #include "input/unpack.h"

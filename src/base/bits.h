@@ -15,8 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ---- Words
- * ------------------------------------------------------------------------------------ */
+/* ---- Words ---------------------------------------------------------------------------------- */
 
 /* The words that so many bits take. */
 static inline uint64_t bloomery_words_of(uint64_t bits)
@@ -34,8 +33,7 @@ static inline void bloomery_word_bit_set(uint64_t *words, size_t i)
     words[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-/* ---- Payloads
- * --------------------------------------------------------------------------------- */
+/* ---- Payloads ------------------------------------------------------------------------------- */
 
 static inline bool bloomery_bit_test(const uint8_t *bytes, uint64_t bit)
 {

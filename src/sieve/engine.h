@@ -182,8 +182,7 @@ bloomery_status bloomery_manifest_restore(bloomery_sieve *sieve, bool keep_lease
 bloomery_status bloomery_manifest_write(bloomery_sieve *sieve, bloomery_error *error);
 void bloomery_manifest_close(bloomery_sieve *sieve);
 
-/* ---- Opening (sieve_open.c)
- * ------------------------------------------------------------------------ */
+/* ---- Opening (sieve_open.c) ----------------------------------------------------------------- */
 
 /* A caller's struct may be of an older header, shorter, or of a later one, whose other fields must
  * be unused. */

@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 
+import documents
 from runner import EMULATOR, SECONDS, TOOL, case, main
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -28,7 +29,7 @@ def shell(c, line, codes=(0,)):
         os.chmod(c.path("bin/bloomery"), 0o755)
     done = subprocess.run(["sh", "-e", "-c", line], cwd=c.directory, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, timeout=SECONDS, check=False,
-                          env={**os.environ, "PATH": c.path("bin") + ":" + os.environ["PATH"]})
+                          env={**os.environ, "LC_ALL": "C", "PATH": c.path("bin") + ":" + os.environ["PATH"]})
     c.expect(done.returncode in codes, f"{line}: {done.returncode}: {done.stdout!r}")
     return done.stdout
 
@@ -96,44 +97,67 @@ def explanations_rates_are_those_of_the_command(c):
     c.expect(9 < ten["rate"] / lower["rate"] < 11, "4.8 bits do not divide the rate by ten")
 
 
-@case
-def commands_here_do_what_was_done_there(c):
+# In the column "there", by their first word: programs of this machine, whose output is compared, and others.
+COMPARED = ("sort", "awk", "comm", "grep")
+PRODUCTS = ("bloom", "poppy", "anew", "redis-cli")
+
+
+def files_of_those_who_come(c):
+    """What the tables of docs/coming-from.md name."""
     c.file("other.txt", "".join(f"other {i}\n" for i in range(9000)))
     c.file("rows.csv", "1,key 7\n2,key 7\n3,none\n")
-    c.file("log.txt", "key 7\nnew\nkey 7\nnew\n")
+    c.file("log.txt", "key 7\nnew\nkey 7\nnew\nnew\n\x1b[31mnew\x1b[0m\n")
     c.file("sorted.txt", "key 7\n")
     c.file("seen.txt", "key 7\n")
     c.file("asked.txt", "key 7\nan absent key\n")
     c.file("few.txt", "one more\n")
-    c.file("keys.txt", "".join(f"key {i}\n" for i in range(2000)))
+    c.file("keys.txt", "".join(f"key {i}\n" for i in sorted(range(2000), key=str)))
     c.file("more.txt", "another\nand another\n")
     c.file("docs.jsonl", '{"text":"a"}\n{"text":"b"}\n{"text":"a"}\n')
     c.file("tests.jsonl", '{"text":"b"}\n')
     shell(c, "bloomery build -q --dialect dcso -p 0.001 -n 9000 -o u.bloom other.txt")
-    ran = {}
-    for line in page("docs/coming-from.md").splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        command = re.fullmatch(r"`(bloomery [^`]*)`", cells[-1]) if line.startswith("|") else None
-        if command:
-            ran[command.group(1)] = shell(c, command.group(1)).decode()
-    c.expect(len(ran) >= 40, f"{len(ran)} commands")
+    shell(c, "bloomery build -q --dialect guava -n 9k -p 0.01 -o h.bf more.txt")
+    shell(c, "bloomery convert -q --from guava -o h.bloom h.bf")
+
+
+def output_of(c, line):
+    """The standard output of a line. What it says besides is shown if it fails."""
+    return shell(c, f"{{ {line}; }} 2>said || {{ cat said; exit 2; }}").decode()
+
+
+@case
+def commands_here_do_what_was_done_there(c):
+    files_of_those_who_come(c)
+    ran, compared = {}, 0
+    for cells in documents.rows("docs/coming-from.md"):
+        there, here = ([span for span in re.findall(r"`([^`]*)`", cell) if documents.is_command(span)] for cell in cells)
+        here = [line for line in here if "bloomery " in line]
+        for line in here:
+            c.expect(line not in ran or line == "bloomery dedupe log.txt", f"{line} stands there twice")
+            ran[line] = output_of(c, line)
+        for line in there:
+            program = line.split()[0]
+            c.expect(program in COMPARED + PRODUCTS, f"{line}: {program} is neither compared nor known as a product")
+            if program in COMPARED and here:
+                wanted, said = output_of(c, line), output_of(c, here[0])
+                c.expect(sorted(said.splitlines()) == sorted(wanted.splitlines()) and wanted,
+                         f"{line} prints {wanted!r}, {here[0]} {said!r}")
+                compared += 1
+    c.expect(len(ran) >= 44 and compared == 8, f"{len(ran)} commands, {compared} compared")
     for line, printed in (("query --dialect dcso t.bloom asked.txt", "key 7\n"),
                           ("query --dialect dcso -d , -F 2 t.bloom rows.csv", "1,key 7\n2,key 7\n"),
                           ("query new.bloom asked.txt", "key 7\n"),
                           ("query --dialect guava g.bf asked.txt", "key 7\n"),
                           ('query -k "key 7" seen.bloom', "key 7\n"),
-                          ("query -v keys.bloom log.txt", "new\nnew\n"),
                           ("query --confirm sorted.txt keys.bloom log.txt", "key 7\nkey 7\n"),
                           ("query -v --jsonl text tests.bloom docs.jsonl", '{"text":"a"}\n' * 2)):
         c.expect(ran["bloomery " + line] == printed, f"{line}: {ran['bloomery ' + line]!r}")
-    for line, printed in (("log.txt", "key 7\nnew\n"), ("-d , -F 2 rows.csv", "1,key 7\n3,none\n"),
-                          ("-v log.txt", "key 7\nnew\n"), ("-c log.txt", "2\n"),
-                          ("--against keys.txt log.txt", "new\n"),
-                          ("--jsonl text --unit document docs.jsonl", '{"text":"a"}\n{"text":"b"}\n'),
-                          ("--jsonl text --unit paragraph docs.jsonl", '{"text":"a"}\n{"text":"b"}\n')):
-        said = ran["bloomery dedupe " + line]
-        c.expect("".join(row + "\n" for row in said.splitlines() if not row.startswith("dedupe:")) == printed,
-                 f"dedupe {line}: {said!r}")
+    for line, printed in (("bloomery dedupe --jsonl text --unit document docs.jsonl", '{"text":"a"}\n{"text":"b"}\n'),
+                          ("bloomery dedupe --jsonl text --unit paragraph docs.jsonl", '{"text":"a"}\n{"text":"b"}\n'),
+                          ("sed 's/\\x1b\\[[0-9;]*m//g' log.txt | bloomery dedupe", "key 7\nnew\n")):
+        c.expect(ran[line] == printed, f"{line}: {ran[line]!r}")
+    c.expect(shell(c, "bloomery query -c all.bloom keys.txt more.txt") == b"2002\n", "the merged filter lost keys")
+    c.expect(b"query" in shell(c, "bloomery check t.bloom", codes=(2,)), "bloomery check does not answer with query")
 
 
 @case
@@ -149,6 +173,9 @@ def rates_of_the_figure_are_the_librarys(c):
             line = f"plan --json -n {point['keys']} --memory {size // 8} --kind {kind} {shape}"
             rate = json.loads(c.run(line, stdout=None)[0])["plans"][0]["rate"]
             c.expect(abs(point[kind] / rate - 1) < 0.01, f"{kind}, {point}: the library says {rate}")
+    twice, = (point["blocked"] for point in figure["points"] if point["keys"] == 2 * figure["planned"])
+    c.expect(f"here to {100 * twice:.0f} % at twice" in page("docs/what-is-a-bloom-filter.md"),
+             f"the page has another rate than {twice} at twice the planned number")
 
 
 main()

@@ -27,11 +27,18 @@ def expect(good, what):
         raise AssertionError(what)
 
 
-def every_public_function_has_a_page(pages):
+def every_public_function_and_type_has_a_page(pages):
     public = script("check-symbols").declared(ROOT)
-    missing = {name for name in public if name + ".3" not in pages}
-    expect(len(public) > 90 and not missing, f"no page: {sorted(missing)}")
-    further = {page[:-2] for page in pages if not page.endswith(".h.3")} - public
+    headers = [os.path.join(ROOT, "include", "bloomery", name) for name in
+               ("bloomery.h", "inline.h", "dialect.h", "redisbloom.h", "sieve.h")]
+    types = set()
+    for path in headers:
+        with open(path, encoding="utf-8") as file:
+            text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+        types |= set(re.findall(r"^(?:\} |typedef struct \w+ |typedef [^;{]*?\(\*)(bloomery_\w+)(?=;|\))", text, re.M))
+    missing = {name for name in public | types if name + ".3" not in pages}
+    expect(len(public) > 90 and len(types) > 30 and not missing, f"no page: {sorted(missing)}")
+    further = {page[:-2] for page in pages if not page.endswith(".h.3")} - public - types - {"bloomery"}
     expect(further == {"bloomery_key_of", "bloomery_inline_may_contain", "bloomery_inline_may_contain_hash"} & further,
            f"pages of what is not public: {sorted(further)}")
 
@@ -40,13 +47,43 @@ def a_page_has_its_declaration_and_its_comment(pages):
     page = pages["bloomery_may_contain_batch.3"]
     expect(page == ".so man3/bloomery_add_batch.3\n", page)
     page = pages["bloomery_expected_rate.3"]
-    for part in (".SH NAME\nbloomery_expected_rate \\- The expected rate", "#include <bloomery/bloomery.h>",
+    for part in (".SH NAME\nbloomery_expected_rate \\- the false\\-positive rate that", "#include <bloomery/bloomery.h>",
                  "double bloomery_expected_rate(const bloomery_filter *filter, uint64_t keys);",
                  "0 for 0 keys; more than 2^48 keys count as 2^48.", ".BR bloomery.h (3)"):
         expect(part in page, f"{part!r} is not in {page}")
     for name, text in pages.items():
         expect(text.startswith(".so ") or all(f".SH {section}\n" in text for section in
                                               ("NAME", "SYNOPSIS", "DESCRIPTION", "SEE ALSO")), name)
+
+
+def apropos_says_what_each_page_is_for(pages):
+    known = script("manual_names.py").NAMES
+    expect(not set(known) - {name[:-2] for name in pages}, f"no such page: {sorted(set(known) - {n[:-2] for n in pages})}")
+    said = {}
+    for name, text in pages.items():
+        if text.startswith(".so "):
+            continue
+        line = re.search(r"^\.SH NAME\n(.+) \\- (.+)$", text, re.M).group(2).replace("\\-", "-")
+        expect(len(line) <= 90, f"{name}: {line} is too long for a line")
+        expect(not re.match(r"(The same|The batches|Like|As|By|Union|Intersection|Back|Takes it|These|All|Whether|\")\b", line),
+               f"{name}: {line} says nothing by itself")
+        kind = "type" if "typedef" in text.partition(".SH DESCRIPTION")[0] else "function"
+        expect((line, kind) not in said, f"{name} and {said.get((line, kind))} are both: {line}")
+        said[line, kind] = name
+    expect(len(said) > 100, f"{len(said)} pages")
+
+
+def the_overview_leads_to_all_functions(pages):
+    page = pages["bloomery.3"]
+    missing = [name for name in script("check-symbols").declared(ROOT) if not re.search(rf"\b{name}\b", page)]
+    expect(not missing, f"bloomery.3 lacks {missing}")
+    expect("bloomery_plan_solve(&plan, NULL, &error)" in page and ".BR bloomery_sieve.h (3)" in page, page[:2000])
+
+
+def pages_of_types_have_their_declaration(pages):
+    for part in ("typedef struct bloomery_create_options {", "uint64_t memory_limit;", "What a new filter is besides its plan."):
+        expect(part in pages["bloomery_create_options.3"], pages["bloomery_create_options.3"])
+    expect("ROW(BLOOMERY_FULL, \\-10," in pages["bloomery_status.3"], pages["bloomery_status.3"])
 
 
 def pages_name_only_pages_that_are_there(pages):
@@ -91,8 +128,9 @@ def main():
     maker = script("make-manual")
     pages = maker.make_pages(maker.read_headers())
     failed = skipped = 0
-    checks = (every_public_function_has_a_page, a_page_has_its_declaration_and_its_comment,
-              pages_name_only_pages_that_are_there, the_formatter_has_nothing_to_say)
+    checks = (every_public_function_and_type_has_a_page, a_page_has_its_declaration_and_its_comment,
+              apropos_says_what_each_page_is_for, the_overview_leads_to_all_functions,
+              pages_of_types_have_their_declaration, pages_name_only_pages_that_are_there, the_formatter_has_nothing_to_say)
     for check in checks:
         try:
             reason = check(pages)

@@ -5,6 +5,7 @@ the library shows and write the files that the command writes."""
 import importlib.machinery
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -107,6 +108,14 @@ def libraries_that_are_there_are_used(folder):
     return None
 
 
+def the_documented_line_makes_an_object_without_asserts(folder):
+    with open(os.path.join(ROOT, "docs", "install.md"), encoding="utf-8") as file:
+        line, = re.findall(r"^    (cc .*-c bloomery\.c)(?: +#.*)?$", file.read(), re.M)
+    run(["sh", "-c", f'cc() {{ command {" ".join(CC)} "$@"; }}; {line}'], folder)
+    needed = run(["nm", "-u", "bloomery.o"], folder).split()
+    expect("__assert_fail" not in needed and "log2" in needed, f"{line}: needs {needed}")
+
+
 CPP = """#include "bloomery.h"
 int main()
 {
@@ -145,7 +154,8 @@ CHECKS = (one_file_makes_the_commands_files, one_file_shows_what_the_library_sho
 
 def main():
     failed = skipped = 0
-    for check in CHECKS:
+    checks = (*CHECKS, the_documented_line_makes_an_object_without_asserts)
+    for check in checks:
         with tempfile.TemporaryDirectory(prefix="bloomery-single-") as folder:
             run([os.path.join(ROOT, "scripts", "amalgamate"), folder], ROOT)
             shutil.copy(os.path.join(ROOT, "tests", "house", "single_file.c"), folder)
@@ -160,7 +170,7 @@ def main():
                 if reason:
                     skipped += 1
                     print(f"skipped {check.__name__}: {reason}")
-    print(f"{len(CHECKS) - failed - skipped} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    print(f"{len(checks) - failed - skipped} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     sys.exit(1 if failed else 0)
 
 

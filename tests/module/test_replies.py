@@ -10,9 +10,14 @@ Build: tests/module and module/bloomery.so. Suite: full and server.
 
 import base64
 import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
 
-from live import Server, sealed, vector
-from runner import case, main
+from live import HERE, SECONDS, Server, sealed, vector
+from runner import Skip, case, main
 
 # Command -> (our reply, why).
 DIFFERENCES = {
@@ -69,6 +74,41 @@ def recorded_replies_of_resp2_come_back(c):
 @case
 def recorded_replies_of_resp3_come_back(c):
     compare(c, 3)
+
+
+def shown(reply):
+    """A reply as redis-cli shows it."""
+    if isinstance(reply, list):
+        return "\n".join(f"{at}) {shown(value)}" for at, value in enumerate(reply, 1))
+    return f"(integer) {reply}" if isinstance(reply, int) else str(reply)
+
+
+@case
+def the_first_minutes_of_the_page_are_what_the_server_replies(c):
+    server, said = Server(c), []
+    with open(os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs", "server.md"), encoding="utf-8") as file:
+        text = file.read().partition("## First minutes\n")[2].partition("\nWithout ")[0]
+    lines = [re.split(r" +# ", line)[0].strip() for line in text.splitlines() if line.startswith("    ")]
+    for line in lines:
+        if line.startswith("> "):
+            said += [line, *shown(server.ask(*line[2:].split())).splitlines()]
+    c.expect(said == lines and len(said) == 9, f"{said}, not {lines}")
+
+
+@case
+def the_file_of_the_page_is_loaded_through_redis_cli(c):
+    server = Server(c)
+    with open(os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs", "server.md"), encoding="utf-8") as file:
+        convert, load = re.findall(r"^    (bloomery convert .*|redis-cli --pipe .*)$", file.read(), re.M)
+    if shutil.which("redis-cli") is None:
+        raise Skip("no redis-cli")
+    c.file("keys.txt", "".join(f"key {i}\n" for i in range(1000)))
+    c.run("build -q --dialect redisbloom -n 1000 -p 0.01 -o seen.bf keys.txt")
+    functions = f'bloomery() {{ {shlex.join(c.arguments([]))} "$@"; }}; redis-cli() {{ command redis-cli -p {server.port} "$@"; }}'
+    done = subprocess.run(["bash", "-e", "-c", f"{functions}; {convert}; {load}"], cwd=c.directory, capture_output=True,
+                          text=True, timeout=SECONDS, check=False)
+    c.expect(done.returncode == 0 and "errors: 0" in done.stdout, f"{load}: {done.stdout}{done.stderr}")
+    c.expect(server.ask("BF.MEXISTS", "seen", *(f"key {i}" for i in range(1000))) == [1] * 1000, "keys are lost")
 
 
 @case

@@ -377,11 +377,11 @@ HEADER_TOP = """\
 
 #include <bloomery/bloomery.h>
 
-/* A filter of `size` lines (blocked) or bits (classic) that holds `keys` distinct keys. */
+/* A filter of `size` blocks (blocked) or bits (classic) that holds `keys` distinct keys. */
 struct plan_reference_row {
     bloomery_kind kind;
     uint64_t size;
-    uint32_t lines;
+    uint32_t blocks_per_key;
     uint32_t probes;
     uint64_t keys;
     double rate;

@@ -278,8 +278,7 @@ static void look(struct stage *stage)
         fail_msg("%s: %llu bytes were taken", stage->what, (unsigned long long)stage->memory.most);
 }
 
-/* ---- Changes
- * ------------------------------------------------------------------------------------ */
+/* ---- Changes -------------------------------------------------------------------------------- */
 
 static struct test_bytes read_file(const struct stage *stage, const char *folder, const char *name)
 {
@@ -419,8 +418,7 @@ static void damage_of_memory_sieves_is_found(void **state)
     damage_each_file(BLOOMERY_SIEVE_MEMORY);
 }
 
-/* ---- Manifests that lie
- * ---------------------------------------------------------------------------- */
+/* ---- Manifests that lie --------------------------------------------------------------------- */
 
 static uint64_t load_u64(const uint8_t *from)
 {

@@ -88,8 +88,7 @@ static void set_options(bloomery_sieve_options *options, const struct story *sto
     }
 }
 
-/* ---- A life
- * ------------------------------------------------------------------------------------ */
+/* ---- A life --------------------------------------------------------------------------------- */
 
 enum said {
     SAID_BEGUN,
@@ -420,8 +419,7 @@ int life_live(const struct story *story, const char *path, uint64_t number, enum
     return LIFE_END;
 }
 
-/* ---- The ledger
- * ---------------------------------------------------------------------------------- */
+/* ---- The ledger ----------------------------------------------------------------------------- */
 
 enum {
     MARK_ITEM = 1,   /* an item has to come of this push */
@@ -549,8 +547,7 @@ bool ledger_listen(struct ledger *ledger, int from, double seconds)
     }
 }
 
-/* ---- Judging
- * --------------------------------------------------------------------------------------- */
+/* ---- Judging -------------------------------------------------------------------------------- */
 
 #define SOUND(ledger, what, condition, push)                                                       \
     do {                                                                                           \

@@ -469,9 +469,7 @@ static void lower_rates_never_take_fewer_bytes(void **state)
     }
 }
 
-/* ---- The other two kinds of plan
- * ------------------------------------------------------------------
- */
+/* ---- The other two kinds of plan ------------------------------------------------------------ */
 
 static void bytes_give_back_the_rate(void **state)
 {

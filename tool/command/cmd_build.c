@@ -488,7 +488,7 @@ static int build_dialect(struct build *build)
     const char *wrong = build->kind != BLOOMERY_KIND_DEFAULT          ? "--kind"
                         : build->memory > 0                           ? "--memory"
                         : build->wish.cell_bits > 0                   ? "--counter-bits"
-                        : build->wish.blocks_per_key > 0              ? "--lines"
+                        : build->wish.blocks_per_key > 0              ? "--blocks"
                         : build->wish.folds > 0                       ? "--folds"
                         : build->options.seed != 0                    ? "--seed"
                         : build->wish.hash == BLOOMERY_HASH_SIPHASH   ? "--keyed"

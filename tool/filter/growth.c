@@ -9,8 +9,7 @@
 static const char head[] =
     "  layer            keys     memory blocks probes       rate            odds\n";
 
-/* ---- Layers to come
- * --------------------------------------------------------------------------- */
+/* ---- Layers to come ------------------------------------------------------------------------- */
 
 /* The next layer of a chain that is to take `keys` keys and can take `room` of them so far. */
 static bool next_layer(const bloomery_plan *plan, uint64_t keys, uint64_t room, uint32_t index,
@@ -73,8 +72,7 @@ json_t *tool_growth_json(const bloomery_plan *plan, uint64_t keys)
     return layers;
 }
 
-/* ---- Layers there are
- * ------------------------------------------------------------------------- */
+/* ---- Layers there are ----------------------------------------------------------------------- */
 
 static bool read_layer(const bloomery_filter *filter, uint32_t index, bloomery_layer_info *layer)
 {

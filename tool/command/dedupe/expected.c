@@ -35,8 +35,7 @@
 #include <assert.h>
 #include <math.h>
 
-/* ---- One layer
- * -------------------------------------------------------------------------------- */
+/* ---- One layer ------------------------------------------------------------------------------ */
 
 /* The rate with a number of keys that need not be whole. */
 static double rate_with(const bloomery_plan *plan, double keys)

@@ -137,8 +137,7 @@ static void measure(const bloomery_filter *filter, const struct tool_inspection 
                        info->live_rate > info->planned_rate * allowed_factor(info);
 }
 
-/* ---- Files that can't be opened
- * --------------------------------------------------------------- */
+/* ---- Files that can't be opened -------------------------------------------------------------- */
 
 /* A file whose header is damaged can't be opened; if damage was to be looked for, it is reported as
  * a finding. */
