@@ -45,13 +45,13 @@ void *bloomery_pages(size_t bytes, int rights)
     return first + before;
 }
 
-void *bloomery_pages_take(size_t bytes)
+void *bloomery_pages_take(size_t bytes, bool huge)
 {
     void *memory = NULL;
     if (bytes >= BLOOMERY_HUGE_PAGE)
         memory = bloomery_pages(bytes, PROT_READ | PROT_WRITE);
     if (memory != NULL) { /* a wish: no matter if it is not granted */
-        madvise(memory, bytes, MADV_HUGEPAGE);
+        madvise(memory, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
         return memory;
     } /* else there may still be address space for the block itself, unaligned */
     memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
