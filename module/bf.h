@@ -123,6 +123,10 @@ void bf_populate_register(server_context *context);
  * is still to be freed. */
 void bf_drop_pages(void *memory, size_t bytes);
 
+/* Whether so many bytes that are to be loaded, all of which are touched, are within what the limit of
+ * a container leaves now. */
+bool bf_can_load(uint64_t bytes, uint64_t *left);
+
 /* Moves a filter's memory as the server wishes. */
 int bf_defrag(server_defrag *defrag, server_string *key, void **value);
 
