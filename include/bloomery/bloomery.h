@@ -998,7 +998,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_add_column_parallel(bloomery_filter *fi
                                                              uint32_t threads,
                                                              bloomery_error *error);
 
-/* How many threads the process may run at once: what 0 threads stands for. At least 1. */
+/* How many threads the process may run at once: what 0 threads stands for. Fewer where a limit of
+ * memory (bloomery_limits) does not have room for each. At least 1. */
 BLOOMERY_PUBLIC uint32_t bloomery_threads(void);
 
 /* ---- 14  Building static filters ------------------------------------------------------------- */
