@@ -123,8 +123,8 @@ void bf_populate_register(server_context *context);
  * is still to be freed. */
 void bf_drop_pages(void *memory, size_t bytes);
 
-/* Whether so many bytes that are to be loaded, all of which are touched, are within what the limit of
- * a container leaves now. */
+/* Whether `bytes` bytes of a payload, all of which are touched, fit what the memory limit of the
+ * container leaves now, which `left` receives. */
 bool bf_can_load(uint64_t bytes, uint64_t *left);
 
 /* Moves a filter's memory as the server wishes. */

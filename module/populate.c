@@ -130,9 +130,9 @@ __attribute__((no_sanitize("thread"))) static void touch(uint8_t *memory, size_t
         (void)__atomic_fetch_or(memory + at, nothing, __ATOMIC_RELAXED);
 }
 
-/* Whether less than a sixteenth of the machine's memory is left, or a quarter of the container's: that
- * is all that the server's other keys, clients and children can have, and without it the kernel
- * ends the server. */
+/* Whether less than a sixteenth of the machine's memory is left, or a quarter of the container's.
+ * The server's other keys, clients and children need that, and without it the kernel ends the
+ * server. */
 static bool is_scarce(void)
 {
     bloomery_limits limits = BLOOMERY_LIMITS;
@@ -160,8 +160,8 @@ static bool make_huge(uint8_t *memory, size_t bytes)
     return madvise(memory, bytes, MADV_COLLAPSE) == 0;
 }
 
-/* Whether most of the small pages are missing. mincore() would tell it, too, but Debian's services of
- * Redis and Valkey end a server that calls it. */
+/* Whether most of the small pages are missing. mincore() would say the same, but the system call
+ * filter of Debian's services ends a server that calls it. */
 static bool is_mostly_missing(const uint8_t *memory, size_t bytes)
 {
     uint64_t pages[BLOCK_BYTES / SMALL_BYTES];

@@ -72,8 +72,8 @@ static bool refuse_memory(const struct tool_dedupe_command *command, uint64_t ke
     return false;
 }
 
-/* The maximum memory of the first layer: --memory, or half of what the system allows for a number of
- * keys that is an estimate. */
+/* Returns the maximum memory of the first layer: --memory, or half of what the system allows if the
+ * number of keys is an estimate. */
 static uint64_t first_layer_max(const struct tool_dedupe_command *command)
 {
     bloomery_limits limits = BLOOMERY_LIMITS;
