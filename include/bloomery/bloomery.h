@@ -1030,8 +1030,9 @@ typedef struct bloomery_builder_options {
     size_t struct_bytes; /* sizeof(bloomery_builder_options) */
 
     /* Bytes for keys that wait (16 each, as hashes), and for the work on them: 0 for 1 GiB, or for
-     * half of the `room` of bloomery_limits if that is less; else at least 16 MiB. The filter itself
-     * is beside that, and at the end for a moment twice, unless it is saved with a `directory`. */
+     * half of the `room` of bloomery_limits if that is less; else at least 16 MiB. The filter
+     * itself is beside that, and at the end for a moment twice, unless it is saved with a
+     * `directory`. */
     uint64_t memory;
 
     /* Where keys wait that find no room in memory: in files without names, which are gone when the

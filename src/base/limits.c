@@ -126,16 +126,17 @@ static void read_process(bloomery_limits *limits)
 {
     struct rlimit addresses, data;
     struct lines lines;
-    unsigned long long all = 0, private = 0; /* pages */
+    uint64_t pages[6] = {0}; /* all, ..., private ones */
     if (getrlimit(RLIMIT_AS, &addresses) != 0 || getrlimit(RLIMIT_DATA, &data) != 0 ||
         (addresses.rlim_cur == RLIM_INFINITY && data.rlim_cur == RLIM_INFINITY) ||
         !lines_open(&lines, "/proc/self/statm"))
         return;
     for (char *line; (line = lines_next(&lines)) != NULL;)
-        (void)sscanf(line, "%llu %*u %*u %*u %*u %llu", &all, &private);
+        for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++)
+            pages[i] = strtoull(line, &line, 10);
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    note_process(&addresses, all * page, limits);
-    note_process(&data, private * page, limits);
+    note_process(&addresses, pages[0] * page, limits);
+    note_process(&data, pages[5] * page, limits);
 }
 
 /* ---- Containers ------------------------------------------------------------------------------ */
