@@ -10,6 +10,8 @@
 
 #include "base/limits.h"
 
+#include <bloomery/sieve.h>
+
 #include <ftw.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -342,6 +344,35 @@ static void what_no_key_touches_takes_no_memory_of_a_small_container(void **stat
     bloomery_free(filter);
 }
 
+static void defaults_follow_the_container(void **state)
+{
+    bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
+    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
+    bloomery_limits limits = BLOOMERY_LIMITS;
+    bloomery_sieve *sieve = NULL;
+    bloomery_error error;
+    char directory[sizeof root + 8];
+    (void)state;
+    enter_container(MIB(48));
+    bloomery_limits_get(&limits);
+    snprintf(directory, sizeof directory, "%s/sieve", root);
+    options.directory = directory;
+    options.engine = BLOOMERY_SIEVE_DISK;
+    if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK)
+        fail_msg("%s", error.text);
+    bloomery_sieve_info_get(sieve, &info);
+    assert_int_equal(info.memory_budget, limits.room / 2);
+    assert_true(info.memory <= info.memory_budget);
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    /* The least that works, however little there is; one thread. */
+    write_second("/sys/fs/cgroup", MIB(12), MIB(5), MIB(1));
+    sieve = NULL;
+    if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK)
+        fail_msg("%s", error.text);
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_threads(), 1);
+}
+
 static void limits_of_the_process_are_read_and_said(void **state)
 {
     struct rlimit before, tight;
@@ -400,6 +431,7 @@ int main(void)
         IN_CONTAINER(a_filter_that_the_container_cannot_give_is_refused),
         IN_CONTAINER(a_chain_stops_growing_where_the_container_ends),
         IN_CONTAINER(what_no_key_touches_takes_no_memory_of_a_small_container),
+        IN_CONTAINER(defaults_follow_the_container),
         cmocka_unit_test(limits_of_the_process_are_read_and_said),
         cmocka_unit_test(nothing_is_written_past_the_callers_struct),
     };
