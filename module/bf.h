@@ -123,6 +123,10 @@ void bf_populate_register(server_context *context);
  * is still to be freed. */
 void bf_drop_pages(void *memory, size_t bytes);
 
+/* Whether `bytes` bytes of a payload, all of which are touched, fit what the memory limit of the
+ * container leaves now, which `left` receives. */
+bool bf_can_load(uint64_t bytes, uint64_t *left);
+
 /* Moves a filter's memory as the server wishes. */
 int bf_defrag(server_defrag *defrag, server_string *key, void **value);
 

@@ -77,11 +77,27 @@ static uint64_t taken_for(uint64_t bytes)
     return (bytes + step - 1) / step * step;
 }
 
-/* The kernel gives addresses for more memory than there is, and ends who touches it. */
+/* The kernel gives addresses for more memory than the machine or the container has, and ends who
+ * touches it. What filters have not touched yet still counts as free in a container, so all of them
+ * together are held to its limit too. */
 static bool is_in_machine(uint64_t bytes)
 {
-    const long pages = sysconf(_SC_PHYS_PAGES);
-    return pages <= 0 || bytes / (uint64_t)sysconf(_SC_PAGESIZE) < (uint64_t)pages;
+    bloomery_limits limits = BLOOMERY_LIMITS;
+    bloomery_limits_get(&limits);
+    const uint64_t taken = atomic_load(&bf_counts.memory_bytes);
+    return bytes < limits.room && bytes < limits.container - limits.container / 16 &&
+           taken < limits.container - limits.container / 16 - bytes;
+}
+
+bool bf_can_load(uint64_t bytes, uint64_t *left)
+{
+    bloomery_limits limits = BLOOMERY_LIMITS;
+    *left = UINT64_MAX;
+    if (bytes < ASK_BYTES)
+        return true;
+    bloomery_limits_get(&limits);
+    *left = limits.container_left;
+    return bytes <= limits.container_left;
 }
 
 static bool is_allowed(const struct bf_value *value, uint64_t bytes)

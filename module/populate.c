@@ -29,8 +29,8 @@
  * to a shared huge page splits it: the kernel copies 4 KiB of it, as always. So when the child has
  * ended, all pages are joined again.
  *
- * Where a sixteenth of the machine's memory is left, no further page is taken: a filter may be
- * larger than what is to be had, and never get so full.
+ * Where a sixteenth of the machine's memory is left, or a quarter of its container's, no further
+ * page is taken: a filter may be larger than that, and never get so full.
  *
  * A value that is released takes its pieces with it. If the thread is at one of them, it releases
  * the value itself when its step is done: so a key may be unlinked meanwhile.
@@ -39,11 +39,10 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -66,6 +65,9 @@ enum {
     BLOCK_BYTES = 16 * 1024 * 1024, /* of one call; in each the kernel waits for all processors */
     SLOW_NS = 1000000, /* times one more than a block has 2 MiB: its small pages take as long */
 };
+
+/* In /proc/self/pagemap: in memory, or in swap. */
+#define PAGE_IS_THERE (UINT64_C(3) << 62)
 
 struct piece {
     struct bf_value *value;
@@ -128,23 +130,15 @@ __attribute__((no_sanitize("thread"))) static void touch(uint8_t *memory, size_t
         (void)__atomic_fetch_or(memory + at, nothing, __ATOMIC_RELAXED);
 }
 
-/* Whether less than a sixteenth of the machine's memory is to be had. */
+/* Whether less than a sixteenth of the machine's memory is left, or a quarter of the container's.
+ * The server's other keys, clients and children need that, and without it the kernel ends the
+ * server. */
 static bool is_scarce(void)
 {
-    char line[128];
-    unsigned long long total = 0; /* KiB */
-    unsigned long long available = ULLONG_MAX;
-    FILE *file = fopen("/proc/meminfo", "re");
-    if (file == NULL)
-        return false;
-    while (available == ULLONG_MAX && fgets(line, sizeof line, file) != NULL) {
-        if (strncmp(line, "MemTotal:", 9) == 0)
-            total = strtoull(line + 9, NULL, 10);
-        else if (strncmp(line, "MemAvailable:", 13) == 0)
-            available = strtoull(line + 13, NULL, 10);
-    }
-    (void)fclose(file);
-    return available < total / 16;
+    bloomery_limits limits = BLOOMERY_LIMITS;
+    bloomery_limits_get(&limits);
+    return limits.machine_left < limits.machine / 16 ||
+           limits.container_left < limits.container / 4;
 }
 
 static uint64_t now_ns(void)
@@ -166,17 +160,25 @@ static bool make_huge(uint8_t *memory, size_t bytes)
     return madvise(memory, bytes, MADV_COLLAPSE) == 0;
 }
 
-/* Whether most of the small pages are missing. */
-static bool is_mostly_missing(uint8_t *memory, size_t bytes)
+/* Whether most of the small pages are missing. mincore() would say the same, but the system call
+ * filter of Debian's services ends a server that calls it. */
+static bool is_mostly_missing(const uint8_t *memory, size_t bytes)
 {
-    unsigned char there[BLOCK_BYTES / SMALL_BYTES];
+    uint64_t pages[BLOCK_BYTES / SMALL_BYTES];
+    const size_t wanted = bytes / SMALL_BYTES;
     size_t count = 0;
     assert(bytes <= BLOCK_BYTES);
-    if (mincore(memory, bytes, there) != 0)
+    const int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
         return false;
-    for (size_t i = 0; i < bytes / SMALL_BYTES; i++)
-        count += there[i] & 1;
-    return count < bytes / SMALL_BYTES / 2;
+    const off_t at = (off_t)((uintptr_t)memory / SMALL_BYTES * sizeof *pages);
+    const ssize_t came = pread(file, pages, wanted * sizeof *pages, at);
+    (void)close(file);
+    if (came != (ssize_t)(wanted * sizeof *pages))
+        return false;
+    for (size_t i = 0; i < wanted; i++)
+        count += (pages[i] & PAGE_IS_THERE) != 0;
+    return count < wanted / 2;
 }
 
 static bool take_small(struct piece *piece)

@@ -66,10 +66,19 @@ static bool read_link(server_io *io, struct bf_link *link)
     return true;
 }
 
-/* The bits of a link; NULL if they are not as many as it says. */
+/* The bits of a link; NULL if they are not as many as it says, or if their memory would end the
+ * server, which is logged. */
 static char *read_bits(server_io *io, const struct bf_link *link)
 {
     size_t bytes = 0;
+    uint64_t left;
+    if (!bf_can_load(link->bytes, &left)) {
+        server.LogIOError(io, "warning",
+                          "bloomery: a filter's %llu bytes are more than the %llu that the "
+                          "container's memory limit leaves",
+                          (unsigned long long)link->bytes, (unsigned long long)left);
+        return NULL;
+    }
     char *bits = server.LoadStringBuffer(io, &bytes);
     if (server.IsIOError(io) != 0)
         return NULL;
@@ -216,7 +225,9 @@ void *bf_rdb_load(server_io *io, int encoding)
     if (value != NULL)
         bf_populate(value);
     else
-        server.LogIOError(io, "warning", "bloomery: a filter is damaged, or of an old form");
+        server.LogIOError(io, "warning",
+                          "bloomery: a filter can't be loaded: it is damaged, too large, or of an "
+                          "old form");
     return value;
 }
 

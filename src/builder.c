@@ -51,6 +51,16 @@ struct bloomery_builder {
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
+/* Half of what there is stays for the filter. */
+static uint64_t default_memory(void)
+{
+    bloomery_limits limits = BLOOMERY_LIMITS;
+    bloomery_limits_get(&limits);
+    if (limits.room / 2 >= memory_default)
+        return memory_default;
+    return limits.room / 2 > memory_min ? limits.room / 2 : memory_min;
+}
+
 static bloomery_status read_options(const bloomery_builder_options *given,
                                     bloomery_builder_options *options, bloomery_error *error)
 {
@@ -59,7 +69,7 @@ static bloomery_status read_options(const bloomery_builder_options *given,
     if (status != BLOOMERY_OK)
         return status;
     if (options->memory == 0)
-        options->memory = memory_default;
+        options->memory = default_memory();
     if (options->memory < memory_min)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a builder needs at least 16 MiB of memory, not %llu bytes",

@@ -4,7 +4,21 @@
 
 #include "base/workers.h"
 
+/* What a thread may take: of addresses 8 MiB for its stack, and 128 MiB while the C library makes
+ * an area of allocations for it; of a container's memory its buffers. */
+static const uint64_t addresses = (uint64_t)136 << 20;
+static const uint64_t buffers = (uint64_t)8 << 20;
+
 uint32_t bloomery_threads(void)
 {
-    return bloomery_processors();
+    uint32_t threads = bloomery_processors();
+    bloomery_limits limits = BLOOMERY_LIMITS;
+    if (threads == 1)
+        return threads;
+    bloomery_limits_get(&limits);
+    if (limits.process_left / addresses < threads)
+        threads = (uint32_t)(limits.process_left / addresses);
+    if (limits.container_left / buffers < threads)
+        threads = (uint32_t)(limits.container_left / buffers);
+    return threads > 0 ? threads : 1;
 }

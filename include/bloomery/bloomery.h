@@ -304,6 +304,37 @@ typedef struct bloomery_allocator {
     void *(*allocate_zeroed)(void *context, size_t bytes, size_t alignment);
 } bloomery_allocator;
 
+/*
+ * The memory that this process can have, in bytes. UINT64_MAX where there is no such limit, or none
+ * that can be read. A control group (cgroup, version 1 or 2) is what limits a container, a pod or a
+ * service of systemd.
+ */
+typedef struct bloomery_limits {
+    size_t struct_bytes; /* sizeof(bloomery_limits), set by the caller */
+    uint64_t machine;
+    uint64_t machine_left; /* what programs can have without swapping */
+    /* Of the control group that leaves least, among the process's own and those above it. */
+    uint64_t container;
+    uint64_t container_left; /* the cache of files is not counted as used */
+    uint64_t process;        /* RLIMIT_AS or RLIMIT_DATA, whichever leaves less */
+    uint64_t process_left;
+    /* What one block may take: the least of `machine`, of `container_left` less a sixteenth of
+     * `container`, and of `process_left`. */
+    uint64_t room;
+    /* The limit that `room` is from: "the container's memory limit of 300 MiB leaves 120 MiB". */
+    char text[160];
+} bloomery_limits;
+
+#define BLOOMERY_LIMITS BLOOMERY_SIZED(bloomery_limits)
+
+/*
+ * Reads these limits anew. Blocks of 4 MiB or more that do not fit a container are refused with
+ * BLOOMERY_OUT_OF_MEMORY, unless they are for an allocator of the caller's: the system would grant
+ * them, and end the process when it writes to them. Fields past the caller's struct_bytes are left
+ * out. Any thread; some system calls.
+ */
+BLOOMERY_PUBLIC void bloomery_limits_get(bloomery_limits *limits);
+
 /* ---- 4  Options ----------------------------------------------------------------------------- */
 
 enum { BLOOMERY_NOTE_BYTES = 4000 };
@@ -970,7 +1001,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_add_column_parallel(bloomery_filter *fi
                                                              uint32_t threads,
                                                              bloomery_error *error);
 
-/* How many threads the process may run at once: what 0 threads stands for. At least 1. */
+/* How many threads the process may run at once: what 0 threads stands for. Fewer where a limit of
+ * memory (bloomery_limits) does not have room for each. At least 1. */
 BLOOMERY_PUBLIC uint32_t bloomery_threads(void);
 
 /* ---- 14  Building static filters ------------------------------------------------------------- */
@@ -1000,9 +1032,10 @@ typedef int (*bloomery_progress)(void *context, uint64_t done, uint64_t total);
 typedef struct bloomery_builder_options {
     size_t struct_bytes; /* sizeof(bloomery_builder_options) */
 
-    /* Bytes for keys that wait (16 each, as hashes), and for the work on them: 0 for 1 GiB, else at
-     * least 16 MiB. The filter itself is beside that, and at the end for a moment twice, unless it
-     * is saved with a `directory`. */
+    /* Bytes for keys that wait (16 each, as hashes), and for the work on them: 0 for 1 GiB, or for
+     * half of the `room` of bloomery_limits if that is less; else at least 16 MiB. The filter
+     * itself is beside that, and at the end for a moment twice, unless it is saved with a
+     * `directory`. */
     uint64_t memory;
 
     /* Where keys wait that find no room in memory: in files without names, which are gone when the

@@ -146,12 +146,12 @@ typedef struct bloomery_sieve_options {
     const char *directory;
     bloomery_sieve_engine engine; /* kept */
 
-    /* Bytes that the sieve may allocate: filter, buffers and queue. 0: disk engine 64 MiB, memory
-     * engine no limit. Too little is BLOOMERY_BAD_ARGUMENT, and the text says the minimum, which
-     * depends on partitions and leases alone. Whatever memory a sieve of the disk engine was used
-     * with before, it opens with any from the minimum on, and decides in smaller pieces. An item
-     * longer than a buffer (4 to 64 KiB) takes up to twice its length besides while it is written,
-     * decided or popped. */
+    /* Bytes that the sieve may allocate: filter, buffers and queue. 0: disk engine 64 MiB, or half
+     * of the `room` of bloomery_limits if that is less; memory engine no limit. Too little is
+     * BLOOMERY_BAD_ARGUMENT, and the text says the minimum, which depends on partitions and leases
+     * alone. Whatever memory a sieve of the disk engine was used with before, it opens with any
+     * from the minimum on, and decides in smaller pieces. An item longer than a buffer (4 to 64
+     * KiB) takes up to twice its length besides while it is written, decided or popped. */
     uint64_t memory;
 
     /* Kept. Distinct keys that are expected; 0: 1,000,000. Memory engine: after so many it does

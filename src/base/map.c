@@ -68,7 +68,7 @@ static void *map_aligned(int file, size_t bytes)
     if (data == MAP_FAILED)
         munmap(space, bytes);
     else
-        bloomery_pages_wish(data, bytes);
+        bloomery_pages_wish(data, bytes, true);
     return data;
 }
 

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Without an allocator of the caller's, small pieces of memory come from the C library and large
- * ones from the kernel (base/pages.c). */
+/*
+ * Without an allocator of the caller's, small pieces of memory come from the C library and large
+ * ones from the kernel (base/pages.c).
+ *
+ * The kernel gives a container addresses for more memory than it may use, and ends who touches too
+ * much of it. So large blocks are held to what the container can still give. One that would take
+ * most of that gets small pages: a key that touches a huge page takes 2 MiB, and a filter that is
+ * planned for more keys than come would take all of its memory.
+ */
 #include "base/memory.h"
 
+#include "base/limits.h"
 #include "base/pages.h"
 
 #include <assert.h>
@@ -15,13 +23,21 @@ static bool is_paged(const bloomery_allocator *allocator, size_t bytes, size_t a
            alignment <= BLOOMERY_PAGES_ALIGNMENT;
 }
 
+enum { LOOK_BYTES = 4 << 20 }; /* for less the container's limit is not looked up */
+
+static void *take_pages(size_t bytes)
+{
+    const uint64_t most = bytes < LOOK_BYTES ? UINT64_MAX : bloomery_limits_container();
+    return bytes > most ? NULL : bloomery_pages_take(bytes, bytes <= most / 2);
+}
+
 void *bloomery_allocate(const bloomery_allocator *allocator, size_t bytes, size_t alignment)
 {
     void *memory = NULL;
     assert(bytes > 0);
     assert(alignment > 0 && (alignment & (alignment - 1)) == 0);
     if (is_paged(allocator, bytes, alignment))
-        return bloomery_pages_take(bytes);
+        return take_pages(bytes);
     const bool zeroed = allocator->allocate_zeroed != NULL;
     if (zeroed) {
         memory = allocator->allocate_zeroed(allocator->context, bytes, alignment);

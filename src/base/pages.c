@@ -46,23 +46,24 @@ void *bloomery_pages(size_t bytes, int rights)
     return first + before;
 }
 
-void bloomery_pages_wish(void *memory, size_t bytes)
+void bloomery_pages_wish(void *memory, size_t bytes, bool huge)
 {
 #if defined(MADV_HUGEPAGE)
-    (void)madvise(memory, bytes, MADV_HUGEPAGE);
+    (void)madvise(memory, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 #else /* other systems join pages by themselves */
     (void)memory;
     (void)bytes;
+    (void)huge;
 #endif
 }
 
-void *bloomery_pages_take(size_t bytes)
+void *bloomery_pages_take(size_t bytes, bool huge)
 {
     void *memory = NULL;
     if (bytes >= BLOOMERY_HUGE_PAGE)
         memory = bloomery_pages(bytes, PROT_READ | PROT_WRITE);
     if (memory != NULL) {
-        bloomery_pages_wish(memory, bytes);
+        bloomery_pages_wish(memory, bytes, huge);
         return memory;
     } /* else there may still be address space for the block itself, unaligned */
     memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

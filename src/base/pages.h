@@ -3,6 +3,7 @@
 #ifndef BLOOMERY_BASE_PAGES_H
 #define BLOOMERY_BASE_PAGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,8 +14,8 @@ size_t bloomery_pages_from(void);
 
 enum { BLOOMERY_PAGES_ALIGNMENT = 4096 }; /* that mmap guarantees on any Linux */
 
-/* `bytes` zeroed bytes, or NULL; and back. */
-void *bloomery_pages_take(size_t bytes);
+/* `bytes` zeroed bytes, or NULL; and back. From 2 MiB on in huge pages, or not. */
+void *bloomery_pages_take(size_t bytes, bool huge);
 void bloomery_pages_give(void *memory, size_t bytes);
 
 /* Takes the pages of a block now that are taken else when they are first written to, and changes no
@@ -26,8 +27,9 @@ size_t bloomery_pages_touch(uint8_t *memory, size_t bytes);
  * write. */
 void bloomery_pages_touch_each(uint8_t *memory, size_t bytes, size_t page);
 
-/* Advises the kernel to serve these bytes with huge pages; nothing fails if it does not. */
-void bloomery_pages_wish(void *memory, size_t bytes);
+/* Advises the kernel to serve these bytes with huge pages, or without; nothing fails if it does
+ * not. */
+void bloomery_pages_wish(void *memory, size_t bytes, bool huge);
 
 /* Fresh zero pages for `bytes` bytes at a multiple of 2 MiB, with these rights (PROT_...), given
  * back by munmap; or NULL. Only so can the kernel use huge pages for all that fits into them. */

@@ -20,6 +20,7 @@
 #include "base/workers.h"
 #include "builder/gather.h"
 #include "builder/section.h"
+#include "plan/describe.h"
 
 #include <assert.h>
 #include <string.h>
@@ -375,9 +376,8 @@ static bloomery_status make_layer(struct job *job, uint64_t keys, bloomery_error
         job->thresholds = bloomery_allocate(assembly->allocator, metadata, BLOOMERY_PAYLOAD_UNIT);
     }
     if (job->thresholds == NULL)
-        return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
-                             "not enough memory for a filter of %llu bytes",
-                             (unsigned long long)assembly->payload_bytes);
+        return bloomery_fail_memory(error, assembly->allocator, "a filter",
+                                    assembly->payload_bytes);
     return BLOOMERY_OK;
 }
 

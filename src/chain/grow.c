@@ -251,12 +251,15 @@ static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wan
                              about, (unsigned long long)fmin(keys, 0x1p63), layers, plural, why);
     bloomery_phrase_bytes(&now, bloomery_payload_bytes(filter));
     bloomery_phrase_bytes(&more, wanted);
-    if (!passes_limit(filter, wanted))
+    if (!passes_limit(filter, wanted)) {
+        struct bloomery_phrase_limit met;
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "full with %s%llu keys in %u layer%s of %s; there is no memory "
-                             "for another layer of %s",
+                             "for another layer of %s%s",
                              about, (unsigned long long)fmin(keys, 0x1p63), layers, plural,
-                             now.text, more.text);
+                             now.text, more.text,
+                             bloomery_phrase_limit(&met, &filter->allocator, wanted));
+    }
     return bloomery_fail(error, BLOOMERY_FULL, 0,
                          "full with %s%llu keys in %u layer%s of %s; another layer of %s would "
                          "pass the limit of %s",

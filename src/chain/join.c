@@ -43,9 +43,7 @@ static bloomery_status copy_layers(const bloomery_filter *into, const bloomery_f
             bloomery_allocate(&into->allocator, (size_t)layer->bytes, BLOOMERY_PAYLOAD_UNIT);
         if (copies[i].payload == NULL) {
             release_copies(into, copies, i);
-            return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
-                                 "not enough memory for a copy of a layer of %llu bytes",
-                                 (unsigned long long)layer->bytes);
+            return bloomery_fail_memory(error, &into->allocator, "a copy of a layer", layer->bytes);
         }
         memcpy(copies[i].payload, layer->payload, (size_t)layer->bytes);
     }

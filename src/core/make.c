@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "core/foreign/schemes.h"
+#include "plan/describe.h"
 #include "plan/solve.h"
 
 #include <assert.h>
@@ -427,9 +428,7 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
         filter->storage = BLOOMERY_OWNED;
         if (!take_memory(filter, payload_bytes)) {
             unmake(filter);
-            return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
-                                 "not enough memory for a filter of %llu bytes",
-                                 (unsigned long long)payload_bytes);
+            return bloomery_fail_memory(error, &traits->allocator, "a filter", payload_bytes);
         }
     }
     place_layers(filter);

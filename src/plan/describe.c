@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/describe.h"
 
+#include "base/error.h"
+#include "base/limits.h"
+
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *bloomery_phrase_rate(struct bloomery_phrase *phrase, double rate)
 {
@@ -40,4 +44,61 @@ const char *bloomery_phrase_bytes(struct bloomery_phrase *phrase, uint64_t bytes
              (unsigned long long)(hundredths / 100), (unsigned long long)(hundredths % 100),
              units[i]);
     return phrase->text;
+}
+
+/* Limits are mostly whole numbers: "300 MiB". */
+static const char *phrase_whole(struct bloomery_phrase *phrase, uint64_t bytes)
+{
+    bloomery_phrase_bytes(phrase, bytes);
+    char *zeros = strstr(phrase->text, ".00 ");
+    if (zeros != NULL)
+        memmove(zeros, zeros + 3, strlen(zeros + 3) + 1);
+    return phrase->text;
+}
+
+static void phrase_left(bloomery_limits *limits, const char *which, uint64_t limit, uint64_t left)
+{
+    struct bloomery_phrase all, rest;
+    limits->room = left;
+    snprintf(limits->text, sizeof limits->text, "%s of %s leaves %s", which,
+             phrase_whole(&all, limit), phrase_whole(&rest, left));
+}
+
+void bloomery_phrase_limits(bloomery_limits *limits)
+{
+    struct bloomery_phrase all;
+    limits->room = limits->machine;
+    snprintf(limits->text, sizeof limits->text, "this machine has %s of memory",
+             phrase_whole(&all, limits->machine));
+    const uint64_t spare = limits->container == UINT64_MAX
+                               ? UINT64_MAX
+                               : bloomery_limits_spare(limits->container, limits->container_left);
+    if (spare < limits->room)
+        phrase_left(limits, "the container's memory limit", limits->container, spare);
+    if (limits->process_left < limits->room)
+        phrase_left(limits, "the process's memory limit (ulimit -v, -d)", limits->process,
+                    limits->process_left);
+}
+
+const char *bloomery_phrase_limit(struct bloomery_phrase_limit *phrase,
+                                  const bloomery_allocator *allocator, uint64_t bytes)
+{
+    bloomery_limits limits = BLOOMERY_LIMITS;
+    phrase->text[0] = '\0';
+    if (allocator->allocate != NULL || allocator->allocate_zeroed != NULL)
+        return phrase->text;
+    bloomery_limits_read(bloomery_limits_root(), &limits);
+    bloomery_phrase_limits(&limits);
+    if (bytes > limits.room)
+        snprintf(phrase->text, sizeof phrase->text, ": %s", limits.text);
+    return phrase->text;
+}
+
+bloomery_status bloomery_fail_memory(bloomery_error *error, const bloomery_allocator *allocator,
+                                     const char *what, uint64_t bytes)
+{
+    struct bloomery_phrase_limit limit;
+    return bloomery_fail(
+        error, BLOOMERY_OUT_OF_MEMORY, 0, "not enough memory for %s of %llu bytes%s", what,
+        (unsigned long long)bytes, bloomery_phrase_limit(&limit, allocator, bytes));
 }

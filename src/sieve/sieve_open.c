@@ -8,6 +8,7 @@
 #include "base/sized.h"
 #include "sieve/canon.h"
 #include "sieve/directory.h"
+#include "sieve/disk/budget.h"
 #include "sieve/disk/disk.h"
 #include "sieve/filter_engine.h"
 
@@ -238,6 +239,22 @@ static bloomery_status choose_hash(bloomery_sieve *sieve, bloomery_error *error)
     return BLOOMERY_OK;
 }
 
+/* The disk engine's, if nobody says: half of what there is where that is less than usual, but
+ * enough to work. */
+static uint64_t default_memory(const struct bloomery_sieve_settings *settings)
+{
+    bloomery_limits limits = BLOOMERY_LIMITS;
+    struct bloomery_sieve_budget budget;
+    uint64_t least;
+    bloomery_limits_get(&limits);
+    if (limits.room / 2 >= BLOOMERY_SIEVE_BUDGET)
+        return BLOOMERY_SIEVE_BUDGET;
+    return bloomery_sieve_split(limits.room / 2, settings->partitions, settings->leases, &budget,
+                                &least)
+               ? limits.room / 2
+               : least;
+}
+
 /* Queue and engine, empty. */
 static bloomery_status make_parts(bloomery_sieve *sieve, bloomery_error *error)
 {
@@ -247,7 +264,7 @@ static bloomery_status make_parts(bloomery_sieve *sieve, bloomery_error *error)
     sieve->engine = disk ? &bloomery_sieve_disk : &bloomery_sieve_memory;
     sieve->store.seed = bloomery_checksum(sieve->store.id, sizeof sieve->store.id, 0);
     if (disk && sieve->memory == 0)
-        sieve->memory = BLOOMERY_SIEVE_BUDGET;
+        sieve->memory = default_memory(settings);
     bloomery_status status = choose_hash(sieve, error);
     if (status == BLOOMERY_OK)
         status = sieve->engine->make(sieve, error);

@@ -98,7 +98,7 @@ class Tree:
                             ignore=shutil.ignore_patterns("__pycache__"))
         sodium = has_package("libsodium")
         crypto = has_package("libcrypto")
-        self.library_flags = ["-I" + self.path("include"), "-I" + self.path("src"),
+        self.library_flags = ["-I" + self.path("include"), "-I" + self.path("src"), "-DBLOOMERY_LIMITS_SWITCH",
                               *(["-DBLOOMERY_HAVE_SODIUM"] if sodium else []),
                               *(["-DBLOOMERY_HAVE_LIBCRYPTO"] if crypto else [])]
         self.tool_flags = ["-I" + self.path("include"), "-I" + self.path("tool"), "-DBLOOMERY_TOOL_SWITCH",

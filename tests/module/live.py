@@ -176,12 +176,16 @@ def is_preloadable():
 class Server:
     """A server with the module, and a connection to it."""
 
-    def __init__(self, case, name="server", arguments=(), options=(), module=True, before=()):
-        """`arguments` are the module's, `options` the server's; `before` are modules that come first."""
+    def __init__(self, case, name="server", arguments=(), options=(), module=True, before=(), environment=None,
+                 enter=die_with_parent):
+        """`arguments` are the module's, `options` the server's; `before` are modules that come first. `enter` is called in the
+        child before it becomes the server."""
         if not os.access(SERVER, os.X_OK):
             raise Skip("no server here: redis-check-rdb of redis-tools is missing")
         if PRELOAD and not is_preloadable():
             raise Skip(f"this server does not run with {PRELOAD}")
+        self.environment = environment or {}
+        self.enter = enter
         self.case = case
         self.folder = case.path(name)
         os.makedirs(self.folder, exist_ok=True)
@@ -200,8 +204,8 @@ class Server:
         with open(os.path.join(self.folder, "log"), "ab") as log:
             return self.case.spawn([os.path.abspath(SERVER), "--port", str(self.port), "--bind", "127.0.0.1",
                                     "--dir", self.folder, *self.options],
-                                   stdin=-3, stdout=log, stderr=log, preexec_fn=die_with_parent,
-                                   env={**os.environ, **SANITIZER})
+                                   stdin=-3, stdout=log, stderr=log, preexec_fn=self.enter,
+                                   env={**os.environ, **SANITIZER, **self.environment})
 
     def log(self):
         """All that it logged."""

@@ -5,10 +5,13 @@ Build: tests/module and module/bloomery.so. Suite: full and server.
 """
 
 import contextlib
+import ctypes
 import os
+import platform
 import re
+import struct
 
-from live import MODULE, Server
+from live import MODULE, Server, die_with_parent
 from runner import Skip, case, main
 
 KEY_BYTES = 540  # what a filter of BF.ADD's takes more than an empty string; 400 are the goal
@@ -61,6 +64,131 @@ def a_filter_larger_than_the_machine_is_refused(c):
     c.expect(reply == "ERR Insufficient memory to create filter", f"{reply}")
     c.expect(server.info("bf")["bf_memory_bytes"] == "0", "nothing is taken")
     c.expect(server.ask("BF.ADD", "k", "x") == 1, "and the server goes on")
+
+
+def container(c, limit, used):
+    """Writes files as the kernel has them in a container of this limit, and returns the environment that leads there."""
+    if "BLOOMERY_TEST_NO_SWITCH" in os.environ:
+        raise Skip("a release build has no switch for the limits of memory")
+    for name, text in (("proc/self/cgroup", "4:memory:/pod\n"),
+                       ("proc/self/mountinfo", "31 24 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"),
+                       ("sys/fs/cgroup/memory/pod/memory.limit_in_bytes", f"{limit}\n"),
+                       ("sys/fs/cgroup/memory/pod/memory.usage_in_bytes", f"{used}\n")):
+        os.makedirs(c.path(os.path.dirname(f"root/{name}")), exist_ok=True)
+        c.file(f"root/{name}", text)
+    return {"BLOOMERY_LIMITS_ROOT": c.path("root")}
+
+
+MIB = 1 << 20
+REFUSED = "ERR Insufficient memory to create filter"
+
+
+@case
+def a_filter_larger_than_the_container_is_refused(c):
+    server = Server(c, environment=container(c, 300 * MIB, 20 * MIB), arguments=["prefault", "no"])
+    c.expect(server.ask("BF.RESERVE", "k", "0.01", 300_000_000, "NONSCALING") == REFUSED, "343 MiB")
+    c.expect(server.ask("BF.RESERVE", "k", "0.01", 200_000_000, "NONSCALING") == "OK", "229 MiB")
+    c.expect(server.ask("BF.RESERVE", "l", "0.01", 100_000_000, "NONSCALING") == REFUSED, "two that are not used yet, and do not fit together")
+    c.expect(server.ask("BF.INSERT", "l", "CAPACITY", 100_000_000, "ITEMS", "x") == REFUSED, "INSERT")
+    c.expect(server.ask("DEL", "k") == 1 and server.ask("BF.RESERVE", "l", "0.01", 100_000_000, "NONSCALING") == "OK", "114 MiB alone")
+    container(c, 300 * MIB, 250 * MIB)
+    c.expect(server.ask("BF.RESERVE", "m", "0.01", 40_000_000) == REFUSED, "46 MiB where others left 31")
+
+
+@case
+def a_chain_grows_no_further_than_the_container(c):
+    server = Server(c, environment=container(c, 16 * MIB, 4 * MIB))
+    server.ask("BF.RESERVE", "k", "0.001", 100_000, "EXPANSION", 8)
+    added = 0
+    for first in range(0, 8_000_000, 10_000):
+        reply = server.ask("BF.MADD", "k", *range(first, first + 10_000))
+        added += len([answer for answer in reply if answer in (0, 1)])
+        if len(reply) < 10_000 or reply[-1] not in (0, 1):
+            break
+    c.expect(reply[-1] == "ERR problem inserting into filter" and 100_000 < added < 7_500_000, f"{added}: {reply[-1]}")
+    c.expect(server.ask("BF.MEXISTS", "k", *range(0, added, 1000)) == [1] * len(range(0, added, 1000)), "what was added stays")
+
+
+@case
+def pages_are_taken_no_further_than_a_quarter_of_the_container(c):
+    server = Server(c, environment=container(c, 300 * MIB, 230 * MIB))
+    c.expect(server.ask("BF.RESERVE", "k", "0.01", 30_000_000) == "OK", "34 MiB")
+    server.wait_for(lambda: server.info("bf")["bf_populating"] == "0", "its pages are not taken")
+    c.expect(server.info("bf")["bf_populated_bytes"] == "0", f"{server.info('bf')}")
+    container(c, 300 * MIB, 100 * MIB)
+    c.expect(server.ask("BF.RESERVE", "l", "0.01", 30_000_000) == "OK", "another")
+    server.wait_for(lambda: server.info("bf")["bf_populating"] == "0", "its pages are taken")
+    c.expect(int(server.info("bf")["bf_populated_bytes"]) > 30 * MIB, f"{server.info('bf')}")
+
+
+@case
+def a_payload_larger_than_the_container_is_refused_and_logged(c):
+    environment = container(c, 300 * MIB, 20 * MIB)
+    server = Server(c, environment=environment)
+    server.ask("BF.RESERVE", "k", "0.01", 30_000_000)
+    server.ask("BF.ADD", "k", "x")
+    payload = server.ask("DUMP", "k")
+    container(c, 300 * MIB, 290 * MIB)
+    c.expect(server.ask("RESTORE", "l", 0, payload) == "ERR Bad data format", "34 MiB where 10 are left")
+    c.expect("bytes are more than the 10485760 that the container's memory limit leaves" in server.log(), server.log()[-600:])
+    container(c, 300 * MIB, 20 * MIB)
+    c.expect(server.ask("RESTORE", "l", 0, payload) == "OK" and server.ask("BF.EXISTS", "l", "x") == 1, "with more memory")
+
+
+@case
+def in_a_control_group_the_server_outlives_what_is_reserved(c):
+    second = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
+    folder = f"/sys/fs/cgroup/{'' if second else 'memory/'}{os.path.basename(c.directory)}"
+    try:
+        os.mkdir(folder)
+        with open(f"{folder}/memory.{'max' if second else 'limit_in_bytes'}", "w", encoding="ascii") as file:
+            file.write(str(300 * MIB))
+    except OSError as why:
+        if os.path.isdir(folder):
+            os.rmdir(folder)
+        raise Skip(f"no control group can be made here: {why}") from why
+
+    def enter():
+        die_with_parent()
+        with open(f"{folder}/cgroup.procs", "w", encoding="ascii") as file:
+            file.write("0")
+
+    try:
+        server = Server(c, enter=enter)
+        c.expect(server.ask("BF.RESERVE", "k", "0.01", 300_000_000, "NONSCALING") == REFUSED, "343 MiB")
+        c.expect(server.ask("BF.RESERVE", "k", "0.01", 220_000_000, "NONSCALING") == "OK", "252 MiB")
+        server.wait_for(lambda: server.info("bf")["bf_populating"] == "0", "its pages are taken")
+        c.expect(int(server.info("bf")["bf_populated_bytes"]) < 245 * MIB, f"{server.info('bf')}")
+        c.expect(server.ask("BF.ADD", "k", "x") == 1 and server.ask("BF.EXISTS", "k", "x") == 1, "it goes on")
+        server.stop()
+    finally:
+        c.end()
+        os.rmdir(folder)
+
+
+def without_mincore():
+    """In the child: from now on mincore() ends the process, as Debian's services have it."""
+    die_with_parent()
+    number = {"x86_64": 27, "aarch64": 232}[platform.machine()]
+    load, equal, result = 0x20, 0x15, 0x06
+    program = b"".join(struct.pack("HBBI", *step) for step in (
+        (load, 0, 0, 0), (equal, 0, 1, number), (result, 0, 0, 0x80000000), (result, 0, 0, 0x7FFF0000)))
+    place = ctypes.create_string_buffer(program)
+    filters = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(place)))
+    libc = ctypes.CDLL(None)
+    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, filters, 0, 0) != 0:
+        os._exit(77)
+
+
+@case
+def a_service_that_forbids_mincore_goes_on(c):
+    if platform.machine() not in ("x86_64", "aarch64"):
+        raise Skip("the number of mincore() is not known here")
+    server = Server(c, enter=without_mincore)
+    c.expect(server.ask("BF.RESERVE", "k", "0.001", 20_000_000) == "OK", "36 MB")
+    server.wait_for(lambda: server.info("bf")["bf_populating"] == "0", "its pages are taken")
+    c.expect(int(server.info("bf")["bf_populated_bytes"]) > 30 * MIB, f"{server.info('bf')}")
+    c.expect(server.ask("BF.ADD", "k", "x") == 1, "the server goes on")
 
 
 @case

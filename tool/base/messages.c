@@ -132,11 +132,19 @@ void *tool_allocate(size_t bytes)
     return tool_reallocate(NULL, bytes);
 }
 
+void tool_no_memory(uint64_t bytes)
+{
+    bloomery_limits limits = BLOOMERY_LIMITS;
+    bloomery_limits_get(&limits);
+    tool_error("not enough memory for %llu bytes%s%s", (unsigned long long)bytes,
+               bytes > limits.room ? ": " : "", bytes > limits.room ? limits.text : "");
+}
+
 void *tool_reallocate(void *memory, size_t bytes)
 {
     void *grown = realloc(memory, bytes > 0 ? bytes : 1);
     if (grown == NULL) {
-        tool_error("not enough memory for %zu bytes", bytes);
+        tool_no_memory(bytes);
         exit(TOOL_ERROR);
     }
     return grown;

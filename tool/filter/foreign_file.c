@@ -47,6 +47,7 @@ struct reader {
     unsigned char head[HEAD_BYTES];
     size_t head_bytes; /* packed ones, which recognised it */
     uint64_t file_bytes;
+    bloomery_limits limits; /* of memory, when it was opened */
 };
 
 static bool fail_reading(const struct reader *reader, const char *why)
@@ -85,7 +86,9 @@ static bool reader_open(struct reader *reader, const struct tool_filter_file *fi
         .quiet = quiet,
         .stream = {.descriptor = file->descriptor, .wake = -1},
         .file_bytes = file->origin.bytes,
+        .limits = BLOOMERY_LIMITS,
     };
+    bloomery_limits_get(&reader->limits);
     if (file->descriptor < 0)
         return fail_reading(reader, file->reason == EISDIR ? "is a directory, not a filter"
                                                            : strerror(file->reason));
@@ -118,21 +121,16 @@ static ssize_t reader_read(struct reader *reader, unsigned char *to, size_t room
     return count;
 }
 
-/* Half of the machine's memory: the library makes a copy. */
-static uint64_t bytes_max(void)
-{
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 ? (uint64_t)pages / 2 * (uint64_t)page : UINT64_MAX / 2;
-}
-
+/* In half of the memory that there is: the library makes a copy. */
 static bool fits_memory(const struct reader *reader, uint64_t bytes)
 {
     char most[TOOL_NUMBER_BYTES];
-    if (bytes <= bytes_max())
+    if (bytes <= reader->limits.room / 2)
         return true;
-    tool_error("%s: is larger than %s, half of this machine's memory; another system's filter is "
-               "read as a whole",
-               reader->path, tool_format_size(most, bytes_max()));
+    tool_error("%s: is larger than %s, half of the memory that it could have: %s. Another system's "
+               "filter is read as a whole",
+               tool_path_said(reader->path), tool_format_size(most, reader->limits.room / 2),
+               reader->limits.text);
     return false;
 }
 

@@ -27,18 +27,24 @@
 enum { BYTES_PER_KEY_MIN = 4 };                     /* with a rate given by the memory */
 #define MEMORY_WITH_LOW_RATES (UINT64_C(128) << 30) /* up to which that is so */
 #define MEMORY_MAX            ((size_t)256 << 20)   /* of hashes; more go to a file */
+#define MEMORY_MIN            ((size_t)1 << 20)
 enum { PORTION = 512 }; /* keys hashed at once: their hashes stay in the first cache */
 
-/* Tests want hashes that do not fit. */
+/* A quarter of what there is, where that is less than usual: the filter comes while the hashes are
+ * still there. Tests want hashes that do not fit. */
 static size_t memory_max(void)
 {
+    bloomery_limits limits = BLOOMERY_LIMITS;
 #ifdef BLOOMERY_TOOL_SWITCH
     const char *text = getenv("BLOOMERY_HASH_BYTES");
     const size_t wanted = text != NULL ? strtoul(text, NULL, 10) : 0;
     if (wanted > 0 && wanted <= MEMORY_MAX)
         return wanted;
 #endif
-    return MEMORY_MAX;
+    bloomery_limits_get(&limits);
+    if (limits.room / 4 >= MEMORY_MAX)
+        return MEMORY_MAX;
+    return limits.room / 4 > MEMORY_MIN ? (size_t)(limits.room / 4) : MEMORY_MIN;
 }
 
 static size_t hash_bytes(bloomery_hash_id hash)

@@ -31,6 +31,7 @@
 enum {
     KEYS_OF_PIPE = 1 << 20, /* the first filter's, if nothing is known */
     KEYS_MIN = 1 << 10,
+    ROOM_MIN = 1 << 20, /* for the first filter, however little memory there seems to be */
 };
 
 const char *const tool_on_full_names[3] = {"stop", "grow", "pass"};
@@ -71,6 +72,19 @@ static bool refuse_memory(const struct tool_dedupe_command *command, uint64_t ke
     return false;
 }
 
+/* Returns the maximum memory of the first layer: --memory, or half of what the system allows if the
+ * number of keys is an estimate. */
+static uint64_t first_layer_max(const struct tool_dedupe_command *command)
+{
+    bloomery_limits limits = BLOOMERY_LIMITS;
+    if (command->memory > 0)
+        return command->memory;
+    if (command->keys > 0 && command->keys != command->estimated_keys)
+        return UINT64_MAX;
+    bloomery_limits_get(&limits);
+    return limits.room / 2 > ROOM_MIN ? limits.room / 2 : ROOM_MIN;
+}
+
 /* The plan of a filter that grows. If no number of lines was given and its first layer does not
  * fit, it becomes one that does. */
 static bool plan_growing(const struct tool_dedupe_command *command, bloomery_plan *plan)
@@ -78,6 +92,7 @@ static bool plan_growing(const struct tool_dedupe_command *command, bloomery_pla
     bloomery_error error;
     bool known = command->keys > 0;
     uint64_t keys = command->keys;
+    const uint64_t most = first_layer_max(command);
     if (!known && !estimate_keys(command, &keys))
         keys = KEYS_OF_PIPE;
     while (true) {
@@ -85,12 +100,11 @@ static bool plan_growing(const struct tool_dedupe_command *command, bloomery_pla
         plan->rate = command->rate > 0 ? command->rate : RATE_DEFAULT;
         if (bloomery_plan_solve(plan, NULL, &error) != BLOOMERY_OK)
             return !tool_library_error(NULL, &error);
-        if (command->memory == 0 || plan->bytes <= command->memory)
+        if (plan->bytes <= most)
             return true;
-        if (known || keys == 1)
+        if ((known && command->memory > 0) || keys == 1)
             return refuse_memory(command, keys, plan->bytes);
-        uint64_t fitting =
-            (uint64_t)(0.99 * (double)keys * (double)command->memory / (double)plan->bytes);
+        uint64_t fitting = (uint64_t)(0.99 * (double)keys * (double)most / (double)plan->bytes);
         keys = fitting == 0 ? 1 : fitting < keys ? fitting : keys - 1;
     }
 }
@@ -160,15 +174,19 @@ static bool create_table(struct tool_dedupe_command *command)
     if (command->memory > 0 && command->keys > 0 && needed > command->memory)
         return refuse_memory(command, command->keys, needed);
     command->seen.table_bits = command->exact;
-    command->seen.table = tool_fingerprints_new(command->exact, command->keys, command->memory);
+    bloomery_limits limits = BLOOMERY_LIMITS;
+    bloomery_limits_get(&limits);
+    command->seen.table = tool_fingerprints_new(
+        command->exact, command->keys, command->memory > 0 ? command->memory : limits.room);
     if (command->seen.table != NULL)
         return true;
     char size[TOOL_NUMBER_BYTES];
     if (needed == UINT64_MAX)
         tool_error("the fingerprints of so many lines need more than 16 EiB; give a smaller -n");
     else
-        tool_error("there is no memory for a table of fingerprints of %s",
-                   tool_format_size(size, needed));
+        tool_error("there is no memory for a table of fingerprints of %s%s%s",
+                   tool_format_size(size, needed), needed > limits.room ? ": " : "",
+                   needed > limits.room ? limits.text : "");
     return false;
 }
 

@@ -257,7 +257,11 @@ void tool_seen_say_full(const struct tool_seen *seen, uint64_t lines, uint64_t k
         keys[TOOL_NUMBER_BYTES];
     char size[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES], target[TOOL_NUMBER_BYTES];
     struct tool_seen_facts facts;
+    bloomery_limits limits = BLOOMERY_LIMITS;
     tool_seen_facts_get(seen, &facts);
+    bloomery_limits_get(&limits);
+    const bool is_met = limits.room / 2 < facts.bytes; /* what comes next is larger */
+    const char *colon = is_met ? ": " : "", *met = is_met ? limits.text : "";
     tool_format_count(number, lines);
     snprintf(all, sizeof(all), "%s %s", number, lines == 1 ? "line" : "lines");
     tool_format_count(passed, kept);
@@ -268,13 +272,13 @@ void tool_seen_say_full(const struct tool_seen *seen, uint64_t lines, uint64_t k
     if (seen->table != NULL)
         tool_error(
             "stopped after %s, of which %s were kept: the fingerprints of %s keys take %s, and may "
-            "take no more; %s",
-            all, passed, keys, size, seen->advice);
+            "take no more%s%s; %s",
+            all, passed, keys, size, colon, met, seen->advice);
     else if (seen->grows)
         tool_error(
             "stopped after %s, of which %s were kept: the filter has about %s keys in %s and "
-            "a rate of %s, and no memory to grow; %s",
-            all, passed, keys, size, rate, seen->advice);
+            "a rate of %s, and no memory to grow%s%s; %s",
+            all, passed, keys, size, rate, colon, met, seen->advice);
     else
         tool_error(
             "stopped after %s, of which %s were kept: the filter is full, with about %s keys and a "
