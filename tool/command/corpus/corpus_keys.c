@@ -66,11 +66,12 @@ static void begin_twins(struct tool_corpus_keys *keys, size_t count)
     keys->stamp++;
 }
 
-/* The twin of this n-gram, or the place for it: its stamp is not ours. */
+/* Returns the twin of this n-gram, or the place for it: its stamp is then another paragraph's. Its
+ * place follows from `hi`, since `lo` is 0 in every hash of 64 bits. */
 static struct tool_twin *find_twin(struct tool_corpus_keys *keys, bloomery_hash hash)
 {
     const size_t mask = keys->twin_room - 1;
-    size_t at = (size_t)(hash.lo ^ hash.lo >> 32) & mask;
+    size_t at = (size_t)(hash.hi ^ hash.hi >> 32) & mask;
     while (keys->twins[at].stamp == keys->stamp &&
            (keys->twins[at].hash.lo != hash.lo || keys->twins[at].hash.hi != hash.hi))
         at = (at + 1) & mask;
