@@ -57,6 +57,23 @@ def runs_of_words_take_linear_time(c):
 
 
 @case
+def keys_that_every_input_has_are_planned_for_once(c):
+    """Each packed input is sampled at its beginning, and all have the same paragraphs."""
+    texts = ["\n".join(f"paragraph {i * 7 % 50} has {i * 11 % 200} words " + 30 * "or more " for i in range(j, j + 5))
+             for j in range(4000)]
+    names = [f"{i}.jsonl.gz" for i in range(8)]
+    for name in names:
+        c.file(name, gzip.compress(text_of(documents(texts)), 1))
+    for unit in ("document", "paragraph", "ngram"):
+        text, _ = c.run(f"dedupe --json --dry-run --jsonl text --unit {unit} {' '.join(names)}", stdout=None)
+        plan = json.loads(text)
+        c.run(f"dedupe -q -p 1e-12 --state {unit}.bloom --jsonl text --unit {unit} {' '.join(names)}", stdout=None)
+        text, _ = c.run(f"inspect --json {unit}.bloom", stdout=None)
+        keys = json.loads(text)["estimated_keys"]
+        c.expect(0.9 * keys < plan["different_keys"] < 2 * keys, f"{unit}: {keys} keys, {plan}")
+
+
+@case
 def texts_with_escapes_are_compared_as_what_they_say(c):
     """Whatever waits for its batch beside them."""
     texts = different(6, 3000, 'a "word"')

@@ -618,6 +618,74 @@ def huge_numbers_are_refused_before_anything_is_taken(c):
     c.expect(c.names() == [], f"{c.names()}")
 
 
+# ---- The plan ----------------------------------------------------------------------------------------
+
+@case
+def few_distinct_lines_take_little_memory(c):
+    """However many they are: the plan is for distinct keys, as the options make them."""
+    users = [f"user{i * 7919 % 1000}" for i in range(600_000)]
+    c.file("plain", "".join(f"{user} logged in\n" for user in users))
+    c.file("tabs", "".join(f"{user}\t{i}\n" for i, user in enumerate(users)))
+    c.file("json", "".join(f'{{"n":{i},"who":{{"name":"{user}"}}}}\n' for i, user in enumerate(users)))
+    c.file("csv", "n,name\n" + "".join(f'{i},"{user}"\n' for i, user in enumerate(users)))
+    for line in ("plain", "-F 1 tabs", "-F -2 tabs", "--jsonl who.name json",
+                 "--csv --header -F name csv", "plain plain", "--against plain plain"):
+        report = report_of(c, line)
+        c.expect(report["bytes"] < 300_000 and report["layers"] == 1 and
+                 report["planned_from"] == "sample", f"{line}: {report}")
+        c.expect(report["kept"] == (0 if "against" in line else 1000), f"{line}: {report}")
+    with open(c.path("plain"), "rb") as file:
+        process = c.start("dedupe -c --json", stdin=file)
+        report = json.loads(process.communicate(timeout=60)[0])
+    c.expect(report["bytes"] < 300_000 and report["planned_from"] == "sample", f"{report}")
+    c.run("dedupe -c plain", stdout="1000\n", stderr=has(" distinct lines by a sample; expected"))
+    report = report_of(c, "tabs")  # all of these differ
+    c.expect(report["planned_keys"] > 600_000 and report["layers"] == 1, f"{report}")
+
+
+@case
+def repeats_that_lie_together_do_not_make_the_plan_small(c):
+    """A sorted file: each place of the sample has nothing but repeats, and they are its own."""
+    c.file("sorted", "".join(f"{i:09d}\n" * 3 for i in range(300_000)))
+    report = report_of(c, "sorted")
+    c.expect(report["kept"] == 300_000 and report["layers"] == 1 and
+             300_000 < report["planned_keys"] < 400_000, f"{report}")
+
+
+@case
+def a_filter_that_may_not_grow_is_planned_for_all_lines(c):
+    c.file("plain", "".join(f"user{i * 7919 % 1000} logged in\n" for i in range(600_000)))
+    report = report_of(c, "--on-full=stop plain")
+    c.expect(report["planned_keys"] > 600_000, f"{report}")
+
+
+@case
+def a_low_estimate_grows_and_keeps_its_rate(c):
+    """Lines that are the same wherever the sample looks, and differ everywhere else."""
+    count, place, places = 1 << 19, 1 << 16, 64
+    step = (16 * count - place) // (places - 1)
+    lines = [f"{i:015d}\n" for i in range(count)]
+    for at in range(0, places * step, step):
+        for i in range(at // 16, min((at + place) // 16 + 2, count)):
+            lines[i] = f"{i % 100:015d}\n"
+    c.file("lines", "".join(lines))
+    distinct = len(set(lines))
+    report = report_of(c, "-p 0.01 lines")
+    c.expect(report["planned_keys"] < 100_000 and report["layers"] > 2, f"{report}")
+    wrong = distinct - report["kept"]
+    c.expect(report["expected_rate"] <= 0.01 and
+             abs(wrong - report["expected_wrong_drops"]) < 6 * report["expected_wrong_drops"] ** 0.5,
+             f"{distinct} distinct lines, {report}")
+
+
+@case
+def a_new_state_begins_small(c):
+    c.run("dedupe -q -p 1e-12 --state s.bloom", stdin="a\nb\na\nc\n", stdout="a\nb\nc\n")
+    c.expect(len(c.read("s.bloom")) < 600_000, f"{len(c.read('s.bloom'))} bytes")
+    many = numbers(0, 200_000)
+    c.run("dedupe -q --state s.bloom", stdin=many, stdout=many)
+
+
 # ---- The report --------------------------------------------------------------------------------------
 
 @case
@@ -671,10 +739,10 @@ def expected_wrong_drops_count_those_of_other_filters(c):
 def report_says_what_was_done(c):
     c.run("dedupe", stdin="a\n", stdout="a\n", stderr=has("dedupe: read 1 line, kept 1"))
     c.run("dedupe --exact", stdin="a\nb\n", stdout="a\nb\n",
-          stderr=has("less than 0.01 lines dropped wrongly are expected"))
+          stderr=has("; expected wrong drops: fewer than 0.01 lines"))
     c.run("dedupe", stdin="a\nb\na\n", stdout="a\nb\n",
-          stderr=has("dedupe: read 3 lines, kept 2, dropped 1; memory ", "lines dropped wrongly are "
-                     "expected\n"))
+          stderr=has("dedupe: read 3 lines, kept 2, dropped 1; memory ", "; expected wrong drops: "
+                     "fewer than 0.01 lines\n"))
     c.run("dedupe -q", stdin="a\nb\na\n", stdout="a\nb\n")
     _, said = c.run("dedupe --json --exact", stdin="a\nb\na\n", stdout="a\nb\n", stderr=None)
     report = json.loads(said)

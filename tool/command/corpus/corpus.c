@@ -26,6 +26,7 @@
 #include "command/corpus/corpus_size.h"
 #include "command/corpus/journal.h"
 #include "filter/files.h"
+#include "filter/hasher.h"
 #include "filter/packed_output.h"
 #include "tool.h"
 
@@ -124,26 +125,13 @@ static void set_judge(struct corpus *corpus)
     command->note = corpus->note;
 }
 
-/* The smallest filter makes hashes for the sample, of which only equality counts. */
-static bool make_hasher(struct corpus *corpus)
-{
-    const bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
-                                .blocks_per_key = 1,
-                                .probes = 1,
-                                .bits = 512,
-                                .hash = BLOOMERY_HASH_XXH3_64};
-    bloomery_error error;
-    if (bloomery_create(&plan, NULL, &corpus->hasher, &error) == BLOOMERY_OK)
-        return true;
-    return !tool_library_error(NULL, &error);
-}
-
 /* Samples what will be added: the inputs, and the documents of --against. */
 static bool get_size(struct corpus *corpus, struct tool_corpus_size *size)
 {
     struct tool_corpus_size lists = {0};
     struct tool_source source = corpus->source;
-    if (!make_hasher(corpus))
+    corpus->hasher = tool_hasher_least(BLOOMERY_HASH_XXH3_64, NULL);
+    if (corpus->hasher == NULL)
         return false;
     corpus->judge.filter = corpus->hasher;
     tool_corpus_size_get(&corpus->judge, &source, size);
@@ -544,7 +532,9 @@ static int run_corpus(struct corpus *corpus)
     }
     corpus->wrong_before = corpus->journal.wrong;
     if (size.known)
-        command->estimated_keys = KEYS_MIN + (uint64_t)(1.05 * size.different);
+        command->estimated_keys =
+            KEYS_MIN +
+            (uint64_t)(1.05 * tool_keys_of_sample(size.different, size.keys, size.whole));
     if (!begin_seen(corpus))
         return TOOL_ERROR;
     if (to_directory)

@@ -2,9 +2,10 @@
 /*
  * The store in which dedupe remembers lines, before it begins: its size, and its contents so far.
  *
- * The number of lines comes from -n, or from the sizes of the inputs, taking all lines for
- * different ones. Of a pipe it comes from nowhere: then a filter for a million is made, which
- * grows. Only a filter that can't grow needs the number.
+ * The number of distinct lines comes from -n, or from the sizes of the inputs and a sample of them
+ * (estimate.c). Of a pipe it comes from nowhere: then a filter for a million is made, which grows,
+ * and with a state, which stays on the disk, one for fewer. Only a filter that can't grow needs the
+ * number, and is made for all lines: a sample proves nothing.
  */
 #include "command/dedupe/dedupe_command.h"
 
@@ -13,6 +14,7 @@
 #include "command/dedupe/estimate.h"
 #include "filter/files.h"
 #include "filter/foreign_file.h"
+#include "filter/hasher.h"
 #include "input/packing.h"
 #include "input/utf16.h"
 #include "tool.h"
@@ -21,6 +23,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -29,7 +32,9 @@
 #define RATE_DEFAULT 1e-6
 
 enum {
-    KEYS_OF_PIPE = 1 << 20, /* the first filter's, if nothing is known */
+    KEYS_OF_PIPE = 1 << 20,   /* the first filter's, if nothing is known */
+    KEYS_OF_STATE = 1 << 16,  /* and if it is kept in a file */
+    KEYS_OF_SAMPLE = 1 << 16, /* at least, if a sample tells the number */
     KEYS_MIN = 1 << 10,
 };
 
@@ -37,22 +42,38 @@ const char *const tool_on_full_names[3] = {"stop", "grow", "pass"};
 
 /* ---- The size -------------------------------------------------------------------------------- */
 
-/* The keys to make room for; false if nothing gives their number. */
-static bool estimate_keys(const struct tool_dedupe_command *command, uint64_t *keys)
+double tool_keys_of_sample(double distinct, double all, bool whole)
 {
-    uint64_t records = 0;
-    struct tool_source lists = command->source;
-    if (!tool_estimate_records(&command->source, &records))
+    const double least = all < KEYS_OF_SAMPLE ? all : KEYS_OF_SAMPLE;
+    return whole || distinct > least ? distinct : least;
+}
+
+/* The keys to make room for; false if nothing gives their number. `grows`: an estimate that is too
+ * low ends nothing. */
+static bool estimate_keys(struct tool_dedupe_command *command, bool grows, uint64_t *keys)
+{
+    struct tool_estimate estimate;
+    struct tool_source all = command->source;
+    const size_t inputs = tool_source_count(&all);
+    char **paths = tool_allocate((inputs + command->list_count) * sizeof(*paths));
+    for (size_t i = 0; i < inputs; i++)
+        paths[i] = (char *)(uintptr_t)tool_source_path(&command->source, i);
+    for (size_t i = 0; i < command->list_count; i++)
+        paths[inputs + i] = (char *)(uintptr_t)command->lists[i];
+    all.paths = paths;
+    all.count = inputs + command->list_count;
+    tool_source_lay_out(&all, &command->choice, &command->choice.rule);
+    const bool known = tool_estimate_keys(&all, &command->choice.rule, &estimate);
+    free(paths);
+    if (!known)
         return false;
-    lists.paths = (char *const *)(const void *)command->lists;
-    lists.count = command->list_count;
-    if (lists.count > 0 && !tool_estimate_records(&lists, &records))
-        return false;
-    *keys = records + records / 20;
-    if (*keys < KEYS_MIN)
-        *keys = KEYS_MIN;
-    if (*keys > TOOL_KEYS_MAX)
-        *keys = TOOL_KEYS_MAX;
+    command->planned_from = estimate.whole ? "inputs" : "sample";
+    const double planned =
+        1.05 * (grows ? tool_keys_of_sample(estimate.distinct, estimate.records, estimate.whole)
+                      : estimate.records);
+    *keys = planned < KEYS_MIN                ? KEYS_MIN
+            : planned < (double)TOOL_KEYS_MAX ? (uint64_t)planned
+                                              : TOOL_KEYS_MAX;
     return true;
 }
 
@@ -73,13 +94,15 @@ static bool refuse_memory(const struct tool_dedupe_command *command, uint64_t ke
 
 /* The plan of a filter that grows. If no number of lines was given and its first layer does not
  * fit, it becomes one that does. */
-static bool plan_growing(const struct tool_dedupe_command *command, bloomery_plan *plan)
+static bool plan_growing(struct tool_dedupe_command *command, bloomery_plan *plan)
 {
     bloomery_error error;
     bool known = command->keys > 0;
     uint64_t keys = command->keys;
-    if (!known && !estimate_keys(command, &keys))
-        keys = KEYS_OF_PIPE;
+    if (!known && !estimate_keys(command, true, &keys)) {
+        command->planned_from = "default";
+        keys = command->state != NULL ? KEYS_OF_STATE : KEYS_OF_PIPE;
+    }
     while (true) {
         *plan = (bloomery_plan){.kind = BLOOMERY_SCALABLE, .keys = keys};
         plan->rate = command->rate > 0 ? command->rate : RATE_DEFAULT;
@@ -96,18 +119,19 @@ static bool plan_growing(const struct tool_dedupe_command *command, bloomery_pla
 }
 
 /* The plan of a filter that keeps its size. */
-static bool plan_fixed(const struct tool_dedupe_command *command, bloomery_plan *plan)
+static bool plan_fixed(struct tool_dedupe_command *command, bloomery_plan *plan)
 {
     bloomery_error error;
     *plan = (bloomery_plan){.kind = BLOOMERY_BLOCKED, .keys = command->keys, .rate = command->rate};
     if (command->memory == 0 || (plan->keys > 0 && plan->rate > 0)) {
-        if (plan->keys == 0 && !estimate_keys(command, &plan->keys)) {
+        if (plan->keys == 0 && !estimate_keys(command, false, &plan->keys)) {
             tool_usage("how many lines? Without a filter that grows, a pipe or packed input needs "
                        "-n N or --memory SIZE");
             return false;
         }
     } else {
         plan->bytes = command->memory;
+        command->planned_from = plan->keys > 0 ? command->planned_from : "memory";
     }
     if (plan->rate == 0 && (plan->keys == 0 || plan->bytes == 0))
         plan->rate = RATE_DEFAULT;
@@ -130,6 +154,7 @@ static bool create_filter(struct tool_dedupe_command *command)
         command->rate = command->estimated_keys > 0 && command->rate_default == 0
                             ? RATE_DEFAULT
                             : command->rate_default;
+    command->planned_from = command->keys > 0 ? "option" : "sample";
     if (command->keys == 0)
         command->keys = command->estimated_keys;
     command->target = command->rate > 0                          ? command->rate
@@ -148,14 +173,9 @@ static bool create_filter(struct tool_dedupe_command *command)
 /* The smallest filter makes the hashes, of which a fingerprint may take both halves. */
 static bool create_table(struct tool_dedupe_command *command)
 {
-    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
-                          .blocks_per_key = 1,
-                          .probes = 1,
-                          .bits = 512,
-                          .hash = BLOOMERY_HASH_XXH3_128};
-    bloomery_error error;
-    if (bloomery_create(&plan, NULL, &command->seen.filter, &error) != BLOOMERY_OK)
-        return !tool_library_error(NULL, &error);
+    command->seen.filter = tool_hasher_least(BLOOMERY_HASH_XXH3_128, NULL);
+    if (command->seen.filter == NULL)
+        return false;
     const uint64_t needed = tool_fingerprints_bytes_for(command->exact, command->keys);
     if (command->memory > 0 && command->keys > 0 && needed > command->memory)
         return refuse_memory(command, command->keys, needed);
@@ -359,6 +379,10 @@ bool tool_dedupe_prepare(struct tool_dedupe_command *command)
               : !(command->exact > 0 ? create_table(command) : create_filter(command)))
         return false;
     tool_seen_start(&command->seen, command->target);
+    if (there)
+        command->planned_from = "state";
+    if (command->seen.table == NULL)
+        command->planned_keys = command->seen.start.layer[0].plan.keys;
     command->seen.advice = advice(command, there);
     command->dedupe.may_stop = command->seen.on_full == TOOL_FULL_STOP || command->memory > 0;
     return true;
