@@ -811,13 +811,70 @@ def a_filter_without_a_magic_is_no_list(c):
     c.run("dedupe -0 --against list", stdin=b"a\0c\0", stdout=b"c\0", stderr=has("kept"))
 
 
+# Two lines that share all 64 bits of XXH3-64, by construction.
+COLLIDING = [bytes.fromhex(text) for text in
+             ("b93942ea7b738267cfe3f32b71e4e13e", "288e1aa0591633923a5296093bbc56af")]
+
+
 @case
 def fingerprints_of_128_bits_are_of_128_bits(c):
-    """Two lines that share all 64 bits of XXH3-64, by construction."""
-    lines = b"".join(bytes.fromhex(text) + b"\n" for text in
-                     ("b93942ea7b738267cfe3f32b71e4e13e", "288e1aa0591633923a5296093bbc56af"))
+    lines = text_of(COLLIDING)
     c.file("lines", lines)
     c.expect(c.run("dedupe -q --exact=128 lines", stdout=None)[0] == lines, "a line was dropped")
+
+
+# ---- Secrets -----------------------------------------------------------------------------------------
+
+@case
+@keyed
+def lines_made_to_collide_are_told_apart_with_a_secret(c):
+    c.file("lines", text_of(COLLIDING))
+    c.file("json", b"".join(b'{"text": "' + b"".join(b"\\u%04x" % byte if byte < 32 else bytes([byte])
+                                                    for byte in line) + b'"}\n' for line in COLLIDING))
+    for line in ("lines", "-n 100 lines", "--memory 1MiB lines", "--state s.bloom lines",
+                 "--jsonl text json", "--jsonl text --unit document json",
+                 "--jsonl text --unit paragraph json", "--exact lines", "--exact=128 lines",
+                 "--exact --jsonl text --unit document json"):
+        text = c.read(line.split()[-1])
+        if "--exact" not in line:  # of which other lines share the hash
+            c.run(f"dedupe -q {line}", stdout=text.splitlines(keepends=True)[0])
+        if os.path.exists(c.path("s.bloom")):
+            os.unlink(c.path("s.bloom"))
+        c.run(f"dedupe -q --keyed {line}", stdout=text)
+    c.run("dedupe -q --keyed --append had lines", stdout=text_of(COLLIDING))
+    c.run("dedupe -q --keyed --append had lines")
+
+
+@case
+@keyed
+def a_keyed_state_keeps_its_secret(c):
+    for name in ("s.bloom", "t.bloom"):
+        c.run(f"dedupe -q --keyed --state {name} -n 1000 -p 1e-9", stdin="a\n", stdout="a\n")
+        c.expect(os.stat(c.path(name)).st_mode & 0o777 == 0o600, "others can read the secret")
+    c.expect(c.read("s.bloom") != c.read("t.bloom"), "two runs drew one secret")
+    for more in ("", "--keyed", "--keyed -n 1000 -p 1e-9"):
+        _, said = c.run(f"dedupe --state s.bloom {more}", stdin="a\n", stderr=None)
+        c.expect(said.count(b"\n") == 1, f"{said}")
+    c.run("dedupe -q --against s.bloom", stdin="a\nb\n", stdout="b\n")
+    c.run("dedupe -q --state u.bloom", stdin="a\n", stdout="a\n")
+    before = c.read("u.bloom")
+    c.run("dedupe --keyed --state u.bloom", stdin="b\n", code=2, stderr=has("u.bloom: is not keyed"))
+    c.expect(c.read("u.bloom") == before, "the state was changed")
+
+
+@case
+@keyed
+def a_state_can_keep_its_secret_in_a_file(c):
+    c.run("dedupe -q --state s.bloom --secret-file secret", stdin="a\n", code=2, stderr=has("--keyed"))
+    c.expect(c.names() == [], f"{c.names()}")
+    c.run("dedupe -q --keyed --state s.bloom --secret-file secret", stdin="a\n", stdout="a\n")
+    c.expect(os.stat(c.path("secret")).st_mode & 0o777 == 0o600, "others can read the secret")
+    secret = c.read("secret")
+    c.run("dedupe -q --state s.bloom", stdin="b\n", code=2, stderr=has("does not carry its secret"))
+    c.run("dedupe -q --state s.bloom --secret-file secret", stdin="a\nb\n", stdout="b\n")
+    c.run("dedupe -q --keyed --state t.bloom --secret-file secret", stdin="a\n", stdout="a\n")
+    c.expect(c.read("secret") == secret, "the secret was replaced")
+    c.run("dedupe -q --keyed --state x --secret-file x", stdin="a\n", code=2, stderr=has("the same file, x"))
 
 
 main()

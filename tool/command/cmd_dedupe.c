@@ -74,9 +74,17 @@ static const char help[] =
     "                       first run. SIGINT, SIGTERM and SIGHUP end the\n"
     "                       input, and the state is written; a second one does not\n"
     "                       wait\n"
+    "      --keyed          hash with a secret that is drawn for this run (or kept\n"
+    "                       with the state). Use it if others supply the lines: else\n"
+    "                       they can choose lines so that other lines are dropped, or\n"
+    "                       that slow --exact and --unit ngram down. A new state\n"
+    "                       keeps the secret, and only its owner can read it; an\n"
+    "                       older state must be keyed already. Filters of --against\n"
+    "                       are not protected by it\n"
     "      --secret-file FILE\n"
     "                       the secret of filters that do not carry it (--state,\n"
-    "                       --against)\n"
+    "                       --against). With --keyed a new state keeps its secret\n"
+    "                       there; if FILE does not exist, it is made\n"
     "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as\n"
     "                       there are cores. The output and its order are the same\n"
     "                       whatever N is\n"
@@ -113,6 +121,7 @@ enum {
     OPTION_STATE,
     OPTION_JSON,
     OPTION_SECRET_FILE,
+    OPTION_KEYED,
 };
 
 static const struct option options[] = {
@@ -131,6 +140,7 @@ static const struct option options[] = {
     {"null", no_argument, NULL, '0'},
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
+    {"keyed", no_argument, NULL, OPTION_KEYED},
     {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
     {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
     TOOL_CORPUS_OPTIONS,
@@ -227,6 +237,9 @@ static bool take_option(struct tool_dedupe_command *command, int option)
     case OPTION_JSON:
         command->json = true;
         return true;
+    case OPTION_KEYED:
+        command->keyed = true;
+        return true;
     default:
         return take_value(command, option);
     }
@@ -274,6 +287,9 @@ static bool fits_together(const struct tool_dedupe_command *command)
         return !tool_usage("--state needs a file; '-' is none");
     if (command->secret_file != NULL && command->state == NULL && command->against_given == 0)
         return !tool_usage("--secret-file is for the filters of --state and --against");
+    if (command->state != NULL && command->secret_file != NULL &&
+        tool_same_file(command->state, command->secret_file))
+        return !tool_usage("--state and --secret-file name the same file, %s", command->state);
     if (command->append != NULL && command->choice.layout.header)
         return !tool_usage(
             "--append would add the header to FILE again in each run; leave --header "

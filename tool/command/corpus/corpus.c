@@ -158,13 +158,13 @@ static void say_options(const struct corpus *corpus, char *text, size_t room)
     size_t used = (size_t)snprintf(
         text, room,
         "unit=%d jsonl=%s ngram=%u threshold=%u annotate=%s no-add=%d shard=%u/%u by=%d rule=%u "
-        "keys=%llu rate=%a memory=%llu exact=%u on-full=%d state=%s against=",
+        "keys=%llu rate=%a memory=%llu exact=%u on-full=%d%s state=%s against=",
         (int)options->unit, command->choice.layout.path.text, corpus->judge.ngram,
         corpus->judge.threshold, options->annotate != NULL ? options->annotate : "",
         options->no_add, options->shard, options->shards, options->shard_by_key,
         corpus->judge.rule.flags, (unsigned long long)command->keys, command->rate,
         (unsigned long long)command->memory, command->exact, command->on_full,
-        command->state != NULL ? command->state : "");
+        command->keyed ? " keyed" : "", command->state != NULL ? command->state : "");
     for (size_t i = 0; i < command->against_given && used < room; i++)
         used += (size_t)snprintf(text + used, room - used, "%s,", command->againsts[i]);
     for (char *at = text; *at != '\0'; at++)

@@ -18,6 +18,7 @@ struct tool_dedupe_command {
     uint32_t exact;  /* bits; 0: a filter */
     int on_full;     /* -1: not given */
     const char *state, *append, *secret_file;
+    bool keyed; /* with a secret of this run, or of the state */
     struct tool_text_output output;
     bool quiet, json;
     struct tool_source source;

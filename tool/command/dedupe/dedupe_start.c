@@ -77,13 +77,20 @@ static bool estimate_keys(struct tool_dedupe_command *command, bool grows, uint6
     return true;
 }
 
+/* Solves a plan, for the hash of a keyed filter or for the one that its rate needs. */
+static bloomery_status solve(bloomery_plan *plan, bool keyed, bloomery_error *error)
+{
+    bloomery_plan_options wish = BLOOMERY_PLAN_OPTIONS;
+    wish.hash = keyed ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_DEFAULT;
+    return bloomery_plan_solve(plan, &wish, error);
+}
+
 static bool refuse_memory(const struct tool_dedupe_command *command, uint64_t keys, uint64_t bytes)
 {
     char count[TOOL_NUMBER_BYTES], needed[TOOL_NUMBER_BYTES], given[TOOL_NUMBER_BYTES];
     char rate[TOOL_NUMBER_BYTES], fits[TOOL_NUMBER_BYTES + 40] = "";
     bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .keys = keys, .bytes = command->memory};
-    if (command->exact == 0 && bloomery_plan_solve(&plan, NULL, NULL) == BLOOMERY_OK &&
-        plan.rate < 0.5)
+    if (command->exact == 0 && solve(&plan, command->keyed, NULL) == BLOOMERY_OK && plan.rate < 0.5)
         snprintf(fits, sizeof(fits), "; a rate of %s would fit (-p)",
                  tool_format_rate(rate, plan.rate));
     tool_error("%s %s need %s and --memory is %s%s", tool_format_count(count, keys),
@@ -106,7 +113,7 @@ static bool plan_growing(struct tool_dedupe_command *command, bloomery_plan *pla
     while (true) {
         *plan = (bloomery_plan){.kind = BLOOMERY_SCALABLE, .keys = keys};
         plan->rate = command->rate > 0 ? command->rate : RATE_DEFAULT;
-        if (bloomery_plan_solve(plan, NULL, &error) != BLOOMERY_OK)
+        if (solve(plan, command->keyed, &error) != BLOOMERY_OK)
             return !tool_library_error(NULL, &error);
         if (command->memory == 0 || plan->bytes <= command->memory)
             return true;
@@ -135,7 +142,7 @@ static bool plan_fixed(struct tool_dedupe_command *command, bloomery_plan *plan)
     }
     if (plan->rate == 0 && (plan->keys == 0 || plan->bytes == 0))
         plan->rate = RATE_DEFAULT;
-    if (bloomery_plan_solve(plan, NULL, &error) != BLOOMERY_OK)
+    if (solve(plan, command->keyed, &error) != BLOOMERY_OK)
         return !tool_library_error(NULL, &error);
     return command->memory == 0 || plan->bytes <= command->memory ||
            refuse_memory(command, plan->keys, plan->bytes);
@@ -143,10 +150,27 @@ static bool plan_fixed(struct tool_dedupe_command *command, bloomery_plan *plan)
 
 /* ---- What is remembered in ------------------------------------------------------------------- */
 
+/* A keyed filter gets its secret from the file that is to keep it; otherwise the library draws
+ * one. */
+static bool create_by(struct tool_dedupe_command *command, const bloomery_plan *plan,
+                      bloomery_create_options *create)
+{
+    uint8_t secret[BLOOMERY_SECRET_BYTES];
+    bloomery_error error;
+    create->secret_outside =
+        command->keyed && command->state != NULL && command->secret_file != NULL;
+    if (create->secret_outside && !tool_secret_read_or_make(command->secret_file, secret))
+        return false;
+    create->secret = create->secret_outside ? secret : NULL;
+    const bloomery_status status = bloomery_create(plan, create, &command->seen.filter, &error);
+    explicit_bzero(secret, sizeof(secret));
+    create->secret = NULL;
+    return status == BLOOMERY_OK || !tool_library_error(NULL, &error);
+}
+
 static bool create_filter(struct tool_dedupe_command *command)
 {
     bloomery_plan plan;
-    bloomery_error error;
     bloomery_create_options create = BLOOMERY_CREATE_OPTIONS;
     create.rule = command->choice.rule;
     create.note = command->note;
@@ -165,15 +189,14 @@ static bool create_filter(struct tool_dedupe_command *command)
     if (command->seen.on_full == TOOL_FULL_GROW ? !plan_growing(command, &plan)
                                                 : !plan_fixed(command, &plan))
         return false;
-    if (bloomery_create(&plan, &create, &command->seen.filter, &error) == BLOOMERY_OK)
-        return true;
-    return !tool_library_error(NULL, &error);
+    return create_by(command, &plan, &create);
 }
 
 /* The smallest filter makes the hashes, of which a fingerprint may take both halves. */
 static bool create_table(struct tool_dedupe_command *command)
 {
-    command->seen.filter = tool_hasher_least(BLOOMERY_HASH_XXH3_128, NULL);
+    command->seen.filter =
+        tool_hasher_least(command->keyed ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_XXH3_128, NULL);
     if (command->seen.filter == NULL)
         return false;
     const uint64_t needed = tool_fingerprints_bytes_for(command->exact, command->keys);
@@ -202,7 +225,7 @@ static bool is_as_asked(const struct tool_dedupe_command *command, const bloomer
     if (command->rate == 0 || first->planned_keys == 0)
         return command->rate == 0;
     bloomery_plan plan = {.kind = info->kind, .keys = first->planned_keys, .rate = command->rate};
-    return bloomery_plan_solve(&plan, NULL, NULL) == BLOOMERY_OK &&
+    return solve(&plan, info->hash == BLOOMERY_HASH_SIPHASH, NULL) == BLOOMERY_OK &&
            fabs(plan.rate - info->planned_rate) <= 1e-6 * plan.rate;
 }
 
@@ -275,6 +298,12 @@ static bool open_state(struct tool_dedupe_command *command)
             command->state);
         return false;
     }
+    if (command->keyed && info.hash != BLOOMERY_HASH_SIPHASH) {
+        tool_error("%s: is not keyed, and its hashes can't be made again; --keyed begins with a "
+                   "new state",
+                   command->state);
+        return false;
+    }
     if (command->on_full < 0 && !info.can_grow)
         command->seen.on_full = TOOL_FULL_STOP;
     return agrees_with_state(command, &info) &&
@@ -315,7 +344,9 @@ static bool lock_state(struct tool_dedupe_command *command, bool *there)
         bool old = stat(command->state, &held) == 0;
         if ((!old || S_ISREG(held.st_mode)) && !tool_may_replace(command->state, old))
             return false;
-        int file = open(command->state, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        /* A file that is replaced keeps its mode, and this one may get a secret. */
+        int file = open(command->state, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                        command->keyed && command->secret_file == NULL ? 0600 : 0666);
         bool ours = file >= 0 && fstat(file, &made) == 0;
         if (file >= 0)
             close(file);
@@ -369,10 +400,10 @@ bool tool_dedupe_prepare(struct tool_dedupe_command *command)
     command->dedupe.rule = command->choice.rule;
     if (command->state != NULL && !lock_state(command, &there))
         return false;
-    if (!there && command->secret_file != NULL && command->against_given == 0) {
-        tool_error("%s: does not exist, and would be made without a secret; 'bloomery build "
-                   "--secret-file' makes one with a secret, also of no lines",
-                   command->state);
+    if (!there && command->secret_file != NULL && command->against_given == 0 && !command->keyed) {
+        tool_error("%s: does not exist, and would be made without a secret; --keyed makes it with "
+                   "the secret of %s",
+                   command->state, command->secret_file);
         return false;
     }
     if (there ? !open_state(command)

@@ -58,7 +58,7 @@ static void hash_keys(struct sampler *sampler, const bloomery_key *keys, size_t 
     tool_places_hash(&sampler->places, sampler->hashes, count);
 }
 
-static void take_lines(void *context, const unsigned char *from, size_t bytes)
+static void sample_records(void *context, const unsigned char *from, size_t bytes)
 {
     struct sampler *sampler = context;
     bloomery_key keys[TOOL_BATCH_ROOM];
@@ -83,7 +83,7 @@ static void take_lines(void *context, const unsigned char *from, size_t bytes)
 
 /* Finds the columns that the rule names in the header of an input. If they are not there, whole
  * lines are counted: reading it will say what is wrong. */
-static void find_columns(struct sampler *sampler, int file, const struct stretch *input)
+static void name_columns(struct sampler *sampler, int file, const struct stretch *input)
 {
     const struct tool_layout *layout = sampler->source->layout;
     char error[256];
@@ -139,7 +139,7 @@ static bool sample_input(struct sampler *sampler, const char *path, const struct
         return true;
     const bool good = !is_packed(file, input);
     if (good && most > 0) {
-        find_columns(sampler, file, input);
+        name_columns(sampler, file, input);
         tool_places_read(&sampler->places, file, input->from, input->bytes, most);
     }
     if (!from_stdin)
@@ -199,7 +199,7 @@ bool tool_estimate_keys(const struct tool_source *source, const bloomery_key_rul
         sampler.places = (struct tool_places){.delimiter = source->delimiter,
                                               .place_bytes = PLACE_BYTES,
                                               .line_room = LINE_ROOM,
-                                              .take = take_lines,
+                                              .take = sample_records,
                                               .context = &sampler};
         sampler.made = tool_made_new();
         sampler.hashes = tool_allocate(TOOL_BATCH_ROOM * sizeof(*sampler.hashes));
