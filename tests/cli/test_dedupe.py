@@ -766,10 +766,52 @@ def lines_are_compared_by_their_key_and_printed_whole(c):
                 c.run(f"dedupe {engine} -F 2 -d , --lower --trim -j {threads}", stdin=text,
                       stdout="1,a,x\n2,B,y\nnone\nnone\n", environment=small(block),
                       stderr=has("kept 4 (2 without a key), dropped 3"))
-    c.run("dedupe -q --comment '#' --skip-empty", stdin="#\n#\n\na\n\na\n", stdout="#\n#\n\na\n\n")
+    c.run("dedupe -q --comment '#' --skip-empty", stdin="#\n#\n\na\n\na\n", stdout="#\n#\na\n")
     c.run("dedupe -q --crlf", stdin="a\r\na\nb\n", stdout="a\r\nb\n")
     c.run("dedupe -q", stdin=b"\xef\xbb\xbfa\na\n", stdout=None)
     c.run("dedupe --hex", stdin="0A\n0a\nzz\n", stdout="0A\nzz\n", code=2, stderr=has("zz"))
+
+
+@case
+def lines_without_the_field_are_kept_and_said_to_be(c):
+    text = "1,a\nnone\n2,a\nnone\n3,b\n"
+    c.run("dedupe -q -F 2 -d ,", stdin=text, stdout="1,a\nnone\nnone\n3,b\n",
+          stderr="bloomery: dedupe: warning: 2 records have no field 2 and are kept unchecked\n")
+    c.run("dedupe -q -F 2,1 -d ,", stdin="1,a\nnone\n", stdout="1,a\nnone\n",
+          stderr="bloomery: dedupe: warning: 1 record has no fields 2,1 and is kept unchecked\n")
+    c.run("dedupe -q --jsonl a", stdin='{"a":1}\n{"b":1}\nx\n{"a":1}\n', stdout='{"a":1}\n{"b":1}\nx\n',
+          stderr=has("1 line has no string and no number at 'a' and is kept unchecked",
+                     "1 line is no JSON and is kept unchecked: 3"))
+
+
+@case
+def a_field_that_no_line_has_is_an_error(c):
+    text = "a\nb\na\n"
+    wrong = "no record has a field 2, so there is no key; fields are delimited by tabs (-d)\n"
+    c.run("dedupe -F 2", stdin=text, stdout=text, code=2, stderr=has(wrong))
+    c.run("dedupe -F 2 -o out", stdin=text, code=2, stderr=has(wrong, "out was not written"))
+    c.run("dedupe -F 2 --state s.bloom", stdin=text, stdout=text, code=2, stderr=has(wrong))
+    c.expect(c.names() == [], f"{c.names()}")
+    c.run("dedupe -F 2 --jsonl x", stdin=text, stdout=None, code=2, stderr=None)
+    c.run("dedupe --jsonl x", stdin='{"y":1}\n', stdout='{"y":1}\n', code=2,
+          stderr=has("no record has a string or a number at 'x'"))
+    c.run("dedupe -q -F 2", stdin="")
+    c.run("dedupe -q -F 2 --comment '#'", stdin="#\n#\n", stdout="#\n#\n")
+
+
+@case
+def blank_lines_go_with_skip_empty(c):
+    text = "\n\na\n\n \t\n\r\na\n"
+    for threads in THREADS:
+        for block in BLOCKS:
+            more = {"stdin": text, "environment": small(block)}
+            c.run(f"dedupe -q --skip-empty -j {threads}", stdout="a\n \t\n\r\n", **more)
+            c.run(f"dedupe -q --skip-empty --crlf -j {threads}", stdout="a\n \t\n", **more)
+            c.run(f"dedupe -q --skip-empty --trim --crlf -j {threads}", stdout="a\n", **more)
+            c.run(f"dedupe -qv --skip-empty -j {threads}", stdout="\n\n\na\n", **more)
+    c.run("dedupe --skip-empty", stdin=text, stdout=None, stderr=has("read 7 lines, kept 3, dropped 4;"))
+    # What has an empty field is a record all the same.
+    c.run("dedupe -q --skip-empty -F 2 -d ,", stdin="1,\n2,\n\n3,a\n4,a\n", stdout="1,\n2,\n3,a\n", stderr=None)
 
 
 @case

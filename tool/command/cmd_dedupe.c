@@ -99,7 +99,8 @@ static const char help[] =
     "                       of the number\n"
     "\n"
     "What is compared of a line; the whole line is printed. Lines without a key are\n"
-    "always printed:\n"
+    "kept each time, and a warning counts those without the field; if no line has\n"
+    "it, the exit code is 2. --skip-empty drops blank lines:\n"
     "\n" TOOL_RULE_HELP "\n"
     "Corpora, whose documents are lines of JSON:\n"
     "\n" TOOL_CORPUS_HELP "\n"
@@ -384,6 +385,9 @@ static int run(struct tool_dedupe_command *command)
     good = good && tool_dedupe_run(dedupe, &command->source);
     if (dedupe->stopped && to_file)
         tool_seen_say_full(&command->seen, dedupe->lines, dedupe->kept);
+    const bool keyless = good && !tool_tally_has_keys(&dedupe->tally, &dedupe->rule,
+                                                      dedupe->lines - dedupe->without_key);
+    good = good && !keyless;
     bool delivered = (good || (dedupe->stopped && !to_file)) && !tool_out_failed(&dedupe->out) &&
                      !dedupe->append_failed;
     if (delivered || to_file || tool_out_failed(&dedupe->out))
@@ -405,7 +409,7 @@ static int run(struct tool_dedupe_command *command)
                  command->state != NULL ? command->state : command->append);
     if (dedupe->stopped)
         tool_seen_say_full(&command->seen, dedupe->lines, dedupe->kept);
-    if (!tool_tally_say(&dedupe->tally, &dedupe->rule, "it was printed as it is"))
+    if (!tool_tally_say(&dedupe->tally, &dedupe->rule, "it was kept unchecked"))
         code = TOOL_ERROR;
     return early ? code : tool_dedupe_report(command, code);
 }
@@ -460,6 +464,7 @@ static int dedupe_main(int argc, char **argv)
     command->on_full = command->lock = command->appended.descriptor = -1;
     command->source.delimiter = '\n';
     command->dedupe.seen = &command->seen;
+    command->dedupe.tally.kept = true;
     tool_out_start(&command->dedupe.out);
     int option, code = TOOL_ERROR;
     while ((option = tool_getopt(argc, argv, "n:p:vco:j:0q" TOOL_RULE_LETTERS, options)) != -1) {

@@ -554,6 +554,7 @@ int tool_corpus_run(struct tool_dedupe_command *command)
     choose_inputs(corpus);
     set_judge(corpus);
     corpus->pass.judge = &corpus->judge;
+    corpus->pass.tally.kept = true;
     corpus->pass.seen = &command->seen;
     corpus->pass.silent = !tool_progress_is_shown(!corpus->options->output_dir &&
                                                   !tool_text_output_is_file(&command->output) &&

@@ -157,8 +157,7 @@ static bool create_by(struct tool_dedupe_command *command, const bloomery_plan *
 {
     uint8_t secret[BLOOMERY_SECRET_BYTES];
     bloomery_error error;
-    create->secret_outside =
-        command->keyed && command->state != NULL && command->secret_file != NULL;
+    create->secret_outside = command->keyed && command->secret_file != NULL;
     if (create->secret_outside && !tool_secret_read_or_make(command->secret_file, secret))
         return false;
     create->secret = create->secret_outside ? secret : NULL;
