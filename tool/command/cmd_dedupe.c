@@ -62,7 +62,8 @@ static const char help[] =
     "  -o, --output FILE    write FILE instead of standard output, when all has been\n"
     "                       read: either complete or not at all. Nothing is written\n"
     "                       after an error, a signal or a stop by --on-full. FILE may\n"
-    "                       be an input\n"
+    "                       be an input. Named *.gz, *.zst, *.xz, *.bz2, *.lz4, *.lz or\n"
+    "                       *.lzma it is compressed so\n"
     "      --against X      drop also lines that are in X, a filter or a file of\n"
     "                       lines; repeatable\n"
     "      --append FILE    lines of FILE count as seen, and kept lines are both\n"
@@ -194,6 +195,7 @@ static bool take_value(struct tool_dedupe_command *command, int option)
         return tool_option_small("-j", optarg, 0, TOOL_THREADS_MAX, &command->source.threads);
     case 'o':
         command->output.path = optarg;
+        command->output.packs = true;
         return true;
     case OPTION_ON_FULL:
         return take_on_full(command, optarg);
