@@ -118,6 +118,21 @@ def a_share_that_is_the_threshold_is_enough(c):
 
 
 @case
+def short_paragraphs_are_kept_and_not_added(c):
+    long, short = "these are the five words", "four words, - only: here"
+    texts = [f"{short}\n{long}", f"{long}\n{short}\n{short}", short, long, f"{short} too", f"{short} too"]
+    lines = [json.dumps({"text": text}).encode() for text in texts]
+    kept = [lines[0], json.dumps({"text": f"{short}\n{short}"}).encode(), lines[2], lines[4]]
+    c.run(quiet("paragraph", "--min-words 5"), stdin=text_of(lines), stdout=text_of(kept))
+    # All runs of the second text were seen.
+    c.run(quiet("ngram", "--min-words 5"), stdin=text_of(lines), stdout=text_of(kept[:1] + kept[2:]))
+    c.run(quiet("document", "--min-words 5"), stdin=text_of(lines + lines), stdout=text_of(lines[:5] + [lines[2]]))
+    c.file("short", text_of([lines[2], json.dumps({"text": "one two three four five six"}).encode()]))
+    c.run(quiet("paragraph", "--min-words 5 --against short"), stdin=text_of(lines[2:3]), stdout=text_of(lines[2:3]))
+    c.run("dedupe --min-words 5", code=2, stderr=has("--min-words goes with --unit"))
+
+
+@case
 def ngrams_of_a_paragraph_do_not_count_against_itself(c):
     lines = [b'{"text": "yes yes yes yes yes yes yes yes yes"}', b'{"text": "yes yes yes no"}']
     c.run(quiet("ngram", "--ngram 2 --threshold 0.6"), stdin=text_of(lines), stdout=text_of(lines[:1]))

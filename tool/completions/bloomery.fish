@@ -203,6 +203,7 @@ complete -c bloomery -n '__bloomery_is dedupe' -l skip-empty -d 'an empty key co
 complete -c bloomery -n '__bloomery_is dedupe' -l unit -x -a 'document paragraph ngram' -d 'with --jsonl PATH, the text of a document'
 complete -c bloomery -n '__bloomery_is dedupe' -l ngram -x -d 'words in a run'
 complete -c bloomery -n '__bloomery_is dedupe' -l threshold -x -d 'the share of a paragraphs runs, or a documents, that is too many'
+complete -c bloomery -n '__bloomery_is dedupe' -l min-words -x -d 'keep texts or paragraphs of fewer than N words wherever they come'
 complete -c bloomery -n '__bloomery_is dedupe' -l annotate -d 'keep all text'
 complete -c bloomery -n '__bloomery_is dedupe' -l no-add -d 'compare with --against alone'
 complete -c bloomery -n '__bloomery_is dedupe' -l output-dir -x -a '(__fish_complete_directories)' -d 'a file for each input, under its name, packed as it is'

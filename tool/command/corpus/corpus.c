@@ -25,6 +25,7 @@
 #include "command/corpus/corpus_pass.h"
 #include "command/corpus/corpus_size.h"
 #include "command/corpus/journal.h"
+#include "command/corpus/output_names.h"
 #include "filter/files.h"
 #include "filter/hasher.h"
 #include "filter/packed_output.h"
@@ -50,6 +51,7 @@ struct corpus {
     struct tool_source source; /* the inputs of this shard */
     struct tool_corpus_pass pass;
     struct tool_journal journal;
+    struct tool_output_names names; /* of outputs, with --output-dir */
     struct tool_packed_output *output;
     bloomery_filter *hasher;          /* makes the sample's hashes; NULL: made no more */
     struct tool_corpus_counts counts; /* of this run */
@@ -102,6 +104,7 @@ static void set_judge(struct corpus *corpus)
     *judge = (struct tool_judge){
         .unit = options->unit,
         .ngram = options->ngram > 0 ? options->ngram : NGRAM_DEFAULT,
+        .min_words = options->min_words,
         .threshold = options->threshold > 0 ? options->threshold : THRESHOLD_DEFAULT,
         .annotate = options->annotate,
         .shard = options->shard,
@@ -167,6 +170,8 @@ static void say_options(const struct corpus *corpus, char *text, size_t room)
         command->keyed ? " keyed" : "", command->state != NULL ? command->state : "");
     for (size_t i = 0; i < command->against_given && used < room; i++)
         used += (size_t)snprintf(text + used, room - used, "%s,", command->againsts[i]);
+    if (options->min_words > 0 && used < room)
+        snprintf(text + used, room - used, " min-words=%u", options->min_words);
     for (char *at = text; *at != '\0'; at++)
         if (*at == '\n')
             *at = ' ';
@@ -184,10 +189,9 @@ static bool open_journal(struct corpus *corpus)
     const bool good = tool_journal_open(&corpus->journal, corpus->options->output_dir, text);
     free(text);
     for (size_t i = 0; good && i < corpus->source.count; i++)
-        if (!tool_corpus_output_is_free(&corpus->journal, corpus->options->output_dir,
-                                        corpus->source.paths[i]))
+        if (!tool_output_is_free(&corpus->names, &corpus->journal, corpus->source.paths[i]))
             return false;
-    return good && tool_corpus_names_differ(&corpus->source, corpus->options->output_dir);
+    return good && tool_output_names_differ(&corpus->names, &corpus->source);
 }
 
 static bool has_work(const struct corpus *corpus)
@@ -356,14 +360,17 @@ static bool run_input(struct corpus *corpus, char *path)
 {
     struct tool_source one = corpus->source;
     struct tool_corpus_pass *pass = &corpus->pass;
-    const char *directory = corpus->options->output_dir;
     one.paths = &path;
     one.count = 1;
     pass->counts = (struct tool_corpus_counts){0};
     if (!tool_journal_begin(&corpus->journal, path))
         return false;
+    char *name = tool_output_name(&corpus->names, path);
     corpus->output =
-        tool_packed_output_open(directory, tool_corpus_output_name(path), tool_path_packing(path));
+        tool_output_folders_make(&corpus->names, name)
+            ? tool_packed_output_open(corpus->options->output_dir, name, tool_path_packing(path))
+            : NULL;
+    free(name);
     if (corpus->output == NULL)
         return false;
     pass->write = write_packed;
@@ -505,7 +512,8 @@ static int run_corpus(struct corpus *corpus)
     struct tool_dedupe_command *command = corpus->command;
     struct tool_corpus_size size = {0};
     const bool to_directory = corpus->options->output_dir != NULL;
-    const char *missing = corpus->judge.unit == TOOL_UNIT_NGRAM ? tool_words_load() : NULL;
+    const bool words = corpus->judge.unit == TOOL_UNIT_NGRAM || corpus->judge.min_words > 0;
+    const char *missing = words ? tool_words_load() : NULL;
     if (missing != NULL) {
         tool_error("words need libunistring: %s", missing);
         return TOOL_ERROR;
@@ -552,6 +560,7 @@ int tool_corpus_run(struct tool_dedupe_command *command)
     corpus->options = command->corpus;
     corpus->journal.file = -1;
     choose_inputs(corpus);
+    tool_output_names_choose(&corpus->names, corpus->options->output_dir, &command->source);
     set_judge(corpus);
     corpus->pass.judge = &corpus->judge;
     corpus->pass.tally.kept = true;

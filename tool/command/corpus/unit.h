@@ -20,6 +20,7 @@ enum { TOOL_THRESHOLD_ONE = 1000000 };
 struct tool_judge {
     enum tool_unit unit;
     uint32_t ngram;       /* words */
+    uint32_t min_words;   /* of a text or paragraph that is compared; fewer: it stays */
     uint32_t threshold;   /* the share of n-grams seen that is too much, in millionths */
     const char *annotate; /* the name of the member that is added to lines; NULL: texts are cut */
     const struct tool_json_path *member; /* where lines have it already; NULL with `annotate` */
