@@ -32,7 +32,7 @@ bool tool_output_folders_make(const struct tool_output_names *names, const char 
 bool tool_output_names_differ(const struct tool_output_names *names,
                               const struct tool_source *source);
 
-/* Whether an output takes the place of no input, and of no file of others. False after a message. */
+/* Whether an output takes the place of no input and no other file. False after a message. */
 bool tool_output_is_free(const struct tool_output_names *names, const struct tool_journal *journal,
                          const char *input);
 
