@@ -95,9 +95,9 @@ char *tool_output_name(const struct tool_output_names *names, const char *input)
     struct part part = {input, 0};
     size_t used = 0;
     if (!names->folders)
-        return strcpy(name, last_part(input));
+        part = (struct part){last_part(input), 0};
     for (size_t i = 0; next_part(&part); i++) {
-        if (i < names->shared)
+        if (names->folders && i < names->shared)
             continue;
         if (used > 0)
             name[used++] = '/';
