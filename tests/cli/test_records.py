@@ -164,6 +164,14 @@ def members_of_json_lines_are_keys(c):
 
 
 @case
+def a_header_is_not_a_record_without_a_key(c):
+    c.file("a.csv", "id,name\n1,a\n2,b\n3\n")
+    _, said = c.run("build --csv --header -F id -n 9 -o f.bloom a.csv a.csv", stderr=None)
+    c.expect(b"no key" not in said, f"{said}")
+    c.run("build --csv --header -F name -n 9 -o f.bloom a.csv", stderr=has("; 1 record has no key\n"))
+
+
+@case
 def broken_lines_are_named_ten_of_them(c):
     c.file("a.jsonl", "".join("{\n" if n % 3 == 0 else f'{{"k":{n}}}\n' for n in range(60)))
     c.file("b.jsonl", '{"k":1}\n{"k":\n')
