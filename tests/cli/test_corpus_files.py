@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from runner import Skip, case, has, main
+from runner import Skip, case, has, keyed, main
 
 from corpus_runs import (FILES, UNITS, corpus, dedupe_line, expect_files, files, model, model_files,
                          quiet, report_of, text_of)
@@ -48,6 +48,26 @@ def outputs_are_packed_as_their_inputs_are(c):
     unpacked = subprocess.run(["zstd", "-dcq", c.path("out/c.jsonl.zst")], check=True,
                               stdout=subprocess.PIPE).stdout
     c.expect(unpacked == expected["c.jsonl.zst"], "c.jsonl.zst differs")
+
+
+@case
+@keyed
+def a_keyed_run_goes_on_with_its_secret(c):
+    """With a filter saved after each input, and with none."""
+    parts = files(c, 60, FILES[:3], odd=False)
+    names = [f"in/{name}" for name in parts]
+    os.makedirs(c.path("gone"))
+    for checkpoint in ("0", "600"):
+        out = f"out-{checkpoint}"
+        line = quiet("paragraph", f"--keyed --checkpoint {checkpoint} --output-dir {out}")
+        c.run(f"{line} {names[0]} in/missing", code=2, stderr=has("in/missing"))
+        saved = f"{out}/.bloomery-dedupe.filter"
+        c.expect(os.path.exists(c.path(saved)) == (checkpoint == "0"), f"{os.listdir(c.path(out))}")
+        if checkpoint == "0":
+            c.expect(os.stat(c.path(saved)).st_mode & 0o777 == 0o600, "others can read the secret")
+        c.run(f"{line.replace('--keyed ', '')} {' '.join(names)}", code=2, stderr=has("other options"))
+        c.run(f"{line} {' '.join(names)}")
+        expect_files(c, out, model_files(parts, "paragraph"), f"{checkpoint}: ")
 
 
 @case
