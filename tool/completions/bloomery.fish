@@ -175,7 +175,7 @@ complete -c bloomery -n '__bloomery_is dedupe' -s o -l output -r -F -d 'write FI
 complete -c bloomery -n '__bloomery_is dedupe' -l against -r -F -d 'drop also lines that are in X, a filter or a file of lines'
 complete -c bloomery -n '__bloomery_is dedupe' -l append -r -F -d 'lines of FILE count as seen, and kept lines are both appended to it'
 complete -c bloomery -n '__bloomery_is dedupe' -l state -r -F -d 'begin with the filter in FILE, if there is one'
-complete -c bloomery -n '__bloomery_is dedupe' -l keyed -d 'hash with a secret that is drawn for this run (or kept with the state)'
+complete -c bloomery -n '__bloomery_is dedupe' -l keyed -d 'hash with a secret that is drawn for this run'
 complete -c bloomery -n '__bloomery_is dedupe' -l secret-file -r -F -d 'the secret of filters that do not carry it (--state, --against)'
 complete -c bloomery -n '__bloomery_is dedupe' -s j -l threads -x -d 'work with N threads, 1 to 256'
 complete -c bloomery -n '__bloomery_is dedupe' -s 0 -l null -d 'lines end with NUL instead of newline, in input and output'
