@@ -57,33 +57,33 @@ enum {
     }
 
 /* The lines of --help that describe them. */
-#define TOOL_CORPUS_HELP                                                                    \
-    "      --unit UNIT      with --jsonl PATH, the text of a document; repeated\n"          \
-    "                         document   texts: the document is dropped\n"                  \
-    "                         paragraph  lines of a text: they are cut out, and a\n"        \
-    "                                    document with nothing left is dropped\n"           \
-    "                         ngram      runs of words: a paragraph is cut out if it\n"     \
-    "                                    has too many that came before it, and so a\n"      \
-    "                                    document is dropped\n"                             \
-    "      --ngram N        words in a run. Default 13; of fewer words all are one\n"       \
-    "      --threshold T    the share of a paragraph's runs, or a document's, that is\n"    \
-    "                       too many. Default 0.8\n"                                        \
-    "      --min-words N    keep texts or paragraphs of fewer than N words wherever they\n" \
-    "                       come (headings, list marks, code): they are not compared\n"     \
-    "      --annotate[=NAME]\n"                                                             \
-    "                       keep all text; documents get a member NAME (default\n"          \
-    "                       bloomery) with the repeated spans, in code points\n"            \
-    "      --no-add         compare with --against alone: decontamination\n"                \
-    "      --output-dir DIR a file for each input, under its name, packed as it is;\n"      \
-    "                       whole or not at all. If inputs of different folders have\n"     \
-    "                       one name, all keep their folders below the shared ones. A\n"    \
-    "                       run that was ended goes on if it is started again\n"            \
-    "      --checkpoint SECONDS\n"                                                          \
-    "                       save the filter in DIR when an input is done and so long\n"     \
-    "                       has passed (also 30s, 5m, 1h). Default 600\n"                   \
-    "      --dry-run        read a sample; print memory, time and wrong removals\n"         \
-    "      --shard I/N      the I-th of N parts of the inputs, for N machines\n"            \
-    "      --shard-by WHAT  files (default), or key: all inputs, but of their texts\n"      \
+#define TOOL_CORPUS_HELP                                                                 \
+    "      --unit UNIT      with --jsonl PATH, the text of a document; repeated\n"       \
+    "                         document   texts: the document is dropped\n"               \
+    "                         paragraph  lines of a text: they are cut out, and a\n"     \
+    "                                    document with nothing left is dropped\n"        \
+    "                         ngram      runs of words: a paragraph is cut out if it\n"  \
+    "                                    has too many that came before it, and so a\n"   \
+    "                                    document is dropped\n"                          \
+    "      --ngram N        words in a run. Default 13; of fewer words all are one\n"    \
+    "      --threshold T    the share of a paragraph's runs, or a document's, that is\n" \
+    "                       too many. Default 0.8\n"                                     \
+    "      --min-words N    keep texts or paragraphs of fewer than N words wherever\n"   \
+    "                       they come (headings, list marks): they are not compared\n"   \
+    "      --annotate[=NAME]\n"                                                          \
+    "                       keep all text; documents get a member NAME (default\n"       \
+    "                       bloomery) with the repeated spans, in code points\n"         \
+    "      --no-add         compare with --against alone: decontamination\n"             \
+    "      --output-dir DIR a file for each input, under its name, packed as it is;\n"   \
+    "                       whole or not at all. If inputs of different folders have\n"  \
+    "                       one name, all keep their folders below the shared ones. A\n" \
+    "                       run that was ended goes on if it is started again\n"         \
+    "      --checkpoint SECONDS\n"                                                       \
+    "                       save the filter in DIR when an input is done and so long\n"  \
+    "                       has passed (also 30s, 5m, 1h). Default 600\n"                \
+    "      --dry-run        read a sample; print memory, time and wrong removals\n"      \
+    "      --shard I/N      the I-th of N parts of the inputs, for N machines\n"         \
+    "      --shard-by WHAT  files (default), or key: all inputs, but of their texts\n"   \
     "                       or paragraphs one in N is judged\n"
 
 /* Takes one of these options. False after a message. */
