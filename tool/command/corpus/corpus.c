@@ -107,6 +107,7 @@ static void set_judge(struct corpus *corpus)
         .min_words = options->min_words,
         .threshold = options->threshold > 0 ? options->threshold : THRESHOLD_DEFAULT,
         .annotate = options->annotate,
+        .invert = command->dedupe.invert,
         .shard = options->shard,
         .shards = options->shard_by_key ? options->shards : 0,
         .path = &command->choice.layout.path,
@@ -171,7 +172,9 @@ static void say_options(const struct corpus *corpus, char *text, size_t room)
     for (size_t i = 0; i < command->against_given && used < room; i++)
         used += (size_t)snprintf(text + used, room - used, "%s,", command->againsts[i]);
     if (options->min_words > 0 && used < room)
-        snprintf(text + used, room - used, " min-words=%u", options->min_words);
+        used += (size_t)snprintf(text + used, room - used, " min-words=%u", options->min_words);
+    if (corpus->judge.invert && used < room)
+        snprintf(text + used, room - used, " invert");
     for (char *at = text; *at != '\0'; at++)
         if (*at == '\n')
             *at = ' ';

@@ -136,8 +136,10 @@ static bool rule_fits(const struct tool_rule_choice *choice)
 static bool lines_fit(const struct tool_dedupe_command *command)
 {
     const struct tool_corpus_options *options = command->corpus;
-    if (command->dedupe.invert || command->dedupe.count_only)
-        return !tool_usage("-v and -c are for lines; --annotate shows what --unit finds");
+    if (command->dedupe.count_only)
+        return !tool_usage("-c is for lines; the report of --unit has all counts");
+    if (command->dedupe.invert && options->annotate != NULL)
+        return !tool_usage("--annotate keeps all text, and -v prints what is removed: give one");
     if (command->append != NULL)
         return !tool_usage("--append is for lines; with --unit, --against takes documents");
     if (command->source.delimiter != '\n')
