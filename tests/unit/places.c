@@ -56,7 +56,7 @@ static bool is_in(uint64_t key, uint32_t each, uint32_t block, uint64_t seed)
 }
 
 /* The estimate by `sampled` of all blocks, each of which has its keys `times` times. */
-static double estimate(uint32_t each, uint32_t sampled, int times, uint64_t seed)
+static double estimate_of(uint32_t each, uint32_t sampled, int times, uint64_t seed)
 {
     struct tool_places places = begin(&places);
     for (uint32_t i = 0; i < sampled; i++) {
@@ -78,14 +78,14 @@ static void all_places_are_exact(void **state)
 {
     (void)state;
     for (uint32_t each = 1; each <= 64; each *= 8)
-        assert_true(estimate(each, BLOCKS, 1, each) == KEYS);
+        assert_true(estimate_of(each, BLOCKS, 1, each) == KEYS);
 }
 
 static void repeats_in_a_place_change_nothing(void **state)
 {
     (void)state;
     for (uint32_t each = 1; each <= 256; each *= 4)
-        assert_true(estimate(each, 64, 2, 7) == estimate(each, 64, 1, 7));
+        assert_true(estimate_of(each, 64, 2, 7) == estimate_of(each, 64, 1, 7));
 }
 
 /* Means of some runs, which are within 5 % of what they should be. */
@@ -96,7 +96,7 @@ static void estimates_are_not_too_low(void **state)
     for (uint32_t each = 1; each <= BLOCKS; each *= 4) {
         double mean = 0;
         for (uint64_t seed = 0; seed < RUNS; seed++)
-            mean += estimate(each, 64, 1, seed) / RUNS;
+            mean += estimate_of(each, 64, 1, seed) / RUNS;
         assert_true(mean > 0.95 * KEYS && mean < 1.05 * KEYS * each);
         if (each == 1 || each == BLOCKS)
             assert_true(mean < 1.05 * KEYS);
