@@ -118,6 +118,43 @@ def a_share_that_is_the_threshold_is_enough(c):
 
 
 @case
+def what_is_removed_can_be_printed(c):
+    """What stays and what goes are all of it, and the counts are the same."""
+    lines = [b'{"text": "a\\n\\nb\\nc"}', b'{"id": 7, "text": "a\\nd\\n \\nb", "x": []}', b'{"text": "d"}']
+    c.run(quiet("paragraph", "-v"), stdin=text_of(lines), stdout=text_of(
+        [b'{"id": 7, "text": "a\\n\\n \\nb", "x": []}', lines[2]]))
+    lines = [json.dumps({"n": i, "text": json.loads(line)["text"]}).encode()
+             for i, line in enumerate(corpus(600, 8, odd=False))]
+    c.file("in", text_of(lines))
+    for unit in UNITS:
+        reports, texts = [], []
+        for more in ("", "-v"):
+            report = report_of(c, f"{dedupe_line(unit, more)} -j 2 in", environment={"BLOOMERY_BLOCK_BYTES": "3000"})
+            reports.append({name: report[name] for name in REPORTED})
+            texts.append({one["n"]: one["text"] for one in map(json.loads, c.read("reported").splitlines())})
+        c.expect(reports[0] == reports[1] and len(texts[1]) > 50, f"{unit}: {reports}")
+        for i, line in enumerate(lines):
+            whole = len(json.loads(line)["text"])
+            c.expect(whole == sum(len(one.get(i, "")) for one in texts), f"{unit}: document {i}")
+    c.run(quiet("paragraph", "-v --annotate"), code=2, stderr=has("give one"))
+
+
+@case
+def short_paragraphs_are_kept_and_not_added(c):
+    long, short = "these are the five words", "four words, - only: here"
+    texts = [f"{short}\n{long}", f"{long}\n{short}\n{short}", short, long, f"{short} too", f"{short} too"]
+    lines = [json.dumps({"text": text}).encode() for text in texts]
+    kept = [lines[0], json.dumps({"text": f"{short}\n{short}"}).encode(), lines[2], lines[4]]
+    c.run(quiet("paragraph", "--min-words 5"), stdin=text_of(lines), stdout=text_of(kept))
+    # All runs of the second text were seen.
+    c.run(quiet("ngram", "--min-words 5"), stdin=text_of(lines), stdout=text_of(kept[:1] + kept[2:]))
+    c.run(quiet("document", "--min-words 5"), stdin=text_of(lines + lines), stdout=text_of(lines[:5] + [lines[2]]))
+    c.file("short", text_of([lines[2], json.dumps({"text": "one two three four five six"}).encode()]))
+    c.run(quiet("paragraph", "--min-words 5 --against short"), stdin=text_of(lines[2:3]), stdout=text_of(lines[2:3]))
+    c.run("dedupe --min-words 5", code=2, stderr=has("--min-words goes with --unit"))
+
+
+@case
 def ngrams_of_a_paragraph_do_not_count_against_itself(c):
     lines = [b'{"text": "yes yes yes yes yes yes yes yes yes"}', b'{"text": "yes yes yes no"}']
     c.run(quiet("ngram", "--ngram 2 --threshold 0.6"), stdin=text_of(lines), stdout=text_of(lines[:1]))
@@ -304,7 +341,8 @@ def options_that_do_not_fit_are_refused(c):
             ("--unit ngram --jsonl text --ngram 0", "--ngram"),
             ("--output-dir out", "--unit"),
             ("--annotate", "--unit"),
-            ("--unit paragraph --jsonl text -v", "-v"),
+            ("--unit paragraph --jsonl text -v --annotate", "-v"),
+            ("--unit paragraph --jsonl text -c", "-c is for lines"),
             ("--unit paragraph --jsonl text -o x --output-dir y z", "--output-dir"),
             ("--unit paragraph --jsonl text --shard-by key", "--shard")):
         c.run(f"dedupe {line}", stdin="", code=2, stderr=has(said))

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from runner import Skip, case, has, main
+from runner import Skip, case, has, keyed, main
 
 from corpus_runs import (FILES, UNITS, corpus, dedupe_line, expect_files, files, model, model_files,
                          quiet, report_of, text_of)
@@ -48,6 +48,55 @@ def outputs_are_packed_as_their_inputs_are(c):
     unpacked = subprocess.run(["zstd", "-dcq", c.path("out/c.jsonl.zst")], check=True,
                               stdout=subprocess.PIPE).stdout
     c.expect(unpacked == expected["c.jsonl.zst"], "c.jsonl.zst differs")
+
+
+@case
+@keyed
+def a_keyed_run_goes_on_with_its_secret(c):
+    """With a filter saved after each input, and with none."""
+    parts = files(c, 60, FILES[:3], odd=False)
+    names = [f"in/{name}" for name in parts]
+    os.makedirs(c.path("gone"))
+    for checkpoint in ("0", "600"):
+        out = f"out-{checkpoint}"
+        line = quiet("paragraph", f"--keyed --checkpoint {checkpoint} --output-dir {out}")
+        c.run(f"{line} {names[0]} in/missing", code=2, stderr=has("in/missing"))
+        saved = f"{out}/.bloomery-dedupe.filter"
+        c.expect(os.path.exists(c.path(saved)) == (checkpoint == "0"), f"{os.listdir(c.path(out))}")
+        if checkpoint == "0":
+            c.expect(os.stat(c.path(saved)).st_mode & 0o777 == 0o600, "others can read the secret")
+        c.run(f"{line.replace('--keyed ', '')} {' '.join(names)}", code=2, stderr=has("other options"))
+        c.run(f"{line} {' '.join(names)}")
+        expect_files(c, out, model_files(parts, "paragraph"), f"{checkpoint}: ")
+
+
+@case
+def inputs_of_one_name_keep_their_folders(c):
+    lines = [b'{"text":"%d"}' % (i % 70) for i in range(100)]
+    for i, folder in enumerate(("data/en", "data/fr/old", "data/fr/new")):
+        os.makedirs(c.path(folder))
+        c.file(f"{folder}/000.jsonl", text_of(lines[30 * i:30 * i + 40]))
+    c.file("data/en/001.jsonl.gz", gzip.compress(text_of(lines)))
+    names = ["en/000.jsonl", "fr/old/000.jsonl", "fr/new/000.jsonl", "en/001.jsonl.gz"]
+    expected = [lines[:40], lines[40:70], [], []]
+    inputs = " ".join("data/" + name for name in names)
+    line = "dedupe -q -p 1e-12 --jsonl text --unit document --output-dir"
+    c.run(f"{line} out {inputs}")
+    c.run(f"{line} out {inputs}")  # goes on
+    c.run(f"{line} far {' '.join(c.path('data') + '//./' + name for name in names)}")
+    for shard in (1, 2):
+        c.run(f"{line} shard{shard} --shard {shard}/2 {inputs}")
+    for folder in ("out", "far"):
+        made = [os.path.relpath(os.path.join(place, name), c.path(folder))
+                for place, _, files_of in os.walk(c.path(folder)) for name in files_of if name[0] != "."]
+        c.expect(sorted(made) == sorted(names), f"{folder}: {made}")
+        for name, kept in zip(names, expected):
+            data = c.read(f"{folder}/{name}")
+            c.expect((gzip.decompress(data) if name.endswith("gz") else data) == text_of(kept), f"{folder}/{name}")
+    c.expect(c.read("shard1/fr/old/000.jsonl") == text_of(lines[40:70]) and
+             os.path.exists(c.path("shard2/fr/new/000.jsonl")), "shards have other places")
+    c.run(f"{line} no data/en/000.jsonl ./data/en/000.jsonl", code=2, stderr=has("would have one output, no/000.jsonl"))
+    c.run(f"{line} no data/en/000.jsonl data/fr/../fr/old/000.jsonl", code=2, stderr=has("'..' can't be kept"))
 
 
 @case
@@ -161,8 +210,8 @@ def outputs_take_the_place_of_no_file(c):
     c.run(quiet("paragraph", "--output-dir in in/a.jsonl in/b.jsonl"), code=2, stderr=has("in/a.jsonl"))
     os.symlink(c.path("in"), c.path("link"))
     c.run(quiet("paragraph", "--output-dir link in/a.jsonl"), code=2, stderr=has("in/a.jsonl"))
-    c.run(quiet("paragraph", "--output-dir out in/a.jsonl other/a.jsonl"), code=2,
-          stderr=has("in/a.jsonl", "other/a.jsonl"))
+    c.run(quiet("paragraph", "--output-dir out in/a.jsonl ./in/a.jsonl"), code=2,
+          stderr=has("in/a.jsonl and ./in/a.jsonl would have one output"))
     os.makedirs(c.path("full"))
     c.file("full/b.jsonl", "not ours\n")
     c.run(quiet("paragraph", "--output-dir full in/a.jsonl in/b.jsonl"), code=2,

@@ -4,6 +4,8 @@
 import gzip
 import json
 import os
+import random
+import resource
 import signal
 import time
 
@@ -31,6 +33,44 @@ def paragraphs_without_words_take_no_room(c):
         c.file(f"{name}.jsonl", text_of(lines))
         out, _ = c.run(f"{quiet('ngram', f'-j 1 -n 1000 {rule}')} {name}.jsonl", stdout=None)
         c.expect(out == text_of(lines), f"{name}: texts without words are not what is compared")
+
+
+def seconds_of(c, line):
+    """The processor time that a run takes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    c.run(line, stdout=None)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+@case
+def runs_of_words_take_linear_time(c):
+    """Of one paragraph. Eight times the words took sixty times as long; each hash is of 64 bits."""
+    generator = random.Random(9)
+    words = [f"w{generator.getrandbits(40):x}" for _ in range(160_000)]
+    times = []
+    for count in (20_000, 160_000):
+        c.file("in.jsonl", text_of(documents([" ".join(words[:count])])))
+        times.append(min(seconds_of(c, "dedupe -q -j 1 -n 200000 --unit ngram --jsonl text in.jsonl")
+                         for _ in range(2)))
+    c.expect(times[1] <= 20 * times[0], f"{times} seconds")
+
+
+@case
+def keys_that_every_input_has_are_planned_for_once(c):
+    """Each packed input is sampled at its beginning, and all have the same paragraphs."""
+    texts = ["\n".join(f"paragraph {i * 7 % 50} has {i * 11 % 200} words " + 30 * "or more " for i in range(j, j + 5))
+             for j in range(4000)]
+    names = [f"{i}.jsonl.gz" for i in range(8)]
+    for name in names:
+        c.file(name, gzip.compress(text_of(documents(texts)), 1))
+    for unit in ("document", "paragraph", "ngram"):
+        text, _ = c.run(f"dedupe --json --dry-run --jsonl text --unit {unit} {' '.join(names)}", stdout=None)
+        plan = json.loads(text)
+        c.run(f"dedupe -q -p 1e-12 --state {unit}.bloom --jsonl text --unit {unit} {' '.join(names)}", stdout=None)
+        text, _ = c.run(f"inspect --json {unit}.bloom", stdout=None)
+        keys = json.loads(text)["estimated_keys"]
+        c.expect(0.9 * keys < plan["different_keys"] < 2 * keys, f"{unit}: {keys} keys, {plan}")
 
 
 @case

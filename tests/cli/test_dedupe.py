@@ -618,6 +618,74 @@ def huge_numbers_are_refused_before_anything_is_taken(c):
     c.expect(c.names() == [], f"{c.names()}")
 
 
+# ---- The plan ----------------------------------------------------------------------------------------
+
+@case
+def few_distinct_lines_take_little_memory(c):
+    """However many they are: the plan is for distinct keys, as the options make them."""
+    users = [f"user{i * 7919 % 1000}" for i in range(600_000)]
+    c.file("plain", "".join(f"{user} logged in\n" for user in users))
+    c.file("tabs", "".join(f"{user}\t{i}\n" for i, user in enumerate(users)))
+    c.file("json", "".join(f'{{"n":{i},"who":{{"name":"{user}"}}}}\n' for i, user in enumerate(users)))
+    c.file("csv", "n,name\n" + "".join(f'{i},"{user}"\n' for i, user in enumerate(users)))
+    for line in ("plain", "-F 1 tabs", "-F -2 tabs", "--jsonl who.name json",
+                 "--csv --header -F name csv", "plain plain", "--against plain plain"):
+        report = report_of(c, line)
+        c.expect(report["bytes"] < 300_000 and report["layers"] == 1 and
+                 report["planned_from"] == "sample", f"{line}: {report}")
+        c.expect(report["kept"] == (0 if "against" in line else 1000), f"{line}: {report}")
+    with open(c.path("plain"), "rb") as file:
+        process = c.start("dedupe -c --json", stdin=file)
+        report = json.loads(process.communicate(timeout=60)[0])
+    c.expect(report["bytes"] < 300_000 and report["planned_from"] == "sample", f"{report}")
+    c.run("dedupe -c plain", stdout="1000\n", stderr=has(" distinct lines by a sample; expected"))
+    report = report_of(c, "tabs")  # all of these differ
+    c.expect(report["planned_keys"] > 600_000 and report["layers"] == 1, f"{report}")
+
+
+@case
+def repeats_that_lie_together_do_not_make_the_plan_small(c):
+    """A sorted file: each place of the sample has nothing but repeats, and they are its own."""
+    c.file("sorted", "".join(f"{i:09d}\n" * 3 for i in range(300_000)))
+    report = report_of(c, "sorted")
+    c.expect(report["kept"] == 300_000 and report["layers"] == 1 and
+             300_000 < report["planned_keys"] < 400_000, f"{report}")
+
+
+@case
+def a_filter_that_may_not_grow_is_planned_for_all_lines(c):
+    c.file("plain", "".join(f"user{i * 7919 % 1000} logged in\n" for i in range(600_000)))
+    report = report_of(c, "--on-full=stop plain")
+    c.expect(report["planned_keys"] > 600_000, f"{report}")
+
+
+@case
+def a_low_estimate_grows_and_keeps_its_rate(c):
+    """Lines that are the same wherever the sample looks, and differ everywhere else."""
+    count, place, places = 1 << 19, 1 << 16, 64
+    step = (16 * count - place) // (places - 1)
+    lines = [f"{i:015d}\n" for i in range(count)]
+    for at in range(0, places * step, step):
+        for i in range(at // 16, min((at + place) // 16 + 2, count)):
+            lines[i] = f"{i % 100:015d}\n"
+    c.file("lines", "".join(lines))
+    distinct = len(set(lines))
+    report = report_of(c, "-p 0.01 lines")
+    c.expect(report["planned_keys"] < 100_000 and report["layers"] > 2, f"{report}")
+    wrong = distinct - report["kept"]
+    c.expect(report["expected_rate"] <= 0.01 and
+             abs(wrong - report["expected_wrong_drops"]) < 6 * report["expected_wrong_drops"] ** 0.5,
+             f"{distinct} distinct lines, {report}")
+
+
+@case
+def a_new_state_begins_small(c):
+    c.run("dedupe -q -p 1e-12 --state s.bloom", stdin="a\nb\na\nc\n", stdout="a\nb\nc\n")
+    c.expect(len(c.read("s.bloom")) < 600_000, f"{len(c.read('s.bloom'))} bytes")
+    many = numbers(0, 200_000)
+    c.run("dedupe -q --state s.bloom", stdin=many, stdout=many)
+
+
 # ---- The report --------------------------------------------------------------------------------------
 
 @case
@@ -671,10 +739,10 @@ def expected_wrong_drops_count_those_of_other_filters(c):
 def report_says_what_was_done(c):
     c.run("dedupe", stdin="a\n", stdout="a\n", stderr=has("dedupe: read 1 line, kept 1"))
     c.run("dedupe --exact", stdin="a\nb\n", stdout="a\nb\n",
-          stderr=has("less than 0.01 lines dropped wrongly are expected"))
+          stderr=has("; expected wrong drops: fewer than 0.01 lines"))
     c.run("dedupe", stdin="a\nb\na\n", stdout="a\nb\n",
-          stderr=has("dedupe: read 3 lines, kept 2, dropped 1; memory ", "lines dropped wrongly are "
-                     "expected\n"))
+          stderr=has("dedupe: read 3 lines, kept 2, dropped 1; memory ", "; expected wrong drops: "
+                     "fewer than 0.01 lines\n"))
     c.run("dedupe -q", stdin="a\nb\na\n", stdout="a\nb\n")
     _, said = c.run("dedupe --json --exact", stdin="a\nb\na\n", stdout="a\nb\n", stderr=None)
     report = json.loads(said)
@@ -698,10 +766,52 @@ def lines_are_compared_by_their_key_and_printed_whole(c):
                 c.run(f"dedupe {engine} -F 2 -d , --lower --trim -j {threads}", stdin=text,
                       stdout="1,a,x\n2,B,y\nnone\nnone\n", environment=small(block),
                       stderr=has("kept 4 (2 without a key), dropped 3"))
-    c.run("dedupe -q --comment '#' --skip-empty", stdin="#\n#\n\na\n\na\n", stdout="#\n#\n\na\n\n")
+    c.run("dedupe -q --comment '#' --skip-empty", stdin="#\n#\n\na\n\na\n", stdout="#\n#\na\n")
     c.run("dedupe -q --crlf", stdin="a\r\na\nb\n", stdout="a\r\nb\n")
     c.run("dedupe -q", stdin=b"\xef\xbb\xbfa\na\n", stdout=None)
     c.run("dedupe --hex", stdin="0A\n0a\nzz\n", stdout="0A\nzz\n", code=2, stderr=has("zz"))
+
+
+@case
+def lines_without_the_field_are_kept_and_said_to_be(c):
+    text = "1,a\nnone\n2,a\nnone\n3,b\n"
+    c.run("dedupe -q -F 2 -d ,", stdin=text, stdout="1,a\nnone\nnone\n3,b\n",
+          stderr="bloomery: dedupe: warning: 2 records have no field 2 and are kept unchecked\n")
+    c.run("dedupe -q -F 2,1 -d ,", stdin="1,a\nnone\n", stdout="1,a\nnone\n",
+          stderr="bloomery: dedupe: warning: 1 record has no fields 2,1 and is kept unchecked\n")
+    c.run("dedupe -q --jsonl a", stdin='{"a":1}\n{"b":1}\nx\n{"a":1}\n', stdout='{"a":1}\n{"b":1}\nx\n',
+          stderr=has("1 line has no string and no number at 'a' and is kept unchecked",
+                     "1 line is no JSON and is kept unchecked: 3"))
+
+
+@case
+def a_field_that_no_line_has_is_an_error(c):
+    text = "a\nb\na\n"
+    wrong = "no record has a field 2, so there is no key; fields are delimited by tabs (-d)\n"
+    c.run("dedupe -F 2", stdin=text, stdout=text, code=2, stderr=has(wrong))
+    c.run("dedupe -F 2 -o out", stdin=text, code=2, stderr=has(wrong, "out was not written"))
+    c.run("dedupe -F 2 --state s.bloom", stdin=text, stdout=text, code=2, stderr=has(wrong))
+    c.expect(c.names() == [], f"{c.names()}")
+    c.run("dedupe -F 2 --jsonl x", stdin=text, stdout=None, code=2, stderr=None)
+    c.run("dedupe --jsonl x", stdin='{"y":1}\n', stdout='{"y":1}\n', code=2,
+          stderr=has("no record has a string or a number at 'x'"))
+    c.run("dedupe -q -F 2", stdin="")
+    c.run("dedupe -q -F 2 --comment '#'", stdin="#\n#\n", stdout="#\n#\n")
+
+
+@case
+def blank_lines_go_with_skip_empty(c):
+    text = "\n\na\n\n \t\n\r\na\n"
+    for threads in THREADS:
+        for block in BLOCKS:
+            more = {"stdin": text, "environment": small(block)}
+            c.run(f"dedupe -q --skip-empty -j {threads}", stdout="a\n \t\n\r\n", **more)
+            c.run(f"dedupe -q --skip-empty --crlf -j {threads}", stdout="a\n \t\n", **more)
+            c.run(f"dedupe -q --skip-empty --trim --crlf -j {threads}", stdout="a\n", **more)
+            c.run(f"dedupe -qv --skip-empty -j {threads}", stdout="\n\n\na\n", **more)
+    c.run("dedupe --skip-empty", stdin=text, stdout=None, stderr=has("read 7 lines, kept 3, dropped 4;"))
+    # What has an empty field is a record all the same.
+    c.run("dedupe -q --skip-empty -F 2 -d ,", stdin="1,\n2,\n\n3,a\n4,a\n", stdout="1,\n2,\n3,a\n", stderr=None)
 
 
 @case
@@ -743,13 +853,70 @@ def a_filter_without_a_magic_is_no_list(c):
     c.run("dedupe -0 --against list", stdin=b"a\0c\0", stdout=b"c\0", stderr=has("kept"))
 
 
+# Two lines that share all 64 bits of XXH3-64, by construction.
+COLLIDING = [bytes.fromhex(text) for text in
+             ("b93942ea7b738267cfe3f32b71e4e13e", "288e1aa0591633923a5296093bbc56af")]
+
+
 @case
 def fingerprints_of_128_bits_are_of_128_bits(c):
-    """Two lines that share all 64 bits of XXH3-64, by construction."""
-    lines = b"".join(bytes.fromhex(text) + b"\n" for text in
-                     ("b93942ea7b738267cfe3f32b71e4e13e", "288e1aa0591633923a5296093bbc56af"))
+    lines = text_of(COLLIDING)
     c.file("lines", lines)
     c.expect(c.run("dedupe -q --exact=128 lines", stdout=None)[0] == lines, "a line was dropped")
+
+
+# ---- Secrets -----------------------------------------------------------------------------------------
+
+@case
+@keyed
+def lines_made_to_collide_are_told_apart_with_a_secret(c):
+    c.file("lines", text_of(COLLIDING))
+    c.file("json", b"".join(b'{"text": "' + b"".join(b"\\u%04x" % byte if byte < 32 else bytes([byte])
+                                                    for byte in line) + b'"}\n' for line in COLLIDING))
+    for line in ("lines", "-n 100 lines", "--memory 1MiB lines", "--state s.bloom lines",
+                 "--jsonl text json", "--jsonl text --unit document json",
+                 "--jsonl text --unit paragraph json", "--exact lines", "--exact=128 lines",
+                 "--exact --jsonl text --unit document json"):
+        text = c.read(line.split()[-1])
+        if "--exact" not in line:  # of which other lines share the hash
+            c.run(f"dedupe -q {line}", stdout=text.splitlines(keepends=True)[0])
+        if os.path.exists(c.path("s.bloom")):
+            os.unlink(c.path("s.bloom"))
+        c.run(f"dedupe -q --keyed {line}", stdout=text)
+    c.run("dedupe -q --keyed --append had lines", stdout=text_of(COLLIDING))
+    c.run("dedupe -q --keyed --append had lines")
+
+
+@case
+@keyed
+def a_keyed_state_keeps_its_secret(c):
+    for name in ("s.bloom", "t.bloom"):
+        c.run(f"dedupe -q --keyed --state {name} -n 1000 -p 1e-9", stdin="a\n", stdout="a\n")
+        c.expect(os.stat(c.path(name)).st_mode & 0o777 == 0o600, "others can read the secret")
+    c.expect(c.read("s.bloom") != c.read("t.bloom"), "two runs drew one secret")
+    for more in ("", "--keyed", "--keyed -n 1000 -p 1e-9"):
+        _, said = c.run(f"dedupe --state s.bloom {more}", stdin="a\n", stderr=None)
+        c.expect(said.count(b"\n") == 1, f"{said}")
+    c.run("dedupe -q --against s.bloom", stdin="a\nb\n", stdout="b\n")
+    c.run("dedupe -q --state u.bloom", stdin="a\n", stdout="a\n")
+    before = c.read("u.bloom")
+    c.run("dedupe --keyed --state u.bloom", stdin="b\n", code=2, stderr=has("u.bloom: is not keyed"))
+    c.expect(c.read("u.bloom") == before, "the state was changed")
+
+
+@case
+@keyed
+def a_state_can_keep_its_secret_in_a_file(c):
+    c.run("dedupe -q --state s.bloom --secret-file secret", stdin="a\n", code=2, stderr=has("--keyed"))
+    c.expect(c.names() == [], f"{c.names()}")
+    c.run("dedupe -q --keyed --state s.bloom --secret-file secret", stdin="a\n", stdout="a\n")
+    c.expect(os.stat(c.path("secret")).st_mode & 0o777 == 0o600, "others can read the secret")
+    secret = c.read("secret")
+    c.run("dedupe -q --state s.bloom", stdin="b\n", code=2, stderr=has("does not carry its secret"))
+    c.run("dedupe -q --state s.bloom --secret-file secret", stdin="a\nb\n", stdout="b\n")
+    c.run("dedupe -q --keyed --state t.bloom --secret-file secret", stdin="a\n", stdout="a\n")
+    c.expect(c.read("secret") == secret, "the secret was replaced")
+    c.run("dedupe -q --keyed --state x --secret-file x", stdin="a\n", code=2, stderr=has("the same file, x"))
 
 
 main()

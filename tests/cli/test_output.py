@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """-o FILE of query and dedupe: written whole or not at all, the file that is read included."""
 
+import gzip
 import os
 import signal
 import stat
@@ -63,6 +64,34 @@ def an_empty_output_is_a_file_too(c):
     c.expect(c.read("out") == b"", "the old lines are there")
     c.run("dedupe -q -o none", stdin="")
     c.expect(c.read("none") == b"", "no file")
+
+
+MAGICS = {"gz": b"\x1f\x8b", "zst": b"\x28\xb5\x2f\xfd", "xz": b"\xfd7zXZ", "bz2": b"BZh", "lz4": b"\x04\x22\x4d\x18",
+          "lz": b"LZIP", "lzma": b"\x5d\0\0"}
+
+
+@case
+def the_name_decides_how_lines_are_compressed(c):
+    set_up(c)
+    for line, expected in COMMANDS[:4]:
+        c.run(f"{line} -o out.gz lines")
+        c.expect(gzip.decompress(c.read("out.gz")) == expected.encode(), f"{line}: {c.read('out.gz')}")
+    many = "".join(f"{i * 7919 % 99991} and more\n" for i in range(90_000))
+    c.file("many", many)
+    for name, magic in MAGICS.items():
+        c.run(f"dedupe -q -p 1e-12 -o out.{name} many")
+        c.expect(c.read(f"out.{name}").startswith(magic) and len(c.read(f"out.{name}")) < len(many), name)
+        c.run(f"dedupe -q -p 1e-12 -o out.{name} out.{name} lines")
+        c.run(f"dedupe -q -p 1e-12 out.{name}", stdout=many + "a\nx\nb\n")
+    c.file("json", '{"text":"a"}\n{"text":"a"}\n')
+    c.run("dedupe -q --unit document --jsonl text -o json.gz json")
+    c.expect(gzip.decompress(c.read("json.gz")) == b'{"text":"a"}\n', "a corpus is not compressed")
+    c.run("dedupe -q -o out.Z many", code=2, stderr=has("out.Z: its name says that it is compressed with compress"))
+    c.expect(not os.path.exists(c.path("out.Z")), "a file was made")
+    c.run("dedupe -q -o out.gz missing", code=2, stderr=has("missing: ", "out.gz was not written"))
+    c.expect(c.read("out.gz").startswith(MAGICS["gz"]), "the file is another")
+    c.run("dedupe -q -o empty.gz", stdin="")
+    c.expect(gzip.decompress(c.read("empty.gz")) == b"", "an empty file is not one")
 
 
 @case

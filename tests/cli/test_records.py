@@ -73,7 +73,7 @@ def returns_are_warned_of_where_they_are_in_the_key(c):
 def several_fields_are_one_key(c):
     text = "1\ta\tx\n1\ta\ty\n1\tb\tx\n2\ta\tx\n1\n"
     c.run("dedupe -q -F 1,2", stdin=text, stdout="1\ta\tx\n1\tb\tx\n2\ta\tx\n1\n",
-          stderr=has("1 record had no fields 1,2 and was passed over"))
+          stderr=has("1 record has no fields 1,2 and is kept unchecked"))
     c.run("dedupe -q -F 3,1 -d ,", stdin="1,a,x\n1,b,x\n2,b,x\n", stdout="1,a,x\n2,b,x\n")
     # The key of fields 3 and 1 is "x,1", whatever the order in the record.
     c.run(f"build -q -n 9 {SURE} -F 3,1 -d , -o f.bloom", stdin="1,a,x\n")
@@ -151,8 +151,9 @@ def members_of_json_lines_are_keys(c):
     lines = JSONL.splitlines(keepends=True)
     broken = "warning: a.jsonl: 1 line is no JSON and has no key: 3\n"
     c.run("dedupe --jsonl url a.jsonl", stdout="".join(lines[:1] + lines[2:]),
-          stderr=has(broken + "bloomery: dedupe: warning: 1 line has no string and no number at 'url' and has "
-                     "no key\n" + "dedupe: read 6 lines, kept 5 (2 without a key), dropped 1;"))
+          stderr=has("warning: a.jsonl: 1 line is no JSON and is kept unchecked: 3\n"
+                     "bloomery: dedupe: warning: 1 line has no string and no number at 'url' and is "
+                     "kept unchecked\n" + "dedupe: read 6 lines, kept 5 (2 without a key), dropped 1;"))
     c.run(f"build {SURE} --jsonl url -o u.bloom a.jsonl",
           stderr=has(broken, "4 records, about 3 different keys", "2 records have no key"))
     c.run("query u.bloom", stdin="http://a\n3\nb\nnull\n", stdout="http://a\n3\nb\n")
@@ -163,13 +164,21 @@ def members_of_json_lines_are_keys(c):
 
 
 @case
+def a_header_is_not_a_record_without_a_key(c):
+    c.file("a.csv", "id,name\n1,a\n2,b\n3\n")
+    _, said = c.run("build --csv --header -F id -n 9 -o f.bloom a.csv a.csv", stderr=None)
+    c.expect(b"no key" not in said, f"{said}")
+    c.run("build --csv --header -F name -n 9 -o f.bloom a.csv", stderr=has("; 1 record has no key\n"))
+
+
+@case
 def broken_lines_are_named_ten_of_them(c):
     c.file("a.jsonl", "".join("{\n" if n % 3 == 0 else f'{{"k":{n}}}\n' for n in range(60)))
     c.file("b.jsonl", '{"k":1}\n{"k":\n')
     c.run("dedupe -qc --jsonl k a.jsonl b.jsonl", stdout="61\n", stderr=has(
-        "a.jsonl: 21 lines are no JSON and have no key: 1, 4, 7, 10, 13, 16, 19, 22, 25, 28 and 11 more\n"))
+        "a.jsonl: 21 lines are no JSON and are kept unchecked: 1, 4, 7, 10, 13, 16, 19, 22, 25, 28 and 11 more\n"))
     c.run("dedupe -qc --jsonl k b.jsonl a.jsonl", stdout=None,
-          stderr=has("b.jsonl: 21 lines are no JSON and have no key: 2, a.jsonl:1, a.jsonl:4"))
+          stderr=has("b.jsonl: 21 lines are no JSON and are kept unchecked: 2, a.jsonl:1, a.jsonl:4"))
     c.run("build -n 9 --jsonl k -o f.bloom", stdin="{\n", code=2,
           stderr=has("no record has a string or a number at 'k', so there is no key"))
     c.expect(not os.path.exists("f.bloom"), "a filter without keys was written")

@@ -23,11 +23,21 @@ void tool_out_redirect(struct tool_out *out, int descriptor, const char *said)
 {
     out->descriptor = descriptor;
     out->said = said;
+    out->sink = NULL;
+}
+
+void tool_out_divert(struct tool_out *out,
+                     int (*sink)(void *context, const void *data, size_t bytes), void *context)
+{
+    out->sink = sink;
+    out->context = context;
 }
 
 static void write_all(struct tool_out *out, const unsigned char *data, size_t bytes)
 {
-    if (out->failure == 0)
+    if (out->failure == 0 && out->sink != NULL)
+        out->failure = out->sink(out->context, data, bytes);
+    else if (out->failure == 0)
         out->failure = tool_write_all(out->descriptor, data, bytes, &out->written);
 }
 

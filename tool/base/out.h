@@ -23,6 +23,9 @@ struct tool_out {
     int failure;      /* errno of the first write that failed, or 0 */
     uint64_t written; /* bytes that the system took */
     int descriptor;
+    /* Takes what is flushed, in place of the descriptor; NULL: that does. Returns 0 or an errno. */
+    int (*sink)(void *context, const void *data, size_t bytes);
+    void *context;
     const char *said; /* what messages call it */
     unsigned char buffer[TOOL_OUT_BYTES];
 };
@@ -31,6 +34,10 @@ void tool_out_start(struct tool_out *out);
 
 /* All goes to another file from now on; before anything was written. */
 void tool_out_redirect(struct tool_out *out, int descriptor, const char *said);
+
+/* All goes through this function from now on; before anything was written. */
+void tool_out_divert(struct tool_out *out,
+                     int (*sink)(void *context, const void *data, size_t bytes), void *context);
 
 void tool_out_bytes(struct tool_out *out, const void *data, size_t bytes);
 void tool_out_text(struct tool_out *out, const char *text);

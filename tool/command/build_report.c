@@ -69,11 +69,11 @@ enum { PASSED_BYTES = TOOL_NUMBER_BYTES + 40 };
 static const char *describe_passed_over(char text[PASSED_BYTES], const struct tool_change *change)
 {
     char number[TOOL_NUMBER_BYTES];
+    const uint64_t keyless = change->passed_over - change->headers; /* a header should have none */
     text[0] = '\0';
-    if (change->passed_over > 0)
-        snprintf(text, PASSED_BYTES, "; %s record%s no key",
-                 tool_format_count(number, change->passed_over),
-                 change->passed_over == 1 ? " has" : "s have");
+    if (keyless > 0)
+        snprintf(text, PASSED_BYTES, "; %s record%s no key", tool_format_count(number, keyless),
+                 keyless == 1 ? " has" : "s have");
     return text;
 }
 

@@ -30,14 +30,16 @@ static const char help[] =
     "bloomery dedupe [-n N] [-p RATE | --memory SIZE] [OPTION...] [INPUT...]\n"
     "\n"
     "Prints each line of the inputs at its first occurrence, in input order. Lines\n"
-    "are remembered in a Bloom filter, a few bytes each. New lines are dropped\n"
-    "wrongly at the filter's rate, and the report at the end says how many are\n"
-    "expected. No INPUT, or '-', is standard input; packed inputs and archives are\n"
-    "unpacked ('bloomery help build').\n"
+    "are remembered in a Bloom filter, a few bytes each. A new line is mistaken for\n"
+    "a repeated one as often as the filter's rate says, and the report at the end\n"
+    "says how many such lines are expected. No INPUT, or '-', is standard input;\n"
+    "packed inputs and archives are unpacked ('bloomery help build').\n"
     "\n"
-    "  -n, --keys N         the different lines to plan for. Default: estimated from\n"
-    "                       the sizes of the input files and a sample of them,\n"
-    "                       plus 5 %; a million if they are packed, or come by a pipe\n"
+    "  -n, --keys N         plan for N distinct lines (default: estimated from a\n"
+    "                       sample of the input files, plus 5 %). Distinct are those\n"
+    "                       whose keys differ. For inputs that are packed or come by\n"
+    "                       a pipe the default is a million, with --state 65,536. A\n"
+    "                       filter that may not grow is planned for all lines\n"
     "  -p, --rate RATE      the filter's rate, also when it is full (1e-6, 0.01%,\n"
     "                       1/1000). Default 1e-6\n"
     "      --memory SIZE    the maximum memory for what is remembered (512MiB, 2GB).\n"
@@ -54,12 +56,15 @@ static const char help[] =
     "                               printed at each occurrence\n"
     "      --exact[=BITS]   instead of a filter, remember a fingerprint of each line,\n"
     "                       of 64 bits (default) or 128: 11 to 21 bytes a line, or\n"
-    "                       twice that. Hardly ever is a line dropped wrongly\n"
-    "  -v, --invert         print what is dropped: the repeated lines\n"
+    "                       twice that. A wrong drop is practically impossible\n"
+    "  -v, --invert         print what is dropped: the repeated lines (with --unit:\n"
+    "                       dropped documents, and of others what is cut out)\n"
     "  -c, --count          print only how many lines are kept; with -v, dropped\n"
     "  -o, --output FILE    write FILE instead of standard output, when all has been\n"
-    "                       read: whole, or after an error, a signal or a full filter\n"
-    "                       that stops not at all. FILE may be an input\n"
+    "                       read: either complete or not at all. Nothing is written\n"
+    "                       after an error, a signal or a stop by --on-full. FILE may\n"
+    "                       be an input. Its name says how it is compressed: .gz,\n"
+    "                       .zst, .xz, .bz2, .lz4, .lz, .lzma\n"
     "      --against X      drop also lines that are in X, a filter or a file of\n"
     "                       lines; repeatable\n"
     "      --append FILE    lines of FILE count as seen, and kept lines are both\n"
@@ -67,13 +72,20 @@ static const char help[] =
     "                       exist\n"
     "      --state FILE     begin with the filter in FILE, if there is one. It is\n"
     "                       written back when everything has been printed, or when\n"
-    "                       a full filter stops the run. It keeps the size and rate\n"
-    "                       of its first run. SIGINT, SIGTERM and SIGHUP end the\n"
-    "                       input, and the state is written; a second one does not\n"
-    "                       wait\n"
+    "                       a full filter stops the run. It begins small, grows, and\n"
+    "                       keeps the rate of its first run. SIGINT, SIGTERM and\n"
+    "                       SIGHUP end the input, and the state is written; a second\n"
+    "                       one does not wait\n"
+    "      --keyed          hash with a secret that is drawn for this run. Use it if\n"
+    "                       others supply the lines: without it they can choose lines\n"
+    "                       that make other lines be dropped, or that slow --exact\n"
+    "                       and --unit ngram down. A new state keeps the secret, and\n"
+    "                       only its owner can read it; an older state must be keyed\n"
+    "                       already. Filters of --against are not protected by it\n"
     "      --secret-file FILE\n"
     "                       the secret of filters that do not carry it (--state,\n"
-    "                       --against)\n"
+    "                       --against). With --keyed a new state keeps its secret\n"
+    "                       there; if FILE does not exist, it is made\n"
     "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as\n"
     "                       there are cores. The output and its order are the same\n"
     "                       whatever N is\n"
@@ -88,7 +100,8 @@ static const char help[] =
     "                       of the number\n"
     "\n"
     "What is compared of a line; the whole line is printed. Lines without a key are\n"
-    "always printed:\n"
+    "kept each time, and a warning counts those without the field; if no line has\n"
+    "it, the exit code is 2. --skip-empty drops blank lines:\n"
     "\n" TOOL_RULE_HELP "\n"
     "Corpora, whose documents are lines of JSON:\n"
     "\n" TOOL_CORPUS_HELP "\n"
@@ -110,6 +123,7 @@ enum {
     OPTION_STATE,
     OPTION_JSON,
     OPTION_SECRET_FILE,
+    OPTION_KEYED,
 };
 
 static const struct option options[] = {
@@ -128,6 +142,7 @@ static const struct option options[] = {
     {"null", no_argument, NULL, '0'},
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
+    {"keyed", no_argument, NULL, OPTION_KEYED},
     {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
     {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
     TOOL_CORPUS_OPTIONS,
@@ -180,6 +195,7 @@ static bool take_value(struct tool_dedupe_command *command, int option)
         return tool_option_small("-j", optarg, 0, TOOL_THREADS_MAX, &command->source.threads);
     case 'o':
         command->output.path = optarg;
+        command->output.packs = true;
         return true;
     case OPTION_ON_FULL:
         return take_on_full(command, optarg);
@@ -223,6 +239,9 @@ static bool take_option(struct tool_dedupe_command *command, int option)
         return true;
     case OPTION_JSON:
         command->json = true;
+        return true;
+    case OPTION_KEYED:
+        command->keyed = true;
         return true;
     default:
         return take_value(command, option);
@@ -271,6 +290,9 @@ static bool fits_together(const struct tool_dedupe_command *command)
         return !tool_usage("--state needs a file; '-' is none");
     if (command->secret_file != NULL && command->state == NULL && command->against_given == 0)
         return !tool_usage("--secret-file is for the filters of --state and --against");
+    if (command->state != NULL && command->secret_file != NULL &&
+        tool_same_file(command->state, command->secret_file))
+        return !tool_usage("--state and --secret-file name the same file, %s", command->state);
     if (command->append != NULL && command->choice.layout.header)
         return !tool_usage(
             "--append would add the header to FILE again in each run; leave --header "
@@ -365,6 +387,9 @@ static int run(struct tool_dedupe_command *command)
     good = good && tool_dedupe_run(dedupe, &command->source);
     if (dedupe->stopped && to_file)
         tool_seen_say_full(&command->seen, dedupe->lines, dedupe->kept);
+    const bool keyless = good && !tool_tally_has_keys(&dedupe->tally, &dedupe->rule,
+                                                      dedupe->lines - dedupe->without_key);
+    good = good && !keyless;
     bool delivered = (good || (dedupe->stopped && !to_file)) && !tool_out_failed(&dedupe->out) &&
                      !dedupe->append_failed;
     if (delivered || to_file || tool_out_failed(&dedupe->out))
@@ -386,7 +411,7 @@ static int run(struct tool_dedupe_command *command)
                  command->state != NULL ? command->state : command->append);
     if (dedupe->stopped)
         tool_seen_say_full(&command->seen, dedupe->lines, dedupe->kept);
-    if (!tool_tally_say(&dedupe->tally, &dedupe->rule, "it was printed as it is"))
+    if (!tool_tally_say(&dedupe->tally, &dedupe->rule, "it was kept unchecked"))
         code = TOOL_ERROR;
     return early ? code : tool_dedupe_report(command, code);
 }
@@ -441,6 +466,7 @@ static int dedupe_main(int argc, char **argv)
     command->on_full = command->lock = command->appended.descriptor = -1;
     command->source.delimiter = '\n';
     command->dedupe.seen = &command->seen;
+    command->dedupe.tally.kept = true;
     tool_out_start(&command->dedupe.out);
     int option, code = TOOL_ERROR;
     while ((option = tool_getopt(argc, argv, "n:p:vco:j:0q" TOOL_RULE_LETTERS, options)) != -1) {

@@ -103,6 +103,7 @@ _bloomery()
     'dedupe --unit') words='document paragraph ngram' ;;
     'dedupe --ngram') kind='nothing' ;;
     'dedupe --threshold') kind='nothing' ;;
+    'dedupe --min-words') kind='nothing' ;;
     'dedupe --output-dir') kind='folders' ;;
     'dedupe --checkpoint') kind='nothing' ;;
     'dedupe --shard') kind='nothing' ;;
@@ -229,7 +230,7 @@ _bloomery()
         'add -'*) words='--threads --null --max-line --memory --secret-file --dialect --max-rate --force --progress --quiet --json --keep-bom --text --help' ;;
         'remove -'*) words='--strict --null --max-line --secret-file --progress --quiet --json --keep-bom --text --help' ;;
         'query -'*) words='--filter --invert --count --quiet --line-number --with-input --list-inputs --max-count --output --key --counts --with-filename --threads --null --max-line --progress --verify --secret-file --confirm --dialect --positions --json --keep-bom --text --crlf --comment --field --header --jsonl --delimiter --csv --trim --lower --upper --hex --int64 --int32 --utf16 --skip-empty --help' ;;
-        'dedupe -'*) words='--keys --rate --memory --on-full --exact --invert --count --output --against --append --state --secret-file --threads --null --max-line --progress --quiet --json --keep-bom --text --crlf --comment --field --header --jsonl --delimiter --csv --trim --lower --upper --hex --int64 --int32 --utf16 --skip-empty --unit --ngram --threshold --annotate --no-add --output-dir --checkpoint --dry-run --shard --shard-by --help' ;;
+        'dedupe -'*) words='--keys --rate --memory --on-full --exact --invert --count --output --against --append --state --keyed --secret-file --threads --null --max-line --progress --quiet --json --keep-bom --text --crlf --comment --field --header --jsonl --delimiter --csv --trim --lower --upper --hex --int64 --int32 --utf16 --skip-empty --unit --ngram --threshold --min-words --annotate --no-add --output-dir --checkpoint --dry-run --shard --shard-by --help' ;;
         'merge -'*) words='--output --intersect --check-only --secret-file --dialect --ours --force --quiet --json --help' ;;
         'fold -'*) words='--output --times --memory --force --quiet --json --help' ;;
         'convert -'*) words='--output --kind --from --to --redis-key --note --force --quiet --json --keep-bom --text --crlf --comment --field --header --jsonl --delimiter --csv --trim --lower --upper --hex --int64 --int32 --utf16 --skip-empty --help' ;;

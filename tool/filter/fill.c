@@ -202,6 +202,7 @@ static bool end(struct adding *adding, bool done, struct tool_change *change)
     assert(tally.passed_over <= records);
     change->records = records - tally.passed_over;
     change->passed_over = tally.passed_over;
+    change->headers = tally.headers;
     return tool_tally_has_keys(&tally, adding->rule, change->records);
 }
 

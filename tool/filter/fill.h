@@ -25,6 +25,7 @@ bool tool_lines_count(const struct tool_source *source, const bloomery_key_rule 
 struct tool_change {
     uint64_t records;          /* that were added: those with a key */
     uint64_t passed_over;      /* those without */
+    uint64_t headers;          /* of these, the first lines that name fields */
     uint64_t new_bits;         /* set now and not before: exact */
     double estimated_new_keys; /* different keys now less those before; infinity where all bits are
                                   set */

@@ -52,26 +52,30 @@ static size_t hash_bytes(bloomery_hash_id hash)
     return hash == BLOOMERY_HASH_XXH3_64 ? sizeof(uint64_t) : sizeof(bloomery_hash);
 }
 
-/* The least filter there is: of it nothing but the hash is used. */
-static bool add_part(struct tool_hasher *hasher, const bloomery_create_options *options,
-                     bloomery_hash_id hash, uint64_t keys_max)
+bloomery_filter *tool_hasher_least(bloomery_hash_id hash, const bloomery_create_options *options)
 {
-    struct tool_hasher_part *part = &hasher->parts[hasher->count];
     const bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
                                 .hash = hash,
                                 .blocks_per_key = 1,
                                 .probes = 1,
                                 .cell_bits = 1,
                                 .bits = 512};
+    bloomery_filter *filter = NULL;
     bloomery_error error;
+    if (bloomery_create(&plan, options, &filter, &error) != BLOOMERY_OK)
+        tool_library_error(NULL, &error);
+    return filter;
+}
+
+static bool add_part(struct tool_hasher *hasher, const bloomery_create_options *options,
+                     bloomery_hash_id hash, uint64_t keys_max)
+{
+    struct tool_hasher_part *part = &hasher->parts[hasher->count];
     assert(hasher->count < TOOL_HASHER_PARTS);
     *part = (struct tool_hasher_part){.hash = hash, .keys_max = keys_max};
-    if (bloomery_create(&plan, options, &part->filter, &error) != BLOOMERY_OK) {
-        tool_library_error(NULL, &error);
-        return false;
-    }
-    hasher->count++;
-    return true;
+    part->filter = tool_hasher_least(hash, options);
+    hasher->count += part->filter != NULL;
+    return part->filter != NULL;
 }
 
 bool tool_hasher_open(struct tool_hasher *hasher, bloomery_hash_id hash,

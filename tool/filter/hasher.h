@@ -43,6 +43,9 @@ struct tool_hasher {
     _Atomic uint64_t keys;
 };
 
+/* Makes the smallest filter, of which only the hash is used. NULL after a message. */
+bloomery_filter *tool_hasher_least(bloomery_hash_id hash, const bloomery_create_options *options);
+
 /* For a filter with this hash (BLOOMERY_HASH_DEFAULT: as its rate will need) and these options. Its
  * rate will be this one, or if that is 0 the least one that the memory allows. False after a
  * message; either way it is to be closed. */

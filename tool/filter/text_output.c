@@ -3,6 +3,7 @@
 
 #include "base/interrupt.h"
 #include "filter/files.h"
+#include "filter/pack.h"
 #include "input/input.h"
 #include "input/unpack.h"
 #include "tool.h"
@@ -98,6 +99,62 @@ static int make_file(struct tool_text_output *output)
     return file;
 }
 
+/* ---- Packing --------------------------------------------------------------------------------- */
+
+/* How a file with this name is packed. */
+static enum tool_packing packing_of_name(const char *name)
+{
+    static const struct {
+        const char *end;
+        enum tool_packing packing;
+    } ends[] = {{".gz", TOOL_GZIP},   {".zst", TOOL_ZSTD},   {".xz", TOOL_XZ},
+                {".bz2", TOOL_BZIP2}, {".lz4", TOOL_LZ4},    {".lz", TOOL_LZIP},
+                {".lzma", TOOL_LZMA}, {".Z", TOOL_COMPRESS}, {".lzo", TOOL_LZOP}};
+    const size_t bytes = strlen(name);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        const size_t end = strlen(ends[i].end);
+        if (bytes > end && strcmp(name + bytes - end, ends[i].end) == 0)
+            return ends[i].packing;
+    }
+    return TOOL_PLAIN;
+}
+
+static int take_packed(void *context, const void *data, size_t bytes)
+{
+    struct tool_text_output *output = context;
+    if (tool_pack_write(output->pack, data, bytes))
+        return 0;
+    return output->packed->failure != 0 ? output->packed->failure : EIO;
+}
+
+/* Lets `out` write through a packer to the file. False after a message. */
+static bool start_packing(struct tool_text_output *output, enum tool_packing packing,
+                          struct tool_out *out)
+{
+    output->packed = tool_allocate(sizeof(*output->packed));
+    tool_out_start(output->packed);
+    tool_out_redirect(output->packed, output->file, output->path);
+    output->pack = tool_pack_open(packing, output->packed);
+    tool_out_divert(out, take_packed, output);
+    if (tool_pack_error(output->pack)[0] == '\0')
+        return true;
+    tool_error("%s: %s", output->path, tool_pack_error(output->pack));
+    return false;
+}
+
+static int end_packing(struct tool_text_output *output, int code)
+{
+    if (output->pack == NULL || code == TOOL_ERROR)
+        return code;
+    if (!tool_pack_end(output->pack) && tool_pack_error(output->pack)[0] != '\0') {
+        tool_error("%s: %s", output->path, tool_pack_error(output->pack));
+        return TOOL_ERROR;
+    }
+    return tool_out_finish(output->packed, code);
+}
+
+/* ---- The file -------------------------------------------------------------------------------- */
+
 /* The name that a signal would remove is gone. */
 static void name_is_gone(struct tool_text_output *output)
 {
@@ -109,6 +166,11 @@ static void name_is_gone(struct tool_text_output *output)
 
 void tool_text_output_drop(struct tool_text_output *output)
 {
+    if (output->pack != NULL)
+        tool_pack_close(output->pack);
+    free(output->packed);
+    output->pack = NULL;
+    output->packed = NULL;
     if (output->named) {
         unlinkat(output->directory, output->temporary, 0);
         name_is_gone(output);
@@ -127,8 +189,14 @@ bool tool_text_output_begin(struct tool_text_output *output, struct tool_out *ou
     output->file = output->directory = -1;
     output->named = false;
     output->temporary_path[0] = '\0';
+    output->pack = NULL;
+    output->packed = NULL;
     if (!tool_text_output_is_file(output))
         return true;
+    const enum tool_packing packing = output->packs ? packing_of_name(output->path) : TOOL_PLAIN;
+    if (packing != TOOL_PLAIN && !tool_pack_makes(packing))
+        return !tool_usage("%s: its name says that it is %s, and no output can be packed so",
+                           output->path, tool_packing_name(packing));
     if (!tool_may_replace(output->path, true))
         return false;
     const bool exists = stat(output->path, &facts) == 0;
@@ -154,7 +222,10 @@ bool tool_text_output_begin(struct tool_text_output *output, struct tool_out *ou
         (void)!fchmod(output->file, facts.st_mode & 07777);
     }
     tool_out_redirect(out, output->file, output->path);
-    return true;
+    if (packing == TOOL_PLAIN || start_packing(output, packing, out))
+        return true;
+    tool_text_output_drop(output);
+    return false;
 }
 
 /* The new file takes the name. 0 or an errno. */
@@ -177,7 +248,7 @@ static int take_name(struct tool_text_output *output)
 
 int tool_text_output_finish(struct tool_text_output *output, struct tool_out *out, int code)
 {
-    code = tool_out_finish(out, code);
+    code = end_packing(output, tool_out_finish(out, code));
     if (!tool_text_output_is_file(output))
         return code;
     assert(output->file >= 0);

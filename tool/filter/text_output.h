@@ -3,7 +3,7 @@
  * Lines for the file that -o names. It is written beside itself and renamed when the last line is
  * in it, so it may be an input too, and whatever fails leaves the file as it was.
  *
- *     struct tool_text_output output = {.path = "out.txt"};
+ *     struct tool_text_output output = {.path = "out.txt.gz", .packs = true};
  *     if (tool_text_output_begin(&output, &out))
  *         code = tool_text_output_finish(&output, &out, run(&out));
  */
@@ -17,12 +17,15 @@
 
 struct tool_text_output {
     const char *path; /* NULL or "-": stdout */
+    bool packs;       /* lines: a name that ends in .gz, .zst and the like makes them packed so */
     int directory;    /* these only between begin and finish */
     int file;
     bool named; /* under `temporary`; otherwise it has no name yet */
     char target[NAME_MAX + 1];
     char temporary[NAME_MAX + 1];
     char temporary_path[PATH_MAX]; /* to be removed by a signal */
+    struct tool_pack *pack;        /* NULL: the bytes go to the file as they are */
+    struct tool_out *packed;       /* into which it packs */
 };
 
 /* Whether it is a file rather than stdout. */

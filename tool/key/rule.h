@@ -224,6 +224,7 @@ struct tool_tally {
     uint64_t passed_over; /* all without a key: comments, empty keys, and those above but the open
                              quotes */
     const struct tool_layout *layout; /* of the records; NULL: the rule's */
+    bool kept; /* the command keeps records without a key, and does not pass over them */
 
     struct tool_place broken_at[TOOL_TALLY_PLACES]; /* the first that are no JSON */
     struct tool_place

@@ -343,6 +343,12 @@ static const char *wrong_form(const bloomery_key_rule *rule)
     return "is no UTF-8";
 }
 
+/* What becomes of records without a key. */
+static const char *say_fate(const struct tool_tally *tally, bool one, const char *passed_over)
+{
+    return !tally->kept ? passed_over : one ? "is kept unchecked" : "are kept unchecked";
+}
+
 /* "a.jsonl: 12 lines are no JSON and were passed over: 3, 7, b.jsonl:2 and 9 more" */
 static void say_broken(const struct tool_tally *tally)
 {
@@ -359,27 +365,31 @@ static void say_broken(const struct tool_tally *tally)
     if (told < tally->broken)
         snprintf(list + used, sizeof(list) - used, " and %s more",
                  tool_format_count(number, tally->broken - told));
-    tool_warning("%s: %s line%s no JSON and %s no key: %s",
+    const bool one = tally->broken == 1;
+    tool_warning("%s: %s line%s no JSON and %s: %s",
                  input != NULL ? tool_path_said(input) : "a key",
-                 tool_format_count(number, tally->broken), tally->broken == 1 ? " is" : "s are",
-                 tally->broken == 1 ? "has" : "have", list);
+                 tool_format_count(number, tally->broken), one ? " is" : "s are",
+                 say_fate(tally, one, one ? "has no key" : "have no key"), list);
 }
 
 static void say_without_field(const struct tool_tally *tally, const bloomery_key_rule *rule)
 {
     char number[TOOL_NUMBER_BYTES], text[TOOL_LAYOUT_TEXT_BYTES];
     const bool one = tally->without_field == 1;
+    const char *have = !tally->kept ? "had" : one ? "has" : "have";
     tool_format_count(number, tally->without_field);
     if (tally->layout != NULL && tally->layout->jsonl)
-        tool_warning("%s line%s no string and no number at %s and %s no key", number,
+        tool_warning("%s line%s no string and no number at %s and %s", number,
                      one ? " has" : "s have", tool_layout_describe(tally->layout, text),
-                     one ? "has" : "have");
+                     say_fate(tally, one, one ? "has no key" : "have no key"));
     else if (tally->layout != NULL)
-        tool_warning("%s record%s had no %s and %s passed over", number, one ? "" : "s",
-                     tool_layout_describe(tally->layout, text), one ? "was" : "were");
+        tool_warning("%s record%s %s no %s and %s", number, one ? "" : "s", have,
+                     tool_layout_describe(tally->layout, text),
+                     say_fate(tally, one, one ? "was passed over" : "were passed over"));
     else
-        tool_warning("%s record%s had no field %d and %s passed over", number, one ? "" : "s",
-                     (int)rule->field, one ? "was" : "were");
+        tool_warning("%s record%s %s no field %d and %s", number, one ? "" : "s", have,
+                     (int)rule->field,
+                     say_fate(tally, one, one ? "was passed over" : "were passed over"));
 }
 
 bool tool_tally_say(const struct tool_tally *tally, const bloomery_key_rule *rule,

@@ -25,7 +25,9 @@
 #include "command/corpus/corpus_pass.h"
 #include "command/corpus/corpus_size.h"
 #include "command/corpus/journal.h"
+#include "command/corpus/output_names.h"
 #include "filter/files.h"
+#include "filter/hasher.h"
 #include "filter/packed_output.h"
 #include "tool.h"
 
@@ -49,6 +51,7 @@ struct corpus {
     struct tool_source source; /* the inputs of this shard */
     struct tool_corpus_pass pass;
     struct tool_journal journal;
+    struct tool_output_names names; /* of outputs, with --output-dir */
     struct tool_packed_output *output;
     bloomery_filter *hasher;          /* makes the sample's hashes; NULL: made no more */
     struct tool_corpus_counts counts; /* of this run */
@@ -101,8 +104,10 @@ static void set_judge(struct corpus *corpus)
     *judge = (struct tool_judge){
         .unit = options->unit,
         .ngram = options->ngram > 0 ? options->ngram : NGRAM_DEFAULT,
+        .min_words = options->min_words,
         .threshold = options->threshold > 0 ? options->threshold : THRESHOLD_DEFAULT,
         .annotate = options->annotate,
+        .invert = command->dedupe.invert,
         .shard = options->shard,
         .shards = options->shard_by_key ? options->shards : 0,
         .path = &command->choice.layout.path,
@@ -124,26 +129,13 @@ static void set_judge(struct corpus *corpus)
     command->note = corpus->note;
 }
 
-/* The smallest filter makes hashes for the sample, of which only equality counts. */
-static bool make_hasher(struct corpus *corpus)
-{
-    const bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
-                                .blocks_per_key = 1,
-                                .probes = 1,
-                                .bits = 512,
-                                .hash = BLOOMERY_HASH_XXH3_64};
-    bloomery_error error;
-    if (bloomery_create(&plan, NULL, &corpus->hasher, &error) == BLOOMERY_OK)
-        return true;
-    return !tool_library_error(NULL, &error);
-}
-
 /* Samples what will be added: the inputs, and the documents of --against. */
 static bool get_size(struct corpus *corpus, struct tool_corpus_size *size)
 {
     struct tool_corpus_size lists = {0};
     struct tool_source source = corpus->source;
-    if (!make_hasher(corpus))
+    corpus->hasher = tool_hasher_least(BLOOMERY_HASH_XXH3_64, NULL);
+    if (corpus->hasher == NULL)
         return false;
     corpus->judge.filter = corpus->hasher;
     tool_corpus_size_get(&corpus->judge, &source, size);
@@ -170,15 +162,19 @@ static void say_options(const struct corpus *corpus, char *text, size_t room)
     size_t used = (size_t)snprintf(
         text, room,
         "unit=%d jsonl=%s ngram=%u threshold=%u annotate=%s no-add=%d shard=%u/%u by=%d rule=%u "
-        "keys=%llu rate=%a memory=%llu exact=%u on-full=%d state=%s against=",
+        "keys=%llu rate=%a memory=%llu exact=%u on-full=%d%s state=%s against=",
         (int)options->unit, command->choice.layout.path.text, corpus->judge.ngram,
         corpus->judge.threshold, options->annotate != NULL ? options->annotate : "",
         options->no_add, options->shard, options->shards, options->shard_by_key,
         corpus->judge.rule.flags, (unsigned long long)command->keys, command->rate,
         (unsigned long long)command->memory, command->exact, command->on_full,
-        command->state != NULL ? command->state : "");
+        command->keyed ? " keyed" : "", command->state != NULL ? command->state : "");
     for (size_t i = 0; i < command->against_given && used < room; i++)
         used += (size_t)snprintf(text + used, room - used, "%s,", command->againsts[i]);
+    if (options->min_words > 0 && used < room)
+        used += (size_t)snprintf(text + used, room - used, " min-words=%u", options->min_words);
+    if (corpus->judge.invert && used < room)
+        snprintf(text + used, room - used, " invert");
     for (char *at = text; *at != '\0'; at++)
         if (*at == '\n')
             *at = ' ';
@@ -196,10 +192,9 @@ static bool open_journal(struct corpus *corpus)
     const bool good = tool_journal_open(&corpus->journal, corpus->options->output_dir, text);
     free(text);
     for (size_t i = 0; good && i < corpus->source.count; i++)
-        if (!tool_corpus_output_is_free(&corpus->journal, corpus->options->output_dir,
-                                        corpus->source.paths[i]))
+        if (!tool_output_is_free(&corpus->names, &corpus->journal, corpus->source.paths[i]))
             return false;
-    return good && tool_corpus_names_differ(&corpus->source, corpus->options->output_dir);
+    return good && tool_output_names_differ(&corpus->names, &corpus->source);
 }
 
 static bool has_work(const struct corpus *corpus)
@@ -368,14 +363,17 @@ static bool run_input(struct corpus *corpus, char *path)
 {
     struct tool_source one = corpus->source;
     struct tool_corpus_pass *pass = &corpus->pass;
-    const char *directory = corpus->options->output_dir;
     one.paths = &path;
     one.count = 1;
     pass->counts = (struct tool_corpus_counts){0};
     if (!tool_journal_begin(&corpus->journal, path))
         return false;
+    char *name = tool_output_name(&corpus->names, path);
     corpus->output =
-        tool_packed_output_open(directory, tool_corpus_output_name(path), tool_path_packing(path));
+        tool_output_folders_make(&corpus->names, name)
+            ? tool_packed_output_open(corpus->options->output_dir, name, tool_path_packing(path))
+            : NULL;
+    free(name);
     if (corpus->output == NULL)
         return false;
     pass->write = write_packed;
@@ -517,7 +515,8 @@ static int run_corpus(struct corpus *corpus)
     struct tool_dedupe_command *command = corpus->command;
     struct tool_corpus_size size = {0};
     const bool to_directory = corpus->options->output_dir != NULL;
-    const char *missing = corpus->judge.unit == TOOL_UNIT_NGRAM ? tool_words_load() : NULL;
+    const bool words = corpus->judge.unit == TOOL_UNIT_NGRAM || corpus->judge.min_words > 0;
+    const char *missing = words ? tool_words_load() : NULL;
     if (missing != NULL) {
         tool_error("words need libunistring: %s", missing);
         return TOOL_ERROR;
@@ -544,7 +543,9 @@ static int run_corpus(struct corpus *corpus)
     }
     corpus->wrong_before = corpus->journal.wrong;
     if (size.known)
-        command->estimated_keys = KEYS_MIN + (uint64_t)(1.05 * size.different);
+        command->estimated_keys =
+            KEYS_MIN +
+            (uint64_t)(1.05 * tool_keys_of_sample(size.different, size.keys, size.whole));
     if (!begin_seen(corpus))
         return TOOL_ERROR;
     if (to_directory)
@@ -562,8 +563,10 @@ int tool_corpus_run(struct tool_dedupe_command *command)
     corpus->options = command->corpus;
     corpus->journal.file = -1;
     choose_inputs(corpus);
+    tool_output_names_choose(&corpus->names, corpus->options->output_dir, &command->source);
     set_judge(corpus);
     corpus->pass.judge = &corpus->judge;
+    corpus->pass.tally.kept = true;
     corpus->pass.seen = &command->seen;
     corpus->pass.silent = !tool_progress_is_shown(!corpus->options->output_dir &&
                                                   !tool_text_output_is_file(&command->output) &&

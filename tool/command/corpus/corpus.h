@@ -10,6 +10,7 @@
 struct tool_corpus_options {
     enum tool_unit unit; /* NONE: lines are deduplicated, and the other options may not be given */
     uint32_t ngram;      /* 0: not given */
+    uint32_t min_words;  /* 0: not given */
     uint32_t threshold;  /* in millionths; 0: not given */
     const char *annotate, *output_dir;
     bool no_add, dry_run, shard_by_key, shard_by_given;
@@ -36,6 +37,7 @@ enum {
     TOOL_OPTION_SHARD,
     TOOL_OPTION_SHARD_BY,
     TOOL_OPTION_CHECKPOINT,
+    TOOL_OPTION_MIN_WORDS,
     TOOL_OPTION_CORPUS_END,
 };
 
@@ -49,8 +51,9 @@ enum {
         {"dry-run", no_argument, NULL, TOOL_OPTION_DRY_RUN},             \
         {"shard", required_argument, NULL, TOOL_OPTION_SHARD},           \
         {"shard-by", required_argument, NULL, TOOL_OPTION_SHARD_BY},     \
+        {"checkpoint", required_argument, NULL, TOOL_OPTION_CHECKPOINT}, \
     {                                                                    \
-        "checkpoint", required_argument, NULL, TOOL_OPTION_CHECKPOINT    \
+        "min-words", required_argument, NULL, TOOL_OPTION_MIN_WORDS      \
     }
 
 /* The lines of --help that describe them. */
@@ -65,13 +68,16 @@ enum {
     "      --ngram N        words in a run. Default 13; of fewer words all are one\n"    \
     "      --threshold T    the share of a paragraph's runs, or a document's, that is\n" \
     "                       too many. Default 0.8\n"                                     \
+    "      --min-words N    keep texts or paragraphs of fewer than N words wherever\n"   \
+    "                       they come (headings, list marks): they are not compared\n"   \
     "      --annotate[=NAME]\n"                                                          \
     "                       keep all text; documents get a member NAME (default\n"       \
     "                       bloomery) with the repeated spans, in code points\n"         \
     "      --no-add         compare with --against alone: decontamination\n"             \
     "      --output-dir DIR a file for each input, under its name, packed as it is;\n"   \
-    "                       whole or not at all. A run that was ended goes on if it\n"   \
-    "                       is started again\n"                                          \
+    "                       whole or not at all. If inputs of different folders have\n"  \
+    "                       one name, all keep their folders below the shared ones. A\n" \
+    "                       run that was ended goes on if it is started again\n"         \
     "      --checkpoint SECONDS\n"                                                       \
     "                       save the filter in DIR when an input is done and so long\n"  \
     "                       has passed (also 30s, 5m, 1h). Default 600\n"                \

@@ -4,7 +4,6 @@
 #define BLOOMERY_TOOL_CORPUS_CHECKS_H
 
 #include "command/corpus/corpus_size.h"
-#include "command/corpus/journal.h"
 #include "command/corpus/unit.h"
 #include "input/input.h"
 
@@ -29,16 +28,5 @@ bool tool_corpus_say_no_sample(const struct tool_judge *judge, const struct tool
 
 /* Documents have the member that --annotate adds. Returns false. */
 bool tool_corpus_say_clash(const struct tool_judge *judge);
-
-/* The name of an input's output: the input's, without folders. */
-const char *tool_corpus_output_name(const char *path);
-
-/* Whether no two inputs have outputs of one name. False after a message. */
-bool tool_corpus_names_differ(const struct tool_source *source, const char *directory);
-
-/* Whether an output takes the place of no input, and of no file that is not ours. False after a
- * message. */
-bool tool_corpus_output_is_free(const struct tool_journal *journal, const char *directory,
-                                const char *input);
 
 #endif /* BLOOMERY_TOOL_CORPUS_CHECKS_H */

@@ -66,11 +66,12 @@ static void begin_twins(struct tool_corpus_keys *keys, size_t count)
     keys->stamp++;
 }
 
-/* The twin of this n-gram, or the place for it: its stamp is not ours. */
+/* Returns the twin of this n-gram, or the place for it: its stamp is then another paragraph's. Its
+ * place follows from `hi`, since `lo` is 0 in every hash of 64 bits. */
 static struct tool_twin *find_twin(struct tool_corpus_keys *keys, bloomery_hash hash)
 {
     const size_t mask = keys->twin_room - 1;
-    size_t at = (size_t)(hash.lo ^ hash.lo >> 32) & mask;
+    size_t at = (size_t)(hash.hi ^ hash.hi >> 32) & mask;
     while (keys->twins[at].stamp == keys->stamp &&
            (keys->twins[at].hash.lo != hash.lo || keys->twins[at].hash.hi != hash.hi))
         at = (at + 1) & mask;
@@ -209,7 +210,7 @@ static void take_ngrams(struct tool_corpus_keys *keys, struct tool_weighed *weig
     struct tool_words *words = &keys->words;
     const size_t ngram = keys->judge->ngram;
     tool_words_split(words, text.data, text.bytes);
-    if (words->count == 0)
+    if (words->count == 0 || words->count < keys->judge->min_words)
         return;
     const size_t span = words->count < ngram ? words->count : ngram;
     const size_t count = words->count - span + 1;
@@ -221,6 +222,15 @@ static void take_ngrams(struct tool_corpus_keys *keys, struct tool_weighed *weig
     tool_corpus_keys_flush(keys); /* the next paragraph's words take the place of these */
 }
 
+/* Whether a text has too few words to be compared. */
+static bool is_short(struct tool_corpus_keys *keys, bloomery_key text)
+{
+    if (keys->judge->min_words == 0)
+        return false;
+    tool_words_split(&keys->words, text.data, text.bytes);
+    return keys->words.count < keys->judge->min_words;
+}
+
 void tool_corpus_keys_take(struct tool_corpus_keys *keys, struct tool_weighed *weighed,
                            const unsigned char *text, size_t bytes, bool escaped)
 {
@@ -230,7 +240,7 @@ void tool_corpus_keys_take(struct tool_corpus_keys *keys, struct tool_weighed *w
     const bloomery_key key = plain_text(keys, text, bytes, escaped);
     if (keys->judge->unit == TOOL_UNIT_NGRAM)
         take_ngrams(keys, weighed, key);
-    else
+    else if (!is_short(keys, key))
         put(keys, weighed, key.data, key.bytes);
 }
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NGRAM_MAX = 1000, SHARDS_MAX = 1000000 };
+enum { NGRAM_MAX = 1000, WORDS_MAX = 1000000, SHARDS_MAX = 1000000 };
 
 static bool take_unit(struct tool_corpus_options *options, const char *value)
 {
@@ -88,7 +88,7 @@ bool tool_corpus_option(struct tool_corpus_options *options, int option, const c
 {
     static const char *const names[] = {"--unit",     "--ngram",      "--threshold", "--annotate",
                                         "--no-add",   "--output-dir", "--dry-run",   "--shard",
-                                        "--shard-by", "--checkpoint"};
+                                        "--shard-by", "--checkpoint", "--min-words"};
     if (option != TOOL_OPTION_UNIT && options->other_given == NULL)
         options->other_given = names[option - TOOL_OPTION_UNIT];
     switch (option) {
@@ -96,6 +96,8 @@ bool tool_corpus_option(struct tool_corpus_options *options, int option, const c
         return take_unit(options, value);
     case TOOL_OPTION_NGRAM:
         return tool_option_small("--ngram", value, 1, NGRAM_MAX, &options->ngram);
+    case TOOL_OPTION_MIN_WORDS:
+        return tool_option_small("--min-words", value, 1, WORDS_MAX, &options->min_words);
     case TOOL_OPTION_THRESHOLD:
         return take_threshold(options, value);
     case TOOL_OPTION_ANNOTATE:
@@ -134,8 +136,10 @@ static bool rule_fits(const struct tool_rule_choice *choice)
 static bool lines_fit(const struct tool_dedupe_command *command)
 {
     const struct tool_corpus_options *options = command->corpus;
-    if (command->dedupe.invert || command->dedupe.count_only)
-        return !tool_usage("-v and -c are for lines; --annotate shows what --unit finds");
+    if (command->dedupe.count_only)
+        return !tool_usage("-c is for lines; the report of --unit has all counts");
+    if (command->dedupe.invert && options->annotate != NULL)
+        return !tool_usage("--annotate keeps all text, and -v prints what is removed: give one");
     if (command->append != NULL)
         return !tool_usage("--append is for lines; with --unit, --against takes documents");
     if (command->source.delimiter != '\n')

@@ -51,7 +51,7 @@ static const char *say_wrong(char text[TOOL_NUMBER_BYTES + 16], double wrong)
 {
     char number[TOOL_NUMBER_BYTES];
     if (wrong > 0 && wrong < 0.01)
-        snprintf(text, TOOL_NUMBER_BYTES + 16, "less than 0.01");
+        snprintf(text, TOOL_NUMBER_BYTES + 16, "fewer than 0.01");
     else if (!(wrong < 1e15))
         snprintf(text, TOOL_NUMBER_BYTES + 16, "countless");
     else if (wrong >= 1000)
@@ -125,9 +125,9 @@ static void say_report(const struct tool_dedupe_command *command, const struct t
     if (judge->unit == TOOL_UNIT_NGRAM)
         snprintf(inner + strlen(inner), sizeof(inner) - strlen(inner), ", %s of %s n-grams seen",
                  tool_format_count(seen, counts->seen), tool_format_count(keys, counts->keys));
-    tool_say("dedupe: read %s documents (%s)%s, %s %s%s; %s removed;%s %s wrong removals "
-             "are expected",
+    tool_say("dedupe: read %s %s (%s)%s, %s %s%s; %s removed;%s expected wrong removals: %s",
              tool_format_count(documents, counts->documents),
+             counts->documents == 1 ? "document" : "documents",
              tool_format_size(bytes, counts->bytes), without,
              tool_format_count(dropped, counts->dropped),
              judge->annotate != NULL ? "to be dropped" : "dropped", inner,

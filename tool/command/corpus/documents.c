@@ -273,15 +273,37 @@ static void write_cut(struct tool_documents *documents, const struct tool_docume
         document->line.bytes + 1 - (documents->output_bytes - before);
 }
 
+/* Where the bytes begin that go with a paragraph that was cut: behind those that stay. */
+static const unsigned char *begin_of(const struct tool_documents *documents,
+                                     const struct tool_document *document, size_t paragraph)
+{
+    const struct tool_paragraph *cut = &documents->paragraphs[paragraph];
+    assert(cut->cut);
+    return paragraph > document->first && !cut[-1].cut ? end_of(documents, document, paragraph - 1)
+                                                       : cut->raw.begin;
+}
+
+/* The document with the paragraphs that were cut, and none of the others. */
+static void write_removed(struct tool_documents *documents, const struct tool_document *document)
+{
+    write_bytes(documents, document->line.data, document->text);
+    for (size_t i = document->first; i < document->first + document->count; i++)
+        if (documents->paragraphs[i].cut) {
+            const unsigned char *begin = begin_of(documents, document, i);
+            const unsigned char *end = end_of(documents, document, i);
+            write_bytes(documents, begin, end);
+            documents->counts.removed_bytes += (size_t)(end - begin);
+        }
+    write_bytes(documents, document->text_end, end_of_line(document));
+}
+
 /* The span of the paragraphs from `first` on that were cut and lie together, as code points. */
 static void write_span(struct tool_documents *documents, const struct tool_document *document,
                        const struct tool_paragraph *paragraph, const unsigned char **from,
                        uint64_t *place)
 {
     const size_t number = (size_t)(paragraph - documents->paragraphs);
-    const bool after_kept = number > document->first && !paragraph[-1].cut;
-    const unsigned char *begin =
-        after_kept ? end_of(documents, document, number - 1) : paragraph->raw.begin;
+    const unsigned char *begin = begin_of(documents, document, number);
     const unsigned char *end = end_of(documents, document, number);
     *place += tool_raw_code_points(*from, begin);
     const uint64_t start = *place;
@@ -340,7 +362,7 @@ static void write_annotated(struct tool_documents *documents, const struct tool_
 void tool_documents_judge(struct tool_documents *documents, size_t count)
 {
     struct tool_corpus_counts *counts = &documents->counts;
-    const unsigned char *kept = NULL, *kept_end = NULL; /* lines that stay and lie together */
+    const unsigned char *kept = NULL, *kept_end = NULL; /* whole lines that lie together */
     assert(count <= documents->count);
     documents->output_bytes = 0;
     for (size_t i = 0; i < count; i++) {
@@ -351,7 +373,10 @@ void tool_documents_judge(struct tool_documents *documents, size_t count)
         counts->without_text += document->text == NULL;
         counts->documents++;
         counts->bytes += document->line.bytes + 1;
-        if (!dropped && counts->changed == changed) {
+        const bool whole = !dropped && counts->changed == changed;
+        counts->removed_bytes +=
+            dropped && documents->judge->annotate == NULL ? document->line.bytes + 1 : 0;
+        if (documents->judge->invert ? dropped : whole) {
             kept = kept == NULL ? line : kept;
             kept_end = end_of_line(document);
             continue;
@@ -361,10 +386,10 @@ void tool_documents_judge(struct tool_documents *documents, size_t count)
         kept = NULL;
         if (documents->judge->annotate != NULL)
             write_annotated(documents, document, dropped);
-        else if (!dropped)
+        else if (documents->judge->invert && !whole)
+            write_removed(documents, document);
+        else if (!documents->judge->invert && !dropped)
             write_cut(documents, document);
-        else
-            counts->removed_bytes += document->line.bytes + 1;
     }
     if (kept != NULL)
         write_bytes(documents, kept, kept_end);

@@ -20,9 +20,11 @@ enum { TOOL_THRESHOLD_ONE = 1000000 };
 struct tool_judge {
     enum tool_unit unit;
     uint32_t ngram;       /* words */
+    uint32_t min_words;   /* of a text or paragraph that is compared; fewer: it stays */
     uint32_t threshold;   /* the share of n-grams seen that is too much, in millionths */
     const char *annotate; /* the name of the member that is added to lines; NULL: texts are cut */
     const struct tool_json_path *member; /* where lines have it already; NULL with `annotate` */
+    bool invert;                         /* what goes is written, and not what stays */
     bool no_add;                         /* nothing is added to what was seen */
     uint32_t shard, shards; /* only keys of this shard are judged; shards = 0: all are */
     const struct tool_json_path *path;

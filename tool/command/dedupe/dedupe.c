@@ -155,6 +155,21 @@ static void find_against(struct worker *worker, const bloomery_key *records, siz
     }
 }
 
+/* Whether a record has nothing in it, which a rule that skips empty keys wants dropped. Records
+ * whose field alone is empty are not so. */
+static bool is_blank(const bloomery_key_rule *rule, bloomery_key record)
+{
+    const unsigned char *at = record.data, *const end = at + record.bytes;
+    if ((rule->flags & BLOOMERY_RULE_SKIP_EMPTY) == 0)
+        return false;
+    const unsigned char *last = end;
+    if ((rule->flags & BLOOMERY_RULE_CRLF) != 0 && last > at && last[-1] == '\r')
+        last--;
+    while ((rule->flags & BLOOMERY_RULE_TRIM) != 0 && at < last && (*at == ' ' || *at == '\t'))
+        at++;
+    return at == last;
+}
+
 /* Makes keys of a batch of records, and hashes those of the candidates. */
 static void choose_keys(struct worker *worker, size_t first, size_t count)
 {
@@ -172,8 +187,9 @@ static void choose_keys(struct worker *worker, size_t first, size_t count)
                 made->keys[chosen++] = made->keys[key];
             }
             key++;
-        } else if (tool_bit(dropped, i)) {
-            tool_bit_set(worker->keyed, first + i); /* it has one by the other filter's rule */
+        } else if (tool_bit(dropped, i) || is_blank(&worker->run->dedupe->rule, records[i])) {
+            tool_bit_set(worker->keyed, first + i); /* by the other filter's rule; or none, and it
+                                                       is dropped all the same */
         }
     }
     assert(key == made->count);

@@ -18,6 +18,7 @@ struct tool_dedupe_command {
     uint32_t exact;  /* bits; 0: a filter */
     int on_full;     /* -1: not given */
     const char *state, *append, *secret_file;
+    bool keyed; /* with a secret of this run, or of the state */
     struct tool_text_output output;
     bool quiet, json;
     struct tool_source source;
@@ -37,6 +38,10 @@ struct tool_dedupe_command {
     double rate_default;     /* without -p; 0: that of lines */
     const char *note;        /* of a new filter; NULL: none */
 
+    uint64_t planned_keys; /* of the filter's first layer; 0: none */
+    const char
+        *planned_from; /* "option", "sample", "default", "memory" or "state"; NULL: a table */
+
     double target; /* the rate of a new filter; 0: what came out of its plan */
     struct tool_seen seen;
     struct tool_dedupe dedupe;
@@ -45,6 +50,10 @@ struct tool_dedupe_command {
 /* Sorts what lines are compared against into filters, which it opens, and files of lines, with the
  * file to append to before these. False after a message, as all of these. */
 bool tool_dedupe_sort_againsts(struct tool_dedupe_command *command);
+
+/* Returns the keys to plan for by a sample with so many distinct keys of `all`. If not all was read
+ * they are at least a few, since small layers that follow each other cost more than they save. */
+double tool_keys_of_sample(double distinct, double all, bool whole);
 
 /* Makes filter or table, or opens the state, whose lock is then held. */
 bool tool_dedupe_prepare(struct tool_dedupe_command *command);

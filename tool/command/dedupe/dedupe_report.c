@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Lines dropped by a filter that does not have them: so many for each new one that came through. */
+/* Lines dropped by a filter that does not have them, by how many new ones came through. */
 static double against_drops(const struct tool_dedupe_command *command, double arrived)
 {
     double pass = 0;
@@ -32,19 +32,34 @@ static void get_facts(const struct tool_dedupe_command *command, struct tool_see
                                                          facts->wrong_drops);
 }
 
-static const char *say_drops(char text[TOOL_NUMBER_BYTES + 16], double drops)
+static const char *say_drops(char text[TOOL_NUMBER_BYTES + 24], double drops)
 {
     char number[TOOL_NUMBER_BYTES];
     if (drops > 0 && drops < 0.01)
-        snprintf(text, TOOL_NUMBER_BYTES + 16, "less than 0.01");
+        snprintf(text, TOOL_NUMBER_BYTES + 24, "fewer than 0.01 lines");
     else if (!(drops < 1e15))
-        snprintf(text, TOOL_NUMBER_BYTES + 16, "countless");
+        snprintf(text, TOOL_NUMBER_BYTES + 24, "countless lines");
     else if (drops >= 1000)
-        snprintf(text, TOOL_NUMBER_BYTES + 16, "about %s",
+        snprintf(text, TOOL_NUMBER_BYTES + 24, "about %s lines",
                  tool_format_count(number, (uint64_t)(drops + 0.5)));
     else
-        snprintf(text, TOOL_NUMBER_BYTES + 16, drops > 0 ? "about %s" : "%s",
+        snprintf(text, TOOL_NUMBER_BYTES + 24, drops > 0 ? "about %s lines" : "%s lines",
                  tool_format_rate(number, drops));
+    return text;
+}
+
+/* What the memory was planned for, where nobody chose it, and whether it grew. */
+static const char *say_plan(const struct tool_dedupe_command *command,
+                            const struct tool_seen_facts *facts, char *text, size_t room)
+{
+    char keys[TOOL_NUMBER_BYTES];
+    text[0] = '\0';
+    if (facts->layers > 1)
+        snprintf(text, room, " in %u layers", facts->layers);
+    if (command->planned_from != NULL && strcmp(command->planned_from, "sample") == 0)
+        snprintf(text + strlen(text), room - strlen(text), ", planned for %s %s by a sample",
+                 tool_format_count(keys, command->planned_keys),
+                 command->seen.grows ? "distinct lines" : "lines");
     return text;
 }
 
@@ -53,7 +68,8 @@ static void say_report(const struct tool_dedupe_command *command,
 {
     const struct tool_dedupe *dedupe = &command->dedupe;
     char lines[TOOL_NUMBER_BYTES], kept[TOOL_NUMBER_BYTES], dropped[TOOL_NUMBER_BYTES];
-    char size[TOOL_NUMBER_BYTES], drops[TOOL_NUMBER_BYTES + 16], more[3 * TOOL_NUMBER_BYTES];
+    char size[TOOL_NUMBER_BYTES], drops[TOOL_NUMBER_BYTES + 24], more[3 * TOOL_NUMBER_BYTES];
+    char plan[2 * TOOL_NUMBER_BYTES + 60];
     more[0] = '\0';
     tool_format_count(kept, dedupe->without_key);
     if (dedupe->without_key > 0)
@@ -61,12 +77,11 @@ static void say_report(const struct tool_dedupe_command *command,
     tool_format_count(kept, command->seen.unremembered);
     if (command->seen.unremembered > 0)
         snprintf(more + strlen(more), sizeof(more) - strlen(more), " (%s not remembered)", kept);
-    tool_say("dedupe: read %s %s, kept %s%s, dropped %s; memory %s; %s lines dropped wrongly are "
-             "expected",
+    tool_say("dedupe: read %s %s, kept %s%s, dropped %s; memory %s%s; expected wrong drops: %s",
              tool_format_count(lines, dedupe->lines), dedupe->lines == 1 ? "line" : "lines",
              tool_format_count(kept, dedupe->kept), more,
              tool_format_count(dropped, dedupe->dropped), tool_format_size(size, facts->bytes),
-             say_drops(drops, facts->wrong_drops));
+             say_plan(command, facts, plan, sizeof(plan)), say_drops(drops, facts->wrong_drops));
 }
 
 static json_t *json_report(const struct tool_dedupe_command *command,
@@ -84,6 +99,10 @@ static json_t *json_report(const struct tool_dedupe_command *command,
     tool_json_add(object, "bytes", tool_json_count(facts->bytes));
     tool_json_add(object, "fingerprint_bits",
                   table ? tool_json_count(command->seen.table_bits) : tool_json_null());
+    tool_json_add(object, "planned_keys",
+                  table ? tool_json_null() : tool_json_count(command->planned_keys));
+    tool_json_add(object, "planned_from",
+                  table ? tool_json_null() : tool_json_text(command->planned_from));
     tool_json_add(object, "estimated_keys", tool_json_number(facts->keys));
     tool_json_add(object, "links", table ? tool_json_null() : tool_json_count(facts->layers));
     tool_json_add(object, "layers", table ? tool_json_null() : tool_json_count(facts->layers));

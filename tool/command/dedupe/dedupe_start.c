@@ -2,9 +2,10 @@
 /*
  * The store in which dedupe remembers lines, before it begins: its size, and its contents so far.
  *
- * The number of lines comes from -n, or from the sizes of the inputs, taking all lines for
- * different ones. Of a pipe it comes from nowhere: then a filter for a million is made, which
- * grows. Only a filter that can't grow needs the number.
+ * The number of distinct lines comes from -n, or from the sizes of the inputs and a sample of them
+ * (estimate.c). Of a pipe it comes from nowhere: then a filter for a million is made, which grows,
+ * and with a state, which stays on the disk, one for fewer. Only a filter that can't grow needs the
+ * number, and is made for all lines: a sample proves nothing.
  */
 #include "command/dedupe/dedupe_command.h"
 
@@ -13,6 +14,7 @@
 #include "command/dedupe/estimate.h"
 #include "filter/files.h"
 #include "filter/foreign_file.h"
+#include "filter/hasher.h"
 #include "input/packing.h"
 #include "input/utf16.h"
 #include "tool.h"
@@ -21,6 +23,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -29,7 +32,9 @@
 #define RATE_DEFAULT 1e-6
 
 enum {
-    KEYS_OF_PIPE = 1 << 20, /* the first filter's, if nothing is known */
+    KEYS_OF_PIPE = 1 << 20,   /* the first filter's, if nothing is known */
+    KEYS_OF_STATE = 1 << 16,  /* and if it is kept in a file */
+    KEYS_OF_SAMPLE = 1 << 16, /* at least, if a sample tells the number */
     KEYS_MIN = 1 << 10,
     ROOM_MIN = 1 << 20, /* for the first filter, however little memory there seems to be */
 };
@@ -38,23 +43,47 @@ const char *const tool_on_full_names[3] = {"stop", "grow", "pass"};
 
 /* ---- The size -------------------------------------------------------------------------------- */
 
-/* The keys to make room for; false if nothing gives their number. */
-static bool estimate_keys(const struct tool_dedupe_command *command, uint64_t *keys)
+double tool_keys_of_sample(double distinct, double all, bool whole)
 {
-    uint64_t records = 0;
-    struct tool_source lists = command->source;
-    if (!tool_estimate_records(&command->source, &records))
+    const double least = all < KEYS_OF_SAMPLE ? all : KEYS_OF_SAMPLE;
+    return whole || distinct > least ? distinct : least;
+}
+
+/* The keys to make room for; false if nothing gives their number. `grows`: an estimate that is too
+ * low ends nothing. */
+static bool estimate_keys(struct tool_dedupe_command *command, bool grows, uint64_t *keys)
+{
+    struct tool_estimate estimate;
+    struct tool_source all = command->source;
+    const size_t inputs = tool_source_count(&all);
+    char **paths = tool_allocate((inputs + command->list_count) * sizeof(*paths));
+    for (size_t i = 0; i < inputs; i++)
+        paths[i] = (char *)(uintptr_t)tool_source_path(&command->source, i);
+    for (size_t i = 0; i < command->list_count; i++)
+        paths[inputs + i] = (char *)(uintptr_t)command->lists[i];
+    all.paths = paths;
+    all.count = inputs + command->list_count;
+    tool_source_lay_out(&all, &command->choice, &command->choice.rule);
+    const bool known = tool_estimate_keys(&all, &command->choice.rule, &estimate);
+    free(paths);
+    if (!known)
         return false;
-    lists.paths = (char *const *)(const void *)command->lists;
-    lists.count = command->list_count;
-    if (lists.count > 0 && !tool_estimate_records(&lists, &records))
-        return false;
-    *keys = records + records / 20;
-    if (*keys < KEYS_MIN)
-        *keys = KEYS_MIN;
-    if (*keys > TOOL_KEYS_MAX)
-        *keys = TOOL_KEYS_MAX;
+    command->planned_from = estimate.whole ? "inputs" : "sample";
+    const double planned =
+        1.05 * (grows ? tool_keys_of_sample(estimate.distinct, estimate.records, estimate.whole)
+                      : estimate.records);
+    *keys = planned < KEYS_MIN                ? KEYS_MIN
+            : planned < (double)TOOL_KEYS_MAX ? (uint64_t)planned
+                                              : TOOL_KEYS_MAX;
     return true;
+}
+
+/* Solves a plan, for the hash of a keyed filter or for the one that its rate needs. */
+static bloomery_status solve(bloomery_plan *plan, bool keyed, bloomery_error *error)
+{
+    bloomery_plan_options wish = BLOOMERY_PLAN_OPTIONS;
+    wish.hash = keyed ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_DEFAULT;
+    return bloomery_plan_solve(plan, &wish, error);
 }
 
 static bool refuse_memory(const struct tool_dedupe_command *command, uint64_t keys, uint64_t bytes)
@@ -62,8 +91,7 @@ static bool refuse_memory(const struct tool_dedupe_command *command, uint64_t ke
     char count[TOOL_NUMBER_BYTES], needed[TOOL_NUMBER_BYTES], given[TOOL_NUMBER_BYTES];
     char rate[TOOL_NUMBER_BYTES], fits[TOOL_NUMBER_BYTES + 40] = "";
     bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .keys = keys, .bytes = command->memory};
-    if (command->exact == 0 && bloomery_plan_solve(&plan, NULL, NULL) == BLOOMERY_OK &&
-        plan.rate < 0.5)
+    if (command->exact == 0 && solve(&plan, command->keyed, NULL) == BLOOMERY_OK && plan.rate < 0.5)
         snprintf(fits, sizeof(fits), "; a rate of %s would fit (-p)",
                  tool_format_rate(rate, plan.rate));
     tool_error("%s %s need %s and --memory is %s%s", tool_format_count(count, keys),
@@ -87,18 +115,20 @@ static uint64_t first_layer_max(const struct tool_dedupe_command *command)
 
 /* The plan of a filter that grows. If no number of lines was given and its first layer does not
  * fit, it becomes one that does. */
-static bool plan_growing(const struct tool_dedupe_command *command, bloomery_plan *plan)
+static bool plan_growing(struct tool_dedupe_command *command, bloomery_plan *plan)
 {
     bloomery_error error;
     bool known = command->keys > 0;
     uint64_t keys = command->keys;
     const uint64_t most = first_layer_max(command);
-    if (!known && !estimate_keys(command, &keys))
-        keys = KEYS_OF_PIPE;
+    if (!known && !estimate_keys(command, true, &keys)) {
+        command->planned_from = "default";
+        keys = command->state != NULL ? KEYS_OF_STATE : KEYS_OF_PIPE;
+    }
     while (true) {
         *plan = (bloomery_plan){.kind = BLOOMERY_SCALABLE, .keys = keys};
         plan->rate = command->rate > 0 ? command->rate : RATE_DEFAULT;
-        if (bloomery_plan_solve(plan, NULL, &error) != BLOOMERY_OK)
+        if (solve(plan, command->keyed, &error) != BLOOMERY_OK)
             return !tool_library_error(NULL, &error);
         if (plan->bytes <= most)
             return true;
@@ -110,22 +140,23 @@ static bool plan_growing(const struct tool_dedupe_command *command, bloomery_pla
 }
 
 /* The plan of a filter that keeps its size. */
-static bool plan_fixed(const struct tool_dedupe_command *command, bloomery_plan *plan)
+static bool plan_fixed(struct tool_dedupe_command *command, bloomery_plan *plan)
 {
     bloomery_error error;
     *plan = (bloomery_plan){.kind = BLOOMERY_BLOCKED, .keys = command->keys, .rate = command->rate};
     if (command->memory == 0 || (plan->keys > 0 && plan->rate > 0)) {
-        if (plan->keys == 0 && !estimate_keys(command, &plan->keys)) {
+        if (plan->keys == 0 && !estimate_keys(command, false, &plan->keys)) {
             tool_usage("how many lines? Without a filter that grows, a pipe or packed input needs "
                        "-n N or --memory SIZE");
             return false;
         }
     } else {
         plan->bytes = command->memory;
+        command->planned_from = plan->keys > 0 ? command->planned_from : "memory";
     }
     if (plan->rate == 0 && (plan->keys == 0 || plan->bytes == 0))
         plan->rate = RATE_DEFAULT;
-    if (bloomery_plan_solve(plan, NULL, &error) != BLOOMERY_OK)
+    if (solve(plan, command->keyed, &error) != BLOOMERY_OK)
         return !tool_library_error(NULL, &error);
     return command->memory == 0 || plan->bytes <= command->memory ||
            refuse_memory(command, plan->keys, plan->bytes);
@@ -133,10 +164,26 @@ static bool plan_fixed(const struct tool_dedupe_command *command, bloomery_plan 
 
 /* ---- What is remembered in ------------------------------------------------------------------- */
 
+/* A keyed filter gets its secret from the file that is to keep it; otherwise the library draws
+ * one. */
+static bool create_by(struct tool_dedupe_command *command, const bloomery_plan *plan,
+                      bloomery_create_options *create)
+{
+    uint8_t secret[BLOOMERY_SECRET_BYTES];
+    bloomery_error error;
+    create->secret_outside = command->keyed && command->secret_file != NULL;
+    if (create->secret_outside && !tool_secret_read_or_make(command->secret_file, secret))
+        return false;
+    create->secret = create->secret_outside ? secret : NULL;
+    const bloomery_status status = bloomery_create(plan, create, &command->seen.filter, &error);
+    explicit_bzero(secret, sizeof(secret));
+    create->secret = NULL;
+    return status == BLOOMERY_OK || !tool_library_error(NULL, &error);
+}
+
 static bool create_filter(struct tool_dedupe_command *command)
 {
     bloomery_plan plan;
-    bloomery_error error;
     bloomery_create_options create = BLOOMERY_CREATE_OPTIONS;
     create.rule = command->choice.rule;
     create.note = command->note;
@@ -144,6 +191,7 @@ static bool create_filter(struct tool_dedupe_command *command)
         command->rate = command->estimated_keys > 0 && command->rate_default == 0
                             ? RATE_DEFAULT
                             : command->rate_default;
+    command->planned_from = command->keys > 0 ? "option" : "sample";
     if (command->keys == 0)
         command->keys = command->estimated_keys;
     command->target = command->rate > 0                          ? command->rate
@@ -154,22 +202,16 @@ static bool create_filter(struct tool_dedupe_command *command)
     if (command->seen.on_full == TOOL_FULL_GROW ? !plan_growing(command, &plan)
                                                 : !plan_fixed(command, &plan))
         return false;
-    if (bloomery_create(&plan, &create, &command->seen.filter, &error) == BLOOMERY_OK)
-        return true;
-    return !tool_library_error(NULL, &error);
+    return create_by(command, &plan, &create);
 }
 
 /* The smallest filter makes the hashes, of which a fingerprint may take both halves. */
 static bool create_table(struct tool_dedupe_command *command)
 {
-    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
-                          .blocks_per_key = 1,
-                          .probes = 1,
-                          .bits = 512,
-                          .hash = BLOOMERY_HASH_XXH3_128};
-    bloomery_error error;
-    if (bloomery_create(&plan, NULL, &command->seen.filter, &error) != BLOOMERY_OK)
-        return !tool_library_error(NULL, &error);
+    command->seen.filter =
+        tool_hasher_least(command->keyed ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_XXH3_128, NULL);
+    if (command->seen.filter == NULL)
+        return false;
     const uint64_t needed = tool_fingerprints_bytes_for(command->exact, command->keys);
     if (command->memory > 0 && command->keys > 0 && needed > command->memory)
         return refuse_memory(command, command->keys, needed);
@@ -200,7 +242,7 @@ static bool is_as_asked(const struct tool_dedupe_command *command, const bloomer
     if (command->rate == 0 || first->planned_keys == 0)
         return command->rate == 0;
     bloomery_plan plan = {.kind = info->kind, .keys = first->planned_keys, .rate = command->rate};
-    return bloomery_plan_solve(&plan, NULL, NULL) == BLOOMERY_OK &&
+    return solve(&plan, info->hash == BLOOMERY_HASH_SIPHASH, NULL) == BLOOMERY_OK &&
            fabs(plan.rate - info->planned_rate) <= 1e-6 * plan.rate;
 }
 
@@ -273,6 +315,12 @@ static bool open_state(struct tool_dedupe_command *command)
             command->state);
         return false;
     }
+    if (command->keyed && info.hash != BLOOMERY_HASH_SIPHASH) {
+        tool_error("%s: is not keyed, and its hashes can't be made again; --keyed begins with a "
+                   "new state",
+                   command->state);
+        return false;
+    }
     if (command->on_full < 0 && !info.can_grow)
         command->seen.on_full = TOOL_FULL_STOP;
     return agrees_with_state(command, &info) &&
@@ -313,7 +361,9 @@ static bool lock_state(struct tool_dedupe_command *command, bool *there)
         bool old = stat(command->state, &held) == 0;
         if ((!old || S_ISREG(held.st_mode)) && !tool_may_replace(command->state, old))
             return false;
-        int file = open(command->state, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        /* A file that is replaced keeps its mode, and this one may get a secret. */
+        int file = open(command->state, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                        command->keyed && command->secret_file == NULL ? 0600 : 0666);
         bool ours = file >= 0 && fstat(file, &made) == 0;
         if (file >= 0)
             close(file);
@@ -367,16 +417,20 @@ bool tool_dedupe_prepare(struct tool_dedupe_command *command)
     command->dedupe.rule = command->choice.rule;
     if (command->state != NULL && !lock_state(command, &there))
         return false;
-    if (!there && command->secret_file != NULL && command->against_given == 0) {
-        tool_error("%s: does not exist, and would be made without a secret; 'bloomery build "
-                   "--secret-file' makes one with a secret, also of no lines",
-                   command->state);
+    if (!there && command->secret_file != NULL && command->against_given == 0 && !command->keyed) {
+        tool_error("%s: does not exist, and would be made without a secret; --keyed makes it with "
+                   "the secret of %s",
+                   command->state, command->secret_file);
         return false;
     }
     if (there ? !open_state(command)
               : !(command->exact > 0 ? create_table(command) : create_filter(command)))
         return false;
     tool_seen_start(&command->seen, command->target);
+    if (there)
+        command->planned_from = "state";
+    if (command->seen.table == NULL)
+        command->planned_keys = command->seen.start.layer[0].plan.keys;
     command->seen.advice = advice(command, there);
     command->dedupe.may_stop = command->seen.on_full == TOOL_FULL_STOP || command->memory > 0;
     return true;

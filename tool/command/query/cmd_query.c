@@ -45,7 +45,8 @@ static const char help[] =
     "  -m, --max-count N     at most N lines of each input; with one thread\n"
     "  -o, --output FILE     write FILE instead of standard output, when all has been\n"
     "                        read: whole, or after an error not at all. FILE may be\n"
-    "                        an input\n"
+    "                        an input. Its name says how it is compressed: .gz,\n"
+    "                        .zst, .xz, .bz2, .lz4, .lz, .lzma\n"
     "  -k, --key KEY         query this key; repeatable. Input is then read only if\n"
     "                        named. Other users can see KEY in the process list\n"
     "      --counts          before each line, how often it was added less how often\n"
@@ -478,6 +479,7 @@ static bool take_option(struct query *query, int option)
         return true;
     case 'o':
         query->output.path = optarg;
+        query->output.packs = true;
         return true;
     case 'k':
         query->keys[query->key_count++] = optarg;

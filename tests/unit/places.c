@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The distinct keys of a whole, from places of it: exact of all places, and of some rather too many
+ * than too few, however the repeats lie. */
+#include "command/dedupe/places.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BLOCKS = 1024, KEYS = 4096, LINE = 9 };
+
+/* A permutation of 64-bit numbers (splitmix64). */
+static uint64_t mixed(uint64_t value)
+{
+    value = (value ^ (value >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    value = (value ^ (value >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return value ^ (value >> 31);
+}
+
+static void take(void *context, const unsigned char *from, size_t bytes)
+{
+    assert_int_equal(bytes % LINE, 0);
+    for (size_t i = 0; i < bytes; i += LINE) {
+        char text[LINE] = {0};
+        memcpy(text, from + i, LINE - 1);
+        const bloomery_hash hash = {.hi = mixed(strtoul(text, NULL, 16) + 1)};
+        tool_places_hash(context, &hash, 1);
+    }
+}
+
+static struct tool_places begin(struct tool_places *places)
+{
+    return (struct tool_places){.delimiter = '\n',
+                                .place_bytes = (size_t)KEYS * LINE * 2,
+                                .line_room = (size_t)KEYS * LINE * 4,
+                                .take = take,
+                                .context = places};
+}
+
+/* Whether a key is in a block. Each key is in `each` blocks: a random one, and others a random odd
+ * number apart. */
+static bool is_in(uint64_t key, uint32_t each, uint32_t block, uint64_t seed)
+{
+    const uint64_t random = mixed(seed * KEYS + key);
+    const uint32_t first = (uint32_t)(random % BLOCKS), apart = (uint32_t)(random >> 32) | 1;
+    uint32_t inverse = apart; /* of an odd number, modulo a power of two */
+    for (int i = 0; i < 5; i++)
+        inverse *= 2 - apart * inverse;
+    return (block - first) * inverse % BLOCKS < each;
+}
+
+/* The estimate by `sampled` of all blocks, each of which has its keys `times` times. */
+static double estimate_of(uint32_t each, uint32_t sampled, int times, uint64_t seed)
+{
+    struct tool_places places = begin(&places);
+    for (uint32_t i = 0; i < sampled; i++) {
+        const uint32_t block = BLOCKS / sampled * i;
+        char *to = (char *)tool_places_buffer(&places, (size_t)KEYS * LINE * 2 + 1);
+        size_t used = 0;
+        for (int time = 0; time < times; time++)
+            for (uint64_t key = 0; key < KEYS; key++)
+                if (is_in(key, each, block, seed))
+                    used += (size_t)sprintf(to + used, "%08x\n", (unsigned)key);
+        tool_places_take(&places, used, used, true);
+    }
+    const double distinct = tool_places_distinct(&places, (double)BLOCKS / sampled);
+    tool_places_free(&places);
+    return distinct;
+}
+
+static void all_places_are_exact(void **state)
+{
+    (void)state;
+    for (uint32_t each = 1; each <= 64; each *= 8)
+        assert_true(estimate_of(each, BLOCKS, 1, each) == KEYS);
+}
+
+static void repeats_in_a_place_change_nothing(void **state)
+{
+    (void)state;
+    for (uint32_t each = 1; each <= 256; each *= 4)
+        assert_true(estimate_of(each, 64, 2, 7) == estimate_of(each, 64, 1, 7));
+}
+
+/* Means of some runs, which are within 5 % of what they should be. */
+static void estimates_are_not_too_low(void **state)
+{
+    (void)state;
+    enum { RUNS = 8 };
+    for (uint32_t each = 1; each <= BLOCKS; each *= 4) {
+        double mean = 0;
+        for (uint64_t seed = 0; seed < RUNS; seed++)
+            mean += estimate_of(each, 64, 1, seed) / RUNS;
+        assert_true(mean > 0.95 * KEYS && mean < 1.05 * KEYS * each);
+        if (each == 1 || each == BLOCKS)
+            assert_true(mean < 1.05 * KEYS);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_places_are_exact),
+        cmocka_unit_test(repeats_in_a_place_change_nothing),
+        cmocka_unit_test(estimates_are_not_too_low),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
