@@ -330,6 +330,10 @@ static bloomery_status check(const bloomery_key_rule *rule, size_t bytes, size_t
     if (!bloomery_rule_is_sound(rule))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "there is no such key rule (flags 0x%x)", rule->flags);
+    if ((rule->flags & BLOOMERY_RULE_ELSEWHERE) != 0)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "the key rule does not say where the key lies in a record: take its "
+                             "text out, and apply the rule without BLOOMERY_RULE_ELSEWHERE");
     if (bytes > (SIZE_MAX - 8) / 4)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a record of %zu bytes is too long",
                              bytes);

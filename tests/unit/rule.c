@@ -307,9 +307,9 @@ static bloomery_key_rule random_rule(void)
 {
     static const uint32_t cases[] = {0,     LOWER, UPPER,         HEX,          INT64,
                                      INT32, UTF16, LOWER | UTF16, UPPER | UTF16};
-    bloomery_key_rule rule = {.flags =
-                                  chance(BLOOMERY_RULE_KNOWN + 1) &
-                                  ~(uint32_t)(LOWER | UPPER | HEX | CSV | INT64 | INT32 | UTF16)};
+    bloomery_key_rule rule = {.flags = chance(BLOOMERY_RULE_KNOWN + 1) &
+                                       ~(uint32_t)(LOWER | UPPER | HEX | CSV | INT64 | INT32 |
+                                                   UTF16 | BLOOMERY_RULE_ELSEWHERE)};
     rule.flags |= cases[chance(9)];
     rule.comment = chance(2) == 0 ? '#' : 0;
     if (chance(3) > 0) {
@@ -365,8 +365,9 @@ static void rules_are_described_whole(void **unused)
     assert_true(tool_rule_is_none(&rule));
     rule = (bloomery_key_rule){BLOOMERY_RULE_KNOWN, 255, INT32_MIN, 255};
     assert_string_equal(tool_rule_describe(&rule, text),
-                        "field -2147483648, delimited by byte 255, trim, lower, upper, hex, crlf, "
-                        "skip-empty, csv, int64, int32, utf16, comments begin with byte 255");
+                        "field -2147483648, delimited by byte 255, a place that is not kept (-F, "
+                        "--jsonl), trim, lower, upper, hex, crlf, skip-empty, csv, int64, int32, "
+                        "utf16, header, comments begin with byte 255");
     rule = (bloomery_key_rule){.comment = '#'};
     assert_string_equal(tool_rule_describe(&rule, text), "comments begin with '#'");
     assert_false(tool_rule_is_none(&rule));

@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const tool_rule_names[TOOL_RULE_NAMES] = {
-    "trim", "lower", "upper", "hex", "crlf", "skip-empty", "csv", "int64", "int32", "utf16"};
+const char *const tool_rule_names[TOOL_RULE_NAMES] = {"trim",  "lower",      "upper",  "hex",
+                                                      "crlf",  "skip-empty", "csv",    "int64",
+                                                      "int32", "utf16",      "header", "elsewhere"};
 _Static_assert((1 << TOOL_RULE_NAMES) - 1 == BLOOMERY_RULE_KNOWN,
                "every flag of a key rule has a name");
 
@@ -224,8 +225,11 @@ const char *tool_rule_describe(const bloomery_key_rule *rule, char text[TOOL_RUL
     if (rule->field != 0)
         used += (size_t)snprintf(text, TOOL_RULE_TEXT_BYTES, "field %d, delimited by %s",
                                  (int)rule->field, byte_name(rule->delimiter, name));
+    if ((rule->flags & BLOOMERY_RULE_ELSEWHERE) != 0)
+        used += (size_t)snprintf(text + used, TOOL_RULE_TEXT_BYTES - used,
+                                 "%sa place that is not kept (-F, --jsonl)", used > 0 ? ", " : "");
     for (size_t i = 0; i < TOOL_RULE_NAMES; i++)
-        if (rule->flags >> i & 1)
+        if ((rule->flags & ~(uint32_t)BLOOMERY_RULE_ELSEWHERE) >> i & 1)
             used += (size_t)snprintf(text + used, TOOL_RULE_TEXT_BYTES - used, "%s%s",
                                      used > 0 ? ", " : "", tool_rule_names[i]);
     if (rule->comment != 0)
@@ -248,11 +252,40 @@ static const char *difference(const struct tool_rule_choice *choice, const bloom
     return NULL;
 }
 
+bloomery_key_rule tool_rule_to_keep(const struct tool_rule_choice *choice)
+{
+    const struct tool_layout *layout = &choice->layout;
+    bloomery_key_rule rule = choice->rule;
+    rule.flags |= layout->header ? BLOOMERY_RULE_HEADER : 0;
+    rule.flags |= layout->jsonl || layout->field_count > 0 ? BLOOMERY_RULE_ELSEWHERE : 0;
+    return rule;
+}
+
+bool tool_rule_is_laid_out(const struct tool_rule_choice *choice, const char *path,
+                           const bloomery_key_rule *kept)
+{
+    const bool elsewhere = (kept->flags & BLOOMERY_RULE_ELSEWHERE) != 0;
+    if ((kept->flags & TOOL_RULE_LAYOUT) == 0 || choice->field_given || choice->layout.jsonl ||
+        (choice->layout.header && !elsewhere))
+        return true;
+    if (elsewhere)
+        tool_error("%s: was built with fields by name, several fields or JSON, and does not keep "
+                   "which. Give the same -F or --jsonl again, with --csv, -d and --header; or -F 0 "
+                   "if lines are keys",
+                   path);
+    else
+        tool_error("%s: was built with --header. Give it again if the first line of an input names "
+                   "its fields; if not, give -F %d",
+                   path, (int)kept->field);
+    return false;
+}
+
 bloomery_key_rule tool_rule_laid_out(const struct tool_rule_choice *choice,
                                      const bloomery_key_rule *kept)
 {
     const uint32_t csv = BLOOMERY_RULE_CSV;
     bloomery_key_rule rule = *kept;
+    rule.flags &= ~(uint32_t)TOOL_RULE_LAYOUT;
     if (choice->field_given || choice->layout.jsonl)
         rule.field = choice->rule.field;
     /* Another field, of records that are cut as before. */
@@ -281,7 +314,7 @@ bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
     }
     const char *what = difference(choice, &info.rule);
     if (what == NULL)
-        return true;
+        return choice->keys_only || tool_rule_is_laid_out(choice, path, &info.rule);
     if (tool_rule_is_none(&info.rule))
         tool_error("%s: %s: its keys are whole lines; what becomes of keys is said when a filter "
                    "is built",

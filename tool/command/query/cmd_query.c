@@ -86,7 +86,9 @@ static const char help[] =
     "\n"
     "Lines become keys by these steps, in this order. A filter that keeps steps needs\n"
     "none of them; if given, they must agree with it. They are for a filter that has\n"
-    "none. Lines without a key are not printed and not counted, with or without -v.\n"
+    "none. Fields by name, several fields, --header and --jsonl are not kept: give\n"
+    "them again, or lines are refused. Lines without a key are not printed and not\n"
+    "counted, with or without -v.\n"
     "Of the steps only --trim and those that change bytes apply to a KEY of -k.\n"
     "\n" TOOL_RULE_HELP "\n"
     "Without --crlf a carriage return at the end of a line belongs to the key; a\n"
@@ -324,7 +326,7 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
     bool all_read = true;
     bool more =
         query->key_count == 0 || tool_query_keys(&query->question, query->keys, query->key_count);
-    if (more && (query->key_count == 0 || input_count > 0))
+    if (more && !query->choice.keys_only)
         all_read = tool_query_source(&query->question, &source);
 
     /* Under -q, an answer needs no remarks on how it came. */
@@ -360,6 +362,7 @@ static bool can_count(struct tool_question *question)
 
 static int query_filters(struct query *query, char **inputs, size_t input_count)
 {
+    query->choice.keys_only = query->key_count > 0 && input_count == 0;
     if (!open_filters(query) || !can_count(&query->question))
         return TOOL_ERROR;
     if (!query->question.quiet && (query->question.rules[0].flags & TOOL_RULE_CHANGES) == 0)
