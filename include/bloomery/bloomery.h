@@ -277,8 +277,8 @@ enum {
  * int64, int32 and utf16 needs no room, and `out` may be NULL.
  *
  * Returns BLOOMERY_RECORD_..., or BLOOMERY_BAD_ARGUMENT for a rule that contradicts itself, for one
- * with ELSEWHERE, and for too little room. Any bytes may be a record. Allocates nothing; any thread;
- * O(bytes).
+ * with ELSEWHERE, and for too little room. Any bytes may be a record. Allocates nothing; any
+ * thread; O(bytes).
  */
 BLOOMERY_PUBLIC int bloomery_rule_apply(const bloomery_key_rule *rule, const void *record,
                                         size_t bytes, void *out, size_t room, bloomery_key *key,
