@@ -130,7 +130,7 @@ def a_layout_that_no_file_keeps_is_given_again(c):
     c.file("big.csv", rows)
     c.file("names", "name1 last\nname500 last\n")
     c.run(f"build -q {SURE} --kind counting --csv --header -F name --trim --lower -o n.bloom big.csv")
-    c.run("inspect n.bloom", stdout=has("a place that is not kept (-F, --jsonl), trim, lower, header"))
+    c.run("inspect n.bloom", stdout=has("a place that is not kept (-F, --jsonl), trim, lower, crlf, header"))
     before = c.read("n.bloom")
     for command in ("query -c n.bloom big.csv", "query -c -k 'Name1 Last' n.bloom big.csv", "add n.bloom big.csv",
                     "remove n.bloom big.csv", "dedupe --against n.bloom big.csv", "query -c --header n.bloom big.csv"):

@@ -48,7 +48,7 @@ def split_csv(record, delimiter):
 
 def key_of(record, rule):
     """The key of a record, or None. `rule`: the options as a dictionary."""
-    if "crlf" in rule and record.endswith(b"\r"):
+    if ("crlf" in rule or "csv" in rule) and record.endswith(b"\r"):
         record = record[:-1]
     if "comment" in rule and record.startswith(rule["comment"]):
         return None
@@ -233,7 +233,7 @@ def options_that_exclude_each_other_are_refused(c):
 
 @case
 def options_must_agree_with_the_filter(c):
-    kept = "field 2, delimited by ',', trim, lower, csv"
+    kept = "field 2, delimited by ',', trim, lower, crlf, csv"
     c.run(f"build -q -n 9 {SURE} --csv -F 2 --trim --lower -o f.bloom", stdin='x,"A"\n')
     c.run(f"build -q -n 9 {SURE} -o plain.bloom", stdin="A\n")
     before = c.read("f.bloom"), c.read("plain.bloom")
@@ -734,6 +734,57 @@ def a_field_that_no_record_has_is_an_error(c):
         c.run("add -q f.bloom", stdin=lines)
         c.run("build -q -n 9 -F 2 --comment '#' -o g.bloom", stdin=lines)
     c.expect(c.read("f.bloom") == before, "the filter was changed")
+
+
+@case
+def the_line_end_of_csv_may_have_a_return(c):
+    """RFC 4180 has CR LF. A field that is the last of its line is the same key with either, quoted or by its name."""
+    c.file("unix.csv", 'k,v\n1,x\n2,"y"\n')
+    c.file("win.csv", 'k,v\r\n3,x\r\n4,"y"\r\n5,z\r\n')
+    for options in ("-F 2", "-F -1", "-F v --header", "-F 2 --header", "-F v,v --header"):
+        stdout, stderr = c.run(f"dedupe --csv {options} unix.csv win.csv", stdout=None, stderr=None)
+        c.expect(stdout == b'k,v\n1,x\n2,"y"\n5,z\r\n' and b"carriage return" not in stderr, f"{options}: {stdout}, {stderr}")
+        c.run(f"build -q {SURE} --csv {options} -o f.bloom win.csv")
+        c.run(f"query -c --csv {options} f.bloom unix.csv", stdout=f"{3 - ('header' in options)}\n")
+    c.run("inspect f.bloom", stdout=has(", crlf, "))
+    # Without --csv it belongs to the key, and whatever names the field there is a warning.
+    warned = has("warning: win.txt: its first line ends in a carriage return, which becomes part of the key")
+    c.file("win.txt", "k\tv\r\n3\tx\r\n")
+    for options in ("-F 2", "-F v --header", "-F 1,2", "-F 2,1", "-F v,k --header"):
+        c.run(f"dedupe -q {options} win.txt", stdout=has("3\tx\r\n"), stderr=warned)
+        c.run(f"dedupe -q --crlf {options} win.txt", stdout=has("3\tx\r\n"))
+    for options in ("-F 1", "-F k --header"):
+        c.run(f"dedupe -q {options} win.txt", stdout=has("3\tx\r\n"))
+
+
+@case
+def lines_of_hashes_and_numbers_are_warned_about(c):
+    """HASH:COUNT is how lists of hashes are published, and no query has the count."""
+    digests = [hashlib.sha1(str(n).encode()).hexdigest().upper() for n in range(50)]
+    for between, named in ((":", "HEX:NUMBER"), ("\t", "HEX, tab, NUMBER"), (",", "HEX,NUMBER")):
+        c.file("listed", "".join(f"{digest}{between}{n}\r\n" for n, digest in enumerate(digests)))
+        option = "" if between == "\t" else f'-d "{between}" '
+        c.run(f"build -q {SURE} --crlf -o f.bloom listed",
+              stderr=f"bloomery: build: warning: listed: its lines look like {named}, and the number is part of the key. "
+              f"'{option}-F 1 --hex' makes keys of the hashes alone\n")
+        c.run(f"build -q {SURE} {option} -F 1 --hex -o f.bloom listed")
+        c.run("query -c -F 0 f.bloom", stdin="".join(digest.lower() + "\n" for digest in digests), stdout="50\n")
+        c.run("dedupe -qc --crlf listed", stdout="50\n")
+    for lines in ("\n".join(digests), f"{digests[0]}:1\n{digests[1]}:x\n", "ab:1\n", f"{digests[0]}:\n", f"{digests[0]}a:1\n",
+                  f"{digests[0]}:1\n\n"):
+        c.run(f"build -q {SURE} -o f.bloom", stdin=lines)
+
+
+@case
+def a_column_too_many_in_the_queries_is_hinted_at(c):
+    digests = [hashlib.sha1(str(n).encode()).hexdigest() for n in range(500)]
+    c.run(f"build -q {SURE} -o f.bloom", stdin="\n".join(digests))
+    c.run(f"build -q {SURE} --hex -o h.bloom", stdin="\n".join(digests))
+    for between, option in ((":", "-d : -F 1"), (",", "-d , -F 1"), (";", "-d ';' -F 1"), ("\t", "-F 1")):
+        asked = "".join(f"{digest}{between}{n}\n" for n, digest in enumerate(digests))
+        c.run("query -c f.bloom", stdin=asked, stdout="0\n", code=1, stderr=has("hint: none was found, but as what stands before "
+              "the ", f"such keys may be in f.bloom; {option} asks so"))
+        c.run(f"query -c {option} f.bloom", stdin=asked, stdout="500\n")
 
 
 @case

@@ -529,6 +529,7 @@ static int build_main(int argc, char **argv)
         return TOOL_ERROR;
     build.options.rule = tool_rule_to_keep(&build.choice);
     tool_source_lay_out(&build.source, &build.choice, &build.choice.rule);
+    build.source.makes_filter = true;
     build.source.paths = argv + optind;
     build.source.count = (size_t)(argc - optind);
     if (build.dialect.dialect != NULL)

@@ -120,7 +120,8 @@ enum {
     "  -d, --delimiter C    fields are delimited by this byte. Default: tab, with\n"       \
     "                       --csv a comma\n"                                               \
     "      --csv            fields may stand in double quotes, with \"\" for one quote;\n" \
-    "                       line ends within quotes belong to the record\n"                \
+    "                       line ends within quotes belong to the record. Implies\n"       \
+    "                       --crlf\n"                                                      \
     "      --trim           remove blanks and tabs from both ends of the key\n"            \
     "      --lower, --upper ASCII letters of the key become lower or upper case\n"         \
     "      --hex            the key is written in hexadecimal digits, two a byte\n"        \

@@ -177,6 +177,7 @@ bool tool_rule_complete(struct tool_rule_choice *choice)
     }
     if (fields && !choice->delimiter_given)
         rule->delimiter = csv ? ',' : '\t';
+    rule->flags |= csv ? BLOOMERY_RULE_CRLF : 0; /* the line end of CSV (RFC 4180) is CR LF */
     return complete_layout(choice);
 }
 
