@@ -499,4 +499,15 @@ def what_was_looked_at_is_used(c):
               stdout=keys, stderr=None)
 
 
+@case
+def keys_in_place_of_inputs_are_hinted_at(c):
+    set_up(c)
+    hint = b"an INPUT is a file of keys; one key is queried with -k "
+    for line, key in (("query a.bloom b d", b"b"), ("query a.bloom x", b"x"), ("query missing b", b"b"),
+                      ("query a.bloom keys -", None), ("query missing -", None), ("query a.bloom k/y", None)):
+        c.file("keys", "a1\n")
+        _, stderr = c.run(line, stdin="", code=None, stdout=None, stderr=None)
+        c.expect((hint + key + b"\n" in stderr) if key else hint not in stderr, f"{line}: {stderr}")
+
+
 main()

@@ -251,4 +251,11 @@ def options_that_do_not_go_together_are_refused(c):
     c.run("inspect --jsonl a f.bloom", code=2, stderr=has("--jsonl tells how an input is laid out"))
 
 
+@case
+def ranges_of_fields_are_named(c):
+    c.run("dedupe -F 2-3", code=2, stderr=has("-F 2-3: there are no ranges; name each field, as in -F 2,3"))
+    c.run("dedupe -F 2-", code=2, stderr=has("-F 2-: there are no ranges"))
+    c.run("dedupe -q --header -F 2-3", stdin="a\t2-3\n1\tx\n2\tx\n", stdout="a\t2-3\n1\tx\n")
+
+
 main()

@@ -128,9 +128,13 @@ static void numbers_become_bytes_in_twos_complement(void **unused)
     assert_form(INT64, "+0072623859790382856", "\10\7\6\5\4\3\2\1", 8);
     assert_form(INT64, "9223372036854775807", "\377\377\377\377\377\377\377\177", 8);
     assert_form(INT64, "-9223372036854775808", "\0\0\0\0\0\0\0\200", 8);
+    assert_form(INT64, "9223372036854775808", "\0\0\0\0\0\0\0\200", 8);
+    assert_form(INT64, "+18446744073709551614", "\376\377\377\377\377\377\377\377", 8);
+    assert_form(INT64, "18446744073709551615", "\377\377\377\377\377\377\377\377", 8);
     assert_form(INT64, "-0", "\0\0\0\0\0\0\0\0", 8);
     assert_form(INT32, "-2147483648", "\0\0\0\200", 4);
     assert_form(INT32, "2147483647", "\377\377\377\177", 4);
+    assert_form(INT32, "4294967294", "\376\377\377\377", 4);
     static const char *const none[] = {"",
                                        "-",
                                        "+",
@@ -139,16 +143,17 @@ static void numbers_become_bytes_in_twos_complement(void **unused)
                                        "1 ",
                                        " 1",
                                        "--1",
-                                       "9223372036854775808",
+                                       "18446744073709551616",
                                        "-9223372036854775809",
                                        "18446744073709551617",
+                                       "184467440737095516150",
                                        "1e3",
                                        "a"};
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
         assert_form(INT64, none[i], NULL, 0);
         assert_form(INT32, none[i], NULL, 0);
     }
-    assert_form(INT32, "2147483648", NULL, 0);
+    assert_form(INT32, "4294967296", NULL, 0);
     assert_form(INT32, "-2147483649", NULL, 0);
     /* Empty is no number, and reported, but not if empty keys are skipped. */
     assert_key(&(bloomery_key_rule){INT64 | SKIP_EMPTY, 0, 0, 0}, "", NULL);

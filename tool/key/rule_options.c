@@ -128,9 +128,14 @@ static bool complete_layout(struct tool_rule_choice *choice)
     struct tool_layout *layout = &choice->layout;
     for (uint32_t i = 0; i < layout->field_count; i++)
         if (layout->fields[i].number == 0 && !layout->header) {
-            tool_usage("-F %.*s: fields have numbers; with --header, which takes the first line "
-                       "of an input for their names, they have names too",
-                       (int)layout->fields[i].bytes, layout->fields[i].name);
+            const char *name = layout->fields[i].name;
+            const int bytes = (int)layout->fields[i].bytes;
+            if (strspn(name, "0123456789-") >= (size_t)bytes)
+                tool_usage("-F %.*s: there are no ranges; name each field, as in -F 2,3", bytes,
+                           name);
+            else
+                tool_usage("-F %.*s: fields have numbers; with --header they have names, too",
+                           bytes, name);
             return false;
         }
     layout->delimiter = rule->delimiter;
@@ -371,9 +376,9 @@ static const char *wrong_form(const bloomery_key_rule *rule)
     if ((rule->flags & BLOOMERY_RULE_HEX) != 0)
         return "is not pairs of hexadecimal digits";
     if ((rule->flags & BLOOMERY_RULE_INT64) != 0)
-        return "is no whole number from -2^63 to 2^63-1";
+        return "is no whole number from -2^63 to 2^64-1";
     if ((rule->flags & BLOOMERY_RULE_INT32) != 0)
-        return "is no whole number from -2^31 to 2^31-1";
+        return "is no whole number from -2^31 to 2^32-1";
     return "is no UTF-8";
 }
 

@@ -486,11 +486,15 @@ static bool read_options(struct query *query, int argc, char **argv, int *code)
     return fits_together(query);
 }
 
-/* A name that looks like a key was given as the only input: prints how one key is queried. */
-static void hint_at_key(const char *input)
+/* Names that look like keys were given as inputs, and no file: prints how keys are queried. */
+static void hint_at_key(char *const *inputs, int count)
 {
-    if (strpbrk(input, "/.") == NULL && access(input, F_OK) != 0)
-        tool_say("an INPUT is a file of keys; one key is queried with -k %s", input);
+    for (int i = 0; i < count; i++)
+        if (strpbrk(inputs[i], "/.") != NULL || tool_path_is_stdin(inputs[i]) ||
+            access(inputs[i], F_OK) == 0)
+            return;
+    if (count > 0)
+        tool_say("an INPUT is a file of keys; one key is queried with -k %s", inputs[0]);
 }
 
 static int query_main(int argc, char **argv)
@@ -515,8 +519,8 @@ static int query_main(int argc, char **argv)
             code = tool_usage("which filter? Name its file, as in 'bloomery query ids.bloom'");
         else
             code = query_filters(query, argv + optind, (size_t)(argc - optind));
-        if (code == TOOL_ERROR && query->key_count == 0 && argc - optind == 1)
-            hint_at_key(argv[optind]);
+        if (code == TOOL_ERROR && query->key_count == 0)
+            hint_at_key(argv + optind, argc - optind);
     }
     for (size_t f = 0; f < query->question.filter_count; f++)
         bloomery_free(query->question.filters[f].filter);
