@@ -183,8 +183,8 @@ static bool fits_together(const struct wish *wish, const char *path)
     if (wish->svg && wish->json)
         why = "--svg and --json are two forms of output: give one";
     else if (wish->output.path != NULL && !wish->svg)
-        why =
-            "-o names a file for --svg, as a name that ends in .svg says; a drawing for the terminal, and JSON, go to stdout";
+        why = "-o names a file for --svg, as a name that ends in .svg says; "
+              "a drawing for the terminal, and JSON, go to stdout";
     else if (wish->force && wish->output.path == NULL)
         why = "--force lets -o replace a file, and there is no -o";
     else if (path != NULL && wish->of_plan)
