@@ -9,7 +9,9 @@ bool bloomery_form_number(const unsigned char *text, size_t bytes, size_t width,
     assert(width == 4 || width == 8);
     const bool minus = bytes > 0 && text[0] == '-';
     const bool sign = minus || (bytes > 0 && text[0] == '+');
-    const uint64_t most = (UINT64_C(1) << (8 * width - 1)) - !minus;
+    /* Without a sign, up to what the bytes hold: unsigned numbers are written so, and have the same
+     * bytes as the negative number that is less by 2^(8 width). */
+    const uint64_t most = minus ? UINT64_C(1) << (8 * width - 1) : UINT64_MAX >> (64 - 8 * width);
     uint64_t value = 0;
     if (bytes == (size_t)sign)
         return false;

@@ -34,11 +34,13 @@ static bloomery_status check_remarks(const bloomery_key_rule *rule, const char *
                                      bloomery_error *error)
 {
     if (!bloomery_rule_is_sound(rule))
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "no such key rule: of lower, upper, hex, int64 and int32 it has one "
-                             "at most, utf16 only without the last three, a delimiter and CSV "
-                             "only with a field, bytes from 0 to 255, and known flags (0x%x)",
-                             rule->flags);
+        return bloomery_fail(
+            error, BLOOMERY_BAD_ARGUMENT, 0,
+            "no such key rule: of lower, upper, hex, int64 and int32 it has one "
+            "at most, utf16 only without the last three, a delimiter and CSV "
+            "only with a field, no field if the key lies elsewhere, bytes from 0 to "
+            "255, and known flags (0x%x)",
+            rule->flags);
     if (note != NULL && strlen(note) > BLOOMERY_NOTE_BYTES)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a note has at most %d bytes",
                              BLOOMERY_NOTE_BYTES);

@@ -330,6 +330,10 @@ static bloomery_status check(const bloomery_key_rule *rule, size_t bytes, size_t
     if (!bloomery_rule_is_sound(rule))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "there is no such key rule (flags 0x%x)", rule->flags);
+    if ((rule->flags & BLOOMERY_RULE_ELSEWHERE) != 0)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "the key rule does not say where the key lies in a record: take its "
+                             "text out, and apply the rule without BLOOMERY_RULE_ELSEWHERE");
     if (bytes > (SIZE_MAX - 8) / 4)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a record of %zu bytes is too long",
                              bytes);
@@ -345,8 +349,8 @@ static bloomery_status check(const bloomery_key_rule *rule, size_t bytes, size_t
 static int bad_record(uint32_t flags, bloomery_error *error)
 {
     const char *what = (flags & BLOOMERY_RULE_HEX) != 0     ? "not pairs of hexadecimal digits"
-                       : (flags & BLOOMERY_RULE_INT64) != 0 ? "no whole number from -2^63 to 2^63-1"
-                       : (flags & BLOOMERY_RULE_INT32) != 0 ? "no whole number from -2^31 to 2^31-1"
+                       : (flags & BLOOMERY_RULE_INT64) != 0 ? "no whole number from -2^63 to 2^64-1"
+                       : (flags & BLOOMERY_RULE_INT32) != 0 ? "no whole number from -2^31 to 2^32-1"
                                                             : "no UTF-8";
     bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "the key in the record is %s", what);
     return BLOOMERY_RECORD_BAD;

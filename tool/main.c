@@ -45,15 +45,46 @@ static const struct {
     const char *name;
     const char *here;
 } synonyms[] = {
-    {"insert", "add"},     {"put", "add"},       {"append", "add"},        {"check", "query"},
-    {"contains", "query"}, {"exists", "query"},  {"test", "query"},        {"lookup", "query"},
-    {"search", "query"},   {"grep", "query"},    {"show", "inspect"},      {"info", "inspect"},
-    {"stats", "inspect"},  {"size", "inspect"},  {"join", "merge"},        {"union", "merge"},
-    {"create", "build"},   {"new", "build"},     {"make", "build"},        {"init", "build"},
-    {"reserve", "build"},  {"uniq", "dedupe"},   {"unique", "dedupe"},     {"distinct", "dedupe"},
-    {"delete", "remove"},  {"rm", "remove"},     {"diff", "compare"},      {"export", "convert"},
-    {"import", "convert"}, {"estimate", "plan"}, {"version", "--version"}, {"open", "explore"},
+    {"insert", "add"},
+    {"put", "add"},
+    {"append", "add"},
+    {"check", "query"},
+    {"contains", "query"},
+    {"exists", "query"},
+    {"test", "query"},
+    {"lookup", "query"},
+    {"search", "query"},
+    {"grep", "query"},
+    {"show", "inspect"},
+    {"info", "inspect"},
+    {"stats", "inspect"},
+    {"size", "inspect"},
+    {"join", "merge"},
+    {"union", "merge"},
+    {"create", "build"},
+    {"new", "build"},
+    {"make", "build"},
+    {"init", "build"},
+    {"reserve", "build"},
+    {"uniq", "dedupe"},
+    {"unique", "dedupe"},
+    {"distinct", "dedupe"},
+    {"delete", "remove"},
+    {"rm", "remove"},
+    {"diff", "compare"},
+    {"export", "convert"},
+    {"import", "convert"},
+    {"estimate", "plan"},
+    {"version", "--version"},
+    {"open", "explore"},
     {"view", "explore"},
+    {"intersect", "merge --intersect"},
+    {"comm", "dedupe --against"},
+    {"subtract", "dedupe --against"},
+    {"count", "query -c"},
+    {"wc", "query -c"},
+    {"verify", "inspect --verify"},
+    {"validate", "inspect --verify"},
 };
 
 static const char *name_here(const char *name)
@@ -73,6 +104,11 @@ static const struct tool_command *find_command(const char *name)
     const char *here = name_here(name);
     if (here != NULL) {
         tool_usage("unknown command '%s'; its name here is '%s'", name, here);
+        return NULL;
+    }
+    if (strcmp(name, "sign") == 0) {
+        tool_usage("unknown command 'sign'; sign the file as others, with minisign or gpg "
+                   "(docs/lists.md)");
         return NULL;
     }
     const char *names[COMMANDS + 1];

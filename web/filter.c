@@ -188,6 +188,8 @@ int EXPORT(web_record)(const bloomery_filter *filter, const void *record, size_t
     bloomery_error error;
     *key_bytes = 0;
     bloomery_info_get(filter, false, &info);
+    /* Where the key lay in lines of a file does not matter: what is typed is its text. */
+    info.rule.flags &= ~(uint32_t)BLOOMERY_RULE_ELSEWHERE;
     const int result = bloomery_rule_apply(&info.rule, record, bytes, out, room, &key, &error);
     if ((result & 3) == BLOOMERY_RECORD_KEY && result > 0 && key.bytes <= room) {
         memmove(out, key.data, key.bytes);

@@ -241,9 +241,15 @@ enum {
     BLOOMERY_RULE_INT64 = 128,
     BLOOMERY_RULE_INT32 = 256,
     BLOOMERY_RULE_UTF16 = 512, /* make UTF-16 of UTF-8, the less significant byte of a unit first */
+    /* The first record of each input names the fields and has no key. The caller leaves it out. */
+    BLOOMERY_RULE_HEADER = 1024,
+    /* The rule does not say where the key lies in a record: it is a field by its name, several
+     * fields, or a member of JSON. bloomery_rule_apply refuses such a rule. Take the text of the
+     * key out of the record yourself, then apply the rule without this flag. */
+    BLOOMERY_RULE_ELSEWHERE = 2048,
     /* All of the above. Of lower, upper, hex, int64 and int32 a rule has at most one, and so of
      * hex, int64, int32 and utf16. */
-    BLOOMERY_RULE_KNOWN = 1023,
+    BLOOMERY_RULE_KNOWN = 4095,
     /* The flags that say what a key is. The others, and field, delimiter and comment, say how
      * records are laid out: filters whose rules differ only there can be merged and compared. */
     BLOOMERY_RULE_OF_KEY = 911,
@@ -273,8 +279,9 @@ enum {
  * stays as it is, or of `out`, which has `room` bytes. A rule without csv, lower, upper, hex,
  * int64, int32 and utf16 needs no room, and `out` may be NULL.
  *
- * Returns BLOOMERY_RECORD_..., or BLOOMERY_BAD_ARGUMENT for a rule that contradicts itself and for
- * too little room. Any bytes may be a record. Allocates nothing; any thread; O(bytes).
+ * Returns BLOOMERY_RECORD_..., or BLOOMERY_BAD_ARGUMENT for a rule that contradicts itself, for one
+ * with ELSEWHERE, and for too little room. Any bytes may be a record. Allocates nothing; any
+ * thread; O(bytes).
  */
 BLOOMERY_PUBLIC int bloomery_rule_apply(const bloomery_key_rule *rule, const void *record,
                                         size_t bytes, void *out, size_t room, bloomery_key *key,

@@ -39,7 +39,7 @@ struct bloomery_parsed {
 };
 
 /* Whether a key rule is one that this version knows: flags and bytes in their ranges, at most one
- * of lower, upper and hex, delimiter and CSV only with a field. */
+ * of lower, upper and hex, delimiter and CSV only with a field, which none lies elsewhere. */
 static inline bool bloomery_rule_is_sound(const bloomery_key_rule *rule)
 {
     static const uint32_t numbers = BLOOMERY_RULE_HEX | BLOOMERY_RULE_INT64 | BLOOMERY_RULE_INT32;
@@ -48,6 +48,8 @@ static inline bool bloomery_rule_is_sound(const bloomery_key_rule *rule)
     if ((rule->flags & ~(uint32_t)BLOOMERY_RULE_KNOWN) != 0 || (cases & (cases - 1)) != 0)
         return false;
     if ((forms & (forms - 1)) != 0)
+        return false;
+    if (rule->field != 0 && (rule->flags & BLOOMERY_RULE_ELSEWHERE) != 0)
         return false;
     if (rule->field == 0 && (rule->delimiter != 0 || (rule->flags & BLOOMERY_RULE_CSV) != 0))
         return false;

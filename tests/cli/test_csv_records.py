@@ -45,6 +45,7 @@ def odd_text(generator, count):
 def first_field(record):
     """Of a record without its last line end: what is in its quotes, and what follows them."""
     key, at = b"", 0
+    record = record.removesuffix(b"\r")
     if record.startswith(b'"'):
         at = 1
         while record[at:at + 1] != b'"' or record[at:at + 2] == b'""':

@@ -544,4 +544,15 @@ def measured_rates_are_those_of_their_bits(c):
         c.expect(code == 0, f"{name}: {code} {stderr}")
 
 
+@case
+def convert_says_what_the_file_looks_like(c):
+    c.run("build -q --dialect dcso -n 9 -p 0.01 -o f.bf", stdin="a\n")
+    c.run("convert -o ours.bloom f.bf", code=2,
+          stderr=has("what is it to be? --kind blocked, or another system's: --from, --to", "this looks like a filter of dcso; if it is, "
+                     "say --from dcso"))
+    c.run("build -q -n 9 -p 0.01 -o g.bloom", stdin="a\n")
+    _, stderr = c.run("convert -o ours.bloom g.bloom", code=2, stderr=None)
+    c.expect(b"looks like" not in stderr and b"another system wrote" not in stderr, f"{stderr}")
+
+
 main()

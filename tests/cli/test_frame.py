@@ -225,6 +225,45 @@ def names_of_other_programs_lead_to_the_command(c):
 
 
 @case
+def names_of_other_programs_lead_to_a_command_with_its_option(c):
+    for name, here in (("intersect", "merge --intersect"), ("comm", "dedupe --against"), ("count", "query -c"),
+                       ("verify", "inspect --verify")):
+        c.run(f"{name} x", code=2, stderr=f"bloomery: unknown command '{name}'; its name here is '{here}'\n"
+              "try 'bloomery --help'\n")
+        command, option = here.split()
+        c.run(f"{command} --help", stdout=has(option))
+    c.run("sign x", code=2, stderr=has("unknown command 'sign'; sign the file as others, with minisign or gpg"))
+
+
+@case
+def options_of_other_programs_lead_to_the_option(c):
+    """Those of sort, uniq, awk, grep and sed that people type first, where the command has the like."""
+    for line, given, here in (("dedupe -i", "-i", "--lower"), ("dedupe --ignore-case", "--ignore-case", "--lower"),
+                              ("dedupe -k 4", "-k", "-F"), ("dedupe -f 4", "-f", "-F"), ("dedupe -z", "-z", "-0"),
+                              ("dedupe -t ,", "-t", "-d"), ("dedupe --in-place x", "--in-place", "-o FILE FILE"),
+                              ("dedupe -H", "-H", "--header"), ("build -k 2", "-k", "-F"), ("build --fpr=1%", "--fpr", "-p"),
+                              ("build --capacity 9", "--capacity", "-n"), ("query --invert-match f", "--invert-match", "--invert"),
+                              ("query -i f", "-i", "--lower"), ("query -z f", "-z", "-0"), ("query -e x f", "-e", "-k"),
+                              ("inspect --sha256 f", "--sha256", "--verify")):
+        command = line.split()[0]
+        c.run(line, code=2, stderr=f"bloomery: {command}: unknown option '{given}'; its name here is '{here}'\n"
+              f"try 'bloomery {command} --help'\n")
+    c.run("dedupe -u", code=2, stderr=has("unknown option '-u'; each line is printed once without it"))
+    c.run("query -x f", code=2, stderr=has("unknown option '-x'; whole lines are compared without it"))
+    # A command without the like has no such name for it.
+    c.run("merge -i", code=2, stderr="bloomery: merge: unknown option '-i'\ntry 'bloomery merge --help'\n")
+    c.run("query --wrong f", code=2, stderr=has("unknown option '--wrong'"))
+
+
+@case
+def a_comma_is_named_as_the_fault(c):
+    for line in ("build -p 1,5% -o f", "build -p 0,01 -o f", "build --memory 1,5GB -o f", "build -n 1,5k -o f",
+                 "plan -n 10 -p 1,5%"):
+        value = next(word for word in line.split() if "," in word)
+        c.run(line, code=2, stderr=has(f" {value}: a point, not a comma, begins a fraction, as in 1.5"))
+
+
+@case
 def names_of_other_queues_lead_to_the_part_of_sieve(c):
     parts = re.findall(r"^  ([a-z]+)  ", c.run("sieve --help", stdout=None)[0].decode(), re.M)
     for name, here in (("add", "push"), ("insert", "push"), ("enqueue", "push"), ("get", "pop"), ("next", "pop"),
@@ -287,7 +326,7 @@ def bad_numbers_are_refused_with_the_range(c):
             f"-n '{value}': what follows the number must be k, M, G or T\n"))
     for value in ("", " 5", "many", "_1", "M", "e5"):
         c.run(["build", "-n", value, "-o", "f"], code=2, stderr=has(f"-n '{value}' is no number"))
-    for value in ("0", "2", "1", "-0.1", "1e-16", "1/0", "2/1", "200%", "0.1x", "1/3/4", "0,01"):
+    for value in ("0", "2", "1", "-0.1", "1e-16", "1/0", "2/1", "200%", "0.1x", "1/3/4"):
         c.run(["build", "-p", value, "-o", "f"], code=2, stderr=has(f"-p {value}: {rate}"))
     for value in ("", "nan", "inf", "rare", "%", "/2"):
         c.run(["build", "-p", value, "-o", "f"], code=2, stderr=has(f"-p '{value}' is no rate"))

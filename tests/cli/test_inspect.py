@@ -256,4 +256,22 @@ def locale_changes_nothing(c):
               environment={"LC_ALL": locale, "LANG": locale})
 
 
+@case
+def too_few_queries_give_no_verdict(c):
+    """0 hits of a million at one in a million agree with any rate."""
+    c.run("build -q -n 1000 -p 1e-6 -o f.bloom", stdin="".join(f"{n}\n" for n in range(1000)))
+    c.run("inspect --measure 100k f.bloom", stdout=has("verdict          none: too few queries to tell, since only about 0."))
+    text, _ = c.run("inspect --json --measure 100k f.bloom", stdout=None)
+    c.expect(json.loads(text)["measured"]["enough_queries"] is False, f"{text}")
+    c.run("build -q -n 1000 -p 1% -o g.bloom", stdin="".join(f"{n}\n" for n in range(1000)))
+    c.run("inspect --measure 100k g.bloom", stdout=has("verdict          right"))
+
+
+@case
+def the_number_of_a_field_is_a_whole_number(c):
+    c.run("build -q -n 9 -F -2 -d : -o f.bloom", stdin="a:b\n")
+    text, _ = c.run("inspect --json f.bloom", stdout=None)
+    c.expect(b'"rule_field": -2,' in text, f"{text}")
+
+
 main()

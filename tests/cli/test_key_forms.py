@@ -100,11 +100,11 @@ def texts_are_hashed_as_utf16(c):
 def what_is_no_number_is_refused_with_its_line(c):
     good = "".join(f"{number}\n" for number in range(5000))
     c.file("good", good)
-    for option, bad in (("--int64", "9223372036854775808"), ("--int32", "2147483648"), ("--int64", "12 "),
+    for option, bad in (("--int64", "18446744073709551616"), ("--int32", "4294967296"), ("--int64", "12 "),
                         ("--int32", ""), ("--int64", "0x1f"), ("--int32", "1.0")):
         c.file("bad", good + bad + "\n" + good + "x\n")
         bits = 63 if option == "--int64" else 31
-        said = f"bad: line 5001: '{bad}' is no whole number from -2^{bits} to 2^{bits}-1"
+        said = f"bad: line 5001: '{bad}' is no whole number from -2^{bits} to 2^{bits + 1}-1"
         for threads in (1, 4):
             for count in ("", "-n 99k"):
                 c.run(f"build {count} -j {threads} {option} -o new.bloom good bad", code=2,

@@ -80,9 +80,25 @@ def packed_files_are_told_too(c):
     with open(os.path.join(VECTORS, "dcso_sample.bloom"), "rb") as file:
         c.file("f.gz", gzip.compress(file.read()))
     c.run("inspect f.gz", code=2, stderr=has("this looks like a filter of dcso"))
-    c.file("t.gz", gzip.compress(b"some text\n" * 100))
+    c.file("t.gz", gzip.compress(bytes(range(256)) * 4))
     _, stderr = c.run("inspect t.gz", code=2, stderr=None)
     c.expect(LIST in stderr, f"{stderr}")
+
+
+@case
+def text_in_place_of_a_filter_is_named(c):
+    """What grep -f takes: a list of lines."""
+    said = has("this looks like text. 'bloomery build -o FILTER' makes a filter of its lines, and 'bloomery dedupe "
+               "--against' takes it as it is")
+    for data in (b"a\n", b"a line\r\n" * 50, "größe\t€\n".encode() * 50, "é".encode() * 200, gzip.compress(b"some text\n" * 100)):
+        c.file("f", data)
+        c.file("keys", "a\n")
+        for line in ("query f keys", "inspect f", "add f keys", "merge -o g f f"):
+            c.run(line, code=2, stderr=said)
+    for data in (b"a\xff\n" * 50, b"\xc3" * 200, b"a\0b\n", b"x"):
+        c.file("f", data)
+        _, stderr = c.run("query f keys", code=2, stderr=None)
+        c.expect(b"looks like text" not in stderr, f"{data[:8]}: {stderr}")
 
 
 def java_object(class_name):
@@ -110,8 +126,8 @@ def formats_that_are_not_read_are_named(c):
 
 @case
 def what_has_no_mark_is_not_guessed(c):
-    """Text, noise, and filters that are nothing but bits."""
-    for data in (b"a line\n" * 50, bytes(range(256)) * 4, bytes(4096), b"x", b"\0" * 8):
+    """Noise, and filters that are nothing but bits."""
+    for data in (bytes(range(256)) * 4, bytes(4096), b"x", b"\0" * 8):
         c.file("f", data)
         _, stderr = c.run("inspect f", code=2, stderr=None)
         c.expect(LIST in stderr and b"this looks like" not in stderr, f"{data[:8]}: {stderr}")

@@ -331,4 +331,13 @@ def full_disk_is_an_error(c):
             c.run("plan -n 10" + extra, stdout_file=full, stderr=has(os.strerror(28)), code=2)
 
 
+@case
+def a_rate_far_below_the_wanted_one_is_called_so(c):
+    """The smallest filter has room for many keys more, and its rate with one is no number to compare."""
+    text, _ = c.run("plan -n 1", stdout=None)
+    c.expect(b"far below" in text and b"281,000,000,000,000" not in text and b"1 in 10,000" in text, f"{text}")
+    text, _ = c.run("plan -n 1000", stdout=None)
+    c.expect(b"far below" not in text, f"{text}")
+
+
 main()

@@ -414,7 +414,7 @@ def wrong_inputs_are_refused(c):
             ("--fill f --to 10", "--to is for the curve of the rate, not for --fill"),
             ("--dialect guava -n 10", "--dialect says how to read a filter, and none is named"),
             ("f --svg --json", "--svg and --json are two forms of output: give one"),
-            ("f -o out.svg", "-o names a file for --svg"),
+            ("f -o out.txt", "-o names a file for --svg, as a name that ends in .svg says"),
             ("f --json -o out.svg", "-o names a file for --svg"),
             ("f --svg --force", "--force lets -o replace a file, and there is no -o"),
             ("-p 0.01", "how large? give two of -n, -p and --memory, or -n alone"),
@@ -472,6 +472,14 @@ def empty_and_full_filters_are_drawn(c):
     parse(c, "full.svg")
     fill = report(c, "plot --fill --json full")
     c.expect(fill["fill"] == [{"cells_set": 512, "blocks": 1, "expected": 1.0}], f"{fill}")
+
+
+@case
+def a_name_that_ends_in_svg_says_svg(c):
+    c.run("plot -n 1M -p 0.01 -o rate.svg")
+    c.run("plot -n 1M -p 0.01 --svg -o same.svg")
+    c.expect(c.read("rate.svg") == c.read("same.svg") != b"", "they differ")
+    c.run("plot -n 1M -p 0.01 --json -o json.svg", code=2, stderr=has("-o names a file for --svg"))
 
 
 main()

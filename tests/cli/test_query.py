@@ -140,19 +140,69 @@ def json_counts_lines_and_filters(c):
         return json.loads(text)
 
     keys = "a1\nb1\nboth\nnone\nb1\n"
-    filters = [{"file": "a.bloom", "maybe_added": 2}, {"file": "b.bloom", "maybe_added": 3}]
     expected = {"schema": 1, "command": "query", "inverted": False, "records": 5, "passed_over": 0, "count": 4,
-                "all_read": True, "filters": filters}
-    got = report("query -c --json -f a.bloom -f b.bloom", keys)
-    c.expect(got == expected, f"{got}")
-    got = report("query -vc --json -f a.bloom -f b.bloom", keys)
-    c.expect(got == {**expected, "inverted": True, "count": 1}, f"{got}")
+                "all_read": True}
+    for options, differs in (("-c", {}), ("-vc", {"inverted": True, "count": 1})):
+        got = report(f"query {options} --json -f a.bloom -f b.bloom", keys)
+        filters = got.pop("filters")
+        c.expect(0 < got.pop("expected_false_positives") < 1e-9, f"{got}")
+        c.expect(got == {**expected, **differs}, f"{got}")
+        c.expect([(of["file"], of["maybe_added"]) for of in filters] == [("a.bloom", 2), ("b.bloom", 3)], f"{filters}")
     got = report("query -c --json a.bloom", "x\n", 1)
     c.expect((got["count"], got["records"]) == (0, 1), f"{got}")
     got = report("query -c --json a.bloom - missing", "a1\n", 2, has("missing: No such file"))
     c.expect((got["count"], got["all_read"]) == (1, False), f"{got}")
     for options in ("--json", "--json -v", "-qc --json"):
         c.run(f"query {options} a.bloom", stdin="a1\n", code=2, stderr=has("--json is for"))
+
+
+@case
+def a_count_says_how_many_false_positives_to_expect(c):
+    """(Q - H) p / (1 - p) of H lines found of Q; of several filters, one minus the product of 1 - p is p."""
+    c.run("build -q -n 2000 -p 0.05 -o a.bloom", stdin="".join(f"{n}\n" for n in range(2000)))
+    c.run("build -q -n 2000 -p 0.02 -o b.bloom", stdin="".join(f"{n}\n" for n in range(2000, 4000)))
+    asked = "".join(f"{n}\n" for n in range(22_000))
+    rates = []
+    for name in "ab":
+        got = json.loads(c.run(f"query -c --json {name}.bloom", stdin=asked, stdout=None, stderr=None)[0])
+        of = got["filters"][0]
+        rates.append(of["rate"])
+        expected = (22_000 - got["count"]) * of["rate"] / (1 - of["rate"])
+        c.expect(abs(got["expected_false_positives"] / expected - 1) < 1e-9, f"{got}")
+        c.expect(of["expected_false_positives"] == got["expected_false_positives"], f"{got}")
+        found = got["count"] - 2000
+        c.expect(abs(found - expected) < 6 * expected**0.5, f"{found} false positives, {expected} expected")
+    rate = 1 - (1 - rates[0]) * (1 - rates[1])
+    for options in ("", "-v"):
+        got = json.loads(c.run(f"query -c {options} --json -f a.bloom -f b.bloom", stdin=asked, stdout=None,
+                               stderr=None)[0])
+        others = got["count"] if options else 22_000 - got["count"]
+        c.expect(abs(got["expected_false_positives"] / (others * rate / (1 - rate)) - 1) < 1e-9, f"{got}")
+    # For people a note, and none where none is to be expected.
+    c.run("query -c a.bloom", stdin=asked, stdout=has("\n"), stderr=has("of these are expected to be false positives (1 in "))
+    c.run("query -c a.bloom", stdin="1\n2\n", stdout="2\n")
+    leader, follower = pty.openpty()
+    process = c.start("query -c --progress never a.bloom", stderr=follower)
+    out, _ = process.communicate(b"1\n2\nx\n")
+    os.close(follower)
+    said = os.read(leader, 1000)
+    os.close(leader)
+    c.expect(out == b"2\n" and b"of these are expected to be false positives (1 in " in said, f"{out}, {said}")
+
+
+@case
+def none_where_chance_finds_some_is_remarked(c):
+    """A filter that was planned for a million keys and has one, and lines that are one, many times."""
+    many = "".join(f"{n}\n" for n in range(10_000))
+    c.run("build -q -n 1000000 -p 1% -o one.bloom", stdin="all the keys in one line\n")
+    c.run("query -c one.bloom", stdin=many, stdout="0\n", code=1,
+          stderr=has("note: one.bloom: none of 10,000 lines was found, where chance alone finds about ",
+                     "It holds about 1 of the 1,000,000 keys"))
+    c.run("query -c one.bloom", stdin=many[:2000], stdout="0\n", code=1)
+    c.run("build -q -p 1% -o full.bloom", stdin=many)
+    absent, _ = c.run("query -v full.bloom", stdin=many.replace("\n", "x\n"), stdout=None)
+    c.run("query -v -c full.bloom", stdin=absent, stdout=None,
+          stderr=has("They are few different lines, or were chosen by a filter"))
 
 
 @case
@@ -447,6 +497,17 @@ def what_was_looked_at_is_used(c):
         c.expect(counts.split()[:2] == ["opens", str(opens)], f"{line}: {counts}")
         c.run("query " + ("--dialect guava " if "guava" in line else "") + "a.bloom", stdin="a1\na2\na3\nother\nb1\n",
               stdout=keys, stderr=None)
+
+
+@case
+def keys_in_place_of_inputs_are_hinted_at(c):
+    set_up(c)
+    hint = b"an INPUT is a file of keys; one key is queried with -k "
+    for line, key in (("query a.bloom b d", b"b"), ("query a.bloom x", b"x"), ("query missing b", b"b"),
+                      ("query a.bloom keys -", None), ("query missing -", None), ("query a.bloom k/y", None)):
+        c.file("keys", "a1\n")
+        _, stderr = c.run(line, stdin="", code=None, stdout=None, stderr=None)
+        c.expect((hint + key + b"\n" in stderr) if key else hint not in stderr, f"{line}: {stderr}")
 
 
 main()

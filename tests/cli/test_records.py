@@ -124,6 +124,40 @@ def headers_name_fields_and_stay_in_the_output(c):
 
 
 @case
+def a_layout_that_no_file_keeps_is_given_again(c):
+    """Without it, lines would be taken for keys: none is found, and add puts in whole lines and the header."""
+    rows = "id,name,city\n" + "".join(f"{n},Name{n} Last,Town{n % 7}\n" for n in range(500))
+    c.file("big.csv", rows)
+    c.file("names", "name1 last\nname500 last\n")
+    c.run(f"build -q {SURE} --kind counting --csv --header -F name --trim --lower -o n.bloom big.csv")
+    c.run("inspect n.bloom", stdout=has("a place that is not kept (-F, --jsonl), trim, lower, crlf, header"))
+    before = c.read("n.bloom")
+    for command in ("query -c n.bloom big.csv", "query -c -k 'Name1 Last' n.bloom big.csv", "add n.bloom big.csv",
+                    "remove n.bloom big.csv", "dedupe --against n.bloom big.csv", "query -c --header n.bloom big.csv"):
+        c.run(command, code=2, stderr=has("does not keep which. Give the same -F or --jsonl again"))
+    c.expect(c.read("n.bloom") == before, "a refused command changed the filter")
+    c.run("query -c --csv --header -F name n.bloom big.csv", stdout="500\n")
+    c.run("query -F 0 n.bloom names", stdout="name1 last\n")
+    c.run(["query", "-k", "Name1 Last", "n.bloom"], stdout="Name1 Last\n")
+    c.run("add -q --csv --header -F name n.bloom", stdin="name\nName500 Last\n")
+    c.run("query -F 0 n.bloom", stdin="name\nname500 last\n", stdout="name500 last\n")
+    c.run("inspect --canary names n.bloom", code=None, stdout=has("2 of 2"))
+    # A field by its number is kept, and only the header is not.
+    c.run(f"build -q {SURE} --csv --header -F 2 -o 2.bloom big.csv")
+    c.run("add 2.bloom big.csv", code=2, stderr=has("was built with --header. Give it again", "give -F 2"))
+    c.run("query -c --header 2.bloom big.csv", stdout="500\n")
+    c.run("query -c -F 2 2.bloom", stdin=rows.partition("\n")[2], stdout="500\n")
+    c.run("dedupe -q --against 2.bloom --header big.csv", stdout="id,name,city\n")
+    # Several fields and JSON are no different, and neither is the state of a dedupe.
+    c.run(f"build -q {SURE} --csv -F 1,2 -o s.bloom big.csv")
+    c.run("query -c s.bloom big.csv", code=2, stderr=has("Give the same -F or --jsonl again"))
+    c.run("query -c --csv -F 1,2 s.bloom big.csv", stdout="501\n")
+    c.run("dedupe -q --jsonl id --state j.bloom", stdin='{"id": 1}\n', stdout='{"id": 1}\n')
+    c.run("dedupe -q --state j.bloom", stdin='{"id": 1}\n', code=2, stderr=has("Give the same -F or --jsonl again"))
+    c.run("dedupe -q --jsonl id --state j.bloom", stdin='{"id": 1}\n')
+
+
+@case
 def a_header_with_returns_and_a_mark_names_its_fields(c):
     c.file("w.csv", b"\xef\xbb\xbfid;mail\r\n1;a\r\n2;a\r\n")
     c.run("dedupe -q --csv -d ';' --crlf --header -F mail w.csv", stdout="\ufeffid;mail\r\n1;a\r\n"[1:])
@@ -156,10 +190,10 @@ def members_of_json_lines_are_keys(c):
                      "kept unchecked\n" + "dedupe: read 6 lines, kept 5 (2 without a key), dropped 1;"))
     c.run(f"build {SURE} --jsonl url -o u.bloom a.jsonl",
           stderr=has(broken, "4 records, about 3 different keys", "2 records have no key"))
-    c.run("query u.bloom", stdin="http://a\n3\nb\nnull\n", stdout="http://a\n3\nb\n")
+    c.run("query -F 0 u.bloom", stdin="http://a\n3\nb\nnull\n", stdout="http://a\n3\nb\n")
     # Numbers are as they are written.
     c.run(f"build -q {SURE} --jsonl meta.id -o m.bloom a.jsonl", stderr=has(broken))
-    c.run("query m.bloom", stdin="7\n7.0\n", stdout="7\n7.0\n")
+    c.run("query -F 0 m.bloom", stdin="7\n7.0\n", stdout="7\n7.0\n")
     c.run("query -c --jsonl meta.id m.bloom a.jsonl", stdout="2\n", stderr=has(broken))
 
 
@@ -224,6 +258,13 @@ def options_that_do_not_go_together_are_refused(c):
     c.run("dedupe --header -F 1 --append seen.txt", code=2, stderr=has("--append would add the header"))
     c.run("build -q -n 9 -o f.bloom", stdin="a\n")
     c.run("inspect --jsonl a f.bloom", code=2, stderr=has("--jsonl tells how an input is laid out"))
+
+
+@case
+def ranges_of_fields_are_named(c):
+    c.run("dedupe -F 2-3", code=2, stderr=has("-F 2-3: there are no ranges; name each field, as in -F 2,3"))
+    c.run("dedupe -F 2-", code=2, stderr=has("-F 2-: there are no ranges"))
+    c.run("dedupe -q --header -F 2-3", stdin="a\t2-3\n1\tx\n2\tx\n", stdout="a\t2-3\n1\tx\n")
 
 
 main()

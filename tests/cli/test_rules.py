@@ -48,7 +48,7 @@ def split_csv(record, delimiter):
 
 def key_of(record, rule):
     """The key of a record, or None. `rule`: the options as a dictionary."""
-    if "crlf" in rule and record.endswith(b"\r"):
+    if ("crlf" in rule or "csv" in rule) and record.endswith(b"\r"):
         record = record[:-1]
     if "comment" in rule and record.startswith(rule["comment"]):
         return None
@@ -233,7 +233,7 @@ def options_that_exclude_each_other_are_refused(c):
 
 @case
 def options_must_agree_with_the_filter(c):
-    kept = "field 2, delimited by ',', trim, lower, csv"
+    kept = "field 2, delimited by ',', trim, lower, crlf, csv"
     c.run(f"build -q -n 9 {SURE} --csv -F 2 --trim --lower -o f.bloom", stdin='x,"A"\n')
     c.run(f"build -q -n 9 {SURE} -o plain.bloom", stdin="A\n")
     before = c.read("f.bloom"), c.read("plain.bloom")
@@ -429,19 +429,24 @@ def only_what_a_sorted_file_has_is_confirmed(c):
     listed = set(words[::3])
     c.file("all", "".join(word + "\n" for word in words))
     c.run("build -q -o f.bloom all")
+    lacks = has("warning: sorted: lacks 545 of 818 keys that f.bloom may have; by chance it would lack about 0.0")
     for end in ("\n", ""):
         c.file("sorted", "\n".join(sorted(listed)) + end)
         for threads in (1, 3):
             c.run(f"query -j {threads} --confirm sorted f.bloom all",
-                  stdout="".join(word + "\n" for word in words if word in listed),
+                  stdout="".join(word + "\n" for word in words if word in listed), stderr=lacks,
                   environment={"BLOOMERY_BLOCK_BYTES": "1024"})
-        c.run("query -v --confirm sorted f.bloom all",
+        c.run("query -v --confirm sorted f.bloom all", stderr=lacks,
               stdout="".join(word + "\n" for word in words if word not in listed))
-        c.run("query -c --with-filename --confirm sorted f.bloom all", stdout=f"f.bloom:{len(listed)}\n")
-    text, _ = c.run("query -c --json --confirm sorted f.bloom all", stdout=None)
-    c.expect(json.loads(text)["confirmed_by"] == "sorted", f"{text}")
+        c.run("query -c --with-filename --confirm sorted f.bloom all", stdout=f"f.bloom:{len(listed)}\n", stderr=lacks)
+    text, _ = c.run("query -c --json --confirm sorted f.bloom all", stdout=None, stderr=lacks)
+    got = json.loads(text)
+    c.expect(got["confirmed_by"] == "sorted" and got["expected_false_positives"] == 0, f"{text}")
+    c.expect(got["filters"][0]["rejected_by_confirm"] == 545, f"{text}")
+    c.expect(0 < got["filters"][0]["expected_rejected"] < 0.1, f"{text}")
     c.file("empty", "")
-    c.run("query --confirm empty f.bloom all", code=1)
+    c.run("query --confirm empty f.bloom all", code=1,
+          stderr=has("empty: lacks 818 of 818 keys", "Do its lines have the key elsewhere, or in another form?"))
     c.run(["query", "-k", words[0], "-k", words[1], "--confirm", "sorted", "f.bloom"], stdout=words[0] + "\n")
     c.run("query -q --confirm sorted f.bloom", stdin=words[1] + "\n", code=1)
     c.file("nul", "a\nb\0c\0")
@@ -463,6 +468,78 @@ def keys_are_confirmed_as_text_after_the_rule(c):
     c.file("sorted", "0c\n")
     c.run("query --with-filename -f h.bloom -f p.bloom --confirm sorted", stdin="0d\n0c\n0c\tx\n",
           stdout="h.bloom:0c\np.bloom:0c\nh.bloom:0c\tx\n")
+
+
+@case
+def a_list_confirms_as_it_is_published(c):
+    """HASH:COUNT in capital letters with CRLF, and its other forms: the filter's rule finds the keys in its lines."""
+    digests = sorted(hashlib.sha1(str(n).encode()).hexdigest().upper() for n in range(3000))
+    c.file("listed", "".join(f"{digest}:{n}\r\n" for n, digest in enumerate(digests[::3])))
+    c.run(f"build -q {SURE} -d : -F 1 --hex -o f.bloom listed")
+    lower = "".join(digest.lower() + "\n" for digest in digests)
+    found = "".join(digest.lower() + "\n" for digest in digests[::3])
+    rows = list(enumerate(digests[::3]))
+    for name, lines in (("count", [f"{digest}:{n}\n" for n, digest in rows]), ("crlf", [f"{digest}\r\n" for _, digest in rows]),
+                        ("plain", [f"{digest}\n" for _, digest in rows]),
+                        ("lower", [f"{digest.lower()}:{n}\n" for n, digest in rows]),
+                        ("mixed", [f"{digest.capitalize()}:{n}\r\n" for n, digest in rows]),
+                        ("some", [f"{digest}:{n}\r\n" if n % 5 else f"{digest}\n" for n, digest in rows])):
+        c.file(name, "".join(lines))
+        for threads in (1, 3):
+            c.run(f"query -j {threads} --confirm {name} f.bloom", stdin=lower, stdout=found)
+        c.run("query --crlf --confirm listed f.bloom", stdin="".join(lines), stdout="".join(lines))
+    # Names and addresses have no one length: a key may begin another one.
+    names = [f"{'n' * (1 + n % 7)}{n:b}" for n in range(2000)] + ["n", "n1-", "n1,", 'a "b" c']
+    listed = sorted(f'"{quoted}",{n}\n' for n, quoted in enumerate(name.replace('"', '""') for name in names[::2] + names[-2:]))
+    c.file("quoted", "".join(listed))
+    c.file("bare", "".join(sorted(f"{name},{n}\r\n" for n, name in enumerate(names[::2] + names[-4:-2]))))
+    c.run(f"build -q {SURE} --csv -F 1 -o n.bloom", stdin="".join('"' + name.replace('"', '""') + '"\n' for name in names))
+    for name, keys in (("quoted", set(names[::2] + names[-2:])), ("bare", set(names[::2] + names[-4:-2]) - {"n1,"})):
+        got, _ = c.run(f"query -F 0 --confirm {name} n.bloom", stdin="".join(name + "\n" for name in names), stdout=None,
+                       stderr=has(f"warning: {name}: lacks"))
+        c.expect(set(got.decode().splitlines()) == keys, f"{name}: {set(got.decode().splitlines()) ^ keys}")
+
+
+@case
+def a_list_confirms_by_another_field_if_it_is_sorted_by_it(c):
+    rows = sorted((f"name {n * 7919 % 1000:03}x"[:9 - n % 3], n) for n in range(1000))
+    keys = "".join(dict.fromkeys(f"0;{key}\n" for key, _ in rows))
+    c.file("by_key", "".join(f"{n};{key}\n" for key, n in rows[::2]))
+    c.file("by_number", "".join(sorted(f"{n:04};{key}\n" for key, n in rows)))
+    c.file("keys", "".join(sorted({key + "\n" for key, _ in rows[::2]})))
+    c.file("blanks", "".join(sorted(f"  {key} \r\n" for key, _ in rows[::2])))
+    c.run(f"build -q {SURE} -d ';' -F 2 --trim -o f.bloom by_number")
+    listed = {key for key, _ in rows[::2]}
+    want = "".join(line + "\n" for line in keys.splitlines() if line[2:] in listed)
+    lacks = None if want == keys else has("warning: ", ": lacks")
+    for name in ("by_key", "keys", "blanks"):
+        c.run(f"query --confirm {name} f.bloom", stdin=keys, stdout=want, stderr=lacks)
+    c.run("query --confirm by_number f.bloom", stdin=keys, code=2, stderr=
+          """bloomery: query: by_number: is not sorted by the bytes of field 2, the key; 'LC_ALL=C sort -t ";" -k 2,2' """
+          "does that\n")
+    c.file("letters", "Bert\nanna\nzoe\n")
+    c.run("build -q -n 9 --lower -o l.bloom", stdin="anna\nBert\nZoe\n")
+    c.run("query --confirm letters l.bloom", stdin="anna\n", code=2, stderr=has("letters: the keys in its lines are not in the "
+          "order of their bytes. Write them alone, in one case, then sort them by 'LC_ALL=C sort'"))
+    c.file("letters", "anna\nBert\nzoe\n")
+    c.run("query --confirm letters l.bloom", stdin="Anna\nbert\nzo\n", stdout="Anna\nbert\n")
+
+
+@case
+def a_file_that_rejects_more_than_chance_does_is_warned_about(c):
+    """The filter's keys are hashes, and so are the lines of the file, but of another list."""
+    digests = sorted(hashlib.sha1(str(n).encode()).hexdigest() for n in range(3000))
+    c.file("sorted", "".join(digest + "\n" for digest in digests[:1000]))
+    c.file("other", "".join(digest + ":x\n" for digest in digests[:1000]))
+    c.run("build -q -p 0.01 -o f.bloom sorted")
+    asked = "".join(digest + "\n" for digest in digests)
+    c.run("query -c --confirm sorted f.bloom", stdin=asked, stdout="1000\n")
+    text, _ = c.run("query -c --json --confirm other f.bloom", stdin=asked, stdout=None, code=1,
+                    stderr=has("warning: other: lacks 1,0", "; by chance it would lack about ",
+                               "Do its lines have the key elsewhere, or in another form?"))
+    of = json.loads(text)["filters"][0]
+    c.expect(of["rejected_by_confirm"] > 1000 > 100 > of["expected_rejected"] > 10, f"{of}")
+    c.run("query -c --confirm other f.bloom", stdin=digests[2] + "\n", stdout="0\n", code=1)
 
 
 @case
@@ -587,11 +664,8 @@ def answers_that_are_plausible_have_no_hint(c):
     words = "".join(f"key {n}\n" for n in range(5000))
     c.run("build -q -n 9000 -p 0.02 -o f.bloom", stdin=words)
     absent = "".join(f"Other {n}\n" for n in range(20000))
-    c.run("query -c f.bloom", stdin=absent, stdout=None)
-    c.run("query -c f.bloom", stdin=words + absent, stdout=None)
-    c.run("query -c f.bloom", stdin=absent + words, stdout=None)
-    c.run("query -c f.bloom", stdin=words.upper() + words, stdout=None)
-    c.run("query -c f.bloom", stdin=words.upper() + words[:5000], stdout=None)
+    for asked in (absent, words + absent, absent + words, words.upper() + words, words.upper() + words[:5000]):
+        c.run("query f.bloom", stdin=asked, stdout=None)
     c.run("query -c f.bloom", stdin=words.upper(), stdout=None,
           stderr=has("never added", "in lower case such keys may be in it: --lower asks so"))
     c.run("build -q -n 9000 -p 0.02 --trim -o f.bloom", stdin=words)
@@ -608,8 +682,9 @@ def digits_are_confirmed_in_either_case(c):
         for asked in (str.upper, str.lower):
             listed = "".join(asked(digest) + "\n" for digest in digests[:200] + [long])
             others = "".join(asked(digest) + "\n" for digest in digests[200:])
-            c.run("query --confirm sorted f.bloom", stdin=listed + others, stdout=listed)
-            c.run("query -v --confirm sorted f.bloom", stdin=listed + others, stdout=others)
+            lacks = has("sorted: lacks 100 of 301 keys")
+            c.run("query --confirm sorted f.bloom", stdin=listed + others, stdout=listed, stderr=lacks)
+            c.run("query -v --confirm sorted f.bloom", stdin=listed + others, stdout=others, stderr=lacks)
     # Without --hex another case is another key.
     c.run(f"build -q {SURE} -o p.bloom", stdin="ab\nAB\n", stderr=None)
     c.file("sorted", "AB\n")
@@ -662,11 +737,61 @@ def a_field_that_no_record_has_is_an_error(c):
 
 
 @case
-def a_sorted_file_with_marks_or_returns_is_warned_about(c):
+def the_line_end_of_csv_may_have_a_return(c):
+    """RFC 4180 has CR LF. A field that is the last of its line is the same key with either, quoted or by its name."""
+    c.file("unix.csv", 'k,v\n1,x\n2,"y"\n')
+    c.file("win.csv", 'k,v\r\n3,x\r\n4,"y"\r\n5,z\r\n')
+    for options in ("-F 2", "-F -1", "-F v --header", "-F 2 --header", "-F v,v --header"):
+        stdout, stderr = c.run(f"dedupe --csv {options} unix.csv win.csv", stdout=None, stderr=None)
+        c.expect(stdout == b'k,v\n1,x\n2,"y"\n5,z\r\n' and b"carriage return" not in stderr, f"{options}: {stdout}, {stderr}")
+        c.run(f"build -q {SURE} --csv {options} -o f.bloom win.csv")
+        c.run(f"query -c --csv {options} f.bloom unix.csv", stdout=f"{3 - ('header' in options)}\n")
+    c.run("inspect f.bloom", stdout=has(", crlf, "))
+    # Without --csv it belongs to the key, and whatever names the field there is a warning.
+    warned = has("warning: win.txt: its first line ends in a carriage return, which becomes part of the key")
+    c.file("win.txt", "k\tv\r\n3\tx\r\n")
+    for options in ("-F 2", "-F v --header", "-F 1,2", "-F 2,1", "-F v,k --header"):
+        c.run(f"dedupe -q {options} win.txt", stdout=has("3\tx\r\n"), stderr=warned)
+        c.run(f"dedupe -q --crlf {options} win.txt", stdout=has("3\tx\r\n"))
+    for options in ("-F 1", "-F k --header"):
+        c.run(f"dedupe -q {options} win.txt", stdout=has("3\tx\r\n"))
+
+
+@case
+def lines_of_hashes_and_numbers_are_warned_about(c):
+    """HASH:COUNT is how lists of hashes are published, and no query has the count."""
+    digests = [hashlib.sha1(str(n).encode()).hexdigest().upper() for n in range(50)]
+    for between, named in ((":", "HEX:NUMBER"), ("\t", "HEX, tab, NUMBER"), (",", "HEX,NUMBER")):
+        c.file("listed", "".join(f"{digest}{between}{n}\r\n" for n, digest in enumerate(digests)))
+        option = "" if between == "\t" else f'-d "{between}" '
+        c.run(f"build -q {SURE} --crlf -o f.bloom listed",
+              stderr=f"bloomery: build: warning: listed: its lines look like {named}, and the number is part of the key. "
+              f"'{option}-F 1 --hex' makes keys of the hashes alone\n")
+        c.run(f"build -q {SURE} {option} -F 1 --hex -o f.bloom listed")
+        c.run("query -c -F 0 f.bloom", stdin="".join(digest.lower() + "\n" for digest in digests), stdout="50\n")
+        c.run("dedupe -qc --crlf listed", stdout="50\n")
+    for lines in ("\n".join(digests), f"{digests[0]}:1\n{digests[1]}:x\n", "ab:1\n", f"{digests[0]}:\n", f"{digests[0]}a:1\n",
+                  f"{digests[0]}:1\n\n"):
+        c.run(f"build -q {SURE} -o f.bloom", stdin=lines)
+
+
+@case
+def a_column_too_many_in_the_queries_is_hinted_at(c):
+    digests = [hashlib.sha1(str(n).encode()).hexdigest() for n in range(500)]
+    c.run(f"build -q {SURE} -o f.bloom", stdin="\n".join(digests))
+    c.run(f"build -q {SURE} --hex -o h.bloom", stdin="\n".join(digests))
+    for between, option in ((":", "-d : -F 1"), (",", "-d , -F 1"), (";", "-d ';' -F 1"), ("\t", "-F 1")):
+        asked = "".join(f"{digest}{between}{n}\n" for n, digest in enumerate(digests))
+        c.run("query -c f.bloom", stdin=asked, stdout="0\n", code=1, stderr=has("hint: none was found, but as what stands before "
+              "the ", f"such keys may be in f.bloom; {option} asks so"))
+        c.run(f"query -c {option} f.bloom", stdin=asked, stdout="500\n")
+
+
+@case
+def a_sorted_file_with_a_mark_is_warned_about(c):
     c.file("windows", "a\r\nb\r\n")
     c.run("build -q --crlf -n 10 -o f.bloom windows")
-    c.run("query -c --confirm windows f.bloom windows", stdout="0\n", code=1,
-          stderr=has("warning: windows: its lines end in a carriage return"))
+    c.run("query -c --confirm windows f.bloom windows", stdout="2\n")
     c.file("marked", b"\xef\xbb\xbfa\n")
     c.run("query -c --confirm marked f.bloom", stdin="a\n", stdout="0\n", code=1,
           stderr=has("warning: marked: begins with a UTF-8 byte order mark"))

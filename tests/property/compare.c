@@ -118,7 +118,8 @@ static void what_a_key_is_is_compared_and_no_layout(void **state)
     options.rule = (bloomery_key_rule){0, ',', 1, '#'};
     bloomery_filter *one = test_create(&plan, &options);
     for (uint32_t flag = 1; flag <= BLOOMERY_RULE_KNOWN; flag <<= 1) {
-        options.rule.flags = flag;
+        const bool elsewhere = flag == BLOOMERY_RULE_ELSEWHERE; /* goes with no field */
+        options.rule = (bloomery_key_rule){flag, elsewhere ? 0 : ',', elsewhere ? 0 : 1, '#'};
         bloomery_filter *other = test_create(&plan, &options);
         if ((flag & BLOOMERY_RULE_OF_KEY) != 0)
             refused_with(one, other, "the key rules differ");

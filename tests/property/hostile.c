@@ -354,6 +354,7 @@ static void unknown_key_rules_are_refused(void **state)
         {BLOOMERY_RULE_UTF16 | BLOOMERY_RULE_INT32, 0, 0, 0},
         {0, ',', 0, 0},
         {BLOOMERY_RULE_CSV, 0, 0, 0},
+        {BLOOMERY_RULE_ELSEWHERE, ',', 2, 0},
     };
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
         struct test_bytes file = valid(BLOCKED_FILE);

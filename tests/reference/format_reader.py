@@ -31,8 +31,9 @@ HEADER_BYTES = 128
 PREFIX_BYTES_MOST = 16384
 SPAN_BYTES = 65536
 NOTE_BYTES_MOST = 4000
-RULE_FLAGS_KNOWN = 1023
+RULE_FLAGS_KNOWN = 4095
 RULE_CASES, RULE_FORMS, RULE_CSV = 2 | 4 | 8 | 128 | 256, 8 | 128 | 256 | 512, 64
+RULE_ELSEWHERE = 2048
 FINGERPRINTED = b"bloomery key fingerprint 1"
 BLOCKED, CLASSIC, COUNTING, SCALABLE, STATIC = 1, 2, 3, 4, 5
 OF_LINES = (BLOCKED, COUNTING, SCALABLE)
@@ -240,6 +241,8 @@ def check_record(kind, body, at):
              f"{where}: two of hex, int64, int32, utf16")
         need(field_number != 0 or (delimiter == 0 and not flags & RULE_CSV), OTHER_VERSION,
              f"{where}: a delimiter or CSV without a field")
+        need(field_number == 0 or not flags & RULE_ELSEWHERE, OTHER_VERSION,
+             f"{where}: a field, and a key that lies elsewhere")
 
 
 def check_ribbon_place(kind, header, before):

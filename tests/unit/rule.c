@@ -128,9 +128,13 @@ static void numbers_become_bytes_in_twos_complement(void **unused)
     assert_form(INT64, "+0072623859790382856", "\10\7\6\5\4\3\2\1", 8);
     assert_form(INT64, "9223372036854775807", "\377\377\377\377\377\377\377\177", 8);
     assert_form(INT64, "-9223372036854775808", "\0\0\0\0\0\0\0\200", 8);
+    assert_form(INT64, "9223372036854775808", "\0\0\0\0\0\0\0\200", 8);
+    assert_form(INT64, "+18446744073709551614", "\376\377\377\377\377\377\377\377", 8);
+    assert_form(INT64, "18446744073709551615", "\377\377\377\377\377\377\377\377", 8);
     assert_form(INT64, "-0", "\0\0\0\0\0\0\0\0", 8);
     assert_form(INT32, "-2147483648", "\0\0\0\200", 4);
     assert_form(INT32, "2147483647", "\377\377\377\177", 4);
+    assert_form(INT32, "4294967294", "\376\377\377\377", 4);
     static const char *const none[] = {"",
                                        "-",
                                        "+",
@@ -139,16 +143,17 @@ static void numbers_become_bytes_in_twos_complement(void **unused)
                                        "1 ",
                                        " 1",
                                        "--1",
-                                       "9223372036854775808",
+                                       "18446744073709551616",
                                        "-9223372036854775809",
                                        "18446744073709551617",
+                                       "184467440737095516150",
                                        "1e3",
                                        "a"};
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
         assert_form(INT64, none[i], NULL, 0);
         assert_form(INT32, none[i], NULL, 0);
     }
-    assert_form(INT32, "2147483648", NULL, 0);
+    assert_form(INT32, "4294967296", NULL, 0);
     assert_form(INT32, "-2147483649", NULL, 0);
     /* Empty is no number, and reported, but not if empty keys are skipped. */
     assert_key(&(bloomery_key_rule){INT64 | SKIP_EMPTY, 0, 0, 0}, "", NULL);
@@ -307,9 +312,9 @@ static bloomery_key_rule random_rule(void)
 {
     static const uint32_t cases[] = {0,     LOWER, UPPER,         HEX,          INT64,
                                      INT32, UTF16, LOWER | UTF16, UPPER | UTF16};
-    bloomery_key_rule rule = {.flags =
-                                  chance(BLOOMERY_RULE_KNOWN + 1) &
-                                  ~(uint32_t)(LOWER | UPPER | HEX | CSV | INT64 | INT32 | UTF16)};
+    bloomery_key_rule rule = {.flags = chance(BLOOMERY_RULE_KNOWN + 1) &
+                                       ~(uint32_t)(LOWER | UPPER | HEX | CSV | INT64 | INT32 |
+                                                   UTF16 | BLOOMERY_RULE_ELSEWHERE)};
     rule.flags |= cases[chance(9)];
     rule.comment = chance(2) == 0 ? '#' : 0;
     if (chance(3) > 0) {
@@ -365,8 +370,9 @@ static void rules_are_described_whole(void **unused)
     assert_true(tool_rule_is_none(&rule));
     rule = (bloomery_key_rule){BLOOMERY_RULE_KNOWN, 255, INT32_MIN, 255};
     assert_string_equal(tool_rule_describe(&rule, text),
-                        "field -2147483648, delimited by byte 255, trim, lower, upper, hex, crlf, "
-                        "skip-empty, csv, int64, int32, utf16, comments begin with byte 255");
+                        "field -2147483648, delimited by byte 255, a place that is not kept (-F, "
+                        "--jsonl), trim, lower, upper, hex, crlf, skip-empty, csv, int64, int32, "
+                        "utf16, header, comments begin with byte 255");
     rule = (bloomery_key_rule){.comment = '#'};
     assert_string_equal(tool_rule_describe(&rule, text), "comments begin with '#'");
     assert_false(tool_rule_is_none(&rule));

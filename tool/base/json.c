@@ -42,6 +42,11 @@ json_t *tool_json_count(uint64_t value)
     return must(value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value));
 }
 
+json_t *tool_json_integer(int64_t value)
+{
+    return must(json_integer((json_int_t)value));
+}
+
 json_t *tool_json_number(double value)
 {
     return isfinite(value) ? must(json_real(value + 0.0)) : tool_json_null(); /* no minus zero */

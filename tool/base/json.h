@@ -26,6 +26,7 @@ void tool_json_append(json_t *array, json_t *value);
 /* Values. A double that is no number or infinite is null; text that is no UTF-8 has its bad bytes
  * replaced by '?'. */
 json_t *tool_json_count(uint64_t value); /* from 2^63 on it is rounded */
+json_t *tool_json_integer(int64_t value);
 json_t *tool_json_number(double value);
 json_t *tool_json_text(const char *text);
 json_t *tool_json_bool(bool value);

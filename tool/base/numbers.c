@@ -221,6 +221,15 @@ static bool has_bad_suffix(const char *text)
     return *text == 'm' || power_of(*text) == 0 || text[1] != '\0';
 }
 
+/* Whether a comma is what is wrong with a number. Prints that. */
+static bool has_comma(const char *option, const char *text)
+{
+    if (!looks_numeric(text) || strchr(text, ',') == NULL)
+        return false;
+    tool_usage("%s %s: a point, not a comma, begins a fraction, as in 1.5", option, text);
+    return true;
+}
+
 bool tool_option_count(const char *option, const char *text, uint64_t least, uint64_t most,
                        uint64_t *value)
 {
@@ -231,6 +240,8 @@ bool tool_option_count(const char *option, const char *text, uint64_t least, uin
         return true;
     }
     char from[TOOL_NUMBER_BYTES], to[TOOL_NUMBER_BYTES];
+    if (has_comma(option, text))
+        return false;
     tool_format_count(from, least);
     tool_format_count(to, most);
     if (!good && has_bad_suffix(text))
@@ -261,6 +272,8 @@ bool tool_option_size(const char *option, const char *text, uint64_t *value)
         *value = parsed;
         return true;
     }
+    if (has_comma(option, text))
+        return false;
     if (good || looks_numeric(text))
         tool_usage("%s %s: must be a size from 1 byte to 128 TiB, such as 512MiB or 2GB", option,
                    text);
@@ -277,6 +290,8 @@ bool tool_option_rate(const char *option, const char *text, double *value)
         *value = parsed;
         return true;
     }
+    if (has_comma(option, text))
+        return false;
     if (good || looks_numeric(text))
         tool_usage("%s %s: a rate is from 1e-15 to below 1, such as 0.01, 1e-6, 0.01%% or 1/1000",
                    option, text);

@@ -10,6 +10,70 @@
 
 enum { OPTIONS_MAX = 48, LETTERS_MAX = 80 };
 
+/* Names that other programs have for these options, and what some of those need not be given for.
+ * Only for commands that have the option of the name `here`. */
+static const struct {
+    const char *name;
+    const char *here; /* its long name */
+    const char *said; /* NULL: "its name here is" */
+} synonyms[] = {
+    {"-i", "lower", NULL},
+    {"--ignore-case", "lower", NULL},
+    {"-k", "field", "-F"},
+    {"-f", "field", "-F"},
+    {"--fields", "field", "-F"},
+    {"-t", "delimiter", "-d"},
+    {"--field-separator", "delimiter", "-d"},
+    {"-z", "null", "-0"},
+    {"--zero-terminated", "null", "-0"},
+    {"--null-data", "null", "-0"},
+    {"-H", "header", NULL},
+    {"--skip-header", "header", NULL},
+    {"--in-place", "append", "-o FILE FILE"},
+    {"--invert-match", "invert", NULL},
+    {"-e", "key", "-k"},
+    {"--sha256", "verify", NULL},
+    {"--checksum", "verify", NULL},
+    {"--capacity", "keys", "-n"},
+    {"--fpr", "rate", "-p"},
+    {"--fpp", "rate", "-p"},
+    {"--error-rate", "rate", "-p"},
+};
+
+/* Wishes that are fulfilled without an option. */
+static const struct {
+    const char *name, *command, *said;
+} needless[] = {
+    {"-u", "dedupe", "each line is printed once without it"},
+    {"--unique", "dedupe", "each line is printed once without it"},
+    {"-x", "query", "whole lines are compared without it"},
+    {"--line-regexp", "query", "whole lines are compared without it"},
+};
+
+/* Says what an unknown option is here. False if that is not known. */
+static bool say_synonym(const char *name, const struct option *options)
+{
+    for (size_t i = 0; i < sizeof(needless) / sizeof(needless[0]); i++)
+        if (strcmp(needless[i].name, name) == 0 &&
+            strcmp(needless[i].command, tool_running_command()->name) == 0) {
+            tool_usage("unknown option '%s'; %s", name, needless[i].said);
+            return true;
+        }
+    for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++) {
+        const struct option *option = options;
+        while (option->name != NULL && strcmp(option->name, synonyms[i].here) != 0)
+            option++;
+        if (option->name == NULL || strcmp(synonyms[i].name, name) != 0)
+            continue;
+        if (synonyms[i].said != NULL)
+            tool_usage("unknown option '%s'; its name here is '%s'", name, synonyms[i].said);
+        else
+            tool_usage("unknown option '%s'; its name here is '--%s'", name, synonyms[i].here);
+        return true;
+    }
+    return false;
+}
+
 static int unknown_option(char **argv, const struct option *options)
 {
     const char *text = argv[optind - 1];
@@ -20,16 +84,21 @@ static int unknown_option(char **argv, const struct option *options)
                 return '?';
             }
     }
+    char word[64];
+    snprintf(word, sizeof(word), "-%c", optopt);
     if (optopt != 0) {
-        tool_usage("unknown option '-%c'", optopt);
+        if (!say_synonym(word, options))
+            tool_usage("unknown option '%s'", word);
         return '?';
     }
+    snprintf(word, sizeof(word), "%.*s", (int)strcspn(text, "="), text);
+    if (say_synonym(word, options))
+        return '?';
 
     const char *names[OPTIONS_MAX + 1];
     size_t count = 0;
     for (const struct option *option = options; option->name != NULL; option++)
         names[count++] = option->name;
-    char word[64];
     snprintf(word, sizeof(word), "%.*s", (int)strcspn(text + 2, "="), text + 2);
     const char *nearest = tool_nearest(word, names, count);
     if (nearest != NULL)

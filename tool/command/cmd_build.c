@@ -104,11 +104,11 @@ static const char help[] =
     "Without --crlf a carriage return at the end of a line belongs to the key; a\n"
     "warning says so if the first line of an input ends in one. If every line lacks\n"
     "field N, that is an error and nothing is written. A line of column names is a\n"
-    "line like others; 'tail -n +2' leaves it out.\n"
+    "line like others; --header leaves it out.\n"
     "\n"
     "  bloomery build -p 0.01 -o ids.bloom ids.txt\n"
     "  zcat urls.gz | bloomery build -n 20M -p 1/10000 -o urls.bloom\n"
-    "  tail -n +2 people.csv | bloomery build --csv -F 2 -n 1M -o names.bloom\n"
+    "  bloomery build --csv --header -F name --lower -o names.bloom people.csv\n"
     "  bloomery build --dialect guava -p 0.01 -o words.bf words.txt\n"
     "  bloomery build --memory 512MiB --kind classic -o words.bloom words-*.txt\n";
 
@@ -503,7 +503,7 @@ static int build_dialect(struct build *build)
     struct tool_dialect_build foreign = {.choice = &build->dialect,
                                          .keys = build->keys,
                                          .rate = build->rate,
-                                         .rule = &build->choice.rule,
+                                         .rule = &build->options.rule,
                                          .note = build->options.note,
                                          .ours = build->ours,
                                          .source = &build->source,
@@ -529,8 +529,9 @@ static int build_main(int argc, char **argv)
     }
     if (!tool_rule_complete(&build.choice))
         return TOOL_ERROR;
-    build.options.rule = build.choice.rule;
+    build.options.rule = tool_rule_to_keep(&build.choice);
     tool_source_lay_out(&build.source, &build.choice, &build.choice.rule);
+    build.source.makes_filter = true;
     build.source.paths = argv + optind;
     build.source.count = (size_t)(argc - optind);
     if (build.dialect.dialect != NULL)

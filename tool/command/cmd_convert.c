@@ -334,11 +334,24 @@ static bool take_option(struct request *request, int option)
     }
 }
 
+/* Nothing says what to make of the filter. Another system's file needs its name. */
+static int ask_for_target(const struct request *request)
+{
+    struct tool_filter_file file;
+    const int code =
+        tool_usage("what is it to be? --kind blocked, or another system's: --from, --to");
+    if (tool_filter_file_open(&file, request->path, NULL)) {
+        tool_foreign_hint(&file, "--from", BLOOMERY_NOT_A_FILTER);
+        tool_filter_file_close(&file);
+    }
+    return code;
+}
+
 static int convert(struct request *request)
 {
     const bool foreign = request->from.dialect != NULL || request->to.dialect != NULL;
     if (!foreign && request->kind == BLOOMERY_KIND_DEFAULT)
-        return tool_usage("what is it to be? --kind blocked, or another system's: --from, --to");
+        return ask_for_target(request);
     if (!foreign && (request->note != NULL || request->redis_key != NULL ||
                      !tool_rule_is_none(&request->choice.rule)))
         return tool_usage("--note, --redis-key and options for keys go with --from and --to");

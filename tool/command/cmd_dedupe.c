@@ -444,9 +444,8 @@ static int prepare_and_run(struct tool_dedupe_command *command)
     if (command->append != NULL &&
         !tool_appended_open(&command->appended, command->append, command->source.delimiter))
         return TOOL_ERROR;
-    if (!output_is_no_input(command))
+    if (!output_is_no_input(command) || !tool_dedupe_settle_rules(command))
         return TOOL_ERROR;
-    tool_dedupe_settle_rules(command);
     command->dedupe.appended = command->append != NULL ? &command->appended : NULL;
     command->dedupe.silent =
         !tool_progress_is_shown(!tool_text_output_is_file(&command->output) &&

@@ -250,6 +250,8 @@ static void print_row(struct tool_out *out, const struct tool_plan_wish *wish,
     char keys[TOOL_NUMBER_BYTES], memory[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES],
         odds[TOOL_NUMBER_BYTES], blocks[16] = "-";
     const bloomery_plan *plan = &row->plan;
+    /* A few keys in the smallest filter there is. */
+    const bool far_below = wish->rate > 0 && plan->rate < wish->rate / 1000;
     if (row->blocks > 0)
         snprintf(blocks, sizeof(blocks), "%u", row->blocks);
     tool_out_format(out, "%c %-8s %6s %7u", row->recommended ? '*' : ' ', tool_plan_kind_name(row),
@@ -258,8 +260,9 @@ static void print_row(struct tool_out *out, const struct tool_plan_wish *wish,
         tool_out_format(out, " %19s", tool_format_count(keys, plan->keys));
     tool_out_format(out, " %10s %9.2f %10s %15s %6.2fx %8.2f %8.2f\n",
                     tool_format_size(memory, plan->bytes), plan->bits_per_key,
-                    tool_format_rate(rate, plan->rate), tool_format_odds(odds, plan->rate),
-                    plan->limit_ratio, plan->absent_cache_lines, plan->present_cache_lines);
+                    tool_format_rate(rate, plan->rate),
+                    far_below ? "far below" : tool_format_odds(odds, plan->rate), plan->limit_ratio,
+                    plan->absent_cache_lines, plan->present_cache_lines);
 }
 
 static void print_left_out(struct tool_out *out, const struct tool_plan_row *row)

@@ -146,7 +146,7 @@ complete -c bloomery -n '__bloomery_is query' -l secret-file -r -F -d 'the secre
 complete -c bloomery -n '__bloomery_is query' -l confirm -r -F -d 'count a match only if its key is also a line of this file, which is'
 complete -c bloomery -n '__bloomery_is query' -l dialect -x -a 'guava clickhouse clickhouse-index spark orc cassandra leveldb rocksdb parquet sha384-slices sieve-murmur3 simple-hash md5-chain pybloom-live redisbloom libbloom dcso bits-and-blooms' -d 'filters that are not Bloomery files are another systems'
 complete -c bloomery -n '__bloomery_is query' -l positions -d 'before each line the positions of its bits in the filter, in the order'
-complete -c bloomery -n '__bloomery_is query' -l json -d 'with -c: one JSON object, with the count of each filter'
+complete -c bloomery -n '__bloomery_is query' -l json -d 'with -c: one JSON object, with the count of each filter, how many'
 complete -c bloomery -n '__bloomery_is query' -l keep-bom -d 'a UTF-8 byte order mark at the start of an input is part of its first'
 complete -c bloomery -n '__bloomery_is query' -l text -d 'inputs are taken as the bytes they are'
 complete -c bloomery -n '__bloomery_is query' -l crlf -d 'remove one carriage return from the end of a line'

@@ -263,6 +263,27 @@ static void name_java(const struct tool_looked_at *at, struct tool_look *look)
              set ? "" : "; the filter's own writeTo writes what guava and spark are read from");
 }
 
+/* UTF-8 without control characters but blanks and ends of lines, the last character perhaps cut.
+ * A few bits may look so, too, but have no lines. */
+static bool is_text(const struct tool_looked_at *at)
+{
+    unsigned left = 0; /* bytes that the character still has */
+    if (at->head_bytes < TOOL_LOOK_HEAD && memchr(at->head, '\n', at->head_bytes) == NULL)
+        return false;
+    for (size_t i = 0; i < at->head_bytes; i++) {
+        const unsigned char byte = at->head[i];
+        const bool goes_on = (byte & 0xc0) == 0x80;
+        if (goes_on != (left > 0) || byte >= 0xf8 || byte == 0x7f ||
+            (byte < ' ' && (byte < '\t' || byte > '\r')))
+            return false;
+        if (goes_on)
+            left--;
+        else if (byte >= 0xc0)
+            left = byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : 1;
+    }
+    return true;
+}
+
 bool tool_looks_like(const struct tool_looked_at *at, struct tool_look *look)
 {
     static const struct {
@@ -288,6 +309,10 @@ bool tool_looks_like(const struct tool_looked_at *at, struct tool_look *look)
         {is_clickhouse,
          "blocks of ClickHouse's, a skip index of type bloom_filter (others: clickhouse)",
          "clickhouse-index"},
+        {is_text,
+         "text. 'bloomery build -o FILTER' makes a filter of its lines, and 'bloomery dedupe "
+         "--against' takes it as it is",
+         NULL},
     };
     bool undecided;
     *look = (struct tool_look){.reading = NULL};

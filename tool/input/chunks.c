@@ -380,10 +380,11 @@ static bool set_records(struct tool_chunks *chunks, struct tool_chunk *chunk, si
     chunk->begin = chunk->from;
     chunk->quotes =
         tool_quotes_in(&chunks->source.quotes, chunk->from, (size_t)(chunk->end - chunk->from));
-    if (chunks->first_record && !chunks->source.unwarned && !chunks->source.returns_taken)
-        tool_input_warn_of_returns(&chunks->input, first_record(chunks, chunk));
     if (!find_columns(chunks, chunk))
         return false;
+    if (chunks->first_record && !chunks->source.unwarned)
+        tool_input_warn(&chunks->input, first_record(chunks, chunk),
+                        (size_t)(chunk->end - chunk->from), &chunks->columns);
     chunk->layout = chunks->source.layout;
     chunk->columns = chunks->columns;
     chunks->first_record = false;

@@ -287,25 +287,103 @@ ssize_t tool_input_read(struct tool_input *input, unsigned char *buffer, size_t 
     return count;
 }
 
-static bool key_ends_in_return(const struct tool_source *source, bloomery_key record)
+static bool ends_in_return(bloomery_key text)
+{
+    return text.bytes > 0 && ((const char *)text.data)[text.bytes - 1] == '\r';
+}
+
+/* Whether one of several fields, or a field by its name, ends in a carriage return: as the last of
+ * a line does. */
+static bool field_ends_in_return(const struct tool_layout *layout,
+                                 const struct tool_columns *columns, bloomery_key record)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < layout->field_count && !found; i++) {
+        const bloomery_key_rule rule = {
+            .flags = layout->flags & ~(uint32_t)BLOOMERY_RULE_CSV, /* whose rule takes them */
+            .field = columns->numbers[i],
+            .delimiter = layout->delimiter};
+        bloomery_key text;
+        found = bloomery_rule_apply(&rule, record.data, record.bytes, NULL, 0, &text, NULL) ==
+                    BLOOMERY_RECORD_KEY &&
+                ends_in_return(text);
+    }
+    return found;
+}
+
+static bool key_ends_in_return(const struct tool_source *source, bloomery_key record,
+                               const struct tool_columns *columns)
 {
     const struct tool_layout *layout = source->layout;
     const bloomery_key_rule rule = {.field = source->cuts.field,
                                     .delimiter = source->cuts.delimiter};
     bloomery_key text = {NULL, 0};
-    bloomery_error error;
-    if (layout != NULL && (layout->jsonl || layout->field_count > 0))
+    if (layout != NULL && layout->jsonl)
         return false;
-    return bloomery_rule_apply(&rule, record.data, record.bytes, NULL, 0, &text, &error) ==
+    if (layout != NULL && layout->field_count > 0)
+        return field_ends_in_return(layout, columns, record);
+    return bloomery_rule_apply(&rule, record.data, record.bytes, NULL, 0, &text, NULL) ==
                BLOOMERY_RECORD_KEY &&
-           text.bytes > 0 && ((const char *)text.data)[text.bytes - 1] == '\r';
+           ends_in_return(text);
 }
 
-void tool_input_warn_of_returns(const struct tool_input *input, bloomery_key record)
+/* Lists of hashes are published with a count behind each. Returns the byte between, or 0. */
+static unsigned char hash_and_number(bloomery_key record)
 {
-    if (input->source->delimiter == '\n' && key_ends_in_return(input->source, record))
+    enum { HASH_LEAST = 16 };
+    static const char digits[] = "0123456789abcdefABCDEF";
+    const unsigned char *const text = record.data;
+    const size_t bytes = record.bytes - ends_in_return(record);
+    size_t at = 0, hash;
+    while (at < bytes && text[at] != '\0' && strchr(digits, text[at]) != NULL)
+        at++;
+    hash = at++;
+    if (hash < HASH_LEAST || hash % 2 != 0 || at >= bytes || strchr(":;,\t |", text[hash]) == NULL)
+        return 0;
+    while (at < bytes && text[at] >= '0' && text[at] <= '9')
+        at++;
+    return at == bytes ? text[hash] : 0;
+}
+
+/* Whether the first records are all of this form, with one byte between. */
+static bool are_hashes_and_numbers(const struct tool_source *source, const unsigned char *text,
+                                   size_t bytes, unsigned char between)
+{
+    enum { LOOKED_AT = 1000 };
+    const unsigned char *const end = text + bytes;
+    for (size_t i = 0; i < LOOKED_AT && text < end; i++) {
+        const unsigned char *stop = memchr(text, source->delimiter, (size_t)(end - text));
+        assert(stop != NULL);
+        if (hash_and_number(bloomery_key_of(text, (size_t)(stop - text))) != between)
+            return false;
+        text = stop + 1;
+    }
+    return true;
+}
+
+void tool_input_warn(const struct tool_input *input, bloomery_key record, size_t bytes,
+                     const struct tool_columns *columns)
+{
+    const struct tool_source *source = input->source;
+    const char *name = tool_path_said(input->name);
+    if (!source->returns_taken && source->delimiter == '\n' &&
+        key_ends_in_return(source, record, columns))
         tool_warning("%s: its first line ends in a carriage return, which becomes part of the key",
-                     tool_path_said(input->name));
+                     name);
+    if (!source->makes_filter || source->cuts.field != 0 || source->cuts.comment != 0 ||
+        !tool_layout_is_none(source->layout))
+        return;
+    const unsigned char between = hash_and_number(record);
+    if (between == 0 || !are_hashes_and_numbers(source, record.data, bytes, between))
+        return;
+    if (between == '\t')
+        tool_warning("%s: its lines look like HEX, tab, NUMBER, and the number is part of the key. "
+                     "'-F 1 --hex' makes keys of the hashes alone",
+                     name);
+    else
+        tool_warning("%s: its lines look like HEX%cNUMBER, and the number is part of the key. '-d "
+                     "\"%c\" -F 1 --hex' makes keys of the hashes alone",
+                     name, between, between);
 }
 
 /* ---- Sizes ----------------------------------------------------------------------------------- */

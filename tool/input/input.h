@@ -35,6 +35,8 @@ struct tool_source {
                                 the first failure ends the input */
     bool keep_bom;           /* a byte order mark stays, as part of an input's first record */
     bool returns_taken;      /* the key rule removes carriage returns: no warning of them */
+    bool
+        makes_filter; /* the keys make a new filter: lines with a hash and a number are warned of */
     const struct tool_layout *layout; /* the place of keys in records, beyond a key rule; NULL: the
                                          key rule is all */
     bloomery_key_rule cuts;           /* the key rule's field, whose end the warning looks at */
@@ -132,9 +134,12 @@ void tool_input_close(struct tool_input *input);
 /* The bytes of all inputs if they are regular files, for progress; 0 if one is not. */
 uint64_t tool_source_bytes(const struct tool_source *source);
 
-/* Warns if the key of the open input's first record has a carriage return at its end, at the place
- * that the source names. Of several fields that is not looked at. */
-void tool_input_warn_of_returns(const struct tool_input *input, bloomery_key record);
+/* Warns of the open input's first records if they are not the keys that their maker means: if the
+ * key of the first has a carriage return at its end, at the place that the source names; if they
+ * make a new filter and are hashes with numbers behind them. `bytes`: of whole records, which
+ * begin with the first. */
+void tool_input_warn(const struct tool_input *input, bloomery_key record, size_t bytes,
+                     const struct tool_columns *columns);
 
 /* How many bytes a chunk of an input begins with. */
 size_t tool_input_chunk_bytes(void);

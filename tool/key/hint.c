@@ -21,23 +21,30 @@ struct tool_hint {
 };
 
 static const struct form {
-    uint32_t flag; /* of a rule; 0: a carriage return is put behind */
+    uint32_t flag;  /* of a rule; 0: a carriage return is put behind, if there is no delimiter */
+    char delimiter; /* the first field is taken; 0: all of the key is */
     const char *said;
     const char *does;    /* what asks so */
     const char *instead; /* if options are not for the user to give; NULL: not looked at */
 } forms[] = {
-    {BLOOMERY_RULE_UPPER, "in upper case", "--upper asks so",
+    {BLOOMERY_RULE_UPPER, 0, "in upper case", "--upper asks so",
      "change their letters first, as 'tr a-f A-F' does"},
-    {BLOOMERY_RULE_LOWER, "in lower case", "--lower asks so",
+    {BLOOMERY_RULE_LOWER, 0, "in lower case", "--lower asks so",
      "change their letters first, as 'tr A-F a-f' does"},
-    {BLOOMERY_RULE_CRLF, "without the carriage return at their end", "--crlf asks so", NULL},
-    {BLOOMERY_RULE_TRIM, "without the blanks around them", "--trim asks so", NULL},
-    {BLOOMERY_RULE_HEX, "as the bytes that their digits stand for", "--hex asks so", NULL},
-    {BLOOMERY_RULE_INT64, "as numbers of 64 bits", "--int64 asks so", NULL},
-    {BLOOMERY_RULE_INT32, "as numbers of 32 bits", "--int32 asks so", NULL},
-    {BLOOMERY_RULE_UTF16, "in UTF-16", "--utf16 asks so", NULL},
-    {0, "with a carriage return at their end", "build it again with --crlf, or put one behind them",
-     NULL},
+    {BLOOMERY_RULE_CRLF, 0, "without the carriage return at their end", "--crlf asks so", NULL},
+    {BLOOMERY_RULE_TRIM, 0, "without the blanks around them", "--trim asks so", NULL},
+    {BLOOMERY_RULE_HEX, 0, "as the bytes that their digits stand for", "--hex asks so", NULL},
+    {BLOOMERY_RULE_INT64, 0, "as numbers of 64 bits", "--int64 asks so", NULL},
+    {BLOOMERY_RULE_INT32, 0, "as numbers of 32 bits", "--int32 asks so", NULL},
+    {BLOOMERY_RULE_UTF16, 0, "in UTF-16", "--utf16 asks so", NULL},
+    {0, 0, "with a carriage return at their end",
+     "build it again with --crlf, or put one behind them", NULL},
+    {0, ':', "as what stands before the colon", "-d : -F 1 asks so", NULL},
+    {0, ',', "as what stands before the comma", "-d , -F 1 asks so", NULL},
+    {0, ';', "as what stands before the semicolon", "-d ';' -F 1 asks so", NULL},
+    {0, '\t', "as what stands before the tab", "-F 1 asks so", NULL},
+    {BLOOMERY_RULE_HEX, ':', "as the bytes of the digits before the colon",
+     "-d : -F 1 --hex asks so", NULL},
 };
 
 enum { FORMS = sizeof(forms) / sizeof(forms[0]) };
@@ -68,10 +75,12 @@ void tool_hint_keep(struct tool_hint *hint, const bloomery_key *keys, size_t cou
 static bool make(const struct tool_hint *hint, size_t i, const struct form *form,
                  unsigned char room[BLOOMERY_RULE_ROOM(TEXT_MAX)], bloomery_key *key)
 {
-    const bloomery_key_rule rule = {.flags = form->flag};
+    const bloomery_key_rule rule = {.flags = form->flag,
+                                    .delimiter = (unsigned char)form->delimiter,
+                                    .field = form->delimiter != 0};
     const unsigned char *text = hint->text[i];
     const size_t bytes = hint->bytes[i];
-    if (form->flag == 0) {
+    if (form->flag == 0 && form->delimiter == 0) {
         memcpy(room, text, bytes);
         room[bytes] = '\r';
         *key = bloomery_key_of(room, bytes + 1);

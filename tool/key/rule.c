@@ -114,11 +114,13 @@ static struct steps steps_of(const bloomery_key_rule *rule, const struct tool_ch
 {
     const uint32_t last = TOOL_RULE_CHANGES | BLOOMERY_RULE_SKIP_EMPTY;
     struct steps steps = {.to_text = *rule};
+    steps.to_text.flags &= ~(uint32_t)TOOL_RULE_LAYOUT;
     if (chunk != NULL && chunk->layout != NULL &&
         (chunk->layout->jsonl || chunk->layout->field_count > 0)) {
         steps.layout = chunk->layout;
         steps.comment = rule->comment;
-        steps.to_text = (bloomery_key_rule){.flags = rule->flags & ~(uint32_t)BLOOMERY_RULE_CRLF};
+        steps.to_text.flags &= ~(uint32_t)BLOOMERY_RULE_CRLF;
+        steps.to_text = (bloomery_key_rule){.flags = steps.to_text.flags};
     }
     if ((rule->flags & TOOL_RULE_FORMS) != 0) {
         steps.to_text.flags &= ~last;

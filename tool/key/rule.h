@@ -54,8 +54,9 @@ struct tool_rule_choice {
     bool field_given;          /* with -F; 0 is the whole record */
     bool delimiter_given;
     bool comment_given;
-    bool keep_bom; /* for tool_source.keep_bom */
-    bool text;     /* and for tool_source.text */
+    bool keep_bom;  /* for tool_source.keep_bom */
+    bool text;      /* and for tool_source.text */
+    bool keys_only; /* no input is read: keys are given by themselves */
 };
 
 /* Numbers of the options without a letter; commands' own stay below. */
@@ -114,12 +115,13 @@ enum {
     "      --header         the first line of each input names its fields, also\n"         \
     "                       for -F; it has no key and stays in the output\n"               \
     "      --jsonl PATH     lines are JSON; the key is the string or number at PATH,\n"    \
-    "                       such as url or meta.id. Not kept, as --header and\n"           \
-    "                       several fields: give them each time\n"                         \
+    "                       such as url or meta.id. Give it each time, and so\n"           \
+    "                       --header, names and several fields\n"                          \
     "  -d, --delimiter C    fields are delimited by this byte. Default: tab, with\n"       \
     "                       --csv a comma\n"                                               \
     "      --csv            fields may stand in double quotes, with \"\" for one quote;\n" \
-    "                       line ends within quotes belong to the record\n"                \
+    "                       line ends within quotes belong to the record. Implies\n"       \
+    "                       --crlf\n"                                                      \
     "      --trim           remove blanks and tabs from both ends of the key\n"            \
     "      --lower, --upper ASCII letters of the key become lower or upper case\n"         \
     "      --hex            the key is written in hexadecimal digits, two a byte\n"        \
@@ -144,7 +146,7 @@ bool tool_rule_is_kept(const struct tool_rule_choice *choice);
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
 /* The names of the flags: row i is the flag 1 << i. */
-enum { TOOL_RULE_NAMES = 10 };
+enum { TOOL_RULE_NAMES = 12 };
 extern const char *const tool_rule_names[TOOL_RULE_NAMES];
 
 /* Those that define a key; those of them that make other bytes of it; and of these, those that not
@@ -153,6 +155,8 @@ extern const char *const tool_rule_names[TOOL_RULE_NAMES];
 #define TOOL_RULE_OF_KEY BLOOMERY_RULE_OF_KEY
 #define TOOL_RULE_FORMS \
     (BLOOMERY_RULE_HEX | BLOOMERY_RULE_INT64 | BLOOMERY_RULE_INT32 | BLOOMERY_RULE_UTF16)
+/* Those that say that a layout goes with the rule, which no file keeps. */
+#define TOOL_RULE_LAYOUT  (BLOOMERY_RULE_HEADER | BLOOMERY_RULE_ELSEWHERE)
 #define TOOL_RULE_CHANGES (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | TOOL_RULE_FORMS)
 
 /* Whether a key is a whole record. */
@@ -171,8 +175,16 @@ static inline bool tool_records_are_keys(const bloomery_key_rule *rule,
 bool tool_rule_equal(const bloomery_key_rule *one, const bloomery_key_rule *other);
 
 /* "field 3, delimited by tab; trim, lower" in `text`; "" for none. Returns `text`. */
-enum { TOOL_RULE_TEXT_BYTES = 200 };
+enum { TOOL_RULE_TEXT_BYTES = 240 };
 const char *tool_rule_describe(const bloomery_key_rule *rule, char text[TOOL_RULE_TEXT_BYTES]);
+
+/* The rule for the file of a new filter: that of the options, and whether a layout goes with it. */
+bloomery_key_rule tool_rule_to_keep(const struct tool_rule_choice *choice);
+
+/* Whether the options give the layout that goes with a filter's rule. If no file keeps it, lines
+ * would become other keys than the filter has. False after a message. */
+bool tool_rule_is_laid_out(const struct tool_rule_choice *choice, const char *path,
+                           const bloomery_key_rule *kept);
 
 /* A filter's rule with the layout of the options, if they have one: see tool_rule_settle. */
 bloomery_key_rule tool_rule_laid_out(const struct tool_rule_choice *choice,
@@ -182,8 +194,9 @@ bloomery_key_rule tool_rule_laid_out(const struct tool_rule_choice *choice,
  * The rule for keys of an existing filter. The filter's own rule defines a key (TOOL_RULE_OF_KEY),
  * and options must agree with it. The options define how the input is laid out; without them, the
  * filter's rule does. A filter without a rule takes all options if the command only `queries`.
- * Adding keys of a form that the file does not keep is refused. False after a message that names
- * what differs.
+ * Adding keys of a form that the file does not keep is refused, and so are inputs without the
+ * layout that goes with the rule (tool_rule_is_laid_out). False after a message that names what
+ * differs.
  */
 bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
                       const bloomery_filter *filter, bool queries, bloomery_key_rule *rule);

@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const tool_rule_names[TOOL_RULE_NAMES] = {
-    "trim", "lower", "upper", "hex", "crlf", "skip-empty", "csv", "int64", "int32", "utf16"};
+const char *const tool_rule_names[TOOL_RULE_NAMES] = {"trim",  "lower",      "upper",  "hex",
+                                                      "crlf",  "skip-empty", "csv",    "int64",
+                                                      "int32", "utf16",      "header", "elsewhere"};
 _Static_assert((1 << TOOL_RULE_NAMES) - 1 == BLOOMERY_RULE_KNOWN,
                "every flag of a key rule has a name");
 
@@ -127,9 +128,14 @@ static bool complete_layout(struct tool_rule_choice *choice)
     struct tool_layout *layout = &choice->layout;
     for (uint32_t i = 0; i < layout->field_count; i++)
         if (layout->fields[i].number == 0 && !layout->header) {
-            tool_usage("-F %.*s: fields have numbers; with --header, which takes the first line "
-                       "of an input for their names, they have names too",
-                       (int)layout->fields[i].bytes, layout->fields[i].name);
+            const char *name = layout->fields[i].name;
+            const int bytes = (int)layout->fields[i].bytes;
+            if (strspn(name, "0123456789-") >= (size_t)bytes)
+                tool_usage("-F %.*s: there are no ranges; name each field, as in -F 2,3", bytes,
+                           name);
+            else
+                tool_usage("-F %.*s: fields have numbers; with --header they have names, too",
+                           bytes, name);
             return false;
         }
     layout->delimiter = rule->delimiter;
@@ -176,6 +182,7 @@ bool tool_rule_complete(struct tool_rule_choice *choice)
     }
     if (fields && !choice->delimiter_given)
         rule->delimiter = csv ? ',' : '\t';
+    rule->flags |= csv ? BLOOMERY_RULE_CRLF : 0; /* the line end of CSV (RFC 4180) is CR LF */
     return complete_layout(choice);
 }
 
@@ -224,8 +231,11 @@ const char *tool_rule_describe(const bloomery_key_rule *rule, char text[TOOL_RUL
     if (rule->field != 0)
         used += (size_t)snprintf(text, TOOL_RULE_TEXT_BYTES, "field %d, delimited by %s",
                                  (int)rule->field, byte_name(rule->delimiter, name));
+    if ((rule->flags & BLOOMERY_RULE_ELSEWHERE) != 0)
+        used += (size_t)snprintf(text + used, TOOL_RULE_TEXT_BYTES - used,
+                                 "%sa place that is not kept (-F, --jsonl)", used > 0 ? ", " : "");
     for (size_t i = 0; i < TOOL_RULE_NAMES; i++)
-        if (rule->flags >> i & 1)
+        if ((rule->flags & ~(uint32_t)BLOOMERY_RULE_ELSEWHERE) >> i & 1)
             used += (size_t)snprintf(text + used, TOOL_RULE_TEXT_BYTES - used, "%s%s",
                                      used > 0 ? ", " : "", tool_rule_names[i]);
     if (rule->comment != 0)
@@ -248,11 +258,40 @@ static const char *difference(const struct tool_rule_choice *choice, const bloom
     return NULL;
 }
 
+bloomery_key_rule tool_rule_to_keep(const struct tool_rule_choice *choice)
+{
+    const struct tool_layout *layout = &choice->layout;
+    bloomery_key_rule rule = choice->rule;
+    rule.flags |= layout->header ? BLOOMERY_RULE_HEADER : 0;
+    rule.flags |= layout->jsonl || layout->field_count > 0 ? BLOOMERY_RULE_ELSEWHERE : 0;
+    return rule;
+}
+
+bool tool_rule_is_laid_out(const struct tool_rule_choice *choice, const char *path,
+                           const bloomery_key_rule *kept)
+{
+    const bool elsewhere = (kept->flags & BLOOMERY_RULE_ELSEWHERE) != 0;
+    if ((kept->flags & TOOL_RULE_LAYOUT) == 0 || choice->field_given || choice->layout.jsonl ||
+        (choice->layout.header && !elsewhere))
+        return true;
+    if (elsewhere)
+        tool_error("%s: was built with fields by name, several fields or JSON, and does not keep "
+                   "which. Give the same -F or --jsonl again, with --csv, -d and --header; or -F 0 "
+                   "if lines are keys",
+                   path);
+    else
+        tool_error("%s: was built with --header. Give it again if the first line of an input names "
+                   "its fields; if not, give -F %d",
+                   path, (int)kept->field);
+    return false;
+}
+
 bloomery_key_rule tool_rule_laid_out(const struct tool_rule_choice *choice,
                                      const bloomery_key_rule *kept)
 {
     const uint32_t csv = BLOOMERY_RULE_CSV;
     bloomery_key_rule rule = *kept;
+    rule.flags &= ~(uint32_t)TOOL_RULE_LAYOUT;
     if (choice->field_given || choice->layout.jsonl)
         rule.field = choice->rule.field;
     /* Another field, of records that are cut as before. */
@@ -281,7 +320,7 @@ bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
     }
     const char *what = difference(choice, &info.rule);
     if (what == NULL)
-        return true;
+        return choice->keys_only || tool_rule_is_laid_out(choice, path, &info.rule);
     if (tool_rule_is_none(&info.rule))
         tool_error("%s: %s: its keys are whole lines; what becomes of keys is said when a filter "
                    "is built",
@@ -337,9 +376,9 @@ static const char *wrong_form(const bloomery_key_rule *rule)
     if ((rule->flags & BLOOMERY_RULE_HEX) != 0)
         return "is not pairs of hexadecimal digits";
     if ((rule->flags & BLOOMERY_RULE_INT64) != 0)
-        return "is no whole number from -2^63 to 2^63-1";
+        return "is no whole number from -2^63 to 2^64-1";
     if ((rule->flags & BLOOMERY_RULE_INT32) != 0)
-        return "is no whole number from -2^31 to 2^31-1";
+        return "is no whole number from -2^31 to 2^32-1";
     return "is no UTF-8";
 }
 

@@ -61,8 +61,8 @@ bool tool_dedupe_prepare(struct tool_dedupe_command *command);
 /* Writes the state back, if there is one. */
 bool tool_dedupe_save_state(struct tool_dedupe_command *command);
 
-/* Settles by which rule keys are made, after both of them. */
-void tool_dedupe_settle_rules(struct tool_dedupe_command *command);
+/* Settles by which rule keys are made, after both of them. False after a message. */
+bool tool_dedupe_settle_rules(struct tool_dedupe_command *command);
 
 /* Prints the report at the end. Returns `code`, or TOOL_ERROR if it can't be written. */
 int tool_dedupe_report(const struct tool_dedupe_command *command, int code);

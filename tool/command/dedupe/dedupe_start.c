@@ -185,7 +185,7 @@ static bool create_filter(struct tool_dedupe_command *command)
 {
     bloomery_plan plan;
     bloomery_create_options create = BLOOMERY_CREATE_OPTIONS;
-    create.rule = command->choice.rule;
+    create.rule = tool_rule_to_keep(&command->choice);
     create.note = command->note;
     if (command->rate == 0)
         command->rate = command->estimated_keys > 0 && command->rate_default == 0
@@ -515,15 +515,18 @@ bool tool_dedupe_sort_againsts(struct tool_dedupe_command *command)
 }
 
 /* A filter's own rule makes its keys; one that has none takes ours. */
-void tool_dedupe_settle_rules(struct tool_dedupe_command *command)
+bool tool_dedupe_settle_rules(struct tool_dedupe_command *command)
 {
     for (size_t i = 0; i < command->dedupe.against_count; i++) {
         struct tool_against *against = &command->dedupe.against[i];
         bloomery_info info = BLOOMERY_INFO;
         bloomery_info_get(against->filter, false, &info);
+        if (!tool_rule_is_laid_out(&command->choice, against->path, &info.rule))
+            return false;
         against->rule = tool_rule_is_none(&info.rule)
                             ? command->dedupe.rule
                             : tool_rule_laid_out(&command->choice, &info.rule);
     }
     tool_source_lay_out(&command->source, &command->choice, &command->dedupe.rule);
+    return true;
 }

@@ -48,9 +48,12 @@ bool tool_canaries_query(const char *path, const char *name, const bloomery_filt
         const char *given;
         char *path; /* paths are not written to */
     } input = {.given = path};
-    const struct tool_rule_choice none = {.field_given = false};
+    /* Without the place of keys in records, which no file keeps, lines are keys. */
+    const struct tool_rule_choice none = {
+        .layout.header = (info.rule.flags & BLOOMERY_RULE_HEADER) != 0 && info.rule.field != 0};
+    const bloomery_key_rule rule = tool_rule_laid_out(&none, &info.rule);
     struct tool_source source = {.paths = &input.path, .count = 1, .delimiter = '\n', .threads = 1};
-    tool_source_lay_out(&source, &none, &info.rule);
+    tool_source_lay_out(&source, &none, &rule);
     struct tool_chunks *chunks = tool_chunks_open(&source, "querying");
     struct tool_chunk chunk = {0};
     struct tool_made *made = tool_made_new();
@@ -60,17 +63,17 @@ bool tool_canaries_query(const char *path, const char *name, const bloomery_filt
     while (tool_chunks_take(chunks, &chunk)) {
         size_t count;
         while ((count = tool_chunk_keys(&chunk, records)) > 0) {
-            tool_rule_apply(&info.rule, &chunk, records, count, made);
+            tool_rule_apply(&rule, &chunk, records, count, made);
             tool_hint_keep(hint, made->keys, made->count);
             query_batch(filter, records, count, made, canaries);
         }
     }
     tool_tally_place(&made->tally, chunks);
     bool all_read = tool_chunks_close(chunks);
-    bool all_keys = tool_tally_say(&made->tally, &info.rule, "such records were not looked up") &&
-                    tool_tally_has_keys(&made->tally, &info.rule, canaries->queried);
+    bool all_keys = tool_tally_say(&made->tally, &rule, "such records were not looked up") &&
+                    tool_tally_has_keys(&made->tally, &rule, canaries->queried);
     if (canaries->hits == 0 && all_read && all_keys)
-        say_hint(hint, name, filter, &info.rule);
+        say_hint(hint, name, filter, &rule);
     tool_hint_free(hint);
     free(records);
     tool_made_free(made);

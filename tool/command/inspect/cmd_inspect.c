@@ -119,6 +119,9 @@ static bool holds_too_few(const bloomery_info *info)
            info->estimated_keys < planned * 0.9 - 0.5 * sqrt(planned);
 }
 
+/* So many expected hits make a rate that says something: within 60 % of the true one. */
+static const double hits_least = 10;
+
 static void measure(const bloomery_filter *filter, const struct tool_inspection *request,
                     struct tool_findings *report)
 {
@@ -128,6 +131,8 @@ static void measure(const bloomery_filter *filter, const struct tool_inspection 
     assert(report->hits <= request->measure);
     report->interval = tool_wilson(report->hits, request->measure);
     report->hits_plausible = tool_plausible(report->hits, request->measure, info->live_rate);
+    report->enough_queries =
+        info->live_rate == 0 || (double)request->measure * info->live_rate >= hits_least;
     report->part_full = holds_too_few(info);
     report->above_planned = info->planned_rate > 0 && info->live_rate > info->planned_rate;
     /* A chain has no one plan. Other systems often don't keep the plan that was requested, which is

@@ -37,6 +37,7 @@ struct tool_findings {
     uint64_t hits;
     struct tool_interval interval;
     bool hits_plausible; /* measured agrees with live */
+    bool enough_queries; /* for a measured rate that says something */
     bool over_full;      /* more keys than planned */
     bool too_high;       /* live above planned without that excuse */
     bool part_full;      /* clearly fewer keys than planned, and so a better rate */

@@ -75,7 +75,7 @@ static void add_header(json_t *object, const struct tool_findings *report)
             tool_json_append(flags, tool_json_text(tool_rule_names[i]));
     tool_json_add(object, "rule", flags);
     if (info->rule.field != 0) {
-        tool_json_add(object, "rule_field", tool_json_number(info->rule.field));
+        tool_json_add(object, "rule_field", tool_json_integer(info->rule.field));
         tool_json_add(object, "rule_delimiter", tool_json_count(info->rule.delimiter));
     }
     if (info->rule.comment != 0)
@@ -113,6 +113,7 @@ static json_t *measurement_object(const struct tool_inspection *request,
     tool_json_add(object, "low_95", tool_json_number(report->interval.low));
     tool_json_add(object, "high_95", tool_json_number(report->interval.high));
     tool_json_add(object, "agrees_with_live", tool_json_bool(report->hits_plausible));
+    tool_json_add(object, "enough_queries", tool_json_bool(report->enough_queries));
     tool_json_add(object, "live_above_planned", tool_json_bool(report->above_planned));
     return object;
 }

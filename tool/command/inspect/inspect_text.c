@@ -193,10 +193,17 @@ static void print_measurement(struct tool_out *out, const struct tool_inspection
              tool_format_count(first, report->hits), tool_format_count(second, request->measure),
              report->interval.low, report->interval.high);
     print_fact(out, "rate, measured", text);
+    const double expected = (double)request->measure * report->info.live_rate;
     if (!report->hits_plausible)
         print_fact(out, "verdict",
                    "WRONG: the measured rate is not that of these bits, by more than chance");
-    else if (!tool_findings_fault(report) && report->part_full)
+    else if (!report->enough_queries) {
+        snprintf(text, sizeof(text),
+                 "none: too few queries to tell, since only about %.3g false positives are "
+                 "expected",
+                 expected);
+        print_fact(out, "verdict", text);
+    } else if (!tool_findings_fault(report) && report->part_full)
         print_better(out, &report->info);
     else if (!tool_findings_fault(report))
         print_fact(out, "verdict",

@@ -45,7 +45,8 @@ static const char help[] =
     "                       ones, or 8 times those after which a scalable filter\n"
     "                       first grows\n"
     "      --svg            an SVG in place of a drawing for the terminal\n"
-    "  -o, --output FILE    writes the SVG to FILE. Default '-', stdout\n"
+    "  -o, --output FILE    writes the SVG to FILE. Default '-', stdout. A name that\n"
+    "                       ends in .svg implies --svg\n"
     "      --force          -o replaces a file\n"
     "      --json           the numbers, unrounded\n"
     "\n"
@@ -169,13 +170,21 @@ static bool take_option(struct wish *wish, int option)
     }
 }
 
+/* A name that ends in .svg says --svg. */
+static bool is_svg(const char *path)
+{
+    const size_t bytes = path != NULL ? strlen(path) : 0;
+    return bytes > 4 && strcasecmp(path + bytes - 4, ".svg") == 0;
+}
+
 static bool fits_together(const struct wish *wish, const char *path)
 {
     const char *why = NULL;
     if (wish->svg && wish->json)
         why = "--svg and --json are two forms of output: give one";
     else if (wish->output.path != NULL && !wish->svg)
-        why = "-o names a file for --svg; a drawing for the terminal, and JSON, go to stdout";
+        why = "-o names a file for --svg, as a name that ends in .svg says; "
+              "a drawing for the terminal, and JSON, go to stdout";
     else if (wish->force && wish->output.path == NULL)
         why = "--force lets -o replace a file, and there is no -o";
     else if (path != NULL && wish->of_plan)
@@ -288,6 +297,7 @@ static int plot_main(int argc, char **argv)
     if (argc - optind > 1)
         return tool_usage("'%s': plot takes one filter", argv[optind + 1]);
     const char *path = optind < argc ? argv[optind] : NULL;
+    wish.svg = wish.svg || (!wish.json && is_svg(wish.output.path));
     if (!fits_together(&wish, path) || !(wish.force || tool_text_output_is_new(&wish.output)))
         return TOOL_ERROR;
     if (path != NULL)

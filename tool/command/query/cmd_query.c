@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* query: grep with a filter for a pattern. Queries and printing of lines: query_run.c. */
-#include "base/json.h"
 #include "base/numbers.h"
 #include "base/out.h"
 #include "base/progress.h"
 #include "base/team.h"
 #include "command/query/print_positions.h"
+#include "command/query/query_report.h"
 #include "command/query/query_run.h"
 #include "filter/files.h"
 #include "filter/foreign_file.h"
@@ -34,7 +34,9 @@ static const char help[] =
     "                        possibly in any of them\n"
     "  -v, --invert          print the lines that are definitely in none of the\n"
     "                        filters\n"
-    "  -c, --count           print only the number of lines\n"
+    "  -c, --count           print only the number of lines. A note on standard error\n"
+    "                        says how many of them are expected to be false\n"
+    "                        positives, if any are, and on a terminal\n"
     "  -q, --quiet           print nothing; stop at the first match\n"
     "  -n, --line-number     before each line its number in its input and a colon;\n"
     "                        with one thread\n"
@@ -71,11 +73,13 @@ static const char help[] =
     "                        the secret of filters that do not carry it\n"
     "      --confirm SORTED  count a match only if its key is also a line of this\n"
     "                        file, which is sorted by bytes (LC_ALL=C sort); with -v\n"
-    "                        print the others. The lines of SORTED are compared with\n"
-    "                        the key as it is after all steps of the rule but --hex,\n"
-    "                        --int64, --int32 and --utf16; no step is applied to\n"
-    "                        them. Digits of --hex are looked up in lower and in\n"
-    "                        upper case\n"
+    "                        print the others. A line of SORTED is the key as text,\n"
+    "                        before --hex, --int64, --int32 and --utf16, or has it\n"
+    "                        in the field of the filter's rule; the carriage return\n"
+    "                        at its end, and letters of another case if the rule\n"
+    "                        changes case, do not matter. A file that is not in the\n"
+    "                        order of its keys is an error. A warning comes if it\n"
+    "                        lacks more matches than chance explains\n"
     "      --dialect D       filters that are not Bloomery files are another\n"
     "                        system's: NAME[,parameter=value...] as 'bloomery\n"
     "                        dialects' lists them. Files with a magic need no name\n"
@@ -83,11 +87,15 @@ static const char help[] =
     "                        filter, in the order in which they are read, and a tab;\n"
     "                        for absent lines too. A scalable filter gives a line\n"
     "                        for each layer, with its number and a colon before them\n"
-    "      --json            with -c: one JSON object, with the count of each filter\n"
+    "      --json            with -c: one JSON object, with the count of each filter,\n"
+    "                        how many false positives to expect among them, and how\n"
+    "                        many matches --confirm rejected\n"
     "\n"
     "Lines become keys by these steps, in this order. A filter that keeps steps needs\n"
     "none of them; if given, they must agree with it. They are for a filter that has\n"
-    "none. Lines without a key are not printed and not counted, with or without -v.\n"
+    "none. Fields by name, several fields, --header and --jsonl are not kept: give\n"
+    "them again, or lines are refused. Lines without a key are not printed and not\n"
+    "counted, with or without -v.\n"
     "Of the steps only --trim and those that change bytes apply to a KEY of -k.\n"
     "\n" TOOL_RULE_HELP "\n"
     "Without --crlf a carriage return at the end of a line belongs to the key; a\n"
@@ -158,39 +166,7 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* ---- What came out --------------------------------------------------------------------------- */
-
-static void print_counts(struct tool_question *question)
-{
-    if (!question->with_filename) {
-        tool_out_format(&question->out, "%llu\n", (unsigned long long)question->selected);
-        return;
-    }
-    for (size_t f = 0; f < question->filter_count; f++)
-        tool_out_format(&question->out, "%s:%llu\n", question->filters[f].name,
-                        (unsigned long long)question->filters[f].hits);
-}
-
-static int print_json(const struct query *query, bool all_read, int code)
-{
-    json_t *object = tool_json_report("query");
-    tool_json_add(object, "inverted", tool_json_bool(query->question.invert));
-    tool_json_add(object, "records", tool_json_count(query->question.queried));
-    tool_json_add(object, "passed_over", tool_json_count(query->question.passed_over));
-    tool_json_add(object, "count", tool_json_count(query->question.selected));
-    tool_json_add(object, "all_read", tool_json_bool(all_read));
-    if (query->confirm != NULL)
-        tool_json_add(object, "confirmed_by", tool_json_text(query->confirm));
-    json_t *filters = tool_json_array();
-    for (size_t f = 0; f < query->question.filter_count; f++) {
-        json_t *filter = tool_json_object();
-        tool_json_add(filter, "file", tool_json_text(query->question.filters[f].name));
-        tool_json_add(filter, "maybe_added", tool_json_count(query->question.filters[f].hits));
-        tool_json_append(filters, filter);
-    }
-    tool_json_add(object, "filters", filters);
-    return tool_json_print(object, code);
-}
+/* ---- Filters --------------------------------------------------------------------------------- */
 
 /* The filter's rule among the question's, each of which is there once. */
 static bool find_rule(struct query *query, struct tool_queried *queried)
@@ -206,6 +182,27 @@ static bool find_rule(struct query *query, struct tool_queried *queried)
     if (queried->rule == question->rule_count)
         question->rules[question->rule_count++] = rule;
     return true;
+}
+
+/* Its lines have keys where those of the filter had them. The options are about the inputs. */
+static bool open_confirming(struct query *query)
+{
+    struct tool_question *question = &query->question;
+    bloomery_key_rule *rules = tool_allocate(question->rule_count * sizeof(*rules));
+    for (size_t r = 0; r < question->rule_count; r++)
+        rules[r] = question->rules[r];
+    for (size_t f = question->filter_count; f-- > 0;) {
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(question->filters[f].filter, false, &info);
+        if (info.rule.field != 0)
+            rules[question->filters[f].rule] = info.rule;
+    }
+    question->confirm =
+        tool_confirm_open(query->confirm, question->delimiter, rules, question->rule_count);
+    free(rules);
+    if (question->confirm != NULL)
+        tool_confirm_warn(question->confirm);
+    return question->confirm != NULL;
 }
 
 /* Opens all before anything is read: with one missing or damaged, "in none" is no answer. */
@@ -226,15 +223,7 @@ static bool open_filters(struct query *query)
         if (!find_rule(query, queried))
             return false;
     }
-    if (query->confirm != NULL)
-        query->question.confirm = tool_confirm_open(query->confirm, query->question.delimiter);
-    if (query->question.confirm != NULL) {
-        bool returns_taken = false;
-        for (size_t i = 0; i < query->question.rule_count; i++)
-            returns_taken |= (query->question.rules[i].flags & BLOOMERY_RULE_CRLF) != 0;
-        tool_confirm_warn(query->question.confirm, returns_taken);
-    }
-    return query->confirm == NULL || query->question.confirm != NULL;
+    return query->confirm == NULL || open_confirming(query);
 }
 
 /* Carriage returns are warned about if one of the filters takes them for part of a key. */
@@ -244,43 +233,6 @@ static const bloomery_key_rule *rule_that_warns(const struct tool_question *ques
         if ((question->rules[r].flags & BLOOMERY_RULE_CRLF) == 0)
             return &question->rules[r];
     return &question->rules[0];
-}
-
-static void say_hints(const struct tool_question *question)
-{
-    for (size_t f = 0; f < question->filter_count && question->hint != NULL; f++) {
-        const struct tool_queried *queried = &question->filters[f];
-        bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(queried->filter, false, &info);
-        const struct tool_hint_answer answer = {.name = queried->name,
-                                                .hits = queried->hits,
-                                                .queried = question->queried,
-                                                .optional = tool_rule_is_none(&info.rule)};
-        if (queried->rule == 0 && answer.hits <= answer.queried)
-            tool_hint_say(question->hint, queried->filter, &answer);
-    }
-}
-
-/* Messages after all queries. False if some could not be answered. */
-static bool say_rest(struct query *query)
-{
-    struct tool_question *question = &query->question;
-    bool good = true;
-    uint64_t hits = 0;
-    if (question->confirm != NULL && !tool_confirm_is_sorted(question->confirm)) {
-        tool_confirm_say_unsorted(question->confirm);
-        good = false;
-    }
-    for (size_t r = 0; r < question->rule_count; r++)
-        good = tool_tally_say(&question->tallies[r], &question->rules[r],
-                              "such records were not looked up") &&
-               good;
-    for (size_t f = 0; f < question->filter_count; f++)
-        hits += question->filters[f].hits;
-    /* Hits of one filter may be chance. Those of several, or confirmed ones, count as real. */
-    if (hits == 0 || (question->filter_count == 1 && question->confirm == NULL))
-        say_hints(question);
-    return good;
 }
 
 /* Positions instead of answers. */
@@ -325,19 +277,19 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
     bool all_read = true;
     bool more =
         query->key_count == 0 || tool_query_keys(&query->question, query->keys, query->key_count);
-    if (more && (query->key_count == 0 || input_count > 0))
+    if (more && !query->choice.keys_only)
         all_read = tool_query_source(&query->question, &source);
 
     /* Under -q, an answer needs no remarks on how it came. */
     if (!query->question.quiet || query->question.selected == 0)
-        all_read = say_rest(query) && all_read;
+        all_read = tool_query_say_rest(&query->question, query->confirm) && all_read;
     if (query->question.quiet)
         return query->question.selected > 0 ? TOOL_FOUND : all_read ? TOOL_NONE : TOOL_ERROR;
     int code = !all_read ? TOOL_ERROR : query->question.selected > 0 ? TOOL_FOUND : TOOL_NONE;
     if (query->json)
-        return print_json(query, all_read, code);
+        return tool_query_print_json(&query->question, query->confirm, all_read, code);
     if (query->question.count_only && !query->question.input_names)
-        print_counts(&query->question);
+        tool_query_print_counts(&query->question);
     return code;
 }
 
@@ -361,6 +313,7 @@ static bool can_count(struct tool_question *question)
 
 static int query_filters(struct query *query, char **inputs, size_t input_count)
 {
+    query->choice.keys_only = query->key_count > 0 && input_count == 0;
     if (!open_filters(query) || !can_count(&query->question))
         return TOOL_ERROR;
     if (!query->question.quiet && (query->question.rules[0].flags & TOOL_RULE_CHANGES) == 0)
@@ -535,11 +488,15 @@ static bool read_options(struct query *query, int argc, char **argv, int *code)
     return fits_together(query);
 }
 
-/* A name that looks like a key was given as the only input: prints how one key is queried. */
-static void hint_at_key(const char *input)
+/* Names that look like keys were given as inputs, and no file: prints how keys are queried. */
+static void hint_at_key(char *const *inputs, int count)
 {
-    if (strpbrk(input, "/.") == NULL && access(input, F_OK) != 0)
-        tool_say("an INPUT is a file of keys; one key is queried with -k %s", input);
+    for (int i = 0; i < count; i++)
+        if (strpbrk(inputs[i], "/.") != NULL || tool_path_is_stdin(inputs[i]) ||
+            access(inputs[i], F_OK) == 0)
+            return;
+    if (count > 0)
+        tool_say("an INPUT is a file of keys; one key is queried with -k %s", inputs[0]);
 }
 
 static int query_main(int argc, char **argv)
@@ -564,8 +521,8 @@ static int query_main(int argc, char **argv)
             code = tool_usage("which filter? Name its file, as in 'bloomery query ids.bloom'");
         else
             code = query_filters(query, argv + optind, (size_t)(argc - optind));
-        if (code == TOOL_ERROR && query->key_count == 0 && argc - optind == 1)
-            hint_at_key(argv[optind]);
+        if (code == TOOL_ERROR && query->key_count == 0)
+            hint_at_key(argv + optind, argc - optind);
     }
     for (size_t f = 0; f < query->question.filter_count; f++)
         bloomery_free(query->question.filters[f].filter);

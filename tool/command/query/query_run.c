@@ -12,8 +12,7 @@
  *
  * Filters of different rules are queried for different keys of the same record; those of one rule
  * for the same ones. With a file that confirms, keys that are definitely in no filter are not
- * looked for there. Of the others, keys that the file lacks count as absent. Digits under --hex are
- * looked for in either case, since they stand for the same key.
+ * looked for there. Of the others, keys that the file lacks count as absent, and are counted.
  *
  * Each thread has a querier of its own: a chunk of input, its answers, its counts, and the text
  * that its chunk will print. Text waits until all chunks before it have been printed; counts are
@@ -38,8 +37,9 @@ struct querier {
     struct tool_chunk chunk;
 
     uint64_t queried, passed_over, selected_count;
-    uint64_t *hits; /* of each filter */
-    bool plain;     /* records are the keys, of all filters, and nothing confirms */
+    uint64_t *hits;     /* of each filter */
+    uint64_t *rejected; /* of each */
+    bool plain;         /* records are the keys, of all filters, and nothing confirms */
     const bloomery_key_rule *rules;
     struct tool_made **made; /* by each rule; NULL: records are the keys */
 
@@ -81,6 +81,8 @@ static struct querier *querier_new(const struct tool_question *question,
     querier->question = question;
     querier->hits = tool_allocate(question->filter_count * sizeof(*querier->hits));
     memset(querier->hits, 0, question->filter_count * sizeof(*querier->hits));
+    querier->rejected = tool_allocate(question->filter_count * sizeof(*querier->rejected));
+    memset(querier->rejected, 0, question->filter_count * sizeof(*querier->rejected));
     querier->answers = tool_allocate(question->filter_count * sizeof(*querier->answers));
     make_room_for_rules(querier, rules, layout);
     return querier;
@@ -92,8 +94,10 @@ static void querier_free(struct querier *querier, struct tool_question *question
     question->queried += querier->queried;
     question->passed_over += querier->passed_over;
     question->selected += querier->selected_count;
-    for (size_t f = 0; f < question->filter_count; f++)
+    for (size_t f = 0; f < question->filter_count; f++) {
         question->filters[f].hits += querier->hits[f];
+        question->filters[f].rejected += querier->rejected[f];
+    }
     for (size_t r = 0; r < question->rule_count; r++)
         if (querier->made[r] != NULL) {
             tool_tally_add(&question->tallies[r], &querier->made[r]->tally);
@@ -103,6 +107,7 @@ static void querier_free(struct querier *querier, struct tool_question *question
     tool_chunk_free(&querier->chunk);
     free(querier->text);
     free(querier->answers);
+    free(querier->rejected);
     free(querier->hits);
     free(querier);
 }
@@ -126,21 +131,21 @@ static void query_plainly(struct querier *querier, size_t count)
 static void confirm(struct querier *querier, size_t rule, const bloomery_key *texts, size_t words)
 {
     const struct tool_question *question = querier->question;
-    const bool hex = (querier->rules[rule].flags & BLOOMERY_RULE_HEX) != 0;
     for (size_t w = 0; w < words; w++) {
         uint64_t any = 0, wrong = 0;
         for (size_t f = 0; f < question->filter_count; f++)
             any |= question->filters[f].rule == rule ? querier->answers[f][w] : 0;
         for (; any != 0; any &= any - 1) {
             int bit = __builtin_ctzll(any);
-            const bloomery_key text = texts[w * 64 + (size_t)bit];
-            if (hex ? !tool_confirm_has_hex(question->confirm, text)
-                    : !tool_confirm_has(question->confirm, text))
+            if (!tool_confirm_has(question->confirm, rule, texts[w * 64 + (size_t)bit]))
                 wrong |= UINT64_C(1) << bit;
         }
         for (size_t f = 0; f < question->filter_count; f++)
-            if (question->filters[f].rule == rule)
+            if (question->filters[f].rule == rule) {
+                querier->rejected[f] +=
+                    (uint64_t)__builtin_popcountll(querier->answers[f][w] & wrong);
                 querier->answers[f][w] &= ~wrong;
+            }
     }
 }
 

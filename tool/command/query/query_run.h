@@ -22,8 +22,9 @@
 struct tool_queried {
     const char *name;
     bloomery_filter *filter;
-    size_t rule;   /* its rule, of those of the question */
-    uint64_t hits; /* keys that may be in it (and are confirmed), so far */
+    size_t rule;       /* its rule, of those of the question */
+    uint64_t hits;     /* keys that may be in it (and are confirmed), so far */
+    uint64_t rejected; /* keys that may be in it and are not confirmed */
 };
 
 struct tool_question {
