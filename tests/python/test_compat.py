@@ -2,10 +2,12 @@
 """The classes with other packages' interfaces: pybloom_live's files bit for bit, and what rbloom documents."""
 
 import base64
+import copy
 import gzip
 import hashlib
 import io
 import json
+import multiprocessing
 import os
 import pickle
 
@@ -143,8 +145,62 @@ def rbloom_is_kept_only_with_a_hash_of_its_own(c):
                  lambda: Bloom.load_bytes(b"", hash)):
         with raises(c, ValueError, "hash_func"):
             call()
-    with raises(c, OverflowError):
-        Bloom(10, 0.1, lambda item: 1 << 200).add("x")
+    for wrong in (1 << 200, 1 << 128, -(1 << 127) - 1):
+        with raises(c, OverflowError, "128 bits"):
+            Bloom(10, 0.1, lambda item, number=wrong: number).add("x")
 
 
-main()
+@case
+def a_hash_of_128_bits_is_taken_with_a_sign_or_without(c):
+    b = Bloom(1000, 0.0001, lambda item: item)
+    numbers = (0, 1, 2**127 - 1, 2**127, 2**128 - 1, -1, -2**127)
+    b.update(numbers[:5])
+    c.expect(all(number in b for number in numbers), "-1 and 2**128 - 1 are one key")
+    c.expect(2**128 - 2 not in b and 2**127 + 1 not in b, "others are not in it")
+
+
+class Tagged(Bloom):
+    """A subclass with something of its own."""
+
+
+def found(b):
+    """How many of the keys of the next case a filter has; also in another process."""
+    return sum(f"user {i}" in b for i in range(1000))
+
+
+@case
+def a_pickle_for_another_process_has_its_keys_or_is_refused(c):
+    own = Bloom(1000, 0.01)
+    own.update(f"user {i}" for i in range(1000))
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        with raises(c, TypeError, "process to process", "hash_func"):
+            pickle.dumps(own, protocol)
+    for inherited in (str.__hash__, object.__hash__):
+        with raises(c, TypeError, "hash_func"):
+            pickle.dumps(Bloom(10, 0.1, inherited))
+    kept = Bloom(1000, 0.01, digest)
+    kept.update(f"user {i}" for i in range(1000))
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        again = pickle.loads(pickle.dumps(kept, protocol))
+        c.expect(again == kept and again.hash_func is digest and found(again) == 1000, f"protocol {protocol}")
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        c.expect(pool.apply(found, (kept,)) == 1000, "keys are lost in a process that was spawned")
+        with raises(c, TypeError, "hash_func"):
+            pool.apply(found, (own,))
+
+
+@case
+def copies_within_the_process_have_all_keys(c):
+    own = Tagged(1000, 0.01)
+    own.update(f"user {i}" for i in range(1000))
+    own.tag = ["x"]
+    for made in (copy.copy(own), copy.deepcopy(own), own.copy(), copy.deepcopy([own])[0]):
+        c.expect(type(made) is Tagged and found(made) == 1000 and made == own, "a copy lost keys")
+        made.add("another")
+        c.expect("another" in made and "another" not in own, "a copy is the same filter")
+    c.expect(copy.copy(own).tag is own.tag and copy.deepcopy(own).tag == ["x"], "what the subclass has")
+    c.expect(copy.deepcopy(own).tag is not own.tag, "deepcopy shares it")
+
+
+if __name__ == "__main__":  # not in a process that was spawned
+    main()
