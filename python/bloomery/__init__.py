@@ -13,6 +13,7 @@ A key is a str (its UTF-8), bytes-like (its bytes) or an int (8 bytes, two's com
 significant first). All else is a TypeError that says what to do. docs/python.md is the guide.
 """
 
+import collections.abc as _abc
 import os as _os
 
 from bloomery._native import (  # noqa: F401
@@ -50,6 +51,8 @@ __all__ = [
     "SecretNeeded", "Sieve", "SieveInfo", "Unsupported", "__version__", "convert", "dialects",
     "plan", "recognise",
 ]
+
+_abc.Sequence.register(BoolColumn)
 
 
 def convert(source, target, *, to=None, read_as=None, **parameters):

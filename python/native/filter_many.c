@@ -79,8 +79,8 @@ static PyObject *hash_many(PyObject *self, PyObject *keys)
     struct native_work work;
     PyObject *hashes = NULL;
     if (run(self, NATIVE_HASH, false, keys, &work))
-        hashes = PyBytes_FromStringAndSize((const char *)work.hashes.bytes,
-                                           (Py_ssize_t)work.hashes.used);
+        hashes = PyByteArray_FromStringAndSize((const char *)work.hashes.bytes,
+                                               (Py_ssize_t)work.hashes.used);
     native_work_free(&work);
     return hashes;
 }
@@ -217,8 +217,8 @@ PyMethodDef native_filter_many_methods[] = {
      "contains_many(keys, *, out=None) -> BoolColumn\n\nWhich of the keys are possibly in the "
      "filter. `out` takes the answers in an array of bools."},
     {"hash_many", hash_many, METH_O,
-     "hash_many(keys) -> bytes\n\nThe hashes of the keys: 16 bytes each, two uint64 of the host's "
-     "order."},
+     "hash_many(keys) -> bytearray\n\nThe hashes of the keys: 16 bytes each, two uint64 of the "
+     "host's order; numpy.frombuffer(hashes, 'V16') is a column of them."},
     {"build", NATIVE_KEYWORDS(filter_build), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
      "build(keys, rate=0.01, *, kind='blocked', count=None, threads=0, ...) -> Filter\n\nA filter "
      "of all these keys. count: how many they are, if len(keys) does not say it. Arrays are "

@@ -135,6 +135,7 @@ static PyMethodDef functions[] = {
      "dialects() -> tuple of Dialect\n\nOther systems whose filters are read or written."},
     {"recognise", module_sniff, METH_O,
      "recognise(data) -> str or None\n\nThe dialect that the first bytes of a file belong to."},
+    {"_answers", native_answers_load, METH_VARARGS, NULL}, /* of pickles */
     {NULL, NULL, 0, NULL}};
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, execute}, {0, NULL}};

@@ -5,6 +5,7 @@
  *     state.c     what a module keeps             module.c        the module, its functions
  *     errors.c    a status -> an exception        facts.c         Info, Plan and other named tuples
  *     gate.c      who may use an object           answers.c       BoolColumn: many answers
+ *     bits.c      answers while they come         answers_arrow.c ... as Arrow's array
  *     keys.c      an object -> a key              request.c       arguments of a new filter
  *     portion.c   many objects -> keys            filter_object.c the class Filter: its object
  *     chunks.c    chunks -> columns, portions     filter_many.c   ... many keys
@@ -263,7 +264,7 @@ bool native_chunk_column(const struct native_chunk *chunk, const struct native_k
 bool native_chunk_portion(const struct native_chunk *chunk, const struct native_keying *keying,
                           size_t from, struct native_portion *portion, bloomery_error *error);
 
-/* ---- answers.c ------------------------------------------------------------------------------- */
+/* ---- bits.c ---------------------------------------------------------------------------------- */
 
 /* Bits that grow, 64 a word, as the library's answers. Functions on them need no GIL. */
 struct native_bits {
@@ -274,13 +275,38 @@ struct native_bits {
 bool native_bits_reserve(struct native_bits *bits, size_t count);
 bool native_bits_append(struct native_bits *bits, const uint64_t *words, size_t count);
 
+size_t native_bits_true(const struct native_bits *bits);
+
+/* Writes a byte for each, 0 or 1. */
+void native_bits_spread(const struct native_bits *bits, unsigned char *out, ptrdiff_t stride);
+
+static inline bool native_bit(const struct native_bits *bits, size_t number)
+{
+    return (bits->words[number / 64] >> (number & 63) & 1) != 0;
+}
+
+/* Writes them to an array of bytes or bools of the same length. False after raising. */
+bool native_answers_write(const struct native_bits *bits, PyObject *out);
+
+/* ---- answers.c, answers_arrow.c -------------------------------------------------------------- */
+
+struct native_answers {
+    PyObject_HEAD struct native_bits bits;
+    unsigned char *bytes; /* one each, once somebody asked */
+    Py_ssize_t shape, stride;
+};
+
 PyType_Spec *native_answers_spec(void);
 
 /* A BoolColumn of them. It owns them from now on, even on failure. */
 PyObject *native_answers_new(const struct native_state *state, struct native_bits *bits);
 
-/* Writes them to an array of bytes or bools of the same length. False after raising. */
-bool native_answers_write(const struct native_bits *bits, PyObject *out);
+/* Makes a BoolColumn of a pickle's bytes and count: the module's function _answers. */
+PyObject *native_answers_load(PyObject *module, PyObject *args);
+
+/* The methods for Arrow. */
+PyObject *native_answers_arrow(PyObject *self, PyObject *args, PyObject *keywords);
+PyObject *native_answers_arrow_schema(PyObject *self, PyObject *none);
 
 /* ---- work.c ---------------------------------------------------------------------------------- */
 
