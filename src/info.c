@@ -70,6 +70,7 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->cell_bits = shape->cell_bits;
     info->counter_max = shape->cell_bits > 1 ? (1u << shape->cell_bits) - 1 : 0;
     info->planned_rate = planned_rate(filter, info->layers);
+    info->wanted_rate = fmax(info->planned_rate, bloomery_wanted_rate(filter));
     read_growth(filter, info);
     info->memory_bytes = bloomery_memory(filter);
     info->hash = (bloomery_hash_id)shape->hash;

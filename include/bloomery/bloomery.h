@@ -441,6 +441,10 @@ typedef struct bloomery_plan {
      * is part of the rate. If it is over 1 % of the rate, the plan takes XXH3-128. */
     bloomery_hash_id hash;
     uint32_t reserved; /* 0 */
+
+    /* The rate that was set before solving, or 0. A small filter may be planned for a far lower
+     * one: the least that a key takes is a block. bloomery_create keeps it: see bloomery_info. */
+    double wanted_rate;
 } bloomery_plan;
 
 #define BLOOMERY_PLAN BLOOMERY_SIZED(bloomery_plan)
@@ -738,6 +742,11 @@ typedef struct bloomery_info {
     bool can_grow;   /* layers are added as it fills: `growth` is not 0 */
     bool has_bits;   /* it is an array of cells, of which the scanned part speaks */
     uint8_t reserved[3];
+
+    /* The rate up to which it does what was asked of it: the one that its plan was asked for, if
+     * that is over twice planned_rate, else planned_rate. Keys may be added up to the greater of
+     * this and twice planned_rate; 'bloomery add' refuses what goes beyond. 0: unknown. */
+    double wanted_rate;
 } bloomery_info;
 
 #define BLOOMERY_INFO BLOOMERY_SIZED(bloomery_info)

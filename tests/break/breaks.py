@@ -498,6 +498,12 @@ BREAKS = [
           "column_forms/columns_are_their_keys"),
 
     # Rates.
+    Break("the_rate_asked_for_is_forgotten_by_add", "rate_limit()",
+          [("return fmax(twice, info->wanted_rate);", "return twice;")],
+          "cli/test_add.py/a_small_filter_takes_keys_up_to_the_rate_asked_for"),
+    Break("the_rate_asked_for_is_not_written", "has_wanted()",
+          [("return bloomery_wanted_rate(filter) > 0;", "return bloomery_wanted_rate(filter) > 1;")],
+          "cli/test_add.py/the_rate_asked_for_is_kept_by_copies_and_merges"),
     Break("the_classic_formula_for_blocks", "bloomery_block_rates_expect()",
           [("    if (keys == 0)\n        return 0;\n    const double picks",
             "    if (blocks > 0)\n"
