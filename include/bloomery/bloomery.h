@@ -756,6 +756,18 @@ typedef struct bloomery_info {
 BLOOMERY_PUBLIC void bloomery_info_get(const bloomery_filter *filter, bool scan,
                                        bloomery_info *info);
 
+/*
+ * Returns how many more distinct keys the filter takes before its rate passes `limit`: a low
+ * estimate from its bits, so ask again after so many. 0: it is full, the next key may pass the
+ * limit. Adding never fails because of that: a program that would rather stop asks here.
+ *
+ * With a `limit` of 0 it is the one that 'bloomery add' and the Python package keep: the greater of
+ * wanted_rate and twice planned_rate. Up to its planned keys a filter is never full. UINT64_MAX: the
+ * filter grows, or there is no limit, since its planned rate is unknown. 0 for a static filter.
+ * Reads the whole payload, as a scanning _info_get.
+ */
+BLOOMERY_PUBLIC uint64_t bloomery_keys_left(const bloomery_filter *filter, double limit);
+
 /* All bytes that were allocated for the filter and are not released yet: struct, room for layers,
  * cells, lock, note. The bytes of a map or a view are not allocated and do not count. What the C
  * library needs to keep a block is not known here. O(layers). */

@@ -13,7 +13,7 @@ A key is a str (its UTF-8), bytes-like (its bytes) or an int (8 bytes, two's com
 significant first). All else is a TypeError that says what to do. docs/python.md is the guide.
 """
 
-import collections.abc as _abc
+import _collections_abc as _abc  # which every interpreter has loaded
 import os as _os
 
 from bloomery._native import (  # noqa: F401

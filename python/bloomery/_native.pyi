@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol, SupportsIndex, TypeVar, f
 Buffer = Any  # bytes-like: collections.abc.Buffer is of Python 3.12
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 Kind = Literal["blocked", "classic", "counting", "scalable", "static"]
+FullDoes = Literal["raise", "grow", "ignore"]
 Key = str | bytes | bytearray | memoryview | SupportsIndex
 _Self = TypeVar("_Self", bound="Filter")
 
@@ -34,7 +35,10 @@ class NotAFilter(Error): ...
 class Mismatch(Error): ...
 class Corrupt(Error): ...
 class SecretNeeded(Error): ...
-class Full(Error): ...
+class Full(Error):
+    added: int
+    new: int
+
 class ReadOnly(Error): ...
 class Unsupported(Error): ...
 class Busy(Error): ...
@@ -53,6 +57,7 @@ class Info(NamedTuple):
     memory_bytes: int
     planned_keys: int | None
     planned_rate: float
+    wanted_rate: float
     growth: float
     adds: int
     hash: str
@@ -70,12 +75,12 @@ class Info(NamedTuple):
     can_merge: bool
     can_grow: bool
     has_bits: bool
-    bits_set: int
-    saturated_cells: int
-    fill: float
-    live_rate: float
-    estimated_keys: float
-    expected_rate: float
+    bits_set: int | None
+    saturated_cells: int | None
+    fill: float | None
+    live_rate: float | None
+    estimated_keys: float | None
+    expected_rate: float | None
 
 class Plan(NamedTuple):
     kind: str
@@ -193,13 +198,22 @@ class Filter:
         concurrent: bool = False,
         integers: Literal[64, 32] = 64,
         note: str | None = None,
+        full: FullDoes = "raise",
     ) -> _Self: ...
     @classmethod
     def open(
-        cls: type[_Self], path: Path, *, copy: bool = False, secret: Buffer | None = None, verify: bool = False
+        cls: type[_Self],
+        path: Path,
+        *,
+        copy: bool = False,
+        secret: Buffer | None = None,
+        verify: bool = False,
+        full: FullDoes = "raise",
     ) -> _Self: ...
     @classmethod
-    def from_bytes(cls: type[_Self], data: Buffer, *, secret: Buffer | None = None) -> _Self: ...
+    def from_bytes(
+        cls: type[_Self], data: Buffer, *, secret: Buffer | None = None, full: FullDoes = "raise"
+    ) -> _Self: ...
     @classmethod
     def view(cls: type[_Self], data: Buffer, *, secret: Buffer | None = None) -> _Self: ...
     @classmethod
@@ -217,6 +231,7 @@ class Filter:
         concurrent: bool = False,
         integers: Literal[64, 32] = 64,
         note: str | None = None,
+        full: FullDoes = "raise",
     ) -> _Self: ...
     @classmethod
     def from_dialect(cls: type[_Self], name: str, data: Buffer, /, **parameters: Any) -> _Self: ...
@@ -287,6 +302,10 @@ class Filter:
     def mapped(self) -> bool: ...
     @property
     def kernel(self) -> str: ...
+    @property
+    def full(self) -> FullDoes: ...
+    @full.setter
+    def full(self, value: FullDoes) -> None: ...
     @property
     def closed(self) -> bool: ...
 

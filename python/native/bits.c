@@ -46,12 +46,17 @@ bool native_bits_append(struct native_bits *bits, const uint64_t *words, size_t 
     return true;
 }
 
-size_t native_bits_true(const struct native_bits *bits)
+size_t native_count_bits(const uint64_t *words, size_t count)
 {
     size_t sum = 0;
-    for (size_t i = 0; i < (bits->count + 63) / 64; i++)
-        sum += (size_t)__builtin_popcountll(bits->words[i]);
+    for (size_t i = 0; i < (count + 63) / 64; i++)
+        sum += (size_t)__builtin_popcountll(words[i]);
     return sum;
+}
+
+size_t native_bits_true(const struct native_bits *bits)
+{
+    return native_count_bits(bits->words, bits->count);
 }
 
 void native_bits_spread(const struct native_bits *bits, unsigned char *out, ptrdiff_t stride)

@@ -17,17 +17,17 @@
 
 static PyObject *filter_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"keys",   "rate",       "kind",     "seed", "secret",
-                            "memory", "concurrent", "integers", "note", NULL};
-    struct native_request request = {.kind = "blocked", .integers = 64};
+    static char *names[] = {"keys",       "rate",     "kind", "seed", "secret", "memory",
+                            "concurrent", "integers", "note", "full", NULL};
+    struct native_request request = {.kind = "blocked", .integers = 64, .full = "raise"};
     bloomery_filter *filter = NULL;
     bloomery_error error;
     PyObject *rate = NULL;
 
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO$sOOOpiz", names, &request.keys,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO$sOOOpizs", names, &request.keys,
                                      &request.rate, &request.kind, &request.seed, &request.secret,
                                      &request.memory, &request.concurrent, &request.integers,
-                                     &request.note))
+                                     &request.note, &request.full))
         return NULL;
     struct native_state *state = native_state_of(type);
     if (state == NULL)
@@ -48,7 +48,7 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     memset(request.bytes, 0, sizeof(request.bytes));
     if (status != BLOOMERY_OK)
         return native_raise(state, &error, NULL);
-    return native_filter_new(type, filter, request.concurrent != 0);
+    return native_filter_made(type, filter, &request);
 }
 
 static void release_parts(struct native_filter *self)
@@ -143,21 +143,44 @@ static int filter_contains(PyObject *object, PyObject *key)
     return found;
 }
 
-/* Adds or removes one key. A result of the library, or -1 after raising. */
-static int change(struct native_filter *self, PyObject *key,
-                  int (*how)(bloomery_filter *, bloomery_key, uint32_t *))
+/* Adds a key where the limit has to be looked at. A result of the library, or -1 after raising. */
+static int add_limited(struct native_filter *self, bloomery_key key)
 {
+    struct native_work work = {.verb = NATIVE_ADD, .state = self->state};
+    bool fits;
+    int result = -1;
+
+    if (!native_filter_enter(self, true, true))
+        return -1;
+    Py_BEGIN_ALLOW_THREADS;
+    fits =
+        native_limit_allows(&self->limit, self->filter) || bloomery_may_contain(self->filter, key);
+    if (!fits)
+        native_limit_error(self->filter, &work.error);
+    Py_END_ALLOW_THREADS;
+    if (fits)
+        result = bloomery_add(self->filter, key, NULL);
+    native_filter_leave(self, true);
+    if (!fits)
+        native_work_raise(&work);
+    return result;
+}
+
+static int add(struct native_filter *self, PyObject *key)
+{
+    struct native_limit *limit = &self->limit;
     struct native_key taken;
     int result = -1;
 
     if (!native_key_take(self->state, key, &self->keying, &taken))
         return -1;
     if (wait_for(self, !self->concurrent)) {
-        result = how(self->filter, taken.key, NULL);
-        if (result < 0) {
+        result = limit->checked && limit->left == 0 ? add_limited(self, taken.key)
+                                                    : bloomery_add(self->filter, taken.key, NULL);
+        if (result == BLOOMERY_NEW)
+            native_limit_count(limit, 1);
+        else if (result < 0 && PyErr_Occurred() == NULL)
             native_raise_status(self->state, result);
-            result = -1;
-        }
     }
     native_key_release(&taken);
     return result;
@@ -165,13 +188,25 @@ static int change(struct native_filter *self, PyObject *key,
 
 static PyObject *filter_add(PyObject *object, PyObject *key)
 {
-    const int result = change((struct native_filter *)object, key, bloomery_add);
+    const int result = add((struct native_filter *)object, key);
     return result < 0 ? NULL : NATIVE_BOOL(result == BLOOMERY_NEW);
 }
 
 static PyObject *filter_remove(PyObject *object, PyObject *key)
 {
-    const int result = change((struct native_filter *)object, key, bloomery_remove);
+    struct native_filter *self = (struct native_filter *)object;
+    struct native_key taken;
+    int result = -1;
+
+    if (!native_key_take(self->state, key, &self->keying, &taken))
+        return NULL;
+    if (wait_for(self, !self->concurrent)) {
+        result = bloomery_remove(self->filter, taken.key, NULL);
+        self->limit.full = false;
+        if (result < 0)
+            native_raise_status(self->state, result);
+    }
+    native_key_release(&taken);
     return result < 0 ? NULL : NATIVE_BOOL(result == BLOOMERY_REMOVED);
 }
 
@@ -226,7 +261,7 @@ static PyObject *filter_info(PyObject *object, PyObject *args, PyObject *keyword
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$p", names, &scan) ||
         !facts(self, scan != 0, &info, &note))
         return NULL;
-    PyObject *made = native_info_of(self->state, &info);
+    PyObject *made = native_info_of(self->state, &info, scan != 0);
     free(note);
     return made;
 }
@@ -287,14 +322,42 @@ static PyObject *filter_fact(PyObject *object, void *name)
 {
     struct native_filter *self = (struct native_filter *)object;
     bloomery_info info;
-    char *note;
-    if (!facts(self, false, &info, &note))
+    char *note = NULL;
+    if (!facts(self, false, &info, strcmp(name, "note") == 0 ? &note : NULL))
         return NULL;
-    PyObject *tuple = native_info_of(self->state, &info);
-    PyObject *value = tuple == NULL ? NULL : PyObject_GetAttrString(tuple, name);
+    PyObject *value = native_info_fact(&info, name);
     free(note);
-    Py_XDECREF(tuple);
     return value;
+}
+
+static PyObject *filter_full(PyObject *object, void *unused)
+{
+    struct native_filter *self = (struct native_filter *)object;
+    (void)unused;
+    if (!native_filter_ready(self, false))
+        return NULL;
+    return PyUnicode_FromString(self->grows ? "grow" : self->ignores ? "ignore" : "raise");
+}
+
+static int filter_set_full(PyObject *object, PyObject *value, void *unused)
+{
+    struct native_filter *self = (struct native_filter *)object;
+    bool ignores;
+    (void)unused;
+    if (value == NULL || !PyUnicode_Check(value)) {
+        PyErr_SetString(PyExc_TypeError, "full must be 'raise', 'grow' or 'ignore'");
+        return -1;
+    }
+    const char *full = PyUnicode_AsUTF8AndSize(value, NULL);
+    if (full == NULL || !native_filter_enter(self, false, true))
+        return -1;
+    const bool good = native_full_take(full, self->grows, &ignores);
+    if (good) {
+        native_filter_ignore(self, ignores);
+        native_limit_reset(&self->limit);
+    }
+    native_filter_leave(self, true);
+    return good ? 0 : -1;
 }
 
 static PyObject *filter_closed(PyObject *object, void *unused)
@@ -324,6 +387,8 @@ static PyGetSetDef *attributes(void)
         FACT("writable", "writable", "keys can be added"),
         FACT("mapped", "mapped", "a map of a file"),
         FACT("kernel", "kernel", "the code that serves it"),
+        {"full", filter_full, filter_set_full,
+         "what a new key beyond the limit does: raise, grow or ignore", NULL},
         {"closed", filter_closed, NULL, "close() was called", NULL},
         {NULL, NULL, NULL, NULL, NULL}};
     return attributes;
@@ -342,7 +407,7 @@ static PyMethodDef own_methods[] = {
      "counters saturate."},
     {"info", NATIVE_KEYWORDS(filter_info), METH_VARARGS | METH_KEYWORDS,
      "info(*, scan=False) -> Info\n\nFacts. With scan the whole filter is read, for its fill and "
-     "rate."},
+     "rate: without these are None."},
     {"estimate", filter_estimate, METH_NOARGS,
      "estimate() -> float\n\nHow many different keys were added, from the bits: reads them all."},
     {"close", filter_close, METH_NOARGS, "close()\n\nReleases the memory or the map now."},
@@ -369,13 +434,15 @@ static PyMethodDef *all_methods(void)
 
 static const char filter_text[] =
     "Filter(keys=None, rate=0.01, *, kind='blocked', seed=0, secret=None, memory=None,\n"
-    "       concurrent=False, integers=64, note=None)\n--\n\n"
+    "       concurrent=False, integers=64, note=None, full='raise')\n--\n\n"
     "A Bloom filter for so many keys, with that false-positive rate.\n\n"
     "`key in filter` is False if the key was never added, and True if it possibly was.\n"
     "A key is a str (its UTF-8), bytes-like (its bytes) or an int (8 bytes, or 4 with\n"
     "integers=32). secret: True draws one, which the file carries; 16 bytes are kept out of\n"
     "files. memory: with rate=None the best rate that fits; else a limit. concurrent: threads\n"
-    "may add at the same time without waiting for each other.";
+    "may add at the same time without waiting for each other. full: what becomes of a new key\n"
+    "when the rate has reached its limit, twice the planned one: Full is raised, the filter\n"
+    "grows ('grow', the kind scalable), or it is added and the rate rises ('ignore').";
 
 PyType_Spec *native_filter_spec(void)
 {

@@ -19,7 +19,14 @@ static bool run(PyObject *object, enum native_verb verb, bool keep, PyObject *ke
                                  .alone = changes && !(self->concurrent && verb != NATIVE_BUILD),
                                  .keying = &self->keying,
                                  .keep = keep};
-    return native_filter_ready(self, true) && native_work_run(work, keys);
+    if (verb == NATIVE_ADD) {
+        work->limit = self->limit.checked ? &self->limit : NULL;
+        work->by_portions = self->bounded;
+    }
+    const bool good = native_filter_ready(self, true) && native_work_run(work, keys);
+    if (verb == NATIVE_REMOVE)
+        self->limit.full = false;
+    return good;
 }
 
 static PyObject *add_many(PyObject *self, PyObject *keys)
@@ -132,7 +139,7 @@ static PyObject *build_any(PyTypeObject *type, const struct native_state *state,
 
     if (bloomery_create(&request->plan, &request->options, &filter, &error) != BLOOMERY_OK)
         return native_raise(state, &error, NULL);
-    PyObject *made = native_filter_new(type, filter, request->concurrent != 0);
+    PyObject *made = native_filter_made(type, filter, request);
     if (made == NULL)
         return NULL;
     struct native_filter *self = (struct native_filter *)made;
@@ -141,6 +148,8 @@ static PyObject *build_any(PyTypeObject *type, const struct native_state *state,
                                .filter = &self->filter,
                                .gate = &self->gate,
                                .alone = true,
+                               .limit = self->limit.checked ? &self->limit : NULL,
+                               .by_portions = self->bounded,
                                .keying = &self->keying,
                                .threads = threads};
     if (!native_work_run(&work, keys))
@@ -168,22 +177,25 @@ static bool take_count(PyObject *keys, PyObject *count, PyObject **number)
 
 static PyObject *filter_build(PyObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"keys",   "rate",   "kind",       "count",    "threads", "seed",
-                            "secret", "memory", "concurrent", "integers", "note",    NULL};
-    struct native_request request = {.kind = "blocked", .integers = 64};
+    static char *names[] = {"keys", "rate",   "kind",   "count",      "threads",
+                            "seed", "secret", "memory", "concurrent", "integers",
+                            "note", "full",   NULL};
+    struct native_request request = {.kind = "blocked", .integers = 64, .full = "raise"};
     PyObject *keys, *count = NULL, *number = NULL, *rate = NULL, *made = NULL;
     PyObject *team = NULL;
     uint32_t threads = 0;
 
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O$sOOOOOpiz", names, &keys, &request.rate,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O$sOOOOOpizs", names, &keys, &request.rate,
                                      &request.kind, &count, &team, &request.seed, &request.secret,
                                      &request.memory, &request.concurrent, &request.integers,
-                                     &request.note))
+                                     &request.note, &request.full))
         return NULL;
     struct native_state *state = native_state_of((PyTypeObject *)type);
-    if (state == NULL || !native_small_take(team, "threads", &threads))
+    if (state == NULL || !native_small_take(team, "threads", &threads) ||
+        !native_kind_take(&request))
         return NULL;
-    const bool grows = strcmp(request.kind, "scalable") == 0 || strcmp(request.kind, "static") == 0;
+    const bool grows =
+        request.plan.kind == BLOOMERY_SCALABLE || request.plan.kind == BLOOMERY_STATIC;
     if (grows && (count == NULL || count == Py_None) && native_keys_count(keys) <= 0) {
         number = PyLong_FromLong(1 << 20);
         if (number == NULL)
@@ -206,7 +218,8 @@ static PyObject *filter_build(PyObject *type, PyObject *args, PyObject *keywords
 PyMethodDef native_filter_many_methods[] = {
     {"add_many", add_many, METH_O,
      "add_many(keys) -> int\n\nAdds the keys of a list, iterator, array or Arrow array; how many "
-     "were new."},
+     "were new. Full if a new one would pass the limit: `added` of the exception says how many of "
+     "these keys were added, and `new` how many of them were new."},
     {"remove_many", remove_many, METH_O,
      "remove_many(keys) -> int\n\nRemoves keys from a counting filter; how many were in it."},
     {"count_many", count_many, METH_O,
@@ -220,7 +233,9 @@ PyMethodDef native_filter_many_methods[] = {
      "hash_many(keys) -> bytearray\n\nThe hashes of the keys: 16 bytes each, two uint64 of the "
      "host's order; numpy.frombuffer(hashes, 'V16') is a column of them."},
     {"build", NATIVE_KEYWORDS(filter_build), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
-     "build(keys, rate=0.01, *, kind='blocked', count=None, threads=0, ...) -> Filter\n\nA filter "
-     "of all these keys. count: how many they are, if len(keys) does not say it. Arrays are "
-     "worked on by `threads` threads (0: as many as there are cores)."},
+     "build(keys, rate=0.01, *, kind='blocked', count=None, threads=0, seed=0, secret=None,\n"
+     "      memory=None, concurrent=False, integers=64, note=None, full='raise') -> Filter\n\n"
+     "A filter of all these keys. count: how many they are, if len(keys) does not say it. Arrays "
+     "are worked on by `threads` threads (0: as many as there are cores). The others as in Filter. "
+     "Full if there are far more keys than `count`."},
     {NULL, NULL, 0, NULL}};

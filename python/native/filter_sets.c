@@ -73,6 +73,7 @@ static bool join(struct native_filter *into, struct native_filter *from, joiner 
     Py_BEGIN_ALLOW_THREADS;
     status = how(into->filter, from->filter, &error);
     Py_END_ALLOW_THREADS;
+    native_limit_reset(&into->limit);
     leave_both(into, from, into);
     if (status != BLOOMERY_OK)
         native_raise(into->state, &error, NULL);
@@ -241,7 +242,7 @@ static PyObject *filter_fold(PyObject *object, PyObject *args, PyObject *keyword
     status = bloomery_fold(self->filter, (uint32_t)times, NULL, &folded, &error);
     Py_END_ALLOW_THREADS;
     native_filter_leave_whole(self);
-    return status == BLOOMERY_OK ? native_filter_new(Py_TYPE(object), folded, false)
+    return status == BLOOMERY_OK ? native_filter_of(self, folded, false)
                                  : native_raise(self->state, &error, NULL);
 }
 
@@ -259,7 +260,7 @@ static PyObject *filter_drop_counters(PyObject *object, PyObject *none)
     status = bloomery_drop_counters(self->filter, NULL, &dropped, &error);
     Py_END_ALLOW_THREADS;
     native_filter_leave_whole(self);
-    return status == BLOOMERY_OK ? native_filter_new(Py_TYPE(object), dropped, false)
+    return status == BLOOMERY_OK ? native_filter_of(self, dropped, false)
                                  : native_raise(self->state, &error, NULL);
 }
 
@@ -274,6 +275,7 @@ static PyObject *filter_clear(PyObject *object, PyObject *none)
     Py_BEGIN_ALLOW_THREADS;
     status = bloomery_clear(self->filter);
     Py_END_ALLOW_THREADS;
+    native_limit_reset(&self->limit);
     native_filter_leave(self, true);
     if (status != BLOOMERY_OK)
         return native_raise_status(self->state, status);

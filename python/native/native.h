@@ -10,6 +10,7 @@
  *     portion.c   many objects -> keys            filter_object.c the class Filter: its object
  *     chunks.c    chunks -> columns, portions     filter_many.c   ... many keys
  *     work.c      one operation, many keys        filter_files.c  ... files and bytes
+ *     limit.c     ... up to a full filter
  *     buffers.c   NumPy and its like -> chunks    filter_sets.c   ... several filters
  *     arrow.c     Arrow's capsules -> chunks      filter.c        ... one key, and the type
  *     sources.c   where many keys come from       builder.c, sieve.c  the other classes
@@ -276,6 +277,7 @@ bool native_bits_reserve(struct native_bits *bits, size_t count);
 bool native_bits_append(struct native_bits *bits, const uint64_t *words, size_t count);
 
 size_t native_bits_true(const struct native_bits *bits);
+size_t native_count_bits(const uint64_t *words, size_t count);
 
 /* Writes a byte for each, 0 or 1. */
 void native_bits_spread(const struct native_bits *bits, unsigned char *out, ptrdiff_t stride);
@@ -308,6 +310,42 @@ PyObject *native_answers_load(PyObject *module, PyObject *args);
 PyObject *native_answers_arrow(PyObject *self, PyObject *args, PyObject *keywords);
 PyObject *native_answers_arrow_schema(PyObject *self, PyObject *none);
 
+/* ---- limit.c --------------------------------------------------------------------------------- */
+
+/* What a filter has room for. Read and written with the GIL, or by one that is alone. */
+struct native_limit {
+    bool applies;  /* keys can be added, and it does not grow */
+    bool checked;  /* a new key beyond the limit is refused */
+    bool full;     /* a scan found that no more fit */
+    uint64_t left; /* new keys that fit at least, before the bits are scanned again */
+};
+
+/* What a filter with this info begins with. */
+void native_limit_begin(struct native_limit *limit, const bloomery_info *info);
+
+/* The filter changed otherwise than by adding: the next add scans it. */
+void native_limit_reset(struct native_limit *limit);
+
+/* Whether a new key fits; scans the bits if that is unknown. Needs the filter alone. */
+bool native_limit_allows(struct native_limit *limit, const bloomery_filter *filter);
+
+static inline void native_limit_count(struct native_limit *limit, uint64_t fresh)
+{
+    limit->left -= fresh < limit->left ? fresh : limit->left;
+}
+
+/* What is wrong and what to do, for people. Scans the bits. */
+void native_limit_error(const bloomery_filter *filter, bloomery_error *error);
+
+struct native_work;
+
+/* Adds what fits of the closed portion, or of a column; `answers` has room for all. False: `error`
+ * is set, and those before are added: `done` keys of the portion, records of the column that
+ * work->seen counts. */
+bool native_limit_portion(struct native_work *work, uint64_t *answers, size_t *done);
+bool native_limit_column(struct native_work *work, const bloomery_column *column,
+                         uint64_t *answers);
+
 /* ---- work.c ---------------------------------------------------------------------------------- */
 
 enum native_verb {
@@ -327,6 +365,12 @@ struct native_work {
     bloomery_builder **builder; /* of COLLECT */
     struct native_gate *gate;
     bool alone; /* what is done needs the object to itself */
+    /* Of ADD and BUILD, where keys beyond a limit are refused; else NULL. */
+    struct native_limit *limit;
+    bool by_portions;    /* since only these say which key was refused */
+    uint64_t reserved;   /* of what the limit has left, for others not to take */
+    size_t fresh_before; /* `yes` when they were */
+    bool entered_alone;
     const struct native_keying *keying;
     uint32_t threads; /* of BUILD */
     bool keep;        /* keep the answers in `bits` */
@@ -335,6 +379,7 @@ struct native_work {
     size_t seen;                /* records so far */
     size_t yes;                 /* answers that were true */
     struct native_portion *portion;
+    PyObject *missing; /* an object that stands for a missing value, once one was found */
     bloomery_error error;
 };
 
@@ -342,8 +387,13 @@ struct native_work {
 bool native_work_run(struct native_work *work, PyObject *keys);
 void native_work_free(struct native_work *work);
 
-/* Enters the gate. False after raising: the object may have been closed while Python ran. */
-bool native_work_enter(struct native_work *work);
+/* Enters the gate for so many keys at most. False after raising: the object may have been closed
+ * while Python ran. */
+bool native_work_enter(struct native_work *work, size_t count);
+void native_work_leave(struct native_work *work);
+
+/* Raises what failed, with `added` and `new` if the filter is full. */
+void native_work_raise(struct native_work *work);
 
 /* The operation on the closed portion. False: `error` is set. Needs no GIL, but the gate. */
 bool native_work_portion(struct native_work *work);
@@ -355,13 +405,18 @@ bool native_work_chunk(struct native_work *work, const struct native_chunk *chun
 int native_work_arrow(struct native_work *work, PyObject *keys);
 int native_work_buffer(struct native_work *work, PyObject *keys);
 
+/* Whether it is a table, whose columns' names look like many keys: that is raised. */
+bool native_refuse_table(PyObject *keys);
+
 /* How many keys an object has, or -1 if that is not known. Never raises. */
 Py_ssize_t native_keys_count(PyObject *keys);
 
 /* ---- facts.c --------------------------------------------------------------------------------- */
 
 bool native_facts_add(PyObject *module, struct native_state *state);
-PyObject *native_info_of(const struct native_state *state, const bloomery_info *info);
+PyObject *native_info_of(const struct native_state *state, const bloomery_info *info, bool scanned);
+/* One fact of those that need no scan. */
+PyObject *native_info_fact(const bloomery_info *info, const char *name);
 PyObject *native_plan_of(const struct native_state *state, const bloomery_plan *plan);
 PyObject *native_comparison_of(const struct native_state *state,
                                const bloomery_comparison *comparison);
@@ -379,7 +434,7 @@ PyObject *native_text_of(const char *text);
 /* What Filter, Filter.build, Builder and plan take. */
 struct native_request {
     PyObject *keys, *rate, *memory, *secret, *seed; /* borrowed; NULL or None: not given */
-    const char *kind, *note;
+    const char *kind, *note, *full;
     int concurrent, integers;
     uint64_t limit; /* bytes; 0: none */
     uint8_t bytes[BLOOMERY_SECRET_BYTES];
@@ -392,6 +447,9 @@ bool native_request_solve(const struct native_state *state, struct native_reques
 
 /* The kind by its name, into the plan. False after raising. */
 bool native_kind_take(struct native_request *request);
+
+/* Takes "raise", "ignore", and "grow" if the filter grows. False after raising. */
+bool native_full_take(const char *full, bool grows, bool *ignores);
 
 /* The 16 bytes of a secret; `taken` is NULL for None and NULL. False after raising. */
 bool native_secret_take(PyObject *object, uint8_t secret[BLOOMERY_SECRET_BYTES],
@@ -417,6 +475,9 @@ struct native_filter {
     bool quick;      /* a text's UTF-8 is its key, and nothing has to be checked */
     bool has_buffer;
     Py_buffer buffer; /* what a view reads */
+    struct native_limit limit;
+    bool grows, ignores;
+    bool bounded; /* it grows up to a limit of memory */
     struct native_gate gate;
     PyObject *weak;
 };
@@ -425,6 +486,17 @@ PyType_Spec *native_filter_spec(void);
 
 /* A new object of a type for a filter. It owns the filter from now on, even on failure. */
 PyObject *native_filter_new(PyTypeObject *type, bloomery_filter *filter, bool concurrent);
+
+/* The same for one that was made as a request says. */
+PyObject *native_filter_made(PyTypeObject *type, bloomery_filter *filter,
+                             const struct native_request *request);
+
+/* The same for one made of another, that is full as that one is. */
+PyObject *native_filter_of(const struct native_filter *self, bloomery_filter *filter,
+                           bool concurrent);
+
+/* Whether keys beyond the limit are added all the same. */
+void native_filter_ignore(struct native_filter *self, bool ignores);
 
 /* Whether it is open and, if `hashes`, has its secret. False after raising. */
 bool native_filter_ready(const struct native_filter *self, bool hashes);

@@ -103,13 +103,30 @@ static bool take_numbers(struct native_request *request)
     return true;
 }
 
+/* full='grow' is the kind that grows. */
+static bool take_full(struct native_request *request)
+{
+    bool ignores;
+    if (request->full == NULL || !native_full_take(request->full, true, &ignores))
+        return request->full == NULL;
+    if (strcmp(request->full, "grow") != 0 || request->plan.kind == BLOOMERY_SCALABLE)
+        return true;
+    if (request->plan.kind == BLOOMERY_BLOCKED) {
+        request->plan.kind = BLOOMERY_SCALABLE;
+        return true;
+    }
+    PyErr_Format(PyExc_ValueError, "full='grow' makes a filter of the kind scalable, not %s",
+                 bloomery_kind_name((int)request->plan.kind));
+    return false;
+}
+
 bool native_kind_take(struct native_request *request)
 {
-    if (request->plan.kind != BLOOMERY_KIND_DEFAULT) /* a builder's */
+    if (request->plan.kind != BLOOMERY_KIND_DEFAULT) /* taken already */
         return true;
     request->plan.kind = bloomery_kind_find(request->kind);
     if (request->plan.kind != BLOOMERY_KIND_DEFAULT)
-        return true;
+        return take_full(request);
     PyErr_Format(PyExc_ValueError,
                  "unknown kind '%s'; the kinds are blocked, classic, counting, scalable and static",
                  request->kind);

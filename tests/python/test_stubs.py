@@ -89,7 +89,7 @@ there: bool = b"a" in f
 count: int = f.add_many(["a", b"b", 3])
 f.save(pathlib.Path("/tmp/x"))
 facts: Info = f.info(scan=True)
-rate: float = facts.live_rate
+rate: float | None = facts.live_rate
 both: Filter = f | Filter.from_bytes(f.to_bytes())
 size: int = plan(1000, 0.01).bytes
 with Sieve() as s:

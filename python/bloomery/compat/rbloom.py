@@ -32,7 +32,7 @@ class Bloom:
             raise ValueError("expected_items must be at least 1")
         if not callable(hash_func):
             raise TypeError("hash_func must be callable")
-        self._filter = Filter(expected_items, false_positive_rate)
+        self._filter = Filter(expected_items, false_positive_rate, full="ignore")
         self._hash = hash_func
 
     @classmethod
@@ -213,10 +213,10 @@ class Bloom:
     def load(cls, path, hash_func):
         """Of a file; the hash function must be the one that it was made with."""
         cls._may_be_kept(hash_func)
-        return cls._of(Filter.open(os.fspath(path), copy=True), hash_func)
+        return cls._of(Filter.open(os.fspath(path), copy=True, full="ignore"), hash_func)
 
     @classmethod
     def load_bytes(cls, data, hash_func):
         """Of such bytes."""
         cls._may_be_kept(hash_func)
-        return cls._of(Filter.from_bytes(data), hash_func)
+        return cls._of(Filter.from_bytes(data, full="ignore"), hash_func)
