@@ -421,8 +421,12 @@ static PyMethodDef *all_methods(void)
 {
     enum { METHODS_MAX = 64 };
     static PyMethodDef all[METHODS_MAX];
-    const PyMethodDef *tables[] = {own_methods, native_filter_many_methods,
-                                   native_filter_file_methods, native_filter_set_methods, NULL};
+    const PyMethodDef *tables[] = {own_methods,
+                                   native_filter_many_methods,
+                                   native_filter_line_methods,
+                                   native_filter_file_methods,
+                                   native_filter_set_methods,
+                                   NULL};
     size_t count = 0;
     for (size_t t = 0; tables[t] != NULL; t++)
         for (const PyMethodDef *method = tables[t]; method->ml_name != NULL; method++) {

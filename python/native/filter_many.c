@@ -5,24 +5,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Runs an operation over keys; the caller frees the work. */
-static bool run(PyObject *object, enum native_verb verb, bool keep, PyObject *keys,
-                struct native_work *work)
+void native_filter_work(struct native_filter *self, enum native_verb verb, struct native_work *work)
 {
-    struct native_filter *self = (struct native_filter *)object;
     const bool changes = verb == NATIVE_ADD || verb == NATIVE_BUILD || verb == NATIVE_REMOVE;
+    const bool adds = verb == NATIVE_ADD || verb == NATIVE_BUILD;
 
     *work = (struct native_work){.verb = verb,
                                  .state = self->state,
                                  .filter = &self->filter,
                                  .gate = &self->gate,
                                  .alone = changes && !(self->concurrent && verb != NATIVE_BUILD),
-                                 .keying = &self->keying,
-                                 .keep = keep};
-    if (verb == NATIVE_ADD) {
-        work->limit = self->limit.checked ? &self->limit : NULL;
-        work->by_portions = self->bounded;
-    }
+                                 .limit = adds && self->limit.checked ? &self->limit : NULL,
+                                 .by_portions = adds && self->bounded,
+                                 .keying = &self->keying};
+}
+
+/* Runs an operation over keys; the caller frees the work. */
+static bool run(PyObject *object, enum native_verb verb, bool keep, PyObject *keys,
+                struct native_work *work)
+{
+    struct native_filter *self = (struct native_filter *)object;
+
+    native_filter_work(self, verb, work);
+    work->keep = keep;
     const bool good = native_filter_ready(self, true) && native_work_run(work, keys);
     if (verb == NATIVE_REMOVE)
         self->limit.full = false;
@@ -143,15 +148,9 @@ static PyObject *build_any(PyTypeObject *type, const struct native_state *state,
     if (made == NULL)
         return NULL;
     struct native_filter *self = (struct native_filter *)made;
-    struct native_work work = {.verb = NATIVE_BUILD,
-                               .state = state,
-                               .filter = &self->filter,
-                               .gate = &self->gate,
-                               .alone = true,
-                               .limit = self->limit.checked ? &self->limit : NULL,
-                               .by_portions = self->bounded,
-                               .keying = &self->keying,
-                               .threads = threads};
+    struct native_work work;
+    native_filter_work(self, NATIVE_BUILD, &work);
+    work.threads = threads;
     if (!native_work_run(&work, keys))
         Py_CLEAR(made);
     native_work_free(&work);

@@ -10,7 +10,7 @@
  *     portion.c   many objects -> keys            filter_object.c the class Filter: its object
  *     chunks.c    chunks -> columns, portions     filter_many.c   ... many keys
  *     work.c      one operation, many keys        filter_files.c  ... files and bytes
- *     limit.c     ... up to a full filter
+ *     limit.c     ... up to a full filter         filter_lines.c  ... lines of files
  *     buffers.c   NumPy and its like -> chunks    filter_sets.c   ... several filters
  *     arrow.c     Arrow's capsules -> chunks      filter.c        ... one key, and the type
  *     sources.c   where many keys come from       builder.c, sieve.c  the other classes
@@ -142,6 +142,7 @@ void native_gate_leave(struct native_gate *gate, bool alone);
 struct native_keying {
     bloomery_key_rule rule; /* the part of it that says what a key is */
     bool has_rule;          /* texts and bytes pass through it */
+    bool lines;             /* it is applied whole, and some records have no key */
     size_t integer_bytes;   /* of an int: 8, 4, or 0 if the rule makes keys of texts alone */
 };
 
@@ -513,8 +514,13 @@ PyObject *native_filter_copy(struct native_filter *self);
 bool native_filter_enter_whole(struct native_filter *self);
 void native_filter_leave_whole(struct native_filter *self);
 
+/* What an operation of many keys on it begins with. */
+void native_filter_work(struct native_filter *self, enum native_verb verb,
+                        struct native_work *work);
+
 /* The methods that stand in other files; each table ends with a NULL. */
 extern PyMethodDef native_filter_many_methods[];
+extern PyMethodDef native_filter_line_methods[];
 extern PyMethodDef native_filter_file_methods[];
 extern PyMethodDef native_filter_set_methods[];
 

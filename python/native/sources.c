@@ -60,8 +60,8 @@ static bool begins_with(PyObject *text, const char *beginning)
     return utf8 != NULL && strncmp(utf8, beginning, strlen(beginning)) == 0;
 }
 
-/* Whether an object stands for a missing value: a NaN, or NA and NaT of pandas. Of these two there is
- * one object each, which `missing` keeps. */
+/* Whether an object stands for a missing value: a NaN, or NA and NaT of pandas. Of these two there
+ * is one object each, which `missing` keeps. */
 static bool is_missing(struct native_work *work, PyObject *object)
 {
     if (PyFloat_Check(object))
