@@ -454,7 +454,8 @@ PyMethodDef native_filter_file_methods[] = {
      "mapped and read-only: microseconds, and processes share the memory. copy=True reads it all, "
      "and keys can be added, up to the limit unless full='ignore'."},
     {"from_bytes", NATIVE_KEYWORDS(filter_from_bytes), CLASS_METHOD,
-     "from_bytes(data, *, secret=None, full='raise') -> Filter\n\nOf what to_bytes() made; owns a copy."},
+     "from_bytes(data, *, secret=None, full='raise') -> Filter\n\nOf what to_bytes() made; owns a "
+     "copy."},
     {"view", NATIVE_KEYWORDS(filter_view), CLASS_METHOD,
      "view(data, *, secret=None) -> Filter\n\nRead-only, over shared memory or a map, which it "
      "keeps and which must not change. Its address must be a multiple of 64."},

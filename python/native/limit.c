@@ -3,9 +3,9 @@
  * Full filters: keys are added up to the limit that the command `add` has, and the next new one is
  * bloomery.Full.
  *
- * A scan of all bits tells how many more new keys fit at least (bloomery_keys_left). These are added
- * as fast as ever, and only counted. Then the bits are scanned again: some ten times in all, since
- * each scan covers most of what is left. Keys that the filter has already are never refused.
+ * A scan of all bits finds how many more new keys fit at least (bloomery_keys_left). These are
+ * added as fast as ever, and only counted. Then the bits are scanned again: some ten times in all,
+ * since each scan covers most of what is left. Keys that the filter has are never refused.
  */
 #include "native.h"
 
