@@ -330,6 +330,33 @@ static PyObject *filter_fact(PyObject *object, void *name)
     return value;
 }
 
+/* What programs read for each key: of a filter of one layer without the other facts. */
+static PyObject *filter_adds(PyObject *object, void *name)
+{
+    struct native_filter *self = (struct native_filter *)object;
+    bloomery_layer_info info = BLOOMERY_LAYER_INFO;
+    if (self->filter == NULL || !self->single || !native_gate_open(&self->gate, false))
+        return filter_fact(object, name);
+    bloomery_layer_info_get(self->filter, 0, false, &info);
+    return PyLong_FromUnsignedLongLong(info.adds);
+}
+
+static PyObject *filter_keys(PyObject *object, void *name)
+{
+    struct native_filter *self = (struct native_filter *)object;
+    if (self->filter == NULL || !self->single || self->planned_keys == 0)
+        return filter_fact(object, name);
+    return PyLong_FromUnsignedLongLong(self->planned_keys);
+}
+
+static PyObject *filter_rate(PyObject *object, void *name)
+{
+    struct native_filter *self = (struct native_filter *)object;
+    if (self->filter == NULL || !self->single)
+        return filter_fact(object, name);
+    return PyFloat_FromDouble(self->planned_rate);
+}
+
 static PyObject *filter_full(PyObject *object, void *unused)
 {
     struct native_filter *self = (struct native_filter *)object;
@@ -366,21 +393,22 @@ static PyObject *filter_closed(PyObject *object, void *unused)
     return NATIVE_BOOL(((struct native_filter *)object)->filter == NULL);
 }
 
-#define FACT(name, fact, text)                                 \
-    {                                                          \
-        name, filter_fact, NULL, text, (void *)(uintptr_t)fact \
+#define QUICK(name, get, fact, text)                   \
+    {                                                  \
+        name, get, NULL, text, (void *)(uintptr_t)fact \
     }
+#define FACT(name, fact, text) QUICK(name, filter_fact, fact, text)
 
 static PyGetSetDef *attributes(void)
 {
     static PyGetSetDef attributes[] = {
         FACT("kind", "kind", "blocked, classic, counting, scalable or static"),
         FACT("dialect", "dialect", "the other system's name, or None"),
-        FACT("keys", "planned_keys", "keys it was planned for, or None"),
-        FACT("rate", "planned_rate", "false-positive rate with as many keys"),
+        QUICK("keys", filter_keys, "planned_keys", "keys it was planned for, or None"),
+        QUICK("rate", filter_rate, "planned_rate", "false-positive rate with as many keys"),
         FACT("bits", "bits", "cells of all layers"),
         FACT("nbytes", "bytes", "memory of the cells"),
-        FACT("adds", "adds", "calls of add that succeeded"),
+        QUICK("adds", filter_adds, "adds", "calls of add that succeeded"),
         FACT("seed", "seed", "of the hash"),
         FACT("note", "note", "the remark in its file, or None"),
         FACT("rule", "rule", "what is done to a key before it is hashed, or None"),

@@ -24,6 +24,9 @@ PyObject *native_filter_new(PyTypeObject *type, bloomery_filter *filter, bool co
     self->gate = (struct native_gate){.forks = native_forks, .writers = self->concurrent};
     self->quick = self->secret && !self->keying.has_rule;
     self->grows = info.can_grow;
+    self->single = !info.can_grow && info.layers == 1;
+    self->planned_keys = info.planned_keys;
+    self->planned_rate = info.planned_rate;
     native_limit_begin(&self->limit, &info);
     return (PyObject *)self;
 }

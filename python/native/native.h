@@ -478,6 +478,9 @@ struct native_filter {
     Py_buffer buffer; /* what a view reads */
     struct native_limit limit;
     bool grows, ignores;
+    bool single; /* one layer, and no more will come: the plan stays what it is */
+    uint64_t planned_keys;
+    double planned_rate;
     bool bounded; /* it grows up to a limit of memory */
     struct native_gate gate;
     PyObject *weak;

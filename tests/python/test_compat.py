@@ -92,6 +92,71 @@ def pybloom_live_is_full_joins_and_refuses_as_there(c):
         pybloom_live.BloomFilter.fromfile(io.BytesIO(out.getvalue()[:20]))
 
 
+@case
+def several_filters_of_pybloom_live_share_a_stream(c):
+    digests_or_skip()
+    stream = io.BytesIO()
+    made = []
+    for i in range(3):
+        for kind in (pybloom_live.BloomFilter, pybloom_live.ScalableBloomFilter):
+            f = kind(20 + i, 0.01)
+            for key in range(15 + 30 * i if kind is pybloom_live.ScalableBloomFilter else 10):
+                f.add(f"{i} {key}")
+            f.tofile(stream)
+            made.append(f)
+    stream.write(b"the rest")
+    stream.seek(0)
+    for f in made:
+        again = type(f).fromfile(stream)
+        out, first = io.BytesIO(), io.BytesIO()
+        again.tofile(out)
+        f.tofile(first)
+        c.expect(out.getvalue() == first.getvalue() and again.count == f.count, "another filter came out")
+    c.expect(stream.read() == b"the rest", "what follows was read too")
+    for f in made[:2]:
+        out = io.BytesIO()
+        f.tofile(out)
+        for kind in (pybloom_live.BloomFilter, pybloom_live.ScalableBloomFilter):
+            for end in range(0, len(out.getvalue()), 7):
+                with raises(c, (ValueError, bloomery.Error)):
+                    kind.fromfile(io.BytesIO(out.getvalue()[:end]))
+        with raises(c, ValueError):
+            (pybloom_live.BloomFilter if f is made[1] else pybloom_live.ScalableBloomFilter).fromfile(io.BytesIO(out.getvalue()))
+    data = first_bytes(made[0])
+    c.expect(pybloom_live.BloomFilter.fromfile(io.BytesIO(data + b"more"), len(data)).count == 10, "n")
+
+
+def first_bytes(f):
+    """What tofile writes."""
+    out = io.BytesIO()
+    f.tofile(out)
+    return out.getvalue()
+
+
+@case
+def scalable_filters_of_pybloom_live_have_parts_and_join(c):
+    digests_or_skip()
+    f, g = (pybloom_live.ScalableBloomFilter(50, 0.01, mode=2) for _ in range(2))
+    c.expect(f.filters == [] and f.ratio == 0.9, f"{f.ratio}")
+    for i in range(600):
+        f.add(i)
+    for i in range(500, 650):
+        g.add(i)
+    parts = f.filters
+    c.expect([part.capacity for part in parts] == [50, 100, 200, 400] and sum(part.count for part in parts) == f.count, f"{parts}")
+    c.expect(all(any(i in part for part in parts) for i in range(600)), "a key is in no part")
+    for both in (f | g, g.union(f)):
+        c.expect(len(both.filters) == 4 and all(i in both for i in range(650)), f"{both}")
+        c.expect(max(f.count, g.count) <= both.count <= f.count + g.count, f"{both.count} of {f.count} and {g.count}")
+        c.expect(both.add("another") is False and "another" in both and "another" not in f, "it can't be added to")
+        c.expect(type(both).fromfile(io.BytesIO(first_bytes(both))).count == both.count, "its file")
+    c.expect((f | pybloom_live.ScalableBloomFilter(50, 0.01, mode=2)).count == f.count, "with an empty one")
+    for other in (pybloom_live.ScalableBloomFilter(50, 0.01, mode=4), pybloom_live.ScalableBloomFilter(51, 0.01, mode=2),
+                  pybloom_live.ScalableBloomFilter(50, 0.02, mode=2), "x"):
+        with raises(c, ValueError, "union takes"):
+            f.union(other)
+
+
 def digest(item):
     """A hash that is the same in all processes."""
     return int.from_bytes(hashlib.sha256(pickle.dumps(item)).digest()[:16], "big", signed=True)
