@@ -23,6 +23,7 @@ from bloomery._native import (  # noqa: F401
     BoolColumn,
     Builder,
     Busy,
+    Changed,
     Comparison,
     Corrupt,
     Dialect,
@@ -46,8 +47,8 @@ from bloomery._native import (  # noqa: F401
 )
 
 __all__ = [
-    "NEW", "PENDING", "SEEN", "BoolColumn", "Builder", "Busy", "Comparison", "Corrupt", "Dialect",
-    "Error", "Filter", "Full", "Info", "Item", "Mismatch", "NotAFilter", "Plan", "ReadOnly",
+    "NEW", "PENDING", "SEEN", "BoolColumn", "Builder", "Busy", "Changed", "Comparison", "Corrupt",
+    "Dialect", "Error", "Filter", "Full", "Info", "Item", "Mismatch", "NotAFilter", "Plan", "ReadOnly",
     "SecretNeeded", "Sieve", "SieveInfo", "Unsupported", "__version__", "convert", "dialects",
     "plan", "recognise",
 ]

@@ -333,8 +333,8 @@ static PyObject *answers_size(PyObject *self, void *unused)
     return PyLong_FromSsize_t(answers_length(self));
 }
 
-/* pandas takes a mask for one only if it is NumPy's array itself, or has a dtype of pandas. So that is
- * the dtype once pandas was imported; before it is NumPy's. */
+/* pandas takes a mask for one only if it is NumPy's array itself, or has a dtype of pandas. So that
+ * is the dtype once pandas was imported; before it is NumPy's. */
 static PyObject *answers_dtype(PyObject *self, void *unused)
 {
     PyObject *type = NULL;

@@ -266,8 +266,8 @@ static PyObject *value_of(enum form form, const void *at)
     return NULL;
 }
 
-/* A tuple of a struct. The one fact that no field has is whether a filter is keyed; those of the bits
- * are None where these were not `scanned`. */
+/* A tuple of a struct. The one fact that no field has is whether a filter is keyed; those of the
+ * bits are None where these were not `scanned`. */
 static PyObject *tuple_of(const struct native_state *state, enum native_tuple number,
                           const void *from, bool keyed, bool scanned)
 {

@@ -15,7 +15,39 @@
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static PyObject *filter_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+/* The arguments were taken when the filter was made: a subclass may hand them up or not. */
+static int filter_init(PyObject *self, PyObject *args, PyObject *keywords)
+{
+    (void)self;
+    (void)args;
+    (void)keywords;
+    return 0;
+}
+
+/* The keywords that are a filter's. A subclass with an __init__ may have others, as one of set or
+ * dict may. NULL after raising. */
+static PyObject *own_keywords(PyTypeObject *type, PyObject *keywords, char *const *names)
+{
+    PyObject *own = PyDict_New();
+    const initproc init = (initproc)PyType_GetSlot(type, Py_tp_init);
+    if (own == NULL || keywords == NULL)
+        return own;
+    if (init == filter_init) {
+        if (PyDict_Update(own, keywords) != 0)
+            Py_CLEAR(own);
+        return own;
+    }
+    for (; *names != NULL; names++) {
+        PyObject *value = PyDict_GetItemString(keywords, *names);
+        if (value != NULL && PyDict_SetItemString(own, *names, value) != 0) {
+            Py_DECREF(own);
+            return NULL;
+        }
+    }
+    return own;
+}
+
+static PyObject *filter_new(PyTypeObject *type, PyObject *args, PyObject *all)
 {
     static char *names[] = {"keys",       "rate",     "kind", "seed", "secret", "memory",
                             "concurrent", "integers", "note", "full", NULL};
@@ -23,12 +55,19 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     bloomery_filter *filter = NULL;
     bloomery_error error;
     PyObject *rate = NULL;
+    PyObject *keywords = own_keywords(type, all, names);
 
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO$sOOOpizs", names, &request.keys,
-                                     &request.rate, &request.kind, &request.seed, &request.secret,
-                                     &request.memory, &request.concurrent, &request.integers,
-                                     &request.note, &request.full))
+    if (keywords == NULL)
         return NULL;
+    const bool parsed = PyArg_ParseTupleAndKeywords(
+        args, keywords, "|OO$sOOOpizs", names, &request.keys, &request.rate, &request.kind,
+        &request.seed, &request.secret, &request.memory, &request.concurrent, &request.integers,
+        &request.note, &request.full);
+    Py_DECREF(keywords); /* whose values `all` has */
+    if (!parsed) {
+        native_keyword_help(all, "keys");
+        return NULL;
+    }
     struct native_state *state = native_state_of(type);
     if (state == NULL)
         return NULL;
@@ -54,6 +93,7 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *args, PyObject *keywor
 static void release_parts(struct native_filter *self)
 {
     bloomery_free(self->filter);
+    native_watch_end(&self->watch);
     self->filter = NULL;
     self->quick = false;
     if (self->has_buffer) {
@@ -143,6 +183,14 @@ static int filter_contains(PyObject *object, PyObject *key)
     return found;
 }
 
+static void raise_refused(const struct native_filter *self, int status, bool removes)
+{
+    bloomery_error error = {.status = (bloomery_status)status};
+    PyOS_snprintf(error.text, sizeof(error.text), "%s", bloomery_status_text(status));
+    native_explain(self->filter, removes, &error);
+    native_raise(self->state, &error, NULL);
+}
+
 /* Adds a key where the limit has to be looked at. A result of the library, or -1 after raising. */
 static int add_limited(struct native_filter *self, bloomery_key key)
 {
@@ -180,7 +228,7 @@ static int add(struct native_filter *self, PyObject *key)
         if (result == BLOOMERY_NEW)
             native_limit_count(limit, 1);
         else if (result < 0 && PyErr_Occurred() == NULL)
-            native_raise_status(self->state, result);
+            raise_refused(self, result, false);
     }
     native_key_release(&taken);
     return result;
@@ -204,7 +252,7 @@ static PyObject *filter_remove(PyObject *object, PyObject *key)
         result = bloomery_remove(self->filter, taken.key, NULL);
         self->limit.full = false;
         if (result < 0)
-            native_raise_status(self->state, result);
+            raise_refused(self, result, true);
     }
     native_key_release(&taken);
     return result < 0 ? NULL : NATIVE_BOOL(result == BLOOMERY_REMOVED);
@@ -233,7 +281,7 @@ static bool facts(struct native_filter *self, bool scan, bloomery_info *info, ch
     *info = (bloomery_info)BLOOMERY_INFO;
     if (note != NULL)
         *note = NULL;
-    if (!native_filter_enter(self, false, scan && self->concurrent))
+    if (scan ? !native_filter_enter_whole(self) : !native_filter_enter(self, false, false))
         return false;
     if (scan) {
         Py_BEGIN_ALLOW_THREADS;
@@ -483,6 +531,7 @@ PyType_Spec *native_filter_spec(void)
         {NULL, 0, 0, 0, NULL}};
     static PyType_Slot slots[] = {{Py_tp_doc, (void *)(uintptr_t)filter_text},
                                   {Py_tp_new, filter_new},
+                                  {Py_tp_init, filter_init},
                                   {Py_tp_dealloc, filter_dealloc},
                                   {Py_tp_traverse, filter_traverse},
                                   {Py_tp_repr, filter_repr},

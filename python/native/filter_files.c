@@ -39,6 +39,7 @@ static PyObject *filter_open(PyObject *type, PyObject *args, PyObject *keywords)
     PyObject *path, *secret = NULL, *encoded = NULL;
     int copy = 0, verify = 0;
     const char *text, *full = "raise";
+    struct native_watch watch = {.path = NULL};
     bloomery_filter *filter = NULL;
     bloomery_error error;
     bloomery_status status;
@@ -52,13 +53,20 @@ static PyObject *filter_open(PyObject *type, PyObject *args, PyObject *keywords)
         return NULL;
     options.flags = copy ? BLOOMERY_OPEN_COPY : 0;
     Py_BEGIN_ALLOW_THREADS;
+    if (!copy)
+        native_watch_look(&watch, text);
     status = bloomery_open(text, &options, &filter, &error);
     if (status == BLOOMERY_OK && verify)
         status = bloomery_verify(filter, &error);
     Py_END_ALLOW_THREADS;
     Py_DECREF(encoded);
-    return finish_full(finish_open((PyTypeObject *)type, state, filter, status, &error, path),
-                       full);
+    PyObject *made =
+        finish_full(finish_open((PyTypeObject *)type, state, filter, status, &error, path), full);
+    if (made == NULL)
+        native_watch_end(&watch);
+    else
+        ((struct native_filter *)made)->watch = watch;
+    return made;
 }
 
 static PyObject *filter_from_bytes(PyObject *type, PyObject *args, PyObject *keywords)

@@ -17,6 +17,8 @@ void native_filter_work(struct native_filter *self, enum native_verb verb, struc
                                  .alone = changes && !(self->concurrent && verb != NATIVE_BUILD),
                                  .limit = adds && self->limit.checked ? &self->limit : NULL,
                                  .by_portions = adds && self->bounded,
+                                 .watched =
+                                     verb == NATIVE_QUERY && self->watch.path != NULL ? self : NULL,
                                  .keying = &self->keying};
 }
 
@@ -187,8 +189,10 @@ static PyObject *filter_build(PyObject *type, PyObject *args, PyObject *keywords
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O$sOOOOOpizs", names, &keys, &request.rate,
                                      &request.kind, &count, &team, &request.seed, &request.secret,
                                      &request.memory, &request.concurrent, &request.integers,
-                                     &request.note, &request.full))
+                                     &request.note, &request.full)) {
+        native_keyword_help(keywords, "count");
         return NULL;
+    }
     struct native_state *state = native_state_of((PyTypeObject *)type);
     if (state == NULL || !native_small_take(team, "threads", &threads) ||
         !native_kind_take(&request))

@@ -88,7 +88,12 @@ void native_filter_leave(struct native_filter *self, bool alone)
 
 bool native_filter_enter_whole(struct native_filter *self)
 {
-    return native_filter_enter(self, false, self->concurrent);
+    if (!native_filter_enter(self, false, self->concurrent))
+        return false;
+    if (native_watch_holds(self))
+        return true;
+    native_filter_leave_whole(self);
+    return false;
 }
 
 void native_filter_leave_whole(struct native_filter *self)

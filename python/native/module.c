@@ -12,8 +12,10 @@ static PyObject *module_plan(PyObject *module, PyObject *args, PyObject *keyword
     uint64_t most = 0;
 
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOO$s", names, &request.keys, &request.rate,
-                                     &bytes, &request.kind))
+                                     &bytes, &request.kind)) {
+        native_keyword_help(keywords, "keys");
         return NULL;
+    }
     const bool has_keys = request.keys != NULL && request.keys != Py_None;
     const bool has_rate = request.rate != NULL && request.rate != Py_None;
     const bool has_bytes = bytes != NULL && bytes != Py_None;

@@ -11,6 +11,7 @@
  *     chunks.c    chunks -> columns, portions     filter_many.c   ... many keys
  *     work.c      one operation, many keys        filter_files.c  ... files and bytes
  *     limit.c     ... up to a full filter         filter_lines.c  ... lines of files
+ *     watch.c     the file of a map
  *     buffers.c   NumPy and its like -> chunks    filter_sets.c   ... several filters
  *     arrow.c     Arrow's capsules -> chunks      filter.c        ... one key, and the type
  *     sources.c   where many keys come from       builder.c, sieve.c  the other classes
@@ -39,6 +40,7 @@
 #include <bloomery/sieve.h>
 
 #include <sys/types.h>
+#include <time.h>
 
 enum {
     NATIVE_PORTION = 1024, /* keys at a time that have no form of a column */
@@ -57,6 +59,7 @@ enum native_exception {
     NATIVE_READ_ONLY,
     NATIVE_UNSUPPORTED,
     NATIVE_BUSY,
+    NATIVE_CHANGED,
     NATIVE_EXCEPTIONS,
 };
 
@@ -94,6 +97,9 @@ bool native_errors_add(PyObject *module, struct native_state *state);
 /* Raises what a failed call left. `path` may be NULL. Returns NULL. */
 PyObject *native_raise(const struct native_state *state, const bloomery_error *error,
                        PyObject *path);
+
+/* Says what to do where a filter can't be changed so: in place of what the library says. */
+void native_explain(const bloomery_filter *filter, bool removes, bloomery_error *error);
 
 /* The same for calls that return a status and fill no error. */
 PyObject *native_raise_status(const struct native_state *state, int status);
@@ -347,6 +353,25 @@ bool native_limit_portion(struct native_work *work, uint64_t *answers, size_t *d
 bool native_limit_column(struct native_work *work, const bloomery_column *column,
                          uint64_t *answers);
 
+/* ---- watch.c --------------------------------------------------------------------------------- */
+
+/* The file of a map as it was when it was opened. */
+struct native_watch {
+    char *path; /* NULL: nothing to watch */
+    uint64_t device, inode;
+    off_t size;
+    struct timespec time;
+};
+
+void native_watch_look(struct native_watch *watch, const char *path);
+void native_watch_end(struct native_watch *watch);
+
+struct native_filter;
+
+/* Whether the file of a filter is still the one that was opened. False after raising. Needs the
+ * gate. */
+bool native_watch_holds(struct native_filter *self);
+
 /* ---- work.c ---------------------------------------------------------------------------------- */
 
 enum native_verb {
@@ -373,8 +398,9 @@ struct native_work {
     size_t fresh_before; /* `yes` when they were */
     bool entered_alone;
     const struct native_keying *keying;
-    uint32_t threads; /* of BUILD */
-    bool keep;        /* keep the answers in `bits` */
+    struct native_filter *watched; /* of QUERY, if it is a map; else NULL */
+    uint32_t threads;              /* of BUILD */
+    bool keep;                     /* keep the answers in `bits` */
     struct native_bits bits;
     struct native_arena hashes; /* of HASH: bloomery_hash */
     size_t seen;                /* records so far */
@@ -459,7 +485,11 @@ bool native_secret_take(PyObject *object, uint8_t secret[BLOOMERY_SECRET_BYTES],
 /* os.fspath as bytes. False after raising. */
 bool native_path_take(PyObject *path, PyObject **taken, const char **text);
 
-/* A number that may be None or missing. False after raising. */
+/* Says what a parameter of other packages is called here, if a call failed because of that. `count`
+ * is what takes the number of keys. */
+void native_keyword_help(PyObject *keywords, const char *count);
+
+/* A number that may be None or missing; 1e6 is one, too. False after raising. */
 bool native_count_take(PyObject *object, const char *name, uint64_t *number);
 
 /* The same for numbers below 2^32. */
@@ -475,7 +505,8 @@ struct native_filter {
     bool secret;     /* keys can be hashed */
     bool quick;      /* a text's UTF-8 is its key, and nothing has to be checked */
     bool has_buffer;
-    Py_buffer buffer; /* what a view reads */
+    Py_buffer buffer;          /* what a view reads */
+    struct native_watch watch; /* of a map */
     struct native_limit limit;
     bool grows, ignores;
     bool single; /* one layer, and no more will come: the plan stays what it is */

@@ -296,7 +296,12 @@ bool native_work_run(struct native_work *work, PyObject *keys)
         PyErr_NoMemory();
         return false;
     }
-    const bool good = run_any(work, keys);
+    bool good = run_any(work, keys);
+    if (good && work->watched != NULL && work->seen > NATIVE_PORTION) {
+        good = native_work_enter(work, 0); /* looks at the file once more */
+        if (good)
+            native_work_leave(work);
+    }
     native_portion_free(work->portion);
     Py_CLEAR(work->missing);
     work->portion = NULL;

@@ -30,6 +30,10 @@ bool native_work_enter(struct native_work *work, size_t count)
     while (native_gate_enter(work->gate, work->entered_alone)) {
         const bool open =
             work->verb == NATIVE_COLLECT ? *work->builder != NULL : *work->filter != NULL;
+        if (open && work->watched != NULL && !native_watch_holds(work->watched)) {
+            native_gate_leave(work->gate, work->entered_alone);
+            return false;
+        }
         if (open && (limit == NULL || work->entered_alone))
             return true;
         if (open && count <= limit->left) {
@@ -68,6 +72,8 @@ static bool is_limited(const struct native_work *work)
 void native_work_raise(struct native_work *work)
 {
     PyObject *type, *value, *trace;
+    if (work->filter != NULL && *work->filter != NULL)
+        native_explain(*work->filter, work->verb == NATIVE_REMOVE, &work->error);
     native_raise(work->state, &work->error, NULL);
     if (work->error.status != BLOOMERY_FULL || work->verb == NATIVE_COLLECT)
         return;

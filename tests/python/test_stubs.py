@@ -13,7 +13,7 @@ from optional import need
 from runner import case, main
 
 PACKAGE = os.path.dirname(os.path.abspath(bloomery.__file__))
-IMPLICIT = {"__doc__", "__module__", "__new__", "__dict__", "__weakref__", "__hash__", "__eq__", "__ne__", "__lt__",
+IMPLICIT = {"__doc__", "__module__", "__new__", "__init__", "__dict__", "__weakref__", "__hash__", "__eq__", "__ne__", "__lt__",
             "__gt__", "__repr__", "__sizeof__", "__reduce_ex__", "__ror__", "__rand__", "__rxor__", "__weaklistoffset__"}
 ORDERS = {"__le__", "__ge__"}  # come with every comparison
 
