@@ -762,8 +762,8 @@ BLOOMERY_PUBLIC void bloomery_info_get(const bloomery_filter *filter, bool scan,
  * limit. Adding never fails because of that: a program that would rather stop asks here.
  *
  * With a `limit` of 0 it is the one that 'bloomery add' and the Python package keep: the greater of
- * wanted_rate and twice planned_rate. Up to its planned keys a filter is never full. UINT64_MAX: the
- * filter grows, or there is no limit, since its planned rate is unknown. 0 for a static filter.
+ * wanted_rate and twice planned_rate. Up to its planned keys a filter is never full. UINT64_MAX:
+ * the filter grows, or there is no limit, since its planned rate is unknown. 0 for a static filter.
  * Reads the whole payload, as a scanning _info_get.
  */
 BLOOMERY_PUBLIC uint64_t bloomery_keys_left(const bloomery_filter *filter, double limit);
