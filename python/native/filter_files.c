@@ -471,6 +471,7 @@ PyMethodDef native_filter_file_methods[] = {
      "save(path)\n\nWrites a file that every Bloomery reads. The old file stays or is replaced "
      "whole."},
     {"to_bytes", filter_to_bytes, METH_NOARGS, "to_bytes() -> bytes\n\nWhat save() writes."},
+    {"__bytes__", filter_to_bytes, METH_NOARGS, NULL},
     {"verify", filter_verify, METH_NOARGS,
      "verify()\n\nReads everything and compares checksums; Corrupt names the place."},
     {"from_dialect", NATIVE_KEYWORDS(filter_from_dialect), CLASS_METHOD,

@@ -79,6 +79,23 @@ def signatures_in_docstrings_are_those_of_the_stub(c):
     c.expect(compared > 35, f"only {compared} were compared")
 
 
+@case
+def editors_see_the_arguments_of_each_method(c):
+    stubs, seen = stub(), 0
+    for name in ("Filter", "Builder", "Sieve", ""):
+        for method, node in stubs[name].items():
+            value = getattr(getattr(_native, name) if name else _native, method, None)
+            if method.startswith("__") or not isinstance(node, ast.FunctionDef) or not callable(value):
+                continue
+            arguments = node.args
+            expected = [a.arg for a in arguments.posonlyargs + arguments.args + arguments.kwonlyargs if a.arg not in ("self", "cls")]
+            expected += [a.arg for a in (arguments.vararg, arguments.kwarg) if a]
+            shown = [part for part in inspect.signature(value).parameters if part not in ("self", "type")]
+            c.expect(sorted(shown) == sorted(expected), f"{name}.{method}: {shown}, not {expected}")
+            seen += 1
+    c.expect(seen > 50, f"only {seen} were looked at")
+
+
 PROGRAM = '''
 import pathlib
 from bloomery import Builder, Filter, Info, Item, Sieve, plan
