@@ -195,6 +195,7 @@ bool native_request_solve(const struct native_state *state, struct native_reques
     bloomery_error error;
 
     *options = (bloomery_create_options)BLOOMERY_CREATE_OPTIONS;
+    plan->struct_bytes = sizeof(*plan);
     if (!native_kind_take(request) || !take_numbers(request) || !take_secret(request, &wish) ||
         !native_count_take(request->seed, "seed", &options->seed))
         return false;
