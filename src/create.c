@@ -70,6 +70,18 @@ static bloomery_status check_chain(double rate, uint64_t bytes, uint64_t memory_
     return BLOOMERY_OK;
 }
 
+static struct bloomery_layer first_layer(const bloomery_plan *plan, bool grows)
+{
+    struct bloomery_layer layer = {.bits = plan->bits,
+                                   .probes = plan->probes,
+                                   .blocks_per_key = plan->blocks_per_key,
+                                   .keys = plan->keys,
+                                   .rate = plan->rate * (grows ? BLOOMERY_CHAIN_FIRST : 1)};
+    if (!grows)
+        layer.wanted = plan->wanted_rate;
+    return layer;
+}
+
 bloomery_status bloomery_create(const bloomery_plan *given_plan,
                                 const bloomery_create_options *given, bloomery_filter **filter,
                                 bloomery_error *error)
@@ -92,11 +104,7 @@ bloomery_status bloomery_create(const bloomery_plan *given_plan,
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "a %s filter is built from all its keys: bloomery_builder_open",
                              bloomery_kind_name((int)kind));
-    struct bloomery_layer layer = {.bits = plan->bits,
-                                   .probes = plan->probes,
-                                   .blocks_per_key = plan->blocks_per_key,
-                                   .keys = plan->keys,
-                                   .rate = plan->rate * (row->grows ? BLOOMERY_CHAIN_FIRST : 1)};
+    struct bloomery_layer layer = first_layer(plan, row->grows);
     struct bloomery_shape shape = {.kind = (uint16_t)kind,
                                    .block_bits = row->block_bits,
                                    .cell_bits = bloomery_cell_bits_field(bloomery_cell_bits(plan)),

@@ -70,6 +70,7 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->cell_bits = shape->cell_bits;
     info->counter_max = shape->cell_bits > 1 ? (1u << shape->cell_bits) - 1 : 0;
     info->planned_rate = planned_rate(filter, info->layers);
+    info->wanted_rate = fmax(info->planned_rate, bloomery_wanted_rate(filter));
     read_growth(filter, info);
     info->memory_bytes = bloomery_memory(filter);
     info->hash = (bloomery_hash_id)shape->hash;
@@ -163,6 +164,36 @@ void bloomery_info_get(const bloomery_filter *filter, bool scan, bloomery_info *
     else if (scan)
         read_bits(filter, &info);
     bloomery_sized_give(&info, sizeof info, out, out->struct_bytes);
+}
+
+/* The keys at which the rate rises from `rate` to `limit`, if it has that with so many keys: at
+ * least, since a rate of k probes rises with the k-th power of the keys at the most. */
+static uint64_t keys_until(const bloomery_info *info, double limit)
+{
+    const double steepest = (double)info->probes * fmax(1, info->blocks_per_key);
+    const double keys = info->estimated_keys * pow(limit / info->live_rate, 1 / steepest);
+    const double left = fmin(keys - info->estimated_keys, (double)BLOOMERY_KEYS_MAX);
+    return left >= 1 ? (uint64_t)left : 0;
+}
+
+uint64_t bloomery_keys_left(const bloomery_filter *filter, double limit)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    uint64_t left = 0;
+
+    bloomery_info_get(filter, false, &info);
+    if (!info.can_add)
+        return 0;
+    if (!(limit > 0))
+        limit = fmax(2 * info.planned_rate, info.wanted_rate);
+    if (info.can_grow || !(limit > 0 && limit < 1))
+        return UINT64_MAX;
+    bloomery_info_get(filter, true, &info);
+    if (info.live_rate < limit)
+        left = info.live_rate > 0 ? keys_until(&info, limit) : 1;
+    /* A few keys in a small filter may fall so that its rate is higher than planned. */
+    const double within = (double)info.planned_keys - info.estimated_keys;
+    return within > (double)left ? (uint64_t)within : left;
 }
 
 uint64_t bloomery_memory(const bloomery_filter *filter)

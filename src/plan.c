@@ -30,6 +30,7 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_plan_opt
                              "filters of kind %d are not available in this version",
                              (int)solved.kind);
     solved.cell_bits = given.cell_bits;
+    const double wanted = solved.rate;
     if (!bloomery_kind_row(solved.kind)->adds)
         status = bloomery_ribbon_solve(&solved, &given, error);
     else if (bloomery_kind_row(solved.kind)->grows)
@@ -38,6 +39,7 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_plan_opt
     else
         status = bloomery_solve(&solved, given.blocks_per_key, given.probes, given.folds,
                                 given.hash, error);
+    solved.wanted_rate = wanted;
     if (status == BLOOMERY_OK)
         bloomery_plan_give(&solved, plan);
     return status;

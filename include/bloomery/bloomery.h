@@ -482,6 +482,10 @@ typedef struct bloomery_plan {
      * is part of the rate. If it is over 1 % of the rate, the plan takes XXH3-128. */
     bloomery_hash_id hash;
     uint32_t reserved; /* 0 */
+
+    /* The rate that was set before solving, or 0. A small filter may be planned for a far lower
+     * one: the least that a key takes is a block. bloomery_create keeps it: see bloomery_info. */
+    double wanted_rate;
 } bloomery_plan;
 
 #define BLOOMERY_PLAN BLOOMERY_SIZED(bloomery_plan)
@@ -779,6 +783,11 @@ typedef struct bloomery_info {
     bool can_grow;   /* layers are added as it fills: `growth` is not 0 */
     bool has_bits;   /* it is an array of cells, of which the scanned part speaks */
     uint8_t reserved[3];
+
+    /* The rate up to which it does what was asked of it: the one that its plan was asked for, if
+     * that is over twice planned_rate, else planned_rate. Keys may be added up to the greater of
+     * this and twice planned_rate; 'bloomery add' refuses what goes beyond. 0: unknown. */
+    double wanted_rate;
 } bloomery_info;
 
 #define BLOOMERY_INFO BLOOMERY_SIZED(bloomery_info)
@@ -787,6 +796,18 @@ typedef struct bloomery_info {
  * Fields past the caller's struct_bytes are left out: with a size of 0, all of them. */
 BLOOMERY_PUBLIC void bloomery_info_get(const bloomery_filter *filter, bool scan,
                                        bloomery_info *info);
+
+/*
+ * Returns how many more distinct keys the filter takes before its rate passes `limit`: a low
+ * estimate from its bits, so ask again after so many. 0: it is full, the next key may pass the
+ * limit. Adding never fails because of that: a program that would rather stop asks here.
+ *
+ * With a `limit` of 0 it is the one that 'bloomery add' and the Python package keep: the greater of
+ * wanted_rate and twice planned_rate. Up to its planned keys a filter is never full. UINT64_MAX:
+ * the filter grows, or there is no limit, since its planned rate is unknown. 0 for a static filter.
+ * Reads the whole payload, as a scanning _info_get.
+ */
+BLOOMERY_PUBLIC uint64_t bloomery_keys_left(const bloomery_filter *filter, double limit);
 
 /* All bytes that were allocated for the filter and are not released yet: struct, room for layers,
  * cells, lock, note. The bytes of a map or a view are not allocated and do not count. What the C

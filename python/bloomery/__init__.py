@@ -13,6 +13,7 @@ A key is a str (its UTF-8), bytes-like (its bytes) or an int (8 bytes, two's com
 significant first). All else is a TypeError that says what to do. docs/python.md is the guide.
 """
 
+import _collections_abc as _abc  # which every interpreter has loaded
 import os as _os
 
 from bloomery._native import (  # noqa: F401
@@ -22,6 +23,7 @@ from bloomery._native import (  # noqa: F401
     BoolColumn,
     Builder,
     Busy,
+    Changed,
     Comparison,
     Corrupt,
     Dialect,
@@ -45,11 +47,13 @@ from bloomery._native import (  # noqa: F401
 )
 
 __all__ = [
-    "NEW", "PENDING", "SEEN", "BoolColumn", "Builder", "Busy", "Comparison", "Corrupt", "Dialect",
-    "Error", "Filter", "Full", "Info", "Item", "Mismatch", "NotAFilter", "Plan", "ReadOnly",
+    "NEW", "PENDING", "SEEN", "BoolColumn", "Builder", "Busy", "Changed", "Comparison", "Corrupt",
+    "Dialect", "Error", "Filter", "Full", "Info", "Item", "Mismatch", "NotAFilter", "Plan", "ReadOnly",
     "SecretNeeded", "Sieve", "SieveInfo", "Unsupported", "__version__", "convert", "dialects",
     "plan", "recognise",
 ]
+
+_abc.Sequence.register(BoolColumn)
 
 
 def convert(source, target, *, to=None, read_as=None, **parameters):

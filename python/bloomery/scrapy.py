@@ -10,9 +10,15 @@ In a project's settings.py:
     JOBDIR = "crawls/news"       # as ever; without it nothing is kept
 
 Scrapy's own filter keeps a Python string for each request, some 150 bytes, and reads requests.seen whole at the next
-start. This one takes about 4 bytes at 1e-6 and keeps its state in JOBDIR/sieve, synced once a second: after a crash or
-`kill -9` it lacks at most what was asked in the last second. A requests.seen that is there when it begins is taken
-over, once: requests.seen.taken says that it was.
+start. This one takes about 4 bytes at 1e-6 and keeps its state in JOBDIR/sieve, synced once a second. A requests.seen
+that is there when it begins is taken over, once: requests.seen.taken says that it was. It may have 40 hexadecimal
+digits a line, or 20 bytes a request, as later versions of Scrapy write it.
+
+After `kill -9` or a power cut the filter lacks at most the requests of the last second. Scrapy's queue is another
+matter, with this filter and with Scrapy's own: it is written when the spider closes, so requests that waited in it are
+lost, while the filter remembers them. Their pages do not come again in that JOBDIR. Ctrl-C, once, closes the spider
+and loses nothing. Where a kill must lose nothing either, crawl from a bloomery.Sieve on disk, which keeps the queue and
+what was seen together.
 
 The price: one new request in a million is dropped. At the end the log says how many that were, expected.
 BLOOMERY_RATE = 1e-12 halves nothing but the risk: it takes twice the memory.
@@ -27,6 +33,8 @@ import re
 
 from bloomery._native import SEEN, Sieve
 
+FINGERPRINT = 20  # bytes of SHA-1
+
 
 class DupeFilter:
     """Whether a request was seen; remembers it. The methods are those of Scrapy's BaseDupeFilter."""
@@ -35,8 +43,8 @@ class DupeFilter:
         self.debug = debug
         self.fingerprinter = fingerprinter
         self.stats = stats
-        self.logger = logging.getLogger(__name__)
-        self.logged = False
+        self.logger = logging.getLogger("scrapy.dupefilters")  # where log files and alerts look for it
+        self.logdupes = True
         folder = None
         if path:
             os.makedirs(path, exist_ok=True)
@@ -57,11 +65,12 @@ class DupeFilter:
     @classmethod
     def from_crawler(cls, crawler):
         """As from_settings, with the fingerprints that the crawler makes."""
-        return cls.from_settings(crawler.settings, fingerprinter=getattr(crawler, "request_fingerprinter", None),
-                                 stats=getattr(crawler, "stats", None))
+        made = cls.from_settings(crawler.settings, fingerprinter=getattr(crawler, "request_fingerprinter", None))
+        made.stats = getattr(crawler, "stats", None)  # a subclass's from_settings may have Scrapy's arguments alone
+        return made
 
     def _take_over(self, name):
-        """Fingerprints as Scrapy's own filter writes them: 40 hexadecimal digits a line.
+        """Fingerprints as Scrapy's own filter writes them: 40 hexadecimal digits a line, or 20 bytes each.
 
         A file beside says how much of them the sieve has. It is written when all are in, so a takeover
         that was ended is done again, which changes nothing for those that are marked.
@@ -84,7 +93,12 @@ class DupeFilter:
             file.write(f"{len(text)}\n")
 
     def _fingerprints(self, name, text):
-        """All of them, or a ValueError that names the line. A last line may have been cut by a crash."""
+        """All of them, or a ValueError that names the line. The last one may have been cut by a crash."""
+        if re.search(rb"[^\t-\r -~]", text) and not re.match(rb"[0-9a-fA-F]{40}[\r\n]", text):
+            whole = len(text) // FINGERPRINT * FINGERPRINT
+            if whole < len(text):
+                self.logger.warning("%s: the last fingerprint was cut off and is left out", name)
+            return [text[at:at + FINGERPRINT] for at in range(0, whole, FINGERPRINT)]
         lines = text.splitlines()
         fingerprints = []
         for number, line in enumerate(lines, 1):
@@ -120,10 +134,12 @@ class DupeFilter:
 
     def log(self, request, spider=None):
         """Logs the first duplicate, or each with DUPEFILTER_DEBUG."""
-        if self.debug or not self.logged:
-            self.logged = True
-            self.logger.debug("Seen before, dropped: %s%s", request,
-                              "" if self.debug else " (DUPEFILTER_DEBUG shows them all)", extra={"spider": spider})
+        if self.debug or self.logdupes:
+            referer = getattr(request, "headers", {}).get("Referer")
+            referer = referer.decode("utf-8", "replace") if isinstance(referer, bytes) else referer
+            more = f"(referer: {referer})" if self.debug else "- only the first is logged; DUPEFILTER_DEBUG logs all"
+            self.logger.debug("Filtered duplicate request: %s %s", request, more, extra={"spider": spider})
+            self.logdupes = False
         stats = self.stats or getattr(getattr(spider, "crawler", None), "stats", None)
         if stats is not None:
             stats.inc_value("dupefilter/filtered")

@@ -78,7 +78,7 @@ static int refuse(const Py_buffer *buffer)
     PyErr_Format(PyExc_TypeError,
                  "an array with the format '%s' has no keys: integers and strings are keys; of "
                  "floats, bools and records make one of these first, such as array.astype('i8') or "
-                 "array.astype('U')",
+                 "array.astype('U'); in pandas series.astype('Int64') keeps missing ones",
                  buffer->format == NULL ? "B" : buffer->format);
     return -1;
 }

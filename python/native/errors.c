@@ -19,6 +19,7 @@ static const struct {
     [NATIVE_READ_ONLY] = {"ReadOnly", "The filter is a map or a view, and can't be changed."},
     [NATIVE_UNSUPPORTED] = {"Unsupported", "This filter, or this build, can't do that."},
     [NATIVE_BUSY] = {"Busy", "Another process is using it."},
+    [NATIVE_CHANGED] = {"Changed", "The file of an open filter was overwritten or cut short."},
 };
 
 bool native_errors_add(PyObject *module, struct native_state *state)
@@ -125,6 +126,33 @@ PyObject *native_raise(const struct native_state *state, const bloomery_error *e
     }
     Py_DECREF(text);
     return NULL;
+}
+
+void native_explain(const bloomery_filter *filter, bool removes, bloomery_error *error)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, false, &info);
+    if (error->status != BLOOMERY_READ_ONLY && error->status != BLOOMERY_UNSUPPORTED)
+        return;
+    const char *kind = bloomery_kind_name((int)info.kind);
+    if (removes && !info.can_remove)
+        PyOS_snprintf(error->text, sizeof(error->text),
+                      "a %s filter has no counters, so no key can be removed: make it with "
+                      "kind='counting'",
+                      kind);
+    else if (!removes && !info.can_add)
+        PyOS_snprintf(error->text, sizeof(error->text),
+                      "a %s filter is built once from all its keys, and none is added later: use "
+                      "Filter.build or Builder",
+                      kind);
+    else if (error->status == BLOOMERY_READ_ONLY && info.mapped)
+        PyOS_snprintf(error->text, sizeof(error->text),
+                      "the filter is a map of its file, which can't be changed: open it with "
+                      "copy=True, then save() it");
+    else if (error->status == BLOOMERY_READ_ONLY)
+        PyOS_snprintf(error->text, sizeof(error->text),
+                      "the filter is a view of other memory, which it does not change: copy() "
+                      "makes one that can be changed");
 }
 
 PyObject *native_raise_status(const struct native_state *state, int status)

@@ -13,9 +13,11 @@ enum form {
     FORM_U64,
     FORM_DOUBLE,
     FORM_BOOL,
-    FORM_TEXT,     /* const char *; NULL is None */
-    FORM_CHARS,    /* char[] */
-    FORM_UNKNOWN0, /* uint64_t; 0 is None */
+    FORM_TEXT,           /* const char *; NULL is None */
+    FORM_CHARS,          /* char[] */
+    FORM_UNKNOWN0,       /* uint64_t; 0 is None */
+    FORM_SCANNED_U64,    /* None if the bits were not scanned */
+    FORM_SCANNED_DOUBLE, /* the same */
     FORM_KIND,
     FORM_HASH,
     FORM_DIALECT, /* uint32_t; our own is None */
@@ -49,6 +51,9 @@ static const struct fact info_facts[] = {
     INFO(memory_bytes, "all that was allocated for it", FORM_U64),
     INFO(planned_keys, "keys it was planned for; None: unknown", FORM_UNKNOWN0),
     INFO(planned_rate, "false-positive rate with as many keys; 0: unknown", FORM_DOUBLE),
+    INFO(wanted_rate,
+         "the rate it was made for, if that is higher; the limit is this or twice the planned one",
+         FORM_DOUBLE),
     INFO(growth, "the next layer is for so many times the keys; 0: it does not grow", FORM_DOUBLE),
     INFO(adds, "calls of add, repeated keys included", FORM_U64),
     INFO(hash, "name of the hash", FORM_HASH),
@@ -66,12 +71,12 @@ static const struct fact info_facts[] = {
     INFO(can_merge, "another one of its shape can be merged into it", FORM_BOOL),
     INFO(can_grow, "it gets layers as it fills", FORM_BOOL),
     INFO(has_bits, "it is an array of cells", FORM_BOOL),
-    INFO(bits_set, "cells that are not 0 (scanned, else 0)", FORM_U64),
-    INFO(saturated_cells, "counters at their maximum (scanned)", FORM_U64),
-    INFO(fill, "bits_set / bits (scanned)", FORM_DOUBLE),
-    INFO(live_rate, "false-positive rate of these very bits (scanned)", FORM_DOUBLE),
-    INFO(estimated_keys, "different keys, from the bits (scanned)", FORM_DOUBLE),
-    INFO(expected_rate, "of this shape with as many keys (scanned)", FORM_DOUBLE),
+    INFO(bits_set, "cells that are not 0 (scanned; else None, as what follows)", FORM_SCANNED_U64),
+    INFO(saturated_cells, "counters at their maximum (scanned)", FORM_SCANNED_U64),
+    INFO(fill, "bits_set / bits (scanned)", FORM_SCANNED_DOUBLE),
+    INFO(live_rate, "false-positive rate of these very bits (scanned)", FORM_SCANNED_DOUBLE),
+    INFO(estimated_keys, "different keys, from the bits (scanned)", FORM_SCANNED_DOUBLE),
+    INFO(expected_rate, "of this shape with as many keys (scanned)", FORM_SCANNED_DOUBLE),
     {NULL, NULL, FORM_U32, 0}};
 
 #define PLAN(name, text, form)                           \
@@ -226,12 +231,14 @@ static PyObject *value_of(enum form form, const void *at)
     switch (form) {
     case FORM_U32:
         return PyLong_FromUnsignedLong(*(const uint32_t *)at);
+    case FORM_SCANNED_U64:
+    case FORM_U64:
+        return PyLong_FromUnsignedLongLong(*(const uint64_t *)at);
     case FORM_UNKNOWN0:
         if (*(const uint64_t *)at == 0)
             return Py_NewRef(Py_None);
         return PyLong_FromUnsignedLongLong(*(const uint64_t *)at);
-    case FORM_U64:
-        return PyLong_FromUnsignedLongLong(*(const uint64_t *)at);
+    case FORM_SCANNED_DOUBLE:
     case FORM_DOUBLE:
         return PyFloat_FromDouble(*(const double *)at);
     case FORM_BOOL:
@@ -259,16 +266,22 @@ static PyObject *value_of(enum form form, const void *at)
     return NULL;
 }
 
-/* A tuple of a struct. The one fact that no field has is whether a filter is keyed. */
+/* A tuple of a struct. The one fact that no field has is whether a filter is keyed; those of the
+ * bits are None where these were not `scanned`. */
 static PyObject *tuple_of(const struct native_state *state, enum native_tuple number,
-                          const void *from, bool keyed)
+                          const void *from, bool keyed, bool scanned)
 {
     const struct fact *facts = tuples[number].facts;
     PyObject *tuple = PyStructSequence_New(state->tuples[number]);
     for (Py_ssize_t i = 0; tuple != NULL && facts[i].name != NULL; i++) {
-        PyObject *value = facts[i].offset == SIZE_MAX
-                              ? NATIVE_BOOL(keyed)
-                              : value_of(facts[i].form, (const char *)from + facts[i].offset);
+        const enum form form = facts[i].form;
+        PyObject *value;
+        if (facts[i].offset == SIZE_MAX)
+            value = NATIVE_BOOL(keyed);
+        else if (!scanned && (form == FORM_SCANNED_U64 || form == FORM_SCANNED_DOUBLE))
+            value = Py_NewRef(Py_None);
+        else
+            value = value_of(form, (const char *)from + facts[i].offset);
         if (value == NULL)
             Py_CLEAR(tuple);
         else
@@ -297,33 +310,41 @@ bool native_facts_add(PyObject *module, struct native_state *state)
     return true;
 }
 
-PyObject *native_info_of(const struct native_state *state, const bloomery_info *info)
+PyObject *native_info_of(const struct native_state *state, const bloomery_info *info, bool scanned)
 {
-    return tuple_of(state, NATIVE_INFO, info, info->secret_fingerprint != 0);
+    return tuple_of(state, NATIVE_INFO, info, info->secret_fingerprint != 0, scanned);
+}
+
+PyObject *native_info_fact(const bloomery_info *info, const char *name)
+{
+    const struct fact *fact = info_facts;
+    while (strcmp(fact->name, name) != 0)
+        fact++;
+    return value_of(fact->form, (const char *)info + fact->offset);
 }
 
 PyObject *native_plan_of(const struct native_state *state, const bloomery_plan *plan)
 {
-    return tuple_of(state, NATIVE_PLAN, plan, false);
+    return tuple_of(state, NATIVE_PLAN, plan, false, true);
 }
 
 PyObject *native_comparison_of(const struct native_state *state,
                                const bloomery_comparison *comparison)
 {
-    return tuple_of(state, NATIVE_COMPARISON, comparison, false);
+    return tuple_of(state, NATIVE_COMPARISON, comparison, false, true);
 }
 
 PyObject *native_dialect_of(const struct native_state *state, const bloomery_dialect *dialect)
 {
-    return tuple_of(state, NATIVE_DIALECT, dialect, false);
+    return tuple_of(state, NATIVE_DIALECT, dialect, false, true);
 }
 
 PyObject *native_item_of(const struct native_state *state, const bloomery_sieve_item *item)
 {
-    return tuple_of(state, NATIVE_ITEM, item, false);
+    return tuple_of(state, NATIVE_ITEM, item, false, true);
 }
 
 PyObject *native_sieve_info_of(const struct native_state *state, const bloomery_sieve_info *info)
 {
-    return tuple_of(state, NATIVE_SIEVE_INFO, info, false);
+    return tuple_of(state, NATIVE_SIEVE_INFO, info, false, true);
 }

@@ -15,20 +15,59 @@
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-static PyObject *filter_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+/* The arguments were taken when the filter was made: a subclass may hand them up or not. */
+static int filter_init(PyObject *self, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"keys",   "rate",       "kind",     "seed", "secret",
-                            "memory", "concurrent", "integers", "note", NULL};
-    struct native_request request = {.kind = "blocked", .integers = 64};
+    (void)self;
+    (void)args;
+    (void)keywords;
+    return 0;
+}
+
+/* The keywords that are a filter's. A subclass with an __init__ may have others, as one of set or
+ * dict may. NULL after raising. */
+static PyObject *own_keywords(PyTypeObject *type, PyObject *keywords, char *const *names)
+{
+    PyObject *own = PyDict_New();
+    const initproc init = (initproc)PyType_GetSlot(type, Py_tp_init);
+    if (own == NULL || keywords == NULL)
+        return own;
+    if (init == filter_init) {
+        if (PyDict_Update(own, keywords) != 0)
+            Py_CLEAR(own);
+        return own;
+    }
+    for (; *names != NULL; names++) {
+        PyObject *value = PyDict_GetItemString(keywords, *names);
+        if (value != NULL && PyDict_SetItemString(own, *names, value) != 0) {
+            Py_DECREF(own);
+            return NULL;
+        }
+    }
+    return own;
+}
+
+static PyObject *filter_new(PyTypeObject *type, PyObject *args, PyObject *all)
+{
+    static char *names[] = {"keys",       "rate",     "kind", "seed", "secret", "memory",
+                            "concurrent", "integers", "note", "full", NULL};
+    struct native_request request = {.kind = "blocked", .integers = 64, .full = "raise"};
     bloomery_filter *filter = NULL;
     bloomery_error error;
     PyObject *rate = NULL;
+    PyObject *keywords = own_keywords(type, all, names);
 
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO$sOOOpiz", names, &request.keys,
-                                     &request.rate, &request.kind, &request.seed, &request.secret,
-                                     &request.memory, &request.concurrent, &request.integers,
-                                     &request.note))
+    if (keywords == NULL)
         return NULL;
+    const bool parsed = PyArg_ParseTupleAndKeywords(
+        args, keywords, "|OO$sOOOpizs", names, &request.keys, &request.rate, &request.kind,
+        &request.seed, &request.secret, &request.memory, &request.concurrent, &request.integers,
+        &request.note, &request.full);
+    Py_DECREF(keywords); /* whose values `all` has */
+    if (!parsed) {
+        native_keyword_help(all, "keys");
+        return NULL;
+    }
     struct native_state *state = native_state_of(type);
     if (state == NULL)
         return NULL;
@@ -48,12 +87,13 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     memset(request.bytes, 0, sizeof(request.bytes));
     if (status != BLOOMERY_OK)
         return native_raise(state, &error, NULL);
-    return native_filter_new(type, filter, request.concurrent != 0);
+    return native_filter_made(type, filter, &request);
 }
 
 static void release_parts(struct native_filter *self)
 {
     bloomery_free(self->filter);
+    native_watch_end(&self->watch);
     self->filter = NULL;
     self->quick = false;
     if (self->has_buffer) {
@@ -143,21 +183,52 @@ static int filter_contains(PyObject *object, PyObject *key)
     return found;
 }
 
-/* Adds or removes one key. A result of the library, or -1 after raising. */
-static int change(struct native_filter *self, PyObject *key,
-                  int (*how)(bloomery_filter *, bloomery_key, uint32_t *))
+static void raise_refused(const struct native_filter *self, int status, bool removes)
 {
+    bloomery_error error = {.status = (bloomery_status)status};
+    PyOS_snprintf(error.text, sizeof(error.text), "%s", bloomery_status_text(status));
+    native_explain(self->filter, removes, &error);
+    native_raise(self->state, &error, NULL);
+}
+
+/* Adds a key where the limit has to be looked at. A result of the library, or -1 after raising. */
+static int add_limited(struct native_filter *self, bloomery_key key)
+{
+    struct native_work work = {.verb = NATIVE_ADD, .state = self->state};
+    bool fits;
+    int result = -1;
+
+    if (!native_filter_enter(self, true, true))
+        return -1;
+    Py_BEGIN_ALLOW_THREADS;
+    fits =
+        native_limit_allows(&self->limit, self->filter) || bloomery_may_contain(self->filter, key);
+    if (!fits)
+        native_limit_error(self->filter, &work.error);
+    Py_END_ALLOW_THREADS;
+    if (fits)
+        result = bloomery_add(self->filter, key, NULL);
+    native_filter_leave(self, true);
+    if (!fits)
+        native_work_raise(&work);
+    return result;
+}
+
+static int add(struct native_filter *self, PyObject *key)
+{
+    struct native_limit *limit = &self->limit;
     struct native_key taken;
     int result = -1;
 
     if (!native_key_take(self->state, key, &self->keying, &taken))
         return -1;
     if (wait_for(self, !self->concurrent)) {
-        result = how(self->filter, taken.key, NULL);
-        if (result < 0) {
-            native_raise_status(self->state, result);
-            result = -1;
-        }
+        result = limit->checked && limit->left == 0 ? add_limited(self, taken.key)
+                                                    : bloomery_add(self->filter, taken.key, NULL);
+        if (result == BLOOMERY_NEW)
+            native_limit_count(limit, 1);
+        else if (result < 0 && PyErr_Occurred() == NULL)
+            raise_refused(self, result, false);
     }
     native_key_release(&taken);
     return result;
@@ -165,13 +236,25 @@ static int change(struct native_filter *self, PyObject *key,
 
 static PyObject *filter_add(PyObject *object, PyObject *key)
 {
-    const int result = change((struct native_filter *)object, key, bloomery_add);
+    const int result = add((struct native_filter *)object, key);
     return result < 0 ? NULL : NATIVE_BOOL(result == BLOOMERY_NEW);
 }
 
 static PyObject *filter_remove(PyObject *object, PyObject *key)
 {
-    const int result = change((struct native_filter *)object, key, bloomery_remove);
+    struct native_filter *self = (struct native_filter *)object;
+    struct native_key taken;
+    int result = -1;
+
+    if (!native_key_take(self->state, key, &self->keying, &taken))
+        return NULL;
+    if (wait_for(self, !self->concurrent)) {
+        result = bloomery_remove(self->filter, taken.key, NULL);
+        self->limit.full = false;
+        if (result < 0)
+            raise_refused(self, result, true);
+    }
+    native_key_release(&taken);
     return result < 0 ? NULL : NATIVE_BOOL(result == BLOOMERY_REMOVED);
 }
 
@@ -198,7 +281,7 @@ static bool facts(struct native_filter *self, bool scan, bloomery_info *info, ch
     *info = (bloomery_info)BLOOMERY_INFO;
     if (note != NULL)
         *note = NULL;
-    if (!native_filter_enter(self, false, scan && self->concurrent))
+    if (scan ? !native_filter_enter_whole(self) : !native_filter_enter(self, false, false))
         return false;
     if (scan) {
         Py_BEGIN_ALLOW_THREADS;
@@ -226,7 +309,7 @@ static PyObject *filter_info(PyObject *object, PyObject *args, PyObject *keyword
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$p", names, &scan) ||
         !facts(self, scan != 0, &info, &note))
         return NULL;
-    PyObject *made = native_info_of(self->state, &info);
+    PyObject *made = native_info_of(self->state, &info, scan != 0);
     free(note);
     return made;
 }
@@ -287,14 +370,69 @@ static PyObject *filter_fact(PyObject *object, void *name)
 {
     struct native_filter *self = (struct native_filter *)object;
     bloomery_info info;
-    char *note;
-    if (!facts(self, false, &info, &note))
+    char *note = NULL;
+    if (!facts(self, false, &info, strcmp(name, "note") == 0 ? &note : NULL))
         return NULL;
-    PyObject *tuple = native_info_of(self->state, &info);
-    PyObject *value = tuple == NULL ? NULL : PyObject_GetAttrString(tuple, name);
+    PyObject *value = native_info_fact(&info, name);
     free(note);
-    Py_XDECREF(tuple);
     return value;
+}
+
+/* What programs read for each key: of a filter of one layer without the other facts. */
+static PyObject *filter_adds(PyObject *object, void *name)
+{
+    struct native_filter *self = (struct native_filter *)object;
+    bloomery_layer_info info = BLOOMERY_LAYER_INFO;
+    if (self->filter == NULL || !self->single || !native_gate_open(&self->gate, false))
+        return filter_fact(object, name);
+    bloomery_layer_info_get(self->filter, 0, false, &info);
+    return PyLong_FromUnsignedLongLong(info.adds);
+}
+
+static PyObject *filter_keys(PyObject *object, void *name)
+{
+    struct native_filter *self = (struct native_filter *)object;
+    if (self->filter == NULL || !self->single || self->planned_keys == 0)
+        return filter_fact(object, name);
+    return PyLong_FromUnsignedLongLong(self->planned_keys);
+}
+
+static PyObject *filter_rate(PyObject *object, void *name)
+{
+    struct native_filter *self = (struct native_filter *)object;
+    if (self->filter == NULL || !self->single)
+        return filter_fact(object, name);
+    return PyFloat_FromDouble(self->planned_rate);
+}
+
+static PyObject *filter_full(PyObject *object, void *unused)
+{
+    struct native_filter *self = (struct native_filter *)object;
+    (void)unused;
+    if (!native_filter_ready(self, false))
+        return NULL;
+    return PyUnicode_FromString(self->grows ? "grow" : self->ignores ? "ignore" : "raise");
+}
+
+static int filter_set_full(PyObject *object, PyObject *value, void *unused)
+{
+    struct native_filter *self = (struct native_filter *)object;
+    bool ignores;
+    (void)unused;
+    if (value == NULL || !PyUnicode_Check(value)) {
+        PyErr_SetString(PyExc_TypeError, "full must be 'raise', 'grow' or 'ignore'");
+        return -1;
+    }
+    const char *full = PyUnicode_AsUTF8AndSize(value, NULL);
+    if (full == NULL || !native_filter_enter(self, false, true))
+        return -1;
+    const bool good = native_full_take(full, self->grows, &ignores);
+    if (good) {
+        native_filter_ignore(self, ignores);
+        native_limit_reset(&self->limit);
+    }
+    native_filter_leave(self, true);
+    return good ? 0 : -1;
 }
 
 static PyObject *filter_closed(PyObject *object, void *unused)
@@ -303,27 +441,30 @@ static PyObject *filter_closed(PyObject *object, void *unused)
     return NATIVE_BOOL(((struct native_filter *)object)->filter == NULL);
 }
 
-#define FACT(name, fact, text)                                 \
-    {                                                          \
-        name, filter_fact, NULL, text, (void *)(uintptr_t)fact \
+#define QUICK(name, get, fact, text)                   \
+    {                                                  \
+        name, get, NULL, text, (void *)(uintptr_t)fact \
     }
+#define FACT(name, fact, text) QUICK(name, filter_fact, fact, text)
 
 static PyGetSetDef *attributes(void)
 {
     static PyGetSetDef attributes[] = {
         FACT("kind", "kind", "blocked, classic, counting, scalable or static"),
         FACT("dialect", "dialect", "the other system's name, or None"),
-        FACT("keys", "planned_keys", "keys it was planned for, or None"),
-        FACT("rate", "planned_rate", "false-positive rate with as many keys"),
+        QUICK("keys", filter_keys, "planned_keys", "keys it was planned for, or None"),
+        QUICK("rate", filter_rate, "planned_rate", "false-positive rate with as many keys"),
         FACT("bits", "bits", "cells of all layers"),
         FACT("nbytes", "bytes", "memory of the cells"),
-        FACT("adds", "adds", "calls of add that succeeded"),
+        QUICK("adds", filter_adds, "adds", "calls of add that succeeded"),
         FACT("seed", "seed", "of the hash"),
         FACT("note", "note", "the remark in its file, or None"),
         FACT("rule", "rule", "what is done to a key before it is hashed, or None"),
         FACT("writable", "writable", "keys can be added"),
         FACT("mapped", "mapped", "a map of a file"),
         FACT("kernel", "kernel", "the code that serves it"),
+        {"full", filter_full, filter_set_full,
+         "what a new key beyond the limit does: raise, grow or ignore", NULL},
         {"closed", filter_closed, NULL, "close() was called", NULL},
         {NULL, NULL, NULL, NULL, NULL}};
     return attributes;
@@ -342,7 +483,7 @@ static PyMethodDef own_methods[] = {
      "counters saturate."},
     {"info", NATIVE_KEYWORDS(filter_info), METH_VARARGS | METH_KEYWORDS,
      "info(*, scan=False) -> Info\n\nFacts. With scan the whole filter is read, for its fill and "
-     "rate."},
+     "rate: without these are None."},
     {"estimate", filter_estimate, METH_NOARGS,
      "estimate() -> float\n\nHow many different keys were added, from the bits: reads them all."},
     {"close", filter_close, METH_NOARGS, "close()\n\nReleases the memory or the map now."},
@@ -356,8 +497,12 @@ static PyMethodDef *all_methods(void)
 {
     enum { METHODS_MAX = 64 };
     static PyMethodDef all[METHODS_MAX];
-    const PyMethodDef *tables[] = {own_methods, native_filter_many_methods,
-                                   native_filter_file_methods, native_filter_set_methods, NULL};
+    const PyMethodDef *tables[] = {own_methods,
+                                   native_filter_many_methods,
+                                   native_filter_line_methods,
+                                   native_filter_file_methods,
+                                   native_filter_set_methods,
+                                   NULL};
     size_t count = 0;
     for (size_t t = 0; tables[t] != NULL; t++)
         for (const PyMethodDef *method = tables[t]; method->ml_name != NULL; method++) {
@@ -369,13 +514,15 @@ static PyMethodDef *all_methods(void)
 
 static const char filter_text[] =
     "Filter(keys=None, rate=0.01, *, kind='blocked', seed=0, secret=None, memory=None,\n"
-    "       concurrent=False, integers=64, note=None)\n--\n\n"
+    "       concurrent=False, integers=64, note=None, full='raise')\n--\n\n"
     "A Bloom filter for so many keys, with that false-positive rate.\n\n"
     "`key in filter` is False if the key was never added, and True if it possibly was.\n"
     "A key is a str (its UTF-8), bytes-like (its bytes) or an int (8 bytes, or 4 with\n"
     "integers=32). secret: True draws one, which the file carries; 16 bytes are kept out of\n"
     "files. memory: with rate=None the best rate that fits; else a limit. concurrent: threads\n"
-    "may add at the same time without waiting for each other.";
+    "may add at the same time without waiting for each other. full: what becomes of a new key\n"
+    "when the rate has reached its limit, twice the planned one: Full is raised, the filter\n"
+    "grows ('grow', the kind scalable), or it is added and the rate rises ('ignore').";
 
 PyType_Spec *native_filter_spec(void)
 {
@@ -384,6 +531,7 @@ PyType_Spec *native_filter_spec(void)
         {NULL, 0, 0, 0, NULL}};
     static PyType_Slot slots[] = {{Py_tp_doc, (void *)(uintptr_t)filter_text},
                                   {Py_tp_new, filter_new},
+                                  {Py_tp_init, filter_init},
                                   {Py_tp_dealloc, filter_dealloc},
                                   {Py_tp_traverse, filter_traverse},
                                   {Py_tp_repr, filter_repr},

@@ -19,20 +19,33 @@ static PyObject *finish_open(PyTypeObject *type, const struct native_state *stat
     return native_raise(state, error, path);
 }
 
+/* The same with what becomes of keys beyond the limit. */
+static PyObject *finish_full(PyObject *made, const char *full)
+{
+    struct native_filter *self = (struct native_filter *)made;
+    bool ignores;
+    if (made != NULL && native_full_take(full, self->grows, &ignores))
+        native_filter_ignore(self, ignores);
+    else
+        Py_CLEAR(made);
+    return made;
+}
+
 static PyObject *filter_open(PyObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"path", "copy", "secret", "verify", NULL};
+    static char *names[] = {"path", "copy", "secret", "verify", "full", NULL};
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     uint8_t bytes[BLOOMERY_SECRET_BYTES];
     PyObject *path, *secret = NULL, *encoded = NULL;
     int copy = 0, verify = 0;
-    const char *text;
+    const char *text, *full = "raise";
+    struct native_watch watch = {.path = NULL};
     bloomery_filter *filter = NULL;
     bloomery_error error;
     bloomery_status status;
 
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$pOp", names, &path, &copy, &secret,
-                                     &verify))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$pOps", names, &path, &copy, &secret,
+                                     &verify, &full))
         return NULL;
     struct native_state *state = native_state_of((PyTypeObject *)type);
     if (state == NULL || !native_secret_take(secret, bytes, &options.secret) ||
@@ -40,26 +53,35 @@ static PyObject *filter_open(PyObject *type, PyObject *args, PyObject *keywords)
         return NULL;
     options.flags = copy ? BLOOMERY_OPEN_COPY : 0;
     Py_BEGIN_ALLOW_THREADS;
+    if (!copy)
+        native_watch_look(&watch, text);
     status = bloomery_open(text, &options, &filter, &error);
     if (status == BLOOMERY_OK && verify)
         status = bloomery_verify(filter, &error);
     Py_END_ALLOW_THREADS;
     Py_DECREF(encoded);
-    return finish_open((PyTypeObject *)type, state, filter, status, &error, path);
+    PyObject *made =
+        finish_full(finish_open((PyTypeObject *)type, state, filter, status, &error, path), full);
+    if (made == NULL)
+        native_watch_end(&watch);
+    else
+        ((struct native_filter *)made)->watch = watch;
+    return made;
 }
 
 static PyObject *filter_from_bytes(PyObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"data", "secret", NULL};
+    static char *names[] = {"data", "secret", "full", NULL};
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     uint8_t bytes[BLOOMERY_SECRET_BYTES];
     PyObject *data, *secret = NULL;
+    const char *full = "raise";
     Py_buffer buffer;
     bloomery_filter *filter = NULL;
     bloomery_error error;
     bloomery_status status;
 
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O", names, &data, &secret))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$Os", names, &data, &secret, &full))
         return NULL;
     struct native_state *state = native_state_of((PyTypeObject *)type);
     if (state == NULL || !native_secret_take(secret, bytes, &options.secret) ||
@@ -69,7 +91,8 @@ static PyObject *filter_from_bytes(PyObject *type, PyObject *args, PyObject *key
     status = bloomery_load(buffer.buf, (size_t)buffer.len, &options, &filter, &error);
     Py_END_ALLOW_THREADS;
     PyBuffer_Release(&buffer);
-    return finish_open((PyTypeObject *)type, state, filter, status, &error, NULL);
+    return finish_full(finish_open((PyTypeObject *)type, state, filter, status, &error, NULL),
+                       full);
 }
 
 static PyObject *filter_view(PyObject *type, PyObject *args, PyObject *keywords)
@@ -328,7 +351,7 @@ static PyObject *copy_of(struct native_filter *self)
     native_filter_leave_whole(self);
     if (status != BLOOMERY_OK)
         return native_raise(self->state, &error, NULL);
-    return native_filter_new(Py_TYPE((PyObject *)self), filter, self->concurrent);
+    return native_filter_of(self, filter, self->concurrent);
 }
 
 /* What a subclass has besides: `made` gets it. False after raising. */
@@ -377,6 +400,21 @@ static PyObject *filter_deep_copy(PyObject *self, PyObject *memo)
     return copy_with(self, memo);
 }
 
+/* The state of a pickle: a subclass's attributes, and what is set after those. NULL: there is none,
+ * or after raising. */
+static PyObject *state_of(PyObject *object)
+{
+    PyObject *own = PyObject_GetAttrString(object, "__dict__"); /* of a subclass */
+    if (own == NULL)
+        PyErr_Clear();
+    if (!((struct native_filter *)object)->ignores)
+        return own;
+    PyObject *both = own == NULL ? Py_BuildValue("(O{ss})", Py_None, "full", "ignore")
+                                 : Py_BuildValue("(O{ss})", own, "full", "ignore");
+    Py_XDECREF(own);
+    return both;
+}
+
 /* (type.from_bytes, (bytes,), state): from protocol 5 on the bytes may travel out of band. */
 static PyObject *filter_reduce(PyObject *object, PyObject *protocol)
 {
@@ -396,9 +434,7 @@ static PyObject *filter_reduce(PyObject *object, PyObject *protocol)
         return NULL;
     }
     PyObject *make = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "from_bytes");
-    PyObject *state = PyObject_GetAttrString(object, "__dict__"); /* of a subclass */
-    if (state == NULL)
-        PyErr_Clear();
+    PyObject *state = state_of(object);
     PyObject *data = make == NULL ? NULL : bytes_of(self, true, NULL);
     if (data != NULL && level >= 5) {
         PyObject *pickle = PyImport_ImportModule("pickle");
@@ -422,11 +458,12 @@ static PyObject *filter_reduce(PyObject *object, PyObject *protocol)
 
 PyMethodDef native_filter_file_methods[] = {
     {"open", NATIVE_KEYWORDS(filter_open), CLASS_METHOD,
-     "open(path, *, copy=False, secret=None, verify=False) -> Filter\n\nA file, mapped and "
-     "read-only: microseconds, and processes share the memory. copy=True reads it all, and "
-     "keys can be added."},
+     "open(path, *, copy=False, secret=None, verify=False, full='raise') -> Filter\n\nA file, "
+     "mapped and read-only: microseconds, and processes share the memory. copy=True reads it all, "
+     "and keys can be added, up to the limit unless full='ignore'."},
     {"from_bytes", NATIVE_KEYWORDS(filter_from_bytes), CLASS_METHOD,
-     "from_bytes(data, *, secret=None) -> Filter\n\nOf what to_bytes() made; owns a copy."},
+     "from_bytes(data, *, secret=None, full='raise') -> Filter\n\nOf what to_bytes() made; owns a "
+     "copy."},
     {"view", NATIVE_KEYWORDS(filter_view), CLASS_METHOD,
      "view(data, *, secret=None) -> Filter\n\nRead-only, over shared memory or a map, which it "
      "keeps and which must not change. Its address must be a multiple of 64."},
@@ -434,6 +471,7 @@ PyMethodDef native_filter_file_methods[] = {
      "save(path)\n\nWrites a file that every Bloomery reads. The old file stays or is replaced "
      "whole."},
     {"to_bytes", filter_to_bytes, METH_NOARGS, "to_bytes() -> bytes\n\nWhat save() writes."},
+    {"__bytes__", filter_to_bytes, METH_NOARGS, NULL},
     {"verify", filter_verify, METH_NOARGS,
      "verify()\n\nReads everything and compares checksums; Corrupt names the place."},
     {"from_dialect", NATIVE_KEYWORDS(filter_from_dialect), CLASS_METHOD,

@@ -5,21 +5,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Runs an operation over keys; the caller frees the work. */
-static bool run(PyObject *object, enum native_verb verb, bool keep, PyObject *keys,
-                struct native_work *work)
+void native_filter_work(struct native_filter *self, enum native_verb verb, struct native_work *work)
 {
-    struct native_filter *self = (struct native_filter *)object;
     const bool changes = verb == NATIVE_ADD || verb == NATIVE_BUILD || verb == NATIVE_REMOVE;
+    const bool adds = verb == NATIVE_ADD || verb == NATIVE_BUILD;
 
     *work = (struct native_work){.verb = verb,
                                  .state = self->state,
                                  .filter = &self->filter,
                                  .gate = &self->gate,
                                  .alone = changes && !(self->concurrent && verb != NATIVE_BUILD),
-                                 .keying = &self->keying,
-                                 .keep = keep};
-    return native_filter_ready(self, true) && native_work_run(work, keys);
+                                 .limit = adds && self->limit.checked ? &self->limit : NULL,
+                                 .by_portions = adds && self->bounded,
+                                 .watched =
+                                     verb == NATIVE_QUERY && self->watch.path != NULL ? self : NULL,
+                                 .keying = &self->keying};
+}
+
+/* Runs an operation over keys; the caller frees the work. */
+static bool run(PyObject *object, enum native_verb verb, bool keep, PyObject *keys,
+                struct native_work *work)
+{
+    struct native_filter *self = (struct native_filter *)object;
+
+    native_filter_work(self, verb, work);
+    work->keep = keep;
+    const bool good = native_filter_ready(self, true) && native_work_run(work, keys);
+    if (verb == NATIVE_REMOVE)
+        self->limit.full = false;
+    return good;
 }
 
 static PyObject *add_many(PyObject *self, PyObject *keys)
@@ -79,8 +93,8 @@ static PyObject *hash_many(PyObject *self, PyObject *keys)
     struct native_work work;
     PyObject *hashes = NULL;
     if (run(self, NATIVE_HASH, false, keys, &work))
-        hashes = PyBytes_FromStringAndSize((const char *)work.hashes.bytes,
-                                           (Py_ssize_t)work.hashes.used);
+        hashes = PyByteArray_FromStringAndSize((const char *)work.hashes.bytes,
+                                               (Py_ssize_t)work.hashes.used);
     native_work_free(&work);
     return hashes;
 }
@@ -132,17 +146,13 @@ static PyObject *build_any(PyTypeObject *type, const struct native_state *state,
 
     if (bloomery_create(&request->plan, &request->options, &filter, &error) != BLOOMERY_OK)
         return native_raise(state, &error, NULL);
-    PyObject *made = native_filter_new(type, filter, request->concurrent != 0);
+    PyObject *made = native_filter_made(type, filter, request);
     if (made == NULL)
         return NULL;
     struct native_filter *self = (struct native_filter *)made;
-    struct native_work work = {.verb = NATIVE_BUILD,
-                               .state = state,
-                               .filter = &self->filter,
-                               .gate = &self->gate,
-                               .alone = true,
-                               .keying = &self->keying,
-                               .threads = threads};
+    struct native_work work;
+    native_filter_work(self, NATIVE_BUILD, &work);
+    work.threads = threads;
     if (!native_work_run(&work, keys))
         Py_CLEAR(made);
     native_work_free(&work);
@@ -168,22 +178,27 @@ static bool take_count(PyObject *keys, PyObject *count, PyObject **number)
 
 static PyObject *filter_build(PyObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"keys",   "rate",   "kind",       "count",    "threads", "seed",
-                            "secret", "memory", "concurrent", "integers", "note",    NULL};
-    struct native_request request = {.kind = "blocked", .integers = 64};
+    static char *names[] = {"keys", "rate",   "kind",   "count",      "threads",
+                            "seed", "secret", "memory", "concurrent", "integers",
+                            "note", "full",   NULL};
+    struct native_request request = {.kind = "blocked", .integers = 64, .full = "raise"};
     PyObject *keys, *count = NULL, *number = NULL, *rate = NULL, *made = NULL;
     PyObject *team = NULL;
     uint32_t threads = 0;
 
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O$sOOOOOpiz", names, &keys, &request.rate,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O$sOOOOOpizs", names, &keys, &request.rate,
                                      &request.kind, &count, &team, &request.seed, &request.secret,
                                      &request.memory, &request.concurrent, &request.integers,
-                                     &request.note))
+                                     &request.note, &request.full)) {
+        native_keyword_help(keywords, "count");
         return NULL;
+    }
     struct native_state *state = native_state_of((PyTypeObject *)type);
-    if (state == NULL || !native_small_take(team, "threads", &threads))
+    if (state == NULL || !native_small_take(team, "threads", &threads) ||
+        !native_kind_take(&request))
         return NULL;
-    const bool grows = strcmp(request.kind, "scalable") == 0 || strcmp(request.kind, "static") == 0;
+    const bool grows =
+        request.plan.kind == BLOOMERY_SCALABLE || request.plan.kind == BLOOMERY_STATIC;
     if (grows && (count == NULL || count == Py_None) && native_keys_count(keys) <= 0) {
         number = PyLong_FromLong(1 << 20);
         if (number == NULL)
@@ -206,7 +221,8 @@ static PyObject *filter_build(PyObject *type, PyObject *args, PyObject *keywords
 PyMethodDef native_filter_many_methods[] = {
     {"add_many", add_many, METH_O,
      "add_many(keys) -> int\n\nAdds the keys of a list, iterator, array or Arrow array; how many "
-     "were new."},
+     "were new. Full if a new one would pass the limit: `added` of the exception says how many of "
+     "these keys were added, and `new` how many of them were new."},
     {"remove_many", remove_many, METH_O,
      "remove_many(keys) -> int\n\nRemoves keys from a counting filter; how many were in it."},
     {"count_many", count_many, METH_O,
@@ -217,10 +233,12 @@ PyMethodDef native_filter_many_methods[] = {
      "contains_many(keys, *, out=None) -> BoolColumn\n\nWhich of the keys are possibly in the "
      "filter. `out` takes the answers in an array of bools."},
     {"hash_many", hash_many, METH_O,
-     "hash_many(keys) -> bytes\n\nThe hashes of the keys: 16 bytes each, two uint64 of the host's "
-     "order."},
+     "hash_many(keys) -> bytearray\n\nThe hashes of the keys: 16 bytes each, two uint64 of the "
+     "host's order; numpy.frombuffer(hashes, 'V16') is a column of them."},
     {"build", NATIVE_KEYWORDS(filter_build), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
-     "build(keys, rate=0.01, *, kind='blocked', count=None, threads=0, ...) -> Filter\n\nA filter "
-     "of all these keys. count: how many they are, if len(keys) does not say it. Arrays are "
-     "worked on by `threads` threads (0: as many as there are cores)."},
+     "build(keys, rate=0.01, *, kind='blocked', count=None, threads=0, seed=0, secret=None,\n"
+     "      memory=None, concurrent=False, integers=64, note=None, full='raise') -> Filter\n\n"
+     "A filter of all these keys. count: how many they are, if len(keys) does not say it. Arrays "
+     "are worked on by `threads` threads (0: as many as there are cores). The others as in Filter. "
+     "Full if there are far more keys than `count`."},
     {NULL, NULL, 0, NULL}};

@@ -2,6 +2,8 @@
 /* What all methods of the class Filter begin with: an object for a filter, and its gate. */
 #include "native.h"
 
+#include <string.h>
+
 PyObject *native_filter_new(PyTypeObject *type, bloomery_filter *filter, bool concurrent)
 {
     struct native_state *state = native_state_of(type);
@@ -21,7 +23,39 @@ PyObject *native_filter_new(PyTypeObject *type, bloomery_filter *filter, bool co
     native_keying_of(&info.rule, &self->keying);
     self->gate = (struct native_gate){.forks = native_forks, .writers = self->concurrent};
     self->quick = self->secret && !self->keying.has_rule;
+    self->grows = info.can_grow;
+    self->single = !info.can_grow && info.layers == 1;
+    self->planned_keys = info.planned_keys;
+    self->planned_rate = info.planned_rate;
+    native_limit_begin(&self->limit, &info);
     return (PyObject *)self;
+}
+
+PyObject *native_filter_made(PyTypeObject *type, bloomery_filter *filter,
+                             const struct native_request *request)
+{
+    PyObject *made = native_filter_new(type, filter, request->concurrent != 0);
+    struct native_filter *self = (struct native_filter *)made;
+    if (made == NULL)
+        return NULL;
+    self->bounded = self->grows && request->limit > 0;
+    native_filter_ignore(self, strcmp(request->full, "ignore") == 0);
+    return made;
+}
+
+void native_filter_ignore(struct native_filter *self, bool ignores)
+{
+    self->ignores = ignores && !self->grows;
+    self->limit.checked = !ignores && self->limit.applies;
+}
+
+PyObject *native_filter_of(const struct native_filter *self, bloomery_filter *filter,
+                           bool concurrent)
+{
+    PyObject *made = native_filter_new(Py_TYPE((PyObject *)(uintptr_t)self), filter, concurrent);
+    if (made != NULL && self->ignores)
+        native_filter_ignore((struct native_filter *)made, true);
+    return made;
 }
 
 bool native_filter_ready(const struct native_filter *self, bool hashes)
@@ -54,7 +88,12 @@ void native_filter_leave(struct native_filter *self, bool alone)
 
 bool native_filter_enter_whole(struct native_filter *self)
 {
-    return native_filter_enter(self, false, self->concurrent);
+    if (!native_filter_enter(self, false, self->concurrent))
+        return false;
+    if (native_watch_holds(self))
+        return true;
+    native_filter_leave_whole(self);
+    return false;
 }
 
 void native_filter_leave_whole(struct native_filter *self)

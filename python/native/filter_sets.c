@@ -73,6 +73,7 @@ static bool join(struct native_filter *into, struct native_filter *from, joiner 
     Py_BEGIN_ALLOW_THREADS;
     status = how(into->filter, from->filter, &error);
     Py_END_ALLOW_THREADS;
+    native_limit_reset(&into->limit);
     leave_both(into, from, into);
     if (status != BLOOMERY_OK)
         native_raise(into->state, &error, NULL);
@@ -186,7 +187,7 @@ PyObject *native_filter_compare(PyObject *one, PyObject *other, int operation)
     struct native_filter *that = as_filter(self, other);
     bloomery_comparison comparison;
 
-    if (that == NULL || operation == Py_LT || operation == Py_GT)
+    if (that == NULL)
         Py_RETURN_NOTIMPLEMENTED;
     const bool equality = operation == Py_EQ || operation == Py_NE;
     if (equality && self == that)
@@ -203,6 +204,10 @@ PyObject *native_filter_compare(PyObject *one, PyObject *other, int operation)
         return NATIVE_BOOL(!comparison.equal);
     case Py_LE:
         return NATIVE_BOOL(comparison.within[0]);
+    case Py_LT:
+        return NATIVE_BOOL(comparison.within[0] && !comparison.equal);
+    case Py_GT:
+        return NATIVE_BOOL(comparison.within[1] && !comparison.equal);
     default:
         return NATIVE_BOOL(comparison.within[1]);
     }
@@ -241,7 +246,7 @@ static PyObject *filter_fold(PyObject *object, PyObject *args, PyObject *keyword
     status = bloomery_fold(self->filter, (uint32_t)times, NULL, &folded, &error);
     Py_END_ALLOW_THREADS;
     native_filter_leave_whole(self);
-    return status == BLOOMERY_OK ? native_filter_new(Py_TYPE(object), folded, false)
+    return status == BLOOMERY_OK ? native_filter_of(self, folded, false)
                                  : native_raise(self->state, &error, NULL);
 }
 
@@ -259,7 +264,7 @@ static PyObject *filter_drop_counters(PyObject *object, PyObject *none)
     status = bloomery_drop_counters(self->filter, NULL, &dropped, &error);
     Py_END_ALLOW_THREADS;
     native_filter_leave_whole(self);
-    return status == BLOOMERY_OK ? native_filter_new(Py_TYPE(object), dropped, false)
+    return status == BLOOMERY_OK ? native_filter_of(self, dropped, false)
                                  : native_raise(self->state, &error, NULL);
 }
 
@@ -274,6 +279,7 @@ static PyObject *filter_clear(PyObject *object, PyObject *none)
     Py_BEGIN_ALLOW_THREADS;
     status = bloomery_clear(self->filter);
     Py_END_ALLOW_THREADS;
+    native_limit_reset(&self->limit);
     native_filter_leave(self, true);
     if (status != BLOOMERY_OK)
         return native_raise_status(self->state, status);
@@ -296,7 +302,58 @@ static PyObject *filter_update(PyObject *object, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* ---- As sets --------------------------------------------------------------------------------- */
+
+static PyObject *filter_union(PyObject *self, PyObject *others)
+{
+    PyObject *made = native_filter_copy((struct native_filter *)self);
+    PyObject *done = made == NULL ? NULL : filter_update(made, others);
+    Py_XDECREF(done);
+    if (done == NULL)
+        Py_CLEAR(made);
+    return made;
+}
+
+static PyObject *filter_intersection(PyObject *self, PyObject *others)
+{
+    PyObject *made = native_filter_copy((struct native_filter *)self);
+    for (Py_ssize_t i = 0; made != NULL && i < PyTuple_Size(others); i++) {
+        PyObject *done = filter_intersect(made, PyTuple_GetItem(others, i));
+        Py_XDECREF(done);
+        if (done == NULL)
+            Py_CLEAR(made);
+    }
+    return made;
+}
+
+static PyObject *is_within(PyObject *self, PyObject *other, int operation)
+{
+    if (need_filter((struct native_filter *)self, other) == NULL)
+        return NULL;
+    return native_filter_compare(self, other, operation);
+}
+
+static PyObject *filter_issubset(PyObject *self, PyObject *other)
+{
+    return is_within(self, other, Py_LE);
+}
+
+static PyObject *filter_issuperset(PyObject *self, PyObject *other)
+{
+    return is_within(self, other, Py_GE);
+}
+
 PyMethodDef native_filter_set_methods[] = {
+    {"union", filter_union, METH_VARARGS,
+     "union(*others) -> Filter\n\nA new filter with the keys of all: of filters, and of lists, "
+     "iterators and arrays of keys."},
+    {"intersection", filter_intersection, METH_VARARGS,
+     "intersection(*others) -> Filter\n\nA new filter of the keys that are in all filters, and "
+     "some false positives."},
+    {"issubset", filter_issubset, METH_O,
+     "issubset(other) -> bool\n\nWhether the other one seems to have all keys of this one."},
+    {"issuperset", filter_issuperset, METH_O,
+     "issuperset(other) -> bool\n\nWhether this one seems to have all keys of the other one."},
     {"merge", filter_merge, METH_O,
      "merge(other)\n\nAfterwards every key of the other one is in this one, too. Mismatch names "
      "the field that differs."},

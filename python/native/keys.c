@@ -74,6 +74,15 @@ static bool refuse(PyObject *object)
         remedy = "say int(key), or str(key)";
     else if (PyFloat_Check(object))
         remedy = "say repr(key), or struct.pack('<d', key)";
+    else if (PyObject_HasAttrString(object, "packed"))
+        remedy = "say key.packed"; /* IPv4Address and the like */
+    else if (PyObject_HasAttrString(object, "bytes") && PyObject_HasAttrString(object, "hex"))
+        remedy = "say key.bytes"; /* UUID */
+    else if (PyObject_HasAttrString(object, "__fspath__"))
+        remedy = "say os.fspath(key)";
+    else if (PyUnicode_CompareWithASCIIString(name, "datetime64") == 0 ||
+             PyUnicode_CompareWithASCIIString(name, "timedelta64") == 0)
+        remedy = "say key.astype('i8')";
     else if (object == Py_None)
         remedy = "leave it out, or choose a key that stands for it";
     else if (PyTuple_Check(object) || PyList_Check(object))

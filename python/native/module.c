@@ -2,6 +2,9 @@
 /* The module bloomery._native: its types, its exceptions, and functions that need no filter. */
 #include "native.h"
 
+#include <assert.h>
+#include <string.h>
+
 static PyObject *module_plan(PyObject *module, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"keys", "rate", "bytes", "kind", NULL};
@@ -12,8 +15,10 @@ static PyObject *module_plan(PyObject *module, PyObject *args, PyObject *keyword
     uint64_t most = 0;
 
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOO$s", names, &request.keys, &request.rate,
-                                     &bytes, &request.kind))
+                                     &bytes, &request.kind)) {
+        native_keyword_help(keywords, "keys");
         return NULL;
+    }
     const bool has_keys = request.keys != NULL && request.keys != Py_None;
     const bool has_rate = request.rate != NULL && request.rate != Py_None;
     const bool has_bytes = bytes != NULL && bytes != Py_None;
@@ -66,10 +71,52 @@ static PyObject *module_sniff(PyObject *module, PyObject *data)
     return native_text_of(dialect == NULL ? NULL : dialect->name);
 }
 
+/* ---- Signatures ------------------------------------------------------------------------------ */
+
+/* "add(key) -> bool\n\nAdds ..." with "add($self, key, /)\n--\n\n" before it, of which Python makes
+ * the signature that editors show. NULL after raising. */
+static char *with_signature(const char *doc, int flags)
+{
+    const char *open = strchr(doc, '('), *close = strchr(doc, ')');
+    const char *self = flags & METH_CLASS ? "$type" : "$self";
+    assert(open != NULL && close != NULL);
+    const int arguments = (int)(close - open - 1);
+    /* What takes no keywords takes arguments by their place alone, unless they are any number. */
+    const bool places =
+        (flags & METH_KEYWORDS) == 0 && memchr(open, '*', (size_t)(close - open)) == NULL;
+    const size_t room = 2 * strlen(doc) + 32;
+    char *text = PyMem_Malloc(room);
+    if (text == NULL)
+        PyErr_NoMemory();
+    else
+        PyOS_snprintf(text, room, "%.*s(%s%s%.*s%s)\n--\n\n%s", (int)(open - doc), doc, self,
+                      arguments > 0 ? ", " : "", arguments, open + 1, places ? ", /" : "", doc);
+    return text;
+}
+
+static bool describe_methods(PyMethodDef *methods)
+{
+    for (; methods->ml_name != NULL; methods++) {
+        const char *doc = methods->ml_doc;
+        if (doc == NULL || strstr(doc, "\n--\n") != NULL ||
+            strncmp(doc, methods->ml_name, strlen(methods->ml_name)) != 0)
+            continue;
+        methods->ml_doc = with_signature(doc, methods->ml_flags);
+        if (methods->ml_doc == NULL) {
+            methods->ml_doc = doc;
+            return false;
+        }
+    }
+    return true;
+}
+
 /* ---- The module ------------------------------------------------------------------------------ */
 
 static bool add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
 {
+    for (PyType_Slot *slot = spec->slots; slot->slot != 0; slot++)
+        if (slot->slot == Py_tp_methods && !describe_methods(slot->pfunc))
+            return false;
     *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
     return *type != NULL && PyModule_AddType(module, *type) == 0;
 }
@@ -135,6 +182,7 @@ static PyMethodDef functions[] = {
      "dialects() -> tuple of Dialect\n\nOther systems whose filters are read or written."},
     {"recognise", module_sniff, METH_O,
      "recognise(data) -> str or None\n\nThe dialect that the first bytes of a file belong to."},
+    {"_answers", native_answers_load, METH_VARARGS, NULL}, /* of pickles */
     {NULL, NULL, 0, NULL}};
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, execute}, {0, NULL}};
@@ -143,6 +191,8 @@ PyMODINIT_FUNC PyInit__native(void);
 
 PyMODINIT_FUNC PyInit__native(void)
 {
+    if (!describe_methods(functions))
+        return NULL;
     native_definition.m_methods = functions;
     native_definition.m_slots = slots;
     native_definition.m_traverse = traverse;

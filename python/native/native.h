@@ -5,10 +5,13 @@
  *     state.c     what a module keeps             module.c        the module, its functions
  *     errors.c    a status -> an exception        facts.c         Info, Plan and other named tuples
  *     gate.c      who may use an object           answers.c       BoolColumn: many answers
+ *     bits.c      answers while they come         answers_arrow.c ... as Arrow's array
  *     keys.c      an object -> a key              request.c       arguments of a new filter
  *     portion.c   many objects -> keys            filter_object.c the class Filter: its object
  *     chunks.c    chunks -> columns, portions     filter_many.c   ... many keys
  *     work.c      one operation, many keys        filter_files.c  ... files and bytes
+ *     limit.c     ... up to a full filter         filter_lines.c  ... lines of files
+ *     watch.c     the file of a map
  *     buffers.c   NumPy and its like -> chunks    filter_sets.c   ... several filters
  *     arrow.c     Arrow's capsules -> chunks      filter.c        ... one key, and the type
  *     sources.c   where many keys come from       builder.c, sieve.c  the other classes
@@ -37,6 +40,7 @@
 #include <bloomery/sieve.h>
 
 #include <sys/types.h>
+#include <time.h>
 
 enum {
     NATIVE_PORTION = 1024, /* keys at a time that have no form of a column */
@@ -55,6 +59,7 @@ enum native_exception {
     NATIVE_READ_ONLY,
     NATIVE_UNSUPPORTED,
     NATIVE_BUSY,
+    NATIVE_CHANGED,
     NATIVE_EXCEPTIONS,
 };
 
@@ -92,6 +97,9 @@ bool native_errors_add(PyObject *module, struct native_state *state);
 /* Raises what a failed call left. `path` may be NULL. Returns NULL. */
 PyObject *native_raise(const struct native_state *state, const bloomery_error *error,
                        PyObject *path);
+
+/* Says what to do where a filter can't be changed so: in place of what the library says. */
+void native_explain(const bloomery_filter *filter, bool removes, bloomery_error *error);
 
 /* The same for calls that return a status and fill no error. */
 PyObject *native_raise_status(const struct native_state *state, int status);
@@ -140,6 +148,7 @@ void native_gate_leave(struct native_gate *gate, bool alone);
 struct native_keying {
     bloomery_key_rule rule; /* the part of it that says what a key is */
     bool has_rule;          /* texts and bytes pass through it */
+    bool lines;             /* it is applied whole, and some records have no key */
     size_t integer_bytes;   /* of an int: 8, 4, or 0 if the rule makes keys of texts alone */
 };
 
@@ -263,7 +272,7 @@ bool native_chunk_column(const struct native_chunk *chunk, const struct native_k
 bool native_chunk_portion(const struct native_chunk *chunk, const struct native_keying *keying,
                           size_t from, struct native_portion *portion, bloomery_error *error);
 
-/* ---- answers.c ------------------------------------------------------------------------------- */
+/* ---- bits.c ---------------------------------------------------------------------------------- */
 
 /* Bits that grow, 64 a word, as the library's answers. Functions on them need no GIL. */
 struct native_bits {
@@ -274,13 +283,94 @@ struct native_bits {
 bool native_bits_reserve(struct native_bits *bits, size_t count);
 bool native_bits_append(struct native_bits *bits, const uint64_t *words, size_t count);
 
+size_t native_bits_true(const struct native_bits *bits);
+size_t native_count_bits(const uint64_t *words, size_t count);
+
+/* Writes a byte for each, 0 or 1. */
+void native_bits_spread(const struct native_bits *bits, unsigned char *out, ptrdiff_t stride);
+
+static inline bool native_bit(const struct native_bits *bits, size_t number)
+{
+    return (bits->words[number / 64] >> (number & 63) & 1) != 0;
+}
+
+/* Writes them to an array of bytes or bools of the same length. False after raising. */
+bool native_answers_write(const struct native_bits *bits, PyObject *out);
+
+/* ---- answers.c, answers_arrow.c -------------------------------------------------------------- */
+
+struct native_answers {
+    PyObject_HEAD struct native_bits bits;
+    unsigned char *bytes; /* one each, once somebody asked */
+    Py_ssize_t shape, stride;
+};
+
 PyType_Spec *native_answers_spec(void);
 
 /* A BoolColumn of them. It owns them from now on, even on failure. */
 PyObject *native_answers_new(const struct native_state *state, struct native_bits *bits);
 
-/* Writes them to an array of bytes or bools of the same length. False after raising. */
-bool native_answers_write(const struct native_bits *bits, PyObject *out);
+/* Makes a BoolColumn of a pickle's bytes and count: the module's function _answers. */
+PyObject *native_answers_load(PyObject *module, PyObject *args);
+
+/* The methods for Arrow. */
+PyObject *native_answers_arrow(PyObject *self, PyObject *args, PyObject *keywords);
+PyObject *native_answers_arrow_schema(PyObject *self, PyObject *none);
+
+/* ---- limit.c --------------------------------------------------------------------------------- */
+
+/* What a filter has room for. Read and written with the GIL, or by one that is alone. */
+struct native_limit {
+    bool applies;  /* keys can be added, and it does not grow */
+    bool checked;  /* a new key beyond the limit is refused */
+    bool full;     /* a scan found that no more fit */
+    uint64_t left; /* new keys that fit at least, before the bits are scanned again */
+};
+
+/* What a filter with this info begins with. */
+void native_limit_begin(struct native_limit *limit, const bloomery_info *info);
+
+/* The filter changed otherwise than by adding: the next add scans it. */
+void native_limit_reset(struct native_limit *limit);
+
+/* Whether a new key fits; scans the bits if that is unknown. Needs the filter alone. */
+bool native_limit_allows(struct native_limit *limit, const bloomery_filter *filter);
+
+static inline void native_limit_count(struct native_limit *limit, uint64_t fresh)
+{
+    limit->left -= fresh < limit->left ? fresh : limit->left;
+}
+
+/* What is wrong and what to do, for people. Scans the bits. */
+void native_limit_error(const bloomery_filter *filter, bloomery_error *error);
+
+struct native_work;
+
+/* Adds what fits of the closed portion, or of a column; `answers` has room for all. False: `error`
+ * is set, and those before are added: `done` keys of the portion, records of the column that
+ * work->seen counts. */
+bool native_limit_portion(struct native_work *work, uint64_t *answers, size_t *done);
+bool native_limit_column(struct native_work *work, const bloomery_column *column,
+                         uint64_t *answers);
+
+/* ---- watch.c --------------------------------------------------------------------------------- */
+
+/* The file of a map as it was when it was opened. */
+struct native_watch {
+    char *path; /* NULL: nothing to watch */
+    uint64_t device, inode;
+    off_t size;
+    struct timespec time;
+};
+
+void native_watch_look(struct native_watch *watch, const char *path);
+void native_watch_end(struct native_watch *watch);
+
+struct native_filter;
+
+/* Whether the file of a filter is still the one that was opened. False after raising. Needs the
+ * gate. */
+bool native_watch_holds(struct native_filter *self);
 
 /* ---- work.c ---------------------------------------------------------------------------------- */
 
@@ -301,14 +391,22 @@ struct native_work {
     bloomery_builder **builder; /* of COLLECT */
     struct native_gate *gate;
     bool alone; /* what is done needs the object to itself */
+    /* Of ADD and BUILD, where keys beyond a limit are refused; else NULL. */
+    struct native_limit *limit;
+    bool by_portions;    /* since only these say which key was refused */
+    uint64_t reserved;   /* of what the limit has left, for others not to take */
+    size_t fresh_before; /* `yes` when they were */
+    bool entered_alone;
     const struct native_keying *keying;
-    uint32_t threads; /* of BUILD */
-    bool keep;        /* keep the answers in `bits` */
+    struct native_filter *watched; /* of QUERY, if it is a map; else NULL */
+    uint32_t threads;              /* of BUILD */
+    bool keep;                     /* keep the answers in `bits` */
     struct native_bits bits;
     struct native_arena hashes; /* of HASH: bloomery_hash */
     size_t seen;                /* records so far */
     size_t yes;                 /* answers that were true */
     struct native_portion *portion;
+    PyObject *missing; /* an object that stands for a missing value, once one was found */
     bloomery_error error;
 };
 
@@ -316,8 +414,13 @@ struct native_work {
 bool native_work_run(struct native_work *work, PyObject *keys);
 void native_work_free(struct native_work *work);
 
-/* Enters the gate. False after raising: the object may have been closed while Python ran. */
-bool native_work_enter(struct native_work *work);
+/* Enters the gate for so many keys at most. False after raising: the object may have been closed
+ * while Python ran. */
+bool native_work_enter(struct native_work *work, size_t count);
+void native_work_leave(struct native_work *work);
+
+/* Raises what failed, with `added` and `new` if the filter is full. */
+void native_work_raise(struct native_work *work);
 
 /* The operation on the closed portion. False: `error` is set. Needs no GIL, but the gate. */
 bool native_work_portion(struct native_work *work);
@@ -329,13 +432,18 @@ bool native_work_chunk(struct native_work *work, const struct native_chunk *chun
 int native_work_arrow(struct native_work *work, PyObject *keys);
 int native_work_buffer(struct native_work *work, PyObject *keys);
 
+/* Whether it is a table, whose columns' names look like many keys: that is raised. */
+bool native_refuse_table(PyObject *keys);
+
 /* How many keys an object has, or -1 if that is not known. Never raises. */
 Py_ssize_t native_keys_count(PyObject *keys);
 
 /* ---- facts.c --------------------------------------------------------------------------------- */
 
 bool native_facts_add(PyObject *module, struct native_state *state);
-PyObject *native_info_of(const struct native_state *state, const bloomery_info *info);
+PyObject *native_info_of(const struct native_state *state, const bloomery_info *info, bool scanned);
+/* One fact of those that need no scan. */
+PyObject *native_info_fact(const bloomery_info *info, const char *name);
 PyObject *native_plan_of(const struct native_state *state, const bloomery_plan *plan);
 PyObject *native_comparison_of(const struct native_state *state,
                                const bloomery_comparison *comparison);
@@ -353,7 +461,7 @@ PyObject *native_text_of(const char *text);
 /* What Filter, Filter.build, Builder and plan take. */
 struct native_request {
     PyObject *keys, *rate, *memory, *secret, *seed; /* borrowed; NULL or None: not given */
-    const char *kind, *note;
+    const char *kind, *note, *full;
     int concurrent, integers;
     uint64_t limit; /* bytes; 0: none */
     uint8_t bytes[BLOOMERY_SECRET_BYTES];
@@ -367,6 +475,9 @@ bool native_request_solve(const struct native_state *state, struct native_reques
 /* The kind by its name, into the plan. False after raising. */
 bool native_kind_take(struct native_request *request);
 
+/* Takes "raise", "ignore", and "grow" if the filter grows. False after raising. */
+bool native_full_take(const char *full, bool grows, bool *ignores);
+
 /* The 16 bytes of a secret; `taken` is NULL for None and NULL. False after raising. */
 bool native_secret_take(PyObject *object, uint8_t secret[BLOOMERY_SECRET_BYTES],
                         const uint8_t **taken);
@@ -374,7 +485,11 @@ bool native_secret_take(PyObject *object, uint8_t secret[BLOOMERY_SECRET_BYTES],
 /* os.fspath as bytes. False after raising. */
 bool native_path_take(PyObject *path, PyObject **taken, const char **text);
 
-/* A number that may be None or missing. False after raising. */
+/* Says what a parameter of other packages is called here, if a call failed because of that. `count`
+ * is what takes the number of keys. */
+void native_keyword_help(PyObject *keywords, const char *count);
+
+/* A number that may be None or missing; 1e6 is one, too. False after raising. */
 bool native_count_take(PyObject *object, const char *name, uint64_t *number);
 
 /* The same for numbers below 2^32. */
@@ -390,7 +505,14 @@ struct native_filter {
     bool secret;     /* keys can be hashed */
     bool quick;      /* a text's UTF-8 is its key, and nothing has to be checked */
     bool has_buffer;
-    Py_buffer buffer; /* what a view reads */
+    Py_buffer buffer;          /* what a view reads */
+    struct native_watch watch; /* of a map */
+    struct native_limit limit;
+    bool grows, ignores;
+    bool single; /* one layer, and no more will come: the plan stays what it is */
+    uint64_t planned_keys;
+    double planned_rate;
+    bool bounded; /* it grows up to a limit of memory */
     struct native_gate gate;
     PyObject *weak;
 };
@@ -399,6 +521,17 @@ PyType_Spec *native_filter_spec(void);
 
 /* A new object of a type for a filter. It owns the filter from now on, even on failure. */
 PyObject *native_filter_new(PyTypeObject *type, bloomery_filter *filter, bool concurrent);
+
+/* The same for one that was made as a request says. */
+PyObject *native_filter_made(PyTypeObject *type, bloomery_filter *filter,
+                             const struct native_request *request);
+
+/* The same for one made of another, that is full as that one is. */
+PyObject *native_filter_of(const struct native_filter *self, bloomery_filter *filter,
+                           bool concurrent);
+
+/* Whether keys beyond the limit are added all the same. */
+void native_filter_ignore(struct native_filter *self, bool ignores);
 
 /* Whether it is open and, if `hashes`, has its secret. False after raising. */
 bool native_filter_ready(const struct native_filter *self, bool hashes);
@@ -415,8 +548,13 @@ PyObject *native_filter_copy(struct native_filter *self);
 bool native_filter_enter_whole(struct native_filter *self);
 void native_filter_leave_whole(struct native_filter *self);
 
+/* What an operation of many keys on it begins with. */
+void native_filter_work(struct native_filter *self, enum native_verb verb,
+                        struct native_work *work);
+
 /* The methods that stand in other files; each table ends with a NULL. */
 extern PyMethodDef native_filter_many_methods[];
+extern PyMethodDef native_filter_line_methods[];
 extern PyMethodDef native_filter_file_methods[];
 extern PyMethodDef native_filter_set_methods[];
 

@@ -126,7 +126,15 @@ static bool apply_rule(struct native_portion *portion, const struct native_keyin
         unsigned char *out = made->bytes + made->used;
         const int found = bloomery_rule_apply(&keying->rule, portion->keys[i].data, key.bytes, out,
                                               BLOOMERY_RULE_ROOM(key.bytes), &key, error);
+        if (keying->lines &&
+            (found == BLOOMERY_RECORD_SKIPPED || found == BLOOMERY_RECORD_NO_FIELD)) {
+            portion->keys[i].data = NULL;
+            continue;
+        }
         if (found != BLOOMERY_RECORD_KEY) {
+            if (found == (BLOOMERY_RECORD_KEY | BLOOMERY_RECORD_OPEN_QUOTE))
+                PyOS_snprintf(error->text, sizeof(error->text),
+                              "a quoted field does not end with its line: use 'bloomery add'");
             portion->bad = i;
             error->status = BLOOMERY_BAD_ARGUMENT;
             return false;

@@ -2,6 +2,7 @@
 /* What new filters, builders and plans are made from. */
 #include "native.h"
 
+#include <math.h>
 #include <string.h>
 
 bool native_path_take(PyObject *path, PyObject **taken, const char **text)
@@ -12,16 +13,51 @@ bool native_path_take(PyObject *path, PyObject **taken, const char **text)
     return *text != NULL;
 }
 
+static bool is_whole(double number)
+{
+    return isfinite(number) && floor(number) == number;
+}
+
+static bool has_items(PyObject *object)
+{
+    PyObject *iterator = PyObject_GetIter(object);
+    Py_XDECREF(iterator);
+    PyErr_Clear();
+    return iterator != NULL;
+}
+
+void native_keyword_help(PyObject *keywords, const char *count)
+{
+    static const char *const others[][2] = {{"capacity", "keys"},   {"expected_items", "keys"},
+                                            {"n", "keys"},          {"max_elements", "keys"},
+                                            {"error_rate", "rate"}, {"false_positive_rate", "rate"},
+                                            {"fp_rate", "rate"},    {"fpr", "rate"},
+                                            {"p", "rate"}};
+    if (keywords == NULL || PyErr_ExceptionMatches(PyExc_TypeError) == 0)
+        return;
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        if (PyDict_GetItemString(keywords, others[i][0]) != NULL) {
+            PyErr_Format(PyExc_TypeError, "'%s' is called %s= here", others[i][0],
+                         strcmp(others[i][1], "keys") == 0 ? count : others[i][1]);
+            return;
+        }
+}
+
 bool native_count_take(PyObject *object, const char *name, uint64_t *number)
 {
     *number = 0;
     if (object == NULL || object == Py_None)
         return true;
-    if (PyBool_Check(object) || !PyIndex_Check(object)) {
-        PyErr_Format(PyExc_TypeError, "%s must be an int", name);
-        return false;
-    }
-    PyObject *index = PyNumber_Index(object);
+    PyObject *index = NULL;
+    if (PyFloat_Check(object) && is_whole(PyFloat_AsDouble(object)))
+        index = PyNumber_Long(object); /* 1e6 */
+    else if (!PyBool_Check(object) && PyIndex_Check(object))
+        index = PyNumber_Index(object);
+    else if (strcmp(name, "keys") == 0 && (PyUnicode_Check(object) || has_items(object)))
+        PyErr_SetString(PyExc_TypeError, "keys is how many keys there will be; Filter.build(keys) "
+                                         "makes a filter of keys");
+    else
+        PyErr_Format(PyExc_TypeError, "%s must be a whole number", name);
     if (index == NULL)
         return false;
     *number = PyLong_AsUnsignedLongLong(index);
@@ -103,13 +139,30 @@ static bool take_numbers(struct native_request *request)
     return true;
 }
 
+/* full='grow' is the kind that grows. */
+static bool take_full(struct native_request *request)
+{
+    bool ignores;
+    if (request->full == NULL || !native_full_take(request->full, true, &ignores))
+        return request->full == NULL;
+    if (strcmp(request->full, "grow") != 0 || request->plan.kind == BLOOMERY_SCALABLE)
+        return true;
+    if (request->plan.kind == BLOOMERY_BLOCKED) {
+        request->plan.kind = BLOOMERY_SCALABLE;
+        return true;
+    }
+    PyErr_Format(PyExc_ValueError, "full='grow' makes a filter of the kind scalable, not %s",
+                 bloomery_kind_name((int)request->plan.kind));
+    return false;
+}
+
 bool native_kind_take(struct native_request *request)
 {
-    if (request->plan.kind != BLOOMERY_KIND_DEFAULT) /* a builder's */
+    if (request->plan.kind != BLOOMERY_KIND_DEFAULT) /* taken already */
         return true;
     request->plan.kind = bloomery_kind_find(request->kind);
     if (request->plan.kind != BLOOMERY_KIND_DEFAULT)
-        return true;
+        return take_full(request);
     PyErr_Format(PyExc_ValueError,
                  "unknown kind '%s'; the kinds are blocked, classic, counting, scalable and static",
                  request->kind);
@@ -142,6 +195,7 @@ bool native_request_solve(const struct native_state *state, struct native_reques
     bloomery_error error;
 
     *options = (bloomery_create_options)BLOOMERY_CREATE_OPTIONS;
+    plan->struct_bytes = sizeof(*plan);
     if (!native_kind_take(request) || !take_numbers(request) || !take_secret(request, &wish) ||
         !native_count_take(request->seed, "seed", &options->seed))
         return false;

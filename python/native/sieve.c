@@ -281,7 +281,7 @@ static PyObject *many(PyObject *object, PyObject *keys, bool mark)
         PyErr_SetString(PyExc_TypeError, "a str or bytes is one key: use the method without _many");
         return NULL;
     }
-    PyObject *iterator = PyObject_GetIter(keys);
+    PyObject *iterator = native_refuse_table(keys) ? NULL : PyObject_GetIter(keys);
     PyObject *results = iterator == NULL ? NULL : PyByteArray_FromStringAndSize(NULL, 0);
     struct native_portion *portion = results == NULL ? NULL : calloc(1, sizeof(*portion));
     PyObject *key;

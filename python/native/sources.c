@@ -6,7 +6,9 @@
 #include "native.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Names the key of a list at fault: the text says what is wrong with it, here is which it is. */
 static void name_number(size_t number)
@@ -37,13 +39,13 @@ static bool finish_portion(struct native_work *work)
         return true;
     const bool closed = native_portion_close(portion, work->keying, &work->error);
     const bloomery_error refused = work->error;
-    if (!native_work_enter(work))
+    if (!native_work_enter(work, portion->records))
         return false;
     const bool good = portion->records == 0 || native_work_portion(work);
-    native_gate_leave(work->gate, work->alone);
+    native_work_leave(work);
     native_portion_let_go(portion);
     if (!good)
-        native_raise(work->state, &work->error, NULL);
+        native_work_raise(work);
     else if (!closed) { /* those before the bad one are done */
         native_raise(work->state, &refused, NULL);
         name_number(work->seen);
@@ -51,12 +53,64 @@ static bool finish_portion(struct native_work *work)
     return good && closed;
 }
 
+static bool begins_with(PyObject *text, const char *beginning)
+{
+    Py_ssize_t bytes;
+    const char *utf8 = PyUnicode_AsUTF8AndSize(text, &bytes);
+    return utf8 != NULL && strncmp(utf8, beginning, strlen(beginning)) == 0;
+}
+
+/* Whether an object stands for a missing value: a NaN, or NA and NaT of pandas. Of these two there
+ * is one object each, which `missing` keeps. */
+static bool is_missing(struct native_work *work, PyObject *object)
+{
+    if (PyFloat_Check(object))
+        return isnan(PyFloat_AsDouble(object));
+    PyObject *type = (PyObject *)Py_TYPE(object);
+    PyObject *name = PyObject_GetAttrString(type, "__name__");
+    PyObject *module = name == NULL ? NULL : PyObject_GetAttrString(type, "__module__");
+    bool found = false;
+    if (module != NULL && PyUnicode_Check(module) && PyUnicode_Check(name))
+        found = begins_with(module, "pandas.") &&
+                (PyUnicode_CompareWithASCIIString(name, "NAType") == 0 ||
+                 PyUnicode_CompareWithASCIIString(name, "NaTType") == 0);
+    Py_XDECREF(name);
+    Py_XDECREF(module);
+    PyErr_Clear();
+    if (found && work->missing == NULL)
+        work->missing = Py_NewRef(object);
+    return found;
+}
+
+/* Appends an object as a key, or as nothing if it is missing. False after raising. */
+static bool take_value(struct native_work *work, PyObject *object)
+{
+    struct native_portion *portion = work->portion;
+    if (object == Py_None || object == work->missing) {
+        native_portion_nothing(portion);
+        return true;
+    }
+    if (native_portion_take(portion, work->keying, object))
+        return true;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (!is_missing(work, object)) {
+        PyErr_Restore(type, value, trace);
+        return false;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    native_portion_nothing(portion);
+    return true;
+}
+
 /* Appends an object; runs the portion when it is full. An object that is no key ends the work, when
  * those before it are done. */
 static bool take_object(struct native_work *work, PyObject *object)
 {
     struct native_portion *portion = work->portion;
-    if (!native_portion_take(portion, work->keying, object)) {
+    if (!take_value(work, object)) {
         PyObject *type, *value, *trace;
         name_number(work->seen + portion->records);
         PyErr_Fetch(&type, &value, &trace);
@@ -130,6 +184,14 @@ static bool run_iterator(struct native_work *work, PyObject *iterator)
     return false;
 }
 
+static bool run_iterable(struct native_work *work, PyObject *keys)
+{
+    PyObject *iterator = PyObject_GetIter(keys);
+    const bool good = iterator != NULL && run_iterator(work, iterator);
+    Py_XDECREF(iterator);
+    return good;
+}
+
 /* What looks like many keys and is one. */
 static bool is_single(PyObject *keys)
 {
@@ -138,6 +200,37 @@ static bool is_single(PyObject *keys)
     PyErr_SetString(PyExc_TypeError, "a str or bytes is one key: use the method without _many, or "
                                      "pass a list of keys");
     return true;
+}
+
+bool native_refuse_table(PyObject *keys)
+{
+    if (PyList_Check(keys) || PyTuple_Check(keys) || PyType_Check(keys))
+        return false;
+    PyObject *columns = PyObject_GetAttrString(keys, "columns");
+    PyObject *types = columns == NULL ? NULL : PyObject_GetAttrString(keys, "dtypes");
+    const bool table = types != NULL;
+    Py_XDECREF(columns);
+    Py_XDECREF(types);
+    PyErr_Clear();
+    if (table)
+        PyErr_SetString(PyExc_TypeError, "a table has several columns: pass one of them");
+    return table;
+}
+
+/* The array of a categorical column has the values as they are printed: integers beside a missing
+ * one are floats there. As objects they are what they were. NULL: it is another column. */
+static PyObject *objects_of_categories(PyObject *keys)
+{
+    PyObject *type = PyObject_GetAttrString(keys, "dtype");
+    PyObject *name = type == NULL ? NULL : PyObject_GetAttrString(type, "name");
+    PyObject *objects = NULL;
+    if (name != NULL && PyUnicode_Check(name) &&
+        PyUnicode_CompareWithASCIIString(name, "category") == 0)
+        objects = PyObject_CallMethod(keys, "astype", "s", "object");
+    Py_XDECREF(type);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return objects;
 }
 
 /* pandas' Series and others that are no arrays, but know one. */
@@ -176,25 +269,24 @@ static bool is_masked(PyObject *keys)
 
 static bool run_any(struct native_work *work, PyObject *keys)
 {
-    if (is_single(keys))
+    if (is_single(keys) || native_refuse_table(keys))
         return false;
     if (PyList_Check(keys) || PyTuple_Check(keys))
         return run_list(work, keys);
     if (PyObject_CheckBuffer(keys) && is_masked(keys))
         return false;
+    PyObject *objects = objects_of_categories(keys);
+    if (objects != NULL) {
+        const bool good = run_iterable(work, objects);
+        Py_DECREF(objects);
+        return good;
+    }
     int done = native_work_arrow(work, keys);
     if (done == 0)
         done = native_work_buffer(work, keys);
     if (done == 0)
         done = run_array_of(work, keys);
-    if (done != 0)
-        return done > 0;
-    PyObject *iterator = PyObject_GetIter(keys);
-    if (iterator == NULL)
-        return false;
-    const bool good = run_iterator(work, iterator);
-    Py_DECREF(iterator);
-    return good;
+    return done != 0 ? done > 0 : run_iterable(work, keys);
 }
 
 bool native_work_run(struct native_work *work, PyObject *keys)
@@ -204,8 +296,14 @@ bool native_work_run(struct native_work *work, PyObject *keys)
         PyErr_NoMemory();
         return false;
     }
-    const bool good = run_any(work, keys);
+    bool good = run_any(work, keys);
+    if (good && work->watched != NULL && work->seen > NATIVE_PORTION) {
+        good = native_work_enter(work, 0); /* looks at the file once more */
+        if (good)
+            native_work_leave(work);
+    }
     native_portion_free(work->portion);
+    Py_CLEAR(work->missing);
     work->portion = NULL;
     assert(good || PyErr_Occurred() != NULL);
     return good;

@@ -21,23 +21,74 @@ static bool status_only(struct native_work *work, int status)
     return false;
 }
 
-static size_t count_bits(const uint64_t *words, size_t count)
+/* Keys that are sure to fit are added beside those of other threads. Else the filter has to be this
+ * one's alone, since its bits may have to be scanned. */
+bool native_work_enter(struct native_work *work, size_t count)
 {
-    size_t sum = 0;
-    for (size_t i = 0; i < (count + 63) / 64; i++)
-        sum += (size_t)__builtin_popcountll(words[i]);
-    return sum;
+    struct native_limit *limit = work->limit;
+    work->entered_alone = work->alone;
+    while (native_gate_enter(work->gate, work->entered_alone)) {
+        const bool open =
+            work->verb == NATIVE_COLLECT ? *work->builder != NULL : *work->filter != NULL;
+        if (open && work->watched != NULL && !native_watch_holds(work->watched)) {
+            native_gate_leave(work->gate, work->entered_alone);
+            return false;
+        }
+        if (open && (limit == NULL || work->entered_alone))
+            return true;
+        if (open && count <= limit->left) {
+            work->reserved = count;
+            work->fresh_before = work->yes;
+            limit->left -= count;
+            return true;
+        }
+        native_gate_leave(work->gate, work->entered_alone);
+        if (!open) {
+            PyErr_SetString(PyExc_ValueError, "it was closed by another call");
+            return false;
+        }
+        work->entered_alone = true;
+    }
+    return false;
 }
 
-bool native_work_enter(struct native_work *work)
+void native_work_leave(struct native_work *work)
 {
-    if (!native_gate_enter(work->gate, work->alone))
-        return false;
-    if (work->verb == NATIVE_COLLECT ? *work->builder != NULL : *work->filter != NULL)
-        return true;
-    native_gate_leave(work->gate, work->alone);
-    PyErr_SetString(PyExc_ValueError, "it was closed meanwhile");
-    return false;
+    if (work->reserved > 0) {
+        const uint64_t fresh = work->yes - work->fresh_before;
+        assert(fresh <= work->reserved);
+        work->limit->left += work->reserved - fresh;
+        work->reserved = 0;
+    }
+    native_gate_leave(work->gate, work->entered_alone);
+}
+
+/* Whether the limit has to be looked at while keys are added. */
+static bool is_limited(const struct native_work *work)
+{
+    return work->limit != NULL && work->entered_alone;
+}
+
+void native_work_raise(struct native_work *work)
+{
+    PyObject *type, *value, *trace;
+    if (work->filter != NULL && *work->filter != NULL)
+        native_explain(*work->filter, work->verb == NATIVE_REMOVE, &work->error);
+    native_raise(work->state, &work->error, NULL);
+    if (work->error.status != BLOOMERY_FULL || work->verb == NATIVE_COLLECT)
+        return;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    PyObject *added = PyLong_FromSize_t(work->seen);
+    PyObject *fresh = PyLong_FromSize_t(work->yes);
+    if (value == NULL || added == NULL || fresh == NULL ||
+        PyObject_SetAttrString(value, "offset", added) != 0 ||
+        PyObject_SetAttrString(value, "added", added) != 0 ||
+        PyObject_SetAttrString(value, "new", fresh) != 0)
+        PyErr_Clear();
+    Py_XDECREF(added);
+    Py_XDECREF(fresh);
+    PyErr_Restore(type, value, trace);
 }
 
 /* ---- A portion ------------------------------------------------------------------------------- */
@@ -96,10 +147,20 @@ static void scatter(struct native_portion *portion)
     memcpy(portion->answers, spread, sizeof(spread));
 }
 
+static bool add_keys(struct native_work *work, uint64_t *answers, size_t *done)
+{
+    struct native_portion *portion = work->portion;
+    if (is_limited(work))
+        return native_limit_portion(work, answers, done);
+    return bloomery_add_some(*work->filter, portion->keys, portion->count, answers, NULL, done,
+                             &work->error) == BLOOMERY_OK;
+}
+
 bool native_work_portion(struct native_work *work)
 {
     struct native_portion *portion = work->portion;
     uint64_t *answers = portion->answers;
+    size_t done = 0;
     bool good = true;
 
     memset(answers, 0, sizeof(portion->answers));
@@ -109,8 +170,7 @@ bool native_work_portion(struct native_work *work)
         break;
     case NATIVE_ADD:
     case NATIVE_BUILD:
-        good = status_only(
-            work, bloomery_add_batch(*work->filter, portion->keys, portion->count, answers, NULL));
+        good = add_keys(work, answers, &done);
         break;
     case NATIVE_REMOVE:
         good = remove_keys(work, answers);
@@ -123,9 +183,11 @@ bool native_work_portion(struct native_work *work)
                BLOOMERY_OK;
         break;
     }
-    work->yes += count_bits(answers, portion->count);
-    if (!good)
+    work->yes += native_count_bits(answers, portion->count);
+    if (!good) {
+        work->seen += done < portion->count ? record_of(portion, done) : 0;
         return false;
+    }
     scatter(portion);
     if (work->keep && !native_bits_append(&work->bits, answers, portion->records))
         return no_memory(work);
@@ -134,6 +196,24 @@ bool native_work_portion(struct native_work *work)
 }
 
 /* ---- A chunk --------------------------------------------------------------------------------- */
+
+/* Adds a column where a limit has to be looked at. */
+static bool run_limited(struct native_work *work, const bloomery_column *column)
+{
+    if (work->verb == NATIVE_BUILD && column->count <= work->limit->left) {
+        if (bloomery_add_column_parallel(*work->filter, column, work->threads, &work->error) !=
+            BLOOMERY_OK)
+            return false;
+        native_limit_count(work->limit, column->count);
+        work->seen += column->count;
+        return true;
+    }
+    uint64_t *answers = calloc((column->count + 63) / 64 + 1, sizeof(uint64_t));
+    const bool good =
+        answers == NULL ? no_memory(work) : native_limit_column(work, column, answers);
+    free(answers);
+    return good;
+}
 
 /* The library reads the array itself. Needs no GIL. */
 static bool run_column(struct native_work *work, const bloomery_column *column)
@@ -155,7 +235,7 @@ static bool run_column(struct native_work *work, const bloomery_column *column)
         break;
     case NATIVE_ADD:
         status = bloomery_add_column(*work->filter, column, answers, NULL, error);
-        found = count_bits(answers, column->count);
+        found = native_count_bits(answers, column->count);
         break;
     case NATIVE_BUILD:
         status = bloomery_add_column_parallel(*work->filter, column, work->threads, error);
@@ -176,9 +256,9 @@ static bool run_column(struct native_work *work, const bloomery_column *column)
         status = bloomery_builder_add_column(*work->builder, column, error);
         break;
     }
-    work->yes += found;
-    work->seen += column->count;
     bool good = status == BLOOMERY_OK;
+    work->yes += found;
+    work->seen += good ? column->count : 0;
     if (good && work->keep && !native_bits_append(&work->bits, answers, column->count))
         good = no_memory(work);
     free(answers);
@@ -188,8 +268,8 @@ static bool run_column(struct native_work *work, const bloomery_column *column)
 static bool run_chunk(struct native_work *work, const struct native_chunk *chunk)
 {
     bloomery_column column;
-    if (native_chunk_column(chunk, work->keying, &column))
-        return run_column(work, &column);
+    if (!work->by_portions && native_chunk_column(chunk, work->keying, &column))
+        return is_limited(work) ? run_limited(work, &column) : run_column(work, &column);
     for (size_t from = 0; from < chunk->count; from += NATIVE_PORTION)
         if (!native_chunk_portion(chunk, work->keying, from, work->portion, &work->error) ||
             !native_work_portion(work))
@@ -203,7 +283,7 @@ bool native_work_chunk(struct native_work *work, const struct native_chunk *chun
 
     if (chunk->count == 0)
         return true;
-    if (!native_work_enter(work))
+    if (!native_work_enter(work, chunk->count))
         return false;
     if (chunk->count < NATIVE_RELEASE)
         good = run_chunk(work, chunk);
@@ -212,9 +292,9 @@ bool native_work_chunk(struct native_work *work, const struct native_chunk *chun
         good = run_chunk(work, chunk);
         Py_END_ALLOW_THREADS;
     }
-    native_gate_leave(work->gate, work->alone);
+    native_work_leave(work);
     if (!good)
-        native_raise(work->state, &work->error, NULL);
+        native_work_raise(work);
     return good;
 }
 

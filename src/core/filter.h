@@ -259,6 +259,18 @@ static inline struct bloomery_layer *bloomery_newest_layer(struct bloomery_filte
     return &filter->layers[bloomery_layer_count(filter) - 1];
 }
 
+/*
+ * The rate that the filter's plan was asked for, if keys may be added up to it: if it is over twice
+ * the planned one, since the least filter of its kind has a far lower rate. Else 0.
+ */
+static inline double bloomery_wanted_rate(const struct bloomery_filter *filter)
+{
+    const struct bloomery_layer *layer = filter->layers;
+    const bool plain = !filter->foreign && !filter->kind->grows && !filter->kind->hands_on;
+    const bool matters = layer->rate > 0 && layer->wanted > 2 * layer->rate && layer->wanted <= 1;
+    return plain && matters ? layer->wanted : 0;
+}
+
 /* The bytes of all layers: those of the payload in the filter's file. */
 static inline uint64_t bloomery_payload_bytes(const struct bloomery_filter *filter)
 {

@@ -44,7 +44,7 @@ struct bloomery_layer {
     double rate;     /* planned; 0: unknown */
     uint64_t offset; /* in the payload */
     uint64_t bytes;
-    union {                    /* of a filter, not of a shape, but for `ribbon` */
+    union {                    /* of a filter, not of a shape, but for `ribbon` and `wanted` */
         struct {               /* in chains that can grow */
             uint64_t bits_set; /* the cells that are not 0; atomic if concurrent */
             uint64_t unsure;   /* and at most so many more, set since they were counted last */
@@ -59,6 +59,7 @@ struct bloomery_layer {
             struct bloomery_ribbon ribbon;
             bool hands_on; /* of a filter: to the layer behind this one in the array */
         };
+        double wanted; /* in our other filters: the rate that the plan was asked for; 0: unknown */
     };
 };
 

@@ -53,6 +53,7 @@ enum {
     RECORD_NOTE = 5,
     RECORD_SOURCE = 6, /* reserved: where the keys came from */
     RECORD_RIBBON = 7, /* of a layer of a static filter, behind the layer's own record */
+    RECORD_WANTED = 8, /* the rate that the plan was asked for */
 };
 
 enum {
@@ -85,6 +86,8 @@ enum {
     RULE_FIELD = 8,     /* i32 */
     RULE_COMMENT = 12,  /* u32 */
     RULE_BODY_BYTES = 16,
+
+    WANTED_BODY_BYTES = 8, /* f64 */
 };
 
 #endif

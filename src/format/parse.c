@@ -285,6 +285,11 @@ static bloomery_status read_record(const uint8_t *record, uint64_t at, struct se
         parsed->note = (const char *)body;
         parsed->note_bytes = bytes;
         return BLOOMERY_OK;
+    case RECORD_WANTED:
+        if (bytes != WANTED_BODY_BYTES || again)
+            return wrong_size(record, at, error);
+        parsed->wanted = bloomery_load_f64(body);
+        return BLOOMERY_OK;
     default:
         if ((flags & RECORD_REQUIRED) != 0)
             return bloomery_fail(error, BLOOMERY_WRONG_VERSION, at,
@@ -347,6 +352,22 @@ static bloomery_status check_secret(const struct bloomery_parsed *parsed, bloome
     return BLOOMERY_OK;
 }
 
+/* The rate that the plan was asked for is one of a filter of ours with one layer of cells. Records
+ * come in any order, so it is put there when all were read. */
+static bloomery_status place_wanted(struct bloomery_parsed *parsed, bloomery_error *error)
+{
+    const struct bloomery_shape *shape = &parsed->shape;
+    const bool plain = shape->kind == BLOOMERY_BLOCKED || shape->kind == BLOOMERY_CLASSIC ||
+                       shape->kind == BLOOMERY_COUNTING;
+    /* So written, a value that is not a number fails too. */
+    if (!(parsed->wanted >= 0 && parsed->wanted <= 1))
+        return bloomery_fail(error, BLOOMERY_CORRUPT, BLOOMERY_HEADER_BYTES,
+                             "damaged: the rate that was asked for is not between 0 and 1");
+    if (plain && shape->dialect == 0 && shape->layer_count == 1)
+        parsed->layers[0].wanted = parsed->wanted;
+    return BLOOMERY_OK;
+}
+
 bloomery_status bloomery_format_parse(const uint8_t *prefix, size_t prefix_bytes,
                                       uint64_t file_bytes, struct bloomery_parsed *parsed,
                                       bloomery_error *error)
@@ -364,6 +385,7 @@ bloomery_status bloomery_format_parse(const uint8_t *prefix, size_t prefix_bytes
         return status;
     read_shape(prefix, parsed);
     if ((status = read_records(&whole, parsed, error)) != BLOOMERY_OK ||
+        (status = place_wanted(parsed, error)) != BLOOMERY_OK ||
         (status = check_secret(parsed, error)) != BLOOMERY_OK)
         return status;
     status = bloomery_shape_check(&parsed->shape, parsed->payload_bytes, error);

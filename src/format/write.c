@@ -22,6 +22,11 @@ static bool has_rule(const struct bloomery_filter *filter)
            bloomery_rest_in(filter)->rule.comment != 0;
 }
 
+static bool has_wanted(const struct bloomery_filter *filter)
+{
+    return bloomery_wanted_rate(filter) > 0;
+}
+
 static bool has_dialect(const struct bloomery_filter *filter)
 {
     return filter->shape.growth != 0 || filter->shape.tightening != 0 ||
@@ -124,6 +129,9 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
     if (bloomery_rest_in(filter)->note_bytes > 0)
         memcpy(begin_record(prefix, &at, RECORD_NOTE, 0, bloomery_rest_in(filter)->note_bytes),
                bloomery_rest_in(filter)->note, bloomery_rest_in(filter)->note_bytes);
+    if (has_wanted(filter))
+        bloomery_store_f64(begin_record(prefix, &at, RECORD_WANTED, 0, WANTED_BODY_BYTES),
+                           bloomery_wanted_rate(filter));
     return at;
 }
 
@@ -148,6 +156,7 @@ size_t bloomery_format_payload_offset(const struct bloomery_filter *filter)
     end += bloomery_rest_in(filter)->note_bytes > 0
                ? record_bytes(bloomery_rest_in(filter)->note_bytes)
                : 0;
+    end += has_wanted(filter) ? record_bytes(WANTED_BODY_BYTES) : 0;
     return payload_offset_after(filter, end);
 }
 

@@ -12,7 +12,8 @@ has to be written anew.
 
 Without --all only the breaks marked quick run (a minute); with it all (some minutes). `break.py
 --list` tells them. Needs the compiler (CC, or cc), pkg-config, and the libraries of the build; for the
-break of the lock also those of the command; for those of the module redis-tools, else they are skipped.
+break of the lock also those of the command; for those of the module redis-tools and for those of the
+package of Python its headers, else they are skipped.
 The breaks themselves are in breaks.py.
 
 Build: nothing to build beforehand. Suite: quick and house; long with --all.
@@ -25,6 +26,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 
 from breaks import BREAKS
@@ -40,6 +42,7 @@ FLAGS = ["-std=gnu11", "-O1", "-g0", "-fPIC", "-D_GNU_SOURCE", "-D_FILE_OFFSET_B
 SERVER = shutil.which("redis-check-rdb")
 # The npm packages of the module's clients, where a build has fetched them.
 PACKAGES = os.environ.get("BLOOMERY_PACKAGES", os.path.join(ROOT, "build", "tests", "module", "packages"))
+PYTHON_HEADERS = sysconfig.get_path("include")
 SECONDS = 300  # no build and no single test takes longer
 
 
@@ -87,7 +90,8 @@ class Tree:
     """A copy of the sources that can be broken, with its objects."""
 
     PARTS = ["include", "src", "tool", "scripts", "lineage", "tests/support", "tests/property", "tests/sieve", "tests/unit",
-             "tests/vectors", "tests/cli", "tests/dialect", "tests/reference", "tests/module", "module", "fuzz"]
+             "tests/vectors", "tests/cli", "tests/dialect", "tests/reference", "tests/module", "tests/python", "module",
+             "python", "fuzz"]
 
     def __init__(self, folder):
         self.root = os.path.join(folder, "tree")
@@ -126,6 +130,8 @@ class Tree:
             return self.library_flags
         if source.startswith(("fuzz/", "tests/module/")):
             return self.library_flags + ["-I" + self.root]
+        if source.startswith("python/"):
+            return self.library_flags + ["-DPy_LIMITED_API=0x030b0000", "-I" + PYTHON_HEADERS]
         if source.startswith("tests/unit/"):
             return self.test_flags + ["-I" + self.path("tool")]
         return self.tool_flags if source.startswith(("tool/", "lineage/")) else self.test_flags
@@ -246,6 +252,19 @@ class Tree:
             raise Broken(f"the fuzz target {name} does not link:\n{said}")
         return target
 
+    def package(self, broken=None):
+        """The folder with the package of Python, its extension linked."""
+        if not os.path.exists(os.path.join(PYTHON_HEADERS, "Python.h")):
+            raise Missing("Python's headers (python3-dev) are not here")
+        target = os.path.join(self.objects, "python")
+        shutil.copytree(self.path("python", "bloomery"), os.path.join(target, "bloomery"), dirs_exist_ok=True)
+        status, said = run([*CC, *self.objects_of(self.sources("python") + self.sources("src"), broken), "-shared",
+                            "-o", os.path.join(target, "bloomery", "_native.abi3.so"),
+                            *pkg_config("--libs", "libsodium", "libcrypto"), "-lm", "-lpthread"])
+        if status != 0:
+            raise Broken(f"the package of Python does not link:\n{said}")
+        return target
+
     def preloaded(self, *parts):
         """A library that is loaded before those of a program."""
         target = os.path.join(self.objects, parts[0] + ".so")
@@ -278,6 +297,13 @@ class Tree:
             environment |= {"BLOOMERY_MODULE": self.server_module(broken), "BLOOMERY_SERVER": self.server(),
                             "BLOOMERY_TOOL": sys.executable,
                             "BLOOMERY_PACKAGES": PACKAGES}
+            status, said = run([sys.executable, self.path("tests", program), name], env=environment)
+            if re.search(r"\b1 skipped", said):
+                raise Missing(said.splitlines()[0])
+            ran = re.search(r"\b1 (passed|failed)", said)
+        elif program.startswith("python/"):
+            environment |= {"PYTHONPATH": self.package(broken) + ":" + self.path("tests", "cli"),
+                            "BLOOMERY_TOOL": sys.executable, "BLOOMERY_VECTORS": self.path("tests", "vectors")}
             status, said = run([sys.executable, self.path("tests", program), name], env=environment)
             if re.search(r"\b1 skipped", said):
                 raise Missing(said.splitlines()[0])

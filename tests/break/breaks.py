@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 @dataclass
 class Break:
-    """One way to do wrong. `test` is PROGRAM/NAME, cli/FILE/CASE, module/FILE/CASE, stand_in/NAME,
-    dialect/FILE/PART OF A NAME, or fuzz/TARGET."""
+    """One way to do wrong. `test` is PROGRAM/NAME, cli/FILE/CASE, module/FILE/CASE, python/FILE/CASE,
+    stand_in/NAME, dialect/FILE/PART OF A NAME, or fuzz/TARGET."""
 
     name: str
     place: str  # a function "name()", one of a file "a.c:name()", or a file "a.h": place.py
@@ -571,6 +571,12 @@ BREAKS = [
           "column_forms/columns_are_their_keys"),
 
     # Rates.
+    Break("the_rate_asked_for_is_forgotten_by_add", "rate_limit()",
+          [("return fmax(twice, info->wanted_rate);", "return twice;")],
+          "cli/test_add.py/a_small_filter_takes_keys_up_to_the_rate_asked_for"),
+    Break("the_rate_asked_for_is_not_written", "has_wanted()",
+          [("return bloomery_wanted_rate(filter) > 0;", "return bloomery_wanted_rate(filter) > 1;")],
+          "cli/test_add.py/the_rate_asked_for_is_kept_by_copies_and_merges"),
     Break("the_classic_formula_for_blocks", "bloomery_block_rates_expect()",
           [("    if (keys == 0)\n        return 0;\n    const double picks",
             "    if (blocks > 0)\n"
@@ -2247,4 +2253,14 @@ BREAKS += [
             "    for (volatile int wait = 0; wait < 2000; wait++)\n        ;\n"
             "    *(volatile uint64_t *)word = old | bits;\n    return (old & bits) != bits;")],
           "concurrent/concurrent_adds_to_one_block_lose_nothing"),
+]
+
+# The package of Python.
+BREAKS += [
+    Break("a_filter_with_the_hash_of_one_process_is_pickled", "rbloom.py",
+          [("        if self._hash in _OF_ONE_PROCESS:\n            raise TypeError", "        if False:\n            raise TypeError")],
+          "python/test_compat.py/a_pickle_for_another_process_has_its_keys_or_is_refused"),
+    Break("a_copy_asks_whether_it_may_be_pickled", "rbloom.py",
+          [("    def __deepcopy__(self, memo):", "    def deepcopy(self, memo):")],
+          "python/test_compat.py/copies_within_the_process_have_all_keys"),
 ]

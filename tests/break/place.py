@@ -4,15 +4,17 @@
     Place("bloomery_fold()")        the function of this name, which only one file defines
     Place("merge.c:fold()")         the one of that file, where others have one of this name
     Place("shape.h")                a whole file, by its name: for tables, macros and declarations
+    Place("rbloom.py")              one of Python, always whole
 
 A piece of it is found by its tokens: neither blanks nor line ends nor comments count. So moving a
-file, renaming it, or running the formatter breaks no break; changing what the piece does, does.
+file, renaming it, or running the formatter breaks no break; changing what the piece does, does. A
+piece of Python is found as it stands.
 """
 
 import os
 import re
 
-FOLDERS = ["include", "src", "tool", "lineage", "module", "fuzz", "tests"]
+FOLDERS = ["include", "src", "tool", "lineage", "module", "python", "fuzz", "tests"]
 TOKEN = re.compile(r"""/\*.*?\*/|//[^\n]*|\\\n|\s+|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\w+|.""", re.S)
 NAME = re.compile(r"(\w+)\((?:[^()]|\([^()]*\))*\)\s*$")
 
@@ -50,12 +52,12 @@ class Sources:
         for folder in FOLDERS:
             for path, _, names in os.walk(os.path.join(root, folder)):
                 for name in names:
-                    if name.endswith((".c", ".h", ".cc")):
+                    if name.endswith((".py",) if folder == "python" else (".c", ".h", ".cc")):
                         self.files.setdefault(name, []).append(
                             os.path.relpath(os.path.join(path, name), root))
         for paths in self.files.values():
             for path in paths:
-                if "/none/" in path:  # second forms: breaks are of the first
+                if "/none/" in path or path.endswith(".py"):  # second forms: breaks are of the first
                     continue
                 for name, _, _ in functions(self.read(path)):
                     self.defined.setdefault(name, []).append(path)
@@ -96,6 +98,11 @@ class Sources:
         path = self.file_of(place)
         right = wrong = self.read(path)
         for old, new in edits:
+            if path.endswith(".py"):
+                if wrong.count(old) != 1:
+                    raise Lost(f"its piece is in {place} {wrong.count(old)} times, not once: {old!r}")
+                wrong = wrong.replace(old, new)
+                continue
             start, end = self.span(place, wrong)
             there = tokens(wrong[start:end])
             wanted = [token for token, _, _ in tokens(old)]

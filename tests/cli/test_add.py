@@ -107,12 +107,12 @@ def filter_past_its_plan_is_warned_about(c):
 def what_ruins_the_rate_is_refused_before_it_is_written(c):
     c.run("build -q -n 1000 -p 0.01 -o f.bloom", stdin=numbers(0, 900))
     before = c.read("f.bloom")
-    refused = has("f.bloom: with these it would hold about ", "; twice the planned one is 1 in 5", "; build a larger one",
-                  "nothing was added to f.bloom\n")
+    refused = has("f.bloom: adding them would raise the rate to 1 in ", " keys; the limit is 1 in 5", " (twice the planned rate); "
+                  "build a larger one", "nothing was added to f.bloom\n")
     c.run("add f.bloom", stdin=numbers(1000, 2000), code=2, stderr=refused)
     c.run("add f.bloom", stdin=numbers(1000, 200_000), code=2,
-          stderr=has("f.bloom: with these it would be full, every bit set; twice the planned one is 1 in 5"))
-    c.run("add --max-rate 0.011 f.bloom", stdin=numbers(1000, 500), code=2, stderr=has("; --max-rate is 1 in 90.9"))
+          stderr=has("f.bloom: adding them would set every bit; the limit is a rate of 1 in 5"))
+    c.run("add --max-rate 0.011 f.bloom", stdin=numbers(1000, 500), code=2, stderr=has("; the limit is 1 in 90.9 (--max-rate)"))
     c.expect(c.read("f.bloom") == before, "the filter was changed")
     # As many as it was planned for, and some more, are no ruin; nor is what changes nothing.
     c.run("add -q f.bloom", stdin=numbers(900, 250), stderr=has("warning"))
@@ -121,6 +121,47 @@ def what_ruins_the_rate_is_refused_before_it_is_written(c):
     c.run("add -q --force f.bloom", stdin=numbers(10_000, 50_000), stderr=has("warning"))
     c.run("build -q --kind scalable -n 1000 -p 0.01 -o g.bloom", stdin=numbers(0, 900))
     c.run("add -q g.bloom", stdin=numbers(1000, 50_000))
+
+
+@case
+def a_small_filter_takes_keys_up_to_the_rate_asked_for(c):
+    for kind in ("blocked", "classic", "counting"):
+        c.run(f"build --kind {kind} -p 0.01 -o f.bloom", stdin="apple\nbanana\n",
+              stderr=has("f.bloom: 2 keys, ", "; it has room for ", " keys at 1 in 100\n"))
+        c.run("add f.bloom", stdin="cherry\n", stderr="f.bloom: added 1 key, a new one\n")
+        facts = json.loads(c.run("inspect --json f.bloom", stdout=None)[0])
+        c.expect(facts["planned_rate"] < 0.005 and facts["wanted_rate"] == 0.01, f"{kind}: {facts}")
+        c.expect(not facts["over_full"], f"{kind}: {facts}")
+        before = c.read("f.bloom")
+        c.run("add f.bloom", stdin=numbers(0, 90), code=2,
+              stderr=has("; the limit is 1 in 100 (the rate it was built for)", "nothing was added"))
+        c.expect(c.read("f.bloom") == before, f"{kind}: the filter was changed")
+        # The rate asked for outlives an add that was saved, one key at a time, up to the limit.
+        rate = 0.0
+        for i in range(60):
+            _, said = c.run("add --json f.bloom", stdin=f"{i}\n", stdout=None, stderr=None, code=None)
+            if b"nothing was added" in said:
+                break
+            c.expect(said == b"", f"{kind}, key {i}: {said}")
+            rate = json.loads(c.run("inspect --json f.bloom", stdout=None)[0])["live_rate"]
+        c.expect(i > 1 and 0.004 < rate <= 0.01, f"{kind}: refused at {rate} with {i} keys more")
+
+
+@case
+def the_rate_asked_for_is_kept_by_copies_and_merges(c):
+    c.run("build -q -p 0.001 -n 4 -o a.bloom", stdin=numbers(0, 4))
+    c.run("build -q -p 0.001 -n 4 -o b.bloom", stdin=numbers(4, 4))
+    c.run("merge -q -o c.bloom a.bloom b.bloom")
+    c.run("build -q -p 0.001 --folds 6 -n 100 -o d.bloom", stdin=numbers(0, 100))
+    c.run("fold -q --times 1 -o e.bloom d.bloom")
+    for name in "acde":
+        facts = json.loads(c.run(f"inspect --json {name}.bloom", stdout=None)[0])
+        c.expect(facts["wanted_rate"] == 0.001 > 2 * facts["planned_rate"], f"{name}: {facts}")
+    c.run("add -q c.bloom", stdin=numbers(8, 4))
+    # A filter that is as good as was asked says nothing of it: its file is as it was.
+    c.run("build -q -p 0.001 -n 10000 -o f.bloom", stdin=numbers(0, 4))
+    facts = json.loads(c.run("inspect --json f.bloom", stdout=None)[0])
+    c.expect(facts["wanted_rate"] == facts["planned_rate"], f"{facts}")
 
 
 @case

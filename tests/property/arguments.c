@@ -24,8 +24,8 @@
 ENDS_WITHOUT_PADDING(bloomery_plan_options, reserved);
 ENDS_WITHOUT_PADDING(bloomery_create_options, note);
 ENDS_WITHOUT_PADDING(bloomery_open_options, note);
-ENDS_WITHOUT_PADDING(bloomery_plan, reserved);
-ENDS_WITHOUT_PADDING(bloomery_info, reserved);
+ENDS_WITHOUT_PADDING(bloomery_plan, wanted_rate);
+ENDS_WITHOUT_PADDING(bloomery_info, wanted_rate);
 ENDS_WITHOUT_PADDING(bloomery_column, nulls);
 ENDS_WITHOUT_PADDING(bloomery_comparison, reserved);
 ENDS_WITHOUT_PADDING(bloomery_layer_info, live_rate);

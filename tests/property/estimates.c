@@ -188,6 +188,77 @@ static void more_bits_than_there_are_are_all(void **state)
     assert_true(looked_at >= ours + 6);
 }
 
+/* The keys that a filter is filled with until nothing is left, asking as often as that says. */
+static uint64_t fill_up(bloomery_filter *filter, double limit, size_t *asked)
+{
+    uint64_t keys = 0, left;
+    for (*asked = 0; (left = bloomery_keys_left(filter, limit)) > 0; ++*asked) {
+        assert_true(left < UINT64_C(1) << 32 && *asked < 60);
+        for (const uint64_t end = keys + left; keys < end; keys++)
+            assert_true(bloomery_add(filter, bloomery_key_of(&keys, sizeof keys), NULL) >= 0);
+    }
+    return keys;
+}
+
+/* Keys that are said to be left bring the rate to its limit in a few steps, and not beyond: a
+ * filter with a few more of them is. */
+static void keys_left_end_at_the_limit(void **state)
+{
+    (void)state;
+    static const bloomery_kind kinds[] = {BLOOMERY_CLASSIC, BLOOMERY_BLOCKED, BLOOMERY_COUNTING};
+    static const struct {
+        uint64_t keys;
+        double rate, limit;
+    } cases[] = {{100000, 0.01, 0}, {100000, 1e-4, 0}, {20000, 0.01, 0.1},
+                 {500, 0.01, 0},    {10, 0.01, 0},     {2, 1e-4, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0] * 3; i++) {
+        bloomery_plan plan = {
+            .kind = kinds[i % 3], .keys = cases[i / 3].keys, .rate = cases[i / 3].rate};
+        bloomery_info info = BLOOMERY_INFO;
+        size_t asked;
+        assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
+        bloomery_filter *filter = test_create(&plan, NULL);
+        uint64_t keys = fill_up(filter, cases[i / 3].limit, &asked);
+        bloomery_info_get(filter, true, &info);
+        const double limit = cases[i / 3].limit > 0 ? cases[i / 3].limit
+                                                    : fmax(info.wanted_rate, 2 * info.planned_rate);
+        assert_true(asked <= 40);
+        assert_true(keys + 1 >= cases[i / 3].keys);
+        assert_true(info.live_rate <= limit || info.estimated_keys <= (double)plan.keys + 1);
+        for (uint64_t end = keys + keys / 100 + 5; keys < end; keys++)
+            assert_true(bloomery_add(filter, bloomery_key_of(&keys, sizeof keys), NULL) >= 0);
+        bloomery_info_get(filter, true, &info);
+        assert_true(info.live_rate > limit);
+        assert_int_equal(bloomery_keys_left(filter, cases[i / 3].limit), 0);
+        bloomery_free(filter);
+    }
+}
+
+/* A chain grows, an unknown plan has no limit, and nothing is added to a static filter. */
+static void keys_left_are_without_end_where_there_is_no_limit(void **state)
+{
+    (void)state;
+    bloomery_plan unknown = geometry(BLOOMERY_BLOCKED, 1, 5);
+    bloomery_plan grows = {.kind = BLOOMERY_SCALABLE, .keys = 100, .rate = 0.01};
+    bloomery_plan solid = {.kind = BLOOMERY_STATIC, .keys = 100, .rate = 0.01};
+    assert_int_equal(bloomery_plan_solve(&grows, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_plan_solve(&solid, NULL, NULL), BLOOMERY_OK);
+    bloomery_filter *filter = test_create(&unknown, NULL);
+    assert_true(bloomery_keys_left(filter, 0) == UINT64_MAX);
+    assert_true(bloomery_keys_left(filter, 0.01) > 0);
+    assert_true(bloomery_keys_left(filter, 0.01) < cells);
+    bloomery_free(filter);
+    filter = test_create(&grows, NULL);
+    assert_true(bloomery_keys_left(filter, 0) == UINT64_MAX);
+    bloomery_free(filter);
+    bloomery_builder *builder = NULL;
+    assert_int_equal(bloomery_builder_open(&solid, NULL, NULL, &builder, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_builder_finish(builder, &filter, NULL), BLOOMERY_OK);
+    assert_true(bloomery_keys_left(filter, 0) == 0);
+    bloomery_free(filter);
+    bloomery_builder_free(builder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +266,8 @@ int main(void)
         cmocka_unit_test(estimates_vary_as_derived),
         cmocka_unit_test(the_ends_are_exact),
         cmocka_unit_test(more_bits_than_there_are_are_all),
+        cmocka_unit_test(keys_left_end_at_the_limit),
+        cmocka_unit_test(keys_left_are_without_end_where_there_is_no_limit),
     };
     return test_run_group("estimates", tests, NULL, NULL);
 }

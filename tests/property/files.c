@@ -76,6 +76,7 @@ static void assert_same_facts(const bloomery_filter *one, const bloomery_filter 
     assert_true(a.probes == b.probes && a.bits == b.bits && a.bytes == b.bytes);
     assert_true(a.format_version == b.format_version && a.file_bytes == b.file_bytes);
     assert_true(a.planned_keys == b.planned_keys && a.planned_rate == b.planned_rate);
+    assert_true(a.wanted_rate == b.wanted_rate);
     assert_true(a.adds == b.adds && a.hash == b.hash && a.seed == b.seed);
     assert_true(a.secret_fingerprint == b.secret_fingerprint &&
                 a.secret_in_file == b.secret_in_file);

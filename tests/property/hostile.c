@@ -280,7 +280,14 @@ static void harmless_changes_are_accepted(void **state)
 
 /* ---- Records ---------------------------------------------------------------------------- */
 
-enum { LAYER_RECORD = 1, RULE_RECORD = 2, KEY_RECORD = 3, NOTE_RECORD = 5, REQUIRED = 1 };
+enum {
+    LAYER_RECORD = 1,
+    RULE_RECORD = 2,
+    KEY_RECORD = 3,
+    NOTE_RECORD = 5,
+    WANTED_RECORD = 8,
+    REQUIRED = 1
+};
 
 struct extra {
     const char *what;
@@ -309,6 +316,8 @@ static const struct extra extras[] = {
     {"a short key", KEY_RECORD, REQUIRED, 8, 8, ONE(CORRUPT)},
     {"a short rule", RULE_RECORD, REQUIRED, 8, 8, ONE(CORRUPT)},
     {"a long rule", RULE_RECORD, REQUIRED, 24, 24, ONE(CORRUPT)},
+    {"a wanted rate over 1", WANTED_RECORD, 0, 8, 8, ONE(CORRUPT)},
+    {"a short wanted rate", WANTED_RECORD, 0, 4, 4, ONE(CORRUPT)},
     {"a note", NOTE_RECORD, 0, 100, 100, ONE(OK)},
     {"an empty note", NOTE_RECORD, 0, 0, 0, ONE(OK)},
     {"a note too long", NOTE_RECORD, 0, BLOOMERY_NOTE_BYTES + 1, BLOOMERY_NOTE_BYTES + 1,

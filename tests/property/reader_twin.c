@@ -136,10 +136,11 @@ static void print_facts(const bloomery_filter *filter)
            ", \"bytes\": %" PRIu64 ", \"file_bytes\": %" PRIu64 ", \"planned_keys\": %" PRIu64,
            (int)info.kind, info.format_version, info.layers, info.blocks_per_key, info.probes,
            info.bits, info.bytes, info.file_bytes, info.planned_keys);
-    printf(", \"planned_rate\": %.17g, \"adds\": %" PRIu64 ", \"hash\": %d, \"seed\": %" PRIu64
-           ", \"key_fingerprint\": %" PRIu64 ", \"key_in_file\": %s",
-           info.planned_rate, info.adds, (int)info.hash, info.seed, info.secret_fingerprint,
-           info.secret_in_file ? "true" : "false");
+    printf(", \"planned_rate\": %.17g, \"wanted_rate\": %.17g, \"adds\": %" PRIu64
+           ", \"hash\": %d, \"seed\": %" PRIu64 ", \"key_fingerprint\": %" PRIu64
+           ", \"key_in_file\": %s",
+           info.planned_rate, info.wanted_rate, info.adds, (int)info.hash, info.seed,
+           info.secret_fingerprint, info.secret_in_file ? "true" : "false");
     printf(", \"rule\": [%" PRIu32 ", %" PRIu32 ", %" PRId32 ", %" PRIu32 "], \"dialect\": %" PRIu32
            ", \"bits_set\": %" PRIu64 ", \"note\": ",
            info.rule.flags, info.rule.delimiter, info.rule.field, info.rule.comment, info.dialect,

@@ -83,9 +83,51 @@ def series_of_pandas_are_columns(c):
     for series in (pd.Series(range(1000)), pd.Series([f"x{i}" for i in range(1000)]), pd.Index(["a", "b"]),
                    pd.Series(["a", "b", "a"], dtype="category"), pd.Series(range(10))[::2]):
         same(c, series, f"{series.dtype}")
-    for bad in (pd.Series([1.5]), pd.Series([True]), pd.Series(["a", None])):
+    for bad in (pd.Series([1.5]), pd.Series([True]), pd.Series(["a", 1.5])):
         with raises(c, TypeError):
             Filter(10).add_many(bad)
+
+
+@case
+def what_is_missing_is_no_key_and_answers_false(c):
+    np, pd = need("numpy"), need("pandas")
+    nan = float("nan")
+    columns = {"list": ["a", None, "b", nan, 5], "tuple": ("a", None, np.nan, "b"), "object": pd.Series(["a", None, "b", np.nan, pd.NA]),
+               "str": pd.Series(["a", pd.NA, "b"], dtype="string"), "Int64": pd.Series([1, None, 2**53 + 1], dtype="Int64"),
+               "UInt64": pd.Series([1, None, 2**64 - 1], dtype="UInt64"), "NumPy's": np.array(["a", None, "b"], object),
+               "category": pd.Series(["a", None, "b", "a"], dtype="category"), "none": [None, nan] * 700, "NaT": [pd.NaT, "a"],
+               "category of ints": pd.Series(pd.Categorical([3, None, 5], categories=[3, 5])),
+               "float32": pd.Series(["a", float(np.float32("nan"))]), "long": ["a", None, pd.NA] * 1000}
+    for name, keys in columns.items():
+        items = [None if item is None or item is pd.NA or item is pd.NaT or item != item else item
+                 for item in (keys.astype(object) if hasattr(keys, "astype") else keys)]
+        real = [item for item in items if item is not None]
+        one, many = Filter(5000, 1e-9), Filter(5000, 1e-9)
+        expected = [item is not None and one.add(item) for item in items]
+        c.expect(many.test_and_add_many(keys).tolist() == expected, f"{name}: new")
+        c.expect(many == one and many.adds == len(real), f"{name}: {many.adds} adds, not {len(real)}")
+        c.expect(many.contains_many(keys).tolist() == [item is not None for item in items], f"{name}: answers")
+        c.expect(many.count_many(keys) == len(real) and "nan" not in many and "<NA>" not in many, f"{name}: count")
+        c.expect(Filter.build(keys, 1e-9, count=5000) == one, f"{name}: built")
+        hashes = many.hash_many(keys)
+        c.expect([hashes[16 * i:16 * i + 16] == bytes(16) for i in range(len(items))] == [item is None for item in items], name)
+    for alone in (None, nan, pd.NA):
+        with raises(c, TypeError):
+            Filter(10).add(alone)
+
+
+@case
+def a_table_is_refused_not_taken_for_its_names(c):
+    pd = need("pandas")
+    df = pd.DataFrame({"k": ["a", "b"], "n": [1, 2]})
+    f = Filter(100)
+    for call in (f.add_many, f.contains_many, f.count_many, f.test_and_add_many, f.hash_many, f.update, Filter.build,
+                 lambda keys: Filter.build(keys, kind="static"), bloomery.Builder(0.01).add_many,
+                 bloomery.Sieve().push_many, bloomery.Sieve().mark_seen_many):
+        for table in (df, df[["k"]]):
+            with raises(c, TypeError, "several columns", "one of them"):
+                call(table)
+    c.expect(f.adds == 0 and f.add_many(df.k) == 2 and f.add_many(df.columns) == 2, "a column and the names")
 
 
 @case
@@ -97,7 +139,7 @@ def what_has_no_keys_is_refused(c):
                        (np.zeros(3, complex), "Zd"), (np.zeros((2, 2), "i4"), "ravel"), (np.int64(1), ""),
                        (np.array(5), "single"), (np.zeros(2, [("a", "i4"), ("b", "i4")]), "format"),
                        (np.array(["2020-01-01"], "M8[D]"), "datetime64"), ([1, 2.5], "key 1: float"),
-                       (np.array(["a", None], object), "key 1"), ([["a"]], "key 0")):
+                       (np.array(["a", 1.5], object), "key 1"), ([["a"]], "key 0")):
         for call in (f.contains_many, Filter(100).add_many, f.hash_many, lambda keys: Filter.build(keys, count=10)):
             with raises(c, TypeError, part):
                 call(keys)

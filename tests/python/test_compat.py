@@ -2,10 +2,12 @@
 """The classes with other packages' interfaces: pybloom_live's files bit for bit, and what rbloom documents."""
 
 import base64
+import copy
 import gzip
 import hashlib
 import io
 import json
+import multiprocessing
 import os
 import pickle
 
@@ -90,6 +92,71 @@ def pybloom_live_is_full_joins_and_refuses_as_there(c):
         pybloom_live.BloomFilter.fromfile(io.BytesIO(out.getvalue()[:20]))
 
 
+@case
+def several_filters_of_pybloom_live_share_a_stream(c):
+    digests_or_skip()
+    stream = io.BytesIO()
+    made = []
+    for i in range(3):
+        for kind in (pybloom_live.BloomFilter, pybloom_live.ScalableBloomFilter):
+            f = kind(20 + i, 0.01)
+            for key in range(15 + 30 * i if kind is pybloom_live.ScalableBloomFilter else 10):
+                f.add(f"{i} {key}")
+            f.tofile(stream)
+            made.append(f)
+    stream.write(b"the rest")
+    stream.seek(0)
+    for f in made:
+        again = type(f).fromfile(stream)
+        out, first = io.BytesIO(), io.BytesIO()
+        again.tofile(out)
+        f.tofile(first)
+        c.expect(out.getvalue() == first.getvalue() and again.count == f.count, "another filter came out")
+    c.expect(stream.read() == b"the rest", "what follows was read too")
+    for f in made[:2]:
+        out = io.BytesIO()
+        f.tofile(out)
+        for kind in (pybloom_live.BloomFilter, pybloom_live.ScalableBloomFilter):
+            for end in range(0, len(out.getvalue()), 7):
+                with raises(c, (ValueError, bloomery.Error)):
+                    kind.fromfile(io.BytesIO(out.getvalue()[:end]))
+        with raises(c, ValueError):
+            (pybloom_live.BloomFilter if f is made[1] else pybloom_live.ScalableBloomFilter).fromfile(io.BytesIO(out.getvalue()))
+    data = first_bytes(made[0])
+    c.expect(pybloom_live.BloomFilter.fromfile(io.BytesIO(data + b"more"), len(data)).count == 10, "n")
+
+
+def first_bytes(f):
+    """What tofile writes."""
+    out = io.BytesIO()
+    f.tofile(out)
+    return out.getvalue()
+
+
+@case
+def scalable_filters_of_pybloom_live_have_parts_and_join(c):
+    digests_or_skip()
+    f, g = (pybloom_live.ScalableBloomFilter(50, 0.01, mode=2) for _ in range(2))
+    c.expect(f.filters == [] and f.ratio == 0.9, f"{f.ratio}")
+    for i in range(600):
+        f.add(i)
+    for i in range(500, 650):
+        g.add(i)
+    parts = f.filters
+    c.expect([part.capacity for part in parts] == [50, 100, 200, 400] and sum(part.count for part in parts) == f.count, f"{parts}")
+    c.expect(all(any(i in part for part in parts) for i in range(600)), "a key is in no part")
+    for both in (f | g, g.union(f)):
+        c.expect(len(both.filters) == 4 and all(i in both for i in range(650)), f"{both}")
+        c.expect(max(f.count, g.count) <= both.count <= f.count + g.count, f"{both.count} of {f.count} and {g.count}")
+        c.expect(both.add("another") is False and "another" in both and "another" not in f, "it can't be added to")
+        c.expect(type(both).fromfile(io.BytesIO(first_bytes(both))).count == both.count, "its file")
+    c.expect((f | pybloom_live.ScalableBloomFilter(50, 0.01, mode=2)).count == f.count, "with an empty one")
+    for other in (pybloom_live.ScalableBloomFilter(50, 0.01, mode=4), pybloom_live.ScalableBloomFilter(51, 0.01, mode=2),
+                  pybloom_live.ScalableBloomFilter(50, 0.02, mode=2), "x"):
+        with raises(c, ValueError, "union takes"):
+            f.union(other)
+
+
 def digest(item):
     """A hash that is the same in all processes."""
     return int.from_bytes(hashlib.sha256(pickle.dumps(item)).digest()[:16], "big", signed=True)
@@ -143,8 +210,62 @@ def rbloom_is_kept_only_with_a_hash_of_its_own(c):
                  lambda: Bloom.load_bytes(b"", hash)):
         with raises(c, ValueError, "hash_func"):
             call()
-    with raises(c, OverflowError):
-        Bloom(10, 0.1, lambda item: 1 << 200).add("x")
+    for wrong in (1 << 200, 1 << 128, -(1 << 127) - 1):
+        with raises(c, OverflowError, "128 bits"):
+            Bloom(10, 0.1, lambda item, number=wrong: number).add("x")
 
 
-main()
+@case
+def a_hash_of_128_bits_is_taken_with_a_sign_or_without(c):
+    b = Bloom(1000, 0.0001, lambda item: item)
+    numbers = (0, 1, 2**127 - 1, 2**127, 2**128 - 1, -1, -2**127)
+    b.update(numbers[:5])
+    c.expect(all(number in b for number in numbers), "-1 and 2**128 - 1 are one key")
+    c.expect(2**128 - 2 not in b and 2**127 + 1 not in b, "others are not in it")
+
+
+class Tagged(Bloom):
+    """A subclass with something of its own."""
+
+
+def found(b):
+    """How many of the keys of the next case a filter has; also in another process."""
+    return sum(f"user {i}" in b for i in range(1000))
+
+
+@case
+def a_pickle_for_another_process_has_its_keys_or_is_refused(c):
+    own = Bloom(1000, 0.01)
+    own.update(f"user {i}" for i in range(1000))
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        with raises(c, TypeError, "process to process", "hash_func"):
+            pickle.dumps(own, protocol)
+    for inherited in (str.__hash__, object.__hash__):
+        with raises(c, TypeError, "hash_func"):
+            pickle.dumps(Bloom(10, 0.1, inherited))
+    kept = Bloom(1000, 0.01, digest)
+    kept.update(f"user {i}" for i in range(1000))
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        again = pickle.loads(pickle.dumps(kept, protocol))
+        c.expect(again == kept and again.hash_func is digest and found(again) == 1000, f"protocol {protocol}")
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        c.expect(pool.apply(found, (kept,)) == 1000, "keys are lost in a process that was spawned")
+        with raises(c, TypeError, "hash_func"):
+            pool.apply(found, (own,))
+
+
+@case
+def copies_within_the_process_have_all_keys(c):
+    own = Tagged(1000, 0.01)
+    own.update(f"user {i}" for i in range(1000))
+    own.tag = ["x"]
+    for made in (copy.copy(own), copy.deepcopy(own), own.copy(), copy.deepcopy([own])[0]):
+        c.expect(type(made) is Tagged and found(made) == 1000 and made == own, "a copy lost keys")
+        made.add("another")
+        c.expect("another" in made and "another" not in own, "a copy is the same filter")
+    c.expect(copy.copy(own).tag is own.tag and copy.deepcopy(own).tag == ["x"], "what the subclass has")
+    c.expect(copy.deepcopy(own).tag is not own.tag, "deepcopy shares it")
+
+
+if __name__ == "__main__":  # not in a process that was spawned
+    main()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files, bytes, views, pickles: what one program saves the other reads, and damage has its exception."""
 
+import array
 import copy
 import gc
 import mmap
@@ -210,6 +211,55 @@ def importing_is_quick_and_loads_no_other_package(c):
                           capture_output=True, text=True, check=True)
     c.expect(done.stdout.strip() == "", f"it imports {done.stdout}")
     c.expect(bloomery.__version__.count(".") == 2 and not set(bloomery.__all__) - set(dir(bloomery)), "names")
+
+
+@case
+def a_mapped_file_that_is_changed_in_place_is_noticed(c):
+    a, b = Filter(20_000, 1e-3, seed=1), Filter(20_000, 1e-3, seed=2)
+    a.add_many(range(20_000))
+    b.add_many(range(20_000, 40_000))
+    c.expect(len(a.to_bytes()) == len(b.to_bytes()), "two files of one size")
+    long = Filter(60_000, 1e-3)
+
+    def put(data):
+        """Overwrites in place, as cp does."""
+        with open(c.path("f"), "r+b") as file:
+            file.truncate(0)
+            file.write(data)
+        os.utime(c.path("f"), ns=(put.time, put.time))
+        put.time += 10**9
+    put.time = 10**18
+    calls = {"many": lambda f: f.contains_many(list(range(10))), "count": lambda f: f.count_many(array.array("q", range(5000))),
+             "scan": lambda f: f.info(scan=True), "save": lambda f: f.save(c.path("g")), "bytes": lambda f: f.to_bytes(),
+             "copy": lambda f: f.copy(), "lines": lambda f: f.contains_lines(c.path("words")), "estimate": lambda f: f.estimate(),
+             "verify": lambda f: f.verify()}
+    c.file("words", "1\n2\n")
+    for name, call in calls.items():
+        for what, data in (("cut short", a.to_bytes()[:100]), ("cut short", b""), ("overwritten", b.to_bytes()), ("overwritten", long.to_bytes())):
+            a.save(c.path("f"))
+            f = Filter.open(c.path("f"))
+            call(f)
+            put(data)
+            with raises(c, bloomery.Changed, what, "/f was", "rename"):
+                call(f)
+            f.close()
+    a.save(c.path("f"))
+    f = Filter.open(c.path("f"))
+    put(a.to_bytes())
+    c.expect(f.count_many(range(20_000)) == 20_000, "the same bytes once more")
+    b.save(c.path("f"))
+    c.expect(f.count_many(range(20_000)) == 20_000 and f.info(scan=True).adds == 20_000, "a rename changes nothing")
+    os.unlink(c.path("f"))
+    c.expect(f.count_many(range(20_000)) == 20_000, "nor does unlink")
+
+    def keys():
+        for i in range(5000):
+            if i == 3000:
+                put(b.to_bytes())
+            yield i
+    a.save(c.path("f"))
+    with raises(c, bloomery.Changed, "overwritten"):
+        Filter.open(c.path("f")).contains_many(keys())
 
 
 main()

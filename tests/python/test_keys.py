@@ -3,9 +3,13 @@
 
 import array
 import gc
+import ipaddress
+import pathlib
+import pickle
 import random
 import struct
 import sys
+import uuid
 
 import bloomery
 from bloomery import Filter
@@ -185,6 +189,46 @@ def references_are_given_back(c):
     after = sys.getrefcount(key), sys.getrefcount(text), sys.getrefcount(Filter), sys.getrefcount(None)
     # Python itself takes and gives a few hundred of None meanwhile.
     c.expect(before[:3] == after[:3] and abs(after[3] - before[3]) < rounds / 2, f"{before} became {after}")
+
+
+@case
+def texts_say_what_to_do_instead(c):
+    f = Filter(1e6, 0.01)
+    c.expect(f.keys == 1_000_000 and bloomery.plan(1e6, 0.01).keys == 1_000_000, "1e6 is a number of keys")
+    for call, kind, part in (
+            (lambda: Filter(["a", "b"]), TypeError, "Filter.build"), (lambda: Filter("words"), TypeError, "Filter.build"),
+            (lambda: Filter(capacity=10, error_rate=0.1), TypeError, "keys="), (lambda: Filter(10, error_rate=0.1), TypeError, "rate="),
+            (lambda: Filter.build(["a"], capacity=10), TypeError, "count="), (lambda: bloomery.plan(n=10), TypeError, "keys="),
+            (lambda: Filter(10.5), TypeError, "whole number"), (lambda: Filter(float("inf")), TypeError, "whole number"),
+            (lambda: Filter(float("nan")), TypeError, "whole number"), (lambda: Filter(True), TypeError, "whole number"),
+            (lambda: Filter(10, other=1), TypeError, "other"), (lambda: f.remove("a"), bloomery.Unsupported, "kind='counting'"),
+            (lambda: f.remove_many(["a"]), bloomery.Unsupported, "kind='counting'"), (lambda: f.add(uuid.uuid4()), TypeError, "key.bytes"),
+            (lambda: f.add(ipaddress.ip_address("::1")), TypeError, "key.packed"), (lambda: f.add(pathlib.Path("x")), TypeError, "fspath"),
+            (lambda: Filter.build(["a"], kind="static").add("b"), bloomery.Error, "Filter.build")):
+        with raises(c, kind, part):
+            call()
+    Filter(10).save(c.path("f.bloom"))
+    for call in (lambda f: f.add("a"), lambda f: f.add_many(["a"])):
+        with raises(c, bloomery.ReadOnly, "copy=True"):
+            call(Filter.open(c.path("f.bloom")))
+
+
+class Tagged(Filter):
+    """With an argument of its own."""
+
+    def __init__(self, *args, tag=None, **options):
+        super().__init__(*args, **options)
+        self.tag = tag
+
+
+@case
+def a_subclass_has_arguments_of_its_own(c):
+    f = Tagged(100, 0.001, tag="x", kind="counting")
+    f.add("a")
+    again = pickle.loads(pickle.dumps(f))
+    c.expect((f.tag, f.keys, f.kind) == ("x", 100, "counting") and again.tag == "x" and "a" in again, f"{f}")
+    with raises(c, TypeError, "tag"):
+        Filter(100, tag="x")
 
 
 main()

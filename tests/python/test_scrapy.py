@@ -77,6 +77,40 @@ def a_list_of_scrapys_is_taken_over_whole_or_refused(c):
 
 
 @case
+def a_list_of_20_bytes_a_request_is_taken_over(c):
+    good = [hashlib.sha1(str(i).encode()).digest() for i in range(3000)]
+    for name, end in (("whole", b""), ("cut", b"abc\n")):
+        os.mkdir(c.path(name))
+        c.file(f"{name}/requests.seen", b"".join(good) + end)
+        f = DupeFilter(c.path(name))
+        c.expect(all(f.sieve.look(each) == SEEN for each in good), f"{name}: fingerprints are lost")
+        c.expect(f.sieve.status().marked == len(good), f"{name}: {f.sieve.status().marked} were marked")
+        f.close()
+    os.mkdir(c.path("mixed"))
+    c.file("mixed/requests.seen", good[0].hex().encode() + b"\n" + good[1] + b"\n")
+    with raises(c, ValueError, "line 2 is no fingerprint"):
+        DupeFilter(c.path("mixed"))
+
+
+@case
+def a_subclass_may_have_the_arguments_of_scrapy_alone(c):
+    class Own(DupeFilter):
+        """With the signature of Scrapy 2.8."""
+
+        @classmethod
+        def from_settings(cls, settings, *, fingerprinter=None):
+            return super().from_settings(settings, fingerprinter=fingerprinter)
+
+    class Crawler:
+        """What from_crawler looks at."""
+
+        settings, stats, request_fingerprinter = {}, Stats(), None
+    f = Own.from_crawler(Crawler)
+    f.log(REQUESTS[0])
+    c.expect(type(f) is Own and f.stats.counts == {"dupefilter/filtered": 1}, f"{f.stats}")
+
+
+@case
 def a_killed_crawl_goes_on(c):
     code = ("import os, signal; from bloomery.scrapy import DupeFilter\n"
             "class Request:\n    def __init__(self, url): self.url = url\n"
@@ -106,6 +140,8 @@ def it_logs_counts_and_refuses_the_disk_engine(c):
     finally:
         f.logger.removeHandler(handler)
     c.expect(stats.counts == {"dupefilter/filtered": 2} and len(records) == 2, f"{stats.counts}, {len(records)} records")
+    c.expect(records[0].name == "scrapy.dupefilters" and records[0].getMessage().startswith("Filtered duplicate request: "),
+             f"{records[0].name}: {records[0].getMessage()}")
     c.expect("new ones were taken for seen ones" in records[-1].getMessage(), records[-1].getMessage())
     with raises(c, ValueError, "BLOOMERY_ENGINE"):
         DupeFilter.from_settings({"BLOOMERY_ENGINE": "disk"})

@@ -42,6 +42,22 @@ def unions_have_the_keys_of_both_bit_for_bit(c):
 
 
 @case
+def names_of_sets_make_new_filters(c):
+    a, b, whole = of(LEFT), of(RIGHT), of(LEFT + RIGHT)
+    before = a.to_bytes()
+    c.expect(a.union(b) == whole == a.union(RIGHT) and "new" in a.union(b, ["new"]), "union")
+    c.expect(a.intersection(b) == a & b and a.intersection(b, b) == a & b and a.union() == a == a.intersection(), "intersection")
+    c.expect(a.issubset(whole) and whole.issuperset(b) and not whole.issubset(a), "subsets")
+    c.expect(a < whole and whole > b and not a < a and not a > a and a <= a, "orders")  # pylint: disable=comparison-with-itself
+    c.expect(a.to_bytes() == before, "a filter was changed")
+    for call in (lambda: a.intersection(LEFT), lambda: a.issubset(LEFT), lambda: a < LEFT):
+        with raises(c, TypeError):
+            call()
+    with raises(c, bloomery.Mismatch):
+        a.union(Filter(10))
+
+
+@case
 def what_does_not_go_together_is_refused_by_name(c):
     a = of(LEFT)
     for other in (Filter(5000, 0.01), Filter(5000, 0.001, seed=5), Filter(5000, 0.001, kind="classic"),
@@ -51,7 +67,7 @@ def what_does_not_go_together_is_refused_by_name(c):
             with raises(c, bloomery.Mismatch):
                 call()
         c.expect(a != other and not a == other, "equal")
-    for call in (lambda: a | {"x"}, lambda: {"x"} | a, lambda: a & 5, lambda: a < a, lambda: a.merge({"x"}),
+    for call in (lambda: a | {"x"}, lambda: {"x"} | a, lambda: a & 5, lambda: a < 5, lambda: a.merge({"x"}),
                  lambda: a <= "x", lambda: a.similarity(None)):
         with raises(c, TypeError):
             call()

@@ -13,8 +13,9 @@ from optional import need
 from runner import case, main
 
 PACKAGE = os.path.dirname(os.path.abspath(bloomery.__file__))
-IMPLICIT = {"__doc__", "__module__", "__new__", "__dict__", "__weakref__", "__hash__", "__eq__", "__ne__", "__lt__",
-            "__gt__", "__repr__", "__sizeof__", "__reduce_ex__", "__ror__", "__rand__", "__weaklistoffset__"}
+IMPLICIT = {"__doc__", "__module__", "__new__", "__init__", "__dict__", "__weakref__", "__hash__", "__eq__", "__ne__", "__lt__",
+            "__gt__", "__repr__", "__sizeof__", "__reduce_ex__", "__ror__", "__rand__", "__rxor__", "__weaklistoffset__"}
+ORDERS = {"__le__", "__ge__"}  # come with every comparison
 
 
 def stub():
@@ -47,7 +48,7 @@ def the_stub_names_what_the_extension_has(c):
     names = {name for name, value in vars(_native).items() if not name.startswith("_") and not inspect.isclass(value)}
     c.expect(set(stubs[""]) - {"__version__"} == names, f"functions: {set(stubs['']) ^ names}")
     for name in ("Filter", "Builder", "Sieve", "BoolColumn"):
-        there = set(vars(getattr(_native, name))) - IMPLICIT
+        there = set(vars(getattr(_native, name))) - IMPLICIT - (ORDERS if name == "BoolColumn" else set())
         stubbed = set(stubs[name]) - IMPLICIT
         c.expect(there == stubbed, f"{name}: {there ^ stubbed}")
     for name in ("Info", "Plan", "Comparison", "Dialect", "Item", "SieveInfo"):
@@ -78,6 +79,23 @@ def signatures_in_docstrings_are_those_of_the_stub(c):
     c.expect(compared > 35, f"only {compared} were compared")
 
 
+@case
+def editors_see_the_arguments_of_each_method(c):
+    stubs, seen = stub(), 0
+    for name in ("Filter", "Builder", "Sieve", ""):
+        for method, node in stubs[name].items():
+            value = getattr(getattr(_native, name) if name else _native, method, None)
+            if method.startswith("__") or not isinstance(node, ast.FunctionDef) or not callable(value):
+                continue
+            arguments = node.args
+            expected = [a.arg for a in arguments.posonlyargs + arguments.args + arguments.kwonlyargs if a.arg not in ("self", "cls")]
+            expected += [a.arg for a in (arguments.vararg, arguments.kwarg) if a]
+            shown = [part for part in inspect.signature(value).parameters if part not in ("self", "type")]
+            c.expect(sorted(shown) == sorted(expected), f"{name}.{method}: {shown}, not {expected}")
+            seen += 1
+    c.expect(seen > 50, f"only {seen} were looked at")
+
+
 PROGRAM = '''
 import pathlib
 from bloomery import Builder, Filter, Info, Item, Sieve, plan
@@ -88,7 +106,7 @@ there: bool = b"a" in f
 count: int = f.add_many(["a", b"b", 3])
 f.save(pathlib.Path("/tmp/x"))
 facts: Info = f.info(scan=True)
-rate: float = facts.live_rate
+rate: float | None = facts.live_rate
 both: Filter = f | Filter.from_bytes(f.to_bytes())
 size: int = plan(1000, 0.01).bytes
 with Sieve() as s:

@@ -32,7 +32,7 @@ def a_wheel_is_small_needs_libc_alone_and_runs(c):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         archive.extractall(c.path("site"))
-    c.expect({"bloomery/__init__.py", "bloomery/_native.pyi", "bloomery/py.typed", "bloomery/_native.abi3.so",
+    c.expect({"bloomery/__init__.py", "bloomery/_lines.py", "bloomery/_native.pyi", "bloomery/py.typed", "bloomery/_native.abi3.so",
               "bloomery/scrapy.py", "bloomery/compat/rbloom.py", "bloomery/compat/pybloom_live.py"} <= set(names), f"{names}")
     c.expect(not [each for each in names if not each.startswith(("bloomery/", "bloomery-"))], f"{names}")
     done = subprocess.run(["readelf", "-d", c.path("site/bloomery/_native.abi3.so")], capture_output=True, text=True,

@@ -41,12 +41,13 @@ CELL_BITS = {BLOCKED: (1,), CLASSIC: (1,), COUNTING: (4, 8), SCALABLE: (1,), STA
 XXH3_128, SIPHASH, XXH3_64 = HASHES = 1, 2, 3
 VERSION = 2
 LINES_MOST, LINE_PROBES_MOST, CLASSIC_PROBES_MOST = 4, 8, 64
-LINK, RULE, SECRET, DIALECT, NOTE, RIBBON = KNOWN = 1, 2, 3, 4, 5, 7
+LINK, RULE, SECRET, DIALECT, NOTE, RIBBON, WANTED = KNOWN = 1, 2, 3, 4, 5, 7, 8
 DIALECT_BYTES = range(16, 16 + 6144 + 1)
 REQUIRED = 1
 LINK_BODY, RULE_BODY = struct.Struct("<QIIQdQQQQ"), struct.Struct("<IIiI")
 RIBBON_BODY = struct.Struct("<QQIIII")
-BODY_BYTES = {LINK: LINK_BODY.size, RULE: RULE_BODY.size, SECRET: 16, RIBBON: RIBBON_BODY.size}
+BODY_BYTES = {LINK: LINK_BODY.size, RULE: RULE_BODY.size, SECRET: 16, RIBBON: RIBBON_BODY.size,
+              WANTED: 8}
 CUTS = (0, 16, 32, 128)
 BITS_MOST = 1 << 50
 
@@ -224,6 +225,8 @@ def check_record(kind, body, at):
     if kind == DIALECT:
         need(len(body) in DIALECT_BYTES, DAMAGED, f"{where} has {len(body)} bytes")
         need(body[12:16] == bytes(4), OTHER_VERSION, f"{where}: a zero field is not")
+    if kind == WANTED:
+        need(0 <= struct.unpack("<d", body)[0] <= 1, DAMAGED, f"{where}: a rate")
     if kind == LINK:
         need(Link(*LINK_BODY.unpack(body)).zero == 0, OTHER_VERSION,
              f"{where}: a zero field is not")
@@ -561,6 +564,7 @@ def info(filter_):
         # The first link of a chain is planned for a quarter of the chain's rate.
         "planned_rate": (4 * filter_.links[0].planned_rate if header.kind == SCALABLE else
                          filter_.links[0].planned_rate),
+        "wanted_rate": wanted_rate(filter_),
         "adds": sum(one.adds for one in filter_.links), "hash": header.hash, "seed": header.seed,
         "key_fingerprint": header.key_fingerprint, "key_in_file": filter_.body(SECRET) is not None,
         "rule": list(RULE_BODY.unpack(rule)) if rule is not None else [0, 0, 0, 0],
@@ -568,6 +572,15 @@ def info(filter_):
         "dialect": header.dialect,
         "bits_set": sum(cells_set(filter_, one) for one in filter_.links),
     }
+
+
+def wanted_rate(filter_):
+    """The rate that the plan was asked for if it is over twice the planned one, else that."""
+    header, link, wanted = filter_.header, filter_.links[0], filter_.body(WANTED)
+    if header.kind == SCALABLE:
+        return 4 * link.planned_rate
+    wanted = struct.unpack("<d", wanted)[0] if wanted is not None and header.kind != STATIC else 0
+    return wanted if wanted > 2 * link.planned_rate > 0 else link.planned_rate
 
 
 def cells_set(filter_, link):

@@ -80,11 +80,12 @@ static const char *describe_passed_over(char text[PASSED_BYTES], const struct to
 static void report(const struct tool_build_report *build, const bloomery_plan *plan,
                    const struct tool_change *change)
 {
-    char text[6 * TOOL_NUMBER_BYTES + 80], passed[PASSED_BYTES];
+    char text[6 * TOOL_NUMBER_BYTES + 80], passed[PASSED_BYTES], space[TOOL_ROOM_BYTES];
     const char *name = strcmp(build->output, "-") == 0 ? "stdout" : build->output;
     if (!build->quiet && !build->json) {
         describe(text, sizeof(text), plan, change);
-        tool_say("wrote %s: %s%s", name, text, describe_passed_over(passed, change));
+        tool_say("wrote %s: %s%s%s", name, text, describe_passed_over(passed, change),
+                 tool_describe_room(space, &change->info));
     }
     if (is_overfull(plan, change))
         tool_warn_overfull(name, &change->info);

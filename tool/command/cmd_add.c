@@ -17,6 +17,7 @@
 #include "key/rule.h"
 #include "tool.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static const char help[] =
@@ -42,8 +43,8 @@ static const char help[] =
     "                       NAME[,parameter=value...] as 'bloomery dialects' lists\n"
     "                       them; files with a magic need no name. Such a file\n"
     "                       keeps no rule for keys: give the rule each time\n"
-    "      --max-rate RATE  refuse what would bring the rate over this, instead of\n"
-    "                       twice the planned rate\n"
+    "      --max-rate RATE  refuse what would bring the rate over this, instead of the\n"
+    "                       limit below\n"
     "      --force          add whatever the rate becomes\n" TOOL_PROGRESS_HELP
     "  -q, --quiet          do not report what was added\n"
     "      --json           report on standard output as one JSON object, numbers\n"
@@ -61,8 +62,10 @@ static const char help[] =
     "field of the rule, that is an error and nothing is added.\n"
     "\n"
     "A filter can take more keys than it was planned for, but its rate rises, and a\n"
-    "warning says how far. What would bring the rate over twice the planned one is\n"
-    "refused before the file is written.\n"
+    "warning says how far. The limit is twice the planned rate, or the rate that\n"
+    "'build' was given if that is higher: a small filter has a far lower one, since it\n"
+    "takes at least a block. What would pass the limit is refused before the file is\n"
+    "written.\n"
     "\n"
     "  bloomery add seen.bloom today.txt\n"
     "  zcat log.gz | cut -f 3 | bloomery add seen.bloom\n";
@@ -201,30 +204,44 @@ static bool save(const struct addition *addition, const struct tool_origin *orig
 
 #define OVERFULL_RATE 2.0 /* times the planned rate */
 
+/* The rate that what is added must not pass. `what` describes it. */
+static double rate_limit(const struct addition *addition, const bloomery_info *info,
+                         const char **what)
+{
+    const double twice = OVERFULL_RATE * info->planned_rate;
+    if (addition->max_rate != 0) {
+        *what = "--max-rate";
+        return addition->max_rate;
+    }
+    *what = info->wanted_rate > twice ? "the rate it was built for" : "twice the planned rate";
+    return fmax(twice, info->wanted_rate);
+}
+
 /* Whether the filter may be written with what was added. False after saying what would help. */
 static bool rate_is_allowed(const struct addition *addition, const bloomery_info *info)
 {
-    const bool planned = addition->max_rate == 0;
-    const double most = planned ? OVERFULL_RATE * info->planned_rate : addition->max_rate;
+    const char *what;
+    const double most = rate_limit(addition, info, &what);
     char keys[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES], limit[TOOL_NUMBER_BYTES];
     if (addition->force || most == 0 || info->live_rate <= most)
         return true;
     /* A few keys in a small filter may fall so that its rate is higher than planned. */
-    if (planned && info->estimated_keys <= (double)info->planned_keys)
+    if (addition->max_rate == 0 && info->estimated_keys <= (double)info->planned_keys)
         return true;
-    const char *what = planned ? "twice the planned one" : "--max-rate";
     const char *advice = info->dialect == 0 && !info->can_grow
                              ? "; build a larger one, or one with --kind scalable, which grows"
                              : "";
     tool_format_odds(limit, most);
     if (info->live_rate >= 1 || !(info->estimated_keys < 1e15))
-        tool_error("%s: with these it would be full, every bit set; %s is %s%s. --force adds them",
-                   addition->path, what, limit, advice);
+        tool_error("%s: adding them would set every bit; the limit is a rate of %s (%s)%s. --force "
+                   "adds them",
+                   addition->path, limit, what, advice);
     else
-        tool_error("%s: with these it would hold about %s keys at a rate of %s; %s is %s%s. "
-                   "--max-rate RATE or --force adds them",
-                   addition->path, tool_format_count(keys, (uint64_t)(info->estimated_keys + 0.5)),
-                   tool_format_odds(rate, info->live_rate), what, limit, advice);
+        tool_error("%s: adding them would raise the rate to %s, with about %s keys; the limit is "
+                   "%s (%s)%s. --max-rate RATE or --force adds them",
+                   addition->path, tool_format_odds(rate, info->live_rate),
+                   tool_format_count(keys, (uint64_t)(info->estimated_keys + 0.5)), limit, what,
+                   advice);
     return false;
 }
 

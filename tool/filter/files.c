@@ -159,14 +159,14 @@ void tool_warn_overfull(const char *path, const bloomery_info *info)
     if (info->planned_keys == 0 || info->estimated_keys <= OVERFULL * (double)info->planned_keys)
         return;
     /* Other systems round their sizes up: a few keys more may still be within the plan. */
-    if (info->live_rate <= info->planned_rate)
+    if (info->live_rate <= info->wanted_rate)
         return;
     char all[TOOL_NUMBER_BYTES], planned[TOOL_NUMBER_BYTES], now[TOOL_NUMBER_BYTES],
         then[TOOL_NUMBER_BYTES];
     const char *otherwise = info->dialect == 0 ? ", or with --kind scalable" : "";
     tool_format_count(planned, info->planned_keys);
     tool_format_odds(now, info->live_rate);
-    tool_format_odds(then, info->planned_rate);
+    tool_format_odds(then, info->wanted_rate);
     if (info->estimated_keys < 1e15)
         tool_warning("%s: holds about %s keys and was planned for %s: its rate is now %s, not "
                      "%s; build it with a larger -n%s",

@@ -1,6 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/report.h"
 
+#include "base/numbers.h"
+
+#include <stdio.h>
+
+const char *tool_describe_room(char text[TOOL_ROOM_BYTES], const bloomery_info *info)
+{
+    char keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
+    bloomery_plan plan = BLOOMERY_PLAN;
+    bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
+    plan.kind = info->kind;
+    plan.rate = info->wanted_rate;
+    plan.bytes = info->bytes;
+    options.hash = info->hash;
+    options.blocks_per_key = info->blocks_per_key;
+    options.probes = info->probes;
+    options.cell_bits = info->cell_bits;
+    text[0] = '\0';
+    if (info->wanted_rate > info->planned_rate &&
+        bloomery_plan_solve(&plan, &options, NULL) == BLOOMERY_OK && plan.keys > info->planned_keys)
+        snprintf(text, TOOL_ROOM_BYTES, "; it has room for %s keys at %s",
+                 tool_format_count(keys, plan.keys), tool_format_odds(odds, info->wanted_rate));
+    return text;
+}
+
 void tool_json_add_facts(json_t *report, const bloomery_info *info)
 {
     tool_json_add(report, "bytes", tool_json_count(info->bytes));
@@ -9,6 +33,8 @@ void tool_json_add_facts(json_t *report, const bloomery_info *info)
                   info->planned_keys > 0 ? tool_json_count(info->planned_keys) : tool_json_null());
     tool_json_add(report, "planned_rate",
                   info->planned_rate > 0 ? tool_json_number(info->planned_rate) : tool_json_null());
+    tool_json_add(report, "wanted_rate",
+                  info->wanted_rate > 0 ? tool_json_number(info->wanted_rate) : tool_json_null());
     tool_json_add(report, "estimated_keys", tool_json_number(info->estimated_keys));
     tool_json_add(report, "predicted_rate", tool_json_number(info->expected_rate));
     tool_json_add(report, "live_rate", tool_json_number(info->live_rate));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands that write filters report of them, as JSON. */
+/* What the commands that write filters report of them. */
 #ifndef BLOOMERY_TOOL_REPORT_H
 #define BLOOMERY_TOOL_REPORT_H
 
@@ -11,5 +11,11 @@ void tool_json_add_facts(json_t *report, const bloomery_info *info);
 
 /* What `build` and `add` report of a filter that they wrote, by the names `inspect` has for it. */
 void tool_json_add_change(json_t *report, const char *file, const struct tool_change *change);
+
+enum { TOOL_ROOM_BYTES = 160 };
+
+/* Describes the room of a small filter, whose block takes more keys than planned at the rate that
+ * was asked for: "; it has room for ...". Empty for any other filter. Returns `text`. */
+const char *tool_describe_room(char text[TOOL_ROOM_BYTES], const bloomery_info *info);
 
 #endif /* BLOOMERY_TOOL_REPORT_H */

@@ -2,15 +2,22 @@
 """The interface of rbloom: `from bloomery.compat.rbloom import Bloom`.
 
 As there, a key is any hashable object by its hash: 1, 1.0 and True are one key, and a filter with Python's own hash
-lives as long as its process. With a `hash_func` of your own (object to an int of -2**127 to 2**127 - 1) it can be
-saved. Files are Bloomery's, not rbloom's.
+lives as long as its process: save and pickle refuse it, copies within the process work. With a `hash_func` of your own
+it can be saved and pickled. That makes an int of 128 bits of an object, with a sign or without: n and n - 2**128 are
+one key. Files are Bloomery's, not rbloom's.
 
 Kept different: an int is hashed as all else is, so its bits are spread; and the rate is the one asked for at any size.
 """
 
+import copy
 import os
 
 from bloomery._native import Filter
+
+# Each process draws what these depend on, or takes addresses.
+_OF_ONE_PROCESS = (hash, str.__hash__, bytes.__hash__, object.__hash__)
+_NOT_KEPT = ("Python's hash differs from process to process, so another process would find none of the keys: give a "
+             "hash_func of your own")
 
 
 class Bloom:
@@ -25,7 +32,7 @@ class Bloom:
             raise ValueError("expected_items must be at least 1")
         if not callable(hash_func):
             raise TypeError("hash_func must be callable")
-        self._filter = Filter(expected_items, false_positive_rate)
+        self._filter = Filter(expected_items, false_positive_rate, full="ignore")
         self._hash = hash_func
 
     @classmethod
@@ -40,7 +47,9 @@ class Bloom:
         number = self._hash(item)
         if not isinstance(number, int):
             raise TypeError("hash_func must return an int")
-        return number.to_bytes(16, "little", signed=True)
+        if not -2**127 <= number < 2**128:
+            raise OverflowError("hash_func must return an int of 128 bits: -2**127 to 2**128 - 1")
+        return (number % 2**128).to_bytes(16, "little")
 
     def add(self, item):
         """Adds an object."""
@@ -72,7 +81,24 @@ class Bloom:
 
     def copy(self):
         """An independent copy."""
-        return self._of(self._filter.copy(), self._hash)
+        made = self._of(self._filter.copy(), self._hash)
+        made.__dict__.update({name: value for name, value in vars(self).items() if name not in ("_filter", "_hash")})
+        return made
+
+    def __copy__(self):
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        made = self._of(self._filter.copy(), self._hash)
+        memo[id(self)] = made
+        made.__dict__.update({name: copy.deepcopy(value, memo) for name, value in vars(self).items()
+                              if name not in ("_filter", "_hash")})
+        return made
+
+    def __getstate__(self):
+        if self._hash in _OF_ONE_PROCESS:
+            raise TypeError(f"cannot pickle this Bloom: {_NOT_KEPT}")
+        return self.__dict__
 
     def clear(self):
         """Removes everything."""
@@ -168,30 +194,29 @@ class Bloom:
 
     # ---- Files
 
-    def _may_be_kept(self):
-        if self._hash is hash:
-            raise ValueError("Python's hash differs from process to process: give a hash_func of your own")
+    @staticmethod
+    def _may_be_kept(hash_func):
+        if hash_func in _OF_ONE_PROCESS:
+            raise ValueError(_NOT_KEPT)
 
     def save(self, path):
         """Writes a file."""
-        self._may_be_kept()
+        self._may_be_kept(self._hash)
         self._filter.save(os.fspath(path))
 
     def save_bytes(self):
         """The bytes of such a file."""
-        self._may_be_kept()
+        self._may_be_kept(self._hash)
         return self._filter.to_bytes()
 
     @classmethod
     def load(cls, path, hash_func):
         """Of a file; the hash function must be the one that it was made with."""
-        if hash_func is hash:
-            raise ValueError("Python's hash differs from process to process: give a hash_func of your own")
-        return cls._of(Filter.open(os.fspath(path), copy=True), hash_func)
+        cls._may_be_kept(hash_func)
+        return cls._of(Filter.open(os.fspath(path), copy=True, full="ignore"), hash_func)
 
     @classmethod
     def load_bytes(cls, data, hash_func):
         """Of such bytes."""
-        if hash_func is hash:
-            raise ValueError("Python's hash differs from process to process: give a hash_func of your own")
-        return cls._of(Filter.from_bytes(data), hash_func)
+        cls._may_be_kept(hash_func)
+        return cls._of(Filter.from_bytes(data, full="ignore"), hash_func)

@@ -108,7 +108,8 @@ static double allowed_factor(const bloomery_info *info)
 static bool holds_too_many(const bloomery_info *info)
 {
     double planned = (double)info->planned_keys;
-    return info->planned_keys > 0 && info->estimated_keys > planned * 1.01 + 4 * sqrt(planned);
+    return info->planned_keys > 0 && info->estimated_keys > planned * 1.01 + 4 * sqrt(planned) &&
+           info->live_rate > info->wanted_rate;
 }
 
 /* A tenth fewer, and by more than the estimate is off in a small filter. */
@@ -137,9 +138,10 @@ static void measure(const bloomery_filter *filter, const struct tool_inspection 
     report->above_planned = info->planned_rate > 0 && info->live_rate > info->planned_rate;
     /* A chain has no one plan. Other systems often don't keep the plan that was requested, which is
      * remarked on. */
-    report->too_high = !report->over_full && info->planned_keys > 0 && info->planned_rate > 0 &&
-                       !info->can_grow && report->dialect == NULL &&
-                       info->live_rate > info->planned_rate * allowed_factor(info);
+    report->too_high =
+        !report->over_full && info->planned_keys > 0 && info->planned_rate > 0 && !info->can_grow &&
+        report->dialect == NULL &&
+        info->live_rate > fmax(info->wanted_rate, info->planned_rate * allowed_factor(info));
 }
 
 /* ---- Files that can't be opened -------------------------------------------------------------- */

@@ -85,6 +85,8 @@ static void add_header(json_t *object, const struct tool_findings *report)
                   info->planned_keys > 0 ? tool_json_count(info->planned_keys) : tool_json_null());
     tool_json_add(object, "planned_rate",
                   info->planned_rate > 0 ? tool_json_number(info->planned_rate) : tool_json_null());
+    tool_json_add(object, "wanted_rate",
+                  info->wanted_rate > 0 ? tool_json_number(info->wanted_rate) : tool_json_null());
 }
 
 static void add_state(json_t *object, const struct tool_findings *report)

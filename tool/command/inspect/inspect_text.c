@@ -4,6 +4,7 @@
 #include "base/numbers.h"
 #include "base/out.h"
 #include "filter/growth.h"
+#include "filter/report.h"
 #include "key/rule.h"
 #include "tool.h"
 
@@ -129,12 +130,14 @@ static void print_note(struct tool_out *out, const char *note)
 
 static void print_plan(struct tool_out *out, const bloomery_info *info)
 {
-    char text[RATE_BYTES + TOOL_NUMBER_BYTES + 64], keys[TOOL_NUMBER_BYTES], rate[RATE_BYTES];
+    char text[RATE_BYTES + TOOL_NUMBER_BYTES + TOOL_ROOM_BYTES + 64], keys[TOOL_NUMBER_BYTES],
+        rate[RATE_BYTES], space[TOOL_ROOM_BYTES];
     if (info->planned_keys > 0 && info->planned_rate > 0)
-        snprintf(text, sizeof(text), "%s key%s at a rate of %s%s",
+        snprintf(text, sizeof(text), "%s key%s at a rate of %s%s%s",
                  tool_format_count(keys, info->planned_keys), info->planned_keys == 1 ? "" : "s",
                  rate_text(rate, info->planned_rate),
-                 info->can_grow && info->dialect == 0 ? ", however far it grows" : "");
+                 info->can_grow && info->dialect == 0 ? ", however far it grows" : "",
+                 tool_describe_room(space, info));
     else
         snprintf(text, sizeof(text), "unknown");
     print_fact(out, "planned for", text);
