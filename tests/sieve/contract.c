@@ -189,7 +189,6 @@ static void options_that_the_directory_contradicts_are_refused(void **state)
     CONTRADICTS(fingerprint_bits, 48, "bits");
     CONTRADICTS(canon, "none", "url");
     CONTRADICTS(canon, "url-query", "url");
-    CONTRADICTS(leases, 101, "leases");
     CONTRADICTS(ordered, true, "order");
     CONTRADICTS(keys, 5001, "keys");
     bloomery_sieve_options own = made;
@@ -269,10 +268,10 @@ static void a_later_version_is_refused(void **state)
     snprintf(path, sizeof path, "%s/MANIFEST", scene.path);
     struct test_bytes manifest = test_read_file(path);
     for (size_t copy = 0; copy < 4; copy++)
-        manifest.data[copy * (manifest.bytes / 4) + 8] = 3;
+        manifest.data[copy * (manifest.bytes / 4) + 8] = 4;
     test_write_file(path, manifest.data, manifest.bytes);
     test_bytes_free(&manifest);
-    must_refuse(&options, BLOOMERY_WRONG_VERSION, "3");
+    must_refuse(&options, BLOOMERY_WRONG_VERSION, "4");
 }
 
 /* A second process, while the first one has it; afterwards it may. */
