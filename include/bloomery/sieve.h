@@ -385,7 +385,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_undo_pop(bloomery_sieve *sieve,
                                                         const uint64_t *numbers, size_t count,
                                                         size_t *unknown, bloomery_error *error);
 
-/* Ends all leases at once, whoever has them, as of workers that died with their numbers. `count`,
+/* Ends all leases at once, as of workers that died with their numbers. `count`,
  * unless NULL, becomes how many items will be redelivered. Failures as of _ack. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_return_all(bloomery_sieve *sieve, uint64_t *count,
                                                           bloomery_error *error);

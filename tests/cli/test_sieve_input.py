@@ -37,7 +37,8 @@ def any_bytes_are_a_key(c):
 def json_has_keys_of_any_bytes(c):
     c.run(f"sieve push -q -0 {DISK} s", stdin=b"caf\xc3\xa9 \"\n\0\xff\x00")
     items = json.loads(c.run("sieve pop -n 9 --json s", stdout=None)[0])["items"]
-    c.expect(items == [{"number": 1, "key": "caf\u00e9 \"\n", "again": False}, {"number": 2, "key_hex": "ff", "again": False}], f"{items}")
+    c.expect(items == [{"number": 1, "key": "caf\u00e9 \"\n", "again": False, "deliveries": 1},
+                        {"number": 2, "key_hex": "ff", "again": False, "deliveries": 1}], f"{items}")
     c.expect(json.loads(c.run("sieve pop -n 9 --json s", stdout=None, code=1)[0])["items"] == [], "none")
 
 
@@ -132,7 +133,7 @@ def a_message_names_the_sieve_once(c):
     c.run("sieve status file", code=2, stderr="bloomery: sieve status: opening the directory file: Not a directory\n")
     # No word of the sentence is taken for the name.
     c.run("sieve push -q sieve", stdin="a\n")
-    c.run("sieve push --leases 5 sieve", stdin="a\n", code=2, stderr=has("sieve push: sieve was made with leases 4096, not 5"))
+    c.run("sieve push --keys 5 sieve", stdin="a\n", code=2, stderr=has("sieve push: sieve was made with a number of keys of 1000000, not 5"))
     c.run("sieve push --leases 5 --engine memory --dialect nosuch --full=stop of", stdin="a\n", code=2,
           stderr="bloomery: sieve push: of: no filters of 'nosuch' can be made\n")
 
@@ -284,7 +285,7 @@ def a_later_version_is_refused(c):
 def what_is_kept_can_not_be_changed(c):
     c.run(f"sieve push -q {DISK} --canon url --leases 7 s", stdin="a\n")
     for option, word in (("--canon url-query", "canon"), ("--canon none", "canon"), ("--engine memory", "engine"), ("--fingerprint-bits 48", "fingerprint"),
-                         ("--partitions 4", "partitions"), ("--ordered", "order"), ("--leases 8", "leases")):
+                         ("--partitions 4", "partitions"), ("--ordered", "order")):
         c.run(f"sieve push {option} s", stdin="b\n", code=2, stderr=has("bloomery: sieve push: s was made with", word))
     c.run(f"sieve push -q {DISK} --canon url --leases 7 --memory 30MB --sync always s", stdin="b\n")
     c.run("sieve pop -n 3 --done s", stdout="a\nb\n")

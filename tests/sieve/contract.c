@@ -259,6 +259,21 @@ static void directories_that_are_no_sieve_are_left_alone(void **state)
     unlink(scene.path);
 }
 
+/* It has the secret of the hash, by which keys that collide can be made. */
+static void the_secret_is_its_owners(void **state)
+{
+    (void)state;
+    struct stat facts;
+    char path[400];
+    const mode_t before = umask(0);
+    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    must_close(must_open(&options));
+    umask(before);
+    snprintf(path, sizeof path, "%s/MANIFEST", scene.path);
+    assert_int_equal(stat(path, &facts), 0);
+    assert_int_equal(facts.st_mode & 0777, 0600);
+}
+
 static void a_later_version_is_refused(void **state)
 {
     (void)state;
@@ -385,6 +400,7 @@ int main(void)
         CASE(too_little_memory_is_told_the_least),
         CASE(options_that_the_directory_contradicts_are_refused),
         CASE(directories_that_are_no_sieve_are_left_alone),
+        CASE(the_secret_is_its_owners),
         CASE(a_later_version_is_refused),
         CASE(a_second_process_is_refused),
         CASE(a_second_opening_is_refused),

@@ -45,7 +45,7 @@ static const char pop_help[] =
     "      --lease TIME     lease duration: seconds, or with a unit (90s, 5m, 1h). A\n"
     "                       key not acknowledged in time is redelivered. Default 1h\n"
     "      --leases N       from now on up to N keys may be leased at a time\n"
-    "      --max-deliveries N\n"
+    "      --max-deliveries=N\n"
     "                       put a key aside that was delivered N times and never\n"
     "                       acknowledged, instead of delivering it again. 'export\n"
     "                       --dead' lists such keys. Default: no limit\n"
