@@ -168,6 +168,7 @@ _bloomery()
     'sieve pop --count'|'sieve pop -n') kind='nothing' ;;
     'sieve pop --lease') kind='nothing' ;;
     'sieve pop --leases') kind='nothing' ;;
+    'sieve pop --max-deliveries') kind='nothing' ;;
     'sieve pop --memory') kind='nothing' ;;
     'sieve pop --sync') words='always never' ;;
     'sieve pop --wait') kind='nothing' ;;
