@@ -437,7 +437,7 @@ static bool number_of(PyObject *given, uint64_t *number)
     return good;
 }
 
-/* `how` NULL: they are leased for so many seconds more. */
+/* `how` NULL: their leases end in `lease` seconds. */
 static PyObject *finish_items(PyObject *object, PyObject *items, finisher *how, double lease)
 {
     struct sieve *self = (struct sieve *)object;

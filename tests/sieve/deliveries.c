@@ -164,7 +164,7 @@ static void kill_here(bloomery_sieve *sieve)
     stream_copy(scene.copy, scene.path);
 }
 
-/* ---- Leases of others -------------------------------------------------------------------------- */
+/* ---- Leases of others ------------------------------------------------------------------------ */
 
 static void leases_of_a_dead_worker_are_listed_and_ended(void **state)
 {
@@ -271,7 +271,7 @@ static void the_number_of_leases_can_change(void **state)
     }
 }
 
-/* ---- Deliveries -------------------------------------------------------------------------------- */
+/* ---- Deliveries ------------------------------------------------------------------------------ */
 
 static void deliveries_that_reached_nobody_are_not_counted(void **state)
 {
@@ -484,7 +484,7 @@ static void limits_of_deliveries_are_checked(void **state)
     must_close(sieve);
 }
 
-/* ---- Damage ------------------------------------------------------------------------------------ */
+/* ---- Damage ---------------------------------------------------------------------------------- */
 
 /* A sieve of which "a" to "e" are dead; where the frames of their file begin. */
 static struct test_bytes make_dead(char name[400], size_t starts[5])

@@ -117,9 +117,9 @@ bool bloomery_dead_is_frame(const struct bloomery_frame *frame)
 }
 
 /* The frame at a place, its body in memory of its own, frame->body_bytes long. */
-static bloomery_status read_frame(struct bloomery_dead *dead, uint64_t at,
-                                  struct bloomery_frame *frame, uint8_t **body,
-                                  struct bloomery_entry *entry, bloomery_error *error)
+static bloomery_status read_item(struct bloomery_dead *dead, uint64_t at,
+                                 struct bloomery_frame *frame, uint8_t **body,
+                                 struct bloomery_entry *entry, bloomery_error *error)
 {
     struct bloomery_store *store = dead->store;
     bloomery_status status =
@@ -155,7 +155,7 @@ int bloomery_dead_each(struct bloomery_dead *dead,
         struct bloomery_frame frame;
         struct bloomery_entry entry = {.flags = 0};
         uint8_t *body = NULL;
-        const bloomery_status status = read_frame(dead, at, &frame, &body, &entry, error);
+        const bloomery_status status = read_item(dead, at, &frame, &body, &entry, error);
         if (status != BLOOMERY_OK)
             return status;
         ended = take(context, &entry, frame.first);
@@ -174,7 +174,7 @@ bloomery_status bloomery_dead_verify(struct bloomery_dead *dead, bloomery_sieve_
         struct bloomery_entry entry = {.flags = 0};
         uint8_t *body = NULL;
         bloomery_error found = {.text = ""};
-        bloomery_status status = read_frame(dead, at, &frame, &body, &entry, &found);
+        bloomery_status status = read_item(dead, at, &frame, &body, &entry, &found);
         if (status == BLOOMERY_OK) {
             bloomery_store_give(dead->store, body, frame.body_bytes);
             at += bloomery_frame_bytes(&frame);

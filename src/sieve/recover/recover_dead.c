@@ -71,8 +71,8 @@ static bloomery_status walk(struct list *list, bool copies, uint64_t *whole, boo
 }
 
 /* What is whole into a new file, which `state` names then. */
-static bloomery_status replace(struct list *list, const char *name, uint64_t items, uint8_t *state,
-                               bloomery_error *error)
+static bloomery_status renew(struct list *list, const char *name, uint64_t items, uint8_t *state,
+                             bloomery_error *error)
 {
     struct bloomery_recovery *recovery = list->recovery;
     uint64_t whole = 0;
@@ -123,7 +123,7 @@ bloomery_status bloomery_recovery_dead(struct bloomery_recovery *recovery, uint8
     }
     status = walk(&list, false, &whole, &damaged, error);
     if (status == BLOOMERY_OK && damaged)
-        status = replace(&list, name, items, state, error);
+        status = renew(&list, name, items, state, error);
     bloomery_store_close(&list.file);
     return status;
 }

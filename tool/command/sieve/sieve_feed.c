@@ -198,8 +198,8 @@ static void push_fingerprints(struct run *run, const struct tool_chunk *chunk, s
     push_keys(run, chunk, run->records, NULL, kept);
 }
 
-/* The bytes of an input that are no lines, as in a binary requests.seen that came packed or by a
- * pipe, would be marked as keys that nobody ever asks for. */
+/* Returns whether an input with this first record is a list of lines. A binary requests.seen that
+ * came packed or by a pipe is not: its bytes would be marked as keys that nobody looks up. */
 static bool is_list(struct run *run, const struct tool_chunk *chunk, bloomery_key first)
 {
     if (run->feed->source.delimiter == 0 || memchr(first.data, 0, first.bytes) == NULL)
