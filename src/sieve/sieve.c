@@ -337,10 +337,14 @@ static bool make_room(bloomery_sieve *sieve)
 {
     if (sieve->store.failed || sieve->store.directory < 0)
         return false;
-    if (bloomery_queue_seal(sieve->queue, NULL) == BLOOMERY_OK &&
-        bloomery_queue_leave_idle(sieve->queue, 0))
-        sieve->changed = true;
-    return sieve->changed && bloomery_sieve_commit_now(sieve, false, NULL) == BLOOMERY_OK;
+    const bool changed = sieve->changed;
+    if (bloomery_queue_seal(sieve->queue, NULL) == BLOOMERY_OK)
+        (void)bloomery_queue_leave_idle(sieve->queue, 0);
+    sieve->changed = true; /* deciding may have left it before */
+    if (bloomery_sieve_commit_now(sieve, false, NULL) == BLOOMERY_OK)
+        return true;
+    sieve->changed = changed;
+    return false;
 }
 
 static bloomery_status decide_for_pop(bloomery_sieve *sieve, size_t room, bloomery_error *error)

@@ -474,7 +474,8 @@ int main(int count, char **arguments)
     if (count == 4 && strcmp(arguments[1], "reopen") == 0)
         return reopen(arguments[2], arguments[3]);
     if (count == 5 && strcmp(arguments[1], "errand") == 0)
-        return errand(arguments[2], (bloomery_sieve_engine)atoi(arguments[3]), atof(arguments[4]));
+        return errand(arguments[2], (bloomery_sieve_engine)strtol(arguments[3], NULL, 10),
+                      strtod(arguments[4], NULL));
     if (count != 2) {
         fprintf(stderr, "usage: %s PATH-OF-FAULTY-IO\n", arguments[0]);
         return 2;
