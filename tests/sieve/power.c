@@ -418,8 +418,8 @@ static void dead_items_and_left_segments_survive_power_cuts(void **state)
     (void)state;
     static const char *const syncs[] = {"-1", "1e6"};
     for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++)
-        for (int s = 0; s < 2; s++)
-            for (unsigned at = 1;; at += test_long() ? 1 : 1 + at / 4) {
+        for (int s = 0; s < (test_long() ? 2 : 1); s++)
+            for (unsigned at = 1;; at += test_long() ? 1 : 1 + at / 3) {
                 const struct fault fault = {
                     .mode = "crash", .calls = CALLS, .at = at, .seed = at * 7919};
                 if (!cut_errand((bloomery_sieve_engine)engine, syncs[s], &fault))
@@ -431,7 +431,7 @@ static void dead_items_and_left_segments_survive_full_disks(void **state)
 {
     (void)state;
     for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++)
-        for (unsigned at = 1;; at += test_long() ? 1 : 1 + at / 4) {
+        for (unsigned at = 1;; at += test_long() ? 1 : 1 + at / 3) {
             const struct fault fault = {.mode = "fail",
                                         .calls = "write,open,truncate,rename",
                                         .at = at,
