@@ -293,32 +293,50 @@ static bool work_off(bloomery_sieve *sieve)
     bloomery_sieve_item items[64];
     size_t count = 1;
     while (count > 0) {
+        uint64_t numbers[2][64];
+        size_t counts[2] = {0, 0};
         if (bloomery_sieve_pop(sieve, items, 64, &count, NULL) != BLOOMERY_OK)
             return false;
         for (size_t i = 0; i < count; i++) {
             uint32_t key = 0;
             memcpy(&key, items[i].key.data, sizeof key);
-            if ((key % 4 == 0 ? bloomery_sieve_return : bloomery_sieve_ack)(
-                    sieve, &items[i].number, 1, NULL, NULL) != BLOOMERY_OK)
-                return false;
+            const bool again = key % 4 == 0;
+            numbers[again][counts[again]++] = items[i].number;
         }
+        if (bloomery_sieve_ack(sieve, numbers[0], counts[0], NULL, NULL) != BLOOMERY_OK ||
+            bloomery_sieve_return(sieve, numbers[1], counts[1], NULL, NULL) != BLOOMERY_OK)
+            return false;
     }
     return true;
+}
+
+static bool push_round(bloomery_sieve *sieve, uint32_t first)
+{
+    static uint8_t payload[PAYLOAD];
+    uint32_t numbers[ROUND_KEYS];
+    bloomery_key keys[ROUND_KEYS];
+    bloomery_key payloads[ROUND_KEYS];
+    uint8_t results[ROUND_KEYS];
+    size_t done = 0;
+    for (uint32_t i = 0; i < ROUND_KEYS; i++) {
+        numbers[i] = first + i;
+        keys[i] = bloomery_key_of(&numbers[i], sizeof numbers[i]);
+        payloads[i] = bloomery_key_of(payload, PAYLOAD);
+    }
+    return bloomery_sieve_push_batch(sieve, keys, payloads, ROUND_KEYS, results, &done, NULL,
+                                     NULL) == BLOOMERY_OK;
 }
 
 /* Every round fills a segment and empties it. In between the dead are queued again once, and once
  * the sieve gets other leases. */
 static int errand(const char *path, bloomery_sieve_engine engine, double sync)
 {
-    static uint8_t payload[PAYLOAD];
     static bloomery_sieve *sieve; /* the power goes before it is closed: that is no leak */
     sieve = open_errand(path, engine, sync, 100);
     bool good = sieve != NULL;
     for (uint32_t round = 0; good && round < ROUNDS; round++) {
-        for (uint32_t key = round * ROUND_KEYS; key < (round + 1) * ROUND_KEYS; key++)
-            good = good && bloomery_sieve_push(sieve, bloomery_key_of(&key, sizeof key),
-                                               bloomery_key_of(payload, PAYLOAD), NULL, NULL) >= 0;
-        good = good && bloomery_sieve_flush(sieve, NULL) == BLOOMERY_OK && work_off(sieve);
+        good = push_round(sieve, round * ROUND_KEYS) &&
+               bloomery_sieve_flush(sieve, NULL) == BLOOMERY_OK && work_off(sieve);
         if (round == 1)
             good = good && bloomery_sieve_end_dead(sieve, true, NULL, NULL) == BLOOMERY_OK;
         if (round == 2) {
@@ -418,8 +436,8 @@ static void dead_items_and_left_segments_survive_power_cuts(void **state)
     (void)state;
     static const char *const syncs[] = {"-1", "1e6"};
     for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++)
-        for (int s = 0; s < (test_long() ? 2 : 1); s++)
-            for (unsigned at = 1;; at += test_long() ? 1 : 1 + at / 3) {
+        for (int s = 0; s < 2; s++)
+            for (unsigned at = 1;; at += test_long() ? 1 : 1 + at / 6) {
                 const struct fault fault = {
                     .mode = "crash", .calls = CALLS, .at = at, .seed = at * 7919};
                 if (!cut_errand((bloomery_sieve_engine)engine, syncs[s], &fault))
@@ -431,7 +449,7 @@ static void dead_items_and_left_segments_survive_full_disks(void **state)
 {
     (void)state;
     for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++)
-        for (unsigned at = 1;; at += test_long() ? 1 : 1 + at / 3) {
+        for (unsigned at = 1;; at += test_long() ? 1 : 1 + at / 6) {
             const struct fault fault = {.mode = "fail",
                                         .calls = "write,open,truncate,rename",
                                         .at = at,
