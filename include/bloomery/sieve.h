@@ -25,7 +25,7 @@
  *   1  Options, opening, closing
  *   2  Pushing
  *   3  Has it been seen?
- *   4  Popping: leases and acknowledgements
+ *   4  Popping: leases, acknowledgements and dead items
  *   5  Facts
  *   6  Administration: verify, recover, skip, walk through
  *   7  Plans: what a sieve costs before it exists
@@ -40,6 +40,8 @@
  *   item      what comes out of the queue: a key, its payload, and a number to acknowledge it by
  *   lease     an item that was popped and not acknowledged is leased. When its lease ends, it is
  *             redelivered (elsewhere this is called a visibility timeout)
+ *   dead      an item that was delivered `max_deliveries` times and never acknowledged is put
+ *             aside in a list (elsewhere: a dead-letter queue)
  *   mark      a key can be marked as seen without being queued
  *   durable   survives a crash of the machine. Pushes have numbers, 1 the first; those up to
  *             `synced` are durable
@@ -118,6 +120,7 @@ enum {
 enum {
     BLOOMERY_SIEVE_ITEM_MAX = 1 << 20, /* bytes of a key and its payload together */
     BLOOMERY_CANON_NAME_BYTES = 31,
+    BLOOMERY_SIEVE_DELIVERIES_MAX = 65535,
 };
 
 /* Makes the canonical form of a key. Writes at most `room` bytes to `out` and returns their number,
@@ -178,7 +181,9 @@ typedef struct bloomery_sieve_options {
      * means 3600. A clock before 1970 counts as 1970. If the clock had run ahead and was set right,
      * a lease has ended if it would end over a minute later than the longest one granted now. */
     double lease;
-    /* Kept. Items that may be leased at a time, 1 to 1,000,000; 0: 4096. 32 bytes each. */
+    /* Items that may be leased at a time, 1 to 1,000,000. 0: 4096, or as many as an existing sieve
+     * has. Another number changes that of an existing sieve for good. Fewer than are leased now is
+     * BLOOMERY_MISMATCH. 32 bytes of the directory each. With `read_only` it has no effect. */
     uint32_t leases;
     /* Leases from before this open go on until their time. Otherwise they end now, and with the
      * next commit on the disk too. */
@@ -201,7 +206,12 @@ typedef struct bloomery_sieve_options {
      * will do. Calls that change something are BLOOMERY_READ_ONLY. Others may read at the same
      * time, and nobody may write (if the file system has locks). Implies `existing`. */
     bool read_only;
-    uint8_t reserved[6]; /* 0 */
+    uint8_t reserved[2]; /* 0 */
+
+    /* An item that was delivered this often and not acknowledged is put aside by the next pop,
+     * instead of being delivered again: bloomery_sieve_each_dead lists such items. 1 to
+     * BLOOMERY_SIEVE_DELIVERIES_MAX, with a directory; 0: no limit. Not kept. */
+    uint32_t max_deliveries;
 } bloomery_sieve_options;
 
 #define BLOOMERY_SIEVE_OPTIONS BLOOMERY_SIZED(bloomery_sieve_options)
@@ -319,8 +329,9 @@ typedef struct bloomery_sieve_item {
     /* The bytes belong to the sieve and last until the next pop, of either sort. */
     bloomery_key key;
     bloomery_key payload;
-    uint64_t number; /* to acknowledge it by; rises along the queue */
-    bool again;      /* redelivered: it was leased before, and not acknowledged */
+    uint64_t number;     /* to acknowledge it by; rises along the queue */
+    bool again;          /* redelivered: it was leased before, and not acknowledged */
+    uint32_t deliveries; /* how often it was popped, with this time; counted up to 65,535 */
 } bloomery_sieve_item;
 
 /*
@@ -338,6 +349,10 @@ typedef struct bloomery_sieve_item {
  * A full disk that keeps pending keys from being decided does not keep items from coming out. A
  * commit is tried first, which removes what was read and acknowledged; then it is decided again.
  * The decided keys come out. BLOOMERY_IO_FAILED if nothing was.
+ *
+ * With `max_deliveries`, items whose lease has ended and that were delivered so often are put
+ * aside on the way. If the disk has no room for them they stay leased, and other items come;
+ * BLOOMERY_IO_FAILED if there are none.
  *
  * BLOOMERY_FULL: `leases` items are leased already. BLOOMERY_CORRUPT: a frame of the queue is
  * damaged; the text says which and how many items it held. bloomery_sieve_skip goes on behind it.
@@ -364,6 +379,46 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_ack(bloomery_sieve *sieve, const 
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_return(bloomery_sieve *sieve,
                                                       const uint64_t *numbers, size_t count,
                                                       size_t *unknown, bloomery_error *error);
+
+/* The same for items that were popped and reached nobody: this delivery is not counted. */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_undo_pop(bloomery_sieve *sieve,
+                                                        const uint64_t *numbers, size_t count,
+                                                        size_t *unknown, bloomery_error *error);
+
+/* Ends all leases at once, as of workers that died with their numbers. `count`,
+ * unless NULL, becomes how many items will be redelivered. Failures as of _ack. */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_return_all(bloomery_sieve *sieve, uint64_t *count,
+                                                          bloomery_error *error);
+
+/* Renews leases: they end `lease` seconds from now (0: as long as the sieve was opened with),
+ * earlier or later than they would have. For work that takes longer than was thought. If an item
+ * was redelivered since, this renews the lease of its new holder. As _ack. */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_extend(bloomery_sieve *sieve,
+                                                      const uint64_t *numbers, size_t count,
+                                                      double lease, size_t *unknown,
+                                                      bloomery_error *error);
+
+/* Calls `take` for each leased item, in the order of the numbers, without popping it; `ends`: when
+ * its lease ends, in seconds since 1970; 0: it was returned. `again` is whether it was delivered
+ * more than once. The sieve is locked: do not call it from there. What the item points to lasts for
+ * the call. A result other than 0 ends it and is returned. BLOOMERY_CORRUPT, BLOOMERY_IO_FAILED. */
+BLOOMERY_PUBLIC int
+bloomery_sieve_each_leased(bloomery_sieve *sieve,
+                           int (*take)(void *context, const bloomery_sieve_item *item, double ends),
+                           void *context, bloomery_error *error);
+
+/* The same for each dead item, in the order in which they were put aside. `number` is the one it
+ * was delivered under; it cannot be acknowledged by it. `deliveries` is 0: not known. */
+BLOOMERY_PUBLIC int bloomery_sieve_each_dead(bloomery_sieve *sieve,
+                                             int (*take)(void *context,
+                                                         const bloomery_sieve_item *item),
+                                             void *context, bloomery_error *error);
+
+/* Empties the list of dead items: they are gone, or (`again`) queued again, as new items with
+ * numbers and deliveries of their own, all or none. They stay seen in any case. `count`, unless
+ * NULL, becomes how many there were. */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_end_dead(bloomery_sieve *sieve, bool again,
+                                                        uint64_t *count, bloomery_error *error);
 
 /* ---- 5  Facts -------------------------------------------------------------------------------- */
 
@@ -422,6 +477,10 @@ typedef struct bloomery_sieve_info {
     double flush_bytes; /* about what a flush would read and write now */
 
     uint64_t planned; /* the `keys` that the sieve was made for, of either engine */
+
+    uint64_t dead;       /* items that were put aside; not among queued, leased and acked */
+    uint64_t dead_bytes; /* on disk */
+    uint64_t leases;     /* that may be out at a time */
 } bloomery_sieve_info;
 
 #define BLOOMERY_SIEVE_INFO BLOOMERY_SIZED(bloomery_sieve_info)
@@ -478,10 +537,11 @@ typedef struct bloomery_sieve_recovery {
     uint64_t damaged;    /* frames, headers and files that were not whole */
     bool older;          /* the last commit could not be read, and the one before it was taken */
     uint64_t pending;    /* pushes that were not decided, and never will be */
-    uint64_t queued;     /* items of the queue, popped ones that may have come again included */
-    uint64_t seen;       /* keys that are not known any more: pushed again, they come out again */
-    uint64_t aside;      /* files, or parts of files, that were set aside */
-    char folder[32];     /* in the directory, with these files; "": none were */
+    /* Items of the queue, popped ones that may have come again and dead ones included. */
+    uint64_t queued;
+    uint64_t seen;   /* keys that are not known any more: pushed again, they come out again */
+    uint64_t aside;  /* files, or parts of files, that were set aside */
+    char folder[32]; /* in the directory, with these files; "": none were */
 } bloomery_sieve_recovery;
 
 #define BLOOMERY_SIEVE_RECOVERY BLOOMERY_SIZED(bloomery_sieve_recovery)
@@ -496,6 +556,7 @@ typedef struct bloomery_sieve_recovery {
  *   a frame of pending keys     these pushes are lost: not seen, not queued
  *   a frame of the seen-set     its keys are forgotten; pushed again, they come out again
  *   a missing file              as all frames of it
+ *   a frame of a dead item      it is not in the list any more, and counts as `queued`
  *   the memory engine's filter  only what the queue's files still hold stays seen
  *
  * Nothing is deleted. Damaged files, and those that the state before the last commit does not name,

@@ -148,6 +148,7 @@ static const struct fact item_facts[] = {
     ITEM(payload, "bytes, empty if none came with the key", FORM_BYTES),
     ITEM(number, "to acknowledge it by", FORM_U64),
     ITEM(again, "it was leased before, and not acknowledged", FORM_BOOL),
+    ITEM(deliveries, "how often it was popped, this time included", FORM_U32),
     {NULL, NULL, FORM_U32, 0}};
 
 #define SIEVE(name, text, form)                                \
@@ -181,6 +182,7 @@ static const struct fact sieve_facts[] = {
     SIEVE(pending_bytes, "bytes of what is pending, on disk", FORM_U64),
     SIEVE(queue_bytes, "bytes of the queue", FORM_U64),
     SIEVE(planned, "the keys it was made for", FORM_U64),
+    SIEVE(dead, "items put aside after max_deliveries", FORM_U64),
     {NULL, NULL, FORM_U32, 0}};
 
 static const struct {

@@ -66,26 +66,29 @@ static int word_of(const char *name, const char *given, const char *const *words
 
 static PyObject *sieve_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"directory", "keys",      "rate",   "memory",      "engine",
-                            "full",      "ordered",   "lease",  "sync",        "canon",
-                            "existing",  "read_only", "leases", "keep_leases", NULL};
+    static char *names[] = {"directory", "keys",        "rate",           "memory",
+                            "engine",    "full",        "ordered",        "lease",
+                            "sync",      "canon",       "existing",       "read_only",
+                            "leases",    "keep_leases", "max_deliveries", NULL};
     static const char *const engines[] = {"memory", "disk", NULL};
     static const char *const fulls[] = {"grow", "stop", "warn", NULL};
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
     PyObject *directory = Py_None, *keys = NULL, *memory = NULL, *encoded = NULL, *leases = NULL;
+    PyObject *most = NULL;
     const char *engine = NULL, *full = NULL;
     int ordered = 0, existing = 0, read_only = 0, keep = 0;
 
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O$OdOzzpddzppOp", names, &directory, &keys,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O$OdOzzpddzppOpO", names, &directory, &keys,
                                      &options.rate, &memory, &engine, &full, &ordered,
                                      &options.lease, &options.sync, &options.canon, &existing,
-                                     &read_only, &leases, &keep))
+                                     &read_only, &leases, &keep, &most))
         return NULL;
     const int engine_number = word_of("engine", engine, engines);
     const int full_number = word_of("full", full, fulls);
     if (engine_number < 0 || full_number < 0 || !native_count_take(keys, "keys", &options.keys) ||
         !native_count_take(memory, "memory", &options.memory) ||
         !native_small_take(leases, "leases", &options.leases) ||
+        !native_small_take(most, "max_deliveries", &options.max_deliveries) ||
         (directory != Py_None && !native_path_take(directory, &encoded, &options.directory)))
         return NULL;
     options.engine = (bloomery_sieve_engine)engine_number;
@@ -434,7 +437,8 @@ static bool number_of(PyObject *given, uint64_t *number)
     return good;
 }
 
-static PyObject *finish_items(PyObject *object, PyObject *items, finisher *how)
+/* `how` NULL: their leases end in `lease` seconds. */
+static PyObject *finish_items(PyObject *object, PyObject *items, finisher *how, double lease)
 {
     struct sieve *self = (struct sieve *)object;
     bloomery_error error;
@@ -460,7 +464,9 @@ static PyObject *finish_items(PyObject *object, PyObject *items, finisher *how)
     good = good && enter(self, false);
     if (good) {
         Py_BEGIN_ALLOW_THREADS;
-        status = how(self->sieve, numbers, count, &unknown, &error);
+        status = how != NULL
+                     ? how(self->sieve, numbers, count, &unknown, &error)
+                     : bloomery_sieve_extend(self->sieve, numbers, count, lease, &unknown, &error);
         Py_END_ALLOW_THREADS;
         native_gate_leave(&self->gate, false);
     }
@@ -473,12 +479,20 @@ static PyObject *finish_items(PyObject *object, PyObject *items, finisher *how)
 
 static PyObject *sieve_ack(PyObject *self, PyObject *items)
 {
-    return finish_items(self, items, bloomery_sieve_ack);
+    return finish_items(self, items, bloomery_sieve_ack, 0);
 }
 
 static PyObject *sieve_give_back(PyObject *self, PyObject *items)
 {
-    return finish_items(self, items, bloomery_sieve_return);
+    return finish_items(self, items, bloomery_sieve_return, 0);
+}
+
+static PyObject *sieve_extend(PyObject *self, PyObject *args)
+{
+    PyObject *items;
+    double lease = 0;
+    return PyArg_ParseTuple(args, "O|d", &items, &lease) ? finish_items(self, items, NULL, lease)
+                                                         : NULL;
 }
 
 /* ---- The rest -------------------------------------------------------------------------------- */
@@ -549,6 +563,8 @@ PyType_Spec *native_sieve_spec(void)
          "were leased."},
         {"give_back", sieve_give_back, METH_O,
          "give_back(items) -> int\n\nEnds leases at once: the items come again."},
+        {"extend", sieve_extend, METH_VARARGS,
+         "extend(items, lease=0) -> int\n\nTheir leases end `lease` seconds from now instead."},
         {"commit", sieve_commit, METH_NOARGS, "commit()\n\nMakes all durable now."},
         {"flush", sieve_flush, METH_NOARGS, "flush()\n\nDecides everything that is pending."},
         {"status", sieve_status, METH_NOARGS, "status() -> SieveInfo"},
@@ -559,7 +575,7 @@ PyType_Spec *native_sieve_spec(void)
     static const char text[] =
         "Sieve(directory=None, *, keys=None, rate=0, memory=None, engine=None, full=None,\n"
         "      ordered=False, lease=0, sync=0, canon=None, existing=False, read_only=False,\n"
-        "      leases=0, keep_leases=False)\n--\n\n"
+        "      leases=0, keep_leases=False, max_deliveries=0)\n--\n\n"
         "A to-visit queue that drops keys it has seen. Without a directory it is in memory.";
     static PyType_Slot slots[] = {{Py_tp_doc, NULL},
                                   {Py_tp_new, sieve_new},

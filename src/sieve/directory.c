@@ -136,6 +136,7 @@ bool bloomery_directory_take_apart(const char *name, enum bloomery_file_kind *ki
     } forms[] = {{"seen-", BLOOMERY_FILE_SEEN},
                  {"pending-", BLOOMERY_FILE_PENDING},
                  {"queue-", BLOOMERY_FILE_QUEUE},
+                 {"dead", BLOOMERY_FILE_DEAD},
                  {"filter", BLOOMERY_FILE_FILTER}};
     char exact[BLOOMERY_FILE_NAME];
     *number = 0;
@@ -202,9 +203,13 @@ bool bloomery_directory_is_litter(const bloomery_sieve *sieve, const char *name)
     uint64_t generation;
     if (is_nameless(name, "MANIFEST.") || is_nameless(name, "filter."))
         return true;
-    return bloomery_directory_take_apart(name, &kind, &number, &generation) &&
-           !(kind == BLOOMERY_FILE_QUEUE ? segment_counts(sieve, number)
-                                         : sieve->engine->names(sieve, kind, number, generation));
+    if (!bloomery_directory_take_apart(name, &kind, &number, &generation))
+        return false;
+    if (kind == BLOOMERY_FILE_QUEUE)
+        return !segment_counts(sieve, number);
+    if (kind == BLOOMERY_FILE_DEAD)
+        return !bloomery_dead_names(&sieve->dead, generation);
+    return !sieve->engine->names(sieve, kind, number, generation);
 }
 
 static bool remove_litter(void *context, const char *name)

@@ -17,6 +17,7 @@
 #define BLOOMERY_SIEVE_ENGINE_H
 
 #include "hash/hashes.h"
+#include "sieve/queue/dead.h"
 #include "sieve/queue/queue.h"
 
 #include <pthread.h>
@@ -118,6 +119,7 @@ struct bloomery_sieve {
     struct bloomery_store store;
     bloomery_allocator allocator;
     struct bloomery_queue *queue;
+    struct bloomery_dead dead;
     const struct bloomery_sieve_engine_row *engine;
     struct bloomery_disk *disk;
     struct bloomery_filter_engine *filter;
@@ -178,6 +180,9 @@ bool bloomery_manifest_unsynced(const bloomery_sieve *sieve);
 bloomery_status bloomery_manifest_restore(bloomery_sieve *sieve, bool keep_leases,
                                           bloomery_error *error);
 
+/* Makes the file anew for settings that have other leases than the file was made for. */
+bloomery_status bloomery_manifest_resize(bloomery_sieve *sieve, bloomery_error *error);
+
 /* Writes the state into the slot that is not the newest, and syncs it. */
 bloomery_status bloomery_manifest_write(bloomery_sieve *sieve, bloomery_error *error);
 void bloomery_manifest_close(bloomery_sieve *sieve);
@@ -208,6 +213,12 @@ bloomery_status bloomery_sieve_commit_now(bloomery_sieve *sieve, bool closing,
 /* A commit if it is time for one: before a change, so that one that fails leaves nothing
  * changed. */
 bloomery_status bloomery_sieve_commit_due(bloomery_sieve *sieve, bloomery_error *error);
+
+/* The same where a full disk must not keep anyone from emptying the queue: that the commit fails is
+ * no failure. And after a change, if each is to be durable: without room it is made, and durable
+ * with the next commit. */
+bloomery_status bloomery_sieve_commit_if_can(bloomery_sieve *sieve, bloomery_error *error);
+bloomery_status bloomery_sieve_commit_where_room(bloomery_sieve *sieve, bloomery_error *error);
 
 /* Says it through the caller's function, if there is one. */
 __attribute__((format(printf, 2, 3))) void bloomery_sieve_warn(bloomery_sieve *sieve,

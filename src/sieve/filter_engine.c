@@ -363,8 +363,7 @@ static bloomery_status path_of(const bloomery_sieve *sieve, uint64_t generation,
 {
     char name[BLOOMERY_FILE_NAME];
     bloomery_store_name(BLOOMERY_FILE_FILTER, 0, generation, name);
-    const int bytes = snprintf(path, 4096, "%s/%s", sieve->real_path, name);
-    if (bytes > 0 && bytes < 4096)
+    if ((unsigned)snprintf(path, 4096, "%s/%s", sieve->real_path, name) < 4096)
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "the directory's path is too long");
 }
@@ -389,6 +388,8 @@ static bloomery_status prepare_filter(bloomery_sieve *sieve, bool closing, bloom
     const uint64_t bytes = bloomery_file_bytes(engine->filter);
     char path[4096];
     assert(sieve->store.directory >= 0 && !sieve->store.read_only);
+    if (engine->appended == 0 && engine->generation > 0) /* it needs no segment */
+        engine->saved = bloomery_queue_tail(sieve->queue);
     if (engine->appended < (closing ? SAVE_CLOSING : bytes > SAVE_MIN ? bytes : SAVE_MIN))
         return BLOOMERY_OK;
     bloomery_status status = path_of(sieve, engine->generation + 1, path, error);

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const uint8_t bloomery_manifest_magic[8] = "BLMSIEVE";
@@ -111,6 +112,7 @@ static size_t put_state(bloomery_sieve *sieve)
     bloomery_store_u64(image + BLOOMERY_MANIFEST_LENGTHS, queue);
     bloomery_store_u64(image + BLOOMERY_MANIFEST_LENGTHS + 8, engine);
     bloomery_store_f64(image + BLOOMERY_MANIFEST_LONGEST, bloomery_queue_longest(sieve->queue));
+    bloomery_dead_store(&sieve->dead, image + BLOOMERY_MANIFEST_DEAD);
     return used;
 }
 
@@ -234,13 +236,24 @@ static bloomery_status give_name(bloomery_sieve *sieve, bloomery_error *error)
     return bloomery_fail_system(error, reason, "syncing the directory %s", sieve->path);
 }
 
+/* For the owner alone, or for those who could read the one before. */
+static int create_unfinished(const bloomery_sieve *sieve)
+{
+    struct stat facts;
+    const int file = openat(sieve->store.directory, unfinished,
+                            O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (file >= 0 && sieve->manifest.file >= 0 && fstat(sieve->manifest.file, &facts) == 0)
+        (void)!fchmod(file, facts.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO));
+    return file;
+}
+
 bloomery_status bloomery_manifest_replace(bloomery_sieve *sieve, size_t used, bloomery_error *error)
 {
     struct bloomery_manifest *manifest = &sieve->manifest;
     const int directory = sieve->store.directory;
     const uint64_t generation = manifest->generation + 2;
     (void)!unlinkat(directory, unfinished, 0);
-    const int file = openat(directory, unfinished, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int file = create_unfinished(sieve);
     if (file < 0)
         return bloomery_fail_system(error, errno, "making %s/%s", sieve->path, unfinished);
     bloomery_status status = write_copies(sieve, file, generation, used, error);
@@ -265,6 +278,16 @@ bloomery_status bloomery_manifest_make(bloomery_sieve *sieve, bloomery_error *er
 {
     const bloomery_status status =
         bloomery_manifest_image(sieve, bloomery_manifest_slot(&sieve->settings), error);
+    return status == BLOOMERY_OK ? bloomery_manifest_replace(sieve, put_state(sieve), error)
+                                 : status;
+}
+
+bloomery_status bloomery_manifest_resize(bloomery_sieve *sieve, bloomery_error *error)
+{
+    const uint64_t bytes = bloomery_manifest_slot(&sieve->settings);
+    bloomery_store_give(&sieve->store, sieve->manifest.image, sieve->manifest.copy_bytes);
+    sieve->manifest.image = NULL;
+    const bloomery_status status = bloomery_manifest_image(sieve, bytes, error);
     return status == BLOOMERY_OK ? bloomery_manifest_replace(sieve, put_state(sieve), error)
                                  : status;
 }

@@ -22,7 +22,7 @@
  * A copy, little-endian:
  *
  *     0    "BLMSIEVE"
- *     8    version             u32    2
+ *     8    version             u32    3
  *     12   number of the slot  u32
  *     16   bytes of a copy     u64
  *     24   bytes used          u64
@@ -38,11 +38,17 @@
  *     192  pushed, new, seen, pending, forced, noted u64, expected drops f64
  *     248  bytes of the queue's state, bytes of the engine's    u64 each
  *     264  seconds of the longest lease that is out, or more    f64, 0: not known
- *     272  0, up to
+ *     272  dead items: generation of their file, bytes, items    u64 each (queue/dead.h)
+ *     296  0, up to
  *     320  the queue's state, the engine's state
  *
+ * Version 2 had zeros for the dead items, and for the deliveries that the leases have
+ * (queue/queue_state.c). It is read as it is, and each commit writes version 3 over one slot.
  * Version 1 had one copy of each slot, so that its file is as long as two of them. It is read, and
  * the first commit makes the file anew.
+ *
+ * The file has the secret key of the hash: who knows it can make keys that collide. So it is made
+ * to be read by its owner only; one that is made anew keeps the permissions that it had.
  */
 #ifndef BLOOMERY_SIEVE_MANIFEST_H
 #define BLOOMERY_SIEVE_MANIFEST_H
@@ -50,12 +56,13 @@
 #include "sieve/engine.h"
 
 enum {
-    BLOOMERY_MANIFEST_VERSION = 2,
+    BLOOMERY_MANIFEST_VERSION = 3,
     BLOOMERY_MANIFEST_COPIES = 2, /* of a slot */
     BLOOMERY_MANIFEST_UNSYNCED = 92,
     BLOOMERY_MANIFEST_COUNTERS = 192,
     BLOOMERY_MANIFEST_LENGTHS = 248,
     BLOOMERY_MANIFEST_LONGEST = 264,
+    BLOOMERY_MANIFEST_DEAD = 272,
     BLOOMERY_MANIFEST_STATE = 320,
     BLOOMERY_MANIFEST_PAGE = 4096,
     BLOOMERY_MANIFEST_MAX = 64 << 20, /* bytes of a copy */

@@ -81,7 +81,9 @@ static bloomery_status read_copy(bloomery_sieve *sieve, struct copy *copy, bloom
 
 static bool counts(const bloomery_sieve *sieve, const struct copy *copy)
 {
-    return copy->sound && copy->version == sieve->manifest.version;
+    /* Version 2 lies in the file as 3 does. */
+    return copy->sound && (copy->version == 1) == (sieve->manifest.version == 1) &&
+           copy->version <= BLOOMERY_MANIFEST_VERSION;
 }
 
 /* ---- Which one counts -------------------------------------------------------------------- */
@@ -384,7 +386,9 @@ bloomery_status bloomery_manifest_restore(bloomery_sieve *sieve, bool keep_lease
     counters->forced = bloomery_load_u64(from + 32);
     counters->noted = bloomery_load_u64(from + 40);
     counters->drops = bloomery_load_f64(from + 48);
-    const bloomery_status status = restore_queue(sieve, state, queue, keep_leases, error);
+    bloomery_status status = restore_queue(sieve, state, queue, keep_leases, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_dead_restore(&sieve->dead, image + BLOOMERY_MANIFEST_DEAD, error);
     return status == BLOOMERY_OK ? sieve->engine->restore(sieve, state + queue, engine, error)
                                  : status;
 }

@@ -62,6 +62,8 @@ static bloomery_status commit_steps(bloomery_sieve *sieve, bool closing, bloomer
     if (status == BLOOMERY_OK)
         status = bloomery_queue_sync(sieve->queue, error);
     if (status == BLOOMERY_OK)
+        status = bloomery_dead_sync(&sieve->dead, error);
+    if (status == BLOOMERY_OK)
         status = bloomery_store_sync_names(&sieve->store, error);
     /* A segment that was left on the way is synced then, and nobody hears of it. */
     if (status == BLOOMERY_OK)
@@ -71,6 +73,7 @@ static bloomery_status commit_steps(bloomery_sieve *sieve, bool closing, bloomer
     if (status != BLOOMERY_OK)
         return status;
     sieve->engine->committed(sieve);
+    bloomery_dead_committed(&sieve->dead);
     bloomery_queue_tidy(sieve->queue, sieve->engine->keep_segment(sieve));
     return BLOOMERY_OK;
 }
@@ -320,49 +323,69 @@ bloomery_status bloomery_sieve_commit(bloomery_sieve *sieve, bloomery_error *err
 
 /* ---- The queue --------------------------------------------------------------------------- */
 
-/* A commit if it is time. That it fails on a full disk must not keep anyone from emptying the
- * queue. */
-static bloomery_status commit_if_can(bloomery_sieve *sieve, bloomery_error *error)
+bloomery_status bloomery_sieve_commit_if_can(bloomery_sieve *sieve, bloomery_error *error)
 {
     (void)bloomery_sieve_commit_due(sieve, NULL);
     return bloomery_sieve_usable(sieve, error);
 }
 
-/* The same after a change. Without room for a commit the change is made, and is durable with the
- * next one. */
-static bloomery_status commit_where_room(bloomery_sieve *sieve, bloomery_error *error)
+bloomery_status bloomery_sieve_commit_where_room(bloomery_sieve *sieve, bloomery_error *error)
 {
     (void)commit_always(sieve, NULL);
     return bloomery_sieve_usable(sieve, error);
 }
 
-/* Decides, and if there is no room for that makes some: a commit removes the segments of the
- * queue whose items were all acknowledged. */
+/* Makes room on a full disk: a commit removes the segments of the queue whose items were all
+ * acknowledged, and the last one too if nothing is queued. False: there is none to be made. */
+static bool make_room(bloomery_sieve *sieve)
+{
+    if (sieve->store.failed || sieve->store.directory < 0)
+        return false;
+    const bool changed = sieve->changed;
+    if (bloomery_queue_seal(sieve->queue, NULL) == BLOOMERY_OK)
+        (void)bloomery_queue_leave_idle(sieve->queue, 0);
+    sieve->changed = true; /* deciding may have left it before */
+    if (bloomery_sieve_commit_now(sieve, false, NULL) == BLOOMERY_OK)
+        return true;
+    sieve->changed = changed;
+    return false;
+}
+
 static bloomery_status decide_for_pop(bloomery_sieve *sieve, size_t room, bloomery_error *error)
 {
-    bloomery_status status = sieve->engine->decide(sieve, room, error);
-    if (status != BLOOMERY_IO_FAILED || !sieve->changed ||
-        bloomery_sieve_commit_now(sieve, false, NULL) != BLOOMERY_OK)
-        return status;
-    return sieve->engine->decide(sieve, room, error);
+    const bloomery_status status = sieve->engine->decide(sieve, room, error);
+    return status == BLOOMERY_IO_FAILED && make_room(sieve)
+               ? sieve->engine->decide(sieve, room, error)
+               : status;
+}
+
+/* What is put aside on the way is a change, though nothing comes out. */
+static bloomery_status pop_from_queue(bloomery_sieve *sieve, bloomery_sieve_item *items,
+                                      size_t room, size_t *count, bloomery_error *error)
+{
+    const uint64_t dead = sieve->dead.items;
+    const bloomery_status status = bloomery_queue_pop(sieve->queue, bloomery_sieve_wall_clock(),
+                                                      sieve->lease, items, room, count, error);
+    sieve->changed = sieve->changed || sieve->dead.items != dead;
+    return status;
 }
 
 static bloomery_status pop(bloomery_sieve *sieve, bool decides, bloomery_sieve_item *items,
                            size_t room, size_t *count, bloomery_error *error)
 {
-    bloomery_status status = commit_if_can(sieve, error);
+    bloomery_status status = bloomery_sieve_commit_if_can(sieve, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_queue_pop(sieve->queue, bloomery_sieve_wall_clock(), sieve->lease, items,
-                                    room, count, error);
+        status = pop_from_queue(sieve, items, room, count, error);
+    /* There was no room to put an item aside. */
+    if (status == BLOOMERY_IO_FAILED && make_room(sieve))
+        status = pop_from_queue(sieve, items, room, count, error);
     if (status != BLOOMERY_OK || *count > 0 || !decides)
         return status;
     status = decide_for_pop(sieve, room, error);
     /* What was decided before a disk was full comes out; the next pop meets the full disk again. */
     if (status == BLOOMERY_IO_FAILED && bloomery_queue_queued(sieve->queue) > 0)
         status = bloomery_sieve_usable(sieve, error);
-    return status == BLOOMERY_OK ? bloomery_queue_pop(sieve->queue, bloomery_sieve_wall_clock(),
-                                                      sieve->lease, items, room, count, error)
-                                 : status;
+    return status == BLOOMERY_OK ? pop_from_queue(sieve, items, room, count, error) : status;
 }
 
 static bloomery_status pop_locked(bloomery_sieve *sieve, bool decides, bloomery_sieve_item *items,
@@ -372,9 +395,10 @@ static bloomery_status pop_locked(bloomery_sieve *sieve, bool decides, bloomery_
     if (room == 0)
         return BLOOMERY_OK;
     lock(sieve);
+    const uint64_t dead = sieve->dead.items;
     bloomery_status status = pop(sieve, decides, items, room, count, error);
-    if (status == BLOOMERY_OK && *count > 0)
-        status = commit_where_room(sieve, error);
+    if (status == BLOOMERY_OK && (*count > 0 || sieve->dead.items != dead))
+        status = bloomery_sieve_commit_where_room(sieve, error);
     unlock(sieve);
     assert(*count <= room);
     return status;
@@ -390,36 +414,6 @@ bloomery_status bloomery_sieve_pop_queued(bloomery_sieve *sieve, bloomery_sieve_
                                           size_t room, size_t *count, bloomery_error *error)
 {
     return pop_locked(sieve, false, items, room, count, error);
-}
-
-static bloomery_status end_leases(bloomery_sieve *sieve, const uint64_t *numbers, size_t count,
-                                  bool again, size_t *unknown, bloomery_error *error)
-{
-    size_t not_leased = 0;
-    lock(sieve);
-    bloomery_status status = commit_if_can(sieve, error);
-    if (status == BLOOMERY_OK) {
-        not_leased = bloomery_queue_end(sieve->queue, numbers, count, again);
-        if (not_leased < count)
-            status = commit_where_room(sieve, error);
-    }
-    unlock(sieve);
-    assert(not_leased <= count);
-    if (unknown != NULL)
-        *unknown = not_leased;
-    return status;
-}
-
-bloomery_status bloomery_sieve_ack(bloomery_sieve *sieve, const uint64_t *numbers, size_t count,
-                                   size_t *unknown, bloomery_error *error)
-{
-    return end_leases(sieve, numbers, count, false, unknown, error);
-}
-
-bloomery_status bloomery_sieve_return(bloomery_sieve *sieve, const uint64_t *numbers, size_t count,
-                                      size_t *unknown, bloomery_error *error)
-{
-    return end_leases(sieve, numbers, count, true, unknown, error);
 }
 
 bloomery_status bloomery_sieve_skip(bloomery_sieve *sieve, uint64_t *lost, bloomery_error *error)
@@ -466,6 +460,9 @@ static void fill_info(bloomery_sieve *sieve, bloomery_sieve_info *info)
     info->bytes_written = sieve->store.bytes_written;
     info->commits = sieve->commits;
     info->planned = settings->keys;
+    info->dead = sieve->dead.items;
+    info->dead_bytes = sieve->dead.bytes;
+    info->leases = settings->leases;
     sieve->engine->info(sieve, info);
 }
 
@@ -497,6 +494,8 @@ bloomery_status bloomery_sieve_verify(bloomery_sieve *sieve, bloomery_sieve_repo
         status = sieve->engine->verify(sieve, report, context, damaged, error);
     if (status == BLOOMERY_OK)
         status = bloomery_queue_verify(sieve->queue, report, context, damaged, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_dead_verify(&sieve->dead, report, context, damaged, error);
     unlock(sieve);
     return status;
 }
@@ -513,30 +512,6 @@ int bloomery_sieve_each_seen(bloomery_sieve *sieve,
     assert(sieve->disk != NULL);
     lock(sieve);
     const int result = bloomery_disk_each(sieve, take, context, error);
-    unlock(sieve);
-    return result;
-}
-
-struct visit {
-    int (*take)(void *context, const bloomery_sieve_item *item);
-    void *context;
-};
-
-static int visit_entry(void *context, const struct bloomery_entry *entry, uint64_t number)
-{
-    const struct visit *visit = context;
-    const bloomery_sieve_item item = {
-        .key = entry->key, .payload = entry->payload, .number = number};
-    return (entry->flags & BLOOMERY_ENTRY_MARKED) != 0 ? 0 : visit->take(visit->context, &item);
-}
-
-int bloomery_sieve_each_queued(bloomery_sieve *sieve,
-                               int (*take)(void *context, const bloomery_sieve_item *item),
-                               void *context, bloomery_error *error)
-{
-    struct visit visit = {take, context};
-    lock(sieve);
-    const int result = bloomery_queue_each(sieve->queue, NULL, visit_entry, &visit, error);
     unlock(sieve);
     return result;
 }

@@ -101,6 +101,7 @@ static void fill_settings(const struct bloomery_sieve_settings *settings, bloome
     info->fingerprint_bits = settings->fingerprint_bits;
     info->ordered = settings->ordered || settings->engine == BLOOMERY_SIEVE_MEMORY;
     info->planned = settings->keys;
+    info->leases = settings->leases;
     memcpy(info->canon, settings->canon, sizeof info->canon);
 }
 
@@ -154,6 +155,8 @@ static bloomery_status fill(const bloomery_sieve *sieve, bloomery_sieve_info *in
     info->lease_bytes = facts.leased * BLOOMERY_LEASE_BYTES;
     info->acked = facts.acked;
     info->acked_synced = facts.acked;
+    info->dead_bytes = bloomery_load_u64(image + BLOOMERY_MANIFEST_DEAD + 8);
+    info->dead = bloomery_load_u64(image + BLOOMERY_MANIFEST_DEAD + 16);
     sum.tail = facts.tail;
     return fill_engine(sieve, state + queue, engine, &sum)
                ? bloomery_directory_each(sieve, add_file, &sum, &all, error)

@@ -3,6 +3,7 @@
  * Opening and closing a sieve. What is "kept" comes from the options when a sieve is made, and from
  * the manifest ever after. Options that are given then must say the same.
  */
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sized.h"
@@ -11,6 +12,7 @@
 #include "sieve/disk/budget.h"
 #include "sieve/disk/disk.h"
 #include "sieve/filter_engine.h"
+#include "sieve/manifest.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -69,6 +71,10 @@ static bloomery_status check_ranges(const bloomery_sieve_options *options, bloom
         return bad(error, "sync is a number of seconds, always or never");
     if (!(options->lease >= 0 && options->lease < 1e12))
         return bad(error, "a lease is 0 (an hour) or a number of seconds");
+    if (options->max_deliveries > BLOOMERY_SIEVE_DELIVERIES_MAX)
+        return bad(error, "deliveries are limited to 1 to 65,535, or 0 for no limit");
+    if (options->max_deliveries > 0 && options->directory == NULL)
+        return bad(error, "only a sieve in a directory can put items aside");
     if (options->leases > LEASES_MAX)
         return bad(error, "at most 1,000,000 items can be leased");
     if (options->keys > (uint64_t)1 << 48)
@@ -181,7 +187,6 @@ static bloomery_status compare_settings(const bloomery_sieve *sieve,
         {"a number of keys of", kept->keys, options->keys},
         {"fingerprint bits", kept->fingerprint_bits, disk ? options->fingerprint_bits : 0},
         {"partitions", kept->partitions, disk ? options->partitions : 0},
-        {"leases", kept->leases, options->leases},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (numbers[i].given != 0 && numbers[i].given != numbers[i].kept)
@@ -235,7 +240,7 @@ static bloomery_status choose_hash(bloomery_sieve *sieve, bloomery_error *error)
                              "%s hashes with %s, which this build does not have", sieve->path,
                              sieve->hash->name);
     memcpy(sieve->secret.siphash, settings->secret, sizeof sieve->secret.siphash);
-    memcpy(&sieve->secret.seed, settings->secret, sizeof sieve->secret.seed);
+    sieve->secret.seed = bloomery_load_u64(settings->secret);
     return BLOOMERY_OK;
 }
 
@@ -285,6 +290,8 @@ static bloomery_status make_new(bloomery_sieve *sieve, const bloomery_sieve_opti
         status = bloomery_manifest_make(sieve, error);
     if (status == BLOOMERY_OK && sieve->store.directory >= 0 && sieve->store.syncs)
         status = bloomery_directory_sync_parent(sieve, error);
+    if (status == BLOOMERY_OK && sieve->store.directory >= 0)
+        bloomery_queue_put_aside(sieve->queue, &sieve->dead, options->max_deliveries);
     return status;
 }
 
@@ -300,17 +307,40 @@ static void mend_manifest(bloomery_sieve *sieve)
     bloomery_manifest_mend(sieve);
 }
 
+/* To as many as are wished for, unless more are out. */
+static bloomery_status change_leases(bloomery_sieve *sieve, const bloomery_sieve_options *options,
+                                     bloomery_error *error)
+{
+    const uint8_t *image = sieve->manifest.image;
+    struct bloomery_queue_facts facts = {.leased = 0};
+    if (options->leases == 0 || options->leases == sieve->settings.leases || options->read_only)
+        return BLOOMERY_OK;
+    const uint64_t bytes = bloomery_load_u64(image + BLOOMERY_MANIFEST_LENGTHS);
+    if (bytes <= sieve->manifest.copy_bytes - BLOOMERY_MANIFEST_STATE &&
+        bloomery_queue_state_read(image + BLOOMERY_MANIFEST_STATE, bytes, &facts) &&
+        facts.leased > options->leases)
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                             "%s has %llu leased items, which is more than the %u leases asked "
+                             "for: acknowledge or return some first",
+                             sieve->path, (unsigned long long)facts.leased, options->leases);
+    sieve->settings.leases = options->leases;
+    return BLOOMERY_OK;
+}
+
 static bloomery_status open_old(bloomery_sieve *sieve, const bloomery_sieve_options *options,
                                 bloomery_error *error)
 {
     const bool writes = !options->read_only;
     bloomery_status status = bloomery_manifest_open(sieve, error);
+    const uint32_t leases = sieve->settings.leases;
     if (status == BLOOMERY_OK)
         status = compare_settings(sieve, options, error);
     if (status == BLOOMERY_OK && writes)
         status = sync_before(sieve, error);
     if (status == BLOOMERY_OK && writes)
         status = bloomery_manifest_settle(sieve, error);
+    if (status == BLOOMERY_OK)
+        status = change_leases(sieve, options, error);
     if (status == BLOOMERY_OK)
         status = make_parts(sieve, error);
     if (status == BLOOMERY_OK)
@@ -320,6 +350,10 @@ static bloomery_status open_old(bloomery_sieve *sieve, const bloomery_sieve_opti
         status = bloomery_directory_tidy(sieve, error);
     if (status == BLOOMERY_OK && writes)
         mend_manifest(sieve);
+    if (status == BLOOMERY_OK && sieve->settings.leases != leases)
+        status = bloomery_manifest_resize(sieve, error);
+    if (status == BLOOMERY_OK && writes)
+        bloomery_queue_put_aside(sieve->queue, &sieve->dead, options->max_deliveries);
     return status;
 }
 
@@ -346,6 +380,7 @@ void bloomery_sieve_destroy(bloomery_sieve *sieve)
     if (sieve->engine != NULL)
         sieve->engine->free(sieve);
     bloomery_queue_free(sieve->queue);
+    bloomery_dead_close(&sieve->dead);
     bloomery_manifest_close(sieve);
     if (sieve->store.directory >= 0)
         close(sieve->store.directory);
@@ -368,6 +403,7 @@ bloomery_status bloomery_sieve_allocate(const bloomery_sieve_options *options,
     sieve->allocator = options->allocator;
     sieve->store.allocator = &sieve->allocator;
     sieve->store.directory = -1;
+    bloomery_dead_start(&sieve->dead, &sieve->store);
     sieve->manifest.file = -1;
     sieve->memory = options->memory;
     sieve->sync = options->sync == 0 ? 1 : options->sync;

@@ -152,7 +152,8 @@ def leases_end_with_their_time(c):
     time.sleep(0.3)
     out, _ = c.run("sieve pop -n 2 --json s", stdout=None)
     items = json.loads(out)["items"]
-    c.expect(items == [{"number": 1, "key": "a", "again": True}, {"number": 2, "key": "b", "again": False}], f"{items}")
+    c.expect(items == [{"number": 1, "key": "a", "again": True, "deliveries": 2},
+                       {"number": 2, "key": "b", "again": False, "deliveries": 1}], f"{items}")
 
 
 @case

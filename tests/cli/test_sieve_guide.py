@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/sieve.md: every command in it does what it says."""
 
+import json
 import os
 import re
 import shlex
@@ -18,7 +19,7 @@ def commands_of_the_guide_work(c):
     os.chmod(c.path("bin/bloomery"), 0o755)
     with open(GUIDE, encoding="utf-8") as file:
         pieces = re.findall(r"^```sh\n(.*?)^```$", file.read(), re.M | re.S)
-    c.expect(len(pieces) == 6, f"{len(pieces)} pieces")
+    c.expect(len(pieces) == 9, f"{len(pieces)} pieces")
     said = []
     for piece in pieces:
         done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", piece], cwd=c.directory, capture_output=True,
@@ -31,6 +32,8 @@ def commands_of_the_guide_work(c):
     c.expect(c.read("seen.txt").splitlines() == [
         b"HTTP://Example.org", b"http://example.org/a", b"http://example.org/b", b"http://example.org/a#top",
         b"http://example.org/old"], c.read("seen.txt"))
+    c.expect(len(json.loads(c.read("leased.json"))["items"]) == 5, "leases")
+    c.expect((len(c.read("gone.txt").splitlines()), len(c.read("more.txt").splitlines())) == (5, 4), "dead keys")
     c.expect(sorted(c.read("different.txt").splitlines()) == sorted(c.read("seeds.txt").splitlines()), "another set")
 
 

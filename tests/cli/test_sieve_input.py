@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """sieve: what goes in and what is asked for, and what is refused."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -37,7 +38,8 @@ def any_bytes_are_a_key(c):
 def json_has_keys_of_any_bytes(c):
     c.run(f"sieve push -q -0 {DISK} s", stdin=b"caf\xc3\xa9 \"\n\0\xff\x00")
     items = json.loads(c.run("sieve pop -n 9 --json s", stdout=None)[0])["items"]
-    c.expect(items == [{"number": 1, "key": "caf\u00e9 \"\n", "again": False}, {"number": 2, "key_hex": "ff", "again": False}], f"{items}")
+    c.expect(items == [{"number": 1, "key": "caf\u00e9 \"\n", "again": False, "deliveries": 1},
+                        {"number": 2, "key_hex": "ff", "again": False, "deliveries": 1}], f"{items}")
     c.expect(json.loads(c.run("sieve pop -n 9 --json s", stdout=None, code=1)[0])["items"] == [], "none")
 
 
@@ -132,7 +134,7 @@ def a_message_names_the_sieve_once(c):
     c.run("sieve status file", code=2, stderr="bloomery: sieve status: opening the directory file: Not a directory\n")
     # No word of the sentence is taken for the name.
     c.run("sieve push -q sieve", stdin="a\n")
-    c.run("sieve push --leases 5 sieve", stdin="a\n", code=2, stderr=has("sieve push: sieve was made with leases 4096, not 5"))
+    c.run("sieve push --keys 5 sieve", stdin="a\n", code=2, stderr=has("sieve push: sieve was made with a number of keys of 1000000, not 5"))
     c.run("sieve push --leases 5 --engine memory --dialect nosuch --full=stop of", stdin="a\n", code=2,
           stderr="bloomery: sieve push: of: no filters of 'nosuch' can be made\n")
 
@@ -284,7 +286,7 @@ def a_later_version_is_refused(c):
 def what_is_kept_can_not_be_changed(c):
     c.run(f"sieve push -q {DISK} --canon url --leases 7 s", stdin="a\n")
     for option, word in (("--canon url-query", "canon"), ("--canon none", "canon"), ("--engine memory", "engine"), ("--fingerprint-bits 48", "fingerprint"),
-                         ("--partitions 4", "partitions"), ("--ordered", "order"), ("--leases 8", "leases")):
+                         ("--partitions 4", "partitions"), ("--ordered", "order")):
         c.run(f"sieve push {option} s", stdin="b\n", code=2, stderr=has("bloomery: sieve push: s was made with", word))
     c.run(f"sieve push -q {DISK} --canon url --leases 7 --memory 30MB --sync always s", stdin="b\n")
     c.run("sieve pop -n 3 --done s", stdout="a\nb\n")
@@ -397,6 +399,59 @@ def plan_of_a_sieve_refuses_what_does_not_fit(c):
     for option in ("--cache-hit 1.5", "--key-bytes 0", "--disk-speed 0", "--fingerprint-bits 50", "--partitions 4096"):
         c.run(f"plan --sieve -n 5 {option}", code=2, stderr=has(option.split()[0]))
     c.run("plan --sieve -n 1000 --pushes 5", code=2, stderr=has("bloomery: plan: "))
+
+
+# ---- Scrapy's binary files -------------------------------------------------------------------------------
+
+
+def fingerprints(first, count):
+    """As Scrapy has them: SHA-1 of something."""
+    return [hashlib.sha1(str(i).encode()).digest() for i in range(first, first + count)]
+
+
+@case
+def scrapys_binary_fingerprints_are_imported(c):
+    os.mkdir(c.path("job"))
+    whole = fingerprints(0, 700)
+    c.file("job/requests.seen", b"".join(whole))
+    c.file("copy.bin", b"".join(fingerprints(700, 3)))
+    c.file("list.txt", "plain\n")
+    c.run(f"sieve import {DISK} s job/requests.seen list.txt copy.bin", stderr="import: marked 704 lines\n")
+    asked = "".join(digest.hex() + "\n" for digest in fingerprints(0, 704)) + "plain\n"
+    out, _ = c.run("sieve contains --flush s", stdin=asked, stdout=None)
+    c.expect(out.decode() == "".join(digest.hex() + "\n" for digest in fingerprints(0, 703)) + "plain\n", "each of them and no other")
+    # As a crash leaves it: with a piece of one at its end. One alone is recognised as well.
+    for count in (1, 5):
+        c.file("job/requests.seen", b"".join(fingerprints(1000, count)) + b"\x07piece")
+        c.run(f"sieve import t{count} job/requests.seen",
+              stderr=has("1 piece of requests.seen is no fingerprint and was passed over", f"import: marked {count} line"))
+
+
+@case
+def bytes_that_are_no_lines_are_not_imported(c):
+    """What is binary and can't be read as fingerprints is refused, rather than marked as keys that nobody asks for."""
+    data = b"\0\1\2" + b"".join(fingerprints(0, 9))
+    c.file("strange.bin", data)
+    c.run("sieve import -q s strange.bin", code=2, stderr=has("strange.bin: it is not a list of lines", "NUL"))
+    c.run("sieve import -q s -", stdin=data, code=2, stderr=has("it is not a list of lines"))
+    c.run("sieve import -0 t strange.bin", stderr=has("import: marked"))
+    # Text is text, whatever its length.
+    for number, text in enumerate(("x" * 19 + "\n", "caf\u00e9 \u00fc" * 2 + "abc\n", "\t\r\n" * 20)):
+        c.file("list.txt", text)
+        c.expect(len(text.encode()) % 20 == 0, f"{len(text.encode())}")
+        c.run(f"sieve import u{number} list.txt", stderr=has(f"import: marked {(1, 1, 20)[number]} line"))
+
+
+@case
+def urls_without_a_form_are_hinted_at_once(c):
+    urls = "HTTP://Example.org/\nhttp://example.org/\nplain\n"
+    hint = "note: the lines are URLs, and the sieve takes them as they are"
+    c.run("sieve push s", stdin=urls, stderr=has(hint, "--canon url"))
+    out = c.run("sieve push s", stdin=urls, stderr=None)[1]
+    c.expect(hint.encode() not in out, "it is made already")
+    for number, (options, text) in enumerate((("--canon url", urls), ("--canon none", urls), ("-q", urls), ("", "a\nb\nhttp://c/\n"))):
+        out = c.run(f"sieve push {options} t{number}", stdin=text, stderr=None)[1]
+        c.expect(hint.encode() not in out, f"{options}: {out}")
 
 
 main()

@@ -166,6 +166,97 @@ def nothing_is_printed_whose_lease_is_not_saved(c):
     c.run("sieve pop -n 9 s", stdout="1\ta\n2\tb\n3\tc\n")
 
 
+@case
+def what_was_printed_before_the_disk_was_full_can_be_worked_at(c):
+    """The keys are leased and whole: no error takes them from the worker, whose acknowledgements make room."""
+    limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (70000, 70000)), "restore_signals": False}
+    push(c, f"{ENGINES[0]} --leases 300 s", [f"a{i:0300d}" for i in range(200)])
+    c.run("sieve push -q s", stdin="".join(f"b{i:0300d}\n" for i in range(100)))
+    out, _ = c.run("sieve pop -n 250 s", stdout=None, stderr=has("s: no more keys for now: ", "File too large"), **limit)
+    c.expect(len(whole_lines(out)) == 200, f"{len(whole_lines(out))} lines")
+    c.run("sieve ack -q s", stdin=out)
+    out, _ = c.run("sieve pop -n 250 s", stdout=None, **limit)
+    c.expect([line.split(b"\t")[1][:1] for line in whole_lines(out)] == [b"b"] * 100, f"{len(whole_lines(out))} lines")
+
+
+# ---- Leases of others ------------------------------------------------------------------------------------
+
+
+@case
+def leases_of_dead_workers_are_listed_and_ended(c):
+    push(c, f"{ENGINES[0]} --leases 3 s", ["a", "b", "c", "d"])
+    c.run("sieve pop -n 2 s", stdout="1\ta\n2\tb\n")
+    c.run("sieve pop --lease 2h s", stdout="3\tc\n")
+    c.run("sieve pop s", code=2, stderr=has("3 items are leased, which is the most", "export --leased s", "ack --return --all s", "--leases N"))
+    c.run("sieve export --leased s", stdout="1\ta\n2\tb\n3\tc\n")
+    items = json.loads(c.run("sieve export --leased --json s", stdout=None)[0])["items"]
+    c.expect([(item["number"], item["key"], item["deliveries"]) for item in items] == [(1, "a", 1), (2, "b", 1), (3, "c", 1)], f"{items}")
+    c.expect(0 < items[0]["seconds_left"] <= 3600 < items[2]["seconds_left"] <= 7200, f"{items}")
+    c.run("sieve ack --return --all s", stderr="ack: 3 keys to be delivered again\n")
+    items = json.loads(c.run("sieve export --leased --json s", stdout=None)[0])["items"]
+    c.expect([item["seconds_left"] for item in items] == [0, 0, 0], f"{items}")
+    c.run("sieve pop -n 4 s", stdout="1\ta\n2\tb\n3\tc\n", stderr=has("as many keys are leased as may be"))
+    c.run("sieve pop --leases 9 s", stdout="4\td\n")
+    c.expect(status(c, "s")["leases_max"] == 9, "it is kept")
+    c.run("sieve pop --leases 3 s", code=2, stderr=has("4 leased items"))
+    # What export prints is what ack reads.
+    leased, _ = c.run("sieve export --leased s", stdout=None)
+    c.run("sieve ack s", stdin=leased, stderr="ack: 4 keys done; 0 not leased\n")
+    c.run("sieve export --leased s", stdout="")
+    c.run("sieve ack --return --all --json s", stdout=has('"returned": true', '"ended": 0'))
+
+
+@case
+def deliveries_are_counted_and_limited(c):
+    push(c, f"{ENGINES[0]} s", ["a", "b"])
+    for i in range(3):
+        items = json.loads(c.run("sieve pop -n 2 --max-deliveries 3 --json s", stdout=None)[0])["items"]
+        c.expect([(item["key"], item["deliveries"], item["again"]) for item in items] == [("a", i + 1, i > 0), ("b", i + 1, i > 0)], f"{items}")
+        c.run("sieve ack -q --return --all s")
+    c.run("sieve pop -n 2 --max-deliveries=3 s", code=1)
+    c.run("sieve export --dead s", stdout="a\nb\n")
+    c.run("sieve export --leased s", stdout="")
+    items = json.loads(c.run("sieve export --dead --json s", stdout=None)[0])["items"]
+    c.expect(items == [{"number": 1, "key": "a"}, {"number": 2, "key": "b"}], f"{items}")
+    report = status(c, "s")
+    c.expect((report["dead"], report["leased"], report["done"], report["queued"]) == (2, 0, 0, 0), f"{report}")
+    c.run("sieve ack --dead --return s", stderr="ack: 2 dead keys queued again\n")
+    c.run("sieve pop -n 2 s", stdout="3\ta\n4\tb\n")
+    c.run("sieve ack -q --return s 4")
+    c.run("sieve pop --max-deliveries 1 s", code=1)
+    c.run("sieve ack --dead s", stderr="ack: 1 dead key forgotten\n")
+    c.run("sieve export --dead s", stdout="")
+    c.run("sieve push -q s", stdin="b\n")
+    c.run("sieve pop --queued s", code=1)
+
+
+@case
+def keys_that_reached_nobody_were_not_delivered(c):
+    """A reader that goes away too early would lose keys that it has never seen."""
+    push(c, f"{ENGINES[0]} s", ["x" * 200000, "y"])
+    for _ in range(4):
+        with open("/dev/full", "wb") as full:
+            c.run("sieve pop -n 2 --max-deliveries 2 s", stdout_file=full, code=2, stderr=has("writing to stdout"))
+    items = json.loads(c.run("sieve pop -n 2 --max-deliveries 2 --json s", stdout=None)[0])["items"]
+    c.expect([item["deliveries"] for item in items] == [1, 1], "neither was counted")
+
+
+@case
+def leases_are_renewed(c):
+    push(c, f"{ENGINES[0]} s", ["a", "b"])
+    c.run("sieve pop -n 2 --lease 100 s", stdout="1\ta\n2\tb\n")
+    c.run("sieve ack --extend --lease 5h s 2 7", code=1, stderr="ack: 1 key leased for longer; 1 not leased\n")
+    items = json.loads(c.run("sieve export --leased --json s", stdout=None)[0])["items"]
+    c.expect(items[0]["seconds_left"] <= 100 and 17000 < items[1]["seconds_left"] <= 18000, f"{items}")
+    for wrong, word in (("--extend --return s 1", "--extend keeps leases"), ("--all s", "--all goes with --return"), ("--lease 5 s 1", "--lease goes with"),
+                        ("--return --all s 1", "--all takes no numbers"), ("--dead s 1", "--dead takes no numbers"), ("--dead --all --return s", "--dead is about"),
+                        ("--fail s 1", "did you mean '--return'?")):
+        c.run(f"sieve ack {wrong}", code=2, stderr=has(word))
+    c.run("sieve nack s 1", code=2, stderr=has("its name here is 'ack --return'"))
+    c.run("sieve export --leased --dead s", code=2, stderr=has("name one"))
+    c.run("sieve export --json s", code=2, stderr=has("--json goes with"))
+
+
 # ---- What is queued --------------------------------------------------------------------------------------
 
 

@@ -120,10 +120,10 @@ def status_adds_up_in_users_words(c):
 
 @case
 def reports_of_push_add_up(c):
-    c.run(f"sieve push {DISK} s", stdin="a\nb\na\n", stderr="push: pushed 3 lines: 0 new, 1 seen, 2 undecided; 0 queued in all\n")
+    c.run(f"sieve push {DISK} s", stdin="a\nb\na\n", stderr="push: pushed 3 lines: 0 new, 1 seen, 2 to be decided at the next pop; 0 queued in all\n")
     c.run("sieve push --print s", stdin="b\nc\n", stdout="c\n",
-          stderr="push: pushed 2 lines; with 2 undecided before: 3 new, 1 seen, 0 undecided; 3 queued in all\n")
-    c.run("sieve push --requeue s", stdin="a\n", stderr="push: forced 1 line; 0 undecided, 3 queued in all\n")
+          stderr="push: pushed 2 lines; with 2 undecided before: 3 new, 1 seen; 3 queued in all\n")
+    c.run("sieve push --requeue s", stdin="a\n", stderr="push: 1 line will be delivered again\n")
 
 
 # ---- Options, messages, help -------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import bloomery
 from bloomery import NEW, PENDING, SEEN, Sieve
@@ -46,6 +47,23 @@ def leases_come_again_and_are_acknowledged_by_item_or_number(c):
     for bad in ("x", None, 1.5, [None], -1, 2**64):
         with raises(c, (TypeError, AttributeError, ValueError)):
             s.ack(bad)
+
+
+@case
+def deliveries_are_counted_limited_and_renewed(c):
+    with Sieve(c.path("crawl"), max_deliveries=2, lease=1e-6) as s:
+        s.push_many(["a", "b"])
+        c.expect([item.deliveries for item in s.pop(2)] == [1, 1], "first")
+        c.expect(s.extend([1, 7], 1000) == 1, "extend")
+        time.sleep(0.01)
+        second = s.pop(2)
+        c.expect([(item.number, item.deliveries) for item in second] == [(2, 2)], f"{second}")
+        time.sleep(0.01)
+        c.expect(s.pop(2) == [] and s.status().dead == 1 and s.status().leased == 1, f"{s.status()}")
+        with raises(c, (TypeError, ValueError)):
+            s.extend()
+        with raises(c, ValueError):
+            s.extend(1, -1)
 
 
 @case

@@ -189,7 +189,6 @@ static void options_that_the_directory_contradicts_are_refused(void **state)
     CONTRADICTS(fingerprint_bits, 48, "bits");
     CONTRADICTS(canon, "none", "url");
     CONTRADICTS(canon, "url-query", "url");
-    CONTRADICTS(leases, 101, "leases");
     CONTRADICTS(ordered, true, "order");
     CONTRADICTS(keys, 5001, "keys");
     bloomery_sieve_options own = made;
@@ -260,6 +259,21 @@ static void directories_that_are_no_sieve_are_left_alone(void **state)
     unlink(scene.path);
 }
 
+/* It has the secret of the hash, by which keys that collide can be made. */
+static void the_secret_is_its_owners(void **state)
+{
+    (void)state;
+    struct stat facts;
+    char path[400];
+    const mode_t before = umask(0);
+    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    must_close(must_open(&options));
+    umask(before);
+    snprintf(path, sizeof path, "%s/MANIFEST", scene.path);
+    assert_int_equal(stat(path, &facts), 0);
+    assert_int_equal(facts.st_mode & 0777, 0600);
+}
+
 static void a_later_version_is_refused(void **state)
 {
     (void)state;
@@ -269,10 +283,10 @@ static void a_later_version_is_refused(void **state)
     snprintf(path, sizeof path, "%s/MANIFEST", scene.path);
     struct test_bytes manifest = test_read_file(path);
     for (size_t copy = 0; copy < 4; copy++)
-        manifest.data[copy * (manifest.bytes / 4) + 8] = 3;
+        manifest.data[copy * (manifest.bytes / 4) + 8] = 4;
     test_write_file(path, manifest.data, manifest.bytes);
     test_bytes_free(&manifest);
-    must_refuse(&options, BLOOMERY_WRONG_VERSION, "3");
+    must_refuse(&options, BLOOMERY_WRONG_VERSION, "4");
 }
 
 /* A second process, while the first one has it; afterwards it may. */
@@ -386,6 +400,7 @@ int main(void)
         CASE(too_little_memory_is_told_the_least),
         CASE(options_that_the_directory_contradicts_are_refused),
         CASE(directories_that_are_no_sieve_are_left_alone),
+        CASE(the_secret_is_its_owners),
         CASE(a_later_version_is_refused),
         CASE(a_second_process_is_refused),
         CASE(a_second_opening_is_refused),

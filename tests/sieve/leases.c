@@ -364,6 +364,129 @@ static void what_was_acknowledged_makes_room_for_what_is_pending(void **state)
     must_close(sieve);
 }
 
+/* The last segment is far from full, and all in it was acknowledged. */
+static void an_empty_queue_makes_room_for_what_is_pending(void **state)
+{
+    (void)state;
+    bloomery_status status = BLOOMERY_OK;
+    /* Commits come with the last acknowledgement, or only when the room is needed. */
+    for (int early = 0; early < 2; early++) {
+        bloomery_sieve *sieve = open_with(true, 50);
+        push_many(sieve, 0, MORE, LONG);
+        assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
+        push_many(sieve, MORE, 2 * MORE, LONG);
+        assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
+        scene.disk_max = disk_bytes() + LONG / 2;
+        for (size_t i = 0; i < MORE; i++) {
+            bloomery_sieve_item item;
+            size_t count = 0;
+            assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, &count, NULL), BLOOMERY_OK);
+            assert_int_equal(count, 1);
+            assert_int_equal(bloomery_sieve_ack(sieve, &item.number, 1, NULL, NULL), BLOOMERY_OK);
+        }
+        if (early) {
+            must_close(sieve);
+            sieve = open_with(true, 50);
+            assert_int_equal(info_of(sieve).queue_bytes, 0);
+        }
+        assert_int_equal(drain(sieve, &status), MORE);
+        assert_int_equal(status, BLOOMERY_OK);
+        assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
+        assert_int_equal(info_of(sieve).queue_bytes, 0);
+        scene.disk_max = 0;
+        must_close(sieve);
+        stream_remove(scene.path);
+    }
+}
+
+/* A segment with a lease in it stays, however long the queue is empty. */
+static void what_is_leased_keeps_its_segment(void **state)
+{
+    (void)state;
+    bloomery_sieve_item items[2];
+    size_t count = 0;
+    bloomery_sieve *sieve = open_with(true, 50);
+    push_many(sieve, 0, 2, 100000);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(bloomery_sieve_pop(sieve, items + i, 1, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_ack(sieve, &items[0].number, 1, NULL, NULL), BLOOMERY_OK);
+    must_close(sieve);
+    sieve = open_with(true, 50);
+    assert_true(info_of(sieve).queue_bytes > 200000);
+    assert_int_equal(bloomery_sieve_return(sieve, &items[1].number, 1, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_pop(sieve, items, 1, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(items[0].payload.bytes, 100000);
+    assert_int_equal(bloomery_sieve_ack(sieve, &items[0].number, 1, NULL, NULL), BLOOMERY_OK);
+    must_close(sieve);
+    sieve = open_with(true, 50);
+    assert_int_equal(info_of(sieve).queue_bytes, 0);
+    assert_int_equal(info_of(sieve).acked, 2);
+    must_close(sieve);
+}
+
+/* Whatever room there is, what comes out can be committed: or it would be given out again and
+ * again. */
+static void what_comes_out_of_a_full_disk_can_be_committed(void **state)
+{
+    (void)state;
+    enum { KEYS = 3000 };
+    for (uint64_t room = 0; room < 200000; room += 16000) {
+        bloomery_status status = BLOOMERY_OK;
+        bloomery_sieve_item item;
+        size_t count = 0;
+        bloomery_sieve *sieve = open_with(true, 50);
+        push_many(sieve, 0, KEYS, 30);
+        must_close(sieve);
+        scene.disk_max = disk_bytes() + room;
+        sieve = open_with(true, 50);
+        status = bloomery_sieve_pop(sieve, &item, 1, &count, NULL);
+        assert_true(status == BLOOMERY_OK ? count == 1 : status == BLOOMERY_IO_FAILED);
+        if (bloomery_sieve_commit(sieve, NULL) != BLOOMERY_OK)
+            fail_msg("room for %u bytes: what was popped can't be committed", (unsigned)room);
+        scene.disk_max = 0;
+        if (count == 1)
+            assert_int_equal(bloomery_sieve_ack(sieve, &item.number, 1, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(drain(sieve, &status), KEYS - count);
+        must_close(sieve);
+        stream_remove(scene.path);
+    }
+}
+
+/* Others come, and it is put aside when there is room. */
+static void what_cannot_be_put_aside_stays_leased(void **state)
+{
+    (void)state;
+    bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
+    bloomery_sieve *sieve = NULL;
+    bloomery_sieve_item items[3];
+    size_t count = 0;
+    options.directory = scene.path;
+    options.partitions = 1;
+    options.sync = 1e6;
+    options.max_deliveries = 1;
+    assert_int_equal(bloomery_sieve_open(&options, &sieve, NULL), BLOOMERY_OK);
+    push_many(sieve, 0, 3, 5);
+    assert_int_equal(bloomery_sieve_pop(sieve, items, 2, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(count, 2);
+    assert_int_equal(bloomery_sieve_return_all(sieve, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
+    scene.disk_max = disk_bytes();
+    assert_int_equal(bloomery_sieve_pop(sieve, items, 3, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(items[0].number, 3);
+    assert_int_equal(info_of(sieve).dead, 0);
+    assert_int_equal(info_of(sieve).leased, 3);
+    assert_int_equal(bloomery_sieve_pop(sieve, items, 3, &count, NULL), BLOOMERY_IO_FAILED);
+    assert_int_equal(info_of(sieve).leased, 3);
+    scene.disk_max = 0;
+    assert_int_equal(bloomery_sieve_pop(sieve, items, 3, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(count, 0);
+    assert_int_equal(info_of(sieve).dead, 2);
+    assert_int_equal(info_of(sieve).leased, 1);
+    must_close(sieve);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -376,6 +499,10 @@ int main(void)
         CASE(popping_what_is_queued_decides_nothing),
         CASE(what_is_durably_done_is_counted),
         CASE(what_was_acknowledged_makes_room_for_what_is_pending),
+        CASE(an_empty_queue_makes_room_for_what_is_pending),
+        CASE(what_is_leased_keeps_its_segment),
+        CASE(what_comes_out_of_a_full_disk_can_be_committed),
+        CASE(what_cannot_be_put_aside_stays_leased),
 #undef CASE
     };
     return test_run_group("sieve_leases", tests, NULL, NULL);

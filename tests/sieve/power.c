@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -263,6 +264,202 @@ static void a_killed_commit_outlives_a_power_cut(void **state)
     }
 }
 
+/* ---- Segments that are left early, dead items, other leases -------------------------------- */
+
+enum { ROUNDS = 5, ROUND_KEYS = 40, PAYLOAD = 4000, ERRAND_KEYS = ROUNDS * ROUND_KEYS };
+
+static bloomery_sieve *open_errand(const char *path, bloomery_sieve_engine engine, double sync,
+                                   uint32_t leases)
+{
+    bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
+    bloomery_sieve *sieve = NULL;
+    bloomery_error error = {.text = ""};
+    options.directory = path;
+    options.engine = engine;
+    options.partitions = engine == BLOOMERY_SIEVE_DISK ? 1 : 0;
+    options.sync = sync;
+    options.leases = leases;
+    options.max_deliveries = 2;
+    options.keep_leases = true;
+    if (bloomery_sieve_open(&options, &sieve, &error) == BLOOMERY_OK)
+        return sieve;
+    fprintf(stderr, "# %s\n", error.text);
+    return NULL;
+}
+
+/* Acknowledges all of it but each fourth key, which is returned until it is put aside. */
+static bool work_off(bloomery_sieve *sieve)
+{
+    bloomery_sieve_item items[64];
+    size_t count = 1;
+    while (count > 0) {
+        uint64_t numbers[2][64];
+        size_t counts[2] = {0, 0};
+        if (bloomery_sieve_pop(sieve, items, 64, &count, NULL) != BLOOMERY_OK)
+            return false;
+        for (size_t i = 0; i < count; i++) {
+            uint32_t key = 0;
+            memcpy(&key, items[i].key.data, sizeof key);
+            const bool again = key % 4 == 0;
+            numbers[again][counts[again]++] = items[i].number;
+        }
+        if (bloomery_sieve_ack(sieve, numbers[0], counts[0], NULL, NULL) != BLOOMERY_OK ||
+            bloomery_sieve_return(sieve, numbers[1], counts[1], NULL, NULL) != BLOOMERY_OK)
+            return false;
+    }
+    return true;
+}
+
+static bool push_round(bloomery_sieve *sieve, uint32_t first)
+{
+    static uint8_t payload[PAYLOAD];
+    uint32_t numbers[ROUND_KEYS];
+    bloomery_key keys[ROUND_KEYS];
+    bloomery_key payloads[ROUND_KEYS];
+    uint8_t results[ROUND_KEYS];
+    size_t done = 0;
+    for (uint32_t i = 0; i < ROUND_KEYS; i++) {
+        numbers[i] = first + i;
+        keys[i] = bloomery_key_of(&numbers[i], sizeof numbers[i]);
+        payloads[i] = bloomery_key_of(payload, PAYLOAD);
+    }
+    return bloomery_sieve_push_batch(sieve, keys, payloads, ROUND_KEYS, results, &done, NULL,
+                                     NULL) == BLOOMERY_OK;
+}
+
+/* Every round fills a segment and empties it. In between the dead are queued again once, and once
+ * the sieve gets other leases. */
+static int errand(const char *path, bloomery_sieve_engine engine, double sync)
+{
+    static bloomery_sieve *sieve; /* the power goes before it is closed: that is no leak */
+    sieve = open_errand(path, engine, sync, 100);
+    bool good = sieve != NULL;
+    for (uint32_t round = 0; good && round < ROUNDS; round++) {
+        good = push_round(sieve, round * ROUND_KEYS) &&
+               bloomery_sieve_flush(sieve, NULL) == BLOOMERY_OK && work_off(sieve);
+        if (round == 1)
+            good = good && bloomery_sieve_end_dead(sieve, true, NULL, NULL) == BLOOMERY_OK;
+        if (round == 2) {
+            good = good && bloomery_sieve_close(sieve, NULL) == BLOOMERY_OK;
+            sieve = good ? open_errand(path, engine, sync, 300) : NULL;
+            good = sieve != NULL;
+        }
+    }
+    return good && bloomery_sieve_close(sieve, NULL) == BLOOMERY_OK ? 0 : 1;
+}
+
+struct errand_keys {
+    const char *what;
+    bool came[ERRAND_KEYS];
+    uint64_t count;
+};
+
+static int take_key(void *context, const bloomery_sieve_item *item)
+{
+    struct errand_keys *keys = context;
+    uint32_t key = ERRAND_KEYS;
+    assert_int_equal(item->key.bytes, sizeof key);
+    assert_int_equal(item->payload.bytes, PAYLOAD);
+    memcpy(&key, item->key.data, sizeof key);
+    if (key >= ERRAND_KEYS || keys->came[key])
+        fail_msg("%s: key %u is there twice", keys->what, key);
+    keys->came[key] = true;
+    keys->count++;
+    return 0;
+}
+
+static int take_leased(void *context, const bloomery_sieve_item *item, double ends)
+{
+    (void)ends;
+    return take_key(context, item);
+}
+
+/* Of each key that came to the queue there is one item: queued, leased, dead or done. */
+static void judge_errand(const char *path, bloomery_sieve_engine engine, const char *what)
+{
+    static struct errand_keys keys;
+    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
+    uint64_t damaged = 0;
+    if (access(path, F_OK) != 0)
+        return;
+    keys = (struct errand_keys){.what = what};
+    bloomery_sieve *sieve = open_errand(path, engine, 1e6, 0);
+    if (sieve == NULL)
+        fail_msg("%s: it does not open", what);
+    assert_int_equal(bloomery_sieve_verify(sieve, NULL, NULL, &damaged, NULL), BLOOMERY_OK);
+    if (damaged > 0)
+        fail_msg("%s: damaged", what);
+    assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
+    bloomery_sieve_info_get(sieve, &info);
+    if (info.new_keys != info.queued + info.leased + info.acked + info.dead)
+        fail_msg("%s: %u new keys; %u queued, %u leased, %u done, %u dead", what,
+                 (unsigned)info.new_keys, (unsigned)info.queued, (unsigned)info.leased,
+                 (unsigned)info.acked, (unsigned)info.dead);
+    assert_int_equal(bloomery_sieve_each_queued(sieve, take_key, &keys, NULL), 0);
+    assert_int_equal(keys.count, info.queued);
+    assert_int_equal(bloomery_sieve_each_leased(sieve, take_leased, &keys, NULL), 0);
+    assert_int_equal(keys.count, info.queued + info.leased);
+    assert_int_equal(bloomery_sieve_each_dead(sieve, take_key, &keys, NULL), 0);
+    assert_int_equal(keys.count, info.queued + info.leased + info.dead);
+    /* It goes on, and in the end each fourth key is dead. */
+    assert_int_equal(bloomery_sieve_return_all(sieve, NULL, NULL), BLOOMERY_OK);
+    assert_true(work_off(sieve));
+    bloomery_sieve_info_get(sieve, &info);
+    assert_int_equal(info.dead, (info.new_keys + 3) / 4);
+    assert_int_equal(info.acked + info.dead, info.new_keys);
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+}
+
+/* Returns false where there was no such call. */
+static bool cut_errand(bloomery_sieve_engine engine, const char *sync, const struct fault *fault)
+{
+    struct place place;
+    char what[120];
+    char name[8];
+    place_make(&place, &life_stories[0]);
+    snprintf(name, sizeof name, "%d", (int)engine);
+    snprintf(what, sizeof what, "%s, engine %d, sync %s, call %u", fault->mode, (int)engine, sync,
+             fault->at);
+    char *const arguments[] = {(char *)(uintptr_t) "errand", place.path, name,
+                               (char *)(uintptr_t)sync, NULL};
+    const int status = drive_program(&place, fault, arguments);
+    if (status != DRIVE_CUT && status != 0 && strcmp(fault->mode, "crash") == 0)
+        fail_msg("%s: it ended with status %d", what, status);
+    judge_errand(place.path, engine, what);
+    const bool struck = access(place.report, F_OK) == 0;
+    place_free(&place);
+    return struck;
+}
+
+static void dead_items_and_left_segments_survive_power_cuts(void **state)
+{
+    (void)state;
+    static const char *const syncs[] = {"-1", "1e6"};
+    for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++)
+        for (int s = 0; s < 2; s++)
+            for (unsigned at = 1;; at += test_long() ? 1 : 1 + at / 6) {
+                const struct fault fault = {
+                    .mode = "crash", .calls = CALLS, .at = at, .seed = at * 7919};
+                if (!cut_errand((bloomery_sieve_engine)engine, syncs[s], &fault))
+                    break;
+            }
+}
+
+static void dead_items_and_left_segments_survive_full_disks(void **state)
+{
+    (void)state;
+    for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++)
+        for (unsigned at = 1;; at += test_long() ? 1 : 1 + at / 6) {
+            const struct fault fault = {.mode = "fail",
+                                        .calls = "write,open,truncate,rename",
+                                        .at = at,
+                                        .times = 2,
+                                        .error = ENOSPC};
+            if (!cut_errand((bloomery_sieve_engine)engine, "-1", &fault))
+                break;
+        }
+}
+
 /* Cuts are felt: otherwise all of this passes in vain. */
 static void cuts_are_felt(void **state)
 {
@@ -283,6 +480,8 @@ int main(int count, char **arguments)
         cmocka_unit_test(making_survives_power_cuts),
         cmocka_unit_test(a_torn_commit_opens_by_itself),
         cmocka_unit_test(a_killed_commit_outlives_a_power_cut),
+        cmocka_unit_test(dead_items_and_left_segments_survive_power_cuts),
+        cmocka_unit_test(dead_items_and_left_segments_survive_full_disks),
         cmocka_unit_test(disk_synced_always_survives_power_cuts),
         cmocka_unit_test(disk_synced_seldom_survives_power_cuts),
         cmocka_unit_test(memory_survives_power_cuts),
@@ -292,6 +491,9 @@ int main(int count, char **arguments)
         return status;
     if (count == 4 && strcmp(arguments[1], "reopen") == 0)
         return reopen(arguments[2], arguments[3]);
+    if (count == 5 && strcmp(arguments[1], "errand") == 0)
+        return errand(arguments[2], (bloomery_sieve_engine)strtol(arguments[3], NULL, 10),
+                      strtod(arguments[4], NULL));
     if (count != 2) {
         fprintf(stderr, "usage: %s PATH-OF-FAULTY-IO\n", arguments[0]);
         return 2;

@@ -412,11 +412,94 @@ static void sieves_of_version_1_open(void **state)
         must_be_newest(false, 0);
         struct test_bytes new = read_work("MANIFEST");
         assert_int_equal(new.bytes, manifest.bytes.bytes); /* from then on it is of this version */
-        assert_int_equal(new.data[8], 2);
+        assert_int_equal(new.data[8], 3);
         test_bytes_free(&new);
         test_bytes_free(&manifest.bytes);
         scene_free();
     }
+}
+
+/* Puts a version into all copies, and what else a caller changes in them. */
+static void write_changed(const struct manifest *manifest, uint8_t version,
+                          void (*change)(uint8_t *copy))
+{
+    for (size_t i = 0; i < COPIES; i++) {
+        uint8_t *copy = manifest->copy[i];
+        const uint64_t used = load_u64(copy + 24);
+        if (used < 320 || used > manifest->copy_bytes)
+            continue;
+        copy[8] = version;
+        if (change != NULL)
+            change(copy);
+        store_u64(copy + 40, 0);
+        store_u64(copy + 40, XXH3_64bits(copy, (size_t)used));
+    }
+    write_work("MANIFEST", &manifest->bytes);
+}
+
+/* Its leases have no deliveries. */
+static void forget_deliveries(uint8_t *copy)
+{
+    for (uint64_t i = 0; i < load_u64(copy + 320 + 72); i++)
+        memset(copy + 320 + 80 + 32 * i + 22, 0, 2);
+}
+
+/* Version 2 is read as it lies there; a power cut may leave copies of both. */
+static void sieves_of_version_2_open(void **state)
+{
+    (void)state;
+    for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++) {
+        scene_make((bloomery_sieve_engine)engine);
+        struct manifest manifest = manifest_read();
+        snprintf(scene.what, sizeof scene.what, "version 2");
+        write_changed(&manifest, 2, forget_deliveries);
+        must_be_newest(true, 0);
+        must_be_newest(false, 0);
+        bloomery_sieve_item item;
+        size_t count = 0;
+        bloomery_sieve *sieve = must_open(&scene.options); /* which ends the leases */
+        assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, &count, NULL), BLOOMERY_OK);
+        assert_int_equal(count, 1);
+        assert_true(item.again);
+        assert_int_equal(item.deliveries, 1); /* those of before were not counted */
+        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        test_bytes_free(&manifest.bytes);
+        manifest = manifest_read();
+        assert_int_equal(manifest.copy[2 * manifest.newest][8], 3);
+        assert_int_equal(manifest.copy[2 * !manifest.newest][8], 2);
+        test_bytes_free(&manifest.bytes);
+        must_be_newest(false, 0);
+        scene_free();
+    }
+}
+
+static void take_all_leases(uint8_t *copy)
+{
+    memset(copy + 80, 0, 4);
+}
+
+/* With the right checksum, and as long as a copy for no leases is. */
+static void a_sieve_of_no_leases_is_damaged(void **state)
+{
+    (void)state;
+    bloomery_error error = {.text = ""};
+    bloomery_sieve *sieve = NULL;
+    memset(&scene, 0, sizeof scene);
+    scene.directory = test_directory_make();
+    test_join(scene.sound, sizeof scene.sound, &scene.directory, "sound");
+    test_join(scene.work, sizeof scene.work, &scene.directory, "work");
+    scene.options = (bloomery_sieve_options)BLOOMERY_SIEVE_OPTIONS;
+    scene.options.directory = scene.work;
+    scene.options.partitions = 1;
+    scene.options.leases = 1;
+    assert_int_equal(bloomery_sieve_close(must_open(&scene.options), NULL), BLOOMERY_OK);
+    struct manifest manifest = manifest_read();
+    write_changed(&manifest, 3, take_all_leases);
+    scene.options.leases = 0;
+    assert_int_equal(bloomery_sieve_open(&scene.options, &sieve, &error), BLOOMERY_CORRUPT);
+    assert_non_null(strstr(error.text, "settings"));
+    test_bytes_free(&manifest.bytes);
+    scene_free();
 }
 
 /* ---- Reading only ------------------------------------------------------------------------ */
@@ -843,6 +926,86 @@ static void a_frame_of_seen_keys_lacks_its_last_bytes(void **state)
     scene_free();
 }
 
+/* ---- What is set aside ------------------------------------------------------------------- */
+
+/* A file in the folder is a whole one as it was before, or a part of one ("NAME.from-N"), with
+ * something in it. Returns whether byte `at` of `damaged` is in it. */
+static bool must_be_as_before(const struct listing *before, const char *folder, const char *name,
+                              const char *damaged, size_t at)
+{
+    char path[1000];
+    size_t from = 0;
+    const char *part = strstr(name, ".from-");
+    const size_t bytes = part != NULL ? (size_t)(part - name) : strlen(name);
+    size_t i = 0;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    struct test_bytes kept = test_read_file(path);
+    if (part != NULL)
+        from = (size_t)strtoull(part + strlen(".from-"), NULL, 10);
+    while (i < before->count &&
+           (strlen(before->names[i]) != bytes || strncmp(before->names[i], name, bytes) != 0))
+        i++;
+    if (i == before->count)
+        fail_msg("%s: %s was set aside, and nothing of that name was there", scene.what, name);
+    const struct test_bytes *was = &before->content[i];
+    if (kept.bytes == 0 || from + kept.bytes > was->bytes ||
+        (part == NULL && kept.bytes != was->bytes) ||
+        memcmp(kept.data, was->data + from, kept.bytes) != 0)
+        fail_msg("%s: %s is set aside with %zu bytes, which are not those that were damaged",
+                 scene.what, name, kept.bytes);
+    const bool has = strcmp(before->names[i], damaged) == 0 && from <= at && at - from < kept.bytes;
+    test_bytes_free(&kept);
+    return has;
+}
+
+/* The one file that byte `at` was damaged in, and what came of it. */
+static void recover_and_compare(const char *damaged, size_t at)
+{
+    struct listing before;
+    char folder[700];
+    bool found = false;
+    list_work(&before, true);
+    const bloomery_sieve_recovery recovery = must_recover();
+    assert_true(recovery.aside > 0);
+    work_path(recovery.folder, folder);
+    DIR *directory = opendir(folder);
+    assert_non_null(directory);
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;)
+        if (entry->d_name[0] != '.')
+            found |= must_be_as_before(&before, folder, entry->d_name, damaged, at);
+    closedir(directory);
+    if (!found)
+        fail_msg("%s: what was damaged is not set aside", scene.what);
+    for (size_t i = 0; i < before.count; i++)
+        test_bytes_free(&before.content[i]);
+}
+
+static void what_was_damaged_is_set_aside(void **state)
+{
+    (void)state;
+    for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++) {
+        struct listing names;
+        scene_make((bloomery_sieve_engine)engine);
+        list_work(&names, false);
+        for (size_t i = 0; i < names.count; i++) {
+            if (strcmp(names.names[i], "MANIFEST") == 0)
+                continue;
+            struct test_bytes file = read_work(names.names[i]);
+            /* In the middle; and a file's header, or the header of its last frame. */
+            const size_t places[] = {file.bytes / 2, 20};
+            for (size_t k = 0; k < 2; k++) {
+                snprintf(scene.what, sizeof scene.what, "byte %zu of %s", places[k],
+                         names.names[i]);
+                poke(names.names[i], places[k], file.data[places[k]] ^ 4);
+                recover_and_compare(names.names[i], places[k]);
+                again();
+            }
+            test_bytes_free(&file);
+        }
+        scene_free();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -850,6 +1013,9 @@ int main(void)
         cmocka_unit_test(damaged_commit_undoes_nothing),
         cmocka_unit_test(torn_copy_opens),
         cmocka_unit_test(sieves_of_version_1_open),
+        cmocka_unit_test(sieves_of_version_2_open),
+        cmocka_unit_test(a_sieve_of_no_leases_is_damaged),
+        cmocka_unit_test(what_was_damaged_is_set_aside),
         cmocka_unit_test(read_only_opening_changes_nothing),
         cmocka_unit_test(recovery_leaves_a_whole_sieve_alone),
         cmocka_unit_test(recovery_goes_back_a_commit),

@@ -728,8 +728,11 @@ static void many_leases_end_quickly(void **state)
     assert_true(bloomery_leases_make(&place.store, &leases, MANY));
     for (int round = 0; round < 3; round++) {
         for (uint64_t i = 0; i < MANY; i++)
-            bloomery_leases_add(&leases, (uint64_t)round * MANY + i + 1,
-                                (struct bloomery_queue_position){i / 100 + 1, 64}, (double)i);
+            bloomery_leases_add(&leases,
+                                &(struct bloomery_lease){.number = (uint64_t)round * MANY + i + 1,
+                                                         .segment = i / 100 + 1,
+                                                         .offset = 64,
+                                                         .ends = (double)i});
         for (uint64_t i = 0; i < MANY; i++) {
             const uint64_t number = (uint64_t)round * MANY + i * 77777 % MANY + 1;
             const uint32_t index = bloomery_leases_find(&leases, number);

@@ -106,6 +106,9 @@ static bloomery_status decide_piece(bloomery_sieve *sieve, uint32_t number,
     if (status != BLOOMERY_OK)
         return status;
     status = emit(sieve, number, piece, &tally, error);
+    /* Items that are given out can be committed only if the disk has room for all of them. */
+    if (status == BLOOMERY_OK)
+        status = bloomery_queue_seal(sieve->queue, error);
     if (status != BLOOMERY_OK) {
         bloomery_queue_rewind(sieve->queue, &mark);
         bloomery_stage_drop(sieve, number);

@@ -380,6 +380,9 @@ static bloomery_status decide_all(struct order *order, bool merge, bloomery_erro
     bloomery_status status = stage_all(order, merge, error);
     if (status == BLOOMERY_OK)
         status = emit_all(order, &tally, error);
+    /* Items that are given out can be committed only if the disk has room for all of them. */
+    if (status == BLOOMERY_OK)
+        status = bloomery_queue_seal(sieve->queue, error);
     if (status != BLOOMERY_OK)
         bloomery_queue_rewind(sieve->queue, &mark);
     for (uint32_t i = 0; i < disk->partitions; i++) {

@@ -10,6 +10,7 @@
 static void begin(struct bloomery_queue *queue)
 {
     queue->segment_bytes = BLOOMERY_QUEUE_SEGMENT;
+    queue->idle_bytes = BLOOMERY_QUEUE_IDLE;
     queue->tail = (struct bloomery_queue_position){1, BLOOMERY_FILE_HEADER};
     queue->head = queue->tail;
     queue->tail_file.file = -1;
@@ -70,12 +71,10 @@ void bloomery_queue_free(struct bloomery_queue *queue)
 
 /* ---- Writing frames ---------------------------------------------------------------------- */
 
-/* Leaves a full segment, cut to its frames and on the disk: from now on its length says where it
+/* Leaves the segment, cut to its frames and on the disk: from now on its length says where it
  * ends. If that fails the segment just becomes longer. */
 static void leave_segment(struct bloomery_queue *queue)
 {
-    if (queue->tail.offset < queue->segment_bytes)
-        return;
     if (queue->spoiled && bloomery_store_cut(queue->store, &queue->tail_file, queue->tail.offset,
                                              NULL) != BLOOMERY_OK)
         return;
@@ -116,7 +115,8 @@ static bloomery_status put_frame(struct bloomery_queue *queue, const uint8_t *bo
         return status;
     }
     queue->tail.offset += bloomery_frame_bytes(&frame);
-    leave_segment(queue);
+    if (queue->tail.offset >= queue->segment_bytes)
+        leave_segment(queue);
     return BLOOMERY_OK;
 }
 
@@ -182,7 +182,23 @@ bloomery_status bloomery_queue_seal(struct bloomery_queue *queue, bloomery_error
     const bloomery_status status = seal(queue, error);
     if (status == BLOOMERY_OK && queue->queued == 0)
         bloomery_queue_finish_head(queue);
+    /* What nobody needs any more must not keep its room until 64 MiB more have come. */
+    if (status == BLOOMERY_OK)
+        (void)bloomery_queue_leave_idle(queue, queue->idle_bytes);
     return status;
+}
+
+bool bloomery_queue_leave_idle(struct bloomery_queue *queue, uint64_t at_least)
+{
+    const uint64_t segment = queue->tail.segment;
+    assert(bloomery_queue_on_disk(queue) && queue->buffer_entries == 0);
+    if (queue->queued > 0 || queue->tail.offset == BLOOMERY_FILE_HEADER ||
+        queue->tail.offset < at_least || bloomery_leases_in(&queue->leases, segment) ||
+        bloomery_queue_tail_file(queue, NULL) != BLOOMERY_OK)
+        return false;
+    leave_segment(queue);
+    bloomery_queue_finish_head(queue);
+    return queue->tail.segment > segment;
 }
 
 /* An entry that does not fit in the buffer, as a frame of its own. */
@@ -313,6 +329,14 @@ void bloomery_queue_rewind(struct bloomery_queue *queue, const struct bloomery_q
     /* If only notes came behind the mark, the head may have passed them. */
     if (queue->head_number >= queue->next && !bloomery_place_before(queue->head, place))
         bloomery_queue_finish_head(queue);
+}
+
+void bloomery_queue_put_aside(struct bloomery_queue *queue, struct bloomery_dead *dead,
+                              uint32_t most_deliveries)
+{
+    assert(most_deliveries == 0 || bloomery_queue_on_disk(queue));
+    queue->dead = dead;
+    queue->most_deliveries = most_deliveries;
 }
 
 /* ---- Durability and facts ---------------------------------------------------------------- */

@@ -26,11 +26,16 @@ enum {
     BLOOMERY_QUEUE_BUFFER =
         65536, /* bytes of a frame's body, but for a single entry that is longer */
     BLOOMERY_QUEUE_SEGMENT = 64 << 20,
+    /* Bytes from which a segment is left at a commit when nothing in it is queued or leased. */
+    BLOOMERY_QUEUE_IDLE = 64 << 10,
     BLOOMERY_LEASE_BYTES = 32, /* in memory and in the manifest */
+    BLOOMERY_LEASE_OFFSET_BITS = 48,
     BLOOMERY_QUEUE_STATE = 80, /* in the manifest, without the leases */
 };
+static const uint64_t bloomery_lease_offset_mask = ((uint64_t)1 << BLOOMERY_LEASE_OFFSET_BITS) - 1;
 
 struct bloomery_queue;
+struct bloomery_dead;
 
 /* `memory_max` bounds what a queue without directory may take for frames (0: nothing does): then
  * BLOOMERY_FULL. Takes 3 areas of BLOOMERY_QUEUE_BUFFER and a little, and the leases. */
@@ -69,6 +74,10 @@ bloomery_status bloomery_queue_reserve(struct bloomery_queue *queue, uint64_t by
 /* Writes out the buffer. */
 bloomery_status bloomery_queue_seal(struct bloomery_queue *queue, bloomery_error *error);
 
+/* Leaves the segment at the tail if nothing in it is queued or leased, so that the next commit
+ * removes it: full or not, but `at_least` bytes long. True if it did. The buffer is empty. */
+bool bloomery_queue_leave_idle(struct bloomery_queue *queue, uint64_t at_least);
+
 /* A state to come back to: taken right after a seal; going back undoes all appending since (files
  * made since are removed). In between nothing is popped. */
 struct bloomery_queue_mark {
@@ -88,8 +97,14 @@ bloomery_status bloomery_queue_sync(struct bloomery_queue *queue, bloomery_error
  * no such wish): to be called after a commit. */
 void bloomery_queue_tidy(struct bloomery_queue *queue, uint64_t keep_segment);
 
+/* From now on a pop puts leased items aside that were delivered so often, instead of delivering
+ * them again. 0: never. */
+void bloomery_queue_put_aside(struct bloomery_queue *queue, struct bloomery_dead *dead,
+                              uint32_t most_deliveries);
+
 /* As bloomery_sieve_pop, without deciding anything: ended leases first (`now`: seconds since 1970,
- * leases run until now + lease). NOTED entries are passed over. */
+ * leases run until now + lease). NOTED entries are passed over. If the disk has no room for what is
+ * to be put aside, that stays leased, and other items come. */
 bloomery_status bloomery_queue_pop(struct bloomery_queue *queue, double now, double lease,
                                    bloomery_sieve_item *items, size_t room, size_t *count,
                                    bloomery_error *error);
@@ -97,6 +112,19 @@ bloomery_status bloomery_queue_pop(struct bloomery_queue *queue, double now, dou
  * leased. */
 size_t bloomery_queue_end(struct bloomery_queue *queue, const uint64_t *numbers, size_t count,
                           bool again);
+/* The same for items that reached nobody: they come at once, and the delivery does not count. */
+size_t bloomery_queue_take_back(struct bloomery_queue *queue, const uint64_t *numbers,
+                                size_t count);
+/* Leases that end now + lease instead. Returns how many of the numbers are not leased. */
+size_t bloomery_queue_extend(struct bloomery_queue *queue, const uint64_t *numbers, size_t count,
+                             double now, double lease);
+/* All leases end now; their items come again. Returns how many there are. */
+size_t bloomery_queue_end_all(struct bloomery_queue *queue);
+/* As bloomery_sieve_each_leased. */
+int bloomery_queue_each_leased(struct bloomery_queue *queue,
+                               int (*take)(void *context, const bloomery_sieve_item *item,
+                                           double ends),
+                               void *context, bloomery_error *error);
 bloomery_status bloomery_queue_skip(struct bloomery_queue *queue, uint64_t *lost,
                                     bloomery_error *error);
 

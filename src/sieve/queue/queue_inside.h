@@ -21,6 +21,7 @@
 #ifndef BLOOMERY_SIEVE_QUEUE_INSIDE_H
 #define BLOOMERY_SIEVE_QUEUE_INSIDE_H
 
+#include "sieve/queue/dead.h"
 #include "sieve/queue/queue.h"
 
 enum {
@@ -30,11 +31,22 @@ enum {
 
 /* ---- Leases (queue_leases.c) ----------------------------------------------------------------- */
 
+/* As long as in the manifest. */
 struct bloomery_lease {
     uint64_t number;
-    struct bloomery_queue_position place; /* of the frame */
-    double ends;                          /* seconds since 1970; below 0: dead */
+    uint64_t segment; /* of the frame */
+    uint64_t offset : BLOOMERY_LEASE_OFFSET_BITS;
+    uint64_t deliveries : 64 - BLOOMERY_LEASE_OFFSET_BITS; /* and not more than fit */
+    double ends;                                           /* seconds since 1970; below 0: dead */
 };
+
+enum { BLOOMERY_DELIVERIES_MAX = (1 << (64 - BLOOMERY_LEASE_OFFSET_BITS)) - 1 };
+
+static inline struct bloomery_queue_position
+bloomery_lease_place(const struct bloomery_lease *lease)
+{
+    return (struct bloomery_queue_position){lease->segment, lease->offset};
+}
 
 /*
  * In the order of the numbers, so also of the places. Dead ones stay until there are enough of them
@@ -55,8 +67,9 @@ bool bloomery_leases_make(struct bloomery_store *store, struct bloomery_leases *
                           uint32_t limit);
 void bloomery_leases_free(struct bloomery_store *store, struct bloomery_leases *leases);
 /* A number above all others; there is room: live < limit. */
-void bloomery_leases_add(struct bloomery_leases *leases, uint64_t number,
-                         struct bloomery_queue_position place, double ends);
+void bloomery_leases_add(struct bloomery_leases *leases, const struct bloomery_lease *lease);
+/* The first one with this number or a later one, living or not, or `count`. */
+uint32_t bloomery_leases_from(const struct bloomery_leases *leases, uint64_t number);
 /* The living one with this number, or `count`. */
 uint32_t bloomery_leases_find(const struct bloomery_leases *leases, uint64_t number);
 /* May move all of them. */
@@ -117,6 +130,7 @@ struct bloomery_queue_view {
 struct bloomery_queue {
     struct bloomery_store *store;
     uint64_t segment_bytes; /* BLOOMERY_QUEUE_SEGMENT, but in tests */
+    uint64_t idle_bytes;    /* BLOOMERY_QUEUE_IDLE, but in tests */
 
     /* The tail. */
     struct bloomery_queue_position tail;
@@ -160,6 +174,9 @@ struct bloomery_queue {
     uint64_t held_bytes;
     struct bloomery_queue_position broken; /* a frame with leases that could not be read */
 
+    struct bloomery_dead *dead; /* takes items that were delivered `most_deliveries` times */
+    uint32_t most_deliveries;   /* 0: no limit */
+
     struct bloomery_leases leases;
     double longest; /* seconds of the longest lease that is out, or more; 0: not known */
 
@@ -195,6 +212,11 @@ bloomery_status bloomery_queue_tail_file(struct bloomery_queue *queue, bloomery_
 void bloomery_queue_finish_head(struct bloomery_queue *queue);
 /* Moves the head to another frame; gives back frames in memory that it leaves behind. */
 void bloomery_queue_move_head(struct bloomery_queue *queue, struct bloomery_queue_position place);
+
+/* ---- queue_pop.c */
+/* The lease at this index has ended; its item neither comes again nor counts as acknowledged. May
+ * move all leases. */
+void bloomery_queue_end_lease(struct bloomery_queue *queue, uint32_t index);
 
 /* ---- queue_read.c */
 /* The frame at a place, whole and checked, with the entries that it claims. What it points to lasts

@@ -69,23 +69,22 @@ static void compact(struct bloomery_leases *leases)
     assert(leases->count == leases->live);
 }
 
-void bloomery_leases_add(struct bloomery_leases *leases, uint64_t number,
-                         struct bloomery_queue_position place, double ends)
+void bloomery_leases_add(struct bloomery_leases *leases, const struct bloomery_lease *lease)
 {
-    assert(leases->live < leases->limit && ends >= 0);
+    assert(leases->live < leases->limit && lease->ends >= 0);
     if (leases->count == leases->capacity)
         compact(leases);
     assert(leases->count < leases->capacity);
     assert(leases->count == 0 ||
-           !bloomery_place_before(place, leases->list[leases->count - 1].place));
-    assert(leases->count == 0 || leases->list[leases->count - 1].number < number);
-    leases->list[leases->count++] =
-        (struct bloomery_lease){.number = number, .place = place, .ends = ends};
+           !bloomery_place_before(bloomery_lease_place(lease),
+                                  bloomery_lease_place(&leases->list[leases->count - 1])));
+    assert(leases->count == 0 || leases->list[leases->count - 1].number < lease->number);
+    leases->list[leases->count++] = *lease;
     leases->live++;
-    lower(leases, leases->count - 1, ends);
+    lower(leases, leases->count - 1, lease->ends);
 }
 
-uint32_t bloomery_leases_find(const struct bloomery_leases *leases, uint64_t number)
+uint32_t bloomery_leases_from(const struct bloomery_leases *leases, uint64_t number)
 {
     uint32_t low = leases->first;
     uint32_t high = leases->count;
@@ -96,8 +95,14 @@ uint32_t bloomery_leases_find(const struct bloomery_leases *leases, uint64_t num
         else
             high = middle;
     }
-    return low < leases->count && leases->list[low].number == number && lives(leases, low)
-               ? low
+    return low;
+}
+
+uint32_t bloomery_leases_find(const struct bloomery_leases *leases, uint64_t number)
+{
+    const uint32_t index = bloomery_leases_from(leases, number);
+    return index < leases->count && leases->list[index].number == number && lives(leases, index)
+               ? index
                : leases->count;
 }
 
@@ -164,11 +169,11 @@ bool bloomery_leases_in(const struct bloomery_leases *leases, uint64_t segment)
     uint32_t high = leases->count;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (leases->list[middle].place.segment < segment)
+        if (leases->list[middle].segment < segment)
             low = middle + 1;
         else
             high = middle;
     }
     const uint32_t next = bloomery_leases_next(leases, low);
-    return next < leases->count && leases->list[next].place.segment == segment;
+    return next < leases->count && leases->list[next].segment == segment;
 }

@@ -18,8 +18,9 @@ struct popping {
     size_t room;
     size_t count;
     double now;
-    double until; /* when their leases end */
-    bool full;    /* no more this time */
+    double until;          /* when their leases end */
+    bool full;             /* no more this time */
+    bloomery_error *aside; /* why something could not be put aside */
 };
 
 /* ---- Handing out ------------------------------------------------------------------------- */
@@ -58,10 +59,10 @@ static bloomery_status hold(struct bloomery_queue *queue, const struct bloomery_
     return BLOOMERY_OK;
 }
 
-/* Hands out an entry, unless there is no room for it: then `full`. */
+/* Hands out an entry as an item with these facts, unless there is no room for it: then `full`. */
 static bloomery_status give(struct bloomery_queue *queue, struct popping *popping,
                             const struct bloomery_queue_view *view, struct bloomery_entry *entry,
-                            uint64_t number, bool again, bloomery_error *error)
+                            const struct bloomery_sieve_item *facts, bloomery_error *error)
 {
     const size_t bytes = entry->key.bytes + entry->payload.bytes;
     const bool alone = view->bytes > BLOOMERY_QUEUE_BUFFER;
@@ -71,7 +72,7 @@ static bloomery_status give(struct bloomery_queue *queue, struct popping *poppin
         return BLOOMERY_OK;
     }
     bloomery_sieve_item *item = &popping->items[popping->count];
-    *item = (bloomery_sieve_item){.number = number, .again = again};
+    *item = *facts;
     if (alone) {
         const bloomery_status status = hold(queue, view, entry, error);
         if (status != BLOOMERY_OK)
@@ -89,11 +90,12 @@ static bloomery_status give(struct bloomery_queue *queue, struct popping *poppin
 
 /* ---- Again ------------------------------------------------------------------------------- */
 
+/* The entry of a lease, which begins `from` bytes into its frame's body. */
 static bloomery_status find_leased(struct bloomery_queue *queue, const struct bloomery_lease *lease,
                                    struct bloomery_queue_view *view, struct bloomery_entry *entry,
-                                   bloomery_error *error)
+                                   uint32_t *from, bloomery_error *error)
 {
-    const struct bloomery_queue_position place = lease->place;
+    const struct bloomery_queue_position place = bloomery_lease_place(lease);
     const bloomery_status status = bloomery_queue_load(queue, place, view, error);
     if (status == BLOOMERY_CORRUPT)
         queue->broken = place;
@@ -102,6 +104,7 @@ static bloomery_status find_leased(struct bloomery_queue *queue, const struct bl
     if (lease->number >= view->first && lease->number - view->first < view->entries) {
         const uint32_t at =
             bloomery_queue_walk(queue, place, view, (uint32_t)(lease->number - view->first));
+        *from = at;
         if (bloomery_entry_get(view->body + at, view->bytes - at, entry) > 0 &&
             !(entry->flags & BLOOMERY_ENTRY_MARKED))
             return BLOOMERY_OK;
@@ -114,25 +117,56 @@ static bloomery_status find_leased(struct bloomery_queue *queue, const struct bl
                                   lease->number);
 }
 
+static bool was_delivered_enough(const struct bloomery_queue *queue,
+                                 const struct bloomery_lease *lease)
+{
+    return queue->most_deliveries > 0 && lease->deliveries >= queue->most_deliveries;
+}
+
+static bloomery_status pop_lease(struct bloomery_queue *queue, struct popping *popping,
+                                 uint32_t index, bloomery_error *error)
+{
+    struct bloomery_lease *lease = &queue->leases.list[index];
+    const size_t before = popping->count;
+    struct bloomery_queue_view view;
+    struct bloomery_entry entry = {.flags = 0};
+    uint32_t at = 0;
+    bloomery_status status = find_leased(queue, lease, &view, &entry, &at, error);
+    if (status == BLOOMERY_OK && was_delivered_enough(queue, lease)) {
+        const size_t bytes = bloomery_entry_get(view.body + at, view.bytes - at, &entry);
+        status =
+            bloomery_dead_append(queue->dead, lease->number, view.body + at, bytes, popping->aside);
+        if (status == BLOOMERY_OK)
+            bloomery_queue_end_lease(queue, index);
+        return status == BLOOMERY_IO_FAILED ? BLOOMERY_OK : status;
+    }
+    const uint32_t deliveries = (uint32_t)lease->deliveries + 1;
+    const bloomery_sieve_item facts = {
+        .number = lease->number, .again = true, .deliveries = deliveries};
+    if (status == BLOOMERY_OK)
+        status = give(queue, popping, &view, &entry, &facts, error);
+    if (popping->count > before) {
+        if (lease->deliveries < BLOOMERY_DELIVERIES_MAX)
+            lease->deliveries = deliveries & BLOOMERY_DELIVERIES_MAX;
+        bloomery_leases_extend(&queue->leases, index, popping->until);
+    }
+    return status;
+}
+
 static bloomery_status pop_ended(struct bloomery_queue *queue, struct popping *popping,
                                  bloomery_error *error)
 {
-    struct bloomery_leases *leases = &queue->leases;
+    const struct bloomery_leases *leases = &queue->leases;
     uint32_t i = bloomery_leases_ended(leases, 0, popping->now);
     while (i < leases->count && !popping->full) {
-        const struct bloomery_lease *lease = &leases->list[i];
-        const size_t before = popping->count;
-        struct bloomery_queue_view view;
-        struct bloomery_entry entry = {.flags = 0};
-        bloomery_status status = find_leased(queue, lease, &view, &entry, error);
-        if (status == BLOOMERY_OK)
-            status = give(queue, popping, &view, &entry, lease->number, true, error);
+        const uint64_t number = leases->list[i].number;
+        const bloomery_status status = pop_lease(queue, popping, i, error);
         if (status != BLOOMERY_OK)
             return status;
-        if (popping->count > before) {
-            bloomery_leases_extend(leases, i, popping->until);
-            i = bloomery_leases_ended(leases, i + 1, popping->now);
-        }
+        /* They may have moved. */
+        if (!popping->full)
+            i = bloomery_leases_ended(leases, bloomery_leases_from(leases, number + 1),
+                                      popping->now);
     }
     return BLOOMERY_OK;
 }
@@ -163,7 +197,12 @@ static bloomery_status load_head(struct bloomery_queue *queue, struct bloomery_q
 
 static void lease_out(struct bloomery_queue *queue, double until)
 {
-    bloomery_leases_add(&queue->leases, queue->head_number, queue->head, until);
+    const struct bloomery_lease lease = {.number = queue->head_number,
+                                         .segment = queue->head.segment,
+                                         .offset = queue->head.offset & bloomery_lease_offset_mask,
+                                         .deliveries = 1,
+                                         .ends = until};
+    bloomery_leases_add(&queue->leases, &lease);
     if (bloomery_queue_on_disk(queue))
         return;
     if (bloomery_place_same(queue->head, queue->tail)) {
@@ -190,8 +229,8 @@ static bloomery_status pop_frame(struct bloomery_queue *queue, struct popping *p
         if (!(entry.flags & BLOOMERY_ENTRY_MARKED)) {
             if (queue->leases.live == queue->leases.limit)
                 return BLOOMERY_OK;
-            const bloomery_status status =
-                give(queue, popping, view, &entry, queue->head_number, false, error);
+            const bloomery_sieve_item facts = {.number = queue->head_number, .deliveries = 1};
+            const bloomery_status status = give(queue, popping, view, &entry, &facts, error);
             if (status != BLOOMERY_OK || popping->count == before)
                 return status;
             lease_out(queue, popping->until);
@@ -219,7 +258,8 @@ static bloomery_status pop_new(struct bloomery_queue *queue, struct popping *pop
         if (queue->leases.live == queue->leases.limit)
             return bloomery_fail(error, BLOOMERY_FULL, 0,
                                  "%" PRIu32
-                                 " items are leased, which is the most: acknowledge some",
+                                 " items are leased, which is the most: acknowledge or return "
+                                 "some, or allow more leases",
                                  queue->leases.live);
         bloomery_status status = load_head(queue, &view, error);
         if (status == BLOOMERY_OK)
@@ -259,7 +299,9 @@ bloomery_status bloomery_queue_pop(struct bloomery_queue *queue, double now, dou
                                    bloomery_error *error)
 {
     bloomery_error failure = {.text = ""};
-    struct popping popping = {.items = items, .room = room, .now = now, .until = now + lease};
+    bloomery_error aside = {.status = BLOOMERY_OK};
+    struct popping popping = {
+        .items = items, .room = room, .now = now, .until = now + lease, .aside = &aside};
     assert(now >= 0 && lease >= 0);
     *count = 0;
     bloomery_store_give(queue->store, queue->held, queue->held_bytes);
@@ -274,6 +316,10 @@ bloomery_status bloomery_queue_pop(struct bloomery_queue *queue, double now, dou
     *count = popping.count;
     assert(popping.count <= room && queue->leases.live <= queue->leases.limit);
     /* What failed after there were items fails again next time, when there are none. */
+    if (status == BLOOMERY_OK && aside.status != BLOOMERY_OK) {
+        status = aside.status;
+        failure = aside;
+    }
     if (status == BLOOMERY_OK || popping.count > 0)
         return BLOOMERY_OK;
     if (status == BLOOMERY_CORRUPT)
@@ -290,9 +336,9 @@ bool bloomery_queue_ready(const struct bloomery_queue *queue, double now)
 
 /* ---- Ending leases ----------------------------------------------------------------------- */
 
-static void end_lease(struct bloomery_queue *queue, uint32_t index)
+void bloomery_queue_end_lease(struct bloomery_queue *queue, uint32_t index)
 {
-    const struct bloomery_queue_position place = queue->leases.list[index].place;
+    const struct bloomery_queue_position place = bloomery_lease_place(&queue->leases.list[index]);
     bloomery_leases_kill(&queue->leases, index);
     if (bloomery_queue_on_disk(queue))
         return;
@@ -318,11 +364,75 @@ size_t bloomery_queue_end(struct bloomery_queue *queue, const uint64_t *numbers,
         } else if (again) {
             bloomery_leases_extend(&queue->leases, index, 0);
         } else {
-            end_lease(queue, index);
+            bloomery_queue_end_lease(queue, index);
             queue->acked++;
         }
     }
     return unknown;
+}
+
+size_t bloomery_queue_take_back(struct bloomery_queue *queue, const uint64_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t index = bloomery_leases_find(&queue->leases, numbers[i]);
+        if (index < queue->leases.count && queue->leases.list[index].deliveries > 0)
+            queue->leases.list[index].deliveries--;
+    }
+    return bloomery_queue_end(queue, numbers, count, true);
+}
+
+size_t bloomery_queue_extend(struct bloomery_queue *queue, const uint64_t *numbers, size_t count,
+                             double now, double lease)
+{
+    size_t unknown = 0;
+    assert(now >= 0 && lease >= 0);
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t index = bloomery_leases_find(&queue->leases, numbers[i]);
+        if (index == queue->leases.count)
+            unknown++;
+        else
+            bloomery_leases_extend(&queue->leases, index, now + lease);
+    }
+    if (unknown < count)
+        queue->longest = fmax(lease, queue->longest);
+    return unknown;
+}
+
+size_t bloomery_queue_end_all(struct bloomery_queue *queue)
+{
+    struct bloomery_leases *leases = &queue->leases;
+    for (uint32_t i = bloomery_leases_next(leases, 0); i < leases->count;
+         i = bloomery_leases_next(leases, i + 1))
+        bloomery_leases_extend(leases, i, 0);
+    return leases->live;
+}
+
+int bloomery_queue_each_leased(struct bloomery_queue *queue,
+                               int (*take)(void *context, const bloomery_sieve_item *item,
+                                           double ends),
+                               void *context, bloomery_error *error)
+{
+    const struct bloomery_leases *leases = &queue->leases;
+    for (uint32_t i = bloomery_leases_next(leases, 0); i < leases->count;
+         i = bloomery_leases_next(leases, i + 1)) {
+        const struct bloomery_lease *lease = &leases->list[i];
+        struct bloomery_queue_view view;
+        struct bloomery_entry entry = {.flags = 0};
+        uint32_t at = 0;
+        const bloomery_status status = find_leased(queue, lease, &view, &entry, &at, error);
+        queue->broken.segment = 0;
+        if (status != BLOOMERY_OK)
+            return status;
+        const bloomery_sieve_item item = {.key = entry.key,
+                                          .payload = entry.payload,
+                                          .number = lease->number,
+                                          .again = lease->deliveries > 1,
+                                          .deliveries = (uint32_t)lease->deliveries};
+        const int ended = take(context, &item, lease->ends);
+        if (ended != 0)
+            return ended;
+    }
+    return 0;
 }
 
 /* ---- Damage ------------------------------------------------------------------------------ */
@@ -335,8 +445,8 @@ static uint64_t skip_leases(struct bloomery_queue *queue)
     uint32_t i = bloomery_leases_next(leases, 0);
     while (i < leases->count) {
         const uint32_t before = leases->count;
-        if (bloomery_place_same(leases->list[i].place, queue->broken)) {
-            end_lease(queue, i);
+        if (bloomery_place_same(bloomery_lease_place(&leases->list[i]), queue->broken)) {
+            bloomery_queue_end_lease(queue, i);
             lost++;
         }
         /* They may have moved. */

@@ -269,6 +269,17 @@ static bloomery_status expect(const struct bloomery_queue *queue,
                                   view->first, number);
 }
 
+/* From the end of a segment that was left later on to the beginning of the next one. */
+static void pass_end(struct bloomery_queue *queue, struct bloomery_queue_position *place)
+{
+    const struct bloomery_store_file *file = NULL;
+    uint64_t end = 0;
+    if (place->segment < queue->tail.segment &&
+        segment_file(queue, place->segment, &file, &end, NULL) == BLOOMERY_OK &&
+        place->offset == end)
+        *place = (struct bloomery_queue_position){place->segment + 1, BLOOMERY_FILE_HEADER};
+}
+
 int bloomery_queue_each(struct bloomery_queue *queue, const struct bloomery_queue_position *from,
                         int (*take)(void *context, const struct bloomery_entry *entry,
                                     uint64_t number),
@@ -281,6 +292,8 @@ int bloomery_queue_each(struct bloomery_queue *queue, const struct bloomery_queu
     /* Nothing was removed yet: if segment 1 is missing now, that is damage, and found. */
     if (place.segment == 0)
         place = (struct bloomery_queue_position){1, BLOOMERY_FILE_HEADER};
+    if (from != NULL)
+        pass_end(queue, &place);
     if (bloomery_place_before(queue->tail, place)) {
         const struct bloomery_store_file named = segment_named(place.segment);
         return bloomery_store_damaged(queue->store, &named, place.offset, error,
@@ -344,10 +357,10 @@ static bloomery_status verify_leases(struct bloomery_queue *queue, struct findin
         const struct bloomery_lease *lease = &queue->leases.list[i];
         struct bloomery_queue_view view;
         bloomery_error failure = {.text = ""};
-        if (bloomery_place_same(lease->place, last) ||
-            !bloomery_place_before(lease->place, queue->head))
+        const struct bloomery_queue_position place = bloomery_lease_place(lease);
+        if (bloomery_place_same(place, last) || !bloomery_place_before(place, queue->head))
             continue;
-        last = lease->place;
+        last = place;
         bloomery_status status = bloomery_queue_load(queue, last, &view, &failure);
         if (status == BLOOMERY_OK &&
             (lease->number < view.first || lease->number - view.first >= view.entries))

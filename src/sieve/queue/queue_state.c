@@ -10,7 +10,10 @@
  *     56   items queued                         u64
  *     64   items acknowledged                   u64
  *     72   leases                               u64
- *     80   a lease: number, segment and offset of its frame u64, when it ends f64
+ *     80   a lease: number u64, segment of its frame u64, offset of its frame in 48 bits and how
+ *          often it was delivered in 16 (65,535: or more), when it ends f64
+ *
+ * Before version 3 of the manifest deliveries were not counted: 0.
  *
  * Segments from the head's to the tail's are there, and before the head's those with leases in
  * them. All but the tail's end where their file ends; the tail's is cut to its offset. At offset 64
@@ -50,8 +53,9 @@ size_t bloomery_queue_store(const struct bloomery_queue *queue, uint8_t *to)
          i = bloomery_leases_next(leases, i + 1)) {
         const struct bloomery_lease *lease = &leases->list[i];
         bloomery_store_u64(next, lease->number);
-        bloomery_store_u64(next + 8, lease->place.segment);
-        bloomery_store_u64(next + 16, lease->place.offset);
+        bloomery_store_u64(next + 8, lease->segment);
+        bloomery_store_u64(next + 16, lease->offset | (uint64_t)lease->deliveries
+                                                          << BLOOMERY_LEASE_OFFSET_BITS);
         bloomery_store_f64(next + 24, lease->ends);
         next += BLOOMERY_LEASE_BYTES;
     }
@@ -125,13 +129,14 @@ static bool is_lease(const struct bloomery_queue *queue, const struct bloomery_l
                      const struct bloomery_lease *before)
 {
     const uint64_t frame = queue->head_number - queue->head_index;
-    const bool in_head = bloomery_place_same(lease->place, queue->head);
-    return is_place(lease->place) && lease->number >= 1 && isfinite(lease->ends) &&
-           lease->ends >= 0 && lease->number < queue->head_number &&
+    const struct bloomery_queue_position place = bloomery_lease_place(lease);
+    const bool in_head = bloomery_place_same(place, queue->head);
+    return is_place(place) && lease->number >= 1 && isfinite(lease->ends) && lease->ends >= 0 &&
+           lease->number < queue->head_number &&
            (in_head ? lease->number >= frame
-                    : lease->number < frame && bloomery_place_before(lease->place, queue->head)) &&
+                    : lease->number < frame && bloomery_place_before(place, queue->head)) &&
            (before == NULL || (before->number < lease->number &&
-                               !bloomery_place_before(lease->place, before->place)));
+                               !bloomery_place_before(place, bloomery_lease_place(before))));
 }
 
 static bloomery_status restore_leases(struct bloomery_queue *queue, const uint8_t *from,
@@ -141,15 +146,19 @@ static bloomery_status restore_leases(struct bloomery_queue *queue, const uint8_
     struct bloomery_lease before;
     for (uint64_t i = 0; i < count; i++) {
         const uint8_t *bytes = from + i * BLOOMERY_LEASE_BYTES;
-        const struct bloomery_lease lease = {
+        const uint64_t offset = bloomery_load_u64(bytes + 16);
+        struct bloomery_lease lease = {
             .number = bloomery_load_u64(bytes),
-            .place = {bloomery_load_u64(bytes + 8), bloomery_load_u64(bytes + 16)},
+            .segment = bloomery_load_u64(bytes + 8),
+            .offset = offset & bloomery_lease_offset_mask,
+            .deliveries = (uint16_t)(offset >> BLOOMERY_LEASE_OFFSET_BITS),
             .ends = bloomery_load_f64(bytes + 24),
         };
         if (!is_lease(queue, &lease, i == 0 ? NULL : &before))
             return wrong(queue, "its leases", error);
         const bool goes_on = lease.ends <= latest;
-        bloomery_leases_add(&queue->leases, lease.number, lease.place, goes_on ? lease.ends : 0);
+        lease.ends = goes_on ? lease.ends : 0;
+        bloomery_leases_add(&queue->leases, &lease);
         *ended = *ended || !goes_on;
         before = lease;
     }
@@ -184,7 +193,7 @@ static bloomery_status restore_segments(struct bloomery_queue *queue, bloomery_e
     uint64_t last = 0;
     for (uint32_t i = bloomery_leases_next(leases, 0); i < leases->count;
          i = bloomery_leases_next(leases, i + 1)) {
-        const uint64_t segment = leases->list[i].place.segment;
+        const uint64_t segment = leases->list[i].segment;
         if (segment == last || segment >= queue->swept)
             continue;
         last = segment;

@@ -240,6 +240,8 @@ static bool is_named(const struct keeping *keeping, enum bloomery_file_kind kind
     const uint64_t from = !disk && parts->saved.segment < head ? parts->saved.segment : head;
     if (kind == BLOOMERY_FILE_QUEUE)
         return number >= from && number <= parts->queue.tail.segment;
+    if (kind == BLOOMERY_FILE_DEAD)
+        return generation == bloomery_load_u64(sieve->manifest.image + BLOOMERY_MANIFEST_DEAD);
     if (kind == BLOOMERY_FILE_FILTER)
         return !disk && generation == bloomery_load_u64(parts->engine_state);
     if (!disk || number >= sieve->settings.partitions)
@@ -279,6 +281,10 @@ static bloomery_status keep_undone(struct bloomery_recovery *recovery, const str
     if (status == BLOOMERY_OK)
         status = keep_rest(recovery, BLOOMERY_FILE_QUEUE, parts->queue.tail.segment, 0,
                            parts->queue.tail.offset, error);
+    const uint8_t *dead = sieve->manifest.image + BLOOMERY_MANIFEST_DEAD;
+    if (status == BLOOMERY_OK)
+        status = keep_rest(recovery, BLOOMERY_FILE_DEAD, 0, bloomery_load_u64(dead),
+                           bloomery_load_u64(dead + 8), error);
     for (uint32_t i = 0; status == BLOOMERY_OK && sieve->settings.engine == BLOOMERY_SIEVE_DISK &&
                          i < sieve->settings.partitions;
          i++) {
@@ -302,6 +308,9 @@ static bloomery_status recover_parts(struct bloomery_recovery *recovery, struct 
     if (status == BLOOMERY_OK)
         status =
             bloomery_recovery_queue(recovery, &parts->queue, disk ? NULL : &parts->saved, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_recovery_dead(
+            recovery, recovery->sieve->manifest.image + BLOOMERY_MANIFEST_DEAD, error);
     if (status == BLOOMERY_OK && recovery->result.older)
         status = keep_undone(recovery, parts, error);
     if (status != BLOOMERY_OK)

@@ -96,6 +96,10 @@ bloomery_status bloomery_recovery_queue(struct bloomery_recovery *recovery,
                                         struct bloomery_queue_position *saved,
                                         bloomery_error *error);
 
+/* The list of dead items, by its state in the image (recover_dead.c). */
+bloomery_status bloomery_recovery_dead(struct bloomery_recovery *recovery, uint8_t *state,
+                                       bloomery_error *error);
+
 /* The rows of the partitions, in the image. */
 bloomery_status bloomery_recovery_disk(struct bloomery_recovery *recovery, uint8_t *rows,
                                        bloomery_error *error);

@@ -43,8 +43,8 @@ static struct bloomery_recovery_gap gap_of(struct walk *walk)
 
 static struct bloomery_queue_position lease_place(const uint8_t *lease)
 {
-    return (struct bloomery_queue_position){bloomery_load_u64(lease + 8),
-                                            bloomery_load_u64(lease + 16)};
+    return (struct bloomery_queue_position){
+        bloomery_load_u64(lease + 8), bloomery_load_u64(lease + 16) & bloomery_lease_offset_mask};
 }
 
 /* Forgets the leases in frames from `from` on, before `end`. */
@@ -364,6 +364,25 @@ static bloomery_status walk_segment(struct walk *walk, uint64_t at, bloomery_err
 
 /* ---- Behind the tail --------------------------------------------------------------------- */
 
+/* Whether the next segment begins with the number that comes next. */
+static bloomery_status goes_on(struct walk *walk, bool *does, bloomery_error *error)
+{
+    struct bloomery_store *store = &walk->recovery->sieve->store;
+    struct bloomery_store_file file;
+    struct bloomery_frame frame;
+    uint64_t length = 0;
+    bool headed = false;
+    const bloomery_status status =
+        bloomery_store_open_any(store, BLOOMERY_FILE_QUEUE, walk->queue->tail.segment + 1, 0, &file,
+                                &length, &headed, error);
+    *does = status == BLOOMERY_OK && headed &&
+            bloomery_frame_header(store, &file, BLOOMERY_FILE_HEADER, length, &frame, NULL) ==
+                BLOOMERY_OK &&
+            frame.first == walk->queue->next;
+    bloomery_store_close(&file);
+    return status;
+}
+
 /* Whole frames behind the tail, which a commit wrote that cannot be read, or that nobody committed.
  * */
 static bloomery_status roll(struct walk *walk, bloomery_error *error)
@@ -392,13 +411,14 @@ static bloomery_status roll(struct walk *walk, bloomery_error *error)
             walk->recovery->changed = true;
             queue->next += frame.entries;
             queue->tail.offset += bloomery_frame_bytes(&frame);
-            if (queue->tail.offset >= length && length >= BLOOMERY_QUEUE_SEGMENT) {
-                queue->tail =
-                    (struct bloomery_queue_position){queue->tail.segment + 1, BLOOMERY_FILE_HEADER};
-                more = true;
-            }
         }
         bloomery_store_close(&walk->file);
+        /* A segment is left when it is full, or earlier: then the next one goes on. */
+        if (status == BLOOMERY_OK && headed && queue->tail.offset >= length)
+            status = goes_on(walk, &more, error);
+        if (more)
+            queue->tail =
+                (struct bloomery_queue_position){queue->tail.segment + 1, BLOOMERY_FILE_HEADER};
     }
     return status;
 }

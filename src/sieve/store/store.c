@@ -75,6 +75,9 @@ void bloomery_store_name(enum bloomery_file_kind kind, uint64_t number, uint64_t
     case BLOOMERY_FILE_VERDICTS:
         snprintf(name, BLOOMERY_FILE_NAME, "verdicts");
         return;
+    case BLOOMERY_FILE_DEAD:
+        snprintf(name, BLOOMERY_FILE_NAME, "dead.%" PRIu64, generation);
+        return;
     case BLOOMERY_FILE_FILTER:
         break;
     }

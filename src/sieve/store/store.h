@@ -42,6 +42,7 @@ enum bloomery_file_kind {
     BLOOMERY_FILE_PENDING = 2,  /* number: partition */
     BLOOMERY_FILE_QUEUE = 3,    /* number: segment */
     BLOOMERY_FILE_VERDICTS = 5, /* while an ordered batch is decided */
+    BLOOMERY_FILE_DEAD = 6,     /* items that were delivered too often (dead.h) */
     BLOOMERY_FILE_FILTER = 4,   /* a filter of bloomery.h, which has a header of its own */
 };
 

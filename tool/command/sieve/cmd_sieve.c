@@ -15,13 +15,13 @@ static const char help[] =
     "\n"
     "  push      enqueue the lines that were never pushed before\n"
     "  pop       lease the next keys of the queue\n"
-    "  ack       acknowledge popped keys, or return them\n"
+    "  ack       acknowledge popped keys, return them, or keep them for longer\n"
     "  mark      mark lines as seen without queueing them\n"
     "  contains  print the lines that were seen, or were not\n"
     "  flush     decide all that is pending\n"
     "  status    print what is in the sieve, and what it takes\n"
     "  import    mark what another program has seen (lists, Scrapy's requests.seen)\n"
-    "  export    print the queue, or the fingerprints of what was seen\n"
+    "  export    print the queue, the leased or the dead keys, or what was seen\n"
     "  verify    read all of it and compare the checksums\n"
     "  recover   make a damaged sieve work again, and set aside what is damaged\n"
     "\n"
@@ -45,15 +45,47 @@ static const struct {
     const char *name;
     const char *here;
 } synonyms[] = {
-    {"add", "push"},      {"insert", "push"},     {"enqueue", "push"},   {"put", "push"},
-    {"append", "push"},   {"build", "push"},      {"create", "push"},    {"init", "push"},
-    {"get", "pop"},       {"take", "pop"},        {"next", "pop"},       {"dequeue", "pop"},
-    {"lease", "pop"},     {"done", "ack"},        {"finish", "ack"},     {"return", "ack"},
-    {"nack", "ack"},      {"query", "contains"},  {"check", "contains"}, {"exists", "contains"},
-    {"test", "contains"}, {"lookup", "contains"}, {"commit", "flush"},   {"sync", "flush"},
-    {"info", "status"},   {"show", "status"},     {"inspect", "status"}, {"stats", "status"},
-    {"size", "status"},   {"load", "import"},     {"dump", "export"},    {"list", "export"},
-    {"scrub", "verify"},  {"fsck", "verify"},     {"repair", "recover"}, {"fix", "recover"},
+    {"add", "push"},
+    {"insert", "push"},
+    {"enqueue", "push"},
+    {"put", "push"},
+    {"append", "push"},
+    {"build", "push"},
+    {"create", "push"},
+    {"init", "push"},
+    {"get", "pop"},
+    {"take", "pop"},
+    {"next", "pop"},
+    {"dequeue", "pop"},
+    {"lease", "pop"},
+    {"done", "ack"},
+    {"finish", "ack"},
+    {"return", "ack --return"},
+    {"nack", "ack --return"},
+    {"fail", "ack --return"},
+    {"extend", "ack --extend"},
+    {"renew", "ack --extend"},
+    {"dead", "export --dead"},
+    {"leased", "export --leased"},
+    {"query", "contains"},
+    {"check", "contains"},
+    {"exists", "contains"},
+    {"test", "contains"},
+    {"lookup", "contains"},
+    {"commit", "flush"},
+    {"sync", "flush"},
+    {"info", "status"},
+    {"show", "status"},
+    {"inspect", "status"},
+    {"stats", "status"},
+    {"size", "status"},
+    {"load", "import"},
+    {"dump", "export"},
+    {"list", "export"},
+    {"scrub", "verify"},
+    {"fsck", "verify"},
+    {"repair", "recover"},
+    {"fix", "recover"},
 };
 
 static int unknown(const char *name, const char *const names[PARTS])

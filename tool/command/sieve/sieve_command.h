@@ -121,7 +121,7 @@ enum {
 
 #define TOOL_SIEVE_MAKE_HELP                                                             \
     "How a sieve is made. An existing sieve keeps what it was made with; only\n"         \
-    "--memory and --sync may change:\n"                                                  \
+    "--memory, --sync and --leases may change:\n"                                        \
     "\n"                                                                                 \
     "      --engine NAME    disk (default): sorted fingerprints in the directory, 8\n"   \
     "                       bytes a key, whatever the memory; keys are decided in\n"     \
@@ -149,7 +149,8 @@ enum {
     "      --canon NAME     bring keys into one form first: url (scheme and host in\n"   \
     "                       lower case, without default port and fragment), url-query\n" \
     "                       (and the parameters sorted), or none (default)\n"            \
-    "      --leases N       maximum number of leased keys. Default 4096\n"
+    "      --leases N       maximum number of leased keys. Default 4096. It may be\n"    \
+    "                       changed later\n"
 
 /* One option that tool_getopt returned. False if it is none of these ('?', whose message was
  * printed), or after a message. */
@@ -197,5 +198,8 @@ bloomery_sieve_info tool_sieve_info(const struct tool_sieve_command *command);
 /* The number that a count of things is called by: "1 line", "2,000 lines", in `text`. */
 enum { TOOL_SIEVE_TEXT = 80 };
 const char *tool_sieve_things(char text[TOOL_SIEVE_TEXT], uint64_t count, const char *thing);
+
+/* Number, key and payload. */
+json_t *tool_sieve_json_item(const bloomery_sieve_item *item);
 
 #endif /* BLOOMERY_TOOL_SIEVE_COMMAND_H */

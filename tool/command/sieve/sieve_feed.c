@@ -23,6 +23,7 @@
 #include "input/chunks.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,14 +198,45 @@ static void push_fingerprints(struct run *run, const struct tool_chunk *chunk, s
     push_keys(run, chunk, run->records, NULL, kept);
 }
 
+/* Returns whether an input with this first record is a list of lines. A binary requests.seen that
+ * came packed or by a pipe is not: its bytes would be marked as keys that nobody looks up. */
+static bool is_list(struct run *run, const struct tool_chunk *chunk, bloomery_key first)
+{
+    if (run->feed->source.delimiter == 0 || memchr(first.data, 0, first.bytes) == NULL)
+        return true;
+    tool_error("%s: it is not a list of lines: its first line has a NUL byte. Give a binary "
+               "requests.seen as a file of its own, unpacked; or -0 for lines that end with NUL",
+               tool_path_said(chunk->input));
+    run->feed->good = false;
+    run->ended = true;
+    return false;
+}
+
+/* How many of the first lines are URLs. */
+static void look_for_urls(struct tool_sieve_feed *feed, const bloomery_key *lines, size_t count)
+{
+    for (size_t i = 0; i < count && feed->looked_at < 100; i++, feed->looked_at++) {
+        const char *text = lines[i].data;
+        size_t at = 0;
+        while (at < lines[i].bytes && at < 10 && ((text[at] | 32) >= 'a' && (text[at] | 32) <= 'z'))
+            at++;
+        feed->urls +=
+            at > 0 && lines[i].bytes > at + 3 && memcmp(text + at, "://", strlen("://")) == 0;
+    }
+}
+
 static void push_chunk(struct run *run, struct tool_chunk *chunk)
 {
     size_t count;
     bool first = chunk->begins_input;
     while (!run->ended && (count = tool_chunk_keys(chunk, run->records)) > 0) {
-        if (first && run->feed->finds_lists)
+        if (first && run->feed->finds_lists) {
             run->list = is_fingerprint(run->records[0]) ? chunk->input : NULL;
+            if (run->list == NULL && !is_list(run, chunk, run->records[0]))
+                return;
+        }
         first = false;
+        look_for_urls(run->feed, run->records, count);
         run->batch = count;
         if (run->list != NULL)
             push_fingerprints(run, chunk, count);
@@ -216,6 +248,38 @@ static void push_chunk(struct run *run, struct tool_chunk *chunk)
     /* The reader of a pipe gets what there is. */
     if (run->out != NULL && !tool_out_flush(run->out))
         run->ended = true;
+}
+
+/* ---- Scrapy's binary files ------------------------------------------------------------------- */
+
+/* A file of fingerprints of 20 bytes. As keys they are the 40 digits that text files have. */
+static void push_binary(struct run *run, const char *path)
+{
+    static const char digits[] = "0123456789abcdef";
+    enum { BYTES = FINGERPRINT_DIGITS / 2, AT_A_TIME = 256 };
+    unsigned char records[AT_A_TIME * BYTES];
+    char text[AT_A_TIME * FINGERPRINT_DIGITS];
+    size_t bytes;
+    FILE *file = fopen(path, "rb");
+    while (file != NULL && !run->ended && (bytes = fread(records, 1, sizeof records, file)) > 0) {
+        const size_t count = bytes / BYTES;
+        for (size_t i = 0; i < count * BYTES; i++) {
+            text[2 * i] = digits[records[i] >> 4];
+            text[2 * i + 1] = digits[records[i] & 15];
+        }
+        for (size_t i = 0; i < count; i++)
+            run->records[i] = bloomery_key_of(text + i * FINGERPRINT_DIGITS, FINGERPRINT_DIGITS);
+        run->feed->no_fingerprint += bytes % BYTES != 0;
+        run->feed->records += count;
+        push_run(run, run->records, NULL, count);
+    }
+    if (file == NULL || ferror(file)) {
+        tool_error("reading %s: %s", tool_path_said(path), strerror(errno));
+        run->feed->good = false;
+        run->ended = true;
+    }
+    if (file != NULL)
+        fclose(file);
 }
 
 /* ---- The new ones ---------------------------------------------------------------------------- */
@@ -315,7 +379,8 @@ static void say_rest(struct run *run)
                    feed->too_long == 1 ? "was" : "were");
     if (feed->no_fingerprint > 0)
         tool_warning("%s of requests.seen %s no fingerprint and %s passed over",
-                     tool_sieve_things(text, feed->no_fingerprint, "line"),
+                     tool_sieve_things(text, feed->no_fingerprint,
+                                       feed->binary_count > 0 ? "piece" : "line"),
                      feed->no_fingerprint == 1 ? "is" : "are",
                      feed->no_fingerprint == 1 ? "was" : "were");
     if (run->made == NULL)
@@ -357,12 +422,14 @@ static void run_all(struct run *run, struct tool_chunk *chunk, bool more)
         run->ended = !decide(run);
         queued = tool_sieve_info(feed->command).queued;
     }
+    for (size_t i = 0; i < feed->binary_count && !run->ended; i++)
+        push_binary(run, feed->binaries[i]);
     while (!run->ended && more) {
         push_chunk(run, chunk);
         more = !run->ended && tool_chunks_take(run->chunks, chunk);
     }
     tool_chunks_give_back(run->chunks, chunk);
-    feed->records = tool_chunks_records(run->chunks);
+    feed->records += tool_chunks_records(run->chunks);
     say_rest(run);
     finish(run, queued);
     feed->after = tool_sieve_info(feed->command);
@@ -409,6 +476,7 @@ int tool_sieve_feed_run(struct tool_sieve_feed *feed, bool *opened)
     /* The sieve is opened when something came. Until then the writer of our pipe may be using it,
      * as in 'pop | find links | push'. */
     const bool more = tool_chunks_take(run->chunks, &chunk);
+    feed->made = access(feed->command->directory, F_OK) != 0;
     *opened = (more || !is_in_vain(run)) && tool_sieve_open(feed->command);
     if (*opened)
         run_all(run, &chunk, more);

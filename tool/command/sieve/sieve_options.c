@@ -317,3 +317,32 @@ const char *tool_sieve_things(char text[TOOL_SIEVE_TEXT], uint64_t count, const 
              count == 1 ? "" : plural);
     return text;
 }
+
+static void add_bytes(json_t *object, const char *name, const char *hex_name, bloomery_key bytes)
+{
+    json_t *text = json_stringn(bytes.data, bytes.bytes);
+    if (text != NULL) {
+        tool_json_add(object, name, text);
+        return;
+    }
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *from = bytes.data;
+    char *hex = tool_allocate(2 * bytes.bytes + 1);
+    for (size_t i = 0; i < bytes.bytes; i++) {
+        hex[2 * i] = digits[from[i] >> 4];
+        hex[2 * i + 1] = digits[from[i] & 15];
+    }
+    hex[2 * bytes.bytes] = '\0';
+    tool_json_add(object, hex_name, tool_json_text(hex));
+    free(hex);
+}
+
+json_t *tool_sieve_json_item(const bloomery_sieve_item *item)
+{
+    json_t *object = tool_json_object();
+    tool_json_add(object, "number", tool_json_count(item->number));
+    add_bytes(object, "key", "key_hex", item->key);
+    if (item->payload.bytes > 0)
+        add_bytes(object, "payload", "payload_hex", item->payload);
+    return object;
+}

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sieve pop: the next lines to visit, which are leased until they are acknowledged. sieve ack: they
- * are done, or come again.
+ * sieve pop: the next lines to visit, which are leased until they are acknowledged (sieve_ack.c).
  *
  * Nothing is acknowledged, nor stays leased, that was not delivered. Items are written out before
  * --done acknowledges them. If that fails, as with a reader that went away, they are given back to
- * the queue. So a reader that goes away must not end the process: its signal is ignored until that
- * is done.
+ * the queue, and that delivery is not counted. So a reader that goes away must not end the process:
+ * its signal is ignored until that is done.
  *
  *     pop -> commit -> write to stdout -> flushed? --yes-------------------> next
  *                                            \----no--> give back, end
@@ -20,8 +19,6 @@
 #include "base/numbers.h"
 #include "base/out.h"
 #include "command/sieve/sieve_command.h"
-#include "input/chunks.h"
-#include "key/rule.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -40,21 +37,27 @@ static const char pop_help[] =
     "after a crash too the number is that of its key. With --sync never that holds if\n"
     "the process is killed, not if the machine is.\n"
     "\n"
-    "  -n, --count N        so many, or as many as there are. Default 1\n"
+    "  -n, --count N        pop up to N keys. Default 1\n"
     "      --done           acknowledge them when they are written: no lease, no\n"
     "                       redelivery, except after a crash, which brings the last\n"
     "                       ones again (see --sync)\n"
     "      --queued         only what is queued: nothing that is pending is decided\n"
     "      --lease TIME     lease duration: seconds, or with a unit (90s, 5m, 1h). A\n"
     "                       key not acknowledged in time is redelivered. Default 1h\n"
+    "      --leases N       from now on up to N keys may be leased at a time\n"
+    "      --max-deliveries=N\n"
+    "                       put a key aside that was delivered N times and never\n"
+    "                       acknowledged, instead of delivering it again. 'export\n"
+    "                       --dead' lists such keys. Default: no limit\n"
     "      --payload        print a tab and the payload behind each key that has one\n"
     "      --skip-damaged   if a frame of the queue is damaged, give up the items in\n"
     "                       it and go on behind it; by default it is an error\n"
     "  -0, --null           lines end with NUL instead of newline\n"
     "      --json           one JSON object, in which \"items\" is a list of objects\n"
     "                       with number, key (key_hex if the key is no UTF-8),\n"
-    "                       payload, and again: whether it is redelivered\n" TOOL_SIEVE_MEMORY_HELP
-        TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP "\n"
+    "                       payload, again: whether it is redelivered, and\n"
+    "                       deliveries: how often it was popped, this time included\n" /* and */
+    TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP "\n"
     "If the queue is empty and keys are pending (disk engine), they are decided until\n"
     "there is something, unless --queued is given. Leases go on from one command to\n"
     "the next.\n"
@@ -73,30 +76,13 @@ static const char pop_help[] =
     "  bloomery sieve pop -n 100 --lease 60 crawl > work\n"
     "  visit work && bloomery sieve ack crawl < work\n";
 
-static const char ack_help[] =
-    "bloomery sieve ack [OPTION...] DIR [NUMBER...]\n"
-    "\n"
-    "Ends the leases of keys that 'sieve pop' printed: they are done, and never come\n"
-    "again. The numbers are operands, or lines of standard input, in which everything\n"
-    "behind a tab is ignored: the lines that pop printed will do.\n"
-    "\n"
-    "      --return         they are not done: the next pop redelivers them\n"
-    "  -0, --null           lines end with NUL instead of newline\n"
-    "  -q, --quiet          no report at the end\n"
-    "      --json           the report as one JSON object\n" TOOL_SIEVE_MEMORY_HELP
-        TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP "\n"
-    "Exit code: 0 all of them were leased, 1 some were not (acknowledged twice, or\n"
-    "never popped), 2 an error.\n"
-    "\n"
-    "  bloomery sieve ack crawl 17 18\n";
-
 enum {
     OPTION_DONE = TOOL_SIEVE_OPTION_OWN,
     OPTION_QUEUED,
     OPTION_LEASE,
     OPTION_PAYLOAD,
     OPTION_SKIP_DAMAGED,
-    OPTION_RETURN,
+    OPTION_MAX_DELIVERIES,
 };
 
 /* ---- pop ------------------------------------------------------------------------------------- */
@@ -125,25 +111,6 @@ struct pop {
     uint64_t ends[NUMBERS]; /* where their lines end in the output */
 };
 
-static void add_bytes(json_t *object, const char *name, const char *hex_name, bloomery_key bytes)
-{
-    json_t *text = json_stringn(bytes.data, bytes.bytes);
-    if (text != NULL) {
-        tool_json_add(object, name, text);
-        return;
-    }
-    static const char digits[] = "0123456789abcdef";
-    const unsigned char *from = bytes.data;
-    char *hex = tool_allocate(2 * bytes.bytes + 1);
-    for (size_t i = 0; i < bytes.bytes; i++) {
-        hex[2 * i] = digits[from[i] >> 4];
-        hex[2 * i + 1] = digits[from[i] & 15];
-    }
-    hex[2 * bytes.bytes] = '\0';
-    tool_json_add(object, hex_name, tool_json_text(hex));
-    free(hex);
-}
-
 static int take_text(const char *text, size_t bytes, void *out)
 {
     tool_out_bytes(out, text, bytes);
@@ -152,12 +119,9 @@ static int take_text(const char *text, size_t bytes, void *out)
 
 static void print_json_item(struct pop *pop, const bloomery_sieve_item *item)
 {
-    json_t *object = tool_json_object();
-    tool_json_add(object, "number", tool_json_count(item->number));
-    add_bytes(object, "key", "key_hex", item->key);
-    if (item->payload.bytes > 0)
-        add_bytes(object, "payload", "payload_hex", item->payload);
+    json_t *object = tool_sieve_json_item(item);
     tool_json_add(object, "again", tool_json_bool(item->again));
+    tool_json_add(object, "deliveries", tool_json_count(item->deliveries));
     tool_out_text(&pop->out, pop->popped == 0 ? "\n    " : ",\n    ");
     json_dump_callback(object, take_text, &pop->out, 0);
     json_decref(object);
@@ -258,8 +222,8 @@ static void give_back_unwritten(struct pop *pop)
     while (whole && written < pop->held && pop->ends[written] <= pop->out.written)
         written++;
     pop->popped -= pop->held - written;
-    bloomery_sieve_return(pop->command.sieve, pop->numbers + written, pop->held - written, NULL,
-                          NULL);
+    bloomery_sieve_undo_pop(pop->command.sieve, pop->numbers + written, pop->held - written, NULL,
+                            NULL);
     pop->held = written;
 }
 
@@ -271,7 +235,7 @@ static bool deliver(struct pop *pop)
     bloomery_error error = {0};
     char keys[TOOL_SIEVE_TEXT];
     if (!pop->done && bloomery_sieve_commit(sieve, &error) != BLOOMERY_OK) {
-        bloomery_sieve_return(sieve, pop->numbers, pop->held, NULL, NULL);
+        bloomery_sieve_undo_pop(sieve, pop->numbers, pop->held, NULL, NULL);
         tool_sieve_error(&pop->command, &error);
         tool_error("%s: %s not printed, since their leases could not be saved",
                    pop->command.directory, tool_sieve_things(keys, pop->held, "key"));
@@ -299,6 +263,29 @@ static bool skip_damage(struct pop *pop)
     return lost > 0;
 }
 
+/* Of keys that were printed before it, a failure takes nothing away: they can be worked at. What is
+ * then acknowledged makes room, of leases and on a full disk. */
+static bool ends_early(const struct pop *pop, bloomery_status status, const bloomery_error *error)
+{
+    if (status == BLOOMERY_FULL)
+        tool_warning("%s: as many keys are leased as may be; acknowledge some, and pop again",
+                     pop->command.directory);
+    else if (status == BLOOMERY_IO_FAILED)
+        tool_warning("%s: no more keys for now: %s", pop->command.directory, error->text);
+    return status == BLOOMERY_FULL || status == BLOOMERY_IO_FAILED;
+}
+
+static bool say_failure(struct pop *pop, const bloomery_error *error)
+{
+    tool_sieve_error(&pop->command, error);
+    if (error->status == BLOOMERY_FULL)
+        tool_notice("'bloomery sieve export --leased %s' lists them, and 'bloomery sieve ack "
+                    "--return --all %s' returns those of dead workers; 'pop --leases N' allows "
+                    "more",
+                    pop->command.directory, pop->command.directory);
+    return false;
+}
+
 /* Pops and prints. False after a message. */
 static bool pop_items(struct pop *pop)
 {
@@ -307,13 +294,10 @@ static bool pop_items(struct pop *pop)
         const bloomery_status status = pop_some(pop, &error);
         if (status == BLOOMERY_CORRUPT && pop->skip_damaged && skip_damage(pop))
             continue;
-        if (status == BLOOMERY_FULL && pop->popped > 0) {
-            tool_warning("%s: as many keys are leased as may be; acknowledge some, and pop again",
-                         pop->command.directory);
+        if (pop->popped > 0 && ends_early(pop, status, &error))
             return true;
-        }
         if (status != BLOOMERY_OK)
-            return !tool_sieve_error(&pop->command, &error);
+            return say_failure(pop, &error);
         if (pop->held == 0)
             return true;
         if (!deliver(pop))
@@ -376,6 +360,11 @@ static bool take_pop_option(struct pop *pop, int option)
     case OPTION_LEASE:
         return tool_option_seconds("--lease", optarg, TOOL_SECONDS_SOME,
                                    &pop->command.options.lease);
+    case OPTION_MAX_DELIVERIES:
+        return tool_option_small("--max-deliveries", optarg, 1, BLOOMERY_SIEVE_DELIVERIES_MAX,
+                                 &pop->command.options.max_deliveries);
+    case TOOL_SIEVE_OPTION_LEASES:
+        return tool_sieve_make_option(&pop->command, option);
     case OPTION_PAYLOAD:
         pop->payload = true;
         return true;
@@ -397,6 +386,8 @@ static int pop_main(int argc, char **argv)
         {"done", no_argument, NULL, OPTION_DONE},
         {"queued", no_argument, NULL, OPTION_QUEUED},
         {"lease", required_argument, NULL, OPTION_LEASE},
+        {"leases", required_argument, NULL, TOOL_SIEVE_OPTION_LEASES},
+        {"max-deliveries", required_argument, NULL, OPTION_MAX_DELIVERIES},
         {"payload", no_argument, NULL, OPTION_PAYLOAD},
         {"skip-damaged", no_argument, NULL, OPTION_SKIP_DAMAGED},
         {"null", no_argument, NULL, '0'},
@@ -425,152 +416,9 @@ static int pop_main(int argc, char **argv)
     return code;
 }
 
-/* ---- ack ------------------------------------------------------------------------------------- */
-
-struct ack {
-    struct tool_sieve_command command;
-    bool returns; /* --return */
-    struct tool_source source;
-    uint64_t *numbers;
-    size_t count, room;
-    size_t unknown;
-};
-
-/* Digits and nothing else, which is what pop prints. */
-static bool take_number(struct ack *ack, const char *text, size_t bytes)
-{
-    uint64_t number = 0;
-    for (size_t i = 0; i < bytes; i++)
-        if (text[i] < '0' || text[i] > '9' || __builtin_mul_overflow(number, 10, &number) ||
-            __builtin_add_overflow(number, (uint64_t)(text[i] - '0'), &number))
-            return false;
-    if (bytes == 0)
-        return false;
-    if (ack->count == ack->room) {
-        ack->room = 2 * ack->room + 1000;
-        ack->numbers = tool_reallocate(ack->numbers, ack->room * sizeof(*ack->numbers));
-    }
-    ack->numbers[ack->count++] = number;
-    return true;
-}
-
-static bool take_line(struct ack *ack, bloomery_key record)
-{
-    char shown[80];
-    const char *tab = memchr(record.data, '\t', record.bytes);
-    const size_t bytes = tab != NULL ? (size_t)(tab - (const char *)record.data) : record.bytes;
-    if (take_number(ack, record.data, bytes))
-        return true;
-    tool_error("'%s' does not begin with a number as 'sieve pop' prints it; nothing was changed",
-               tool_show_bytes(shown, sizeof(shown), record.data, record.bytes));
-    return false;
-}
-
-/* All lines of standard input. The sieve is opened when they have ended. Until then the writer of
- * our pipe may be using it, as in 'pop | visit | ack'. */
-static bool take_lines(struct ack *ack)
-{
-    struct tool_chunk chunk = {0};
-    bloomery_key *records = tool_allocate(TOOL_BATCH_ROOM * sizeof(*records));
-    struct tool_chunks *chunks = tool_chunks_open(&ack->source, NULL);
-    bool good = true;
-    while (good && tool_chunks_take(chunks, &chunk)) {
-        size_t count;
-        while (good && (count = tool_chunk_keys(&chunk, records)) > 0)
-            for (size_t i = 0; i < count && good; i++)
-                good = take_line(ack, records[i]);
-    }
-    tool_chunks_give_back(chunks, &chunk);
-    const char *name;
-    uint64_t line;
-    if (good && tool_chunks_too_long(chunks, &name, &line) > 0) {
-        tool_error("%s: line %llu is longer than any that 'sieve pop' prints; nothing was changed",
-                   tool_path_said(name), (unsigned long long)line);
-        good = false;
-    }
-    good = tool_chunks_close(chunks) && good;
-    tool_chunk_free(&chunk);
-    free(records);
-    return good;
-}
-
-static bool take_operands(struct ack *ack, char **texts, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!take_number(ack, texts[i], strlen(texts[i])))
-            return !tool_usage("'%s' is no number as 'sieve pop' prints it", texts[i]);
-    return true;
-}
-
-static int report_ack(const struct ack *ack, int code)
-{
-    char number[TOOL_NUMBER_BYTES], what[TOOL_SIEVE_TEXT];
-    if (ack->command.json) {
-        json_t *object = tool_json_report("sieve ack");
-        tool_json_add(object, "returned", tool_json_bool(ack->returns));
-        tool_json_add(object, "ended", tool_json_count(ack->count - ack->unknown));
-        tool_json_add(object, "not_leased", tool_json_count(ack->unknown));
-        return tool_json_print(object, code);
-    }
-    if (!ack->command.quiet)
-        tool_say("ack: %s %s; %s not leased",
-                 tool_sieve_things(what, ack->count - ack->unknown, "key"),
-                 ack->returns ? "given back" : "done", tool_format_count(number, ack->unknown));
-    return code;
-}
-
-static int run_ack(struct ack *ack, char **texts, size_t count)
-{
-    bloomery_error error = {0};
-    if (!(count > 0 ? take_operands(ack, texts, count) : take_lines(ack)) ||
-        !tool_sieve_open(&ack->command))
-        return TOOL_ERROR;
-    const bloomery_status status = (ack->returns ? bloomery_sieve_return : bloomery_sieve_ack)(
-        ack->command.sieve, ack->numbers, ack->count, &ack->unknown, &error);
-    if (status != BLOOMERY_OK)
-        return tool_sieve_close(&ack->command, tool_sieve_error(&ack->command, &error));
-    return report_ack(ack,
-                      tool_sieve_close(&ack->command, ack->unknown > 0 ? TOOL_NONE : TOOL_FOUND));
-}
-
-static int ack_main(int argc, char **argv)
-{
-    static const struct option options[] = {
-        {"return", no_argument, NULL, OPTION_RETURN},
-        {"null", no_argument, NULL, '0'},
-        TOOL_SIEVE_OPTIONS,
-        {NULL, 0, NULL, 0},
-    };
-    struct ack ack = {.source = {.delimiter = '\n', .threads = 1, .record_max = 2 << 20}};
-    int option;
-    tool_sieve_start(&ack.command);
-    while ((option = tool_getopt(argc, argv, "0" TOOL_SIEVE_LETTERS, options)) != -1) {
-        if (option == TOOL_OPTION_HELP)
-            return TOOL_FOUND;
-        if (option == OPTION_RETURN)
-            ack.returns = true;
-        else if (option == '0')
-            ack.source.delimiter = 0;
-        else if (!tool_sieve_option(&ack.command, option))
-            return TOOL_ERROR;
-    }
-    if (!tool_sieve_operand(&ack.command, argc, argv))
-        return TOOL_ERROR;
-    const int code = run_ack(&ack, argv + optind, (size_t)(argc - optind));
-    free(ack.numbers);
-    return code;
-}
-
 const struct tool_command tool_sieve_pop = {
     .name = "sieve pop",
     .run = pop_main,
     .summary = "take the next keys from the queue",
     .help = pop_help,
-};
-
-const struct tool_command tool_sieve_ack = {
-    .name = "sieve ack",
-    .run = ack_main,
-    .summary = "popped keys are done, or come again",
-    .help = ack_help,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sieve push, sieve mark and sieve import: lines into a sieve, which is made if there is none. How:
- * sieve_feed.c. */
+/* sieve push and sieve mark: lines into a sieve, which is made if there is none. How: sieve_feed.c.
+ * sieve import, which does the same with lists of other programs, is in sieve_import.c. */
 #include "base/numbers.h"
 #include "base/progress.h"
 #include "command/sieve/sieve_feed.h"
@@ -63,22 +63,6 @@ static const char mark_help[] =
     "\n" TOOL_RULE_HELP "\n"
     "  bloomery sieve mark crawl visited.txt\n";
 
-static const char import_help[] =
-    "bloomery sieve import [OPTION...] DIR FILE...\n"
-    "\n"
-    "Marks what another program has seen as seen here, without queueing it. A FILE is\n"
-    "a list with a key a line, as for 'sieve mark'; or the requests.seen of a Scrapy\n"
-    "job, recognised by its first line of 40 hexadecimal digits. Of that each such\n"
-    "line is a key, without a carriage return behind it; other lines, such as one\n"
-    "that a crash cut off, are passed over and counted.\n"
-    "\n"
-    "  -0, --null           a list has NUL in place of newlines\n" TOOL_SIEVE_MEMORY_HELP
-        TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP TOOL_PROGRESS_HELP
-    "  -q, --quiet          no report at the end\n"
-    "      --json           the report as one JSON object\n"
-    "\n" TOOL_SIEVE_MAKE_HELP "\n"
-    "  bloomery sieve import crawl crawls/job/requests.seen\n";
-
 enum {
     OPTION_PRINT = TOOL_SIEVE_OPTION_OWN,
     OPTION_FORCE,
@@ -104,14 +88,6 @@ static const struct option note_options[] = {
     TOOL_SIEVE_MAKE_OPTIONS,
     TOOL_PROGRESS_OPTION,
     TOOL_RULE_OPTIONS,
-    {NULL, 0, NULL, 0},
-};
-
-static const struct option import_options[] = {
-    {"null", no_argument, NULL, '0'},
-    TOOL_SIEVE_OPTIONS,
-    TOOL_SIEVE_MAKE_OPTIONS,
-    TOOL_PROGRESS_OPTION,
     {NULL, 0, NULL, 0},
 };
 
@@ -141,25 +117,26 @@ static void say_report(const struct tool_sieve_feed *feed, const bloomery_sieve_
                        const bloomery_sieve_info *after)
 {
     char pushed[TOOL_SIEVE_TEXT], fresh[TOOL_NUMBER_BYTES], seen[TOOL_NUMBER_BYTES],
-        pending[TOOL_NUMBER_BYTES], queued[TOOL_NUMBER_BYTES];
+        pending[TOOL_NUMBER_BYTES + 40] = "", queued[TOOL_NUMBER_BYTES], number[TOOL_NUMBER_BYTES];
     tool_sieve_things(pushed, feed->pushed, "line");
     tool_format_count(seen, after->seen - before->seen);
-    tool_format_count(pending, after->pending);
+    if (after->pending > 0)
+        snprintf(pending, sizeof(pending), ", %s to be decided at the next pop",
+                 tool_format_count(number, after->pending));
     tool_format_count(queued, after->queued);
     if (feed->feeding == TOOL_FEED_MARK)
         tool_say("%s: marked %s", name_of(feed), pushed);
     else if (feed->feeding == TOOL_FEED_FORCE)
-        tool_say("push: forced %s; %s undecided, %s queued in all", pushed, pending, queued);
+        tool_say("push: %s will be delivered again", pushed);
     else {
         /* Keys that were undecided before became new or seen as well, so the sum is right. */
         char earlier[2 * TOOL_NUMBER_BYTES] = "";
-        char number[TOOL_NUMBER_BYTES];
         if (before->pending > 0)
             snprintf(earlier, sizeof(earlier), "; with %s undecided before",
                      tool_format_count(number, before->pending));
-        tool_say("push: pushed %s%s: %s new, %s seen, %s undecided; %s queued in all", pushed,
-                 earlier, tool_format_count(fresh, after->new_keys - before->new_keys), seen,
-                 pending, queued);
+        tool_say("push: pushed %s%s: %s new, %s seen%s; %s queued in all", pushed, earlier,
+                 tool_format_count(fresh, after->new_keys - before->new_keys), seen, pending,
+                 queued);
     }
 }
 
@@ -204,6 +181,11 @@ static int report(const struct tool_sieve_feed *feed, const bloomery_sieve_info 
         say_lost(feed);
     else if (!command->quiet)
         say_report(feed, before, after);
+    if (!command->quiet && feed->made && feed->durable > 0 && command->options.canon == NULL &&
+        feed->urls > 0 && 2 * feed->urls > feed->looked_at)
+        tool_notice("the lines are URLs, and the sieve takes them as they are: HTTP://Host/ and "
+                    "http://host/ are two keys. --canon url makes them one; it can be chosen only "
+                    "when a sieve is made");
     return code;
 }
 
@@ -267,8 +249,8 @@ static bool fits_together(const struct tool_sieve_feed *feed)
     return true;
 }
 
-static int feed_main(struct tool_sieve_feed *feed, int argc, char **argv,
-                     const struct option *options)
+int tool_sieve_feed_main(struct tool_sieve_feed *feed, int argc, char **argv,
+                         const struct option *options)
 {
     struct tool_sieve_command *command = feed->command;
     int option;
@@ -292,7 +274,10 @@ static int feed_main(struct tool_sieve_feed *feed, int argc, char **argv,
     if (feed->finds_lists && feed->source.count == 0)
         return tool_usage("which files? 'bloomery sieve import %s FILE...'; '-' is standard input",
                           command->directory);
+    if (feed->sort_lists != NULL)
+        feed->sort_lists(feed, argv + optind);
     const int code = run(feed);
+    free(feed->binaries);
     tool_interrupt_pass_on();
     return code;
 }
@@ -302,7 +287,7 @@ static int push_main(int argc, char **argv)
     struct tool_sieve_command command;
     struct tool_sieve_feed feed = {
         .command = &command, .feeding = TOOL_FEED_PUSH, .verb = "pushing"};
-    return feed_main(&feed, argc, argv, push_options);
+    return tool_sieve_feed_main(&feed, argc, argv, push_options);
 }
 
 static int mark_main(int argc, char **argv)
@@ -310,15 +295,7 @@ static int mark_main(int argc, char **argv)
     struct tool_sieve_command command;
     struct tool_sieve_feed feed = {
         .command = &command, .feeding = TOOL_FEED_MARK, .verb = "marking"};
-    return feed_main(&feed, argc, argv, note_options);
-}
-
-static int import_main(int argc, char **argv)
-{
-    struct tool_sieve_command command;
-    struct tool_sieve_feed feed = {
-        .command = &command, .feeding = TOOL_FEED_MARK, .verb = "importing", .finds_lists = true};
-    return feed_main(&feed, argc, argv, import_options);
+    return tool_sieve_feed_main(&feed, argc, argv, note_options);
 }
 
 const struct tool_command tool_sieve_push = {
@@ -333,11 +310,4 @@ const struct tool_command tool_sieve_mark = {
     .run = mark_main,
     .summary = "mark lines seen without queueing them",
     .help = mark_help,
-};
-
-const struct tool_command tool_sieve_import = {
-    .name = "sieve import",
-    .run = import_main,
-    .summary = "the same with what another program has seen",
-    .help = import_help,
 };

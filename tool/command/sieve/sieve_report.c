@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const char flush_help[] =
     "bloomery sieve flush [OPTION...] DIR\n"
@@ -24,14 +25,24 @@ static const char export_help[] =
     "Prints the keys of the queue, front to back, without popping them. Leased keys\n"
     "are not among them.\n"
     "\n"
+    "      --leased         print the leased keys instead, each behind its number and\n"
+    "                       a tab, as pop does: popped and not acknowledged, those\n"
+    "                       that await redelivery included\n"
+    "      --dead           print the keys that 'pop --max-deliveries' put aside\n"
     "      --seen           print the fingerprints of what was seen instead, 16\n"
     "                       hexadecimal digits each, in rising order (disk engine).\n"
     "                       They are made with a secret of this sieve and mean\n"
     "                       nothing in another; pending keys are not among them\n"
     "      --flush          decide all that is pending first\n"
     "      --payload        print a tab and the payload behind each key that has one\n"
-    "  -0, --null           lines end with NUL instead of newline\n" TOOL_SIEVE_MEMORY_HELP
-        TOOL_SIEVE_WAIT_HELP;
+    "  -0, --null           lines end with NUL instead of newline\n"
+    "      --json           with --leased or --dead: one JSON object, in which\n"
+    "                       \"items\" is a list of objects with number, key (key_hex if\n"
+    "                       the key is not UTF-8) and payload; of leased keys also\n"
+    "                       deliveries, and seconds_left: 0 if it awaits redelivery\n" /* and */
+    TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_WAIT_HELP "\n"
+    "  bloomery sieve export --leased crawl | bloomery sieve ack --return crawl\n"
+    "  bloomery sieve export --dead crawl > gone.txt\n";
 
 static const char verify_help[] =
     "bloomery sieve verify [OPTION...] DIR\n"
@@ -44,6 +55,8 @@ static const char verify_help[] =
 
 enum {
     OPTION_SEEN = TOOL_SIEVE_OPTION_OWN,
+    OPTION_LEASED,
+    OPTION_DEAD,
     OPTION_FLUSH,
     OPTION_PAYLOAD,
 };
@@ -105,8 +118,10 @@ static int flush_main(int argc, char **argv)
 struct export
 {
     struct tool_sieve_command command;
-    bool seen, flush, payload;
+    bool seen, leased, dead, flush, payload;
     unsigned char delimiter;
+    double now;
+    uint64_t printed;
     struct tool_out out;
 };
 
@@ -130,6 +145,66 @@ static int print_item(void *context, const bloomery_sieve_item *item)
     return tool_out_failed(&export->out);
 }
 
+static int take_json(const char *text, size_t bytes, void *out)
+{
+    tool_out_bytes(out, text, bytes);
+    return 0;
+}
+
+/* One object of the list; takes it over. */
+static int print_object(struct export *export, json_t *object)
+{
+    tool_out_text(&export->out, export->printed++ == 0 ? "\n    " : ",\n    ");
+    json_dump_callback(object, take_json, &export->out, 0);
+    json_decref(object);
+    return tool_out_failed(&export->out);
+}
+
+static int print_leased(void *context, const bloomery_sieve_item *item, double ends)
+{
+    struct export *export = context;
+    if (export->command.json) {
+        json_t *object = tool_sieve_json_item(item);
+        const double left = ends - export->now;
+        tool_json_add(object, "deliveries", tool_json_count(item->deliveries));
+        tool_json_add(object, "seconds_left", tool_json_number(left > 0 ? left : 0));
+        return print_object(export, object);
+    }
+    tool_out_format(&export->out, "%llu\t", (unsigned long long)item->number);
+    return print_item(export, item);
+}
+
+static int print_dead(void *context, const bloomery_sieve_item *item)
+{
+    struct export *export = context;
+    return export->command.json ? print_object(export, tool_sieve_json_item(item))
+                                : print_item(export, item);
+}
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static int print_all(struct export *export, bloomery_error *error)
+{
+    bloomery_sieve *sieve = export->command.sieve;
+    if (export->command.json)
+        tool_out_text(&export->out,
+                      "{\n  \"schema\": 1,\n  \"command\": \"sieve export\",\n  \"items\": [");
+    export->now = seconds_now();
+    const int result =
+        export->seen     ? bloomery_sieve_each_seen(sieve, print_fingerprint, export, error)
+        : export->leased ? bloomery_sieve_each_leased(sieve, print_leased, export, error)
+        : export->dead   ? bloomery_sieve_each_dead(sieve, print_dead, export, error)
+                         : bloomery_sieve_each_queued(sieve, print_item, export, error);
+    if (export->command.json)
+        tool_out_text(&export->out, export->printed > 0 ? "\n  ]\n}\n" : "]\n}\n");
+    return result;
+}
+
 static int run_export(struct export *export)
 {
     struct tool_sieve_command *command = &export->command;
@@ -140,10 +215,9 @@ static int run_export(struct export *export)
         return TOOL_ERROR;
     /* The fingerprints of what was decided may still lie with what is pending. */
     const bloomery_sieve_info info = tool_sieve_info(command);
-    const bool whole = info.pending == 0 && (!export->seen || info.pending_bytes == 0);
-    const int result =
-        export->seen ? bloomery_sieve_each_seen(command->sieve, print_fingerprint, export, &error)
-                     : bloomery_sieve_each_queued(command->sieve, print_item, export, &error);
+    const bool whole = export->leased || export->dead ||
+                       (info.pending == 0 && (!export->seen || info.pending_bytes == 0));
+    const int result = print_all(export, &error);
     const int code =
         tool_sieve_close(command, result < 0 ? tool_sieve_error(command, &error) : TOOL_FOUND);
     if (!whole && code == TOOL_FOUND)
@@ -158,6 +232,12 @@ static bool take_export_option(struct export *export, int option)
     switch (option) {
     case OPTION_SEEN:
         export->seen = true;
+        return true;
+    case OPTION_LEASED:
+        export->leased = true;
+        return true;
+    case OPTION_DEAD:
+        export->dead = true;
         return true;
     case OPTION_FLUSH:
         export->flush = true;
@@ -177,12 +257,15 @@ static int export_main(int argc, char **argv)
 {
     static const struct option options[] = {
         {"seen", no_argument, NULL, OPTION_SEEN},
+        {"leased", no_argument, NULL, OPTION_LEASED},
+        {"dead", no_argument, NULL, OPTION_DEAD},
         {"flush", no_argument, NULL, OPTION_FLUSH},
         {"payload", no_argument, NULL, OPTION_PAYLOAD},
         {"null", no_argument, NULL, '0'},
         {"memory", required_argument, NULL, TOOL_SIEVE_OPTION_MEMORY},
         {"process-memory", required_argument, NULL, TOOL_SIEVE_OPTION_MEMORY},
         {"wait", required_argument, NULL, TOOL_SIEVE_OPTION_WAIT},
+        {"json", no_argument, NULL, TOOL_SIEVE_OPTION_JSON},
         {NULL, 0, NULL, 0},
     };
     struct export *export = tool_allocate(sizeof(*export));
@@ -196,6 +279,10 @@ static int export_main(int argc, char **argv)
             break;
     if (option == TOOL_OPTION_HELP)
         code = TOOL_FOUND;
+    else if (option == -1 && export->seen + export->leased + export->dead > 1)
+        code = tool_usage("--seen, --leased and --dead are three lists: name one");
+    else if (option == -1 && export->command.json && !export->leased && !export->dead)
+        code = tool_usage("--json goes with --leased or --dead");
     else if (option == -1 && tool_sieve_operand(&export->command, argc, argv) &&
              tool_sieve_no_more(argc, argv))
         code = run_export(export);
@@ -271,7 +358,7 @@ const struct tool_command tool_sieve_flush = {
 const struct tool_command tool_sieve_export = {
     .name = "sieve export",
     .run = export_main,
-    .summary = "the queue, or the fingerprints of what was seen",
+    .summary = "the queue, the leased or dead keys, or what was seen",
     .help = export_help,
 };
 

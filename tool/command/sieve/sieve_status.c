@@ -31,12 +31,14 @@ static const char help[] =
     "  queued       not popped yet\n"
     "  leased       popped, not acknowledged\n"
     "  done         acknowledged\n"
+    "  dead         put aside after too many deliveries (pop --max-deliveries)\n"
     "  wrong drops  new keys that were taken for seen ones, expected\n"
     "\n"
-    "Keys that came to the queue, new and forced, are queued + leased + done. Forced\n"
-    "ones that are undecided are not there yet, and what damage took is not any\n"
-    "more. All counts are exact, and so are bytes. Estimates are the wrong drops, the\n"
-    "cost of a flush, and of the memory engine the different keys and the rate.\n"
+    "Keys that came to the queue, new and forced, are queued + leased + done + dead.\n"
+    "Forced ones that are undecided are not there yet, and what damage took is not\n"
+    "any more. 'ack --dead' forgets dead ones. All counts are exact, and so are\n"
+    "bytes. Estimates are the wrong drops, the cost of a flush, and of the memory\n"
+    "engine the different keys and the rate.\n"
     "\n"
     "On disk a log of undecided keys goes with the next merge, as a flush is, and a\n"
     "file of the queue, of 64 MiB, when all in it is done: both may be there though\n"
@@ -99,6 +101,7 @@ static void print_queue(struct tool_out *out, const bloomery_sieve_info *info)
     line_of_count(out, "queued", info->queued, "not popped yet");
     line_of_count(out, "leased", info->leased, "popped, not acknowledged");
     line_of_count(out, "done", info->acked, "acknowledged");
+    line_of_count(out, "dead", info->dead, "delivered too often, and put aside");
 }
 
 static void print_filter(struct tool_out *out, const struct status *status)
@@ -198,6 +201,8 @@ static void add_pushes(json_t *object, const bloomery_sieve_info *info)
     tool_json_add(object, "leased", tool_json_count(info->leased));
     tool_json_add(object, "acked", tool_json_count(info->acked));
     tool_json_add(object, "done", tool_json_count(info->acked));
+    tool_json_add(object, "dead", tool_json_count(info->dead));
+    tool_json_add(object, "leases_max", tool_json_count(info->leases));
 }
 
 /* null: nobody has it. */
@@ -226,6 +231,7 @@ static void add_bytes(json_t *object, const struct status *status)
     tool_json_add(object, "pending_bytes", tool_json_count(info->pending_bytes));
     tool_json_add(object, "queue_bytes", tool_json_count(info->queue_bytes));
     tool_json_add(object, "lease_bytes", tool_json_count(info->lease_bytes));
+    tool_json_add(object, "dead_bytes", tool_json_count(info->dead_bytes));
     tool_json_add(object, "flush_bytes", tool_json_number(info->flush_bytes));
     tool_json_add(object, "cache_hits", tool_json_count(info->cache_hits));
     tool_json_add(object, "decisions", tool_json_count(info->decisions));
