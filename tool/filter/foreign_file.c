@@ -203,9 +203,10 @@ static bool look_closer(struct tool_filter_file *file, bool seekable)
 static bool refuse_packed(struct tool_filter_file *file, enum tool_packing packing)
 {
     static const char *const programs[TOOL_PACKING_COUNT] = {
-        [TOOL_GZIP] = "gunzip",   [TOOL_ZSTD] = "unzstd", [TOOL_XZ] = "unxz",
-        [TOOL_BZIP2] = "bunzip2", [TOOL_LZ4] = "unlz4",   [TOOL_COMPRESS] = "uncompress",
-        [TOOL_LZIP] = "lzip -d",  [TOOL_LZMA] = "unlzma", [TOOL_LZOP] = "lzop -d",
+        [TOOL_GZIP] = "gunzip",   [TOOL_ZSTD] = "unzstd",      [TOOL_XZ] = "unxz",
+        [TOOL_BZIP2] = "bunzip2", [TOOL_LZ4] = "unlz4",        [TOOL_COMPRESS] = "uncompress",
+        [TOOL_LZIP] = "lzip -d",  [TOOL_LZMA] = "unlzma",      [TOOL_LZOP] = "lzop -d",
+        [TOOL_ZLIB] = "pigz -dz", [TOOL_SKIPPABLE] = "unzstd",
     };
     tool_error("%s: is a filter that is %s: '%s' makes a file of it that can be used", file->path,
                tool_packing_name(packing), programs[packing]);

@@ -232,11 +232,11 @@ static bool recognise(struct tool_input *input, unsigned char *buffer, size_t ro
         input->error = input->text;
         return false;
     }
-    input->packing = packing;
     if (tool_packing_is_archive(packing) && !takes_archive(input, packing))
         return false;
     input->unpack =
         tool_unpack_open(&input->stream, packing, buffer, *count, input->source->delimiter);
+    input->packing = tool_unpack_packing(input->unpack);
     *count = 0;
     input->ended = false;
     return tool_packing_is_archive(packing) || recognise_inside(input, buffer, room, count);

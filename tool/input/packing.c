@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <zlib.h>
 
 enum verdict { NO, PERHAPS, YES };
 
@@ -121,6 +122,11 @@ static enum verdict is_lzma(const unsigned char *bytes, size_t count)
     return memcmp(bytes + 5, unknown, 8) == 0 || memcmp(bytes + 10, "\0\0\0", 3) == 0 ? YES : NO;
 }
 
+bool tool_packing_begins_skipped(const unsigned char *bytes)
+{
+    return (bytes[0] & 0xf0) == 0x50 && memcmp(bytes + 1, "\x2a\x4d\x18", 3) == 0;
+}
+
 /* A frame that readers of zstd and lz4 are to skip: pzstd begins with one. */
 static enum verdict is_skippable(const unsigned char *bytes, size_t count)
 {
@@ -130,6 +136,33 @@ static enum verdict is_skippable(const unsigned char *bytes, size_t count)
     if (memcmp(bytes + 1, "\x2a\x4d\x18", known) != 0)
         return NO;
     return known == 3 ? YES : PERHAPS;
+}
+
+/* The method and the window, a check of these two bytes, and contents that can be decompressed.
+ * Text may begin with "x^", but then has no control characters behind it; no UTF-8 begins with the
+ * other three. */
+static enum verdict is_zlib(const unsigned char *bytes, size_t count)
+{
+    enum { ENOUGH = 8, PROVEN = 32 }; /* the least stream; what no text decompresses to */
+    unsigned char out[4 * TOOL_PACKING_BYTES];
+    z_stream stream = {.next_in = (Bytef *)(uintptr_t)bytes,
+                       .avail_in = (uInt)(count < sizeof(out) ? count : sizeof(out)),
+                       .next_out = out,
+                       .avail_out = sizeof(out)};
+    bool text = true;
+    if (bytes[0] != 0x78 || (count > 1 && memchr("\x01\x5e\x9c\xda", bytes[1], 4) == NULL))
+        return NO;
+    if (count <= 2)
+        return PERHAPS;
+    for (size_t i = 2; i < count && i < TOOL_PACKING_BYTES && text; i++)
+        text = bytes[i] >= ' ' || (bytes[i] >= '\t' && bytes[i] <= '\r');
+    if (text || inflateInit(&stream) != Z_OK)
+        return NO;
+    const int result = inflate(&stream, Z_NO_FLUSH);
+    inflateEnd(&stream);
+    if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
+        return stream.total_out >= PROVEN ? YES : NO;
+    return result == Z_STREAM_END || count >= ENOUGH ? YES : PERHAPS;
 }
 
 /* A header of digits alone, and behind it a name. Fewer digits: a line of them, perhaps. */
@@ -256,10 +289,11 @@ enum tool_packing tool_packing_of(const unsigned char *bytes, size_t count, bool
     static const struct {
         enum tool_packing packing;
         enum verdict (*look)(const unsigned char *bytes, size_t count);
-    } headers[] = {
-        {TOOL_BZIP2, is_bzip2}, {TOOL_COMPRESS, is_compress}, {TOOL_LZMA, is_lzma},
-        {TOOL_CPIO, is_cpio},   {TOOL_TAR, is_tar},           {TOOL_SKIPPABLE, is_skippable},
-        {TOOL_ORC, is_orc},     {TOOL_WARC, is_warc},         {TOOL_ISO, is_iso}};
+    } headers[] = {{TOOL_BZIP2, is_bzip2}, {TOOL_COMPRESS, is_compress},
+                   {TOOL_LZMA, is_lzma},   {TOOL_CPIO, is_cpio},
+                   {TOOL_TAR, is_tar},     {TOOL_SKIPPABLE, is_skippable},
+                   {TOOL_ORC, is_orc},     {TOOL_WARC, is_warc},
+                   {TOOL_ISO, is_iso},     {TOOL_ZLIB, is_zlib}};
     *undecided = count == 0;
     for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]) && count > 0; i++) {
         const enum verdict verdict = begins_with(&beginnings[i], bytes, count);

@@ -20,6 +20,9 @@
     X(LZIP, "compressed with lzip")                                                  \
     X(LZMA, "compressed with lzma")                                                  \
     X(LZOP, "compressed with lzop")                                                  \
+    X(ZLIB, "compressed with zlib")                                                  \
+    /* What follows that frame says which. */                                        \
+    X(SKIPPABLE, "zstd or lz4 data that begins with a frame to be skipped")          \
     /* Members, one behind the other. */                                             \
     X(ZIP, "a zip archive")                                                          \
     X(TAR, "a tar archive")                                                          \
@@ -28,7 +31,6 @@
     X(RAR, "a rar archive")                                                          \
     /* Types recognised to be refused: as lines they would make a useless filter. */ \
     X(FILTER, "a filter")                                                            \
-    X(SKIPPABLE, "zstd or lz4 data that begins with a frame to be skipped")          \
     X(LRZIP, "compressed with lrzip")                                                \
     X(RPM, "an RPM package")                                                         \
     X(AR, "an ar archive")                                                           \
@@ -66,9 +68,12 @@ enum tool_packing tool_packing_of(const unsigned char *bytes, size_t count, bool
 /* "compressed with gzip", "a tar archive": the words of a message after "is". Static storage. */
 const char *tool_packing_name(enum tool_packing packing);
 
+/* Whether these four bytes begin a frame that readers of zstd and lz4 skip. */
+bool tool_packing_begins_skipped(const unsigned char *bytes);
+
 static inline bool tool_packing_is_stream(enum tool_packing packing)
 {
-    return packing >= TOOL_GZIP && packing <= TOOL_LZOP;
+    return packing >= TOOL_GZIP && packing <= TOOL_SKIPPABLE;
 }
 
 static inline bool tool_packing_is_archive(enum tool_packing packing)
