@@ -19,6 +19,7 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "base/numbers.h"
+#include "base/standard.h"
 #include "filter/files.h"
 #include "filter/looks.h"
 #include "input/input.h"
@@ -86,6 +87,8 @@ static bool reader_open(struct reader *reader, const struct tool_filter_file *fi
         .stream = {.descriptor = file->descriptor, .wake = -1},
         .file_bytes = file->origin.bytes,
     };
+    if (file->descriptor == STDIN_FILENO && tool_standard_input_is_closed())
+        return fail_reading(reader, TOOL_STDIN_CLOSED);
     if (file->descriptor < 0)
         return fail_reading(reader, file->reason == EISDIR ? "is a directory, not a filter"
                                                            : strerror(file->reason));

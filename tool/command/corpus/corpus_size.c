@@ -149,7 +149,8 @@ static size_t read_place(struct sampler *sampler, int file, uint64_t at, size_t 
 
 static void sample_plain(struct sampler *sampler, const char *path, uint64_t bytes, size_t places)
 {
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const char *why;
+    const int file = tool_open_regular(path, &why); /* the reading says why it can't be read */
     const uint64_t all = (bytes + PLACE_BYTES - 1) / PLACE_BYTES;
     const bool whole = all <= places;
     if (whole)
