@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The frame of the command: help, version, mistyped words, numbers."""
 
+import gzip
+import io
 import json
 import os
 import re
 import shutil
 import socket
 import subprocess
+import zipfile
 
 from runner import EMULATOR, Skip, case, has, main
 
@@ -384,6 +387,39 @@ def a_closed_standard_input_is_an_error_and_replaces_nothing(c):
         c.expect(process.returncode == 2 and out == b"" and said != b"", f"{line}: {process.returncode} {out} {said}")
     c.expect(c.read("g.bloom") == c.read("state") and c.read("had") == b"x\n", "a file was replaced")
     c.run("query -c f.bloom", stdin="a\nb\n", stdout="2\n")
+
+
+@case
+def names_are_printed_without_control_characters(c):
+    """Of files, of archives' members, and within sentences of the library; UTF-8 stays readable."""
+    name, shown = "Größe 日本\x1b]0;title\x07\x9b\u202fx\n\u0085.bloom", "Größe 日本?]0;title???\u202fx???.bloom"
+    c.file("keys", "a\n")
+    c.file("good.bloom", "x")
+    c.run("build -q -n 10 -p 1e-9 -o good.bloom --force keys")
+    c.run("build -q -n 99999 -p 1e-3 -o other.bloom keys")
+    c.file(name, c.read("good.bloom"))
+    c.file("odd\x1b[2J", "no filter\n")
+    c.file("odd\x1b.bloom", c.read("good.bloom")[:-3])
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("Größe\x1b]0;pwn\x07\x1b[31mX", gzip.compress(b"x"))
+    c.file("odd.zip", buffer.getvalue())
+    os.mkfifo(c.path("fifo\x1b"))
+    for line, text in (
+            (["inspect", name], shown), (["plot", name], "0;title"), (["build", "-o", name, "keys"], shown),
+            (["compare", name, "good.bloom"], shown), (["compare", name, "other.bloom"], shown),
+            (["merge", "--check", name, "other.bloom"], shown), (["add", name, "keys"], shown),
+            (["query", "good.bloom", "odd.zip"], "Größe?]0;pwn??[31mX"), (["inspect", "odd\x1b[2J"], "odd?[2J"),
+            (["query", "odd\x1b.bloom", "keys"], "odd?.bloom"), (["inspect", "odd\x1b.bloom"], "odd?.bloom"),
+            (["query", "missing\x1b.bloom", "keys"], "missing?.bloom"), (["query", "good.bloom", "no\x1b[0m"], "no?[0m"),
+            (["query", "fifo\x1b", "keys"], "fifo?"), (["merge", "-o", "fifo\x1b", name, name], "fifo?"),
+            (["sieve", "status", "no\x1bsieve"], "no?sieve"), (["dedupe", "--state", "odd\x1b[2J", "keys"], "odd?[2J"),
+            (["no\x1bcommand"], "no?command"), (["build", "--no\x1boption"], "no?option")):
+        out, said = c.run(line, stdout=None, stderr=None, code=None)
+        whole = (out + said).decode()
+        c.expect(text in whole, f"{line}: {whole[:300]!r} lacks {text!r}")
+        c.expect(not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", whole), f"{line}: {whole[:300]!r}")
+        c.expect(whole.count(text) < 3, f"{line}: the name is there too often: {whole[:300]!r}")
 
 
 def make_fifo(path):

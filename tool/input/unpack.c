@@ -2,12 +2,11 @@
 #include "input/unpack.h"
 
 #include "base/load.h"
+#include "input/archive_reader.h"
 #include "input/decode.h"
 #include "input/utf16.h"
 #include "tool.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <assert.h>
 #include <errno.h>
 #include <stddef.h>
@@ -17,49 +16,6 @@
 #include <unistd.h>
 
 enum { PACKED_BYTES = TOOL_UNPACK_HEAD_MAX };
-
-/* The functions of libarchive that are called. */
-#define FUNCTIONS(X)                        \
-    X(archive_entry_filetype)               \
-    X(archive_entry_is_encrypted)           \
-    X(archive_entry_pathname)               \
-    X(archive_errno)                        \
-    X(archive_error_string)                 \
-    X(archive_read_data_block)              \
-    X(archive_read_free)                    \
-    X(archive_read_has_encrypted_entries)   \
-    X(archive_read_new)                     \
-    X(archive_read_next_header)             \
-    X(archive_read_open2)                   \
-    X(archive_read_set_seek_callback)       \
-    X(archive_read_support_filter_bzip2)    \
-    X(archive_read_support_filter_compress) \
-    X(archive_read_support_filter_lz4)      \
-    X(archive_read_support_filter_lzip)     \
-    X(archive_read_support_filter_lzma)     \
-    X(archive_read_support_filter_lzop)     \
-    X(archive_read_support_filter_xz)       \
-    X(archive_read_support_filter_zstd)     \
-    X(archive_read_support_format_7zip)     \
-    X(archive_read_support_format_cpio)     \
-    X(archive_read_support_format_empty)    \
-    X(archive_read_support_format_rar)      \
-    X(archive_read_support_format_rar5)     \
-    X(archive_read_support_format_raw)      \
-    X(archive_read_support_format_tar)      \
-    X(archive_read_support_format_zip)      \
-    X(archive_set_error)
-
-struct libarchive {
-    FUNCTIONS(TOOL_LOAD_FIELD)
-};
-
-/* NULL, or why it can't be had. */
-static const char *load(struct libarchive *functions)
-{
-    const struct tool_wanted wanted[] = {FUNCTIONS(TOOL_LOAD_WANTED)};
-    return tool_load(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
-}
 
 struct tool_unpack {
     struct tool_stream *stream;
@@ -270,26 +226,6 @@ static la_int64_t archive_seek_to(struct archive *archive, void *context, la_int
     return position;
 }
 
-/* What libarchive says of a failure is a sentence; of what kind it is, only its words tell. */
-static const char *kind_of_failure(const struct tool_unpack *unpack, const char *text)
-{
-    const struct libarchive *library = &unpack->library;
-    if (library->archive_read_has_encrypted_entries(unpack->archive) == 1 ||
-        strcasestr(text, "encrypt") != NULL || strcasestr(text, "passphrase") != NULL)
-        return "is encrypted; unpack it with its password first";
-    if (strcasestr(text, "too much memory") != NULL) /* libzstd's word */
-        return "needs a window that is too large for this libarchive; 'zstd -dc --long=31 FILE | "
-               "bloomery ...' reads it";
-    if (library->archive_errno(unpack->archive) == ENOMEM || strcasestr(text, "memory") != NULL ||
-        strcasestr(text, "allocate") != NULL)
-        return "there is not enough memory to unpack it";
-    if (strcasestr(text, "support") != NULL)
-        return "this libarchive can't unpack it; unpack it first";
-    if (strcasestr(text, "truncated") != NULL)
-        return "the compressed data is cut short";
-    return "the compressed data is damaged";
-}
-
 static void archive_failed(struct tool_unpack *unpack)
 {
     const char *text = unpack->library.archive_error_string(unpack->archive);
@@ -298,8 +234,8 @@ static void archive_failed(struct tool_unpack *unpack)
     else if (unpack->reading_failed && text != NULL)
         set_error(unpack, text);
     else if (text != NULL)
-        snprintf(unpack->error, sizeof(unpack->error), "%s (%.80s)", kind_of_failure(unpack, text),
-                 text);
+        snprintf(unpack->error, sizeof(unpack->error), "%s (%.80s)",
+                 tool_libarchive_why(&unpack->library, unpack->archive, text), text);
     else
         set_error(unpack, "the compressed data is damaged or cut short");
 }
@@ -355,7 +291,7 @@ static int choose_archive(struct tool_unpack *unpack, enum tool_packing packing)
 
 static void archive_start(struct tool_unpack *unpack, enum tool_packing packing)
 {
-    const char *trouble = load(&unpack->library);
+    const char *trouble = tool_libarchive_load(&unpack->library);
     if (trouble != NULL) {
         snprintf(unpack->error, sizeof(unpack->error), "can't be unpacked: %.170s", trouble);
         return;
@@ -412,7 +348,8 @@ static int archive_next_entry(struct tool_unpack *unpack)
     int result;
     do {
         /* A warning is about the member's name, which is not used here. */
-        result = unpack->library.archive_read_next_header(unpack->archive, &entry);
+        result = tool_libarchive_next(&unpack->library, unpack->archive, &entry, unpack->entry_name,
+                                      sizeof(unpack->entry_name));
         /* "empty" also takes an input of which a failed filter gave no byte; the failure is then
          * noted. */
         if (result == ARCHIVE_EOF && unpack->library.archive_errno(unpack->archive) == 0)
@@ -422,8 +359,6 @@ static int archive_next_entry(struct tool_unpack *unpack)
             return -1;
         }
     } while (unpack->whole_entries && unpack->library.archive_entry_filetype(entry) != AE_IFREG);
-    const char *name = unpack->whole_entries ? unpack->library.archive_entry_pathname(entry) : "";
-    snprintf(unpack->entry_name, sizeof(unpack->entry_name), "%s", name != NULL ? name : "?");
     if (unpack->whole_entries && unpack->library.archive_entry_is_encrypted(entry)) {
         snprintf(unpack->error, sizeof(unpack->error),
                  "has a member, %s, that is encrypted; unpack it with its password first",
