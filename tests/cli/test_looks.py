@@ -157,5 +157,23 @@ def a_name_of_a_packed_file_is_warned_of(c):
     c.run("build -q -n 9 -o f.gz.bloom", stdin="a\n")
 
 
+@case
+def a_file_that_its_head_refuses_is_not_read_whole(c):
+    """The memory of a command that says why stays small, whatever the dialect; the file is a hole."""
+    most = 200 << 20
+    c.file("hole", "")
+    os.truncate(c.path("hole"), most)
+    listed = json.loads(c.run("dialects --json", stdout=None)[0])["dialects"]
+    names = [dialect["name"] for dialect in listed if dialect["reads"]]
+    c.expect(len(names) > 10, f"{names}")
+    for name in names:
+        process = c.start(f"inspect --dialect {name} hole")
+        said = process.stderr.read()
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        c.expect(process.returncode == 2 and b"hole: " in said, f"{name}: {process.returncode} {said}")
+        c.expect(used.ru_maxrss << 10 < most // 2, f"{name}: {used.ru_maxrss} KiB of memory")
+
+
 if __name__ == "__main__":
     main()

@@ -48,7 +48,8 @@ struct libarchive {
 /* NULL, or why it can't be had. */
 const char *tool_libarchive_load(struct libarchive *functions);
 
-/* The next member. Its name is in `name`, cut to `room` bytes, in UTF-8 if it can be; "?" if not. */
+/* The next member. Its name is in `name`, cut to `room` bytes, in UTF-8 if it can be; "?" if
+ * not. */
 int tool_libarchive_next(const struct libarchive *library, struct archive *archive,
                          struct archive_entry **entry, char *name, size_t room);
 

@@ -319,3 +319,14 @@ const char *tool_packing_name(enum tool_packing packing)
     };
     return names[packing];
 }
+
+const char *tool_packing_unpacker(enum tool_packing packing)
+{
+    static const char *const programs[TOOL_PACKING_COUNT] = {
+        [TOOL_GZIP] = "gunzip",   [TOOL_ZSTD] = "unzstd",      [TOOL_XZ] = "unxz",
+        [TOOL_BZIP2] = "bunzip2", [TOOL_LZ4] = "unlz4",        [TOOL_COMPRESS] = "uncompress",
+        [TOOL_LZIP] = "lzip -d",  [TOOL_LZMA] = "unlzma",      [TOOL_LZOP] = "lzop -d",
+        [TOOL_ZLIB] = "pigz -dz", [TOOL_SKIPPABLE] = "unzstd",
+    };
+    return programs[packing];
+}

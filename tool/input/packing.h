@@ -71,6 +71,9 @@ const char *tool_packing_name(enum tool_packing packing);
 /* Whether these four bytes begin a frame that readers of zstd and lz4 skip. */
 bool tool_packing_begins_skipped(const unsigned char *bytes);
 
+/* What one types to unpack a stream: "gunzip". Static storage. */
+const char *tool_packing_unpacker(enum tool_packing packing);
+
 static inline bool tool_packing_is_stream(enum tool_packing packing)
 {
     return packing >= TOOL_GZIP && packing <= TOOL_SKIPPABLE;
