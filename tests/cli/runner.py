@@ -185,6 +185,14 @@ def keyed(function):
     return run_or_skip
 
 
+def own_size():
+    """Skips the case where a process is larger than a user's: it looks at memory, or limits it."""
+    with open(TOOL, "rb") as file:
+        image = file.read()
+    if EMULATOR or b"__asan_init" in image or b"__tsan_init" in image:
+        raise Skip("in an emulator or with sanitizers a process has another size")
+
+
 def everything_from(terminal):
     """What has been written to a terminal; its writers have ended, and nobody has it open but us."""
     shown = b""

@@ -16,7 +16,7 @@ import sys
 import tarfile
 import zlib
 
-from runner import Skip, case, has, main
+from runner import Skip, case, has, main, own_size
 
 MEMBERS = [b"%012d\n" % (i * i * 977) for i in range(10_000)]
 TEXT = b"".join(MEMBERS)
@@ -208,6 +208,7 @@ def zstd_windows_up_to_two_gibibytes_are_read_where_memory_allows(c):
             c.run("dedupe -q long", stdout=text)
             c.run("dedupe -q", stdin=c.read("long") + zstd_frame(b"more\n"), stdout=text + b"more\n")
     # Where memory does not allow it, that is the reason.
+    own_size()
     c.file("longest", zstd_frame(text, 31))
     _, said = c.run("dedupe -q longest", code=2, stderr=has("longest: ", "memory", "zstd -dc --long=31 FILE | "),
                     **limited(1 << 30))
@@ -285,6 +286,7 @@ def zip_with(flag=0, method=0):
 @case
 def encrypted_damaged_and_too_large_are_three_words(c):
     """Nothing is called damaged that another program, a password or more memory reads."""
+    own_size()
     c.file("sound.zip", zip_with())
     c.run("dedupe -q sound.zip", stdout="a line\n")
     encrypted = bytearray(rar(b"a\n"))
