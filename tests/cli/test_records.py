@@ -163,6 +163,27 @@ def members_of_json_lines_are_keys(c):
 
 
 @case
+def json_that_is_nested_too_deep_is_called_that(c):
+    """512 levels are read. Deeper JSON may be sound, and is not called anything else."""
+    def nested(levels):
+        return '{"u":1,"x":' + "[" * (levels - 1) + "]" * (levels - 1) + "}\n"
+    c.file("sound.jsonl", nested(512))
+    c.run("dedupe -qc --jsonl u sound.jsonl", stdout="1\n")
+    c.file("deep.jsonl", nested(512) + nested(513) + nested(100_000))
+    for line in ("dedupe -qc --jsonl u deep.jsonl", f"build -q {SURE} --jsonl u -o u.bloom deep.jsonl"):
+        _, said = c.run(line, stdout=None, stderr=None)
+        c.expect(b"deep.jsonl: 2 lines are nested deeper than 512 levels and have no key: 2, 3\n" in said, f"{said}")
+    c.file("one.jsonl", nested(513))
+    c.run("dedupe -qc --jsonl u one.jsonl", stdout="1\n", stderr=has("1 line is nested deeper than 512 levels and has no key: 1\n"))
+    c.file("both.jsonl", nested(513) + "{\n")
+    c.run("dedupe -qc --jsonl u both.jsonl", stdout="2\n",
+          stderr=has("2 lines are no JSON, or nested deeper than 512 levels and have no key: 1, 2\n"))
+    c.file("texts.jsonl", '{"text":"a"}\n' + nested(600))
+    c.run("dedupe --jsonl text --unit document texts.jsonl", stdout=None,
+          stderr=has("1 line is nested deeper than 512 levels"))
+
+
+@case
 def broken_lines_are_named_ten_of_them(c):
     c.file("a.jsonl", "".join("{\n" if n % 3 == 0 else f'{{"k":{n}}}\n' for n in range(60)))
     c.file("b.jsonl", '{"k":1}\n{"k":\n')

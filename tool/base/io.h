@@ -15,7 +15,8 @@
  * strerror. */
 int tool_open_regular(const char *path, const char **why);
 
-/* Maps the first `bytes` bytes of a regular file to be read; munmap ends it. NULL if it can't be. */
+/* Maps the first `bytes` bytes of a regular file to be read; munmap ends it. NULL if it can't
+ * be. */
 void *tool_map_regular(int file, uint64_t bytes);
 
 /* EIO if the system takes none. */
