@@ -5,6 +5,7 @@ import base64
 import gzip
 import json
 import os
+import pickle
 import struct
 import subprocess
 
@@ -155,6 +156,17 @@ def a_name_of_a_packed_file_is_warned_of(c):
     c.run("merge -q -o m.gz f.gz", stderr=has("m.gz: is written uncompressed"))
     c.run("build -q -n 9 -o gz", stdin="a\n")
     c.run("build -q -n 9 -o f.gz.bloom", stdin="a\n")
+
+
+@case
+def files_that_are_not_filters_are_named_by_inspect(c):
+    """Where a person takes one of these for a filter, what it is says what to do."""
+    for name, content in (("a dump of a Redis server (RDB)", b"REDIS0010\xfa\x09redis-ver\x067.0.15"),
+                          ("a pickled Python object", pickle.dumps({"filter": b"\0" * 100})),
+                          ("a Feather file of version 1", b"FEA1\0\0\0\0" + bytes(90) + b"FEA1")):
+        c.file("odd", content)
+        for line in ("inspect odd", "query -k a odd"):
+            c.run(line, code=2, stderr=has(f"this looks like {name}\n"))
 
 
 @case

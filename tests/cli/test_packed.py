@@ -9,6 +9,7 @@ import gzip
 import io
 import lzma
 import os
+import pickle
 import resource
 import sqlite3
 import struct
@@ -351,6 +352,11 @@ def what_is_no_list_is_refused_by_name(c):
                ("an ELF program", b"\x7fELF\2\1\1" + bytes(90)), ("an image", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"),
                ("an ar archive", b"!<arch>\ndebian-binary   "), ("an RPM package", b"\xed\xab\xee\xdb\3\0"),
                ("a cab archive", b"MSCF" + bytes(40)), ("a xar archive", b"xar!\0\x1c\0\1" + bytes(40)),
+               ("a Feather file of version 1", b"FEA1\0\0\0\0" + bytes(90) + b"FEA1"),
+               ("a dump of a Redis server (RDB)", b"REDIS0010\xfa\x09redis-ver\x067.0.15"),
+               ("a dump of a Redis server (RDB)", b"VALKEY080\xfa\x0avalkey-ver"),
+               *(("a pickled Python object", pickle.dumps(value, protocol)) for protocol in (2, 3, 4, 5)
+                 for value in ({"a": 1}, ["a", "b"], {1, 2}, ("a", 1), "text", b"bytes", None, 5)),
                ("compressed with lrzip", b"LRZI\0\6" + bytes(40)), ("UTF-32 text", "\ufeffa\n".encode("utf-32"))]
     for name, content in seeming:
         all_commands_refuse(c, content, f"seems to be {name}, not a list of keys; --text takes its bytes "
@@ -438,6 +444,8 @@ def lines_that_begin_like_headers_are_lines(c):
                     b"MSCF\n", b"xar!\n", b"Rar!\n", b"ARROW1\n", b"!<arch>", b"%PDF", b"SQLite format 3\n",
                     b"P*M\n", b"x" * 100 + b"\n" + b"y" * 500 + b"\n", b"x" * 600 + b"\n", b"0" * 600 + b"\n",
                     b"070701" + b"0" * 104 + b"\n", b"\x1f\x9d\0\n", b"\x1f\x9d\xff\n", b"x^2\n", b"x^\xe9t\xe9\n",
+                    b"FEA1\n", b"FEA1", b"REDIS\n", b"REDIS", b"REDIS0010\n", b"REDIS00101\n", b"REDIS0010", b"VALKEY\n",
+                    b"\x80\n", b"\x80", b"\x80uro\n",
                     b"x\xda\n", b"x\xdaj\xe0\xe9\n", b"x\n", b"x", b"x^"):
         c.file("keys", content)
         c.run("build -q -n 9 -p 1e-12 -o f.bloom keys")
@@ -451,7 +459,7 @@ def lines_that_begin_like_headers_are_lines(c):
 def a_typed_line_is_answered_though_it_could_begin_a_header(c):
     """Nothing more is waited for when a line is whole, be it one that a packed file could begin with."""
     for line, null in ((b"070701\n", ""), (b"name\n", ""), (b"name\0", "-0"), (b"\x1f\x8b\n", ""),
-                       (b"x^2\n", ""), (b"x\xda\n", "")):
+                       (b"x^2\n", ""), (b"x\xda\n", ""), (b"REDIS\n", ""), (b"\x80\n", "")):
         c.file("keys", line)
         c.run(f"build -q {null} -n 9 -p 1e-12 -o f.bloom keys")
         process = c.start(f"query -q {null} f.bloom")

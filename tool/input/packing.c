@@ -50,6 +50,7 @@ static const struct beginning beginnings[] = {
     {TOOL_SQLITE, 16, "SQLite format 3\0"},
     {TOOL_PARQUET, 5, "PAR1\x15"}, /* behind the mark, the first field of a page's header */
     {TOOL_ARROW, 8, "ARROW1\0\0"},
+    {TOOL_FEATHER, 8, "FEA1\0\0\0\0"},
     {TOOL_AVRO, 4, "Obj\1"},
     {TOOL_HDF5, 8, "\x89HDF\r\n\x1a\n"},
     {TOOL_NUMPY, 6, "\x93NUMPY"},
@@ -204,6 +205,37 @@ static enum verdict is_orc(const unsigned char *bytes, size_t count)
     return count >= ENOUGH || bytes[count - 1] == '\n' || bytes[count - 1] == '\0' ? NO : PERHAPS;
 }
 
+/* "REDIS" and four digits, or "VALKEY" and three; then, as a mark of what follows, a byte that no
+ * UTF-8 text has there. */
+static enum verdict is_redis(const unsigned char *bytes, size_t count)
+{
+    static const char *const marks[] = {"REDIS", "VALKEY"};
+    enum { HEADER = 9 };
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        const size_t length = strlen(marks[i]), known = count < length ? count : length;
+        if (memcmp(bytes, marks[i], known) != 0)
+            continue;
+        for (size_t at = known; at < count && at < HEADER; at++)
+            if (bytes[at] < '0' || bytes[at] > '9')
+                return NO;
+        return count <= HEADER ? PERHAPS : bytes[HEADER] >= 0xf5 ? YES : NO;
+    }
+    return NO;
+}
+
+/* The protocol, from 2 on, and the opcode that the first value begins with; from 4 on, a frame. */
+static enum verdict is_pickle(const unsigned char *bytes, size_t count)
+{
+    static const char opcodes[] = "}](cXUKMJG)NC\x88\x89\x8a\x8c";
+    if (bytes[0] != 0x80 || (count > 1 && (bytes[1] < 2 || bytes[1] > 5)))
+        return NO;
+    if (count < 3)
+        return PERHAPS;
+    if (bytes[2] == 0x95)
+        return bytes[1] >= 4 ? YES : NO;
+    return memchr(opcodes, bytes[2], sizeof(opcodes) - 1) != NULL ? YES : NO;
+}
+
 /* "WARC/1.0" with the end of a line that text seldom has. */
 static enum verdict is_warc(const unsigned char *bytes, size_t count)
 {
@@ -289,11 +321,11 @@ enum tool_packing tool_packing_of(const unsigned char *bytes, size_t count, bool
     static const struct {
         enum tool_packing packing;
         enum verdict (*look)(const unsigned char *bytes, size_t count);
-    } headers[] = {{TOOL_BZIP2, is_bzip2}, {TOOL_COMPRESS, is_compress},
-                   {TOOL_LZMA, is_lzma},   {TOOL_CPIO, is_cpio},
-                   {TOOL_TAR, is_tar},     {TOOL_SKIPPABLE, is_skippable},
-                   {TOOL_ORC, is_orc},     {TOOL_WARC, is_warc},
-                   {TOOL_ISO, is_iso},     {TOOL_ZLIB, is_zlib}};
+    } headers[] = {
+        {TOOL_BZIP2, is_bzip2}, {TOOL_COMPRESS, is_compress}, {TOOL_LZMA, is_lzma},
+        {TOOL_CPIO, is_cpio},   {TOOL_TAR, is_tar},           {TOOL_SKIPPABLE, is_skippable},
+        {TOOL_ORC, is_orc},     {TOOL_WARC, is_warc},         {TOOL_ISO, is_iso},
+        {TOOL_ZLIB, is_zlib},   {TOOL_REDIS, is_redis},       {TOOL_PICKLE, is_pickle}};
     *undecided = count == 0;
     for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]) && count > 0; i++) {
         const enum verdict verdict = begins_with(&beginnings[i], bytes, count);

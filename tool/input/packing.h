@@ -42,10 +42,13 @@
     X(WARC, "a WARC archive of web pages")                                           \
     X(ISO, "an ISO image of a disc")                                                 \
     X(ARROW, "an Arrow file")                                                        \
+    X(FEATHER, "a Feather file of version 1")                                        \
     X(AVRO, "an Avro file")                                                          \
     X(HDF5, "an HDF5 file")                                                          \
     X(NUMPY, "a NumPy array")                                                        \
     X(JAVA, "a serialized Java object")                                              \
+    X(PICKLE, "a pickled Python object")                                             \
+    X(REDIS, "a dump of a Redis server (RDB)")                                       \
     X(PDF, "a PDF document")                                                         \
     X(ELF, "an ELF program")                                                         \
     X(IMAGE, "an image")                                                             \
