@@ -88,7 +88,7 @@ static void take_memory(struct tool_hash_store *store)
     while (true) {
         const bool least = store->chunk_count / 2 < store->threads;
         bytes = store->chunk_count * store->chunk_bytes;
-        all = least ? bytes : 2 * bytes + store->threads * THREAD_BYTES;
+        all = least ? bytes : 2 * bytes + (size_t)store->threads * THREAD_BYTES;
         store->memory = take_addresses(all);
         if (store->memory != NULL)
             break;

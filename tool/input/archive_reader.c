@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "input/archive_reader.h"
 
+#include "base/load.h"
 #include "input/unpack.h"
 
 #include <errno.h>

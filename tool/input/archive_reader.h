@@ -3,8 +3,6 @@
 #ifndef BLOOMERY_TOOL_ARCHIVE_READER_H
 #define BLOOMERY_TOOL_ARCHIVE_READER_H
 
-#include "base/load.h"
-
 #include <archive.h>
 #include <archive_entry.h>
 #include <stddef.h>
@@ -41,8 +39,10 @@
     X(archive_read_support_format_zip)      \
     X(archive_set_error)
 
+#define LIBARCHIVE_FIELD(name) __typeof__(name) *name;
+
 struct libarchive {
-    LIBARCHIVE_FUNCTIONS(TOOL_LOAD_FIELD)
+    LIBARCHIVE_FUNCTIONS(LIBARCHIVE_FIELD)
 };
 
 /* NULL, or why it can't be had. */
