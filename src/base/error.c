@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* The bytes of the UTF-8 character that begins here; 1 if none does. */
-static size_t character_bytes(const unsigned char *text)
+static size_t utf8_bytes(const unsigned char *text)
 {
     const size_t bytes = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : text[0] >= 0xc2 ? 2 : 1;
     for (size_t i = 1; i < bytes; i++)
@@ -23,7 +23,7 @@ static size_t character_bytes(const unsigned char *text)
 static void make_printable(char *text)
 {
     for (unsigned char *at = (unsigned char *)text; *at != '\0';) {
-        const size_t bytes = character_bytes(at);
+        const size_t bytes = utf8_bytes(at);
         const bool control =
             bytes == 1 ? *at < 0x20 || (*at >= 0x7f && *at < 0xa0) : at[0] == 0xc2 && at[1] < 0xa0;
         if (control)

@@ -439,7 +439,7 @@ def refused_at_once(c, line):
     """Neither waits for a writer nor takes it for an empty file."""
     process = c.start(line, stdin=subprocess.DEVNULL)
     try:
-        said = process.communicate(timeout=60)[1]
+        said = process.communicate(timeout=20)[1]
     except subprocess.TimeoutExpired:
         process.kill()
         c.expect(False, f"{line}: it waits")
@@ -481,7 +481,7 @@ def no_command_waits_for_a_fifo_or_socket_in_a_sieve(c):
                     os.unlink(c.path(f"sieve/{name}"))
                     make(c.path(f"sieve/{name}"))
                     process = c.start(f"sieve {line} sieve")
-                    process.communicate(input=b"1\n", timeout=60)
+                    process.communicate(input=b"1\n", timeout=20)
                     c.expect(name != "MANIFEST" or process.returncode == 2, f"{line} of {name}: {process.returncode}")
                     shutil.rmtree(c.path("sieve"))
             shutil.rmtree(c.path("whole"))

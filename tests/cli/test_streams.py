@@ -27,9 +27,9 @@ def set_up(c):
 class Talk:
     """A command at the other end of two pipes."""
 
-    def __init__(self, c, line):
+    def __init__(self, c, line, **options):
         self.case, self.line = c, line
-        self.process = c.start(line)
+        self.process = c.start(line, **options)
 
     def say(self, text):
         """Writes to it, and leaves the pipe open."""
@@ -224,6 +224,22 @@ def a_pipe_packed_with_zstd_xz_or_bzip2_is_answered_as_it_is_flushed(c):
     answered_at_once(c, b"", lambda text: b"\x28\xb5\x2f\xfd\0\x48" + zstd_block(text, True))
     answered_at_once(c, b"", lzma.compress)
     answered_at_once(c, b"", bz2.compress)
+
+
+@case
+def what_one_flush_unpacks_to_is_answered_whole(c):
+    """It is more than a chunk, and no input comes while the unpacker has output left."""
+    decoders()
+    set_up(c)
+    for pack in (lambda text: b"\x28\xb5\x2f\xfd\0\x48" + zstd_block(text), bz2.compress, lzma.compress, zlib.compress):
+        for environment, lines in (({}, 200_000), ({"BLOOMERY_BLOCK_BYTES": "64"}, 3000)):
+            if pack not in (bz2.compress, lzma.compress, zlib.compress):
+                lines = min(lines, 20_000)  # of a block of zstd
+            talk = Talk(c, "query f.bloom", env={**os.environ, **environment})
+            talk.say(pack(b"1\nx\n" * lines))
+            talk.hear(b"1\n" * lines)
+            talk.process.kill()
+            talk.process.wait()
 
 
 @case
