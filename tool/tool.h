@@ -76,6 +76,11 @@ void tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * write `return tool_usage(...)`. */
 int tool_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Names of files and of archives' members come from others, and a terminal obeys what is in them:
+ * every control character becomes '?', in place. UTF-8 stays. All messages are printed so. Returns
+ * `text`. */
+char *tool_printable(char *text);
+
 /* "bloomery: COMMAND: warning: sentence", for what does not change the exit code. */
 void tool_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

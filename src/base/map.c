@@ -17,6 +17,8 @@ bloomery_status bloomery_file_open(const char *path, int *file, bloomery_error *
 {
     /* O_NONBLOCK: opening a FIFO by mistake must not hang; it means nothing for regular files. */
     *file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*file < 0 && errno == ENXIO) /* a socket */
+        return bloomery_fail(error, BLOOMERY_IO_FAILED, 0, "%s: is not a regular file", path);
     return *file >= 0 ? BLOOMERY_OK : bloomery_fail_system(error, errno, "%s", path);
 }
 

@@ -304,15 +304,18 @@ static bloomery_status open_manifest(bloomery_sieve *sieve, bool *older, bloomer
     struct stat facts;
     uint64_t copy_bytes = 0;
     assert(sieve->manifest.file < 0 && sieve->manifest.image == NULL);
+    /* O_NONBLOCK, here and of all files of a sieve: a FIFO waits for its writer otherwise. */
     sieve->manifest.file =
-        openat(sieve->store.directory, "MANIFEST", access | O_CLOEXEC | O_NOFOLLOW);
+        openat(sieve->store.directory, "MANIFEST", access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (sieve->manifest.file < 0 && errno == ENOENT)
         return bloomery_directory_without_manifest(sieve, true, error);
     if (sieve->manifest.file < 0 || fstat(sieve->manifest.file, &facts) != 0)
         return bloomery_fail_system(error, errno, "opening %s/MANIFEST", sieve->path);
     const uint64_t bytes = (uint64_t)facts.st_size;
-    if (!S_ISREG(facts.st_mode) || bytes < pages || bytes % pages != 0 ||
-        bytes / 4 > BLOOMERY_MANIFEST_MAX)
+    if (!S_ISREG(facts.st_mode))
+        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "%s/MANIFEST is not a regular file",
+                             sieve->path);
+    if (bytes < pages || bytes % pages != 0 || bytes / 4 > BLOOMERY_MANIFEST_MAX)
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
                              "%s/MANIFEST is not that of a sieve, or cut short", sieve->path);
     bloomery_status status = find_layout(sieve, bytes, &copy_bytes, error);

@@ -107,6 +107,10 @@ class Tree:
                               *(["-DBLOOMERY_HAVE_LIBCRYPTO"] if crypto else [])]
         self.tool_flags = ["-I" + self.path("include"), "-I" + self.path("tool"), "-DBLOOMERY_TOOL_SWITCH",
                            *(["-DBLOOMERY_HAVE_LIBCRYPTO"] if crypto else []),
+                           *(["-DBLOOMERY_HAVE_LIBBZ2"] if os.path.exists("/usr/include/bzlib.h") else []),
+                           *(["-DBLOOMERY_HAVE_LIBLZ4"] if has_package("liblz4") else []),
+                           *(["-DBLOOMERY_HAVE_LIBLZMA"] if has_package("liblzma") else []),
+                           *(["-DBLOOMERY_HAVE_LIBZSTD"] if has_package("libzstd") else []),
                            *pkg_config("--cflags", "jansson", "libarchive", "zlib", "libcrypto")]
         self.test_flags = self.library_flags + ([] if sodium else ["-DBLOOMERY_TEST_NO_SODIUM"])
         self.done = {}

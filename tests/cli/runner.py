@@ -23,6 +23,7 @@ cases by a part of their name. `python3 runner.py` tests the runner: that each s
 
 import functools
 import os
+import pty
 import select
 import shlex
 import shutil
@@ -185,12 +186,28 @@ def keyed(function):
     return run_or_skip
 
 
-def everything_from(terminal):
+def own_size():
+    """Skips the case where a process is larger than a user's: it looks at memory, or limits it."""
+    with open(TOOL, "rb") as file:
+        image = file.read()
+    if EMULATOR or b"__asan_init" in image or b"__tsan_init" in image:
+        raise Skip("in an emulator or with sanitizers a process has another size")
+
+
+def open_terminal(make=None):
+    """The two ends of a new one, the leader's and the one that a command gets; or what `make` makes with one."""
+    try:
+        return (make or pty.openpty)()
+    except OSError as why:
+        raise Skip(f"there are no terminals here: {why}") from why
+
+
+def everything_from(leader):
     """What has been written to a terminal; its writers have ended, and nobody has it open but us."""
     shown = b""
     try:
-        while select.select([terminal], [], [], 10)[0]:
-            shown += os.read(terminal, 65536)
+        while select.select([leader], [], [], 10)[0]:
+            shown += os.read(leader, 65536)
     except OSError:
         pass  # the end
     return shown
@@ -277,6 +294,12 @@ def self_test():
         ("exception_fails", wrong_case, False),
     ]
     results = [(name, run_case(function) is None, expected) for name, function, expected in table]
+
+    def refuse():
+        raise OSError("out of pty devices")
+
+    skipped = run_cases([("x", lambda c: open_terminal(refuse))], report=lambda line: None)
+    results.append(("a_machine_without_terminals_skips", skipped == (0, 0, 1), True))
     failed = [name for name, got, expected in results if got != expected]
     for name in failed:
         print(f"FAILED {name}")

@@ -4,7 +4,6 @@
 import fcntl
 import json
 import os
-import pty
 import resource
 import signal
 import stat
@@ -13,7 +12,7 @@ import subprocess
 import termios
 import time
 
-from runner import Skip, case, everything_from, has, keyed, main
+from runner import Skip, case, everything_from, has, keyed, main, open_terminal
 
 KEYS = "".join(f"key-{i}\n" for i in range(10_000))
 
@@ -170,7 +169,7 @@ def output_to_stdout_is_the_file(c):
 @case
 def filter_is_never_written_to_a_terminal(c):
     set_up(c)
-    leader, follower = pty.openpty()
+    leader, follower = open_terminal()
     try:
         c.run("build -o - keys", stdout_file=follower, code=2,
               stderr=has("stdout is a terminal"))
@@ -354,7 +353,7 @@ def shown_by_builds(c, pause, terminals):
     or with a pipe where the type is None. All run at once."""
     builds = []
     for number, terminal in enumerate(terminals):
-        leader, follower = pty.openpty()
+        leader, follower = open_terminal()
         process = c.start(f"build -n 10k -o f{number}.bloom", stderr=follower if terminal else subprocess.PIPE,
                           env={**os.environ, "TERM": terminal or "xterm"})
         os.close(follower)
@@ -390,7 +389,7 @@ def progress_is_on_a_terminal_only_and_after_half_a_second(c):
 def shown_while_reading(c, options):
     """What a build shows on a terminal whose reading takes 0.9 s: a lease on the input makes its
     opening wait. Then the reading goes on and so does the build."""
-    leader, follower = pty.openpty()
+    leader, follower = open_terminal()
     ignored = signal.signal(signal.SIGIO, signal.SIG_IGN)  # somebody wants to open the file: we know
     file = os.open(c.path("keys"), os.O_RDWR)
     try:

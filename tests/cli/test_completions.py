@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from runner import EMULATOR, TOOL, Skip, case, main
+from runner import EMULATOR, Skip, TOOL, case, main, open_terminal
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDER = os.path.join(ROOT, "tool", "completions")
@@ -194,7 +194,7 @@ def zsh_completes(c):
     zsh = shell("zsh")
     offered = os.path.join(c.directory, "offered")
     c.file(".zshrc", ZSH_SETUP.format(folder=shlex.quote(FOLDER)))
-    process, terminal = pty.fork()
+    process, terminal = open_terminal(pty.fork)
     if process == 0:
         os.chdir(c.directory)
         environment = dict(os.environ, ZDOTDIR=c.directory, HOME=c.directory, TERM="vt100")

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The frame of the command: help, version, mistyped words, numbers."""
 
+import gzip
+import io
 import json
 import os
 import re
+import shutil
+import socket
 import subprocess
+import zipfile
 
 from runner import EMULATOR, Skip, case, has, main
 
@@ -43,6 +48,10 @@ def manual(name="bloomery"):
 def page_of(command):
     """Parts of the sieve share a page."""
     return manual("bloomery-" + command.split()[0])
+
+
+# The least that is an explorer: its place for a file.
+PAGE = '<script type="application/octet-stream" id="given-file" data-name=""></script>'
 
 
 @case
@@ -395,6 +404,126 @@ def nothing_takes_the_place_of_a_closed_stream(c):
         got = code_of("query f.bloom in", closed)
         c.expect(got == code, f"query {closed}: exit code {got}")
         c.expect(c.read("in") == b"a\nb\n", f"{closed}: {c.read('in')}")
+
+
+@case
+def a_closed_standard_input_is_an_error_and_replaces_nothing(c):
+    """It is not an empty input: a filter of nothing would take the place of the one that is there."""
+    c.run("build -q -n 10 --kind counting -p 1e-9 -o f.bloom", stdin="a\nb\n")
+    c.run("build -q -n 10 -p 1e-9 -o g.bloom", stdin="a\nb\n")
+    c.run("sieve push -q sieve", stdin="a\nb\n")
+    c.file("state", c.read("g.bloom"))
+    c.file("had", "x\n")
+    c.file("page.html", PAGE)
+    for line in ("build --force -n 10 -o g.bloom", "build --force -o g.bloom -", "build --force -o g.bloom /dev/stdin",
+                 "add f.bloom", "remove f.bloom", "query f.bloom", "query -v f.bloom -", "query --counts f.bloom",
+                 "dedupe", "dedupe --exact -", "dedupe -o had --force", "dedupe --append had", "dedupe --state g.bloom -",
+                 "dedupe --against - had", "dedupe --jsonl text -", "convert --from guava -o g.bloom --force -",
+                 "sieve push sieve", "sieve contains sieve", "sieve ack sieve", "sieve import sieve -",
+                 "explore --page page.html -o out.html -"):
+        process = c.start(line, stdin=None, preexec_fn=lambda: os.close(0))
+        out, said = process.communicate(timeout=60)
+        c.expect(process.returncode == 2 and out == b"" and said != b"", f"{line}: {process.returncode} {out} {said}")
+    c.expect(c.read("g.bloom") == c.read("state") and c.read("had") == b"x\n", "a file was replaced")
+    c.run("query -c f.bloom", stdin="a\nb\n", stdout="2\n")
+
+
+@case
+def names_are_printed_without_control_characters(c):
+    """Of files, of archives' members, and within sentences of the library; UTF-8 stays readable."""
+    name, shown = "Größe 日本\x1b]0;title\x07\x9b\u202fx\n\u0085.bloom", "Größe 日本?]0;title???\u202fx???.bloom"
+    c.file("keys", "a\n")
+    c.file("good.bloom", "x")
+    c.run("build -q -n 10 -p 1e-9 -o good.bloom --force keys")
+    c.run("build -q -n 99999 -p 1e-3 -o other.bloom keys")
+    c.file(name, c.read("good.bloom"))
+    c.file("odd\x1b[2J", "no filter\n")
+    c.file("odd\x1b.bloom", c.read("good.bloom")[:-3])
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("Größe\x1b]0;pwn\x07\x1b[31mX", gzip.compress(b"x"))
+    c.file("odd.zip", buffer.getvalue())
+    os.mkfifo(c.path("fifo\x1b"))
+    for line, text in (
+            (["inspect", name], shown), (["plot", name], "0;title"), (["build", "-o", name, "keys"], shown),
+            (["compare", name, "good.bloom"], shown), (["compare", name, "other.bloom"], shown),
+            (["merge", "--check", name, "other.bloom"], shown), (["add", name, "keys"], shown),
+            (["query", "good.bloom", "odd.zip"], "Größe?]0;pwn??[31mX"), (["inspect", "odd\x1b[2J"], "odd?[2J"),
+            (["query", "odd\x1b.bloom", "keys"], "odd?.bloom"), (["inspect", "odd\x1b.bloom"], "odd?.bloom"),
+            (["query", "missing\x1b.bloom", "keys"], "missing?.bloom"), (["query", "good.bloom", "no\x1b[0m"], "no?[0m"),
+            (["query", "fifo\x1b", "keys"], "fifo?"), (["merge", "-o", "fifo\x1b", name, name], "fifo?"),
+            (["sieve", "status", "no\x1bsieve"], "no?sieve"), (["dedupe", "--state", "odd\x1b[2J", "keys"], "odd?[2J"),
+            (["no\x1bcommand"], "no?command"), (["build", "--no\x1boption"], "no?option")):
+        out, said = c.run(line, stdout=None, stderr=None, code=None)
+        whole = (out + said).decode()
+        c.expect(text in whole, f"{line}: {whole[:300]!r} lacks {text!r}")
+        c.expect(not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", whole), f"{line}: {whole[:300]!r}")
+        c.expect(whole.count(text) < 3, f"{line}: the name is there too often: {whole[:300]!r}")
+
+
+def make_fifo(path):
+    """One that nobody writes to."""
+    os.mkfifo(path)
+
+
+def make_socket(path):
+    """One that nobody listens to. A socket's name is short, whatever the folder's is."""
+    folder = os.open(os.path.dirname(path), os.O_RDONLY)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"/proc/self/fd/{folder}/{os.path.basename(path)}")
+    os.close(folder)
+
+
+def refused_at_once(c, line):
+    """Neither waits for a writer nor takes it for an empty file."""
+    process = c.start(line, stdin=subprocess.DEVNULL)
+    try:
+        said = process.communicate(timeout=20)[1]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        c.expect(False, f"{line}: it waits")
+    c.expect(process.returncode == 2 and said.startswith(b"bloomery: "), f"{line}: {process.returncode} {said}")
+
+
+@case
+def no_command_waits_for_a_fifo_or_socket_in_place_of_its_own_file(c):
+    c.file("keys", "a\nb\n")
+    c.file("page.html", PAGE)
+    c.run("build -q -n 10 -p 1e-9 -o f.bloom keys")
+    for make, odd in ((make_fifo, "fifo"), (make_socket, "socket")):
+        make(c.path(odd))
+        for line in (f"query {odd} keys", f"query f.bloom --confirm {odd} keys", f"inspect {odd}", f"plot {odd}",
+                     f"add {odd} keys", f"remove {odd} keys", f"merge -o g.bloom f.bloom {odd}", f"fold -o g.bloom {odd}",
+                     f"merge -o {odd} f.bloom f.bloom", f"build -o {odd} keys", f"build --force -o {odd} keys",
+                     f"compare f.bloom {odd}", f"convert --to dcso -o g.bloom {odd}", f"dedupe --state {odd} keys",
+                     f"convert --from guava -o g.bloom {odd}", f"dedupe --append {odd} keys", f"dedupe --force -o {odd} keys",
+                     f"query --secret-file {odd} f.bloom keys", f"dedupe --from-dir {odd} keys",
+                     f"explore --page page.html {odd}", f"explore --page {odd} f.bloom"):
+            refused_at_once(c, line)
+        for name in (".bloomery-dedupe", ".bloomery-dedupe.filter"):
+            os.makedirs(c.path("out"))
+            make(c.path(f"out/{name}"))
+            refused_at_once(c, "dedupe --jsonl text --output-dir out keys")
+            shutil.rmtree(c.path("out"))
+
+
+@case
+def no_command_waits_for_a_fifo_or_socket_in_a_sieve(c):
+    """In place of each of its files, one after the other."""
+    for engine in ("disk", "memory"):
+        for make in (make_fifo, make_socket):
+            c.run(f"sieve push -q --engine {engine} whole", stdin="1\n2\n")
+            c.run("sieve pop whole", stdout=None, stderr=None)
+            for name in os.listdir(c.path("whole")):
+                for line in ("status", "verify", "contains", "pop", "push", "export", "ack", "recover"):
+                    shutil.copytree(c.path("whole"), c.path("sieve"))
+                    os.unlink(c.path(f"sieve/{name}"))
+                    make(c.path(f"sieve/{name}"))
+                    process = c.start(f"sieve {line} sieve")
+                    process.communicate(input=b"1\n", timeout=20)
+                    c.expect(name != "MANIFEST" or process.returncode == 2, f"{line} of {name}: {process.returncode}")
+                    shutil.rmtree(c.path("sieve"))
+            shutil.rmtree(c.path("whole"))
 
 
 main()

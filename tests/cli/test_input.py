@@ -279,9 +279,10 @@ def packed_input_with_nul_ended_records(c):
 
 @case
 def only_packed_input_needs_libarchive(c):
-    """A file in the library's place that is none: plain and gzip input do not notice, others say why."""
+    """A file in the libraries' places that is none: plain and gzip input do not notice, others say why."""
     os.mkdir(c.path("broken"))
     c.file("broken/libarchive.so.13", "no library")
+    c.file("broken/liblzma.so.5", "no library")
     path = ":".join(filter(None, (c.path("broken"), os.environ.get("LD_LIBRARY_PATH"))))
     broken = {"LD_LIBRARY_PATH": path}
     c.file("plain", "a\n")

@@ -5,10 +5,11 @@ import base64
 import gzip
 import json
 import os
+import pickle
 import struct
 import subprocess
 
-from runner import case, has, main
+from runner import case, has, main, own_size
 
 VECTORS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "vectors", "dialect")
 LIST = b"Nothing to be recognised by have"
@@ -171,6 +172,36 @@ def a_name_of_a_packed_file_is_warned_of(c):
     c.run("merge -q -o m.gz f.gz", stderr=has("m.gz: is written uncompressed"))
     c.run("build -q -n 9 -o gz", stdin="a\n")
     c.run("build -q -n 9 -o f.gz.bloom", stdin="a\n")
+
+
+@case
+def files_that_are_not_filters_are_named_by_inspect(c):
+    """Where a person takes one of these for a filter, what it is says what to do."""
+    for name, content in (("a dump of a Redis server (RDB)", b"REDIS0010\xfa\x09redis-ver\x067.0.15"),
+                          ("a pickled Python object", pickle.dumps({"filter": b"\0" * 100})),
+                          ("a Feather file of version 1", b"FEA1\0\0\0\0" + bytes(90) + b"FEA1")):
+        c.file("odd", content)
+        for line in ("inspect odd", "query -k a odd"):
+            c.run(line, code=2, stderr=has(f"this looks like {name}\n"))
+
+
+@case
+def a_file_that_its_head_refuses_is_not_read_whole(c):
+    """The memory of a command that says why stays small, whatever the dialect; the file is a hole."""
+    own_size()
+    most = 200 << 20
+    c.file("hole", "")
+    os.truncate(c.path("hole"), most)
+    listed = json.loads(c.run("dialects --json", stdout=None)[0])["dialects"]
+    names = [dialect["name"] for dialect in listed if dialect["reads"]]
+    c.expect(len(names) > 10, f"{names}")
+    for name in names:
+        process = c.start(f"inspect --dialect {name} hole")
+        said = process.stderr.read()
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        c.expect(process.returncode == 2 and b"hole: " in said, f"{name}: {process.returncode} {said}")
+        c.expect(used.ru_maxrss << 10 < most // 2, f"{name}: {used.ru_maxrss} KiB of memory")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import stat
 import subprocess
 import time
 
-from runner import EMULATOR, Difference, Skip, case, has, keyed, main
+from runner import EMULATOR, Difference, Skip, case, has, keyed, main, own_size
 
 COUNT = 30_000
 KEYS = "".join(f"key-{i}\n" for i in range(COUNT))
@@ -305,6 +305,23 @@ def a_failing_input_builds_nothing(c):
             c.run(f"build -o f.bloom {line}", code=2, stderr=has(expected),
                   environment=little(memory))
     c.expect("f.bloom" not in c.names(), "a failed build left its file")
+
+
+@case
+def more_addresses_are_never_too_few(c):
+    """Under a limit of addresses, what is left of them is not all taken for hashes or for stacks."""
+    own_size()
+    c.file("keys", "".join(f"{i}\n" for i in range(100_000)))
+    for threads in (1, 2, 4):
+        worked = 0
+        for limit in list(range(12_000, 100_000, 997)) + [150_000, 300_000, 700_000, 1_500_000]:
+            process = c.start(f"build -q -j {threads} -o f.bloom keys", stdin=subprocess.DEVNULL,
+                              preexec_fn=lambda most=limit << 10: resource.setrlimit(resource.RLIMIT_AS, (most, most)))
+            said = process.communicate(timeout=60)[1]
+            worked = worked or (limit if process.returncode == 0 else 0)
+            c.expect(process.returncode == 0 or worked == 0,
+                     f"-j {threads}: {worked} KiB of addresses are enough, and {limit} too few: {said}")
+        c.expect(0 < worked < 60_000, f"{worked} KiB are needed")
 
 
 main()

@@ -9,12 +9,15 @@ import gzip
 import io
 import lzma
 import os
+import pickle
+import resource
 import sqlite3
 import struct
+import sys
 import tarfile
 import zlib
 
-from runner import Skip, case, has, main
+from runner import Skip, case, has, main, own_size
 
 MEMBERS = [b"%012d\n" % (i * i * 977) for i in range(10_000)]
 TEXT = b"".join(MEMBERS)
@@ -171,6 +174,145 @@ def archives_within_packed_streams_are_read(c):
     c.run("query -c plain.bloom", stdin=bytes(damaged), code=2, stdout=None, stderr=has("compressed data"))
 
 
+def zstd_frame(text, window_log=20):
+    """A frame of one block that is not compressed, in a window of 2^window_log bytes."""
+    return b"\x28\xb5\x2f\xfd\0" + bytes([(window_log - 10) << 3]) + \
+        struct.pack("<I", 1 | len(text) << 3)[:3] + text
+
+
+def skipped(content):
+    """A frame that readers of zstd and lz4 skip."""
+    return b"\x5e\x2a\x4d\x18" + struct.pack("<I", len(content)) + content
+
+
+def limited(bytes_max):
+    """For a command in so much address space."""
+    return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (bytes_max, bytes_max))}
+
+
+def decoders():
+    """Skips the case where a format's own library was not found."""
+    if "BLOOMERY_TEST_NO_PACKERS" in os.environ:
+        raise Skip("this build lacks " + os.environ["BLOOMERY_TEST_NO_PACKERS"])
+
+
+@case
+def zstd_windows_up_to_two_gibibytes_are_read_where_memory_allows(c):
+    decoders()
+    text = TEXT[:1300]
+    untouched = {"MALLOC_PERTURB_": "0"}  # a window is allocated, and not written to but for the text
+    with open("/proc/meminfo", encoding="ascii") as facts:
+        left = next(int(line.split()[1]) for line in facts if line.startswith("MemAvailable"))
+    most = 31 if left > 5 << 20 and sys.maxsize > 1 << 32 else 27
+    for window in (28, 30, 31):
+        c.file("long", zstd_frame(text, window))
+        if window <= most:
+            c.run("dedupe -q long", stdout=text, environment=untouched)
+            c.run("dedupe -q", stdin=c.read("long") + zstd_frame(b"more\n"), stdout=text + b"more\n",
+                  environment=untouched)
+    # Where memory does not allow it, that is the reason.
+    own_size()
+    c.file("longest", zstd_frame(text, 31))
+    _, said = c.run("dedupe -q longest", code=2, stderr=has("longest: ", "memory", "zstd -dc --long=31 FILE | "),
+                    **limited(1 << 30))
+    c.expect(b"damaged" not in said, f"sound data is called damaged: {said}")
+    c.file("beyond", zstd_frame(text, 32))
+    _, said = c.run("dedupe -q beyond", code=2, stderr=has("beyond: needs a zstd window of more than"))
+    c.expect(b"damaged" not in said, f"sound data is called damaged: {said}")
+
+
+@case
+def frames_to_be_skipped_are_skipped(c):
+    """pzstd begins with one; which of two formats it is says what follows it, be that far behind."""
+    lz4 = pack([TEXT], "raw", "lz4")
+    frame = b"".join(zstd_frame(TEXT[at:at + 100_000]) for at in range(0, len(TEXT), 100_000))
+    for front in (skipped(b"1234"), skipped(b""), skipped(b"a") + skipped(b"b" * 700), skipped(bytes(3 << 20))):
+        for content in (lz4, frame, frame + skipped(b"behind")):
+            c.run("dedupe -q", stdin=front + content, stdout=TEXT)
+    all_commands_read(c, skipped(b"1234") + frame)
+    all_commands_read(c, skipped(b"1234") + lz4)
+    c.run("dedupe -q", stdin=skipped(b"alone"))
+    c.run("dedupe -q", stdin=skipped(bytes(3 << 20))[:-1], code=2, stderr=has("the compressed data is cut short"))
+    for front in (skipped(b"1234"), skipped(bytes(3 << 20))):
+        c.run("dedupe -q", stdin=front + b"text\n", code=2, stderr=has("neither zstd nor lz4 follows"))
+
+
+@case
+def zlib_streams_are_unpacked(c):
+    for level in (0, 1, 6, 9):
+        all_commands_read(c, zlib.compress(TEXT, level))
+        c.run("dedupe -q", stdin=zlib.compress(b"a\n", level), stdout="a\n")
+    c.run("dedupe -q", stdin=zlib.compress(b""))
+    for cut in (9, 100, 1000):
+        c.run("dedupe -q", stdin=zlib.compress(TEXT)[:cut], stdout=None, code=2, stderr=has("cut short"))
+
+
+@case
+def what_follows_a_stream_is_an_error_unless_it_is_zeros(c):
+    decoders()
+    text = b"a\nb\n"
+    for packed in (gzip.compress(text), bz2.compress(text), lzma.compress(text), zstd_frame(text),
+                   pack([text], "raw", "lz4"), zlib.compress(text)):
+        c.run("dedupe -q", stdin=packed + bytes(512), stdout=text)
+        c.run("dedupe -q", stdin=packed + b"\0more", code=2, stdout=None,
+              stderr=has("follows the compressed data"))
+    c.run("dedupe -q", stdin=pack([text], "raw", "lzip") + b"lzip allows it", stdout=text)
+
+
+@case
+def a_stream_that_ends_anywhere_is_cut_short(c):
+    """Nothing of a stream is taken for all of it, wherever it ends, also in a checksum."""
+    decoders()
+    text = b"".join(b"%d\n" % (i * i) for i in range(12))
+    for packed, least in ((gzip.compress(text), 3), (bz2.compress(text), 10), (lzma.compress(text), 6),
+                          (lzma.compress(text, lzma.FORMAT_ALONE), 13), (zstd_frame(text), 4),
+                          (pack([text], "raw", "lz4"), 4), (pack([text], "raw", "lzip"), 5), (zlib.compress(text), 8)):
+        near = [*range(least, 24), *range(24, len(packed) - 16, 5), *range(len(packed) - 16, len(packed))]
+        for end in sorted({end for end in near if least <= end < len(packed)}):
+            out, _ = c.run("dedupe -q", stdin=packed[:end], stdout=None, code=2, stderr=has("compressed data"))
+            c.expect(text.startswith(out), f"{out!r} came of {packed[:end]!r}")
+
+
+def zip_with(flag=0, method=0):
+    """A zip file of one member, with bits set in its headers and another method."""
+    import zipfile
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("secret.txt", "a line\n" * 5)
+    content = bytearray(buffer.getvalue())
+    for mark, at in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        place = content.index(mark) + at
+        content[place] |= flag
+        content[place + 2] |= method
+    return bytes(content)
+
+
+@case
+def encrypted_damaged_and_too_large_are_three_words(c):
+    """Nothing is called damaged that another program, a password or more memory reads."""
+    own_size()
+    c.file("sound.zip", zip_with())
+    c.run("dedupe -q sound.zip", stdout="a line\n")
+    encrypted = bytearray(rar(b"a\n"))
+    encrypted[encrypted.index(b"\x74\0\x80") + 1] |= 4
+    at = encrypted.index(b"\x74\4\x80") - 2
+    size = struct.unpack_from("<H", encrypted, at + 5)[0]
+    encrypted[at:at + 2] = struct.pack("<H", zlib.crc32(encrypted[at + 2:at + size]) & 0xffff)
+    large = bytearray(lzma.compress(TEXT))  # its header says that it needs a dictionary of 2 GiB
+    size = (large[12] + 1) * 4
+    c.expect(large[14:16] == b"\x21\1", "the header is another one")
+    large[16] = 38
+    large[8 + size:12 + size] = struct.pack("<I", zlib.crc32(large[12:8 + size]))
+    damaged = bytearray(bz2.compress(TEXT))
+    damaged[len(damaged) // 2] ^= 1
+    for name, content, word in (("e.zip", zip_with(flag=1), "encrypted"), ("e.rar", bytes(encrypted), "encrypted"),
+                                ("m.zip", zip_with(method=97), "can't unpack it"),
+                                ("large.xz", bytes(large), "memory"), ("d.bz2", bytes(damaged), "damaged")):
+        c.file(name, content)
+        _, said = c.run(f"dedupe -q {name}", code=2, stdout=None, stderr=has(f"{name}: ", word), **limited(1 << 30))
+        c.expect((b"damaged" in said) == (word == "damaged"), f"{name} is called damaged: {said}")
+
+
 @case
 def damaged_streams_are_errors(c):
     c.run("build -q -n 1 -o f.bloom", stdin="x\n")
@@ -217,8 +359,12 @@ def what_is_no_list_is_refused_by_name(c):
                ("an ELF program", b"\x7fELF\2\1\1" + bytes(90)), ("an image", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"),
                ("an ar archive", b"!<arch>\ndebian-binary   "), ("an RPM package", b"\xed\xab\xee\xdb\3\0"),
                ("a cab archive", b"MSCF" + bytes(40)), ("a xar archive", b"xar!\0\x1c\0\1" + bytes(40)),
-               ("compressed with lrzip", b"LRZI\0\6" + bytes(40)), ("UTF-32 text", "\ufeffa\n".encode("utf-32")),
-               ("zstd or lz4 data that begins with a frame to be skipped", b"\x50\x2a\x4d\x18\4\0\0\0abcd")]
+               ("a Feather file of version 1", b"FEA1\0\0\0\0" + bytes(90) + b"FEA1"),
+               ("a dump of a Redis server (RDB)", b"REDIS0010\xfa\x09redis-ver\x067.0.15"),
+               ("a dump of a Redis server (RDB)", b"VALKEY080\xfa\x0avalkey-ver"),
+               *(("a pickled Python object", pickle.dumps(value, protocol)) for protocol in (2, 3, 4, 5)
+                 for value in ({"a": 1}, ["a", "b"], {1, 2}, ("a", 1), "text", b"bytes", None, 5)),
+               ("compressed with lrzip", b"LRZI\0\6" + bytes(40)), ("UTF-32 text", "\ufeffa\n".encode("utf-32"))]
     for name, content in seeming:
         all_commands_refuse(c, content, f"seems to be {name}, not a list of keys; --text takes its bytes "
                             "as they are")
@@ -304,7 +450,10 @@ def lines_that_begin_like_headers_are_lines(c):
                     b"a\n" * 16384 + b"\nCD001\n" + b"a\n" * 9,
                     b"MSCF\n", b"xar!\n", b"Rar!\n", b"ARROW1\n", b"!<arch>", b"%PDF", b"SQLite format 3\n",
                     b"P*M\n", b"x" * 100 + b"\n" + b"y" * 500 + b"\n", b"x" * 600 + b"\n", b"0" * 600 + b"\n",
-                    b"070701" + b"0" * 104 + b"\n", b"\x1f\x9d\0\n", b"\x1f\x9d\xff\n"):
+                    b"070701" + b"0" * 104 + b"\n", b"\x1f\x9d\0\n", b"\x1f\x9d\xff\n", b"x^2\n", b"x^\xe9t\xe9\n",
+                    b"FEA1\n", b"FEA1", b"REDIS\n", b"REDIS", b"REDIS0010\n", b"REDIS00101\n", b"REDIS0010", b"VALKEY\n",
+                    b"\x80\n", b"\x80", b"\x80uro\n",
+                    b"x\xda\n", b"x\xdaj\xe0\xe9\n", b"x\n", b"x", b"x^"):
         c.file("keys", content)
         c.run("build -q -n 9 -p 1e-12 -o f.bloom keys")
         lines = content if content.endswith(b"\n") else content + b"\n"
@@ -316,7 +465,8 @@ def lines_that_begin_like_headers_are_lines(c):
 @case
 def a_typed_line_is_answered_though_it_could_begin_a_header(c):
     """Nothing more is waited for when a line is whole, be it one that a packed file could begin with."""
-    for line, null in ((b"070701\n", ""), (b"name\n", ""), (b"name\0", "-0"), (b"\x1f\x8b\n", "")):
+    for line, null in ((b"070701\n", ""), (b"name\n", ""), (b"name\0", "-0"), (b"\x1f\x8b\n", ""),
+                       (b"x^2\n", ""), (b"x\xda\n", ""), (b"REDIS\n", ""), (b"\x80\n", "")):
         c.file("keys", line)
         c.run(f"build -q {null} -n 9 -p 1e-12 -o f.bloom keys")
         process = c.start(f"query -q {null} f.bloom")

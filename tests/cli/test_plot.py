@@ -6,13 +6,12 @@ import fcntl
 import json
 import math
 import os
-import pty
 import re
 import struct
 import termios
 import xml.etree.ElementTree as ET
 
-from runner import case, everything_from, has, main
+from runner import case, everything_from, has, main, open_terminal
 
 TRY = "try 'bloomery plot --help'\n"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -306,7 +305,7 @@ def drawing_is_as_wide_as_the_terminal(c):
                 text = c.run(line, environment={"LC_ALL": locale, "COLUMNS": columns}, stdout=None)[0].decode()
                 widest = max(len(row) for row in text.splitlines()[2:-3])
                 c.expect(width - 2 <= widest <= max(width, 41), f"{line}, '{columns}': {widest} columns")
-    ours, theirs = pty.openpty()
+    ours, theirs = open_terminal()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     process = c.start("plot f", stdout=theirs, env={**environment, "LC_ALL": "C"})

@@ -4,14 +4,13 @@
 import array
 import fcntl
 import os
-import pty
 import re
 import shutil
 import subprocess
 import termios
 import time
 
-from runner import case, everything_from, has, main
+from runner import case, everything_from, has, main, open_terminal
 
 
 def is_read(pipe):
@@ -26,7 +25,7 @@ class Run:
 
     def __init__(self, c, line, stdout, stderr_is_terminal=True):
         self.line = f"{line}, {stdout}"
-        self.leader, follower = pty.openpty()
+        self.leader, follower = open_terminal()
         target = {"pipe": subprocess.PIPE, "file": subprocess.DEVNULL, "terminal": follower}[stdout]
         self.process = c.start(line, stdout=target, stderr=follower if stderr_is_terminal else subprocess.PIPE,
                                env={**os.environ, "TERM": "xterm"})

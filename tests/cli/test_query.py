@@ -3,13 +3,12 @@
 
 import json
 import os
-import pty
 import shutil
 import signal
 import subprocess
 import time
 
-from runner import Skip, case, has, keyed, main
+from runner import Skip, case, has, keyed, main, open_terminal
 
 IN = "".join(f"in-{i}\n" for i in range(100))
 OUT = "".join(f"out-{i}\n" for i in range(100))
@@ -379,7 +378,7 @@ def quiet_stops_at_the_first_hit(c):
 @case
 def terminal_is_answered_line_by_line(c):
     set_up(c)
-    leader, follower = pty.openpty()
+    leader, follower = open_terminal()
     process = c.start("query a.bloom", stdin=follower, stdout=follower)
     time.sleep(0.2)
     os.write(leader, b"a1\n")

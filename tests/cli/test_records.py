@@ -202,7 +202,28 @@ def a_header_is_not_a_record_without_a_key(c):
     c.file("a.csv", "id,name\n1,a\n2,b\n3\n")
     _, said = c.run("build --csv --header -F id -n 9 -o f.bloom a.csv a.csv", stderr=None)
     c.expect(b"no key" not in said, f"{said}")
-    c.run("build --csv --header -F name -n 9 -o f.bloom a.csv", stderr=has("; 1 record has no key\n"))
+    c.run("build --csv --header -F name -n 9 -o f.bloom a.csv", stderr=has("; 1 record has no key"))
+
+
+@case
+def json_that_is_nested_too_deep_is_called_that(c):
+    """512 levels are read. Deeper JSON may be sound, and is not called anything else."""
+    def nested(levels):
+        return '{"u":1,"x":' + "[" * (levels - 1) + "]" * (levels - 1) + "}\n"
+    c.file("sound.jsonl", nested(512))
+    c.run("dedupe -qc --jsonl u sound.jsonl", stdout="1\n")
+    c.file("deep.jsonl", nested(512) + nested(513) + nested(100_000))
+    for line in ("dedupe -qc --jsonl u deep.jsonl", f"build -q {SURE} --jsonl u -o u.bloom deep.jsonl"):
+        _, said = c.run(line, stdout=None, stderr=None)
+        c.expect(b"deep.jsonl: 2 lines are nested deeper than 512 levels and have no key: 2, 3\n" in said, f"{said}")
+    c.file("one.jsonl", nested(513))
+    c.run("dedupe -qc --jsonl u one.jsonl", stdout="1\n", stderr=has("1 line is nested deeper than 512 levels and has no key: 1\n"))
+    c.file("both.jsonl", nested(513) + "{\n")
+    c.run("dedupe -qc --jsonl u both.jsonl", stdout="2\n",
+          stderr=has("2 lines are no JSON, or nested deeper than 512 levels and have no key: 1, 2\n"))
+    c.file("texts.jsonl", '{"text":"a"}\n' + nested(600))
+    c.run("dedupe --jsonl text --unit document texts.jsonl", stdout=None,
+          stderr=has("1 line is nested deeper than 512 levels"))
 
 
 @case

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pipes whose writers take their time: an answer comes as soon as no more input waits."""
 
+import bz2
+import lzma
 import os
 import select
+import struct
 import time
 import zlib
 
-from runner import case, main
+from runner import Skip, case, main
 
 # The line's way through the command takes a millisecond. The bound is for a machine that is busy;
 # BLOOMERY_TEST_LATENCY sets the one that was promised, 0.05, for a quiet one.
@@ -24,9 +27,9 @@ def set_up(c):
 class Talk:
     """A command at the other end of two pipes."""
 
-    def __init__(self, c, line):
+    def __init__(self, c, line, **options):
         self.case, self.line = c, line
-        self.process = c.start(line)
+        self.process = c.start(line, **options)
 
     def say(self, text):
         """Writes to it, and leaves the pipe open."""
@@ -182,6 +185,86 @@ def a_packed_pipe_is_answered_as_it_is_flushed(c):
             talk.hear(b"1\n")
         talk.say(packer.flush())
         talk.end()
+
+
+def zstd_block(text, last=False):
+    """A block of a frame, not compressed."""
+    return struct.pack("<I", last | len(text) << 3)[:3] + text
+
+
+def lz4_block(text):
+    """A block of a frame, not compressed."""
+    return struct.pack("<I", 1 << 31 | len(text)) + text
+
+
+def answered_at_once(c, begin, pack):
+    """Whether a line is answered when what `pack` makes of it has come, for several of them."""
+    for threads in (1, 4):
+        talk = Talk(c, f"query -j {threads} f.bloom")
+        talk.say(begin)
+        for _ in range(3):
+            talk.say(pack(b"1\nx\n"))
+            talk.hear(b"1\n")
+        talk.process.kill()
+        talk.process.wait()
+
+
+def decoders():
+    """Skips the case where a format's own library was not found."""
+    if "BLOOMERY_TEST_NO_PACKERS" in os.environ:
+        raise Skip("this build lacks " + os.environ["BLOOMERY_TEST_NO_PACKERS"])
+
+
+@case
+def a_pipe_packed_with_zstd_xz_or_bzip2_is_answered_as_it_is_flushed(c):
+    """A writer that flushes ends a block of zstd, or the stream of the others."""
+    decoders()
+    set_up(c)
+    answered_at_once(c, b"\x28\xb5\x2f\xfd\0\x48", zstd_block)  # a frame's header: a window of 512 KiB
+    answered_at_once(c, b"", lambda text: b"\x28\xb5\x2f\xfd\0\x48" + zstd_block(text, True))
+    answered_at_once(c, b"", lzma.compress)
+    answered_at_once(c, b"", bz2.compress)
+
+
+@case
+def what_one_flush_unpacks_to_is_answered_whole(c):
+    """It is more than a chunk, and no input comes while the unpacker has output left."""
+    decoders()
+    set_up(c)
+    for pack in (lambda text: b"\x28\xb5\x2f\xfd\0\x48" + zstd_block(text), bz2.compress, lzma.compress, zlib.compress):
+        for environment, lines in (({}, 200_000), ({"BLOOMERY_BLOCK_BYTES": "64"}, 3000)):
+            if pack not in (bz2.compress, lzma.compress, zlib.compress):
+                lines = min(lines, 20_000)  # of a block of zstd
+            talk = Talk(c, "query f.bloom", env={**os.environ, **environment})
+            talk.say(pack(b"1\nx\n" * lines))
+            talk.hear(b"1\n" * lines)
+            talk.process.kill()
+            talk.process.wait()
+
+
+@case
+def a_pipe_packed_with_lz4_is_answered_as_it_is_flushed(c):
+    decoders()
+    set_up(c)
+    answered_at_once(c, b"\x04\x22\x4d\x18\x60\x40\x82", lz4_block)
+
+
+@case
+def a_member_of_an_archive_in_a_pipe_is_answered_before_its_end(c):
+    """Of a tar file, plain and packed, the first line of a member of many."""
+    set_up(c)
+    header = bytearray(512)
+    header[:6], header[100:107], header[124:135] = b"member", b"0000644", b"00000100000"
+    header[148:156], header[156:157], header[257:265] = b" " * 8, b"0", b"ustar\00000"
+    header[148:154] = b"%06o" % sum(header)
+    text = b"1\n" + b"x\n" * 300
+    for packer in (None, zlib.compressobj(wbits=31)):
+        talk = Talk(c, "query f.bloom")
+        content = bytes(header) + text
+        talk.say(content if packer is None else packer.compress(content) + packer.flush(zlib.Z_SYNC_FLUSH))
+        talk.hear(b"1\n")
+        talk.process.kill()
+        talk.process.wait()
 
 
 @case

@@ -420,6 +420,21 @@ static void only_regular_files(void **state)
     test_directory_remove(&directory);
 }
 
+/* A terminal obeys them: each is shown as '?'. UTF-8 stays, and what is not UTF-8 is not one. */
+static void names_in_errors_have_no_control_characters(void **state)
+{
+    (void)state;
+    bloomery_filter *filter = NULL;
+    bloomery_error error = {0};
+    assert_int_equal(bloomery_open("no/\x1b[2J\n\x7f\xc2\x9b \x9b Gr\xc3\xb6\xc3\x9f"
+                                   "e \xe6\x97\xa5 \xe9",
+                                   NULL, &filter, &error),
+                     BLOOMERY_IO_FAILED);
+    assert_null(filter);
+    assert_non_null(strstr(error.text, "no/?[2J???? ? Gr\xc3\xb6\xc3\x9f"
+                                       "e \xe6\x97\xa5 \xe9: "));
+}
+
 /* The longest name a file can have is no reason to fail: temporary names are not longer. */
 static void save_under_the_longest_name(void **state)
 {
@@ -491,6 +506,7 @@ int main(void)
         cmocka_unit_test(save_over_its_own_map),
         cmocka_unit_test(save_keeps_mode_and_follows_links),
         cmocka_unit_test(only_regular_files),
+        cmocka_unit_test(names_in_errors_have_no_control_characters),
         cmocka_unit_test(save_under_the_longest_name),
         cmocka_unit_test(no_descriptor_is_left_open),
     };

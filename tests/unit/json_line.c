@@ -232,7 +232,7 @@ static void deep_lines_are_broken(void **test_state)
         memset(line, '[', depth);
         memset(line + depth, ']', depth);
         assert_int_equal(tool_json_find(&path, line, 2 * depth).kind,
-                         depth <= TOOL_JSON_DEPTH ? TOOL_JSON_MISSING : TOOL_JSON_BROKEN);
+                         depth <= TOOL_JSON_DEPTH ? TOOL_JSON_MISSING : TOOL_JSON_TOO_DEEP);
     }
 }
 

@@ -3,7 +3,37 @@
 #include "base/io.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+int tool_open_regular(const char *path, const char **why)
+{
+    struct stat facts;
+    /* O_NONBLOCK: a FIFO waits for its writer otherwise. It means nothing for regular files. */
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    const bool opened = file >= 0 && fstat(file, &facts) == 0;
+    if (opened && S_ISREG(facts.st_mode))
+        return file;
+    if (opened)
+        *why = S_ISDIR(facts.st_mode) ? "is a directory" : "is not a regular file";
+    else
+        *why = errno == ENXIO ? "is not a regular file" : strerror(errno); /* ENXIO: a socket */
+    if (file >= 0)
+        close(file);
+    return -1;
+}
+
+void *tool_map_regular(int file, uint64_t bytes)
+{
+    if (bytes == 0 || bytes > SIZE_MAX / 2)
+        return NULL;
+    void *map = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, file, 0);
+    return map != MAP_FAILED ? map : NULL;
+}
 
 int tool_write_all(int file, const void *data, size_t bytes, uint64_t *moved)
 {

@@ -2,9 +2,11 @@
 #include "base/json.h"
 
 #include "base/out.h"
+#include "base/status_line.h"
 #include "tool.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,9 +111,11 @@ void tool_json_say(json_t *object)
 {
     char *text = json_dumps(object, JSON_INDENT(2));
     json_decref(object);
-    if (text == NULL)
+    if (text == NULL) {
         tool_error("not enough memory for the report");
-    else
-        tool_say("%s", text);
+    } else {
+        tool_status_line_wipe(); /* its lines are not those of a sentence */
+        fprintf(stderr, "%s\n", text);
+    }
     free(text);
 }

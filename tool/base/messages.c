@@ -33,15 +33,39 @@ const struct tool_command *tool_running_command(void)
     return running;
 }
 
+/* The bytes of the UTF-8 character that begins here; 1 if none does. */
+static size_t utf8_bytes(const unsigned char *text)
+{
+    const size_t bytes = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : text[0] >= 0xc2 ? 2 : 1;
+    for (size_t i = 1; i < bytes; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 1;
+    return bytes;
+}
+
+char *tool_printable(char *text)
+{
+    for (unsigned char *at = (unsigned char *)text; *at != '\0';) {
+        const size_t bytes = utf8_bytes(at);
+        /* The control characters from 0x80 on: two bytes in UTF-8, or one of another encoding. */
+        const bool control =
+            bytes == 1 ? *at < 0x20 || (*at >= 0x7f && *at < 0xa0) : at[0] == 0xc2 && at[1] < 0xa0;
+        if (control)
+            memset(at, '?', bytes);
+        at += bytes;
+    }
+    return text;
+}
+
 enum { SENTENCE_BYTES = 8000, LINE_BYTES = SENTENCE_BYTES + 64 };
 
 /* One line in one piece: commands that run side by side share a terminal or a log. */
-static void say_line(const char *kind, const char *sentence)
+static void say_line(const char *kind, char *sentence)
 {
     char line[LINE_BYTES];
     const char *part = subcommand();
     int length = snprintf(line, sizeof(line), "%s: %s%s%s%s\n", program, part,
-                          part[0] != '\0' ? ": " : "", kind, sentence);
+                          part[0] != '\0' ? ": " : "", kind, tool_printable(sentence));
     tool_status_line_wipe();
     if (length > 0 && (size_t)length < sizeof(line))
         fwrite(line, 1, (size_t)length, stderr);
@@ -94,19 +118,22 @@ int tool_usage(const char *format, ...)
 
 void tool_say(const char *format, ...)
 {
+    char sentence[SENTENCE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    tool_status_line_wipe();
-    vfprintf(stderr, format, arguments);
+    vsnprintf(sentence, sizeof(sentence), format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
+    tool_status_line_wipe();
+    fprintf(stderr, "%s\n", tool_printable(sentence));
 }
 
 /* Whether a sentence of the library names the file itself: at its beginning, or as a path in it. A
  * word at its end may be one of the sentence, as in "the file is empty". */
-static bool is_named(const char *text, const char *what)
+static bool is_named(const char *text, const char *name)
 {
-    const size_t bytes = strlen(what);
+    char what[SENTENCE_BYTES]; /* as the library shows it */
+    snprintf(what, sizeof(what), "%s", name);
+    const size_t bytes = strlen(tool_printable(what));
     for (const char *at = text; (at = strstr(at, what)) != NULL; at++) {
         const char next = at[bytes];
         if ((at == text || at[-1] == ' ') &&

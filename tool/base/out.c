@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -89,6 +90,15 @@ void tool_out_format(struct tool_out *out, const char *format, ...)
         tool_out_flush(out);
     }
     out->failure = EMSGSIZE; /* longer than out.h allows: better an error than a line cut short */
+}
+
+void tool_out_name(struct tool_out *out, const char *name)
+{
+    const size_t bytes = strlen(name) + 1;
+    char *copy = tool_allocate(bytes);
+    memcpy(copy, name, bytes);
+    tool_out_text(out, tool_printable(copy));
+    free(copy);
 }
 
 unsigned char *tool_out_room(struct tool_out *out, size_t bytes)

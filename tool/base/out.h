@@ -46,6 +46,9 @@ void tool_out_text(struct tool_out *out, const char *text);
 void tool_out_format(struct tool_out *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* A file's name in a text for people, by tool_printable. */
+void tool_out_name(struct tool_out *out, const char *name);
+
 /* Room for `bytes` (at most TOOL_OUT_BYTES) in the buffer, to be filled in place and then taken
  * with tool_out_take: for producers of many small records. */
 unsigned char *tool_out_room(struct tool_out *out, size_t bytes);

@@ -94,9 +94,13 @@ static void print_within(struct tool_out *out, const struct answer *answer)
     else
         tool_out_text(out, "  equal            no\n");
     for (int i = 0; i < 2; i++)
-        if (found->within[i] && !found->within[1 - i])
-            tool_out_format(out, "  all keys of      %s seem to be in %s\n", answer->paths[i],
-                            answer->paths[1 - i]);
+        if (found->within[i] && !found->within[1 - i]) {
+            tool_out_text(out, "  all keys of      ");
+            tool_out_name(out, answer->paths[i]);
+            tool_out_text(out, " seem to be in ");
+            tool_out_name(out, answer->paths[1 - i]);
+            tool_out_text(out, "\n");
+        }
 }
 
 static void print_common(struct tool_out *out, const struct answer *answer)
@@ -120,12 +124,14 @@ static int print_text(const struct answer *answer)
     struct tool_out out;
     char text[80];
     tool_out_start(&out);
+    tool_out_name(&out, answer->paths[0]);
+    tool_out_text(&out, " and ");
+    tool_out_name(&out, answer->paths[1]);
     if (!answer->fit) {
-        tool_out_format(&out, "%s and %s are not compatible: %s\n", answer->paths[0],
-                        answer->paths[1], answer->reason.text);
+        tool_out_format(&out, " are not compatible: %s\n", answer->reason.text);
         return tool_out_finish(&out, TOOL_NONE);
     }
-    tool_out_format(&out, "%s and %s\n", answer->paths[0], answer->paths[1]);
+    tool_out_text(&out, "\n");
     for (int i = 0; i < 2; i++)
         tool_out_format(&out, "  keys in the %s %s\n", i == 0 ? "1st " : "2nd ",
                         about(text, sizeof(text), answer->found.keys[i]));

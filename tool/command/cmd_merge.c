@@ -178,9 +178,12 @@ static int check_only(const struct merging *merging)
         if (bloomery_compatible(merging->filters[0], merging->filters[i], &error) == BLOOMERY_OK)
             continue;
         misfits++;
-        if (!merging->output.quiet)
-            tool_out_format(&out, "%s and %s are not compatible: %s\n", merging->paths[0],
-                            merging->paths[i], error.text);
+        if (merging->output.quiet)
+            continue;
+        tool_out_name(&out, merging->paths[0]);
+        tool_out_text(&out, " and ");
+        tool_out_name(&out, merging->paths[i]);
+        tool_out_format(&out, " are not compatible: %s\n", error.text);
     }
     if (misfits == 0 && !merging->output.quiet)
         tool_out_format(&out, "%zu filter%s compatible\n", merging->count,

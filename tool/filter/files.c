@@ -46,35 +46,43 @@ static bool parse_key(const char *text, uint8_t key[BLOOMERY_SECRET_BYTES])
     return text[strspn(text, blanks)] == '\0';
 }
 
-/* The file's first `room` bytes. Not through stdio, whose buffer would keep a copy of the key.
- * Returns 0 or the errno. */
-static int read_up_to(const char *path, char *text, size_t room, size_t *count)
+/* Whether a shell opened it, as <(COMMAND) and /dev/stdin are: a pipe then has its writer. */
+static bool is_open_already(const char *path)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    return strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/proc/self/fd/", 14) == 0 ||
+           strcmp(path, "/dev/stdin") == 0;
+}
+
+/* The file's first `room` bytes. Not through stdio, whose buffer would keep a copy of the key.
+ * Returns NULL or why it can't be read. */
+static const char *read_up_to(const char *path, char *text, size_t room, size_t *count)
+{
+    const char *why = NULL;
+    const int file = is_open_already(path) ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+                                           : tool_open_regular(path, &why);
     if (file < 0)
-        return errno;
-    int reason = 0;
+        return why != NULL ? why : strerror(errno);
     ssize_t got = 1;
-    while (got != 0 && reason == 0 && *count < room) {
+    while (got != 0 && why == NULL && *count < room) {
         got = read(file, text + *count, room - *count);
         if (got > 0)
             *count += (size_t)got;
         else if (got < 0 && errno != EINTR)
-            reason = errno;
+            why = strerror(errno);
     }
     close(file);
-    return reason;
+    return why;
 }
 
 bool tool_secret_read(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES])
 {
     char text[256] = {0};
     size_t count = 0;
-    int reason = read_up_to(path, text, sizeof(text) - 1, &count);
-    bool good = reason == 0 && memchr(text, '\0', count) == NULL && parse_key(text, key);
+    const char *why = read_up_to(path, text, sizeof(text) - 1, &count);
+    bool good = why == NULL && memchr(text, '\0', count) == NULL && parse_key(text, key);
     explicit_bzero(text, sizeof(text));
-    if (reason != 0)
-        tool_error("%s: %s", path, strerror(reason));
+    if (why != NULL)
+        tool_error("%s: %s", path, why);
     else if (!good)
         tool_error("%s: not a secret file: it must hold %d hexadecimal digits", path,
                    2 * BLOOMERY_SECRET_BYTES);

@@ -95,7 +95,7 @@ bool tool_lines_count(const struct tool_source *source, const bloomery_key_rule 
     tool_tally_place(&first, counting.chunks);
     bool all_read = tool_chunks_close(counting.chunks);
     /* What else there is to say is said when the keys are added. */
-    first.without_field = first.open_quotes = first.broken = 0;
+    first.without_field = first.open_quotes = first.broken = first.too_deep = 0;
     first.malformed = first.malformed > 0;
     return tool_tally_say(&first, rule, no_key) && all_read;
 }

@@ -19,6 +19,7 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "base/numbers.h"
+#include "base/standard.h"
 #include "filter/files.h"
 #include "filter/looks.h"
 #include "input/input.h"
@@ -32,6 +33,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,6 +50,7 @@ struct reader {
     size_t head_bytes; /* packed ones, which recognised it */
     uint64_t file_bytes;
     bloomery_limits limits; /* of memory, when it was opened */
+    void *map;              /* of so many bytes; NULL: not mapped */
 };
 
 static bool fail_reading(const struct reader *reader, const char *why)
@@ -89,6 +92,8 @@ static bool reader_open(struct reader *reader, const struct tool_filter_file *fi
         .limits = BLOOMERY_LIMITS,
     };
     bloomery_limits_get(&reader->limits);
+    if (file->descriptor == STDIN_FILENO && tool_standard_input_is_closed())
+        return fail_reading(reader, TOOL_STDIN_CLOSED);
     if (file->descriptor < 0)
         return fail_reading(reader, file->reason == EISDIR ? "is a directory, not a filter"
                                                            : strerror(file->reason));
@@ -134,14 +139,19 @@ static bool fits_memory(const struct reader *reader, uint64_t bytes)
     return false;
 }
 
-/* All of it, in memory that is the caller's. NULL after a message. */
+/* All of it, in memory that is the caller's. Mapped if it can be: of a file that its first bytes
+ * refuse, no others are read. NULL after a message. */
 static unsigned char *read_all(struct reader *reader, size_t *bytes)
 {
     size_t room = FIRST_BYTES;
     ssize_t count = 1;
-    *bytes = 0;
     if (!fits_memory(reader, reader->file_bytes))
         return NULL;
+    if (reader->unpack == NULL && reader->stream.descriptor > STDIN_FILENO)
+        reader->map = tool_map_regular(reader->stream.descriptor, reader->file_bytes);
+    *bytes = reader->map != NULL ? (size_t)reader->file_bytes : 0;
+    if (reader->map != NULL)
+        return reader->map;
     if (reader->unpack == NULL && reader->file_bytes >= room)
         room = (size_t)reader->file_bytes + 1; /* one more shows the end */
     unsigned char *data = tool_allocate(room);
@@ -200,13 +210,8 @@ static bool look_closer(struct tool_filter_file *file, bool seekable)
 /* A filter of ours is used where it lies, and so can't be compressed. */
 static bool refuse_packed(struct tool_filter_file *file, enum tool_packing packing)
 {
-    static const char *const programs[TOOL_PACKING_COUNT] = {
-        [TOOL_GZIP] = "gunzip",   [TOOL_ZSTD] = "unzstd", [TOOL_XZ] = "unxz",
-        [TOOL_BZIP2] = "bunzip2", [TOOL_LZ4] = "unlz4",   [TOOL_COMPRESS] = "uncompress",
-        [TOOL_LZIP] = "lzip -d",  [TOOL_LZMA] = "unlzma", [TOOL_LZOP] = "lzop -d",
-    };
     tool_error("%s: is a filter that is %s: '%s' makes a file of it that can be used", file->path,
-               tool_packing_name(packing), programs[packing]);
+               tool_packing_name(packing), tool_packing_unpacker(packing));
     tool_filter_file_close(file);
     return false;
 }
@@ -310,7 +315,7 @@ bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
     const bool named = chosen != NULL && chosen->dialect != NULL;
     bloomery_dialect_load(dialect, data, bytes, named ? &chosen->parameters : &none, options,
                           &filter, error);
-    free(data);
+    reader.map != NULL ? (void)munmap(data, bytes) : free(data);
     return filter;
 }
 

@@ -43,6 +43,7 @@ enum {
     CHUNK_BYTES = 1 << 20,
     CHUNK_BYTES_MIN = 64,
     HUGE_PAGE_BYTES = 2 << 20,
+    THREAD_BYTES = 12 << 20,
     PIECE_BYTES = 64 << 20, /* added, or read, at once: some tenths of a second of work */
 };
 
@@ -70,20 +71,36 @@ struct tool_hash_store {
 
 /* ---- Making ---------------------------------------------------------------------------------- */
 
-/* If the process may not have so many addresses, fewer do. */
+/* NULL if the process may not have so many addresses. */
+static unsigned char *take_addresses(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory != MAP_FAILED ? memory : NULL;
+}
+
+/* If the process may not have so many addresses, fewer do. As many as the hashes take are left for
+ * the filter, and some for each thread's stack and input, unless this is the least that will do. */
 static void take_memory(struct tool_hash_store *store)
 {
-    void *memory;
-    while ((memory = mmap(NULL, store->chunk_count * store->chunk_bytes, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) == MAP_FAILED) {
-        if (store->chunk_count / 2 < store->threads) {
-            tool_error("not enough memory for %zu bytes", store->chunk_count * store->chunk_bytes);
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t bytes, all;
+    while (true) {
+        const bool least = store->chunk_count / 2 < store->threads;
+        bytes = store->chunk_count * store->chunk_bytes;
+        all = least ? bytes : 2 * bytes + (size_t)store->threads * THREAD_BYTES;
+        store->memory = take_addresses(all);
+        if (store->memory != NULL)
+            break;
+        if (least) {
+            tool_error("not enough memory for %zu bytes", bytes);
             exit(TOOL_ERROR);
         }
         store->chunk_count /= 2;
     }
-    store->memory = memory;
-    const size_t bytes = store->chunk_count * store->chunk_bytes;
+    const size_t kept = (bytes + page - 1) / page * page;
+    if (all > kept)
+        munmap(store->memory + kept, all - kept);
     if (bytes > HUGE_PAGE_BYTES)
         madvise(store->memory + HUGE_PAGE_BYTES, bytes - HUGE_PAGE_BYTES, MADV_HUGEPAGE);
 }
@@ -317,7 +334,10 @@ static bool add(const struct tool_hash_store *store, bloomery_filter *filter, co
     column.data = store->memory + from;
     column.bytes = bytes;
     column.count = bytes / store->hash_bytes;
-    if (bloomery_add_column_parallel(filter, &column, store->threads, &error) == BLOOMERY_OK)
+    bloomery_status status = bloomery_add_column_parallel(filter, &column, store->threads, &error);
+    if (status == BLOOMERY_OUT_OF_MEMORY) /* before anything was added: one thread needs less */
+        status = bloomery_add_column_parallel(filter, &column, 1, &error);
+    if (status == BLOOMERY_OK)
         return true;
     tool_library_error(name, &error);
     return false;

@@ -223,7 +223,8 @@ static void archive_end(struct tool_pack *pack)
 
 bool tool_pack_makes(enum tool_packing packing)
 {
-    return tool_packing_is_stream(packing) && packing != TOOL_COMPRESS && packing != TOOL_LZOP;
+    return tool_packing_is_stream(packing) && packing != TOOL_COMPRESS && packing != TOOL_LZOP &&
+           packing != TOOL_SKIPPABLE && packing != TOOL_ZLIB;
 }
 
 struct tool_pack *tool_pack_open(enum tool_packing packing, struct tool_out *out)

@@ -18,7 +18,7 @@
 
 struct tool_pack;
 
-/* Whether files can be packed so: the streams that are in use, and neither .Z nor lzop. */
+/* Whether files can be packed so: the streams that are in use, and neither .Z, lzop nor zlib. */
 bool tool_pack_makes(enum tool_packing packing);
 
 /* Begins to pack into `out`, which stays the caller's. Never NULL; whether it failed shows in

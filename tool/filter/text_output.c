@@ -2,6 +2,7 @@
 #include "filter/text_output.h"
 
 #include "base/interrupt.h"
+#include "base/io.h"
 #include "filter/files.h"
 #include "filter/pack.h"
 #include "input/input.h"
@@ -38,7 +39,8 @@ static bool is_filter(const char *path)
 {
     unsigned char begin[TOOL_INPUT_LEAST_ROOM];
     bool undecided = false;
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const char *why;
+    const int file = tool_open_regular(path, &why);
     if (file < 0)
         return false;
     const ssize_t count = read(file, begin, sizeof(begin));

@@ -3,6 +3,7 @@
 
 #include "base/io.h"
 #include "base/numbers.h"
+#include "base/standard.h"
 #include "base/team.h"
 #include "input/unpack.h"
 #include "input/utf16.h"
@@ -73,12 +74,10 @@ bool tool_source_readable_twice(const struct tool_source *source, const char **c
 enum tool_packing tool_path_packing(const char *path)
 {
     unsigned char begin[TOOL_PACKING_BYTES];
-    struct stat facts;
+    const char *why;
     bool undecided;
     uint64_t count = 0;
-    if (tool_path_is_stdin(path) || stat(path, &facts) != 0 || !S_ISREG(facts.st_mode))
-        return TOOL_PLAIN;
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    const int file = tool_path_is_stdin(path) ? -1 : tool_open_regular(path, &why);
     if (file < 0)
         return TOOL_PLAIN;
     const int reason = tool_read_at(file, 0, begin, sizeof(begin), &count);
@@ -232,11 +231,11 @@ static bool recognise(struct tool_input *input, unsigned char *buffer, size_t ro
         input->error = input->text;
         return false;
     }
-    input->packing = packing;
     if (tool_packing_is_archive(packing) && !takes_archive(input, packing))
         return false;
     input->unpack =
         tool_unpack_open(&input->stream, packing, buffer, *count, input->source->delimiter);
+    input->packing = tool_unpack_packing(input->unpack);
     *count = 0;
     input->ended = false;
     return tool_packing_is_archive(packing) || recognise_inside(input, buffer, room, count);
@@ -256,7 +255,10 @@ enum tool_opened tool_input_open_next(struct tool_input *input, unsigned char *b
     int descriptor = STDIN_FILENO;
     if (!tool_path_is_stdin(input->name))
         descriptor = open(input->name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    else if (isatty(STDIN_FILENO))
+    else if (tool_standard_input_is_closed()) {
+        input->error = TOOL_STDIN_CLOSED;
+        return TOOL_OPEN_FAILED;
+    } else if (isatty(STDIN_FILENO))
         tool_say("bloomery: reading keys from the terminal, one per line; end with Ctrl-D");
     input->stream.descriptor = descriptor;
 

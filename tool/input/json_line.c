@@ -299,6 +299,7 @@ struct walk {
     bool on_path;                           /* the next value is what the path leads to, or to */
     long places[TOOL_JSON_STEPS + 1];       /* of the next elements, in arrays on the path */
     uint64_t objects[TOOL_JSON_DEPTH / 64]; /* a bit for each that is open: it is an object */
+    bool too_deep;
     struct tool_json_value found;
 };
 
@@ -376,7 +377,8 @@ static bool take_next(struct walk *walk)
 static bool open_nested(struct walk *walk, bool *empty)
 {
     const bool object = *walk->at == '{';
-    if (walk->depth == TOOL_JSON_DEPTH)
+    walk->too_deep = walk->depth == TOOL_JSON_DEPTH;
+    if (walk->too_deep)
         return false;
     if (is_wanted(walk))
         walk->found.kind = TOOL_JSON_OTHER;
@@ -463,6 +465,7 @@ struct tool_json_value tool_json_find(const struct tool_json_path *path, const v
     walk.found.kind = TOOL_JSON_MISSING;
     assert(path->steps > 0);
     if (!walk_line(&walk))
-        return (struct tool_json_value){.kind = TOOL_JSON_BROKEN};
+        return (struct tool_json_value){.kind =
+                                            walk.too_deep ? TOOL_JSON_TOO_DEEP : TOOL_JSON_BROKEN};
     return walk.found;
 }

@@ -32,9 +32,11 @@ struct tool_json_path {
 bool tool_json_path_parse(const char *text, struct tool_json_path *path);
 
 enum tool_json_kind {
-    TOOL_JSON_BROKEN,  /* the line is no JSON */
-    TOOL_JSON_MISSING, /* it has no such member */
-    TOOL_JSON_OTHER,   /* which is an object, an array, true, false or null */
+    TOOL_JSON_BROKEN,   /* the line is no JSON */
+    TOOL_JSON_TOO_DEEP, /* its arrays and objects are nested beyond TOOL_JSON_DEPTH; what follows is
+                         * not looked at */
+    TOOL_JSON_MISSING,  /* it has no such member */
+    TOOL_JSON_OTHER,    /* which is an object, an array, true, false or null */
     TOOL_JSON_NUMBER,
     TOOL_JSON_STRING,
 };

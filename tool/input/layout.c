@@ -178,6 +178,8 @@ enum tool_text tool_layout_text(const struct tool_layout *layout,
     const struct tool_json_value value = tool_json_find(&layout->path, record.data, record.bytes);
     if (value.kind == TOOL_JSON_BROKEN)
         return TOOL_TEXT_BROKEN;
+    if (value.kind == TOOL_JSON_TOO_DEEP)
+        return TOOL_TEXT_TOO_DEEP;
     if (value.kind != TOOL_JSON_STRING && value.kind != TOOL_JSON_NUMBER)
         return TOOL_TEXT_MISSING;
     *text = value.escaped ? bloomery_key_of(to, tool_json_unescape(value.at, value.bytes, to))

@@ -64,8 +64,9 @@ size_t tool_layout_room(const struct tool_layout *layout, size_t bytes);
 
 enum tool_text {
     TOOL_TEXT_FOUND,
-    TOOL_TEXT_MISSING, /* no such field or member, or it is no string and no number */
-    TOOL_TEXT_BROKEN,  /* no JSON */
+    TOOL_TEXT_MISSING,  /* no such field or member, or it is no string and no number */
+    TOOL_TEXT_BROKEN,   /* no JSON */
+    TOOL_TEXT_TOO_DEEP, /* JSON beyond TOOL_JSON_DEPTH */
 };
 
 /* The text of the key: a span of the record or of `to`. `open_quote`: the record ends within

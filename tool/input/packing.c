@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <zlib.h>
 
 enum verdict { NO, PERHAPS, YES };
 
@@ -49,6 +50,7 @@ static const struct beginning beginnings[] = {
     {TOOL_SQLITE, 16, "SQLite format 3\0"},
     {TOOL_PARQUET, 5, "PAR1\x15"}, /* behind the mark, the first field of a page's header */
     {TOOL_ARROW, 8, "ARROW1\0\0"},
+    {TOOL_FEATHER, 8, "FEA1\0\0\0\0"},
     {TOOL_AVRO, 4, "Obj\1"},
     {TOOL_HDF5, 8, "\x89HDF\r\n\x1a\n"},
     {TOOL_NUMPY, 6, "\x93NUMPY"},
@@ -121,6 +123,11 @@ static enum verdict is_lzma(const unsigned char *bytes, size_t count)
     return memcmp(bytes + 5, unknown, 8) == 0 || memcmp(bytes + 10, "\0\0\0", 3) == 0 ? YES : NO;
 }
 
+bool tool_packing_begins_skipped(const unsigned char *bytes)
+{
+    return (bytes[0] & 0xf0) == 0x50 && memcmp(bytes + 1, "\x2a\x4d\x18", 3) == 0;
+}
+
 /* A frame that readers of zstd and lz4 are to skip: pzstd begins with one. */
 static enum verdict is_skippable(const unsigned char *bytes, size_t count)
 {
@@ -130,6 +137,33 @@ static enum verdict is_skippable(const unsigned char *bytes, size_t count)
     if (memcmp(bytes + 1, "\x2a\x4d\x18", known) != 0)
         return NO;
     return known == 3 ? YES : PERHAPS;
+}
+
+/* The method and the window, a check of these two bytes, and contents that can be decompressed.
+ * Text may begin with "x^", but then has no control characters behind it; no UTF-8 begins with the
+ * other three. */
+static enum verdict is_zlib(const unsigned char *bytes, size_t count)
+{
+    enum { ENOUGH = 8, PROVEN = 32 }; /* the least stream; what no text decompresses to */
+    unsigned char out[4 * TOOL_PACKING_BYTES];
+    z_stream stream = {.next_in = (Bytef *)(uintptr_t)bytes,
+                       .avail_in = (uInt)(count < sizeof(out) ? count : sizeof(out)),
+                       .next_out = out,
+                       .avail_out = sizeof(out)};
+    bool text = true;
+    if (bytes[0] != 0x78 || (count > 1 && memchr("\x01\x5e\x9c\xda", bytes[1], 4) == NULL))
+        return NO;
+    if (count <= 2)
+        return PERHAPS;
+    for (size_t i = 2; i < count && i < TOOL_PACKING_BYTES && text; i++)
+        text = bytes[i] >= ' ' || (bytes[i] >= '\t' && bytes[i] <= '\r');
+    if (text || inflateInit(&stream) != Z_OK)
+        return NO;
+    const int result = inflate(&stream, Z_NO_FLUSH);
+    inflateEnd(&stream);
+    if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
+        return stream.total_out >= PROVEN ? YES : NO;
+    return result == Z_STREAM_END || count >= ENOUGH ? YES : PERHAPS;
 }
 
 /* A header of digits alone, and behind it a name. Fewer digits: a line of them, perhaps. */
@@ -169,6 +203,37 @@ static enum verdict is_orc(const unsigned char *bytes, size_t count)
         if ((bytes[i] >= 1 && bytes[i] <= 8) || (bytes[i] >= 14 && bytes[i] <= 26))
             return YES;
     return count >= ENOUGH || bytes[count - 1] == '\n' || bytes[count - 1] == '\0' ? NO : PERHAPS;
+}
+
+/* "REDIS" and four digits, or "VALKEY" and three; then, as a mark of what follows, a byte that no
+ * UTF-8 text has there. */
+static enum verdict is_redis(const unsigned char *bytes, size_t count)
+{
+    static const char *const marks[] = {"REDIS", "VALKEY"};
+    enum { HEADER = 9 };
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+        const size_t length = strlen(marks[i]), known = count < length ? count : length;
+        if (memcmp(bytes, marks[i], known) != 0)
+            continue;
+        for (size_t at = known; at < count && at < HEADER; at++)
+            if (bytes[at] < '0' || bytes[at] > '9')
+                return NO;
+        return count <= HEADER ? PERHAPS : bytes[HEADER] >= 0xf5 ? YES : NO;
+    }
+    return NO;
+}
+
+/* The protocol, from 2 on, and the opcode that the first value begins with; from 4 on, a frame. */
+static enum verdict is_pickle(const unsigned char *bytes, size_t count)
+{
+    static const char opcodes[] = "}](cXUKMJG)NC\x88\x89\x8a\x8c";
+    if (bytes[0] != 0x80 || (count > 1 && (bytes[1] < 2 || bytes[1] > 5)))
+        return NO;
+    if (count < 3)
+        return PERHAPS;
+    if (bytes[2] == 0x95)
+        return bytes[1] >= 4 ? YES : NO;
+    return memchr(opcodes, bytes[2], sizeof(opcodes) - 1) != NULL ? YES : NO;
 }
 
 /* "WARC/1.0" with the end of a line that text seldom has. */
@@ -259,7 +324,8 @@ enum tool_packing tool_packing_of(const unsigned char *bytes, size_t count, bool
     } headers[] = {
         {TOOL_BZIP2, is_bzip2}, {TOOL_COMPRESS, is_compress}, {TOOL_LZMA, is_lzma},
         {TOOL_CPIO, is_cpio},   {TOOL_TAR, is_tar},           {TOOL_SKIPPABLE, is_skippable},
-        {TOOL_ORC, is_orc},     {TOOL_WARC, is_warc},         {TOOL_ISO, is_iso}};
+        {TOOL_ORC, is_orc},     {TOOL_WARC, is_warc},         {TOOL_ISO, is_iso},
+        {TOOL_ZLIB, is_zlib},   {TOOL_REDIS, is_redis},       {TOOL_PICKLE, is_pickle}};
     *undecided = count == 0;
     for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]) && count > 0; i++) {
         const enum verdict verdict = begins_with(&beginnings[i], bytes, count);
@@ -284,4 +350,15 @@ const char *tool_packing_name(enum tool_packing packing)
 #undef NAME
     };
     return names[packing];
+}
+
+const char *tool_packing_unpacker(enum tool_packing packing)
+{
+    static const char *const programs[TOOL_PACKING_COUNT] = {
+        [TOOL_GZIP] = "gunzip",   [TOOL_ZSTD] = "unzstd",      [TOOL_XZ] = "unxz",
+        [TOOL_BZIP2] = "bunzip2", [TOOL_LZ4] = "unlz4",        [TOOL_COMPRESS] = "uncompress",
+        [TOOL_LZIP] = "lzip -d",  [TOOL_LZMA] = "unlzma",      [TOOL_LZOP] = "lzop -d",
+        [TOOL_ZLIB] = "pigz -dz", [TOOL_SKIPPABLE] = "unzstd",
+    };
+    return programs[packing];
 }

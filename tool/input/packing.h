@@ -20,6 +20,9 @@
     X(LZIP, "compressed with lzip")                                                  \
     X(LZMA, "compressed with lzma")                                                  \
     X(LZOP, "compressed with lzop")                                                  \
+    X(ZLIB, "compressed with zlib")                                                  \
+    /* What follows that frame says which. */                                        \
+    X(SKIPPABLE, "zstd or lz4 data that begins with a frame to be skipped")          \
     /* Members, one behind the other. */                                             \
     X(ZIP, "a zip archive")                                                          \
     X(TAR, "a tar archive")                                                          \
@@ -28,7 +31,6 @@
     X(RAR, "a rar archive")                                                          \
     /* Types recognised to be refused: as lines they would make a useless filter. */ \
     X(FILTER, "a filter")                                                            \
-    X(SKIPPABLE, "zstd or lz4 data that begins with a frame to be skipped")          \
     X(LRZIP, "compressed with lrzip")                                                \
     X(RPM, "an RPM package")                                                         \
     X(AR, "an ar archive")                                                           \
@@ -40,10 +42,13 @@
     X(WARC, "a WARC archive of web pages")                                           \
     X(ISO, "an ISO image of a disc")                                                 \
     X(ARROW, "an Arrow file")                                                        \
+    X(FEATHER, "a Feather file of version 1")                                        \
     X(AVRO, "an Avro file")                                                          \
     X(HDF5, "an HDF5 file")                                                          \
     X(NUMPY, "a NumPy array")                                                        \
     X(JAVA, "a serialized Java object")                                              \
+    X(PICKLE, "a pickled Python object")                                             \
+    X(REDIS, "a dump of a Redis server (RDB)")                                       \
     X(PDF, "a PDF document")                                                         \
     X(ELF, "an ELF program")                                                         \
     X(IMAGE, "an image")                                                             \
@@ -66,9 +71,15 @@ enum tool_packing tool_packing_of(const unsigned char *bytes, size_t count, bool
 /* "compressed with gzip", "a tar archive": the words of a message after "is". Static storage. */
 const char *tool_packing_name(enum tool_packing packing);
 
+/* Whether these four bytes begin a frame that readers of zstd and lz4 skip. */
+bool tool_packing_begins_skipped(const unsigned char *bytes);
+
+/* What one types to unpack a stream: "gunzip". Static storage. */
+const char *tool_packing_unpacker(enum tool_packing packing);
+
 static inline bool tool_packing_is_stream(enum tool_packing packing)
 {
-    return packing >= TOOL_GZIP && packing <= TOOL_LZOP;
+    return packing >= TOOL_GZIP && packing <= TOOL_SKIPPABLE;
 }
 
 static inline bool tool_packing_is_archive(enum tool_packing packing)

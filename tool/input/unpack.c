@@ -2,84 +2,52 @@
 #include "input/unpack.h"
 
 #include "base/load.h"
+#include "input/archive_reader.h"
+#include "input/decode.h"
 #include "input/utf16.h"
 #include "tool.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
 enum { PACKED_BYTES = TOOL_UNPACK_HEAD_MAX };
-
-/* The functions of libarchive that are called. */
-#define FUNCTIONS(X)                        \
-    X(archive_entry_filetype)               \
-    X(archive_entry_pathname)               \
-    X(archive_errno)                        \
-    X(archive_error_string)                 \
-    X(archive_read_data)                    \
-    X(archive_read_free)                    \
-    X(archive_read_new)                     \
-    X(archive_read_next_header)             \
-    X(archive_read_open2)                   \
-    X(archive_read_set_seek_callback)       \
-    X(archive_read_support_filter_bzip2)    \
-    X(archive_read_support_filter_compress) \
-    X(archive_read_support_filter_lz4)      \
-    X(archive_read_support_filter_lzip)     \
-    X(archive_read_support_filter_lzma)     \
-    X(archive_read_support_filter_lzop)     \
-    X(archive_read_support_filter_xz)       \
-    X(archive_read_support_filter_zstd)     \
-    X(archive_read_support_format_7zip)     \
-    X(archive_read_support_format_cpio)     \
-    X(archive_read_support_format_empty)    \
-    X(archive_read_support_format_rar)      \
-    X(archive_read_support_format_rar5)     \
-    X(archive_read_support_format_raw)      \
-    X(archive_read_support_format_tar)      \
-    X(archive_read_support_format_zip)      \
-    X(archive_set_error)
-
-struct libarchive {
-    FUNCTIONS(TOOL_LOAD_FIELD)
-};
-
-/* NULL, or why it can't be had. */
-static const char *load(struct libarchive *functions)
-{
-    const struct tool_wanted wanted[] = {FUNCTIONS(TOOL_LOAD_WANTED)};
-    return tool_load(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
-}
 
 struct tool_unpack {
     struct tool_stream *stream;
     struct tool_unpack *inner; /* unpacks the packed bytes of an archive; NULL: `stream` */
     unsigned char delimiter;
 
-    /* The packed bytes: first those that were read to recognise the file. */
-    size_t head_bytes;
-    unsigned char packed[PACKED_BYTES];
+    enum tool_packing packing;
 
     struct libarchive library;
-    struct archive *archive; /* NULL: gzip */
+    struct archive *archive; /* NULL: there is a decoder */
+    bool reading_failed;     /* of the packed bytes */
     bool in_entry;
     bool entry_begun;      /* something of it has been read */
     bool entry_open_ended; /* its last byte so far is not the delimiter */
     bool whole_entries;    /* an archive: members are read one after the other */
     char entry_name[60];
+    const unsigned char *block; /* of the entry: what is at hand, and its place there */
+    size_t block_bytes;
+    la_int64_t block_at;
+    la_int64_t entry_at; /* up to where it was read */
 
-    z_stream gzip;
-    bool between_members; /* gzip: no member begun, or the last one complete */
-    bool any_member;
+    struct tool_decode *decode; /* NULL: libarchive does it */
+    struct tool_decode_bytes bytes;
+    bool filled;          /* the last step filled its room */
+    bool between_streams; /* none is begun, or the last one is complete */
+    bool any_stream;
 
     char error[200];
+
+    /* The packed bytes: first those that were read to recognise the file. */
+    size_t head_bytes;
+    unsigned char packed[PACKED_BYTES];
 };
 
 /* ---- Packed bytes ---------------------------------------------------------------------------- */
@@ -101,75 +69,130 @@ static void set_error(struct tool_unpack *unpack, const char *text)
     snprintf(unpack->error, sizeof(unpack->error), "%s", text);
 }
 
-/* ---- gzip ------------------------------------------------------------------------------------ */
+/* ---- Streams --------------------------------------------------------------------------------- */
 
-/* Makes sure that zlib has packed bytes to work on. 0: the file has ended; -1: failure. */
-static int gzip_refill(struct tool_unpack *unpack)
+/* Makes sure that there are packed bytes to work on. 0: the file has ended; -1: failure. */
+static int refill(struct tool_unpack *unpack)
 {
-    if (unpack->gzip.avail_in > 0)
+    if (unpack->bytes.in_bytes > 0)
         return 1;
     ssize_t count = read_packed(unpack);
     if (count < 0) {
         set_error(unpack, strerror(errno));
         return -1;
     }
-    unpack->gzip.next_in = unpack->packed;
-    unpack->gzip.avail_in = (uInt)count;
+    unpack->bytes.in = unpack->packed;
+    unpack->bytes.in_bytes = (size_t)count;
     return count > 0;
 }
 
-/* Between members: another one, zeros (tapes pad with them), or the end. 1: a member follows. */
-static int gzip_next_member(struct tool_unpack *unpack)
+/* Between streams: another one, zeros (tapes pad with them), or the end. 1: a stream follows. */
+static int next_stream(struct tool_unpack *unpack)
 {
     while (true) {
-        int more = gzip_refill(unpack);
+        int more = refill(unpack);
         if (more <= 0)
             return more;
-        if (unpack->gzip.next_in[0] == 0 && unpack->any_member) {
-            unpack->gzip.next_in++;
-            unpack->gzip.avail_in--;
+        if (unpack->bytes.in[0] == 0 && unpack->any_stream) {
+            unpack->bytes.in++;
+            unpack->bytes.in_bytes--;
             continue;
         }
-        if (unpack->gzip.next_in[0] != 0x1f) {
-            set_error(unpack, "something that is not gzip follows the compressed data");
+        if (!tool_decode_begins(unpack->decode, unpack->bytes.in[0])) {
+            if (unpack->packing == TOOL_LZIP) /* its manual allows what is not lzip there */
+                return 0;
+            snprintf(unpack->error, sizeof(unpack->error),
+                     "something that is not %s follows the compressed data",
+                     tool_packing_name(unpack->packing) + strlen("compressed with "));
             return -1;
         }
-        inflateReset(&unpack->gzip);
-        unpack->between_members = false;
-        unpack->any_member = true;
+        if (!tool_decode_begin(unpack->decode)) {
+            set_error(unpack, tool_decode_error(unpack->decode));
+            return -1;
+        }
+        unpack->between_streams = false;
+        unpack->any_stream = true;
         return 1;
     }
 }
 
-static ssize_t gzip_read(struct tool_unpack *unpack, unsigned char *buffer, size_t room)
+static ssize_t stream_read(struct tool_unpack *unpack, unsigned char *buffer, size_t room)
 {
-    z_stream *stream = &unpack->gzip;
-    uInt chunk = room > (1u << 30) ? (1u << 30) : (uInt)room;
-    stream->next_out = buffer;
-    stream->avail_out = chunk;
-    while (stream->avail_out == chunk) {
-        if (unpack->between_members) {
-            int member = gzip_next_member(unpack);
-            if (member <= 0)
-                return member;
+    unpack->bytes.out = buffer;
+    unpack->bytes.out_room = room;
+    while (unpack->bytes.out_room == room) {
+        if (unpack->between_streams) {
+            int stream = next_stream(unpack);
+            if (stream <= 0)
+                return stream;
         }
-        int more = gzip_refill(unpack);
+        /* Of what filled its room, the decoder may have more without any input. */
+        int more = unpack->filled ? 1 : refill(unpack);
         if (more < 0)
             return -1;
         if (more == 0) {
             set_error(unpack, "the compressed data is cut short");
             return -1;
         }
-        int result = inflate(stream, Z_NO_FLUSH);
-        if (result == Z_STREAM_END) {
-            unpack->between_members = true;
-        } else if (result != Z_OK) {
-            snprintf(unpack->error, sizeof(unpack->error), "the compressed data is damaged (%s)",
-                     stream->msg != NULL ? stream->msg : zError(result));
+        const enum tool_decoded decoded = tool_decode_step(unpack->decode, &unpack->bytes);
+        unpack->filled = decoded == TOOL_DECODED_SOME && unpack->bytes.out_room == 0;
+        unpack->between_streams = decoded == TOOL_DECODED_END;
+        if (decoded == TOOL_DECODE_FAILED) {
+            set_error(unpack, tool_decode_error(unpack->decode));
             return -1;
         }
     }
-    return (ssize_t)(chunk - stream->avail_out);
+    return (ssize_t)(room - unpack->bytes.out_room);
+}
+
+/* ---- Frames to be skipped -------------------------------------------------------------------- */
+
+enum { SKIP_HEAD = 8 };
+
+/* Reads on until the head has so many bytes. False if the input ends before, or after an error. */
+static bool have_head(struct tool_unpack *unpack, size_t wanted)
+{
+    while (unpack->head_bytes < wanted) {
+        const ssize_t count = tool_stream_read(unpack->stream, unpack->packed + unpack->head_bytes,
+                                               PACKED_BYTES - unpack->head_bytes);
+        if (count < 0)
+            set_error(unpack, strerror(errno));
+        if (count <= 0)
+            return false;
+        unpack->head_bytes += (size_t)count;
+    }
+    return true;
+}
+
+/* Frames that readers of zstd and lz4 skip stand before the first that says which of these it is.
+ * pzstd begins with one. */
+static void skip_frames(struct tool_unpack *unpack)
+{
+    bool undecided;
+    while (have_head(unpack, SKIP_HEAD) && tool_packing_begins_skipped(unpack->packed)) {
+        const unsigned char *size = unpack->packed + 4;
+        uint64_t left = SKIP_HEAD + (size[0] | (uint64_t)size[1] << 8 | (uint64_t)size[2] << 16 |
+                                     (uint64_t)size[3] << 24);
+        while (left > unpack->head_bytes) {
+            left -= unpack->head_bytes;
+            unpack->head_bytes = 0;
+            if (!have_head(unpack, 1)) {
+                if (unpack->error[0] == '\0')
+                    set_error(unpack, "the compressed data is cut short");
+                return;
+            }
+        }
+        unpack->head_bytes -= (size_t)left;
+        memmove(unpack->packed, unpack->packed + left, unpack->head_bytes);
+    }
+    const enum tool_packing packing =
+        tool_packing_of(unpack->packed, unpack->head_bytes, &undecided);
+    if (packing == TOOL_ZSTD || packing == TOOL_LZ4)
+        unpack->packing = packing;
+    else if (unpack->head_bytes == 0)
+        unpack->packing = TOOL_ZSTD; /* nothing but frames to be skipped */
+    else if (unpack->error[0] == '\0')
+        set_error(unpack, "begins with a frame to be skipped, and neither zstd nor lz4 follows");
 }
 
 /* ---- All else through libarchive ------------------------------------------------------------- */
@@ -178,9 +201,11 @@ static la_ssize_t archive_bytes(struct archive *archive, void *context, const vo
 {
     struct tool_unpack *unpack = context;
     ssize_t count = read_packed(unpack);
-    if (count < 0)
+    if (count < 0) {
+        unpack->reading_failed = true;
         unpack->library.archive_set_error(
             archive, EIO, "%s", unpack->inner != NULL ? unpack->inner->error : strerror(errno));
+    }
     *data = unpack->packed;
     return count;
 }
@@ -193,6 +218,7 @@ static la_int64_t archive_seek_to(struct archive *archive, void *context, la_int
     struct tool_unpack *unpack = context;
     off_t position = lseek(unpack->stream->descriptor, offset, whence);
     if (position < 0) {
+        unpack->reading_failed = true;
         unpack->library.archive_set_error(archive, errno, "%s", strerror(errno));
         return ARCHIVE_FATAL;
     }
@@ -205,9 +231,11 @@ static void archive_failed(struct tool_unpack *unpack)
     const char *text = unpack->library.archive_error_string(unpack->archive);
     if (unpack->inner != NULL && unpack->inner->error[0] != '\0')
         set_error(unpack, unpack->inner->error);
+    else if (unpack->reading_failed && text != NULL)
+        set_error(unpack, text);
     else if (text != NULL)
-        snprintf(unpack->error, sizeof(unpack->error), "the compressed data is damaged (%.140s)",
-                 text);
+        snprintf(unpack->error, sizeof(unpack->error), "%s (%.80s)",
+                 tool_libarchive_why(&unpack->library, unpack->archive, text), text);
     else
         set_error(unpack, "the compressed data is damaged or cut short");
 }
@@ -263,7 +291,7 @@ static int choose_archive(struct tool_unpack *unpack, enum tool_packing packing)
 
 static void archive_start(struct tool_unpack *unpack, enum tool_packing packing)
 {
-    const char *trouble = load(&unpack->library);
+    const char *trouble = tool_libarchive_load(&unpack->library);
     if (trouble != NULL) {
         snprintf(unpack->error, sizeof(unpack->error), "can't be unpacked: %.170s", trouble);
         return;
@@ -320,7 +348,8 @@ static int archive_next_entry(struct tool_unpack *unpack)
     int result;
     do {
         /* A warning is about the member's name, which is not used here. */
-        result = unpack->library.archive_read_next_header(unpack->archive, &entry);
+        result = tool_libarchive_next(&unpack->library, unpack->archive, &entry, unpack->entry_name,
+                                      sizeof(unpack->entry_name));
         /* "empty" also takes an input of which a failed filter gave no byte; the failure is then
          * noted. */
         if (result == ARCHIVE_EOF && unpack->library.archive_errno(unpack->archive) == 0)
@@ -330,12 +359,66 @@ static int archive_next_entry(struct tool_unpack *unpack)
             return -1;
         }
     } while (unpack->whole_entries && unpack->library.archive_entry_filetype(entry) != AE_IFREG);
-    const char *name = unpack->whole_entries ? unpack->library.archive_entry_pathname(entry) : "";
-    snprintf(unpack->entry_name, sizeof(unpack->entry_name), "%s", name != NULL ? name : "?");
+    if (unpack->whole_entries && unpack->library.archive_entry_is_encrypted(entry)) {
+        snprintf(unpack->error, sizeof(unpack->error),
+                 "has a member, %s, that is encrypted; unpack it with its password first",
+                 unpack->entry_name);
+        return -1;
+    }
     unpack->in_entry = true;
     unpack->entry_begun = false;
     unpack->entry_open_ended = false;
+    unpack->block_bytes = 0;
+    unpack->block_at = unpack->entry_at = 0;
     return 1;
+}
+
+/* Some bytes of the open entry, as soon as there are any; 0 at its end. Holes are zeros. */
+static ssize_t entry_read(struct tool_unpack *unpack, unsigned char *buffer, size_t room)
+{
+    while (unpack->block_bytes == 0 && unpack->block_at <= unpack->entry_at) {
+        const void *data = NULL;
+        const int result = unpack->library.archive_read_data_block(
+            unpack->archive, &data, &unpack->block_bytes, &unpack->block_at);
+        if (result == ARCHIVE_EOF) {
+            unpack->block_bytes = 0;
+            return 0;
+        }
+        if (result != ARCHIVE_OK || (unpack->block_bytes > 0 && data == NULL) ||
+            (unpack->block_bytes > 0 && unpack->block_at < unpack->entry_at)) {
+            archive_failed(unpack);
+            return -1;
+        }
+        unpack->block = data;
+    }
+    const la_int64_t hole = unpack->block_at - unpack->entry_at;
+    size_t count = room;
+    if (hole > 0) {
+        count = (uint64_t)hole < room ? (size_t)hole : room;
+        memset(buffer, 0, count);
+    } else {
+        count = unpack->block_bytes < room ? unpack->block_bytes : room;
+        memcpy(buffer, unpack->block, count);
+        unpack->block += count;
+        unpack->block_bytes -= count;
+        unpack->block_at += (la_int64_t)count;
+    }
+    unpack->entry_at += (la_int64_t)count;
+    return (ssize_t)count;
+}
+
+/* The first bytes of a member: as many as tell whether it is a list. */
+static ssize_t entry_begin(struct tool_unpack *unpack, unsigned char *buffer, size_t room)
+{
+    size_t count = 0;
+    ssize_t more = 1;
+    for (bool undecided = true; undecided && count < room && more > 0; count += (size_t)more) {
+        more = entry_read(unpack, buffer + count, room - count);
+        if (more < 0)
+            return -1;
+        tool_packing_of(buffer, count + (size_t)more, &undecided);
+    }
+    return count == 0 || is_list(unpack, unpack->entry_name, buffer, count) ? (ssize_t)count : -1;
 }
 
 static ssize_t archive_read_some(struct tool_unpack *unpack, unsigned char *buffer, size_t room)
@@ -346,18 +429,15 @@ static ssize_t archive_read_some(struct tool_unpack *unpack, unsigned char *buff
             if (entry <= 0)
                 return entry;
         }
-        la_ssize_t count = unpack->library.archive_read_data(unpack->archive, buffer, room);
+        ssize_t count = unpack->whole_entries && !unpack->entry_begun
+                            ? entry_begin(unpack, buffer, room)
+                            : entry_read(unpack, buffer, room);
+        if (count < 0)
+            return -1;
         if (count > 0) {
-            if (unpack->whole_entries && !unpack->entry_begun &&
-                !is_list(unpack, unpack->entry_name, buffer, (size_t)count))
-                return -1;
             unpack->entry_begun = true;
             unpack->entry_open_ended = buffer[count - 1] != unpack->delimiter;
             return count;
-        }
-        if (count < 0) {
-            archive_failed(unpack);
-            return -1;
         }
         unpack->in_entry = false;
         if (unpack->whole_entries && unpack->entry_open_ended) {
@@ -369,39 +449,36 @@ static ssize_t archive_read_some(struct tool_unpack *unpack, unsigned char *buff
 
 /* ---- Both ------------------------------------------------------------------------------------ */
 
-static struct tool_unpack *unpack_new(const unsigned char *head, size_t count,
-                                      unsigned char delimiter)
+static struct tool_unpack *unpack_new(enum tool_packing packing, const unsigned char *head,
+                                      size_t count, unsigned char delimiter)
 {
     assert(count <= PACKED_BYTES);
     struct tool_unpack *unpack = tool_allocate(sizeof(*unpack));
-    unpack->stream = NULL;
-    unpack->inner = NULL;
+    memset(unpack, 0, offsetof(struct tool_unpack, packed));
+    unpack->packing = packing;
     unpack->delimiter = delimiter;
     unpack->head_bytes = count;
     memcpy(unpack->packed, head, count);
-    unpack->archive = NULL;
-    unpack->in_entry = false;
-    unpack->entry_begun = false;
-    unpack->entry_open_ended = false;
-    unpack->whole_entries = false;
-    unpack->between_members = true;
-    unpack->any_member = false;
-    unpack->error[0] = '\0';
-    memset(&unpack->gzip, 0, sizeof(unpack->gzip));
+    unpack->between_streams = true;
     return unpack;
 }
+
+/* The first byte of lz4's format before the frames, which its own library does not read. */
+enum { LEGACY_LZ4 = 0x02 };
 
 struct tool_unpack *tool_unpack_open(struct tool_stream *stream, enum tool_packing packing,
                                      const unsigned char *head, size_t count,
                                      unsigned char delimiter)
 {
     assert(tool_packing_is_stream(packing) || tool_packing_is_archive(packing));
-    struct tool_unpack *unpack = unpack_new(head, count, delimiter);
+    struct tool_unpack *unpack = unpack_new(packing, head, count, delimiter);
     unpack->stream = stream;
-    if (packing != TOOL_GZIP)
-        archive_start(unpack, packing);
-    else if (inflateInit2(&unpack->gzip, 15 + 16) != Z_OK) /* the largest window, gzip alone */
-        set_error(unpack, "not enough memory");
+    if (packing == TOOL_SKIPPABLE || (packing == TOOL_LZ4 && tool_packing_begins_skipped(head)))
+        skip_frames(unpack);
+    if (packing != TOOL_LZ4 || head[0] != LEGACY_LZ4)
+        unpack->decode = tool_decode_open(unpack->packing);
+    if (unpack->decode == NULL && unpack->error[0] == '\0')
+        archive_start(unpack, unpack->packing);
     return unpack;
 }
 
@@ -410,10 +487,15 @@ struct tool_unpack *tool_unpack_archive(struct tool_unpack *inner, enum tool_pac
                                         unsigned char delimiter)
 {
     assert(tool_packing_is_archive(packing));
-    struct tool_unpack *unpack = unpack_new(head, count, delimiter);
+    struct tool_unpack *unpack = unpack_new(packing, head, count, delimiter);
     unpack->inner = inner;
     archive_start(unpack, packing);
     return unpack;
+}
+
+enum tool_packing tool_unpack_packing(const struct tool_unpack *unpack)
+{
+    return unpack->packing;
 }
 
 ssize_t tool_unpack_read(struct tool_unpack *unpack, unsigned char *buffer, size_t room)
@@ -421,8 +503,8 @@ ssize_t tool_unpack_read(struct tool_unpack *unpack, unsigned char *buffer, size
     assert(room > 0);
     if (unpack->error[0] != '\0')
         return -1;
-    return unpack->archive != NULL ? archive_read_some(unpack, buffer, room)
-                                   : gzip_read(unpack, buffer, room);
+    return unpack->decode != NULL ? stream_read(unpack, buffer, room)
+                                  : archive_read_some(unpack, buffer, room);
 }
 
 const char *tool_unpack_error(const struct tool_unpack *unpack)
@@ -434,8 +516,8 @@ void tool_unpack_close(struct tool_unpack *unpack)
 {
     if (unpack->archive != NULL)
         unpack->library.archive_read_free(unpack->archive);
-    else
-        inflateEnd(&unpack->gzip);
+    if (unpack->decode != NULL)
+        tool_decode_close(unpack->decode);
     if (unpack->inner != NULL)
         tool_unpack_close(unpack->inner);
     free(unpack);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packed input. gzip is unpacked by zlib, which compares every member's checksum and length;
- * libarchive's gzip reader does not. All other formats go through libarchive, which is loaded when
- * the first of them comes (load.h). Of an archive the members' contents come one after the other.
+ * Packed input. Streams are decoded by their formats' own libraries where those are there
+ * (decode.h). All others and archives go through libarchive, which is loaded when the first of them
+ * comes (load.h). Of an archive the members' contents come one after the other.
  */
 #ifndef BLOOMERY_TOOL_UNPACK_H
 #define BLOOMERY_TOOL_UNPACK_H
@@ -33,6 +33,9 @@ struct tool_unpack *tool_unpack_open(struct tool_stream *stream, enum tool_packi
 struct tool_unpack *tool_unpack_archive(struct tool_unpack *inner, enum tool_packing packing,
                                         const unsigned char *head, size_t count,
                                         unsigned char delimiter);
+
+/* How it is packed: what was asked for, or what follows the frames to be skipped. */
+enum tool_packing tool_unpack_packing(const struct tool_unpack *unpack);
 
 /* Up to `room` bytes of the unpacked input; 0 at its end; -1 on failure: see tool_unpack_error. */
 ssize_t tool_unpack_read(struct tool_unpack *unpack, unsigned char *buffer, size_t room);

@@ -77,11 +77,13 @@ static struct tool_place place_of(const struct tool_chunk *chunk, size_t left)
         .chunk_number = chunk->number, .record = chunk->records - left, .input = chunk->input};
 }
 
-void tool_tally_note_broken(struct tool_tally *tally, const struct tool_chunk *chunk, size_t left)
+void tool_tally_note_broken(struct tool_tally *tally, const struct tool_chunk *chunk, size_t left,
+                            bool too_deep)
 {
     if (tally->broken < TOOL_TALLY_PLACES)
         tally->broken_at[tally->broken] = place_of(chunk, left);
     tally->broken++;
+    tally->too_deep += too_deep;
 }
 
 static void note_malformed(struct tool_made *made, const struct tool_chunk *chunk,
@@ -171,8 +173,8 @@ static bool take_text(const struct steps *steps, const struct tool_chunk *chunk,
     assert(*scratch <= made->scratch + made->capacity);
     made->tally.open_quotes += open_quote;
     made->tally.without_field += found == TOOL_TEXT_MISSING;
-    if (found == TOOL_TEXT_BROKEN)
-        tool_tally_note_broken(&made->tally, chunk, left);
+    if (found == TOOL_TEXT_BROKEN || found == TOOL_TEXT_TOO_DEEP)
+        tool_tally_note_broken(&made->tally, chunk, left, found == TOOL_TEXT_TOO_DEEP);
     return found == TOOL_TEXT_FOUND;
 }
 
@@ -307,6 +309,7 @@ void tool_tally_add(struct tool_tally *into, const struct tool_tally *from)
     }
     add_places(into, from);
     into->broken += from->broken;
+    into->too_deep += from->too_deep;
     into->headers += from->headers;
     into->layout = from->layout != NULL ? from->layout : into->layout;
     into->without_field += from->without_field;

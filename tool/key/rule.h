@@ -230,7 +230,8 @@ struct tool_place {
  * keys). */
 struct tool_tally {
     uint64_t without_field;
-    uint64_t broken;      /* no JSON */
+    uint64_t broken;      /* no JSON, or nested too deep */
+    uint64_t too_deep;    /* those of them */
     uint64_t malformed;   /* no hexadecimal digits, no number, no UTF-8 */
     uint64_t open_quotes; /* records that end within quotes; they have a key all the same */
     uint64_t headers;
@@ -280,10 +281,11 @@ void tool_made_spread(const struct tool_made *made, size_t count, const uint64_t
  * `room`, at least 8, is too small. Returns `text`. */
 const char *tool_show_bytes(char *text, size_t room, const void *data, size_t bytes);
 
-/* Notes a record that is no JSON. `left`: how many of those taken out of the chunk come from this
- * one on, itself included. A thread's chunks come in the order of the input, so its first places
- * are its earliest. */
-void tool_tally_note_broken(struct tool_tally *tally, const struct tool_chunk *chunk, size_t left);
+/* Notes a record that is no JSON, or nested too deep. `left`: how many of those taken out of the
+ * chunk come from this one on, itself included. A thread's chunks come in the order of the input,
+ * so its first places are its earliest. */
+void tool_tally_note_broken(struct tool_tally *tally, const struct tool_chunk *chunk, size_t left,
+                            bool too_deep);
 
 /* Sums of threads. */
 void tool_tally_add(struct tool_tally *into, const struct tool_tally *from);

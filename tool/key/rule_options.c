@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Key rules on the command line and in messages. Their effect on a record: rule.c. */
 #include "base/numbers.h"
+#include "input/json_line.h"
 #include "key/rule.h"
 #include "tool.h"
 
@@ -405,9 +406,13 @@ static void say_broken(const struct tool_tally *tally)
         snprintf(list + used, sizeof(list) - used, " and %s more",
                  tool_format_count(number, tally->broken - told));
     const bool one = tally->broken == 1;
-    tool_warning("%s: %s line%s no JSON and %s: %s",
-                 input != NULL ? tool_path_said(input) : "a key",
-                 tool_format_count(number, tally->broken), one ? " is" : "s are",
+    char what[100] = "no JSON";
+    if (tally->too_deep == tally->broken)
+        snprintf(what, sizeof(what), "nested deeper than %d levels", TOOL_JSON_DEPTH);
+    else if (tally->too_deep > 0)
+        snprintf(what, sizeof(what), "no JSON, or nested deeper than %d levels", TOOL_JSON_DEPTH);
+    tool_warning("%s: %s line%s %s and %s: %s", input != NULL ? tool_path_said(input) : "a key",
+                 tool_format_count(number, tally->broken), one ? " is" : "s are", what,
                  say_fate(tally, one, one ? "has no key" : "have no key"), list);
 }
 

@@ -100,7 +100,7 @@ bloomery_status bloomery_recovery_keep(struct bloomery_recovery *recovery, const
     if (errno == EEXIST || errno == ENOENT)
         return BLOOMERY_OK;
     /* A file system without links. */
-    const int from = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    const int from = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (from < 0)
         return bloomery_fail_system(error, errno, "opening %s/%s", recovery->sieve->path, name);
     status = copy_bytes(recovery, from, 0, UINT64_MAX, name, error);

@@ -212,7 +212,7 @@ static bloomery_status check_length(struct bloomery_store *store, struct bloomer
     if (fstat(file->file, &facts) != 0)
         return bloomery_fail_system(error, errno, "%s/%s", store->path, name);
     if (!S_ISREG(facts.st_mode))
-        return bloomery_store_damaged(store, file, 0, error, "it is no file");
+        return bloomery_store_damaged(store, file, 0, error, "it is not a regular file");
     *length = (uint64_t)facts.st_size;
     if (*length < bytes)
         return bloomery_store_damaged(store, file, *length, error,
@@ -232,7 +232,7 @@ bloomery_status bloomery_store_open(struct bloomery_store *store, enum bloomery_
     if (headed && bytes < BLOOMERY_FILE_HEADER)
         return bloomery_store_damaged(store, file, bytes, error, "it has no room for its header");
     const int access = store->read_only ? O_RDONLY : O_RDWR;
-    file->file = openat(store->directory, name, access | O_CLOEXEC | O_NOFOLLOW);
+    file->file = openat(store->directory, name, access | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file->file < 0 && errno == ENOENT)
         return bloomery_fail(error, BLOOMERY_CORRUPT, 0, "%s/%s is missing", store->path, name);
     if (file->file < 0)
@@ -259,7 +259,7 @@ bloomery_status bloomery_store_open_any(struct bloomery_store *store, enum bloom
     name_of(file, name);
     *length = 0;
     *headed = false;
-    file->file = openat(store->directory, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    file->file = openat(store->directory, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file->file < 0 && errno == ENOENT)
         return BLOOMERY_OK;
     if (file->file < 0)

@@ -58,6 +58,7 @@ static void append_tally(struct tool_tally *into, const struct tool_tally *from)
     for (uint64_t i = 0; i < from->broken && into->broken + i < TOOL_TALLY_PLACES; i++)
         into->broken_at[into->broken + i] = from->broken_at[i];
     into->broken += from->broken;
+    into->too_deep += from->too_deep;
 }
 
 bool tool_corpus_pass_run(struct tool_corpus_pass *pass, const struct tool_source *source)

@@ -71,7 +71,8 @@ static void sample_lines(void *context, const unsigned char *from, size_t bytes)
 
 static void sample_plain(struct sampler *sampler, const char *path, uint64_t bytes, size_t places)
 {
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const char *why;
+    const int file = tool_open_regular(path, &why); /* the reading says why it can't be read */
     if (file < 0)
         return;
     tool_places_read(&sampler->places, file, 0, bytes, places);

@@ -102,8 +102,8 @@ static void read_document(struct tool_documents *documents, const struct tool_ch
     *document = (struct tool_document){.line = line, .first = documents->paragraph_count};
     const struct tool_json_value value =
         tool_json_find(documents->judge->path, line.data, line.bytes);
-    if (value.kind == TOOL_JSON_BROKEN)
-        tool_tally_note_broken(&documents->tally, chunk, left);
+    if (value.kind == TOOL_JSON_BROKEN || value.kind == TOOL_JSON_TOO_DEEP)
+        tool_tally_note_broken(&documents->tally, chunk, left, value.kind == TOOL_JSON_TOO_DEEP);
     if (value.kind != TOOL_JSON_STRING)
         return;
     const struct tool_json_path *member = documents->judge->member;

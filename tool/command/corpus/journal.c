@@ -239,7 +239,8 @@ bool tool_journal_open(struct tool_journal *journal, const char *directory, cons
     }
     journal->path = join(directory, TOOL_JOURNAL_NAME);
     journal->checkpoint_path = join(directory, TOOL_CHECKPOINT_NAME);
-    journal->file = open(journal->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
+    journal->file = open(journal->path,
+                         O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (journal->file < 0) {
         tool_error("%s: %s", journal->path, strerror(errno));
         return false;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/explore/explorer_copy.h"
 
+#include "base/io.h"
+#include "base/standard.h"
+#include "filter/files.h"
 #include "input/input.h"
 #include "tool.h"
 
@@ -63,12 +66,22 @@ static bool read_file(struct tool_explorer_copy *copy, const char *path)
 {
     const bool is_stdin = tool_path_is_stdin(path);
     const char *said = tool_path_said(path);
-    const int file = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK; /* a FIFO does not block */
+    const int file = is_stdin ? STDIN_FILENO : open(path, flags);
+    struct stat facts;
+    if (!is_stdin &&
+        (file < 0 ? errno == ENXIO : fstat(file, &facts) == 0 && S_ISFIFO(facts.st_mode))) {
+        if (file >= 0)
+            close(file);
+        return tool_filter_refuse(path);
+    }
     const int reason =
         file < 0 ? errno : read_all(file, TOOL_EXPLORER_FILE_MAX, &copy->file, &copy->file_bytes);
     if (file >= 0 && !is_stdin)
         close(file);
-    if (reason == EISDIR)
+    if (is_stdin && tool_standard_input_is_closed())
+        tool_error("%s: %s", said, TOOL_STDIN_CLOSED);
+    else if (reason == EISDIR)
         tool_error("%s: is a directory", said);
     else if (reason != 0)
         tool_error("%s: %s", said, strerror(reason));
@@ -105,14 +118,15 @@ static bool find_element(struct tool_explorer_copy *copy, const char *path)
 
 static bool read_page(struct tool_explorer_copy *copy, const char *path)
 {
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const char *why = NULL;
+    const int file = tool_open_regular(path, &why);
     unsigned char *data = NULL;
-    const int reason = file < 0 ? errno : read_all(file, PAGE_MAX, &data, &copy->page_bytes);
+    const int reason = file < 0 ? 0 : read_all(file, PAGE_MAX, &data, &copy->page_bytes);
     copy->page = (char *)data;
     if (file >= 0)
         close(file);
-    if (reason != 0)
-        tool_error("%s: %s", path, strerror(reason));
+    if (file < 0 || reason != 0)
+        tool_error("%s: %s", path, file < 0 ? why : strerror(reason));
     else if (copy->page_bytes > PAGE_MAX)
         tool_error("%s: is not the explorer: it is larger than 16 MiB", path);
     else

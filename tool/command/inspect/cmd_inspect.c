@@ -170,7 +170,8 @@ static int report_unreadable(const struct tool_inspection *request,
     }
     struct tool_out out;
     tool_out_start(&out);
-    tool_out_format(&out, "%s: %s\n", request->path, error->text);
+    tool_out_name(&out, request->path);
+    tool_out_format(&out, ": %s\n", error->text);
     return tool_out_finish(&out, TOOL_NONE);
 }
 

@@ -125,7 +125,7 @@ static void print_note(struct tool_out *out, const char *note)
         text[length] = byte < 0x20 || byte == 0x7f ? ' ' : note[length];
     }
     text[length] = '\0';
-    print_fact(out, "note", text);
+    print_fact(out, "note", tool_printable(text));
 }
 
 static void print_plan(struct tool_out *out, const bloomery_info *info)
@@ -244,12 +244,11 @@ int tool_inspect_text(const struct tool_inspection *request, const struct tool_f
     const bloomery_info *info = &report->info;
     struct tool_out out;
     tool_out_start(&out);
+    tool_out_name(&out, request->path);
     if (report->origin.dialect != NULL)
-        tool_out_format(&out, "%s: a filter of another system, %s\n", request->path,
-                        report->origin.dialect->name);
+        tool_out_format(&out, ": a filter of another system, %s\n", report->origin.dialect->name);
     else
-        tool_out_format(&out, "%s: a Bloomery filter, format version %u\n", request->path,
-                        info->format_version);
+        tool_out_format(&out, ": a Bloomery filter, format version %u\n", info->format_version);
     print_dialect(&out, report);
     print_shape(&out, report);
     print_hash(&out, info);

@@ -2,6 +2,7 @@
 #include "command/plot/plot_scale.h"
 
 #include "base/json.h"
+#include "tool.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -134,8 +135,8 @@ static const char *show_file(char name[NAME_BYTES], const char *file)
             from++;
         length = strlen(from);
     }
-    for (size_t i = 0; i < length; i++)
-        name[i] = (unsigned char)from[i] < 0x20 || from[i] == 0x7f ? '?' : from[i];
+    memcpy(name, from, length + 1);
+    tool_printable(name);
     memcpy(name + length, ", ", 3);
     json_decref(text);
     return name;
