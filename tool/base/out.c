@@ -2,6 +2,7 @@
 #include "base/out.h"
 
 #include "base/io.h"
+#include "base/watched.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -27,6 +28,8 @@ void tool_out_redirect(struct tool_out *out, int descriptor, const char *said)
 
 static void write_all(struct tool_out *out, const unsigned char *data, size_t bytes)
 {
+    if (bytes > 0)
+        tool_watched_check(); /* what is wrong by now does not leave */
     if (out->failure == 0)
         out->failure = tool_write_all(out->descriptor, data, bytes, &out->written);
 }

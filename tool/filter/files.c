@@ -3,6 +3,7 @@
 
 #include "base/io.h"
 #include "base/numbers.h"
+#include "base/watched.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -149,6 +150,27 @@ bool tool_filter_refuse(const char *path)
                "first",
                path);
     return false;
+}
+
+/* Before its bits come the header and the records. */
+enum { PREFIX_BYTES = 16384 };
+
+bloomery_filter *tool_filter_map(int descriptor, const char *path,
+                                 const bloomery_open_options *options, bloomery_error *error)
+{
+    struct stat facts;
+    bloomery_filter *filter = NULL;
+    bloomery_info info = BLOOMERY_INFO;
+    const void *data;
+    uint64_t bytes;
+    const bool known = fstat(descriptor, &facts) == 0;
+    if (bloomery_open_descriptor(descriptor, options, &filter, error) != BLOOMERY_OK)
+        return NULL;
+    bloomery_info_get(filter, false, &info);
+    if (known && info.mapped && bloomery_layer_span(filter, 0, &data, &bytes) == BLOOMERY_OK)
+        tool_watched_add(path, &facts, (const char *)data - PREFIX_BYTES,
+                         (size_t)facts.st_size + PREFIX_BYTES);
+    return filter;
 }
 
 /* The estimate strays by far less than this; the rate rises by more than as much again. */
