@@ -443,7 +443,8 @@ typedef struct bloomery_plan {
     uint32_t reserved; /* 0 */
 
     /* The rate that was set before solving, or 0. A small filter may be planned for a far lower
-     * one: the least that a key takes is a block. bloomery_create keeps it: see bloomery_info. */
+     * one: the least that a key takes is a block. bloomery_create keeps it: see bloomery_info. A
+     * static filter is built for this rate. */
     double wanted_rate;
 } bloomery_plan;
 

@@ -497,6 +497,15 @@ BREAKS = [
             "return left < WORD ? answers & ((((uint64_t)1 << left) << 1) - 1) : answers;")],
           "column_forms/columns_are_their_keys"),
 
+    Break("a_chain_is_planned_for_any_keys", "check_layer()",
+          [("layer->keys > BLOOMERY_KEYS_MAX ||", "layer->keys > BLOOMERY_KEYS_MAX + 1 ||")],
+          "hostile/hostile_plans_of_chains_are_refused"),
+    Break("the_length_of_a_pybloom_file_does_not_count", "is_pybloom()",
+          [("at->bytes == 40 +", "at->bytes >= 40 || at->bytes == 40 +")],
+          "cli/test_looks.py/a_file_of_another_length_is_no_filter_of_pybloom"),
+    Break("a_static_plan_of_few_keys_says_the_given_rate", "rate_with_columns()",
+          [("own < guarded * rate ? own : rate", "own > guarded * rate ? own : rate")],
+          "static_filters/plans_of_few_keys_say_the_rate_that_is_built"),
     # Files that are mapped.
     Break("a_filter_overwritten_in_place_is_not_noticed", "is_changed()",
           [("now.st_ino == one->facts.st_ino &&", "now.st_ino != one->facts.st_ino &&")],

@@ -91,6 +91,17 @@ def what_is_read_as_another_dialect_is_told(c):
 
 
 @case
+def a_file_of_another_length_is_no_filter_of_pybloom(c):
+    whole = next(data_of(vector) for vector in vectors("pybloom_live") if not vector.get("filters") and data_of(vector))
+    c.file("f.bf", whole)
+    c.run("inspect f.bf", code=2, stderr=has("this looks like a filter of pybloom-live"))
+    for data in (whole[:-1], whole + b"x", whole[:len(whole) // 2]):
+        c.file("f.bf", data)
+        _, stderr = c.run("inspect f.bf", code=2, stderr=None)
+        c.expect(b"pybloom-live" not in stderr.split(LIST)[0], f"{len(data)} bytes: {stderr}")
+
+
+@case
 def packed_files_are_told_too(c):
     with open(os.path.join(VECTORS, "dcso_sample.bloom"), "rb") as file:
         c.file("f.gz", gzip.compress(file.read()))
