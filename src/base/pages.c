@@ -45,6 +45,24 @@ void *bloomery_pages(size_t bytes, int rights)
     return first + before;
 }
 
+#ifndef MADV_DONTDUMP
+#define MADV_DONTDUMP 16
+#endif
+
+/* Of the 65530 mappings that a process may have. */
+enum { HIDDEN_MAX = 8192 };
+
+void bloomery_pages_hide(const void *memory, size_t bytes)
+{
+    static unsigned hidden;
+    const uintptr_t unit = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t begin = (uintptr_t)memory / unit * unit;
+    if (__atomic_load_n(&hidden, __ATOMIC_RELAXED) >= HIDDEN_MAX)
+        return;
+    __atomic_fetch_add(&hidden, 1, __ATOMIC_RELAXED);
+    (void)madvise((void *)begin, (uintptr_t)memory + bytes - begin, MADV_DONTDUMP);
+}
+
 void *bloomery_pages_take(size_t bytes)
 {
     void *memory = NULL;
