@@ -185,6 +185,8 @@ bloomery_status bloomery_builder_open(const bloomery_plan *given_plan,
     if (builder == NULL)
         return no_memory(error);
     const uint64_t memory = builder_options.memory;
+    if (plan.wanted_rate > plan.rate && plan.wanted_rate < 1) /* what the columns are chosen for */
+        plan.rate = plan.wanted_rate;
     builder->rate = plan.rate;
     status = make_empty(&plan, &options, &builder->empty, error);
     if (status == BLOOMERY_OK &&

@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/pages.h"
 #include "chain/grow.h"
 #include "dialect/dialects.h"
 #include "format/format.h"
@@ -138,6 +139,8 @@ static bloomery_status open_mapped(int file, const struct bloomery_parsed *parse
         bloomery_unmap(&map);
         return status;
     }
+    if (parsed->has_secret)
+        bloomery_pages_hide(map.data, (size_t)parsed->payload_offset);
     (*filter)->storage = BLOOMERY_MAPPED;
     bloomery_rest_of(*filter)->map = map;
     return BLOOMERY_OK;

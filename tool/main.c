@@ -3,6 +3,7 @@
  * below command/. */
 #include "base/out.h"
 #include "base/standard.h"
+#include "base/watched.h"
 #include "input/unpack.h"
 #include "tool.h"
 
@@ -211,5 +212,6 @@ int main(int argc, char **argv)
     if (command == NULL)
         return TOOL_ERROR;
     tool_set_command(command);
-    return command->run(argc - 1, argv + 1);
+    const int code = command->run(argc - 1, argv + 1);
+    return code == TOOL_ERROR || tool_watched_unchanged() ? code : TOOL_ERROR;
 }

@@ -484,7 +484,8 @@ typedef struct bloomery_plan {
     uint32_t reserved; /* 0 */
 
     /* The rate that was set before solving, or 0. A small filter may be planned for a far lower
-     * one: the least that a key takes is a block. bloomery_create keeps it: see bloomery_info. */
+     * one: the least that a key takes is a block. bloomery_create keeps it: see bloomery_info. A
+     * static filter is built for this rate. */
     double wanted_rate;
 } bloomery_plan;
 
@@ -1147,9 +1148,11 @@ BLOOMERY_PUBLIC bloomery_status bloomery_compatible(const bloomery_filter *one,
  * `into` is the larger one, it is BLOOMERY_MISMATCH: fold it first. Counters are summed and
  * saturate. The two may be the same filter: its counters double, bits stay as they are.
  *
- * A scalable filter takes over copies of the layers of the other, and their rates add up. Keys are
- * then added to the larger of the two newest layers. BLOOMERY_FULL past 64 layers or
- * `memory_limit`. Merged with itself it stays as it is.
+ * Layers of scalable filters become one if they have one shape and the union has no more bits than
+ * a full layer: shards that were made with one plan take one chain. Of the other layers `into`
+ * takes over copies, and their rates add up. Keys are then added to the larger of the two newest
+ * layers.
+ * BLOOMERY_FULL past 64 layers or `memory_limit`. Merged with itself it stays as it is.
  *
  * Adds are summed. Plan, key rule, note and the place where a secret is kept stay those of `into`;
  * opened without its secret, it learns it from `from`. The rate becomes that of all the keys

@@ -57,6 +57,25 @@ void bloomery_pages_wish(void *memory, size_t bytes, bool huge)
 #endif
 }
 
+/* Of the 65530 mappings that a process may have. */
+enum { HIDDEN_MAX = 8192 };
+
+void bloomery_pages_hide(const void *memory, size_t bytes)
+{
+#if defined(MADV_DONTDUMP)
+    static unsigned hidden;
+    const uintptr_t unit = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t begin = (uintptr_t)memory / unit * unit;
+    if (__atomic_load_n(&hidden, __ATOMIC_RELAXED) >= HIDDEN_MAX)
+        return;
+    __atomic_fetch_add(&hidden, 1, __ATOMIC_RELAXED);
+    (void)madvise((void *)begin, (uintptr_t)memory + bytes - begin, MADV_DONTDUMP);
+#else
+    (void)memory;
+    (void)bytes;
+#endif
+}
+
 void *bloomery_pages_take(size_t bytes, bool huge)
 {
     void *memory = NULL;

@@ -31,6 +31,11 @@ void bloomery_pages_touch_each(uint8_t *memory, size_t bytes, size_t page);
  * not. */
 void bloomery_pages_wish(void *memory, size_t bytes, bool huge);
 
+/* Leaves the pages that these bytes lie in out of core dumps, since a secret is among them. They
+ * stay out until they are given back to the system. Only a wish, and only for the first
+ * thousands of a process: each may cut a mapping in three, and their number is limited. */
+void bloomery_pages_hide(const void *memory, size_t bytes);
+
 /* Fresh zero pages for `bytes` bytes at a multiple of 2 MiB, with these rights (PROT_...), given
  * back by munmap; or NULL. Only so can the kernel use huge pages for all that fits into them. */
 void *bloomery_pages(size_t bytes, int rights);

@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/pages.h"
 #include "core/foreign/schemes.h"
 #include "plan/describe.h"
 #include "plan/solve.h"
@@ -417,6 +418,8 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     assert(traits->secret.seed == shape->seed);
     if (!filter->foreign)
         *bloomery_secret_of(filter) = traits->secret;
+    if (shape->secret_fingerprint != 0)
+        bloomery_pages_hide(bloomery_secret_of(filter), BLOOMERY_SECRET_BEFORE);
     filter->secret_known = traits->secret_known;
     filter->secret_in_file = traits->secret_in_file;
     if (payload != NULL) {

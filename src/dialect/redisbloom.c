@@ -21,6 +21,10 @@
  * many. Few keys at a low error have a rate several times as high, since positions are steps of one
  * size (plan/foreign/step_rate.c).
  *
+ * The release after 8 has a seed: flag 2^31 of the options, and a u64 behind the layers of the
+ * header. The seed of that release's filters that were made without one gives the hashes of today,
+ * so those are read, and written as today's. Others are not read.
+ *
  * What was written by old releases, with other options or n2, places keys in another way and is not
  * read.
  */
@@ -43,6 +47,7 @@ enum {
     OPTIONS = 5,    /* no rounding, 64 bits */
     NONSCALING = 8, /* and that */
     OPTIONS_KNOWN = 15,
+    SEED = 8,       /* bytes, behind the layers if the options are seeded */
     EXTRA_HEAD = 8, /* of extra: options and growth; then the bits per key of each layer */
     GROWTH_MAX = 32768,
 };
@@ -54,6 +59,8 @@ static const char variants[] = "scaling, nonscaling, large-scaling, large-nonsca
 static const uint64_t keys_max = UINT64_C(1) << 30; /* in releases from 8 on */
 static const uint64_t keys_max_large = UINT64_C(1) << 40;
 static const double rate_max = 0.25;
+static const uint32_t seeded = UINT32_C(1) << 31;
+static const uint64_t usual_seed = UINT64_C(0xc6a4a7935bd1e995);
 
 static bloomery_status begin(struct bloomery_design *design, uint32_t options, uint32_t growth,
                              uint32_t layers, bloomery_error *error)
@@ -172,6 +179,13 @@ static bloomery_status read_layer(const uint8_t *data, uint64_t at, struct bloom
     return BLOOMERY_OK;
 }
 
+/* The bytes of a header: more than there are addresses for no number of layers that is read. */
+static uint64_t header_bytes_of(const uint8_t *data)
+{
+    const bool has_seed = (bloomery_load_u32(data + 12) & seeded) != 0;
+    return HEADER + LAYER * (uint64_t)bloomery_load_u32(data + 8) + (has_seed ? SEED : 0);
+}
+
 static bloomery_status check_head(const uint8_t *data, size_t bytes, bloomery_error *error)
 {
     if (bytes < HEADER)
@@ -179,10 +193,10 @@ static bloomery_status check_head(const uint8_t *data, size_t bytes, bloomery_er
             error, BLOOMERY_TRUNCATED, bytes,
             "cut short: a header of RedisBloom's begins with 20 bytes, there are %zu", bytes);
     const uint32_t layers = bloomery_load_u32(data + 8);
-    const uint32_t options = bloomery_load_u32(data + 12);
+    const uint32_t options = bloomery_load_u32(data + 12) & ~seeded;
     if (layers == 0 || (options & ~(uint32_t)OPTIONS_KNOWN) != 0)
         return bloomery_fail(error, BLOOMERY_CORRUPT, 8, "damaged: %u layers, options %u", layers,
-                             options);
+                             bloomery_load_u32(data + 12));
     if ((options & ~(uint32_t)NONSCALING) != OPTIONS)
         return bloomery_fail(
             error, BLOOMERY_UNSUPPORTED, 12,
@@ -191,11 +205,22 @@ static bloomery_status check_head(const uint8_t *data, size_t bytes, bloomery_er
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 8,
                              "%u layers are more than the %d that a chain can have here", layers,
                              BLOOMERY_LAYERS_MAX);
-    if (bytes < HEADER + LAYER * (size_t)layers)
+    if (bytes < header_bytes_of(data))
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
-                             "cut short: a header of %u layers takes %u bytes, there are %zu",
-                             layers, HEADER + LAYER * layers, bytes);
+                             "cut short: a header of %u layers takes %llu bytes, there are %zu",
+                             layers, (unsigned long long)header_bytes_of(data), bytes);
     return BLOOMERY_OK;
+}
+
+/* After the layers: another seed is only one if they are sound. */
+static bloomery_status check_seed(const uint8_t *data, bloomery_error *error)
+{
+    const size_t at = (size_t)header_bytes_of(data) - SEED;
+    if ((bloomery_load_u32(data + 12) & seeded) == 0 || bloomery_load_u64(data + at) == usual_seed)
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, at,
+                         "of a later release of RedisBloom, with a seed (%llu), which is not read",
+                         (unsigned long long)bloomery_load_u64(data + at));
 }
 
 bloomery_status bloomery_redisbloom_parse_header(const uint8_t *data, size_t bytes,
@@ -207,8 +232,8 @@ bloomery_status bloomery_redisbloom_parse_header(const uint8_t *data, size_t byt
         return status;
     const uint32_t layers = bloomery_load_u32(data + 8);
     uint64_t adds = 0;
-    status =
-        begin(design, bloomery_load_u32(data + 12), bloomery_load_u32(data + 16), layers, error);
+    status = begin(design, bloomery_load_u32(data + 12) & ~seeded, bloomery_load_u32(data + 16),
+                   layers, error);
     if (status != BLOOMERY_OK)
         return status;
     for (uint32_t i = 0; i < layers; i++) {
@@ -217,16 +242,17 @@ bloomery_status bloomery_redisbloom_parse_header(const uint8_t *data, size_t byt
         if (status != BLOOMERY_OK)
             return status;
         memcpy(design->kept + EXTRA_HEAD + 8 * (size_t)i, data + at + 32, 8);
-        if (__builtin_add_overflow(adds, design->layers[i].adds, &adds))
-            adds = UINT64_MAX;
+        if (__builtin_add_overflow(adds, design->layers[i].adds, &adds) || adds > INT64_MAX)
+            return bloomery_fail(error, BLOOMERY_CORRUPT, at + 16,
+                                 "damaged: its layers have more than 2^63 - 1 keys");
     }
     if (adds != bloomery_load_u64(data))
         return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
                              "damaged: %llu keys in all, %llu in its layers",
                              (unsigned long long)bloomery_load_u64(data), (unsigned long long)adds);
     keep_unusual(design);
-    *header_bytes = HEADER + LAYER * (size_t)layers;
-    return BLOOMERY_OK;
+    *header_bytes = (size_t)header_bytes_of(data);
+    return check_seed(data, error);
 }
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,

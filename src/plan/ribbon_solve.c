@@ -110,6 +110,15 @@ static double lines_of(const struct bloomery_ribbon *ribbon, bool present)
     return lines;
 }
 
+/* The rate of a filter that is built for `rate`: that one, or the guard for its thresholds less. A
+ * few keys have whole columns, and may have half of it. */
+static double rate_with_columns(const struct bloomery_ribbon *ribbon, double rate)
+{
+    static const double guarded = 0.85;
+    const double own = bloomery_ribbon_rate(ribbon);
+    return own < guarded * rate ? own : rate;
+}
+
 bloomery_status bloomery_ribbon_solve(bloomery_plan *plan, const bloomery_plan_options *options,
                                       bloomery_error *error)
 {
@@ -130,15 +139,15 @@ bloomery_status bloomery_ribbon_solve(bloomery_plan *plan, const bloomery_plan_o
                              "%llu bytes hold not a single key at a rate of %s",
                              (unsigned long long)plan->bytes, bloomery_phrase_rate(&wanted, rate));
     const struct bloomery_ribbon ribbon = bloomery_ribbon_for(keys, rate);
+    plan->rate = plan->rate != 0 ? rate_with_columns(&ribbon, rate) : rate;
     plan->keys = keys;
-    plan->rate = rate;
     plan->blocks_per_key = 0;
     plan->probes = ribbon.columns + 1U;
     plan->cell_bits = 1;
     plan->bits = bloomery_ribbon_blocks(&ribbon) * BLOOMERY_RIBBON_WIDTH;
     plan->bytes = bloomery_ribbon_expected_bytes(keys, rate);
     plan->bits_per_key = 8 * (double)plan->bytes / (double)keys;
-    plan->limit_ratio = plan->bits_per_key / -log2(rate);
+    plan->limit_ratio = plan->bits_per_key / -log2(plan->rate);
     plan->absent_cache_lines = lines_of(&ribbon, false);
     plan->present_cache_lines = lines_of(&ribbon, true);
     plan->hash = options->hash == BLOOMERY_HASH_DEFAULT ? BLOOMERY_HASH_XXH3_128 : options->hash;

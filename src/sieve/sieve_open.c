@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/pages.h"
 #include "base/sized.h"
 #include "sieve/canon.h"
 #include "sieve/directory.h"
@@ -399,6 +400,7 @@ bloomery_status bloomery_sieve_allocate(const bloomery_sieve_options *options,
     *made = sieve;
     if (sieve == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for a sieve");
+    bloomery_pages_hide(sieve, sizeof *sieve); /* it has the secret, and its settings too */
     pthread_mutex_init(&sieve->mutex, NULL);
     sieve->allocator = options->allocator;
     sieve->store.allocator = &sieve->allocator;

@@ -38,6 +38,21 @@ def data_of(vector):
 
 
 @case
+def a_dump_of_redisbloom_with_a_seed_is_told(c):
+    """As the release after 8 writes it: read with the usual seed, which changes nothing, else named."""
+    whole = next(data_of(vector) for vector in vectors("redisbloom") if vector.get("scandump"))
+    end = 20 + 53 * struct.unpack_from("<I", whole, 8)[0]
+    options, = struct.unpack_from("<I", whole, 12)
+    for seed in (0xc6a4a7935bd1e995, 123):
+        c.file("f.bf", whole[:12] + struct.pack("<I", options | 1 << 31) + whole[16:end] + struct.pack("<Q", seed) + whole[end:])
+        c.run("inspect f.bf", code=2, stderr=has("this looks like a filter of redisbloom", "say --dialect redisbloom"))
+        if seed == 123:
+            c.run("inspect --dialect redisbloom f.bf", code=2, stderr=has("of a later release of RedisBloom, with a seed (123)"))
+        else:
+            c.run("inspect --dialect redisbloom f.bf", stdout=None, stderr=None)
+
+
+@case
 def files_of_other_systems_are_told_by_their_structure(c):
     """Also by the commands that read no other system's files; and nothing is opened so."""
     for name, dialect, fewest in (("dcso", "dcso", 4), ("guava", "guava", 5), ("spark", "spark", 4),
@@ -74,6 +89,17 @@ def what_is_read_as_another_dialect_is_told(c):
     c.file("f.bf", c.read("f.bf")[:60])
     _, stderr = c.run("inspect --dialect dcso f.bf", code=2, stderr=None)
     c.expect(b"this looks like" not in stderr, f"it looks like what it was read as: {stderr}")
+
+
+@case
+def a_file_of_another_length_is_no_filter_of_pybloom(c):
+    whole = next(data_of(vector) for vector in vectors("pybloom_live") if not vector.get("filters") and data_of(vector))
+    c.file("f.bf", whole)
+    c.run("inspect f.bf", code=2, stderr=has("this looks like a filter of pybloom-live"))
+    for data in (whole[:-1], whole + b"x", whole[:len(whole) // 2]):
+        c.file("f.bf", data)
+        _, stderr = c.run("inspect f.bf", code=2, stderr=None)
+        c.expect(b"pybloom-live" not in stderr.split(LIST)[0], f"{len(data)} bytes: {stderr}")
 
 
 @case

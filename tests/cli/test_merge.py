@@ -62,6 +62,26 @@ def scalable_filters_are_put_one_behind_the_other(c):
 
 
 @case
+def seventy_shards_of_one_plan_are_one_layer(c):
+    for shard in range(70):
+        c.run(f"dedupe -q -n 10000 -p 1e-6 --state {shard}.bloom", stdin=numbers(100 * shard, 50), stdout=None)
+    c.run("merge -o all.bloom " + " ".join(f"{shard}.bloom" for shard in range(70)),
+          stderr=has("wrote all.bloom: union of 70 filters, about 3,"))
+    facts = json.loads(c.run("inspect --json all.bloom", stdout=None)[0])
+    c.expect((facts["layers"], facts["planned_rate"]) == (1, 1e-6), f"{facts}")
+    for shard in (0, 33, 69):
+        c.run("query -c all.bloom", stdin=numbers(100 * shard, 100), stdout="50\n")
+
+
+@case
+def shards_that_are_too_full_are_refused_with_what_to_do(c):
+    for shard in range(65):
+        c.run(f"build -q --kind scalable -n 100 -p 1% -o {shard}.bloom", stdin=numbers(100 * shard, 90))
+    c.run("merge -o all.bloom " + " ".join(f"{shard}.bloom" for shard in range(65)), code=2,
+          stderr=has("the union would have 65 layers, and a filter has 64 at most", "dedupe --against, query -f"))
+
+
+@case
 def larger_filters_are_folded(c):
     c.run("build -q -n 4000 -p 1e-6 --folds 4 -o a.bloom", stdin=numbers(0, 2000))
     c.run("build -q -n 4000 -p 1e-6 --folds 4 -o large.bloom", stdin=numbers(2000, 2000))

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -454,7 +455,8 @@ def filters_are_files_and_no_pipes(c):
 
 @case
 def a_filter_is_opened_once(c):
-    """One open and one fstat, so what is answered from is what was looked at."""
+    """One open, so what is answered from is what was looked at. A map is looked at once more, to be watched; by
+    its name only whether it was changed since (test_overwritten.py)."""
     if os.environ.get("BLOOMERY_EMULATOR") or "BLOOMERY_COUNTED_CALLS" not in os.environ:
         raise Skip("the library that counts was not built")
     set_up(c)
@@ -468,7 +470,9 @@ def a_filter_is_opened_once(c):
             "LD_PRELOAD": os.environ["BLOOMERY_COUNTED_CALLS"], "COUNTED_PATH": path,
             "COUNTED_REPORT": c.path("counts")})
         counts = c.read("counts").decode()
-        c.expect(counts == "opens 1 stats 0 fstats 1", f"{line}: {counts}")
+        mapped = path == "a.bloom"
+        c.expect(re.fullmatch(r"opens 1 stats [1-9]\d* fstats 2" if mapped else "opens 1 stats 0 fstats 1", counts),
+                 f"{line}: {counts}")
 
 
 @case

@@ -280,6 +280,53 @@ def damaged_dumps_are_refused(check):
     check.true(hostile(check, "redisbloom", good, header=20 + 53 * len(one["header"]["links"])) > 300, "hardly anything was refused")
 
 
+def with_seed(whole, seed):
+    """A dump as the next release writes it: flag 2^31, and a seed behind the links."""
+    options, = struct.unpack_from("<I", whole, 12)
+    links, = struct.unpack_from("<I", whole, 8)
+    end = 20 + 53 * links
+    return whole[:12] + struct.pack("<I", options | 1 << 31) + whole[16:end] + struct.pack("<Q", seed) + whole[end:]
+
+
+@property_test
+def dumps_with_the_usual_seed_are_read_and_others_named(check):
+    usual = 0xc6a4a7935bd1e995
+    chain = RedisChain(50, 0.02, 2, False)
+    keys = [b"%d" % number for number in range(300)]
+    for key in keys:
+        chain.add(key)
+    whole = chain.whole()
+    header = 20 + 53 * struct.unpack_from("<I", whole, 8)[0]
+    with Driver() as driver:
+        driver.load("redisbloom", with_seed(whole, usual))
+        check.true(all(driver.ask(key) for key in keys), "a key is lost")
+        check.equal(driver.written(), whole, "written as of today")
+        driver.loadchunk(1, with_seed(whole, usual)[:header + 8])
+        check.refused(lambda: driver.loadchunk(1, with_seed(whole, usual)[:header]), ["TRUNCATED"], "without the seed")
+        for seed in (0, 123, usual + 1):
+            said = check.refused(lambda seed=seed: driver.load("redisbloom", with_seed(whole, seed)), ["UNSUPPORTED"], f"seed {seed}")
+            check.true(said is None or "later release" in str(said), f"{said}")
+        check.refused(lambda: driver.load("redisbloom", with_seed(whole[:20] + bytes(8) + whole[28:], 123)), ["CORRUPT"], "damaged too")
+
+
+@property_test
+def headers_of_more_keys_than_a_server_counts_are_refused(check):
+    """Their sum saturated, was taken, and could not be loaded from a saved data set."""
+    chain = RedisChain(50, 0.02, 2, False)
+    for number in range(300):
+        chain.add(b"%d" % number)
+    whole = chain.whole()
+
+    def with_counts(total, first):
+        return struct.pack("<Q", total) + whole[8:36] + struct.pack("<Q", first) + whole[44:]
+
+    rest = sum(struct.unpack_from("<Q", whole, 36 + 53 * i)[0] for i in range(1, struct.unpack_from("<I", whole, 8)[0]))
+    with Driver() as driver:
+        for total, first in (((1 << 64) - 1, (1 << 64) - 1), (1 << 63, (1 << 63) - rest), (rest - 1, (1 << 64) - 1)):
+            check.refused(lambda total=total, first=first: driver.load("redisbloom", with_counts(total, first)), ["CORRUPT"], f"{total}")
+        driver.load("redisbloom", with_counts((1 << 63) - 1, (1 << 63) - 1 - rest))
+
+
 @property_test
 def what_headers_say_besides_is_kept(check):
     """A growth in a filter that does not scale, and other bits per key that make the same probes."""

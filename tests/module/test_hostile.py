@@ -98,6 +98,25 @@ def payloads_that_nobody_saved_leave_the_key_as_it_is(c):
 
 
 @case
+def headers_with_a_seed_or_too_many_keys_are_told(c):
+    """The release after 8 writes flag 2^31 and a seed behind the links; the usual one changes nothing."""
+    server = Server(c)
+    server.ask("BF.RESERVE", "old", "0.01", 100)
+    server.ask("BF.ADD", "old", "x")
+    header, bits = server.ask("BF.SCANDUMP", "old", 0)[1], server.ask("BF.SCANDUMP", "old", 1)[1]
+    flagged = header[:15] + bytes([header[15] | 0x80]) + header[16:]
+    usual = flagged + (0xc6a4a7935bd1e995).to_bytes(8, "little")
+    c.expect(server.ask("BF.LOADCHUNK", "new", 1, usual) == "OK", "the usual seed")
+    c.expect(server.ask("BF.LOADCHUNK", "new", 1 + len(bits), bits) == "OK" and server.ask("BF.EXISTS", "new", "x") == 1, "its bits")
+    for data, sentence in ((flagged + (123).to_bytes(8, "little"), "ERR received data of a later release, with a seed"),
+                           (flagged, "ERR received bad data"), (usual + b"x", "ERR received bad data"),
+                           (b"\xff" * 8 + header[8:36] + b"\xff" * 8 + header[44:], "ERR received bad data")):
+        reply = server.ask("BF.LOADCHUNK", "other", 1, data)
+        c.expect(str(reply) == sentence, f"{reply}, not {sentence}")
+    c.expect(server.ask("EXISTS", "other") == 0, "a key was made")
+
+
+@case
 def chunks_that_nobody_dumped_leave_the_key_as_it_is(c):
     server = Server(c, arguments=["memory-usage-limit", "50000000"])
     rnd = random.Random(19)

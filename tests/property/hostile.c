@@ -258,6 +258,38 @@ static void hostile_counting_filters_are_refused(void **state)
     apply_edits(COUNTING_FILE, edits, sizeof edits / sizeof edits[0]);
 }
 
+/* Of a chain the next layer is planned from the keys and the rate of the newest: they are no facts
+ * only. */
+static void hostile_plans_of_chains_are_refused(void **state)
+{
+    (void)state;
+    static const struct edit edits[] = {
+        {"no keys", FORGE_LAYER_KEYS, 8, 0, ONE(CORRUPT)},
+        {"2^48 + 1 keys", FORGE_LAYER_KEYS, 8, (1ull << 48) + 1, ONE(CORRUPT)},
+        {"2^63 keys", FORGE_LAYER_KEYS, 8, 1ull << 63, ONE(CORRUPT)},
+        {"2^64 - 1 keys", FORGE_LAYER_KEYS, 8, UINT64_MAX, ONE(CORRUPT)},
+        {"no rate", FORGE_LAYER_RATE, 8, 0, ONE(CORRUPT)},
+        {"2^48 keys", FORGE_LAYER_KEYS, 8, 1ull << 48, ONE(OK)},
+    };
+    bloomery_plan plan = {.kind = BLOOMERY_SCALABLE, .keys = 1000, .rate = 0.01};
+    assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
+    bloomery_filter *filter = test_create(&plan, NULL);
+    struct test_keys keys = test_keys_make(TEST_DECIMAL, 0, 0, 300);
+    test_add_all(filter, &keys);
+    test_keys_free(&keys);
+    for (size_t i = 0; i < sizeof edits / sizeof edits[0]; i++) {
+        struct test_bytes file = test_written(filter);
+        forge_put(&file, edits[i].at, edits[i].value, edits[i].bytes);
+        assert_true(forge_seal(&file));
+        if (edits[i].status == BLOOMERY_OK)
+            assert_accepted(edits[i].what, &file);
+        else
+            assert_refused(edits[i].what, &file, NULL, edits[i].status, edits[i].other);
+        test_bytes_free(&file);
+    }
+    bloomery_free(filter);
+}
+
 /* Bits that a reader ignores, and numbers that are facts only. */
 static void harmless_changes_are_accepted(void **state)
 {
@@ -468,6 +500,7 @@ int main(void)
         cmocka_unit_test(hostile_layers_are_refused),
         cmocka_unit_test(hostile_classic_filters_are_refused),
         cmocka_unit_test(hostile_counting_filters_are_refused),
+        cmocka_unit_test(hostile_plans_of_chains_are_refused),
         cmocka_unit_test(harmless_changes_are_accepted),
         cmocka_unit_test(hostile_records_are_refused),
         cmocka_unit_test(unknown_key_rules_are_refused),

@@ -11,6 +11,7 @@
 #include "../support/support.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -403,6 +404,48 @@ static void memory_that_is_not_there_is_reported(void **state)
 }
 #endif
 
+/* Whether the mapping that an address lies in is left out of core dumps ("dd"); -1: not known. */
+static int is_hidden(const void *address)
+{
+    FILE *maps = fopen("/proc/self/smaps", "re");
+    char line[512];
+    unsigned long from, to;
+    int answer = -1;
+    bool here = false;
+    while (maps != NULL && answer < 0 && fgets(line, sizeof line, maps) != NULL) {
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+            here = (uintptr_t)address >= from && (uintptr_t)address < to;
+        else if (here && strncmp(line, "VmFlags:", 8) == 0)
+            answer = strstr(line, " dd") != NULL;
+    }
+    if (maps != NULL)
+        fclose(maps);
+    return answer;
+}
+
+static void pages_with_a_secret_are_left_out_of_core_dumps(void **state)
+{
+    (void)state;
+    if (!test_keyed() || test_emulator() != NULL)
+        skip();
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+    bloomery_plan plan = test_plan(&test_shapes[2], 100, 0.01);
+    bloomery_filter *plain = test_create(&plan, NULL);
+    if (is_hidden(plain) < 0)
+        skip(); /* no VmFlags */
+    options.secret = (const uint8_t *)"a golden secret!";
+    bloomery_filter *keyed = test_create(&plan, &options);
+    assert_int_equal(is_hidden(keyed), 1);
+    struct test_bytes bytes = test_written(keyed);
+    bloomery_filter *loaded = NULL;
+    assert_int_equal(bloomery_load(bytes.data, bytes.bytes, NULL, &loaded, NULL), BLOOMERY_OK);
+    assert_int_equal(is_hidden(loaded), 1);
+    test_bytes_free(&bytes);
+    bloomery_free(loaded);
+    bloomery_free(keyed);
+    bloomery_free(plain);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +454,7 @@ int main(void)
         cmocka_unit_test(every_allocation_fails_once_when_building),
         cmocka_unit_test(work_allocates_nothing),
         cmocka_unit_test(all_memory_comes_from_the_caller),
+        cmocka_unit_test(pages_with_a_secret_are_left_out_of_core_dumps),
 #if OWN_MALLOC
         cmocka_unit_test(memory_that_is_not_there_is_reported),
 #endif

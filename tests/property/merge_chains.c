@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains put together are one chain of all their layers: no key is lost, rates add up, keys go on
- * to the larger of the newest layers, and a failure changes nothing.
+ * Chains put together are one chain: layers of one shape become one while it has room, the others
+ * stand side by side. No key is lost, rates add up, keys go on to the larger of the newest layers,
+ * and a failure changes nothing.
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
  */
 #include "../support/support.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,7 +66,7 @@ static void merged_chains_have_all_keys_and_both_rates(void **state)
                                       {800, 3000}, {30000, 2000}, {2000, 30000}};
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         bloomery_filter *into = chain_of(100, 0, sizes[s][0], NULL);
-        bloomery_filter *from = chain_of(100, 100000, sizes[s][1], NULL);
+        bloomery_filter *from = chain_of(130, 100000, sizes[s][1], NULL);
         const bloomery_info one = info_of(into);
         const bloomery_info other = info_of(from);
         struct test_bytes before = test_written(from);
@@ -95,13 +97,105 @@ static void merged_chains_have_all_keys_and_both_rates(void **state)
     }
 }
 
+/* Of shards with one plan: bit for bit the chain that all their keys make at once. */
+static void layers_of_one_plan_become_one(void **state)
+{
+    (void)state;
+    enum { SHARDS = 70, EACH = 60, PLANNED = 5000 };
+    bloomery_filter *whole = chain_of(PLANNED, 0, (size_t)SHARDS * EACH, NULL);
+    bloomery_filter *into = chain_of(PLANNED, 0, EACH, NULL);
+    assert_int_equal(info_of(whole).layers, 1);
+    for (uint64_t shard = 1; shard < SHARDS; shard++) {
+        bloomery_filter *from = chain_of(PLANNED, shard * EACH, EACH, NULL);
+        assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OK);
+        bloomery_free(from);
+    }
+    struct test_bytes one = test_written(into);
+    struct test_bytes other = test_written(whole);
+    assert_true(test_bytes_equal(&one, &other));
+    test_bytes_free(&one);
+    test_bytes_free(&other);
+    /* It grows where the whole one does. */
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 100000, 5000);
+    assert_int_equal(bloomery_add_batch(into, keys.keys, keys.count, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_add_batch(whole, keys.keys, keys.count, NULL, NULL), BLOOMERY_OK);
+    test_keys_free(&keys);
+    assert_int_equal(info_of(into).layers, 2);
+    one = test_written(into);
+    other = test_written(whole);
+    assert_true(test_bytes_equal(&one, &other));
+    test_bytes_free(&one);
+    test_bytes_free(&other);
+    bloomery_free(into);
+    bloomery_free(whole);
+}
+
+/* However shards are filled, no layer has more than it is planned for, but by one key's bits. With
+ * just so many keys the rate of some forty blocks varies by a tenth. */
+static void no_layer_passes_its_mark_by_merging(void **state)
+{
+    (void)state;
+    enum { SHARDS = 40, PLANNED = 2000, ABSENT = 200000 };
+    static const size_t sizes[] = {300, 900, 1999, 2600, 1500, 40, 7000, 0};
+    bloomery_filter *into = chain_of(PLANNED, 0, 1000, NULL);
+    uint32_t layers = 1, apart = 1;
+    for (uint64_t shard = 1; shard < SHARDS; shard++) {
+        const size_t count = sizes[shard % 8];
+        bloomery_filter *from = chain_of(PLANNED, shard * 10000, count, NULL);
+        apart += info_of(from).layers;
+        if (layers + info_of(from).layers <= 64)
+            assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OK);
+        layers = info_of(into).layers;
+        assert_has(into, shard * 10000, count);
+        bloomery_free(from);
+    }
+    assert_has(into, 0, 1000);
+    for (uint64_t shard = 1; shard < SHARDS; shard++)
+        assert_has(into, shard * 10000, sizes[shard % 8]);
+    assert_true(layers < apart * 2 / 3);
+    for (uint32_t i = 0; i < layers; i++) {
+        const bloomery_layer_info layer = layer_of(into, i);
+        const double full = (double)layer.planned_keys + 4 * sqrt((double)layer.planned_keys);
+        assert_true(layer.estimated_keys <= full && layer.live_rate <= layer.planned_rate * 1.25);
+    }
+    const bloomery_info info = info_of(into);
+    assert_true(info.live_rate <= info.planned_rate);
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 2, 1 << 20, ABSENT);
+    const double found = (double)bloomery_may_contain_batch(into, keys.keys, ABSENT, NULL);
+    assert_true(fabs(found - ABSENT * info.live_rate) < 5 * sqrt(ABSENT * info.live_rate) + 1);
+    test_keys_free(&keys);
+    bloomery_free(into);
+}
+
+/* A full layer that has nothing new takes no place of its own, nor does one without keys. */
+static void what_is_in_already_adds_no_layer(void **state)
+{
+    (void)state;
+    bloomery_filter *into = chain_of(100, 0, 5000, NULL);
+    bloomery_filter *same = chain_of(100, 0, 5000, NULL);
+    bloomery_filter *empty = chain_of(100, 0, 0, NULL);
+    const bloomery_info before = info_of(into);
+    assert_true(before.layers > 3);
+    assert_int_equal(bloomery_merge(into, same, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_merge(into, empty, NULL), BLOOMERY_OK);
+    assert_int_equal(info_of(into).layers, before.layers);
+    assert_int_equal(info_of(into).bits_set, before.bits_set);
+    assert_int_equal(info_of(into).adds, 2 * before.adds);
+    assert_int_equal(bloomery_merge(empty, into, NULL), BLOOMERY_OK);
+    assert_int_equal(info_of(empty).layers, before.layers);
+    assert_has(empty, 0, 5000);
+    bloomery_free(into);
+    bloomery_free(same);
+    bloomery_free(empty);
+}
+
 /* The larger of the two newest layers is the last, and grows on from there; the file is a chain. */
 static void keys_are_added_to_the_larger_layer(void **state)
 {
     (void)state;
     for (int larger = 0; larger < 2; larger++) {
         bloomery_filter *into = chain_of(100, 0, larger == 0 ? 10000 : 500, NULL);
-        bloomery_filter *from = chain_of(100, 100000, larger == 0 ? 500 : 10000, NULL);
+        bloomery_filter *from = chain_of(130, 100000, larger == 0 ? 500 : 10000, NULL);
         const bloomery_filter *wide = larger == 0 ? into : from;
         const bloomery_layer_info newest = layer_of(wide, info_of(wide).layers - 1);
         assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OK);
@@ -238,7 +332,7 @@ static void a_chain_takes_no_more_than_it_may(void **state)
 {
     (void)state;
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
-    bloomery_filter *from = chain_of(100, 100000, 5000, NULL);
+    bloomery_filter *from = chain_of(130, 100000, 5000, NULL);
     bloomery_filter *into = chain_of(100, 0, 500, NULL);
     options.memory_limit = info_of(into).bytes + info_of(from).bytes;
     bloomery_filter *enough = chain_of(100, 0, 500, &options);
@@ -246,16 +340,18 @@ static void a_chain_takes_no_more_than_it_may(void **state)
     bloomery_filter *short_of = chain_of(100, 0, 500, &options);
     assert_int_equal(bloomery_merge(enough, from, NULL), BLOOMERY_OK);
     refuse_merge(short_of, from, BLOOMERY_FULL, "limit");
-    /* Doubling: 3, 9, 15, ... layers. */
-    bloomery_status status = BLOOMERY_OK;
-    uint32_t layers = info_of(into).layers;
-    while (layers + info_of(from).layers <= 64) {
+    /* Full layers with other keys each stay apart. */
+    uint64_t first = 200000;
+    for (; info_of(into).layers + info_of(from).layers <= 64; first += 5000) {
+        bloomery_free(from);
+        from = chain_of(130, first, 5000, NULL);
         assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OK);
-        layers = info_of(into).layers;
     }
+    bloomery_free(from);
+    from = chain_of(130, first, 5000, NULL);
     refuse_merge(into, from, BLOOMERY_FULL, "64 at most");
     assert_has(into, 0, 500);
-    assert_int_equal(status, BLOOMERY_OK);
+    assert_has(into, first - 5000, 5000);
     bloomery_free(into);
     bloomery_free(from);
     bloomery_free(enough);
@@ -269,7 +365,7 @@ static void every_allocation_fails_once(void **state)
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     options.allocator = test_allocator(&memory);
     bloomery_filter *into = chain_of(100, 0, 500, &options);
-    bloomery_filter *from = chain_of(100, 100000, 5000, NULL);
+    bloomery_filter *from = chain_of(130, 100000, 5000, NULL);
     const uint64_t live = memory.live;
     const uint32_t layers = info_of(from).layers;
     for (uint32_t refused = 1; refused <= layers; refused++) {
@@ -317,6 +413,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merged_chains_have_all_keys_and_both_rates),
+        cmocka_unit_test(layers_of_one_plan_become_one),
+        cmocka_unit_test(no_layer_passes_its_mark_by_merging),
+        cmocka_unit_test(what_is_in_already_adds_no_layer),
         cmocka_unit_test(keys_are_added_to_the_larger_layer),
         cmocka_unit_test(a_view_of_a_chain_is_merged_like_the_chain),
         cmocka_unit_test(a_merged_chain_can_be_cleared_and_used_again),

@@ -102,6 +102,29 @@ static void rate_is(double rate, size_t count, size_t queries)
     bloomery_free(filter);
 }
 
+/* Few keys have columns of half the wanted rate; the plan says the rate that they have. */
+static void plans_of_few_keys_say_the_rate_that_is_built(void **state)
+{
+    static const uint64_t counts[] = {1, 2, 10, 64, 100, 1000};
+    static const double wanted[] = {0.5, 0.3, 0.1, 0.01, 1e-6};
+    (void)state;
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++)
+        for (size_t r = 0; r < sizeof wanted / sizeof wanted[0]; r++) {
+            bloomery_plan plan = {.kind = BLOOMERY_STATIC, .keys = counts[c], .rate = wanted[r]};
+            bloomery_info info = BLOOMERY_INFO;
+            assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
+            struct test_keys keys = test_keys_make(TEST_RANDOM, 5, 0, (size_t)counts[c]);
+            bloomery_filter *filter = test_static_of(wanted[r], &keys);
+            bloomery_info_get(filter, true, &info);
+            assert_true(plan.wanted_rate == wanted[r] && plan.rate <= wanted[r]);
+            assert_true(info.planned_rate <= plan.rate && info.planned_rate >= 0.85 * plan.rate);
+            assert_int_equal(info.bytes, plan.bytes);
+            assert_true(counts[c] > 64 || wanted[r] != 0.5 || plan.rate == 0.25);
+            bloomery_free(filter);
+            test_keys_free(&keys);
+        }
+}
+
 static void static_rates_are_the_ones_planned(void **state)
 {
     static const double planned[] = {0.75, 0.4, 0.1, 0.03, 0.01, 0.004, 1e-3, 1e-4, 1e-5, 1e-6};
@@ -364,6 +387,7 @@ int main(void)
         cmocka_unit_test(no_static_key_is_lost_around_the_borders),
         cmocka_unit_test(no_static_key_is_lost_of_any_family),
         cmocka_unit_test(an_empty_static_filter_contains_nothing),
+        cmocka_unit_test(plans_of_few_keys_say_the_rate_that_is_built),
         cmocka_unit_test(static_rates_are_the_ones_planned),
         cmocka_unit_test(static_sizes_are_those_of_their_plans),
         cmocka_unit_test(static_filters_are_near_the_limit),

@@ -28,13 +28,18 @@ static const char *to_remove[2];
 static const char *to_say;
 static bool taken;
 
-static void end_by(int number)
+void tool_interrupt_remove_now(void)
 {
     for (int i = 0; i < 2; i++) {
         const char *path = __atomic_load_n(&to_remove[i], __ATOMIC_SEQ_CST);
         if (path != NULL)
             unlink(path);
     }
+}
+
+static void end_by(int number)
+{
+    tool_interrupt_remove_now();
     const char *text = __atomic_load_n(&to_say, __ATOMIC_SEQ_CST);
     if (text != NULL && number != SIGPIPE) {
         ssize_t written = write(STDERR_FILENO, text, strlen(text));

@@ -13,6 +13,9 @@ void tool_interrupt_remove(const char *path);
 /* The same for a second file. */
 void tool_interrupt_remove_too(const char *path);
 
+/* Removes both at once, before the process ends in another way. A handler may call it. */
+void tool_interrupt_remove_now(void);
+
 /* From now on a signal that ends the process writes this to stderr first; NULL: nothing. It must
  * stay. */
 void tool_interrupt_say(const char *text);

@@ -2,6 +2,7 @@
 #include "base/out.h"
 
 #include "base/io.h"
+#include "base/watched.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -36,6 +37,8 @@ void tool_out_divert(struct tool_out *out,
 
 static void write_all(struct tool_out *out, const unsigned char *data, size_t bytes)
 {
+    if (bytes > 0)
+        tool_watched_check(); /* what is wrong by now does not leave */
     if (out->failure == 0 && out->sink != NULL)
         out->failure = out->sink(out->context, data, bytes);
     else if (out->failure == 0)

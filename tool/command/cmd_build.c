@@ -124,6 +124,7 @@ struct build {
     const char *temporary; /* directory of a static filter's build, or NULL */
     uint8_t *key; /* NULL: none, or left to the library. On the heap: it may wait there for long */
     bool force, quiet, json, ours;
+    bool saves;                     /* the filter may be in its file already */
     struct tool_rule_choice choice; /* how lines become keys */
     struct tool_dialect_choice dialect;
     struct tool_source source;
@@ -454,6 +455,7 @@ static int build_static(struct build *build)
                                     .memory = build->memory,
                                     .directory = build->temporary,
                                     .force = build->force,
+                                    .saves = &build->saves,
                                     .report = {build->output, build->quiet, build->json}});
     wipe_key(build);
     return code;
@@ -475,7 +477,7 @@ static int build_filter(struct build *build)
     }
     wipe_key(build);
     int code = TOOL_ERROR;
-    /* The secret file stays where this fails: another build may have read it meanwhile. */
+    build->saves = filter != NULL;
     if (filter != NULL && save(build, filter))
         code =
             tool_build_report(&(struct tool_build_report){build->output, build->quiet, build->json},
@@ -545,7 +547,10 @@ static int build_main(int argc, char **argv)
                                        : !tool_may_replace(build.output, build.force))
         return TOOL_ERROR;
     tool_output_warn_of_name(build.output);
-    return build.kind == BLOOMERY_STATIC ? build_static(&build) : build_filter(&build);
+    const int code = build.kind == BLOOMERY_STATIC ? build_static(&build) : build_filter(&build);
+    if (code == TOOL_ERROR && !build.saves)
+        tool_secret_unmake();
+    return code;
 }
 
 const struct tool_command cmd_build = {

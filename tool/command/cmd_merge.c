@@ -3,7 +3,7 @@
  * merge: filters of parts become the filter of the whole.
  *
  * Plain filters pass from maps of their files to the new file in pieces, so that they may be larger
- * than the memory. Only three sorts are merged in memory: chains, whose layers are appended, output
+ * than the memory. Only three sorts are merged in memory: chains, whose layers are joined, output
  * to stdout, which can't be taken back, and other systems' files. Everything is known to be good
  * before the first byte.
  */
@@ -29,7 +29,8 @@ static const char help[] =
     "be. Parts that were built with one plan, for the keys of all parts, give the\n"
     "very filter that a single build of all these lines makes. OUT may be one of the\n"
     "inputs; it is replaced at once, or not at all. Plan, key options and note are\n"
-    "those of the first filter. Scalable filters are chained, and their rates add\n"
+    "those of the first filter. Layers of scalable filters with one plan become one\n"
+    "layer while it has room. Other layers stand side by side, and their rates add\n"
     "up.\n"
     "\n"
     "  -o, --output OUT     the merged filter; '-' is standard output\n"

@@ -205,7 +205,9 @@ static const char *build_line(char *line, const struct tool_plan_wish *wish,
     char rate[TOOL_NUMBER_BYTES], how[3 * TOOL_NUMBER_BYTES];
     char kind[32] = "", counters[32] = "", blocks[32] = "", folds[32] = "";
     if (row->kind == BLOOMERY_STATIC) /* its --memory is that of the build */
-        snprintf(how, sizeof(how), "-p %s", tool_format_exact(rate, row->plan.rate));
+        snprintf(how, sizeof(how), "-p %s",
+                 tool_format_exact(rate, row->plan.wanted_rate > 0 ? row->plan.wanted_rate
+                                                                   : row->plan.rate));
     else if (wish->rate > 0)
         snprintf(how, sizeof(how), "-p %s", tool_format_exact(rate, wish->rate));
     else

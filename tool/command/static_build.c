@@ -88,8 +88,10 @@ int tool_static_build(const struct tool_static_build *build)
     if (!open_builder(build, &plan, &builder))
         return TOOL_ERROR;
     if (tool_lines_build(build->source, &build->options->rule, builder, build->report.quiet,
-                         &change))
+                         &change)) {
+        *build->saves = true;
         filter = finish(build, builder);
+    }
     if (filter != NULL) {
         plan.keys = change.records; /* whatever was planned: it is built for those that came */
         code = tool_build_report(&build->report, &plan, filter, &change);

@@ -14,6 +14,7 @@ struct tool_static_build {
     uint64_t memory;       /* for keys that wait; 0: the default */
     const char *directory; /* where the rest waits; NULL: TMPDIR or /tmp */
     bool force;
+    bool *saves; /* set when the filter may be in its file */
     struct tool_build_report report;
 };
 

@@ -3,6 +3,7 @@
 
 #include "base/io.h"
 #include "base/numbers.h"
+#include "base/watched.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -124,28 +125,93 @@ static int write_new_key(int file, uint8_t key[BLOOMERY_SECRET_BYTES])
     return reason;
 }
 
+/*
+ * A secret file that this process made goes again if its build fails, unless another build may have
+ * read it. Who reads it marks it first: the time of its change becomes another one. The maker holds
+ * the file open, and takes its lock before it looks at the mark; readers hold it while they mark
+ * and read. One that waited for a file that went makes a new one.
+ */
+static struct {
+    const char *path;
+    int file; /* -1: none was made */
+    struct stat facts;
+} made = {.file = -1};
+
 static bool make_secret_file(const char *path, int file, uint8_t key[BLOOMERY_SECRET_BYTES])
 {
+    (void)flock(file, LOCK_EX); /* nobody reads half of it */
     int reason = write_new_key(file, key);
-    if (close(file) != 0 && reason == 0)
+    if (reason == 0 && fstat(file, &made.facts) != 0)
         reason = errno;
     if (reason != 0) {
         unlink(path);
+        close(file);
         tool_error("%s: making the secret file: %s", path, strerror(reason));
         return false;
     }
+    (void)flock(file, LOCK_UN);
+    made.path = path;
+    made.file = file;
     sync_directory_of(path);
     return true;
 }
 
+static bool is_same_file(const char *path, const struct stat *facts)
+{
+    struct stat now;
+    return stat(path, &now) == 0 && now.st_dev == facts->st_dev && now.st_ino == facts->st_ino;
+}
+
+void tool_secret_unmake(void)
+{
+    struct stat now;
+    if (made.file < 0)
+        return;
+    if (flock(made.file, LOCK_EX | LOCK_NB) == 0 && fstat(made.file, &now) == 0 &&
+        now.st_mtim.tv_sec == made.facts.st_mtim.tv_sec &&
+        now.st_mtim.tv_nsec == made.facts.st_mtim.tv_nsec && is_same_file(made.path, &made.facts))
+        unlink(made.path);
+    close(made.file);
+    made.file = -1;
+}
+
+/* Marks a secret file that is there as read, and reads it. `again`: it went before that. */
+static bool read_marked(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES], bool *again)
+{
+    struct stat facts;
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    *again = file < 0 && errno == ENOENT;
+    if (file < 0)
+        return !*again && tool_secret_read(path, key); /* which says why */
+    if (flock(file, LOCK_SH) == 0 && fstat(file, &facts) == 0 && S_ISREG(facts.st_mode)) {
+        const long next = facts.st_mtim.tv_nsec == 0 ? 1 : facts.st_mtim.tv_nsec - 1;
+        const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+                                          {.tv_sec = facts.st_mtim.tv_sec, .tv_nsec = next}};
+        (void)futimens(file, times);
+        *again = !is_same_file(path, &facts);
+    }
+    const bool good = !*again && tool_secret_read(path, key);
+    close(file);
+    return good;
+}
+
 bool tool_secret_read_or_make(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES])
 {
-    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file >= 0)
-        return make_secret_file(path, file, key);
-    if (errno == EEXIST)
-        return tool_secret_read(path, key);
-    tool_error("%s: %s", path, strerror(errno));
+    struct stat facts;
+    bool again = true;
+    while (again) {
+        const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (file >= 0)
+            return make_secret_file(path, file, key);
+        if (errno != EEXIST) {
+            tool_error("%s: %s", path, strerror(errno));
+            return false;
+        }
+        if (stat(path, &facts) != 0) /* a link that leads nowhere: the reading says so */
+            return tool_secret_read(path, key);
+        if (read_marked(path, key, &again))
+            return true;
+    }
     return false;
 }
 
@@ -157,6 +223,27 @@ bool tool_filter_refuse(const char *path)
                "first",
                path);
     return false;
+}
+
+/* Before its bits come the header and the records. */
+enum { PREFIX_BYTES = 16384 };
+
+bloomery_filter *tool_filter_map(int descriptor, const char *path,
+                                 const bloomery_open_options *options, bloomery_error *error)
+{
+    struct stat facts;
+    bloomery_filter *filter = NULL;
+    bloomery_info info = BLOOMERY_INFO;
+    const void *data;
+    uint64_t bytes;
+    const bool known = fstat(descriptor, &facts) == 0;
+    if (bloomery_open_descriptor(descriptor, options, &filter, error) != BLOOMERY_OK)
+        return NULL;
+    bloomery_info_get(filter, false, &info);
+    if (known && info.mapped && bloomery_layer_span(filter, 0, &data, &bytes) == BLOOMERY_OK)
+        tool_watched_add(path, &facts, (const char *)data - PREFIX_BYTES,
+                         (size_t)facts.st_size + PREFIX_BYTES);
+    return filter;
 }
 
 /* The estimate strays by far less than this; the rate rises by more than as much again. */

@@ -15,8 +15,13 @@
 /* Reads a secret file: 32 hexadecimal digits, blanks and newlines around them. */
 bool tool_secret_read(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES]);
 
-/* The same for `build`: if the file does not exist, it is made with a random secret (mode 0600). */
+/* The same for `build`: if the file does not exist, it is made with a random secret (mode 0600).
+ * `path` must stay. */
 bool tool_secret_read_or_make(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES]);
+
+/* Removes the secret file that was made, after a build that failed before it wrote anything. It
+ * stays if another build may have read it. */
+void tool_secret_unmake(void);
 
 /*
  * Opens a filter to query or add to (`open_flags`: BLOOMERY_OPEN_...) with the secret of a file,
@@ -32,6 +37,11 @@ bloomery_filter *tool_filter_open_with(const char *path, bloomery_open_options o
 /* The filter in the file that `lock` holds (tool_filter_lock), whatever has its path by now. */
 bloomery_filter *tool_filter_open_held(const char *path, int lock, uint32_t open_flags,
                                        const char *secret_file);
+
+/* A filter of ours in a file that is open. One that is mapped is watched (watched.h), and `path`
+ * must stay. NULL with the reason in `error`. */
+bloomery_filter *tool_filter_map(int descriptor, const char *path,
+                                 const bloomery_open_options *options, bloomery_error *error);
 
 /* Says that it is a pipe or standard input: filters are mapped. Returns false. */
 bool tool_filter_refuse(const char *path);

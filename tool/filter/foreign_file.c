@@ -303,7 +303,7 @@ bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
     size_t bytes = 0;
     *error = (bloomery_error){.status = BLOOMERY_OK};
     if (dialect == NULL && file->descriptor >= 0)
-        bloomery_open_descriptor(file->descriptor, options, &filter, error);
+        filter = tool_filter_map(file->descriptor, file->path, options, error);
     else if (dialect == NULL)
         fail_open(file, error);
     if (dialect == NULL)

@@ -107,7 +107,8 @@ static bool is_redisbloom(const struct tool_looked_at *at)
     const unsigned char *layer = at->head + 20;
     if (at->head_bytes < 73)
         return false;
-    const uint64_t layers = little(at->head + 8, 4), options = little(at->head + 12, 4);
+    const uint64_t layers = little(at->head + 8, 4);
+    const uint64_t options = little(at->head + 12, 4) & INT32_MAX; /* 2^31: with a seed */
     const uint64_t bytes = little(layer, 8);
     const double per_key = real(layer + 32);
     return layers >= 1 && layers <= PROBES_MAX && options < 16 && bytes > 0 &&

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "input/stream.h"
 
+#include "base/watched.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <unistd.h>
@@ -57,6 +59,8 @@ ssize_t tool_stream_read(struct tool_stream *stream, void *buffer, size_t room)
     do
         count = read(stream->descriptor, buffer, room);
     while (count < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_bytes(stream) == 0)));
+    if (stream->may_wait)
+        tool_watched_check();
     if (count > 0 && stream->is_pipe)
         count = (ssize_t)read_waiting(stream, buffer, (size_t)count, room);
     if (count > 0)

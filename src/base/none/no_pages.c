@@ -22,6 +22,12 @@ void bloomery_pages_give(void *memory, size_t bytes)
     (void)bytes;
 }
 
+void bloomery_pages_hide(const void *memory, size_t bytes)
+{
+    (void)memory;
+    (void)bytes;
+}
+
 size_t bloomery_pages_touch(uint8_t *memory, size_t bytes)
 {
     bloomery_pages_touch_each(memory, bytes, BLOOMERY_PAGES_ALIGNMENT);

@@ -27,6 +27,7 @@
  */
 #include "command/query/confirm.h"
 
+#include "base/watched.h"
 #include "input/unpack.h"
 #include "tool.h"
 
@@ -518,6 +519,7 @@ static bool map_file(struct tool_confirm *confirm, int file)
     }
     madvise(data, confirm->bytes, MADV_RANDOM);
     confirm->data = data;
+    tool_watched_add(confirm->path, &facts, data, confirm->bytes);
     return true;
 }
 
