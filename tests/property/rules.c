@@ -87,6 +87,7 @@ static void a_rule_that_contradicts_itself_is_refused(void **state)
         {.flags = BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER},
         {.flags = BLOOMERY_RULE_CSV},
         {.flags = BLOOMERY_RULE_KNOWN + 1},
+        {.flags = BLOOMERY_RULE_TRIM | BLOOMERY_RULE_ELSEWHERE}, /* does not say where */
         {.comment = 256},
     };
     uint8_t out[BLOOMERY_RULE_ROOM(3)];
