@@ -181,7 +181,7 @@ def a_count_says_how_many_false_positives_to_expect(c):
     # For people a note, and none where none is to be expected.
     c.run("query -c a.bloom", stdin=asked, stdout=has("\n"), stderr=has("of these are expected to be false positives (1 in "))
     c.run("query -c a.bloom", stdin="1\n2\n", stdout="2\n")
-    leader, follower = pty.openpty()
+    leader, follower = open_terminal()
     process = c.start("query -c --progress never a.bloom", stderr=follower)
     out, _ = process.communicate(b"1\n2\nx\n")
     os.close(follower)

@@ -30,8 +30,9 @@ ENDS_WITHOUT_PADDING(bloomery_column, nulls);
 ENDS_WITHOUT_PADDING(bloomery_comparison, reserved);
 ENDS_WITHOUT_PADDING(bloomery_layer_info, live_rate);
 ENDS_WITHOUT_PADDING(bloomery_dialect_parameters, reserved);
-ENDS_WITHOUT_PADDING(bloomery_sieve_options, reserved);
-ENDS_WITHOUT_PADDING(bloomery_sieve_info, planned);
+ENDS_WITHOUT_PADDING(bloomery_sieve_options, max_deliveries);
+ENDS_WITHOUT_PADDING(bloomery_sieve_info, leases);
+ENDS_WITHOUT_PADDING(bloomery_limits, text);
 ENDS_WITHOUT_PADDING(bloomery_sieve_recovery, folder);
 ENDS_WITHOUT_PADDING(bloomery_sieve_plan, budget_rate);
 
