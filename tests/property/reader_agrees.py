@@ -354,7 +354,7 @@ ODD_RECORDS = [
     ("with a short layer", (1, 1, None, bytes(56)), reader.DAMAGED),
     ("with a rule", (2, 1, None, struct.pack("<IIiI", 2, 255, -2**31, 255)), None),
     ("with a rule, not required", (2, 0, None, struct.pack("<IIiI", 1, 0, 0, 0)), None),
-    ("with an unknown rule", (2, 1, None, struct.pack("<IIiI", 1024, 0, 0, 0)),
+    ("with an unknown rule", (2, 1, None, struct.pack("<IIiI", 4096, 0, 0, 0)),
      reader.OTHER_VERSION),
     ("with two cases", (2, 1, None, struct.pack("<IIiI", 6, 0, 0, 0)), reader.OTHER_VERSION),
     ("with a case of hex", (2, 1, None, struct.pack("<IIiI", 10, 0, 0, 0)), reader.OTHER_VERSION),

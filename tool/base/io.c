@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,14 +24,6 @@ int tool_open_regular(const char *path, const char **why)
     if (file >= 0)
         close(file);
     return -1;
-}
-
-void *tool_map_regular(int file, uint64_t bytes)
-{
-    if (bytes == 0 || bytes > SIZE_MAX / 2)
-        return NULL;
-    void *map = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, file, 0);
-    return map != MAP_FAILED ? map : NULL;
 }
 
 int tool_write_all(int file, const void *data, size_t bytes, uint64_t *moved)

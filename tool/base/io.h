@@ -15,10 +15,6 @@
  * strerror. */
 int tool_open_regular(const char *path, const char **why);
 
-/* Maps the first `bytes` bytes of a regular file to be read; munmap ends it. NULL if it can't
- * be. */
-void *tool_map_regular(int file, uint64_t bytes);
-
 /* EIO if the system takes none. */
 int tool_write_all(int file, const void *data, size_t bytes, uint64_t *moved);
 int tool_write_at(int file, uint64_t offset, const void *data, size_t bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files are added before threads look at them, and none is taken away, so the list is read without
- * a lock, in a handler too. There is no descriptor of each, since there may be more filters than
+ * Files are added before threads look at them, and none is removed, so the list is read without a
+ * lock, in a handler too. A map that is given back stays in the list with 0 bytes. There is no descriptor of each, since there may be more filters than
  * descriptors: the path leads to the file that is mapped as long as it leads to the same inode,
  * whose number is not given to another file while the map stands.
  */
@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define ADVICE "write a new file and rename it over the old one (mv)"
@@ -59,9 +60,9 @@ static char *describe_cut(const char *path)
     char *text = tool_allocate(room);
     snprintf(text, room,
              "bloomery: %s: %s: was cut short while it was in use, or can't be read any "
-             "more; " ADVICE "\n",
+             "more; " ADVICE,
              name, path);
-    return text;
+    return strcat(tool_printable(text), "\n");
 }
 
 void tool_watched_add(const char *path, const struct stat *facts, const void *data, size_t bytes)
@@ -81,10 +82,30 @@ void tool_watched_add(const char *path, const struct stat *facts, const void *da
     }
 }
 
+void *tool_watched_map(int file, const char *path, uint64_t bytes)
+{
+    struct stat facts;
+    if (bytes == 0 || bytes > SIZE_MAX / 2 || fstat(file, &facts) != 0)
+        return NULL;
+    void *map = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, file, 0);
+    if (map == MAP_FAILED)
+        return NULL;
+    tool_watched_add(path, &facts, map, (size_t)bytes);
+    return map;
+}
+
+void tool_watched_unmap(void *map, size_t bytes)
+{
+    for (struct watched *one = first(); one != NULL; one = one->next)
+        if (one->data == (uintptr_t)map)
+            __atomic_store_n(&one->bytes, 0, __ATOMIC_RELAXED);
+    munmap(map, bytes);
+}
+
 static bool is_changed(const struct watched *one)
 {
     struct stat now;
-    return stat(one->path, &now) == 0 && now.st_dev == one->facts.st_dev &&
+    return one->bytes > 0 && stat(one->path, &now) == 0 && now.st_dev == one->facts.st_dev &&
            now.st_ino == one->facts.st_ino &&
            (now.st_size != one->facts.st_size || now.st_mtim.tv_sec != one->facts.st_mtim.tv_sec ||
             now.st_mtim.tv_nsec != one->facts.st_mtim.tv_nsec);

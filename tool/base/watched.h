@@ -10,12 +10,18 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 /* From now on the file is watched. `path` must stay. `facts` are those from before it was read, and
  * the map is `bytes` at `data`. Maps that another program cuts short end this one with a message
  * that names the file, and with TOOL_ERROR. */
 void tool_watched_add(const char *path, const struct stat *facts, const void *data, size_t bytes);
+
+/* Maps the first `bytes` bytes of a regular file to be read, and watches it until the map is given
+ * back. NULL if it can't be mapped. */
+void *tool_watched_map(int file, const char *path, uint64_t bytes);
+void tool_watched_unmap(void *map, size_t bytes);
 
 /* Whether all watched files are as they were. False after a message. */
 bool tool_watched_unchanged(void);

@@ -20,6 +20,8 @@
 #include "base/json.h"
 #include "base/numbers.h"
 #include "base/standard.h"
+#include "base/watched.h"
+#include "base/watched.h"
 #include "filter/files.h"
 #include "filter/looks.h"
 #include "input/input.h"
@@ -33,7 +35,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -148,7 +149,7 @@ static unsigned char *read_all(struct reader *reader, size_t *bytes)
     if (!fits_memory(reader, reader->file_bytes))
         return NULL;
     if (reader->unpack == NULL && reader->stream.descriptor > STDIN_FILENO)
-        reader->map = tool_map_regular(reader->stream.descriptor, reader->file_bytes);
+        reader->map = tool_watched_map(reader->stream.descriptor, reader->path, reader->file_bytes);
     *bytes = reader->map != NULL ? (size_t)reader->file_bytes : 0;
     if (reader->map != NULL)
         return reader->map;
@@ -315,7 +316,7 @@ bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
     const bool named = chosen != NULL && chosen->dialect != NULL;
     bloomery_dialect_load(dialect, data, bytes, named ? &chosen->parameters : &none, options,
                           &filter, error);
-    reader.map != NULL ? (void)munmap(data, bytes) : free(data);
+    reader.map != NULL ? tool_watched_unmap(data, bytes) : free(data);
     return filter;
 }
 

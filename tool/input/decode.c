@@ -188,21 +188,13 @@ static void close_zlib(struct tool_decode *decode)
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
 #if defined(BLOOMERY_HAVE_LIBZSTD) || defined(BLOOMERY_HAVE_LIBLZMA)
-/* What the system could give without swapping, and more than any stream asks for if it does not
- * say. */
+/* What a stream may take: what one block may, and no more than the machine has left without
+ * swapping. */
 static uint64_t memory_left(void)
 {
-    static const char name[] = "MemAvailable:";
-    uint64_t kibibytes = UINT64_MAX >> 10;
-    char line[100];
-    FILE *file = fopen("/proc/meminfo", "re");
-    if (file == NULL)
-        return UINT64_MAX;
-    while (fgets(line, sizeof(line), file) != NULL)
-        if (strncmp(line, name, sizeof(name) - 1) == 0)
-            kibibytes = strtoull(line + sizeof(name) - 1, NULL, 10);
-    fclose(file);
-    return kibibytes << 10;
+    bloomery_limits limits = BLOOMERY_LIMITS;
+    bloomery_limits_get(&limits);
+    return limits.machine_left < limits.room ? limits.machine_left : limits.room;
 }
 #endif
 
