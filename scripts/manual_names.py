@@ -118,6 +118,7 @@ NAMES = {
     "bloomery_sieve_pop": "lease the next items of a sieve",
     "bloomery_sieve_pop_queued": "lease items of a sieve that are queued already",
     "bloomery_sieve_ack": "acknowledge leased items of a sieve",
+    "bloomery_sieve_undo_pop": "return items of a sieve that were popped and reached nobody",
     "bloomery_sieve_return": "return leased items to a sieve, to be delivered again",
     "bloomery_sieve_info_get": "the properties and the state of a sieve",
     "bloomery_sieve_info_read": "the properties and the state of a sieve that is not open",

@@ -213,14 +213,16 @@ def json_that_is_nested_too_deep_is_called_that(c):
     c.file("sound.jsonl", nested(512))
     c.run("dedupe -qc --jsonl u sound.jsonl", stdout="1\n")
     c.file("deep.jsonl", nested(512) + nested(513) + nested(100_000))
-    for line in ("dedupe -qc --jsonl u deep.jsonl", f"build -q {SURE} --jsonl u -o u.bloom deep.jsonl"):
+    for line, fate in (("dedupe -qc --jsonl u deep.jsonl", "are kept unchecked"),
+                       (f"build -q {SURE} --jsonl u -o u.bloom deep.jsonl", "have no key")):
         _, said = c.run(line, stdout=None, stderr=None)
-        c.expect(b"deep.jsonl: 2 lines are nested deeper than 512 levels and have no key: 2, 3\n" in said, f"{said}")
-    c.file("one.jsonl", nested(513))
-    c.run("dedupe -qc --jsonl u one.jsonl", stdout="1\n", stderr=has("1 line is nested deeper than 512 levels and has no key: 1\n"))
-    c.file("both.jsonl", nested(513) + "{\n")
-    c.run("dedupe -qc --jsonl u both.jsonl", stdout="2\n",
-          stderr=has("2 lines are no JSON, or nested deeper than 512 levels and have no key: 1, 2\n"))
+        c.expect(f"deep.jsonl: 2 lines are nested deeper than 512 levels and {fate}: 2, 3\n".encode() in said, f"{said}")
+    c.file("one.jsonl", '{"u":1}\n' + nested(513))
+    c.run("dedupe -qc --jsonl u one.jsonl", stdout="2\n",
+          stderr=has("1 line is nested deeper than 512 levels and is kept unchecked: 2\n"))
+    c.file("both.jsonl", '{"u":1}\n' + nested(513) + "{\n")
+    c.run("dedupe -qc --jsonl u both.jsonl", stdout="3\n",
+          stderr=has("2 lines are no JSON, or nested deeper than 512 levels and are kept unchecked: 2, 3\n"))
     c.file("texts.jsonl", '{"text":"a"}\n' + nested(600))
     c.run("dedupe --jsonl text --unit document texts.jsonl", stdout=None,
           stderr=has("1 line is nested deeper than 512 levels"))

@@ -43,8 +43,8 @@ static const char help[] =
     "                       NAME[,parameter=value...] as 'bloomery dialects' lists\n"
     "                       them; files with a magic need no name. Such a file\n"
     "                       keeps no rule for keys: give the rule each time\n"
-    "      --max-rate RATE  refuse what would bring the rate over this, instead of the\n"
-    "                       limit below\n"
+    "      --max-rate RATE  refuse what would bring the rate over this, in place of\n"
+    "                       the limit below\n"
     "      --force          add whatever the rate becomes\n" TOOL_PROGRESS_HELP
     "  -q, --quiet          do not report what was added\n"
     "      --json           report on standard output as one JSON object, numbers\n"
@@ -63,9 +63,9 @@ static const char help[] =
     "\n"
     "A filter can take more keys than it was planned for, but its rate rises, and a\n"
     "warning says how far. The limit is twice the planned rate, or the rate that\n"
-    "'build' was given if that is higher: a small filter has a far lower one, since it\n"
-    "takes at least a block. What would pass the limit is refused before the file is\n"
-    "written.\n"
+    "'build' was given if that is higher: a small filter is planned for a far lower\n"
+    "rate, since it takes at least a block. What would pass the limit is refused\n"
+    "before the file is written.\n"
     "\n"
     "  bloomery add seen.bloom today.txt\n"
     "  zcat log.gz | cut -f 3 | bloomery add seen.bloom\n";

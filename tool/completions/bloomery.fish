@@ -109,7 +109,7 @@ complete -c bloomery -n '__bloomery_is add' -l max-line -x -d 'the longest line 
 complete -c bloomery -n '__bloomery_is add' -l memory -x -d 'the maximum memory of a scalable filter'
 complete -c bloomery -n '__bloomery_is add' -l secret-file -r -F -d 'the secret of a filter that does not carry it'
 complete -c bloomery -n '__bloomery_is add' -l dialect -x -a 'guava clickhouse clickhouse-index spark orc cassandra leveldb rocksdb parquet sha384-slices sieve-murmur3 simple-hash md5-chain pybloom-live redisbloom libbloom dcso bits-and-blooms' -d 'FILTER is another systems file'
-complete -c bloomery -n '__bloomery_is add' -l max-rate -x -d 'refuse what would bring the rate over this, instead of the limit below'
+complete -c bloomery -n '__bloomery_is add' -l max-rate -x -d 'refuse what would bring the rate over this, in place of the limit'
 complete -c bloomery -n '__bloomery_is add' -l force -d 'add whatever the rate becomes'
 complete -c bloomery -n '__bloomery_is add' -l progress -x -a 'always never auto' -d 'show how far it is, how fast, and the time left, on standard error'
 complete -c bloomery -n '__bloomery_is add' -s q -l quiet -d 'do not report what was added'
