@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Products of two words. A compiler that is asked to be pedantic wants the extension marked. */
-__extension__ typedef unsigned __int128 bloomery_wide;
+__extension__ typedef unsigned __int128 bloomery_uint128;
 
 /* Numbers of 1 to 8 bytes. */
 static inline uint64_t bloomery_load_le(const uint8_t *from, unsigned bytes)

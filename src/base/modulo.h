@@ -29,7 +29,7 @@ static inline uint64_t bloomery_inverse(uint64_t divisor)
 /* a mod divisor. */
 static inline uint64_t bloomery_modulo(uint64_t a, uint64_t divisor, uint64_t inverse)
 {
-    const uint64_t quotient = (uint64_t)((bloomery_wide)a * inverse >> 64);
+    const uint64_t quotient = (uint64_t)((bloomery_uint128)a * inverse >> 64);
     const uint64_t rest = a - quotient * divisor;
     assert(rest < 2 * divisor);
     /* Without a branch: nobody can predict which it is. */

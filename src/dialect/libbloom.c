@@ -75,20 +75,20 @@ static uint64_t long_product(uint64_t entries, double x)
 {
     int exponent;
     const uint64_t mantissa = (uint64_t)ldexp(frexp(x, &exponent), 53);
-    const bloomery_wide product = (bloomery_wide)mantissa * entries;
+    const bloomery_uint128 product = (bloomery_uint128)mantissa * entries;
     const int down = 53 - exponent; /* the product is that many bits too large */
     int length = 0;
     assert(x >= 0 && exponent < 16 && entries >> 32 == 0);
-    for (bloomery_wide rest = product; rest > 0; rest >>= 1)
+    for (bloomery_uint128 rest = product; rest > 0; rest >>= 1)
         length++;
     if (down >= 128)
         return 0;
     if (length <= 64)
         return (uint64_t)(product >> down);
     const int lost = length - 64;
-    const bloomery_wide half = (bloomery_wide)1 << (lost - 1);
-    const bloomery_wide tail = product & ((half << 1) - 1);
-    bloomery_wide kept = product >> lost;
+    const bloomery_uint128 half = (bloomery_uint128)1 << (lost - 1);
+    const bloomery_uint128 tail = product & ((half << 1) - 1);
+    bloomery_uint128 kept = product >> lost;
     if (tail > half || (tail == half && (kept & 1) != 0))
         kept++;
     return down > lost ? (uint64_t)(kept >> (down - lost)) : (uint64_t)(kept << (lost - down));

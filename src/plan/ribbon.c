@@ -57,7 +57,7 @@ static uint64_t wide_from(const struct bloomery_ribbon *ribbon, double rate)
     const uint64_t all = (uint64_t)ribbon->starts << ribbon->section_bits;
     if (fixed <= one)
         return 0;
-    const uint64_t narrow = (uint64_t)(((bloomery_wide)all * (fixed - one)) >> 52);
+    const uint64_t narrow = (uint64_t)(((bloomery_uint128)all * (fixed - one)) >> 52);
     return narrow / ribbon->starts * bloomery_ribbon_section_blocks(ribbon) +
            narrow % ribbon->starts / BLOOMERY_RIBBON_WIDTH;
 }

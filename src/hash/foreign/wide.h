@@ -63,7 +63,7 @@ static inline uint64_t bloomery_wide_divide(struct bloomery_wide *number, uint64
     uint64_t rest = 0;
     assert(divisor > 0);
     for (uint32_t i = number->count; i-- > 0;) {
-        const bloomery_wide part = (bloomery_wide)rest << 64 | number->limbs[i];
+        const bloomery_uint128 part = (bloomery_uint128)rest << 64 | number->limbs[i];
         number->limbs[i] = (uint64_t)(part / divisor);
         rest = (uint64_t)(part % divisor);
     }

@@ -70,7 +70,7 @@ static uint64_t secret_at(size_t at)
 
 static uint64_t fold(uint64_t a, uint64_t b)
 {
-    const bloomery_wide product = (bloomery_wide)a * b;
+    const bloomery_uint128 product = (bloomery_uint128)a * b;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 

@@ -92,7 +92,7 @@ static uint64_t minus(const struct turned *turned, uint64_t a, uint64_t b)
 
 static uint64_t times(const struct turned *turned, uint64_t a, uint64_t b)
 {
-    return (uint64_t)((bloomery_wide)a * b % turned->bits);
+    return (uint64_t)((bloomery_uint128)a * b % turned->bits);
 }
 
 static uint32_t divisor(uint64_t a, uint32_t b)

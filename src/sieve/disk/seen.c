@@ -261,7 +261,7 @@ static bool among(const uint64_t *values, size_t count, uint64_t value)
 /* How many fingerprints lie between two that are so far apart, about. */
 static uint64_t places(const struct bloomery_seen_probe *probe, uint64_t distance)
 {
-    return (uint64_t)(((bloomery_wide)(distance << probe->skip_bits) * probe->entries) >> 64);
+    return (uint64_t)(((bloomery_uint128)(distance << probe->skip_bits) * probe->entries) >> 64);
 }
 
 /* The frame it is guessed in, given that it is in frames low to high. The guess starts from the
