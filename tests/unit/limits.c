@@ -382,7 +382,7 @@ static void limits_of_the_process_are_read_and_said(void **state)
     (void)state;
     if (test_emulator() != NULL) /* which gives its guest all the memory it wants */
         skip();
-    const int kinds[] = {RLIMIT_AS, RLIMIT_DATA};
+    const __rlimit_resource_t kinds[] = {RLIMIT_AS, RLIMIT_DATA};
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(getrlimit(kinds[i], &before), 0);
         tight = (struct rlimit){(rlim_t)MIB(1024), before.rlim_max};
