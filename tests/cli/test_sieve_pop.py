@@ -250,7 +250,7 @@ def leases_are_renewed(c):
     c.expect(items[0]["seconds_left"] <= 100 and 17000 < items[1]["seconds_left"] <= 18000, f"{items}")
     for wrong, word in (("--extend --return s 1", "--extend keeps leases"), ("--all s", "--all goes with --return"), ("--lease 5 s 1", "--lease goes with"),
                         ("--return --all s 1", "--all takes no numbers"), ("--dead s 1", "--dead takes no numbers"), ("--dead --all --return s", "--dead is about"),
-                        ("--fail s 1", "did you mean '--return'?")):
+                        ("--fail s 1", "its name here is '--return'")):
         c.run(f"sieve ack {wrong}", code=2, stderr=has(word))
     c.run("sieve nack s 1", code=2, stderr=has("its name here is 'ack --return'"))
     c.run("sieve export --leased --dead s", code=2, stderr=has("name one"))

@@ -38,6 +38,10 @@ static const struct {
     {"--fpr", "rate", "-p"},
     {"--fpp", "rate", "-p"},
     {"--error-rate", "rate", "-p"},
+    {"--fail", "return", NULL},
+    {"--nack", "return", NULL},
+    {"--reject", "return", NULL},
+    {"--requeue", "return", NULL},
 };
 
 /* Wishes that are fulfilled without an option. */

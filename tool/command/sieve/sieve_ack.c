@@ -188,17 +188,6 @@ static int run(struct ack *ack, char **texts, size_t count)
     return report(ack, tool_sieve_close(&ack->command, ack->unknown > 0 ? TOOL_NONE : TOOL_FOUND));
 }
 
-/* Names that queues elsewhere have for --return. */
-static bool is_known(int argc, char **argv)
-{
-    static const char *const others[] = {"--fail", "--failed", "--nack", "--reject", "--requeue"};
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        for (size_t j = 0; j < sizeof(others) / sizeof(others[0]); j++)
-            if (strcmp(argv[i], others[j]) == 0)
-                return !tool_usage("unknown option '%s'; did you mean '--return'?", others[j]);
-    return true;
-}
-
 static bool fits_together(const struct ack *ack, int argc)
 {
     if (ack->all && !ack->returns)
@@ -255,8 +244,6 @@ static int ack_main(int argc, char **argv)
     struct ack ack = {.source = {.delimiter = '\n', .threads = 1, .record_max = 2 << 20}};
     int option;
     tool_sieve_start(&ack.command);
-    if (!is_known(argc, argv))
-        return TOOL_ERROR;
     while ((option = tool_getopt(argc, argv, "0" TOOL_SIEVE_LETTERS, options)) != -1) {
         if (option == TOOL_OPTION_HELP)
             return TOOL_FOUND;
