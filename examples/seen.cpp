@@ -11,6 +11,7 @@
  */
 #include <bloomery/bloomery.hpp>
 
+#include <filesystem>
 #include <iostream>
 
 int main(int argc, char **argv)
@@ -20,9 +21,10 @@ int main(int argc, char **argv)
         std::cerr << "usage: seen FILE WORD...\n";
         return 2;
     }
-    bloomery::filter seen = bloomery::filter::open(argv[1], &error);
-    if (error.status == BLOOMERY_IO_FAILED) /* no file yet; a damaged one is not replaced */
-        seen = bloomery::filter(1000, 0.001);
+    std::error_code unknown; /* a file that can't be looked at is one that can't be opened */
+    bloomery::filter seen = std::filesystem::exists(argv[1], unknown) || unknown
+                                ? bloomery::filter::open(argv[1], &error)
+                                : bloomery::filter(1000, 0.001, &error);
     for (int i = 2; seen && i < argc; i++)
         std::cout << argv[i] << (seen.insert(argv[i]) ? ": new\n" : ": seen before\n");
     if (!seen || !seen.save(argv[1], &error)) {

@@ -621,6 +621,26 @@ def huge_numbers_are_refused_before_anything_is_taken(c):
 # ---- The plan ----------------------------------------------------------------------------------------
 
 @case
+def copies_of_a_file_are_not_taken_for_repeats(c):
+    """The places of a sample do not hold the same lines of each copy, which would make all lines repeated ones."""
+    c.file("a", "".join(f"{i}\n" for i in range(1_000_000)))
+    for inputs in ("a a", "a a a a"):
+        got = json.loads(c.run(f"dedupe -c --json {inputs}", stdout=None, stderr=None)[0])
+        c.expect(got["planned_from"] == "sample" and got["planned_keys"] >= 1_000_000, f"{inputs}: {got}")
+        c.expect(got["kept"] == 1_000_000, f"{got}")
+
+
+@case
+def a_full_filter_to_compare_with_is_named(c):
+    """It drops every line, and the report does not call that expected."""
+    c.run("build -q --kind classic -n 10 -p 0.5 -o n.bloom", stdin="1\n", stderr=None)
+    c.run("add -q --force n.bloom", stdin="".join(f"{i}\n" for i in range(10_000)), stderr=None)
+    _, said = c.run("dedupe -c --against n.bloom", stdin="".join(f"{i}\n" for i in range(20_000, 20_010)),
+                    stdout="0\n", stderr=None)
+    c.expect(b"warning: n.bloom: is full, every bit set" in said and b"expected wrong drops: about 10 lines" in said, f"{said}")
+
+
+@case
 def few_distinct_lines_take_little_memory(c):
     """However many they are: the plan is for distinct keys, as the options make them."""
     users = [f"user{i * 7919 % 1000}" for i in range(600_000)]
@@ -661,17 +681,16 @@ def a_filter_that_may_not_grow_is_planned_for_all_lines(c):
 
 @case
 def a_low_estimate_grows_and_keeps_its_rate(c):
-    """Lines that are the same wherever the sample looks, and differ everywhere else."""
-    count, place, places = 1 << 19, 1 << 16, 64
-    step = (16 * count - place) // (places - 1)
-    lines = [f"{i:015d}\n" for i in range(count)]
-    for at in range(0, places * step, step):
-        for i in range(at // 16, min((at + place) // 16 + 2, count)):
-            lines[i] = f"{i % 100:015d}\n"
-    c.file("lines", "".join(lines))
-    distinct = len(set(lines))
-    report = report_of(c, "-p 0.01 lines")
-    c.expect(report["planned_keys"] < 100_000 and report["layers"] > 2, f"{report}")
+    """Distinct lines in one stretch of a large file, which no place of the sample meets."""
+    stretch = "".join(f"{i:06d}\n" for i in range(130_000))
+    distinct = 130_000 + 1
+    for before in range(6, 22):
+        rest = 32 * before // 8 * 100_000
+        c.file("lines", "the same line\n" * (rest // 4) + stretch + "the same line\n" * ((12_800_000 - rest) // 4))
+        report = report_of(c, "-p 0.01 lines")
+        if report["planned_keys"] < 100_000:
+            break
+    c.expect(report["planned_keys"] < 100_000 and report["layers"] > 1, f"{report}")
     wrong = distinct - report["kept"]
     c.expect(report["expected_rate"] <= 0.01 and
              abs(wrong - report["expected_wrong_drops"]) < 6 * report["expected_wrong_drops"] ** 0.5,

@@ -191,6 +191,17 @@ def a_count_says_how_many_false_positives_to_expect(c):
 
 
 @case
+def no_more_false_positives_are_expected_than_lines_were_found(c):
+    c.run("build -q --kind classic -n 100 -p 0.5 -o n.bloom", stdin="1\n", stderr=None)
+    lines = "".join(f"{i}\n" for i in range(1_000_000, 1_010_000))
+    for more, full in ((700, False), (20_000, True)):
+        c.run("add -q --force n.bloom", stdin="".join(f"{i}\n" for i in range(more)), stderr=None)
+        got = json.loads(c.run("query -c --json n.bloom", stdin=lines, stdout=None, stderr=None)[0])
+        c.expect(0 < got["expected_false_positives"] <= got["count"], f"{got}")
+        c.expect(not full or got["expected_false_positives"] == got["count"] == 10_000, f"{got}")
+
+
+@case
 def none_where_chance_finds_some_is_remarked(c):
     """A filter that was planned for a million keys and has one, and lines that are one, many times."""
     many = "".join(f"{n}\n" for n in range(10_000))

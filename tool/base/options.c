@@ -50,6 +50,8 @@ static const struct {
 } needless[] = {
     {"-u", "dedupe", "each line is printed once without it"},
     {"--unique", "dedupe", "each line is printed once without it"},
+    {"-k", "add", "keys are lines: echo KEY | bloomery add FILTER"},
+    {"-k", "remove", "keys are lines: echo KEY | bloomery remove FILTER"},
     {"-x", "query", "whole lines are compared without it"},
     {"--line-regexp", "query", "whole lines are compared without it"},
 };

@@ -5,22 +5,26 @@
 
 #include "base/json.h"
 #include "base/numbers.h"
+#include "filter/files.h"
 #include "tool.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Lines dropped by a filter that does not have them, by how many new ones came through. */
+/* Lines dropped by a filter that does not have them, by how many new ones came through. At most
+ * those that were dropped: a full filter lets none through. */
 static double against_drops(const struct tool_dedupe_command *command, double arrived)
 {
     double pass = 0;
     for (size_t i = 0; i < command->dedupe.against_count; i++) {
         bloomery_info info = BLOOMERY_INFO;
         bloomery_info_get(command->dedupe.against[i].filter, true, &info);
+        tool_warn_overfull(command->dedupe.against[i].path, &info);
         pass += log1p(-info.live_rate);
     }
-    return arrived * expm1(-pass);
+    const double dropped = (double)command->dedupe.dropped, drops = arrived * expm1(-pass);
+    return drops < dropped ? drops : dropped;
 }
 
 static void get_facts(const struct tool_dedupe_command *command, struct tool_seen_facts *facts)

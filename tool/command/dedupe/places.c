@@ -6,7 +6,9 @@
  *     lines   ------|------|---------|---------|----
  *                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^         are sampled
  *
- * Places that touch share no line and leave none out.
+ * Places that touch share no line and leave none out. If not all is read, there is one place in
+ * each of the equal parts of an input, at a random distance from the part's beginning. Without that,
+ * the places of two copies of a file would hold the same lines, and say that all lines repeat.
  *
  * How many distinct keys has the whole, if k of its K places were read? Repeats lie near each other
  * in some inputs (a sorted file) and far apart in others (a log), so a count of lines says little.
@@ -26,6 +28,7 @@
 #include "base/io.h"
 #include "tool.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,10 +127,13 @@ void tool_places_read(struct tool_places *places, int file, uint64_t from, uint6
     const uint64_t step = places->place_bytes, all = bytes / step + (bytes % step > 0);
     const bool whole = all <= most;
     const uint64_t count = whole ? all : most;
-    const uint64_t room = bytes > step ? bytes - step : 0;
+    const uint64_t width = count > 0 ? bytes / count : 0;
     places->partly = places->partly || !whole;
+    assert(whole || width >= step);
     for (uint64_t i = 0; i < count; i++) {
-        const uint64_t at = whole ? i * step : count > 1 ? room / (count - 1) * i : 0;
+        const uint64_t at =
+            whole ? i * step
+                  : i * width + tool_scale(tool_random_next(&places->disorder), width - step + 1);
         size_t place = 0;
         bool ended = false;
         const size_t used = read_place(places, file, from + at, at > 0, &place, &ended);

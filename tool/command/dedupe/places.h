@@ -12,6 +12,8 @@
 #ifndef BLOOMERY_TOOL_PLACES_H
 #define BLOOMERY_TOOL_PLACES_H
 
+#include "base/random.h"
+
 #include <bloomery/bloomery.h>
 
 #include <stdbool.h>
@@ -31,6 +33,7 @@ struct tool_places {
 
     unsigned char *buffer; /* `capacity` + 1 */
     size_t capacity;
+    struct tool_random disorder; /* where the next places lie */
     uint64_t *hashes; /* of each place its distinct ones, and those of the place that is taken */
     size_t count, room;
 };

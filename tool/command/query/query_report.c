@@ -35,6 +35,13 @@ static double rate_of(const struct tool_queried *queried, bool *live)
     return info.live_rate;
 }
 
+/* Returns how many of `found` lines are false positives at this rate, if `others` were not found. */
+static double false_among(double found, double others, double rate)
+{
+    const double expected = rate < 1 ? others * rate / (1 - rate) : found;
+    return expected < found ? expected : found;
+}
+
 /* False positives among the lines that were found in this filter, before they were confirmed. */
 static double expected_of(const struct tool_question *question, const struct tool_queried *queried,
                           double rate)
@@ -43,7 +50,7 @@ static double expected_of(const struct tool_question *question, const struct too
     const double others = found < question->queried ? (double)(question->queried - found) : 0;
     if (question->confirm != NULL)
         return others * rate;
-    return rate < 1 ? others * rate / (1 - rate) : 0;
+    return false_among((double)found, others, rate);
 }
 
 /* Lines that are possibly in one of the filters. */
@@ -61,9 +68,11 @@ static double expected_in_all(const struct tool_question *question, double *rate
         bool live;
         pass += log1p(-rate_of(&question->filters[f], &live));
     }
-    const double others = (double)(question->queried - found_in_any(question));
+    const uint64_t found = found_in_any(question);
     *rate = -expm1(pass);
-    return question->confirm != NULL || others <= 0 ? 0 : others * *rate / exp(pass);
+    return question->confirm != NULL
+               ? 0
+               : false_among((double)found, (double)(question->queried - found), *rate);
 }
 
 static const char *format_expected(char text[TOOL_NUMBER_BYTES], double expected)
@@ -159,7 +168,7 @@ static void say_expected(const struct tool_question *question)
     if (question->confirm != NULL || question->queried == 0)
         return;
     const double expected = expected_in_all(question, &rate);
-    if (expected < 0.5 && isatty(STDERR_FILENO) == 0)
+    if (expected < 1 && isatty(STDERR_FILENO) == 0)
         return;
     tool_notice("about %s %s expected to be false positives (%s)",
                 format_expected(number, expected),
