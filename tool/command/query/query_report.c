@@ -35,7 +35,7 @@ static double rate_of(const struct tool_queried *queried, bool *live)
     return info.live_rate;
 }
 
-/* Returns how many of `found` lines are false positives at this rate, if `others` were not found. */
+/* Returns how many of `found` lines are false positives at this rate, if `others` were absent. */
 static double false_among(double found, double others, double rate)
 {
     const double expected = rate < 1 ? others * rate / (1 - rate) : found;

@@ -97,13 +97,13 @@ enum {
         "leases", required_argument, NULL, TOOL_SIEVE_OPTION_LEASES                        \
     }
 
-#define TOOL_SIEVE_MEMORY_HELP                                                            \
-    "      --memory SIZE    maximum memory of the whole process (18MB, 2GB), with\n"      \
-    "                       libraries and buffers. Packed inputs, and lines of more\n"    \
-    "                       than 256 KiB, take up to 4 MiB on top of it. zstd and xz\n"   \
-    "                       also take the window that the input was packed with: up\n"    \
-    "                       to 8 MiB as a rule, 64 with xz -9, 2 GiB with zstd --long.\n" \
-    "                       Default: 64 MiB for the sieve alone; memory engine: as\n"     \
+#define TOOL_SIEVE_MEMORY_HELP                                                          \
+    "      --memory SIZE    maximum memory of the whole process (18MB, 2GB), with\n"    \
+    "                       libraries and buffers. Packed inputs, and lines of more\n"  \
+    "                       than 256 KiB, take up to 4 MiB on top of it. zstd and xz\n" \
+    "                       also take the window that the input was packed with: up\n"  \
+    "                       to 8 MiB as a rule, 64 with xz -9, 2 GiB with --long=31.\n" \
+    "                       Default: 64 MiB for the sieve alone; memory engine: as\n"   \
     "                       much as it takes. --process-memory is the same\n"
 
 #define TOOL_SIEVE_WAIT_HELP                                                            \
