@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Files are added before threads look at them, and none is removed, so the list is read without a
- * lock, in a handler too. A map that is given back stays in the list with 0 bytes. There is no descriptor of each, since there may be more filters than
- * descriptors: the path leads to the file that is mapped as long as it leads to the same inode,
- * whose number is not given to another file while the map stands.
+ * lock, in a handler too. A map that is given back stays in the list with 0 bytes. There is no
+ * descriptor of each, since there may be more filters than descriptors: the path leads to the file
+ * that is mapped as long as it leads to the same inode, whose number is not given to another file
+ * while the map stands.
  */
 #include "base/watched.h"
 

@@ -21,7 +21,6 @@
 #include "base/numbers.h"
 #include "base/standard.h"
 #include "base/watched.h"
-#include "base/watched.h"
 #include "filter/files.h"
 #include "filter/looks.h"
 #include "input/input.h"
