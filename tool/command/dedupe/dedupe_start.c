@@ -11,6 +11,7 @@
 
 #include "base/io.h"
 #include "base/numbers.h"
+#include "base/watched.h"
 #include "command/dedupe/estimate.h"
 #include "filter/files.h"
 #include "filter/foreign_file.h"
@@ -441,6 +442,8 @@ bool tool_dedupe_save_state(struct tool_dedupe_command *command)
     bloomery_error error;
     if (command->state == NULL)
         return true;
+    if (!tool_watched_unchanged()) /* it would remember lines that --against has */
+        return false;
     tool_interrupt_remove(NULL); /* there will be more than the empty file */
     if (bloomery_save(command->seen.filter, command->state, &error) != BLOOMERY_OK)
         return !tool_library_error(command->state, &error);
