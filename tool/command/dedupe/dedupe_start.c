@@ -101,8 +101,9 @@ static bool refuse_memory(const struct tool_dedupe_command *command, uint64_t ke
     return false;
 }
 
-/* Returns the maximum memory of the first layer: --memory, or half of what the system allows if the
- * number of keys is an estimate. */
+/* Returns the maximum memory of the first layer: --memory, or three quarters of what the system
+ * allows if the number of keys is an estimate. The layer behind it is twice as large, and does not
+ * fit beside one that has half either. */
 static uint64_t first_layer_max(const struct tool_dedupe_command *command)
 {
     bloomery_limits limits = BLOOMERY_LIMITS;
@@ -111,7 +112,8 @@ static uint64_t first_layer_max(const struct tool_dedupe_command *command)
     if (command->keys > 0 && command->keys != command->estimated_keys)
         return UINT64_MAX;
     bloomery_limits_get(&limits);
-    return limits.room / 2 > ROOM_MIN ? limits.room / 2 : ROOM_MIN;
+    const uint64_t most = limits.room / 4 * 3;
+    return most > ROOM_MIN ? most : ROOM_MIN;
 }
 
 /* The plan of a filter that grows. If no number of lines was given and its first layer does not
