@@ -63,7 +63,8 @@ static char *describe_cut(const char *path)
              "bloomery: %s: %s: was cut short while it was in use, or can't be read any "
              "more; " ADVICE,
              name, path);
-    return strcat(tool_printable(text), "\n");
+    memcpy(text + strlen(tool_printable(text)), "\n", 2);
+    return text;
 }
 
 void tool_watched_add(const char *path, const struct stat *facts, const void *data, size_t bytes)
