@@ -208,9 +208,9 @@ bloomery_status bloomery_build_keys(bloomery_filter *filter, const struct bloome
                                     size_t count, uint32_t threads, bloomery_error *error)
 {
     struct array array = {keys, count, 0};
-    if (threads == 0)
-        threads = bloomery_threads();
     const size_t portions = count / PORTION + 1;
+    if (threads == 0) /* looking up the limits of memory takes longer than a portion */
+        threads = portions > 1 ? bloomery_threads() : 1;
     const bool wide = keys->form == BLOOMERY_COLUMN_HASHES128;
     return build(filter, next_of_array, &array, wide,
                  portions < threads ? (uint32_t)portions : threads, error);

@@ -351,6 +351,15 @@ def advice_can_be_followed(c):
 
 @case
 @keyed
+def a_run_that_fails_leaves_no_new_secret(c):
+    run = "dedupe -q --keyed --secret-file new --state seen"
+    c.run(run + " -F 3", stdin="a\n", stdout="a\n", code=2, stderr=has("has a field 3"))
+    c.expect("new" not in c.names() and "seen" not in c.names(), f"left: {c.names()}")
+    c.run(run, stdin="a\n", stdout="a\n")
+    c.run(run, stdin="a\nb\n", stdout="b\n")
+
+
+@keyed
 def keyed_filters_get_their_key(c):
     c.run("build -q -n 1000 -p 1e-9 --secret-file key -o keyed.bloom", stdin="a\n")
     c.run("dedupe -q --against keyed.bloom", stdin="a\n", code=2, stderr=has("--secret-file"))

@@ -132,6 +132,21 @@ def other_maps_are_watched_too(c):
 
 
 @case
+def nothing_is_appended_or_remembered_by_such_answers(c):
+    """With -c nothing is printed before. All of the lines are in the filter that was named."""
+    c.file("lines", numbers(0, 1000) * 3000)
+    for keep in ("append", "state"):
+        set_up(c)
+        process = start(c, f"dedupe -q -c -j 1 --against live.bloom --{keep} {keep} lines")
+        overwrite(c)
+        process.communicate(timeout=60)
+        if keep == "append":
+            c.expect(c.read("append") == b"", "lines that the filter had were appended")
+        else:
+            c.expect(process.returncode == 0 or "state" not in c.names(), "they are in the state")
+
+
+@case
 def a_filter_of_a_command_that_writes_it_is_not_a_change(c):
     c.run("build -q -n 100000 -p 1e-3 -o live.bloom", stdin=numbers(0, 1000))
     c.run("fold -q --times 1 -o live.bloom live.bloom")

@@ -477,4 +477,21 @@ def a_typed_line_is_answered_though_it_could_begin_a_header(c):
         process.communicate()
 
 
+def seconds_of(c, line):
+    """The processor time that a run takes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    c.run(line, stdout="1\n")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+@case
+def many_short_streams_of_xz_take_no_longer_than_those_of_gzip(c):
+    """What each of them may take of memory was looked up anew, which took fifty times as long."""
+    c.file("many.gz", gzip.compress(b"key\n") * 20_000)
+    c.file("many.xz", lzma.compress(b"key\n") * 20_000)
+    usual, xz = (seconds_of(c, f"dedupe -q -c many.{end}") for end in ("gz", "xz"))
+    c.expect(xz < 6 * usual + 0.5, f"xz: {xz:.2f} s, gzip: {usual:.2f} s")
+
+
 main()

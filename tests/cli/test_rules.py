@@ -5,6 +5,7 @@ The rule is written here a second time, in plain Python, and both are compared o
 Python's own csv module follows the same rule, with that too.
 """
 
+import base64
 import csv
 import gzip
 import hashlib
@@ -13,6 +14,7 @@ import os
 import random
 import re
 import subprocess
+import zlib
 
 from runner import case, has, main
 
@@ -181,6 +183,21 @@ def rule_is_kept_and_shown(c):
              f"{report}")
     c.run("build -q -n 9 -F 1 -o f.bloom", stdin="")
     c.run("inspect f.bloom", stdout=has("field 1, delimited by tab\n"))
+
+
+# Of the lines "1,a\r\n2,b\r\n", by --csv -F 2 when that did not imply --crlf yet.
+OF_RETURNS = (
+    "eNrrdPLx9/fl5WJiYGRoYGBgSABiRgYYwcDgwIAdMMMYTIwM5ICplaVNx8JblzACLQLbwQQR54BazQVVx3VlQ3iea7cdE5p+"
+    "dHeB3C8AFddBGEcMEAERLMjGCkDoBrApDrDAYAFJMCiAg4kBKuBQ9PxRu5La8Z9WWokTzzVKbQQAZawWqA==")
+
+
+@case
+def csv_leaves_a_filter_its_carriage_returns(c):
+    c.file("f.bloom", zlib.decompress(base64.b64decode(OF_RETURNS)))
+    c.file("lines", "1,a\r\n2,b\r\n")
+    c.run("query -q --csv -F 2 f.bloom lines", stderr=None)
+    c.run("add --csv -F 2 f.bloom lines", stderr=has("none changed a bit"))
+    c.run("query -q --csv -F 2 --crlf f.bloom lines", code=1, stderr=None)
 
 
 @case

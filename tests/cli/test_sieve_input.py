@@ -434,6 +434,8 @@ def bytes_that_are_no_lines_are_not_imported(c):
     c.file("strange.bin", data)
     c.run("sieve import -q s strange.bin", code=2, stderr=has("strange.bin: it is not a list of lines", "NUL"))
     c.run("sieve import -q s -", stdin=data, code=2, stderr=has("it is not a list of lines"))
+    late = b"\x80\n" + data  # the first line has none
+    c.run("sieve import -q s -", stdin=late, code=2, stderr=has("it is not a list of lines"))
     c.run("sieve import -0 t strange.bin", stderr=has("import: marked"))
     # Text is text, whatever its length.
     for number, text in enumerate(("x" * 19 + "\n", "caf\u00e9 \u00fc" * 2 + "abc\n", "\t\r\n" * 20)):

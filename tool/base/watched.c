@@ -63,8 +63,7 @@ static char *describe_cut(const char *path)
              "bloomery: %s: %s: was cut short while it was in use, or can't be read any "
              "more; " ADVICE,
              name, path);
-    tool_printable(text);
-    memcpy(text + strlen(text), "\n", 2);
+    memcpy(text + strlen(tool_printable(text)), "\n", 2);
     return text;
 }
 
@@ -99,6 +98,7 @@ void *tool_watched_map(int file, const char *path, uint64_t bytes)
 
 void tool_watched_unmap(void *map, size_t bytes)
 {
+    tool_watched_check(); /* what was made of it is used from now on */
     for (struct watched *one = first(); one != NULL; one = one->next)
         if (one->data == (uintptr_t)map)
             __atomic_store_n(&one->bytes, 0, __ATOMIC_RELAXED);

@@ -19,7 +19,7 @@
 void tool_watched_add(const char *path, const struct stat *facts, const void *data, size_t bytes);
 
 /* Maps the first `bytes` bytes of a regular file to be read, and watches it until the map is given
- * back. NULL if it can't be mapped. */
+ * back, which ends the program as tool_watched_check does. NULL if it can't be mapped. */
 void *tool_watched_map(int file, const char *path, uint64_t bytes);
 void tool_watched_unmap(void *map, size_t bytes);
 

@@ -421,8 +421,10 @@ static void clean_up(struct tool_dedupe_command *command)
     if (command->append != NULL)
         tool_appended_close(&command->appended);
     tool_interrupt_remove(NULL);
-    if (command->state_made)
+    if (command->state_made) {
         unlink(command->state);
+        tool_secret_unmake(); /* nothing was written with it */
+    }
     tool_filter_unlock(command->lock);
     for (size_t i = 0; i < command->dedupe.against_count; i++)
         bloomery_free(command->dedupe.against[i].filter);

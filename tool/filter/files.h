@@ -15,12 +15,12 @@
 /* Reads a secret file: 32 hexadecimal digits, blanks and newlines around them. */
 bool tool_secret_read(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES]);
 
-/* The same for `build`: if the file does not exist, it is made with a random secret (mode 0600).
- * `path` must stay. */
+/* The same for a new filter: if the file does not exist, it is made with a random secret (mode
+ * 0600). `path` must stay. */
 bool tool_secret_read_or_make(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES]);
 
-/* Removes the secret file that was made, after a build that failed before it wrote anything. It
- * stays if another build may have read it. */
+/* Removes the secret file that was made, after a command that failed before it wrote a filter. It
+ * stays if another command may have read it. */
 void tool_secret_unmake(void);
 
 /*

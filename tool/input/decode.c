@@ -109,6 +109,7 @@ struct tool_decode {
 #ifdef BLOOMERY_HAVE_LIBLZMA
     struct liblzma lzma;
     lzma_stream lzma_stream;
+    uint64_t lzma_memory; /* that it may take. Looking it up takes longer than a short stream */
 #endif
 #ifdef BLOOMERY_HAVE_LIBBZ2
     struct libbz2 bz2;
@@ -291,6 +292,8 @@ static bool open_lzma(struct tool_decode *decode)
     if (decode->format->packing == TOOL_LZIP)
         return false;
 #endif
+    const uint64_t left = memory_left();
+    decode->lzma_memory = left > LZMA_LEAST_MEMORY ? left : LZMA_LEAST_MEMORY;
     return tool_load("liblzma.so.5", wanted, sizeof(wanted) / sizeof(wanted[0])) == NULL;
 }
 
@@ -298,8 +301,7 @@ static bool begin_lzma(struct tool_decode *decode)
 {
     const struct liblzma *library = &decode->lzma;
     lzma_stream *stream = &decode->lzma_stream;
-    const uint64_t left = memory_left();
-    const uint64_t memory = left > LZMA_LEAST_MEMORY ? left : LZMA_LEAST_MEMORY;
+    const uint64_t memory = decode->lzma_memory;
     lzma_ret result;
     if (decode->format->packing == TOOL_XZ)
         result = library->lzma_stream_decoder(stream, memory, 0);

@@ -54,9 +54,10 @@ struct tool_rule_choice {
     bool field_given;          /* with -F; 0 is the whole record */
     bool delimiter_given;
     bool comment_given;
-    bool keep_bom;  /* for tool_source.keep_bom */
-    bool text;      /* and for tool_source.text */
-    bool keys_only; /* no input is read: keys are given by themselves */
+    bool crlf_implied; /* by --csv, and not given */
+    bool keep_bom;     /* for tool_source.keep_bom */
+    bool text;         /* and for tool_source.text */
+    bool keys_only;    /* no input is read: keys are given by themselves */
 };
 
 /* Numbers of the options without a letter; commands' own stay below. */

@@ -183,6 +183,7 @@ bool tool_rule_complete(struct tool_rule_choice *choice)
     }
     if (fields && !choice->delimiter_given)
         rule->delimiter = csv ? ',' : '\t';
+    choice->crlf_implied = csv && (rule->flags & BLOOMERY_RULE_CRLF) == 0;
     rule->flags |= csv ? BLOOMERY_RULE_CRLF : 0; /* the line end of CSV (RFC 4180) is CR LF */
     return complete_layout(choice);
 }
@@ -304,7 +305,12 @@ bloomery_key_rule tool_rule_laid_out(const struct tool_rule_choice *choice,
     }
     if (choice->comment_given)
         rule.comment = choice->rule.comment;
-    rule.flags |= choice->rule.flags & (BLOOMERY_RULE_CRLF | BLOOMERY_RULE_SKIP_EMPTY);
+    /* A filter of CSV says itself whether returns are part of its keys: --csv did not always imply
+     * --crlf, and need not elsewhere. */
+    uint32_t taken = BLOOMERY_RULE_CRLF | BLOOMERY_RULE_SKIP_EMPTY;
+    if (choice->crlf_implied && (kept->flags & csv) != 0)
+        taken = BLOOMERY_RULE_SKIP_EMPTY;
+    rule.flags |= choice->rule.flags & taken;
     return rule;
 }
 

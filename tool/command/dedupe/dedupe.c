@@ -23,6 +23,7 @@
 
 #include "base/bits.h"
 #include "base/team.h"
+#include "base/watched.h"
 #include "command/dedupe/adder.h"
 #include "input/chunks.h"
 #include "tool.h"
@@ -332,6 +333,7 @@ static bool print_chunk(struct worker *worker, size_t bytes)
      * lost. */
     if (dedupe->appended == NULL)
         return true;
+    tool_watched_check(); /* with -c or -v nothing may have been printed */
     bool aside = dedupe->invert;
     dedupe->append_failed = !tool_appended_write(dedupe->appended, aside ? worker->other : text,
                                                  aside ? worker->other_bytes : bytes);

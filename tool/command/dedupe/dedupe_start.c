@@ -11,6 +11,7 @@
 
 #include "base/io.h"
 #include "base/numbers.h"
+#include "base/watched.h"
 #include "command/dedupe/estimate.h"
 #include "filter/files.h"
 #include "filter/foreign_file.h"
@@ -100,8 +101,9 @@ static bool refuse_memory(const struct tool_dedupe_command *command, uint64_t ke
     return false;
 }
 
-/* Returns the maximum memory of the first layer: --memory, or half of what the system allows if the
- * number of keys is an estimate. */
+/* Returns the maximum memory of the first layer: --memory, or three quarters of what the system
+ * allows if the number of keys is an estimate. The layer behind it is twice as large, and does not
+ * fit beside one that has half either. */
 static uint64_t first_layer_max(const struct tool_dedupe_command *command)
 {
     bloomery_limits limits = BLOOMERY_LIMITS;
@@ -110,7 +112,8 @@ static uint64_t first_layer_max(const struct tool_dedupe_command *command)
     if (command->keys > 0 && command->keys != command->estimated_keys)
         return UINT64_MAX;
     bloomery_limits_get(&limits);
-    return limits.room / 2 > ROOM_MIN ? limits.room / 2 : ROOM_MIN;
+    const uint64_t most = limits.room / 4 * 3;
+    return most > ROOM_MIN ? most : ROOM_MIN;
 }
 
 /* The plan of a filter that grows. If no number of lines was given and its first layer does not
@@ -441,6 +444,8 @@ bool tool_dedupe_save_state(struct tool_dedupe_command *command)
     bloomery_error error;
     if (command->state == NULL)
         return true;
+    if (!tool_watched_unchanged()) /* it would remember lines that --against has */
+        return false;
     tool_interrupt_remove(NULL); /* there will be more than the empty file */
     if (bloomery_save(command->seen.filter, command->state, &error) != BLOOMERY_OK)
         return !tool_library_error(command->state, &error);

@@ -260,7 +260,7 @@ void tool_seen_say_full(const struct tool_seen *seen, uint64_t lines, uint64_t k
     bloomery_limits limits = BLOOMERY_LIMITS;
     tool_seen_facts_get(seen, &facts);
     bloomery_limits_get(&limits);
-    const bool is_met = limits.room / 2 < facts.bytes; /* what comes next is larger */
+    const bool is_met = limits.room / 3 < facts.bytes; /* what comes next is twice as large */
     const char *colon = is_met ? ": " : "", *met = is_met ? limits.text : "";
     tool_format_count(number, lines);
     snprintf(all, sizeof(all), "%s %s", number, lines == 1 ? "line" : "lines");

@@ -198,13 +198,15 @@ static void push_fingerprints(struct run *run, const struct tool_chunk *chunk, s
     push_keys(run, chunk, run->records, NULL, kept);
 }
 
-/* Returns whether an input with this first record is a list of lines. A binary requests.seen that
- * came packed or by a pipe is not: its bytes would be marked as keys that nobody looks up. */
+/* Returns whether an input that begins with this record is a list of lines. A binary requests.seen
+ * that came packed or by a pipe is not: its bytes would be marked as keys that nobody looks up. The
+ * first line of half of them has no NUL byte, so all lines at hand are looked at. */
 static bool is_list(struct run *run, const struct tool_chunk *chunk, bloomery_key first)
 {
-    if (run->feed->source.delimiter == 0 || memchr(first.data, 0, first.bytes) == NULL)
+    const unsigned char *from = first.data;
+    if (run->feed->source.delimiter == 0 || memchr(from, 0, (size_t)(chunk->end - from)) == NULL)
         return true;
-    tool_error("%s: it is not a list of lines: its first line has a NUL byte. Give a binary "
+    tool_error("%s: it is not a list of lines: there are NUL bytes in it. Give a binary "
                "requests.seen as a file of its own, unpacked; or -0 for lines that end with NUL",
                tool_path_said(chunk->input));
     run->feed->good = false;
