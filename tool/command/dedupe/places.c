@@ -7,7 +7,7 @@
  *                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^         are sampled
  *
  * Places that touch share no line and leave none out. If not all is read, there is one place in
- * each of the equal parts of an input, at a random distance from the part's beginning. Without that,
+ * each of the equal parts of an input, at a random distance from the part's beginning. Otherwise
  * the places of two copies of a file would hold the same lines, and say that all lines repeat.
  *
  * How many distinct keys has the whole, if k of its K places were read? Repeats lie near each other
