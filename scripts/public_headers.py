@@ -34,7 +34,7 @@ class Header:
         self.opening = plain(comments[1].group(1))  # the first one is the licence
         self.functions = functions_of(text[comments[1].end():])
         self.types = types_of(text[comments[1].end():])
-        # Rows of which a type is made, with what is said of them.
+        # Rows of which a type is made, with their descriptions.
         self.lists = {match.group(2): match.group(0) for match in re.finditer(
             r"(/\*(?!-)(?:[^*]|\*(?!/))*\*/\n)?^#define (BLOOMERY_\w+_LIST)\(.*\n(?:.*\\\n)*.*\n", text, re.M)}
 

@@ -166,8 +166,8 @@ void bloomery_info_get(const bloomery_filter *filter, bool scan, bloomery_info *
     bloomery_sized_give(&info, sizeof info, out, out->struct_bytes);
 }
 
-/* The keys at which the rate rises from `rate` to `limit`, if it has that with so many keys: at
- * least, since a rate of k probes rises with the k-th power of the keys at the most. */
+/* The keys at which the rate rises from `rate` to `limit`, if it has that rate with that many keys:
+ * at least, since a rate of k probes rises with the k-th power of the keys at the most. */
 static uint64_t keys_until(const bloomery_info *info, double limit)
 {
     const double steepest = (double)info->probes * fmax(1, info->blocks_per_key);

@@ -130,7 +130,7 @@ int tool_library_error(const char *what, const bloomery_error *error);
 void *tool_allocate(size_t bytes);
 void *tool_reallocate(void *memory, size_t bytes);
 
-/* Prints that there is not enough memory for so many bytes, and the limit that is in the way. */
+/* Prints that there is not enough memory for this many bytes, and the limit that is in the way. */
 void tool_no_memory(uint64_t bytes);
 
 #endif /* BLOOMERY_TOOL_TOOL_H */

@@ -800,8 +800,8 @@ BLOOMERY_PUBLIC void bloomery_info_get(const bloomery_filter *filter, bool scan,
 
 /*
  * Returns how many more distinct keys the filter takes before its rate passes `limit`: a low
- * estimate from its bits, so ask again after so many. 0: it is full, the next key may pass the
- * limit. Adding never fails because of that: a program that would rather stop asks here.
+ * estimate from its bits, so ask again after that many adds. 0: it is full, the next key may pass
+ * the limit. Adding never fails because of that: a program that would rather stop asks here.
  *
  * With a `limit` of 0 it is the one that 'bloomery add' and the Python package keep: the greater of
  * wanted_rate and twice planned_rate. Up to its planned keys a filter is never full. UINT64_MAX:

@@ -414,7 +414,7 @@ struct native_work {
 bool native_work_run(struct native_work *work, PyObject *keys);
 void native_work_free(struct native_work *work);
 
-/* Enters the gate for so many keys at most. False after raising: the object may have been closed
+/* Enters the gate for at most that many keys. False after raising: the object may have been closed
  * while Python ran. */
 bool native_work_enter(struct native_work *work, size_t count);
 void native_work_leave(struct native_work *work);

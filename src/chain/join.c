@@ -39,7 +39,7 @@ enum {
     APART = -1,
 };
 
-/* Where each layer of the other chain goes: into a layer of ours, or beside them. */
+/* Where each layer of the other chain goes: into one of our layers, or beside them. */
 struct joining {
     int into[BLOOMERY_CHAIN_MAX];
     uint32_t apart;
@@ -87,12 +87,12 @@ static bool is_one_shape(const struct bloomery_layer *one, const struct bloomery
            one->blocks_per_key == other->blocks_per_key;
 }
 
-/* Each layer of ours takes one of the other's at most. Those of one chain do not fit together, or
+/* Each of our layers takes at most one of the other's. Those of one chain do not fit together, or
  * they would be one. */
 static void find_places(const bloomery_filter *into, const bloomery_filter *from,
                         struct joining *joining)
 {
-    uint64_t taken = 0; /* a bit for each layer of ours */
+    uint64_t taken = 0; /* a bit for each of our layers */
     _Static_assert(BLOOMERY_CHAIN_MAX <= 64, "a layer has a bit");
     *joining = (struct joining){.apart = 0};
     for (uint32_t i = 0; i < from->shape.layer_count; i++) {

@@ -352,7 +352,7 @@ static bloomery_status check_secret(const struct bloomery_parsed *parsed, bloome
     return BLOOMERY_OK;
 }
 
-/* The rate that the plan was asked for is one of a filter of ours with one layer of cells. Records
+/* The rate that the plan was asked for is one of our own filters with one layer of cells. Records
  * come in any order, so it is put there when all were read. */
 static bloomery_status place_wanted(struct bloomery_parsed *parsed, bloomery_error *error)
 {

@@ -104,7 +104,7 @@ def what_is_no_number_is_refused_with_its_line(c):
                         ("--int32", ""), ("--int64", "0x1f"), ("--int32", "1.0")):
         c.file("bad", good + bad + "\n" + good + "x\n")
         bits = 63 if option == "--int64" else 31
-        said = f"bad: line 5001: '{bad}' is no whole number from -2^{bits} to 2^{bits + 1}-1"
+        said = f"bad: line 5001: '{bad}' is not a whole number from -2^{bits} to 2^{bits + 1}-1"
         for threads in (1, 4):
             for count in ("", "-n 99k"):
                 c.run(f"build {count} -j {threads} {option} -o new.bloom good bad", code=2,
@@ -117,7 +117,7 @@ def what_is_no_number_is_refused_with_its_line(c):
         c.run("query -c f.bloom good bad", code=2, stdout="15000\n",
               stderr=f"bloomery: query: {said} (nor is 1 more); such records were not looked up\n")
         c.run("add f.bloom", stdin=f"7\n\n{bad}\n" if bad else "7\n\n", code=2,
-              stderr=has("standard input: line 2: '' is no whole number"))
+              stderr=has("standard input: line 2: '' is not a whole number"))
 
 
 @case

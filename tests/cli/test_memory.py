@@ -70,12 +70,12 @@ class Group:
 
 
 def addresses(most):
-    """Options of a command that may have so many bytes of addresses."""
+    """Options of a command that may have that many bytes of addresses."""
     return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_AS, (most, most))}
 
 
 def run_within(c, most, line):
-    """Exit code, output and messages of a command that may have so many bytes of addresses."""
+    """Exit code, output and messages of a command that may have that many bytes of addresses."""
     process = c.start(line, stdin=subprocess.DEVNULL, **addresses(most))
     out, said = process.communicate(timeout=SECONDS)
     return process.returncode, out, said

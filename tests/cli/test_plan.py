@@ -333,7 +333,7 @@ def full_disk_is_an_error(c):
 
 @case
 def a_rate_far_below_the_wanted_one_is_called_so(c):
-    """The smallest filter has room for many keys more, and its rate with one is no number to compare."""
+    """The smallest filter has room for many keys more, and its rate with one key cannot be compared."""
     text, _ = c.run("plan -n 1", stdout=None)
     c.expect(b"far below" in text and b"281,000,000,000,000" not in text and b"1 in 10,000" in text, f"{text}")
     text, _ = c.run("plan -n 1000", stdout=None)

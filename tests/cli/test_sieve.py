@@ -162,7 +162,7 @@ def lines_of_pop_are_taken_by_ack(c):
     out, _ = c.run("sieve pop -n 600 s", stdout=None)
     c.run("sieve ack --json s", stdin=out, stdout=has('"ended": 600', '"not_leased": 0'))
     c.run("sieve ack s", stdin="601\nkey 7\n", code=2, stderr=has("'key 7' does not begin with a number", "nothing was changed"))
-    c.run("sieve ack s 601 x", code=2, stderr=has("'x' is no number"))
+    c.run("sieve ack s 601 x", code=2, stderr=has("'x' is not a number"))
     # In a pipe both are started at once: ack opens the sieve when pop is done with it.
     popping = c.start("sieve pop -n 400 s", stdin=subprocess.DEVNULL)
     acking = c.start("sieve ack s", stdin=popping.stdout)

@@ -258,7 +258,7 @@ static void hostile_counting_filters_are_refused(void **state)
     apply_edits(COUNTING_FILE, edits, sizeof edits / sizeof edits[0]);
 }
 
-/* Of a chain the next layer is planned from the keys and the rate of the newest: they are no facts
+/* Of a chain the next layer is planned from the keys and the rate of the newest: they are not facts
  * only. */
 static void hostile_plans_of_chains_are_refused(void **state)
 {

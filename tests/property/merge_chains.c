@@ -131,7 +131,7 @@ static void layers_of_one_plan_become_one(void **state)
 }
 
 /* However shards are filled, no layer has more than it is planned for, but by one key's bits. With
- * just so many keys the rate of some forty blocks varies by a tenth. */
+ * just that many keys the rate of some forty blocks varies by a tenth. */
 static void no_layer_passes_its_mark_by_merging(void **state)
 {
     (void)state;

@@ -19,7 +19,7 @@ def limit_of(f):
 
 
 def filled(f, keys):
-    """What adding so many keys of a range raises; None if all go in."""
+    """What adding that many keys of a range raises; None if all go in."""
     try:
         f.add_many(range(keys))
     except Full as error:

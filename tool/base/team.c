@@ -21,8 +21,8 @@ static void *run_member(void *argument)
     return NULL;
 }
 
-/* Whether there are addresses for another of so many threads: its stack, and what all of them will
- * allocate. Under a limit of them a thread that just fits would leave too few to work with. */
+/* Whether there are addresses for another of that many threads: its stack, and what all of them
+ * will allocate. Under a limit of them a thread that just fits would leave too few to work with. */
 static bool has_room(uint32_t threads)
 {
     const size_t beside = (size_t)threads << 22;

@@ -38,8 +38,8 @@ bloomery_filter *tool_filter_open_with(const char *path, bloomery_open_options o
 bloomery_filter *tool_filter_open_held(const char *path, int lock, uint32_t open_flags,
                                        const char *secret_file);
 
-/* A filter of ours in a file that is open. One that is mapped is watched (watched.h), and `path`
- * must stay. NULL with the reason in `error`. */
+/* One of our own filters in a file that is open. One that is mapped is watched (watched.h), and
+ * `path` must stay. NULL with the reason in `error`. */
 bloomery_filter *tool_filter_map(int descriptor, const char *path,
                                  const bloomery_open_options *options, bloomery_error *error);
 

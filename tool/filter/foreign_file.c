@@ -50,7 +50,7 @@ struct reader {
     size_t head_bytes; /* packed ones, which recognised it */
     uint64_t file_bytes;
     bloomery_limits limits; /* of memory, when it was opened */
-    void *map;              /* of so many bytes; NULL: not mapped */
+    void *map;              /* `file_bytes` long; NULL: not mapped */
 };
 
 static bool fail_reading(const struct reader *reader, const char *why)

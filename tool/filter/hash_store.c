@@ -71,7 +71,7 @@ struct tool_hash_store {
 
 /* ---- Making ---------------------------------------------------------------------------------- */
 
-/* NULL if the process may not have so many addresses. */
+/* NULL if the process may not have that many addresses. */
 static unsigned char *take_addresses(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
@@ -79,8 +79,9 @@ static unsigned char *take_addresses(size_t bytes)
     return memory != MAP_FAILED ? memory : NULL;
 }
 
-/* If the process may not have so many addresses, fewer do. As many as the hashes take are left for
- * the filter, and some for each thread's stack and input, unless this is the least that will do. */
+/* If the process may not have that many addresses, fewer do. As many as the hashes take are left
+ * for the filter, and some for each thread's stack and input, unless this is the least that will
+ * do. */
 static void take_memory(struct tool_hash_store *store)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -149,7 +149,8 @@ static ssize_t stream_read(struct tool_unpack *unpack, unsigned char *buffer, si
 
 enum { SKIP_HEAD = 8 };
 
-/* Reads on until the head has so many bytes. False if the input ends before, or after an error. */
+/* Reads on until the head has this many bytes. False if the input ends before, or after
+ * an error. */
 static bool have_head(struct tool_unpack *unpack, size_t wanted)
 {
     while (unpack->head_bytes < wanted) {

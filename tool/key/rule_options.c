@@ -383,9 +383,9 @@ static const char *wrong_form(const bloomery_key_rule *rule)
     if ((rule->flags & BLOOMERY_RULE_HEX) != 0)
         return "is not pairs of hexadecimal digits";
     if ((rule->flags & BLOOMERY_RULE_INT64) != 0)
-        return "is no whole number from -2^63 to 2^64-1";
+        return "is not a whole number from -2^63 to 2^64-1";
     if ((rule->flags & BLOOMERY_RULE_INT32) != 0)
-        return "is no whole number from -2^31 to 2^32-1";
+        return "is not a whole number from -2^31 to 2^32-1";
     return "is no UTF-8";
 }
 

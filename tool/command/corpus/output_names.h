@@ -15,7 +15,7 @@
 struct tool_output_names {
     const char *directory;
     bool folders;  /* inputs keep theirs */
-    size_t shared; /* but for so many, which they share */
+    size_t shared; /* but for these, which they share */
 };
 
 /* Chooses by all inputs of a run, also those that other shards take. */

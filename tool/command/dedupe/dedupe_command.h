@@ -51,8 +51,9 @@ struct tool_dedupe_command {
  * file to append to before these. False after a message, as all of these. */
 bool tool_dedupe_sort_againsts(struct tool_dedupe_command *command);
 
-/* Returns the keys to plan for by a sample with so many distinct keys of `all`. If not all was read
- * they are at least a few, since small layers that follow each other cost more than they save. */
+/* Returns the keys to plan for by a sample with this many distinct keys of `all`. If not all was
+ * read they are at least a few, since small layers that follow each other cost more than they
+ * save. */
 double tool_keys_of_sample(double distinct, double all, bool whole);
 
 /* Makes filter or table, or opens the state, whose lock is then held. */

@@ -22,9 +22,8 @@
 
 struct tool_places {
     unsigned char delimiter;
-    size_t place_bytes; /* the lines that begin in so many bytes belong to a place */
-    size_t
-        line_room; /* a place with its last line has at most so many; a longer line is left out */
+    size_t place_bytes; /* the lines that begin in these bytes belong to a place */
+    size_t line_room;   /* bytes of a place with its last line; a longer line is left out */
     /* Takes the whole lines of a place, the last of which has its delimiter. */
     void (*take)(void *context, const unsigned char *from, size_t bytes);
     void *context;
@@ -43,7 +42,7 @@ struct tool_places {
 void tool_places_read(struct tool_places *places, int file, uint64_t from, uint64_t bytes,
                       size_t most);
 
-/* The buffer, with room for so many bytes. */
+/* The buffer, with room for this many bytes. */
 unsigned char *tool_places_buffer(struct tool_places *places, size_t bytes);
 
 /* Takes the lines of the buffer that begin in its first `place` bytes, if they end in `bytes`.

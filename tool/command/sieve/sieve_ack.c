@@ -119,7 +119,7 @@ static bool take_operands(struct ack *ack, char **texts, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (!take_number(ack, texts[i], strlen(texts[i])))
-            return !tool_usage("'%s' is no number as 'sieve pop' prints it", texts[i]);
+            return !tool_usage("'%s' is not a number as 'sieve pop' prints it", texts[i]);
     return true;
 }
 
