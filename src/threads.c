@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many threads are worth making. */
+/* What the process may use: memory, and how many threads are worth making. */
 #include <bloomery/bloomery.h>
 
+#include "base/limits.h"
+#include "base/sized.h"
 #include "base/workers.h"
+#include "plan/describe.h"
+
+void bloomery_limits_get(bloomery_limits *limits)
+{
+    bloomery_limits all = BLOOMERY_LIMITS;
+    bloomery_limits_read(bloomery_limits_root(), &all);
+    bloomery_phrase_limits(&all);
+    bloomery_sized_give(&all, sizeof all, limits, limits->struct_bytes);
+}
 
 /* What a thread may take: of addresses 8 MiB for its stack, and 128 MiB while the C library makes
  * an area of allocations for it; of a container's memory its buffers. */

@@ -148,7 +148,7 @@ def a_layout_that_no_file_keeps_is_given_again(c):
     c.run("query -c --header 2.bloom big.csv", stdout="500\n")
     c.run("query -c -F 2 2.bloom", stdin=rows.partition("\n")[2], stdout="500\n")
     c.run("dedupe -q --against 2.bloom --header big.csv", stdout="id,name,city\n")
-    # Several fields and JSON are no different, and neither is the state of a dedupe.
+    # Several fields and JSON do not differ from it, nor does the state of a dedupe.
     c.run(f"build -q {SURE} --csv -F 1,2 -o s.bloom big.csv")
     c.run("query -c s.bloom big.csv", code=2, stderr=has("Give the same -F or --jsonl again"))
     c.run("query -c --csv -F 1,2 s.bloom big.csv", stdout="501\n")

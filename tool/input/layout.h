@@ -64,7 +64,7 @@ size_t tool_layout_room(const struct tool_layout *layout, size_t bytes);
 
 enum tool_text {
     TOOL_TEXT_FOUND,
-    TOOL_TEXT_MISSING,  /* no such field or member, or it is no string and no number */
+    TOOL_TEXT_MISSING,  /* no such field or member, or it is neither a string nor a number */
     TOOL_TEXT_BROKEN,   /* no JSON */
     TOOL_TEXT_TOO_DEEP, /* JSON beyond TOOL_JSON_DEPTH */
 };
