@@ -97,8 +97,9 @@ def run_here():
 def set_up(c, folder):
     """A folder in which the commands of a page find what they name: the sources, a build, and small files."""
     os.makedirs(c.path(os.path.join(folder, "bin")))
-    compiler = os.environ.get("CC") or shutil.which("cc") or "cc"
-    for name, program in (("bloomery", shlex.join([*EMULATOR, TOOL])), ("cc", compiler)):
+    # Whole paths: "ccache cc" would find the script below as its compiler, and run itself without end.
+    compiler = [shutil.which(word) or word for word in shlex.split(os.environ.get("CC", "cc"))]
+    for name, program in (("bloomery", shlex.join([*EMULATOR, TOOL])), ("cc", shlex.join(compiler))):
         path = os.path.join(folder, "bin", name)
         c.file(path, f'#!/bin/sh\nexec {program} "$@"\n')
         os.chmod(c.path(path), 0o755)
