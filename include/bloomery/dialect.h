@@ -5,7 +5,7 @@
  *
  * A dialect is another system's hash, its way from a hash to bits, its sizing, and the bytes in
  * which it keeps a filter. A filter of a dialect is a bloomery_filter like any other. All functions
- * of bloomery.h work on it, and bloomery_save keeps it in our own file with its dialect. Its keys
+ * of bloomery.h work on it, and bloomery_save keeps it in a Bloomery file with its dialect. Its keys
  * are the bytes that the other system hashes (docs/dialects.md says which those are for texts and
  * numbers).
  *
@@ -14,27 +14,23 @@
  *     parameters.keys = 1000000, parameters.rate = 0.01;
  *     bloomery_dialect_create(dialect, &parameters, NULL, &filter, &error);          empty, or
  *     bloomery_dialect_load(dialect, data, bytes, NULL, NULL, &filter, &error);      from bytes
- *     bloomery_add(filter, key, NULL);
+ *     bloomery_add(filter, key, &error);
  *     bloomery_dialect_write(filter, dialect, sink, context, &error);
  *
  * Faults of the originals are reproduced here: that is what bit for bit means.
  * bloomery_dialect_remark reports them.
  *
  * Contents
- *     Stable        1. Dialects           the list, bloomery_dialect_at, _find, _get, _sniff
- *                   2. Parameters         bloomery_dialect_parameters, _takes
- *                   3. Filters            bloomery_dialect_create, _load
- *                   4. Bytes              bloomery_dialect_write, _save
- *                   5. Facts              bloomery_dialect_remark, _variant
- *     Experimental  6. Tables             bloomery_table_rate
+ *     1. Dialects           the list, bloomery_dialect_get, _find, _sniff
+ *     2. Parameters         bloomery_dialect_parameters
+ *     3. Filters            bloomery_dialect_create, _load
+ *     4. Bytes              bloomery_dialect_write, _save
+ *     5. Facts              bloomery_dialect_remark, _variant
  *
- * Experimental functions may change or go in any release before 1.0. RedisBloom's chunks are in
- * bloomery/redisbloom.h.
- *
- * If positions are no function of 128 bits (bloomery_dialect.hashes is false), bloomery_hash_key,
- * _hash_batch, _add_hash and _add_hashes are BLOOMERY_UNSUPPORTED, and _may_contain_hash and
- * _may_contain_hashes answer "possibly". Filters of dialects do not fold and merge only with
- * filters of the same size. Their chains cannot be merged or made with concurrent_adds.
+ * If positions are not a function of 128 bits (bloomery_dialect.hashes is false), bloomery_hash_key,
+ * _hash_keys, _add_hash, and keys in the form of hashes are BLOOMERY_UNSUPPORTED, and queries by
+ * hash answer "possibly". Filters of dialects do not fold and merge only with filters of the same
+ * size. Their chains cannot be merged or made with concurrent_adds.
  *
  * Threads, ownership, errors and NULL are as bloomery.h says.
  */
@@ -49,32 +45,28 @@ extern "C" {
 
 /* ---- 1. Dialects ---------------------------------------------------------------------------- */
 
-/* One row per dialect: name, number. The numbers stand in files and are never renumbered. */
-#define BLOOMERY_DIALECT_LIST(ROW)            \
-    ROW(BLOOMERY_DIALECT_GUAVA, 1)            \
-    ROW(BLOOMERY_DIALECT_SHA384_SLICES, 2)    \
-    ROW(BLOOMERY_DIALECT_SIEVE_MURMUR3, 3)    \
-    ROW(BLOOMERY_DIALECT_SIMPLE_HASH, 4)      \
-    ROW(BLOOMERY_DIALECT_MD5_CHAIN, 5)        \
-    ROW(BLOOMERY_DIALECT_CLICKHOUSE, 6)       \
-    ROW(BLOOMERY_DIALECT_CLICKHOUSE_INDEX, 7) \
-    ROW(BLOOMERY_DIALECT_DCSO, 8)             \
-    ROW(BLOOMERY_DIALECT_PARQUET, 9)          \
-    ROW(BLOOMERY_DIALECT_REDISBLOOM, 10)      \
-    ROW(BLOOMERY_DIALECT_SPARK, 11)           \
-    ROW(BLOOMERY_DIALECT_BITS_AND_BLOOMS, 12) \
-    ROW(BLOOMERY_DIALECT_LIBBLOOM, 13)        \
-    ROW(BLOOMERY_DIALECT_LEVELDB, 14)         \
-    ROW(BLOOMERY_DIALECT_ROCKSDB, 15)         \
-    ROW(BLOOMERY_DIALECT_CASSANDRA, 16)       \
-    ROW(BLOOMERY_DIALECT_ORC, 17)             \
-    ROW(BLOOMERY_DIALECT_PYBLOOM_LIVE, 18)
-
+/* The numbers stand in files and are never renumbered. There are no gaps: bloomery_dialect_get of 1,
+ * 2, ... lists all dialects, until it returns NULL. */
 typedef enum bloomery_dialect_id {
-    BLOOMERY_DIALECT_NATIVE = 0, /* our own */
-#define BLOOMERY_DIALECT_ROW(name, value) name = value,
-    BLOOMERY_DIALECT_LIST(BLOOMERY_DIALECT_ROW)
-#undef BLOOMERY_DIALECT_ROW
+    BLOOMERY_DIALECT_NATIVE = 0, /* Bloomery's own */
+    BLOOMERY_DIALECT_GUAVA = 1,
+    BLOOMERY_DIALECT_SHA384_SLICES = 2,
+    BLOOMERY_DIALECT_SIEVE_MURMUR3 = 3,
+    BLOOMERY_DIALECT_SIMPLE_HASH = 4,
+    BLOOMERY_DIALECT_MD5_CHAIN = 5,
+    BLOOMERY_DIALECT_CLICKHOUSE = 6,
+    BLOOMERY_DIALECT_CLICKHOUSE_INDEX = 7,
+    BLOOMERY_DIALECT_DCSO = 8,
+    BLOOMERY_DIALECT_PARQUET = 9,
+    BLOOMERY_DIALECT_REDISBLOOM = 10,
+    BLOOMERY_DIALECT_SPARK = 11,
+    BLOOMERY_DIALECT_BITS_AND_BLOOMS = 12,
+    BLOOMERY_DIALECT_LIBBLOOM = 13,
+    BLOOMERY_DIALECT_LEVELDB = 14,
+    BLOOMERY_DIALECT_ROCKSDB = 15,
+    BLOOMERY_DIALECT_CASSANDRA = 16,
+    BLOOMERY_DIALECT_ORC = 17,
+    BLOOMERY_DIALECT_PYBLOOM_LIVE = 18,
 } bloomery_dialect_id;
 
 /* The description of a dialect. Static storage. */
@@ -86,10 +78,12 @@ typedef struct bloomery_dialect {
     const char *description;
     /* Names for parameters.variant, the default first, separated by ", ". NULL: only one. */
     const char *variants;
-    /* The fields of bloomery_dialect_parameters that bloomery_dialect_load cannot do without,
-     * separated by ", ". NULL: none, the bytes are complete. bloomery_dialect_takes names them and
-     * those that are optional. */
-    const char *parameters;
+    /* Fields of bloomery_dialect_parameters by their names, separated by ", ": those that
+     * bloomery_dialect_load needs, those that it takes, and those that bloomery_dialect_create
+     * takes. "" for none. */
+    const char *load_needs;
+    const char *load_takes;
+    const char *create_takes;
     bool reads;
     bool writes;
     /* From keys and rate, or from the numbers that the other system takes instead. */
@@ -100,13 +94,10 @@ typedef struct bloomery_dialect {
     bool hashes;
 } bloomery_dialect;
 
-/* All dialects, 0 the first; NULL past the last one. */
-BLOOMERY_PUBLIC const bloomery_dialect *bloomery_dialect_at(size_t index);
-
 /* By name, as in "guava"; NULL if there is none. */
 BLOOMERY_PUBLIC const bloomery_dialect *bloomery_dialect_find(const char *name);
 
-/* By number; NULL for an unknown one, and for 0, which is our own. */
+/* By number; NULL for an unknown one, and for 0, which is Bloomery's own. */
 BLOOMERY_PUBLIC const bloomery_dialect *bloomery_dialect_get(uint32_t id);
 
 /* The dialect whose magic these first bytes of a file have (64 are enough). NULL if no dialect has
@@ -115,17 +106,10 @@ BLOOMERY_PUBLIC const bloomery_dialect *bloomery_dialect_sniff(const void *data,
 
 /* ---- 2. Parameters --------------------------------------------------------------------------- */
 
-/* The fields of bloomery_dialect_parameters that a dialect uses: in bloomery_dialect_create if
- * `creating`, else in _load. Writes their names, separated by ", ", into `text`, cut to `room`
- * bytes with their NUL, and returns it; "" for none. BLOOMERY_DIALECT_TAKES_BYTES are enough. */
-enum { BLOOMERY_DIALECT_TAKES_BYTES = 200 };
-BLOOMERY_PUBLIC const char *bloomery_dialect_takes(const bloomery_dialect *dialect, bool creating,
-                                                   char *text, size_t room);
-
 /* The numbers that the other system was given, or would be. Fields of 0 are not given. A field that
  * the dialect or the call does not use is BLOOMERY_BAD_ARGUMENT. May grow at its end. */
 typedef struct bloomery_dialect_parameters {
-    /* sizeof(bloomery_dialect_parameters) */
+    /* sizeof(bloomery_dialect_parameters), or 0 */
     size_t struct_bytes;
     /* NULL: the default one. */
     const char *variant;
@@ -172,8 +156,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_dialect_create(
 /*
  * A filter that owns a copy of what the other system wrote. All numbers in the bytes are checked
  * before memory is allocated; any bytes are safe. `parameters` says what the bytes do not (NULL:
- * nothing). Of the flags of `options` only BLOOMERY_OPEN_INSPECT has a meaning: open even if the
- * hash is not available. Its secret must not be set; its rule and note are kept with the filter.
+ * nothing). Of `options`, `inspect` opens it even if the hash is not available. Its secret must not be set; its rule and note are kept with the filter.
  * BLOOMERY_NOT_A_FILTER, BLOOMERY_TRUNCATED, BLOOMERY_CORRUPT, BLOOMERY_WRONG_VERSION,
  * BLOOMERY_BAD_ARGUMENT (the parameters), BLOOMERY_UNSUPPORTED, BLOOMERY_OUT_OF_MEMORY.
  */
@@ -223,15 +206,6 @@ BLOOMERY_PUBLIC bool bloomery_dialect_remark(const bloomery_filter *filter, uint
 
 /* The variant of a filter of a dialect with several, as in parameters.variant; else NULL. */
 BLOOMERY_PUBLIC const char *bloomery_dialect_variant(const bloomery_filter *filter);
-
-/* ---- 6. Tables (experimental) ---------------------------------------------------------------- */
-
-/*
- * The table by which ClickHouse and Cassandra choose bits per key and probes: a false-positive rate
- * of three digits for 2 to 20 bits and up to 14 probes. 0 if it has no entry. Its entries are (1 -
- * e^(-k/b))^k. O(1).
- */
-BLOOMERY_PUBLIC double bloomery_table_rate(uint32_t bits_per_key, uint32_t probes);
 
 #ifdef __cplusplus
 }

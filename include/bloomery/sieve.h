@@ -5,18 +5,16 @@
  * A crawler pushes every URL that it finds and pops the next one to visit. Each key comes out once,
  * however often it is pushed:
  *
- *     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
+ *     bloomery_sieve_options options = {.directory = "crawl"};
  *     bloomery_sieve *sieve = NULL;
  *     bloomery_error error;
- *     options.directory = "crawl";
  *     if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK)
  *         return fail(error.text);
- *     bloomery_sieve_push(sieve, bloomery_key_of(url, strlen(url)), bloomery_key_of(NULL, 0), NULL,
- *                         &error);
- *     while (bloomery_sieve_pop(sieve, items, 10, &count, &error) == BLOOMERY_OK && count > 0)
+ *     bloomery_sieve_push(sieve, &url, NULL, 1, 0, NULL, NULL, &error);
+ *     while (bloomery_sieve_pop(sieve, items, 10, 0, &count, &error) == BLOOMERY_OK && count > 0)
  *         for (size_t i = 0; i < count; i++) {
  *             visit(items[i].key);
- *             bloomery_sieve_ack(sieve, &items[i].number, 1, NULL, &error);
+ *             bloomery_sieve_finish(sieve, &items[i].number, 1, BLOOMERY_SIEVE_DONE, NULL, &error);
  *         }
  *     bloomery_sieve_close(sieve, &error);
  *
@@ -25,7 +23,7 @@
  *   1  Options, opening, closing
  *   2  Pushing
  *   3  Has it been seen?
- *   4  Popping: leases, acknowledgements and dead items
+ *   4  Popping: leases, ends of leases and dead items
  *   5  Facts
  *   6  Administration: verify, recover, skip, walk through
  *   7  Plans: what a sieve costs before it exists
@@ -37,14 +35,14 @@
  *   pending   pushed and not decided yet: the disk engine decides in batches
  *   queue     keys that were decided to be new and have not been popped, in the order of their
  *             first pushes (disk engine: per partition)
- *   item      what comes out of the queue: a key, its payload, and a number to acknowledge it by
- *   lease     an item that was popped and not acknowledged is leased. When its lease ends, it is
+ *   item      what comes out of the queue: a key, its payload, and a number to finish it by
+ *   lease     an item that was popped and not finished is leased. When its time is over, it is
  *             redelivered (elsewhere this is called a visibility timeout)
- *   dead      an item that was delivered `max_deliveries` times and never acknowledged is put
+ *   dead      an item that was delivered `max_deliveries` times and never finished is put
  *             aside in a list (elsewhere: a dead-letter queue)
  *   mark      a key can be marked as seen without being queued
  *   durable   survives a crash of the machine. Pushes have numbers, 1 the first; those up to
- *             `synced` are durable
+ *             `durable` are durable
  *   frame     what the sieve's files are made of: a piece that is written, checksummed and read
  *             whole
  *
@@ -64,7 +62,7 @@
  *   Threads    Any number of threads may use one sieve at once. Calls are atomic; if threads push
  *              one key concurrently, exactly one push takes effect, and the others are SEEN or
  *              PENDING. Only _close must be alone. What an item points to lasts until the next
- *              bloomery_sieve_pop or _pop_queued: one thread pops, or the threads lock around pop
+ *              bloomery_sieve_pop: one thread pops, or the threads lock around pop
  *              and what they do with the bytes.
  *   Processes  A directory belongs to one process at a time; a second one gets BLOOMERY_BUSY. After
  *              a fork only one of the two processes may use the sieve. The other must not touch it,
@@ -74,8 +72,8 @@
  *              push is refused, and succeeds when there is room. If the system could not say
  *              whether bytes reached the disk (fsync failed), the sieve refuses all further
  *              changes: close it and open it again, which finds the state of the last commit.
- *   Full disk  With BLOOMERY_SYNC_ALWAYS, a push whose commit found the disk full has been made
- *              (its number is given) and is durable with the next commit. Pops and acknowledgements
+ *   Full disk  With BLOOMERY_SIEVE_SYNC_ALWAYS, a push whose commit found the disk full has been made
+ *              (its number is given) and is durable with the next commit. Pops and finished items
  *              that find it full succeed, to make room. A caller that gives numbers to other
  *              processes must therefore call _commit first, and give them only if it succeeded.
  */
@@ -109,17 +107,28 @@ typedef enum bloomery_sieve_full {
 } bloomery_sieve_full;
 
 /* How soon pushes are durable. A crash of the process alone loses no more. */
-enum {
+typedef enum bloomery_sieve_sync {
+    BLOOMERY_SIEVE_SYNC_TIMED = 0, /* every `sync_seconds`, within calls */
     /* With each call that changes something: when it returns, the change is on the disk. */
-    BLOOMERY_SYNC_ALWAYS = -1,
+    BLOOMERY_SIEVE_SYNC_ALWAYS = 1,
     /* Never: a kill loses what was pushed since the last commit (about a second's), a power cut may
      * leave a damaged sieve. */
-    BLOOMERY_SYNC_NEVER = -2,
-};
+    BLOOMERY_SIEVE_SYNC_NEVER = 2,
+} bloomery_sieve_sync;
+
+/* The order in which new keys come out of the queue. */
+typedef enum bloomery_sieve_order {
+    /* That of the first pushes within a partition of the keys, and one partition after the other.
+     * The memory engine has one partition: first in, first out. */
+    BLOOMERY_SIEVE_ORDER_BY_PARTITION = 0,
+    /* First in, first out. The disk engine then decides nothing before it decides everything, so
+     * its batches are larger. */
+    BLOOMERY_SIEVE_ORDER_FIFO = 1,
+} bloomery_sieve_order;
 
 enum {
     BLOOMERY_SIEVE_ITEM_MAX = 1 << 20, /* bytes of a key and its payload together */
-    BLOOMERY_CANON_NAME_BYTES = 31,
+    BLOOMERY_SIEVE_CANON_NAME_BYTES = 31,
     BLOOMERY_SIEVE_DELIVERIES_MAX = 65535,
 };
 
@@ -138,7 +147,7 @@ typedef void (*bloomery_sieve_warning)(void *context, const char *text);
  * BLOOMERY_MISMATCH.
  */
 typedef struct bloomery_sieve_options {
-    size_t struct_bytes; /* sizeof(bloomery_sieve_options) */
+    size_t struct_bytes; /* sizeof(bloomery_sieve_options), or 0 */
 
     /* Both functions or none, else BLOOMERY_BAD_ARGUMENT. All threads that push or call _contains
      * call them, at the same time. */
@@ -164,18 +173,17 @@ typedef struct bloomery_sieve_options {
     bloomery_sieve_full full; /* kept. Memory engine */
 
     /* Kept. Memory engine: the filter of another system by the name of its dialect, with
-     * BLOOMERY_SIEVE_STOP or _WARN; NULL: ours. */
+     * BLOOMERY_SIEVE_STOP or _WARN; NULL: Bloomery's own. */
     const char *dialect;
     uint32_t fingerprint_bits; /* kept. Disk engine: 64 (0 too) or 48 */
     uint32_t partitions;       /* kept. Disk engine: a power of two, 1 to 256; 0: chosen */
 
-    /* Kept. Disk engine: the queue is in the order of the first pushes over all partitions. Nothing
-     * is decided before everything is, so batches are larger. */
-    bool ordered;
+    bloomery_sieve_order order; /* kept */
 
-    /* Seconds between commits (0: 1), or BLOOMERY_SYNC_ALWAYS, BLOOMERY_SYNC_NEVER. Commits happen
-     * within calls. A sieve that nobody calls does not commit: call _commit or _close. */
-    double sync;
+    /* Commits happen within calls. A sieve that nobody calls does not commit: call _commit or
+     * _close. */
+    bloomery_sieve_sync sync;
+    double sync_seconds; /* of BLOOMERY_SIEVE_SYNC_TIMED; 0: 1 */
 
     /* Lease duration in seconds (wall clock); an item not acknowledged in time is redelivered. 0
      * means 3600. A clock before 1970 counts as 1970. If the clock had run ahead and was set right,
@@ -190,7 +198,7 @@ typedef struct bloomery_sieve_options {
     bool keep_leases;
 
     /* Kept. A canonicaliser by name: NULL or "none"; "url"; "url-query", which sorts the parameters
-     * as well; or the name of your own, up to BLOOMERY_CANON_NAME_BYTES. */
+     * as well; or the name of your own, up to BLOOMERY_SIEVE_CANON_NAME_BYTES. */
     const char *canon;
     /* Your own; given if and only if `canon` is none of these names. */
     bloomery_canonicaliser canonicaliser;
@@ -238,57 +246,55 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_open(const bloomery_sieve_options
  * commit. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_close(bloomery_sieve *sieve, bloomery_error *error);
 
-/* Makes the state durable now. With BLOOMERY_SYNC_NEVER it leaves that to the system; a kill loses
+/* Makes the state durable now. With BLOOMERY_SIEVE_SYNC_NEVER it leaves that to the system; a kill loses
  * nothing then. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_commit(bloomery_sieve *sieve, bloomery_error *error);
 
 /* ---- 2  Pushing ------------------------------------------------------------------------------ */
 
-/* What a push found. BLOOMERY_SEEN is 0, BLOOMERY_NEW is 1. */
-enum {
-    BLOOMERY_PENDING = 2, /* not decided yet: it comes out of the queue if it is new */
-};
+/* What a push or a query found. Arrays of results are bytes with these values. */
+typedef enum bloomery_sieve_result {
+    BLOOMERY_SIEVE_NEW = 1,  /* not seen before; pushed, it is in the queue now */
+    BLOOMERY_SIEVE_SEEN = 2, /* seen before; a push drops it */
+    BLOOMERY_SIEVE_PENDING =
+        3, /* not decided yet; pushed, it comes out of the queue if it is new */
+} bloomery_sieve_result;
+
+/* How bloomery_sieve_push treats its keys. */
+typedef enum bloomery_sieve_push_mode {
+    BLOOMERY_SIEVE_PUSH = 0, /* queue each key unless it was seen */
+    /* Queue each key although it may have been seen (to visit it again), and mark it as seen. NEW,
+     * or PENDING if it comes out with its partition. */
+    BLOOMERY_SIEVE_PUSH_AGAIN = 1,
+    /* Mark each key as seen and do not queue it; payloads must be NULL. A key that was pushed
+     * before and is still pending comes out all the same. */
+    BLOOMERY_SIEVE_PUSH_MARK = 2,
+} bloomery_sieve_push_mode;
+
+/* How far a push came. Never grows. */
+typedef struct bloomery_sieve_pushed {
+    size_t done;   /* keys that were pushed, the first ones: all of them on success */
+    uint64_t last; /* the number of the last push; SEEN ones have numbers too. 0 if done is 0 */
+} bloomery_sieve_pushed;
 
 /*
- * Pushes a key: BLOOMERY_NEW (it is in the queue now), BLOOMERY_SEEN (dropped), BLOOMERY_PENDING,
- * or a negative status. The empty key is a key like any other. `payload` may be empty. `number`,
- * unless NULL, becomes the number of this push; SEEN ones have numbers too.
+ * Pushes keys, in this order, the faster the more there are. `payloads`, one for each key, may be
+ * NULL. The empty key is a key like any other. `results`, unless NULL, has `count` bytes: those of
+ * the first `done` keys become NEW, SEEN or PENDING. `pushed`, unless NULL, says how far it came,
+ * on failure too: the keys after that were not pushed.
  *
  * If a batch of pending keys is full, the push that filled it decides it. That call takes as long
- * as reading and writing a partition. Other pushes take some 100 ns.
+ * as reading and writing a partition. Other pushes take some 100 ns a key.
  *
  * BLOOMERY_BAD_ARGUMENT (longer than BLOOMERY_SIEVE_ITEM_MAX); BLOOMERY_FULL (memory engine: over
  * capacity or memory); BLOOMERY_IO_FAILED; BLOOMERY_CORRUPT (a damaged frame of the seen-set was
  * met; the text says which, and what it held).
  */
-BLOOMERY_PUBLIC int bloomery_sieve_push(bloomery_sieve *sieve, bloomery_key key,
-                                        bloomery_key payload, uint64_t *number,
-                                        bloomery_error *error);
-
-/* Queues a key although it may have been seen (to visit it again), and marks it as seen. NEW, or
- * PENDING if it comes out with its partition. */
-BLOOMERY_PUBLIC int bloomery_sieve_push_force(bloomery_sieve *sieve, bloomery_key key,
-                                              bloomery_key payload, uint64_t *number,
-                                              bloomery_error *error);
-
-/* Marks a key as seen and does not queue it. NEW: it was not seen before; SEEN; PENDING. A key that
- * was pushed before and is still pending comes out all the same. */
-BLOOMERY_PUBLIC int bloomery_sieve_mark_seen(bloomery_sieve *sieve, bloomery_key key,
-                                             uint64_t *number, bloomery_error *error);
-
-/*
- * The same as many pushes, in this order, and faster. `payloads` may be NULL. results[i] becomes
- * NEW, SEEN or PENDING. On failure the first `*done` keys were pushed (and have results), the
- * others were not. `last`, unless NULL, becomes the number of the last push.
- */
-BLOOMERY_PUBLIC bloomery_status bloomery_sieve_push_batch(
-    bloomery_sieve *sieve, const bloomery_key *keys, const bloomery_key *payloads, size_t count,
-    uint8_t *results, size_t *done, uint64_t *last, bloomery_error *error);
-BLOOMERY_PUBLIC bloomery_status bloomery_sieve_mark_seen_batch(bloomery_sieve *sieve,
-                                                               const bloomery_key *keys,
-                                                               size_t count, uint8_t *results,
-                                                               size_t *done, uint64_t *last,
-                                                               bloomery_error *error);
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_push(bloomery_sieve *sieve, const bloomery_key *keys,
+                                                    const bloomery_key *payloads, size_t count,
+                                                    bloomery_sieve_push_mode mode, uint8_t *results,
+                                                    bloomery_sieve_pushed *pushed,
+                                                    bloomery_error *error);
 
 /* Decides everything that is pending. Disk engine: up to reading and writing the whole seen-set. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_flush(bloomery_sieve *sieve, bloomery_error *error);
@@ -296,43 +302,46 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_flush(bloomery_sieve *sieve, bloo
 /* ---- 3  Has it been seen? -------------------------------------------------------------------- */
 
 /*
- * Whether a key was seen, without pushing it. SEEN; NEW (definitely not); or PENDING: it is not
- * among the decided keys, but possibly among the pending ones of its partition. Keys that were
- * popped were seen. Disk engine: reads two or three frames of 4 KiB. If keys of its partition were
- * decided without a merge, it reads their fingerprints too, up to 8 bytes times the batch.
+ * Looks keys up without pushing them, in any order, equal ones among them too. results[i] becomes
+ * SEEN; NEW (definitely not seen); or PENDING: it is not among the decided keys, but possibly among
+ * the pending ones of its partition. Keys that were popped were seen.
  *
- * Negative on failure: BLOOMERY_BAD_ARGUMENT (longer than BLOOMERY_SIEVE_ITEM_MAX),
- * BLOOMERY_CORRUPT, BLOOMERY_IO_FAILED, BLOOMERY_OUT_OF_MEMORY.
- */
-BLOOMERY_PUBLIC int bloomery_sieve_contains(bloomery_sieve *sieve, bloomery_key key,
-                                            bloomery_error *error);
-
-/*
- * The same for many keys, in any order, equal ones among them too: results[i] becomes SEEN, NEW or
- * PENDING. The more keys a call has, the faster it is. The disk engine looks up 16,384 at a time in
- * the order of their fingerprints, and reads each frame once for all of them. It holds the lock for
- * so many; between two such rounds others may push. With more than 256 keys it allocates 24 bytes
- * each, of up to 16,384, while it runs; without that memory it is slower. `count` may be 0.
+ * The more keys a call has, the faster it is. For one key the disk engine reads two or three frames
+ * of 4 KiB; if keys of its partition were decided without a merge, it reads their fingerprints too,
+ * up to 8 bytes times the batch. Of many keys it looks up 16,384 at a time in the order of their
+ * fingerprints, and reads each frame once for all of them. It holds the lock for these; between two
+ * such rounds others may push. With more than 256 keys it allocates 24 bytes each, of up to 16,384,
+ * while it runs; without that memory it is slower. `count` may be 0.
  *
- * On failure, as of bloomery_sieve_contains, no result counts. A damaged frame that one key needs
- * fails the batch; single calls still answer for the other keys.
+ * On failure no result counts: BLOOMERY_BAD_ARGUMENT (longer than BLOOMERY_SIEVE_ITEM_MAX),
+ * BLOOMERY_CORRUPT, BLOOMERY_IO_FAILED, BLOOMERY_OUT_OF_MEMORY. A damaged frame that one key needs
+ * fails the call; calls for single keys still answer for the others.
  */
-BLOOMERY_PUBLIC bloomery_status bloomery_sieve_contains_batch(bloomery_sieve *sieve,
-                                                              const bloomery_key *keys,
-                                                              size_t count, uint8_t *results,
-                                                              bloomery_error *error);
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_contains(bloomery_sieve *sieve,
+                                                        const bloomery_key *keys, size_t count,
+                                                        uint8_t *results, bloomery_error *error);
 
 /* ---- 4  Popping ------------------------------------------------------------------------------ */
 
 /* One item of the queue. Never grows: items come in arrays. */
 typedef struct bloomery_sieve_item {
-    /* The bytes belong to the sieve and last until the next pop, of either sort. */
+    /* The bytes belong to the sieve and last until the next pop, in any thread. */
     bloomery_key key;
     bloomery_key payload;
-    uint64_t number;     /* to acknowledge it by; rises along the queue */
+    uint64_t number;     /* to finish it by; rises along the queue */
     bool again;          /* redelivered: it was leased before, and not acknowledged */
     uint32_t deliveries; /* how often it was popped, with this time; counted up to 65,535 */
+    double lease_ends;   /* of leased items: in seconds since 1970; 0: it was returned */
 } bloomery_sieve_item;
+
+/* How bloomery_sieve_pop works. */
+typedef enum bloomery_sieve_pop_mode {
+    BLOOMERY_SIEVE_POP = 0, /* decide pending keys if nothing is queued */
+    /* Only items that are queued now or redelivered: 0 items mean that nothing is queued, and keys
+     * may be pending. Reads frames of the queue alone, a few of 64 KiB for new items and one for
+     * each that is redelivered. */
+    BLOOMERY_SIEVE_POP_QUEUED = 1,
+} bloomery_sieve_pop_mode;
 
 /*
  * Leases up to `room` items; `count` becomes their number. Items whose lease has ended come first.
@@ -340,17 +349,17 @@ typedef struct bloomery_sieve_item {
  * If the queue is empty, pending partitions are decided, the cheapest first, until there is
  * something. 0 items mean that nothing is queued or pending (leased ones may still come back).
  *
- * The leases are durable with the next commit. With BLOOMERY_SYNC_ALWAYS and room on the disk that
- * is before this returns, else after bloomery_sieve_commit, one for as many pops as you like. From
+ * The leases are durable with the next commit. With BLOOMERY_SIEVE_SYNC_ALWAYS and room on the disk
+ * that is before this returns, else after bloomery_sieve_commit, one for any number of pops. From
  * then on the numbers are those of their items for good. Before, a crash undoes the pop, and the
  * numbers may become other items'. So commit before you pass them to a process that may outlive
  * this one.
  *
  * A full disk that keeps pending keys from being decided does not keep items from coming out. A
- * commit is tried first, which removes what was read and acknowledged; then it is decided again.
- * The decided keys come out. BLOOMERY_IO_FAILED if nothing was.
+ * commit is tried first, which removes what was read and finished; then it is decided again. The
+ * decided keys come out. BLOOMERY_IO_FAILED if nothing was.
  *
- * With `max_deliveries`, items whose lease has ended and that were delivered so often are put
+ * With `max_deliveries`, items whose lease has ended and that were delivered that often are put
  * aside on the way. If the disk has no room for them they stay leased, and other items come;
  * BLOOMERY_IO_FAILED if there are none.
  *
@@ -359,60 +368,59 @@ typedef struct bloomery_sieve_item {
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_pop(bloomery_sieve *sieve,
                                                    bloomery_sieve_item *items, size_t room,
-                                                   size_t *count, bloomery_error *error);
-
-/* Leases items that are queued now or redelivered, and never decides: 0 items mean that nothing is
- * queued, and keys may be pending. Reads frames of the queue alone, a few of 64 KiB for new items
- * and one for each that is redelivered. It commits when it is time, as other calls do. */
-BLOOMERY_PUBLIC bloomery_status bloomery_sieve_pop_queued(bloomery_sieve *sieve,
-                                                          bloomery_sieve_item *items, size_t room,
-                                                          size_t *count, bloomery_error *error);
-
-/* Ends leases for good: these items are done. `unknown`, unless NULL, becomes how many of the
- * numbers are not leased (acknowledged twice, or never popped), which is no failure. O(log leases)
- * each. */
-BLOOMERY_PUBLIC bloomery_status bloomery_sieve_ack(bloomery_sieve *sieve, const uint64_t *numbers,
-                                                   size_t count, size_t *unknown,
+                                                   bloomery_sieve_pop_mode mode, size_t *count,
                                                    bloomery_error *error);
 
-/* Ends leases at once: these items are redelivered with the next pop. As _ack. */
-BLOOMERY_PUBLIC bloomery_status bloomery_sieve_return(bloomery_sieve *sieve,
+/* How a lease ends. */
+typedef enum bloomery_sieve_outcome {
+    BLOOMERY_SIEVE_DONE = 1, /* the item is done: it never comes again */
+    BLOOMERY_SIEVE_BACK = 2, /* it is redelivered with the next pop */
+    /* The same for an item that was popped and reached nobody: this delivery is not counted. */
+    BLOOMERY_SIEVE_UNDO = 3,
+} bloomery_sieve_outcome;
+
+/* In the place of a count: all items that are leased. */
+#define BLOOMERY_SIEVE_ALL ((size_t)-1)
+
+/* Ends the leases of the items with these numbers. With a `count` of BLOOMERY_SIEVE_ALL, `numbers`
+ * is not read and all leases end, as of workers that died with their numbers. `finished`, unless
+ * NULL, becomes how many leases ended: a number that is not leased (finished twice, or never
+ * popped) is not a failure. O(log leases) each. BLOOMERY_IO_FAILED. */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_finish(bloomery_sieve *sieve,
                                                       const uint64_t *numbers, size_t count,
-                                                      size_t *unknown, bloomery_error *error);
-
-/* The same for items that were popped and reached nobody: this delivery is not counted. */
-BLOOMERY_PUBLIC bloomery_status bloomery_sieve_undo_pop(bloomery_sieve *sieve,
-                                                        const uint64_t *numbers, size_t count,
-                                                        size_t *unknown, bloomery_error *error);
-
-/* Ends all leases at once, as of workers that died with their numbers. `count`,
- * unless NULL, becomes how many items will be redelivered. Failures as of _ack. */
-BLOOMERY_PUBLIC bloomery_status bloomery_sieve_return_all(bloomery_sieve *sieve, uint64_t *count,
-                                                          bloomery_error *error);
+                                                      bloomery_sieve_outcome outcome,
+                                                      uint64_t *finished, bloomery_error *error);
 
 /* Renews leases: they end `lease` seconds from now (0: as long as the sieve was opened with),
  * earlier or later than they would have. For work that takes longer than was thought. If an item
- * was redelivered since, this renews the lease of its new holder. As _ack. */
+ * was redelivered since, this renews the lease of its new holder. `extended`, unless NULL, becomes
+ * how many of the numbers are leased. Fails as bloomery_sieve_finish. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_extend(bloomery_sieve *sieve,
                                                       const uint64_t *numbers, size_t count,
-                                                      double lease, size_t *unknown,
+                                                      double lease, uint64_t *extended,
                                                       bloomery_error *error);
 
-/* Calls `take` for each leased item, in the order of the numbers, without popping it; `ends`: when
- * its lease ends, in seconds since 1970; 0: it was returned. `again` is whether it was delivered
- * more than once. The sieve is locked: do not call it from there. What the item points to lasts for
- * the call. A result other than 0 ends it and is returned. BLOOMERY_CORRUPT, BLOOMERY_IO_FAILED. */
-BLOOMERY_PUBLIC int
-bloomery_sieve_each_leased(bloomery_sieve *sieve,
-                           int (*take)(void *context, const bloomery_sieve_item *item, double ends),
-                           void *context, bloomery_error *error);
+/* Which items bloomery_sieve_each visits. */
+typedef enum bloomery_sieve_items {
+    /* Front to back; items that await redelivery are not among them. */
+    BLOOMERY_SIEVE_QUEUED = 1,
+    /* In the order of the numbers. `again`: it was delivered more than once. */
+    BLOOMERY_SIEVE_LEASED = 2,
+    /* In the order in which they were put aside. `number` is the one it was delivered under; it
+     * cannot be finished by it. `deliveries` is 0: not known. */
+    BLOOMERY_SIEVE_DEAD = 3,
+} bloomery_sieve_items;
 
-/* The same for each dead item, in the order in which they were put aside. `number` is the one it
- * was delivered under; it cannot be acknowledged by it. `deliveries` is 0: not known. */
-BLOOMERY_PUBLIC int bloomery_sieve_each_dead(bloomery_sieve *sieve,
-                                             int (*take)(void *context,
-                                                         const bloomery_sieve_item *item),
-                                             void *context, bloomery_error *error);
+/* Receives an item, whose bytes last for the call. A result other than 0 ends the visit. */
+typedef int (*bloomery_sieve_visitor)(void *context, const bloomery_sieve_item *item);
+
+/* Calls `visit` for each item of these, without popping any. The sieve is locked: `visit` must not
+ * call it. `result`, unless NULL, becomes the result that ended the visit, or 0. BLOOMERY_CORRUPT,
+ * BLOOMERY_IO_FAILED. */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_each(bloomery_sieve *sieve,
+                                                    bloomery_sieve_items which,
+                                                    bloomery_sieve_visitor visit, void *context,
+                                                    int *result, bloomery_error *error);
 
 /* Empties the list of dead items: they are gone, or (`again`) queued again, as new items with
  * numbers and deliveries of their own, all or none. They stay seen in any case. `count`, unless
@@ -423,17 +431,17 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_end_dead(bloomery_sieve *sieve, b
 /* ---- 5  Facts -------------------------------------------------------------------------------- */
 
 typedef struct bloomery_sieve_info {
-    size_t struct_bytes; /* sizeof(bloomery_sieve_info), set by the caller */
+    size_t struct_bytes; /* sizeof(bloomery_sieve_info), or 0 */
     bloomery_sieve_engine engine;
     uint32_t partitions;
     uint32_t fingerprint_bits;
-    bool ordered;
-    char canon[BLOOMERY_CANON_NAME_BYTES + 1];
+    bloomery_sieve_order order;
+    char canon[BLOOMERY_SIEVE_CANON_NAME_BYTES + 1];
 
     /* Pushes since the sieve was made: pushed = new_keys + seen + pending + forced + marked. */
     uint64_t pushed; /* the number of the last push */
-    uint64_t
-        synced; /* pushes up to this number are durable (BLOOMERY_SYNC_NEVER: survive a kill) */
+    /* Pushes up to this number are durable (BLOOMERY_SIEVE_SYNC_NEVER: survive a kill). */
+    uint64_t durable;
     uint64_t new_keys;
     uint64_t seen;
     uint64_t pending; /* not decided; without forced and marked ones, which are counted below */
@@ -443,8 +451,8 @@ typedef struct bloomery_sieve_info {
     /* The queue. */
     uint64_t queued; /* not popped yet */
     uint64_t leased; /* popped and not acknowledged, those that await redelivery included */
-    uint64_t acked;
-    uint64_t acked_synced; /* of these, durable ones; the others are redelivered after a crash */
+    uint64_t done;
+    uint64_t done_durable; /* of these, durable ones; the others are redelivered after a crash */
 
     /* The seen-set. */
     /* Disk engine: fingerprints in it; those of keys that were decided without a merge come later.
@@ -493,7 +501,7 @@ BLOOMERY_PUBLIC void bloomery_sieve_info_get(bloomery_sieve *sieve, bloomery_sie
  * The facts of a sieve that need not be open: what its last commit says. Another process may have
  * it open and commit at the same time; no lock is taken, nothing is changed, and neither waits for
  * the other. Of the options `directory` and `allocator` count. Reads MANIFEST alone, whatever the
- * engine and its size. All figures are of one commit, so `synced` is `pushed`; what the other
+ * engine and its size. All figures are of one commit, so `durable` is `pushed`; what the other
  * process did since is not in them.
  *
  * `queue_bytes`, and `seen_bytes` of the memory engine, are the lengths of files that are there
@@ -506,10 +514,6 @@ BLOOMERY_PUBLIC void bloomery_sieve_info_get(bloomery_sieve *sieve, bloomery_sie
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_info_read(const bloomery_sieve_options *options,
                                                          bloomery_sieve_info *info,
                                                          bloomery_error *error);
-
-/* How many different keys were seen, O(1). Memory engine: estimated from the bits that pushes set,
- * infinity if every bit is set. Disk engine: the fingerprints in the seen-set. */
-BLOOMERY_PUBLIC double bloomery_sieve_estimate(bloomery_sieve *sieve);
 
 /* ---- 6  Administration ----------------------------------------------------------------------- */
 
@@ -533,7 +537,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_skip(bloomery_sieve *sieve, uint6
 
 /* What was lost, as far as it is known. */
 typedef struct bloomery_sieve_recovery {
-    size_t struct_bytes; /* sizeof(bloomery_sieve_recovery), set by the caller */
+    size_t struct_bytes; /* sizeof(bloomery_sieve_recovery), or 0 */
     uint64_t damaged;    /* frames, headers and files that were not whole */
     bool older;          /* the last commit could not be read, and the one before it was taken */
     uint64_t pending;    /* pushes that were not decided, and never will be */
@@ -574,26 +578,23 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_recover(const bloomery_sieve_opti
                                                        bloomery_sieve_recovery *recovery,
                                                        bloomery_error *error);
 
-/* Calls `take` for each fingerprint of the disk engine's seen-set, rising. The sieve is locked: do
- * not call it from there. A result other than 0 ends it and is returned. Pending keys are not among
- * them: flush first. BLOOMERY_UNSUPPORTED (memory engine), _CORRUPT, _IO_FAILED. */
-BLOOMERY_PUBLIC int bloomery_sieve_each_seen(bloomery_sieve *sieve,
-                                             int (*take)(void *context, uint64_t fingerprint),
-                                             void *context, bloomery_error *error);
+/* Receives a fingerprint. A result other than 0 ends the visit. */
+typedef int (*bloomery_sieve_fingerprint_visitor)(void *context, uint64_t fingerprint);
 
-/* Calls `take` for each queued item, front to back, without popping it; items that await redelivery
- * are not among them. The sieve is locked. What the item points to lasts for the call. A result
- * other than 0 ends it and is returned. */
-BLOOMERY_PUBLIC int bloomery_sieve_each_queued(bloomery_sieve *sieve,
-                                               int (*take)(void *context,
-                                                           const bloomery_sieve_item *item),
-                                               void *context, bloomery_error *error);
+/* Calls `visit` for each fingerprint of the disk engine's seen-set, rising. The sieve is locked:
+ * `visit` must not call it. Pending keys are not among them: flush first. `result` as in
+ * bloomery_sieve_each. BLOOMERY_UNSUPPORTED (memory engine), BLOOMERY_CORRUPT, BLOOMERY_IO_FAILED.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_each_seen(bloomery_sieve *sieve,
+                                                         bloomery_sieve_fingerprint_visitor visit,
+                                                         void *context, int *result,
+                                                         bloomery_error *error);
 
 /* ---- 7  Plans -------------------------------------------------------------------------------- */
 
 /* What a sieve of n distinct keys costs before it exists (docs/sieve.md derives it). */
 typedef struct bloomery_sieve_plan {
-    size_t struct_bytes; /* sizeof(bloomery_sieve_plan); 0: that of version 0.1 */
+    size_t struct_bytes; /* sizeof(bloomery_sieve_plan), or 0 */
 
     /* Set by the caller; 0: the default. */
     uint64_t keys;             /* n: distinct keys, required */

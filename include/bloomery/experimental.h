@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions that may change or go in any release before 1.0. Without a definition of
+ * BLOOMERY_EXPERIMENTAL before the first header of Bloomery, this one does not compile: who defines
+ * it has read this sentence.
+ *
+ * Contents
+ *
+ *   1  Layers, positions and estimates   what a page or a report shows of a filter
+ *   2  Plans of growing filters
+ *   3  Memory: limits, populating, moving, prefetching
+ *   4  RedisBloom's chunks
+ *
+ * Threads, ownership, errors, structs and NULL are as bloomery.h says.
+ */
+#ifndef BLOOMERY_EXPERIMENTAL_H
+#define BLOOMERY_EXPERIMENTAL_H
+
+#ifndef BLOOMERY_EXPERIMENTAL
+#error "bloomery/experimental.h may change in any release: define BLOOMERY_EXPERIMENTAL to use it"
+#endif
+
+#include <bloomery/bloomery.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- 1  Layers, positions and estimates ------------------------------------------------------- */
+
+/* One layer of a filter. */
+typedef struct bloomery_layer_info {
+    size_t struct_bytes; /* sizeof(bloomery_layer_info), or 0 */
+    uint32_t blocks_per_key;
+    uint32_t probes;
+    uint64_t bits;
+    uint64_t bytes;
+    uint64_t planned_keys;
+    double planned_rate; /* of this layer alone */
+    uint64_t adds;
+
+    /* Known after a scan. In a scalable filter, of other systems too, that is no map and no view
+     * they are known without one: they are counted as keys come. A batch may leave some of them
+     * uncounted, and then they are not known. While other threads add batches, they may be 2,048
+     * for each of these too many. Else 0. */
+    bool bits_known;
+    uint64_t bits_set;
+    double estimated_keys;
+
+    double live_rate; /* scanned, else 0 */
+} bloomery_layer_info;
+
+#define BLOOMERY_LAYER_INFO BLOOMERY_SIZED(bloomery_layer_info)
+
+/* The facts of layer `index`, 0 the oldest. BLOOMERY_BAD_ARGUMENT if there is no such layer, or if
+ * struct_bytes is not set. */
+BLOOMERY_PUBLIC bloomery_status bloomery_layer_info_get(const bloomery_filter *filter,
+                                                        uint32_t index, bool scan,
+                                                        bloomery_layer_info *info);
+
+/* The cells of layer `index`, 0 the oldest, to read. Cell i of one bit is bit i & 7 of byte i >> 3,
+ * and past the last cell all is 0. `bytes` is a multiple of 64, in small chains of other systems of
+ * 8. They are valid until the filter is changed, moved or freed. BLOOMERY_BAD_ARGUMENT, NULL and 0
+ * if there is no such layer. */
+BLOOMERY_PUBLIC bloomery_status bloomery_layer_span(const bloomery_filter *filter, uint32_t index,
+                                                    const void **data, uint64_t *bytes);
+
+/*
+ * The distinct keys in a filter of this shape, estimated from how many of its bits are set (of
+ * counters: are not 0). O(1). A caller that adds `new_bits`, less `cleared`, to the `bits_set` of
+ * an info knows the keys at any moment. Within 1 % or four standard deviations, at any fill between
+ * 0.1 % and 95 % (docs/mathematics.md). Infinity if all bits are set; a number larger than theirs
+ * counts as all.
+ *
+ * Of a scalable filter `bits_set` is that of all layers together. The keys of its layers are summed
+ * up: after a merge, keys that both filters had count twice. In a map or a view of several layers
+ * each call reads the older ones; else it is O(layers).
+ */
+BLOOMERY_PUBLIC double bloomery_estimate(const bloomery_filter *filter, uint64_t bits_set);
+
+/*
+ * The expected rate of a filter of this shape that holds `keys` distinct keys, whatever it holds
+ * now: expected_rate of an info is this rate for the estimated keys. Of filters of other systems
+ * too, by their own scheme. Of a scalable filter it is that of its newest layer alone. A static
+ * filter has one rate for any keys. 0 for 0 keys; more than 2^48 keys count as 2^48. Reads no bits;
+ * some ms.
+ */
+BLOOMERY_PUBLIC double bloomery_expected_rate(const bloomery_filter *filter, uint64_t keys);
+
+/* The name of a hash, "xxh3-64" or "murmur3-x64-128"; NULL for an unknown number. */
+BLOOMERY_PUBLIC const char *bloomery_hash_name(uint32_t id);
+
+/*
+ * The cells that a key touches in layer `layer` (0 the oldest) of any filter, in the order in which
+ * they are touched, repeats included. Returns their number, and writes the first `room` of them to
+ * `positions`. Returns 0 if there is no such layer, if keys can't be hashed, or for a static
+ * filter, whose keys have no cells. At most BLOOMERY_POSITIONS_MAX.
+ */
+BLOOMERY_PUBLIC size_t bloomery_positions(const bloomery_filter *filter, uint32_t layer,
+                                          bloomery_key key, uint64_t *positions, size_t room);
+
+enum { BLOOMERY_POSITIONS_MAX = 1024 };
+
+/* ---- 2  Plans of growing filters -------------------------------------------------------------- */
+
+/*
+ * What a scalable filter of this solved plan will be when it has grown: the plan of layer `index`,
+ * 0 the first, as a blocked filter's; its rate is the layer's own. Solves a plan for each layer up
+ * to it. BLOOMERY_BAD_ARGUMENT if the plan is not scalable, if `index` is not 0 to 63, or if
+ * `layer` does not begin with its size or with 0.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_plan_layer(const bloomery_plan *plan, uint32_t index,
+                                                    bloomery_plan *layer, bloomery_error *error);
+
+/* ---- 3  Memory -------------------------------------------------------------------------------- */
+
+/*
+ * The memory that this process can have, in bytes. UINT64_MAX where there is no such limit, or none
+ * that can be read. A control group (cgroup, version 1 or 2) is what limits a container, a pod or a
+ * service of systemd.
+ */
+typedef struct bloomery_limits {
+    size_t struct_bytes; /* sizeof(bloomery_limits), or 0 */
+    uint64_t machine;
+    uint64_t machine_left; /* what programs can have without swapping */
+    /* Of the control group that leaves least, among the process's own and those above it. */
+    uint64_t container;
+    uint64_t container_left; /* the cache of files is not counted as used */
+    uint64_t process;        /* RLIMIT_AS or RLIMIT_DATA, whichever leaves less */
+    uint64_t process_left;
+    /* What one block may take: the least of `machine`, of `container_left` less a sixteenth of
+     * `container`, and of `process_left`. */
+    uint64_t room;
+    /* The limit that `room` is from: "the container's memory limit of 300 MiB leaves 120 MiB". */
+    char text[160];
+} bloomery_limits;
+
+#define BLOOMERY_LIMITS BLOOMERY_SIZED(bloomery_limits)
+
+/*
+ * Reads these limits anew. Blocks of 4 MiB or more that do not fit a container are refused with
+ * BLOOMERY_OUT_OF_MEMORY, unless they are for an allocator of the caller's: the system would grant
+ * them, and end the process when it writes to them. Fields past the caller's struct_bytes are left
+ * out. Any thread; some system calls.
+ */
+BLOOMERY_PUBLIC void bloomery_limits_get(bloomery_limits *limits);
+
+/*
+ * Takes the pages of memory now that the cells of a new filter else take when a key first touches
+ * them, and changes no cell: for a thread that does so ahead of those who add. `from` and `bytes`
+ * are of the cells that the filter was made with, as they lie in its file (bloomery_info.bytes of a
+ * new filter); a layer that a chain gets later is not among them. Returns up to where it came, so
+ * that a caller can go on there, in steps as long as it likes:
+ *
+ *     for (uint64_t at = 0, to; (to = bloomery_populate(filter, at, 64 << 20)) > at; at = to)
+ *         ...
+ *
+ * `from` itself is returned past the end, of a map or a view, and if the system has no memory left.
+ * Others may query and add meanwhile, to filters without `concurrent_adds` too: one thread adds, as
+ * always, and this one besides. But nobody may clear, merge into, move or free the filter. Where
+ * the kernel does not know MADV_POPULATE_WRITE (Linux before 5.14) a byte of each page is written.
+ * Time: that of zeroing the memory, 0.1 to 0.2 s a GiB; where a virtual machine has to get the
+ * memory from its host first, seconds.
+ */
+BLOOMERY_PUBLIC uint64_t bloomery_populate(bloomery_filter *filter, uint64_t from, uint64_t bytes);
+
+/* Moves a block of a filter: returns where its bytes are now, at a multiple of `alignment`. If that
+ * is another address, it has copied them and released the old block. NULL: the block stays. */
+typedef void *(*bloomery_mover)(void *context, void *memory, size_t bytes, size_t alignment);
+
+/*
+ * Passes every block of memory that the filter owns to `move`, once each, the filter itself last.
+ * It mends all pointers between them; `filter` receives its new address. For owners who defragment
+ * their memory. A new block must be one that the `release` of the filter's allocator takes.
+ *
+ * Nobody else may use the filter meanwhile, not even one with `concurrent_adds`. What was pointed
+ * to is valid no longer: a bloomery_inline, a layer's span, the note of an info. The block of a
+ * keyed filter holds its secret: wipe it before it is released. The bytes of maps and views are not
+ * the filter's and stay.
+ *
+ * BLOOMERY_UNSUPPORTED if the filter has no allocator of the caller's; nothing is moved then.
+ * BLOOMERY_BAD_ARGUMENT if a block came to lie at no multiple of its alignment: the library has
+ * copied it once more, by the filter's allocator, and the filter is as before. If there is no
+ * memory for that, BLOOMERY_OUT_OF_MEMORY: the filter is lost, all of it is released, and `filter`
+ * receives NULL.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_move(bloomery_filter **filter, bloomery_mover move,
+                                              void *context);
+
+/*
+ * Prefetches the memory that bloomery_may_contain_hash or bloomery_add_hash will touch, without
+ * waiting for it. For callers with a loop of their own. Hash a key and prefetch, do the same for
+ * some hundred other keys, then query:
+ *
+ *     bloomery_hash_key(filter, key, &hashes[i % 128]);
+ *     bloomery_prefetch_hash(filter, hashes[i % 128]);
+ *     ... 127 keys later ...
+ *     bloomery_may_contain_hash(filter, hashes[i % 128])
+ *
+ * Changes nothing, cannot fail, any thread.
+ */
+BLOOMERY_PUBLIC void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash);
+
+/* ---- 4  RedisBloom's chunks ------------------------------------------------------------------- */
+
+/*
+ * RedisBloom gives a filter out, and takes one, in chunks: first the header, then the bits of the
+ * layers. A chunk has at most 16 MiB and never bits of two layers. All chunks in a row are the
+ * bytes that bloomery_dialect_load and _write of dialect "redisbloom" know (bloomery/dialect.h).
+ *
+ *     uint64_t iterator = 0;
+ *     uint8_t *header = malloc(bloomery_redisbloom_header_bytes(filter));
+ *     do {
+ *         bloomery_redisbloom_scandump(filter, iterator, header, &data, &bytes, &iterator, &error);
+ *         send BF.LOADCHUNK key iterator data                        unless iterator is 0
+ *     } while (iterator != 0);
+ */
+
+/* Bytes: of the header of a chain of 64 layers, and of the longest chunk. */
+enum { BLOOMERY_REDISBLOOM_HEADER = 3412, BLOOMERY_REDISBLOOM_CHUNK = 16777216 };
+
+/* The bytes of a filter's header: 20, and 53 for each layer. Up to 64 layers that is
+ * BLOOMERY_REDISBLOOM_HEADER at most; a chain that was loaded or has grown may have up to 65,536. 0
+ * if the filter is not one of RedisBloom's. O(layers). */
+BLOOMERY_PUBLIC size_t bloomery_redisbloom_header_bytes(const bloomery_filter *filter);
+
+/*
+ * The chunk with which BF.SCANDUMP replies to an iterator. Iterator 0 requests the header; the
+ * value of `next` requests the chunk that follows. `next` is also the iterator that BF.LOADCHUNK
+ * takes with this chunk. Past the end it is 0, with no bytes. `data` points to `header` or into the
+ * filter and is valid until the filter is changed or freed.
+ *
+ * `header` has room for bloomery_redisbloom_header_bytes(filter) bytes; only iterator 0 uses it,
+ * and for others it may be NULL. BLOOMERY_BAD_ARGUMENT if it is NULL with iterator 0.
+ * BLOOMERY_MISMATCH if the filter is not one of RedisBloom's; the numbers of its layers are looked
+ * at with iterator 0 alone: O(layers), and O(log layers) with any other.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_scandump(const bloomery_filter *filter,
+                                                             uint64_t iterator, uint8_t *header,
+                                                             const void **data, size_t *bytes,
+                                                             uint64_t *next, bloomery_error *error);
+
+/*
+ * The effect of BF.LOADCHUNK. Iterator 1 is a header and makes a filter with all bits 0. *filter
+ * must be NULL, and `options` are those of bloomery_dialect_load; a memory_limit, if not 0, is
+ * kept. Any other iterator is bits that end at iterator - 1 and go into *filter. Any bytes are
+ * safe, but a header alone decides how much memory is allocated. Keys that are added before all
+ * chunks are loaded may be lost. Statuses are those of bloomery_dialect_load; BLOOMERY_BAD_ARGUMENT
+ * if the iterator and the bytes do not fit each other; BLOOMERY_READ_ONLY.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_loadchunk(bloomery_filter **filter,
+                                                              uint64_t iterator, const void *data,
+                                                              size_t bytes,
+                                                              const bloomery_open_options *options,
+                                                              bloomery_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* BLOOMERY_EXPERIMENTAL_H */
