@@ -185,7 +185,7 @@ static void add_word_chain(void *context, size_t word, const bloomery_hash *hash
     add_word(context, word, hashes, count, add_to_chain);
 }
 
-static bloomery_status add_many(bloomery_filter *filter, const struct bloomery_keys *keys,
+static bloomery_status add_many(bloomery_filter *filter, const struct bloomery_input *keys,
                                 size_t count, uint64_t *answers, uint64_t *new_bits, size_t *done,
                                 bloomery_error *error)
 {
@@ -203,11 +203,11 @@ static bloomery_status add_many(bloomery_filter *filter, const struct bloomery_k
 }
 
 /* Keys whose hash gives positions, one by one: a digest takes longer than the way to memory. */
-static bloomery_status add_many_positions(bloomery_filter *filter, const struct bloomery_keys *keys,
+static bloomery_status add_many_positions(bloomery_filter *filter, const struct bloomery_input *keys,
                                           size_t count, uint64_t *answers, uint64_t *new_bits,
                                           size_t *done, bloomery_error *error)
 {
-    if (bloomery_keys_are_hashes(keys))
+    if (bloomery_input_is_hashes(keys))
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "positions in this filter are no function of a hash");
     if (answers != NULL && count > 0)
@@ -216,7 +216,7 @@ static bloomery_status add_many_positions(bloomery_filter *filter, const struct 
         *new_bits = 0;
     for (size_t i = 0; i < count; i++, ++*done) {
         uint32_t set = 0;
-        int found = add_positions(filter, bloomery_keys_at(keys, i), &set, error);
+        int found = add_positions(filter, bloomery_input_at(keys, i), &set, error);
         if (found < 0)
             return (bloomery_status)found;
         if (answers != NULL)
@@ -228,7 +228,7 @@ static bloomery_status add_many_positions(bloomery_filter *filter, const struct 
 }
 
 /* `done`: how many of the keys were added. */
-static bloomery_status add_until(bloomery_filter *filter, const struct bloomery_keys *keys,
+static bloomery_status add_until(bloomery_filter *filter, const struct bloomery_input *keys,
                                  size_t count, uint64_t *answers, uint64_t *new_bits, size_t *done,
                                  bloomery_error *error)
 {
@@ -247,7 +247,7 @@ static bloomery_status add_until(bloomery_filter *filter, const struct bloomery_
     return BLOOMERY_OK;
 }
 
-bloomery_status bloomery_add_keys(bloomery_filter *filter, const struct bloomery_keys *keys,
+bloomery_status bloomery_add_input(bloomery_filter *filter, const struct bloomery_input *keys,
                                   size_t count, uint64_t *answers, uint64_t *new_bits,
                                   bloomery_error *error)
 {
@@ -259,7 +259,7 @@ bloomery_status bloomery_add_some(bloomery_filter *filter, const bloomery_key *k
                                   uint64_t *answers, uint64_t *new_bits, size_t *done,
                                   bloomery_error *error)
 {
-    const struct bloomery_keys list = bloomery_keys_of(keys);
+    const struct bloomery_input list = bloomery_input_of_list(keys);
     const bloomery_status status = add_until(filter, &list, count, answers, new_bits, done, error);
     assert(*done <= count && (status != BLOOMERY_OK || *done == count));
     if (status == BLOOMERY_OK || *done > 0)
@@ -274,21 +274,21 @@ bloomery_status bloomery_add_some(bloomery_filter *filter, const bloomery_key *k
 bloomery_status bloomery_add_batch(bloomery_filter *filter, const bloomery_key *keys, size_t count,
                                    uint64_t *answers, uint64_t *new_bits)
 {
-    const struct bloomery_keys list = bloomery_keys_of(keys);
-    return bloomery_add_keys(filter, &list, count, answers, new_bits, NULL);
+    const struct bloomery_input list = bloomery_input_of_list(keys);
+    return bloomery_add_input(filter, &list, count, answers, new_bits, NULL);
 }
 
 bloomery_status bloomery_add_hashes_until(bloomery_filter *filter, const bloomery_hash *hashes,
                                           size_t count, uint64_t *answers, uint64_t *new_bits,
                                           size_t *done)
 {
-    const struct bloomery_keys list = bloomery_keys_of_hashes(hashes);
+    const struct bloomery_input list = bloomery_input_of_hashes(hashes);
     return add_until(filter, &list, count, answers, new_bits, done, NULL);
 }
 
 bloomery_status bloomery_add_hashes(bloomery_filter *filter, const bloomery_hash *hashes,
                                     size_t count, uint64_t *answers, uint64_t *new_bits)
 {
-    const struct bloomery_keys list = bloomery_keys_of_hashes(hashes);
-    return bloomery_add_keys(filter, &list, count, answers, new_bits, NULL);
+    const struct bloomery_input list = bloomery_input_of_hashes(hashes);
+    return bloomery_add_input(filter, &list, count, answers, new_bits, NULL);
 }

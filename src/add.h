@@ -13,7 +13,7 @@ bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *
 bloomery_status bloomery_can_remove(const bloomery_filter *filter, bloomery_error *error);
 
 /* bloomery_add_batch of keys in any form, that says why a chain could not grow. */
-bloomery_status bloomery_add_keys(bloomery_filter *filter, const struct bloomery_keys *keys,
+bloomery_status bloomery_add_input(bloomery_filter *filter, const struct bloomery_input *keys,
                                   size_t count, uint64_t *answers, uint64_t *new_bits,
                                   bloomery_error *error);
 
@@ -24,16 +24,16 @@ bloomery_status bloomery_add_hashes_until(bloomery_filter *filter, const bloomer
 
 /* The same of those keys alone that are keys (keys->valid is not NULL): the answers of the others
  * are 0. */
-bloomery_status bloomery_add_valid(bloomery_filter *filter, const struct bloomery_keys *keys,
+bloomery_status bloomery_add_valid(bloomery_filter *filter, const struct bloomery_input *keys,
                                    size_t count, uint64_t *answers, uint64_t *new_bits,
                                    bloomery_error *error);
 
 /* A column, checked whole, as keys. */
-bloomery_status bloomery_column_read(const bloomery_filter *filter, const bloomery_column *column,
-                                     struct bloomery_keys *keys, bloomery_error *error);
+bloomery_status bloomery_keys_read(const bloomery_filter *filter, const bloomery_keys *keys,
+                                     struct bloomery_input *keys, bloomery_error *error);
 
 /* bloomery_add_parallel of keys in any form. */
-bloomery_status bloomery_build_keys(bloomery_filter *filter, const struct bloomery_keys *keys,
+bloomery_status bloomery_build_input(bloomery_filter *filter, const struct bloomery_input *keys,
                                     size_t count, uint32_t threads, bloomery_error *error);
 
 /* Counts keys that were added, in a concurrent filter while others do so too. */

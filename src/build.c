@@ -29,7 +29,7 @@
 enum { THREADS_MAX = BLOOMERY_WORKERS_MAX, PORTION = 8192 };
 
 /* The next portion of a share, a bloomery_source of keys in any form; 0: there is none. */
-typedef size_t next_portion(void *context, uint32_t share, struct bloomery_keys *keys);
+typedef size_t next_portion(void *context, uint32_t share, struct bloomery_input *keys);
 
 struct team {
     bloomery_filter *filter;
@@ -55,7 +55,7 @@ static void add_word(void *context, size_t word, const bloomery_hash *hashes, si
 }
 
 static void add_portion(struct team *team, struct bloomery_aside *aside,
-                        const struct bloomery_keys *keys, size_t count)
+                        const struct bloomery_input *keys, size_t count)
 {
     const struct bloomery_native *native = bloomery_native_of(team->filter);
     if (team->by_range)
@@ -68,14 +68,14 @@ static void add_portion(struct team *team, struct bloomery_aside *aside,
 
 /* Adds those that are keys, as hashes; how many they are. */
 static size_t add_valid(struct team *team, struct bloomery_aside *aside,
-                        const struct bloomery_keys *keys, size_t count)
+                        const struct bloomery_input *keys, size_t count)
 {
     struct bloomery_compact compact;
-    const struct bloomery_keys list = bloomery_keys_of_hashes(compact.hashes);
+    const struct bloomery_input list = bloomery_input_of_hashes(compact.hashes);
     size_t added = 0;
     for (size_t i = 0; i < count; i += BLOOMERY_COMPACT) {
         const size_t now = count - i < BLOOMERY_COMPACT ? count - i : BLOOMERY_COMPACT;
-        const size_t kept = bloomery_keys_compact(keys, team->filter, i, now, &compact);
+        const size_t kept = bloomery_input_compact(keys, team->filter, i, now, &compact);
         if (kept > 0)
             add_portion(team, aside, &list, kept);
         added += kept;
@@ -87,7 +87,7 @@ static void work(void *context, uint32_t number)
 {
     struct team *team = context;
     struct bloomery_aside aside;
-    struct bloomery_keys keys;
+    struct bloomery_input keys;
     uint64_t adds = 0;
     if (team->by_range)
         bloomery_aside_start(&aside, &team->ranges, number);
@@ -134,12 +134,12 @@ static bloomery_status build_together(struct team *team, bloomery_error *error)
 static bloomery_status build_alone(struct team *team, bloomery_error *error)
 {
     bloomery_status status = BLOOMERY_OK;
-    struct bloomery_keys keys;
+    struct bloomery_input keys;
     for (uint32_t share = 0; share < team->shares; share++)
         for (size_t count;
              status == BLOOMERY_OK && (count = team->next(team->context, share, &keys)) > 0;)
             status = keys.valid == NULL
-                         ? bloomery_add_keys(team->filter, &keys, count, NULL, NULL, error)
+                         ? bloomery_add_input(team->filter, &keys, count, NULL, NULL, error)
                          : bloomery_add_valid(team->filter, &keys, count, NULL, NULL, error);
     return status;
 }
@@ -164,12 +164,12 @@ struct caller {
     void *context;
 };
 
-static size_t next_of_caller(void *context, uint32_t share, struct bloomery_keys *keys)
+static size_t next_of_caller(void *context, uint32_t share, struct bloomery_input *keys)
 {
     const struct caller *caller = context;
     const bloomery_key *list = NULL;
     const size_t count = caller->source(caller->context, share, &list);
-    *keys = bloomery_keys_of(list);
+    *keys = bloomery_input_of_list(list);
     return count;
 }
 
@@ -184,13 +184,13 @@ bloomery_status bloomery_add_from(bloomery_filter *filter, bloomery_source sourc
 /* ---- Keys that are there --------------------------------------------------------------------- */
 
 struct array {
-    const struct bloomery_keys *keys;
+    const struct bloomery_input *keys;
     size_t count;
     size_t taken; /* atomic */
 };
 
 /* Each call takes the next portion: a thread that is delayed delays little. */
-static size_t next_of_array(void *context, uint32_t share, struct bloomery_keys *keys)
+static size_t next_of_array(void *context, uint32_t share, struct bloomery_input *keys)
 {
     struct array *array = context;
     (void)share;
@@ -200,18 +200,18 @@ static size_t next_of_array(void *context, uint32_t share, struct bloomery_keys 
         count = array->count - first < PORTION ? array->count - first : PORTION;
     } while (count > 0 && !__atomic_compare_exchange_n(&array->taken, &first, first + count, false,
                                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-    *keys = bloomery_keys_from(array->keys, first);
+    *keys = bloomery_input_from(array->keys, first);
     return count;
 }
 
-bloomery_status bloomery_build_keys(bloomery_filter *filter, const struct bloomery_keys *keys,
+bloomery_status bloomery_build_input(bloomery_filter *filter, const struct bloomery_input *keys,
                                     size_t count, uint32_t threads, bloomery_error *error)
 {
     struct array array = {keys, count, 0};
     const size_t portions = count / PORTION + 1;
     if (threads == 0) /* looking up the limits of memory takes longer than a portion */
         threads = portions > 1 ? bloomery_threads() : 1;
-    const bool wide = keys->form == BLOOMERY_COLUMN_HASHES128;
+    const bool wide = keys->form == BLOOMERY_KEYS_HASHES128;
     return build(filter, next_of_array, &array, wide,
                  portions < threads ? (uint32_t)portions : threads, error);
 }
@@ -219,16 +219,16 @@ bloomery_status bloomery_build_keys(bloomery_filter *filter, const struct bloome
 bloomery_status bloomery_add_parallel(bloomery_filter *filter, const bloomery_key *keys,
                                       size_t count, uint32_t threads, bloomery_error *error)
 {
-    const struct bloomery_keys list = bloomery_keys_of(keys);
-    return bloomery_build_keys(filter, &list, count, threads, error);
+    const struct bloomery_input list = bloomery_input_of_list(keys);
+    return bloomery_build_input(filter, &list, count, threads, error);
 }
 
-bloomery_status bloomery_add_column_parallel(bloomery_filter *filter, const bloomery_column *column,
+bloomery_status bloomery_add_column_parallel(bloomery_filter *filter, const bloomery_keys *keys,
                                              uint32_t threads, bloomery_error *error)
 {
-    struct bloomery_keys keys;
-    const bloomery_status status = bloomery_column_read(filter, column, &keys, error);
+    struct bloomery_input keys;
+    const bloomery_status status = bloomery_keys_read(filter, column, &keys, error);
     if (status != BLOOMERY_OK)
         return status;
-    return bloomery_build_keys(filter, &keys, column->count, threads, error);
+    return bloomery_build_input(filter, &keys, column->count, threads, error);
 }

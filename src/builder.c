@@ -244,7 +244,7 @@ static bloomery_status keep_failure(bloomery_builder *builder, const bloomery_er
     return failure->status;
 }
 
-static bloomery_status add_keys(bloomery_builder *builder, const struct bloomery_keys *keys,
+static bloomery_status add_keys(bloomery_builder *builder, const struct bloomery_input *keys,
                                 size_t count, bloomery_error *error)
 {
     bloomery_hash hashes[HASH_AT_ONCE];
@@ -263,29 +263,29 @@ static bloomery_status add_keys(bloomery_builder *builder, const struct bloomery
 bloomery_status bloomery_builder_add(bloomery_builder *builder, const bloomery_key *keys,
                                      size_t count, bloomery_error *error)
 {
-    const struct bloomery_keys list = bloomery_keys_of(keys);
+    const struct bloomery_input list = bloomery_input_of_list(keys);
     return add_keys(builder, &list, count, error);
 }
 
 bloomery_status bloomery_builder_add_hashes(bloomery_builder *builder, const bloomery_hash *hashes,
                                             size_t count, bloomery_error *error)
 {
-    const struct bloomery_keys list = bloomery_keys_of_hashes(hashes);
+    const struct bloomery_input list = bloomery_input_of_hashes(hashes);
     return add_keys(builder, &list, count, error);
 }
 
 bloomery_status bloomery_builder_add_column(bloomery_builder *builder,
-                                            const bloomery_column *column, bloomery_error *error)
+                                            const bloomery_keys *keys, bloomery_error *error)
 {
-    struct bloomery_keys keys;
+    struct bloomery_input keys;
     struct bloomery_compact compact;
-    const struct bloomery_keys list = bloomery_keys_of_hashes(compact.hashes);
-    bloomery_status status = bloomery_column_read(builder->empty, column, &keys, error);
+    const struct bloomery_input list = bloomery_input_of_hashes(compact.hashes);
+    bloomery_status status = bloomery_keys_read(builder->empty, column, &keys, error);
     if (status != BLOOMERY_OK || keys.valid == NULL)
         return status == BLOOMERY_OK ? add_keys(builder, &keys, column->count, error) : status;
     for (size_t i = 0; i < column->count && status == BLOOMERY_OK; i += BLOOMERY_COMPACT) {
         const size_t left = column->count - i;
-        const size_t kept = bloomery_keys_compact(
+        const size_t kept = bloomery_input_compact(
             &keys, builder->empty, i, left < BLOOMERY_COMPACT ? left : BLOOMERY_COMPACT, &compact);
         status = add_keys(builder, &list, kept, error);
     }

@@ -34,7 +34,7 @@ static bloomery_status bad(bloomery_error *error, const char *text)
 }
 
 /* Values of `width` bytes, one every `stride` bytes, of which the last one ends within the data. */
-static bloomery_status check_fixed(const bloomery_column *column, size_t width, size_t stride,
+static bloomery_status check_fixed(const bloomery_keys *keys, size_t width, size_t stride,
                                    bloomery_error *error)
 {
     size_t end;
@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) int64_t offset_of(const uint8_t *of
     return narrow;
 }
 
-static bloomery_status check_offsets(const bloomery_column *column, const bool wide,
+static bloomery_status check_offsets(const bloomery_keys *keys, const bool wide,
                                      bloomery_error *error)
 {
     const size_t size = wide ? sizeof(int64_t) : sizeof(int32_t);
@@ -103,24 +103,24 @@ static bloomery_status check_offsets(const bloomery_column *column, const bool w
     return BLOOMERY_OK;
 }
 
-static bloomery_status check_form(const bloomery_filter *filter, const bloomery_column *column,
+static bloomery_status check_form(const bloomery_filter *filter, const bloomery_keys *keys,
                                   bloomery_error *error)
 {
     switch (column->form) {
-    case BLOOMERY_COLUMN_FIXED:
+    case BLOOMERY_KEYS_FIXED:
         return check_fixed(column, column->width,
                            column->stride != 0 ? column->stride : column->width, error);
-    case BLOOMERY_COLUMN_OFFSETS32:
+    case BLOOMERY_KEYS_OFFSETS32:
         return check_offsets(column, false, error);
-    case BLOOMERY_COLUMN_OFFSETS64:
+    case BLOOMERY_KEYS_OFFSETS64:
         return check_offsets(column, true, error);
-    case BLOOMERY_COLUMN_HASHES64:
+    case BLOOMERY_KEYS_HASHES64:
         if (filter->shape.hash != BLOOMERY_HASH_XXH3_64)
             return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                                  "hashes of 64 bits are for filters with hash %s, not %s",
                                  bloomery_hash_xxh3_64.name, filter->hash->name);
         return check_fixed(column, sizeof(uint64_t), sizeof(uint64_t), error);
-    case BLOOMERY_COLUMN_HASHES128:
+    case BLOOMERY_KEYS_HASHES128:
         if (bloomery_by_positions(filter))
             return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                                  "positions in this filter are no function of a hash");
@@ -131,12 +131,12 @@ static bloomery_status check_form(const bloomery_filter *filter, const bloomery_
 }
 
 /* Everything that a column can have wrong, before anything is done with it. */
-bloomery_status bloomery_column_read(const bloomery_filter *filter, const bloomery_column *column,
-                                     struct bloomery_keys *keys, bloomery_error *error)
+bloomery_status bloomery_keys_read(const bloomery_filter *filter, const bloomery_keys *keys,
+                                     struct bloomery_input *keys, bloomery_error *error)
 {
     static const uint8_t nothing[1]; /* what keys of no bytes point to */
     size_t end;
-    *keys = (struct bloomery_keys){.data = nothing};
+    *keys = (struct bloomery_input){.data = nothing};
     if (!bloomery_sized_is_known(column, sizeof *column, sizeof *column))
         return bad(error, "a column begins with its size, and has no fields that this version does "
                           "not know: initialise it with BLOOMERY_COLUMN");
@@ -146,7 +146,7 @@ bloomery_status bloomery_column_read(const bloomery_filter *filter, const bloome
         return bad(error, "a column claims nulls and has no bitmap that says which they are");
     if (__builtin_add_overflow(column->first, column->count, &end) || end > SIZE_MAX / 2)
         return bad(error, "a column can't have so many keys");
-    *keys = (struct bloomery_keys){
+    *keys = (struct bloomery_input){
         .form = (int)column->form,
         .data = column->data != NULL ? column->data : nothing,
         .width = column->width,
@@ -156,7 +156,7 @@ bloomery_status bloomery_column_read(const bloomery_filter *filter, const bloome
     };
     const bloomery_status status = check_form(filter, column, error);
     if (status == BLOOMERY_OK && column->count > 0)
-        *keys = bloomery_keys_from(keys, column->first);
+        *keys = bloomery_input_from(keys, column->first);
     return status;
 }
 
@@ -186,26 +186,26 @@ static void spread_all(const uint64_t *answers, const uint64_t *valid, size_t wo
 }
 
 /* The answers of a word of keys that hand out positions, or of a filter without its key. */
-static uint64_t query_singly(const bloomery_filter *filter, const struct bloomery_keys *keys,
+static uint64_t query_singly(const bloomery_filter *filter, const struct bloomery_input *keys,
                              size_t first, size_t count)
 {
-    const uint64_t valid = bloomery_keys_valid(keys, first, count);
+    const uint64_t valid = bloomery_input_valid(keys, first, count);
     uint64_t word = 0;
     if (!filter->secret_known) /* "possibly" is never wrong */
         return valid;
     for (uint64_t left = valid; left != 0; left &= left - 1)
         if (bloomery_may_contain(filter,
-                                 bloomery_keys_at(keys, first + (size_t)__builtin_ctzll(left))))
+                                 bloomery_input_at(keys, first + (size_t)__builtin_ctzll(left))))
             word |= left & -left;
     return word;
 }
 
-static size_t query_valid(const bloomery_filter *filter, const struct bloomery_keys *keys,
+static size_t query_valid(const bloomery_filter *filter, const struct bloomery_input *keys,
                           size_t count, uint64_t *answers)
 {
     const bool singly = !filter->secret_known || bloomery_by_positions(filter);
     struct bloomery_compact compact;
-    const struct bloomery_keys list = bloomery_keys_of_hashes(compact.hashes);
+    const struct bloomery_input list = bloomery_input_of_hashes(compact.hashes);
     uint64_t compacted[BLOOMERY_COMPACT / WORD + 1] = {0};
     uint64_t placed[BLOOMERY_COMPACT / WORD];
     size_t found = 0;
@@ -218,8 +218,8 @@ static size_t query_valid(const bloomery_filter *filter, const struct bloomery_k
                 found += (size_t)__builtin_popcountll(placed[j / WORD]);
             }
         } else {
-            const size_t kept = bloomery_keys_compact(keys, filter, i, now, &compact);
-            found += bloomery_query_keys(filter, &list, kept, compacted);
+            const size_t kept = bloomery_input_compact(keys, filter, i, now, &compact);
+            found += bloomery_query_input(filter, &list, kept, compacted);
             spread_all(compacted, compact.valid, words_of(now), placed);
         }
         if (answers != NULL)
@@ -229,16 +229,16 @@ static size_t query_valid(const bloomery_filter *filter, const struct bloomery_k
 }
 
 /* A word of keys that hand out positions. */
-static bloomery_status add_singly(bloomery_filter *filter, const struct bloomery_keys *keys,
+static bloomery_status add_singly(bloomery_filter *filter, const struct bloomery_input *keys,
                                   size_t first, uint64_t valid, uint64_t *answers,
                                   uint64_t *new_bits, bloomery_error *error)
 {
     for (; valid != 0; valid &= valid - 1) {
-        const struct bloomery_keys one =
-            bloomery_keys_from(keys, first + (size_t)__builtin_ctzll(valid));
+        const struct bloomery_input one =
+            bloomery_input_from(keys, first + (size_t)__builtin_ctzll(valid));
         uint64_t found = 0;
         uint64_t set = 0;
-        const bloomery_status status = bloomery_add_keys(filter, &one, 1, &found, &set, error);
+        const bloomery_status status = bloomery_add_input(filter, &one, 1, &found, &set, error);
         if (status != BLOOMERY_OK)
             return status;
         *answers |= found != 0 ? valid & -valid : 0;
@@ -249,7 +249,7 @@ static bloomery_status add_singly(bloomery_filter *filter, const struct bloomery
 
 /* Keys with positions, or keys for which a chain might have no room. In both cases those before one
  * that fails are in the filter, and have their answers. */
-static bloomery_status add_valid_singly(bloomery_filter *filter, const struct bloomery_keys *keys,
+static bloomery_status add_valid_singly(bloomery_filter *filter, const struct bloomery_input *keys,
                                         size_t count, uint64_t *answers, uint64_t *new_bits,
                                         bloomery_error *error)
 {
@@ -258,20 +258,20 @@ static bloomery_status add_valid_singly(bloomery_filter *filter, const struct bl
         const size_t now = count - i < WORD ? count - i : WORD;
         uint64_t word = 0;
         status =
-            add_singly(filter, keys, i, bloomery_keys_valid(keys, i, now), &word, new_bits, error);
+            add_singly(filter, keys, i, bloomery_input_valid(keys, i, now), &word, new_bits, error);
         if (answers != NULL)
             answers[i / WORD] = word;
     }
     return status;
 }
 
-bloomery_status bloomery_add_valid(bloomery_filter *filter, const struct bloomery_keys *keys,
+bloomery_status bloomery_add_valid(bloomery_filter *filter, const struct bloomery_input *keys,
                                    size_t count, uint64_t *answers, uint64_t *new_bits,
                                    bloomery_error *error)
 {
     bloomery_status status = bloomery_can_add(filter, error);
     struct bloomery_compact compact;
-    const struct bloomery_keys list = bloomery_keys_of_hashes(compact.hashes);
+    const struct bloomery_input list = bloomery_input_of_hashes(compact.hashes);
     uint64_t total = 0;
     if (status != BLOOMERY_OK)
         return status;
@@ -284,8 +284,8 @@ bloomery_status bloomery_add_valid(bloomery_filter *filter, const struct bloomer
         const size_t now = count - i < BLOOMERY_COMPACT ? count - i : BLOOMERY_COMPACT;
         uint64_t compacted[BLOOMERY_COMPACT / WORD + 1] = {0};
         uint64_t set = 0;
-        const size_t kept = bloomery_keys_compact(keys, filter, i, now, &compact);
-        status = bloomery_add_keys(filter, &list, kept, answers != NULL ? compacted : NULL,
+        const size_t kept = bloomery_input_compact(keys, filter, i, now, &compact);
+        status = bloomery_add_input(filter, &list, kept, answers != NULL ? compacted : NULL,
                                    new_bits != NULL ? &set : NULL, error);
         total += set;
         if (answers != NULL)
@@ -299,16 +299,16 @@ bloomery_status bloomery_add_valid(bloomery_filter *filter, const struct bloomer
 /* ---- The entry points ------------------------------------------------------------------------ */
 
 bloomery_status bloomery_may_contain_column(const bloomery_filter *filter,
-                                            const bloomery_column *column, uint64_t *answers,
+                                            const bloomery_keys *keys, uint64_t *answers,
                                             size_t *found, bloomery_error *error)
 {
-    struct bloomery_keys keys;
-    const bloomery_status status = bloomery_column_read(filter, column, &keys, error);
+    struct bloomery_input keys;
+    const bloomery_status status = bloomery_keys_read(filter, column, &keys, error);
     if (status != BLOOMERY_OK)
         return status;
     const size_t yes = keys.valid != NULL
                            ? query_valid(filter, &keys, column->count, answers)
-                           : bloomery_query_keys(filter, &keys, column->count, answers);
+                           : bloomery_query_input(filter, &keys, column->count, answers);
     if (found != NULL)
         *found = yes;
     if (!filter->secret_known)
@@ -318,40 +318,40 @@ bloomery_status bloomery_may_contain_column(const bloomery_filter *filter,
     return BLOOMERY_OK;
 }
 
-bloomery_status bloomery_add_column(bloomery_filter *filter, const bloomery_column *column,
+bloomery_status bloomery_add_column(bloomery_filter *filter, const bloomery_keys *keys,
                                     uint64_t *answers, uint64_t *new_bits, bloomery_error *error)
 {
-    struct bloomery_keys keys;
-    const bloomery_status status = bloomery_column_read(filter, column, &keys, error);
+    struct bloomery_input keys;
+    const bloomery_status status = bloomery_keys_read(filter, column, &keys, error);
     if (status != BLOOMERY_OK)
         return status;
     if (keys.valid != NULL)
         return bloomery_add_valid(filter, &keys, column->count, answers, new_bits, error);
-    return bloomery_add_keys(filter, &keys, column->count, answers, new_bits, error);
+    return bloomery_add_input(filter, &keys, column->count, answers, new_bits, error);
 }
 
-bloomery_status bloomery_remove_column(bloomery_filter *filter, const bloomery_column *column,
+bloomery_status bloomery_remove_column(bloomery_filter *filter, const bloomery_keys *keys,
                                        uint64_t *answers, size_t *removed, bloomery_error *error)
 {
-    struct bloomery_keys keys;
+    struct bloomery_input keys;
     size_t total = 0;
-    bloomery_status status = bloomery_column_read(filter, column, &keys, error);
+    bloomery_status status = bloomery_keys_read(filter, column, &keys, error);
     if (status == BLOOMERY_OK)
         status = bloomery_can_remove(filter, error);
     if (status != BLOOMERY_OK)
         return status;
-    const bool hashes = bloomery_keys_are_hashes(&keys);
+    const bool hashes = bloomery_input_is_hashes(&keys);
     bloomery_take *take = bloomery_take_of(&keys, filter);
     if (answers != NULL && column->count > 0)
         memset(answers, 0, words_of(column->count) * sizeof *answers);
     for (size_t i = 0; i < column->count; i++) {
         bloomery_hash hash;
-        if (bloomery_keys_valid(&keys, i, 1) == 0)
+        if (bloomery_input_valid(&keys, i, 1) == 0)
             continue;
         if (hashes)
             take(&keys, filter, i, 1, &hash);
         const int result = hashes ? bloomery_remove_hash(filter, hash, NULL)
-                                  : bloomery_remove(filter, bloomery_keys_at(&keys, i), NULL);
+                                  : bloomery_remove(filter, bloomery_input_at(&keys, i), NULL);
         assert(result == BLOOMERY_REMOVED || result == BLOOMERY_ABSENT);
         total += result == BLOOMERY_REMOVED;
         if (answers != NULL)
@@ -362,11 +362,11 @@ bloomery_status bloomery_remove_column(bloomery_filter *filter, const bloomery_c
     return BLOOMERY_OK;
 }
 
-bloomery_status bloomery_hash_column(const bloomery_filter *filter, const bloomery_column *column,
+bloomery_status bloomery_hash_column(const bloomery_filter *filter, const bloomery_keys *keys,
                                      bloomery_hash *hashes, bloomery_error *error)
 {
-    struct bloomery_keys keys;
-    const bloomery_status status = bloomery_column_read(filter, column, &keys, error);
+    struct bloomery_input keys;
+    const bloomery_status status = bloomery_keys_read(filter, column, &keys, error);
     if (status != BLOOMERY_OK)
         return status;
     if (!filter->secret_known)
@@ -379,7 +379,7 @@ bloomery_status bloomery_hash_column(const bloomery_filter *filter, const bloome
     bloomery_take *take = bloomery_take_of(&keys, filter);
     for (size_t i = 0; i < column->count; i += WORD) {
         const size_t now = column->count - i < WORD ? column->count - i : WORD;
-        const uint64_t valid = bloomery_keys_valid(&keys, i, now);
+        const uint64_t valid = bloomery_input_valid(&keys, i, now);
         take(&keys, filter, i, now, hashes + i);
         for (size_t j = 0; j < now; j++)
             if ((valid >> j & 1) == 0)

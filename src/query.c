@@ -113,14 +113,14 @@ static size_t all_maybe(size_t count, uint64_t *answers)
     return count;
 }
 
-static size_t query_positions(const bloomery_filter *filter, const struct bloomery_keys *keys,
+static size_t query_positions(const bloomery_filter *filter, const struct bloomery_input *keys,
                               size_t count, uint64_t *answers)
 {
     size_t found = 0;
     if (answers != NULL && count > 0)
         memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
     for (size_t i = 0; i < count; i++) {
-        const bool there = bloomery_positions_may_contain(filter, bloomery_keys_at(keys, i));
+        const bool there = bloomery_positions_may_contain(filter, bloomery_input_at(keys, i));
         found += there;
         if (answers != NULL)
             answers[i / 64] |= (uint64_t)there << i % 64;
@@ -128,7 +128,7 @@ static size_t query_positions(const bloomery_filter *filter, const struct bloome
     return found;
 }
 
-size_t bloomery_query_keys(const bloomery_filter *filter, const struct bloomery_keys *keys,
+size_t bloomery_query_input(const bloomery_filter *filter, const struct bloomery_input *keys,
                            size_t count, uint64_t *answers)
 {
     struct querying querying = {filter, answers, 0};
@@ -136,7 +136,7 @@ size_t bloomery_query_keys(const bloomery_filter *filter, const struct bloomery_
     if (!filter->secret_known)
         return all_maybe(count, answers);
     if (bloomery_by_positions(filter))
-        return bloomery_keys_are_hashes(keys) ? all_maybe(count, answers)
+        return bloomery_input_is_hashes(keys) ? all_maybe(count, answers)
                                               : query_positions(filter, keys, count, answers);
     if (native != NULL)
         return native->query(filter, keys, count, answers);
@@ -147,13 +147,13 @@ size_t bloomery_query_keys(const bloomery_filter *filter, const struct bloomery_
 size_t bloomery_may_contain_batch(const bloomery_filter *filter, const bloomery_key *keys,
                                   size_t count, uint64_t *answers)
 {
-    const struct bloomery_keys list = bloomery_keys_of(keys);
-    return bloomery_query_keys(filter, &list, count, answers);
+    const struct bloomery_input list = bloomery_input_of_list(keys);
+    return bloomery_query_input(filter, &list, count, answers);
 }
 
 size_t bloomery_may_contain_hashes(const bloomery_filter *filter, const bloomery_hash *hashes,
                                    size_t count, uint64_t *answers)
 {
-    const struct bloomery_keys list = bloomery_keys_of_hashes(hashes);
-    return bloomery_query_keys(filter, &list, count, answers);
+    const struct bloomery_input list = bloomery_input_of_hashes(hashes);
+    return bloomery_query_input(filter, &list, count, answers);
 }

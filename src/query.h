@@ -6,7 +6,7 @@
 #include "batch/keys.h"
 
 /* `answers` as in bloomery_may_contain_batch; how many are true. */
-size_t bloomery_query_keys(const bloomery_filter *filter, const struct bloomery_keys *keys,
+size_t bloomery_query_input(const bloomery_filter *filter, const struct bloomery_input *keys,
                            size_t count, uint64_t *answers);
 
 #endif

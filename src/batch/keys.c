@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Offset number `i`, of 4 or 8 bytes. */
-static inline __attribute__((always_inline)) size_t offset_at(const struct bloomery_keys *keys,
+static inline __attribute__((always_inline)) size_t offset_at(const struct bloomery_input *keys,
                                                               size_t i, const size_t bytes)
 {
     uint64_t wide;
@@ -19,29 +19,29 @@ static inline __attribute__((always_inline)) size_t offset_at(const struct bloom
 
 /* `constant` is one wherever this is called, the form of the keys, and leaves no branch behind. A
  * build for size looks at the form each time: one function serves all. */
-static inline __attribute__((always_inline)) bloomery_key key_at(const struct bloomery_keys *keys,
+static inline __attribute__((always_inline)) bloomery_key key_at(const struct bloomery_input *keys,
                                                                  size_t i, const int constant)
 {
     const int form = BLOOMERY_FOR_SIZE ? (int)keys->form : constant;
     if (form == BLOOMERY_KEYS_LIST)
         return ((const bloomery_key *)(const void *)keys->data)[i];
-    if (form == BLOOMERY_COLUMN_FIXED)
+    if (form == BLOOMERY_KEYS_FIXED)
         return (bloomery_key){keys->data + i * keys->stride, keys->width};
-    const size_t bytes = form == BLOOMERY_COLUMN_OFFSETS32 ? 4 : 8;
+    const size_t bytes = form == BLOOMERY_KEYS_OFFSETS32 ? 4 : 8;
     const size_t begin = offset_at(keys, i, bytes);
     return (bloomery_key){keys->data + begin, offset_at(keys, i + 1, bytes) - begin};
 }
 
-bloomery_key bloomery_keys_at(const struct bloomery_keys *keys, size_t i)
+bloomery_key bloomery_input_at(const struct bloomery_input *keys, size_t i)
 {
-    assert(keys->form < BLOOMERY_COLUMN_HASHES64);
+    assert(keys->form < BLOOMERY_KEYS_HASHES64);
     return keys->form == BLOOMERY_KEYS_LIST          ? key_at(keys, i, BLOOMERY_KEYS_LIST)
-           : keys->form == BLOOMERY_COLUMN_FIXED     ? key_at(keys, i, BLOOMERY_COLUMN_FIXED)
-           : keys->form == BLOOMERY_COLUMN_OFFSETS32 ? key_at(keys, i, BLOOMERY_COLUMN_OFFSETS32)
-                                                     : key_at(keys, i, BLOOMERY_COLUMN_OFFSETS64);
+           : keys->form == BLOOMERY_KEYS_FIXED     ? key_at(keys, i, BLOOMERY_KEYS_FIXED)
+           : keys->form == BLOOMERY_KEYS_OFFSETS32 ? key_at(keys, i, BLOOMERY_KEYS_OFFSETS32)
+                                                     : key_at(keys, i, BLOOMERY_KEYS_OFFSETS64);
 }
 
-uint64_t bloomery_keys_valid(const struct bloomery_keys *keys, size_t first, size_t count)
+uint64_t bloomery_input_valid(const struct bloomery_input *keys, size_t first, size_t count)
 {
     assert(count > 0 && count <= 64);
     const uint64_t all = UINT64_MAX >> (64 - count);
@@ -57,18 +57,18 @@ uint64_t bloomery_keys_valid(const struct bloomery_keys *keys, size_t first, siz
     return valid & all;
 }
 
-struct bloomery_keys bloomery_keys_from(const struct bloomery_keys *keys, size_t first)
+struct bloomery_input bloomery_input_from(const struct bloomery_input *keys, size_t first)
 {
-    struct bloomery_keys rest = *keys;
+    struct bloomery_input rest = *keys;
     const size_t stride = keys->form == BLOOMERY_KEYS_LIST          ? sizeof(bloomery_key)
-                          : keys->form == BLOOMERY_COLUMN_FIXED     ? keys->stride
-                          : keys->form == BLOOMERY_COLUMN_HASHES64  ? sizeof(uint64_t)
-                          : keys->form == BLOOMERY_COLUMN_HASHES128 ? sizeof(bloomery_hash)
+                          : keys->form == BLOOMERY_KEYS_FIXED     ? keys->stride
+                          : keys->form == BLOOMERY_KEYS_HASHES64  ? sizeof(uint64_t)
+                          : keys->form == BLOOMERY_KEYS_HASHES128 ? sizeof(bloomery_hash)
                                                                     : 0;
     if (stride > 0 && first > 0)
         rest.data += first * stride;
     if (keys->offsets != NULL)
-        rest.offsets += first * (keys->form == BLOOMERY_COLUMN_OFFSETS32 ? 4 : 8);
+        rest.offsets += first * (keys->form == BLOOMERY_KEYS_OFFSETS32 ? 4 : 8);
     rest.valid_first += first;
     return rest;
 }
@@ -76,7 +76,7 @@ struct bloomery_keys bloomery_keys_from(const struct bloomery_keys *keys, size_t
 /* ---- XXH3-64, a function for each form ------------------------------------------------------- */
 
 #define TAKE(name, form)                                                                          \
-    __attribute__((flatten)) static void take_##name(const struct bloomery_keys *keys,            \
+    __attribute__((flatten)) static void take_##name(const struct bloomery_input *keys,            \
                                                      const bloomery_filter *filter, size_t first, \
                                                      size_t count, bloomery_hash *hashes)         \
     {                                                                                             \
@@ -87,9 +87,9 @@ struct bloomery_keys bloomery_keys_from(const struct bloomery_keys *keys, size_t
     }
 
 TAKE(list, BLOOMERY_KEYS_LIST)
-TAKE(fixed, BLOOMERY_COLUMN_FIXED)
-TAKE(offsets32, BLOOMERY_COLUMN_OFFSETS32)
-TAKE(offsets64, BLOOMERY_COLUMN_OFFSETS64)
+TAKE(fixed, BLOOMERY_KEYS_FIXED)
+TAKE(offsets32, BLOOMERY_KEYS_OFFSETS32)
+TAKE(offsets64, BLOOMERY_KEYS_OFFSETS64)
 #undef TAKE
 
 /* ---- XXH3-128, likewise ---------------------------------------------------------------------- */
@@ -106,7 +106,7 @@ xxh3_128(const struct bloomery_hash_secret *secret, bloomery_key key)
 
 #define TAKE(name, form)                                                                     \
     __attribute__((flatten)) static void take_##name##_128(                                  \
-        const struct bloomery_keys *keys, const bloomery_filter *filter, size_t first,       \
+        const struct bloomery_input *keys, const bloomery_filter *filter, size_t first,       \
         size_t count, bloomery_hash *hashes)                                                 \
     {                                                                                        \
         for (size_t i = 0; i < count; i++)                                                   \
@@ -114,29 +114,29 @@ xxh3_128(const struct bloomery_hash_secret *secret, bloomery_key key)
     }
 
 TAKE(list, BLOOMERY_KEYS_LIST)
-TAKE(fixed, BLOOMERY_COLUMN_FIXED)
-TAKE(offsets32, BLOOMERY_COLUMN_OFFSETS32)
-TAKE(offsets64, BLOOMERY_COLUMN_OFFSETS64)
+TAKE(fixed, BLOOMERY_KEYS_FIXED)
+TAKE(offsets32, BLOOMERY_KEYS_OFFSETS32)
+TAKE(offsets64, BLOOMERY_KEYS_OFFSETS64)
 #undef TAKE
 
 /* ---- Others ---------------------------------------------------------------------------------- */
 
-static void take_list_any(const struct bloomery_keys *keys, const bloomery_filter *filter,
+static void take_list_any(const struct bloomery_input *keys, const bloomery_filter *filter,
                           size_t first, size_t count, bloomery_hash *hashes)
 {
     bloomery_hash_many(filter->hash, bloomery_secret_of(filter),
                        (const bloomery_key *)(const void *)keys->data + first, count, hashes);
 }
 
-static void take_any(const struct bloomery_keys *keys, const bloomery_filter *filter, size_t first,
+static void take_any(const struct bloomery_input *keys, const bloomery_filter *filter, size_t first,
                      size_t count, bloomery_hash *hashes)
 {
     for (size_t i = 0; i < count; i++)
         hashes[i] =
-            filter->hash->one(bloomery_secret_of(filter), bloomery_keys_at(keys, first + i));
+            filter->hash->one(bloomery_secret_of(filter), bloomery_input_at(keys, first + i));
 }
 
-static void take_hashes64(const struct bloomery_keys *keys, const bloomery_filter *filter,
+static void take_hashes64(const struct bloomery_input *keys, const bloomery_filter *filter,
                           size_t first, size_t count, bloomery_hash *hashes)
 {
     (void)filter;
@@ -146,18 +146,18 @@ static void take_hashes64(const struct bloomery_keys *keys, const bloomery_filte
     }
 }
 
-static void take_hashes128(const struct bloomery_keys *keys, const bloomery_filter *filter,
+static void take_hashes128(const struct bloomery_input *keys, const bloomery_filter *filter,
                            size_t first, size_t count, bloomery_hash *hashes)
 {
     (void)filter;
     memcpy(hashes, keys->data + first * sizeof *hashes, count * sizeof *hashes);
 }
 
-bloomery_take *bloomery_take_of(const struct bloomery_keys *keys, const bloomery_filter *filter)
+bloomery_take *bloomery_take_of(const struct bloomery_input *keys, const bloomery_filter *filter)
 {
-    if (keys->form == BLOOMERY_COLUMN_HASHES64)
+    if (keys->form == BLOOMERY_KEYS_HASHES64)
         return take_hashes64;
-    if (keys->form == BLOOMERY_COLUMN_HASHES128)
+    if (keys->form == BLOOMERY_KEYS_HASHES128)
         return take_hashes128;
     const bool wide = filter->shape.hash == BLOOMERY_HASH_XXH3_128;
     if (filter->shape.hash != BLOOMERY_HASH_XXH3_64 && !wide)
@@ -165,11 +165,11 @@ bloomery_take *bloomery_take_of(const struct bloomery_keys *keys, const bloomery
     if (BLOOMERY_FOR_SIZE)
         return wide ? take_list_128 : take_list;
     switch (keys->form) {
-    case BLOOMERY_COLUMN_FIXED:
+    case BLOOMERY_KEYS_FIXED:
         return wide ? take_fixed_128 : take_fixed;
-    case BLOOMERY_COLUMN_OFFSETS32:
+    case BLOOMERY_KEYS_OFFSETS32:
         return wide ? take_offsets32_128 : take_offsets32;
-    case BLOOMERY_COLUMN_OFFSETS64:
+    case BLOOMERY_KEYS_OFFSETS64:
         return wide ? take_offsets64_128 : take_offsets64;
     default:
         assert(keys->form == BLOOMERY_KEYS_LIST);
@@ -177,7 +177,7 @@ bloomery_take *bloomery_take_of(const struct bloomery_keys *keys, const bloomery
     }
 }
 
-size_t bloomery_keys_compact(const struct bloomery_keys *keys, const bloomery_filter *filter,
+size_t bloomery_input_compact(const struct bloomery_input *keys, const bloomery_filter *filter,
                              size_t first, size_t count, struct bloomery_compact *compact)
 {
     bloomery_take *take = bloomery_take_of(keys, filter);
@@ -185,7 +185,7 @@ size_t bloomery_keys_compact(const struct bloomery_keys *keys, const bloomery_fi
     assert(count <= BLOOMERY_COMPACT);
     for (size_t i = 0; i < count; i += 64) {
         const size_t now = count - i < 64 ? count - i : 64;
-        const uint64_t valid = bloomery_keys_valid(keys, first + i, now);
+        const uint64_t valid = bloomery_input_valid(keys, first + i, now);
         bloomery_hash *hashes = compact->hashes + kept;
         assert(kept <= i);
         compact->valid[i / 64] = valid;

@@ -14,10 +14,8 @@
 
 #include "core/filter.h"
 
-/* As bloomery_column_form, and keys by descriptor. */
-enum { BLOOMERY_KEYS_LIST = 0 };
 
-struct bloomery_keys {
+struct bloomery_input {
     int form;
     const uint8_t *data;    /* the first key, its descriptor or its hash; offsets: their bytes */
     size_t width;           /* fixed */
@@ -28,38 +26,38 @@ struct bloomery_keys {
     size_t valid_first;
 };
 
-static inline struct bloomery_keys bloomery_keys_of(const bloomery_key *keys)
+static inline struct bloomery_input bloomery_input_of_list(const bloomery_key *keys)
 {
-    return (struct bloomery_keys){.form = BLOOMERY_KEYS_LIST,
+    return (struct bloomery_input){.form = BLOOMERY_KEYS_LIST,
                                   .data = (const uint8_t *)(const void *)keys};
 }
 
-static inline struct bloomery_keys bloomery_keys_of_hashes(const bloomery_hash *hashes)
+static inline struct bloomery_input bloomery_input_of_hashes(const bloomery_hash *hashes)
 {
-    return (struct bloomery_keys){.form = BLOOMERY_COLUMN_HASHES128,
+    return (struct bloomery_input){.form = BLOOMERY_KEYS_HASHES128,
                                   .data = (const uint8_t *)(const void *)hashes};
 }
 
-static inline bool bloomery_keys_are_hashes(const struct bloomery_keys *keys)
+static inline bool bloomery_input_is_hashes(const struct bloomery_input *keys)
 {
-    return keys->form >= BLOOMERY_COLUMN_HASHES64;
+    return keys->form >= BLOOMERY_KEYS_HASHES64;
 }
 
 /* Key number `i` of a form that is not hashes. */
-bloomery_key bloomery_keys_at(const struct bloomery_keys *keys, size_t i);
+bloomery_key bloomery_input_at(const struct bloomery_input *keys, size_t i);
 
 /* Which of keys `first` to first + count - 1 (at most 64) are keys. */
-uint64_t bloomery_keys_valid(const struct bloomery_keys *keys, size_t first, size_t count);
+uint64_t bloomery_input_valid(const struct bloomery_input *keys, size_t first, size_t count);
 
 /* Keys from number `first` on. */
-struct bloomery_keys bloomery_keys_from(const struct bloomery_keys *keys, size_t first);
+struct bloomery_input bloomery_input_from(const struct bloomery_input *keys, size_t first);
 
 /* The hashes of keys `first` to first + count - 1, valid or not. */
-typedef void bloomery_take(const struct bloomery_keys *keys, const bloomery_filter *filter,
+typedef void bloomery_take(const struct bloomery_input *keys, const bloomery_filter *filter,
                            size_t first, size_t count, bloomery_hash *hashes);
 
 /* For keys of this form and a filter that hashes keys. */
-bloomery_take *bloomery_take_of(const struct bloomery_keys *keys, const bloomery_filter *filter);
+bloomery_take *bloomery_take_of(const struct bloomery_input *keys, const bloomery_filter *filter);
 
 /* The hashes of the valid keys of a column: room for one word more than is used. */
 enum { BLOOMERY_COMPACT = 1024 };
@@ -69,7 +67,7 @@ struct bloomery_compact {
 };
 
 /* Of keys `first` to first + count - 1, at most BLOOMERY_COMPACT; how many are keys. */
-size_t bloomery_keys_compact(const struct bloomery_keys *keys, const bloomery_filter *filter,
+size_t bloomery_input_compact(const struct bloomery_input *keys, const bloomery_filter *filter,
                              size_t first, size_t count, struct bloomery_compact *compact);
 
 #endif

@@ -12,11 +12,11 @@
 
 /* `answers` as in bloomery_may_contain_batch; how many are true. */
 typedef size_t bloomery_native_query(const bloomery_filter *filter,
-                                     const struct bloomery_keys *keys, size_t count,
+                                     const struct bloomery_input *keys, size_t count,
                                      uint64_t *answers);
 
 /* `answers` and `new_bits` as in bloomery_add_batch, or NULL. */
-typedef void bloomery_native_add(bloomery_filter *filter, const struct bloomery_keys *keys,
+typedef void bloomery_native_add(bloomery_filter *filter, const struct bloomery_input *keys,
                                  size_t count, uint64_t *answers, uint64_t *new_bits);
 
 /* One key of a filter with XXH3-64; for `add_key`, of one that keys can be added to. */

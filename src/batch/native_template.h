@@ -43,7 +43,7 @@ LEVEL_INLINE bloomery_hash OF_LEVEL(hash_in)(const struct OF_LEVEL(ring) * ring,
  * integers one after another, the compiler leaves out all code for other cases. */
 struct OF_LEVEL(batch) {
     const bloomery_filter *filter;
-    const struct bloomery_keys *keys;
+    const struct bloomery_input *keys;
     size_t count;
     struct bloomery_layer layer;
     bloomery_take *take;
@@ -53,7 +53,7 @@ struct OF_LEVEL(batch) {
 };
 
 LEVEL_INLINE struct OF_LEVEL(batch)
-    OF_LEVEL(batch_of)(const bloomery_filter *filter, const struct bloomery_keys *keys,
+    OF_LEVEL(batch_of)(const bloomery_filter *filter, const struct bloomery_input *keys,
                        size_t count)
 {
     assert(filter->shape.block_bits == BLOOMERY_BLOCK_BITS && !filter->foreign);
@@ -68,14 +68,14 @@ LEVEL_INLINE struct OF_LEVEL(batch)
         .take = bloomery_take_of(keys, filter),
         .secret = bloomery_secret_of(filter)->brief,
         .list = keys->form == BLOOMERY_KEYS_LIST && filter->shape.hash == BLOOMERY_HASH_XXH3_64,
-        .hashed = keys->form == BLOOMERY_COLUMN_HASHES64,
+        .hashed = keys->form == BLOOMERY_KEYS_HASHES64,
     };
 }
 
 LEVEL_INLINE bool OF_LEVEL(all_integers)(const bloomery_filter *filter,
-                                         const struct bloomery_keys *keys)
+                                         const struct bloomery_input *keys)
 {
-    return keys->form == BLOOMERY_COLUMN_FIXED && keys->width == 8 && keys->stride == 8 &&
+    return keys->form == BLOOMERY_KEYS_FIXED && keys->width == 8 && keys->stride == 8 &&
            filter->shape.hash == BLOOMERY_HASH_XXH3_64;
 }
 
@@ -277,7 +277,7 @@ LEVEL_INLINE size_t OF_LEVEL(query_block)(struct OF_LEVEL(batch) batch, uint64_t
 }
 
 LEVEL_TARGET static size_t OF_LEVEL(query)(const bloomery_filter *filter,
-                                           const struct bloomery_keys *keys, size_t count,
+                                           const struct bloomery_input *keys, size_t count,
                                            uint64_t *answers)
 {
     const struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);
@@ -343,7 +343,7 @@ LEVEL_INLINE void OF_LEVEL(add_uncounted)(struct OF_LEVEL(batch) batch, const bo
     }
 }
 
-LEVEL_TARGET static void OF_LEVEL(add)(bloomery_filter *filter, const struct bloomery_keys *keys,
+LEVEL_TARGET static void OF_LEVEL(add)(bloomery_filter *filter, const struct bloomery_input *keys,
                                        size_t count, uint64_t *answers, uint64_t *new_bits)
 {
     struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);
@@ -365,7 +365,7 @@ LEVEL_TARGET static void OF_LEVEL(add)(bloomery_filter *filter, const struct blo
 }
 
 LEVEL_TARGET static void OF_LEVEL(add_shared)(bloomery_filter *filter,
-                                              const struct bloomery_keys *keys, size_t count,
+                                              const struct bloomery_input *keys, size_t count,
                                               uint64_t *answers, uint64_t *new_bits)
 {
     struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);

@@ -235,7 +235,7 @@ static void add_range(struct bloomery_aside *aside)
     aside->queried = 0;
 }
 
-void bloomery_aside_add(struct bloomery_aside *aside, const struct bloomery_keys *keys,
+void bloomery_aside_add(struct bloomery_aside *aside, const struct bloomery_input *keys,
                         size_t count)
 {
     const struct bloomery_ranges *ranges = aside->ranges;

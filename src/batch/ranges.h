@@ -39,7 +39,7 @@ void bloomery_ranges_end(struct bloomery_ranges *ranges);
  * after `finish`. */
 void bloomery_aside_start(struct bloomery_aside *aside, const struct bloomery_ranges *ranges,
                           uint32_t thread);
-void bloomery_aside_add(struct bloomery_aside *aside, const struct bloomery_keys *keys,
+void bloomery_aside_add(struct bloomery_aside *aside, const struct bloomery_input *keys,
                         size_t count);
 void bloomery_aside_finish(struct bloomery_aside *aside);
 

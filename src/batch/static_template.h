@@ -98,7 +98,7 @@ INTO void OF(prefetch)(const struct OF(batch) * batch, const struct OF(ring) * r
 
 /* Takes keys i to i + 7 in; fewer at the end, behind which the ring keeps what it had. */
 INTO void OF(enter)(const struct OF(batch) * batch, bloomery_take *take,
-                    const struct bloomery_keys *keys, size_t i, size_t count,
+                    const struct bloomery_input *keys, size_t i, size_t count,
                     struct OF(ring) * ring)
 {
     const size_t slot = i % RING;
@@ -237,7 +237,7 @@ INTO void OF(visit)(struct OF(batch) * batch, const struct OF(ring) * ring, size
         OF(flush)(batch);
 }
 
-INTO size_t OF(query_planes)(const bloomery_filter *filter, const struct bloomery_keys *keys,
+INTO size_t OF(query_planes)(const bloomery_filter *filter, const struct bloomery_input *keys,
                              size_t count, uint64_t *answers, const bool last)
 {
     const size_t words = count / WORD + (count % WORD != 0);
@@ -271,7 +271,7 @@ INTO size_t OF(query_planes)(const bloomery_filter *filter, const struct bloomer
 }
 
 LEVEL_TARGET static size_t OF(query)(const bloomery_filter *filter,
-                                     const struct bloomery_keys *keys, size_t count,
+                                     const struct bloomery_input *keys, size_t count,
                                      uint64_t *answers)
 {
     if (filter->layers->keys == 0) {

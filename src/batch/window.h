@@ -50,7 +50,7 @@ bloomery_walk_prefetch(const bloomery_filter *filter, const bloomery_hash *hashe
 }
 
 static inline __attribute__((always_inline)) void
-bloomery_walk(const bloomery_filter *filter, const struct bloomery_keys *keys, size_t count,
+bloomery_walk(const bloomery_filter *filter, const struct bloomery_input *keys, size_t count,
               bool adding, bloomery_word_visitor *visit, void *context)
 {
     const size_t words = count / BLOOMERY_WORD + (count % BLOOMERY_WORD != 0);
