@@ -76,6 +76,16 @@ static bool changed_growth(const bloomery_plan *plan, bool grows)
                  : least * -log2(plan->planned_rate) * tolerance < bits;
 }
 
+/* Whether the cells of a plan take other memory than the planned bytes. */
+static bool changed_memory(const bloomery_plan *plan)
+{
+    const uint64_t line = 8 * (uint64_t)BLOOMERY_PAYLOAD_UNIT;
+    if (plan->planned_bytes == 0 || plan->bits > BLOOMERY_BITS_MAX)
+        return false; /* too many bits are refused later */
+    const uint64_t bits = plan->bits * bloomery_cell_bits(plan);
+    return plan->planned_bytes != (bits + line - 1) / line * BLOOMERY_PAYLOAD_UNIT;
+}
+
 /* Whether a plan does not fit the fields that it was solved for. */
 static bool was_changed(const bloomery_plan *plan, const struct bloomery_kind_row *row)
 {
@@ -86,7 +96,8 @@ static bool was_changed(const bloomery_plan *plan, const struct bloomery_kind_ro
            (plan->rate != 0 && !(plan->planned_rate <= plan->rate * rounding)) ||
            (plan->bytes != 0 && plan->planned_bytes > plan->bytes) ||
            (counts ? plan->cell_bits == 1 : plan->cell_bits > 1) ||
-           flat != (plan->blocks_per_key == 0) || (!flat && changed_growth(plan, row->grows));
+           flat != (plan->blocks_per_key == 0) || (row->adds && changed_memory(plan)) ||
+           (!flat && changed_growth(plan, row->grows));
 }
 
 bloomery_status bloomery_plan_settle(const bloomery_plan *given, bloomery_kind kind,
@@ -161,6 +172,7 @@ bloomery_status bloomery_plan_layer(const bloomery_plan *given, uint32_t index,
         if (status != BLOOMERY_OK)
             return status;
     }
+    now.limit_ratio = (double)now.bits / ((double)now.planned_keys * -log2(now.planned_rate));
     bloomery_plan_give(&now, layer);
     return BLOOMERY_OK;
 }
