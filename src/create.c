@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making, emptying and freeing filters. */
 #include "create.h"
+#include "add.h"
 #include "chain/grow.h"
 #include "options.h"
 #include "ways.h"
@@ -187,6 +188,7 @@ bloomery_status bloomery_clear(bloomery_filter *filter)
         return BLOOMERY_READ_ONLY;
     if (!filter->kind->adds)
         return BLOOMERY_UNSUPPORTED;
+    (void)bloomery_failed_adds_take(filter, NULL);
     if (filter->kind->grows) {
         clear_chain(filter);
         return BLOOMERY_OK;

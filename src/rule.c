@@ -350,10 +350,11 @@ static bloomery_status check(const bloomery_key_rule *rule, size_t bytes, size_t
 /* The text has no such form. */
 static bloomery_record bad_record(uint32_t flags, bloomery_error *error)
 {
-    const char *what = (flags & BLOOMERY_RULE_HEX) != 0     ? "not pairs of hexadecimal digits"
-                       : (flags & BLOOMERY_RULE_INT64) != 0 ? "no whole number from -2^63 to 2^64-1"
-                       : (flags & BLOOMERY_RULE_INT32) != 0 ? "no whole number from -2^31 to 2^32-1"
-                                                            : "no UTF-8";
+    const char *what =
+        (flags & BLOOMERY_RULE_HEX) != 0     ? "not pairs of hexadecimal digits"
+        : (flags & BLOOMERY_RULE_INT64) != 0 ? "not a whole number from -2^63 to 2^64-1"
+        : (flags & BLOOMERY_RULE_INT32) != 0 ? "not a whole number from -2^31 to 2^32-1"
+                                             : "not UTF-8";
     bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "the key in the record is %s", what);
     return BLOOMERY_RECORD_BAD;
 }

@@ -195,6 +195,8 @@ struct bloomery_traits {
     size_t note_bytes;
     const uint8_t *extra;
     size_t extra_bytes;
+    uint8_t add_failure; /* a filter made of this one lacks those keys, too */
+    uint64_t failed_adds;
 };
 
 /* What a filter that is made of this one has as well: all but how threads may use it. The secret is

@@ -422,6 +422,9 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
         bloomery_pages_hide(bloomery_secret_of(filter), BLOOMERY_SECRET_BEFORE);
     filter->secret_known = traits->secret_known;
     filter->secret_in_file = traits->secret_in_file;
+    filter->add_failure = traits->add_failure;
+    if (filter->has_rest)
+        bloomery_rest_of(filter)->failed_adds = traits->failed_adds;
     if (payload != NULL) {
         struct bloomery_rest *rest = bloomery_rest_of(filter);
         filter->storage = BLOOMERY_BORROWED;
