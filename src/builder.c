@@ -87,26 +87,21 @@ static bloomery_status read_options(const bloomery_builder_options *given,
     return BLOOMERY_OK;
 }
 
-/* The caller's plan, solved if it was not. What remains of it is its hash and its rate: the one
- * that was asked for, by which columns are chosen, else what the memory has room for. */
+/* The caller's plan. What is read of it are its hash and its rate: the one that was asked for, for
+ * which columns are chosen, else what the memory has room for. */
 static bloomery_status read_plan(const bloomery_plan *given, bloomery_plan *plan,
                                  bloomery_error *error)
 {
-    bloomery_status status = bloomery_plan_read(given, plan, error);
+    const bloomery_status status = bloomery_plan_settle(given, BLOOMERY_STATIC, plan, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (plan->kind == BLOOMERY_KIND_DEFAULT)
-        plan->kind = BLOOMERY_STATIC;
-    const struct bloomery_kind_row *row = bloomery_kind_row((uint32_t)plan->kind);
-    if (row == NULL || row->adds)
+    if (bloomery_kind_row((uint32_t)plan->kind)->adds)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "a builder makes static filters; one of another kind is created "
                              "empty: bloomery_create");
-    if (plan->bits == 0)
-        status = bloomery_plan_solve(plan, NULL, error);
-    if (status == BLOOMERY_OK && plan->rate == 0)
+    if (plan->rate == 0)
         plan->rate = plan->planned_rate;
-    return status;
+    return BLOOMERY_OK;
 }
 
 static bloomery_status check_plan(const bloomery_plan *plan, const bloomery_create_options *options,

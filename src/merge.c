@@ -83,8 +83,8 @@ static bloomery_status check_join(const bloomery_filter *into, const bloomery_fi
 {
     if (into->storage != BLOOMERY_OWNED)
         return bloomery_fail(error, BLOOMERY_READ_ONLY, 0,
-                             "the filter is read-only: open it with BLOOMERY_OPEN_COPY to merge "
-                             "others into it");
+                             "the filter is a map or a view: bloomery_open and bloomery_load make "
+                             "filters that others can be merged into");
     bloomery_status status = bloomery_compatible(into, from, error);
     if (status == BLOOMERY_OK && !into->kind->grows && into->layers->bits > from->layers->bits)
         status = bloomery_fail(error, BLOOMERY_MISMATCH, 0,

@@ -304,6 +304,7 @@ static void fill_rest(struct bloomery_rest *rest, const struct parts *parts, uin
 {
     rest->memory_limit = traits->memory_limit;
     rest->rule = traits->rule;
+    rest->failed_adds = traits->failed_adds;
     if (parts->next > 0)
         rest->next = (bloomery_plan *)(void *)(filter + parts->next);
     rest->extra = filter + parts->extra;
@@ -423,8 +424,6 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     filter->secret_known = traits->secret_known;
     filter->secret_in_file = traits->secret_in_file;
     filter->add_failure = traits->add_failure;
-    if (filter->has_rest)
-        bloomery_rest_of(filter)->failed_adds = traits->failed_adds;
     if (payload != NULL) {
         struct bloomery_rest *rest = bloomery_rest_of(filter);
         filter->storage = BLOOMERY_BORROWED;
