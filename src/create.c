@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making, emptying and freeing filters. */
 #include "create.h"
+#include "add.h"
 #include "chain/grow.h"
 #include "options.h"
 #include "ways.h"
@@ -199,6 +200,7 @@ bloomery_status bloomery_clear(bloomery_filter *filter, bloomery_error *error)
     if (filter->storage != BLOOMERY_OWNED)
         return bloomery_fail(error, BLOOMERY_READ_ONLY, 0,
                              "the filter is a map or a view, which cannot be cleared");
+    (void)bloomery_failed_adds_take(filter, NULL);
     if (filter->kind->grows) {
         clear_chain(filter);
         return BLOOMERY_OK;

@@ -3,6 +3,7 @@
  * The entry points of dialect.h that make and write filters. A dialect's row fills a design. Here
  * it is checked, gets memory and its bits, as core/make.c does for every filter.
  */
+#include "add.h"
 #include "chain/grow.h"
 #include "chain/layers.h"
 #include "design.h"
@@ -321,6 +322,8 @@ bloomery_status bloomery_dialect_write(const bloomery_filter *filter,
             row->facts.name, why.text);
     bloomery_status status =
         bloomery_rest_in(filter)->checksums != NULL ? bloomery_verify(filter, error) : BLOOMERY_OK;
+    if (status == BLOOMERY_OK)
+        status = bloomery_failed_adds_take(filter, error);
     return status == BLOOMERY_OK ? row->write(filter, &emitter) : status;
 }
 

@@ -400,10 +400,9 @@ static void count(const struct bloomery_filter *filter, struct bloomery_layer *l
 }
 
 /* A key that the newest layer may have is seen without a further one. */
-static inline __attribute__((always_inline)) int add(struct bloomery_filter *filter,
-                                                     const struct bloomery_subject *subject,
-                                                     bool positions, uint32_t *new_bits,
-                                                     bloomery_error *error)
+static inline __attribute__((always_inline)) bloomery_status
+add(struct bloomery_filter *filter, const struct bloomery_subject *subject, bool positions,
+    uint32_t *new_bits, bloomery_error *error)
 {
     uint32_t layers = bloomery_layer_count(filter);
     struct bloomery_layer *layer = &filter->layers[layers - 1];
@@ -422,18 +421,18 @@ static inline __attribute__((always_inline)) int add(struct bloomery_filter *fil
         set = bloomery_layer_add(filter, layer, subject, positions);
     count(filter, layer, 1, set);
     *new_bits = set;
-    return set > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN;
+    return BLOOMERY_OK;
 }
 
-int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
-                       bloomery_error *error)
+bloomery_status bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash,
+                                   uint32_t *new_bits, bloomery_error *error)
 {
     const struct bloomery_subject subject = {.hash = hash};
     return add(filter, &subject, false, new_bits, error);
 }
 
-int bloomery_chain_add_positions(struct bloomery_filter *filter, bloomery_key key,
-                                 uint32_t *new_bits, bloomery_error *error)
+bloomery_status bloomery_chain_add_positions(struct bloomery_filter *filter, bloomery_key key,
+                                             uint32_t *new_bits, bloomery_error *error)
 {
     const struct bloomery_subject subject = {.key = key};
     return add(filter, &subject, true, new_bits, error);
