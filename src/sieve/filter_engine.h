@@ -19,7 +19,7 @@ enum { BLOOMERY_MEMORY_STATE = 40 };
 struct bloomery_filter_engine {
     bloomery_filter *filter;
     struct bloomery_filled filled;
-    uint64_t keys; /* new ones that were added: noted and forced ones too */
+    uint64_t keys; /* new ones that were added: marked and forced ones too */
     bool warned;
     uint64_t generation; /* of the saved filter; 0: none */
     uint64_t committed;
