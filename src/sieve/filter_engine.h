@@ -27,4 +27,19 @@ struct bloomery_filter_engine {
     uint64_t appended;                    /* bytes since then */
 };
 
+/* ---- filter_create.c ---- */
+
+/* What the filter may take: all that queue and leases do not; 0: no limit. */
+uint64_t bloomery_filter_engine_limit(const bloomery_sieve *sieve);
+
+/* BLOOMERY_BAD_ARGUMENT if a filter of so many bytes does not fit in the sieve's memory. */
+bloomery_status bloomery_filter_engine_fits(const bloomery_sieve *sieve, uint64_t bytes,
+                                            bloomery_error *error);
+
+/* Of its file. */
+uint64_t bloomery_filter_engine_bytes(const bloomery_filter *filter);
+
+/* The filter of the sieve's settings, empty. */
+bloomery_status bloomery_filter_engine_create(bloomery_sieve *sieve, bloomery_error *error);
+
 #endif
