@@ -153,9 +153,9 @@ bool bloomery_add_hash(bloomery_filter *filter, bloomery_hash hash, bloomery_err
 {
     uint32_t set = 0;
     bloomery_status status = bloomery_can_add(filter, error);
-    if (status == BLOOMERY_OK)
+    if (status == BLOOMERY_OK && bloomery_by_positions(filter))
         status = bloomery_can_take_hashes(filter, error);
-    if (status == BLOOMERY_OK)
+    else if (status == BLOOMERY_OK)
         status = add_hash(filter, hash, &set, error);
     return answer(filter, status, set, error);
 }
