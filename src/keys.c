@@ -151,9 +151,8 @@ bloomery_status bloomery_keys_read(const bloomery_filter *filter, const bloomery
 {
     static const uint8_t nothing[1]; /* what keys of no bytes point to */
     if (!has_a_size(keys))
-        return bad(error, "the struct of keys begins with another size than its own, or has a "
-                          "field that this version of the library does not know: initialise it "
-                          "with BLOOMERY_KEYS");
+        return bad(error, "the struct does not begin with its size, or sets a field that this "
+                          "version of the library does not know: initialise it with BLOOMERY_KEYS");
     if (!has_a_count(keys))
         return bad(error, "there are more keys than memory has bytes: `count` or `first` is wrong");
     if (keys->nulls < -1 || (keys->nulls > 0 && (uint64_t)keys->nulls > keys->count))
