@@ -228,10 +228,10 @@ BLOOMERY_PUBLIC bloomery_filter *bloomery_new(uint64_t keys, double rate,
  * A plan without bits, probes, cell_bits, hash and blocks_per_key is solved first, without options;
  * the caller's plan stays as it is. In a plan that was solved, or filled in by hand, these and kind
  * decide what the filter is (hash 0: XXH3-64). planned_keys and planned_rate are kept in the file
- * (0: unknown); planned_bytes may be 0. BLOOMERY_BAD_ARGUMENT, also if keys, rate, bytes or kind were
- * changed after solving; BLOOMERY_OUT_OF_MEMORY; BLOOMERY_UNSUPPORTED for an unknown kind, a static
- * filter (bloomery_builder_open), or SipHash in a build without libsodium. Time: that of zeroing
- * the memory, which for large blocks the kernel does as they are touched.
+ * (0: unknown); planned_bytes may be 0. BLOOMERY_BAD_ARGUMENT, also if keys, rate, bytes or kind
+ * were changed after solving; BLOOMERY_OUT_OF_MEMORY; BLOOMERY_UNSUPPORTED for an unknown kind, a
+ * static filter (bloomery_builder_open), or SipHash in a build without libsodium. Time: that of
+ * zeroing the memory, which for large blocks the kernel does as they are touched.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_create(const bloomery_plan *plan,
                                                 const bloomery_create_options *options,
@@ -643,7 +643,7 @@ struct bloomery_plan {
  *   keys, rate   The least memory whose rate is at most the given one.
  *   keys, bytes  The best rate that fits in `bytes`. Refused if that rate would be over 0.5.
  *   rate, bytes  The most keys for which the rate holds within `bytes`.
- *   rate alone   The smallest filter, for 0 keys: planned_keys, planned_rate are 0 (scalable: 1 key).
+ *   rate alone   The smallest filter, for 0 keys: planned_keys and _rate are 0 (scalable: 1 key).
  *
  * The plan of a scalable filter is that of its first layer, which grows for the first time after
  * planned_keys. planned_rate is the one that the whole filter stays under, however far it grows;
