@@ -643,7 +643,7 @@ struct bloomery_plan {
  *   keys, rate   The least memory whose rate is at most the given one.
  *   keys, bytes  The best rate that fits in `bytes`. Refused if that rate would be over 0.5.
  *   rate, bytes  The most keys for which the rate holds within `bytes`.
- *   rate alone   The smallest filter, for 0 keys: planned_keys and _rate are 0 (scalable: 1 key).
+ *   rate alone   The smallest filter, for 0 keys; planned_keys and _rate are 0. Not if scalable.
  *
  * The plan of a scalable filter is that of its first layer, which grows for the first time after
  * planned_keys. planned_rate is the one that the whole filter stays under, however far it grows;
