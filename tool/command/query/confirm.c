@@ -31,6 +31,8 @@
 #include "input/unpack.h"
 #include "tool.h"
 
+#include <bloomery/records.h>
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
