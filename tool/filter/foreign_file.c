@@ -287,11 +287,12 @@ void tool_filter_file_close(struct tool_filter_file *file)
 /* ---- Opening --------------------------------------------------------------------------------- */
 
 /* As the library says it when it opens a path. */
-static void fail_open(const struct tool_filter_file *file, bloomery_error *error)
+static const bloomery_filter *fail_open(const struct tool_filter_file *file, bloomery_error *error)
 {
     const char *why = file->reason == EISDIR ? "is a directory" : strerror(file->reason);
     *error = (bloomery_error){.status = BLOOMERY_IO_FAILED};
     snprintf(error->text, sizeof(error->text), "%s: %s", file->path, why);
+    return NULL;
 }
 
 const bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
@@ -305,12 +306,10 @@ const bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
     struct reader reader;
     size_t bytes = 0;
     *error = (bloomery_error){.status = BLOOMERY_OK};
-    if (dialect == NULL && file->descriptor >= 0)
-        return tool_filter_map(file->descriptor, file->path, options, copy, error);
-    if (dialect == NULL) {
-        fail_open(file, error);
-        return NULL;
-    }
+    if (dialect == NULL)
+        return file->descriptor < 0
+                   ? fail_open(file, error)
+                   : tool_filter_map(file->descriptor, file->path, options, copy, error);
     unsigned char *data = reader_open(&reader, file, false) ? read_all(&reader, &bytes) : NULL;
     reader_close(&reader);
     if (data == NULL)
