@@ -300,7 +300,6 @@ const bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
                                         const struct tool_dialect_choice *chosen,
                                         bloomery_filter **copy, bloomery_error *error)
 {
-    const bloomery_dialect_parameters none = BLOOMERY_DIALECT_PARAMETERS;
     const bloomery_dialect *dialect = file->origin.dialect;
     bloomery_filter *filter = NULL;
     struct reader reader;
@@ -315,8 +314,8 @@ const bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
     if (data == NULL)
         return NULL;
     const bool named = chosen != NULL && chosen->dialect != NULL;
-    bloomery_dialect_load(dialect, data, bytes, named ? &chosen->parameters : &none, options,
-                          &filter, error);
+    const bloomery_dialect_parameters *parameters = named ? &chosen->parameters : NULL;
+    bloomery_dialect_load(dialect, data, bytes, parameters, options, &filter, error);
     if (copy != NULL)
         *copy = filter;
     reader.map != NULL ? tool_watched_unmap(data, bytes) : free(data);

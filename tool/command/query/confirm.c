@@ -136,8 +136,8 @@ static struct line key_of(const struct way *way, struct line line, struct room *
     bloomery_key key;
     line = without_return(line);
     need(room, BLOOMERY_RULE_ROOM(line.bytes));
-    const bloomery_record result = bloomery_rule_apply(&way->rule, line.at, line.bytes, room->bytes,
-                                                       room->capacity, &key, NULL);
+    const int result = (int)bloomery_rule_apply(&way->rule, line.at, line.bytes, room->bytes,
+                                                room->capacity, &key, NULL);
     if ((result & ~BLOOMERY_RECORD_OPEN_QUOTE) != BLOOMERY_RECORD_KEY)
         return (struct line){line.at, 0};
     return (struct line){key.data, key.bytes};
