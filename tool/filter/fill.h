@@ -50,8 +50,8 @@ bool tool_lines_hash(const struct tool_source *source, const bloomery_key_rule *
 bool tool_lines_build(const struct tool_source *source, const bloomery_key_rule *rule,
                       bloomery_builder *builder, bool quiet, struct tool_change *change);
 
-/* Looks at the filter before (`before` is all zeros for an empty filter) and after; the change knows
- * its records already. */
+/* Compares the filter with what it was: `before`, which is all zeros for an empty filter. The
+ * change knows its records already. */
 void tool_change_find(const bloomery_scan_result *before, const bloomery_filter *filter,
                       struct tool_change *change);
 
