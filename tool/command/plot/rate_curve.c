@@ -7,11 +7,10 @@
  */
 #include "command/plot/rate_curve.h"
 
+#include "base/experimental.h"
 #include "base/numbers.h"
 #include "filter/facts.h"
 #include "tool.h"
-
-#include <bloomery/experimental.h>
 
 #include <math.h>
 
