@@ -577,7 +577,7 @@ typedef struct bloomery_info {
 /* Fills `info`. Cannot fail: an impossible size counts as that of version 0.1. O(layers). */
 BLOOMERY_PUBLIC void bloomery_info_get(const bloomery_filter *filter, bloomery_info *info);
 
-/* What the cells say. All zero for a static filter, whose cells are not counted. */
+/* What the cells say. Of a static filter bits_set and fill are 0, and its keys are exact. */
 typedef struct bloomery_scan_result {
     size_t struct_bytes;      /* sizeof(bloomery_scan_result), or 0 */
     uint64_t bits_set;        /* cells that are not 0 */
