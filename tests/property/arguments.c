@@ -6,9 +6,12 @@
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
  * Without libsodium define BLOOMERY_TEST_NO_SODIUM.
  */
+#define BLOOMERY_EXPERIMENTAL
 #include "../support/support.h"
 
 #include <bloomery/dialect.h>
+#include <bloomery/experimental.h>
+#include <bloomery/records.h>
 #include <bloomery/sieve.h>
 
 #include <math.h>
@@ -26,7 +29,7 @@ ENDS_WITHOUT_PADDING(bloomery_create_options, note);
 ENDS_WITHOUT_PADDING(bloomery_open_options, note);
 ENDS_WITHOUT_PADDING(bloomery_plan, wanted_rate);
 ENDS_WITHOUT_PADDING(bloomery_info, wanted_rate);
-ENDS_WITHOUT_PADDING(bloomery_column, nulls);
+ENDS_WITHOUT_PADDING(bloomery_keys, nulls);
 ENDS_WITHOUT_PADDING(bloomery_comparison, reserved);
 ENDS_WITHOUT_PADDING(bloomery_layer_info, live_rate);
 ENDS_WITHOUT_PADDING(bloomery_dialect_parameters, reserved);
@@ -268,7 +271,7 @@ static void structs_without_their_size_are_not_filled(void **state)
         assert_true(plan.struct_bytes == sizes[i] && plan.keys == 0);
         assert_true(layer.struct_bytes == sizes[i] && layer.bits == 0);
         assert_true(comparison.struct_bytes == sizes[i] && !comparison.equal);
-        bloomery_info_get(filter, true, &info); /* cannot fail */
+        bloomery_info_get(filter, &info); /* cannot fail */
         assert_int_equal(info.struct_bytes, sizes[i]);
         assert_true(sizes[i] > sizeof info || info.kind == BLOOMERY_KIND_DEFAULT);
     }
@@ -306,7 +309,7 @@ static void half_an_allocator_is_refused(void **state)
 static void columns_and_comparisons_may_grow(void **state)
 {
     struct {
-        bloomery_column column;
+        bloomery_keys column;
         uint64_t later;
     } grown;
     struct {
@@ -318,14 +321,14 @@ static void columns_and_comparisons_may_grow(void **state)
     (void)state;
     memset(&grown, 0, sizeof grown);
     grown.column.struct_bytes = sizeof grown;
-    grown.column.form = BLOOMERY_COLUMN_FIXED;
+    grown.column.form = BLOOMERY_KEYS_FIXED;
     grown.column.data = keys;
     grown.column.bytes = sizeof keys;
     grown.column.width = 8;
     grown.column.count = 2;
-    assert_int_equal(bloomery_add_column(filter, &grown.column, NULL, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_add_keys(filter, &grown.column, NULL, NULL, NULL), BLOOMERY_OK);
     grown.later = 1;
-    assert_int_equal(bloomery_add_column(filter, &grown.column, NULL, NULL, NULL),
+    assert_int_equal(bloomery_add_keys(filter, &grown.column, NULL, NULL, NULL),
                      BLOOMERY_BAD_ARGUMENT);
     memset(&comparison, 0xab, sizeof comparison);
     comparison.found.struct_bytes = sizeof comparison;
@@ -387,38 +390,38 @@ static void words_exist_for_every_number(void **state)
 
 static void no_keys_of(bloomery_filter *filter)
 {
-    bloomery_column column = BLOOMERY_COLUMN;
+    bloomery_keys column = BLOOMERY_KEYS;
     size_t found = 1;
     uint64_t new_bits = 1;
     bloomery_info before = BLOOMERY_INFO, after = BLOOMERY_INFO;
-    bloomery_info_get(filter, true, &before);
-    assert_int_equal(bloomery_add_batch(filter, NULL, 0, NULL, &new_bits), BLOOMERY_OK);
+    bloomery_info_get(filter, &before);
+    bloomery_scan_result before_scan = scan_of(filter);
+    assert_int_equal(add_list_bits(filter, NULL, 0, NULL, &new_bits), BLOOMERY_OK);
     assert_int_equal(new_bits, 0);
-    assert_int_equal(bloomery_add_hashes(filter, NULL, 0, NULL, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_hash_batch(filter, NULL, 0, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_may_contain_batch(filter, NULL, 0, NULL), 0);
-    assert_int_equal(bloomery_may_contain_hashes(filter, NULL, 0, NULL), 0);
+    assert_int_equal(add_hashes(filter, NULL, 0, NULL), BLOOMERY_OK);
+    assert_int_equal(hash_list(filter, NULL, 0, NULL), BLOOMERY_OK);
+    assert_int_equal(query_list(filter, NULL, 0, NULL), 0);
+    assert_int_equal(query_hashes(filter, NULL, 0, NULL), 0);
     for (uint32_t threads = 0; threads <= 8; threads++)
-        assert_int_equal(bloomery_add_parallel(filter, NULL, 0, threads, NULL), BLOOMERY_OK);
-    for (int form = BLOOMERY_COLUMN_FIXED; form <= BLOOMERY_COLUMN_HASHES128; form++) {
-        column.form = (bloomery_column_form)form;
-        if (form == BLOOMERY_COLUMN_HASHES64 && before.hash != BLOOMERY_HASH_XXH3_64)
+        assert_int_equal(add_list_threads(filter, NULL, 0, threads, NULL), BLOOMERY_OK);
+    for (int form = BLOOMERY_KEYS_FIXED; form <= BLOOMERY_KEYS_HASHES128; form++) {
+        column.form = (bloomery_keys_form)form;
+        if (form == BLOOMERY_KEYS_HASHES64 && before.hash != BLOOMERY_HASH_XXH3_64)
             continue;
         for (size_t first = 0; first < 200; first += 199) {
             column.first = first;
-            assert_int_equal(bloomery_add_column(filter, &column, NULL, NULL, NULL), BLOOMERY_OK);
-            assert_int_equal(bloomery_may_contain_column(filter, &column, NULL, &found, NULL),
-                             BLOOMERY_OK);
+            assert_int_equal(bloomery_add_keys(filter, &column, NULL, NULL, NULL), BLOOMERY_OK);
+            assert_int_equal(query_keys(filter, &column, NULL, &found, NULL), BLOOMERY_OK);
             assert_int_equal(found, 0);
-            assert_int_equal(bloomery_hash_column(filter, &column, NULL, NULL), BLOOMERY_OK);
-            assert_int_equal(bloomery_add_column_parallel(filter, &column, 4, NULL), BLOOMERY_OK);
+            assert_int_equal(bloomery_hash_keys(filter, &column, NULL, NULL), BLOOMERY_OK);
+            assert_int_equal(add_keys_threads(filter, &column, 4, NULL), BLOOMERY_OK);
             if (before.counter_max > 0)
-                assert_int_equal(bloomery_remove_column(filter, &column, NULL, &found, NULL),
-                                 BLOOMERY_OK);
+                assert_int_equal(remove_keys(filter, &column, NULL, &found, NULL), BLOOMERY_OK);
         }
     }
-    bloomery_info_get(filter, true, &after);
-    assert_int_equal(after.bits_set, before.bits_set);
+    bloomery_info_get(filter, &after);
+    bloomery_scan_result after_scan = scan_of(filter);
+    assert_int_equal(after_scan.bits_set, before_scan.bits_set);
     assert_int_equal(after.adds, before.adds);
 }
 
@@ -433,10 +436,10 @@ static void no_keys_of_dialects(void)
         with.rate = 0.01;
         if (bloomery_dialect_create(dialect, &with, NULL, &filter, NULL) != BLOOMERY_OK)
             continue;
-        assert_int_equal(bloomery_add_batch(filter, NULL, 0, NULL, NULL), BLOOMERY_OK);
-        assert_int_equal(bloomery_may_contain_batch(filter, NULL, 0, NULL), 0);
+        assert_int_equal(add_list(filter, NULL, 0, NULL), BLOOMERY_OK);
+        assert_int_equal(query_list(filter, NULL, 0, NULL), 0);
         for (uint32_t threads = 1; threads <= 4; threads += 3)
-            assert_int_equal(bloomery_add_parallel(filter, NULL, 0, threads, NULL), BLOOMERY_OK);
+            assert_int_equal(add_list_threads(filter, NULL, 0, threads, NULL), BLOOMERY_OK);
         bloomery_free(filter);
     }
 }
@@ -464,7 +467,7 @@ static void no_keys_at_no_address_are_fine(void **state)
                 }
                 bloomery_filter *filter = test_create(&plan, &options);
                 no_keys_of(filter);
-                assert_int_equal(bloomery_add(filter, key, NULL), BLOOMERY_NEW);
+                assert_true(bloomery_add(filter, key, NULL));
                 assert_true(bloomery_may_contain(filter, key));
                 no_keys_of(filter);
                 bloomery_free(filter);

@@ -8,6 +8,8 @@
  */
 #include "../support/support.h"
 
+#include <bloomery/records.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,8 +197,7 @@ struct overlap {
 static void add_range(bloomery_filter *filter, const struct test_keys *keys, uint64_t first,
                       uint64_t count)
 {
-    assert_int_equal(bloomery_add_batch(filter, keys->keys + first, (size_t)count, NULL, NULL),
-                     BLOOMERY_OK);
+    assert_int_equal(add_list(filter, keys->keys + first, (size_t)count, NULL), BLOOMERY_OK);
 }
 
 static bloomery_comparison compare(const bloomery_plan *plan, struct overlap overlap, uint64_t seed,
@@ -331,7 +332,7 @@ static void spare_bits_do_not_count(void **state)
     bloomery_plan plan = {.kind = BLOOMERY_CLASSIC, .probes = 3, .bits = 1001};
     struct test_keys keys = test_keys_make(TEST_RANDOM, 4, 0, 100);
     bloomery_filter *filter = test_create(&plan, NULL);
-    bloomery_filter *view = NULL;
+    const bloomery_filter *view = NULL;
     bloomery_comparison right = BLOOMERY_COMPARISON, found = BLOOMERY_COMPARISON;
     add_range(filter, &keys, 0, 100);
     struct test_bytes bytes = test_written(filter);

@@ -54,13 +54,13 @@ static void add_one(struct member *member, size_t i)
         result = bloomery_add(team->filter, key, &bits);
     } else {
         bloomery_hash hash;
-        if (bloomery_hash_key(team->filter, key, &hash) != BLOOMERY_OK)
+        if (bloomery_hash_key(team->filter, key, &hash, NULL) != BLOOMERY_OK)
             atomic_fetch_add(&team->faults, 1);
         result = bloomery_add_hash(team->filter, hash, &bits);
     }
     if (result < 0)
         atomic_fetch_add(&team->faults, 1);
-    atomic_fetch_add(&team->fresh[number], (unsigned)(result == BLOOMERY_NEW));
+    atomic_fetch_add(&team->fresh[number], (unsigned)(result == WAS_NEW));
     atomic_fetch_add(&team->bits, bits);
 }
 
@@ -69,7 +69,7 @@ enum { STEP = 200 };
 
 /* The keys as a column, of which each second row is no key. */
 struct rows {
-    bloomery_column column;
+    bloomery_keys column;
     int32_t offsets[2 * STEP + 1];
     uint8_t text[STEP * TEST_SECRET_BYTES];
     uint8_t valid[2 * STEP / 8];
@@ -79,8 +79,8 @@ static void rows_fill(struct rows *rows, const bloomery_key *keys, size_t count,
 {
     const size_t each = nulls ? 2 : 1;
     int32_t end = 0;
-    rows->column = (bloomery_column)BLOOMERY_COLUMN;
-    rows->column.form = BLOOMERY_COLUMN_OFFSETS32;
+    rows->column = (bloomery_keys)BLOOMERY_KEYS;
+    rows->column.form = BLOOMERY_KEYS_OFFSETS32;
     for (size_t i = 0; i < count * each; i++) {
         rows->offsets[i] = end;
         if (i % each != 0)
@@ -109,20 +109,20 @@ static bloomery_status add_rows(struct member *member, const bloomery_key *batch
     rows_fill(&rows, batch, count, nulls);
     bloomery_filter *filter = member->team->filter;
     if (nulls) {
-        const bloomery_status status = bloomery_add_column(filter, &rows.column, wide, bits, NULL);
+        const bloomery_status status = add_keys_bits(filter, &rows.column, wide, bits, NULL);
         memset(answers, 0, (count + 63) / 64 * sizeof *answers);
         for (size_t i = 0; i < count; i++)
             answers[i / 64] |= (wide[2 * i / 64] >> 2 * i % 64 & 1) << i % 64;
         return status;
     }
     if (member->number % 3 == 2) {
-        if (bloomery_hash_column(filter, &rows.column, hashes, NULL) != BLOOMERY_OK)
+        if (bloomery_hash_keys(filter, &rows.column, hashes, NULL) != BLOOMERY_OK)
             atomic_fetch_add(&member->team->faults, 1);
-        rows.column.form = BLOOMERY_COLUMN_HASHES128;
+        rows.column.form = BLOOMERY_KEYS_HASHES128;
         rows.column.data = hashes;
         rows.column.bytes = count * sizeof hashes[0];
     }
-    return bloomery_add_column(filter, &rows.column, answers, bits, NULL);
+    return add_keys_bits(filter, &rows.column, answers, bits, NULL);
 }
 
 static void add_some(struct member *member, size_t first, size_t count)
@@ -133,10 +133,9 @@ static void add_some(struct member *member, size_t first, size_t count)
     uint64_t bits = 0;
     for (size_t i = 0; i < count; i++)
         batch[i] = team->keys->keys[key_number(member->number, first + i)];
-    const bloomery_status status =
-        member->call == CALL_COLUMN
-            ? add_rows(member, batch, count, answers, &bits)
-            : bloomery_add_batch(team->filter, batch, count, answers, &bits);
+    const bloomery_status status = member->call == CALL_COLUMN
+                                       ? add_rows(member, batch, count, answers, &bits)
+                                       : add_list_bits(team->filter, batch, count, answers, &bits);
     if (status != BLOOMERY_OK)
         atomic_fetch_add(&team->faults, 1);
     for (size_t i = 0; i < count; i++)
@@ -175,13 +174,12 @@ static void *watch(void *argument)
             if (!bloomery_may_contain(team->filter, team->keys->keys[key_number(0, i)]))
                 atomic_fetch_add(&team->faults, 1);
         size_t last = done < 128 ? done : 128;
-        if (bloomery_may_contain_batch(team->filter, team->keys->keys, last, NULL) != last)
+        if (query_list(team->filter, team->keys->keys, last, NULL) != last)
             atomic_fetch_add(&team->faults, 1);
         struct rows rows;
         rows_fill(&rows, team->keys->keys, last, done % 2 == 0);
         size_t found = 0;
-        if (bloomery_may_contain_column(team->filter, &rows.column, NULL, &found, NULL) !=
-                BLOOMERY_OK ||
+        if (query_keys(team->filter, &rows.column, NULL, &found, NULL) != BLOOMERY_OK ||
             found != last)
             atomic_fetch_add(&team->faults, 1);
     }
@@ -210,7 +208,7 @@ static bloomery_filter *run_alone(const bloomery_plan *plan, const struct test_k
     bloomery_filter *filter = test_create(plan, NULL);
     for (unsigned t = 0; t < THREADS; t++)
         for (size_t i = 0; i < SHARE; i++)
-            assert_true(bloomery_add(filter, keys->keys[key_number(t, i)], NULL) >= 0);
+            assert_true(add_status(filter, keys->keys[key_number(t, i)]) == BLOOMERY_OK);
     return filter;
 }
 
@@ -227,11 +225,13 @@ static void check_team(const bloomery_plan *plan, int calls, const struct test_k
     bloomery_filter *alone = run_alone(plan, keys);
     bloomery_info ours = BLOOMERY_INFO;
     bloomery_info theirs = BLOOMERY_INFO;
-    bloomery_info_get(team->filter, true, &ours);
-    bloomery_info_get(alone, true, &theirs);
+    bloomery_info_get(team->filter, &ours);
+    bloomery_scan_result ours_scan = scan_of(team->filter);
+    bloomery_info_get(alone, &theirs);
+    bloomery_scan_result theirs_scan = scan_of(alone);
     /* Each bit had one thread that set it, and each call was counted. */
-    assert_int_equal(ours.bits_set, theirs.bits_set);
-    assert_int_equal(atomic_load(&team->bits), ours.bits_set);
+    assert_int_equal(ours_scan.bits_set, theirs_scan.bits_set);
+    assert_int_equal(atomic_load(&team->bits), ours_scan.bits_set);
     assert_int_equal(ours.adds, theirs.adds);
     struct test_bytes together = test_written(team->filter);
     struct test_bytes apart = test_written(alone);
@@ -304,14 +304,12 @@ static void concurrent_adds_to_one_block_lose_nothing(void **state)
             team->keys = &keys;
             run_team(team, CALLS);
             assert_int_equal(atomic_load(&team->faults), 0);
-            bloomery_info info = BLOOMERY_INFO;
-            bloomery_info_get(team->filter, true, &info);
-            assert_int_equal(atomic_load(&team->bits), info.bits_set);
+            bloomery_scan_result scan = scan_of(team->filter);
+            assert_int_equal(atomic_load(&team->bits), scan.bits_set);
             bloomery_filter *alone = run_alone(&plan, &keys);
-            bloomery_info expected = BLOOMERY_INFO;
-            bloomery_info_get(alone, true, &expected);
+            bloomery_scan_result expected_scan = scan_of(alone);
             bloomery_free(alone);
-            assert_int_equal(info.bits_set, expected.bits_set);
+            assert_int_equal(scan.bits_set, expected_scan.bits_set);
             bloomery_free(team->filter);
             free(team);
         }

@@ -10,6 +10,8 @@
 #include "../support/forge.h"
 #include "../support/support.h"
 
+#include <bloomery/records.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,7 +179,7 @@ static struct test_bytes large_sample(bool even)
     bloomery_plan plan = {.kind = BLOOMERY_CLASSIC, .bits = bits, .probes = 5};
     bloomery_filter *filter = test_create(&plan, NULL);
     struct test_keys keys = test_keys_make(TEST_RANDOM, 0, 0, 50000);
-    assert_int_equal(bloomery_add_batch(filter, keys.keys, keys.count, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(add_list(filter, keys.keys, keys.count, NULL), BLOOMERY_OK);
     struct test_bytes bytes = test_written(filter);
     bloomery_free(filter);
     test_keys_free(&keys);
@@ -326,7 +328,7 @@ static void query_everything(bloomery_filter *filter)
 {
     struct test_keys keys = test_keys_make(TEST_RANDOM, 77, 0, 3000);
     uint64_t answers[47];
-    size_t hits = bloomery_may_contain_batch(filter, keys.keys, keys.count, answers);
+    size_t hits = query_list(filter, keys.keys, keys.count, answers);
     size_t again = 0;
     for (size_t i = 0; i < keys.count; i++)
         again += bloomery_may_contain(filter, keys.keys[i]);
@@ -338,16 +340,16 @@ static void query_everything(bloomery_filter *filter)
         bloomery_may_contain_hash(filter, (bloomery_hash){UINT64_MAX, UINT64_MAX - power});
     }
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, true, &info);
-    assert_true(info.bits_set <= info.bits);
-    assert_true(info.fill >= 0 && info.fill <= 1);
-    assert_true(info.live_rate >= 0 && info.live_rate <= 1);
-    assert_true(info.expected_rate >= 0 && info.expected_rate <= 1);
-    assert_true(info.estimated_keys >= 0);
+    bloomery_info_get(filter, &info);
+    bloomery_scan_result scan = scan_of(filter);
+    assert_true(scan.bits_set <= info.bits);
+    assert_true(scan.fill >= 0 && scan.fill <= 1);
+    assert_true(scan.live_rate >= 0 && scan.live_rate <= 1);
+    assert_true(scan.expected_rate >= 0 && scan.expected_rate <= 1);
+    assert_true(scan.estimated_keys >= 0);
     (void)bloomery_verify(filter, NULL);
     if (info.writable)
-        assert_int_equal(bloomery_add_batch(filter, keys.keys, keys.count, NULL, NULL),
-                         BLOOMERY_OK);
+        assert_int_equal(add_list(filter, keys.keys, keys.count, NULL), BLOOMERY_OK);
     test_keys_free(&keys);
 }
 
@@ -363,7 +365,7 @@ static void random_payload_is_safe_to_query(void **state)
             file.data[at] = round % 4 == 0 ? 0xff : (uint8_t)test_next(&random);
         struct test_fence fence = test_fence_make(file.data, file.bytes);
         const uint8_t *data = file.bytes % 64 == 0 ? fence.data : file.data;
-        bloomery_filter *filter = NULL;
+        const bloomery_filter *filter = NULL;
         assert_int_equal(bloomery_view(data, file.bytes, NULL, &filter, NULL), BLOOMERY_OK);
         query_everything(filter);
         bloomery_free(filter);
@@ -415,7 +417,7 @@ static void damage_is_not_written_again_as_good(void **state)
     for (int number = 0; number < SAMPLES; number++) {
         struct test_bytes file = sample(number);
         file.data[forge_payload(&file) + 5] ^= 4;
-        bloomery_filter *view = NULL;
+        const bloomery_filter *view = NULL;
         bloomery_error error = {.text = ""};
         bool called = false;
         assert_int_equal(bloomery_view(file.data, file.bytes, NULL, &view, NULL), BLOOMERY_OK);
@@ -437,7 +439,7 @@ static void damage_does_not_leave_with_the_counters(void **state)
     bloomery_plan plan = {.kind = BLOOMERY_COUNTING, .keys = 300, .rate = 0.01};
     assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
     bloomery_filter *filter = test_create(&plan, NULL);
-    bloomery_filter *view = NULL;
+    const bloomery_filter *view = NULL;
     bloomery_filter *dropped = filter;
     struct test_bytes file = test_written(filter);
     file.data[forge_payload(&file) + 100] = 0x11;

@@ -9,6 +9,8 @@
 #include "../support/forge.h"
 #include "../support/support.h"
 
+#include <bloomery/records.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,8 +74,7 @@ static void assert_accepted(const char *what, const struct test_bytes *file)
         bloomery_error error = {.text = ""};
         if (enter(load, file, NULL, &memory, &filter, &error) != BLOOMERY_OK)
             fail_msg("%s: refused: %s", what, error.text);
-        assert_int_equal(bloomery_may_contain_batch(filter, keys.keys, keys.count, NULL),
-                         keys.count);
+        assert_int_equal(query_list(filter, keys.keys, keys.count, NULL), keys.count);
         assert_int_equal(bloomery_verify(filter, NULL), BLOOMERY_OK);
         bloomery_free(filter);
         assert_true(memory.live == 0 && !memory.wrong);
@@ -454,7 +455,7 @@ static void secrets_are_demanded(void **state)
     options.flags = BLOOMERY_OPEN_INSPECT;
     assert_int_equal(bloomery_load(file.data, file.bytes, &options, &filter, NULL), BLOOMERY_OK);
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, true, &info);
+    bloomery_info_get(filter, &info);
     bloomery_hash hash;
     uint64_t answers[2] = {0, 0};
     bloomery_key keys[65];
@@ -462,11 +463,11 @@ static void secrets_are_demanded(void **state)
         keys[i] = bloomery_key_of("absent", 6);
     assert_true(!info.secret_known && !info.secret_in_file && info.secret_fingerprint != 0);
     assert_true(bloomery_may_contain(filter, keys[0]));
-    assert_int_equal(bloomery_may_contain_batch(filter, keys, 65, answers), 65);
+    assert_int_equal(query_list(filter, keys, 65, answers), 65);
     assert_true(answers[0] == UINT64_MAX && answers[1] == 1);
-    assert_int_equal(bloomery_add(filter, key, NULL), BLOOMERY_SECRET_NEEDED);
-    assert_int_equal(bloomery_add_batch(filter, keys, 1, NULL, NULL), BLOOMERY_SECRET_NEEDED);
-    assert_int_equal(bloomery_hash_key(filter, key, &hash), BLOOMERY_SECRET_NEEDED);
+    assert_int_equal(add_status(filter, key), BLOOMERY_SECRET_NEEDED);
+    assert_int_equal(add_list(filter, keys, 1, NULL), BLOOMERY_SECRET_NEEDED);
+    assert_int_equal(bloomery_hash_key(filter, key, &hash, NULL), BLOOMERY_SECRET_NEEDED);
     bloomery_free(filter);
     test_bytes_free(&file);
 }

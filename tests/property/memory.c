@@ -130,7 +130,7 @@ static bloomery_status make_new(struct stage *stage, bloomery_filter **filter,
 static bloomery_status make_map(struct stage *stage, bloomery_filter **filter,
                                 bloomery_error *error)
 {
-    return bloomery_open(stage->path, &stage->opening, filter, error);
+    return bloomery_map(stage->path, &stage->opening, filter, error);
 }
 
 static bloomery_status make_copy(struct stage *stage, bloomery_filter **filter,
@@ -185,9 +185,8 @@ static uint64_t refuse_each(struct stage *stage, make_function *make)
         bloomery_status status = make(stage, &filter, &error);
         if (status == BLOOMERY_OK) {
             assert_true(stage->memory.requests < refused);
-            assert_true(make == make_new ||
-                        bloomery_may_contain_batch(filter, stage->keys.keys, stage->keys.count,
-                                                   NULL) == stage->keys.count);
+            assert_true(make == make_new || query_list(filter, stage->keys.keys, stage->keys.count,
+                                                       NULL) == stage->keys.count);
             bloomery_free(filter);
             assert_balanced(stage, 0);
             return refused - 1;
@@ -246,14 +245,14 @@ typedef bloomery_status build_function(struct stage *stage, bloomery_filter *fil
 static bloomery_status build_list(struct stage *stage, bloomery_filter *filter,
                                   bloomery_error *error)
 {
-    return bloomery_add_parallel(filter, stage->keys.keys, stage->keys.count, 3, error);
+    return add_list_threads(filter, stage->keys.keys, stage->keys.count, 3, error);
 }
 
 /* All of them are of 12 bytes, one behind the other. */
-static bloomery_column stage_column(const struct stage *stage)
+static bloomery_keys stage_column(const struct stage *stage)
 {
-    bloomery_column column = BLOOMERY_COLUMN;
-    column.form = BLOOMERY_COLUMN_FIXED;
+    bloomery_keys column = BLOOMERY_KEYS;
+    column.form = BLOOMERY_KEYS_FIXED;
     column.count = stage->keys.count;
     column.width = stage->keys.keys[0].bytes;
     column.data = stage->keys.bytes;
@@ -264,8 +263,8 @@ static bloomery_column stage_column(const struct stage *stage)
 static bloomery_status build_column(struct stage *stage, bloomery_filter *filter,
                                     bloomery_error *error)
 {
-    const bloomery_column column = stage_column(stage);
-    return bloomery_add_column_parallel(filter, &column, 3, error);
+    const bloomery_keys column = stage_column(stage);
+    return add_keys_threads(filter, &column, 3, error);
 }
 
 /* Each fourth is a key. */
@@ -273,12 +272,12 @@ static bloomery_status build_column_of_nulls(struct stage *stage, bloomery_filte
                                              bloomery_error *error)
 {
     static uint8_t valid[5000];
-    bloomery_column column = stage_column(stage);
+    bloomery_keys column = stage_column(stage);
     memset(valid, 0x88, sizeof valid);
     assert_true(column.count <= sizeof valid * 8);
     column.valid = valid;
     column.nulls = -1;
-    return bloomery_add_column_parallel(filter, &column, 3, error);
+    return add_keys_threads(filter, &column, 3, error);
 }
 
 /* A build that is refused memory has added nothing, and one that is not gives all of it back. */
@@ -301,9 +300,10 @@ static void refuse_each_of_a_build(struct stage *stage, build_function *build, u
             assert_int_equal(error.status, status);
             assert_balanced(stage, live);
             bloomery_info info = BLOOMERY_INFO;
-            bloomery_info_get(filter, true, &info);
+            bloomery_info_get(filter, &info);
+            bloomery_scan_result scan = scan_of(filter);
             assert_int_equal(info.adds, status == BLOOMERY_OK ? adds : 0);
-            assert_true(status == BLOOMERY_OK ? info.bits_set > 0 : info.bits_set == 0);
+            assert_true(status == BLOOMERY_OK ? scan.bits_set > 0 : scan.bits_set == 0);
         }
         assert_true(refused > 0);
         stage->memory.refuse_at = 0;
@@ -331,18 +331,18 @@ static void work_allocates_nothing(void **state)
         assert_int_equal(makers[i](stage, &filter, NULL), BLOOMERY_OK);
         uint64_t requests = stage->memory.requests;
         unsigned long heap = heap_requests;
-        bloomery_add_batch(filter, stage->keys.keys, stage->keys.count, NULL, NULL);
+        add_list(filter, stage->keys.keys, stage->keys.count, NULL);
         bloomery_add(filter, stage->keys.keys[0], NULL);
-        bloomery_may_contain_batch(filter, stage->keys.keys, stage->keys.count, NULL);
-        const bloomery_column column = stage_column(stage);
-        bloomery_add_column(filter, &column, NULL, NULL, NULL);
-        bloomery_may_contain_column(filter, &column, NULL, NULL, NULL);
-        bloomery_hash_key(filter, stage->keys.keys[0], &hash);
+        query_list(filter, stage->keys.keys, stage->keys.count, NULL);
+        const bloomery_keys column = stage_column(stage);
+        bloomery_add_keys(filter, &column, NULL, NULL, NULL);
+        bloomery_may_contain_keys(filter, &column, NULL, NULL, NULL);
+        bloomery_hash_key(filter, stage->keys.keys[0], &hash, NULL);
         bloomery_may_contain_hash(filter, hash);
         bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(filter, true, &info);
+        bloomery_info_get(filter, &info);
         bloomery_verify(filter, NULL);
-        bloomery_clear(filter);
+        bloomery_clear(filter, NULL);
         assert_int_equal(stage->memory.requests, requests);
         assert_int_equal(heap_requests, heap);
         bloomery_free(filter);

@@ -16,7 +16,7 @@
 static bloomery_info info_of(const bloomery_filter *filter)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, true, &info);
+    bloomery_info_get(filter, &info);
     return info;
 }
 
@@ -51,7 +51,7 @@ static void add_every(bloomery_filter *filter, const struct test_keys *keys, siz
                       size_t step)
 {
     for (size_t i = first; i < keys->count; i += step)
-        assert_true(bloomery_add(filter, keys->keys[i], NULL) >= 0);
+        assert_true(add_status(filter, keys->keys[i]) == BLOOMERY_OK);
 }
 
 static bloomery_filter *filter_of(const bloomery_plan *plan, const struct test_keys *keys,
@@ -74,7 +74,7 @@ static bloomery_plan sized(const bloomery_plan *plan, uint64_t bits)
 
 static bloomery_filter *view_of(const struct test_bytes *bytes)
 {
-    bloomery_filter *view = NULL;
+    const bloomery_filter *view = NULL;
     bloomery_error error = {.text = ""};
     if (bloomery_view(bytes->data, bytes->bytes, NULL, &view, &error) != BLOOMERY_OK)
         fail_msg("view: %s", error.text);
@@ -372,20 +372,20 @@ static void intersection_keeps_common_keys(void **state)
         bloomery_filter *one = test_create(&plan, NULL);
         bloomery_filter *other = test_create(&plan, NULL);
         bloomery_filter *common = test_create(&plan, NULL);
-        bloomery_add_batch(one, keys.keys, 2000, NULL, NULL);
-        bloomery_add_batch(other, keys.keys + 1000, 2000, NULL, NULL);
-        bloomery_add_batch(common, keys.keys + 1000, 1000, NULL, NULL);
-        const double rates[] = {info_of(one).live_rate, info_of(other).live_rate};
+        add_list(one, keys.keys, 2000, NULL);
+        add_list(other, keys.keys + 1000, 2000, NULL);
+        add_list(common, keys.keys + 1000, 1000, NULL);
+        const double rates[] = {scan_of(one).live_rate, scan_of(other).live_rate};
         assert_int_equal(bloomery_intersect(one, other, NULL), BLOOMERY_OK);
-        assert_int_equal(bloomery_may_contain_batch(one, keys.keys + 1000, 1000, NULL), 1000);
-        double alone = (double)bloomery_may_contain_batch(one, keys.keys, 1000, NULL) / 1000;
+        assert_int_equal(query_list(one, keys.keys + 1000, 1000, NULL), 1000);
+        double alone = (double)query_list(one, keys.keys, 1000, NULL) / 1000;
         assert_true(alone > rates[1] / 2 && alone < rates[1] * 2);
-        size_t found = bloomery_may_contain_batch(one, keys.keys + 3000, 40000, NULL);
+        size_t found = query_list(one, keys.keys + 3000, 40000, NULL);
         double strangers = (double)found / 40000;
         assert_true(strangers < rates[0] && strangers < rates[1]);
         /* The caveat: more bits are left than those of the common keys. */
-        assert_true(info_of(one).bits_set > info_of(common).bits_set);
-        assert_true(info_of(one).live_rate > info_of(common).live_rate);
+        assert_true(scan_of(one).bits_set > scan_of(common).bits_set);
+        assert_true(scan_of(one).live_rate > scan_of(common).live_rate);
         assert_int_equal(info_of(one).adds, 2000);
         bloomery_free(one);
         bloomery_free(other);
@@ -403,9 +403,9 @@ static void strangers_to_both_pass_with_the_product_of_the_rates(void **state)
         bloomery_plan plan = test_plan(&test_shapes[shape], 10000, 0.1);
         bloomery_filter *one = filter_of(&plan, &keys, 0, 2);
         bloomery_filter *other = filter_of(&plan, &keys, 1, 2);
-        double product = info_of(one).live_rate * info_of(other).live_rate;
+        double product = scan_of(one).live_rate * scan_of(other).live_rate;
         assert_int_equal(bloomery_intersect(one, other, NULL), BLOOMERY_OK);
-        double found = info_of(one).live_rate;
+        double found = scan_of(one).live_rate;
         if (!(found > 0.8 * product && found < 1.25 * product))
             fail_msg("%s: %g, not %g", test_shapes[shape].name, found, product);
         bloomery_free(one);

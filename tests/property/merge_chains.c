@@ -6,7 +6,10 @@
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
  */
+#define BLOOMERY_EXPERIMENTAL
 #include "../support/support.h"
+
+#include <bloomery/experimental.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,7 +30,7 @@ static bloomery_filter *chain_of(uint64_t plan, uint64_t first, size_t count,
 {
     bloomery_filter *filter = make(plan, 0.01, options);
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, first, count);
-    assert_int_equal(bloomery_add_batch(filter, keys.keys, count, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(add_list(filter, keys.keys, count, NULL), BLOOMERY_OK);
     test_keys_free(&keys);
     return filter;
 }
@@ -35,7 +38,7 @@ static bloomery_filter *chain_of(uint64_t plan, uint64_t first, size_t count,
 static bloomery_info info_of(const bloomery_filter *filter)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, true, &info);
+    bloomery_info_get(filter, &info);
     return info;
 }
 
@@ -49,7 +52,7 @@ static bloomery_layer_info layer_of(const bloomery_filter *filter, uint32_t inde
 static void assert_has(const bloomery_filter *filter, uint64_t first, size_t count)
 {
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, first, count);
-    assert_int_equal(bloomery_may_contain_batch(filter, keys.keys, count, NULL), count);
+    assert_int_equal(query_list(filter, keys.keys, count, NULL), count);
     test_keys_free(&keys);
 }
 
@@ -117,8 +120,8 @@ static void layers_of_one_plan_become_one(void **state)
     test_bytes_free(&other);
     /* It grows where the whole one does. */
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 100000, 5000);
-    assert_int_equal(bloomery_add_batch(into, keys.keys, keys.count, NULL, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_add_batch(whole, keys.keys, keys.count, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(add_list(into, keys.keys, keys.count, NULL), BLOOMERY_OK);
+    assert_int_equal(add_list(whole, keys.keys, keys.count, NULL), BLOOMERY_OK);
     test_keys_free(&keys);
     assert_int_equal(info_of(into).layers, 2);
     one = test_written(into);
@@ -161,7 +164,7 @@ static void no_layer_passes_its_mark_by_merging(void **state)
     const bloomery_info info = info_of(into);
     assert_true(info.live_rate <= info.planned_rate);
     struct test_keys keys = test_keys_make(TEST_RANDOM, 2, 1 << 20, ABSENT);
-    const double found = (double)bloomery_may_contain_batch(into, keys.keys, ABSENT, NULL);
+    const double found = (double)query_list(into, keys.keys, ABSENT, NULL);
     assert_true(fabs(found - ABSENT * info.live_rate) < 5 * sqrt(ABSENT * info.live_rate) + 1);
     test_keys_free(&keys);
     bloomery_free(into);
@@ -179,7 +182,7 @@ static void what_is_in_already_adds_no_layer(void **state)
     assert_int_equal(bloomery_merge(into, same, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_merge(into, empty, NULL), BLOOMERY_OK);
     assert_int_equal(info_of(into).layers, before.layers);
-    assert_int_equal(info_of(into).bits_set, before.bits_set);
+    assert_int_equal(scan_of(into).bits_set, before.bits_set);
     assert_int_equal(info_of(into).adds, 2 * before.adds);
     assert_int_equal(bloomery_merge(empty, into, NULL), BLOOMERY_OK);
     assert_int_equal(info_of(empty).layers, before.layers);
@@ -203,7 +206,7 @@ static void keys_are_added_to_the_larger_layer(void **state)
         assert_int_equal(layer_of(into, layers - 1).bits, newest.bits);
         assert_int_equal(layer_of(into, layers - 1).bits_set, newest.bits_set);
         struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 200000, 40000);
-        assert_int_equal(bloomery_add_batch(into, keys.keys, keys.count, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(add_list(into, keys.keys, keys.count, NULL), BLOOMERY_OK);
         test_keys_free(&keys);
         const uint32_t grown = info_of(into).layers;
         assert_true(grown > layers);
@@ -212,7 +215,7 @@ static void keys_are_added_to_the_larger_layer(void **state)
         assert_has(into, 100000, larger == 0 ? 500 : 10000);
         assert_has(into, 200000, 40000);
         /* Under the two rates together, however far it grows. */
-        assert_true(info_of(into).live_rate < 0.02);
+        assert_true(scan_of(into).live_rate < 0.02);
         struct test_bytes bytes = test_written(into);
         bloomery_filter *loaded = NULL;
         assert_int_equal(bloomery_load(bytes.data, bytes.bytes, NULL, &loaded, NULL), BLOOMERY_OK);
@@ -236,15 +239,14 @@ static void a_view_of_a_chain_is_merged_like_the_chain(void **state)
     bloomery_filter *from = chain_of(100, 100000, 10000, NULL);
     bloomery_filter *into[2] = {chain_of(100, 0, 500, NULL), chain_of(100, 0, 500, NULL)};
     struct test_bytes bytes = test_written(from);
-    bloomery_filter *view = NULL;
+    const bloomery_filter *view = NULL;
     assert_int_equal(bloomery_view(bytes.data, bytes.bytes, NULL, &view, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_merge(into[0], from, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_merge(into[1], view, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_merge(view, from, NULL), BLOOMERY_READ_ONLY);
     struct test_bytes written[2];
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(bloomery_add_batch(into[i], keys.keys, keys.count, NULL, NULL),
-                         BLOOMERY_OK);
+        assert_int_equal(add_list(into[i], keys.keys, keys.count, NULL), BLOOMERY_OK);
         written[i] = test_written(into[i]);
     }
     assert_true(test_bytes_equal(&written[0], &written[1]));
@@ -278,7 +280,7 @@ static void a_merged_chain_is_cleared_to_its_own_plan(void **state)
         }
         const uint64_t before = memory.bytes;
         assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OK);
-        assert_int_equal(bloomery_clear(into), BLOOMERY_OK);
+        assert_int_equal(bloomery_clear(into, NULL), BLOOMERY_OK);
         assert_int_equal(memory.bytes, before);
         struct test_bytes one = test_written(into);
         struct test_bytes other = test_written(fresh);
@@ -299,11 +301,11 @@ static void a_merged_chain_can_be_cleared_and_used_again(void **state)
         bloomery_filter *into = chain_of(100, 0, larger == 0 ? 90 : 10, NULL);
         bloomery_filter *from = chain_of(larger == 0 ? 50 : 200, 1000, 40, NULL);
         assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OK);
-        assert_int_equal(bloomery_clear(into), BLOOMERY_OK);
+        assert_int_equal(bloomery_clear(into, NULL), BLOOMERY_OK);
         bloomery_info info = info_of(into);
         assert_true(info.layers == 1 && info.bits_set == 0 && info.adds == 0);
         struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 5000, 3000);
-        assert_int_equal(bloomery_add_batch(into, keys.keys, keys.count, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(add_list(into, keys.keys, keys.count, NULL), BLOOMERY_OK);
         test_keys_free(&keys);
         assert_has(into, 5000, 3000);
         bloomery_free(into);

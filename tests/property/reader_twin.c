@@ -15,6 +15,7 @@
  * Build: this file, the library. Run by reader_agrees.py.
  */
 #include <bloomery/bloomery.h>
+#include <bloomery/builder.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -82,7 +83,7 @@ static bool build(const bloomery_plan *plan, const bloomery_create_options *opti
     size_t bytes = 0;
     for (uint8_t *data = NULL; good && (data = take_bytes(&bytes)) != NULL; free(data)) {
         const bloomery_key key = bloomery_key_of(data, bytes);
-        good = bloomery_builder_add(builder, &key, 1, error) == BLOOMERY_OK;
+        good = build_list(builder, &key, 1, error) == BLOOMERY_OK;
     }
     good = good && bloomery_builder_save(builder, path, error) == BLOOMERY_OK;
     if (!good)
@@ -119,7 +120,7 @@ static int make(char **argv)
     bool good = bloomery_create(&plan, &options, &filter, &error) == BLOOMERY_OK;
     size_t bytes = 0;
     for (uint8_t *data = NULL; good && (data = take_bytes(&bytes)) != NULL; free(data))
-        good = bloomery_add(filter, bloomery_key_of(data, bytes), NULL) >= 0;
+        good = add_status(filter, bloomery_key_of(data, bytes)) == BLOOMERY_OK;
     good = good && bloomery_save(filter, argv[0], &error) == BLOOMERY_OK;
     if (!good)
         fprintf(stderr, "reader_twin: %s\n", error.text);
@@ -130,7 +131,8 @@ static int make(char **argv)
 static void print_facts(const bloomery_filter *filter)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, true, &info);
+    bloomery_info_get(filter, &info);
+    bloomery_scan_result scan = scan_of(filter);
     printf(", \"info\": {\"kind\": %d, \"format_version\": %" PRIu32 ", \"links\": %" PRIu32
            ", \"lines\": %" PRIu32 ", \"probes\": %" PRIu32 ", \"bits\": %" PRIu64
            ", \"bytes\": %" PRIu64 ", \"file_bytes\": %" PRIu64 ", \"planned_keys\": %" PRIu64,
@@ -144,7 +146,7 @@ static void print_facts(const bloomery_filter *filter)
     printf(", \"rule\": [%" PRIu32 ", %" PRIu32 ", %" PRId32 ", %" PRIu32 "], \"dialect\": %" PRIu32
            ", \"bits_set\": %" PRIu64 ", \"note\": ",
            info.rule.flags, info.rule.delimiter, info.rule.field, info.rule.comment, info.dialect,
-           info.bits_set);
+           scan.bits_set);
     if (info.note == NULL)
         printf("null}");
     else {
@@ -186,7 +188,7 @@ static int read_files(const char *key_text)
     size_t bytes = 0;
     bool good = true;
     for (uint8_t *data = NULL; good && (data = take_bytes(&bytes)) != NULL; free(data)) {
-        bloomery_filter *filter = NULL;
+        const bloomery_filter *filter = NULL;
         bloomery_status opened = bloomery_view(data, bytes, &options, &filter, NULL);
         printf("{\"opened\": \"%s\"", bloomery_status_name(opened));
         if (filter != NULL) {

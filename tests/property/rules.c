@@ -8,6 +8,8 @@
  */
 #include "../support/support.h"
 
+#include <bloomery/records.h>
+
 #include <string.h>
 
 static int apply(const bloomery_key_rule *rule, const char *record, char *key, size_t room)

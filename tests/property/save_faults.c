@@ -39,7 +39,7 @@ static bloomery_filter *make_part(char letter, size_t first, size_t step)
     options.note = letter == 'A' ? "filter A" : "the other filter";
     bloomery_filter *filter = test_create(&plan, &options);
     for (size_t i = first; i < keys.count; i += step)
-        assert_true(bloomery_add(filter, keys.keys[i], NULL) >= 0);
+        assert_true(add_status(filter, keys.keys[i]) == BLOOMERY_OK);
     test_keys_free(&keys);
     return filter;
 }
@@ -78,10 +78,10 @@ static int drive_save(const char *path, bool merge)
 static int drive_open(const char *path, const char *flags)
 {
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     bloomery_error error = {0};
     options.flags = (uint32_t)strtoul(flags, NULL, 10);
-    bloomery_status status = bloomery_open(path, &options, &filter, &error);
+    bloomery_status status = bloomery_map(path, &options, &filter, &error);
     if (status != BLOOMERY_OK) {
         printf("%s", error.text);
         bool told = error.status == status && error.text[0] != '\0' && filter == NULL;
@@ -89,7 +89,7 @@ static int drive_open(const char *path, const char *flags)
         return told && right ? DRIVE_REFUSED : DRIVE_WRONG;
     }
     struct test_keys keys = test_keys_make(TEST_RANDOM, 'B', 0, 90000);
-    size_t found = bloomery_may_contain_batch(filter, keys.keys, keys.count, NULL);
+    size_t found = query_list(filter, keys.keys, keys.count, NULL);
     bool whole = found == keys.count && bloomery_verify(filter, NULL) == BLOOMERY_OK;
     test_keys_free(&keys);
     bloomery_free(filter);
@@ -420,8 +420,8 @@ static void kill_minus_9_leaves_a_whole_file(void **state)
         char now = file_now();
         assert_true(now == 'A' || now == 'B');
         met[now == 'B']++;
-        bloomery_filter *filter = NULL;
-        assert_int_equal(bloomery_open(scene.path, NULL, &filter, NULL), BLOOMERY_OK);
+        const bloomery_filter *filter = NULL;
+        assert_int_equal(bloomery_map(scene.path, NULL, &filter, NULL), BLOOMERY_OK);
         assert_int_equal(bloomery_verify(filter, NULL), BLOOMERY_OK);
         bloomery_free(filter);
     }

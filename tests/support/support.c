@@ -69,7 +69,7 @@ void test_level(void)
         printf("# no filter can be made\n");
         exit(1);
     }
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     bloomery_free(filter);
     printf("# kernels: %s\n", info.kernel);
     fflush(stdout); /* or what forks says it again */
@@ -303,8 +303,8 @@ bloomery_filter *test_create(const bloomery_plan *plan, const bloomery_create_op
 void test_add_all(bloomery_filter *filter, const struct test_keys *keys)
 {
     for (size_t i = 0; i < keys->count; i++) {
-        int result = bloomery_add(filter, keys->keys[i], NULL);
-        assert_true(result == BLOOMERY_NEW || result == BLOOMERY_SEEN);
+        int result = add_outcome(filter, keys->keys[i]);
+        assert_true(result == WAS_NEW || result == WAS_SEEN);
     }
 }
 
@@ -338,11 +338,11 @@ static int append(void *context, const void *data, size_t bytes)
 
 struct test_bytes test_written(const bloomery_filter *filter)
 {
-    struct span span = {bytes_make(bloomery_file_bytes(filter)), 0};
+    struct span span = {bytes_make(info_of(filter).file_bytes), 0};
     bloomery_error error;
     if (bloomery_write(filter, append, &span, &error) != BLOOMERY_OK)
         fail_msg("write: %s", error.text);
-    assert_int_equal(span.used, bloomery_file_bytes(filter));
+    assert_int_equal(span.used, info_of(filter).file_bytes);
     return span.bytes;
 }
 

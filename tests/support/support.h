@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include <bloomery/bloomery.h>
+#include "many.h"
 
 /* ---- Numbers from a seed ------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
  *
  * Needs the static library: one test looks at the factors of the occupancy recurrence.
  */
+#define BLOOMERY_EXPERIMENTAL
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,6 +23,7 @@
 #include "plan_reference.h"
 
 #include <bloomery/bloomery.h>
+#include <bloomery/experimental.h>
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>

@@ -4,6 +4,8 @@
  * implementation. */
 #include "key/rule.h"
 
+#include <bloomery/records.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -67,12 +67,11 @@ static void compare_all(const struct bloomery_native *kernel)
         for (int keys = 0; keys < 3; keys++) {
             make_hashes(columns);
             bloomery_builder *builder = test_builder(ldexp(0.75, -(int)columns), NULL, NULL);
-            assert_int_equal(
-                bloomery_builder_add_hashes(builder, hashes, keys == 0 ? 0 : HASHES / 2, NULL),
-                BLOOMERY_OK);
+            assert_int_equal(build_hashes(builder, hashes, keys == 0 ? 0 : HASHES / 2, NULL),
+                             BLOOMERY_OK);
             if (keys == 2) { /* two sections, and layers behind */
                 struct test_integers integers = test_integers_make(0, 140000);
-                assert_int_equal(bloomery_builder_add_column(builder, &integers.column, NULL),
+                assert_int_equal(bloomery_builder_add(builder, &integers.column, NULL),
                                  BLOOMERY_OK);
                 free(integers.values);
             }
