@@ -169,20 +169,22 @@ static void check_adding(bloomery_filter *column, bloomery_filter *single,
 {
     struct words found = untouched();
     struct words expected = untouched();
-    uint64_t bits = 77;
-    uint64_t sum = 0;
-    expect(add_keys_bits(column, &sample->column, found.words, &bits, NULL) == BLOOMERY_OK,
+    bloomery_counts counts = {77, 77, 77};
+    const uint64_t before = test_cells(single);
+    size_t sum = 0;
+    expect(bloomery_add_keys(column, &sample->column, found.words, &counts, NULL) == BLOOMERY_OK,
            "adding failed");
     for (size_t i = 0; i < sample->column.count; i++) {
-        uint32_t fresh = 0;
         const int result =
-            test_column_has(sample, i) ? bloomery_add(single, sample->keys[i], &fresh) : 0;
-        assert_true(result >= 0);
+            test_column_has(sample, i) ? add_outcome(single, sample->keys[i]) : WAS_SEEN;
+        assert_true(result == WAS_NEW || result == WAS_SEEN);
         put(&expected, i, result == WAS_NEW);
-        sum += fresh;
+        sum += result == WAS_NEW;
     }
     expect_same_words(&found, &expected, "other keys were new");
-    expect(bits == sum, "another number of new bits");
+    expect(counts.done == sample->column.count, "another number of keys done");
+    expect(counts.positive == sum, "another number of new keys");
+    expect(counts.cells == test_cells(single) - before, "another number of new bits");
     expect_same_file(column, single, "another filter after adding");
 }
 
@@ -191,7 +193,7 @@ static void check_querying(const bloomery_filter *filter, const struct test_colu
     struct words found = untouched();
     struct words expected = untouched();
     const bloomery_keys *column = &sample->column;
-    size_t hits = 77;
+    bloomery_counts counts = {77, 77, 77};
     size_t sum = 0;
     for (size_t i = 0; i < column->count; i++) {
         const bool maybe =
@@ -199,11 +201,14 @@ static void check_querying(const bloomery_filter *filter, const struct test_colu
         put(&expected, i, maybe);
         sum += maybe;
     }
-    expect(query_keys(filter, column, found.words, &hits, NULL) == BLOOMERY_OK, "the query failed");
+    expect(bloomery_may_contain_keys(filter, column, found.words, &counts, NULL) == BLOOMERY_OK,
+           "the query failed");
     expect_same_words(&found, &expected, "other answers");
-    expect(hits == sum, "another number of answers");
-    hits = 77;
-    expect(query_keys(filter, column, NULL, &hits, NULL) == BLOOMERY_OK && hits == sum,
+    expect(counts.done == column->count && counts.positive == sum && counts.cells == 0,
+           "another number of answers");
+    counts = (bloomery_counts){77, 77, 77};
+    expect(bloomery_may_contain_keys(filter, column, NULL, &counts, NULL) == BLOOMERY_OK &&
+               counts.positive == sum,
            "another number without answers");
     found = untouched();
     expect(bloomery_may_contain_keys(filter, column, found.words, NULL, NULL) == BLOOMERY_OK,
@@ -234,9 +239,10 @@ static void check_removing(bloomery_filter *column, bloomery_filter *single,
 {
     struct words found = untouched();
     struct words expected = untouched();
-    size_t removed = 77;
+    bloomery_counts counts = {77, 77, 77};
+    const uint64_t before = test_cells(single);
     size_t sum = 0;
-    expect(remove_keys(column, &sample->column, found.words, &removed, NULL) == BLOOMERY_OK,
+    expect(bloomery_remove_keys(column, &sample->column, found.words, &counts, NULL) == BLOOMERY_OK,
            "removing failed");
     for (size_t i = 0; i < sample->column.count; i++) {
         const bool gone =
@@ -245,7 +251,9 @@ static void check_removing(bloomery_filter *column, bloomery_filter *single,
         sum += gone;
     }
     expect_same_words(&found, &expected, "other keys were removed");
-    expect(removed == sum, "another number of removed keys");
+    expect(counts.done == sample->column.count, "another number of keys done");
+    expect(counts.positive == sum, "another number of removed keys");
+    expect(counts.cells == before - test_cells(single), "another number of counters");
     expect_same_file(column, single, "another filter after removing");
     expect(bloomery_remove_keys(column, &sample->column, NULL, NULL, NULL) == BLOOMERY_OK,
            "removing failed in silence");
@@ -277,7 +285,7 @@ static void check_other_ways(struct subject *subject, const bloomery_filter *exp
     }
 }
 
-/* Whether the filter takes such a column at all; columns_refused.c has those that don't. */
+/* Whether the filter takes such a column at all; columns_refused.c has the others. */
 static bool takes(const bloomery_filter *filter, bloomery_keys_form form)
 {
     bloomery_info info = BLOOMERY_INFO;
@@ -420,15 +428,15 @@ static void long_columns_build_the_same(void **state)
         valid[i] = (uint8_t)(i % 5 == 0 ? 0xff : test_mix(i));
     for (size_t s = 0; s < SUBJECTS; s++) {
         struct subject subject = large(&subjects[s]);
-        for (uint32_t threads = 0; threads <= 5; threads++) {
+        for (uint32_t turn = 0; turn <= 6; turn++) {
+            const uint32_t threads = turn < 6 ? turn : BLOOMERY_THREADS_ALL;
             bloomery_keys column = BLOOMERY_KEYS;
             column.form = BLOOMERY_KEYS_FIXED;
             column.data = numbers;
-            column.bytes = sizeof numbers;
             column.width = sizeof numbers[0];
             column.first = 3;
             column.count = COUNT;
-            column.valid = threads % 2 == 0 ? valid : NULL;
+            column.valid = turn % 2 == 0 ? valid : NULL;
             column.nulls = -1;
             bloomery_filter *added = make(&subject);
             bloomery_filter *built = make(&subject);
@@ -459,7 +467,6 @@ static void hashes_of_any_value_are_the_same_everywhere(void **state)
     column.form = BLOOMERY_KEYS_HASHES128;
     column.count = COUNT;
     column.data = hashes;
-    column.bytes = sizeof hashes;
     for (size_t s = 0; s < SUBJECTS; s++) {
         struct subject subject = large(&subjects[s]);
         bloomery_filter *single = make(&subject);
@@ -489,26 +496,26 @@ static void duplicates_in_a_column_are_new_once(void **state)
     static const uint8_t valid[] = {0x7b}; /* not the first 6 */
     bloomery_keys column = BLOOMERY_KEYS;
     uint64_t answers = 0;
-    uint64_t bits = 0;
+    bloomery_counts counts = {0};
     size_t found = 0;
     (void)state;
     column.form = BLOOMERY_KEYS_FIXED;
     column.count = sizeof numbers / sizeof numbers[0];
     column.data = numbers;
-    column.bytes = sizeof numbers;
     column.width = sizeof numbers[0];
     column.valid = valid;
     column.nulls = 1;
     for (size_t s = 0; s < TEST_SHAPES; s++) {
         bloomery_plan plan = test_plan(&test_shapes[s], 100, 1e-12);
         bloomery_filter *filter = test_create(&plan, NULL);
-        assert_int_equal(add_keys_bits(filter, &column, &answers, &bits, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_add_keys(filter, &column, &answers, &counts, NULL), BLOOMERY_OK);
         assert_int_equal(answers, 1 | 1 << 4 | 1 << 5);
+        assert_true(counts.done == column.count && counts.positive == 3);
         bloomery_info info = BLOOMERY_INFO;
         bloomery_info_get(filter, &info);
         bloomery_scan_result scan = scan_of(filter);
         assert_int_equal(info.adds, 6);
-        assert_int_equal(scan.bits_set, bits);
+        assert_int_equal(scan.bits_set, counts.cells);
         assert_int_equal(query_keys(filter, &column, &answers, &found, NULL), BLOOMERY_OK);
         assert_int_equal(answers, 0x7b);
         assert_int_equal(found, 6);

@@ -88,7 +88,8 @@ static void damage_is_not_copied(void **state)
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, KEYS);
     bloomery_filter *filter = test_specimen(1, NULL, &keys);
     struct test_bytes file = test_written(filter);
-    bloomery_filter *view = NULL, *copy = filter;
+    const bloomery_filter *view = NULL;
+    bloomery_filter *copy = filter;
     bloomery_error error = {.text = ""};
     (void)state;
     assert_int_equal(bloomery_view(file.data, file.bytes, NULL, &view, NULL), BLOOMERY_OK);
@@ -118,7 +119,7 @@ static void a_copy_learns_the_secret_that_fits(void **state)
     options.secret_outside = true;
     bloomery_filter *filter = test_create(&plan, &options);
     struct test_bytes file = test_written(filter);
-    opening.flags = BLOOMERY_OPEN_INSPECT;
+    opening.inspect = true;
     assert_int_equal(bloomery_load(file.data, file.bytes, &opening, &inspected, NULL), BLOOMERY_OK);
     copy = copy_of(inspected, NULL);
     assert_int_equal(add_status(copy, key), BLOOMERY_SECRET_NEEDED);

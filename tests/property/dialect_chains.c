@@ -15,13 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bloomery_info info_of(const bloomery_filter *filter)
-{
-    bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, &info);
-    return info;
-}
-
 static const struct {
     const char *dialect;
     uint64_t keys;
@@ -306,13 +299,14 @@ static void a_chain_of_a_file_of_ours_ends_with_64_layers(void **state)
     (void)state;
     bloomery_filter *filter = long_chain(60, &keys, &done);
     struct test_bytes bytes = test_written(filter);
+    const bloomery_keys many = bloomery_keys_of_list(keys.keys, keys.count);
+    bloomery_counts counts = {0};
     assert_int_equal(bloomery_load(bytes.data, bytes.bytes, NULL, &opened, &error), BLOOMERY_OK);
     assert_int_equal(bloomery_copy(opened, &options, &copy, &error), BLOOMERY_OK);
     bloomery_filter *const both[] = {opened, copy};
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(
-            bloomery_add_some(both[i], keys.keys, keys.count, NULL, NULL, &done, &error),
-            BLOOMERY_FULL);
+        assert_int_equal(bloomery_add_keys(both[i], &many, NULL, &counts, &error), BLOOMERY_FULL);
+        assert_true(counts.done > 0 && counts.done < keys.count);
         assert_int_equal(info_of(both[i]).layers, 64);
         assert_int_equal(bloomery_write(both[i], ignore, NULL, &error), BLOOMERY_OK);
         bloomery_free(both[i]);
@@ -397,17 +391,17 @@ static void a_chain_that_can_grow_no_more_is_full(void **state)
     bloomery_dialect_parameters with = BLOOMERY_DIALECT_PARAMETERS;
     bloomery_filter *filter = NULL;
     bloomery_error error = {.text = ""};
-    size_t done = 0;
+    bloomery_counts counts = {0};
     (void)state;
     with.keys = with.growth = 1;
     assert_int_equal(
         bloomery_dialect_create(bloomery_dialect_find("redisbloom"), &with, NULL, &filter, NULL),
         BLOOMERY_OK);
-    assert_int_equal(bloomery_add_some(filter, keys.keys, keys.count, NULL, NULL, &done, &error),
-                     BLOOMERY_FULL);
+    const bloomery_keys many = bloomery_keys_of_list(keys.keys, keys.count);
+    assert_int_equal(bloomery_add_keys(filter, &many, NULL, &counts, &error), BLOOMERY_FULL);
     assert_int_equal(error.status, BLOOMERY_FULL);
     assert_in_range(info_of(filter).layers, 900, 1024);
-    assert_int_equal(query_list(filter, keys.keys, done, NULL), done);
+    assert_int_equal(query_list(filter, keys.keys, counts.done, NULL), counts.done);
     bloomery_free(filter);
     test_keys_free(&keys);
 }

@@ -159,7 +159,7 @@ static void more_bits_than_there_are_are_all(void **state)
     static const bloomery_kind kinds[] = {BLOOMERY_CLASSIC, BLOOMERY_BLOCKED, BLOOMERY_COUNTING,
                                           BLOOMERY_SCALABLE};
     const size_t ours = sizeof kinds / sizeof kinds[0];
-    const bloomery_dialect *dialect = bloomery_dialect_at(0);
+    const bloomery_dialect *dialect = bloomery_dialect_get(1);
     size_t looked_at = 0;
     for (size_t i = 0; i < ours || dialect != NULL; i++) {
         bloomery_plan plan = {.kind = kinds[i < ours ? i : 0], .keys = 2000, .rate = 0.01};
@@ -173,7 +173,7 @@ static void more_bits_than_there_are_are_all(void **state)
             filter = test_create(&plan, NULL);
         } else {
             (void)bloomery_dialect_create(dialect, &with, NULL, &filter, NULL);
-            dialect = bloomery_dialect_at(i - ours + 1);
+            dialect = bloomery_dialect_get((uint32_t)(i - ours + 2));
         }
         if (filter == NULL) /* it takes other parameters, or its hash is not there */
             continue;
@@ -228,8 +228,7 @@ static void keys_left_end_at_the_limit(void **state)
         assert_true(scan.live_rate <= limit || scan.estimated_keys <= (double)plan.keys + 1);
         for (uint64_t end = keys + keys / 100 + 5; keys < end; keys++)
             assert_true(add_status(filter, bloomery_key_of(&keys, sizeof keys)) == BLOOMERY_OK);
-        bloomery_info_get(filter, &info);
-        assert_true(scan.live_rate > limit);
+        assert_true(scan_of(filter).live_rate > limit);
         assert_int_equal(bloomery_keys_left(filter, cases[i / 3].limit), 0);
         bloomery_free(filter);
     }
@@ -254,9 +253,10 @@ static void keys_left_are_without_end_where_there_is_no_limit(void **state)
     bloomery_free(filter);
     bloomery_builder *builder = NULL;
     assert_int_equal(bloomery_builder_open(&solid, NULL, NULL, &builder, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_builder_finish(builder, &filter, NULL), BLOOMERY_OK);
-    assert_true(bloomery_keys_left(filter, 0) == 0);
-    bloomery_free(filter);
+    const bloomery_filter *built = NULL;
+    assert_int_equal(bloomery_builder_finish(builder, &built, NULL), BLOOMERY_OK);
+    assert_true(bloomery_keys_left(built, 0) == 0);
+    bloomery_free(built);
     bloomery_builder_free(builder);
 }
 

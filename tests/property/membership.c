@@ -66,29 +66,24 @@ static void add_three_ways(struct trio *trio, const struct test_keys *keys)
 {
     uint64_t *fresh = words_for(keys->count);
     uint64_t batch_bits = 77;
-    uint64_t single_bits = 0;
     assert_int_equal(add_list_bits(trio->batch, keys->keys, keys->count, fresh, &batch_bits),
                      BLOOMERY_OK);
     for (size_t i = 0; i < keys->count; i++) {
-        uint32_t by_key = 77;
-        uint32_t by_hash = 77;
         bloomery_hash hash;
-        int result = bloomery_add(trio->single, keys->keys[i], &by_key);
-        assert_true(result == (by_key > 0 ? WAS_NEW : WAS_SEEN));
+        int result = add_outcome(trio->single, keys->keys[i]);
         assert_int_equal(bit_of(fresh, i), result);
         assert_int_equal(bloomery_hash_key(trio->hashed, keys->keys[i], &hash, NULL), BLOOMERY_OK);
-        assert_int_equal(bloomery_add_hash(trio->hashed, hash, &by_hash), result);
-        assert_int_equal(by_hash, by_key);
-        single_bits += by_key;
+        assert_int_equal(add_hash_outcome(trio->hashed, hash), result);
     }
-    assert_int_equal(single_bits, batch_bits);
     for (size_t i = keys->count; i % 64 != 0; i++)
         assert_false(bit_of(fresh, i));
     free(fresh);
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(trio->single, &info);
     bloomery_scan_result scan = scan_of(trio->single);
-    assert_int_equal(scan.bits_set, single_bits);
+    assert_int_equal(scan.bits_set, batch_bits);
+    assert_int_equal(test_cells(trio->single), batch_bits);
+    assert_int_equal(test_cells(trio->hashed), batch_bits);
     assert_int_equal(info.adds, keys->count);
 }
 
@@ -368,10 +363,19 @@ static void check_twins(const bloomery_plan *plan, const struct test_keys *prese
     assert_memory_equal(fresh[0], fresh[1], sizeof fresh[0]);
     assert_int_equal(bits[0], bits[1]);
     for (size_t i = 0; i < 50; i++) {
-        uint32_t new_bits[2] = {0};
-        int result = bloomery_add(one, absent->keys[i], &new_bits[0]);
-        assert_int_equal(result, bloomery_add(other, absent->keys[i], &new_bits[1]));
-        assert_int_equal(new_bits[0], new_bits[1]);
+        if (i % 2 == 0) {
+            assert_int_equal(add_outcome(one, absent->keys[i]),
+                             add_outcome(other, absent->keys[i]));
+            continue;
+        }
+        const uint64_t before = test_cells(one);
+        uint64_t answers[2];
+        assert_int_equal(add_list_bits(one, &absent->keys[i], 1, &answers[0], &bits[0]), 0);
+        assert_int_equal(add_list_bits(other, &absent->keys[i], 1, &answers[1], &bits[1]), 0);
+        assert_int_equal(answers[0], answers[1]);
+        assert_int_equal(bits[0], bits[1]);
+        assert_int_equal(bits[0], test_cells(one) - before);
+        assert_int_equal(answers[0], bits[0] > 0);
     }
     assert_same_bytes(one, other);
     assert_int_equal(query_three_ways(one, present), present->count);

@@ -13,13 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bloomery_info info_of(const bloomery_filter *filter)
-{
-    bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, &info);
-    return info;
-}
-
 static void assert_same_bytes(const bloomery_filter *one, const bloomery_filter *other)
 {
     struct test_bytes first = test_written(one);

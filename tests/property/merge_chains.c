@@ -35,13 +35,6 @@ static bloomery_filter *chain_of(uint64_t plan, uint64_t first, size_t count,
     return filter;
 }
 
-static bloomery_info info_of(const bloomery_filter *filter)
-{
-    bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, &info);
-    return info;
-}
-
 static bloomery_layer_info layer_of(const bloomery_filter *filter, uint32_t index)
 {
     bloomery_layer_info info = BLOOMERY_LAYER_INFO;

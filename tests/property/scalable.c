@@ -30,13 +30,6 @@ static bloomery_filter *make(uint64_t keys, double rate, const bloomery_create_o
     return test_create(&plan, options);
 }
 
-static bloomery_info info_of(const bloomery_filter *filter)
-{
-    bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, &info);
-    return info;
-}
-
 static void add_range(bloomery_filter *filter, const struct test_keys *keys, size_t from, size_t to)
 {
     assert_int_equal(add_list(filter, keys->keys + from, to - from, NULL), BLOOMERY_OK);

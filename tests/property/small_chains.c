@@ -19,13 +19,6 @@
  * makes has a block of 384 bytes, which the server's allocator has, with a byte of the module's. */
 enum { FILTER_BYTES = 700, RECORD_BYTES = 128, DEFAULT_BYTES = 383 };
 
-static bloomery_info info_of(const bloomery_filter *filter)
-{
-    bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, &info);
-    return info;
-}
-
 static uint64_t besides_bits(const bloomery_filter *filter)
 {
     const bloomery_info info = info_of(filter);

@@ -87,7 +87,6 @@ static void lay_hashes(struct test_column *sample, const struct test_column_spec
         memcpy(data + i * size, size == 8 ? (const void *)&hash.hi : (const void *)&hash, size);
     }
     sample->data = fence_of(data, count * size, spec->shifted);
-    sample->column.bytes = count * size;
     free(data);
 }
 

@@ -146,6 +146,26 @@ static inline int remove_outcome(bloomery_filter *filter, bloomery_key key)
     return bloomery_remove(filter, key, &error) ? WAS_REMOVED : (int)error.status;
 }
 
+/* The same by the calls for many keys, which say how many bits (counters) became or ceased to be 0.
+ */
+static inline int add_one(bloomery_filter *filter, bloomery_key key, uint64_t *bits)
+{
+    const bloomery_keys keys = bloomery_keys_of_list(&key, 1);
+    bloomery_counts counts = {0, 0, 0};
+    const bloomery_status status = bloomery_add_keys(filter, &keys, NULL, &counts, NULL);
+    *bits = counts.cells;
+    return status == BLOOMERY_OK ? (int)counts.positive : (int)status;
+}
+
+static inline int remove_one(bloomery_filter *filter, bloomery_key key, uint64_t *bits)
+{
+    const bloomery_keys keys = bloomery_keys_of_list(&key, 1);
+    bloomery_counts counts = {0, 0, 0};
+    const bloomery_status status = bloomery_remove_keys(filter, &keys, NULL, &counts, NULL);
+    *bits = counts.cells;
+    return status == BLOOMERY_OK ? (int)counts.positive : (int)status;
+}
+
 /* The status of adding a key: BLOOMERY_OK, or why it could not be added. */
 static inline int add_status(bloomery_filter *filter, bloomery_key key)
 {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See support.h. */
+#define BLOOMERY_EXPERIMENTAL
 #include "support.h"
+
+#include <bloomery/experimental.h>
 
 #include <dirent.h>
 #include <stdio.h>
@@ -61,11 +64,9 @@ void test_level(void)
 {
     enum { SKIPPED = 77 }; /* to Meson */
     const char *wanted = getenv("BLOOMERY_CPU");
-    bloomery_plan plan = {.keys = 1000, .rate = 0.01};
-    bloomery_filter *filter = NULL;
+    bloomery_filter *filter = bloomery_new(1000, 0.01, NULL);
     bloomery_info info = BLOOMERY_INFO;
-    if (bloomery_plan_solve(&plan, NULL, NULL) != BLOOMERY_OK ||
-        bloomery_create(&plan, NULL, &filter, NULL) != BLOOMERY_OK) {
+    if (filter == NULL) {
         printf("# no filter can be made\n");
         exit(1);
     }
@@ -263,7 +264,7 @@ static bloomery_plan solve_plan(const struct test_shape *shape, uint64_t keys, d
     options.cell_bits = shape->cell_bits;
     if (bloomery_plan_solve(&plan, &options, &error) != BLOOMERY_OK)
         fail_msg("%s, %llu keys: %s", shape->name, (unsigned long long)keys, error.text);
-    assert_true(plan.rate <= rate);
+    assert_true(plan.planned_rate <= rate && plan.rate == rate && plan.keys == keys);
     return plan;
 }
 
@@ -308,6 +309,27 @@ void test_add_all(bloomery_filter *filter, const struct test_keys *keys)
     }
 }
 
+uint64_t test_cells(const bloomery_filter *filter)
+{
+    const bloomery_info info = info_of(filter);
+    uint64_t used = 0;
+    for (uint32_t layer = 0; layer < info.layers; layer++) {
+        const void *data = NULL;
+        uint64_t bytes = 0;
+        assert_int_equal(bloomery_layer_span(filter, layer, &data, &bytes), BLOOMERY_OK);
+        for (uint64_t i = 0; i < bytes; i++) {
+            const uint8_t byte = ((const uint8_t *)data)[i];
+            if (info.cell_bits == 1)
+                used += (uint64_t)__builtin_popcount(byte);
+            else if (info.cell_bits == 4)
+                used += (uint64_t)((byte & 15) != 0) + (byte >> 4 != 0);
+            else
+                used += byte != 0;
+        }
+    }
+    return used;
+}
+
 /* ---- Bytes --------------------------------------------------------------------------- */
 
 static struct test_bytes bytes_make(size_t bytes)
@@ -320,7 +342,7 @@ static struct test_bytes bytes_make(size_t bytes)
     return made;
 }
 
-/* Fills the span that bloomery_file_bytes promised; more than that stops the writing. */
+/* Fills the span that an info promised; more than that stops the writing. */
 struct span {
     struct test_bytes bytes;
     size_t used;

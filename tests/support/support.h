@@ -111,6 +111,10 @@ bloomery_filter *test_create(const bloomery_plan *plan, const bloomery_create_op
 /* Every key added one by one. */
 void test_add_all(bloomery_filter *filter, const struct test_keys *keys);
 
+/* Cells of all layers that are not 0, counted here: what a call said of new ones is held against
+ * it. */
+uint64_t test_cells(const bloomery_filter *filter);
+
 /* ---- Bytes and files ----------------------------------------------------------------- */
 
 struct test_bytes {
