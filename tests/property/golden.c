@@ -46,7 +46,7 @@ static struct test_bytes golden_file(const struct golden *golden)
     return test_read_file(path);
 }
 
-static bloomery_filter *golden_open(const struct golden *golden)
+static const bloomery_filter *golden_open(const struct golden *golden)
 {
     char path[4096];
     const bloomery_filter *filter = NULL;
@@ -66,7 +66,7 @@ static void golden_files_are_read(void **state)
         const struct golden *golden = &goldens[i];
         if (!can_read(golden))
             continue;
-        bloomery_filter *filter = golden_open(golden);
+        const bloomery_filter *filter = golden_open(golden);
         bloomery_info info = BLOOMERY_INFO;
         bloomery_layer_info first = BLOOMERY_LAYER_INFO;
         bloomery_info_get(filter, &info);
@@ -98,7 +98,7 @@ static void golden_files_answer_as_ever(void **state)
     for (size_t i = 0; i < GOLDENS; i++) {
         if (!can_read(&goldens[i]))
             continue;
-        bloomery_filter *filter = golden_open(&goldens[i]);
+        const bloomery_filter *filter = golden_open(&goldens[i]);
         for (unsigned number = 0; number < goldens[i].below; number += 3) {
             char text[16];
             assert_true(bloomery_may_contain(filter, golden_key(number, text)));
@@ -228,7 +228,7 @@ static void a_reader_of_the_specification_agrees(void **state)
         if (!can_read(&goldens[i]))
             continue;
         struct test_bytes file = golden_file(&goldens[i]);
-        bloomery_filter *filter = golden_open(&goldens[i]);
+        const bloomery_filter *filter = golden_open(&goldens[i]);
         for (unsigned number = 0; number < 5000; number++) {
             char text[16];
             bloomery_key key = golden_key(number, text);
@@ -247,15 +247,17 @@ static void a_file_of_version_1_says_how_to_be_made_again(void **state)
     (void)state;
     for (int load = 0; load < 2; load++) {
         char path[4096];
-        const bloomery_filter *filter = NULL;
+        const bloomery_filter *map = NULL;
+        bloomery_filter *loaded = NULL;
         bloomery_error error = {.status = BLOOMERY_OK};
         snprintf(path, sizeof path, "%s/golden-v1-blocked-one-line.bloom", directory);
         struct test_bytes file = test_read_file(path);
-        assert_int_equal(load ? bloomery_load(file.data, file.bytes, NULL, &filter, &error)
-                              : bloomery_map(path, NULL, &filter, &error),
+        assert_int_equal(load ? bloomery_load(file.data, file.bytes, NULL, &loaded, &error)
+                              : bloomery_map(path, NULL, &map, &error),
                          BLOOMERY_WRONG_VERSION);
         test_bytes_free(&file);
-        assert_null(filter);
+        assert_null(map);
+        assert_null(loaded);
         assert_int_equal(error.status, BLOOMERY_WRONG_VERSION);
         assert_int_equal(error.offset, FORGE_VERSION);
         assert_non_null(

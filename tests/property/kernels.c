@@ -239,10 +239,10 @@ static void the_environment_chooses_the_kernel(void **state)
     if (wanted != NULL && wanted[0] != '\0')
         assert_string_equal(info.kernel, wanted);
     bloomery_free(filter);
-    filter = test_static_of_integers(0.01, 0, 1000);
-    bloomery_info_get(filter, &info);
+    const bloomery_filter *built = test_static_of_integers(0.01, 0, 1000);
+    bloomery_info_get(built, &info);
     assert_string_equal(info.kernel, level_names[bloomery_cpu_level()]);
-    bloomery_free(filter);
+    bloomery_free(built);
 }
 
 /* Misspelt, of another architecture, or above what the processor has: scalar, which the tests

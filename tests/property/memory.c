@@ -117,48 +117,60 @@ static int strike_stage(void **state)
 }
 
 /* A way to a filter. */
-typedef bloomery_status make_function(struct stage *stage, bloomery_filter **filter,
+typedef bloomery_status make_function(struct stage *stage, const bloomery_filter **filter,
                                       bloomery_error *error);
 
-static bloomery_status make_new(struct stage *stage, bloomery_filter **filter,
+static bloomery_status make_new(struct stage *stage, const bloomery_filter **filter,
                                 bloomery_error *error)
 {
+    bloomery_filter *own = NULL;
     bloomery_plan plan = stage_plan();
-    return bloomery_create(&plan, &stage->options, filter, error);
+    const bloomery_status status = bloomery_create(&plan, &stage->options, &own, error);
+    *filter = own;
+    return status;
 }
 
-static bloomery_status make_map(struct stage *stage, bloomery_filter **filter,
+static bloomery_status make_map(struct stage *stage, const bloomery_filter **filter,
                                 bloomery_error *error)
 {
     return bloomery_map(stage->path, &stage->opening, filter, error);
 }
 
-static bloomery_status make_copy(struct stage *stage, bloomery_filter **filter,
+static bloomery_status make_copy(struct stage *stage, const bloomery_filter **filter,
                                  bloomery_error *error)
 {
-    bloomery_open_options options = stage->opening;
-    options.flags = BLOOMERY_OPEN_COPY;
-    return bloomery_open(stage->path, &options, filter, error);
+    bloomery_filter *own = NULL;
+    const bloomery_status status = bloomery_open(stage->path, &stage->opening, &own, error);
+    *filter = own;
+    return status;
 }
 
-static bloomery_status make_view(struct stage *stage, bloomery_filter **filter,
+static bloomery_status make_view(struct stage *stage, const bloomery_filter **filter,
                                  bloomery_error *error)
 {
     return bloomery_view(stage->file.data, stage->file.bytes, &stage->opening, filter, error);
 }
 
-static bloomery_status make_loaded(struct stage *stage, bloomery_filter **filter,
+static bloomery_status make_loaded(struct stage *stage, const bloomery_filter **filter,
                                    bloomery_error *error)
 {
-    return bloomery_load(stage->file.data, stage->file.bytes, &stage->opening, filter, error);
+    bloomery_filter *own = NULL;
+    const bloomery_status status =
+        bloomery_load(stage->file.data, stage->file.bytes, &stage->opening, &own, error);
+    *filter = own;
+    return status;
 }
 
-static bloomery_status make_shared(struct stage *stage, bloomery_filter **filter,
+static bloomery_status make_shared(struct stage *stage, const bloomery_filter **filter,
                                    bloomery_error *error)
 {
+    bloomery_filter *own = NULL;
     bloomery_open_options options = stage->opening;
     options.concurrent_adds = true;
-    return bloomery_load(stage->file.data, stage->file.bytes, &options, filter, error);
+    const bloomery_status status =
+        bloomery_load(stage->file.data, stage->file.bytes, &options, &own, error);
+    *filter = own;
+    return status;
 }
 
 static make_function *const makers[] = {make_new,  make_map,    make_copy,
@@ -179,7 +191,7 @@ static void assert_balanced(const struct stage *stage, uint64_t live)
 static uint64_t refuse_each(struct stage *stage, make_function *make)
 {
     for (uint64_t refused = 1; refused < 1000; refused++) {
-        bloomery_filter *filter = (bloomery_filter *)(uintptr_t)stage;
+        const bloomery_filter *filter = (const bloomery_filter *)stage;
         bloomery_error error = {.status = BLOOMERY_OK};
         stage->memory = (struct test_memory){.refuse_at = refused};
         bloomery_status status = make(stage, &filter, &error);
@@ -216,7 +228,7 @@ static void every_allocation_fails_once_when_saving(void **state)
 {
     struct stage *stage = *state;
     for (size_t i = 1; i < MAKERS; i++) {
-        bloomery_filter *filter = NULL;
+        const bloomery_filter *filter = NULL;
         stage->memory = (struct test_memory){0};
         assert_int_equal(makers[i](stage, &filter, NULL), BLOOMERY_OK);
         uint64_t live = stage->memory.live;
@@ -256,7 +268,6 @@ static bloomery_keys stage_column(const struct stage *stage)
     column.count = stage->keys.count;
     column.width = stage->keys.keys[0].bytes;
     column.data = stage->keys.bytes;
-    column.bytes = column.count * column.width;
     return column;
 }
 
@@ -325,24 +336,32 @@ static void work_allocates_nothing(void **state)
 {
     struct stage *stage = *state;
     for (size_t i = 0; i < MAKERS; i++) {
-        bloomery_filter *filter = NULL;
+        const bloomery_filter *filter = NULL;
         bloomery_hash hash;
         stage->memory = (struct test_memory){0};
         assert_int_equal(makers[i](stage, &filter, NULL), BLOOMERY_OK);
         uint64_t requests = stage->memory.requests;
         unsigned long heap = heap_requests;
-        add_list(filter, stage->keys.keys, stage->keys.count, NULL);
-        bloomery_add(filter, stage->keys.keys[0], NULL);
-        query_list(filter, stage->keys.keys, stage->keys.count, NULL);
+        bloomery_filter *own = makers[i] == make_map || makers[i] == make_view
+                                   ? NULL
+                                   : (bloomery_filter *)(uintptr_t)filter;
         const bloomery_keys column = stage_column(stage);
-        bloomery_add_keys(filter, &column, NULL, NULL, NULL);
+        if (own != NULL) {
+            add_list(own, stage->keys.keys, stage->keys.count, NULL);
+            bloomery_add(own, stage->keys.keys[0], NULL);
+            bloomery_add_keys(own, &column, NULL, NULL, NULL);
+        }
+        query_list(filter, stage->keys.keys, stage->keys.count, NULL);
         bloomery_may_contain_keys(filter, &column, NULL, NULL, NULL);
         bloomery_hash_key(filter, stage->keys.keys[0], &hash, NULL);
         bloomery_may_contain_hash(filter, hash);
         bloomery_info info = BLOOMERY_INFO;
         bloomery_info_get(filter, &info);
+        bloomery_scan_result scan = BLOOMERY_SCAN_RESULT;
+        bloomery_scan(filter, &scan);
         bloomery_verify(filter, NULL);
-        bloomery_clear(filter, NULL);
+        if (own != NULL)
+            bloomery_clear(own, NULL);
         assert_int_equal(stage->memory.requests, requests);
         assert_int_equal(heap_requests, heap);
         bloomery_free(filter);
@@ -356,7 +375,7 @@ static void all_memory_comes_from_the_caller(void **state)
     struct stage *stage = *state;
     unsigned long heap = heap_requests;
     for (size_t i = 0; i < MAKERS; i++) {
-        bloomery_filter *filter = NULL;
+        const bloomery_filter *filter = NULL;
         stage->memory = (struct test_memory){0};
         makers[i](stage, &filter, NULL);
         assert_non_null(filter);

@@ -65,22 +65,25 @@ static void merged_chains_have_all_keys_and_both_rates(void **state)
         bloomery_filter *from = chain_of(130, 100000, sizes[s][1], NULL);
         const bloomery_info one = info_of(into);
         const bloomery_info other = info_of(from);
+        const bloomery_scan_result one_scan = scan_of(into);
+        const bloomery_scan_result other_scan = scan_of(from);
         struct test_bytes before = test_written(from);
         bloomery_error error = {.text = ""};
         assert_int_equal(bloomery_compatible(into, from, NULL), BLOOMERY_OK);
         if (bloomery_merge(into, from, &error) != BLOOMERY_OK)
             fail_msg("%s", error.text);
         const bloomery_info both = info_of(into);
+        const bloomery_scan_result scan = scan_of(into);
         assert_int_equal(both.layers, one.layers + other.layers);
-        assert_int_equal(both.bits_set, one.bits_set + other.bits_set);
+        assert_int_equal(scan.bits_set, one_scan.bits_set + other_scan.bits_set);
         assert_int_equal(both.adds, one.adds + other.adds);
         assert_int_equal(both.bytes, one.bytes + other.bytes);
-        const double rate = joint_rate(one.live_rate, other.live_rate);
-        assert_true(both.live_rate > rate * 0.999999 && both.live_rate < rate * 1.000001);
+        const double rate = joint_rate(one_scan.live_rate, other_scan.live_rate);
+        assert_true(scan.live_rate > rate * 0.999999 && scan.live_rate < rate * 1.000001);
         /* What it promises from now on is more than either did, and holds. */
         assert_true(both.planned_rate > one.planned_rate * 1.000001);
         assert_true(both.planned_rate <= (one.planned_rate + other.planned_rate) * 1.000001);
-        assert_true(both.live_rate <= both.planned_rate);
+        assert_true(scan.live_rate <= both.planned_rate);
         assert_has(into, 0, sizes[s][0]);
         assert_has(into, 100000, sizes[s][1]);
         struct test_bytes after = test_written(from);
@@ -154,11 +157,11 @@ static void no_layer_passes_its_mark_by_merging(void **state)
         const double full = (double)layer.planned_keys + 4 * sqrt((double)layer.planned_keys);
         assert_true(layer.estimated_keys <= full && layer.live_rate <= layer.planned_rate * 1.25);
     }
-    const bloomery_info info = info_of(into);
-    assert_true(info.live_rate <= info.planned_rate);
+    const double rate = scan_of(into).live_rate;
+    assert_true(rate <= info_of(into).planned_rate);
     struct test_keys keys = test_keys_make(TEST_RANDOM, 2, 1 << 20, ABSENT);
     const double found = (double)query_list(into, keys.keys, ABSENT, NULL);
-    assert_true(fabs(found - ABSENT * info.live_rate) < 5 * sqrt(ABSENT * info.live_rate) + 1);
+    assert_true(fabs(found - ABSENT * rate) < 5 * sqrt(ABSENT * rate) + 1);
     test_keys_free(&keys);
     bloomery_free(into);
 }
@@ -171,11 +174,12 @@ static void what_is_in_already_adds_no_layer(void **state)
     bloomery_filter *same = chain_of(100, 0, 5000, NULL);
     bloomery_filter *empty = chain_of(100, 0, 0, NULL);
     const bloomery_info before = info_of(into);
+    const uint64_t bits_set = scan_of(into).bits_set;
     assert_true(before.layers > 3);
     assert_int_equal(bloomery_merge(into, same, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_merge(into, empty, NULL), BLOOMERY_OK);
     assert_int_equal(info_of(into).layers, before.layers);
-    assert_int_equal(scan_of(into).bits_set, before.bits_set);
+    assert_int_equal(scan_of(into).bits_set, bits_set);
     assert_int_equal(info_of(into).adds, 2 * before.adds);
     assert_int_equal(bloomery_merge(empty, into, NULL), BLOOMERY_OK);
     assert_int_equal(info_of(empty).layers, before.layers);
@@ -236,7 +240,6 @@ static void a_view_of_a_chain_is_merged_like_the_chain(void **state)
     assert_int_equal(bloomery_view(bytes.data, bytes.bytes, NULL, &view, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_merge(into[0], from, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_merge(into[1], view, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_merge(view, from, NULL), BLOOMERY_READ_ONLY);
     struct test_bytes written[2];
     for (int i = 0; i < 2; i++) {
         assert_int_equal(add_list(into[i], keys.keys, keys.count, NULL), BLOOMERY_OK);
@@ -296,7 +299,7 @@ static void a_merged_chain_can_be_cleared_and_used_again(void **state)
         assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OK);
         assert_int_equal(bloomery_clear(into, NULL), BLOOMERY_OK);
         bloomery_info info = info_of(into);
-        assert_true(info.layers == 1 && info.bits_set == 0 && info.adds == 0);
+        assert_true(info.layers == 1 && test_cells(into) == 0 && info.adds == 0);
         struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 5000, 3000);
         assert_int_equal(add_list(into, keys.keys, keys.count, NULL), BLOOMERY_OK);
         test_keys_free(&keys);

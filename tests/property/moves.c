@@ -119,7 +119,7 @@ static void views_and_maps_keep_their_bytes_where_they_are(void **state)
         else
             assert_int_equal(bloomery_map(path, &options, &opened, NULL), BLOOMERY_OK);
         assert_int_equal(memory.live, 1);
-        opened = moved(opened, &memory, options.allocator, false);
+        opened = moved((bloomery_filter *)(uintptr_t)opened, &memory, options.allocator, false);
         assert_int_equal(query_list(opened, keys.keys, KEYS, NULL), KEYS);
         assert_int_equal(bloomery_verify(opened, NULL), BLOOMERY_OK);
         assert_same(test_specimen_name(i / 2), filter, opened);

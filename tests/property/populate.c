@@ -155,20 +155,13 @@ static void it_stops_where_there_is_no_memory(void **state)
 
 static void what_is_not_there_is_not_populated(void **state)
 {
-    struct test_bytes file;
     struct pages pages;
-    const bloomery_filter *view = NULL;
     (void)state;
     bloomery_filter *filter = filter_in(&pages, BYTES);
     assert_int_equal(bloomery_populate(filter, 5, 0), 5);
     assert_int_equal(bloomery_populate(filter, BYTES, 1), BYTES);
     assert_int_equal(bloomery_populate(filter, UINT64_MAX, UINT64_MAX), UINT64_MAX);
     assert_int_equal(bloomery_populate(filter, BYTES - 1, UINT64_MAX), BYTES);
-    file = test_written(filter);
-    assert_int_equal(bloomery_view(file.data, file.bytes, NULL, &view, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_populate(view, 64, BYTES), 64);
-    bloomery_free(view);
-    test_bytes_free(&file);
     bloomery_free(filter);
 }
 

@@ -14,7 +14,8 @@
  *
  * Build: this file, the library. Run by reader_agrees.py.
  */
-#include <bloomery/bloomery.h>
+#include "../support/many.h"
+
 #include <bloomery/builder.h>
 
 #include <inttypes.h>
@@ -83,7 +84,8 @@ static bool build(const bloomery_plan *plan, const bloomery_create_options *opti
     size_t bytes = 0;
     for (uint8_t *data = NULL; good && (data = take_bytes(&bytes)) != NULL; free(data)) {
         const bloomery_key key = bloomery_key_of(data, bytes);
-        good = build_list(builder, &key, 1, error) == BLOOMERY_OK;
+        const bloomery_keys one = bloomery_keys_of_list(&key, 1);
+        good = bloomery_builder_add(builder, &one, error) == BLOOMERY_OK;
     }
     good = good && bloomery_builder_save(builder, path, error) == BLOOMERY_OK;
     if (!good)
@@ -100,8 +102,8 @@ static int make(char **argv)
         .bits = strtoull(argv[2], NULL, 10),
         .probes = (uint32_t)strtoul(argv[3], NULL, 10),
         .blocks_per_key = (uint32_t)strtoul(argv[4], NULL, 10),
-        .keys = strtoull(argv[5], NULL, 10),
-        .rate = strtod(argv[6], NULL),
+        .planned_keys = strtoull(argv[5], NULL, 10),
+        .planned_rate = strtod(argv[6], NULL),
         .cell_bits = (uint32_t)strtoul(argv[14], NULL, 10),
     };
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
@@ -115,6 +117,12 @@ static int make(char **argv)
         (int32_t)strtol(argv[12], NULL, 10), (uint32_t)strtoul(argv[13], NULL, 10)};
     bloomery_filter *filter = NULL;
     bloomery_error error = {.text = ""};
+    if (plan.kind == BLOOMERY_STATIC) { /* which is solved, and not made by hand */
+        plan.keys = plan.planned_keys;
+        plan.rate = plan.planned_rate;
+        plan.planned_keys = 0;
+        plan.planned_rate = 0;
+    }
     if (plan.kind == BLOOMERY_STATIC)
         return build(&plan, &options, argv[0], &error) ? 0 : 2;
     bool good = bloomery_create(&plan, &options, &filter, &error) == BLOOMERY_OK;
@@ -184,7 +192,7 @@ static int read_files(const char *key_text)
     uint8_t key[BLOOMERY_SECRET_BYTES];
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     options.secret = key_of(key_text, key);
-    options.flags = options.secret == NULL ? BLOOMERY_OPEN_INSPECT : 0;
+    options.inspect = options.secret == NULL;
     size_t bytes = 0;
     bool good = true;
     for (uint8_t *data = NULL; good && (data = take_bytes(&bytes)) != NULL; free(data)) {

@@ -74,14 +74,16 @@ static int drive_save(const char *path, bool merge)
     return DRIVE_REFUSED;
 }
 
-/* "open PATH FLAGS" opens it; if that succeeds, every key of B must be in it. */
-static int drive_open(const char *path, const char *flags)
+/* "open PATH HOW" maps it, or copies it; if that succeeds, every key of B must be in it. */
+static int drive_open(const char *path, const char *how)
 {
-    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     const bloomery_filter *filter = NULL;
+    bloomery_filter *copy = NULL;
     bloomery_error error = {0};
-    options.flags = (uint32_t)strtoul(flags, NULL, 10);
-    bloomery_status status = bloomery_map(path, &options, &filter, &error);
+    const bool map = strcmp(how, "map") == 0;
+    const bloomery_status status =
+        map ? bloomery_map(path, NULL, &filter, &error) : bloomery_open(path, NULL, &copy, &error);
+    filter = map ? filter : copy;
     if (status != BLOOMERY_OK) {
         printf("%s", error.text);
         bool told = error.status == status && error.text[0] != '\0' && filter == NULL;
@@ -435,7 +437,7 @@ static void kill_minus_9_leaves_a_whole_file(void **state)
 static void open_survives_every_fault(void **state)
 {
     (void)state;
-    static const char *const flags[] = {"0", "1"}; /* a map, a copy */
+    static const char *const ways[] = {"map", "copy"};
     static const int errors[] = {EIO, ENOMEM};
     for (size_t f = 0; f < 2; f++)
         for (size_t e = 0; e < 2; e++) {
@@ -443,7 +445,7 @@ static void open_survives_every_fault(void **state)
             struct outcome outcome = {.call = "none"};
             for (fault.at = 1; outcome.call[0] != '\0'; fault.at++) {
                 test_write_file(scene.path, scene.b.data, scene.b.bytes);
-                outcome = drive(&fault, "open", flags[f]);
+                outcome = drive(&fault, "open", ways[f]);
                 int expected = outcome.call[0] == '\0' ? DRIVE_SAVED : DRIVE_REFUSED;
                 if (outcome.status != expected)
                     fail_scene(&fault, &outcome, "opening");
@@ -459,7 +461,7 @@ static void open_survives_short_reads_and_interrupts(void **state)
     test_write_file(scene.path, scene.b.data, scene.b.bytes);
     for (unsigned seed = 0; seed < 8; seed++) {
         struct fault fault = {.mode = seed & 1 ? "short" : "eintr", .seed = seed};
-        struct outcome outcome = drive(&fault, "open", seed & 2 ? "0" : "1");
+        struct outcome outcome = drive(&fault, "open", seed & 2 ? "map" : "copy");
         if (outcome.status != DRIVE_SAVED)
             fail_scene(&fault, &outcome, "opening");
     }

@@ -41,7 +41,7 @@ static void compare(const struct bloomery_native *kernel, const bloomery_filter 
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         const size_t count = lengths[i];
         const size_t first = (HASHES - count) / 2;
-        const struct bloomery_keys keys = bloomery_keys_of_hashes(hashes + first);
+        const struct bloomery_input keys = bloomery_input_of_hashes(hashes + first);
         size_t expected = 0;
         memset(answers, 0x5a, sizeof answers);
         const size_t found = kernel->query(filter, &keys, count, answers);
@@ -75,7 +75,7 @@ static void compare_all(const struct bloomery_native *kernel)
                                  BLOOMERY_OK);
                 free(integers.values);
             }
-            bloomery_filter *filter = test_finish(builder);
+            const bloomery_filter *filter = test_finish(builder);
             compare(kernel, filter);
             struct bloomery_ribbon *ribbon = &filter->layers[0].ribbon;
             const uint64_t blocks = bloomery_ribbon_blocks(ribbon);

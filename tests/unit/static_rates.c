@@ -100,7 +100,7 @@ static void rate_is_the_product_of_its_factors(double rate)
     struct tally tally = {0};
     const double queries = test_long() ? 5e7 : 5e5;
     uint64_t seed = 11;
-    bloomery_filter *filter = test_static_of_integers(rate, 0, KEYS);
+    const bloomery_filter *filter = test_static_of_integers(rate, 0, KEYS);
     bloomery_scan_result scan = scan_of(filter);
     for (double i = 0; i < queries; i++) {
         const uint64_t lo = test_next(&seed);
