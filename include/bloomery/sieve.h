@@ -229,9 +229,9 @@ typedef struct bloomery_sieve_options {
  * state, and what was written after it is cut off. Time: disk engine, milliseconds; memory engine,
  * that of reading its filter and what was queued since that was saved.
  *
- * Damage is different. If the last commit may be one that cannot be read any more, nothing is opened
- * or changed: BLOOMERY_CORRUPT. The text names bloomery_sieve_recover, which goes on from there. A
- * single damaged copy of the commit is mended from the other one, with a warning.
+ * Damage is different. If the last commit may be one that cannot be read any more, nothing is
+ * opened or changed: BLOOMERY_CORRUPT. The text names bloomery_sieve_recover, which goes on from
+ * there. A single damaged copy of the commit is mended from the other one, with a warning.
  *
  * BLOOMERY_BAD_ARGUMENT; BLOOMERY_MISMATCH (a kept option that differs, named); BLOOMERY_BUSY
  * (another process has it); BLOOMERY_NOT_A_FILTER (a directory with other things in it, or with
