@@ -35,7 +35,8 @@ struct story {
     uint32_t partitions;
     uint32_t bits;
     bool ordered;
-    double sync;
+    bloomery_sieve_sync sync;
+    double seconds; /* of BLOOMERY_SIEVE_SYNC_TIMED */
     uint64_t pushes;
     uint32_t batch; /* pushes in one call, at most */
 };

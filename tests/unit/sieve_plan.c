@@ -321,15 +321,13 @@ static void the_engine_moves_what_the_plan_says(void **unused)
     options.directory = directory.path;
     options.memory = 1330000;
     options.partitions = 16;
-    options.sync = BLOOMERY_SYNC_NEVER;
+    options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
     bloomery_sieve *sieve = NULL;
     bloomery_error error = {0};
     if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK)
         fail_msg("%s", error.text);
     static char bytes[BATCH][BYTES + 1];
     bloomery_key keys[BATCH];
-    uint8_t results[BATCH];
-    size_t done = 0;
     for (unsigned from = 0; from < KEYS; from += BATCH) {
         for (unsigned i = 0; i < BATCH; i++) {
             snprintf(bytes[i], sizeof bytes[i], "https://www.example.com/%0*u", BYTES - 24,
@@ -337,7 +335,7 @@ static void the_engine_moves_what_the_plan_says(void **unused)
             keys[i] = bloomery_key_of(bytes[i], BYTES);
         }
         assert_int_equal(
-            bloomery_sieve_push_batch(sieve, keys, NULL, BATCH, results, &done, NULL, &error),
+            bloomery_sieve_push(sieve, keys, NULL, BATCH, BLOOMERY_SIEVE_PUSH, NULL, NULL, &error),
             BLOOMERY_OK);
     }
     assert_int_equal(bloomery_sieve_flush(sieve, &error), BLOOMERY_OK);
