@@ -20,7 +20,10 @@
  * Build: with clang, -fsanitize=fuzzer,address,undefined and -DDIALECT=..., this file and the
  * library; or with regression.c as a plain test. Uses the table of dialects.
  */
+#define BLOOMERY_EXPERIMENTAL
 #include "dialect/dialects.h"
+
+#include <bloomery/experimental.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,11 +203,11 @@ static void add_and_query(bloomery_filter *filter, const uint8_t *data, size_t s
 {
     const bloomery_key key = bloomery_key_of(data, size % 97);
     uint64_t positions[BLOOMERY_POSITIONS_MAX];
-    const int result = bloomery_add(filter, key, NULL);
+    const int result = add_outcome(filter, key);
     bloomery_may_contain(filter, bloomery_key_of("some key", 8));
     must(bloomery_positions(filter, 0, key, positions, BLOOMERY_POSITIONS_MAX) > 0,
          "a key has positions");
-    must(result == BLOOMERY_NEW || result == BLOOMERY_SEEN || result == BLOOMERY_FULL ||
+    must(result == WAS_NEW || result == WAS_SEEN || result == BLOOMERY_FULL ||
              result == BLOOMERY_OUT_OF_MEMORY || result == BLOOMERY_UNSUPPORTED ||
              result == BLOOMERY_BAD_ARGUMENT,
          "a loaded filter takes keys, or is full");

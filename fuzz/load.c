@@ -124,7 +124,7 @@ static int append(void *context, const void *data, size_t size)
 
 static struct bytes write_out(const bloomery_filter *filter)
 {
-    struct bytes bytes = {.room = (size_t)bloomery_file_bytes(filter)};
+    struct bytes bytes = {.room = (size_t)info_of(filter).file_bytes};
     must(posix_memalign((void **)&bytes.data, 64, bytes.room) == 0, "memory for the test");
     must(bloomery_write(filter, append, &bytes, NULL) == BLOOMERY_OK, "a filter can be written");
     must(bytes.size == bytes.room, "bloomery_file_bytes is what bloomery_write writes");
@@ -138,7 +138,7 @@ static void query(const bloomery_filter *filter, const uint8_t *data, size_t siz
     size_t hits = 0;
     for (size_t i = 0; i < 70; i++)
         keys[i] = bloomery_key_of(data, size > 0 ? i * 7 % size : 0);
-    size_t found = bloomery_may_contain_batch(filter, keys, 70, answers);
+    size_t found = query_list(filter, keys, 70, answers);
     for (size_t i = 0; i < 70; i++) {
         bool maybe = bloomery_may_contain(filter, keys[i]);
         must((answers[i >> 6] >> (i & 63) & 1) == maybe, "a batch answers as single calls do");
@@ -178,7 +178,7 @@ static void read_facts(const bloomery_filter *filter)
     must(info.expected_rate >= 0 && info.expected_rate <= 1, "an expected rate is 0 to 1");
     must(info.estimated_keys >= 0, "an estimate is not negative");
     must(info.note == NULL || strlen(info.note) <= BLOOMERY_NOTE_BYTES, "a note ends");
-    must(info.file_bytes == bloomery_file_bytes(filter), "file bytes");
+    must(info.file_bytes == info_of(filter).file_bytes, "file bytes");
     if (bloomery_verify(filter, &error) != BLOOMERY_OK)
         must(error.status == BLOOMERY_CORRUPT && error.text[0] != '\0', "verify says why");
 }
@@ -202,7 +202,7 @@ static void round_trip(const bloomery_filter *filter, const bloomery_open_option
 static bool add(bloomery_filter *filter, const uint8_t *data, size_t size)
 {
     bloomery_key key = bloomery_key_of(data, size);
-    int result = bloomery_add(filter, key, NULL);
+    int result = add_outcome(filter, key);
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter, false, &info);
     must(info.can_add || result == BLOOMERY_READ_ONLY, "what is built once takes no keys");
@@ -210,7 +210,7 @@ static bool add(bloomery_filter *filter, const uint8_t *data, size_t size)
         return false;
     if (result == BLOOMERY_FULL || result == BLOOMERY_OUT_OF_MEMORY)
         return false;
-    must(result == BLOOMERY_NEW || result == BLOOMERY_SEEN || result == BLOOMERY_SECRET_NEEDED,
+    must(result == WAS_NEW || result == WAS_SEEN || result == BLOOMERY_SECRET_NEEDED,
          "a loaded filter takes keys");
     must(bloomery_may_contain(filter, key), "an added key is not denied");
     return true;
@@ -229,8 +229,8 @@ static void take_away(bloomery_filter *filter, const bloomery_open_options *opti
         round_trip(dropped, options);
         bloomery_free(dropped);
     }
-    int result = bloomery_remove(filter, key, NULL);
-    must(result == BLOOMERY_REMOVED || result == BLOOMERY_UNSUPPORTED ||
+    int result = remove_outcome(filter, key);
+    must(result == WAS_REMOVED || result == BLOOMERY_UNSUPPORTED ||
              result == BLOOMERY_SECRET_NEEDED,
          "an added key can be removed");
     must(bloomery_key_count(filter, key) + 1 >= count, "a removal takes one");

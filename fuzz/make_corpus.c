@@ -8,6 +8,8 @@
  * Build: no test; built by nothing but this command.
  */
 #include <bloomery/bloomery.h>
+#include <bloomery/builder.h>
+#include <bloomery/records.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +81,7 @@ static struct file build(double rate, unsigned count)
         exit(2);
     for (unsigned i = 0; i < count; i++) {
         const bloomery_key one = bloomery_key_of(&i, sizeof i);
-        if (bloomery_builder_add(builder, &one, 1, NULL) != BLOOMERY_OK)
+        if (build_list(builder, &one, 1, NULL) != BLOOMERY_OK)
             exit(2);
     }
     if (bloomery_builder_finish(builder, &filter, NULL) != BLOOMERY_OK ||

@@ -32,8 +32,9 @@
  * the library at an address where the byte after the last one is not readable, so that reading past
  * the end is seen.
  */
+#define BLOOMERY_EXPERIMENTAL
 #include <bloomery/dialect.h>
-#include <bloomery/redisbloom.h>
+#include <bloomery/experimental.h>
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -217,7 +218,7 @@ static void release(struct bytes *bytes)
 
 static int open_file(const char *path, const bloomery_open_options *options, bloomery_error *error)
 {
-    return bloomery_open(path, options, &filter, error);
+    return bloomery_map(path, options, &filter, error);
 }
 
 #endif
@@ -279,7 +280,7 @@ static void answer(int found)
 static void add_hash(void)
 {
     const bloomery_hash hash = {strtoull(words[1], NULL, 10), strtoull(words[2], NULL, 10)};
-    answer(bloomery_add_hash(filter, hash, NULL));
+    answer(add_hash_outcome(filter, hash));
 }
 
 /* One batch of all keys of the line. */
@@ -292,9 +293,9 @@ static void many(bool adding)
     for (size_t i = 0; i < count; i++)
         keys[i] = key_of(words[i + 1]);
     if (adding)
-        status = bloomery_add_batch(filter, keys, count, answers, NULL);
+        status = add_list(filter, keys, count, answers);
     else
-        bloomery_may_contain_batch(filter, keys, count, answers);
+        query_list(filter, keys, count, answers);
     if (status != BLOOMERY_OK) {
         say_error(NULL, status);
         return;
@@ -440,13 +441,13 @@ static void obey(const char *verb)
     if (filter == NULL)
         fail("there is no filter");
     if (strcmp(verb, "add") == 0)
-        answer(bloomery_add(filter, key_of(words[1]), NULL));
+        answer(add_outcome(filter, key_of(words[1])));
     else if (strcmp(verb, "add-hash") == 0 && word_count == 3)
         add_hash();
     else if (strcmp(verb, "ask") == 0)
         answer(bloomery_may_contain(filter, key_of(words[1])));
     else if (strcmp(verb, "remove") == 0)
-        answer(bloomery_remove(filter, key_of(words[1]), NULL));
+        answer(remove_outcome(filter, key_of(words[1])));
     else if (strcmp(verb, "count") == 0)
         answer((int)bloomery_key_count(filter, key_of(words[1])));
     else if (strcmp(verb, "add-all") == 0 || strcmp(verb, "ask-all") == 0)

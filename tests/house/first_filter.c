@@ -12,7 +12,7 @@ int main(void)
         return 1;
     bloomery_key here = {"here", 4};
     bloomery_key gone = {"gone", 4};
-    if (bloomery_may_contain(filter, here) || bloomery_add(filter, here, NULL) != BLOOMERY_NEW)
+    if (bloomery_may_contain(filter, here) || !bloomery_add(filter, here, NULL))
         return 2;
     if (!bloomery_may_contain(filter, here) || bloomery_may_contain(filter, gone))
         return 3;

@@ -16,7 +16,7 @@ static int fill(bloomery_filter *filter, FILE *lines)
     char line[1000];
     rewind(lines);
     while (fgets(line, sizeof line, lines) != NULL)
-        if (bloomery_add(filter, bloomery_key_of(line, strcspn(line, "\n")), NULL) < 0)
+        if (add_status(filter, bloomery_key_of(line, strcspn(line, "\n"))) != BLOOMERY_OK)
             return 1;
     return 0;
 }

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include <bloomery/bloomery.h>
+#include "many.h"
 
 /* ---- Numbers from a seed ------------------------------------------------------------- */
 
@@ -110,6 +110,10 @@ bloomery_filter *test_create(const bloomery_plan *plan, const bloomery_create_op
 
 /* Every key added one by one. */
 void test_add_all(bloomery_filter *filter, const struct test_keys *keys);
+
+/* Cells of all layers that are not 0, counted here: what a call said of new ones is held against
+ * it. */
+uint64_t test_cells(const bloomery_filter *filter);
 
 /* ---- Bytes and files ----------------------------------------------------------------- */
 
