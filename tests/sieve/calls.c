@@ -40,7 +40,7 @@ static bloomery_sieve *must_open(const bloomery_sieve_options *options)
     return sieve;
 }
 
-static bloomery_sieve_info info_of(bloomery_sieve *sieve)
+static bloomery_sieve_info sieve_info_of(bloomery_sieve *sieve)
 {
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(sieve, &info);
@@ -81,13 +81,13 @@ static void what_a_push_tells_may_be_left_out(void **state)
         assert_int_equal(
             bloomery_sieve_push(sieve, keys, NULL, MANY, BLOOMERY_SIEVE_PUSH, NULL, NULL, NULL),
             BLOOMERY_OK);
-        assert_int_equal(info_of(sieve).new_keys, MANY / 2);
+        assert_int_equal(sieve_info_of(sieve).new_keys, MANY / 2);
         assert_int_equal(
             bloomery_sieve_push(sieve, keys, NULL, MANY, BLOOMERY_SIEVE_PUSH, NULL, &pushed, NULL),
             BLOOMERY_OK);
         assert_int_equal(pushed.done, MANY);
         assert_int_equal(pushed.last, 2 * MANY);
-        assert_int_equal(info_of(sieve).queued, MANY / 2);
+        assert_int_equal(sieve_info_of(sieve).queued, MANY / 2);
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
     }
 }
@@ -115,7 +115,7 @@ static void modes_of_a_push_differ(void **state)
                                              (bloomery_sieve_push_mode)mode, results, NULL, NULL),
                          BLOOMERY_OK);
         assert_memory_equal(results, expected[mode], 3);
-        assert_int_equal(info_of(sieve).marked, marks ? 3 : 0);
+        assert_int_equal(sieve_info_of(sieve).marked, marks ? 3 : 0);
         assert_int_equal(bloomery_sieve_pop(sieve, items, 3, BLOOMERY_SIEVE_POP, &count, NULL),
                          BLOOMERY_OK);
         assert_int_equal(count, queued[mode]);
@@ -157,7 +157,7 @@ static void other_modes_are_refused(void **state)
                      BLOOMERY_BAD_ARGUMENT);
     assert_non_null(strstr(error.text, "payloads must be NULL"));
     assert_true(pushed.done == 0 && pushed.last == 0 && result == 7);
-    assert_int_equal(info_of(sieve).pushed, 0);
+    assert_int_equal(sieve_info_of(sieve).pushed, 0);
     assert_int_equal(push_key(sieve, key, key, NULL, NULL), BLOOMERY_SIEVE_NEW);
     assert_int_equal(
         bloomery_sieve_pop(sieve, &item, 1, (bloomery_sieve_pop_mode)2, &count, &error),
@@ -178,7 +178,7 @@ static void other_modes_are_refused(void **state)
             bloomery_sieve_each(sieve, (bloomery_sieve_items)which, never, NULL, &ended, &error),
             BLOOMERY_BAD_ARGUMENT);
     assert_int_equal(ended, 0);
-    assert_int_equal(info_of(sieve).leased, 1);
+    assert_int_equal(sieve_info_of(sieve).leased, 1);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
 }
 
@@ -215,7 +215,7 @@ static void all_leases_end_at_once(void **state)
                              BLOOMERY_OK);
             assert_int_equal(finished, MANY);
             const bool done = outcome == BLOOMERY_SIEVE_DONE;
-            const bloomery_sieve_info info = info_of(sieve);
+            const bloomery_sieve_info info = sieve_info_of(sieve);
             assert_int_equal(info.done, done ? MANY : 0);
             assert_int_equal(info.leased, done ? 0 : MANY);
             uint64_t sum = 0;
@@ -245,7 +245,7 @@ static void what_was_finished_is_counted(void **state)
     assert_int_equal(changed, 2);
     assert_int_equal(bloomery_sieve_extend(sieve, numbers, 6, 10, &changed, NULL), BLOOMERY_OK);
     assert_int_equal(changed, 0);
-    assert_int_equal(info_of(sieve).leased, 1);
+    assert_int_equal(sieve_info_of(sieve).leased, 1);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
 }
 
@@ -283,7 +283,7 @@ static void a_visit_ends_with_any_result(void **state)
                 bloomery_sieve_finish(sieve, &item.number, 1, BLOOMERY_SIEVE_BACK, NULL, NULL),
                 BLOOMERY_OK);
     }
-    const bloomery_sieve_info info = info_of(sieve);
+    const bloomery_sieve_info info = sieve_info_of(sieve);
     assert_true(info.dead == 1 && info.leased == 1 && info.queued == 1);
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         int context = wanted[i];
@@ -342,7 +342,7 @@ static void the_memory_engine_is_first_in_first_out(void **state)
         bloomery_sieve_item items[10];
         size_t count = 0;
         bloomery_sieve *sieve = must_open(&options);
-        assert_int_equal(info_of(sieve).order, BLOOMERY_SIEVE_ORDER_FIFO);
+        assert_int_equal(sieve_info_of(sieve).order, BLOOMERY_SIEVE_ORDER_FIFO);
         push_numbers(sieve, 10);
         assert_int_equal(bloomery_sieve_pop(sieve, items, 10, BLOOMERY_SIEVE_POP, &count, NULL),
                          BLOOMERY_OK);

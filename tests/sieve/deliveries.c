@@ -75,7 +75,7 @@ static void must_close(bloomery_sieve *sieve)
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
 }
 
-static bloomery_sieve_info info_of(bloomery_sieve *sieve)
+static bloomery_sieve_info sieve_info_of(bloomery_sieve *sieve)
 {
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(sieve, &info);
@@ -251,7 +251,7 @@ static void the_number_of_leases_can_change(void **state)
         assert_int_equal(chmod(manifest, 0640), 0);
         options.leases = 500;
         sieve = must_open(&options);
-        assert_int_equal(info_of(sieve).leases, 500);
+        assert_int_equal(sieve_info_of(sieve).leases, 500);
         assert_int_equal(stat(manifest, &facts), 0);
         assert_int_equal(facts.st_mode & 0777, 0640); /* as its owner wished */
         assert_string_equal(list_leased(sieve), "1a1 2b1 ");
@@ -260,7 +260,7 @@ static void the_number_of_leases_can_change(void **state)
         /* Kept, without being named again; and the state of the commit that changed it. */
         options.leases = 0;
         sieve = must_open(&options);
-        assert_int_equal(info_of(sieve).leases, 500);
+        assert_int_equal(sieve_info_of(sieve).leases, 500);
         assert_string_equal(list_leased(sieve), "1a1 2b1 ");
         assert_string_equal(pop_all(sieve), "c1 d1 e1 ");
         must_close(sieve);
@@ -331,7 +331,7 @@ static void items_are_put_aside_after_their_deliveries(void **state)
         push_letters(sieve, 'd', 1);
         assert_string_equal(pop_all(sieve), "d1 ");
         assert_string_equal(list_dead(sieve), "a=payload c ");
-        const bloomery_sieve_info info = info_of(sieve);
+        const bloomery_sieve_info info = sieve_info_of(sieve);
         assert_int_equal(info.dead, 2);
         assert_true(info.dead_bytes > 0);
         assert_int_equal(info.leased, 1);
@@ -415,7 +415,7 @@ static void dead_items_are_forgotten_or_queued_again(void **state)
         assert_int_equal(bloomery_sieve_end_dead(sieve, true, &count, NULL), BLOOMERY_OK);
         assert_int_equal(count, 2);
         assert_string_equal(list_dead(sieve), "");
-        assert_int_equal(info_of(sieve).queued, 2);
+        assert_int_equal(sieve_info_of(sieve).queued, 2);
         assert_string_equal(pop_all(sieve), "a1 b1 ");
         assert_string_equal(list_leased(sieve), "3a1 4b1 ");
         must_close(sieve);
@@ -436,7 +436,7 @@ static void dead_items_are_forgotten_or_queued_again(void **state)
         assert_string_equal(list_dead(sieve), "c ");
         push_letters(sieve, 'a', 2); /* they stay seen */
         assert_string_equal(pop_all(sieve), "");
-        assert_int_equal(info_of(sieve).dead, 1);
+        assert_int_equal(sieve_info_of(sieve).dead, 1);
         must_close(sieve);
         stream_remove(scene.path);
     }

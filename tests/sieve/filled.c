@@ -37,7 +37,7 @@ static bloomery_sieve *must_open(const bloomery_sieve_options *options)
     return sieve;
 }
 
-static bloomery_sieve_info info_of(bloomery_sieve *sieve)
+static bloomery_sieve_info sieve_info_of(bloomery_sieve *sieve)
 {
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(sieve, &info);
@@ -77,7 +77,7 @@ static void push_some(struct stream *stream, bloomery_sieve *sieve)
     assert_int_equal(
         bloomery_sieve_push(sieve, keys, NULL, BATCH, BLOOMERY_SIEVE_PUSH, results, NULL, NULL),
         BLOOMERY_OK);
-    stream->rate = info_of(sieve).live_rate;
+    stream->rate = sieve_info_of(sieve).live_rate;
     const double rate = (before + stream->rate) / 2;
     double drops = 0;
     for (size_t i = 0; i < BATCH; i++)
@@ -94,7 +94,7 @@ static void push_some(struct stream *stream, bloomery_sieve *sieve)
 
 static void judge(struct stream *stream, bloomery_sieve *sieve)
 {
-    const bloomery_sieve_info info = info_of(sieve);
+    const bloomery_sieve_info info = sieve_info_of(sieve);
     const double error = stream->error + stream->window_drops * stream->window_drops;
     const double bound = 5 * sqrt(stream->variance + 2 * error / (chances * stream->share)) + 9;
     const double off = info.expected_drops - (double)stream->dropped;
@@ -157,11 +157,11 @@ static void drops_are_expected_where_every_bit_is_set(void **state)
     struct stream stream = {
         .name = "a full one", .options = memory_options(100, 0.1, NULL), .share = 0.5, .seed = 7};
     bloomery_sieve *sieve = must_open(&stream.options);
-    while (info_of(sieve).distinct < UINT64_MAX)
+    while (sieve_info_of(sieve).distinct < UINT64_MAX)
         push_some(&stream, sieve);
     for (int i = 0; i < 400; i++)
         push_some(&stream, sieve);
-    assert_true(info_of(sieve).live_rate == 1);
+    assert_true(sieve_info_of(sieve).live_rate == 1);
     judge(&stream, sieve);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
 }
@@ -207,8 +207,8 @@ static void marked_and_forced_keys_are_no_drops(void **state)
             assert_int_equal(push_key_again(sieve, key, bloomery_key_of("", 0), NULL, NULL),
                              BLOOMERY_SIEVE_NEW);
     }
-    assert_true(info_of(sieve).live_rate > 0.5);
-    assert_true(info_of(sieve).expected_drops < 0.1);
+    assert_true(sieve_info_of(sieve).live_rate > 0.5);
+    assert_true(sieve_info_of(sieve).expected_drops < 0.1);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
 }
 
@@ -256,7 +256,7 @@ static void status_reads_no_filter(void **state)
                                  NULL) >= 0);
         assert_true(fenced.bytes > 1000000);
         assert_int_equal(mprotect(fenced.largest, fenced.bytes, PROT_NONE), 0);
-        const bloomery_sieve_info info = info_of(sieve);
+        const bloomery_sieve_info info = sieve_info_of(sieve);
         assert_int_equal(mprotect(fenced.largest, fenced.bytes, PROT_READ | PROT_WRITE), 0);
         assert_true(info.distinct > 19000 && info.distinct < 21000);
         assert_true(info.live_rate > 0 && info.live_rate < 1e-3);

@@ -124,7 +124,7 @@ static void push_many(bloomery_sieve *sieve, uint64_t from, uint64_t to, size_t 
     free(payload);
 }
 
-static bloomery_sieve_info info_of(bloomery_sieve *sieve)
+static bloomery_sieve_info sieve_info_of(bloomery_sieve *sieve)
 {
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(sieve, &info);
@@ -282,8 +282,8 @@ static void popping_what_is_queued_decides_nothing(void **state)
     assert_int_equal(bloomery_sieve_pop(sieve, items, 3, BLOOMERY_SIEVE_POP_QUEUED, &count, NULL),
                      BLOOMERY_OK);
     assert_int_equal(count, 0);
-    assert_int_equal(info_of(sieve).pending, 3);
-    assert_int_equal(info_of(sieve).decisions, 0);
+    assert_int_equal(sieve_info_of(sieve).pending, 3);
+    assert_int_equal(sieve_info_of(sieve).decisions, 0);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     push_many(sieve, 3, 6, 0);
     assert_int_equal(bloomery_sieve_pop(sieve, items, 2, BLOOMERY_SIEVE_POP_QUEUED, &count, NULL),
@@ -299,7 +299,7 @@ static void popping_what_is_queued_decides_nothing(void **state)
                      BLOOMERY_OK);
     assert_int_equal(count, 3);
     assert_true(items[0].again);
-    assert_int_equal(info_of(sieve).pending, 3);
+    assert_int_equal(sieve_info_of(sieve).pending, 3);
     assert_int_equal(pop_three(sieve, false), 3);
     must_close(sieve);
 }
@@ -313,13 +313,13 @@ static void what_is_durably_done_is_counted(void **state)
     assert_int_equal(pop_three(sieve, false), 3);
     assert_int_equal(bloomery_sieve_finish(sieve, numbers, 2, BLOOMERY_SIEVE_DONE, NULL, NULL),
                      BLOOMERY_OK);
-    assert_int_equal(info_of(sieve).done, 2);
-    assert_int_equal(info_of(sieve).done_durable, 0);
+    assert_int_equal(sieve_info_of(sieve).done, 2);
+    assert_int_equal(sieve_info_of(sieve).done_durable, 0);
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
-    assert_int_equal(info_of(sieve).done_durable, 2);
+    assert_int_equal(sieve_info_of(sieve).done_durable, 2);
     must_close(sieve);
     sieve = open_with(true, 50);
-    assert_int_equal(info_of(sieve).done_durable, 2);
+    assert_int_equal(sieve_info_of(sieve).done_durable, 2);
     must_close(sieve);
 }
 
@@ -397,12 +397,12 @@ static void an_empty_queue_makes_room_for_what_is_pending(void **state)
         if (early) {
             must_close(sieve);
             sieve = open_with(true, 50);
-            assert_int_equal(info_of(sieve).queue_bytes, 0);
+            assert_int_equal(sieve_info_of(sieve).queue_bytes, 0);
         }
         assert_int_equal(drain(sieve, &status), MORE);
         assert_int_equal(status, BLOOMERY_OK);
         assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
-        assert_int_equal(info_of(sieve).queue_bytes, 0);
+        assert_int_equal(sieve_info_of(sieve).queue_bytes, 0);
         scene.disk_max = 0;
         must_close(sieve);
         stream_remove(scene.path);
@@ -425,7 +425,7 @@ static void what_is_leased_keeps_its_segment(void **state)
         BLOOMERY_OK);
     must_close(sieve);
     sieve = open_with(true, 50);
-    assert_true(info_of(sieve).queue_bytes > 200000);
+    assert_true(sieve_info_of(sieve).queue_bytes > 200000);
     assert_int_equal(
         bloomery_sieve_finish(sieve, &items[1].number, 1, BLOOMERY_SIEVE_BACK, NULL, NULL),
         BLOOMERY_OK);
@@ -438,8 +438,8 @@ static void what_is_leased_keeps_its_segment(void **state)
         BLOOMERY_OK);
     must_close(sieve);
     sieve = open_with(true, 50);
-    assert_int_equal(info_of(sieve).queue_bytes, 0);
-    assert_int_equal(info_of(sieve).done, 2);
+    assert_int_equal(sieve_info_of(sieve).queue_bytes, 0);
+    assert_int_equal(sieve_info_of(sieve).done, 2);
     must_close(sieve);
 }
 
@@ -499,17 +499,17 @@ static void what_cannot_be_put_aside_stays_leased(void **state)
                      BLOOMERY_OK);
     assert_int_equal(count, 1);
     assert_int_equal(items[0].number, 3);
-    assert_int_equal(info_of(sieve).dead, 0);
-    assert_int_equal(info_of(sieve).leased, 3);
+    assert_int_equal(sieve_info_of(sieve).dead, 0);
+    assert_int_equal(sieve_info_of(sieve).leased, 3);
     assert_int_equal(bloomery_sieve_pop(sieve, items, 3, BLOOMERY_SIEVE_POP, &count, NULL),
                      BLOOMERY_IO_FAILED);
-    assert_int_equal(info_of(sieve).leased, 3);
+    assert_int_equal(sieve_info_of(sieve).leased, 3);
     scene.disk_max = 0;
     assert_int_equal(bloomery_sieve_pop(sieve, items, 3, BLOOMERY_SIEVE_POP, &count, NULL),
                      BLOOMERY_OK);
     assert_int_equal(count, 0);
-    assert_int_equal(info_of(sieve).dead, 2);
-    assert_int_equal(info_of(sieve).leased, 1);
+    assert_int_equal(sieve_info_of(sieve).dead, 2);
+    assert_int_equal(sieve_info_of(sieve).leased, 1);
     must_close(sieve);
 }
 

@@ -519,7 +519,7 @@ static void end_leases(struct stage *stage, bool again, bool all)
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-static bloomery_sieve_info info_of(struct stage *stage)
+static bloomery_sieve_info sieve_info_of(struct stage *stage)
 {
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(stage->sieve, &info);
@@ -529,7 +529,7 @@ static bloomery_sieve_info info_of(struct stage *stage)
 static void judge_info(struct stage *stage)
 {
     const struct model *model = &stage->model;
-    const bloomery_sieve_info info = info_of(stage);
+    const bloomery_sieve_info info = sieve_info_of(stage);
     EXPECT(stage, info.pushed == model->pushed);
     EXPECT(stage, info.durable <= info.pushed);
     EXPECT(stage,
@@ -553,7 +553,7 @@ static void judge_info(struct stage *stage)
 static void commit(struct stage *stage)
 {
     EXPECT(stage, bloomery_sieve_commit(stage->sieve, &stage->error) == BLOOMERY_OK);
-    const bloomery_sieve_info info = info_of(stage);
+    const bloomery_sieve_info info = sieve_info_of(stage);
     if (stage->sort->directory && stage->sort->sync != BLOOMERY_SIEVE_SYNC_NEVER)
         EXPECT(stage, info.durable == stage->model.pushed);
 }
@@ -561,7 +561,7 @@ static void commit(struct stage *stage)
 static void flush(struct stage *stage)
 {
     EXPECT(stage, bloomery_sieve_flush(stage->sieve, &stage->error) == BLOOMERY_OK);
-    const bloomery_sieve_info info = info_of(stage);
+    const bloomery_sieve_info info = sieve_info_of(stage);
     EXPECT(stage, info.pending == 0);
     EXPECT(stage, info.queued == model_waiting(&stage->model));
     if (stage->sort->engine == BLOOMERY_SIEVE_DISK)
@@ -605,7 +605,7 @@ static int take_seen(void *context, uint64_t fingerprint)
 /* What is walked over is what is counted. */
 static void walk(struct stage *stage)
 {
-    const bloomery_sieve_info info = info_of(stage);
+    const bloomery_sieve_info info = sieve_info_of(stage);
     struct walk queued = {.stage = stage};
     struct walk some = {.stage = stage, .stop_at = info.queued / 2};
     struct walk seen = {.stage = stage};

@@ -53,7 +53,7 @@ static void push_ids(bloomery_sieve *sieve, uint32_t first, uint32_t end)
     }
 }
 
-static bloomery_sieve_info info_of(bloomery_sieve *sieve)
+static bloomery_sieve_info sieve_info_of(bloomery_sieve *sieve)
 {
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(sieve, &info);
@@ -94,7 +94,7 @@ static void scene_make_as(bloomery_sieve_engine engine, bool ordered)
         assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
     }
     push_ids(sieve, 1600, IDS);
-    const bloomery_sieve_info info = info_of(sieve);
+    const bloomery_sieve_info info = sieve_info_of(sieve);
     scene.pushed = info.pushed;
     scene.items = info.queued + info.leased + info.pending;
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
@@ -257,7 +257,7 @@ static void must_be_newest(bool read_only, uint64_t damaged)
     options.read_only = read_only;
     options.keep_leases = true; /* ended ones would be saved */
     bloomery_sieve *sieve = must_open(&options);
-    const bloomery_sieve_info info = info_of(sieve);
+    const bloomery_sieve_info info = sieve_info_of(sieve);
     if (info.pushed != scene.pushed)
         fail_msg("%s: the state after %llu pushes, not %llu", scene.what,
                  (unsigned long long)info.pushed, (unsigned long long)scene.pushed);
@@ -479,7 +479,7 @@ static void use_read_only(bloomery_sieve *sieve)
     assert_int_equal(
         bloomery_sieve_each(sieve, BLOOMERY_SIEVE_QUEUED, count_one, &count, NULL, NULL),
         BLOOMERY_OK);
-    assert_int_equal(count, info_of(sieve).queued);
+    assert_int_equal(count, sieve_info_of(sieve).queued);
     assert_int_equal(push_key(sieve, key, bloomery_key_of("", 0), NULL, NULL), BLOOMERY_READ_ONLY);
     assert_int_equal(push_key_again(sieve, key, bloomery_key_of("", 0), NULL, NULL),
                      BLOOMERY_READ_ONLY);
@@ -573,12 +573,12 @@ static uint64_t drain(void)
     bloomery_sieve *sieve = must_open(&options);
     assert_int_equal(bloomery_sieve_verify(sieve, NULL, NULL, &damaged, NULL), BLOOMERY_OK);
     assert_int_equal(damaged, 0);
-    bloomery_sieve_info info = info_of(sieve);
+    bloomery_sieve_info info = sieve_info_of(sieve);
     assert_int_equal(info.pushed, info.new_keys + info.seen + info.pending);
     push_ids(sieve, IDS, IDS + 10);
     if (bloomery_sieve_flush(sieve, &error) != BLOOMERY_OK)
         fail_msg("%s: flush: %s", scene.what, error.text);
-    info = info_of(sieve);
+    info = sieve_info_of(sieve);
     assert_int_equal(info.pushed, info.new_keys + info.seen);
     while (count > 0) {
         if (bloomery_sieve_pop(sieve, items, POP, BLOOMERY_SIEVE_POP, &count, &error) !=
@@ -652,7 +652,7 @@ static void recovery_goes_back_a_commit(void **state)
         assert_true(test_bytes_equal(&aside, &manifest.bytes));
         test_bytes_free(&aside);
         bloomery_sieve *sieve = must_open(&scene.options);
-        assert_int_equal(info_of(sieve).pushed,
+        assert_int_equal(sieve_info_of(sieve).pushed,
                          load_u64(manifest.copy[2 * !manifest.newest] + COUNTERS));
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
         assert_true(drain() > 0);
