@@ -384,7 +384,7 @@ static void refused_options_leave_nothing_behind(void **state)
     bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
     bloomery_sieve *sieve = NULL;
     struct stat facts;
-    options.struct_bytes = 0;
+    options.struct_bytes = sizeof(size_t);
     assert_int_equal(bloomery_sieve_open(&options, &sieve, NULL), BLOOMERY_BAD_ARGUMENT);
     assert_null(sieve);
     assert_int_equal(stat(scene.path, &facts), -1);
