@@ -212,8 +212,8 @@ static bloomery_status compare_settings(const bloomery_sieve *sieve,
 
 /* ---- Opening ----------------------------------------------------------------------------- */
 
-/* What the process that was here last left to the system (BLOOMERY_SIEVE_SYNC_NEVER): later commits build
- * on it. */
+/* What the process that was here last left to the system (BLOOMERY_SIEVE_SYNC_NEVER): later
+ * commits build on it. */
 static bloomery_status sync_before(const bloomery_sieve *sieve, bloomery_error *error)
 {
     if (!sieve->store.syncs || !bloomery_manifest_unsynced(sieve))

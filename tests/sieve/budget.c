@@ -127,7 +127,7 @@ static uint64_t least_of(const struct form *form)
     return strtoull(says + strlen("at least "), NULL, 10);
 }
 
-/* Ids [from, to), each second one twice; every tenth is noted first, and so does not come out. */
+/* Ids [from, to), each second one twice; every tenth is marked first, and so does not come out. */
 static void push(bloomery_sieve *sieve, const struct form *form, uint32_t from, uint32_t to)
 {
     bloomery_error error = {0};

@@ -190,7 +190,7 @@ static void drops_are_expected_over_openings(void **state)
     test_directory_remove(&directory);
 }
 
-/* What is noted or forced is never dropped. */
+/* What is marked or forced is never dropped. */
 static void marked_and_forced_keys_are_no_drops(void **state)
 {
     (void)state;

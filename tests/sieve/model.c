@@ -538,7 +538,7 @@ static void judge_info(struct stage *stage)
     EXPECT(stage, info.leased == model->leased_count);
     EXPECT(stage, info.done == model->acked);
     EXPECT(stage, info.queued <= model_waiting(model));
-    /* What was forced or marked is counted so at once, although it is decided with its partition. */
+    /* What was forced or marked is counted so at once, though it is decided with its partition. */
     EXPECT(stage, info.queued + info.pending + info.forced >= model_waiting(model));
     EXPECT(stage, info.pending > 0 || info.new_keys == model->fresh);
     EXPECT(stage, info.forced == model->forced);
