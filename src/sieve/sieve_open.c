@@ -428,18 +428,6 @@ bloomery_status bloomery_sieve_allocate(const bloomery_sieve_options *options,
     return BLOOMERY_OK;
 }
 
-void bloomery_sieve_give(const void *ours, size_t bytes, void *given, size_t given_bytes)
-{
-    bloomery_sized_give(ours, bytes, given, given_bytes < bytes ? bytes : given_bytes);
-}
-
-bloomery_sieve_order bloomery_sieve_order_of(const struct bloomery_sieve_settings *settings)
-{
-    return settings->ordered || settings->engine == BLOOMERY_SIEVE_MEMORY
-               ? BLOOMERY_SIEVE_ORDER_FIFO
-               : BLOOMERY_SIEVE_ORDER_BY_PARTITION;
-}
-
 bloomery_status bloomery_sieve_copy_options(const bloomery_sieve_options *options,
                                             bloomery_sieve_options *copy, bloomery_error *error)
 {
