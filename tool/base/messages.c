@@ -3,6 +3,8 @@
 #include "base/status_line.h"
 #include "tool.h"
 
+#include <bloomery/experimental.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -68,7 +68,7 @@ size_t tool_plan_solve_rows(const struct tool_plan_wish *wish, const bloomery_pl
         if (wish->options.blocks_per_key > 0 && row.blocks != wish->options.blocks_per_key)
             continue;
         row.solved = tool_plan_solve(wish, row.kind, row.blocks, &row.plan, &row.error);
-        row.fits = row.solved && (wish->memory == 0 || row.plan.bytes <= wish->memory);
+        row.fits = row.solved && (wish->memory == 0 || row.plan.planned_bytes <= wish->memory);
         row.recommended = row.solved && row.kind == chosen->kind &&
                           (row.kind == BLOOMERY_SCALABLE || row.blocks == chosen->blocks_per_key);
         rows[count++] = row;

@@ -9,7 +9,7 @@
 #include "base/out.h"
 #include "tool.h"
 
-#include <bloomery/redisbloom.h>
+#include <bloomery/experimental.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,6 +5,8 @@
 #include "base/numbers.h"
 #include "tool.h"
 
+#include <bloomery/experimental.h>
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,6 +14,8 @@
 
 #include "tool.h"
 
+#include <bloomery/experimental.h>
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -187,7 +189,7 @@ static void sum_up(struct tool_block_fill *fill)
 bool tool_block_fill(const char *file, const bloomery_filter *filter, struct tool_block_fill *fill)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     if (!has_blocks(file, &info))
         return false;
     *fill = (struct tool_block_fill){
