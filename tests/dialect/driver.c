@@ -33,6 +33,8 @@
  * the end is seen.
  */
 #define BLOOMERY_EXPERIMENTAL
+#include "../support/many.h"
+
 #include <bloomery/dialect.h>
 #include <bloomery/experimental.h>
 
@@ -218,7 +220,7 @@ static void release(struct bytes *bytes)
 
 static int open_file(const char *path, const bloomery_open_options *options, bloomery_error *error)
 {
-    return bloomery_map(path, options, &filter, error);
+    return bloomery_open(path, options, &filter, error);
 }
 
 #endif
@@ -250,7 +252,7 @@ static void load(bool peeking)
 {
     bloomery_error error = {.text = ""};
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
-    options.flags = peeking ? BLOOMERY_OPEN_INSPECT : 0;
+    options.inspect = peeking;
     struct bytes bytes = read_file(words[2]);
     const bloomery_dialect_parameters parameters = parameters_from(3);
     bloomery_free(filter);
@@ -264,7 +266,6 @@ static void open_ours(void)
 {
     bloomery_error error = {.text = ""};
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
-    options.flags = BLOOMERY_OPEN_COPY;
     bloomery_free(filter);
     made(open_file(words[1], &options, &error), &error);
 }
@@ -319,8 +320,7 @@ static void positions(void)
 static void say_info(void)
 {
     bloomery_info info = BLOOMERY_INFO;
-    const bool scan = word_count > 1;
-    bloomery_info_get(filter, scan, &info);
+    bloomery_info_get(filter, &info);
     const bloomery_dialect *dialect = bloomery_dialect_get(info.dialect);
     const char *variant = bloomery_dialect_variant(filter);
     printf("dialect=%s variant=%s kind=%s hash=%s links=%u probes=%u bits=%" PRIu64 " adds=%" PRIu64
@@ -329,9 +329,11 @@ static void say_info(void)
            bloomery_kind_name((int)info.kind), bloomery_hash_name(info.hash), info.layers,
            info.probes, info.bits, info.adds, info.planned_keys, info.planned_rate, info.seed,
            info.cell_bits);
-    if (scan)
-        printf(" set=%" PRIu64 " live=%.17g estimate=%.17g expected=%.17g", info.bits_set,
-               info.live_rate, info.estimated_keys, info.expected_rate);
+    if (word_count > 1) {
+        const bloomery_scan_result scan = scan_of(filter);
+        printf(" set=%" PRIu64 " live=%.17g estimate=%.17g expected=%.17g", scan.bits_set,
+               scan.live_rate, scan.estimated_keys, scan.expected_rate);
+    }
     putchar('\n');
 }
 
@@ -407,7 +409,7 @@ static void sniff(void)
 static void list(void)
 {
     const bloomery_dialect *dialect;
-    for (size_t i = 0; (dialect = bloomery_dialect_at(i)) != NULL; i++)
+    for (uint32_t id = 1; (dialect = bloomery_dialect_get(id)) != NULL; id++)
         printf(
             "name=%s\tid=%u\treads=%d\twrites=%d\tcreates=%d\tmagic=%d\thashes=%d\tvariants=%s\n",
             dialect->name, dialect->id, dialect->reads, dialect->writes, dialect->creates,

@@ -320,7 +320,7 @@ static void every_allocation_fails_once(void **state)
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     options.allocator = (bloomery_allocator){gauge_allocate, gauge_release, &gauge, NULL};
     for (refused = 1, status = BLOOMERY_OUT_OF_MEMORY; status != BLOOMERY_OK; refused++) {
-        bloomery_filter *folded = maps[0];
+        bloomery_filter *folded = (bloomery_filter *)(uintptr_t)&gauge;
         gauge.requests = 0;
         gauge.refuse_at = refused;
         status = bloomery_fold(maps[0], 2, &options, &folded, NULL);

@@ -16,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "../support/many.h"
+
 /* A counting filter shows whether one was lost, or came twice: counters of 8 bits, of which each
  * key has some that no other key has. */
 static bloomery_filter *counters(bloomery_hash_id hash, uint64_t keys)
