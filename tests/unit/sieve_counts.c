@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The running counts of a filter's bits are what reading it gives, after every portion and every
- * opening: of Bloomery's kinds, of chains that grow, and of each filter of another system that a sieve
- * takes.
+ * opening: of Bloomery's kinds, of chains that grow, and of each filter of another system that a
+ * sieve takes.
  *
  * Build: this file, ../support/support.c; cmocka, the library with its insides. No arguments.
  * Suite: unit.
@@ -48,8 +48,8 @@ static void compare(bloomery_sieve *sieve, const char *name)
                  (unsigned long long)scan.bits_set, read.layers);
     assert_true(keys == scan.estimated_keys || fabs(keys - scan.estimated_keys) < 1e-9 * keys);
     assert_true(fabs(keys - (double)reported.distinct) <= 0.5);
-    /* A flat array of Bloomery's own has the rate of its fill; of others it is the one to be expected with
-     * so many bits. */
+    /* A flat array of Bloomery's own has the rate of its fill; of others it is the one to be
+     * expected with that many bits. */
     const bool flat = read.kind == BLOOMERY_CLASSIC && read.dialect == 0;
     const double rate = flat ? scan.live_rate : scan.expected_rate;
     if (fabs(reported.live_rate - rate) > 1e-9 * rate)

@@ -274,13 +274,13 @@ static void the_page_has_the_numbers_of_the_plan(void **unused)
         bloomery_plan classic = {
             .keys = billion, .rate = filters[i].rate, .kind = BLOOMERY_CLASSIC};
         assert_int_equal(bloomery_plan_solve(&classic, NULL, &error), BLOOMERY_OK);
-        assert_true(near((double)classic.bytes / 1e9, filters[i].classic_gb, 0.004));
+        assert_true(near((double)classic.planned_bytes / 1e9, filters[i].classic_gb, 0.004));
         for (int blocked = 0; blocked < 2; blocked++) {
             bloomery_plan small = {.bytes = 18000000,
                                    .rate = filters[i].rate,
                                    .kind = blocked ? BLOOMERY_BLOCKED : BLOOMERY_CLASSIC};
             assert_int_equal(bloomery_plan_solve(&small, NULL, &error), BLOOMERY_OK);
-            assert_true(near((double)small.keys / 1e6,
+            assert_true(near((double)small.planned_keys / 1e6,
                              blocked ? filters[i].blocked_millions : filters[i].classic_millions,
                              0.01));
         }
