@@ -72,9 +72,9 @@
  *              push is refused, and succeeds when there is room. If the system could not say
  *              whether bytes reached the disk (fsync failed), the sieve refuses all further
  *              changes: close it and open it again, which finds the state of the last commit.
- *   Full disk  With BLOOMERY_SIEVE_SYNC_ALWAYS, a push whose commit found the disk full has been made
- *              (its number is given) and is durable with the next commit. Pops and finished items
- *              that find it full succeed, to make room. A caller that gives numbers to other
+ *   Full disk  With BLOOMERY_SIEVE_SYNC_ALWAYS, a push whose commit found the disk full has been
+ *              made (its number is given) and is durable with the next commit. Pops and finished
+ *              items that find it full succeed, to make room. A caller that gives numbers to other
  *              processes must therefore call _commit first, and give them only if it succeeded.
  */
 #ifndef BLOOMERY_SIEVE_H
@@ -246,8 +246,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_open(const bloomery_sieve_options
  * commit. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_close(bloomery_sieve *sieve, bloomery_error *error);
 
-/* Makes the state durable now. With BLOOMERY_SIEVE_SYNC_NEVER it leaves that to the system; a kill loses
- * nothing then. */
+/* Makes the state durable now. With BLOOMERY_SIEVE_SYNC_NEVER it leaves that to the system; a kill
+ * loses nothing then. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_commit(bloomery_sieve *sieve, bloomery_error *error);
 
 /* ---- 2  Pushing ------------------------------------------------------------------------------ */
@@ -286,9 +286,9 @@ typedef struct bloomery_sieve_pushed {
  * If a batch of pending keys is full, the push that filled it decides it. That call takes as long
  * as reading and writing a partition. Other pushes take some 100 ns a key.
  *
- * BLOOMERY_BAD_ARGUMENT (longer than BLOOMERY_SIEVE_ITEM_MAX); BLOOMERY_FULL (memory engine: over
- * capacity or memory); BLOOMERY_IO_FAILED; BLOOMERY_CORRUPT (a damaged frame of the seen-set was
- * met; the text says which, and what it held).
+ * BLOOMERY_BAD_ARGUMENT (longer than BLOOMERY_SIEVE_ITEM_MAX; not a mode; payloads of marked keys);
+ * BLOOMERY_FULL (memory engine: over capacity or memory); BLOOMERY_IO_FAILED; BLOOMERY_CORRUPT (a
+ * damaged frame of the seen-set was met; the text says which, and what it held).
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_push(bloomery_sieve *sieve, const bloomery_key *keys,
                                                     const bloomery_key *payloads, size_t count,
@@ -385,7 +385,8 @@ typedef enum bloomery_sieve_outcome {
 /* Ends the leases of the items with these numbers. With a `count` of BLOOMERY_SIEVE_ALL, `numbers`
  * is not read and all leases end, as of workers that died with their numbers. `finished`, unless
  * NULL, becomes how many leases ended: a number that is not leased (finished twice, or never
- * popped) is not a failure. O(log leases) each. BLOOMERY_IO_FAILED. */
+ * popped) is not a failure. O(log leases) each. BLOOMERY_BAD_ARGUMENT (not an outcome);
+ * BLOOMERY_IO_FAILED. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_finish(bloomery_sieve *sieve,
                                                       const uint64_t *numbers, size_t count,
                                                       bloomery_sieve_outcome outcome,
@@ -486,7 +487,7 @@ typedef struct bloomery_sieve_info {
 
     uint64_t planned; /* the `keys` that the sieve was made for, of either engine */
 
-    uint64_t dead;       /* items that were put aside; not among queued, leased and acked */
+    uint64_t dead;       /* items that were put aside; not among queued, leased and done */
     uint64_t dead_bytes; /* on disk */
     uint64_t leases;     /* that may be out at a time */
 } bloomery_sieve_info;
