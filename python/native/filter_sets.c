@@ -70,8 +70,12 @@ static bool join(struct native_filter *into, struct native_filter *from, joiner 
 
     if (!enter_both(into, from, into))
         return false;
+    if (!native_filter_writable(into, NATIVE_CHANGE_ALL)) {
+        leave_both(into, from, into);
+        return false;
+    }
     Py_BEGIN_ALLOW_THREADS;
-    status = how(into->filter, from->filter, &error);
+    status = how(into->writable, from->filter, &error);
     Py_END_ALLOW_THREADS;
     native_limit_reset(&into->limit);
     leave_both(into, from, into);
@@ -271,18 +275,23 @@ static PyObject *filter_drop_counters(PyObject *object, PyObject *none)
 static PyObject *filter_clear(PyObject *object, PyObject *none)
 {
     struct native_filter *self = (struct native_filter *)object;
+    bloomery_error error;
     bloomery_status status;
 
     (void)none;
     if (!native_filter_enter(self, false, true))
         return NULL;
+    if (!native_filter_writable(self, NATIVE_CHANGE_ALL)) {
+        native_filter_leave(self, true);
+        return NULL;
+    }
     Py_BEGIN_ALLOW_THREADS;
-    status = bloomery_clear(self->filter);
+    status = bloomery_clear(self->writable, &error);
     Py_END_ALLOW_THREADS;
     native_limit_reset(&self->limit);
     native_filter_leave(self, true);
     if (status != BLOOMERY_OK)
-        return native_raise_status(self->state, status);
+        return native_raise(self->state, &error, NULL);
     Py_RETURN_NONE;
 }
 

@@ -17,10 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The flags of a rule that say what the bytes of a key are. */
+static const uint32_t rule_of_key = BLOOMERY_RULE_TRIM | BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER |
+                                    BLOOMERY_RULE_HEX | BLOOMERY_RULE_INT64 | BLOOMERY_RULE_INT32 |
+                                    BLOOMERY_RULE_UTF16;
+
 void native_keying_of(const bloomery_key_rule *rule, struct native_keying *keying)
 {
     memset(keying, 0, sizeof(*keying));
-    keying->rule.flags = rule->flags & BLOOMERY_RULE_OF_KEY;
+    keying->rule.flags = rule->flags & rule_of_key;
     keying->has_rule = keying->rule.flags != 0;
     if (rule->flags & BLOOMERY_RULE_INT32)
         keying->integer_bytes = 4;
@@ -192,9 +197,9 @@ static bool apply_rule(const struct native_state *state, const struct native_key
         PyErr_NoMemory();
         return false;
     }
-    error.status = BLOOMERY_BAD_ARGUMENT;
-    const int found = bloomery_rule_apply(&keying->rule, record.data, record.bytes, taken->made,
-                                          BLOOMERY_RULE_ROOM(record.bytes), &taken->key, &error);
+    const bloomery_record found =
+        bloomery_rule_apply(&keying->rule, record.data, record.bytes, taken->made,
+                            BLOOMERY_RULE_ROOM(record.bytes), &taken->key, &error);
     if (found == BLOOMERY_RECORD_KEY)
         return true;
     error.status = BLOOMERY_BAD_ARGUMENT; /* the key has not the form that the rule needs */
