@@ -60,7 +60,7 @@ def convert(source, target, *, to=None, read_as=None, **parameters):
     """Reads a filter's file and writes it as another: of ours, or as the dialect `to`.
 
     `read_as` names the dialect of `source`. Without it the file is ours, or one that is recognised.
-    `parameters` say what its bytes do not (see Dialect.parameters). The keys stay as they were
+    `parameters` say what its bytes do not (see Dialect.load_needs). The keys stay as they were
     hashed, so a filter can only be written in a dialect that has its hash and its shape: else
     Mismatch.
     """

@@ -214,6 +214,7 @@ def a_limit_of_memory_says_how_many_keys_were_added(c):
             f.add_many(keys)
         c.expect(found.error.added == f.adds > 3000, f"{found.error.added}, {f.adds}")
         c.expect(f.count_many(range(found.error.added)) == found.error.added, "keys are lost")
+        c.expect(0.98 * f.adds < found.error.new <= f.adds, f"{found.error.new} new ones of {f.adds}")
 
 
 @case
