@@ -211,7 +211,7 @@ static bool hash_where_they_are(struct native_work *work, const bloomery_keys *k
 }
 
 /* Adds keys where they are if a limit has to be looked at. */
-static bool run_limited(struct native_work *work, const bloomery_keys *keys)
+static bool run_limited(struct native_work *work, bloomery_keys *keys)
 {
     if (work->verb == NATIVE_BUILD && keys->count <= work->limit->left) {
         if (bloomery_add_keys(work->filter->writable, keys, NULL, NULL, &work->error) !=
@@ -221,6 +221,7 @@ static bool run_limited(struct native_work *work, const bloomery_keys *keys)
         work->seen += keys->count;
         return true;
     }
+    keys->threads = 1; /* several give no answers */
     uint64_t *answers = calloc((keys->count + 63) / 64 + 1, sizeof(uint64_t));
     const bool good =
         answers == NULL ? native_work_no_memory(work) : native_limit_keys(work, keys, answers);

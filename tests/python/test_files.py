@@ -168,10 +168,10 @@ def changes(other):
 
 @case
 def no_method_changes_a_map_or_a_view(c):
-    other = Named(2000, kind="counting")
+    other = Named(4000, kind="counting")
     other.lines = c.path("lines")
     c.file("lines", "x\n")
-    f = Filter(2000, kind="counting")
+    f = Filter(4000, kind="counting")
     f.add_many(KEYS)
     f.save(c.path("f.bloom"))
     data = c.read("f.bloom")
