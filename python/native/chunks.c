@@ -76,7 +76,7 @@ static bool take_integer(const struct native_chunk *chunk, const struct native_k
         error->status = BLOOMERY_BAD_ARGUMENT;
         PyOS_snprintf(error->text, sizeof(error->text), "%s",
                       keying->integer_bytes == 0
-                          ? "integers are no keys of this filter: its rule makes keys of texts"
+                          ? "integers are not keys of this filter: its rule makes keys of texts"
                           : "an integer is out of range: keys of this filter are -2**31 to "
                             "2**32 - 1");
         portion->bad = portion->records;

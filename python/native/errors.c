@@ -11,7 +11,7 @@ static const struct {
 } exceptions[NATIVE_EXCEPTIONS] = {
     [NATIVE_ERROR] = {"Error", "What the library refused; `status` names it, and `offset` is the "
                                "place in the file, in bytes, or the number of a key."},
-    [NATIVE_NOT_A_FILTER] = {"NotAFilter", "The bytes are no filter, or of another version."},
+    [NATIVE_NOT_A_FILTER] = {"NotAFilter", "The bytes are not a filter, or of another version."},
     [NATIVE_MISMATCH] = {"Mismatch", "Two filters do not go together. The text names the field."},
     [NATIVE_CORRUPT] = {"Corrupt", "The file is damaged or cut short. `offset` is the place."},
     [NATIVE_SECRET_NEEDED] = {"SecretNeeded", "The filter is keyed, and its secret is missing."},

@@ -2,7 +2,7 @@
 /*
  * The class Filter: its life, and what is done with one key.
  *
- * A single key keeps the GIL, so nothing else happens meanwhile but what other threads do without
+ * A single key keeps the GIL, so nothing else happens then but what other threads do without
  * it: the gate says whether a query, or an add, may go ahead.
  */
 #include "native.h"
@@ -523,7 +523,7 @@ static PyMethodDef *all_methods(void)
 static const char filter_text[] =
     "Filter(keys=None, rate=0.01, *, kind='blocked', seed=0, secret=None, memory=None,\n"
     "       concurrent=False, integers=64, note=None, full='raise')\n--\n\n"
-    "A Bloom filter for so many keys, with that false-positive rate.\n\n"
+    "A Bloom filter for this many keys, with that false-positive rate.\n\n"
     "`key in filter` is False if the key was never added, and True if it possibly was.\n"
     "A key is a str (its UTF-8), bytes-like (its bytes) or an int (8 bytes, or 4 with\n"
     "integers=32). secret: True draws one, which the file carries; 16 bytes are kept out of\n"

@@ -3,7 +3,7 @@
  * The class Filter: several filters.
  *
  * Two gates are entered, and nobody waits for one while inside the other: a handler of a signal
- * that runs meanwhile may want that one.
+ * that runs in between may want that one.
  */
 #include "native.h"
 
@@ -295,7 +295,7 @@ static PyObject *filter_clear(PyObject *object, PyObject *none)
     Py_RETURN_NONE;
 }
 
-/* update(*others): filters are merged, all else is keys. */
+/* update(*others): filters are merged, everything else is keys. */
 static PyObject *filter_update(PyObject *object, PyObject *args)
 {
     struct native_filter *self = (struct native_filter *)object;
@@ -373,7 +373,7 @@ PyMethodDef native_filter_set_methods[] = {
     {"similarity", filter_similarity, METH_O,
      "similarity(other) -> Comparison\n\nEstimates of the common keys, from the bits."},
     {"fold", NATIVE_KEYWORDS(filter_fold), METH_VARARGS | METH_KEYWORDS,
-     "fold(times=1) -> Filter\n\nOf half the size, so many times over; its rate is higher."},
+     "fold(times=1) -> Filter\n\nOf half the size, `times` times over; its rate is higher."},
     {"drop_counters", filter_drop_counters, METH_NOARGS,
      "drop_counters() -> Filter\n\nA blocked filter of the keys of a counting one."},
     {"clear", filter_clear, METH_NOARGS, "clear()\n\nBack to empty."},

@@ -145,7 +145,7 @@ static inline bool native_gate_is_free(const struct native_gate *gate, bool alon
 }
 
 /* Enters as soon as that is possible. Until then the GIL is released now and then, so arguments
- * must be held, and no gate may be: handlers of signals run meanwhile. False after raising: such a
+ * must be held, and no gate may be: handlers of signals run then. False after raising: such a
  * handler raised, or the process was forked while another thread changed the object. */
 bool native_gate_enter(struct native_gate *gate, bool alone);
 void native_gate_leave(struct native_gate *gate, bool alone);
@@ -206,7 +206,7 @@ struct native_arena {
     size_t used, room;
 };
 
-/* Room for so many more bytes at bytes + used; false if there is no memory. Needs no GIL. */
+/* Room for this many more bytes at bytes + used; false if there is no memory. Needs no GIL. */
 bool native_arena_reserve(struct native_arena *arena, size_t bytes);
 
 /* Keys of up to NATIVE_PORTION records. Record i is a key, or none: then keys[i].data is NULL. */
@@ -469,7 +469,7 @@ PyObject *native_sieve_info_of(const struct native_state *state, const bloomery_
 
 /* "trim,lower", or None: what a rule does to a key. */
 PyObject *native_rule_of(const bloomery_key_rule *rule);
-/* A text of ours; None for NULL. Bytes that are no UTF-8 become surrogates. */
+/* A text of the library; None for NULL. Bytes that are not UTF-8 become surrogates. */
 PyObject *native_text_of(const char *text);
 
 /* ---- request.c ------------------------------------------------------------------------------- */
@@ -568,7 +568,7 @@ void native_filter_leave(struct native_filter *self, bool alone);
  * raising. */
 PyObject *native_filter_copy(struct native_filter *self);
 
-/* The same for what reads all of it: where adds are readers, nobody may add meanwhile. */
+/* The same for what reads all of it: where adds are readers, nobody may add at that time. */
 bool native_filter_enter_whole(struct native_filter *self);
 void native_filter_leave_whole(struct native_filter *self);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A portion of keys that the library cannot read where they are: objects of a list, NumPy's padded strings, small
- * integers, and all keys of a filter with a rule. They are gathered as records, the rule is
- * applied, and what remains are keys for a batch.
+ * A portion of keys that the library cannot read where they are: objects of a list, NumPy's padded
+ * strings, small integers, and all keys of a filter with a rule. They are gathered as records, the
+ * rule is applied, and what remains are keys for a batch.
  */
 #include "native.h"
 

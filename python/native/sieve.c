@@ -348,7 +348,7 @@ static PyObject *list_of(const struct sieve *self, const bloomery_sieve_item *it
 }
 
 /* The gate and that of pops. Nobody waits for one while inside the other: a handler of a signal
- * that runs meanwhile may want that one. False after raising. */
+ * that runs in between may want that one. False after raising. */
 static bool enter_to_pop(struct sieve *self)
 {
     while (true) {
@@ -565,7 +565,7 @@ PyType_Spec *native_sieve_spec(void)
         {"look", sieve_look, METH_O,
          "look(key) -> int\n\nWhether a key was seen, without pushing it: NEW, SEEN, PENDING."},
         {"pop", NATIVE_KEYWORDS(sieve_pop), METH_VARARGS | METH_KEYWORDS,
-         "pop(count=1, *, decide=True) -> list of Item\n\nLeases up to so many items; fewer may "
+         "pop(count=1, *, decide=True) -> list of Item\n\nLeases up to `count` items; fewer may "
          "come, and none if nothing is queued or pending."},
         {"ack", sieve_ack, METH_O,
          "ack(items) -> int\n\nEnds leases for good, of an item, its number, or several; how many "

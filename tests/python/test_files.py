@@ -150,7 +150,7 @@ def views_keep_their_buffer(c):
     g.close()
     memory.close()
     data = bytearray(f.to_bytes())
-    with raises(c, ValueError):  # of two neighbouring addresses one is no multiple of 64
+    with raises(c, ValueError):  # of two neighbouring addresses one is not a multiple of 64
         Filter.view(memoryview(data)[1:])
         Filter.view(memoryview(data)[2:])
 
