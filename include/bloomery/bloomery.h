@@ -94,8 +94,8 @@ extern "C" {
 #define BLOOMERY_FILE_FORMAT 2u
 
 /* Makes a function visible outside a shared library. A program that compiles Bloomery's sources may
- * define BLOOMERY_PUBLIC as nothing, before each inclusion; -fvisibility=hidden then hides all
- * names. */
+ * define BLOOMERY_PUBLIC as nothing, before each inclusion; with -fvisibility=hidden all names
+ * hide. */
 #if !defined(BLOOMERY_PUBLIC) && defined(__GNUC__)
 #define BLOOMERY_PUBLIC __attribute__((visibility("default")))
 #elif !defined(BLOOMERY_PUBLIC)
@@ -109,8 +109,7 @@ extern "C" {
 #define BLOOMERY_USE_RESULT
 #endif
 
-/* Initialises a struct that begins with its size. C++ has designated initialisers since C++20 only.
- * */
+/* Initialises a struct that begins with its size. C++11 does not have designated initialisers. */
 #ifdef __cplusplus
 #define BLOOMERY_SIZED(type)               \
     []() -> type {                         \
@@ -168,6 +167,7 @@ typedef struct bloomery_key {
     size_t bytes;
 } bloomery_key;
 
+/* The key of these bytes. */
 static inline bloomery_key bloomery_key_of(const void *data, size_t bytes)
 {
     bloomery_key key;
@@ -176,15 +176,14 @@ static inline bloomery_key bloomery_key_of(const void *data, size_t bytes)
     return key;
 }
 
-/* A hashed key, for every filter with the same hash id, seed and secret. 64 bits are `hi`; `lo` is
- * 0. */
+/* A hashed key, for every filter with the same hash id, seed and secret. 64 bits: `hi`; `lo` is 0.
+ * */
 typedef struct bloomery_hash {
     uint64_t lo;
     uint64_t hi;
 } bloomery_hash;
 
-/* XXH3 is fast and public: an attacker who chooses the keys can make false positives, whatever the
- * seed. Against that, use a secret. */
+/* XXH3 is fast, but an attacker can make false positives, whatever the seed: use a secret then. */
 typedef enum bloomery_hash_id {
     BLOOMERY_HASH_DEFAULT = 0,  /* as the plan says; SipHash with a secret */
     BLOOMERY_HASH_XXH3_128 = 1, /* XXH3, 128 bits, 64-bit seed: when 64 bits are too few */
@@ -331,13 +330,13 @@ typedef struct bloomery_keys {
     const void *offsets;
     /* Bit first + i, low bit first, is 0: there is no key i, the answer is 0. NULL: all are. */
     const uint8_t *valid;
-    /* How many are not keys; 0 or -1: unknown. If over 0, `valid` must be given and alone decides.
-     * */
+    /* How many are not keys; 0 or -1: unknown. If over 0, `valid` must be given; it decides. */
     int64_t nulls;
 } bloomery_keys;
 
 #define BLOOMERY_KEYS BLOOMERY_SIZED(bloomery_keys)
 
+/* Keys in a list of addresses and lengths. */
 static inline bloomery_keys bloomery_keys_of_list(const bloomery_key *list, size_t count)
 {
     bloomery_keys keys = BLOOMERY_KEYS;
@@ -371,6 +370,7 @@ static inline bloomery_keys bloomery_keys_of_strings(const void *bytes, const in
     return keys;
 }
 
+/* Keys as hashes of 128 bits, of bloomery_hash_key or _keys. */
 static inline bloomery_keys bloomery_keys_of_hashes(const bloomery_hash *hashes, size_t count)
 {
     bloomery_keys keys = BLOOMERY_KEYS;
@@ -597,7 +597,7 @@ BLOOMERY_PUBLIC void bloomery_scan(const bloomery_filter *filter, bloomery_scan_
 /* Returns how many more distinct keys the filter takes before its rate passes `limit`: a low
  * estimate from its bits, so ask again after that many adds. 0: it is full, the next key may pass
  * the limit, or it is static. UINT64_MAX: it grows, or its planned rate is unknown. A `limit` of 0
- * is the one that 'bloomery add' and the Python package keep: the greater of wanted_rate and twice
+ * is that of 'bloomery add' and the Python package: the greater of wanted_rate and twice
  * planned_rate. Up to its planned keys a filter is never full. Adding never stops at a rate. Reads
  * all cells. */
 BLOOMERY_PUBLIC uint64_t bloomery_keys_left(const bloomery_filter *filter, double limit);
@@ -661,8 +661,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_plan_solve(bloomery_plan *plan,
                                                     bloomery_error *error);
 
 /* Returns the expected rate if the filter of this plan held `keys` distinct keys, by kind, bits,
- * probes, blocks_per_key and hash; if scalable, its first layer's. 0 for 0 keys, 1 for an invalid
- * plan. */
+ * probes, blocks_per_key and hash; if scalable, its first layer's. 0 for 0 keys, 1 if invalid. */
 BLOOMERY_PUBLIC double bloomery_plan_rate(const bloomery_plan *plan, uint64_t keys);
 
 /* ---- 9  Options ------------------------------------------------------------------------------ */
