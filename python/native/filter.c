@@ -194,8 +194,11 @@ static int change_key(const struct native_filter *self, bloomery_key key, enum n
                                                   : bloomery_remove(self->writable, key, &error);
     if (done || error.status == BLOOMERY_OK)
         return done;
-    native_explain(self->filter, change, &error);
-    native_raise(self->state, &error, NULL);
+    struct native_work work = {.verb = change == NATIVE_CHANGE_ADD ? NATIVE_ADD : NATIVE_REMOVE,
+                               .state = self->state,
+                               .filter = self,
+                               .error = error};
+    native_work_raise(&work);
     return -1;
 }
 
