@@ -184,22 +184,28 @@ static int filter_contains(PyObject *object, PyObject *key)
     return found;
 }
 
-/* Adds or removes a key: 1 if it was new or was removed, 0 if not, -1 after raising. */
-static int change_key(const struct native_filter *self, bloomery_key key, enum native_change change)
+/* Raises why a key could not be added or removed. Returns -1. */
+static int raise_refused(const struct native_filter *self, enum native_change change,
+                         const bloomery_error *error)
 {
-    bloomery_error error;
-    if (!native_filter_writable(self, change))
-        return -1;
-    const bool done = change == NATIVE_CHANGE_ADD ? bloomery_add(self->writable, key, &error)
-                                                  : bloomery_remove(self->writable, key, &error);
-    if (done || error.status == BLOOMERY_OK)
-        return done;
     struct native_work work = {.verb = change == NATIVE_CHANGE_ADD ? NATIVE_ADD : NATIVE_REMOVE,
                                .state = self->state,
                                .filter = self,
-                               .error = error};
+                               .error = *error};
     native_work_raise(&work);
     return -1;
+}
+
+/* Adds or removes a key: 1 if it was new or was removed, 0 if not, -1 after raising. */
+static inline int change_key(const struct native_filter *self, bloomery_key key,
+                             enum native_change change)
+{
+    bloomery_error error;
+    if (self->writable == NULL && !native_filter_writable(self, change))
+        return -1;
+    const bool done = change == NATIVE_CHANGE_ADD ? bloomery_add(self->writable, key, &error)
+                                                  : bloomery_remove(self->writable, key, &error);
+    return done ? 1 : error.status == BLOOMERY_OK ? 0 : raise_refused(self, change, &error);
 }
 
 /* The same for an add where the limit has to be looked at. */

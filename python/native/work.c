@@ -136,21 +136,20 @@ static size_t record_of(const struct native_portion *portion, size_t key)
 static bool hash_keys(struct native_work *work)
 {
     const struct native_portion *portion = work->portion;
-    bloomery_hash hashes[64];
+    const bloomery_keys keys = bloomery_keys_of_list(portion->keys, portion->count);
     const size_t bytes = portion->records * sizeof(bloomery_hash);
 
     if (!native_arena_reserve(&work->hashes, bytes))
         return native_work_no_memory(work);
-    unsigned char *out = work->hashes.bytes + work->hashes.used;
-    memset(out, 0, bytes);
-    for (size_t from = 0; from < portion->count; from += 64) {
-        const size_t now = portion->count - from < 64 ? portion->count - from : 64;
-        const bloomery_keys keys = bloomery_keys_of_list(portion->keys + from, now);
-        if (bloomery_hash_keys(work->filter->filter, &keys, hashes, &work->error) != BLOOMERY_OK)
-            return false;
-        for (size_t i = 0; i < now; i++)
-            memcpy(out + record_of(portion, from + i) * sizeof(bloomery_hash), &hashes[i],
-                   sizeof(bloomery_hash));
+    void *out = work->hashes.bytes + work->hashes.used;
+    bloomery_hash *hashes = out;
+    if (bloomery_hash_keys(work->filter->filter, &keys, hashes, &work->error) != BLOOMERY_OK)
+        return false;
+    /* To their places, which are not before where they are: the last one first. */
+    for (size_t key = portion->count, record = portion->records; key < record;) {
+        record--;
+        const bool is_key = key > 0 && portion->places[key - 1] == record;
+        hashes[record] = is_key ? hashes[--key] : (bloomery_hash){0, 0};
     }
     work->hashes.used += bytes;
     return true;
