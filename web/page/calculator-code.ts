@@ -85,8 +85,7 @@ function planOfC(request: PlanRequest): { lines: string[]; forced: string[] } {
 
 const complain = ['        fprintf(stderr, "%s\\n", error.text);', "        return 2;", "    }"];
 
-/** The condition under which there is no filter. Only a plan with options must be solved before it
- * is passed on. */
+/** The test that nothing was made. Only a plan with options must be solved before it is passed on. */
 function refusal(taker: string, hasOptions: boolean): string[] {
   if (!hasOptions) return [`    if (${taker} != BLOOMERY_OK) {`];
   return [
@@ -110,7 +109,7 @@ function staticBody(hasOptions: boolean): string[] {
 }
 
 const body = [
-  '    bloomery_add(filter, bloomery_key_of("a key", 5), &error);',
+  '    bloomery_add(filter, bloomery_key_of("a key", 5), NULL);',
   '    const bloomery_status status = bloomery_save(filter, "keys.bloom", &error);',
   "    bloomery_free(filter);",
 ];

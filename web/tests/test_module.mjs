@@ -60,6 +60,10 @@ function refused(run, part) {
   throw new Error(`not refused: ${part}`);
 }
 
+function has(text, part) {
+  if (!String(text).includes(part)) throw new Error(`${text} does not have ${part}`);
+}
+
 const golden = readdirSync(vectors).filter((name) => /^golden-v2-.*\.bloom$/.test(name));
 
 test("golden_files_come_back_byte_for_byte", () => {
@@ -185,6 +189,35 @@ test("the_last_part_of_the_fill_has_the_cells_that_there_are", () => {
   for (let i = 0; i < 200; i++) filter.add(page.keyOfText(`key ${i}`));
   equal(filter.info(true).bitsSet, 9, "bits set");
   equal(filter.fill(0, 2), [1, 1], "fill");
+  filter.free();
+});
+
+test("adding_says_what_is_new_and_removing_what_was_there", () => {
+  const shape = { kind: "counting", bits: 512, probes: 4, blocksPerKey: 1, cellBits: 4 };
+  const filter = engine.create(shape);
+  const [pear, plum] = ["pear", "plum"].map(page.keyOfText);
+  equal([filter.add(pear), filter.add(pear)], [true, false], "added twice");
+  equal([filter.remove(pear), filter.remove(pear)], [true, true], "removed twice");
+  equal([filter.remove(pear), filter.remove(plum)], [false, false], "removed once more");
+  filter.free();
+  const built = engine.viewOf(readFileSync(join(vectors, "golden-v2-static.bloom")));
+  refused(() => built.add(pear), "refuses");
+  built.free();
+});
+
+test("records_give_their_key_or_a_sentence", () => {
+  // Fields end with ";", the key is the last but one, in lower case, and "#" begins a comment.
+  const filter = engine.viewOf(readFileSync(join(vectors, "golden-v2-rule.bloom")));
+  const found = (record) => {
+    const key = filter.keyOf(page.keyOfText(record));
+    return typeof key === "string" ? key : [new TextDecoder().decode(key)];
+  };
+  equal(found("a; B ;c"), ["b"], "a key");
+  equal(found('B;"c;d'), ["b"], "a key before a quote that is left open");
+  has(found("# B;c"), "skips this");
+  has(found(" ;c"), "skips this");
+  has(found("b"), "fewer fields");
+  has(found('"b;c'), "fewer fields");
   filter.free();
 });
 
