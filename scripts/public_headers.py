@@ -5,14 +5,14 @@ import os
 import re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-HEADERS = ["bloomery", "inline", "dialect", "redisbloom", "sieve"]
+HEADERS = ["bloomery", "builder", "records", "dialect", "sieve", "inline", "experimental"]
 # A comment or none, and a declaration: of a public function, or of one that is compiled into the caller.
-DECLARED = re.compile(r"^(?:BLOOMERY_PUBLIC |static inline )([^;{]*?\b(bloomery_\w+)\s*\([^;{]*?\))\s*[;{]", re.M)
+# An attribute may stand behind it. A name that ends in an underscore is a step of others, and not for programs.
+DECLARED = re.compile(r"^(?:BLOOMERY_PUBLIC\s+|static inline )([^;{]*?\b(bloomery_\w*[a-z0-9])\s*\([^;{]*?\))"
+                      r"(?:\s+BLOOMERY_USE_RESULT)?\s*[;{]", re.M)
 COMMENT = re.compile(r"/\*(?!-)(.*?)\*/", re.S)
 SECTION = re.compile(r"^/\* ---- (\d+)\.? +(.*?) -+ \*/$", re.M)
-CONTINUES = re.compile(r"(The same|As |Like |Ends leases at once|Estimates)")
-# Compiled into the caller with bloomery_inline_may_contain, and not for others.
-STEPS = {"bloomery_inline_high", "bloomery_inline_fold", "bloomery_inline_hits", "bloomery_inline_in_line"}
+CONTINUES = re.compile(r"(The same|As |Like |Estimates)")
 
 
 class Function:
@@ -34,9 +34,6 @@ class Header:
         self.opening = plain(comments[1].group(1))  # the first one is the licence
         self.functions = functions_of(text[comments[1].end():])
         self.types = types_of(text[comments[1].end():])
-        # Rows of which a type is made, with their descriptions.
-        self.lists = {match.group(2): match.group(0) for match in re.finditer(
-            r"(/\*(?!-)(?:[^*]|\*(?!/))*\*/\n)?^#define (BLOOMERY_\w+_LIST)\(.*\n(?:.*\\\n)*.*\n", text, re.M)}
 
 
 def plain(comment):
@@ -68,11 +65,7 @@ def functions_of(text):
         section = next((name for start, name in reversed(sections) if start < match.start()), "")
         said = comment_before(text, match.start())
         inline = match.group(0).startswith("static")
-        if match.group(2) in STEPS:
-            continue
         if said is None and (inline or end_of_last < 0 or text[end_of_last:match.start()].strip()):
-            if inline:  # a step of one that has a comment
-                continue
             raise ValueError(f"{match.group(2)} has no comment")
         if section != at_section:
             at_section, before = section, None
@@ -88,12 +81,15 @@ def functions_of(text):
 
 
 def types_of(text):
-    """The declarations of types and constants with their comments, as they stand."""
+    """The declarations of types and constants with their comments, as they stand. A struct that has its name
+    before it has its fields is taken where these are."""
     pieces, at = [], 0
-    pattern = re.compile(r"^(?:typedef (?:struct|enum)\b[^;{]*\{.*?^\}[^;]*;|typedef [^;{]*;|enum [^;{]*\{.*?\};"
+    later = {f"typedef struct {name} {name};" for name in re.findall(r"^struct (\w+) \{", text, re.M)}
+    pattern = re.compile(r"^(?:(?:typedef (?:struct|enum)|struct)\b[^;{]*\{.*?^\}[^;]*;|typedef [^;{]*;|enum [^;{]*\{.*?\};"
                          r"|#define BLOOMERY_[A-Z_0-9]+ (?:[^\n]*\\\n)*[^\n]*)", re.M | re.S)
     for match in pattern.finditer(text):
-        if match.start() < at or "BLOOMERY_PUBLIC" in match.group(0)[:30] or "_H\n" in match.group(0) + "\n":
+        if match.start() < at or "BLOOMERY_PUBLIC" in match.group(0)[:30] or "_H\n" in match.group(0) + "\n" or \
+                match.group(0) in later:
             continue
         start = match.start()
         for comment in COMMENT.finditer(text, at, match.start()):
@@ -106,7 +102,8 @@ def types_of(text):
 
 def type_name(declaration):
     """The name of a type of types_of, or None for a constant."""
-    match = re.search(r"\}\s*(bloomery_\w+);\s*$|^typedef [^;{]*?\(\*(bloomery_\w+)\)|^typedef struct \w+ (bloomery_\w+);",
+    match = re.search(r"\}\s*(bloomery_\w+);\s*$|^typedef [^;{]*?\(\*(bloomery_\w+)\)|^typedef struct \w+ (bloomery_\w+);"
+                      r"|^struct (bloomery_\w+) \{",
                       COMMENT.sub("", declaration).strip())
     return next(filter(None, match.groups()), None) if match else None
 

@@ -11,6 +11,7 @@
 #include "chain/layers.h"
 #include "core/derive.h"
 #include "dialect/dialects.h"
+#include "query.h"
 #include "ways.h"
 
 #include <assert.h>
@@ -25,7 +26,7 @@ bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *
     if (filter->storage != BLOOMERY_OWNED)
         return bloomery_fail(
             error, BLOOMERY_READ_ONLY, 0,
-            "the filter is read-only: open it with BLOOMERY_OPEN_COPY to add keys");
+            "the filter is read-only: bloomery_open and _load make one that keys can be added to");
     if (!filter->secret_known && filter->foreign)
         return bloomery_dialect_no_hash(filter->hash, error);
     if (!filter->secret_known)
@@ -47,76 +48,140 @@ void bloomery_count_adds(bloomery_filter *filter, uint64_t adds)
         layer->adds += adds;
 }
 
-/* Adds a key: BLOOMERY_NEW or BLOOMERY_SEEN, or why a chain could not grow. */
-static int add_bits(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
-                    bloomery_error *error)
+/* ---- Keys that could not be added ------------------------------------------------------------ */
+
+/* Keeps in mind what no caller heard of. Returns false: the key is not new. */
+static bool refused(bloomery_filter *filter, bloomery_status status, const bloomery_error *error)
+{
+    assert(status < 0 && -status <= UINT8_MAX);
+    if (error != NULL)
+        return false;
+    if (filter->has_rest)
+        __atomic_fetch_add(&bloomery_rest_of(filter)->failed_adds, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&filter->add_failure, (uint8_t)-status, __ATOMIC_RELEASE);
+    return false;
+}
+
+static const char *why_refused(bloomery_status status)
+{
+    switch (status) {
+    case BLOOMERY_FULL:
+        return "the filter is full";
+    case BLOOMERY_OUT_OF_MEMORY:
+        return "there was no memory for another layer";
+    case BLOOMERY_SECRET_NEEDED:
+        return "the filter was opened without its secret";
+    case BLOOMERY_READ_ONLY:
+        return "the filter is read-only";
+    default:
+        return "this build can't hash keys for the filter, or its keys have no hash";
+    }
+}
+
+bloomery_status bloomery_failed_adds_take(const bloomery_filter *filter, bloomery_error *error)
+{
+    bloomery_filter *changed = (bloomery_filter *)(uintptr_t)filter; /* never a caller's bytes */
+    uint64_t keys = 0;
+    if (__atomic_load_n(&filter->add_failure, __ATOMIC_RELAXED) == 0)
+        return BLOOMERY_OK;
+    const int failure = __atomic_exchange_n(&changed->add_failure, 0, __ATOMIC_ACQUIRE);
+    if (failure == 0) /* another thread was faster */
+        return BLOOMERY_OK;
+    if (filter->has_rest)
+        keys = __atomic_exchange_n(&bloomery_rest_of(changed)->failed_adds, 0, __ATOMIC_RELAXED);
+    const bloomery_status status = (bloomery_status)-failure;
+    const char *why = why_refused(status);
+    static const char then[] = "bloomery_add had no error to say so. Without these keys the next "
+                               "call goes on";
+    if (keys == 0) /* not counted in a filter of few bytes */
+        return bloomery_fail(error, status, 0, "keys could not be added, since %s; %s", why, then);
+    return bloomery_fail(error, status, 0, "%llu key%s could not be added, since %s; %s",
+                         (unsigned long long)keys, keys == 1 ? "" : "s", why, then);
+}
+
+/* ---- Single keys ----------------------------------------------------------------------------- */
+
+/* Adds a key, which is new if it set bits; or says why a chain could not grow. */
+static bloomery_status add_bits(bloomery_filter *filter, bloomery_hash hash, uint32_t *set,
+                                bloomery_error *error)
 {
     struct bloomery_layer *layer = bloomery_newest_layer(filter);
     if (filter->kind->grows)
-        return bloomery_chain_add(filter, hash, new_bits, error);
-    *new_bits = filter->operations->add(layer, layer->payload, hash);
-    return *new_bits > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN;
+        return bloomery_chain_add(filter, hash, set, error);
+    *set = filter->operations->add(layer, layer->payload, hash);
+    return BLOOMERY_OK;
 }
 
-/* What a call that adds one key leaves behind. */
-static int added(bloomery_filter *filter, int found, uint32_t set, uint32_t *new_bits)
-{
-    assert(set <= BLOOMERY_POSITIONS_MAX);
-    if (found >= 0)
-        bloomery_count_adds(filter, bloomery_counts_new(filter) ? found == BLOOMERY_NEW : 1);
-    if (new_bits != NULL)
-        *new_bits = set;
-    return found;
-}
-
-static int add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits)
-{
-    uint32_t set = 0;
-    int found = add_bits(filter, hash, &set, NULL);
-    return added(filter, found, set, new_bits);
-}
-
-/* A key whose hash gives positions. */
-static int add_positions(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits,
-                         bloomery_error *error)
+/* A key whose hash gives positions; it is counted. */
+static bloomery_status add_positions(bloomery_filter *filter, bloomery_key key, uint32_t *set,
+                                     bloomery_error *error)
 {
     const struct bloomery_subject subject = {.key = key};
-    uint32_t set = 0;
+    bloomery_status status = BLOOMERY_OK;
     if (filter->kind->grows)
-        return added(filter, bloomery_chain_add_positions(filter, key, &set, error), set, new_bits);
-    set = bloomery_layer_add(filter, filter->layers, &subject, true);
-    return added(filter, set > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN, set, new_bits);
+        status = bloomery_chain_add_positions(filter, key, set, error);
+    else
+        *set = bloomery_layer_add(filter, filter->layers, &subject, true);
+    assert(status != BLOOMERY_OK || *set <= BLOOMERY_POSITIONS_MAX);
+    if (status == BLOOMERY_OK)
+        bloomery_count_adds(filter, bloomery_counts_new(filter) ? *set > 0 : 1);
+    return status;
 }
 
-int bloomery_add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits)
+/* A key by its hash; it is counted. */
+static bloomery_status add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *set,
+                                bloomery_error *error)
 {
-    bloomery_status status = bloomery_can_add(filter, NULL);
-    if (status == BLOOMERY_OK && bloomery_by_positions(filter))
-        status = BLOOMERY_UNSUPPORTED;
-    return status == BLOOMERY_OK ? add_hash(filter, hash, new_bits) : (int)status;
+    const bloomery_status status = add_bits(filter, hash, set, error);
+    if (status == BLOOMERY_OK)
+        bloomery_count_adds(filter, bloomery_counts_new(filter) ? *set > 0 : 1);
+    return status;
 }
 
-int bloomery_add(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits)
+/* What a call that adds one key returns. */
+static bool answer(bloomery_filter *filter, bloomery_status status, uint32_t set,
+                   bloomery_error *error)
 {
-    return filter->add_key(filter, key, new_bits);
-}
-
-int bloomery_add_key_any(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits)
-{
-    bloomery_status status = bloomery_can_add(filter, NULL);
     if (status != BLOOMERY_OK)
-        return status;
-    if (bloomery_by_positions(filter))
-        return add_positions(filter, key, new_bits, NULL);
-    return add_hash(filter, filter->hash->one(bloomery_secret_of(filter), key), new_bits);
+        return refused(filter, status, error);
+    if (error != NULL)
+        error->status = BLOOMERY_OK;
+    return set > 0;
 }
 
-/* ---- Batches -------------------------------------------------------------------------------- */
+bool bloomery_add_hash(bloomery_filter *filter, bloomery_hash hash, bloomery_error *error)
+{
+    uint32_t set = 0;
+    bloomery_status status = bloomery_can_add(filter, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_can_take_hashes(filter, error);
+    if (status == BLOOMERY_OK)
+        status = add_hash(filter, hash, &set, error);
+    return answer(filter, status, set, error);
+}
+
+bool bloomery_add(bloomery_filter *filter, bloomery_key key, bloomery_error *error)
+{
+    return filter->add_key(filter, key, error);
+}
+
+bool bloomery_add_key_any(bloomery_filter *filter, bloomery_key key, bloomery_error *error)
+{
+    uint32_t set = 0;
+    bloomery_status status = bloomery_can_add(filter, error);
+    if (status == BLOOMERY_OK && bloomery_by_positions(filter))
+        status = add_positions(filter, key, &set, error);
+    else if (status == BLOOMERY_OK)
+        status = add_hash(filter, filter->hash->one(bloomery_secret_of(filter), key), &set, error);
+    return answer(filter, status, set, error);
+}
+
+/* ---- Many keys ------------------------------------------------------------------------------- */
 
 struct adding {
     bloomery_filter *filter;
     uint64_t *answers;
-    uint64_t *new_bits;
+    uint64_t *cells; /* NULL: not counted */
     size_t added;
     size_t found_new; /* of them */
     bloomery_status status;
@@ -132,7 +197,7 @@ static size_t add_to_layer(struct adding *adding, const bloomery_hash *hashes, s
 {
     bloomery_filter *filter = adding->filter;
     struct bloomery_layer *layer = bloomery_newest_layer(filter);
-    *answers = filter->operations->add_word(layer, layer->payload, hashes, count, adding->new_bits);
+    *answers = filter->operations->add_word(layer, layer->payload, hashes, count, adding->cells);
     return count;
 }
 
@@ -143,14 +208,12 @@ static size_t add_singly(struct adding *adding, const bloomery_hash *hashes, siz
     *answers = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t set = 0;
-        int found = add_bits(adding->filter, hashes[i], &set, adding->error);
-        if (found < 0) {
-            adding->status = (bloomery_status)found;
+        adding->status = add_bits(adding->filter, hashes[i], &set, adding->error);
+        if (adding->status != BLOOMERY_OK)
             return i;
-        }
-        *answers |= (uint64_t)(found == BLOOMERY_NEW) << i;
-        if (adding->new_bits != NULL)
-            *adding->new_bits += set;
+        *answers |= (uint64_t)(set > 0) << i;
+        if (adding->cells != NULL)
+            *adding->cells += set;
     }
     return count;
 }
@@ -158,7 +221,7 @@ static size_t add_singly(struct adding *adding, const bloomery_hash *hashes, siz
 static size_t add_to_chain(struct adding *adding, const bloomery_hash *hashes, size_t count,
                            uint64_t *answers)
 {
-    if (bloomery_chain_add_word(adding->filter, hashes, count, answers, adding->new_bits))
+    if (bloomery_chain_add_word(adding->filter, hashes, count, answers, adding->cells))
         return count;
     return add_singly(adding, hashes, count, answers);
 }
@@ -186,109 +249,62 @@ static void add_word_chain(void *context, size_t word, const bloomery_hash *hash
 }
 
 static bloomery_status add_many(bloomery_filter *filter, const struct bloomery_input *keys,
-                                size_t count, uint64_t *answers, uint64_t *new_bits, size_t *done,
+                                size_t count, uint64_t *answers, bloomery_counts *counts,
                                 bloomery_error *error)
 {
-    struct adding adding = {filter, answers, new_bits, 0, 0, BLOOMERY_OK, error};
-    if (new_bits != NULL)
-        *new_bits = 0;
+    uint64_t cells = 0;
+    struct adding adding = {filter,      answers, counts != NULL ? &cells : NULL, 0, 0,
+                            BLOOMERY_OK, error};
     if (filter->kind->grows)
         bloomery_walk(filter, keys, count, true, add_word_chain, &adding);
     else
         bloomery_walk(filter, keys, count, true, add_word_plain, &adding);
     assert(adding.added <= count && (adding.added == count) == (adding.status == BLOOMERY_OK));
     bloomery_count_adds(filter, bloomery_counts_new(filter) ? adding.found_new : adding.added);
-    *done = adding.added;
+    if (counts != NULL)
+        *counts = (bloomery_counts){adding.added, adding.found_new, cells};
     return adding.status;
 }
 
 /* Keys whose hash gives positions, one by one: a digest takes longer than the way to memory. */
-static bloomery_status add_many_positions(bloomery_filter *filter, const struct bloomery_input *keys,
-                                          size_t count, uint64_t *answers, uint64_t *new_bits,
-                                          size_t *done, bloomery_error *error)
+static bloomery_status add_many_positions(bloomery_filter *filter,
+                                          const struct bloomery_input *keys, size_t count,
+                                          uint64_t *answers, bloomery_counts *counts,
+                                          bloomery_error *error)
 {
-    if (bloomery_input_is_hashes(keys))
-        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "positions in this filter are no function of a hash");
+    bloomery_counts done = {0, 0, 0};
+    bloomery_status status = BLOOMERY_OK;
+    assert(!bloomery_input_is_hashes(keys));
     if (answers != NULL && count > 0)
         memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
-    if (new_bits != NULL)
-        *new_bits = 0;
-    for (size_t i = 0; i < count; i++, ++*done) {
+    for (; done.done < count; done.done++) {
         uint32_t set = 0;
-        int found = add_positions(filter, bloomery_input_at(keys, i), &set, error);
-        if (found < 0)
-            return (bloomery_status)found;
+        status = add_positions(filter, bloomery_input_at(keys, done.done), &set, error);
+        if (status != BLOOMERY_OK)
+            break;
         if (answers != NULL)
-            answers[i / 64] |= (uint64_t)(found == BLOOMERY_NEW) << i % 64;
-        if (new_bits != NULL)
-            *new_bits += set;
+            answers[done.done / 64] |= (uint64_t)(set > 0) << done.done % 64;
+        done.positive += set > 0;
+        done.cells += set;
     }
-    return BLOOMERY_OK;
-}
-
-/* `done`: how many of the keys were added. */
-static bloomery_status add_until(bloomery_filter *filter, const struct bloomery_input *keys,
-                                 size_t count, uint64_t *answers, uint64_t *new_bits, size_t *done,
-                                 bloomery_error *error)
-{
-    const bloomery_status status = bloomery_can_add(filter, error);
-    const struct bloomery_native *native = bloomery_native_of(filter);
-    *done = 0;
-    if (status != BLOOMERY_OK)
-        return status;
-    if (bloomery_by_positions(filter))
-        return add_many_positions(filter, keys, count, answers, new_bits, done, error);
-    if (native == NULL)
-        return add_many(filter, keys, count, answers, new_bits, done, error);
-    native->add[filter->concurrent](filter, keys, count, answers, new_bits);
-    bloomery_count_adds(filter, count);
-    *done = count;
-    return BLOOMERY_OK;
-}
-
-bloomery_status bloomery_add_input(bloomery_filter *filter, const struct bloomery_input *keys,
-                                  size_t count, uint64_t *answers, uint64_t *new_bits,
-                                  bloomery_error *error)
-{
-    size_t done;
-    return add_until(filter, keys, count, answers, new_bits, &done, error);
-}
-
-bloomery_status bloomery_add_some(bloomery_filter *filter, const bloomery_key *keys, size_t count,
-                                  uint64_t *answers, uint64_t *new_bits, size_t *done,
-                                  bloomery_error *error)
-{
-    const struct bloomery_input list = bloomery_input_of_list(keys);
-    const bloomery_status status = add_until(filter, &list, count, answers, new_bits, done, error);
-    assert(*done <= count && (status != BLOOMERY_OK || *done == count));
-    if (status == BLOOMERY_OK || *done > 0)
-        return status;
-    if (answers != NULL && count > 0)
-        memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
-    if (new_bits != NULL)
-        *new_bits = 0;
+    if (counts != NULL)
+        *counts = done;
     return status;
 }
 
-bloomery_status bloomery_add_batch(bloomery_filter *filter, const bloomery_key *keys, size_t count,
-                                   uint64_t *answers, uint64_t *new_bits)
+bloomery_status bloomery_add_input(bloomery_filter *filter, const struct bloomery_input *keys,
+                                   size_t count, uint64_t *answers, bloomery_counts *counts,
+                                   bloomery_error *error)
 {
-    const struct bloomery_input list = bloomery_input_of_list(keys);
-    return bloomery_add_input(filter, &list, count, answers, new_bits, NULL);
-}
-
-bloomery_status bloomery_add_hashes_until(bloomery_filter *filter, const bloomery_hash *hashes,
-                                          size_t count, uint64_t *answers, uint64_t *new_bits,
-                                          size_t *done)
-{
-    const struct bloomery_input list = bloomery_input_of_hashes(hashes);
-    return add_until(filter, &list, count, answers, new_bits, done, NULL);
-}
-
-bloomery_status bloomery_add_hashes(bloomery_filter *filter, const bloomery_hash *hashes,
-                                    size_t count, uint64_t *answers, uint64_t *new_bits)
-{
-    const struct bloomery_input list = bloomery_input_of_hashes(hashes);
-    return bloomery_add_input(filter, &list, count, answers, new_bits, NULL);
+    const struct bloomery_native *native = bloomery_native_of(filter);
+    assert(bloomery_can_add(filter, NULL) == BLOOMERY_OK);
+    if (keys->valid != NULL)
+        return bloomery_add_valid(filter, keys, count, answers, counts, error);
+    if (bloomery_by_positions(filter))
+        return add_many_positions(filter, keys, count, answers, counts, error);
+    if (native == NULL)
+        return add_many(filter, keys, count, answers, counts, error);
+    native->add[filter->concurrent](filter, keys, count, answers, counts);
+    bloomery_count_adds(filter, count);
+    return BLOOMERY_OK;
 }

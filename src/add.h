@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What adding a key, a batch and a build have in common. */
+/* What adding a key, many keys and a build have in common. */
 #ifndef BLOOMERY_ADD_H
 #define BLOOMERY_ADD_H
 
@@ -12,29 +12,40 @@ bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *
 /* The same of removing: also BLOOMERY_UNSUPPORTED if there are no counters. */
 bloomery_status bloomery_can_remove(const bloomery_filter *filter, bloomery_error *error);
 
-/* bloomery_add_batch of keys in any form, that says why a chain could not grow. */
+/* What bloomery_add could not add while its caller took no error: fails with that status and forgets
+ * it; else BLOOMERY_OK. Whatever writes a filter or takes its keys over calls this first. Any
+ * thread. */
+bloomery_status bloomery_failed_adds_take(const bloomery_filter *filter, bloomery_error *error);
+
+/* As bloomery_add_keys in the calling thread, of a filter that keys can be added to. `answers` and
+ * `counts` may be NULL. */
 bloomery_status bloomery_add_input(bloomery_filter *filter, const struct bloomery_input *keys,
-                                  size_t count, uint64_t *answers, uint64_t *new_bits,
-                                  bloomery_error *error);
-
-/* The same of hashes; `done` receives how many of them were added, the first ones. */
-bloomery_status bloomery_add_hashes_until(bloomery_filter *filter, const bloomery_hash *hashes,
-                                          size_t count, uint64_t *answers, uint64_t *new_bits,
-                                          size_t *done);
-
-/* The same of those keys alone that are keys (keys->valid is not NULL): the answers of the others
- * are 0. */
-bloomery_status bloomery_add_valid(bloomery_filter *filter, const struct bloomery_input *keys,
-                                   size_t count, uint64_t *answers, uint64_t *new_bits,
+                                   size_t count, uint64_t *answers, bloomery_counts *counts,
                                    bloomery_error *error);
 
-/* A column, checked whole, as keys. */
-bloomery_status bloomery_keys_read(const bloomery_filter *filter, const bloomery_keys *keys,
-                                     struct bloomery_input *keys, bloomery_error *error);
+/* The same where some are no keys (keys->valid is not NULL): their answers are 0. */
+bloomery_status bloomery_add_valid(bloomery_filter *filter, const struct bloomery_input *keys,
+                                   size_t count, uint64_t *answers, bloomery_counts *counts,
+                                   bloomery_error *error);
 
-/* bloomery_add_parallel of keys in any form. */
+/* As bloomery_add_keys with these threads, which were checked; positive and cells are 0. */
 bloomery_status bloomery_build_input(bloomery_filter *filter, const struct bloomery_input *keys,
-                                    size_t count, uint32_t threads, bloomery_error *error);
+                                     size_t count, uint32_t threads, bloomery_counts *counts,
+                                     bloomery_error *error);
+
+/* As bloomery_remove_keys, of a filter that keys can be removed from. */
+void bloomery_remove_input(bloomery_filter *filter, const struct bloomery_input *keys, size_t count,
+                           uint64_t *answers, bloomery_counts *counts);
+
+/* A caller's keys, checked whole. */
+bloomery_status bloomery_keys_read(const bloomery_filter *filter, const bloomery_keys *keys,
+                                   struct bloomery_input *input, bloomery_error *error);
+
+/* Whether a call may ask for so many threads. */
+bloomery_status bloomery_threads_check(uint32_t threads, bloomery_error *error);
+
+/* How many threads that is; at least 1. */
+uint32_t bloomery_threads_of(uint32_t threads);
 
 /* Counts keys that were added, in a concurrent filter while others do so too. */
 void bloomery_count_adds(bloomery_filter *filter, uint64_t adds);

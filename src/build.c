@@ -2,7 +2,7 @@
 /*
  * Building one filter with several threads, of which the calling one is the first:
  *
- *     source(0) source(1) ...     shares of keys, by number: a caller's, an array, a column
+ *     source(0) source(1) ...     shares of keys, by number: a caller's, an array
  *         │         │
  *      thread    thread           takes the next number that is still free, until none is left
  *         └────┬────┘
@@ -129,32 +129,37 @@ static bloomery_status build_together(struct team *team, bloomery_error *error)
     return BLOOMERY_OK;
 }
 
-/* With one thread, or in order: portion by portion, and of columns that are not all keys word by
- * word. */
-static bloomery_status build_alone(struct team *team, bloomery_error *error)
+/* Portion by portion, in order. */
+static bloomery_status build_alone(const struct team *team, bloomery_error *error)
 {
     bloomery_status status = BLOOMERY_OK;
     struct bloomery_input keys;
     for (uint32_t share = 0; share < team->shares; share++)
         for (size_t count;
              status == BLOOMERY_OK && (count = team->next(team->context, share, &keys)) > 0;)
-            status = keys.valid == NULL
-                         ? bloomery_add_input(team->filter, &keys, count, NULL, NULL, error)
-                         : bloomery_add_valid(team->filter, &keys, count, NULL, NULL, error);
+            status = bloomery_add_input(team->filter, &keys, count, NULL, NULL, error);
     return status;
 }
 
-/* `wide`: hashes come from elsewhere, and may be of 128 bits whatever the filter makes of keys. */
-static bloomery_status build(bloomery_filter *filter, next_portion *next, void *context, bool wide,
-                             uint32_t threads, bloomery_error *error)
+/* ---- How many threads ------------------------------------------------------------------------ */
+
+_Static_assert(BLOOMERY_THREADS_MAX == BLOOMERY_WORKERS_MAX, "what may be asked for can be had");
+
+bloomery_status bloomery_threads_check(uint32_t threads, bloomery_error *error)
 {
-    struct team team = {.filter = filter, .next = next, .context = context, .shares = threads};
-    team.narrow = !wide && filter->shape.hash == BLOOMERY_HASH_XXH3_64;
-    const bloomery_status status = bloomery_can_add(filter, error);
-    if (status != BLOOMERY_OK)
-        return status;
-    return threads > 1 && !bloomery_adds_in_order(filter) ? build_together(&team, error)
-                                                          : build_alone(&team, error);
+    if (threads <= BLOOMERY_THREADS_MAX || threads == BLOOMERY_THREADS_ALL)
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                         "%u threads are too many: set at most %u, or BLOOMERY_THREADS_ALL for as "
+                         "many as the process may run at once",
+                         threads, BLOOMERY_THREADS_MAX);
+}
+
+uint32_t bloomery_threads_of(uint32_t threads)
+{
+    if (threads == BLOOMERY_THREADS_ALL)
+        return bloomery_threads();
+    return threads > 1 ? threads : 1;
 }
 
 /* ---- A caller's source ----------------------------------------------------------------------- */
@@ -177,8 +182,16 @@ bloomery_status bloomery_add_from(bloomery_filter *filter, bloomery_source sourc
                                   uint32_t threads, bloomery_error *error)
 {
     struct caller caller = {source, context};
-    return build(filter, next_of_caller, &caller, false, threads > 0 ? threads : bloomery_threads(),
-                 error);
+    struct team team = {.filter = filter, .next = next_of_caller, .context = &caller};
+    bloomery_status status = bloomery_threads_check(threads, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_can_add(filter, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    team.shares = bloomery_threads_of(threads);
+    team.narrow = filter->shape.hash == BLOOMERY_HASH_XXH3_64;
+    return team.shares > 1 && !bloomery_adds_in_order(filter) ? build_together(&team, error)
+                                                              : build_alone(&team, error);
 }
 
 /* ---- Keys that are there --------------------------------------------------------------------- */
@@ -205,30 +218,27 @@ static size_t next_of_array(void *context, uint32_t share, struct bloomery_input
 }
 
 bloomery_status bloomery_build_input(bloomery_filter *filter, const struct bloomery_input *keys,
-                                    size_t count, uint32_t threads, bloomery_error *error)
+                                     size_t count, uint32_t threads, bloomery_counts *counts,
+                                     bloomery_error *error)
 {
     struct array array = {keys, count, 0};
     const size_t portions = count / PORTION + 1;
-    if (threads == 0) /* looking up the limits of memory takes longer than a portion */
-        threads = portions > 1 ? bloomery_threads() : 1;
-    const bool wide = keys->form == BLOOMERY_KEYS_HASHES128;
-    return build(filter, next_of_array, &array, wide,
-                 portions < threads ? (uint32_t)portions : threads, error);
-}
-
-bloomery_status bloomery_add_parallel(bloomery_filter *filter, const bloomery_key *keys,
-                                      size_t count, uint32_t threads, bloomery_error *error)
-{
-    const struct bloomery_input list = bloomery_input_of_list(keys);
-    return bloomery_build_input(filter, &list, count, threads, error);
-}
-
-bloomery_status bloomery_add_column_parallel(bloomery_filter *filter, const bloomery_keys *keys,
-                                             uint32_t threads, bloomery_error *error)
-{
-    struct bloomery_input keys;
-    const bloomery_status status = bloomery_keys_read(filter, column, &keys, error);
-    if (status != BLOOMERY_OK)
-        return status;
-    return bloomery_build_input(filter, &keys, column->count, threads, error);
+    bloomery_status status;
+    /* Looking up the limits of memory takes longer than a portion. */
+    threads = portions > 1 && !bloomery_adds_in_order(filter) ? bloomery_threads_of(threads) : 1;
+    if (threads > 1) {
+        struct team team = {.filter = filter, .next = next_of_array, .context = &array};
+        team.shares = portions < threads ? (uint32_t)portions : threads;
+        /* Hashes that come from elsewhere may be of 128 bits whatever the filter makes of keys. */
+        team.narrow =
+            filter->shape.hash == BLOOMERY_HASH_XXH3_64 && keys->form != BLOOMERY_KEYS_HASHES128;
+        status = build_together(&team, error);
+        if (counts != NULL)
+            counts->done = status == BLOOMERY_OK ? count : 0;
+    } else {
+        status = bloomery_add_input(filter, keys, count, NULL, counts, error);
+    }
+    if (counts != NULL)
+        counts->positive = counts->cells = 0;
+    return status;
 }

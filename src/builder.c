@@ -3,6 +3,8 @@
  * Building static filters: keys -> hash/ -> hashes -> builder/spool.c -> builder/assemble.c -> a
  * filter, or straight a file.
  */
+#include <bloomery/builder.h>
+
 #include "add.h"
 #include "create.h"
 #include "options.h"
@@ -74,24 +76,40 @@ static bloomery_status read_options(const bloomery_builder_options *given,
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a builder needs at least 16 MiB of memory, not %llu bytes",
                              (unsigned long long)options->memory);
+    status = bloomery_threads_check(options->threads, error);
+    if (status != BLOOMERY_OK)
+        return status;
     if (options->threads == 0)
-        options->threads = bloomery_threads();
+        options->threads = BLOOMERY_THREADS_ALL;
+    options->threads = bloomery_threads_of(options->threads);
     if (options->threads > THREADS_MAX)
         options->threads = THREADS_MAX;
+    return BLOOMERY_OK;
+}
+
+/* The caller's plan. What is read of it are its hash and its rate: the one that was asked for, for
+ * which columns are chosen, else what the memory has room for. */
+static bloomery_status read_plan(const bloomery_plan *given, bloomery_plan *plan,
+                                 bloomery_error *error)
+{
+    const bloomery_status status = bloomery_plan_settle(given, BLOOMERY_STATIC, plan, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (bloomery_kind_row((uint32_t)plan->kind)->adds)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "a builder makes static filters; one of another kind is created "
+                             "empty: bloomery_create");
+    if (plan->rate == 0)
+        plan->rate = plan->planned_rate;
     return BLOOMERY_OK;
 }
 
 static bloomery_status check_plan(const bloomery_plan *plan, const bloomery_create_options *options,
                                   bloomery_error *error)
 {
-    const struct bloomery_kind_row *row = bloomery_kind_row((uint32_t)plan->kind);
-    if (row == NULL || row->adds)
-        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "a builder makes static filters; one of another kind is created "
-                             "empty: bloomery_create");
     if (!(plan->rate >= BLOOMERY_RATE_MIN && plan->rate < 1))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a rate must be at least 1e-15 and below 1: solve the plan");
+                             "a rate must be at least 1e-15 and below 1: set `rate` of the plan");
     if (plan->hash == BLOOMERY_HASH_XXH3_64)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a static filter needs a hash of 128 bits: XXH3-128 or SipHash");
@@ -172,7 +190,7 @@ bloomery_status bloomery_builder_open(const bloomery_plan *given_plan,
     if (status == BLOOMERY_OK)
         status = read_options(given_builder, &builder_options, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_plan_read(given_plan, &plan, error);
+        status = read_plan(given_plan, &plan, error);
     if (status == BLOOMERY_OK)
         status = check_plan(&plan, &options, error);
     if (status != BLOOMERY_OK)
@@ -185,8 +203,6 @@ bloomery_status bloomery_builder_open(const bloomery_plan *given_plan,
     if (builder == NULL)
         return no_memory(error);
     const uint64_t memory = builder_options.memory;
-    if (plan.wanted_rate > plan.rate && plan.wanted_rate < 1) /* what the columns are chosen for */
-        plan.rate = plan.wanted_rate;
     builder->rate = plan.rate;
     status = make_empty(&plan, &options, &builder->empty, error);
     if (status == BLOOMERY_OK &&
@@ -260,33 +276,19 @@ static bloomery_status add_keys(bloomery_builder *builder, const struct bloomery
     return status;
 }
 
-bloomery_status bloomery_builder_add(bloomery_builder *builder, const bloomery_key *keys,
-                                     size_t count, bloomery_error *error)
+bloomery_status bloomery_builder_add(bloomery_builder *builder, const bloomery_keys *keys,
+                                     bloomery_error *error)
 {
-    const struct bloomery_input list = bloomery_input_of_list(keys);
-    return add_keys(builder, &list, count, error);
-}
-
-bloomery_status bloomery_builder_add_hashes(bloomery_builder *builder, const bloomery_hash *hashes,
-                                            size_t count, bloomery_error *error)
-{
-    const struct bloomery_input list = bloomery_input_of_hashes(hashes);
-    return add_keys(builder, &list, count, error);
-}
-
-bloomery_status bloomery_builder_add_column(bloomery_builder *builder,
-                                            const bloomery_keys *keys, bloomery_error *error)
-{
-    struct bloomery_input keys;
+    struct bloomery_input input;
     struct bloomery_compact compact;
     const struct bloomery_input list = bloomery_input_of_hashes(compact.hashes);
-    bloomery_status status = bloomery_keys_read(builder->empty, column, &keys, error);
-    if (status != BLOOMERY_OK || keys.valid == NULL)
-        return status == BLOOMERY_OK ? add_keys(builder, &keys, column->count, error) : status;
-    for (size_t i = 0; i < column->count && status == BLOOMERY_OK; i += BLOOMERY_COMPACT) {
-        const size_t left = column->count - i;
+    bloomery_status status = bloomery_keys_read(builder->empty, keys, &input, error);
+    if (status != BLOOMERY_OK || input.valid == NULL)
+        return status == BLOOMERY_OK ? add_keys(builder, &input, keys->count, error) : status;
+    for (size_t i = 0; i < keys->count && status == BLOOMERY_OK; i += BLOOMERY_COMPACT) {
+        const size_t left = keys->count - i;
         const size_t kept = bloomery_input_compact(
-            &keys, builder->empty, i, left < BLOOMERY_COMPACT ? left : BLOOMERY_COMPACT, &compact);
+            &input, builder->empty, i, left < BLOOMERY_COMPACT ? left : BLOOMERY_COMPACT, &compact);
         status = add_keys(builder, &list, kept, error);
     }
     return status;
@@ -334,18 +336,20 @@ static bloomery_status make_filter(const bloomery_builder *builder,
     return status;
 }
 
-bloomery_status bloomery_builder_finish(bloomery_builder *builder, bloomery_filter **filter,
+bloomery_status bloomery_builder_finish(bloomery_builder *builder, const bloomery_filter **filter,
                                         bloomery_error *error)
 {
     struct bloomery_assembly assembly;
+    bloomery_filter *made = NULL;
     *filter = NULL;
     bloomery_status status = assemble(builder, -1, &assembly, error);
     if (status == BLOOMERY_OK)
-        status = make_filter(builder, &assembly, NULL, filter, error);
+        status = make_filter(builder, &assembly, NULL, &made, error);
     for (uint32_t i = 0; status == BLOOMERY_OK && i < assembly.layer_count; i++)
-        memcpy((*filter)->layers[i].payload, assembly.layers[i].payload,
+        memcpy(made->layers[i].payload, assembly.layers[i].payload,
                (size_t)assembly.layers[i].bytes);
     bloomery_assembly_free(&assembly);
+    *filter = made;
     return status;
 }
 
@@ -392,7 +396,7 @@ static bloomery_status check_path(const char *path, bloomery_error *error)
 bloomery_status bloomery_builder_save(bloomery_builder *builder, const char *path,
                                       bloomery_error *error)
 {
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     bloomery_status status = check_path(path, error);
     if (status == BLOOMERY_OK && builder->directory != NULL)
         return save_by_file(builder, path, error);

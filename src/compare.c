@@ -12,6 +12,9 @@
 #include <math.h>
 #include <string.h>
 
+/* What version 0.1 has of the struct. */
+enum { COMPARISON_BYTES_FIRST = sizeof(bloomery_comparison) };
+
 /* Cells that are not 0, at the smaller of the two sizes. */
 struct counts {
     uint64_t set[2];
@@ -73,9 +76,7 @@ bloomery_status bloomery_compare(const bloomery_filter *one, const bloomery_filt
 {
     struct counts counts;
     bloomery_comparison found;
-    bloomery_status status = bloomery_comparison_check(comparison, error);
-    if (status == BLOOMERY_OK)
-        status = bloomery_compatible(one, other, error);
+    bloomery_status status = bloomery_compatible(one, other, error);
     if (status != BLOOMERY_OK)
         return status;
     if (one->foreign && !bloomery_is_flat(&one->shape))
@@ -94,6 +95,6 @@ bloomery_status bloomery_compare(const bloomery_filter *one, const bloomery_filt
     const struct bloomery_cells second = bloomery_cells_at(other, lesser->bits);
     count_all(&first, &second, &counts);
     estimate(one->kind, lesser, &counts, &found);
-    bloomery_sized_give(&found, sizeof found, comparison, comparison->struct_bytes);
+    bloomery_sized_give(&found, sizeof found, comparison, COMPARISON_BYTES_FIRST);
     return BLOOMERY_OK;
 }

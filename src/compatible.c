@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 
+#include <bloomery/records.h>
+
 #include <string.h>
 
 /* A number that must be the same, and how its value is said: before + number + after. */
@@ -73,7 +75,7 @@ static bloomery_status differ(const char *one, const char *other, bloomery_error
                          other);
 }
 
-/* What a key is has to be the same. How records are laid out (BLOOMERY_RULE_OF_KEY) need not be. */
+/* What a key is has to be the same. How records are laid out need not be. */
 static bloomery_status compare_rules(uint32_t one, uint32_t other, bloomery_error *error)
 {
     static const struct {

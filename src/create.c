@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making, emptying and freeing filters. */
 #include "create.h"
+#include "add.h"
 #include "chain/grow.h"
 #include "options.h"
 #include "ways.h"
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/experimental.h"
 #include "base/memory.h"
 #include "base/pages.h"
 #include "plan/describe.h"
@@ -75,10 +77,10 @@ static struct bloomery_layer first_layer(const bloomery_plan *plan, bool grows)
     struct bloomery_layer layer = {.bits = plan->bits,
                                    .probes = plan->probes,
                                    .blocks_per_key = plan->blocks_per_key,
-                                   .keys = plan->keys,
-                                   .rate = plan->rate * (grows ? BLOOMERY_CHAIN_FIRST : 1)};
+                                   .keys = plan->planned_keys,
+                                   .rate = plan->planned_rate * (grows ? BLOOMERY_CHAIN_FIRST : 1)};
     if (!grows)
-        layer.wanted = plan->wanted_rate;
+        layer.wanted = plan->rate;
     return layer;
 }
 
@@ -87,25 +89,21 @@ bloomery_status bloomery_create(const bloomery_plan *given_plan,
                                 bloomery_error *error)
 {
     bloomery_create_options options;
-    bloomery_plan solved;
-    const bloomery_plan *plan = &solved;
+    bloomery_plan settled;
+    const bloomery_plan *plan = &settled;
     *filter = NULL;
     bloomery_status status = bloomery_create_options_read(given, &options, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_plan_read(given_plan, &solved, error);
+        status = bloomery_plan_settle(given_plan, BLOOMERY_BLOCKED, &settled, error);
     if (status != BLOOMERY_OK)
         return status;
-    uint32_t kind = plan->kind == BLOOMERY_KIND_DEFAULT ? BLOOMERY_BLOCKED : plan->kind;
-    const struct bloomery_kind_row *row = bloomery_kind_row(kind);
-    if (row == NULL)
-        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "filters of kind %u are not available in this version", kind);
+    const struct bloomery_kind_row *row = bloomery_kind_row((uint32_t)plan->kind);
     if (!row->adds)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "a %s filter is built from all its keys: bloomery_builder_open",
-                             bloomery_kind_name((int)kind));
+                             bloomery_kind_name((int)plan->kind));
     struct bloomery_layer layer = first_layer(plan, row->grows);
-    struct bloomery_shape shape = {.kind = (uint16_t)kind,
+    struct bloomery_shape shape = {.kind = (uint16_t)plan->kind,
                                    .block_bits = row->block_bits,
                                    .cell_bits = bloomery_cell_bits_field(bloomery_cell_bits(plan)),
                                    .layer_count = 1,
@@ -118,14 +116,14 @@ bloomery_status bloomery_create(const bloomery_plan *given_plan,
                                      .note_bytes = options.note ? strlen(options.note) : 0};
     uint64_t payload_bytes = 0;
     if ((status = bloomery_shape_lay_out(&shape, &payload_bytes, error)) == BLOOMERY_OK &&
-        plan->bytes != 0 && plan->bytes != payload_bytes)
-        status =
-            bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                          "%llu cells take %llu bytes, not %llu: solve the plan, or leave bytes 0",
-                          (unsigned long long)plan->bits, (unsigned long long)payload_bytes,
-                          (unsigned long long)plan->bytes);
+        plan->planned_bytes != 0 && plan->planned_bytes != payload_bytes)
+        status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                               "%llu cells take %llu bytes, not %llu: solve the plan, or leave "
+                               "planned_bytes 0",
+                               (unsigned long long)plan->bits, (unsigned long long)payload_bytes,
+                               (unsigned long long)plan->planned_bytes);
     if (status == BLOOMERY_OK && row->grows)
-        status = check_chain(plan->rate, payload_bytes, options.memory_limit, error);
+        status = check_chain(plan->planned_rate, payload_bytes, options.memory_limit, error);
     if (status == BLOOMERY_OK)
         status =
             bloomery_choose_hash(plan, BLOOMERY_HASH_XXH3_64, &options, &shape, &traits, error);
@@ -137,6 +135,18 @@ bloomery_status bloomery_create(const bloomery_plan *given_plan,
         bloomery_chain_begin(*filter);
     bloomery_wipe(&traits.secret, sizeof traits.secret);
     return status;
+}
+
+bloomery_filter *bloomery_new(uint64_t keys, double rate, bloomery_error *error)
+{
+    const bloomery_plan plan = {.keys = keys, .rate = rate};
+    bloomery_filter *filter = NULL;
+    bloomery_status status = bloomery_plan_check_rate(rate, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_create(&plan, NULL, &filter, error);
+    assert((status == BLOOMERY_OK) == (filter != NULL));
+    (void)status;
+    return filter;
 }
 
 /* Gives the layers back that have memory of their own. */
@@ -181,12 +191,16 @@ static void clear_chain(bloomery_filter *filter)
     bloomery_chain_begin(filter);
 }
 
-bloomery_status bloomery_clear(bloomery_filter *filter)
+bloomery_status bloomery_clear(bloomery_filter *filter, bloomery_error *error)
 {
-    if (filter->storage != BLOOMERY_OWNED)
-        return BLOOMERY_READ_ONLY;
     if (!filter->kind->adds)
-        return BLOOMERY_UNSUPPORTED;
+        return bloomery_fail(
+            error, BLOOMERY_UNSUPPORTED, 0,
+            "a static filter cannot be cleared, since no key could be added to it");
+    if (filter->storage != BLOOMERY_OWNED)
+        return bloomery_fail(error, BLOOMERY_READ_ONLY, 0,
+                             "the filter is a map or a view, which cannot be cleared");
+    (void)bloomery_failed_adds_take(filter, NULL);
     if (filter->kind->grows) {
         clear_chain(filter);
         return BLOOMERY_OK;
@@ -217,10 +231,12 @@ void bloomery_release_others(bloomery_filter *filter)
     bloomery_unmap(&map);
 }
 
-void bloomery_free(bloomery_filter *filter)
+void bloomery_free(const bloomery_filter *filter)
 {
-    if (filter == NULL)
+    /* A filter is const where it cannot be changed, but the library made its struct. */
+    bloomery_filter *ours = (bloomery_filter *)(uintptr_t)filter;
+    if (ours == NULL)
         return;
-    bloomery_release_others(filter);
-    bloomery_release_itself(filter);
+    bloomery_release_others(ours);
+    bloomery_release_itself(ours);
 }

@@ -3,6 +3,7 @@
  * The entry points of dialect.h that make and write filters. A dialect's row fills a design. Here
  * it is checked, gets memory and its bits, as core/make.c does for every filter.
  */
+#include "add.h"
 #include "chain/grow.h"
 #include "chain/layers.h"
 #include "design.h"
@@ -10,15 +11,14 @@
 #include "ways.h"
 
 #include "base/error.h"
+#include "base/experimental.h"
 #include "base/file.h"
 #include "base/sized.h"
 #include "core/derive.h"
 #include "format/format.h"
 #include "plan/blocked_rate.h"
-#include "plan/foreign/rate_table.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 /* What version 0.1 has of the struct. */
@@ -38,55 +38,44 @@ static bloomery_status read_parameters(const bloomery_dialect_parameters *given,
     return status;
 }
 
-/* What is not taken must not be given: it would be believed and not be so. */
-static bloomery_status check_parameters(const struct bloomery_dialect_row *row, uint32_t takes,
+/* Whether `field` is one of the names in `names`, which are separated by ", ". */
+static bool names_field(const char *names, const char *field)
+{
+    const size_t length = strlen(field);
+    for (const char *at = names; (at = strstr(at, field)) != NULL; at += length)
+        if ((at == names || at[-1] == ' ') && (at[length] == '\0' || at[length] == ','))
+            return true;
+    return false;
+}
+
+/* What is not taken must not be given: the caller would believe that it has an effect. */
+static bloomery_status check_parameters(const struct bloomery_dialect_row *row, const char *takes,
                                         const bloomery_dialect_parameters *given,
                                         bloomery_error *error)
 {
     const struct {
-        uint32_t field;
         bool set;
         const char *name;
     } fields[] = {
-        {BLOOMERY_TAKES_VARIANT, given->variant != NULL, "variant"},
-        {BLOOMERY_TAKES_KEYS, given->keys != 0, "keys"},
-        {BLOOMERY_TAKES_RATE, !(given->rate == 0), "rate"},
-        {BLOOMERY_TAKES_BITS, given->bits != 0, "bits"},
-        {BLOOMERY_TAKES_BYTES, given->bytes != 0, "bytes"},
-        {BLOOMERY_TAKES_PROBES, given->probes != 0, "probes"},
-        {BLOOMERY_TAKES_BITS_PER_KEY, !(given->bits_per_key == 0), "bits_per_key"},
-        {BLOOMERY_TAKES_SEED, given->seed != 0, "seed"},
-        {BLOOMERY_TAKES_GROWTH, given->growth != 0, "growth"},
-        {BLOOMERY_TAKES_COLUMNS, given->columns != 0, "columns"},
-        {BLOOMERY_TAKES_INDEX, given->index != 0, "index"},
-        {BLOOMERY_TAKES_CELL_BITS, given->cell_bits != 0, "cell_bits"},
+        {given->variant != NULL, "variant"},
+        {given->keys != 0, "keys"},
+        {!(given->rate == 0), "rate"},
+        {given->bits != 0, "bits"},
+        {given->bytes != 0, "bytes"},
+        {given->probes != 0, "probes"},
+        {!(given->bits_per_key == 0), "bits_per_key"},
+        {given->seed != 0, "seed"},
+        {given->growth != 0, "growth"},
+        {given->columns != 0, "columns"},
+        {given->index != 0, "index"},
+        {given->cell_bits != 0, "cell_bits"},
     };
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
-        if (fields[i].set && (takes & fields[i].field) == 0)
+        if (fields[i].set && !names_field(takes, fields[i].name))
             return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                                  "dialect %s has no use for %s here", row->facts.name,
                                  fields[i].name);
     return BLOOMERY_OK;
-}
-
-const char *bloomery_dialect_takes(const bloomery_dialect *dialect, bool creating, char *text,
-                                   size_t room)
-{
-    /* By the bits BLOOMERY_TAKES_... */
-    static const char *const names[] = {"variant", "keys",    "rate",         "bits",
-                                        "bytes",   "probes",  "bits_per_key", "seed",
-                                        "growth",  "columns", "index",        "cell_bits"};
-    const struct bloomery_dialect_row *row = bloomery_dialect_row(dialect->id);
-    const uint32_t takes = row == NULL ? 0 : creating ? row->plan_takes : row->parse_takes;
-    size_t used = 0;
-    if (room > 0)
-        text[0] = 0;
-    assert(takes >> (sizeof names / sizeof names[0]) == 0);
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && used < room; i++)
-        if ((takes >> i & 1) != 0)
-            used +=
-                (size_t)snprintf(text + used, room - used, "%s%s", used > 0 ? ", " : "", names[i]);
-    return text;
 }
 
 /* Options for creating, as those for opening: a filter that was designed is one that was read. */
@@ -179,7 +168,7 @@ bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
         return status;
     const struct bloomery_hash_row *hash = bloomery_hash_find(design->shape.hash);
     traits.secret_known = bloomery_hash_usable(hash);
-    if (!traits.secret_known && (options->flags & BLOOMERY_OPEN_INSPECT) == 0)
+    if (!traits.secret_known && !options->inspect)
         return bloomery_dialect_no_hash(hash, error);
     status = bloomery_filter_make(&design->shape, &traits, NULL, payload_bytes, filter, error);
     if (status != BLOOMERY_OK)
@@ -239,7 +228,7 @@ static bloomery_status plan(const bloomery_dialect *dialect,
     if (row->plan == NULL)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "filters of dialect %s can be read, not made", row->facts.name);
-    status = check_parameters(row, row->plan_takes, &parameters, error);
+    status = check_parameters(row, row->facts.create_takes, &parameters, error);
     return status == BLOOMERY_OK ? row->plan(&parameters, design, error) : status;
 }
 
@@ -287,7 +276,7 @@ bloomery_status bloomery_dialect_load(const bloomery_dialect *dialect, const voi
     if (row->parse == NULL)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "dialect %s has no bytes to read",
                              row->facts.name);
-    status = check_parameters(row, row->parse_takes, &parameters, error);
+    status = check_parameters(row, row->facts.load_takes, &parameters, error);
     if (status == BLOOMERY_OK)
         status = row->parse(data, bytes, &parameters, &design, error);
     if (status != BLOOMERY_OK) {
@@ -298,7 +287,7 @@ bloomery_status bloomery_dialect_load(const bloomery_dialect *dialect, const voi
     status = bloomery_design_make(row, &design, &options, filter, error);
     bloomery_design_end(&design);
     /* No argument of the caller: the bytes' own numbers. But parameters may be at fault as well. */
-    if (status == BLOOMERY_BAD_ARGUMENT && row->parse_takes == 0) {
+    if (status == BLOOMERY_BAD_ARGUMENT && row->facts.load_takes[0] == '\0') {
         if (error != NULL)
             error->status = BLOOMERY_CORRUPT;
         status = BLOOMERY_CORRUPT;
@@ -333,6 +322,8 @@ bloomery_status bloomery_dialect_write(const bloomery_filter *filter,
             row->facts.name, why.text);
     bloomery_status status =
         bloomery_rest_in(filter)->checksums != NULL ? bloomery_verify(filter, error) : BLOOMERY_OK;
+    if (status == BLOOMERY_OK)
+        status = bloomery_failed_adds_take(filter, error);
     return status == BLOOMERY_OK ? row->write(filter, &emitter) : status;
 }
 
@@ -378,13 +369,6 @@ const char *bloomery_dialect_variant(const bloomery_filter *filter)
 {
     const struct bloomery_dialect_row *row = bloomery_dialect_row(filter->shape.dialect);
     return row != NULL && row->variant != NULL ? row->variant(filter) : NULL;
-}
-
-double bloomery_table_rate(uint32_t bits_per_key, uint32_t probes)
-{
-    return bits_per_key >= 2 && bits_per_key < BLOOMERY_RATE_TABLE_ROWS && probes >= 1
-               ? bloomery_rate_table(bits_per_key, probes)
-               : 0;
 }
 
 const char *bloomery_hash_name(uint32_t id)

@@ -6,6 +6,7 @@
 #include "options.h"
 #include "ways.h"
 
+#include "base/experimental.h"
 #include "base/sized.h"
 #include "plan/hash_rate.h"
 #include "plan/solve.h"
@@ -13,6 +14,13 @@
 #include <assert.h>
 #include <math.h>
 #include <string.h>
+
+/* What version 0.1 has of each struct. */
+enum {
+    INFO_BYTES_FIRST = sizeof(bloomery_info),
+    SCAN_BYTES_FIRST = sizeof(bloomery_scan_result),
+    LAYER_BYTES_FIRST = sizeof(bloomery_layer_info),
+};
 
 /* Of a chain, what its layers make up. Others may be adding to a filter made for it, and another
  * layer may come meanwhile: then once more. */
@@ -113,86 +121,96 @@ static double expected_rate(const bloomery_filter *filter, const struct bloomery
 
 /* A static filter answers in the layer that does not hand the key on. Behind the last one that does
  * so, the answer is "possibly". */
-static void read_handed_on(const bloomery_filter *filter, bloomery_info *info)
+static void scan_handed_on(const bloomery_filter *filter, bloomery_scan_result *result)
 {
     double reached = 1;
-    info->estimated_keys = (double)filter->layers[0].keys;
+    result->estimated_keys = (double)filter->layers[0].keys;
     if (filter->layers[0].keys == 0)
         return;
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         const struct bloomery_layer *layer = &filter->layers[i];
         struct bloomery_scan scan;
         filter->kind->scan(&filter->shape, layer, layer->payload, &scan);
-        info->live_rate += reached * scan.live_rate;
+        result->live_rate += reached * scan.live_rate;
         reached *= scan.handed_on;
     }
-    info->live_rate += reached;
-    info->expected_rate = filter->kind->expected_rate(filter->layers, filter->layers[0].keys);
+    result->live_rate += reached;
+    result->expected_rate = filter->kind->expected_rate(filter->layers, filter->layers[0].keys);
 }
 
 /* A chain says "possibly" if one of its layers does: 1 - product of (1 - rate), written so that
  * small rates are not lost to rounding. */
-static void read_bits(const bloomery_filter *filter, bloomery_info *info)
+static void scan_bits(const bloomery_filter *filter, bloomery_scan_result *result)
 {
     double no_live = 0;
     double no_expected = 0;
+    uint64_t bits = 0;
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         const struct bloomery_layer *layer = &filter->layers[i];
         struct bloomery_scan scan;
         filter->kind->scan(&filter->shape, layer, layer->payload, &scan);
         assert(scan.bits_set <= layer->bits);
         const double keys = filter->kind->estimate(layer, scan.bits_set);
-        info->bits_set += scan.bits_set;
-        info->saturated_cells += scan.saturated;
-        info->estimated_keys += keys;
+        bits += layer->bits;
+        result->bits_set += scan.bits_set;
+        result->saturated_cells += scan.saturated;
+        result->estimated_keys += keys;
         no_live += log1p(-scan.live_rate);
         no_expected += log1p(-expected_rate(filter, layer, keys));
     }
     /* Not -expm1, which makes -0 of an empty filter. */
-    info->live_rate = with_hash(filter, info->estimated_keys, 0 - expm1(no_live));
-    info->expected_rate = with_hash(filter, info->estimated_keys, 0 - expm1(no_expected));
-    info->fill = (double)info->bits_set / (double)info->bits;
+    result->live_rate = with_hash(filter, result->estimated_keys, 0 - expm1(no_live));
+    result->expected_rate = with_hash(filter, result->estimated_keys, 0 - expm1(no_expected));
+    result->fill = (double)result->bits_set / (double)bits;
 }
 
-void bloomery_info_get(const bloomery_filter *filter, bool scan, bloomery_info *out)
+void bloomery_info_get(const bloomery_filter *filter, bloomery_info *out)
 {
     bloomery_info info;
     memset(&info, 0, sizeof info);
     read_shape(filter, &info);
-    if (scan && filter->kind->hands_on)
-        read_handed_on(filter, &info);
-    else if (scan)
-        read_bits(filter, &info);
-    bloomery_sized_give(&info, sizeof info, out, out->struct_bytes);
+    bloomery_sized_give(&info, sizeof info, out, INFO_BYTES_FIRST);
 }
 
-/* The keys at which the rate rises from `rate` to `limit`, if it has that rate with that many keys:
- * at least, since a rate of k probes rises with the k-th power of the keys at the most. */
-static uint64_t keys_until(const bloomery_info *info, double limit)
+void bloomery_scan(const bloomery_filter *filter, bloomery_scan_result *out)
+{
+    bloomery_scan_result result;
+    memset(&result, 0, sizeof result);
+    if (filter->kind->hands_on)
+        scan_handed_on(filter, &result);
+    else
+        scan_bits(filter, &result);
+    bloomery_sized_give(&result, sizeof result, out, SCAN_BYTES_FIRST);
+}
+
+/* The keys at which the rate rises from what was scanned to `limit`: at least, since a rate of k
+ * probes rises with the k-th power of the keys at the most. */
+static uint64_t keys_until(const bloomery_info *info, const bloomery_scan_result *now, double limit)
 {
     const double steepest = (double)info->probes * fmax(1, info->blocks_per_key);
-    const double keys = info->estimated_keys * pow(limit / info->live_rate, 1 / steepest);
-    const double left = fmin(keys - info->estimated_keys, (double)BLOOMERY_KEYS_MAX);
+    const double keys = now->estimated_keys * pow(limit / now->live_rate, 1 / steepest);
+    const double left = fmin(keys - now->estimated_keys, (double)BLOOMERY_KEYS_MAX);
     return left >= 1 ? (uint64_t)left : 0;
 }
 
 uint64_t bloomery_keys_left(const bloomery_filter *filter, double limit)
 {
     bloomery_info info = BLOOMERY_INFO;
+    bloomery_scan_result now = BLOOMERY_SCAN_RESULT;
     uint64_t left = 0;
 
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     if (!info.can_add)
         return 0;
     if (!(limit > 0))
         limit = fmax(2 * info.planned_rate, info.wanted_rate);
     if (info.can_grow || !(limit > 0 && limit < 1))
         return UINT64_MAX;
-    bloomery_info_get(filter, true, &info);
-    if (info.live_rate < limit)
-        left = info.live_rate > 0 ? keys_until(&info, limit) : 1;
+    bloomery_scan(filter, &now);
+    if (now.live_rate < limit)
+        left = now.live_rate > 0 ? keys_until(&info, &now, limit) : 1;
     /* A few keys in a small filter may fall so that its rate is higher than planned. */
-    const double within = (double)info.planned_keys - info.estimated_keys;
+    const double within = (double)info.planned_keys - now.estimated_keys;
     return within > (double)left ? (uint64_t)within : left;
 }
 
@@ -222,7 +240,7 @@ bloomery_status bloomery_layer_info_get(const bloomery_filter *filter, uint32_t 
                                         bloomery_layer_info *out)
 {
     const uint32_t layers = bloomery_layer_count(filter);
-    if (index >= layers || bloomery_layer_info_check(out) != BLOOMERY_OK)
+    if (index >= layers)
         return BLOOMERY_BAD_ARGUMENT;
     const struct bloomery_layer *layer = &filter->layers[index];
     bloomery_layer_info info = {
@@ -248,7 +266,7 @@ bloomery_status bloomery_layer_info_get(const bloomery_filter *filter, uint32_t 
         info.bits_set = __atomic_load_n(&layer->bits_set, __ATOMIC_RELAXED);
         info.estimated_keys = filter->kind->estimate(layer, info.bits_set);
     }
-    bloomery_sized_give(&info, sizeof info, out, out->struct_bytes);
+    bloomery_sized_give(&info, sizeof info, out, LAYER_BYTES_FIRST);
     return BLOOMERY_OK;
 }
 

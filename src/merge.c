@@ -10,6 +10,7 @@
  * out of a damaged file would otherwise leave here in a filter whose checksums are right.
  */
 #include "merge.h"
+#include "add.h"
 #include "chain/join.h"
 #include "options.h"
 #include "save.h"
@@ -82,8 +83,8 @@ static bloomery_status check_join(const bloomery_filter *into, const bloomery_fi
 {
     if (into->storage != BLOOMERY_OWNED)
         return bloomery_fail(error, BLOOMERY_READ_ONLY, 0,
-                             "the filter is read-only: open it with BLOOMERY_OPEN_COPY to merge "
-                             "others into it");
+                             "the filter is a map or a view: bloomery_open and bloomery_load make "
+                             "filters that others can be merged into");
     bloomery_status status = bloomery_compatible(into, from, error);
     if (status == BLOOMERY_OK && !into->kind->grows && into->layers->bits > from->layers->bits)
         status = bloomery_fail(error, BLOOMERY_MISMATCH, 0,
@@ -91,7 +92,9 @@ static bloomery_status check_join(const bloomery_filter *into, const bloomery_fi
                                "fold it first",
                                (unsigned long long)into->layers->bits,
                                (unsigned long long)from->layers->bits);
-    return status == BLOOMERY_OK ? bloomery_verify(from, error) : status;
+    if (status == BLOOMERY_OK)
+        status = bloomery_verify(from, error);
+    return status == BLOOMERY_OK ? bloomery_failed_adds_take(from, error) : status;
 }
 
 /* A filter that was opened without its key learns it from one that has it. */
@@ -271,7 +274,8 @@ static bloomery_status check_all(struct stream *stream, uint64_t *adds, bloomery
         *adds = adds_of(*adds, layer->adds, stream->intersect);
     }
     for (size_t i = 0; i < stream->count && status == BLOOMERY_OK; i++)
-        if (bloomery_verify(stream->filters[i], &why) != BLOOMERY_OK)
+        if (bloomery_verify(stream->filters[i], &why) != BLOOMERY_OK ||
+            bloomery_failed_adds_take(stream->filters[i], &why) != BLOOMERY_OK)
             return bloomery_fail(error, why.status, why.offset, "filter %zu: %s", i + 1, why.text);
     return status;
 }

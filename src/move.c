@@ -18,6 +18,7 @@
 #include "ways.h"
 
 #include "base/bytes.h"
+#include "base/experimental.h"
 #include "base/memory.h"
 
 #include <assert.h>

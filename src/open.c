@@ -28,7 +28,7 @@ static bloomery_status find_secret(const struct bloomery_parsed *parsed,
                                    const bloomery_open_options *options,
                                    struct bloomery_traits *traits, bloomery_error *error)
 {
-    const bool inspect = (options->flags & BLOOMERY_OPEN_INSPECT) != 0;
+    const bool inspect = options->inspect;
     const struct bloomery_hash_row *hash = bloomery_hash_find(parsed->shape.hash);
     assert(hash != NULL);
     traits->secret.seed = parsed->shape.seed;
@@ -177,8 +177,8 @@ static bloomery_status open_copy(int file, const struct bloomery_parsed *parsed,
 }
 
 /* A file that is open. `name` is for messages. */
-static bloomery_status open_file(int file, const char *name, const bloomery_open_options *options,
-                                 bloomery_filter **filter, bloomery_error *error)
+static bloomery_status read_file(int file, const char *name, const bloomery_open_options *options,
+                                 bool copy, bloomery_filter **filter, bloomery_error *error)
 {
     struct bloomery_parsed parsed;
     struct bloomery_traits traits = {.secret_known = false};
@@ -187,7 +187,6 @@ static bloomery_status open_file(int file, const char *name, const bloomery_open
     bloomery_status status = bloomery_file_size(file, name, &file_bytes, error);
     if (status != BLOOMERY_OK)
         return status;
-    const bool copy = (options->flags & BLOOMERY_OPEN_COPY) != 0;
     size_t prefix_bytes = file_bytes < sizeof prefix ? (size_t)file_bytes : sizeof prefix;
     status = bloomery_file_read(file, 0, prefix, prefix_bytes, error);
     if (status == BLOOMERY_OK)
@@ -204,31 +203,45 @@ static bloomery_status open_file(int file, const char *name, const bloomery_open
     return status;
 }
 
-bloomery_status bloomery_open(const char *path, const bloomery_open_options *given,
-                              bloomery_filter **filter, bloomery_error *error)
-{
-    bloomery_open_options options;
-    int file = -1;
-    *filter = NULL;
-    bloomery_status status = bloomery_open_options_read(given, &options, error);
-    if (status == BLOOMERY_OK)
-        status = bloomery_file_open(path, &file, error);
-    if (status != BLOOMERY_OK)
-        return status;
-    status = open_file(file, path, &options, filter, error);
-    bloomery_file_close(file);
-    return status;
-}
-
-bloomery_status bloomery_open_descriptor(int file, const bloomery_open_options *given,
-                                         bloomery_filter **filter, bloomery_error *error)
+/* The file at a path or, without one, the file that the options name. */
+static bloomery_status open_file(const char *path, const bloomery_open_options *given, bool copy,
+                                 bloomery_filter **filter, bloomery_error *error)
 {
     bloomery_open_options options;
     char name[40];
+    int file = -1;
     *filter = NULL;
-    const bloomery_status status = bloomery_open_options_read(given, &options, error);
-    snprintf(name, sizeof name, "descriptor %d", file);
-    return status == BLOOMERY_OK ? open_file(file, name, &options, filter, error) : status;
+    bloomery_status status = bloomery_open_options_read(given, &options, error);
+    if (status == BLOOMERY_OK && path == NULL && given == NULL)
+        status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                               "there is no path, and no options with a descriptor");
+    if (status == BLOOMERY_OK && path != NULL)
+        status = bloomery_file_open(path, &file, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (path != NULL) {
+        status = read_file(file, path, &options, copy, filter, error);
+        bloomery_file_close(file);
+    } else {
+        snprintf(name, sizeof name, "descriptor %d", (int)options.descriptor);
+        status = read_file(options.descriptor, name, &options, copy, filter, error);
+    }
+    return status;
+}
+
+bloomery_status bloomery_open(const char *path, const bloomery_open_options *options,
+                              bloomery_filter **filter, bloomery_error *error)
+{
+    return open_file(path, options, true, filter, error);
+}
+
+bloomery_status bloomery_map(const char *path, const bloomery_open_options *options,
+                             const bloomery_filter **filter, bloomery_error *error)
+{
+    bloomery_filter *mapped = NULL;
+    const bloomery_status status = open_file(path, options, false, &mapped, error);
+    *filter = mapped;
+    return status;
 }
 
 /* The part of view and load that both have. */
@@ -248,8 +261,9 @@ static bloomery_status parse_span(const void *data, size_t bytes,
 }
 
 bloomery_status bloomery_view(const void *data, size_t bytes, const bloomery_open_options *given,
-                              bloomery_filter **filter, bloomery_error *error)
+                              const bloomery_filter **filter, bloomery_error *error)
 {
+    bloomery_filter *view = NULL;
     struct bloomery_parsed parsed;
     struct bloomery_traits traits = {.secret_known = false};
     *filter = NULL;
@@ -259,9 +273,10 @@ bloomery_status bloomery_view(const void *data, size_t bytes, const bloomery_ope
                              "bloomery_load copies from any");
     bloomery_status status = parse_span(data, bytes, given, false, &parsed, &traits, error);
     if (status == BLOOMERY_OK)
-        status = make_view(&parsed, &traits, data, filter, error);
+        status = make_view(&parsed, &traits, data, &view, error);
     wipe(&parsed, &traits);
-    assert((status == BLOOMERY_OK) == (*filter != NULL));
+    assert((status == BLOOMERY_OK) == (view != NULL));
+    *filter = view;
     return status;
 }
 

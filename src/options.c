@@ -6,7 +6,6 @@
 #include "base/sized.h"
 #include "format/format.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* What version 0.1 has of each struct. A later version adds its fields behind these, and reads a
@@ -16,8 +15,6 @@ enum {
     CREATE_BYTES_FIRST = sizeof(bloomery_create_options),
     OPEN_BYTES_FIRST = sizeof(bloomery_open_options),
     SOLVED_BYTES_FIRST = sizeof(bloomery_plan),
-    COMPARISON_BYTES_FIRST = sizeof(bloomery_comparison),
-    LAYER_BYTES_FIRST = sizeof(bloomery_layer_info),
 };
 
 static bloomery_status check_allocator(const bloomery_allocator *allocator, bloomery_error *error)
@@ -67,6 +64,8 @@ bloomery_status bloomery_create_options_read(const bloomery_create_options *give
         status = check_allocator(&options->allocator, error);
     if (status == BLOOMERY_OK)
         status = check_remarks(&options->rule, options->note, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_sized_reserved(options->reserved, sizeof options->reserved, error);
     return status;
 }
 
@@ -79,27 +78,16 @@ bloomery_status bloomery_open_options_read(const bloomery_open_options *given,
         status = check_allocator(&options->allocator, error);
     if (status == BLOOMERY_OK)
         status = check_remarks(&options->rule, options->note, error);
-    if (status == BLOOMERY_OK &&
-        (options->flags & ~(uint32_t)(BLOOMERY_OPEN_COPY | BLOOMERY_OPEN_INSPECT)) != 0)
-        status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "unknown flags for opening: 0x%x",
-                               options->flags);
+    if (status == BLOOMERY_OK)
+        status = bloomery_sized_reserved(options->reserved, sizeof options->reserved, error);
     return status;
 }
 
-/* A plan of size 0 is one of version 0.1. */
 bloomery_status bloomery_plan_read(const bloomery_plan *given, bloomery_plan *plan,
                                    bloomery_error *error)
 {
-    assert(given != plan);
-    bloomery_status status = BLOOMERY_OK;
-    if (given->struct_bytes != 0) {
-        status = bloomery_sized_read(given, SOLVED_BYTES_FIRST, plan, sizeof *plan, "BLOOMERY_PLAN",
-                                     error);
-    } else {
-        memset(plan, 0, sizeof *plan);
-        memcpy(plan, given, SOLVED_BYTES_FIRST);
-        plan->struct_bytes = sizeof *plan;
-    }
+    bloomery_status status =
+        bloomery_sized_read(given, SOLVED_BYTES_FIRST, plan, sizeof *plan, "BLOOMERY_PLAN", error);
     if (status == BLOOMERY_OK)
         status = bloomery_sized_reserved(&plan->reserved, sizeof plan->reserved, error);
     return status;
@@ -107,34 +95,5 @@ bloomery_status bloomery_plan_read(const bloomery_plan *given, bloomery_plan *pl
 
 void bloomery_plan_give(const bloomery_plan *plan, bloomery_plan *given)
 {
-    bloomery_sized_give(plan, sizeof *plan, given,
-                        given->struct_bytes == 0 ? SOLVED_BYTES_FIRST : given->struct_bytes);
-}
-
-static bloomery_status check_struct_bytes(const void *given, size_t first_bytes,
-                                          const char *initialiser, bloomery_error *error)
-{
-    if (bloomery_sized_is_a_size(given, first_bytes))
-        return BLOOMERY_OK;
-    return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                         "the struct does not begin with its size: initialise it with %s",
-                         initialiser);
-}
-
-bloomery_status bloomery_plan_check(const bloomery_plan *plan, bloomery_error *error)
-{
-    return plan->struct_bytes == 0
-               ? BLOOMERY_OK
-               : check_struct_bytes(plan, SOLVED_BYTES_FIRST, "BLOOMERY_PLAN", error);
-}
-
-bloomery_status bloomery_comparison_check(const bloomery_comparison *comparison,
-                                          bloomery_error *error)
-{
-    return check_struct_bytes(comparison, COMPARISON_BYTES_FIRST, "BLOOMERY_COMPARISON", error);
-}
-
-bloomery_status bloomery_layer_info_check(const bloomery_layer_info *info)
-{
-    return check_struct_bytes(info, LAYER_BYTES_FIRST, "BLOOMERY_LAYER_INFO", NULL);
+    bloomery_sized_give(plan, sizeof *plan, given, SOLVED_BYTES_FIRST);
 }

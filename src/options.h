@@ -18,19 +18,23 @@ bloomery_status bloomery_create_options_read(const bloomery_create_options *give
 bloomery_status bloomery_open_options_read(const bloomery_open_options *given,
                                            bloomery_open_options *options, bloomery_error *error);
 
-/* Copies a caller's plan into one of this version. BLOOMERY_BAD_ARGUMENT and BLOOMERY_UNSUPPORTED
- * are as above, but for a size of 0, which is that of version 0.1. `given` and `plan` are two
- * structs. */
+/* Copies a caller's plan into one of this version, likewise. `given` and `plan` are two structs. */
 bloomery_status bloomery_plan_read(const bloomery_plan *given, bloomery_plan *plan,
                                    bloomery_error *error);
 /* And back: as much of it as the caller's struct has room for. Its size stays what it was. */
 void bloomery_plan_give(const bloomery_plan *plan, bloomery_plan *given);
 
-/* Whether a struct to be filled begins with a size that it can have: what was never initialised
- * begins with anything. A plan may also have 0. */
-bloomery_status bloomery_plan_check(const bloomery_plan *plan, bloomery_error *error);
-bloomery_status bloomery_layer_info_check(const bloomery_layer_info *info);
-bloomery_status bloomery_comparison_check(const bloomery_comparison *comparison,
-                                          bloomery_error *error);
+/*
+ * Copies a caller's plan from which a filter is to be made, and solves it if that was not done:
+ * bits, probes and the like are known then. `kind` stands for BLOOMERY_KIND_DEFAULT. The caller's
+ * plan stays as it is. BLOOMERY_BAD_ARGUMENT and BLOOMERY_UNSUPPORTED as bloomery_create says, also
+ * if the plan was changed after it was solved.
+ */
+bloomery_status bloomery_plan_settle(const bloomery_plan *given, bloomery_kind kind,
+                                     bloomery_plan *plan, bloomery_error *error);
+
+/* The bytes of the filter's file, and all memory that was allocated for it. */
+uint64_t bloomery_file_bytes(const bloomery_filter *filter);
+uint64_t bloomery_memory(const bloomery_filter *filter);
 
 #endif

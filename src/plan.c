@@ -7,7 +7,30 @@
 #include "plan/solve.h"
 
 #include "base/error.h"
+#include "base/experimental.h"
 #include "hash/hashes.h"
+
+#include <math.h>
+
+/* Solves a plan that was read. A kind of 0 is `kind`, and the plan then has that one. */
+static bloomery_status solve(bloomery_plan *plan, bloomery_kind kind,
+                             const bloomery_plan_options *given, bloomery_error *error)
+{
+    if (plan->kind == BLOOMERY_KIND_DEFAULT)
+        plan->kind = kind;
+    const struct bloomery_kind_row *row = bloomery_kind_row((uint32_t)plan->kind);
+    if (row == NULL)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "filters of kind %d are not available in this version",
+                             (int)plan->kind);
+    plan->cell_bits = given->cell_bits;
+    if (!row->adds)
+        return bloomery_ribbon_solve(plan, given, error);
+    return row->grows ? bloomery_chain_first(plan, given->blocks_per_key, given->probes,
+                                             given->folds, given->hash, error)
+                      : bloomery_solve(plan, given->blocks_per_key, given->probes, given->folds,
+                                       given->hash, error);
+}
 
 bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_plan_options *options,
                                     bloomery_error *error)
@@ -23,26 +46,89 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_plan_opt
         ((uint32_t)given.hash >= BLOOMERY_HASH_FOREIGN || bloomery_hash_find(given.hash) == NULL))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no hash %d",
                              (int)given.hash);
-    if (solved.kind == BLOOMERY_KIND_DEFAULT)
-        solved.kind = BLOOMERY_BLOCKED;
-    if (bloomery_kind_row(solved.kind) == NULL)
-        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "filters of kind %d are not available in this version",
-                             (int)solved.kind);
-    solved.cell_bits = given.cell_bits;
-    const double wanted = solved.rate;
-    if (!bloomery_kind_row(solved.kind)->adds)
-        status = bloomery_ribbon_solve(&solved, &given, error);
-    else if (bloomery_kind_row(solved.kind)->grows)
-        status = bloomery_chain_first(&solved, given.blocks_per_key, given.probes, given.folds,
-                                      given.hash, error);
-    else
-        status = bloomery_solve(&solved, given.blocks_per_key, given.probes, given.folds,
-                                given.hash, error);
-    solved.wanted_rate = wanted;
+    const bloomery_kind kind = solved.kind;
+    status = solve(&solved, BLOOMERY_BLOCKED, &given, error);
+    solved.kind = kind; /* the caller's, as keys, rate and bytes are */
     if (status == BLOOMERY_OK)
         bloomery_plan_give(&solved, plan);
     return status;
+}
+
+/* Whether a plan has fields that only solving fills, or that only solving reads. */
+static bool was_solved(const bloomery_plan *plan)
+{
+    return plan->keys != 0 || plan->rate != 0 || plan->bytes != 0 || plan->bits_per_key != 0;
+}
+
+/*
+ * Whether a solved plan of blocks was one of another kind of blocks. Its memory is limit_ratio
+ * times the least that its keys take at the rate of its layer. Of a scalable filter that rate is a
+ * quarter of the planned one or less.
+ */
+static bool changed_growth(const bloomery_plan *plan, bool grows)
+{
+    static const double tolerance = 1.01; /* of rounding; two bits of 42 are more */
+    const double least = plan->limit_ratio * (double)plan->planned_keys;
+    const double bits = (double)plan->bits * bloomery_cell_bits(plan);
+    if (!(least > 0 && plan->planned_rate > 0))
+        return false; /* filled in by hand, or for 0 keys */
+    return grows ? least * -log2(plan->planned_rate * BLOOMERY_CHAIN_FIRST) > tolerance * bits
+                 : least * -log2(plan->planned_rate) * tolerance < bits;
+}
+
+/* Whether the cells of a plan take other memory than the planned bytes. */
+static bool changed_memory(const bloomery_plan *plan)
+{
+    const uint64_t line = 8 * (uint64_t)BLOOMERY_PAYLOAD_UNIT;
+    if (plan->planned_bytes == 0 || plan->bits > BLOOMERY_BITS_MAX)
+        return false; /* too many bits are refused later */
+    const uint64_t bits = plan->bits * bloomery_cell_bits(plan);
+    return plan->planned_bytes != (bits + line - 1) / line * BLOOMERY_PAYLOAD_UNIT;
+}
+
+/* Whether a plan does not fit the fields that it was solved for. */
+static bool was_changed(const bloomery_plan *plan, const struct bloomery_kind_row *row)
+{
+    static const double rounding = 1 + 1e-9;
+    const bool counts = plan->kind == BLOOMERY_COUNTING;
+    const bool flat = plan->kind == BLOOMERY_CLASSIC || !row->adds;
+    return (plan->keys != 0 && plan->planned_keys != plan->keys) ||
+           (plan->rate != 0 && !(plan->planned_rate <= plan->rate * rounding)) ||
+           (plan->bytes != 0 && plan->planned_bytes > plan->bytes) ||
+           (counts ? plan->cell_bits == 1 : plan->cell_bits > 1) ||
+           flat != (plan->blocks_per_key == 0) || (row->adds && changed_memory(plan)) ||
+           (!flat && changed_growth(plan, row->grows));
+}
+
+bloomery_status bloomery_plan_settle(const bloomery_plan *given, bloomery_kind kind,
+                                     bloomery_plan *plan, bloomery_error *error)
+{
+    static const bloomery_plan_options none;
+    const bloomery_status status = bloomery_plan_read(given, plan, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (plan->bits == 0 && (plan->blocks_per_key | plan->probes | plan->cell_bits) != 0)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "the plan has probes, blocks_per_key or cell_bits and no bits: to "
+                             "force them, solve it with bloomery_plan_options");
+    if (plan->bits == 0 && plan->hash != BLOOMERY_HASH_DEFAULT)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "the plan has a hash and no bits: to force the hash, solve it with "
+                             "bloomery_plan_options");
+    if (plan->bits == 0)
+        return solve(plan, kind, &none, error);
+    if (plan->kind == BLOOMERY_KIND_DEFAULT)
+        plan->kind = kind;
+    const struct bloomery_kind_row *row = bloomery_kind_row((uint32_t)plan->kind);
+    if (row == NULL)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "filters of kind %d are not available in this version",
+                             (int)plan->kind);
+    if (was_solved(plan) && was_changed(plan, row))
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "the plan was changed after it was solved: call bloomery_plan_solve "
+                             "again");
+    return BLOOMERY_OK;
 }
 
 double bloomery_plan_rate(const bloomery_plan *given, uint64_t keys)
@@ -52,8 +138,9 @@ double bloomery_plan_rate(const bloomery_plan *given, uint64_t keys)
     if (bloomery_plan_read(given, &read, NULL) != BLOOMERY_OK)
         return 1;
     bloomery_kind kind = plan->kind == BLOOMERY_KIND_DEFAULT ? BLOOMERY_BLOCKED : plan->kind;
+    const double rate = plan->planned_rate > 0 ? plan->planned_rate : plan->rate;
     if (kind == BLOOMERY_STATIC) /* whatever the keys are, it is built for them */
-        return keys == 0 ? 0 : plan->rate > 0 && plan->rate < 1 ? plan->rate : 1;
+        return keys == 0 ? 0 : rate > 0 && rate < 1 ? rate : 1;
     return bloomery_geometry_rate(kind, plan->bits, plan->blocks_per_key, plan->probes, plan->hash,
                                   keys);
 }
@@ -64,27 +151,28 @@ bloomery_status bloomery_plan_layer(const bloomery_plan *given, uint32_t index,
     bloomery_plan read;
     const bloomery_plan *plan = &read;
     bloomery_status known = bloomery_plan_read(given, &read, error);
-    if (known == BLOOMERY_OK)
-        known = bloomery_plan_check(layer, error);
     if (known != BLOOMERY_OK)
         return known;
     const struct bloomery_kind_row *row = bloomery_kind_row((uint32_t)plan->kind);
-    if (row == NULL || !row->grows || index >= BLOOMERY_CHAIN_MAX || plan->keys == 0 ||
-        !(plan->rate > 0))
+    if (row == NULL || !row->grows || index >= BLOOMERY_CHAIN_MAX || plan->planned_keys == 0 ||
+        !(plan->planned_rate > 0))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "layers 0 to 63 of a scalable filter have plans");
+                             "layers 0 to 63 of a scalable filter have plans, once its own plan is "
+                             "solved");
     bloomery_plan now = *plan;
     now.kind = BLOOMERY_BLOCKED;
-    now.rate = plan->rate * BLOOMERY_CHAIN_FIRST;
+    now.keys = plan->planned_keys;
+    now.rate = now.planned_rate = plan->planned_rate * BLOOMERY_CHAIN_FIRST;
     const bloomery_hash_id hash =
         plan->hash != BLOOMERY_HASH_DEFAULT ? plan->hash : BLOOMERY_HASH_XXH3_64;
     now.hash = hash;
     for (uint32_t i = 0; i < index; i++) {
-        const struct bloomery_layer newest = {.keys = now.keys, .rate = now.rate};
+        const struct bloomery_layer newest = {.keys = now.planned_keys, .rate = now.planned_rate};
         bloomery_status status = bloomery_chain_next(&newest, &now, hash, error);
         if (status != BLOOMERY_OK)
             return status;
     }
+    now.limit_ratio = (double)now.bits / ((double)now.planned_keys * -log2(now.planned_rate));
     bloomery_plan_give(&now, layer);
     return BLOOMERY_OK;
 }

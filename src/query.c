@@ -3,6 +3,7 @@
 #include "query.h"
 
 #include "base/bits.h"
+#include "base/error.h"
 #include "batch/window.h"
 #include "chain/layers.h"
 #include "ways.h"
@@ -12,18 +13,27 @@
 #include <assert.h>
 #include <string.h>
 
-/* Whether keys can be hashed, and hashes say where they are. */
-static inline bloomery_status can_hash(const bloomery_filter *filter)
+bloomery_status bloomery_can_take_hashes(const bloomery_filter *filter, bloomery_error *error)
+{
+    if (!bloomery_by_positions(filter))
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                         "the positions of keys in this filter are not a function of a hash");
+}
+
+bloomery_status bloomery_can_hash(const bloomery_filter *filter, bloomery_error *error)
 {
     if (!filter->secret_known)
-        return BLOOMERY_SECRET_NEEDED;
-    return bloomery_by_positions(filter) ? BLOOMERY_UNSUPPORTED : BLOOMERY_OK;
+        return bloomery_fail(
+            error, BLOOMERY_SECRET_NEEDED, 0,
+            "keys can't be hashed: the filter is keyed and its secret was not given");
+    return bloomery_can_take_hashes(filter, error);
 }
 
 bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key key,
-                                  bloomery_hash *hash)
+                                  bloomery_hash *hash, bloomery_error *error)
 {
-    const bloomery_status status = can_hash(filter);
+    const bloomery_status status = bloomery_can_hash(filter, error);
     if (status != BLOOMERY_OK)
         return status;
     *hash =
@@ -31,15 +41,6 @@ bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key ke
             ? bloomery_xxh3_64(bloomery_secret_of(filter), &bloomery_secret_of(filter)->brief, key)
             : filter->hash->one(bloomery_secret_of(filter), key);
     return BLOOMERY_OK;
-}
-
-bloomery_status bloomery_hash_batch(const bloomery_filter *filter, const bloomery_key *keys,
-                                    size_t count, bloomery_hash *hashes)
-{
-    const bloomery_status status = can_hash(filter);
-    if (status == BLOOMERY_OK && count > 0)
-        bloomery_hash_many(filter->hash, bloomery_secret_of(filter), keys, count, hashes);
-    return status;
 }
 
 bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash)
@@ -117,6 +118,7 @@ static size_t query_positions(const bloomery_filter *filter, const struct bloome
                               size_t count, uint64_t *answers)
 {
     size_t found = 0;
+    assert(!bloomery_input_is_hashes(keys));
     if (answers != NULL && count > 0)
         memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
     for (size_t i = 0; i < count; i++) {
@@ -129,31 +131,16 @@ static size_t query_positions(const bloomery_filter *filter, const struct bloome
 }
 
 size_t bloomery_query_input(const bloomery_filter *filter, const struct bloomery_input *keys,
-                           size_t count, uint64_t *answers)
+                            size_t count, uint64_t *answers)
 {
     struct querying querying = {filter, answers, 0};
     const struct bloomery_native *native = bloomery_native_of(filter);
     if (!filter->secret_known)
         return all_maybe(count, answers);
     if (bloomery_by_positions(filter))
-        return bloomery_input_is_hashes(keys) ? all_maybe(count, answers)
-                                              : query_positions(filter, keys, count, answers);
+        return query_positions(filter, keys, count, answers);
     if (native != NULL)
         return native->query(filter, keys, count, answers);
     bloomery_walk(filter, keys, count, false, query_word, &querying);
     return querying.found;
-}
-
-size_t bloomery_may_contain_batch(const bloomery_filter *filter, const bloomery_key *keys,
-                                  size_t count, uint64_t *answers)
-{
-    const struct bloomery_input list = bloomery_input_of_list(keys);
-    return bloomery_query_input(filter, &list, count, answers);
-}
-
-size_t bloomery_may_contain_hashes(const bloomery_filter *filter, const bloomery_hash *hashes,
-                                   size_t count, uint64_t *answers)
-{
-    const struct bloomery_input list = bloomery_input_of_hashes(hashes);
-    return bloomery_query_input(filter, &list, count, answers);
 }

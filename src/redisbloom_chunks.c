@@ -12,6 +12,7 @@
 
 #include "base/bits.h"
 #include "base/error.h"
+#include "base/experimental.h"
 
 #include <assert.h>
 #include <string.h>

@@ -4,6 +4,7 @@
  * not change the filter's count of adds: that counts calls of add.
  */
 #include "add.h"
+#include "batch/window.h"
 #include "chain/layers.h"
 #include "options.h"
 #include "ways.h"
@@ -25,44 +26,83 @@ bloomery_status bloomery_can_remove(const bloomery_filter *filter, bloomery_erro
     return bloomery_can_add(filter, error);
 }
 
-static int remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *cleared)
+/* Removes a key by its hash; `zero` counts the counters that are 0 now. */
+static inline bool remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *zero)
 {
     struct bloomery_layer *layer = bloomery_newest_layer(filter);
-    uint32_t zero = 0;
     assert(filter->shape.layer_count == 1);
-    const bool removed = filter->operations->remove(layer, layer->payload, hash, &zero);
-    assert(zero <= 64 && (removed || zero == 0));
-    if (cleared != NULL)
-        *cleared = zero;
-    return removed ? BLOOMERY_REMOVED : BLOOMERY_ABSENT;
+    const bool removed = filter->operations->remove(layer, layer->payload, hash, zero);
+    assert(*zero <= 64 && (removed || *zero == 0));
+    return removed;
 }
 
-static int remove_positions(bloomery_filter *filter, bloomery_key key, uint32_t *cleared)
+bool bloomery_remove(bloomery_filter *filter, bloomery_key key, bloomery_error *error)
 {
     uint32_t zero = 0;
-    const bool removed = bloomery_positions_remove(filter, key, &zero);
-    assert(zero <= BLOOMERY_POSITIONS_MAX && (removed || zero == 0));
-    if (cleared != NULL)
-        *cleared = zero;
-    return removed ? BLOOMERY_REMOVED : BLOOMERY_ABSENT;
-}
-
-int bloomery_remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *cleared)
-{
-    bloomery_status status = bloomery_can_remove(filter, NULL);
-    if (status == BLOOMERY_OK && bloomery_by_positions(filter))
-        status = BLOOMERY_UNSUPPORTED;
-    return status == BLOOMERY_OK ? remove_hash(filter, hash, cleared) : (int)status;
-}
-
-int bloomery_remove(bloomery_filter *filter, bloomery_key key, uint32_t *cleared)
-{
-    bloomery_status status = bloomery_can_remove(filter, NULL);
-    if (status != BLOOMERY_OK)
-        return status;
+    if (bloomery_can_remove(filter, error) != BLOOMERY_OK)
+        return false;
+    if (error != NULL)
+        error->status = BLOOMERY_OK;
     if (bloomery_by_positions(filter))
-        return remove_positions(filter, key, cleared);
-    return remove_hash(filter, filter->hash->one(bloomery_secret_of(filter), key), cleared);
+        return bloomery_positions_remove(filter, key, &zero);
+    return remove_hash(filter, filter->hash->one(bloomery_secret_of(filter), key), &zero);
+}
+
+/* ---- Removing many keys ---------------------------------------------------------------------- */
+
+struct removing {
+    bloomery_filter *filter;
+    const struct bloomery_input *keys;
+    uint64_t *answers;
+    bloomery_counts counts;
+};
+
+/* Keys one after the other, since one may come twice; the window hides the memory's latency. */
+static void remove_word(void *context, size_t word, const bloomery_hash *hashes, size_t count)
+{
+    struct removing *removing = context;
+    uint64_t answers = 0;
+    uint64_t left = bloomery_input_valid(removing->keys, word * BLOOMERY_WORD, count);
+    for (; left != 0; left &= left - 1) {
+        uint32_t zero = 0;
+        if (remove_hash(removing->filter, hashes[__builtin_ctzll(left)], &zero))
+            answers |= left & -left;
+        removing->counts.cells += zero;
+    }
+    removing->counts.positive += (size_t)__builtin_popcountll(answers);
+    if (removing->answers != NULL)
+        removing->answers[word] = answers;
+}
+
+/* The same of keys whose hash gives positions. */
+static void remove_positions(struct removing *removing, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t zero = 0;
+        const bool removed = bloomery_input_valid(removing->keys, i, 1) != 0 &&
+                             bloomery_positions_remove(removing->filter,
+                                                       bloomery_input_at(removing->keys, i), &zero);
+        assert(zero <= BLOOMERY_POSITIONS_MAX && (removed || zero == 0));
+        removing->counts.positive += removed;
+        removing->counts.cells += zero;
+        if (removing->answers != NULL && i % BLOOMERY_WORD == 0)
+            removing->answers[i / BLOOMERY_WORD] = 0;
+        if (removing->answers != NULL)
+            removing->answers[i / BLOOMERY_WORD] |= (uint64_t)removed << i % BLOOMERY_WORD;
+    }
+}
+
+void bloomery_remove_input(bloomery_filter *filter, const struct bloomery_input *keys, size_t count,
+                           uint64_t *answers, bloomery_counts *counts)
+{
+    struct removing removing = {filter, keys, answers, {count, 0, 0}};
+    assert(bloomery_can_remove(filter, NULL) == BLOOMERY_OK);
+    if (bloomery_by_positions(filter))
+        remove_positions(&removing, count);
+    else
+        bloomery_walk(filter, keys, count, true, remove_word, &removing);
+    if (counts != NULL)
+        *counts = removing.counts;
 }
 
 /* ---- Counting -------------------------------------------------------------------------------- */

@@ -48,6 +48,8 @@
  */
 #include "key_forms.h"
 
+#include <bloomery/records.h>
+
 #include "base/error.h"
 #include "format/format.h"
 
@@ -346,18 +348,19 @@ static bloomery_status check(const bloomery_key_rule *rule, size_t bytes, size_t
 }
 
 /* The text has no such form. */
-static int bad_record(uint32_t flags, bloomery_error *error)
+static bloomery_record bad_record(uint32_t flags, bloomery_error *error)
 {
-    const char *what = (flags & BLOOMERY_RULE_HEX) != 0     ? "not pairs of hexadecimal digits"
-                       : (flags & BLOOMERY_RULE_INT64) != 0 ? "no whole number from -2^63 to 2^64-1"
-                       : (flags & BLOOMERY_RULE_INT32) != 0 ? "no whole number from -2^31 to 2^32-1"
-                                                            : "no UTF-8";
+    const char *what =
+        (flags & BLOOMERY_RULE_HEX) != 0     ? "not pairs of hexadecimal digits"
+        : (flags & BLOOMERY_RULE_INT64) != 0 ? "not a whole number from -2^63 to 2^64-1"
+        : (flags & BLOOMERY_RULE_INT32) != 0 ? "not a whole number from -2^31 to 2^32-1"
+                                             : "not UTF-8";
     bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "the key in the record is %s", what);
     return BLOOMERY_RECORD_BAD;
 }
 
-static int make_key(const bloomery_key_rule *rule, struct span *made, unsigned char *scratch,
-                    bool *open, bloomery_error *error)
+static bloomery_record make_key(const bloomery_key_rule *rule, struct span *made,
+                                unsigned char *scratch, bool *open, bloomery_error *error)
 {
     struct span text = *made;
     const uint32_t flags = rule->flags;
@@ -377,18 +380,18 @@ static int make_key(const bloomery_key_rule *rule, struct span *made, unsigned c
     return BLOOMERY_RECORD_KEY;
 }
 
-int bloomery_rule_apply(const bloomery_key_rule *rule, const void *record, size_t bytes, void *out,
-                        size_t room, bloomery_key *key, bloomery_error *error)
+bloomery_record bloomery_rule_apply(const bloomery_key_rule *rule, const void *record, size_t bytes,
+                                    void *out, size_t room, bloomery_key *key,
+                                    bloomery_error *error)
 {
     static const unsigned char nothing[1]; /* what an empty record at no address points to */
     struct span text = {record != NULL ? record : nothing, bytes};
     bool open = false;
     *key = bloomery_key_of(NULL, 0);
-    const bloomery_status status = check(rule, bytes, room, error);
-    if (status != BLOOMERY_OK)
-        return status;
-    const int result = make_key(rule, &text, out, &open, error);
+    if (check(rule, bytes, room, error) != BLOOMERY_OK)
+        return BLOOMERY_RECORD_RULE_REFUSED;
+    const bloomery_record result = make_key(rule, &text, out, &open, error);
     if (result == BLOOMERY_RECORD_KEY)
         *key = bloomery_key_of(text.at, text.bytes);
-    return open ? result | BLOOMERY_RECORD_OPEN_QUOTE : result;
+    return open ? (bloomery_record)(result | BLOOMERY_RECORD_OPEN_QUOTE) : result;
 }

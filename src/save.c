@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a filter to bytes, and checking that they are still the ones that were written. */
 #include "save.h"
+#include "add.h"
 #include "options.h"
 
 #include "base/bytes.h"
@@ -114,6 +115,8 @@ static bloomery_status check_unread(const struct source *source, bloomery_error 
 {
     const bloomery_filter *filter = source->filter;
     bloomery_status status = bloomery_format_check(filter, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_failed_adds_take(filter, error);
     if (status != BLOOMERY_OK)
         return status;
     if (source->spans != bloomery_filter_spans || bloomery_rest_in(filter)->checksums == NULL)

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the process may use: memory, and how many threads are worth making. */
-#include <bloomery/bloomery.h>
-
+#include "base/experimental.h"
 #include "base/limits.h"
 #include "base/sized.h"
 #include "base/workers.h"
 #include "plan/describe.h"
+
+/* What version 0.1 has of the struct. */
+enum { LIMITS_BYTES_FIRST = sizeof(bloomery_limits) };
 
 void bloomery_limits_get(bloomery_limits *limits)
 {
     bloomery_limits all = BLOOMERY_LIMITS;
     bloomery_limits_read(bloomery_limits_root(), &all);
     bloomery_phrase_limits(&all);
-    bloomery_sized_give(&all, sizeof all, limits, limits->struct_bytes);
+    bloomery_sized_give(&all, sizeof all, limits, LIMITS_BYTES_FIRST);
 }
 
 /* What a thread may take: of addresses 8 MiB for its stack, and 128 MiB while the C library makes

@@ -3,7 +3,8 @@
  * Bloomery for C++17 and later: the C functions of bloomery.h in classes that free themselves.
  *
  *     bloomery::filter seen(20'000'000, 0.01);
- *     seen.insert("850101312345");
+ *     if (seen.insert("850101312345"))
+ *         std::puts("new");
  *     if (seen.contains("850101312345"))
  *         ...
  *
@@ -25,9 +26,8 @@
  * Errors: what can fail takes an `error *` as its last argument, fills it if it is given, and
  * returns false or an empty object. A program that defines BLOOMERY_EXCEPTIONS before the header
  * gets std::system_error in its place wherever no error is given. Without that definition the
- * header needs neither exceptions nor RTTI, and the results that say whether something failed are
- * marked
- * [[nodiscard]].
+ * header needs neither exceptions nor RTTI, and results that only say whether a call failed are
+ * [[nodiscard]]. If insert of one key fails and no error is given, the next save fails and says so.
  *
  * Threads: as in bloomery.h. Everything here is inline, and adds nothing to the library.
  */
@@ -35,6 +35,7 @@
 #define BLOOMERY_BLOOMERY_HPP
 
 #include <bloomery/bloomery.h>
+#include <bloomery/builder.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -74,43 +75,43 @@ struct error : bloomery_error {
 inline const std::error_category &category() {
     struct statuses final : std::error_category {
         const char *name() const noexcept override { return "bloomery"; }
-        std::string message(int status) const override { return bloomery_status_text(status); }
+        std::string message(int status) const override {
+            const char *known = bloomery_status_name(status);
+            return known != nullptr ? known : "an unknown status";
+        }
     };
     static const statuses only;
     return only;
 }
 #endif
 
-/* Makes a call that may fail; without a filter (`present`) it fails without the call. Passes a
- * failure on, to the caller's error or as an exception. Returns whether there was none. */
-template <class Call> bool attempt(bool present, error *to, Call call) {
-    error what;
-    const bloomery_status status = present ? call(&what) : BLOOMERY_BAD_ARGUMENT;
-    if (status == BLOOMERY_OK)
-        return true;
-    if (!what) { /* a call without a text of its own */
-        what.status = status;
-        std::string_view(bloomery_status_text(status)).copy(what.text, sizeof what.text - 1);
-    }
-    if (to != nullptr)
-        *to = what;
+/* Makes a call that may fail: call(e) returns a bool, and fills the error `e` if that is false and
+ * means a failure. Without a filter (`present`) it fails without the call. Passes a failure on, to
+ * the caller's error or as an exception. Returns the call's result. */
+template <class Call> bool attempt(bool present, bloomery_error *to, Call call) {
 #ifdef BLOOMERY_EXCEPTIONS
-    else
-        throw std::system_error(std::error_code(status, category()), what.text);
+    bloomery_error what;
+    bloomery_error *e = to != nullptr ? to : &what;
+    what.status = BLOOMERY_OK;
+#else
+    bloomery_error *e = to;
+#endif
+    if (present && call(e))
+        return true;
+    if (!present && e != nullptr) {
+        *e = error();
+        e->status = BLOOMERY_BAD_ARGUMENT;
+        std::string_view("the object is empty").copy(e->text, sizeof e->text - 1);
+    }
+#ifdef BLOOMERY_EXCEPTIONS
+    if (what.status != BLOOMERY_OK)
+        throw std::system_error(std::error_code(what.status, category()), what.text);
 #endif
     return false;
 }
 
-inline bloomery_plan plan_of(bloomery_kind kind, std::uint64_t keys, double rate) {
-    bloomery_plan plan = BLOOMERY_PLAN;
-    plan.kind = kind;
-    plan.keys = keys;
-    plan.rate = rate;
-    return plan;
-}
-
 struct deleter {
-    void operator()(bloomery_filter *filter) const { bloomery_free(filter); }
+    void operator()(const bloomery_filter *filter) const { bloomery_free(filter); }
     void operator()(bloomery_builder *builder) const { bloomery_builder_free(builder); }
 };
 
@@ -145,31 +146,31 @@ public:
     }
 };
 
-/* Calls `take(keys, count)` with all keys of a range, 256 at a time, until it fails. */
+/* Passes all keys of a range to take(keys) as a list, 256 at a time, until that fails. */
 constexpr std::size_t portion = 256;
-template <class Iterator, class Take>
-bloomery_status for_portions(Iterator first, Iterator last, Take take) {
+template <class Iterator, class Take> bool for_portions(Iterator first, Iterator last, Take take) {
     using item = std::remove_cv_t<std::remove_reference_t<decltype(*first)>>;
     /* A string that the iterator makes as it goes would be gone before it is hashed. */
     static_assert(is_integer<item> || std::is_same_v<item, std::string_view> ||
                       (is_text<item> && std::is_reference_v<decltype(*first)>),
                   "a range of keys has integers, string views, or references to strings");
     std::uint64_t words[is_integer<item> ? portion : 1];
-    bloomery_key keys[portion];
-    bloomery_status status = BLOOMERY_OK;
-    while (status == BLOOMERY_OK && first != last) {
+    bloomery_key list[portion];
+    while (first != last) {
         std::size_t count = 0;
         for (; first != last && count < portion; ++first, ++count) {
             const key next(*first);
-            keys[count] = next.get();
+            list[count] = next.get();
             if constexpr (is_integer<item>) {
-                words[count] = *static_cast<const std::uint64_t *>(keys[count].data);
-                keys[count].data = &words[count];
+                words[count] = *static_cast<const std::uint64_t *>(list[count].data);
+                list[count].data = &words[count];
             }
         }
-        status = take(static_cast<const bloomery_key *>(keys), count);
+        const bloomery_keys keys = bloomery_keys_of_list(list, count);
+        if (!take(keys))
+            return false;
     }
-    return status;
+    return true;
 }
 
 /* ---- Filters -------------------------------------------------------------------------------- */
@@ -178,25 +179,26 @@ bloomery_status for_portions(Iterator first, Iterator last, Take take) {
 class view {
     friend class static_builder;
 protected:
-    std::unique_ptr<bloomery_filter, deleter> owned_;
+    std::unique_ptr<const bloomery_filter, deleter> owned_;
 
-    explicit view(bloomery_filter *handle) : owned_(handle) {}
+    explicit view(const bloomery_filter *handle) : owned_(handle) {}
 public:
     view() = default;
 
-    /* Maps a file: microseconds, whatever its size. See bloomery_open. */
+    /* Maps a file: microseconds, whatever its size. See bloomery_map. */
     static view map(const char *path, error *error = nullptr,
                     const bloomery_open_options *options = nullptr) {
-        bloomery_filter *made = nullptr;
-        attempt(true, error, [&](auto *e) { return bloomery_open(path, options, &made, e); });
+        const bloomery_filter *made = nullptr;
+        attempt(true, error, [&](auto *e) { return bloomery_map(path, options, &made, e) == 0; });
         return view(made);
     }
 
     /* A filter over bytes that stay where they are, at a multiple of 64. See bloomery_view. */
-    static view over(const void *data, std::size_t bytes, error *error = nullptr) {
-        bloomery_filter *made = nullptr;
+    static view over(const void *data, std::size_t bytes, error *error = nullptr,
+                     const bloomery_open_options *options = nullptr) {
+        const bloomery_filter *made = nullptr;
         attempt(true, error,
-                [&](auto *e) { return bloomery_view(data, bytes, nullptr, &made, e); });
+                [&](auto *e) { return bloomery_view(data, bytes, options, &made, e) == 0; });
         return view(made);
     }
 
@@ -212,13 +214,13 @@ public:
      * iterator, and returns where that ends. */
     template <class Iterator, class Output>
     Output contains(Iterator first, Iterator last, Output answers) const {
-        for_portions(first, last, [&](const bloomery_key *keys, std::size_t count) {
+        for_portions(first, last, [&](const bloomery_keys &keys) {
             std::uint64_t bits[portion / 64] = {};
             if (owned_)
-                bloomery_may_contain_batch(get(), keys, count, bits);
-            for (std::size_t i = 0; i < count; i++)
+                bloomery_may_contain_keys(get(), &keys, bits, nullptr, nullptr);
+            for (std::size_t i = 0; i < keys.count; i++)
                 *answers++ = !owned_ || (bits[i / 64] >> i % 64 & 1) != 0;
-            return BLOOMERY_OK;
+            return true;
         });
         return answers;
     }
@@ -226,129 +228,127 @@ public:
     /* How many keys of a range are possibly in the filter. */
     template <class Iterator> std::uint64_t count(Iterator first, Iterator last) const {
         std::uint64_t found = 0;
-        for_portions(first, last, [&](const bloomery_key *keys, std::size_t count) {
-            found += owned_ ? bloomery_may_contain_batch(get(), keys, count, nullptr) : count;
-            return BLOOMERY_OK;
+        for_portions(first, last, [&](const bloomery_keys &keys) {
+            bloomery_counts counts = {keys.count, keys.count, 0};
+            if (owned_)
+                bloomery_may_contain_keys(get(), &keys, nullptr, &counts, nullptr);
+            found += counts.positive;
+            return true;
         });
         return found;
     }
 
-    /* bloomery_info_get; `scan` reads all bits as well. All zero for an empty object. */
-    bloomery_info info(bool scan = false) const {
+    /* bloomery_info_get, and bloomery_scan, which reads all bits. All zero for an empty object. */
+    bloomery_info info() const {
         bloomery_info facts = BLOOMERY_INFO;
         if (owned_)
-            bloomery_info_get(get(), scan, &facts);
+            bloomery_info_get(get(), &facts);
+        return facts;
+    }
+    bloomery_scan_result scan() const {
+        bloomery_scan_result facts = BLOOMERY_SCAN_RESULT;
+        if (owned_)
+            bloomery_scan(get(), &facts);
         return facts;
     }
 
     /* Compares the checksums of a map or of bytes. */
     BLOOMERY_CHECKED bool verify(error *error = nullptr) const {
-        return attempt(bool(*this), error, [&](auto *e) { return bloomery_verify(get(), e); });
+        return attempt(bool(*this), error, [&](auto *e) { return bloomery_verify(get(), e) == 0; });
     }
 
     /* Writes the file, which is the old one or the new one, whole. See bloomery_save. */
     BLOOMERY_CHECKED bool save(const char *path, error *error = nullptr) const {
-        return attempt(bool(*this), error, [&](auto *e) { return bloomery_save(get(), path, e); });
+        return attempt(bool(*this), error,
+                       [&](auto *e) { return bloomery_save(get(), path, e) == 0; });
     }
-};
-
-/* What an insertion found. True if the key is new: it was definitely not in the filter. False if
- * the filter possibly had it, and if the insertion failed. */
-class inserted {
-    int result_;
-
-public:
-    explicit inserted(int result) : result_(result) {}
-    explicit operator bool() const { return result_ == BLOOMERY_NEW; }
-    bool failed() const { return result_ < 0; }
-    bloomery_status status() const { return static_cast<bloomery_status>(failed() ? result_ : 0); }
 };
 
 /* A filter that keys can be inserted into. */
 class filter : public view {
     using view::map;
     using view::over;
-    using view::view;
 
-    /* A result, or a negative status, which an exception reports where there are any. */
-    static int checked(int result) {
-        attempt(true, nullptr,
-                [&](auto *) { return static_cast<bloomery_status>(result < 0 ? result : 0); });
-        return result;
-    }
-
+    explicit filter(bloomery_filter *handle) : view(handle) {}
 public:
     filter() = default;
 
     /* The smallest filter for `keys` keys whose false-positive rate is at most `rate`. Any kind but
      * BLOOMERY_STATIC, which static_builder makes. */
     filter(std::uint64_t keys, double rate, error *error = nullptr,
-           bloomery_kind kind = BLOOMERY_BLOCKED)
-        : filter(plan_of(kind, keys, rate), error) {}
+           bloomery_kind kind = BLOOMERY_BLOCKED) {
+        bloomery_plan plan = BLOOMERY_PLAN;
+        plan.kind = kind;
+        plan.keys = keys;
+        plan.rate = rate;
+        *this = filter(plan, error);
+    }
 
-    /* For a plan with two of keys, rate and bytes set. The options may be null. */
-    explicit filter(bloomery_plan plan, error *error = nullptr,
-                    const bloomery_plan_options *forced = nullptr,
+    /* The filter of a plan, solved or not, with options, which may be null. See bloomery_create. */
+    explicit filter(const bloomery_plan &plan, error *error = nullptr,
                     const bloomery_create_options *options = nullptr) {
         bloomery_filter *made = nullptr;
-        attempt(true, error, [&](auto *e) {
-            const bloomery_status status = bloomery_plan_solve(&plan, forced, e);
-            return status != BLOOMERY_OK ? status : bloomery_create(&plan, options, &made, e);
-        });
+        attempt(true, error,
+                [&](auto *e) { return bloomery_create(&plan, options, &made, e) == 0; });
         owned_.reset(made);
     }
 
     /* Reads a file into memory. What is inserted then reaches the file by save alone. */
     static filter open(const char *path, error *error = nullptr,
-                       bloomery_open_options options = BLOOMERY_OPEN_OPTIONS) {
+                       const bloomery_open_options *options = nullptr) {
         bloomery_filter *made = nullptr;
-        options.flags |= BLOOMERY_OPEN_COPY;
-        attempt(true, error, [&](auto *e) { return bloomery_open(path, &options, &made, e); });
+        attempt(true, error, [&](auto *e) { return bloomery_open(path, options, &made, e) == 0; });
         return filter(made);
     }
 
+    /* This class is made of filters that are not const alone. */
     using view::get;
-    bloomery_filter *get() { return owned_.get(); }
+    bloomery_filter *get() { return const_cast<bloomery_filter *>(owned_.get()); }
 
-    /* The status of a failure is in the result, or in the exception. */
-    inserted insert(const key &key) {
-        return inserted(
-            checked(owned_ ? bloomery_add(get(), key.get(), nullptr) : BLOOMERY_BAD_ARGUMENT));
+    /* Inserts a key. True if it is new: it was definitely not in the filter. False if the filter
+     * possibly had it, which leaves BLOOMERY_OK in the error, and on failure. See bloomery_add. */
+    bool insert(const key &key, error *error = nullptr) {
+        return attempt(bool(*this), error,
+                       [&](auto *e) { return bloomery_add(get(), key.get(), e); });
     }
 
-    /* Inserts all keys of a range, in batches. `done`, if it is given, receives how many of them
-     * are in the filter now: all, or those before the one that was refused. */
-    template <class Iterator> BLOOMERY_CHECKED bool
-    insert(Iterator first, Iterator last, error *error = nullptr, std::uint64_t *done = nullptr) {
-        std::uint64_t unwanted;
-        std::uint64_t &all = done != nullptr ? *done : unwanted;
-        all = 0;
-        return attempt(bool(*this), error, [&](auto *e) {
-            return for_portions(first, last, [&](const bloomery_key *keys, std::size_t count) {
-                std::size_t now = 0;
-                auto status = bloomery_add_some(get(), keys, count, nullptr, nullptr, &now, e);
-                all += now;
-                return status;
+    /* Inserts all keys of a range, in batches. `counts`, if it is given, receives the sums of
+     * bloomery_counts: `done` keys are in the filter now, `positive` of them new. */
+    template <class Iterator>
+    BLOOMERY_CHECKED bool insert(Iterator first, Iterator last, error *error = nullptr,
+                                 bloomery_counts *counts = nullptr) {
+        bloomery_counts sums = {};
+        const bool good = attempt(bool(*this), error, [&](auto *e) {
+            return for_portions(first, last, [&](const bloomery_keys &keys) {
+                bloomery_counts now = {};
+                const auto status = bloomery_add_keys(get(), &keys, nullptr, &now, e);
+                sums.done += now.done;
+                sums.positive += now.positive;
+                sums.cells += now.cells;
+                return status == BLOOMERY_OK;
             });
         });
+        if (counts != nullptr)
+            *counts = sums;
+        return good;
     }
 
-    /* Removes a key from a counting filter. True if it was there; false if not, or if the filter is
-     * not a counting one. See bloomery_remove. */
-    bool remove(const key &key) {
-        return checked(owned_ ? bloomery_remove(get(), key.get(), nullptr)
-                              : BLOOMERY_BAD_ARGUMENT) == BLOOMERY_REMOVED;
+    /* Removes a key from a counting filter. True if it was there; false if not, and on failure, as
+     * of insert. See bloomery_remove. */
+    bool remove(const key &key, error *error = nullptr) {
+        return attempt(bool(*this), error,
+                       [&](auto *e) { return bloomery_remove(get(), key.get(), e); });
     }
 
     /* Union: every key of `other` is in this filter afterwards. See bloomery_merge. */
     BLOOMERY_CHECKED bool merge(const view &other, error *error = nullptr) {
         return attempt(bool(*this) && bool(other), error,
-                       [&](auto *e) { return bloomery_merge(get(), other.get(), e); });
+                       [&](auto *e) { return bloomery_merge(get(), other.get(), e) == 0; });
     }
 
     /* Empties the filter and keeps its shape. */
     BLOOMERY_CHECKED bool clear(error *error = nullptr) {
-        return attempt(bool(*this), error, [&](auto *) { return bloomery_clear(get()); });
+        return attempt(bool(*this), error, [&](auto *e) { return bloomery_clear(get(), e) == 0; });
     }
 };
 
@@ -358,12 +358,12 @@ class static_builder {
 
 public:
     static_builder(std::uint64_t keys, double rate, error *error = nullptr) {
-        bloomery_plan plan = plan_of(BLOOMERY_STATIC, keys, rate);
+        bloomery_plan plan = BLOOMERY_PLAN;
         bloomery_builder *made = nullptr;
+        plan.keys = keys;
+        plan.rate = rate;
         attempt(true, error, [&](auto *e) {
-            const bloomery_status status = bloomery_plan_solve(&plan, nullptr, e);
-            return status != BLOOMERY_OK ? status
-                                         : bloomery_builder_open(&plan, nullptr, nullptr, &made, e);
+            return bloomery_builder_open(&plan, nullptr, nullptr, &made, e) == 0;
         });
         owned_.reset(made);
     }
@@ -373,22 +373,22 @@ public:
     template <class Iterator>
     BLOOMERY_CHECKED bool insert(Iterator first, Iterator last, error *error = nullptr) {
         return attempt(bool(*this), error, [&](auto *e) {
-            return for_portions(first, last, [&](const bloomery_key *keys, std::size_t count) {
-                return bloomery_builder_add(owned_.get(), keys, count, e);
+            return for_portions(first, last, [&](const bloomery_keys &keys) {
+                return bloomery_builder_add(owned_.get(), &keys, e) == 0;
             });
         });
     }
 
     /* Makes the filter, in memory or straight in a file. A builder makes one. */
     view finish(error *error = nullptr) {
-        bloomery_filter *made = nullptr;
+        const bloomery_filter *made = nullptr;
         attempt(bool(*this), error,
-                [&](auto *e) { return bloomery_builder_finish(owned_.get(), &made, e); });
+                [&](auto *e) { return bloomery_builder_finish(owned_.get(), &made, e) == 0; });
         return view(made);
     }
     BLOOMERY_CHECKED bool save(const char *path, error *error = nullptr) {
         return attempt(bool(*this), error,
-                       [&](auto *e) { return bloomery_builder_save(owned_.get(), path, e); });
+                       [&](auto *e) { return bloomery_builder_save(owned_.get(), path, e) == 0; });
     }
 };
 

@@ -5,9 +5,9 @@
  *
  * A dialect is another system's hash, its way from a hash to bits, its sizing, and the bytes in
  * which it keeps a filter. A filter of a dialect is a bloomery_filter like any other. All functions
- * of bloomery.h work on it, and bloomery_save keeps it in a Bloomery file with its dialect. Its keys
- * are the bytes that the other system hashes (docs/dialects.md says which those are for texts and
- * numbers).
+ * of bloomery.h work on it, and bloomery_save keeps it in a Bloomery file with its dialect. Its
+ * keys are the bytes that the other system hashes (docs/dialects.md says which those are for texts
+ * and numbers).
  *
  *     const bloomery_dialect *dialect = bloomery_dialect_find("guava");
  *     bloomery_dialect_parameters parameters = BLOOMERY_DIALECT_PARAMETERS;
@@ -27,10 +27,11 @@
  *     4. Bytes              bloomery_dialect_write, _save
  *     5. Facts              bloomery_dialect_remark, _variant
  *
- * If positions are not a function of 128 bits (bloomery_dialect.hashes is false), bloomery_hash_key,
- * _hash_keys, _add_hash, and keys in the form of hashes are BLOOMERY_UNSUPPORTED, and queries by
- * hash answer "possibly". Filters of dialects do not fold and merge only with filters of the same
- * size. Their chains cannot be merged or made with concurrent_adds.
+ * If positions are not a function of 128 bits (bloomery_dialect.hashes is false),
+ * bloomery_hash_key, _hash_keys, _add_hash, and keys in the form of hashes are
+ * BLOOMERY_UNSUPPORTED, and queries by hash answer "possibly". Filters of dialects do not fold, and
+ * merge only with filters of the same size. Their chains cannot be merged or made with
+ * concurrent_adds.
  *
  * Threads, ownership, errors and NULL are as bloomery.h says.
  */
@@ -45,8 +46,8 @@ extern "C" {
 
 /* ---- 1. Dialects ---------------------------------------------------------------------------- */
 
-/* The numbers stand in files and are never renumbered. There are no gaps: bloomery_dialect_get of 1,
- * 2, ... lists all dialects, until it returns NULL. */
+/* The numbers stand in files and are never renumbered. There are no gaps: bloomery_dialect_get(1),
+ * (2), ... lists all dialects, until it returns NULL. */
 typedef enum bloomery_dialect_id {
     BLOOMERY_DIALECT_NATIVE = 0, /* Bloomery's own */
     BLOOMERY_DIALECT_GUAVA = 1,
@@ -125,7 +126,7 @@ typedef struct bloomery_dialect_parameters {
     uint32_t probes;
     double bits_per_key;
     uint64_t seed;
-    /* Of chains: each next layer is for so many times the keys. */
+    /* Of chains: each next layer is for this many times the keys. */
     uint32_t growth;
     /* Of an index: how many filters lie side by side in one part of it. */
     uint32_t columns;
@@ -156,7 +157,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_dialect_create(
 /*
  * A filter that owns a copy of what the other system wrote. All numbers in the bytes are checked
  * before memory is allocated; any bytes are safe. `parameters` says what the bytes do not (NULL:
- * nothing). Of `options`, `inspect` opens it even if the hash is not available. Its secret must not be set; its rule and note are kept with the filter.
+ * nothing). Of `options`, `inspect` opens it even if the hash is not available. The secret must not
+ * be set; rule and note are kept with the filter.
  * BLOOMERY_NOT_A_FILTER, BLOOMERY_TRUNCATED, BLOOMERY_CORRUPT, BLOOMERY_WRONG_VERSION,
  * BLOOMERY_BAD_ARGUMENT (the parameters), BLOOMERY_UNSUPPORTED, BLOOMERY_OUT_OF_MEMORY.
  */

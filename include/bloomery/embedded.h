@@ -8,7 +8,7 @@
  * bloomery_view, bloomery_load and bloomery_write are the same as ever. It has no threads of its
  * own: what takes a number of threads works in the calling one. And it has no sieve.
  *
- * Whoever links the library defines these functions. They are not part of other builds.
+ * The program that links the library defines these functions. They are not part of other builds.
  */
 #ifndef BLOOMERY_EMBEDDED_H
 #define BLOOMERY_EMBEDDED_H

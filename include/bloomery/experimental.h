@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions that may change or go in any release before 1.0. Without a definition of
- * BLOOMERY_EXPERIMENTAL before the first header of Bloomery, this one does not compile: who defines
- * it has read this sentence.
+ * Functions that may change or go in any release before 1.0. This header compiles only if
+ * BLOOMERY_EXPERIMENTAL is defined before Bloomery's first header: a program that defines it
+ * accepts that.
  *
  * Contents
  *
@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-/* ---- 1  Layers, positions and estimates ------------------------------------------------------- */
+/* ---- 1  Layers, positions and estimates ------------------------------------------------------ */
 
 /* One layer of a filter. */
 typedef struct bloomery_layer_info {
@@ -39,10 +39,10 @@ typedef struct bloomery_layer_info {
     double planned_rate; /* of this layer alone */
     uint64_t adds;
 
-    /* Known after a scan. In a scalable filter, of other systems too, that is no map and no view
-     * they are known without one: they are counted as keys come. A batch may leave some of them
-     * uncounted, and then they are not known. While other threads add batches, they may be 2,048
-     * for each of these too many. Else 0. */
+    /* Known after a scan. In a scalable filter in memory, of other systems too, they are known
+     * without one: they are counted as keys come. A batch may leave some of them uncounted, and
+     * then they are not known. While other threads add batches, they may be 2,048 for each of these
+     * too many. Else 0. */
     bool bits_known;
     uint64_t bits_set;
     double estimated_keys;
@@ -52,8 +52,7 @@ typedef struct bloomery_layer_info {
 
 #define BLOOMERY_LAYER_INFO BLOOMERY_SIZED(bloomery_layer_info)
 
-/* The facts of layer `index`, 0 the oldest. BLOOMERY_BAD_ARGUMENT if there is no such layer, or if
- * struct_bytes is not set. */
+/* The facts of layer `index`, 0 the oldest. BLOOMERY_BAD_ARGUMENT if there is none. */
 BLOOMERY_PUBLIC bloomery_status bloomery_layer_info_get(const bloomery_filter *filter,
                                                         uint32_t index, bool scan,
                                                         bloomery_layer_info *info);
@@ -61,7 +60,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_layer_info_get(const bloomery_filter *f
 /* The cells of layer `index`, 0 the oldest, to read. Cell i of one bit is bit i & 7 of byte i >> 3,
  * and past the last cell all is 0. `bytes` is a multiple of 64, in small chains of other systems of
  * 8. They are valid until the filter is changed, moved or freed. BLOOMERY_BAD_ARGUMENT, NULL and 0
- * if there is no such layer. */
+ * if there is none. */
 BLOOMERY_PUBLIC bloomery_status bloomery_layer_span(const bloomery_filter *filter, uint32_t index,
                                                     const void **data, uint64_t *bytes);
 
@@ -101,7 +100,7 @@ BLOOMERY_PUBLIC size_t bloomery_positions(const bloomery_filter *filter, uint32_
 
 enum { BLOOMERY_POSITIONS_MAX = 1024 };
 
-/* ---- 2  Plans of growing filters -------------------------------------------------------------- */
+/* ---- 2  Plans of growing filters ------------------------------------------------------------- */
 
 /*
  * What a scalable filter of this solved plan will be when it has grown: the plan of layer `index`,
@@ -112,7 +111,7 @@ enum { BLOOMERY_POSITIONS_MAX = 1024 };
 BLOOMERY_PUBLIC bloomery_status bloomery_plan_layer(const bloomery_plan *plan, uint32_t index,
                                                     bloomery_plan *layer, bloomery_error *error);
 
-/* ---- 3  Memory -------------------------------------------------------------------------------- */
+/* ---- 3  Memory ------------------------------------------------------------------------------- */
 
 /*
  * The memory that this process can have, in bytes. UINT64_MAX where there is no such limit, or none
@@ -146,18 +145,17 @@ typedef struct bloomery_limits {
 BLOOMERY_PUBLIC void bloomery_limits_get(bloomery_limits *limits);
 
 /*
- * Takes the pages of memory now that the cells of a new filter else take when a key first touches
- * them, and changes no cell: for a thread that does so ahead of those who add. `from` and `bytes`
- * are of the cells that the filter was made with, as they lie in its file (bloomery_info.bytes of a
- * new filter); a layer that a chain gets later is not among them. Returns up to where it came, so
- * that a caller can go on there, in steps as long as it likes:
+ * Faults in the pages of a new filter without changing any cell, so that threads that add do not
+ * wait for page faults later. `from` and `bytes` are bytes of the cells that the filter was made
+ * with, as they lie in its file (bloomery_info.bytes of a new filter); a layer that a chain gets
+ * later is not among them. Returns the offset that it reached, to continue from there:
  *
  *     for (uint64_t at = 0, to; (to = bloomery_populate(filter, at, 64 << 20)) > at; at = to)
  *         ...
  *
- * `from` itself is returned past the end, of a map or a view, and if the system has no memory left.
- * Others may query and add meanwhile, to filters without `concurrent_adds` too: one thread adds, as
- * always, and this one besides. But nobody may clear, merge into, move or free the filter. Where
+ * Returns `from` past the end, for a map or a view, and if the system has no memory left. Other
+ * threads may query and one may add during the call, even without `concurrent_adds`, but nobody may
+ * clear, merge into, move or free the filter. Where
  * the kernel does not know MADV_POPULATE_WRITE (Linux before 5.14) a byte of each page is written.
  * Time: that of zeroing the memory, 0.1 to 0.2 s a GiB; where a virtual machine has to get the
  * memory from its host first, seconds.
@@ -173,8 +171,8 @@ typedef void *(*bloomery_mover)(void *context, void *memory, size_t bytes, size_
  * It mends all pointers between them; `filter` receives its new address. For owners who defragment
  * their memory. A new block must be one that the `release` of the filter's allocator takes.
  *
- * Nobody else may use the filter meanwhile, not even one with `concurrent_adds`. What was pointed
- * to is valid no longer: a bloomery_inline, a layer's span, the note of an info. The block of a
+ * Nobody else may use the filter during the call, not even one with `concurrent_adds`. These are
+ * not valid any more: a bloomery_inline, a layer's span, the note of an info. The block of a
  * keyed filter holds its secret: wipe it before it is released. The bytes of maps and views are not
  * the filter's and stay.
  *
@@ -201,7 +199,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_move(bloomery_filter **filter, bloomery
  */
 BLOOMERY_PUBLIC void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash);
 
-/* ---- 4  RedisBloom's chunks ------------------------------------------------------------------- */
+/* ---- 4  RedisBloom's chunks ------------------------------------------------------------------ */
 
 /*
  * RedisBloom gives a filter out, and takes one, in chunks: first the header, then the bits of the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The query of one key, compiled into the calling program: hash, block and test, without a call.
- * For loops over single keys that have no batch to give; a batch (bloomery_may_contain_batch) hides
- * more of the memory's latency than any inlining.
+ * For loops over single keys; a call for many keys (bloomery_may_contain_keys) hides more of the
+ * memory's latency than any inlining.
  *
  *     bloomery_inline ids;
  *     if (bloomery_inline_of(filter, &ids, &error) != BLOOMERY_OK)
@@ -72,22 +72,23 @@ BLOOMERY_PUBLIC bloomery_status bloomery_inline_of(const bloomery_filter *filter
 }
 #endif
 
-/* The parts, and then the query. */
+/* The parts, then the query. Parts have names that end in an underscore: they are not part of the
+ * interface. */
 
-static inline uint64_t bloomery_inline_high(uint64_t a, uint64_t b)
+static inline uint64_t bloomery_inline_high_(uint64_t a, uint64_t b)
 {
     __extension__ typedef unsigned __int128 wide;
     return (uint64_t)(((wide)a * b) >> 64);
 }
 
-static inline uint64_t bloomery_inline_fold(uint64_t a, uint64_t b)
+static inline uint64_t bloomery_inline_fold_(uint64_t a, uint64_t b)
 {
-    return (a * b) ^ bloomery_inline_high(a, b);
+    return (a * b) ^ bloomery_inline_high_(a, b);
 }
 
 /* Whether the k bits of w are set in the block at `words`: one bit in each of k words from number
  * (w >> 48) & 7 on. That of word c is bit (w >> 6 c) & 63. */
-static inline bool bloomery_inline_hits(const uint64_t *words, uint64_t w, uint32_t probes)
+static inline bool bloomery_inline_hits_(const uint64_t *words, uint64_t w, uint32_t probes)
 {
     const uint32_t first = (uint32_t)(w >> 48) & 7;
 #if defined(__AVX512F__)
@@ -133,21 +134,21 @@ static inline bool bloomery_inline_hits(const uint64_t *words, uint64_t w, uint3
 }
 
 /* Whether the block that x chooses has the bits that x chooses. */
-static inline bool bloomery_inline_in_line(const bloomery_inline *taken, uint64_t x)
+static inline bool bloomery_inline_in_line_(const bloomery_inline *taken, uint64_t x)
 {
-    return bloomery_inline_hits(taken->words + bloomery_inline_high(x, taken->count) * 8,
-                                bloomery_inline_fold(x, UINT64_C(0xBF58476D1CE4E5B9)),
-                                taken->probes);
+    return bloomery_inline_hits_(taken->words + bloomery_inline_high_(x, taken->count) * 8,
+                                 bloomery_inline_fold_(x, UINT64_C(0xBF58476D1CE4E5B9)),
+                                 taken->probes);
 }
 
 /* The query by XXH3-64 of a key with `taken->seed`, for callers that have it already. */
 static inline bool bloomery_inline_may_contain_hash(const bloomery_inline *taken, uint64_t hash)
 {
-    bool hit = bloomery_inline_in_line(taken, hash);
+    bool hit = bloomery_inline_in_line_(taken, hash);
     for (uint32_t block = 1; block < taken->blocks_per_key && hit; block++)
-        hit = bloomery_inline_in_line(
-            taken, bloomery_inline_fold(hash ^ block * UINT64_C(0x9E3779B97F4A7C15),
-                                        UINT64_C(0x94D049BB133111EB)));
+        hit = bloomery_inline_in_line_(
+            taken, bloomery_inline_fold_(hash ^ block * UINT64_C(0x9E3779B97F4A7C15),
+                                         UINT64_C(0x94D049BB133111EB)));
     return hit;
 }
 

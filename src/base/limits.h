@@ -6,7 +6,7 @@
 #ifndef BLOOMERY_BASE_LIMITS_H
 #define BLOOMERY_BASE_LIMITS_H
 
-#include <bloomery/bloomery.h>
+#include "base/experimental.h"
 
 /* Fills all but `struct_bytes`, `room` and `text`. `root` precedes the paths of the system's files:
  * "" outside tests. */

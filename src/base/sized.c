@@ -19,25 +19,22 @@ static size_t size_of(const void *given)
     return bytes;
 }
 
-static bool is_a_size(size_t given_bytes, size_t first_bytes)
+/* The bytes that the caller's struct has; 0 if it begins with something else than a size. */
+static size_t given_bytes(const void *given, size_t first_bytes)
 {
-    return given_bytes >= first_bytes && given_bytes <= SIZED_BYTES_MAX;
-}
-
-bool bloomery_sized_is_a_size(const void *given, size_t first_bytes)
-{
-    return is_a_size(size_of(given), first_bytes);
+    const size_t bytes = size_of(given);
+    if (bytes == 0)
+        return first_bytes;
+    return bytes >= first_bytes && bytes <= SIZED_BYTES_MAX ? bytes : 0;
 }
 
 bool bloomery_sized_is_known(const void *given, size_t first_bytes, size_t bytes)
 {
-    const size_t given_bytes = size_of(given);
-    if (!is_a_size(given_bytes, first_bytes))
-        return false;
-    for (size_t i = bytes; i < given_bytes; i++)
+    const size_t end = given_bytes(given, first_bytes);
+    for (size_t i = bytes; i < end; i++)
         if (((const uint8_t *)given)[i] != 0)
             return false;
-    return true;
+    return end > 0;
 }
 
 bloomery_status bloomery_sized_read(const void *given, size_t first_bytes, void *ours, size_t bytes,
@@ -47,14 +44,14 @@ bloomery_status bloomery_sized_read(const void *given, size_t first_bytes, void 
     assert(given != ours);
     memset(ours, 0, bytes);
     if (given != NULL) {
-        const size_t given_bytes = size_of(given);
-        if (!is_a_size(given_bytes, first_bytes))
+        const size_t end = given_bytes(given, first_bytes);
+        if (end == 0)
             return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                                  "the struct does not begin with its size: initialise it with %s",
                                  initialiser);
         if (!bloomery_sized_is_known(given, first_bytes, bytes))
             return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "%s", unknown_field);
-        memcpy(ours, given, given_bytes < bytes ? given_bytes : bytes);
+        memcpy(ours, given, end < bytes ? end : bytes);
     }
     memcpy(ours, &bytes, sizeof bytes);
     return BLOOMERY_OK;
@@ -68,10 +65,12 @@ bloomery_status bloomery_sized_reserved(const void *reserved, size_t bytes, bloo
     return BLOOMERY_OK;
 }
 
-void bloomery_sized_give(const void *ours, size_t bytes, void *given, size_t given_bytes)
+void bloomery_sized_give(const void *ours, size_t bytes, void *given, size_t first_bytes)
 {
     const size_t size = sizeof(size_t); /* stays */
-    const size_t end = given_bytes < bytes ? given_bytes : bytes;
+    const size_t theirs = given_bytes(given, first_bytes);
+    const size_t room = theirs > 0 ? theirs : first_bytes;
+    const size_t end = room < bytes ? room : bytes;
     if (end > size)
         memcpy((uint8_t *)given + size, (const uint8_t *)ours + size, end - size);
 }

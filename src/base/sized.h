@@ -7,16 +7,13 @@
  *     ours       | size | a | b | c |
  *     caller's   | size | a | b | c | d |    longer: d must be 0, and stays
  *
- * `first_bytes` is what version 0.1 had of a struct, and the least that there is of it; `bytes` is
- * what this version has.
+ * `first_bytes` is what version 0.1 had of a struct, the least that there is of it, and what a size
+ * of 0 stands for; `bytes` is what this version has.
  */
 #ifndef BLOOMERY_BASE_SIZED_H
 #define BLOOMERY_BASE_SIZED_H
 
 #include <bloomery/bloomery.h>
-
-/* Whether a struct begins with a size that it can have. */
-bool bloomery_sized_is_a_size(const void *given, size_t first_bytes);
 
 /* Whether a struct begins with a size that it can have, and has nothing set that this version does
  * not know. */
@@ -31,8 +28,8 @@ bloomery_status bloomery_sized_read(const void *given, size_t first_bytes, void 
 /* BLOOMERY_UNSUPPORTED if reserved bytes are not 0: a later version has a field there. */
 bloomery_status bloomery_sized_reserved(const void *reserved, size_t bytes, bloomery_error *error);
 
-/* Copies our struct to the caller's, as much as that has room for. Its size stays. `given_bytes` is
- * that size, or what stands for it. */
-void bloomery_sized_give(const void *ours, size_t bytes, void *given, size_t given_bytes);
+/* Copies our struct to the caller's, as much as that has room for. The caller's size stays. One
+ * that it cannot have, since the struct was not initialised, counts as `first_bytes`. */
+void bloomery_sized_give(const void *ours, size_t bytes, void *given, size_t first_bytes);
 
 #endif

@@ -35,10 +35,10 @@ static inline __attribute__((always_inline)) bloomery_key key_at(const struct bl
 bloomery_key bloomery_input_at(const struct bloomery_input *keys, size_t i)
 {
     assert(keys->form < BLOOMERY_KEYS_HASHES64);
-    return keys->form == BLOOMERY_KEYS_LIST          ? key_at(keys, i, BLOOMERY_KEYS_LIST)
+    return keys->form == BLOOMERY_KEYS_LIST        ? key_at(keys, i, BLOOMERY_KEYS_LIST)
            : keys->form == BLOOMERY_KEYS_FIXED     ? key_at(keys, i, BLOOMERY_KEYS_FIXED)
            : keys->form == BLOOMERY_KEYS_OFFSETS32 ? key_at(keys, i, BLOOMERY_KEYS_OFFSETS32)
-                                                     : key_at(keys, i, BLOOMERY_KEYS_OFFSETS64);
+                                                   : key_at(keys, i, BLOOMERY_KEYS_OFFSETS64);
 }
 
 uint64_t bloomery_input_valid(const struct bloomery_input *keys, size_t first, size_t count)
@@ -60,11 +60,11 @@ uint64_t bloomery_input_valid(const struct bloomery_input *keys, size_t first, s
 struct bloomery_input bloomery_input_from(const struct bloomery_input *keys, size_t first)
 {
     struct bloomery_input rest = *keys;
-    const size_t stride = keys->form == BLOOMERY_KEYS_LIST          ? sizeof(bloomery_key)
+    const size_t stride = keys->form == BLOOMERY_KEYS_LIST        ? sizeof(bloomery_key)
                           : keys->form == BLOOMERY_KEYS_FIXED     ? keys->stride
                           : keys->form == BLOOMERY_KEYS_HASHES64  ? sizeof(uint64_t)
                           : keys->form == BLOOMERY_KEYS_HASHES128 ? sizeof(bloomery_hash)
-                                                                    : 0;
+                                                                  : 0;
     if (stride > 0 && first > 0)
         rest.data += first * stride;
     if (keys->offsets != NULL)
@@ -76,7 +76,7 @@ struct bloomery_input bloomery_input_from(const struct bloomery_input *keys, siz
 /* ---- XXH3-64, a function for each form ------------------------------------------------------- */
 
 #define TAKE(name, form)                                                                          \
-    __attribute__((flatten)) static void take_##name(const struct bloomery_input *keys,            \
+    __attribute__((flatten)) static void take_##name(const struct bloomery_input *keys,           \
                                                      const bloomery_filter *filter, size_t first, \
                                                      size_t count, bloomery_hash *hashes)         \
     {                                                                                             \
@@ -106,7 +106,7 @@ xxh3_128(const struct bloomery_hash_secret *secret, bloomery_key key)
 
 #define TAKE(name, form)                                                                     \
     __attribute__((flatten)) static void take_##name##_128(                                  \
-        const struct bloomery_input *keys, const bloomery_filter *filter, size_t first,       \
+        const struct bloomery_input *keys, const bloomery_filter *filter, size_t first,      \
         size_t count, bloomery_hash *hashes)                                                 \
     {                                                                                        \
         for (size_t i = 0; i < count; i++)                                                   \
@@ -178,7 +178,7 @@ bloomery_take *bloomery_take_of(const struct bloomery_input *keys, const bloomer
 }
 
 size_t bloomery_input_compact(const struct bloomery_input *keys, const bloomery_filter *filter,
-                             size_t first, size_t count, struct bloomery_compact *compact)
+                              size_t first, size_t count, struct bloomery_compact *compact)
 {
     bloomery_take *take = bloomery_take_of(keys, filter);
     size_t kept = 0;

@@ -14,7 +14,6 @@
 
 #include "core/filter.h"
 
-
 struct bloomery_input {
     int form;
     const uint8_t *data;    /* the first key, its descriptor or its hash; offsets: their bytes */
@@ -29,13 +28,13 @@ struct bloomery_input {
 static inline struct bloomery_input bloomery_input_of_list(const bloomery_key *keys)
 {
     return (struct bloomery_input){.form = BLOOMERY_KEYS_LIST,
-                                  .data = (const uint8_t *)(const void *)keys};
+                                   .data = (const uint8_t *)(const void *)keys};
 }
 
 static inline struct bloomery_input bloomery_input_of_hashes(const bloomery_hash *hashes)
 {
     return (struct bloomery_input){.form = BLOOMERY_KEYS_HASHES128,
-                                  .data = (const uint8_t *)(const void *)hashes};
+                                   .data = (const uint8_t *)(const void *)hashes};
 }
 
 static inline bool bloomery_input_is_hashes(const struct bloomery_input *keys)
@@ -68,6 +67,6 @@ struct bloomery_compact {
 
 /* Of keys `first` to first + count - 1, at most BLOOMERY_COMPACT; how many are keys. */
 size_t bloomery_input_compact(const struct bloomery_input *keys, const bloomery_filter *filter,
-                             size_t first, size_t count, struct bloomery_compact *compact);
+                              size_t first, size_t count, struct bloomery_compact *compact);
 
 #endif

@@ -10,18 +10,20 @@
 #include "base/cpu.h"
 #include "batch/keys.h"
 
-/* `answers` as in bloomery_may_contain_batch; how many are true. */
+/* `answers` as in bloomery_may_contain_keys, or NULL; returns how many are true. */
 typedef size_t bloomery_native_query(const bloomery_filter *filter,
                                      const struct bloomery_input *keys, size_t count,
                                      uint64_t *answers);
 
-/* `answers` and `new_bits` as in bloomery_add_batch, or NULL. */
+/* `answers` and `counts` as in bloomery_add_keys, or NULL. */
 typedef void bloomery_native_add(bloomery_filter *filter, const struct bloomery_input *keys,
-                                 size_t count, uint64_t *answers, uint64_t *new_bits);
+                                 size_t count, uint64_t *answers, bloomery_counts *counts);
 
-/* One key of a filter with XXH3-64; for `add_key`, of one that keys can be added to. */
+/* One key of a filter with XXH3-64; for `add_key`, of one that keys can be added to. `error` as in
+ * bloomery_add. */
 typedef bool bloomery_native_query_key(const bloomery_filter *filter, bloomery_key key);
-typedef int bloomery_native_add_key(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits);
+typedef bool bloomery_native_add_key(bloomery_filter *filter, bloomery_key key,
+                                     bloomery_error *error);
 
 /* Of a level of base/cpu.h; [1] for filters that several threads write. */
 struct bloomery_native {

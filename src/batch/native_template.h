@@ -292,16 +292,17 @@ LEVEL_TARGET static size_t OF_LEVEL(query)(const bloomery_filter *filter,
 
 /* ---- Adding ---------------------------------------------------------------------------------- */
 
-/* `counted`: whether the caller wants answers or new bits. */
+/* `counted`: whether the caller wants answers or counts. */
 LEVEL_INLINE void OF_LEVEL(add_shape)(const struct OF_LEVEL(batch) batch, uint64_t *answers,
-                                      uint64_t *new_bits, const bool integers, const bool counted,
-                                      const bool shared)
+                                      bloomery_counts *counts, const bool integers,
+                                      const bool counted, const bool shared)
 {
     const struct bloomery_layer *layer = &batch.layer;
     const size_t end = (batch.count + GROUP - 1) / GROUP * GROUP;
     struct OF_LEVEL(ring) ring;
     uint64_t hits = 0;
     uint64_t total = 0;
+    size_t positive = 0;
     for (size_t i = 0; i < end + WINDOW; i += GROUP) {
         if (i < end)
             OF_LEVEL(enter)(&batch, i, &ring, integers, true);
@@ -323,12 +324,16 @@ LEVEL_INLINE void OF_LEVEL(add_shape)(const struct OF_LEVEL(batch) batch, uint64
         }
         if (!counted || (ready % WORD != WORD - GROUP && ready + GROUP != end))
             continue;
+        if (answers != NULL || counts != NULL)
+            hits = OF_LEVEL(within)(hits, ready / WORD, batch.count);
         if (answers != NULL)
-            answers[ready / WORD] = OF_LEVEL(within)(hits, ready / WORD, batch.count);
+            answers[ready / WORD] = hits;
+        if (counts != NULL)
+            positive += (size_t)__builtin_popcountll(hits);
         hits = 0;
     }
-    if (counted && new_bits != NULL)
-        *new_bits = total;
+    if (counted && counts != NULL)
+        *counts = (bloomery_counts){batch.count, positive, total};
 }
 
 /* The usual way to build a filter: one block, and the caller wants no answers. */
@@ -344,19 +349,19 @@ LEVEL_INLINE void OF_LEVEL(add_uncounted)(struct OF_LEVEL(batch) batch, const bo
 }
 
 LEVEL_TARGET static void OF_LEVEL(add)(bloomery_filter *filter, const struct bloomery_input *keys,
-                                       size_t count, uint64_t *answers, uint64_t *new_bits)
+                                       size_t count, uint64_t *answers, bloomery_counts *counts)
 {
     struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);
     if (BLOOMERY_FOR_SIZE) {
         const bool integers = OF_LEVEL(all_integers)(filter, keys);
-        OF_LEVEL(add_shape)(batch, answers, new_bits, integers, true, false);
+        OF_LEVEL(add_shape)(batch, answers, counts, integers, true, false);
     } else if (batch.layer.blocks_per_key > 1 && OF_LEVEL(all_integers)(filter, keys)) {
-        OF_LEVEL(add_shape)(batch, answers, new_bits, true, true, false);
+        OF_LEVEL(add_shape)(batch, answers, counts, true, true, false);
     } else if (batch.layer.blocks_per_key > 1) {
-        OF_LEVEL(add_shape)(batch, answers, new_bits, false, true, false);
-    } else if (answers != NULL || new_bits != NULL) {
+        OF_LEVEL(add_shape)(batch, answers, counts, false, true, false);
+    } else if (answers != NULL || counts != NULL) {
         batch.layer.blocks_per_key = 1;
-        OF_LEVEL(add_shape)(batch, answers, new_bits, false, true, false);
+        OF_LEVEL(add_shape)(batch, answers, counts, false, true, false);
     } else if (OF_LEVEL(all_integers)(filter, keys)) {
         OF_LEVEL(add_uncounted)(batch, true);
     } else {
@@ -366,14 +371,14 @@ LEVEL_TARGET static void OF_LEVEL(add)(bloomery_filter *filter, const struct blo
 
 LEVEL_TARGET static void OF_LEVEL(add_shared)(bloomery_filter *filter,
                                               const struct bloomery_input *keys, size_t count,
-                                              uint64_t *answers, uint64_t *new_bits)
+                                              uint64_t *answers, bloomery_counts *counts)
 {
     struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);
     if (batch.layer.blocks_per_key > 1) {
-        OF_LEVEL(add_shape)(batch, answers, new_bits, false, true, true);
-    } else if (answers != NULL || new_bits != NULL) {
+        OF_LEVEL(add_shape)(batch, answers, counts, false, true, true);
+    } else if (answers != NULL || counts != NULL) {
         batch.layer.blocks_per_key = 1;
-        OF_LEVEL(add_shape)(batch, answers, new_bits, false, true, true);
+        OF_LEVEL(add_shape)(batch, answers, counts, false, true, true);
     } else {
         batch.layer.blocks_per_key = 1;
         OF_LEVEL(add_shape)(batch, NULL, NULL, false, false, true);
@@ -426,63 +431,63 @@ LEVEL_TARGET static bool OF_LEVEL(query_key)(const bloomery_filter *filter, bloo
 }
 
 /* What adding a key leaves behind: its count, and its answer. */
-LEVEL_INLINE int OF_LEVEL(added)(struct bloomery_layer *layer, uint32_t fresh, uint32_t *new_bits,
-                                 const bool shared)
+LEVEL_INLINE bool OF_LEVEL(added)(struct bloomery_layer *layer, uint32_t fresh,
+                                  bloomery_error *error, const bool shared)
 {
     if (shared)
         __atomic_fetch_add(&layer->adds, 1, __ATOMIC_RELAXED);
     else
         layer->adds++;
-    if (new_bits != NULL)
-        *new_bits = fresh;
-    return fresh > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN;
+    if (error != NULL)
+        error->status = BLOOMERY_OK;
+    return fresh > 0;
 }
 
-LEVEL_TARGET static __attribute__((noinline)) int
-OF_LEVEL(add_all)(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits)
+LEVEL_TARGET static __attribute__((noinline)) bool
+OF_LEVEL(add_all)(bloomery_filter *filter, bloomery_hash hash, bloomery_error *error)
 {
     struct bloomery_layer *layer = filter->layers;
     bloomery_blocked_prefetch_rest(layer, layer->payload, hash);
-    return OF_LEVEL(added)(layer, OF_LEVEL(put_all)(layer, layer->payload, hash, false), new_bits,
+    return OF_LEVEL(added)(layer, OF_LEVEL(put_all)(layer, layer->payload, hash, false), error,
                            false);
 }
 
-LEVEL_TARGET static __attribute__((noinline)) int
-OF_LEVEL(add_all_shared)(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits)
+LEVEL_TARGET static __attribute__((noinline)) bool
+OF_LEVEL(add_all_shared)(bloomery_filter *filter, bloomery_hash hash, bloomery_error *error)
 {
     struct bloomery_layer *layer = filter->layers;
     bloomery_blocked_prefetch_rest(layer, layer->payload, hash);
-    return OF_LEVEL(added)(layer, OF_LEVEL(put_all)(layer, layer->payload, hash, true), new_bits,
+    return OF_LEVEL(added)(layer, OF_LEVEL(put_all)(layer, layer->payload, hash, true), error,
                            true);
 }
 
-LEVEL_TARGET static __attribute__((noinline)) int
-OF_LEVEL(add_other)(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits)
+LEVEL_TARGET static __attribute__((noinline)) bool
+OF_LEVEL(add_other)(bloomery_filter *filter, bloomery_key key, bloomery_error *error)
 {
     const bloomery_hash hash = filter->hash->one(bloomery_secret_of(filter), key);
-    return bloomery_is_shared(filter->concurrent) ? OF_LEVEL(add_all_shared)(filter, hash, new_bits)
-                                                  : OF_LEVEL(add_all)(filter, hash, new_bits);
+    return bloomery_is_shared(filter->concurrent) ? OF_LEVEL(add_all_shared)(filter, hash, error)
+                                                  : OF_LEVEL(add_all)(filter, hash, error);
 }
 
-LEVEL_TARGET static int OF_LEVEL(add_key)(bloomery_filter *filter, bloomery_key key,
-                                          uint32_t *new_bits)
+LEVEL_TARGET static bool OF_LEVEL(add_key)(bloomery_filter *filter, bloomery_key key,
+                                           bloomery_error *error)
 {
     struct bloomery_layer *layer = filter->layers;
     if (!USUAL(key))
-        return OF_LEVEL(add_other)(filter, key, new_bits);
+        return OF_LEVEL(add_other)(filter, key, error);
     const bloomery_hash hash = OF_LEVEL(usual_hash)(filter, key);
     if (__builtin_expect(layer->blocks_per_key > 1, 0))
-        return OF_LEVEL(add_all)(filter, hash, new_bits);
-    return OF_LEVEL(added)(layer, OF_LEVEL(put)(layer, layer->payload, hash, 0, false), new_bits,
+        return OF_LEVEL(add_all)(filter, hash, error);
+    return OF_LEVEL(added)(layer, OF_LEVEL(put)(layer, layer->payload, hash, 0, false), error,
                            false);
 }
 
-LEVEL_TARGET static int OF_LEVEL(add_key_shared)(bloomery_filter *filter, bloomery_key key,
-                                                 uint32_t *new_bits)
+LEVEL_TARGET static bool OF_LEVEL(add_key_shared)(bloomery_filter *filter, bloomery_key key,
+                                                  bloomery_error *error)
 {
     if (!USUAL(key))
-        return OF_LEVEL(add_other)(filter, key, new_bits);
-    return OF_LEVEL(add_all_shared)(filter, OF_LEVEL(usual_hash)(filter, key), new_bits);
+        return OF_LEVEL(add_other)(filter, key, error);
+    return OF_LEVEL(add_all_shared)(filter, OF_LEVEL(usual_hash)(filter, key), error);
 }
 
 #undef USUAL

@@ -10,6 +10,8 @@
 #ifndef BLOOMERY_BUILDER_ASSEMBLE_H
 #define BLOOMERY_BUILDER_ASSEMBLE_H
 
+#include <bloomery/builder.h>
+
 #include "builder/spool.h"
 #include "core/shape.h"
 

@@ -85,49 +85,57 @@ bloomery_hash_id bloomery_chain_hash(uint64_t keys, double rate)
     return bloomery_hash_for(keys << DOUBLINGS_AHEAD, rate);
 }
 
-/* A plan for keys and rate, with room for those by which a full layer exceeds its plan. */
+/* Solves a plan for keys and rate, with room for those by which a full layer exceeds its plan. */
 static bloomery_status solve_layer(bloomery_plan *plan, uint32_t blocks_per_key, uint32_t probes,
                                    uint32_t folds, bloomery_hash_id hash, bloomery_error *error)
 {
     const uint64_t keys = plan->keys;
-    const double full = ceil(full_keys(keys));
-    if (keys <= BLOOMERY_KEYS_MAX) /* else the planner says what is wrong */
-        plan->keys = full < (double)BLOOMERY_KEYS_MAX ? (uint64_t)full : BLOOMERY_KEYS_MAX;
+    const double full = fmin(ceil(full_keys(keys)), (double)BLOOMERY_KEYS_MAX);
+    assert(keys <= BLOOMERY_KEYS_MAX);
+    if (keys == 0) /* a file may say so: a layer after its last one cannot be planned */
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a layer is planned for 1 key or more");
+    plan->keys = (uint64_t)full;
     bloomery_status status = bloomery_solve(plan, blocks_per_key, probes, folds, hash, error);
+    plan->keys = keys;
     if (status != BLOOMERY_OK)
         return status;
-    plan->bits_per_key *= (double)plan->keys / (double)keys;
-    plan->limit_ratio *= (double)plan->keys / (double)keys;
-    plan->keys = keys;
+    plan->bits_per_key *= full / (double)keys;
+    plan->limit_ratio *= full / (double)keys;
+    plan->planned_keys = keys;
     return BLOOMERY_OK;
 }
 
 bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t blocks_per_key, uint32_t probes,
                                      uint32_t folds, bloomery_hash_id hash, bloomery_error *error)
 {
-    bloomery_plan layer = {
-        .kind = BLOOMERY_BLOCKED, .keys = plan->keys, .cell_bits = plan->cell_bits};
     const double rate = plan->rate;
+    bloomery_plan layer = {
+        .kind = BLOOMERY_BLOCKED,
+        .keys = plan->keys > 0 ? plan->keys : 1, /* one of none would grow with its first key */
+        .rate = rate * BLOOMERY_CHAIN_FIRST,
+        .cell_bits = plan->cell_bits,
+    };
     if (plan->bytes != 0)
         return bloomery_fail(
             error, BLOOMERY_BAD_ARGUMENT, 0,
             "a scalable filter is planned by keys and rate; how much memory it may "
             "take is limited where it is made");
-    if (plan->keys == 0 || !(rate >= BLOOMERY_CHAIN_RATE_MIN && rate < 1))
+    if (!(rate >= BLOOMERY_CHAIN_RATE_MIN && rate < 1))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a scalable filter takes the keys of its first layer and a rate of at "
                              "least 1e-12 and below 1");
     if (plan->keys > BLOOMERY_KEYS_MAX)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "keys must be 1 to 2^48");
     if (hash == BLOOMERY_HASH_DEFAULT)
-        hash = bloomery_chain_hash(plan->keys, rate);
-    layer.rate = rate * BLOOMERY_CHAIN_FIRST;
+        hash = bloomery_chain_hash(layer.keys, rate);
     bloomery_status status = solve_layer(&layer, blocks_per_key, probes, folds, hash, error);
     if (status != BLOOMERY_OK)
         return status;
+    layer.kind = plan->kind;
+    layer.keys = plan->keys;
+    layer.rate = layer.planned_rate = rate;
     *plan = layer;
-    plan->kind = BLOOMERY_SCALABLE;
-    plan->rate = rate;
     return BLOOMERY_OK;
 }
 
@@ -149,7 +157,7 @@ bloomery_status bloomery_chain_next(const struct bloomery_layer *newest, bloomer
     bloomery_status status =
         solve_layer(plan, 0, 0, 0, wide ? BLOOMERY_HASH_XXH3_128 : hash, error);
     plan->hash = hash;
-    plan->rate = rate; /* as planned: the next one follows from it */
+    plan->planned_rate = rate; /* as planned: the next one follows from it */
     return status;
 }
 
@@ -190,7 +198,7 @@ static uint64_t full_at(const struct bloomery_layer *layer)
 static void begin(struct bloomery_filter *filter)
 {
     if (bloomery_rest_in(filter)->next != NULL)
-        bloomery_rest_in(filter)->next->keys = 0;
+        bloomery_rest_in(filter)->next->planned_keys = 0;
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         struct bloomery_layer *layer = &filter->layers[i];
         layer->bits_set = 0;
@@ -274,9 +282,9 @@ static bloomery_status next_of_ours(struct bloomery_filter *filter,
                                     struct bloomery_layer *next, bloomery_error *error)
 {
     bloomery_plan *plan = bloomery_rest_in(filter)->next;
-    if (plan->keys == 0 &&
+    if (plan->planned_keys == 0 &&
         bloomery_chain_next(newest, plan, filter->shape.hash, NULL) != BLOOMERY_OK) {
-        plan->keys = 0;
+        plan->planned_keys = 0;
         return refuse(filter, 0, chain_max, error);
     }
     *next = (struct bloomery_layer){
@@ -284,9 +292,9 @@ static bloomery_status next_of_ours(struct bloomery_filter *filter,
         .blocks = plan->bits / BLOOMERY_BLOCK_BITS,
         .probes = plan->probes,
         .blocks_per_key = plan->blocks_per_key,
-        .keys = plan->keys,
-        .rate = plan->rate,
-        .bytes = plan->bytes,
+        .keys = plan->planned_keys,
+        .rate = plan->planned_rate,
+        .bytes = plan->planned_bytes,
     };
     next->full_at = full_at(next);
     return BLOOMERY_OK;
@@ -332,7 +340,7 @@ static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *erro
     if (next.payload == NULL)
         return refuse(filter, next.bytes, NULL, error);
     if (bloomery_rest_in(filter)->next != NULL)
-        bloomery_rest_in(filter)->next->keys = 0;
+        bloomery_rest_in(filter)->next->planned_keys = 0;
     filter->layers[count] = next;
     __atomic_store_n(&filter->shape.layer_count, count + 1, __ATOMIC_RELEASE);
     assert(bloomery_payload_bytes(filter) == next.offset + next.bytes);
@@ -392,10 +400,9 @@ static void count(const struct bloomery_filter *filter, struct bloomery_layer *l
 }
 
 /* A key that the newest layer may have is seen without a further one. */
-static inline __attribute__((always_inline)) int add(struct bloomery_filter *filter,
-                                                     const struct bloomery_subject *subject,
-                                                     bool positions, uint32_t *new_bits,
-                                                     bloomery_error *error)
+static inline __attribute__((always_inline)) bloomery_status
+add(struct bloomery_filter *filter, const struct bloomery_subject *subject, bool positions,
+    uint32_t *new_bits, bloomery_error *error)
 {
     uint32_t layers = bloomery_layer_count(filter);
     struct bloomery_layer *layer = &filter->layers[layers - 1];
@@ -414,18 +421,18 @@ static inline __attribute__((always_inline)) int add(struct bloomery_filter *fil
         set = bloomery_layer_add(filter, layer, subject, positions);
     count(filter, layer, 1, set);
     *new_bits = set;
-    return set > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN;
+    return BLOOMERY_OK;
 }
 
-int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
-                       bloomery_error *error)
+bloomery_status bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash,
+                                   uint32_t *new_bits, bloomery_error *error)
 {
     const struct bloomery_subject subject = {.hash = hash};
     return add(filter, &subject, false, new_bits, error);
 }
 
-int bloomery_chain_add_positions(struct bloomery_filter *filter, bloomery_key key,
-                                 uint32_t *new_bits, bloomery_error *error)
+bloomery_status bloomery_chain_add_positions(struct bloomery_filter *filter, bloomery_key key,
+                                             uint32_t *new_bits, bloomery_error *error)
 {
     const struct bloomery_subject subject = {.key = key};
     return add(filter, &subject, true, new_bits, error);

@@ -24,13 +24,13 @@ void bloomery_chain_open(struct bloomery_filter *filter);
 /* The same for a chain that is empty, without reading its layers. */
 void bloomery_chain_begin(struct bloomery_filter *filter);
 
-/* Adds a key and counts it: BLOOMERY_NEW, BLOOMERY_SEEN, or a failure to grow. `new_bits` is only
- * written if it did not fail. */
-int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
-                       bloomery_error *error);
+/* Adds a key and counts it; fails if the chain cannot grow. `new_bits` is over 0 if the key is new;
+ * it is only written if the call did not fail. */
+bloomery_status bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash,
+                                   uint32_t *new_bits, bloomery_error *error);
 /* The same if the hash gives positions. */
-int bloomery_chain_add_positions(struct bloomery_filter *filter, bloomery_key key,
-                                 uint32_t *new_bits, bloomery_error *error);
+bloomery_status bloomery_chain_add_positions(struct bloomery_filter *filter, bloomery_key key,
+                                             uint32_t *new_bits, bloomery_error *error);
 
 /* Adds up to 64 keys in order, as bloomery_chain_add does one by one. Bit i of `answers` is set if
  * key i was new; `new_bits` is added to, unless NULL. False if one of them might make the newest

@@ -25,6 +25,8 @@ struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter)
         .note_bytes = rest->note_bytes,
         .extra = rest->extra,
         .extra_bytes = rest->extra_bytes,
+        .add_failure = __atomic_load_n(&filter->add_failure, __ATOMIC_ACQUIRE),
+        .failed_adds = __atomic_load_n(&rest->failed_adds, __ATOMIC_RELAXED),
     };
     if (!filter->foreign)
         traits.secret = *bloomery_secret_of(filter);

@@ -28,7 +28,7 @@ struct bloomery_rest {
     uint64_t payload_bytes;
     struct bloomery_lock *growing; /* in concurrent chains: held while a layer is added */
     uint64_t memory_limit;         /* of a chain, in bytes; 0: none */
-    /* Of a chain of ours: its next layer, once it was planned; else its keys are 0. NULL: another
+    /* Of a chain of ours: its next layer, once it was planned; else its planned_keys are 0. NULL: another
      * kind. */
     bloomery_plan *next;
     struct bloomery_map map;  /* if storage is mapped */
@@ -41,6 +41,9 @@ struct bloomery_rest {
     /* What another system's bytes say that has no meaning here, kept to be written again. */
     uint8_t *extra;
     size_t extra_bytes;
+    /* How many keys could not be added although no caller took the error; atomic. add_failure of
+     * the filter says why. */
+    uint64_t failed_adds;
 };
 
 /*
@@ -62,7 +65,7 @@ struct bloomery_filter {
     };
     /* Single keys, by a short way or the long one. */
     bool (*query_key)(const bloomery_filter *filter, bloomery_key key);
-    int (*add_key)(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits);
+    bool (*add_key)(bloomery_filter *filter, bloomery_key key, bloomery_error *error);
     const struct bloomery_operations *operations;
     const struct bloomery_kind_row *kind;
     const struct bloomery_hash_row *hash;
@@ -73,8 +76,11 @@ struct bloomery_filter {
     bool foreign : 1;     /* by the schemes of another system */
     bool of_our_file : 1; /* it goes back into one: it gets no more layers than that keeps */
     bool has_rest : 1;    /* of its own */
-    uint8_t storage;      /* enum bloomery_storage */
-    uint8_t near_words;   /* of the payload that lies before the filter; 0: elsewhere */
+    uint8_t storage : 2;  /* enum bloomery_storage */
+    /* The status, negated, of a key that could not be added although no caller took the error, until
+     * the next writing reports it (add.c). 0: there was none. Atomic. */
+    uint8_t add_failure;
+    uint8_t near_words; /* of the payload that lies before the filter; 0: elsewhere */
     /* For how many layers there is room in `own`. As a chain grows it gets twice as much, in a
      * block of its own, as often as it is doubled. Records of concurrent chains stay where they
      * are. */
@@ -189,6 +195,8 @@ struct bloomery_traits {
     size_t note_bytes;
     const uint8_t *extra;
     size_t extra_bytes;
+    uint8_t add_failure; /* a filter made of this one lacks those keys, too */
+    uint64_t failed_adds;
 };
 
 /* What a filter that is made of this one has as well: all but how threads may use it. The secret is

@@ -6,6 +6,7 @@
 #ifndef BLOOMERY_CORE_KINDS_H
 #define BLOOMERY_CORE_KINDS_H
 
+#include "base/experimental.h"
 #include "core/shape.h"
 
 /*

@@ -304,6 +304,7 @@ static void fill_rest(struct bloomery_rest *rest, const struct parts *parts, uin
 {
     rest->memory_limit = traits->memory_limit;
     rest->rule = traits->rule;
+    rest->failed_adds = traits->failed_adds;
     if (parts->next > 0)
         rest->next = (bloomery_plan *)(void *)(filter + parts->next);
     rest->extra = filter + parts->extra;
@@ -422,6 +423,7 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
         bloomery_pages_hide(bloomery_secret_of(filter), BLOOMERY_SECRET_BEFORE);
     filter->secret_known = traits->secret_known;
     filter->secret_in_file = traits->secret_in_file;
+    filter->add_failure = traits->add_failure;
     if (payload != NULL) {
         struct bloomery_rest *rest = bloomery_rest_of(filter);
         filter->storage = BLOOMERY_BORROWED;

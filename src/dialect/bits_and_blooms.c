@@ -215,6 +215,9 @@ const struct bloomery_dialect_row bloomery_dialect_bits_and_blooms = {
             .description =
                 "filters of the Go package bits-and-blooms/bloom, the bytes of its WriteTo",
             .variants = "big-endian, little-endian",
+            .load_needs = "",
+            .load_takes = "variant",
+            .create_takes = "variant, keys, rate, bits, probes",
             .reads = true,
             .writes = true,
             .creates = true,
@@ -225,7 +228,4 @@ const struct bloomery_dialect_row bloomery_dialect_bits_and_blooms = {
     .fits = fits,
     .remark = remark,
     .variant = variant,
-    .plan_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE |
-                  BLOOMERY_TAKES_BITS | BLOOMERY_TAKES_PROBES,
-    .parse_takes = BLOOMERY_TAKES_VARIANT,
 };

@@ -195,6 +195,9 @@ const struct bloomery_dialect_row bloomery_dialect_cassandra = {
             .name = "cassandra",
             .description = "the Filter.db of Apache Cassandra's tables",
             .variants = variants,
+            .load_needs = "",
+            .load_takes = "variant",
+            .create_takes = "variant, keys, rate, bits, probes",
             .reads = true,
             .writes = true,
             .creates = true,
@@ -206,7 +209,4 @@ const struct bloomery_dialect_row bloomery_dialect_cassandra = {
     .fits = fits,
     .remark = remark,
     .variant = variant,
-    .plan_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE |
-                  BLOOMERY_TAKES_BITS | BLOOMERY_TAKES_PROBES,
-    .parse_takes = BLOOMERY_TAKES_VARIANT,
 };

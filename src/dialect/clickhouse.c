@@ -224,7 +224,9 @@ const struct bloomery_dialect_row bloomery_dialect_clickhouse = {
                 "ClickHouse's BloomFilter (tokenbf_v1, ngrambf_v1), its bytes or the index's "
                 "file",
             .variants = "decimal, double",
-            .parameters = "probes",
+            .load_needs = "probes",
+            .load_takes = "bytes, probes, seed, index",
+            .create_takes = "variant, keys, rate, bytes, probes, seed",
             .reads = true,
             .writes = true,
             .creates = true,
@@ -235,8 +237,4 @@ const struct bloomery_dialect_row bloomery_dialect_clickhouse = {
     .write = write,
     .fits = fits,
     .remark = bloomery_clickhouse_remark,
-    .plan_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE |
-                  BLOOMERY_TAKES_BYTES | BLOOMERY_TAKES_PROBES | BLOOMERY_TAKES_SEED,
-    .parse_takes =
-        BLOOMERY_TAKES_BYTES | BLOOMERY_TAKES_PROBES | BLOOMERY_TAKES_SEED | BLOOMERY_TAKES_INDEX,
 };

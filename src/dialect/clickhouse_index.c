@@ -273,7 +273,9 @@ const struct bloomery_dialect_row bloomery_dialect_clickhouse_index = {
             .name = "clickhouse-index",
             .description = "ClickHouse's skip index bloom_filter, a granule of it or its file",
             .variants = VARIANTS,
-            .parameters = "probes",
+            .load_needs = "probes",
+            .load_takes = "variant, rate, probes, bits_per_key, columns, index",
+            .create_takes = "variant, keys, rate, bytes, probes, bits_per_key",
             .reads = true,
             .writes = true,
             .creates = true,
@@ -285,8 +287,4 @@ const struct bloomery_dialect_row bloomery_dialect_clickhouse_index = {
     .fits = fits,
     .remark = remark,
     .variant = variant,
-    .plan_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE |
-                  BLOOMERY_TAKES_BYTES | BLOOMERY_TAKES_PROBES | BLOOMERY_TAKES_BITS_PER_KEY,
-    .parse_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_RATE | BLOOMERY_TAKES_PROBES |
-                   BLOOMERY_TAKES_BITS_PER_KEY | BLOOMERY_TAKES_COLUMNS | BLOOMERY_TAKES_INDEX,
 };

@@ -190,6 +190,9 @@ const struct bloomery_dialect_row bloomery_dialect_dcso = {
             .id = BLOOMERY_DIALECT_DCSO,
             .name = "dcso",
             .description = "DCSO's filters, version 1, not compressed",
+            .load_needs = "",
+            .load_takes = "",
+            .create_takes = "keys, rate, bits, probes",
             .reads = true,
             .writes = true,
             .creates = true,
@@ -200,6 +203,4 @@ const struct bloomery_dialect_row bloomery_dialect_dcso = {
     .write = write,
     .fits = fits,
     .remark = remark,
-    .plan_takes =
-        BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE | BLOOMERY_TAKES_BITS | BLOOMERY_TAKES_PROBES,
 };

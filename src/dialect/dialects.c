@@ -29,11 +29,6 @@ const struct bloomery_dialect_row *bloomery_dialect_row(uint32_t id)
     return NULL;
 }
 
-const bloomery_dialect *bloomery_dialect_at(size_t index)
-{
-    return index < row_count ? &rows[index]->facts : NULL;
-}
-
 const bloomery_dialect *bloomery_dialect_get(uint32_t id)
 {
     const struct bloomery_dialect_row *row = bloomery_dialect_row(id);

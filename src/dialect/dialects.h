@@ -79,11 +79,11 @@ struct bloomery_dialect_row {
     bloomery_dialect facts;
     /* NULL if there is no magic. */
     bool (*sniff)(const uint8_t *data, size_t bytes);
-    /* Of an empty filter; NULL: unsupported. `parameters` is never NULL; fields that the row's
-     * `takes` does not name are 0. */
+    /* Of an empty filter; NULL: unsupported. `parameters` is never NULL; fields that
+     * facts.create_takes does not name are 0. */
     bloomery_status (*plan)(const bloomery_dialect_parameters *parameters,
                             struct bloomery_design *design, bloomery_error *error);
-    /* NULL: unsupported. */
+    /* NULL: unsupported. Fields that facts.load_takes does not name are 0. */
     bloomery_status (*parse)(const uint8_t *data, size_t bytes,
                              const bloomery_dialect_parameters *parameters,
                              struct bloomery_design *design, bloomery_error *error);
@@ -96,24 +96,6 @@ struct bloomery_dialect_row {
     bloomery_status (*fits)(const bloomery_filter *filter, bloomery_error *error);
     bool (*remark)(const bloomery_filter *filter, uint32_t index, char *text, size_t room);
     const char *(*variant)(const bloomery_filter *filter);
-    uint32_t plan_takes;  /* BLOOMERY_TAKES_... */
-    uint32_t parse_takes; /* and the same for parse */
-};
-
-/* Fields of bloomery_dialect_parameters. */
-enum {
-    BLOOMERY_TAKES_VARIANT = 1,
-    BLOOMERY_TAKES_KEYS = 2,
-    BLOOMERY_TAKES_RATE = 4,
-    BLOOMERY_TAKES_BITS = 8,
-    BLOOMERY_TAKES_BYTES = 16,
-    BLOOMERY_TAKES_PROBES = 32,
-    BLOOMERY_TAKES_BITS_PER_KEY = 64,
-    BLOOMERY_TAKES_SEED = 128,
-    BLOOMERY_TAKES_GROWTH = 256,
-    BLOOMERY_TAKES_COLUMNS = 512,
-    BLOOMERY_TAKES_INDEX = 1024,
-    BLOOMERY_TAKES_CELL_BITS = 2048,
 };
 
 /* The rows, one per file. */

@@ -142,6 +142,9 @@ const struct bloomery_dialect_row bloomery_dialect_guava = {
             .name = "guava",
             .description = "Guava's BloomFilter, the stream of its writeTo",
             .variants = "mitz64, mitz32",
+            .load_needs = "",
+            .load_takes = "",
+            .create_takes = "variant, keys, rate, bits, probes",
             .reads = true,
             .writes = true,
             .creates = true,
@@ -153,6 +156,4 @@ const struct bloomery_dialect_row bloomery_dialect_guava = {
     .fits = fits,
     .remark = bloomery_java_remark,
     .variant = variant,
-    .plan_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE |
-                  BLOOMERY_TAKES_BITS | BLOOMERY_TAKES_PROBES,
 };

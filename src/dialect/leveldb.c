@@ -247,7 +247,9 @@ const struct bloomery_dialect_row bloomery_dialect_leveldb = {
             .name = "leveldb",
             .description = "LevelDB's filter, by itself or out of a table's filter block",
             .variants = variants,
-            .parameters = "variant, index",
+            .load_needs = "variant, index",
+            .load_takes = "variant, index",
+            .create_takes = "keys, bits, probes, bits_per_key",
             .reads = true,
             .writes = true,
             .creates = true,
@@ -259,7 +261,4 @@ const struct bloomery_dialect_row bloomery_dialect_leveldb = {
     .fits = fits,
     .remark = remark,
     .variant = variant,
-    .plan_takes = BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_BITS_PER_KEY | BLOOMERY_TAKES_BITS |
-                  BLOOMERY_TAKES_PROBES,
-    .parse_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_INDEX,
 };

@@ -362,7 +362,9 @@ const struct bloomery_dialect_row bloomery_dialect_libbloom = {
             .name = "libbloom",
             .description = "libbloom's filters: the file of 2.0, the bitmap of 1.6",
             .variants = "2.0, 1.6",
-            .parameters = "variant, keys, rate",
+            .load_needs = "variant, keys, rate",
+            .load_takes = "variant, keys, rate",
+            .create_takes = "variant, keys, rate",
             .reads = true,
             .writes = true,
             .creates = true,
@@ -376,6 +378,4 @@ const struct bloomery_dialect_row bloomery_dialect_libbloom = {
     .fits = fits,
     .remark = remark,
     .variant = variant,
-    .plan_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE,
-    .parse_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE,
 };

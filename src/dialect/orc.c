@@ -372,6 +372,9 @@ const struct bloomery_dialect_row bloomery_dialect_orc = {
             .name = "orc",
             .description = "Apache ORC's message BloomFilter, one of a row index",
             .variants = variants,
+            .load_needs = "",
+            .load_takes = "variant",
+            .create_takes = "variant, keys, rate, bits, probes",
             .reads = true,
             .writes = true,
             .creates = true,
@@ -383,7 +386,4 @@ const struct bloomery_dialect_row bloomery_dialect_orc = {
     .fits = fits,
     .remark = remark,
     .variant = variant,
-    .plan_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE |
-                  BLOOMERY_TAKES_BITS | BLOOMERY_TAKES_PROBES,
-    .parse_takes = BLOOMERY_TAKES_VARIANT,
 };

@@ -320,7 +320,9 @@ const struct bloomery_dialect_row bloomery_dialect_parquet = {
             .name = "parquet",
             .description = "Parquet's split block filter, with its header or without",
             .variants = variants,
-            .parameters = "variant",
+            .load_needs = "variant",
+            .load_takes = "variant",
+            .create_takes = "variant, keys, rate, bits, bytes, bits_per_key",
             .reads = true,
             .writes = true,
             .creates = true,
@@ -334,7 +336,4 @@ const struct bloomery_dialect_row bloomery_dialect_parquet = {
     .fits = fits,
     .remark = remark,
     .variant = variant,
-    .plan_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE |
-                  BLOOMERY_TAKES_BITS_PER_KEY | BLOOMERY_TAKES_BYTES | BLOOMERY_TAKES_BITS,
-    .parse_takes = BLOOMERY_TAKES_VARIANT,
 };

@@ -386,6 +386,9 @@ const struct bloomery_dialect_row bloomery_dialect_pybloom = {
             .name = "pybloom-live",
             .description = "pybloom_live and pybloom (Python), the bytes of tofile()",
             .variants = variants,
+            .load_needs = "",
+            .load_takes = "variant",
+            .create_takes = "variant, keys, rate, growth",
             .reads = true,
             .writes = true,
             .creates = true,
@@ -396,7 +399,4 @@ const struct bloomery_dialect_row bloomery_dialect_pybloom = {
     .fits = fits,
     .remark = remark,
     .variant = variant,
-    .plan_takes =
-        BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE | BLOOMERY_TAKES_GROWTH,
-    .parse_takes = BLOOMERY_TAKES_VARIANT,
 };

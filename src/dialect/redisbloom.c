@@ -425,6 +425,9 @@ const struct bloomery_dialect_row bloomery_dialect_redisbloom = {
             .description =
                 "RedisBloom's filters, the chunks of its BF.SCANDUMP one behind the other",
             .variants = variants,
+            .load_needs = "",
+            .load_takes = "",
+            .create_takes = "variant, keys, rate, growth",
             .reads = true,
             .writes = true,
             .creates = true,
@@ -436,6 +439,4 @@ const struct bloomery_dialect_row bloomery_dialect_redisbloom = {
     .fits = bloomery_redisbloom_fits,
     .remark = remark,
     .variant = variant,
-    .plan_takes =
-        BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE | BLOOMERY_TAKES_GROWTH,
 };

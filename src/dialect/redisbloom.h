@@ -5,7 +5,7 @@
 
 #include "dialect/dialects.h"
 
-#include <bloomery/redisbloom.h>
+#include "base/experimental.h"
 
 /* Checks a header that begins at `data` and fills a design from it, all but where its bits are.
  * `header_bytes` is how long it is: the bits follow there. */

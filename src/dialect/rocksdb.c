@@ -342,6 +342,9 @@ const struct bloomery_dialect_row bloomery_dialect_rocksdb = {
             .name = "rocksdb",
             .description = "RocksDB's full Bloom filter, fast and legacy",
             .variants = variants,
+            .load_needs = "",
+            .load_takes = "",
+            .create_takes = "variant, keys, bits, probes, bits_per_key",
             .reads = true,
             .writes = true,
             .creates = true,
@@ -353,6 +356,4 @@ const struct bloomery_dialect_row bloomery_dialect_rocksdb = {
     .fits = fits,
     .remark = remark,
     .variant = variant,
-    .plan_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_BITS_PER_KEY |
-                  BLOOMERY_TAKES_BITS | BLOOMERY_TAKES_PROBES,
 };

@@ -236,6 +236,9 @@ const struct bloomery_dialect_row bloomery_dialect_spark = {
             .name = "spark",
             .description = "Spark's BloomFilter (sketch), the stream of its writeTo",
             .variants = variants,
+            .load_needs = "",
+            .load_takes = "variant",
+            .create_takes = "variant, keys, rate, bits, probes, seed",
             .reads = true,
             .writes = true,
             .creates = true,
@@ -247,7 +250,4 @@ const struct bloomery_dialect_row bloomery_dialect_spark = {
     .fits = fits,
     .remark = remark,
     .variant = variant,
-    .plan_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE |
-                  BLOOMERY_TAKES_BITS | BLOOMERY_TAKES_PROBES | BLOOMERY_TAKES_SEED,
-    .parse_takes = BLOOMERY_TAKES_VARIANT,
 };

@@ -13,12 +13,15 @@
 
 #include "core/filter.h"
 
+#include <bloomery/records.h>
+
 enum {
     BLOOMERY_FORMAT_VERSION = BLOOMERY_FILE_FORMAT,
     BLOOMERY_HEADER_BYTES = 128,
     BLOOMERY_PREFIX_MAX = 16384, /* everything before the payload */
     BLOOMERY_CHECKSUM_SPAN = 65536,
     BLOOMERY_EXTRA_MAX = 6144, /* of what another system's bytes say besides */
+    BLOOMERY_RULE_KNOWN = 2 * BLOOMERY_RULE_ELSEWHERE - 1, /* all flags of key rules */
 };
 
 /* What the bytes before the payload say. */

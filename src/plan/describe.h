@@ -3,7 +3,7 @@
 #ifndef BLOOMERY_PLAN_DESCRIBE_H
 #define BLOOMERY_PLAN_DESCRIBE_H
 
-#include <bloomery/bloomery.h>
+#include "base/experimental.h"
 
 struct bloomery_phrase {
     char text[48];

@@ -43,16 +43,9 @@ static bloomery_status check_ranges(const bloomery_plan *plan, const bloomery_pl
                                     bloomery_error *error)
 {
     const bloomery_status bad = BLOOMERY_BAD_ARGUMENT;
-    const int set = (plan->keys > 0) + (plan->rate != 0) + (plan->bytes > 0);
-    if (set != 2)
-        return bloomery_fail(error, bad, 0, "a plan takes two of keys, rate and bytes; %d are set",
-                             set);
-    if (plan->keys > BLOOMERY_KEYS_MAX)
-        return bloomery_fail(error, bad, 0, "keys must be 1 to 2^48");
-    if (plan->rate != 0 && !(plan->rate >= BLOOMERY_RATE_MIN && plan->rate < 1))
-        return bloomery_fail(error, bad, 0, "a rate must be at least 1e-15 and below 1");
-    if (plan->bytes > BLOOMERY_BITS_MAX / 8)
-        return bloomery_fail(error, bad, 0, "bytes must be 64 to 2^47");
+    const bloomery_status numbers = bloomery_plan_check_numbers(plan, error);
+    if (numbers != BLOOMERY_OK)
+        return numbers;
     if (options->blocks_per_key != 0 || options->probes != 0 || options->folds != 0)
         return bloomery_fail(error, bad, 0,
                              "a static filter has no probes, no blocks and no folds to choose");
@@ -133,25 +126,27 @@ bloomery_status bloomery_ribbon_solve(bloomery_plan *plan, const bloomery_plan_o
             "%llu keys do not fit in %llu bytes: for 1 in 100 they need %s",
             (unsigned long long)plan->keys, (unsigned long long)plan->bytes,
             bloomery_phrase_bytes(&wanted, bloomery_ribbon_expected_bytes(plan->keys, 0.01)));
-    const uint64_t keys = plan->keys != 0 ? plan->keys : solve_keys(plan);
-    if (keys == 0)
+    const bool none = bloomery_plan_is_of_none(plan);
+    const uint64_t keys = plan->bytes != 0 && plan->keys == 0 ? solve_keys(plan) : plan->keys;
+    if (keys == 0 && !none)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "%llu bytes hold not a single key at a rate of %s",
                              (unsigned long long)plan->bytes, bloomery_phrase_rate(&wanted, rate));
+    const uint64_t bytes = bloomery_ribbon_expected_bytes(keys, rate);
+    if (bytes > BLOOMERY_BITS_MAX / 8)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a filter has at most 2^47 bytes");
     const struct bloomery_ribbon ribbon = bloomery_ribbon_for(keys, rate);
-    plan->rate = plan->rate != 0 ? rate_with_columns(&ribbon, rate) : rate;
-    plan->keys = keys;
+    plan->planned_rate = none ? 0 : plan->rate != 0 ? rate_with_columns(&ribbon, rate) : rate;
+    plan->planned_keys = keys;
+    plan->planned_bytes = bytes;
     plan->blocks_per_key = 0;
     plan->probes = ribbon.columns + 1U;
     plan->cell_bits = 1;
     plan->bits = bloomery_ribbon_blocks(&ribbon) * BLOOMERY_RIBBON_WIDTH;
-    plan->bytes = bloomery_ribbon_expected_bytes(keys, rate);
-    plan->bits_per_key = 8 * (double)plan->bytes / (double)keys;
-    plan->limit_ratio = plan->bits_per_key / -log2(plan->rate);
+    plan->bits_per_key = none ? 0 : 8 * (double)bytes / (double)keys;
+    plan->limit_ratio = none ? 0 : plan->bits_per_key / -log2(plan->planned_rate);
     plan->absent_cache_lines = lines_of(&ribbon, false);
     plan->present_cache_lines = lines_of(&ribbon, true);
     plan->hash = options->hash == BLOOMERY_HASH_DEFAULT ? BLOOMERY_HASH_XXH3_128 : options->hash;
-    if (plan->bytes > BLOOMERY_BITS_MAX / 8)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a filter has at most 2^47 bytes");
     return BLOOMERY_OK;
 }

@@ -5,7 +5,8 @@
 
 #include <bloomery/bloomery.h>
 
-/* As bloomery_plan_solve says, for BLOOMERY_STATIC. */
+/* As bloomery_plan_solve says, for BLOOMERY_STATIC: reads keys, rate and bytes, fills the fields
+ * below them. */
 bloomery_status bloomery_ribbon_solve(bloomery_plan *plan, const bloomery_plan_options *options,
                                       bloomery_error *error);
 

@@ -346,14 +346,14 @@ static double parts_read(uint32_t parts, uint32_t probes, double go_on)
 static void count_reads(bloomery_plan *plan, double units)
 {
     if (plan->blocks_per_key == 0) {
-        double fill = pow(plan->rate, 1.0 / plan->probes);
+        double fill = pow(plan->planned_rate, 1.0 / plan->probes);
         plan->absent_cache_lines = power_sum(fill, plan->probes);
         plan->present_cache_lines = distinct(units, plan->probes);
         return;
     }
     const uint32_t parts =
         (uint32_t)((uint64_t)BLOOMERY_BLOCK_BYTES * plan->cell_bits / block_bytes);
-    const double yes = pow(plan->rate, 1.0 / plan->blocks_per_key);
+    const double yes = pow(plan->planned_rate, 1.0 / plan->blocks_per_key);
     const double all = parts * units;
     plan->absent_cache_lines = power_sum(yes, plan->blocks_per_key) *
                                parts_read(parts, plan->probes, pow(yes, 1.0 / plan->probes));
@@ -371,12 +371,12 @@ static void fill_plan(bloomery_plan *plan, const struct candidate *found, bloome
     plan->hash = hash;
     plan->blocks_per_key = found->blocks_per_key;
     plan->probes = found->probes;
-    plan->keys = found->keys;
-    plan->rate = found->rate;
-    plan->bytes = found->units * BLOOMERY_BLOCK_BYTES * plan->cell_bits;
+    plan->planned_keys = found->keys;
+    plan->planned_rate = found->rate;
+    plan->planned_bytes = found->units * BLOOMERY_BLOCK_BYTES * plan->cell_bits;
     plan->bits = found->units * unit_bits;
     const double memory = (double)plan->bits * plan->cell_bits;
-    plan->bits_per_key = memory / keys;
+    plan->bits_per_key = keys > 0 ? memory / keys : 0;
     plan->limit_ratio = found->rate > 0 ? memory / (keys * -log2(found->rate)) : 0;
     count_reads(plan, (double)found->units);
 }
@@ -426,22 +426,46 @@ static bloomery_status explain(const struct wish *wish, const bloomery_plan *pla
                      : "more than a filter can have");
 }
 
+bloomery_status bloomery_plan_check_rate(double rate, bloomery_error *error)
+{
+    /* Written so that a rate that is not a number fails too. */
+    return rate >= BLOOMERY_RATE_MIN && rate < 1
+               ? BLOOMERY_OK
+               : bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                               "a rate must be at least 1e-15 and below 1");
+}
+
+bloomery_status bloomery_plan_check_numbers(const bloomery_plan *plan, bloomery_error *error)
+{
+    const bloomery_status bad = BLOOMERY_BAD_ARGUMENT;
+    const bool keys = plan->keys > 0, rate = plan->rate != 0, bytes = plan->bytes > 0;
+    if (keys && rate && bytes)
+        return bloomery_fail(error, bad, 0,
+                             "a plan takes two of keys, rate and bytes, and all 3 are set: leave "
+                             "one of them 0");
+    if (!keys && !rate && !bytes)
+        return bloomery_fail(error, bad, 0,
+                             "a plan takes two of keys, rate and bytes, and none is set");
+    if (!rate && keys != bytes)
+        return bloomery_fail(error, bad, 0,
+                             "a plan takes two of keys, rate and bytes, and %s alone are set: set "
+                             "the rate or the %s too",
+                             keys ? "keys" : "bytes", keys ? "bytes" : "keys");
+    if (plan->keys > BLOOMERY_KEYS_MAX)
+        return bloomery_fail(error, bad, 0, "keys must be 1 to 2^48");
+    if (plan->bytes > BLOOMERY_BITS_MAX / 8)
+        return bloomery_fail(error, bad, 0, "bytes must be 64 to 2^47");
+    return rate ? bloomery_plan_check_rate(plan->rate, error) : BLOOMERY_OK;
+}
+
 static bloomery_status check_ranges(const bloomery_plan *plan, uint32_t blocks_per_key,
                                     uint32_t probes, uint32_t folds, bloomery_error *error)
 {
-    const int set = (plan->keys > 0) + (plan->rate != 0) + (plan->bytes > 0);
     const bloomery_status bad = BLOOMERY_BAD_ARGUMENT;
     const uint32_t cell_bits = bloomery_cell_bits(plan);
-    if (set != 2)
-        return bloomery_fail(error, bad, 0, "a plan takes two of keys, rate and bytes; %d are set",
-                             set);
-    if (plan->keys > BLOOMERY_KEYS_MAX)
-        return bloomery_fail(error, bad, 0, "keys must be 1 to 2^48");
-    /* Written so that a rate that is not a number fails too. */
-    if (plan->rate != 0 && !(plan->rate >= BLOOMERY_RATE_MIN && plan->rate < 1))
-        return bloomery_fail(error, bad, 0, "a rate must be at least 1e-15 and below 1");
-    if (plan->bytes > BLOOMERY_BITS_MAX / 8)
-        return bloomery_fail(error, bad, 0, "bytes must be 64 to 2^47");
+    const bloomery_status numbers = bloomery_plan_check_numbers(plan, error);
+    if (numbers != BLOOMERY_OK)
+        return numbers;
     if (blocks_per_key > BLOOMERY_BLOCKS_PER_KEY_MAX ||
         (blocks_per_key > 0 && plan->kind == BLOOMERY_CLASSIC))
         return bloomery_fail(
@@ -496,6 +520,22 @@ static struct candidate solve_with_hash(struct wish *wish)
     return found;
 }
 
+/* For 0 keys: the smallest filter that folds as it is wished. */
+static struct candidate solve_none(struct wish *wish)
+{
+    const uint32_t probes = (uint32_t)fmin(fmax(round(-log2(wish->rate)), 1), BLOOMERY_PROBES_MAX);
+    if (wish->hash == BLOOMERY_HASH_DEFAULT)
+        wish->hash = BLOOMERY_HASH_XXH3_64;
+    return (struct candidate){
+        .found = wish->round <= max_units(wish),
+        .blocks_per_key = wish->blocks_per_key > 0 ? wish->blocks_per_key : wish->blocked,
+        .probes = wish->probes > 0 ? wish->probes
+                  : wish->blocked  ? fastest_probes
+                                   : probes,
+        .units = wish->round,
+    };
+}
+
 bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t blocks_per_key, uint32_t probes,
                                uint32_t folds, bloomery_hash_id hash, bloomery_error *error)
 {
@@ -516,12 +556,14 @@ bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t blocks_per_key, uin
     struct candidate found = {.found = false};
     if (plan->bytes > 0)
         wish.units -= wish.units % round_unit(&wish, wish.units);
-    if (plan->bytes == 0 || wish.units > 0)
+    if (bloomery_plan_is_of_none(plan))
+        found = solve_none(&wish);
+    else if (plan->bytes == 0 || wish.units > 0)
         found = solve_with_hash(&wish);
     if (!found.found || (plan->rate == 0 && found.rate > worst_rate))
         return explain(&wish, plan, error);
     fill_plan(plan, &found, wish.hash);
-    assert(plan->bytes > 0 && plan->keys > 0 && plan->probes > 0);
+    assert(plan->planned_bytes > 0 && plan->probes > 0);
     return BLOOMERY_OK;
 }
 

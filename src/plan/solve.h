@@ -41,7 +41,19 @@ enum {
     BLOOMERY_COUNTER_BITS = 4 /* unless others are wanted */
 };
 
-/* As bloomery_plan_solve says. blocks, probes, hash: 0 to choose. */
+/* Whether a plan has two of keys, rate and bytes, or a rate alone, and each in its range. And
+ * whether a rate is in its range. BLOOMERY_BAD_ARGUMENT. */
+bloomery_status bloomery_plan_check_numbers(const bloomery_plan *plan, bloomery_error *error);
+bloomery_status bloomery_plan_check_rate(double rate, bloomery_error *error);
+
+/* Whether a plan that was checked is one for 0 keys: it has nothing but a rate. */
+static inline bool bloomery_plan_is_of_none(const bloomery_plan *plan)
+{
+    return plan->keys == 0 && plan->bytes == 0;
+}
+
+/* As bloomery_plan_solve says: reads kind, cell_bits, keys, rate and bytes, fills the fields below
+ * them. blocks, probes, hash: 0 to choose. */
 bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t blocks_per_key, uint32_t probes,
                                uint32_t folds, bloomery_hash_id hash, bloomery_error *error);
 

@@ -70,15 +70,15 @@ static bloomery_status query(bloomery_sieve *sieve, const bloomery_key *keys, si
     return status;
 }
 
-bloomery_status bloomery_sieve_contains_batch(bloomery_sieve *sieve, const bloomery_key *keys,
-                                              size_t count, uint8_t *results, bloomery_error *error)
+bloomery_status bloomery_sieve_contains(bloomery_sieve *sieve, const bloomery_key *keys,
+                                        size_t count, uint8_t *results, bloomery_error *error)
 {
     bloomery_hash few[BLOOMERY_SIEVE_PORTION];
     uint64_t few_words[BLOOMERY_SIEVE_PORTION];
     const size_t most = count < BLOOMERY_CONTAINS_MAX ? count : BLOOMERY_CONTAINS_MAX;
     const size_t bytes = most * (sizeof(bloomery_hash) + sizeof(uint64_t));
     bloomery_hash *many = NULL;
-    /* All before the first: a key that can't be asked for must not be found half way. */
+    /* All before the first: a key that is too long must not be found half way. */
     for (size_t i = 0; i < count; i++) {
         const struct bloomery_entry entry = {keys[i], bloomery_key_of("", 0), 0};
         const bloomery_status status = bloomery_sieve_check_lengths(&entry, error);
@@ -93,11 +93,4 @@ bloomery_status bloomery_sieve_contains_batch(bloomery_sieve *sieve, const bloom
         query(sieve, keys, count, many, (uint64_t *)(many + most), most, results, error);
     bloomery_release(&sieve->allocator, many, bytes, 64);
     return status;
-}
-
-int bloomery_sieve_contains(bloomery_sieve *sieve, bloomery_key key, bloomery_error *error)
-{
-    uint8_t result = 0;
-    const bloomery_status status = bloomery_sieve_contains_batch(sieve, &key, 1, &result, error);
-    return status == BLOOMERY_OK ? result : status;
 }

@@ -30,11 +30,11 @@ struct bloomery_sieve_settings {
     uint32_t full;
     uint32_t leases;
     uint32_t hash; /* of the disk engine */
-    bool ordered;
+    bool ordered;  /* BLOOMERY_SIEVE_ORDER_FIFO; of the disk engine */
     uint64_t keys;
     double rate;
-    char canon[BLOOMERY_CANON_NAME_BYTES + 1];
-    char dialect[32]; /* "": ours */
+    char canon[BLOOMERY_SIEVE_CANON_NAME_BYTES + 1];
+    char dialect[32]; /* "": Bloomery's own */
     uint8_t secret[BLOOMERY_SECRET_BYTES];
 };
 
@@ -44,7 +44,7 @@ struct bloomery_sieve_counters {
     uint64_t seen;
     uint64_t pending;
     uint64_t forced;
-    uint64_t noted;
+    uint64_t marked;
     double drops; /* expected, of the memory engine */
 };
 
@@ -93,7 +93,6 @@ struct bloomery_sieve_engine_row {
     bool (*names)(const bloomery_sieve *sieve, enum bloomery_file_kind kind, uint64_t number,
                   uint64_t generation);
     void (*info)(bloomery_sieve *sieve, bloomery_sieve_info *info);
-    double (*estimate)(const bloomery_sieve *sieve);
     bloomery_status (*verify)(bloomery_sieve *sieve, bloomery_sieve_report report, void *context,
                               uint64_t *damaged, bloomery_error *error);
     /* The first segment of the queue that it still needs; UINT64_MAX: none. */
@@ -104,8 +103,7 @@ extern const struct bloomery_sieve_engine_row bloomery_sieve_disk;
 extern const struct bloomery_sieve_engine_row bloomery_sieve_memory;
 
 struct bloomery_manifest {
-    int file; /* -1: no directory */
-    uint32_t version;
+    int file;            /* -1: no directory */
     uint64_t generation; /* of the last commit */
     uint64_t copy_bytes;
     uint8_t *image;     /* copy_bytes */
@@ -137,11 +135,12 @@ struct bloomery_sieve {
     char *real_path; /* from the root on */
     size_t real_path_bytes;
     uint64_t memory; /* the budget; 0: none */
-    double sync;
+    bloomery_sieve_sync sync;
+    double sync_seconds; /* of BLOOMERY_SIEVE_SYNC_TIMED */
     double lease;
     double committed_at; /* monotonic seconds */
-    uint64_t synced;
-    uint64_t synced_acked;
+    uint64_t durable;    /* pushes and finished items that the last commit has */
+    uint64_t durable_done;
     uint64_t commits;
     bool changed; /* since the last commit */
     bool made_directory;
@@ -203,6 +202,13 @@ bloomery_status bloomery_sieve_open_locked(const bloomery_sieve_options *options
 bloomery_status bloomery_sieve_allocate(const bloomery_sieve_options *options,
                                         bloomery_sieve **made, bloomery_error *error);
 void bloomery_sieve_destroy(bloomery_sieve *sieve);
+
+/* Copies our struct to a caller's. Both begin with their size, and version 0.1 has the whole of it:
+ * a size that is less, 0 among them, counts as that. */
+void bloomery_sieve_give(const void *ours, size_t bytes, void *given, size_t given_bytes);
+
+/* The order in which keys come out: of the memory engine as of one partition. */
+bloomery_sieve_order bloomery_sieve_order_of(const struct bloomery_sieve_settings *settings);
 
 /* ---- Commits --------------------------------------------------------------------------------- */
 

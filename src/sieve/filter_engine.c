@@ -2,13 +2,9 @@
 /* The memory engine's row of functions. filter_engine.h tells how it works. */
 #include "sieve/filter_engine.h"
 
-#include <bloomery/dialect.h>
-
-#include "add.h"
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "design.h"
 #include "save.h"
 
 #include <assert.h>
@@ -21,6 +17,7 @@ enum {
     SAVE_CLOSING = 4 << 20,
     RESERVED = BLOOMERY_QUEUE_BUFFER, /* of the queue, for the entries of a portion */
     PORTION = 1024,
+    AGAIN = 512, /* keys that are added again at a time, when a sieve is opened */
 };
 
 /* ---- Making ------------------------------------------------------------------------------ */
@@ -34,94 +31,12 @@ static void free_filter(bloomery_sieve *sieve)
     sieve->filter = NULL;
 }
 
-/* What the filter may take: all that queue and leases do not. */
-static uint64_t filter_limit(const bloomery_sieve *sieve)
-{
-    const uint64_t fixed = (uint64_t)4 * BLOOMERY_QUEUE_BUFFER +
-                           3 * (uint64_t)sieve->settings.leases * BLOOMERY_LEASE_BYTES;
-    if (sieve->memory == 0)
-        return 0;
-    const uint64_t rest = sieve->memory > fixed ? sieve->memory - fixed : 1;
-    /* Without a directory the queue is in memory too: half of the rest. */
-    return sieve->store.directory >= 0 ? rest : rest / 2 + 1;
-}
-
-static bloomery_status check_budget(const bloomery_sieve *sieve, uint64_t bytes,
-                                    bloomery_error *error)
-{
-    const uint64_t limit = filter_limit(sieve);
-    if (limit == 0 || bytes <= limit)
-        return BLOOMERY_OK;
-    const uint64_t fixed = sieve->memory > limit ? sieve->memory - limit : 0;
-    const uint64_t least = (sieve->store.directory >= 0 ? bytes : 2 * bytes) + fixed + 65536;
-    return bloomery_fail(
-        error, BLOOMERY_BAD_ARGUMENT, 0,
-        "the filter, planned for %llu keys, takes %llu bytes, the sieve at least %llu, "
-        "not %llu; the disk engine takes less",
-        (unsigned long long)sieve->settings.keys, (unsigned long long)bytes,
-        (unsigned long long)least, (unsigned long long)sieve->memory);
-}
-
-static bloomery_status create_dialect(bloomery_sieve *sieve, const bloomery_create_options *options,
-                                      bloomery_error *error)
-{
-    const struct bloomery_sieve_settings *settings = &sieve->settings;
-    const bloomery_dialect *dialect = bloomery_dialect_find(settings->dialect);
-    bloomery_dialect_parameters parameters = BLOOMERY_DIALECT_PARAMETERS;
-    bloomery_hash hash;
-    if (dialect == NULL || !dialect->creates)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "no filters of '%s' can be made",
-                             settings->dialect);
-    parameters.keys = settings->keys;
-    parameters.rate = settings->rate;
-    uint64_t bytes = 0;
-    bloomery_status status =
-        bloomery_dialect_create_bytes(dialect, &parameters, options, &bytes, error);
-    if (status == BLOOMERY_OK)
-        status = check_budget(sieve, bytes, error);
-    if (status == BLOOMERY_OK)
-        status =
-            bloomery_dialect_create(dialect, &parameters, options, &sieve->filter->filter, error);
-    if (status == BLOOMERY_OK)
-        sieve->filter->filter->of_our_file = true;
-    if (status == BLOOMERY_OK &&
-        bloomery_hash_key(sieve->filter->filter, bloomery_key_of("", 0), &hash) != BLOOMERY_OK)
-        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "filters of '%s' have positions and no hashes, which a sieve needs",
-                             settings->dialect);
-    return status == BLOOMERY_OK
-               ? check_budget(sieve, bloomery_file_bytes(sieve->filter->filter), error)
-               : status;
-}
-
-/* The filter of these settings, empty. */
-static bloomery_status create(bloomery_sieve *sieve, bloomery_error *error)
-{
-    const struct bloomery_sieve_settings *settings = &sieve->settings;
-    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
-    options.allocator = sieve->allocator;
-    options.memory_limit = filter_limit(sieve);
-    if (settings->dialect[0] != '\0')
-        return create_dialect(sieve, &options, error);
-    options.seed = bloomery_load_u64(settings->secret);
-    bloomery_plan plan = {
-        .kind = settings->full == BLOOMERY_SIEVE_GROW ? BLOOMERY_SCALABLE : BLOOMERY_BLOCKED,
-        .keys = settings->keys,
-        .rate = settings->rate,
-    };
-    bloomery_status status = bloomery_plan_solve(&plan, NULL, error);
-    if (status == BLOOMERY_OK)
-        status = check_budget(sieve, plan.bytes, error);
-    return status == BLOOMERY_OK ? bloomery_create(&plan, &options, &sieve->filter->filter, error)
-                                 : status;
-}
-
 static bloomery_status make_filter(bloomery_sieve *sieve, bloomery_error *error)
 {
     sieve->filter = bloomery_store_take(&sieve->store, sizeof *sieve->filter);
     if (sieve->filter == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for a sieve");
-    const bloomery_status status = create(sieve, error);
+    const bloomery_status status = bloomery_filter_engine_create(sieve, error);
     if (status != BLOOMERY_OK) {
         free_filter(sieve);
         return status;
@@ -135,7 +50,8 @@ static bloomery_status make_filter(bloomery_sieve *sieve, bloomery_error *error)
 static void hash_filter(const bloomery_sieve *sieve, const bloomery_key *keys, size_t count,
                         bloomery_hash *hashes)
 {
-    (void)bloomery_hash_batch(sieve->filter->filter, keys, count, hashes);
+    const bloomery_keys list = bloomery_keys_of_list(keys, count);
+    (void)bloomery_hash_keys(sieve->filter->filter, &list, hashes, NULL);
 }
 
 static void over_capacity(bloomery_sieve *sieve)
@@ -156,10 +72,10 @@ static bloomery_status keep(bloomery_sieve *sieve, const struct bloomery_entry *
                             bloomery_error *error)
 {
     struct bloomery_entry kept = *entry;
-    const bool noted = (entry->flags & BLOOMERY_ENTRY_MARKED) != 0;
-    if (noted && sieve->store.directory < 0)
+    const bool marked = (entry->flags & BLOOMERY_ENTRY_MARKED) != 0;
+    if (marked && sieve->store.directory < 0)
         return BLOOMERY_OK;
-    kept.flags = noted ? BLOOMERY_ENTRY_MARKED : 0;
+    kept.flags = marked ? BLOOMERY_ENTRY_MARKED : 0;
     sieve->filter->appended += bloomery_entry_bound(entry);
     return bloomery_queue_append(sieve->queue, &kept, error);
 }
@@ -169,7 +85,7 @@ static void count_one(bloomery_sieve *sieve, uint32_t flags, bool new)
     struct bloomery_sieve_counters *counters = &sieve->counters;
     counters->pushed++;
     if (flags & BLOOMERY_ENTRY_MARKED)
-        counters->noted++;
+        counters->marked++;
     else if (flags & BLOOMERY_ENTRY_FORCED)
         counters->forced++;
     else if (new)
@@ -190,9 +106,38 @@ static bloomery_status full(const bloomery_sieve *sieve, bloomery_error *error)
                          (unsigned long long)sieve->memory);
 }
 
+/* What a status of the filter means for a push. */
+static bloomery_status cannot_add(const bloomery_sieve *sieve, bloomery_status status,
+                                  bloomery_error *error)
+{
+    if (status == BLOOMERY_FULL)
+        return full(sieve, error);
+    return status == BLOOMERY_OK ? BLOOMERY_OK
+                                 : bloomery_fail(error, status, 0, "adding to the filter failed");
+}
+
+/* Adds hashes, the first of which are then in the filter: how many, `counts` says. */
+static bloomery_status add(bloomery_sieve *sieve, const bloomery_hash *hashes, size_t count,
+                           uint64_t *answers, bloomery_counts *counts)
+{
+    struct bloomery_filter_engine *engine = sieve->filter;
+    const bloomery_keys keys = bloomery_keys_of_hashes(hashes, count);
+    const bloomery_status status = bloomery_add_keys(engine->filter, &keys, answers, counts, NULL);
+    bloomery_filled_add(&engine->filled, engine->filter, counts->cells);
+    return status;
+}
+
+/* The key of an entry, which the filter does not have. */
+static bloomery_status add_one(bloomery_sieve *sieve, bloomery_hash hash, bloomery_error *error)
+{
+    bloomery_counts counts;
+    return cannot_add(sieve, add(sieve, &hash, 1, NULL, &counts), error);
+}
+
 /* Queues an entry that is longer than what can be reserved, and adds its key: both, or neither. */
-static int add_long(bloomery_sieve *sieve, bloomery_hash hash, const struct bloomery_entry *entry,
-                    bool seen, uint32_t *new_bits, bloomery_error *error)
+static bloomery_status add_long(bloomery_sieve *sieve, bloomery_hash hash,
+                                const struct bloomery_entry *entry, bool seen,
+                                bloomery_error *error)
 {
     struct bloomery_queue_mark mark;
     bloomery_status status = bloomery_queue_seal(sieve->queue, error);
@@ -202,21 +147,21 @@ static int add_long(bloomery_sieve *sieve, bloomery_hash hash, const struct bloo
     status = keep(sieve, entry, error);
     if (status != BLOOMERY_OK || seen)
         return status;
-    const int added = bloomery_add_hash(sieve->filter->filter, hash, new_bits);
-    if (added < 0)
+    status = add_one(sieve, hash, error);
+    if (status != BLOOMERY_OK)
         bloomery_queue_rewind(sieve->queue, &mark);
-    return added;
+    return status;
 }
 
-static int add_short(bloomery_sieve *sieve, bloomery_hash hash, const struct bloomery_entry *entry,
-                     bool seen, uint32_t *new_bits, bloomery_error *error)
+static bloomery_status add_short(bloomery_sieve *sieve, bloomery_hash hash,
+                                 const struct bloomery_entry *entry, bool seen,
+                                 bloomery_error *error)
 {
-    const bloomery_status status =
+    bloomery_status status =
         bloomery_queue_reserve(sieve->queue, bloomery_entry_bound(entry), error);
-    if (status != BLOOMERY_OK)
-        return status;
-    const int added = seen ? 0 : bloomery_add_hash(sieve->filter->filter, hash, new_bits);
-    return added < 0 ? added : keep(sieve, entry, error);
+    if (status == BLOOMERY_OK && !seen)
+        status = add_one(sieve, hash, error);
+    return status == BLOOMERY_OK ? keep(sieve, entry, error) : status;
 }
 
 /* One by one: near the capacity of a sieve that stops there, and entries that are longer than what
@@ -226,28 +171,19 @@ static bloomery_status push_single(bloomery_sieve *sieve, bloomery_hash hash,
                                    bloomery_error *error)
 {
     struct bloomery_filter_engine *engine = sieve->filter;
-    uint32_t new_bits = 0;
-    int added = 0;
+    bloomery_status status = BLOOMERY_OK;
     const bool forced = (entry->flags & BLOOMERY_ENTRY_FORCED) != 0;
     const bool seen = bloomery_may_contain_hash(engine->filter, hash);
     if (!seen && sieve->settings.full == BLOOMERY_SIEVE_STOP &&
         engine->keys >= sieve->settings.keys)
         return full(sieve, error);
-    bloomery_error found = {.status = BLOOMERY_OK};
     if (!seen || forced)
-        added = (bloomery_entry_bound(entry) > RESERVED ? add_long : add_short)(
-            sieve, hash, entry, seen, &new_bits, &found);
-    if (added < 0 && found.status == BLOOMERY_OK)
-        return added == BLOOMERY_FULL
-                   ? full(sieve, error)
-                   : bloomery_fail(error, (bloomery_status)added, 0, "adding to the filter failed");
-    if (added < 0 && error != NULL)
-        *error = found;
-    if (added < 0)
-        return (bloomery_status)added;
-    bloomery_filled_add(&engine->filled, engine->filter, new_bits);
+        status = (bloomery_entry_bound(entry) > RESERVED ? add_long : add_short)(sieve, hash, entry,
+                                                                                 seen, error);
+    if (status != BLOOMERY_OK)
+        return status;
     count_one(sieve, entry->flags, !seen);
-    *result = (uint8_t)(!seen || forced ? BLOOMERY_NEW : BLOOMERY_SEEN);
+    *result = (uint8_t)(!seen || forced ? BLOOMERY_SIEVE_NEW : BLOOMERY_SIEVE_SEEN);
     return BLOOMERY_OK;
 }
 
@@ -256,15 +192,12 @@ static bloomery_status push_portion(bloomery_sieve *sieve, const bloomery_hash *
                                     const struct bloomery_entry *entries, size_t count,
                                     uint8_t *results, size_t *done, bloomery_error *error)
 {
-    struct bloomery_filter_engine *engine = sieve->filter;
     uint64_t answers[PORTION / 64];
-    uint64_t new_bits = 0;
-    size_t good;
-    const bloomery_status added =
-        bloomery_add_hashes_until(engine->filter, hashes, count, answers, &new_bits, &good);
-    bloomery_filled_add(&engine->filled, engine->filter, new_bits);
-    assert(count <= PORTION && good <= count && (good == count) == (added == BLOOMERY_OK));
-    for (size_t i = 0; i < good; i++) {
+    bloomery_counts counts;
+    const bloomery_status added = add(sieve, hashes, count, answers, &counts);
+    assert(count <= PORTION && counts.done <= count);
+    assert((counts.done == count) == (added == BLOOMERY_OK));
+    for (size_t i = 0; i < counts.done; i++) {
         const bool new = bloomery_word_bit(answers, i);
         const bool forced = (entries[i].flags & BLOOMERY_ENTRY_FORCED) != 0;
         if (new || forced) {
@@ -274,13 +207,10 @@ static bloomery_status push_portion(bloomery_sieve *sieve, const bloomery_hash *
                 return status;
         }
         count_one(sieve, entries[i].flags, new);
-        results[i] = (uint8_t)(new || forced ? BLOOMERY_NEW : BLOOMERY_SEEN);
+        results[i] = (uint8_t)(new || forced ? BLOOMERY_SIEVE_NEW : BLOOMERY_SIEVE_SEEN);
         *done += 1;
     }
-    if (added == BLOOMERY_FULL)
-        return full(sieve, error);
-    return added == BLOOMERY_OK ? BLOOMERY_OK
-                                : bloomery_fail(error, added, 0, "adding to the filter failed");
+    return cannot_add(sieve, added, error);
 }
 
 /* How many entries from the first on fit in what can be reserved. */
@@ -341,9 +271,10 @@ static bloomery_status contains_filter(bloomery_sieve *sieve, const bloomery_has
                                        bloomery_error *error)
 {
     (void)error;
-    (void)bloomery_may_contain_hashes(sieve->filter->filter, hashes, count, room);
+    const bloomery_keys keys = bloomery_keys_of_hashes(hashes, count);
+    (void)bloomery_may_contain_keys(sieve->filter->filter, &keys, room, NULL, NULL);
     for (size_t i = 0; i < count; i++)
-        results[i] = bloomery_word_bit(room, i) ? BLOOMERY_SEEN : BLOOMERY_NEW;
+        results[i] = bloomery_word_bit(room, i) ? BLOOMERY_SIEVE_SEEN : BLOOMERY_SIEVE_NEW;
     return BLOOMERY_OK;
 }
 
@@ -385,7 +316,7 @@ static bloomery_status look_for(const bloomery_sieve *sieve, uint64_t generation
 static bloomery_status prepare_filter(bloomery_sieve *sieve, bool closing, bloomery_error *error)
 {
     struct bloomery_filter_engine *engine = sieve->filter;
-    const uint64_t bytes = bloomery_file_bytes(engine->filter);
+    const uint64_t bytes = bloomery_filter_engine_bytes(engine->filter);
     char path[4096];
     assert(sieve->store.directory >= 0 && !sieve->store.read_only);
     if (engine->appended == 0 && engine->generation > 0) /* it needs no segment */
@@ -440,39 +371,69 @@ static uint64_t keep_segment(const bloomery_sieve *sieve)
     return sieve->filter->saved.segment;
 }
 
+/* Keys of the queue that go into the filter again, a portion at a time. */
+struct adding {
+    bloomery_sieve *sieve;
+    bloomery_error *error;
+    size_t count;
+    bloomery_hash hashes[AGAIN];
+};
+
+static bloomery_status add_portion_again(struct adding *adding)
+{
+    const bloomery_sieve *sieve = adding->sieve;
+    bloomery_counts counts;
+    const bloomery_status status = add(adding->sieve, adding->hashes, adding->count, NULL, &counts);
+    adding->count = 0;
+    if (status != BLOOMERY_FULL)
+        return cannot_add(sieve, status, adding->error);
+    return bloomery_fail(adding->error, BLOOMERY_BAD_ARGUMENT, 0,
+                         "%s was used with more memory: its filter does not fit in %llu bytes",
+                         sieve->path, (unsigned long long)sieve->memory);
+}
+
 static int add_again(void *context, const struct bloomery_entry *entry, uint64_t number)
 {
-    bloomery_sieve *sieve = context;
-    uint32_t new_bits = 0;
+    struct adding *adding = context;
+    struct bloomery_filter_engine *engine = adding->sieve->filter;
     (void)number;
     if (entry->flags == BLOOMERY_ENTRY_VOID)
         return 0;
-    const int added = bloomery_add(sieve->filter->filter, entry->key, &new_bits);
-    bloomery_filled_add(&sieve->filter->filled, sieve->filter->filter, new_bits);
-    sieve->filter->appended += bloomery_entry_bound(entry);
-    return added < 0 ? added : 0;
+    engine->appended += bloomery_entry_bound(entry);
+    const bloomery_status status = bloomery_hash_key(
+        engine->filter, entry->key, &adding->hashes[adding->count++], adding->error);
+    return status == BLOOMERY_OK && adding->count == AGAIN ? add_portion_again(adding) : status;
+}
+
+static bloomery_status add_queue_again(bloomery_sieve *sieve, bloomery_error *error)
+{
+    struct adding adding = {.sieve = sieve, .error = error};
+    const int result =
+        bloomery_queue_each(sieve->queue, &sieve->filter->saved, add_again, &adding, error);
+    return result == BLOOMERY_OK && adding.count > 0 ? add_portion_again(&adding)
+                                                     : (bloomery_status)result;
 }
 
 /* A map of the saved filter, which takes no memory. */
-static bloomery_status map_saved(const bloomery_sieve *sieve, bloomery_filter **filter,
+static bloomery_status map_saved(const bloomery_sieve *sieve, const bloomery_filter **filter,
                                  bloomery_error *error)
 {
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     char path[4096];
     options.allocator = sieve->allocator;
     const bloomery_status status = path_of(sieve, sieve->filter->generation, path, error);
-    return status == BLOOMERY_OK ? bloomery_open(path, &options, filter, error) : status;
+    return status == BLOOMERY_OK ? bloomery_map(path, &options, filter, error) : status;
 }
 
 /* Whether the saved filter is one of this sieve and fits. */
 static bloomery_status look_at_saved(const bloomery_sieve *sieve, bloomery_error *error)
 {
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     bloomery_status status = map_saved(sieve, &filter, error);
     if (status == BLOOMERY_OK)
         status = bloomery_compatible(sieve->filter->filter, filter, error);
     if (status == BLOOMERY_OK)
-        status = check_budget(sieve, bloomery_file_bytes(filter), error);
+        status = bloomery_filter_engine_fits(sieve, bloomery_filter_engine_bytes(filter), error);
     bloomery_free(filter);
     return status;
 }
@@ -484,8 +445,7 @@ static bloomery_status load_saved(bloomery_sieve *sieve, bloomery_error *error)
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     char path[4096];
     options.allocator = sieve->allocator;
-    options.flags = BLOOMERY_OPEN_COPY;
-    options.memory_limit = filter_limit(sieve);
+    options.memory_limit = bloomery_filter_engine_limit(sieve);
     bloomery_status status = path_of(sieve, engine->generation, path, error);
     if (status == BLOOMERY_OK)
         status = look_at_saved(sieve, error);
@@ -523,35 +483,21 @@ static bloomery_status restore_filter(bloomery_sieve *sieve, const uint8_t *from
         if (status != BLOOMERY_OK)
             return status;
     }
-    bloomery_error found = {.status = BLOOMERY_OK};
-    const int result = bloomery_queue_each(sieve->queue, &engine->saved, add_again, sieve, &found);
-    if (result == BLOOMERY_FULL)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "%s was used with more memory: its filter does not fit in %llu bytes",
-                             sieve->path, (unsigned long long)sieve->memory);
-    if (result < 0 && found.status == BLOOMERY_OK)
-        return bloomery_fail(error, (bloomery_status)result, 0, "adding to the filter failed");
-    if (result < 0 && error != NULL)
-        *error = found;
+    const bloomery_status status = add_queue_again(sieve, error);
     (void)bloomery_filled_rate_about(&engine->filled, engine->filter);
     bloomery_drops_start(&engine->filled, (double)sieve->counters.new_keys + sieve->counters.drops,
                          (double)(sieve->counters.new_keys + sieve->counters.seen));
-    return result < 0 ? (bloomery_status)result : BLOOMERY_OK;
+    return status;
 }
 
 /* ---- Facts ------------------------------------------------------------------------------- */
-
-static double estimate_filter(const bloomery_sieve *sieve)
-{
-    return bloomery_filled_keys(&sieve->filter->filled, sieve->filter->filter);
-}
 
 static void info_filter(bloomery_sieve *sieve, bloomery_sieve_info *info)
 {
     const struct bloomery_filter_engine *engine = sieve->filter;
     bloomery_info filter = BLOOMERY_INFO;
-    bloomery_info_get(engine->filter, false, &filter);
-    const double estimate = estimate_filter(sieve);
+    bloomery_info_get(engine->filter, &filter);
+    const double estimate = bloomery_filled_keys(&engine->filled, engine->filter);
     info->distinct = estimate < 0x1p63 ? (uint64_t)llrint(estimate) : UINT64_MAX;
     info->capacity = sieve->settings.full == BLOOMERY_SIEVE_GROW ? 0 : sieve->settings.keys;
     info->live_rate = bloomery_filled_rate(&engine->filled, engine->filter);
@@ -564,7 +510,7 @@ static void info_filter(bloomery_sieve *sieve, bloomery_sieve_info *info)
 static bloomery_status verify_filter(bloomery_sieve *sieve, bloomery_sieve_report report,
                                      void *context, uint64_t *damaged, bloomery_error *error)
 {
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     bloomery_error found;
     (void)error;
     if (sieve->filter->generation == 0)
@@ -594,7 +540,6 @@ const struct bloomery_sieve_engine_row bloomery_sieve_memory = {
     .committed = committed_filter,
     .names = names_filter,
     .info = info_filter,
-    .estimate = estimate_filter,
     .verify = verify_filter,
     .keep_segment = keep_segment,
 };

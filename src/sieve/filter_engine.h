@@ -19,12 +19,27 @@ enum { BLOOMERY_MEMORY_STATE = 40 };
 struct bloomery_filter_engine {
     bloomery_filter *filter;
     struct bloomery_filled filled;
-    uint64_t keys; /* new ones that were added: noted and forced ones too */
+    uint64_t keys; /* new ones that were added: marked and forced ones too */
     bool warned;
     uint64_t generation; /* of the saved filter; 0: none */
     uint64_t committed;
     struct bloomery_queue_position saved; /* what is behind it is not in the saved filter */
     uint64_t appended;                    /* bytes since then */
 };
+
+/* ---- filter_create.c ---- */
+
+/* What the filter may take: all that queue and leases do not; 0: no limit. */
+uint64_t bloomery_filter_engine_limit(const bloomery_sieve *sieve);
+
+/* BLOOMERY_BAD_ARGUMENT if a filter of so many bytes does not fit in the sieve's memory. */
+bloomery_status bloomery_filter_engine_fits(const bloomery_sieve *sieve, uint64_t bytes,
+                                            bloomery_error *error);
+
+/* Of its file. */
+uint64_t bloomery_filter_engine_bytes(const bloomery_filter *filter);
+
+/* The filter of the sieve's settings, empty. */
+bloomery_status bloomery_filter_engine_create(bloomery_sieve *sieve, bloomery_error *error);
 
 #endif

@@ -92,7 +92,7 @@ static void put_counters(const struct bloomery_sieve_counters *counters, uint8_t
     bloomery_store_u64(to + 16, counters->seen);
     bloomery_store_u64(to + 24, counters->pending);
     bloomery_store_u64(to + 32, counters->forced);
-    bloomery_store_u64(to + 40, counters->noted);
+    bloomery_store_u64(to + 40, counters->marked);
     bloomery_store_f64(to + 48, counters->drops);
 }
 
@@ -151,8 +151,6 @@ bloomery_status bloomery_manifest_write(bloomery_sieve *sieve, bloomery_error *e
     const uint64_t slot = generation & 1;
     const uint32_t first = manifest->first[slot];
     const size_t used = put_state(sieve);
-    if (manifest->version != BLOOMERY_MANIFEST_VERSION)
-        return bloomery_manifest_replace(sieve, used, error);
     put_generation(sieve, generation, used);
     const bloomery_status status = write_copy(sieve, manifest->file, slot, first, used, error);
     if (status != BLOOMERY_OK)
@@ -174,17 +172,16 @@ bloomery_status bloomery_manifest_write(bloomery_sieve *sieve, bloomery_error *e
 
 /* If the second copy of the last commit is not there, the first one may not be durable. Its process
  * was killed in between, or its sync failed, after which the system takes for written what is not.
- * So it is written again. Of version 1 there is no second one to tell by, or to fall back on. */
+ * So it is written again. */
 bloomery_status bloomery_manifest_settle(bloomery_sieve *sieve, bloomery_error *error)
 {
     const struct bloomery_manifest *manifest = &sieve->manifest;
     const uint64_t slot = manifest->generation & 1;
     const size_t used = (size_t)bloomery_load_u64(manifest->image + 24);
-    bloomery_status status = BLOOMERY_OK;
-    if (!sieve->store.syncs || !(manifest->mends || manifest->version == 1))
+    if (!sieve->store.syncs || !manifest->mends)
         return BLOOMERY_OK;
-    if (manifest->mends)
-        status = write_copy(sieve, manifest->file, slot, !manifest->first[slot], used, error);
+    bloomery_status status =
+        write_copy(sieve, manifest->file, slot, !manifest->first[slot], used, error);
     const int reason = status == BLOOMERY_OK ? bloomery_sync_data(manifest->file) : 0;
     if (reason != 0)
         status = bloomery_fail_system(error, reason, "syncing %s/MANIFEST", sieve->path);
@@ -267,7 +264,6 @@ bloomery_status bloomery_manifest_replace(bloomery_sieve *sieve, size_t used, bl
     if (manifest->file >= 0)
         close(manifest->file);
     manifest->file = file;
-    manifest->version = BLOOMERY_MANIFEST_VERSION;
     manifest->generation = generation;
     manifest->first[0] = 0;
     manifest->first[1] = 0;

@@ -35,17 +35,14 @@
  *     112  secret key of the hash      16 bytes
  *     128  name of the canonicaliser   32 bytes
  *     160  name of the dialect         32 bytes
- *     192  pushed, new, seen, pending, forced, noted u64, expected drops f64
+ *     192  pushed, new, seen, pending, forced, marked u64, expected drops f64
  *     248  bytes of the queue's state, bytes of the engine's    u64 each
  *     264  seconds of the longest lease that is out, or more    f64, 0: not known
  *     272  dead items: generation of their file, bytes, items    u64 each (queue/dead.h)
  *     296  0, up to
  *     320  the queue's state, the engine's state
  *
- * Version 2 had zeros for the dead items, and for the deliveries that the leases have
- * (queue/queue_state.c). It is read as it is, and each commit writes version 3 over one slot.
- * Version 1 had one copy of each slot, so that its file is as long as two of them. It is read, and
- * the first commit makes the file anew.
+ * Versions 1 and 2 were never released and are not read.
  *
  * The file has the secret key of the hash: who knows it can make keys that collide. So it is made
  * to be read by its owner only; one that is made anew keeps the permissions that it had.

@@ -20,7 +20,6 @@
 enum {
     SLOTS = 2,
     COPIES = BLOOMERY_MANIFEST_COPIES,
-    HEAD = 64,
     CLOCK_SECONDS = 60, /* that a clock may be set back by */
 };
 
@@ -28,7 +27,6 @@ enum {
 struct copy {
     uint64_t offset;
     uint32_t slot;
-    bool empty; /* nothing but zeros: version 1 made its second slot so */
     bool ours;
     bool sound;
     uint32_t version;
@@ -51,17 +49,15 @@ static bloomery_status read_bytes(bloomery_sieve *sieve, uint64_t offset, void *
     return BLOOMERY_OK;
 }
 
-/* A copy into the image. Later versions keep the fields up to the checksum where they are. */
+/* A copy into the image. Other versions have the fields up to the checksum in the same places. */
 static bloomery_status read_copy(bloomery_sieve *sieve, struct copy *copy, bloomery_error *error)
 {
-    static const uint8_t nothing[HEAD];
     const uint64_t bytes = sieve->manifest.copy_bytes;
     uint8_t *image = sieve->manifest.image;
     assert(image != NULL && bytes >= BLOOMERY_MANIFEST_PAGE); /* which is read first */
     bloomery_status status = read_bytes(sieve, copy->offset, image, BLOOMERY_MANIFEST_PAGE, error);
     copy->ours = false;
     copy->sound = false;
-    copy->empty = status == BLOOMERY_OK && memcmp(image, nothing, HEAD) == 0;
     if (status != BLOOMERY_OK ||
         memcmp(image, bloomery_manifest_magic, sizeof bloomery_manifest_magic) != 0)
         return status;
@@ -79,31 +75,29 @@ static bloomery_status read_copy(bloomery_sieve *sieve, struct copy *copy, bloom
     return status;
 }
 
-static bool counts(const bloomery_sieve *sieve, const struct copy *copy)
+static bool counts(const struct copy *copy)
 {
-    /* Version 2 lies in the file as 3 does. */
-    return copy->sound && (copy->version == 1) == (sieve->manifest.version == 1) &&
-           copy->version <= BLOOMERY_MANIFEST_VERSION;
+    return copy->sound && copy->version == BLOOMERY_MANIFEST_VERSION;
 }
 
 /* ---- Which one counts -------------------------------------------------------------------- */
 
-/* A later version is believed if its checksum is right, or if there is nothing better. A byte that
+/* Another version is believed if its checksum is right, or if there is nothing better. A byte that
  * is damaged in one copy must not keep the others from counting. */
 static bloomery_status check_versions(const bloomery_sieve *sieve, const struct copy *copies,
-                                      size_t count, bloomery_error *error)
+                                      bloomery_error *error)
 {
     bool any = false;
     bool ours = false;
-    for (size_t i = 0; i < count; i++) {
-        any = any || counts(sieve, &copies[i]);
+    for (size_t i = 0; i < SLOTS * COPIES; i++) {
+        any = any || counts(&copies[i]);
         ours = ours || copies[i].ours;
     }
     if (!ours)
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "%s/MANIFEST is not that of a sieve",
                              sieve->path);
-    for (size_t i = 0; i < count; i++)
-        if (copies[i].ours && copies[i].version > BLOOMERY_MANIFEST_VERSION &&
+    for (size_t i = 0; i < SLOTS * COPIES; i++)
+        if (copies[i].ours && copies[i].version != BLOOMERY_MANIFEST_VERSION &&
             (copies[i].sound || !any))
             return bloomery_fail(error, BLOOMERY_WRONG_VERSION, 8,
                                  "%s is of version %u, this program's is %u", sieve->path,
@@ -121,13 +115,12 @@ struct choice {
     uint64_t newest; /* the slot */
 };
 
-static struct choice choose(const bloomery_sieve *sieve, const struct copy *copies, size_t each)
+static struct choice choose(const struct copy *copies)
 {
     struct choice choice = {.newest = 0};
-    for (size_t i = 0; i < SLOTS * each; i++) {
-        const struct copy **best = &choice.best[i / each];
-        if (counts(sieve, &copies[i]) &&
-            (*best == NULL || copies[i].generation > (*best)->generation))
+    for (size_t i = 0; i < SLOTS * COPIES; i++) {
+        const struct copy **best = &choice.best[i / COPIES];
+        if (counts(&copies[i]) && (*best == NULL || copies[i].generation > (*best)->generation))
             *best = &copies[i];
     }
     const struct copy *const *best = choice.best;
@@ -136,34 +129,20 @@ static struct choice choose(const bloomery_sieve *sieve, const struct copy *copi
     return choice;
 }
 
-static bloomery_status undone(const bloomery_sieve *sieve, const struct copy *other,
-                              const char *what, bloomery_error *error)
-{
-    const uint64_t pushed = bloomery_load_u64(sieve->manifest.image + BLOOMERY_MANIFEST_COUNTERS);
-    return bloomery_fail(error, BLOOMERY_CORRUPT, other->offset,
-                         "%s/MANIFEST is damaged: %s. Nothing was changed. 'bloomery sieve recover "
-                         "%s' goes back to a commit after %llu pushes",
-                         sieve->path, what, sieve->path, (unsigned long long)pushed);
-}
-
 /* Whether the last commit may be one that cannot be read. */
 static bloomery_status check_slots(const bloomery_sieve *sieve, const struct choice *choice,
                                    const struct copy *copies, bloomery_error *error)
 {
-    const struct copy *newest = choice->best[choice->newest];
-    assert(newest != NULL && newest->slot == choice->newest);
+    assert(choice->best[choice->newest] != NULL);
+    assert(choice->best[choice->newest]->slot == choice->newest);
     if (choice->best[!choice->newest] != NULL)
         return BLOOMERY_OK;
-    if (sieve->manifest.version >= 2)
-        return undone(sieve, &copies[COPIES * (uint64_t)!choice->newest],
-                      "neither copy of one of the last two commits is whole", error);
-    /* Of version 1 there is one copy, which a power cut tore, or which is damaged. Its beginning
-     * may tell that it is the older one. */
-    const struct copy *other = &copies[!choice->newest];
-    if (other->empty || (other->ours && other->generation < newest->generation &&
-                         (other->generation & 1) == other->slot))
-        return BLOOMERY_OK;
-    return undone(sieve, other, "what may be its last commit is not whole", error);
+    const uint64_t pushed = bloomery_load_u64(sieve->manifest.image + BLOOMERY_MANIFEST_COUNTERS);
+    return bloomery_fail(error, BLOOMERY_CORRUPT, copies[COPIES * (uint64_t)!choice->newest].offset,
+                         "%s/MANIFEST is damaged: neither copy of one of the last two commits is "
+                         "whole. Nothing was changed. 'bloomery sieve recover %s' goes back to a "
+                         "commit after %llu pushes",
+                         sieve->path, sieve->path, (unsigned long long)pushed);
 }
 
 /* What the next commits have to know of the copies. */
@@ -175,8 +154,7 @@ static void learn_copies(bloomery_sieve *sieve, const struct choice *choice,
         const struct copy *pair = &copies[COPIES * slot];
         assert(pair[0].slot == slot && pair[1].slot == slot);
         manifest->first[slot] = choice->best[slot] == &pair[0] ? 1 : 0;
-        if (counts(sieve, &pair[0]) && counts(sieve, &pair[1]) &&
-            pair[0].generation == pair[1].generation)
+        if (counts(&pair[0]) && counts(&pair[1]) && pair[0].generation == pair[1].generation)
             manifest->first[slot] = 0;
         else if (slot == choice->newest) {
             const struct copy *worse = &pair[manifest->first[slot]];
@@ -186,30 +164,22 @@ static void learn_copies(bloomery_sieve *sieve, const struct choice *choice,
     }
 }
 
-/* The copies of the file, all read. Version 1 has one of each slot. */
-static size_t copies_of(const bloomery_sieve *sieve, struct copy copies[SLOTS * COPIES])
-{
-    const size_t each = sieve->manifest.version == 1 ? 1 : COPIES;
-    for (size_t i = 0; i < SLOTS * each; i++)
-        copies[i] =
-            (struct copy){.offset = i * sieve->manifest.copy_bytes, .slot = (uint32_t)(i / each)};
-    return each;
-}
-
 /* The state of the last commit into the image. `older`, unless NULL: a slot without a whole copy is
  * passed over, and it becomes whether there is one. */
 static bloomery_status choose_state(bloomery_sieve *sieve, bool *older, bloomery_error *error)
 {
     struct copy copies[SLOTS * COPIES];
-    const size_t each = copies_of(sieve, copies);
     bloomery_status status = BLOOMERY_OK;
-    for (size_t i = 0; status == BLOOMERY_OK && i < SLOTS * each; i++)
+    for (size_t i = 0; status == BLOOMERY_OK && i < SLOTS * COPIES; i++) {
+        copies[i] =
+            (struct copy){.offset = i * sieve->manifest.copy_bytes, .slot = (uint32_t)(i / COPIES)};
         status = read_copy(sieve, &copies[i], error);
+    }
     if (status == BLOOMERY_OK)
-        status = check_versions(sieve, copies, SLOTS * each, error);
+        status = check_versions(sieve, copies, error);
     if (status != BLOOMERY_OK)
         return status;
-    const struct choice choice = choose(sieve, copies, each);
+    const struct choice choice = choose(copies);
     const struct copy *best = choice.best[choice.newest];
     /* The next commit overwrites the other slot. */
     if (best == NULL || (best->generation & 1) != choice.newest || best->generation >> 62 != 0)
@@ -231,33 +201,11 @@ static bloomery_status choose_state(bloomery_sieve *sieve, bool *older, bloomery
     if (status != BLOOMERY_OK)
         return status;
     sieve->manifest.generation = newest.generation;
-    if (each == COPIES)
-        learn_copies(sieve, &choice, copies);
+    learn_copies(sieve, &choice, copies);
     return BLOOMERY_OK;
 }
 
 /* ---- Opening ----------------------------------------------------------------------------- */
-
-/* Four copies, or the two of version 1: both tell the version and how long a copy is. */
-static bloomery_status find_layout(bloomery_sieve *sieve, uint64_t bytes, uint64_t *copy_bytes,
-                                   bloomery_error *error)
-{
-    const uint64_t quarter = bytes / 4;
-    sieve->manifest.version = 1;
-    *copy_bytes = bytes / 2;
-    for (uint64_t i = 0; bytes % (4 * (uint64_t)BLOOMERY_MANIFEST_PAGE) == 0 && i < 4; i++) {
-        uint8_t head[HEAD];
-        const bloomery_status status = read_bytes(sieve, i * quarter, head, sizeof head, error);
-        if (status != BLOOMERY_OK)
-            return status;
-        if (memcmp(head, bloomery_manifest_magic, sizeof bloomery_manifest_magic) == 0 &&
-            bloomery_load_u64(head + 16) == quarter && bloomery_load_u32(head + 8) != 1) {
-            sieve->manifest.version = BLOOMERY_MANIFEST_VERSION;
-            *copy_bytes = quarter;
-        }
-    }
-    return BLOOMERY_OK;
-}
 
 static bool terminated(const char *text, size_t room)
 {
@@ -300,9 +248,8 @@ static bloomery_status get_settings(bloomery_sieve *sieve, bloomery_error *error
 static bloomery_status open_manifest(bloomery_sieve *sieve, bool *older, bloomery_error *error)
 {
     const int access = sieve->store.read_only ? O_RDONLY : O_RDWR;
-    const uint64_t pages = 2 * (uint64_t)BLOOMERY_MANIFEST_PAGE;
+    const uint64_t pages = SLOTS * COPIES * (uint64_t)BLOOMERY_MANIFEST_PAGE;
     struct stat facts;
-    uint64_t copy_bytes = 0;
     assert(sieve->manifest.file < 0 && sieve->manifest.image == NULL);
     /* O_NONBLOCK, here and of all files of a sieve: a FIFO waits for its writer otherwise. */
     sieve->manifest.file =
@@ -315,12 +262,10 @@ static bloomery_status open_manifest(bloomery_sieve *sieve, bool *older, bloomer
     if (!S_ISREG(facts.st_mode))
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "%s/MANIFEST is not a regular file",
                              sieve->path);
-    if (bytes < pages || bytes % pages != 0 || bytes / 4 > BLOOMERY_MANIFEST_MAX)
+    if (bytes < pages || bytes % pages != 0 || bytes / (SLOTS * COPIES) > BLOOMERY_MANIFEST_MAX)
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
                              "%s/MANIFEST is not that of a sieve, or cut short", sieve->path);
-    bloomery_status status = find_layout(sieve, bytes, &copy_bytes, error);
-    if (status == BLOOMERY_OK)
-        status = bloomery_manifest_image(sieve, copy_bytes, error);
+    bloomery_status status = bloomery_manifest_image(sieve, bytes / (SLOTS * COPIES), error);
     if (status == BLOOMERY_OK)
         status = choose_state(sieve, older, error);
     return status == BLOOMERY_OK ? get_settings(sieve, error) : status;
@@ -363,7 +308,7 @@ static bloomery_status restore_queue(bloomery_sieve *sieve, const uint8_t *from,
     bloomery_queue_set_longest(sieve->queue, longest);
     /* What comes again is to be so on the disk as well. */
     sieve->changed = sieve->changed || ended;
-    sieve->synced_acked = bloomery_queue_acked(sieve->queue);
+    sieve->durable_done = bloomery_queue_done(sieve->queue);
     return status;
 }
 
@@ -387,7 +332,7 @@ bloomery_status bloomery_manifest_restore(bloomery_sieve *sieve, bool keep_lease
     counters->seen = bloomery_load_u64(from + 16);
     counters->pending = bloomery_load_u64(from + 24);
     counters->forced = bloomery_load_u64(from + 32);
-    counters->noted = bloomery_load_u64(from + 40);
+    counters->marked = bloomery_load_u64(from + 40);
     counters->drops = bloomery_load_f64(from + 48);
     bloomery_status status = restore_queue(sieve, state, queue, keep_leases, error);
     if (status == BLOOMERY_OK)

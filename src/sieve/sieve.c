@@ -90,17 +90,18 @@ bloomery_status bloomery_sieve_commit_now(bloomery_sieve *sieve, bool closing,
         return status;
     sieve->commits += sieve->store.directory >= 0 && sieve->changed;
     sieve->changed = false;
-    sieve->synced = sieve->counters.pushed;
-    sieve->synced_acked = bloomery_queue_acked(sieve->queue);
+    sieve->durable = sieve->counters.pushed;
+    sieve->durable_done = bloomery_queue_done(sieve->queue);
     sieve->committed_at = bloomery_sieve_now();
     return BLOOMERY_OK;
 }
 
 bloomery_status bloomery_sieve_commit_due(bloomery_sieve *sieve, bloomery_error *error)
 {
-    const double seconds = sieve->sync == BLOOMERY_SYNC_NEVER ? 1 : sieve->sync;
+    const double seconds = sieve->sync == BLOOMERY_SIEVE_SYNC_TIMED ? sieve->sync_seconds : 1;
     const bloomery_status status = bloomery_sieve_usable(sieve, error);
-    if (status != BLOOMERY_OK || sieve->store.directory < 0 || !sieve->changed || seconds < 0 ||
+    if (status != BLOOMERY_OK || sieve->store.directory < 0 || !sieve->changed ||
+        sieve->sync == BLOOMERY_SIEVE_SYNC_ALWAYS ||
         bloomery_sieve_now() - sieve->committed_at < seconds)
         return status;
     return bloomery_sieve_commit_now(sieve, false, error);
@@ -110,8 +111,9 @@ bloomery_status bloomery_sieve_commit_due(bloomery_sieve *sieve, bloomery_error 
 static bloomery_status commit_always(bloomery_sieve *sieve, bloomery_error *error)
 {
     sieve->changed = true;
-    return sieve->sync == BLOOMERY_SYNC_ALWAYS ? bloomery_sieve_commit_now(sieve, false, error)
-                                               : BLOOMERY_OK;
+    return sieve->sync == BLOOMERY_SIEVE_SYNC_ALWAYS
+               ? bloomery_sieve_commit_now(sieve, false, error)
+               : BLOOMERY_OK;
 }
 
 /* ---- Pushing ----------------------------------------------------------------------------- */
@@ -157,7 +159,7 @@ size_t bloomery_sieve_fitting(const bloomery_sieve *sieve, const bloomery_key *k
 
 /* Entries that have their final keys: hashed without the lock, pushed with it. */
 static bloomery_status push_entries(bloomery_sieve *sieve, const struct bloomery_entry *entries,
-                                    size_t count, uint8_t *results, size_t *done, uint64_t *last,
+                                    size_t count, uint8_t *results, bloomery_sieve_pushed *all,
                                     bloomery_error *error)
 {
     bloomery_key keys[PORTION];
@@ -185,22 +187,22 @@ static bloomery_status push_entries(bloomery_sieve *sieve, const struct bloomery
             if (error != NULL)
                 *error = later;
         }
-        *last = sieve->counters.pushed;
+        all->last = sieve->counters.pushed;
     }
     unlock(sieve);
     assert(pushed <= good && (pushed == good || status != BLOOMERY_OK));
-    *done += pushed;
+    all->done += pushed;
     return status == BLOOMERY_OK ? wrong : status;
 }
 
 /* `stack` has CANON_STACK bytes. */
 static bloomery_status push_canonical(bloomery_sieve *sieve, struct bloomery_entry *entries,
                                       size_t count, uint8_t *stack, size_t bytes, uint8_t *results,
-                                      size_t *done, uint64_t *last, bloomery_error *error)
+                                      bloomery_sieve_pushed *all, bloomery_error *error)
 {
     if (bytes <= CANON_STACK) {
         bloomery_sieve_canonicalise(sieve, stack, entries, count);
-        return push_entries(sieve, entries, count, results, done, last, error);
+        return push_entries(sieve, entries, count, results, all, error);
     }
     /* One long key. Not counted in sieve->store, which the lock is for. */
     assert(count == 1);
@@ -209,22 +211,24 @@ static bloomery_status push_canonical(bloomery_sieve *sieve, struct bloomery_ent
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for a key of %zu bytes",
                              bytes);
     bloomery_sieve_canonicalise(sieve, room, entries, count);
-    const bloomery_status status = push_entries(sieve, entries, count, results, done, last, error);
+    const bloomery_status status = push_entries(sieve, entries, count, results, all, error);
     bloomery_release(&sieve->allocator, room, bytes, 64);
     return status;
 }
 
+/* `results` may be NULL: those of a portion are then written over those of the one before. */
 static bloomery_status push_many(bloomery_sieve *sieve, uint32_t flags, const bloomery_key *keys,
                                  const bloomery_key *payloads, size_t count, uint8_t *results,
-                                 size_t *done, uint64_t *last, bloomery_error *error)
+                                 bloomery_sieve_pushed *all, bloomery_error *error)
 {
     struct bloomery_entry entries[PORTION];
     uint8_t stack[CANON_STACK];
+    uint8_t nowhere[PORTION];
     const bloomery_key nothing = bloomery_key_of("", 0);
     bloomery_status status = BLOOMERY_OK;
-    *done = 0;
-    while (status == BLOOMERY_OK && *done < count) {
-        const size_t at = *done;
+    while (status == BLOOMERY_OK && all->done < count) {
+        const size_t at = all->done;
+        uint8_t *to = results != NULL ? results + at : nowhere;
         size_t bytes = 0;
         const size_t some = bloomery_sieve_fitting(sieve, keys + at, count - at, &bytes);
         if (some == 0)
@@ -235,67 +239,35 @@ static bloomery_status push_many(bloomery_sieve *sieve, uint32_t flags, const bl
             entries[i] = (struct bloomery_entry){
                 keys[at + i], payloads != NULL ? payloads[at + i] : nothing, flags};
         status = sieve->canonicaliser != NULL
-                     ? push_canonical(sieve, entries, some, stack, bytes, results + at, done, last,
-                                      error)
-                     : push_entries(sieve, entries, some, results + at, done, last, error);
+                     ? push_canonical(sieve, entries, some, stack, bytes, to, all, error)
+                     : push_entries(sieve, entries, some, to, all, error);
     }
     return status;
 }
 
-static int push_one(bloomery_sieve *sieve, uint32_t flags, bloomery_key key, bloomery_key payload,
-                    uint64_t *number, bloomery_error *error)
+bloomery_status bloomery_sieve_push(bloomery_sieve *sieve, const bloomery_key *keys,
+                                    const bloomery_key *payloads, size_t count,
+                                    bloomery_sieve_push_mode mode, uint8_t *results,
+                                    bloomery_sieve_pushed *pushed, bloomery_error *error)
 {
-    uint8_t result = 0;
-    uint64_t last = 0;
-    size_t done = 0;
-    const bloomery_status status =
-        push_many(sieve, flags, &key, &payload, 1, &result, &done, &last, error);
-    assert(done == (status == BLOOMERY_OK || last > 0));
-    if (number != NULL && done == 1)
-        *number = last;
-    return status == BLOOMERY_OK ? result : status;
-}
-
-int bloomery_sieve_push(bloomery_sieve *sieve, bloomery_key key, bloomery_key payload,
-                        uint64_t *number, bloomery_error *error)
-{
-    return push_one(sieve, 0, key, payload, number, error);
-}
-
-int bloomery_sieve_push_force(bloomery_sieve *sieve, bloomery_key key, bloomery_key payload,
-                              uint64_t *number, bloomery_error *error)
-{
-    return push_one(sieve, BLOOMERY_ENTRY_FORCED, key, payload, number, error);
-}
-
-int bloomery_sieve_mark_seen(bloomery_sieve *sieve, bloomery_key key, uint64_t *number,
-                             bloomery_error *error)
-{
-    return push_one(sieve, BLOOMERY_ENTRY_MARKED, key, bloomery_key_of("", 0), number, error);
-}
-
-bloomery_status bloomery_sieve_push_batch(bloomery_sieve *sieve, const bloomery_key *keys,
-                                          const bloomery_key *payloads, size_t count,
-                                          uint8_t *results, size_t *done, uint64_t *last,
-                                          bloomery_error *error)
-{
-    uint64_t number = 0;
-    const bloomery_status status =
-        push_many(sieve, 0, keys, payloads, count, results, done, &number, error);
-    if (last != NULL && *done > 0)
-        *last = number;
-    return status;
-}
-
-bloomery_status bloomery_sieve_mark_seen_batch(bloomery_sieve *sieve, const bloomery_key *keys,
-                                               size_t count, uint8_t *results, size_t *done,
-                                               uint64_t *last, bloomery_error *error)
-{
-    uint64_t number = 0;
-    const bloomery_status status =
-        push_many(sieve, BLOOMERY_ENTRY_MARKED, keys, NULL, count, results, done, &number, error);
-    if (last != NULL && *done > 0)
-        *last = number;
+    const uint32_t flags[] = {
+        [BLOOMERY_SIEVE_PUSH] = 0,
+        [BLOOMERY_SIEVE_PUSH_AGAIN] = BLOOMERY_ENTRY_FORCED,
+        [BLOOMERY_SIEVE_PUSH_MARK] = BLOOMERY_ENTRY_MARKED,
+    };
+    bloomery_sieve_pushed all = {.done = 0};
+    bloomery_status status = BLOOMERY_OK;
+    if ((unsigned)mode >= sizeof flags / sizeof flags[0])
+        status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                               "%d is not a mode of bloomery_sieve_push", (int)mode);
+    else if (mode == BLOOMERY_SIEVE_PUSH_MARK && payloads != NULL)
+        status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                               "a key that is only marked has no payload: payloads must be NULL");
+    else
+        status = push_many(sieve, flags[mode], keys, payloads, count, results, &all, error);
+    assert(all.done <= count && (all.done == 0) == (all.last == 0));
+    if (pushed != NULL)
+        *pushed = all;
     return status;
 }
 
@@ -405,15 +377,15 @@ static bloomery_status pop_locked(bloomery_sieve *sieve, bool decides, bloomery_
 }
 
 bloomery_status bloomery_sieve_pop(bloomery_sieve *sieve, bloomery_sieve_item *items, size_t room,
-                                   size_t *count, bloomery_error *error)
+                                   bloomery_sieve_pop_mode mode, size_t *count,
+                                   bloomery_error *error)
 {
-    return pop_locked(sieve, true, items, room, count, error);
-}
-
-bloomery_status bloomery_sieve_pop_queued(bloomery_sieve *sieve, bloomery_sieve_item *items,
-                                          size_t room, size_t *count, bloomery_error *error)
-{
-    return pop_locked(sieve, false, items, room, count, error);
+    if (mode != BLOOMERY_SIEVE_POP && mode != BLOOMERY_SIEVE_POP_QUEUED) {
+        *count = 0;
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "%d is not a mode of bloomery_sieve_pop", (int)mode);
+    }
+    return pop_locked(sieve, mode == BLOOMERY_SIEVE_POP, items, room, count, error);
 }
 
 bloomery_status bloomery_sieve_skip(bloomery_sieve *sieve, uint64_t *lost, bloomery_error *error)
@@ -438,19 +410,19 @@ static void fill_info(bloomery_sieve *sieve, bloomery_sieve_info *info)
     info->engine = (bloomery_sieve_engine)settings->engine;
     info->partitions = settings->partitions;
     info->fingerprint_bits = settings->fingerprint_bits;
-    info->ordered = settings->ordered || settings->engine == BLOOMERY_SIEVE_MEMORY;
+    info->order = bloomery_sieve_order_of(settings);
     memcpy(info->canon, settings->canon, sizeof info->canon);
     info->pushed = counters->pushed;
-    info->synced = sieve->store.directory < 0 ? 0 : sieve->synced;
+    info->durable = sieve->store.directory < 0 ? 0 : sieve->durable;
     info->new_keys = counters->new_keys;
     info->seen = counters->seen;
     info->pending = counters->pending;
     info->forced = counters->forced;
-    info->marked = counters->noted;
+    info->marked = counters->marked;
     info->queued = bloomery_queue_queued(sieve->queue);
     info->leased = bloomery_queue_leased(sieve->queue);
-    info->acked = bloomery_queue_acked(sieve->queue);
-    info->acked_synced = sieve->store.directory < 0 ? 0 : sieve->synced_acked;
+    info->done = bloomery_queue_done(sieve->queue);
+    info->done_durable = sieve->store.directory < 0 ? 0 : sieve->durable_done;
     info->memory_budget = sieve->memory;
     info->memory = sieve->store.memory;
     info->queue_bytes = bloomery_queue_bytes(sieve->queue);
@@ -473,15 +445,7 @@ void bloomery_sieve_info_get(bloomery_sieve *sieve, bloomery_sieve_info *info)
     lock(sieve);
     fill_info(sieve, &all);
     unlock(sieve);
-    bloomery_sized_give(&all, sizeof all, info, info->struct_bytes);
-}
-
-double bloomery_sieve_estimate(bloomery_sieve *sieve)
-{
-    lock(sieve);
-    const double keys = sieve->engine->estimate(sieve);
-    unlock(sieve);
-    return keys;
+    bloomery_sieve_give(&all, sizeof all, info, info->struct_bytes);
 }
 
 bloomery_status bloomery_sieve_verify(bloomery_sieve *sieve, bloomery_sieve_report report,
@@ -500,18 +464,37 @@ bloomery_status bloomery_sieve_verify(bloomery_sieve *sieve, bloomery_sieve_repo
     return status;
 }
 
-int bloomery_sieve_each_seen(bloomery_sieve *sieve,
-                             int (*take)(void *context, uint64_t fingerprint), void *context,
-                             bloomery_error *error)
+struct fingerprints {
+    bloomery_sieve_fingerprint_visitor visit;
+    void *context;
+    int result; /* of the last visit: any number, a status among them */
+};
+
+static int visit_fingerprint(void *context, uint64_t fingerprint)
 {
-    if (sieve->settings.engine != BLOOMERY_SIEVE_DISK)
-        return bloomery_fail(
-            error, BLOOMERY_UNSUPPORTED, 0,
-            "the memory engine keeps no fingerprints: its filter does not tell what "
-            "is in it");
-    assert(sieve->disk != NULL);
-    lock(sieve);
-    const int result = bloomery_disk_each(sieve, take, context, error);
-    unlock(sieve);
-    return result;
+    struct fingerprints *visit = context;
+    visit->result = visit->visit(visit->context, fingerprint);
+    return visit->result != 0;
+}
+
+bloomery_status bloomery_sieve_each_seen(bloomery_sieve *sieve,
+                                         bloomery_sieve_fingerprint_visitor visit, void *context,
+                                         int *result, bloomery_error *error)
+{
+    struct fingerprints fingerprints = {.visit = visit, .context = context};
+    int ended = 0;
+    if (sieve->settings.engine != BLOOMERY_SIEVE_DISK) {
+        ended =
+            bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                          "the memory engine keeps no fingerprints: its filter does not tell what "
+                          "is in it");
+    } else {
+        assert(sieve->disk != NULL);
+        lock(sieve);
+        ended = bloomery_disk_each(sieve, visit_fingerprint, &fingerprints, error);
+        unlock(sieve);
+    }
+    if (result != NULL)
+        *result = fingerprints.result;
+    return ended < 0 ? (bloomery_status)ended : BLOOMERY_OK;
 }

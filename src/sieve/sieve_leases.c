@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls of sieve.h about what was popped: ending and renewing leases, listing them, and the
- * items that were put aside. */
+/* The calls of sieve.h about what was popped: ending and renewing leases, walking through items, and
+ * those that were put aside. */
 #include "base/error.h"
 #include "sieve/engine.h"
 
@@ -16,138 +16,122 @@ static void unlock(bloomery_sieve *sieve)
     pthread_mutex_unlock(&sieve->mutex);
 }
 
-/* ---- Leases by their numbers ------------------------------------------------------------- */
+/* ---- Ending and renewing ----------------------------------------------------------------- */
 
-enum what { ACKNOWLEDGE, RETURN, TAKE_BACK, EXTEND };
+/* Renewing is one more way to change leases. */
+enum { EXTEND = BLOOMERY_SIEVE_UNDO + 1 };
 
-static size_t change(bloomery_sieve *sieve, enum what what, const uint64_t *numbers, size_t count,
-                     double lease)
+/* Returns how many of these leases were out; of all: how many there are. */
+static uint64_t change(bloomery_sieve *sieve, int how, const uint64_t *numbers, size_t count,
+                       double lease)
 {
-    switch (what) {
-    case TAKE_BACK:
-        return bloomery_queue_take_back(sieve->queue, numbers, count);
-    case EXTEND:
+    if (how == EXTEND)
         return bloomery_queue_extend(sieve->queue, numbers, count, bloomery_sieve_wall_clock(),
                                      lease > 0 ? lease : sieve->lease);
-    case ACKNOWLEDGE:
-    case RETURN:
-        break;
-    }
-    return bloomery_queue_end(sieve->queue, numbers, count, what == RETURN);
+    return count == BLOOMERY_SIEVE_ALL
+               ? bloomery_queue_end_all(sieve->queue, (bloomery_sieve_outcome)how)
+               : bloomery_queue_end(sieve->queue, numbers, count, (bloomery_sieve_outcome)how);
 }
 
-static bloomery_status change_leases(bloomery_sieve *sieve, enum what what, const uint64_t *numbers,
-                                     size_t count, double lease, size_t *unknown,
+static bloomery_status change_leases(bloomery_sieve *sieve, int how, const uint64_t *numbers,
+                                     size_t count, double lease, uint64_t *changed,
                                      bloomery_error *error)
 {
-    size_t not_leased = 0;
+    uint64_t leased = 0;
     lock(sieve);
     bloomery_status status = bloomery_sieve_commit_if_can(sieve, error);
     if (status == BLOOMERY_OK) {
-        not_leased = change(sieve, what, numbers, count, lease);
-        if (not_leased < count)
+        leased = change(sieve, how, numbers, count, lease);
+        if (leased > 0)
             status = bloomery_sieve_commit_where_room(sieve, error);
     }
     unlock(sieve);
-    assert(not_leased <= count);
-    if (unknown != NULL)
-        *unknown = not_leased;
+    assert(leased <= count);
+    if (changed != NULL)
+        *changed = leased;
     return status;
 }
 
-bloomery_status bloomery_sieve_ack(bloomery_sieve *sieve, const uint64_t *numbers, size_t count,
-                                   size_t *unknown, bloomery_error *error)
+bloomery_status bloomery_sieve_finish(bloomery_sieve *sieve, const uint64_t *numbers, size_t count,
+                                      bloomery_sieve_outcome outcome, uint64_t *finished,
+                                      bloomery_error *error)
 {
-    return change_leases(sieve, ACKNOWLEDGE, numbers, count, 0, unknown, error);
-}
-
-bloomery_status bloomery_sieve_return(bloomery_sieve *sieve, const uint64_t *numbers, size_t count,
-                                      size_t *unknown, bloomery_error *error)
-{
-    return change_leases(sieve, RETURN, numbers, count, 0, unknown, error);
-}
-
-bloomery_status bloomery_sieve_undo_pop(bloomery_sieve *sieve, const uint64_t *numbers,
-                                        size_t count, size_t *unknown, bloomery_error *error)
-{
-    return change_leases(sieve, TAKE_BACK, numbers, count, 0, unknown, error);
+    if (outcome != BLOOMERY_SIEVE_DONE && outcome != BLOOMERY_SIEVE_BACK &&
+        outcome != BLOOMERY_SIEVE_UNDO) {
+        if (finished != NULL)
+            *finished = 0;
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "%d is not an outcome: BLOOMERY_SIEVE_DONE, _BACK or _UNDO",
+                             (int)outcome);
+    }
+    return change_leases(sieve, (int)outcome, numbers, count, 0, finished, error);
 }
 
 bloomery_status bloomery_sieve_extend(bloomery_sieve *sieve, const uint64_t *numbers, size_t count,
-                                      double lease, size_t *unknown, bloomery_error *error)
+                                      double lease, uint64_t *extended, bloomery_error *error)
 {
-    if (!(lease >= 0 && lease < 1e12))
+    if (!(lease >= 0 && lease < 1e12)) {
+        if (extended != NULL)
+            *extended = 0;
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a lease is 0 (as at opening) or a number of seconds");
-    return change_leases(sieve, EXTEND, numbers, count, lease, unknown, error);
-}
-
-/* ---- All of them ------------------------------------------------------------------------- */
-
-bloomery_status bloomery_sieve_return_all(bloomery_sieve *sieve, uint64_t *count,
-                                          bloomery_error *error)
-{
-    uint64_t ended = 0;
-    lock(sieve);
-    bloomery_status status = bloomery_sieve_commit_if_can(sieve, error);
-    if (status == BLOOMERY_OK) {
-        ended = bloomery_queue_end_all(sieve->queue);
-        if (ended > 0)
-            status = bloomery_sieve_commit_where_room(sieve, error);
     }
-    unlock(sieve);
-    if (count != NULL)
-        *count = ended;
-    return status;
+    return change_leases(sieve, EXTEND, numbers, count, lease, extended, error);
 }
 
-int bloomery_sieve_each_leased(bloomery_sieve *sieve,
-                               int (*take)(void *context, const bloomery_sieve_item *item,
-                                           double ends),
-                               void *context, bloomery_error *error)
-{
-    lock(sieve);
-    const int result = bloomery_queue_each_leased(sieve->queue, take, context, error);
-    unlock(sieve);
-    return result;
-}
+/* ---- Walking through --------------------------------------------------------------------- */
 
 struct visit {
-    int (*take)(void *context, const bloomery_sieve_item *item);
+    bloomery_sieve_visitor visit;
     void *context;
+    int result; /* of the last visit: any number, a status among them */
 };
+
+static int visit_leased(void *context, const bloomery_sieve_item *item)
+{
+    struct visit *visit = context;
+    visit->result = visit->visit(visit->context, item);
+    return visit->result != 0;
+}
 
 static int visit_entry(void *context, const struct bloomery_entry *entry, uint64_t number)
 {
-    const struct visit *visit = context;
     const bloomery_sieve_item item = {
         .key = entry->key, .payload = entry->payload, .number = number};
-    return (entry->flags & BLOOMERY_ENTRY_MARKED) != 0 ? 0 : visit->take(visit->context, &item);
+    return (entry->flags & BLOOMERY_ENTRY_MARKED) != 0 ? 0 : visit_leased(context, &item);
 }
 
-int bloomery_sieve_each_queued(bloomery_sieve *sieve,
-                               int (*take)(void *context, const bloomery_sieve_item *item),
-                               void *context, bloomery_error *error)
+/* Negative: a status. */
+static int each(bloomery_sieve *sieve, bloomery_sieve_items which, struct visit *visit,
+                bloomery_error *error)
 {
-    struct visit visit = {take, context};
+    switch (which) {
+    case BLOOMERY_SIEVE_QUEUED:
+        return bloomery_queue_each(sieve->queue, NULL, visit_entry, visit, error);
+    case BLOOMERY_SIEVE_LEASED:
+        return bloomery_queue_each_leased(sieve->queue, visit_leased, visit, error);
+    case BLOOMERY_SIEVE_DEAD:
+        return bloomery_dead_each(&sieve->dead, visit_entry, visit, error);
+    }
+    return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                         "%d are not items of a sieve: BLOOMERY_SIEVE_QUEUED, _LEASED or _DEAD",
+                         (int)which);
+}
+
+bloomery_status bloomery_sieve_each(bloomery_sieve *sieve, bloomery_sieve_items which,
+                                    bloomery_sieve_visitor visit, void *context, int *result,
+                                    bloomery_error *error)
+{
+    struct visit all = {.visit = visit, .context = context};
     lock(sieve);
-    const int result = bloomery_queue_each(sieve->queue, NULL, visit_entry, &visit, error);
+    const int ended = each(sieve, which, &all, error);
     unlock(sieve);
-    return result;
+    if (result != NULL)
+        *result = all.result;
+    return ended < 0 ? (bloomery_status)ended : BLOOMERY_OK;
 }
 
 /* ---- Dead items -------------------------------------------------------------------------- */
-
-int bloomery_sieve_each_dead(bloomery_sieve *sieve,
-                             int (*take)(void *context, const bloomery_sieve_item *item),
-                             void *context, bloomery_error *error)
-{
-    struct visit visit = {take, context};
-    lock(sieve);
-    const int result = bloomery_dead_each(&sieve->dead, visit_entry, &visit, error);
-    unlock(sieve);
-    return result;
-}
 
 struct queueing {
     struct bloomery_queue *queue;

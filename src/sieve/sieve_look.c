@@ -99,7 +99,7 @@ static void fill_settings(const struct bloomery_sieve_settings *settings, bloome
     info->engine = (bloomery_sieve_engine)settings->engine;
     info->partitions = settings->partitions;
     info->fingerprint_bits = settings->fingerprint_bits;
-    info->ordered = settings->ordered || settings->engine == BLOOMERY_SIEVE_MEMORY;
+    info->order = bloomery_sieve_order_of(settings);
     info->planned = settings->keys;
     info->leases = settings->leases;
     memcpy(info->canon, settings->canon, sizeof info->canon);
@@ -108,7 +108,7 @@ static void fill_settings(const struct bloomery_sieve_settings *settings, bloome
 static void fill_counters(const uint8_t *from, bloomery_sieve_info *info)
 {
     info->pushed = bloomery_load_u64(from);
-    info->synced = info->pushed;
+    info->durable = info->pushed;
     info->new_keys = bloomery_load_u64(from + 8);
     info->seen = bloomery_load_u64(from + 16);
     info->pending = bloomery_load_u64(from + 24);
@@ -153,8 +153,8 @@ static bloomery_status fill(const bloomery_sieve *sieve, bloomery_sieve_info *in
     info->queued = facts.queued;
     info->leased = facts.leased;
     info->lease_bytes = facts.leased * BLOOMERY_LEASE_BYTES;
-    info->acked = facts.acked;
-    info->acked_synced = facts.acked;
+    info->done = facts.done;
+    info->done_durable = facts.done;
     info->dead_bytes = bloomery_load_u64(image + BLOOMERY_MANIFEST_DEAD + 8);
     info->dead = bloomery_load_u64(image + BLOOMERY_MANIFEST_DEAD + 16);
     sum.tail = facts.tail;
@@ -185,7 +185,7 @@ bloomery_status bloomery_sieve_info_read(const bloomery_sieve_options *options,
     if (status == BLOOMERY_OK)
         status = fill(sieve, &all, error);
     if (status == BLOOMERY_OK)
-        bloomery_sized_give(&all, sizeof all, info, info->struct_bytes);
+        bloomery_sieve_give(&all, sizeof all, info, info->struct_bytes);
     if (sieve != NULL)
         bloomery_sieve_destroy(sieve);
     return status;

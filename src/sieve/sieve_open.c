@@ -5,6 +5,7 @@
  */
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/experimental.h"
 #include "base/memory.h"
 #include "base/pages.h"
 #include "base/sized.h"
@@ -66,10 +67,12 @@ static bloomery_status check_ranges(const bloomery_sieve_options *options, bloom
     if (options->partitions > BLOOMERY_SIEVE_PARTITIONS_MAX ||
         (options->partitions != 0 && !power_of_two(options->partitions)))
         return bad(error, "partitions are a power of two, 1 to 256");
-    if (!(options->sync >= 0 || options->sync == BLOOMERY_SYNC_ALWAYS ||
-          options->sync == BLOOMERY_SYNC_NEVER) ||
-        isinf(options->sync))
-        return bad(error, "sync is a number of seconds, always or never");
+    if ((unsigned)options->order > BLOOMERY_SIEVE_ORDER_FIFO)
+        return bad(error, "keys come out by partition, or first in, first out");
+    if ((unsigned)options->sync > BLOOMERY_SIEVE_SYNC_NEVER)
+        return bad(error, "commits are timed, always or never made");
+    if (!(options->sync_seconds >= 0) || isinf(options->sync_seconds))
+        return bad(error, "sync_seconds is a number of seconds, or 0 for 1");
     if (!(options->lease >= 0 && options->lease < 1e12))
         return bad(error, "a lease is 0 (an hour) or a number of seconds");
     if (options->max_deliveries > BLOOMERY_SIEVE_DELIVERIES_MAX)
@@ -86,7 +89,7 @@ static bloomery_status check_ranges(const bloomery_sieve_options *options, bloom
 static bloomery_status check_names(const bloomery_sieve_options *options, bloomery_error *error)
 {
     const bool own = !is_none(options->canon) && bloomery_canon_find(options->canon) == NULL;
-    if (options->canon != NULL && strlen(options->canon) > BLOOMERY_CANON_NAME_BYTES)
+    if (options->canon != NULL && strlen(options->canon) > BLOOMERY_SIEVE_CANON_NAME_BYTES)
         return bad(error, "the canonicaliser's name is longer than 31 bytes");
     if (own && options->canonicaliser == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
@@ -121,7 +124,7 @@ static bloomery_status new_settings(bloomery_sieve *sieve, const bloomery_sieve_
         settings->fingerprint_bits = options->fingerprint_bits > 0 ? options->fingerprint_bits : 64;
         settings->partitions = options->partitions > 0 ? options->partitions
                                                        : bloomery_sieve_partitions(settings->keys);
-        settings->ordered = options->ordered;
+        settings->ordered = options->order == BLOOMERY_SIEVE_ORDER_FIFO;
         settings->hash =
             bloomery_hash_usable(siphash) ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_XXH3_128;
     } else {
@@ -199,16 +202,17 @@ static bloomery_status compare_settings(const bloomery_sieve *sieve,
         return differs(sieve, error, "what it does when full:", fulls[kept->full],
                        fulls[options->full]);
     if (!disk && options->dialect != NULL && strcmp(options->dialect, kept->dialect) != 0)
-        return differs(sieve, error, "a filter of", kept->dialect[0] ? kept->dialect : "ours",
+        return differs(sieve, error, "a filter of", kept->dialect[0] ? kept->dialect : "Bloomery",
                        options->dialect);
-    if (disk && options->ordered && !kept->ordered)
-        return differs(sieve, error, "an order", "of each partition", "of all");
+    if (options->order == BLOOMERY_SIEVE_ORDER_FIFO &&
+        bloomery_sieve_order_of(kept) != BLOOMERY_SIEVE_ORDER_FIFO)
+        return differs(sieve, error, "an order", "by partition", "first in, first out");
     return compare_canon(sieve, options, error);
 }
 
 /* ---- Opening ----------------------------------------------------------------------------- */
 
-/* What the process that was here last left to the system (BLOOMERY_SYNC_NEVER): later commits build
+/* What the process that was here last left to the system (BLOOMERY_SIEVE_SYNC_NEVER): later commits build
  * on it. */
 static bloomery_status sync_before(const bloomery_sieve *sieve, bloomery_error *error)
 {
@@ -346,7 +350,7 @@ static bloomery_status open_old(bloomery_sieve *sieve, const bloomery_sieve_opti
         status = make_parts(sieve, error);
     if (status == BLOOMERY_OK)
         status = bloomery_manifest_restore(sieve, options->keep_leases, error);
-    sieve->synced = sieve->counters.pushed;
+    sieve->durable = sieve->counters.pushed;
     if (status == BLOOMERY_OK && writes)
         status = bloomery_directory_tidy(sieve, error);
     if (status == BLOOMERY_OK && writes)
@@ -408,8 +412,9 @@ bloomery_status bloomery_sieve_allocate(const bloomery_sieve_options *options,
     bloomery_dead_start(&sieve->dead, &sieve->store);
     sieve->manifest.file = -1;
     sieve->memory = options->memory;
-    sieve->sync = options->sync == 0 ? 1 : options->sync;
-    sieve->store.syncs = options->sync != BLOOMERY_SYNC_NEVER;
+    sieve->sync = options->sync;
+    sieve->sync_seconds = options->sync_seconds > 0 ? options->sync_seconds : 1;
+    sieve->store.syncs = options->sync != BLOOMERY_SIEVE_SYNC_NEVER;
     sieve->store.read_only = options->read_only;
     sieve->lease = options->lease > 0 ? options->lease : BLOOMERY_SIEVE_LEASE_SECONDS;
     sieve->warning = options->warning;
@@ -421,6 +426,18 @@ bloomery_status bloomery_sieve_allocate(const bloomery_sieve_options *options,
     memcpy(sieve->path, path, sieve->path_bytes);
     sieve->store.path = sieve->path;
     return BLOOMERY_OK;
+}
+
+void bloomery_sieve_give(const void *ours, size_t bytes, void *given, size_t given_bytes)
+{
+    bloomery_sized_give(ours, bytes, given, given_bytes < bytes ? bytes : given_bytes);
+}
+
+bloomery_sieve_order bloomery_sieve_order_of(const struct bloomery_sieve_settings *settings)
+{
+    return settings->ordered || settings->engine == BLOOMERY_SIEVE_MEMORY
+               ? BLOOMERY_SIEVE_ORDER_FIFO
+               : BLOOMERY_SIEVE_ORDER_BY_PARTITION;
 }
 
 bloomery_status bloomery_sieve_copy_options(const bloomery_sieve_options *options,

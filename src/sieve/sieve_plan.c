@@ -156,7 +156,7 @@ static bloomery_status plan_memory(bloomery_sieve_plan *plan, bloomery_error *er
     if (status != BLOOMERY_OK)
         return status;
     const double keys = (double)plan->keys;
-    plan->filter_bytes = (double)filter.bytes * (keys / (double)filter.keys);
+    plan->filter_bytes = (double)filter.planned_bytes * (keys / (double)filter.keys);
     plan->limit_bytes = keys * -log2(plan->rate) / 8;
     plan->budget_rate = exp2(-8 * (double)plan->memory / keys);
     return BLOOMERY_OK;

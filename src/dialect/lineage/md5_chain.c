@@ -220,7 +220,9 @@ const struct bloomery_dialect_row bloomery_dialect_md5_chain = {
             .name = "md5-chain",
             .description = "the example filter of Python's bitarray, its bytes by tofile()",
             .variants = variants,
-            .parameters = "bits, probes",
+            .load_needs = "bits, probes",
+            .load_takes = "variant, keys, rate, bits, probes",
+            .create_takes = "variant, keys, rate, bits, probes, cell_bits",
             .reads = true,
             .writes = true,
             .creates = true,
@@ -231,8 +233,4 @@ const struct bloomery_dialect_row bloomery_dialect_md5_chain = {
     .fits = fits,
     .remark = remark,
     .variant = variant,
-    .plan_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE |
-                  BLOOMERY_TAKES_BITS | BLOOMERY_TAKES_PROBES | BLOOMERY_TAKES_CELL_BITS,
-    .parse_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE |
-                   BLOOMERY_TAKES_BITS | BLOOMERY_TAKES_PROBES,
 };

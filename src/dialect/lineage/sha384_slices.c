@@ -287,6 +287,9 @@ const struct bloomery_dialect_row bloomery_dialect_sha384_slices = {
             .description =
                 "the BitSet of the 20-million-ID experiment (Java), 12 slices of SHA-384",
             .variants = variants,
+            .load_needs = "",
+            .load_takes = "variant",
+            .create_takes = "variant, keys, rate, bits, probes",
             .reads = true,
             .writes = true,
             .creates = true,
@@ -297,7 +300,4 @@ const struct bloomery_dialect_row bloomery_dialect_sha384_slices = {
     .fits = fits,
     .remark = remark,
     .variant = variant,
-    .plan_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE |
-                  BLOOMERY_TAKES_BITS | BLOOMERY_TAKES_PROBES,
-    .parse_takes = BLOOMERY_TAKES_VARIANT,
 };

@@ -128,7 +128,9 @@ const struct bloomery_dialect_row bloomery_dialect_sieve = {
             .id = BLOOMERY_DIALECT_SIEVE_MURMUR3,
             .name = "sieve-murmur3",
             .description = "the filter of the crawler queue Sieve (Rust), its words little-endian",
-            .parameters = "bits, probes",
+            .load_needs = "bits, probes",
+            .load_takes = "keys, rate, bits, probes",
+            .create_takes = "keys, rate, bits, probes",
             .reads = true,
             .writes = true,
             .creates = true,
@@ -139,8 +141,4 @@ const struct bloomery_dialect_row bloomery_dialect_sieve = {
     .write = write,
     .fits = fits,
     .remark = remark,
-    .plan_takes =
-        BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE | BLOOMERY_TAKES_BITS | BLOOMERY_TAKES_PROBES,
-    .parse_takes =
-        BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE | BLOOMERY_TAKES_BITS | BLOOMERY_TAKES_PROBES,
 };

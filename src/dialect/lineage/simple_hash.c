@@ -251,6 +251,9 @@ const struct bloomery_dialect_row bloomery_dialect_simple_hash = {
             .name = "simple-hash",
             .description = "a crawler's BitSet with seven or six polynomials (Java, SimpleHash)",
             .variants = variants,
+            .load_needs = "",
+            .load_takes = "variant, bits, probes",
+            .create_takes = "variant, bits, probes",
             .reads = true,
             .writes = true,
             .creates = true,
@@ -261,6 +264,4 @@ const struct bloomery_dialect_row bloomery_dialect_simple_hash = {
     .fits = fits,
     .remark = remark,
     .variant = variant,
-    .plan_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_BITS | BLOOMERY_TAKES_PROBES,
-    .parse_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_BITS | BLOOMERY_TAKES_PROBES,
 };

@@ -14,10 +14,10 @@ bloomery_status bloomery_settle(bloomery_sieve *sieve, struct bloomery_entry *en
                                 struct bloomery_tally *tally, bloomery_error *error)
 {
     const bool forced = (entry->flags & BLOOMERY_ENTRY_FORCED) != 0;
-    const bool noted = (entry->flags & BLOOMERY_ENTRY_MARKED) != 0;
-    tally->decided += !forced && !noted;
-    tally->new_keys += !forced && !noted && first;
-    if (noted || !(first || forced))
+    const bool marked = (entry->flags & BLOOMERY_ENTRY_MARKED) != 0;
+    tally->decided += !forced && !marked;
+    tally->new_keys += !forced && !marked && first;
+    if (marked || !(first || forced))
         return BLOOMERY_OK;
     entry->flags = 0;
     return bloomery_queue_append(sieve->queue, entry, error);

@@ -317,13 +317,13 @@ static bloomery_status push_one(bloomery_sieve *sieve, bloomery_hash hash,
     struct bloomery_disk *disk = sieve->disk;
     struct bloomery_sieve_counters *counters = &sieve->counters;
     const uint64_t fingerprint = bloomery_fingerprint_of(disk, hash);
-    const bool noted = (entry->flags & BLOOMERY_ENTRY_MARKED) != 0;
+    const bool marked = (entry->flags & BLOOMERY_ENTRY_MARKED) != 0;
     const bool forced = (entry->flags & BLOOMERY_ENTRY_FORCED) != 0;
     if (!forced && cached(disk, fingerprint)) {
         disk->cache_hits++;
-        counters->noted += noted;
-        counters->seen += !noted;
-        *result = BLOOMERY_SEEN;
+        counters->marked += marked;
+        counters->seen += !marked;
+        *result = BLOOMERY_SIEVE_SEEN;
         return BLOOMERY_OK;
     }
     const uint32_t number = bloomery_partition_of(disk, fingerprint);
@@ -334,10 +334,10 @@ static bloomery_status push_one(bloomery_sieve *sieve, bloomery_hash hash,
     if (status != BLOOMERY_OK)
         return status;
     remember(disk, fingerprint);
-    counters->noted += noted;
+    counters->marked += marked;
     counters->forced += forced;
-    counters->pending += !noted && !forced;
-    *result = BLOOMERY_PENDING;
+    counters->pending += !marked && !forced;
+    *result = BLOOMERY_SIEVE_PENDING;
     return BLOOMERY_OK;
 }
 
@@ -371,7 +371,7 @@ static bloomery_status contains_disk(bloomery_sieve *sieve, const bloomery_hash 
     for (size_t i = 0; i < count; i++) {
         const uint64_t fingerprint = bloomery_fingerprint_of(disk, hashes[i]);
         if (cached(disk, fingerprint))
-            results[i] = BLOOMERY_SEEN;
+            results[i] = BLOOMERY_SIEVE_SEEN;
         else
             room[queried++] = (fingerprint & ~(uint64_t)0xffff) | i;
     }
@@ -465,14 +465,6 @@ static uint64_t keep_segment(const bloomery_sieve *sieve)
 
 /* ---- Facts ------------------------------------------------------------------------------- */
 
-static double estimate_disk(const bloomery_sieve *sieve)
-{
-    double keys = 0;
-    for (uint32_t i = 0; i < sieve->disk->partitions; i++)
-        keys += (double)sieve->disk->partition[i].seen_entries;
-    return keys;
-}
-
 static void add_partition(const struct bloomery_disk *disk,
                           const struct bloomery_partition *partition, bloomery_sieve_info *info)
 {
@@ -529,7 +521,6 @@ const struct bloomery_sieve_engine_row bloomery_sieve_disk = {
     .committed = committed_disk,
     .names = names_disk,
     .info = info_disk,
-    .estimate = estimate_disk,
     .verify = bloomery_disk_verify,
     .keep_segment = keep_segment,
 };

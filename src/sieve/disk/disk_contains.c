@@ -43,7 +43,7 @@ static uint64_t fingerprint_at(const struct querying *querying, size_t i)
 
 static void found_at(const struct querying *querying, size_t i)
 {
-    querying->results[querying->order[i] & number_mask] = BLOOMERY_SEEN;
+    querying->results[querying->order[i] & number_mask] = BLOOMERY_SIEVE_SEEN;
 }
 
 /* By whole fingerprints: those of 64 bits that begin with the same 48 were in any order. */
@@ -177,7 +177,7 @@ static size_t not_found(const struct querying *querying)
 {
     size_t count = 0;
     for (size_t i = 0; i < querying->count; i++)
-        count += querying->results[querying->order[i] & number_mask] != BLOOMERY_SEEN;
+        count += querying->results[querying->order[i] & number_mask] != BLOOMERY_SIEVE_SEEN;
     return count;
 }
 
@@ -186,7 +186,7 @@ static bloomery_status query_partition(struct querying *querying, uint32_t numbe
 {
     const struct bloomery_partition *partition = &querying->disk->partition[number];
     const uint8_t unseen =
-        bloomery_partition_waiting(partition) > 0 ? BLOOMERY_PENDING : BLOOMERY_NEW;
+        bloomery_partition_waiting(partition) > 0 ? BLOOMERY_SIEVE_PENDING : BLOOMERY_SIEVE_NEW;
     bloomery_status status = BLOOMERY_OK;
     for (size_t i = 0; i < querying->count; i++)
         querying->results[querying->order[i] & number_mask] = unseen;

@@ -326,7 +326,7 @@ void bloomery_queue_rewind(struct bloomery_queue *queue, const struct bloomery_q
     if (!bloomery_place_before(queue->area_place, place))
         bloomery_queue_forget(queue);
     queue->walk_place.segment = 0;
-    /* If only notes came behind the mark, the head may have passed them. */
+    /* If only marked keys came behind the mark, the head may have passed them. */
     if (queue->head_number >= queue->next && !bloomery_place_before(queue->head, place))
         bloomery_queue_finish_head(queue);
 }
@@ -361,9 +361,9 @@ uint64_t bloomery_queue_leased(const struct bloomery_queue *queue)
     return queue->leases.live;
 }
 
-uint64_t bloomery_queue_acked(const struct bloomery_queue *queue)
+uint64_t bloomery_queue_done(const struct bloomery_queue *queue)
 {
-    return queue->acked;
+    return queue->done;
 }
 
 uint64_t bloomery_queue_next(const struct bloomery_queue *queue)

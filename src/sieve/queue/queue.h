@@ -9,7 +9,7 @@
  * Entries gather in a buffer, which is written as a frame (store.h) when it is full, sealed, or
  * about to be read. With a directory frames lie in segments, files of about 64 MiB. They are
  * removed when they were read and nothing in them is leased. Without one, frames lie in memory.
- * Each entry has a number, 1 the first, also those that are no items (NOTED).
+ * Each entry has a number, 1 the first, also those that are no items (MARKED).
  *
  * A lease is where an item lies (frame and place in it), its number, and when it ends. Leases are
  * kept in the order of their numbers.
@@ -103,33 +103,28 @@ void bloomery_queue_put_aside(struct bloomery_queue *queue, struct bloomery_dead
                               uint32_t most_deliveries);
 
 /* As bloomery_sieve_pop, without deciding anything: ended leases first (`now`: seconds since 1970,
- * leases run until now + lease). NOTED entries are passed over. If the disk has no room for what is
+ * leases run until now + lease). MARKED entries are passed over. If the disk has no room for what is
  * to be put aside, that stays leased, and other items come. */
 bloomery_status bloomery_queue_pop(struct bloomery_queue *queue, double now, double lease,
                                    bloomery_sieve_item *items, size_t room, size_t *count,
                                    bloomery_error *error);
-/* Ends leases: acknowledged, or (again) to come at once. Returns how many of the numbers are not
- * leased. */
+/* Ends leases, as bloomery_sieve_finish. Returns how many of the numbers were leased. */
 size_t bloomery_queue_end(struct bloomery_queue *queue, const uint64_t *numbers, size_t count,
-                          bool again);
-/* The same for items that reached nobody: they come at once, and the delivery does not count. */
-size_t bloomery_queue_take_back(struct bloomery_queue *queue, const uint64_t *numbers,
-                                size_t count);
-/* Leases that end now + lease instead. Returns how many of the numbers are not leased. */
+                          bloomery_sieve_outcome outcome);
+/* Leases that end now + lease instead. Returns how many of the numbers are leased. */
 size_t bloomery_queue_extend(struct bloomery_queue *queue, const uint64_t *numbers, size_t count,
                              double now, double lease);
-/* All leases end now; their items come again. Returns how many there are. */
-size_t bloomery_queue_end_all(struct bloomery_queue *queue);
-/* As bloomery_sieve_each_leased. */
-int bloomery_queue_each_leased(struct bloomery_queue *queue,
-                               int (*take)(void *context, const bloomery_sieve_item *item,
-                                           double ends),
+/* Ends all leases. Returns how many there were. */
+size_t bloomery_queue_end_all(struct bloomery_queue *queue, bloomery_sieve_outcome outcome);
+/* Calls `take` for each leased item, in the order of the numbers. Non-zero ends it and is
+ * returned. */
+int bloomery_queue_each_leased(struct bloomery_queue *queue, bloomery_sieve_visitor take,
                                void *context, bloomery_error *error);
 bloomery_status bloomery_queue_skip(struct bloomery_queue *queue, uint64_t *lost,
                                     bloomery_error *error);
 
 /* Calls `take` for each entry from the head to the tail, or from the frame at `from` on. Segment 0
- * means the first frame that is still there. Popped entries are among them, and NOTED ones too.
+ * means the first frame that is still there. Popped entries are among them, and MARKED ones too.
  * Changes nothing. Non-zero ends it and is returned; BLOOMERY_CORRUPT also if a frame between is
  * missing. Without directory: from the head only. */
 struct bloomery_queue_position {
@@ -149,7 +144,7 @@ struct bloomery_queue_facts {
     struct bloomery_queue_position tail;
     uint64_t queued;
     uint64_t leased;
-    uint64_t acked;
+    uint64_t done;
 };
 bool bloomery_queue_state_read(const uint8_t *from, size_t bytes,
                                struct bloomery_queue_facts *facts);
@@ -161,10 +156,10 @@ bloomery_status bloomery_queue_verify(struct bloomery_queue *queue, bloomery_sie
 
 /* Facts. */
 uint64_t bloomery_queue_queued(
-    const struct bloomery_queue *queue); /* items not popped; noted ones don't count */
+    const struct bloomery_queue *queue); /* items not popped; marked ones don't count */
 uint64_t bloomery_queue_leased(const struct bloomery_queue *queue);
-uint64_t bloomery_queue_acked(const struct bloomery_queue *queue); /* since the sieve was made */
-uint64_t bloomery_queue_next(const struct bloomery_queue *queue);  /* the next entry's number */
+uint64_t bloomery_queue_done(const struct bloomery_queue *queue); /* since the sieve was made */
+uint64_t bloomery_queue_next(const struct bloomery_queue *queue); /* the next entry's number */
 /* Of the leases that are out, the longest that was granted, in seconds, or more; 0: not known. */
 double bloomery_queue_longest(const struct bloomery_queue *queue);
 void bloomery_queue_set_longest(struct bloomery_queue *queue, double seconds);

@@ -151,7 +151,7 @@ struct bloomery_queue {
     uint64_t head_number;
     /* Items from the head on; after damage at most so many, until the head is at the tail. */
     uint64_t queued;
-    uint64_t acked;
+    uint64_t done;
 
     /* The frame read last, unless its segment is 0; a long one lies in memory of its own. */
     struct bloomery_queue_position area_place;

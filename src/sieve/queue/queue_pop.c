@@ -353,63 +353,66 @@ void bloomery_queue_end_lease(struct bloomery_queue *queue, uint32_t index)
         bloomery_ring_drop(queue->store, &queue->ring, place.segment);
 }
 
-size_t bloomery_queue_end(struct bloomery_queue *queue, const uint64_t *numbers, size_t count,
-                          bool again)
+static void finish(struct bloomery_queue *queue, uint32_t index, bloomery_sieve_outcome outcome)
 {
-    size_t unknown = 0;
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t index = bloomery_leases_find(&queue->leases, numbers[i]);
-        if (index == queue->leases.count) {
-            unknown++;
-        } else if (again) {
-            bloomery_leases_extend(&queue->leases, index, 0);
-        } else {
-            bloomery_queue_end_lease(queue, index);
-            queue->acked++;
-        }
+    struct bloomery_lease *lease = &queue->leases.list[index];
+    if (outcome == BLOOMERY_SIEVE_DONE) {
+        bloomery_queue_end_lease(queue, index);
+        queue->done++;
+        return;
     }
-    return unknown;
+    if (outcome == BLOOMERY_SIEVE_UNDO && lease->deliveries > 0)
+        lease->deliveries--;
+    bloomery_leases_extend(&queue->leases, index, 0);
 }
 
-size_t bloomery_queue_take_back(struct bloomery_queue *queue, const uint64_t *numbers, size_t count)
+size_t bloomery_queue_end(struct bloomery_queue *queue, const uint64_t *numbers, size_t count,
+                          bloomery_sieve_outcome outcome)
 {
+    size_t leased = 0;
     for (size_t i = 0; i < count; i++) {
         const uint32_t index = bloomery_leases_find(&queue->leases, numbers[i]);
-        if (index < queue->leases.count && queue->leases.list[index].deliveries > 0)
-            queue->leases.list[index].deliveries--;
+        if (index == queue->leases.count)
+            continue;
+        finish(queue, index, outcome);
+        leased++;
     }
-    return bloomery_queue_end(queue, numbers, count, true);
+    return leased;
 }
 
 size_t bloomery_queue_extend(struct bloomery_queue *queue, const uint64_t *numbers, size_t count,
                              double now, double lease)
 {
-    size_t unknown = 0;
+    size_t leased = 0;
     assert(now >= 0 && lease >= 0);
     for (size_t i = 0; i < count; i++) {
         const uint32_t index = bloomery_leases_find(&queue->leases, numbers[i]);
         if (index == queue->leases.count)
-            unknown++;
-        else
-            bloomery_leases_extend(&queue->leases, index, now + lease);
+            continue;
+        bloomery_leases_extend(&queue->leases, index, now + lease);
+        leased++;
     }
-    if (unknown < count)
+    if (leased > 0)
         queue->longest = fmax(lease, queue->longest);
-    return unknown;
+    return leased;
 }
 
-size_t bloomery_queue_end_all(struct bloomery_queue *queue)
+size_t bloomery_queue_end_all(struct bloomery_queue *queue, bloomery_sieve_outcome outcome)
 {
-    struct bloomery_leases *leases = &queue->leases;
-    for (uint32_t i = bloomery_leases_next(leases, 0); i < leases->count;
-         i = bloomery_leases_next(leases, i + 1))
-        bloomery_leases_extend(leases, i, 0);
-    return leases->live;
+    const struct bloomery_leases *leases = &queue->leases;
+    const size_t leased = leases->live;
+    uint32_t i = bloomery_leases_next(leases, 0);
+    while (i < leases->count) {
+        const uint32_t before = leases->count;
+        finish(queue, i, outcome);
+        /* Those that are left may have moved together. */
+        i = bloomery_leases_next(leases, leases->count == before ? i + 1 : 0);
+    }
+    assert(outcome != BLOOMERY_SIEVE_DONE || leases->live == 0);
+    return leased;
 }
 
-int bloomery_queue_each_leased(struct bloomery_queue *queue,
-                               int (*take)(void *context, const bloomery_sieve_item *item,
-                                           double ends),
+int bloomery_queue_each_leased(struct bloomery_queue *queue, bloomery_sieve_visitor take,
                                void *context, bloomery_error *error)
 {
     const struct bloomery_leases *leases = &queue->leases;
@@ -427,8 +430,9 @@ int bloomery_queue_each_leased(struct bloomery_queue *queue,
                                           .payload = entry.payload,
                                           .number = lease->number,
                                           .again = lease->deliveries > 1,
-                                          .deliveries = (uint32_t)lease->deliveries};
-        const int ended = take(context, &item, lease->ends);
+                                          .deliveries = (uint32_t)lease->deliveries,
+                                          .lease_ends = lease->ends};
+        const int ended = take(context, &item);
         if (ended != 0)
             return ended;
     }
@@ -483,7 +487,7 @@ bloomery_status bloomery_queue_skip(struct bloomery_queue *queue, uint64_t *lost
         bloomery_queue_move_head(queue, place);
     }
     *lost = queue->head_number > before ? queue->head_number - before : 0;
-    /* How many of them were notes is not known. */
+    /* How many of them were marked ones is not known. */
     if (queue->queued > queue->next - queue->head_number)
         queue->queued = queue->next - queue->head_number;
     return BLOOMERY_OK;

@@ -13,8 +13,6 @@
  *     80   a lease: number u64, segment of its frame u64, offset of its frame in 48 bits and how
  *          often it was delivered in 16 (65,535: or more), when it ends f64
  *
- * Before version 3 of the manifest deliveries were not counted: 0.
- *
  * Segments from the head's to the tail's are there, and before the head's those with leases in
  * them. All but the tail's end where their file ends; the tail's is cut to its offset. At offset 64
  * it need not exist.
@@ -46,7 +44,7 @@ size_t bloomery_queue_store(const struct bloomery_queue *queue, uint8_t *to)
     bloomery_store_u64(to + 40, queue->tail.offset);
     bloomery_store_u64(to + 48, queue->next);
     bloomery_store_u64(to + 56, queue->queued);
-    bloomery_store_u64(to + 64, queue->acked);
+    bloomery_store_u64(to + 64, queue->done);
     bloomery_store_u64(to + 72, leases->live);
     uint8_t *next = to + BLOOMERY_QUEUE_STATE;
     for (uint32_t i = bloomery_leases_next(leases, 0); i < leases->count;
@@ -74,10 +72,10 @@ bool bloomery_queue_state_read(const uint8_t *from, size_t bytes,
     facts->tail.segment = bloomery_load_u64(from + 32);
     facts->tail.offset = bloomery_load_u64(from + 40);
     facts->queued = bloomery_load_u64(from + 56);
-    facts->acked = bloomery_load_u64(from + 64);
+    facts->done = bloomery_load_u64(from + 64);
     facts->leased = bloomery_load_u64(from + 72);
     return facts->leased == (bytes - BLOOMERY_QUEUE_STATE) / BLOOMERY_LEASE_BYTES &&
-           facts->queued < most && facts->acked < most && facts->tail.segment < most &&
+           facts->queued < most && facts->done < most && facts->tail.segment < most &&
            facts->tail.offset < most;
 }
 
@@ -108,7 +106,7 @@ static bloomery_status restore_ends(struct bloomery_queue *queue, const uint8_t 
     queue->tail.offset = bloomery_load_u64(from + 40);
     queue->next = bloomery_load_u64(from + 48);
     queue->queued = bloomery_load_u64(from + 56);
-    queue->acked = bloomery_load_u64(from + 64);
+    queue->done = bloomery_load_u64(from + 64);
     const bool empty = bloomery_place_same(queue->head, queue->tail);
     if (!is_place(queue->head) || !is_place(queue->tail) ||
         bloomery_place_before(queue->tail, queue->head))
@@ -116,7 +114,7 @@ static bloomery_status restore_ends(struct bloomery_queue *queue, const uint8_t 
     if (queue->next < 1 || queue->next >= most || queue->head_number < 1 ||
         queue->head_number > queue->next || index > BLOOMERY_QUEUE_BUFFER ||
         index >= queue->head_number || queue->queued > queue->next - queue->head_number ||
-        queue->acked >= most || (empty && (index > 0 || queue->head_number != queue->next)))
+        queue->done >= most || (empty && (index > 0 || queue->head_number != queue->next)))
         return wrong(queue, "its counts", error);
     queue->head_index = (uint32_t)index;
     queue->head_at = index == 0 ? 0 : UINT32_MAX;

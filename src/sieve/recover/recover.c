@@ -51,7 +51,7 @@ static void load_queue(uint8_t *from, struct bloomery_recovery_queue *queue)
     queue->tail.offset = bloomery_load_u64(from + 40);
     queue->next = bloomery_load_u64(from + 48);
     queue->queued = bloomery_load_u64(from + 56);
-    queue->acked = bloomery_load_u64(from + 64);
+    queue->done = bloomery_load_u64(from + 64);
     queue->leases = bloomery_load_u64(from + 72);
     queue->lease = from + BLOOMERY_QUEUE_STATE;
 }
@@ -66,7 +66,7 @@ static void store_queue(const struct bloomery_recovery_queue *queue, uint8_t *to
     bloomery_store_u64(to + 40, queue->tail.offset);
     bloomery_store_u64(to + 48, queue->next);
     bloomery_store_u64(to + 56, queue->queued);
-    bloomery_store_u64(to + 64, queue->acked);
+    bloomery_store_u64(to + 64, queue->done);
     bloomery_store_u64(to + 72, queue->leases);
 }
 
@@ -132,7 +132,7 @@ static size_t put_together(bloomery_sieve *sieve, struct parts *parts)
     return BLOOMERY_MANIFEST_STATE + bytes + parts->engine_bytes;
 }
 
-/* pushed = new + seen + pending + forced + noted, as ever: a push that was lost counts as dropped.
+/* pushed = new + seen + pending + forced + marked, as ever: a push that was lost counts as dropped.
  * */
 static void count_again(const struct bloomery_recovery *recovery)
 {
@@ -425,6 +425,6 @@ bloomery_status bloomery_sieve_recover(const bloomery_sieve_options *options,
     if (status == BLOOMERY_OK)
         status = look_again(&plain, directory, &recovery, error);
     if (result != NULL)
-        bloomery_sized_give(&recovery.result, sizeof recovery.result, result, result->struct_bytes);
+        bloomery_sieve_give(&recovery.result, sizeof recovery.result, result, result->struct_bytes);
     return status;
 }

@@ -48,7 +48,7 @@ struct bloomery_recovery_queue {
     struct bloomery_queue_position tail;
     uint64_t next;
     uint64_t queued;
-    uint64_t acked;
+    uint64_t done;
     uint64_t leases;
     uint8_t *lease; /* the first, in the image */
 };

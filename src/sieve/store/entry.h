@@ -28,7 +28,7 @@ enum {
 struct bloomery_entry {
     bloomery_key key;
     bloomery_key payload;
-    uint32_t flags; /* NOTED, FORCED */
+    uint32_t flags; /* MARKED, FORCED */
 };
 
 /* Whether a sieve can have taken an entry of these lengths. */

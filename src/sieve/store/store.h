@@ -50,7 +50,7 @@ struct bloomery_store {
     const bloomery_allocator *allocator;
     const char *path;   /* for messages */
     int directory;      /* -1: no directory; then there are no files */
-    bool syncs;         /* false: BLOOMERY_SYNC_NEVER */
+    bool syncs;         /* false: BLOOMERY_SIEVE_SYNC_NEVER */
     bool read_only;     /* nothing in the directory is changed */
     bool names_changed; /* files were made since the directory was last synced */
     bool failed;        /* a sync failed: what is on the disk is not known */
