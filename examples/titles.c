@@ -44,7 +44,7 @@ int main(void)
         if (bloomery_add(filter, title, &error)) {
             fputs(line, stdout);
         } else if (error.status != BLOOMERY_OK) {
-            /* BLOOMERY_FULL: a megabyte has room for some 200,000 titles */
+            /* BLOOMERY_FULL: a megabyte has room for some 128,000 titles */
             fprintf(stderr, "titles: %s\n", error.text);
             code = 2;
         }
