@@ -359,6 +359,7 @@ def a_run_that_fails_leaves_no_new_secret(c):
     c.run(run, stdin="a\nb\n", stdout="b\n")
 
 
+@case
 @keyed
 def keyed_filters_get_their_key(c):
     c.run("build -q -n 1000 -p 1e-9 --secret-file key -o keyed.bloom", stdin="a\n")
