@@ -282,7 +282,7 @@ static void a_failure_that_was_received_stops_nothing(void **state)
     test_keys_free(&keys);
 }
 
-/* A copy has the keys of its original, and lacks those that the original lacks. Each says so once. */
+/* A copy has the keys of its original, and lacks those that it lacks. Each says so once. */
 static void a_copy_lacks_what_its_original_lacks(void **state)
 {
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 5000);
