@@ -105,14 +105,16 @@ static uint64_t drain(struct run *run, uint64_t most)
     while (taken < most) {
         size_t count = 0;
         const size_t room = most - taken < LEASES ? (size_t)(most - taken) : LEASES;
-        must(run, bloomery_sieve_pop(run->sieve, items, room, &count, &run->error));
+        must(run,
+             bloomery_sieve_pop(run->sieve, items, room, BLOOMERY_SIEVE_POP, &count, &run->error));
         if (count == 0)
             break;
         for (size_t i = 0; i < count; i++) {
             take(run, items[i].key);
             numbers[i] = items[i].number;
         }
-        must(run, bloomery_sieve_ack(run->sieve, numbers, count, NULL, &run->error));
+        must(run, bloomery_sieve_finish(run->sieve, numbers, count, BLOOMERY_SIEVE_DONE, NULL,
+                                        &run->error));
         taken += count;
     }
     return taken;
@@ -126,10 +128,9 @@ static void push_all(struct run *run, struct sieve_stream *stream)
 {
     size_t since = 0;
     while (sieve_stream_next(stream, &chunk) > 0) {
-        size_t done = 0;
         run->url_bytes += stream == &run->stream ? chunk.bytes : 0;
-        must(run, bloomery_sieve_push_batch(run->sieve, chunk.keys, NULL, chunk.count, results,
-                                            &done, NULL, &run->error));
+        must(run, bloomery_sieve_push(run->sieve, chunk.keys, NULL, chunk.count,
+                                      BLOOMERY_SIEVE_PUSH, results, NULL, &run->error));
         if (stream->pushed >= run->die_after)
             raise(SIGKILL);
         if (++since < LOOK)
@@ -321,8 +322,9 @@ static void set_up(struct run *run, int argc, char **argv)
     run->options.fingerprint_bits =
         (uint32_t)sieve_number(sieve_option(argc, argv, "--bits", "64"));
     run->options.partitions = (uint32_t)sieve_number(sieve_option(argc, argv, "--partitions", "0"));
-    run->options.sync = strtod(sieve_option(argc, argv, "--sync", "1"), NULL);
-    run->options.ordered = sieve_flag(argc, argv, "--ordered");
+    run->options.sync_seconds = strtod(sieve_option(argc, argv, "--sync", "1"), NULL);
+    run->options.order = sieve_flag(argc, argv, "--ordered") ? BLOOMERY_SIEVE_ORDER_FIFO
+                                                             : BLOOMERY_SIEVE_ORDER_BY_PARTITION;
     if (run->stream.urls == 0 || !(run->stream.repeats >= 0 && run->stream.repeats <= 1e3))
         sieve_fail("at least one URL, and up to 1000 repeats of each");
     if (sieve_flag(argc, argv, "--check")) {

@@ -72,14 +72,13 @@ static void sieve_free(struct job *job)
 static uint64_t sieve_push(struct job *job, const bloomery_key *keys, size_t count)
 {
     uint8_t results[BATCH];
-    size_t done = 0;
     uint64_t found = 0;
     bloomery_error error;
-    if (bloomery_sieve_push_batch(job->sieve, keys, NULL, count, results, &done, NULL, &error) !=
-        BLOOMERY_OK)
+    if (bloomery_sieve_push(job->sieve, keys, NULL, count, BLOOMERY_SIEVE_PUSH, results, NULL,
+                            &error) != BLOOMERY_OK)
         sieve_fail("%s", error.text);
     for (size_t i = 0; i < count; i++)
-        found += results[i] == BLOOMERY_NEW;
+        found += results[i] == BLOOMERY_SIEVE_NEW;
     return found;
 }
 
@@ -97,11 +96,13 @@ static uint64_t sieve_empty(struct job *job)
     uint64_t taken = 0;
     bloomery_error error;
     for (size_t count = 1; count > 0; taken += count) {
-        if (bloomery_sieve_pop(job->sieve, items, POPPED, &count, &error) != BLOOMERY_OK)
+        if (bloomery_sieve_pop(job->sieve, items, POPPED, BLOOMERY_SIEVE_POP, &count, &error) !=
+            BLOOMERY_OK)
             sieve_fail("%s", error.text);
         for (size_t i = 0; i < count; i++)
             numbers[i] = items[i].number;
-        if (bloomery_sieve_ack(job->sieve, numbers, count, NULL, &error) != BLOOMERY_OK)
+        if (bloomery_sieve_finish(job->sieve, numbers, count, BLOOMERY_SIEVE_DONE, NULL, &error) !=
+            BLOOMERY_OK)
             sieve_fail("%s", error.text);
     }
     return taken;
@@ -135,19 +136,18 @@ static void filter_free(struct job *job)
 
 static uint64_t filter_push(struct job *job, const bloomery_key *keys, size_t count)
 {
-    uint64_t answers[BATCH / 64];
-    uint64_t found = 0;
-    if (bloomery_add_batch(job->filter, keys, count, answers, NULL) != BLOOMERY_OK)
-        sieve_fail("cannot add");
-    for (size_t i = 0; i < (count + 63) / 64; i++)
-        found += (uint64_t)__builtin_popcountll(answers[i]);
-    return found;
+    const bloomery_keys list = bloomery_keys_of_list(keys, count);
+    bloomery_counts counts;
+    bloomery_error error;
+    if (bloomery_add_keys(job->filter, &list, NULL, &counts, &error) != BLOOMERY_OK)
+        sieve_fail("%s", error.text);
+    return counts.positive;
 }
 
 static uint64_t filter_bytes(struct job *job)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(job->filter, false, &info);
+    bloomery_info_get(job->filter, &info);
     return info.bytes;
 }
 

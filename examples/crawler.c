@@ -61,10 +61,8 @@ static bloomery_status visit(bloomery_sieve *sieve, FILE *web, const bloomery_si
     static size_t room = 0;
     static bloomery_key urls[URLS_MAX];
     static bloomery_key payloads[URLS_MAX];
-    static uint8_t results[URLS_MAX];
     char depth[DEPTH_BYTES] = "0";
-    size_t done = 0;
-    /* The payload is what we gave with the push: how far that page was. */
+    /* The payload is what was given with the push: how far that page was. */
     if (item->payload.bytes < sizeof depth)
         memcpy(depth, item->payload.data, item->payload.bytes);
     const int count = fetch(web, item->key, &line, &room, urls);
@@ -76,8 +74,8 @@ static bloomery_status visit(bloomery_sieve *sieve, FILE *web, const bloomery_si
     snprintf(depth, sizeof depth, "%d", atoi(depth) + 1);
     for (int i = 0; i < count; i++)
         payloads[i] = bloomery_key_of(depth, strlen(depth));
-    return bloomery_sieve_push_batch(sieve, urls, payloads, (size_t)count, results, &done, NULL,
-                                     error);
+    return bloomery_sieve_push(sieve, urls, payloads, (size_t)count, BLOOMERY_SIEVE_PUSH, NULL,
+                               NULL, error);
 }
 
 static bloomery_status crawl(bloomery_sieve *sieve, FILE *web, long milliseconds,
@@ -87,13 +85,15 @@ static bloomery_status crawl(bloomery_sieve *sieve, FILE *web, long milliseconds
     const struct timespec pause = {milliseconds / 1000, milliseconds % 1000 * 1000000};
     for (;;) {
         size_t count = 0;
-        bloomery_status status = bloomery_sieve_pop(sieve, items, BATCH, &count, error);
+        bloomery_status status =
+            bloomery_sieve_pop(sieve, items, BATCH, BLOOMERY_SIEVE_POP, &count, error);
         if (status != BLOOMERY_OK || count == 0)
             return status;
         for (size_t i = 0; i < count && status == BLOOMERY_OK; i++) {
             status = visit(sieve, web, &items[i], error);
             if (status == BLOOMERY_OK)
-                status = bloomery_sieve_ack(sieve, &items[i].number, 1, NULL, error);
+                status = bloomery_sieve_finish(sieve, &items[i].number, 1, BLOOMERY_SIEVE_DONE,
+                                               NULL, error);
             nanosleep(&pause, NULL);
         }
         if (status == BLOOMERY_OK)
@@ -118,10 +118,10 @@ int main(int argc, char **argv)
     if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK)
         return fail(error.text);
     /* Seen, where this directory was begun before: then nothing happens. */
-    bloomery_status status = BLOOMERY_OK;
     const bloomery_key start = bloomery_key_of(argv[3], strlen(argv[3]));
-    if (bloomery_sieve_push(sieve, start, bloomery_key_of("0", 1), NULL, &error) < 0)
-        status = error.status;
+    const bloomery_key depth = bloomery_key_of("0", 1);
+    bloomery_status status =
+        bloomery_sieve_push(sieve, &start, &depth, 1, BLOOMERY_SIEVE_PUSH, NULL, NULL, &error);
     if (status == BLOOMERY_OK)
         status = crawl(sieve, web, argc == 5 ? atol(argv[4]) : 0, &error);
     fclose(web);
@@ -132,7 +132,7 @@ int main(int argc, char **argv)
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(sieve, &info);
     fprintf(stderr, "crawler: %llu urls, %llu pages\n", (unsigned long long)info.pushed,
-            (unsigned long long)info.acked);
+            (unsigned long long)info.done);
     if (bloomery_sieve_close(sieve, &error) != BLOOMERY_OK)
         return fail(error.text);
     return 0;

@@ -18,9 +18,13 @@
  *   - an added key is denied.
  *
  * Build: with clang, -fsanitize=fuzzer,address,undefined and -DDIALECT=..., this file and the
- * library; or with regression.c as a plain test. Uses the table of dialects.
+ * library; or with regression.c as a plain test. Uses dialect.h.
  */
-#include "dialect/dialects.h"
+#define BLOOMERY_EXPERIMENTAL
+#include "../tests/support/many.h"
+
+#include <bloomery/dialect.h>
+#include <bloomery/experimental.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,24 +95,37 @@ static void choose_variant(const char *variants, unsigned number, char name[64])
     snprintf(name, 64, "%.*s", (int)strcspn(variants, ","), variants);
 }
 
-static void read_parameters(const bloomery_dialect *dialect, uint32_t takes, const uint8_t *data,
+/* Whether bytes of this dialect come with a parameter of that name. */
+static bool takes(const bloomery_dialect *dialect, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = dialect->load_takes; *at != '\0'; at += *at == ',' ? 2 : 0) {
+        const size_t here = strcspn(at, ",");
+        if (here == length && memcmp(at, name, length) == 0)
+            return true;
+        at += here;
+    }
+    return false;
+}
+
+static void read_parameters(const bloomery_dialect *dialect, const uint8_t *data,
                             bloomery_dialect_parameters *parameters, char variant[64])
 {
     const uint64_t number = get(data, 12, 4);
     double fraction;
     memcpy(&fraction, data + 16, sizeof fraction);
-    if ((takes & BLOOMERY_TAKES_VARIANT) != 0 && dialect->variants != NULL && data[0] > 0) {
+    if (takes(dialect, "variant") && dialect->variants != NULL && data[0] > 0) {
         choose_variant(dialect->variants, data[0], variant);
         parameters->variant = variant;
     }
-    parameters->columns = (takes & BLOOMERY_TAKES_COLUMNS) != 0 ? data[1] : 0;
-    parameters->probes = (takes & BLOOMERY_TAKES_PROBES) != 0 ? (uint32_t)get(data, 2, 2) : 0;
-    parameters->index = (takes & BLOOMERY_TAKES_INDEX) != 0 ? get(data, 4, 4) : 0;
-    parameters->bits = (takes & BLOOMERY_TAKES_BITS) != 0 ? get(data, 8, 4) : 0;
-    parameters->bytes = (takes & BLOOMERY_TAKES_BYTES) != 0 ? number : 0;
-    parameters->keys = (takes & BLOOMERY_TAKES_KEYS) != 0 ? number : 0;
-    parameters->rate = (takes & BLOOMERY_TAKES_RATE) != 0 ? fraction : 0;
-    parameters->bits_per_key = (takes & BLOOMERY_TAKES_BITS_PER_KEY) != 0 ? fraction : 0;
+    parameters->columns = takes(dialect, "columns") ? data[1] : 0;
+    parameters->probes = takes(dialect, "probes") ? (uint32_t)get(data, 2, 2) : 0;
+    parameters->index = takes(dialect, "index") ? get(data, 4, 4) : 0;
+    parameters->bits = takes(dialect, "bits") ? get(data, 8, 4) : 0;
+    parameters->bytes = takes(dialect, "bytes") ? number : 0;
+    parameters->keys = takes(dialect, "keys") ? number : 0;
+    parameters->rate = takes(dialect, "rate") ? fraction : 0;
+    parameters->bits_per_key = takes(dialect, "bits_per_key") ? fraction : 0;
 }
 
 /* ---- A filter that came in --------------------------------------------------------------- */
@@ -137,11 +154,14 @@ static void describe(const bloomery_filter *filter, bool scan)
 {
     char text[8];
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, scan, &info);
+    bloomery_scan_result facts = BLOOMERY_SCAN_RESULT;
+    bloomery_info_get(filter, &info);
+    if (scan)
+        bloomery_scan(filter, &facts);
     must(bloomery_dialect_get(info.dialect) != NULL, "its dialect is known");
-    must(info.live_rate >= 0 && info.live_rate <= 1, "a rate is 0 to 1");
-    must(info.expected_rate >= 0 && info.expected_rate <= 1, "an expected rate is 0 to 1");
-    must(!(info.estimated_keys < 0), "an estimate is not negative");
+    must(facts.live_rate >= 0 && facts.live_rate <= 1, "a rate is 0 to 1");
+    must(facts.expected_rate >= 0 && facts.expected_rate <= 1, "an expected rate is 0 to 1");
+    must(!(facts.estimated_keys < 0), "an estimate is not negative");
     for (uint32_t i = 0; bloomery_dialect_remark(filter, i, text, sizeof text); i++)
         must(i < 32 && memchr(text, 0, sizeof text) != NULL, "remarks end");
     bloomery_dialect_variant(filter);
@@ -200,11 +220,13 @@ static void add_and_query(bloomery_filter *filter, const uint8_t *data, size_t s
 {
     const bloomery_key key = bloomery_key_of(data, size % 97);
     uint64_t positions[BLOOMERY_POSITIONS_MAX];
-    const int result = bloomery_add(filter, key, NULL);
-    bloomery_may_contain(filter, bloomery_key_of("some key", 8));
+    const int result = add_outcome(filter, key);
+    if (!bloomery_may_contain(filter, bloomery_key_of("some key", 8)))
+        must(bloomery_key_count(filter, bloomery_key_of("some key", 8)) == 0,
+             "a key that is denied counts 0");
     must(bloomery_positions(filter, 0, key, positions, BLOOMERY_POSITIONS_MAX) > 0,
          "a key has positions");
-    must(result == BLOOMERY_NEW || result == BLOOMERY_SEEN || result == BLOOMERY_FULL ||
+    must(result == WAS_NEW || result == WAS_SEEN || result == BLOOMERY_FULL ||
              result == BLOOMERY_OUT_OF_MEMORY || result == BLOOMERY_UNSUPPORTED ||
              result == BLOOMERY_BAD_ARGUMENT,
          "a loaded filter takes keys, or is full");
@@ -255,14 +277,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bloomery_dialect_parameters parameters = BLOOMERY_DIALECT_PARAMETERS;
     char variant[64] = "";
     must(dialect != NULL, "there is such a dialect");
-    const uint32_t takes = bloomery_dialect_row(dialect->id)->parse_takes;
     if (size > LARGEST)
         return 0;
     bloomery_dialect_sniff(data, size);
-    if (takes != 0) {
+    if (dialect->load_takes[0] != '\0') {
         if (size < PREFIX)
             return 0;
-        read_parameters(dialect, takes, data, &parameters, variant);
+        read_parameters(dialect, data, &parameters, variant);
         data += PREFIX;
         size -= PREFIX;
     }
@@ -273,7 +294,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(copy, data, size);
     /* One chosen among several filters is not written again as the whole. */
     if (dialect->reads)
-        try_one(dialect, &parameters, copy, size, (takes & BLOOMERY_TAKES_INDEX) == 0);
+        try_one(dialect, &parameters, copy, size, !takes(dialect, "index"));
     free(copy);
     return 0;
 }

@@ -93,9 +93,9 @@ static bool is_moment(const bloomery_sieve_info *info, const struct facts *facts
 {
     return info->pushed == facts->pushed && info->new_keys == facts->new_keys &&
            info->seen == facts->seen && info->pending == facts->pending &&
-           info->forced == facts->forced && info->marked == facts->noted &&
+           info->forced == facts->forced && info->marked == facts->marked &&
            info->queued + info->leased == facts->queued + facts->leased &&
-           info->acked == facts->acked;
+           info->done == facts->done;
 }
 
 static bool is_of_story(const struct story *story, const bloomery_sieve_info *info, bool earlier)

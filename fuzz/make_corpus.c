@@ -8,6 +8,8 @@
  * Build: no test; built by nothing but this command.
  */
 #include <bloomery/bloomery.h>
+#include <bloomery/builder.h>
+#include <bloomery/records.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,8 +55,8 @@ static struct file make(bloomery_kind kind, uint64_t bits, uint32_t lines, uint3
     bloomery_plan plan = {
         .kind = kind, .bits = bits, .blocks_per_key = lines, .probes = probes, .hash = hash};
     if (kind == BLOOMERY_SCALABLE) { /* of three layers in the end */
-        plan.keys = 3;
-        plan.rate = 0.25;
+        plan.planned_keys = 3;
+        plan.planned_rate = 0.25;
     }
     if (bloomery_create(&plan, options, &filter, &error) != BLOOMERY_OK) {
         fprintf(stderr, "%s\n", error.text);
@@ -73,13 +75,14 @@ static struct file build(double rate, unsigned count)
 {
     struct file file = {.size = 0};
     bloomery_builder *builder = NULL;
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     bloomery_plan plan = {.kind = BLOOMERY_STATIC, .rate = rate};
     if (bloomery_builder_open(&plan, NULL, NULL, &builder, NULL) != BLOOMERY_OK)
         exit(2);
     for (unsigned i = 0; i < count; i++) {
         const bloomery_key one = bloomery_key_of(&i, sizeof i);
-        if (bloomery_builder_add(builder, &one, 1, NULL) != BLOOMERY_OK)
+        const bloomery_keys keys = bloomery_keys_of_list(&one, 1);
+        if (bloomery_builder_add(builder, &keys, NULL) != BLOOMERY_OK)
             exit(2);
     }
     if (bloomery_builder_finish(builder, &filter, NULL) != BLOOMERY_OK ||

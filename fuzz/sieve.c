@@ -66,9 +66,8 @@ static bool same_facts(const struct facts *one, const struct facts *other)
 {
     return one->pushed == other->pushed && one->new_keys == other->new_keys &&
            one->seen == other->seen && one->pending == other->pending &&
-           one->forced == other->forced && one->noted == other->noted &&
-           one->queued == other->queued && one->leased == other->leased &&
-           one->acked == other->acked;
+           one->forced == other->forced && one->marked == other->marked &&
+           one->queued == other->queued && one->leased == other->leased && one->done == other->done;
 }
 
 /* The commit that was opened. An earlier one only where the manifest is what a power cut leaves of
@@ -96,19 +95,19 @@ static void use(struct life *life, unsigned flags)
         life_flush(life);
     if ((flags & PUSH_NOTHING) == 0) {
         for (uint32_t id = 0; id < 100; id += 9)
-            life_push(life, id, PUSH);
+            life_push(life, id, BLOOMERY_SIEVE_PUSH);
         for (uint32_t id = NEW_IDS; id < NEW_IDS + 12; id++)
-            life_push(life, id, PUSH);
-        life_push(life, NEW_IDS, PUSH);
-        life_push(life, NEW_IDS + 12, PUSH_NOTE);
-        life_push(life, 7, PUSH_FORCE);
+            life_push(life, id, BLOOMERY_SIEVE_PUSH);
+        life_push(life, NEW_IDS, BLOOMERY_SIEVE_PUSH);
+        life_push(life, NEW_IDS + 12, BLOOMERY_SIEVE_PUSH_MARK);
+        life_push(life, 7, BLOOMERY_SIEVE_PUSH_AGAIN);
     }
     if ((flags & POP_ALL) != 0)
         life_drain(life);
     else
         life_pop(life, 9, 4, 1);
     life_commit(life);
-    life_push(life, NEW_IDS + 13, PUSH);
+    life_push(life, NEW_IDS + 13, BLOOMERY_SIEVE_PUSH);
     life_pop(life, 3, 1, 0);
 }
 

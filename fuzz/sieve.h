@@ -65,17 +65,17 @@ struct facts {
     uint64_t seen;
     uint64_t pending;
     uint64_t forced;
-    uint64_t noted;
+    uint64_t marked;
     uint64_t queued;
     uint64_t leased;
-    uint64_t acked;
+    uint64_t done;
 };
 
 /* A commit: what the sieve says of itself, and what was pushed and not acknowledged. */
 struct moment {
     struct facts facts;
     uint8_t left[IDS];  /* how often a key has to come */
-    uint8_t known[IDS]; /* whether it was pushed, forced or noted */
+    uint8_t known[IDS]; /* whether it was pushed, forced or marked */
 };
 
 struct shape {
@@ -91,7 +91,7 @@ struct shape {
     size_t
         save; /* the commit that saves the filter, 1 the first; 0: none, it is made of the queue */
     const char *canon;
-    uint32_t notes;   /* keys that are noted, to have a seen-set of some size */
+    uint32_t marks;   /* keys that are marked, to have a seen-set of some size */
     bool long_key;    /* one is longer than any buffer */
     bool wrong_drops; /* a new key may be called seen */
 };
@@ -137,8 +137,7 @@ struct opening {
 /* False: it was refused. Fills life->state.facts. */
 bool life_open(struct life *life, const struct opening *opening);
 struct facts life_facts(const struct life *life);
-enum push_kind { PUSH, PUSH_FORCE, PUSH_NOTE };
-void life_push(struct life *life, uint32_t id, enum push_kind kind);
+void life_push(struct life *life, uint32_t id, bloomery_sieve_push_mode kind);
 /* Pops up to `room` items, acknowledges the first `acks`, returns the next `returns`. How many
  * came. */
 size_t life_pop(struct life *life, size_t room, size_t acks, size_t returns);

@@ -219,13 +219,14 @@ static bloomery_sieve_options options_of(const struct life *life, const struct o
     options.keep_leases = opening->keep_leases;
     /* Long enough for both lives; commits are those that are called for. */
     options.lease = 1e9;
-    options.sync = opening->make ? 1e9 : BLOOMERY_SYNC_NEVER;
+    options.sync = opening->make ? BLOOMERY_SIEVE_SYNC_TIMED : BLOOMERY_SIEVE_SYNC_NEVER;
+    options.sync_seconds = 1e9;
     if (!opening->make)
         return options;
     options.engine = shape->engine;
     options.partitions = shape->partitions;
     options.fingerprint_bits = shape->fingerprint_bits;
-    options.ordered = shape->ordered;
+    options.order = shape->ordered ? BLOOMERY_SIEVE_ORDER_FIFO : BLOOMERY_SIEVE_ORDER_BY_PARTITION;
     options.full = shape->full;
     options.keys = shape->keys;
     options.rate = shape->rate;
@@ -247,15 +248,15 @@ struct facts life_facts(const struct life *life)
                               counters->seen,
                               counters->pending,
                               counters->forced,
-                              counters->noted,
+                              counters->marked,
                               bloomery_queue_queued(queue),
                               bloomery_queue_leased(queue),
-                              bloomery_queue_acked(queue)};
+                              bloomery_queue_done(queue)};
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(life->sieve, &info);
     must(info.memory <= memory.most, "its memory is what was given");
     return (struct facts){info.pushed, info.new_keys, info.seen,   info.pending, info.forced,
-                          info.marked, info.queued,   info.leased, info.acked};
+                          info.marked, info.queued,   info.leased, info.done};
 }
 
 static void check_facts(const struct life *life)
@@ -264,7 +265,7 @@ static void check_facts(const struct life *life)
     must(facts.leased <= LEASES || life->mended, "no more items are leased than may be");
     if (life->mended)
         return;
-    must(facts.pushed == facts.new_keys + facts.seen + facts.pending + facts.forced + facts.noted,
+    must(facts.pushed == facts.new_keys + facts.seen + facts.pending + facts.forced + facts.marked,
          "pushes add up");
     uint64_t left = 0;
     for (uint32_t id = 0; id < IDS; id++)
@@ -311,20 +312,21 @@ void life_close(struct life *life)
 
 /* ---- Pushing --------------------------------------------------------------------------------- */
 
-static int push(struct life *life, uint32_t id, enum push_kind kind, bloomery_error *error)
+static int push(struct life *life, uint32_t id, bloomery_sieve_push_mode kind,
+                bloomery_error *error)
 {
     char key_room[KEY_ROOM];
     char payload_room[PAYLOAD_ROOM];
     const bloomery_key key = key_of(life->shape, id, false, key_room);
     const bloomery_key payload = payload_of(id, payload_room);
-    if (kind == PUSH_FORCE)
-        return bloomery_sieve_push_force(life->sieve, key, payload, NULL, error);
-    if (kind == PUSH_NOTE)
-        return bloomery_sieve_mark_seen(life->sieve, key, NULL, error);
-    return bloomery_sieve_push(life->sieve, key, payload, NULL, error);
+    uint8_t result = 0;
+    const bloomery_status status =
+        bloomery_sieve_push(life->sieve, &key, kind == BLOOMERY_SIEVE_PUSH_MARK ? NULL : &payload,
+                            1, kind, &result, NULL, error);
+    return status == BLOOMERY_OK ? (int)result : (int)status;
 }
 
-void life_push(struct life *life, uint32_t id, enum push_kind kind)
+void life_push(struct life *life, uint32_t id, bloomery_sieve_push_mode kind)
 {
     const bool known = life->state.known[id];
     bloomery_error error = {.text = ""};
@@ -332,12 +334,14 @@ void life_push(struct life *life, uint32_t id, enum push_kind kind)
     if (!hear(life, result, &error))
         return;
     if (life_exact(life)) {
-        must(result != BLOOMERY_NEW || !known || kind == PUSH_FORCE, "a known key is not new");
-        must(result != BLOOMERY_SEEN || known || life->shape->wrong_drops,
+        must(result != BLOOMERY_SIEVE_NEW || !known || kind == BLOOMERY_SIEVE_PUSH_AGAIN,
+             "a known key is not new");
+        must(result != BLOOMERY_SIEVE_SEEN || known || life->shape->wrong_drops,
              "a new key is not called seen");
     }
     life->state.known[id] = 1;
-    if (kind == PUSH_FORCE || (kind == PUSH && !known && result != BLOOMERY_SEEN))
+    if (kind == BLOOMERY_SIEVE_PUSH_AGAIN ||
+        (kind == BLOOMERY_SIEVE_PUSH && !known && result != BLOOMERY_SIEVE_SEEN))
         life->state.left[id]++;
 }
 
@@ -383,11 +387,11 @@ static void end_leases(struct life *life, const uint64_t *numbers, const uint32_
                        size_t count, bool again)
 {
     bloomery_error error = {.text = ""};
-    size_t unknown = 0;
+    uint64_t finished = 0;
     const bloomery_status status =
-        again ? bloomery_sieve_return(life->sieve, numbers, count, &unknown, &error)
-              : bloomery_sieve_ack(life->sieve, numbers, count, &unknown, &error);
-    must(unknown == 0, "what was popped is leased");
+        bloomery_sieve_finish(life->sieve, numbers, count,
+                              again ? BLOOMERY_SIEVE_BACK : BLOOMERY_SIEVE_DONE, &finished, &error);
+    must(finished == count || status != BLOOMERY_OK, "what was popped is leased");
     if (!hear(life, status, &error) || again)
         return;
     for (size_t i = 0; i < count; i++)
@@ -405,7 +409,9 @@ size_t life_pop(struct life *life, size_t room, size_t acks, size_t returns)
     bloomery_error error = {.text = ""};
     size_t count = 0;
     must(room <= LEASES, "room to pop");
-    if (!hear(life, bloomery_sieve_pop(life->sieve, items, room, &count, &error), &error)) {
+    if (!hear(life,
+              bloomery_sieve_pop(life->sieve, items, room, BLOOMERY_SIEVE_POP, &count, &error),
+              &error)) {
         must(count == 0, "a pop that fails gives nothing");
         return 0;
     }
@@ -499,16 +505,20 @@ static void walk(struct life *life)
     bloomery_error error = {.text = ""};
     uint64_t seen = 0;
     uint64_t queued = 0;
-    int result = bloomery_sieve_each_queued(life->sieve, count_queued, &queued, &error);
-    must(result <= 0, "walking the queue has an end");
-    if (hear(life, result, &error) && life_exact(life))
+    int ended = 0;
+    bloomery_status status = bloomery_sieve_each(life->sieve, BLOOMERY_SIEVE_QUEUED, count_queued,
+                                                 &queued, &ended, &error);
+    must(ended == 0, "walking the queue has an end");
+    if (hear(life, status, &error) && life_exact(life))
         must(queued == life_facts(life).queued, "what is queued is counted");
     if (life->shape->engine == BLOOMERY_SIEVE_MEMORY)
         return;
-    result = bloomery_sieve_each_seen(life->sieve, count_seen, &seen, &error);
-    must(result <= 0, "walking the seen-set has an end");
-    if (result != BLOOMERY_UNSUPPORTED && hear(life, result, &error))
-        must((double)seen == bloomery_sieve_estimate(life->sieve), "what is seen is counted");
+    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
+    status = bloomery_sieve_each_seen(life->sieve, count_seen, &seen, &ended, &error);
+    must(ended == 0, "walking the seen-set has an end");
+    bloomery_sieve_info_get(life->sieve, &info);
+    if (status != BLOOMERY_UNSUPPORTED && hear(life, status, &error))
+        must(seen == info.distinct, "what is seen is counted");
 }
 
 void life_query(struct life *life)
@@ -516,12 +526,14 @@ void life_query(struct life *life)
     char room[KEY_ROOM];
     for (uint32_t id = 0; id < IDS; id += id < 8 ? 3 : 67) {
         bloomery_error error = {.text = ""};
-        const int result =
-            bloomery_sieve_contains(life->sieve, key_of(life->shape, id, false, room), &error);
-        if (!hear(life, result, &error) || !life_exact(life))
+        const bloomery_key key = key_of(life->shape, id, false, room);
+        uint8_t result = 0;
+        const bloomery_status status =
+            bloomery_sieve_contains(life->sieve, &key, 1, &result, &error);
+        if (!hear(life, status, &error) || !life_exact(life))
             continue;
-        must(result != BLOOMERY_NEW || !life->state.known[id], "a known key is not denied");
-        must(result != BLOOMERY_SEEN || life->state.known[id] || life->shape->wrong_drops,
+        must(result != BLOOMERY_SIEVE_NEW || !life->state.known[id], "a known key is not denied");
+        must(result != BLOOMERY_SIEVE_SEEN || life->state.known[id] || life->shape->wrong_drops,
              "a new key is not called seen");
     }
     walk(life);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sound directories. Each story makes a sieve with something of everything: seen keys, decided with
- * a merge and without, pending ones, several segments of the queue, leases, payloads, notes, keys
+ * a merge and without, pending ones, several segments of the queue, leases, payloads, marks, keys
  * put in again. After every commit it writes down what has to come out of a sieve that is opened in
  * that state.
  *
@@ -27,34 +27,34 @@ static const struct shape shapes[STORIES] = {
     {.name = "disk, long key",
      .engine = BLOOMERY_SIEVE_DISK,
      .partitions = 1,
-     .notes = 1400,
+     .marks = 1400,
      .long_key = true},
-    {.name = "disk, 4 partitions", .engine = BLOOMERY_SIEVE_DISK, .partitions = 4, .notes = 100},
+    {.name = "disk, 4 partitions", .engine = BLOOMERY_SIEVE_DISK, .partitions = 4, .marks = 100},
     {.name = "ordered, 4 partitions",
      .engine = BLOOMERY_SIEVE_DISK,
      .partitions = 4,
      .ordered = true,
-     .notes = 100},
+     .marks = 100},
     {.name = "ordered, 48 bits, URLs",
      .engine = BLOOMERY_SIEVE_DISK,
      .partitions = 1,
      .fingerprint_bits = 48,
      .ordered = true,
-     .notes = 1400,
+     .marks = 1400,
      .canon = "url"},
     {.name = "memory, growing",
      .engine = BLOOMERY_SIEVE_MEMORY,
      .keys = 300,
      .rate = 0.1,
      .save = 3,
-     .notes = 300,
+     .marks = 300,
      .wrong_drops = true},
     {.name = "memory, warning",
      .engine = BLOOMERY_SIEVE_MEMORY,
      .keys = 100,
      .rate = 0.1,
      .full = BLOOMERY_SIEVE_WARN,
-     .notes = 40,
+     .marks = 40,
      .wrong_drops = true},
     {.name = "memory, of another system",
      .engine = BLOOMERY_SIEVE_MEMORY,
@@ -63,7 +63,7 @@ static const struct shape shapes[STORIES] = {
      .full = BLOOMERY_SIEVE_WARN,
      .dialect = "sieve-murmur3",
      .save = 4,
-     .notes = 40,
+     .marks = 40,
      .wrong_drops = true},
 };
 
@@ -266,7 +266,8 @@ static struct image look(void)
 
 /* ---- Stories --------------------------------------------------------------------------------- */
 
-static void push_range(struct life *life, uint32_t first, uint32_t end, enum push_kind kind)
+static void push_range(struct life *life, uint32_t first, uint32_t end,
+                       bloomery_sieve_push_mode kind)
 {
     for (uint32_t id = first; id < end; id++)
         life_push(life, id, kind);
@@ -288,18 +289,18 @@ static void tell(struct life *life, struct story *story)
     const struct opening opening = {.make = true};
     struct image image;
     must(life_open(life, &opening), "a sieve is made");
-    push_range(life, 2, 40, PUSH);
+    push_range(life, 2, 40, BLOOMERY_SIEVE_PUSH);
     life_flush(life);
     image = commit(life, story);
     image_free(&image);
     life_pop(life, 12, 5, 1);
-    push_range(life, 500, 500 + life->shape->notes, PUSH_NOTE);
+    push_range(life, 500, 500 + life->shape->marks, BLOOMERY_SIEVE_PUSH_MARK);
     life_flush(life);
     image = commit(life, story);
     image_free(&image);
-    push_range(life, 30, 60, PUSH);
-    push_range(life, 4, 6, PUSH_FORCE);
-    push_range(life, 60, 64, PUSH_NOTE);
+    push_range(life, 30, 60, BLOOMERY_SIEVE_PUSH);
+    push_range(life, 4, 6, BLOOMERY_SIEVE_PUSH_AGAIN);
+    push_range(life, 60, 64, BLOOMERY_SIEVE_PUSH_MARK);
     for (unsigned i = 0; i < 6; i++)
         life_pop(life, 10, 7, 0);
     image = commit(life, story);
@@ -309,15 +310,15 @@ static void tell(struct life *life, struct story *story)
     image_free(&image);
     /* Where the seen-set is large and little is pending, a pop from an empty queue does not
      * merge. */
-    life_push(life, 70, PUSH);
+    life_push(life, 70, BLOOMERY_SIEVE_PUSH);
     life_pop(life, 2, 0, 0);
-    life_push(life, 71, PUSH);
+    life_push(life, 71, BLOOMERY_SIEVE_PUSH);
     story->before = commit(life, story);
-    push_range(life, 0, 2, PUSH);
+    push_range(life, 0, 2, BLOOMERY_SIEVE_PUSH);
     life_pop(life, 1, 0, 0);
-    push_range(life, 55, 90, PUSH);
-    life_push(life, 6, PUSH_FORCE);
-    life_push(life, 90, PUSH_NOTE);
+    push_range(life, 55, 90, BLOOMERY_SIEVE_PUSH);
+    life_push(life, 6, BLOOMERY_SIEVE_PUSH_AGAIN);
+    life_push(life, 90, BLOOMERY_SIEVE_PUSH_MARK);
     story->now = commit(life, story);
     life_close(life);
 }

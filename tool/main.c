@@ -171,7 +171,7 @@ static const char *kernel_with(bloomery_hash_id hash)
     plan.hash = hash;
     if (bloomery_create(&plan, NULL, &filter, NULL) != BLOOMERY_OK)
         return NULL;
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     bloomery_free(filter);
     return info.kernel;
 }

@@ -72,9 +72,9 @@
  *              push is refused, and succeeds when there is room. If the system could not say
  *              whether bytes reached the disk (fsync failed), the sieve refuses all further
  *              changes: close it and open it again, which finds the state of the last commit.
- *   Full disk  With BLOOMERY_SIEVE_SYNC_ALWAYS, a push whose commit found the disk full has been made
- *              (its number is given) and is durable with the next commit. Pops and finished items
- *              that find it full succeed, to make room. A caller that gives numbers to other
+ *   Full disk  With BLOOMERY_SIEVE_SYNC_ALWAYS, a push whose commit found the disk full has been
+ *              made (its number is given) and is durable with the next commit. Pops and finished
+ *              items that find it full succeed, to make room. A caller that gives numbers to other
  *              processes must therefore call _commit first, and give them only if it succeeded.
  */
 #ifndef BLOOMERY_SIEVE_H
@@ -166,7 +166,7 @@ typedef struct bloomery_sieve_options {
      * KiB) takes up to twice its length besides while it is written, decided or popped. */
     uint64_t memory;
 
-    /* Kept. Distinct keys that are expected; 0: 1,000,000. Memory engine: after so many it does
+    /* Kept. Distinct keys that are expected; 0: 1,000,000. Memory engine: after these it does
      * what `full` says. Disk engine: no limit; it chooses the number of partitions. */
     uint64_t keys;
     double rate;              /* kept. Memory engine: 0 for 1e-6 */
@@ -207,7 +207,7 @@ typedef struct bloomery_sieve_options {
     bloomery_sieve_warning warning; /* NULL: warnings are lost */
     void *warning_context;
 
-    /* Open only what is there: a directory that is no sieve is BLOOMERY_NOT_A_FILTER. */
+    /* Open only what is there: any other directory is BLOOMERY_NOT_A_FILTER. */
     bool existing;
 
     /* Change nothing in the directory, not even what a crash left, so that a read-only file system
@@ -229,9 +229,9 @@ typedef struct bloomery_sieve_options {
  * state, and what was written after it is cut off. Time: disk engine, milliseconds; memory engine,
  * that of reading its filter and what was queued since that was saved.
  *
- * Damage is no crash. If the last commit may be one that cannot be read any more, nothing is opened
- * or changed: BLOOMERY_CORRUPT. The text names bloomery_sieve_recover, which goes on from there. A
- * single damaged copy of the commit is mended from the other one, with a warning.
+ * Damage is different. If the last commit may be one that cannot be read any more, nothing is
+ * opened or changed: BLOOMERY_CORRUPT. The text names bloomery_sieve_recover, which goes on from
+ * there. A single damaged copy of the commit is mended from the other one, with a warning.
  *
  * BLOOMERY_BAD_ARGUMENT; BLOOMERY_MISMATCH (a kept option that differs, named); BLOOMERY_BUSY
  * (another process has it); BLOOMERY_NOT_A_FILTER (a directory with other things in it, or with
@@ -246,8 +246,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_open(const bloomery_sieve_options
  * commit. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_close(bloomery_sieve *sieve, bloomery_error *error);
 
-/* Makes the state durable now. With BLOOMERY_SIEVE_SYNC_NEVER it leaves that to the system; a kill loses
- * nothing then. */
+/* Makes the state durable now. With BLOOMERY_SIEVE_SYNC_NEVER it leaves that to the system; a kill
+ * loses nothing then. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_commit(bloomery_sieve *sieve, bloomery_error *error);
 
 /* ---- 2  Pushing ------------------------------------------------------------------------------ */
@@ -286,9 +286,9 @@ typedef struct bloomery_sieve_pushed {
  * If a batch of pending keys is full, the push that filled it decides it. That call takes as long
  * as reading and writing a partition. Other pushes take some 100 ns a key.
  *
- * BLOOMERY_BAD_ARGUMENT (longer than BLOOMERY_SIEVE_ITEM_MAX); BLOOMERY_FULL (memory engine: over
- * capacity or memory); BLOOMERY_IO_FAILED; BLOOMERY_CORRUPT (a damaged frame of the seen-set was
- * met; the text says which, and what it held).
+ * BLOOMERY_BAD_ARGUMENT (longer than BLOOMERY_SIEVE_ITEM_MAX; not a mode; payloads of marked keys);
+ * BLOOMERY_FULL (memory engine: over capacity or memory); BLOOMERY_IO_FAILED; BLOOMERY_CORRUPT (a
+ * damaged frame of the seen-set was met; the text says which, and what it held).
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_push(bloomery_sieve *sieve, const bloomery_key *keys,
                                                     const bloomery_key *payloads, size_t count,
@@ -385,7 +385,8 @@ typedef enum bloomery_sieve_outcome {
 /* Ends the leases of the items with these numbers. With a `count` of BLOOMERY_SIEVE_ALL, `numbers`
  * is not read and all leases end, as of workers that died with their numbers. `finished`, unless
  * NULL, becomes how many leases ended: a number that is not leased (finished twice, or never
- * popped) is not a failure. O(log leases) each. BLOOMERY_IO_FAILED. */
+ * popped) is not a failure. O(log leases) each. BLOOMERY_BAD_ARGUMENT (not an outcome);
+ * BLOOMERY_IO_FAILED. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_finish(bloomery_sieve *sieve,
                                                       const uint64_t *numbers, size_t count,
                                                       bloomery_sieve_outcome outcome,
@@ -461,11 +462,11 @@ typedef struct bloomery_sieve_info {
     uint64_t capacity;  /* memory engine: planned keys; 0: none */
     bool over_capacity; /* memory engine with BLOOMERY_SIEVE_WARN */
     /* Memory engine: how often a new key is called seen now. It is computed from the bits that
-     * pushes set (in a flat array of bits exactly; else as expected with so many). */
+     * pushes set (in a flat array of bits exactly; else as expected with that many). */
     double live_rate;
     /* New keys that were dropped since the beginning, expected. Memory engine: from the share of
      * new keys among the pushes; if the filter lets hardly any through, that of the time before
-     * (docs/sieve.md). At most `seen`. Marked keys and forced pushes are no drops. */
+     * (docs/sieve.md). At most `seen`. Marked keys and forced pushes are not drops. */
     double expected_drops;
 
     /* Bytes now. */
@@ -486,7 +487,7 @@ typedef struct bloomery_sieve_info {
 
     uint64_t planned; /* the `keys` that the sieve was made for, of either engine */
 
-    uint64_t dead;       /* items that were put aside; not among queued, leased and acked */
+    uint64_t dead;       /* items that were put aside; not among queued, leased and done */
     uint64_t dead_bytes; /* on disk */
     uint64_t leases;     /* that may be out at a time */
 } bloomery_sieve_info;
@@ -608,7 +609,7 @@ typedef struct bloomery_sieve_plan {
     double disk_speed;         /* bytes a second, read and write alike; 0: 500e6 */
 
     /* Filled. */
-    uint64_t min_memory;  /* the least with so many partitions */
+    uint64_t min_memory;  /* the least with that many partitions */
     uint64_t batch;       /* pending keys of a partition that fit, r */
     uint64_t pending_max; /* keys that may be pending at a time, about P r / 2 on average */
     double seen_disk;     /* bytes */

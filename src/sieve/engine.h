@@ -38,6 +38,21 @@ struct bloomery_sieve_settings {
     uint8_t secret[BLOOMERY_SECRET_BYTES];
 };
 
+/* The order in which keys come out: of the memory engine as of one partition. */
+static inline bloomery_sieve_order
+bloomery_sieve_order_of(const struct bloomery_sieve_settings *settings)
+{
+    return settings->ordered || settings->engine == BLOOMERY_SIEVE_MEMORY
+               ? BLOOMERY_SIEVE_ORDER_FIFO
+               : BLOOMERY_SIEVE_ORDER_BY_PARTITION;
+}
+
+enum {
+    /* What version 0.1 has of the public structs. */
+    BLOOMERY_SIEVE_INFO_BYTES_FIRST = sizeof(bloomery_sieve_info),
+    BLOOMERY_SIEVE_RECOVERY_BYTES_FIRST = sizeof(bloomery_sieve_recovery),
+};
+
 struct bloomery_sieve_counters {
     uint64_t pushed;
     uint64_t new_keys;
@@ -202,13 +217,6 @@ bloomery_status bloomery_sieve_open_locked(const bloomery_sieve_options *options
 bloomery_status bloomery_sieve_allocate(const bloomery_sieve_options *options,
                                         bloomery_sieve **made, bloomery_error *error);
 void bloomery_sieve_destroy(bloomery_sieve *sieve);
-
-/* Copies our struct to a caller's. Both begin with their size, and version 0.1 has the whole of it:
- * a size that is less, 0 among them, counts as that. */
-void bloomery_sieve_give(const void *ours, size_t bytes, void *given, size_t given_bytes);
-
-/* The order in which keys come out: of the memory engine as of one partition. */
-bloomery_sieve_order bloomery_sieve_order_of(const struct bloomery_sieve_settings *settings);
 
 /* ---- Commits --------------------------------------------------------------------------------- */
 

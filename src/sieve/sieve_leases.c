@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls of sieve.h about what was popped: ending and renewing leases, walking through items, and
- * those that were put aside. */
+/* The calls of sieve.h about what was popped: ending and renewing leases, walking through items,
+ * and those that were put aside. */
 #include "base/error.h"
 #include "sieve/engine.h"
 

@@ -185,7 +185,7 @@ bloomery_status bloomery_sieve_info_read(const bloomery_sieve_options *options,
     if (status == BLOOMERY_OK)
         status = fill(sieve, &all, error);
     if (status == BLOOMERY_OK)
-        bloomery_sieve_give(&all, sizeof all, info, info->struct_bytes);
+        bloomery_sized_give(&all, sizeof all, info, BLOOMERY_SIEVE_INFO_BYTES_FIRST);
     if (sieve != NULL)
         bloomery_sieve_destroy(sieve);
     return status;

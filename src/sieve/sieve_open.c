@@ -212,8 +212,8 @@ static bloomery_status compare_settings(const bloomery_sieve *sieve,
 
 /* ---- Opening ----------------------------------------------------------------------------- */
 
-/* What the process that was here last left to the system (BLOOMERY_SIEVE_SYNC_NEVER): later commits build
- * on it. */
+/* What the process that was here last left to the system (BLOOMERY_SIEVE_SYNC_NEVER): later
+ * commits build on it. */
 static bloomery_status sync_before(const bloomery_sieve *sieve, bloomery_error *error)
 {
     if (!sieve->store.syncs || !bloomery_manifest_unsynced(sieve))
@@ -426,18 +426,6 @@ bloomery_status bloomery_sieve_allocate(const bloomery_sieve_options *options,
     memcpy(sieve->path, path, sieve->path_bytes);
     sieve->store.path = sieve->path;
     return BLOOMERY_OK;
-}
-
-void bloomery_sieve_give(const void *ours, size_t bytes, void *given, size_t given_bytes)
-{
-    bloomery_sized_give(ours, bytes, given, given_bytes < bytes ? bytes : given_bytes);
-}
-
-bloomery_sieve_order bloomery_sieve_order_of(const struct bloomery_sieve_settings *settings)
-{
-    return settings->ordered || settings->engine == BLOOMERY_SIEVE_MEMORY
-               ? BLOOMERY_SIEVE_ORDER_FIFO
-               : BLOOMERY_SIEVE_ORDER_BY_PARTITION;
 }
 
 bloomery_status bloomery_sieve_copy_options(const bloomery_sieve_options *options,

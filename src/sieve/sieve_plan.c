@@ -164,15 +164,12 @@ static bloomery_status plan_memory(bloomery_sieve_plan *plan, bloomery_error *er
 
 bloomery_status bloomery_sieve_plan_solve(bloomery_sieve_plan *plan, bloomery_error *error)
 {
-    /* What version 0.1 has of the struct, and what a size of 0 stands for. */
+    /* What version 0.1 has of the struct. */
     enum { PLAN_BYTES_FIRST = sizeof(bloomery_sieve_plan) };
     struct bloomery_sieve_budget budget;
-    bloomery_sieve_plan solved = *plan;
-    const size_t bytes = plan->struct_bytes == 0 ? PLAN_BYTES_FIRST : plan->struct_bytes;
-    bloomery_status status = BLOOMERY_OK;
-    if (plan->struct_bytes != 0)
-        status = bloomery_sized_read(plan, PLAN_BYTES_FIRST, &solved, sizeof solved,
-                                     "BLOOMERY_SIEVE_PLAN", error);
+    bloomery_sieve_plan solved;
+    bloomery_status status = bloomery_sized_read(plan, PLAN_BYTES_FIRST, &solved, sizeof solved,
+                                                 "BLOOMERY_SIEVE_PLAN", error);
     if (status != BLOOMERY_OK)
         return status;
     take_defaults(&solved);
@@ -194,6 +191,6 @@ bloomery_status bloomery_sieve_plan_solve(bloomery_sieve_plan *plan, bloomery_er
     plan_logs(&solved, pending_pushes, budget.buffer_bytes);
     solved.seconds =
         (solved.seen_traffic + solved.pending_traffic + solved.queue_traffic) / solved.disk_speed;
-    bloomery_sized_give(&solved, sizeof solved, plan, bytes);
+    bloomery_sized_give(&solved, sizeof solved, plan, PLAN_BYTES_FIRST);
     return BLOOMERY_OK;
 }

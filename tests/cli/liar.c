@@ -12,29 +12,32 @@
 
 enum { FORGET_EVERY = 1000, INVENT_EVERY = 100 };
 
-typedef size_t (*query_batch)(const bloomery_filter *filter, const bloomery_key *keys, size_t count,
-                              uint64_t *answers);
+typedef bloomery_status (*query_keys)(const bloomery_filter *filter, const bloomery_keys *keys,
+                                      uint64_t *answers, bloomery_counts *counts,
+                                      bloomery_error *error);
 
-static query_batch find_real(void)
+static query_keys find_real(void)
 {
-    query_batch real;
-    void *symbol = dlsym(RTLD_NEXT, "bloomery_may_contain_batch");
+    query_keys real;
+    void *symbol = dlsym(RTLD_NEXT, "bloomery_may_contain_keys");
     if (symbol == NULL)
         abort();
     memcpy(&real, &symbol, sizeof(real)); /* the standard knows no cast for this */
     return real;
 }
 
-size_t bloomery_may_contain_batch(const bloomery_filter *filter, const bloomery_key *keys,
-                                  size_t count, uint64_t *answers)
+bloomery_status bloomery_may_contain_keys(const bloomery_filter *filter, const bloomery_keys *keys,
+                                          uint64_t *answers, bloomery_counts *counts,
+                                          bloomery_error *error)
 {
     static uint64_t queried;
     const char *how = getenv("BLOOMERY_LIAR");
-    uint64_t *own = calloc(count / 64 + 1, sizeof(*own));
+    uint64_t *own = calloc(keys->count / 64 + 1, sizeof(*own));
+    bloomery_counts found;
     if (own == NULL || how == NULL)
         abort();
-    size_t found = find_real()(filter, keys, count, own);
-    for (size_t i = 0; i < count; i++) {
+    const bloomery_status status = find_real()(filter, keys, own, &found, error);
+    for (size_t i = 0; i < keys->count; i++) {
         const uint64_t bit = UINT64_C(1) << i % 64;
         const bool member = (own[i / 64] & bit) != 0;
         uint64_t place = 0;
@@ -42,14 +45,16 @@ size_t bloomery_may_contain_batch(const bloomery_filter *filter, const bloomery_
             place = __atomic_add_fetch(&queried, 1, __ATOMIC_RELAXED);
         if (strcmp(how, "forget") == 0 && place != 0 && place % FORGET_EVERY == 0) {
             own[i / 64] &= ~bit;
-            found--;
+            found.positive--;
         } else if (strcmp(how, "invent") == 0 && place % INVENT_EVERY == 0 && !member) {
             own[i / 64] |= bit;
-            found++;
+            found.positive++;
         }
     }
     if (answers != NULL)
-        memcpy(answers, own, (count + 63) / 64 * sizeof(*own));
+        memcpy(answers, own, (keys->count + 63) / 64 * sizeof(*own));
+    if (counts != NULL)
+        *counts = found;
     free(own);
-    return found;
+    return status;
 }

@@ -77,7 +77,7 @@ def json_says_what_was_removed(c):
     c.expect((report["schema"], report["command"], report["file"]) == (1, "remove", "f.bloom"), f"{report}")
     c.expect((report["records"], report["removed"], report["absent"]) == (3, 2, 1), f"{report}")
     c.expect(report["cleared"] == before["bits_set"] - after["bits_set"] > 0, f"{report}")
-    for name in ("bytes", "file_bytes", "estimated_keys", "live_rate", "predicted_rate", "stuck_cells"):
+    for name in ("bytes", "file_bytes", "estimated_keys", "live_rate", "predicted_rate", "saturated_cells"):
         c.expect(report[name] == after[name], f"{name}: {report[name]}, {after[name]}")
 
 
@@ -119,8 +119,8 @@ def counts_are_the_same_with_any_number_of_threads(c):
 @case
 def stuck_counters_are_told(c):
     build(c, 20 * "a\n")
-    stuck = inspect(c)["stuck_cells"]
-    c.expect(stuck == inspect(c)["bits_set"] > 0 and inspect(c)["counter_most"] == 15, f"{inspect(c)}")
+    stuck = inspect(c)["saturated_cells"]
+    c.expect(stuck == inspect(c)["bits_set"] > 0 and inspect(c)["counter_max"] == 15, f"{inspect(c)}")
     c.run("inspect f.bloom", stdout=has(f"counters used    {stuck} of ", f"saturated        {stuck}, at 15\n"))
     c.run("remove f.bloom", stdin=20 * "a\n", stderr=has(
         "f.bloom: removed 20 keys\n", f"warning: f.bloom: {stuck} counters saturated at 15"))
@@ -172,7 +172,7 @@ def _key_file(c):
     c.run("remove f.bloom", stdin="a\n", stderr=None, code=2)
     c.run("remove --secret-file key f.bloom", stdin="a\n", stderr="f.bloom: removed 1 key\n")
     c.run("convert -q -o g.bloom --kind blocked f.bloom")
-    c.expect(inspect(c, "g.bloom")["key_fingerprint"] == inspect(c)["key_fingerprint"], "another key")
+    c.expect(inspect(c, "g.bloom")["secret_fingerprint"] == inspect(c)["secret_fingerprint"], "another key")
 
 
 @case
@@ -235,7 +235,7 @@ def plans_of_counting_filters_come_true(c):
             c.run(row["build"].replace("bloomery ", "").replace("FILE [INPUT...]", "f.bloom keys") + " -q",
                   stderr=None)
             info = inspect(c)
-            for name in ("kind", "lines", "probes", "bits", "bytes", "cell_bits"):
+            for name in ("kind", "blocks_per_key", "probes", "bits", "bytes", "cell_bits"):
                 c.expect(info[name] == row[name], f"'{wish}': {name} {info[name]}, planned {row[name]}")
             c.expect(row["bytes"] * 8 == row["bits"] * row["cell_bits"], f"'{wish}': {row}")
 

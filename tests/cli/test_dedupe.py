@@ -120,7 +120,7 @@ def chain_grows_as_lines_come(c):
     kept, _ = first_ones(lines)
     c.run("dedupe -q -n 50 -p 1e-12", stdin=text_of(lines), stdout=text_of(kept))
     report = report_of(c, "-n 50 -p 1e-12", stdin=text_of(lines))
-    c.expect(report["links"] > 5 and report["kept"] == len(kept), f"{report}")
+    c.expect(report["layers"] > 5 and report["kept"] == len(kept), f"{report}")
 
 
 @case
@@ -574,7 +574,7 @@ def stopped_state_holds_what_was_delivered(c):
 def overfull_filter_grows(c):
     lines = numbers(0, 50_000)
     report = report_of(c, FULL, stdin=lines)
-    c.expect(report["kept"] > 49_900 and report["links"] > 3 and not report["stopped"], f"{report}")
+    c.expect(report["kept"] > 49_900 and report["layers"] > 3 and not report["stopped"], f"{report}")
     c.expect(report["expected_rate"] < 1e-3, f"{report}")
 
 

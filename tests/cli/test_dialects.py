@@ -401,9 +401,9 @@ def positions_are_printed(c):
     c.expect(upper.split("\t")[0] == lower.split("\t")[0], "the rule was not followed")
     # Of a chain those in each layer.
     c.run("build -q --kind scalable -n 16 -o h.bloom", stdin="".join(f"{i}\n" for i in range(400)))
-    links = json.loads(c.run("inspect --json h.bloom", stdout=None)[0])["links"]
+    layers = json.loads(c.run("inspect --json h.bloom", stdout=None)[0])["layers"]
     lines = c.run("query --positions -k 7 h.bloom", stdout=None)[0].decode().splitlines()
-    c.expect([line.split(":")[0] for line in lines] == [str(i) for i in range(links)] and links > 2, f"{lines}")
+    c.expect([line.split(":")[0] for line in lines] == [str(i) for i in range(layers)] and layers > 2, f"{lines}")
     for options in ("-v", "-c", "-q", "--with-filename", "--counts", "--confirm x"):
         c.run(f"query --positions {options} f.bloom", stdin="a\n", code=2, stderr=has("--positions asks nothing"))
     c.run("query --positions -f f.bloom -f g.bloom", stdin="a\n", code=2, stderr=has("for one filter"))

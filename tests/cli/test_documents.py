@@ -255,7 +255,7 @@ def targets_sets_and_build_options_of_documents_exist(c):
 @case
 def wrong_commands_and_options_are_seen(c):
     known = {"build": {"--lower": False, "-o": True, "-q": False}, "sieve push": {"--canon": True}}
-    table = (("bloomery build -qo f --lower x", []), ("bloomery build --lines 2 x", ["--lines"]),
+    table = (("bloomery build -qo f --lower x", []), ("bloomery build --blocs 2 x", ["--blocs"]),
              ("ls | xargs -P 2 -I {} bloomery build -z {}", ["-z"]), ("build --upper", ["--upper"]),
              ("bloomery sieve push --canon url -n 3 d", ["-n"]), ("for i in 1; do bloomery build -o f -k x; done", ["-k"]))
     for text, wrong in table:

@@ -83,8 +83,6 @@ def every_command_refuses_a_wrong_option_with_a_hint(c):
 @case
 def manual_and_help_name_the_same_options(c):
     main = manual()
-    older = main.partition("Older names:\n")[2].partition(".PP\n")[0]
-    c.expect("--lines" in older and "--key-file" in older, "the manual lacks the older names")
     of_rules = options_of(main.partition(".SH RULES FOR KEYS")[2].partition("\n.SH")[0])
     of_all = options_of(main.partition(".SH DESCRIPTION")[2].partition("\n.SH")[0])
     helps, pages = {}, {}
@@ -103,15 +101,11 @@ def manual_and_help_name_the_same_options(c):
         pages[command.split()[0]] = options_of(page)
     everything = set().union(*helps.values())
     # Of other programs, and an example of a shortened one.
-    unknown = options_of(main.replace(older, "")) - everything - {"--rat"}
+    unknown = options_of(main) - everything - {"--rat"}
     c.expect(not unknown, f"no help has {sorted(unknown)}, which bloomery.1 names")
     for command, options in pages.items():
-        unknown = options - everything - {"--pipe", "--full", "--force", "--process-memory"}
+        unknown = options - everything - {"--pipe"}
         c.expect(not unknown, f"no help has {sorted(unknown)}, which the page of {command} names")
-
-
-# Options that are taken, and that no help shows: older names, and a second use of a letter.
-UNSHOWN = {"--help", "--lines", "--key-file", "--full", "--force", "--process-memory"}
 
 
 @case
@@ -131,7 +125,7 @@ def help_shows_every_option_that_is_taken(c):
         described = "\n".join(re.findall(r"^ {2,6}(?:-\w, )?--[a-z].*$", text, re.M))
         shown = described_in(text)
         c.expect(shown <= set(values), f"{command} does not take {sorted(shown - set(values))}")
-        missing = {name for name in values if name.startswith("--")} - shown - UNSHOWN
+        missing = {name for name in values if name.startswith("--")} - shown - {"--help"}
         if "'bloomery help build'" in text:  # where the options for keys are described
             missing -= of_build
         c.expect(not missing, f"{command} takes {sorted(missing)}, which its help does not show")
@@ -158,33 +152,39 @@ def every_command_has_a_page_of_its_own(c):
 
 
 @case
-def older_names_of_options_are_taken_and_not_shown(c):
-    c.run("build -q -n 10 --blocks 2 -o new.bloom", stdin="a\n")
-    c.run("build -q -n 10 --lines 2 -o old.bloom", stdin="a\n")
-    c.expect(c.read("new.bloom") == c.read("old.bloom"), "--lines is another option")
-    c.run("query --key-file none old.bloom", stdin="a\n", code=2, stderr=has("none: No such file"))
-    for command in ("build", "plan", "query", "inspect", "dedupe", "merge", "add", "remove"):
-        text = c.run(f"{command} --help", stdout=None)[0].decode()
-        c.expect("--key-file" not in text and "--lines" not in text, f"{command} shows an older name")
+def options_have_one_name(c):
+    c.run("build -q -n 10 -o f.bloom", stdin="a\n")
+    for line in ("build -n 10 --lines 2 -o g.bloom", "plan -n 10 --lines 2", "build --key-file k -o g.bloom",
+                 "query --key-file k f.bloom", "inspect --key-file k f.bloom", "dedupe --key-file k",
+                 "merge --key-file k -o g.bloom f.bloom", "add --key-file k f.bloom", "remove --key-file k f.bloom"):
+        option = "--lines" if "--lines" in line else "--key-file"
+        c.run(line, stdin="a\n", code=2, stderr=has(f"unknown option '{option}'"))
+    c.expect(c.names() == ["f.bloom"], f"{c.names()}")
 
 
 @case
-def json_has_the_older_and_the_newer_names(c):
-    def same(report, *pairs):
-        for old, new in pairs:
-            c.expect(report[old] == report[new], f"{old} and {new} of {report}")
+def json_has_each_field_once(c):
+    def has_not(report, *names):
+        for name in names:
+            c.expect(name not in report, f"{name} is in {report}")
 
     c.run("build -q --kind counting -n 10 -o f.bloom", stdin="a\n")
-    same(json.loads(c.run("inspect --json f.bloom", stdout=None)[0]), ("links", "layers"),
-         ("lines", "blocks_per_key"), ("key_fingerprint", "secret_fingerprint"),
-         ("key_in_file", "secret_in_file"), ("stuck_cells", "saturated_cells"),
-         ("counter_most", "counter_max"))
-    plan = "plan --json --kind scalable -n 1000 --grow-to 1M"
-    report = json.loads(c.run(plan, stdout=None)[0])
-    same(report, ("links", "layers"))
-    same(report["plans"][0], ("lines", "blocks_per_key"), ("absent_lines", "absent_cache_lines"),
-         ("present_lines", "present_cache_lines"))
-    same(report["layers"][0], ("lines", "blocks_per_key"))
+    report = json.loads(c.run("inspect --json f.bloom", stdout=None)[0])
+    has_not(report, "links", "lines", "key_fingerprint", "key_in_file", "stuck_cells", "counter_most")
+    c.expect((report["layers"], report["counter_max"], report["saturated_cells"], report["secret_in_file"],
+              report["secret_fingerprint"]) == (1, 15, 0, False, None) and 1 <= report["blocks_per_key"] <= 4, f"{report}")
+    has_not(json.loads(c.run("remove --json f.bloom", stdin="a\n", stdout=None)[0]), "stuck_cells")
+    c.file("canaries", "a\n")
+    has_not(json.loads(c.run("inspect --json --canary canaries f.bloom", stdout=None)[0])["canaries"], "asked")
+    has_not(json.loads(c.run("dedupe --json -c", stdin="a\n", stdout=None)[0]), "links")
+    report = json.loads(c.run("plan --json --kind scalable -n 1000 --grow-to 1M", stdout=None)[0])
+    has_not(report, "links")
+    has_not(report["plans"][0], "lines", "absent_lines", "present_lines")
+    has_not(report["layers"][0], "lines")
+    c.run("build -q --kind scalable -n 10 -o g.bloom", stdin="a\n")
+    has_not(json.loads(c.run("inspect --json g.bloom", stdout=None)[0])["chain"][0], "lines")
+    has_not(json.loads(c.run("merge --json -o h.bloom g.bloom", stdout=None)[0]), "links")
+    has_not(json.loads(c.run("plan --json -n 1000 --bits-per-key 10", stdout=None)[0])["plans"][0], "lines")
 
 
 @case

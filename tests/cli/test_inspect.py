@@ -48,7 +48,7 @@ def text_and_json_agree_with_the_plan(c):
         build(c, options)
         plan = json.loads(c.run(f"plan --json {options}", stdout=None)[0])["plans"][0]
         info = inspect(c)
-        for name in ("kind", "lines", "probes", "bits", "bytes"):
+        for name in ("kind", "blocks_per_key", "probes", "bits", "bytes"):
             c.expect(info[name] == plan[name], f"{name} is {info[name]}, planned {plan[name]}")
         c.expect(info["planned_rate"] == plan["rate"] and info["planned_keys"] == 1000, "the plan")
         c.expect(info["file_bytes"] == os.path.getsize(c.path("f.bloom")), "the size of the file")
@@ -190,7 +190,7 @@ def keyed_filter_without_its_key_shows_its_facts(c):
     c.run("inspect f.bloom --measure 100k --secret-file key", stdout=has("kept outside, and given",
                                                                      "verdict          right"))
     info = inspect(c, "--secret-file key")
-    c.expect(info["hash"] == "siphash" and len(info["key_fingerprint"]) == 16, "the fingerprint")
+    c.expect(info["hash"] == "siphash" and len(info["secret_fingerprint"]) == 16, "the fingerprint")
     c.file("other", "00" * 16 + "\n")
     c.run("inspect f.bloom --secret-file other", stderr=has("f.bloom: "), code=2)
     c.run("inspect f.bloom --secret-file nowhere", stderr=has("nowhere: No such file"), code=2)
@@ -201,7 +201,7 @@ def keyed_filter_without_its_key_shows_its_facts(c):
 def key_in_the_file_needs_nothing(c):
     build(c, "-n 1300 -p 0.01 --keyed")  # with room: a random secret may be an unlucky one
     c.run("inspect f.bloom --measure 100k", stdout=has("), in this file\n", "verdict          right"))
-    c.expect(inspect(c)["key_in_file"] is True, "key_in_file")
+    c.expect(inspect(c)["secret_in_file"] is True, "secret_in_file")
 
 
 @case

@@ -53,9 +53,9 @@ def scalable_filters_are_put_one_behind_the_other(c):
     c.run("build -q -n 100 -p 1% --kind scalable -o b.bloom", stdin=numbers(3000, 500), stderr=None)
     c.run("merge --json -o m.bloom a.bloom b.bloom", stdout=None, stderr=None)
     c.run("query -c m.bloom", stdin=numbers(0, 3500), stdout="3500\n")
-    links = [json.loads(c.run(f"inspect --json {name}.bloom", stdout=None)[0])["links"]
+    layers = [json.loads(c.run(f"inspect --json {name}.bloom", stdout=None)[0])["layers"]
              for name in "abm"]
-    c.expect(links[0] + links[1] == links[2], f"{links}")
+    c.expect(layers[0] + layers[1] == layers[2], f"{layers}")
     c.run("merge -q -o a.bloom a.bloom b.bloom", stderr=None)
     c.expect(c.read("a.bloom") == c.read("m.bloom"), "the files differ")
     c.run("merge --intersect -o i.bloom a.bloom b.bloom", code=2, stderr=has("scalable"))

@@ -15,7 +15,7 @@ def plans(c, line):
     """The JSON of a plan, by kind and lines."""
     report = json.loads(c.run(f"plan --json {line}", stdout=None)[0])
     c.expect(report["schema"] == 1 and report["command"] == "plan", "no report of plan")
-    return {(row["kind"], row["lines"]): row for row in report["plans"]}
+    return {(row["kind"], row["blocks_per_key"]): row for row in report["plans"]}
 
 
 def chosen(c, line):
@@ -90,7 +90,7 @@ def numbers_belong_together(c):
         c.expect(abs(row["bits_per_key"] * 123456 - 8 * row["bytes"]) < 1e-3, "bits per key")
         c.expect(abs(row["one_in"] * row["rate"] - 1) < 1e-12, "odds and rate")
         c.expect(row["rate"] <= 0.002 and row["fits"], "the rate asked for")
-        c.expect(1 <= row["absent_lines"] <= row["present_lines"] + 1e-9, "lines read")
+        c.expect(1 <= row["absent_cache_lines"] <= row["present_cache_lines"] + 1e-9, "lines read")
         c.expect(row["limit_ratio"] > (1 if row["kind"] == "static" else 1.44), "below what a Bloom filter can do")
 
 
@@ -112,7 +112,7 @@ def line_to_copy_builds_what_was_planned(c):
                 c.expect(info["kind"] == "static" and info["probes"] == row["probes"] and
                          0.5 * row["rate"] < info["planned_rate"] <= row["rate"], f"'{line}': {info}")
                 continue
-            for name in ("kind", "lines", "probes", "bits", "bytes"):
+            for name in ("kind", "blocks_per_key", "probes", "bits", "bytes"):
                 c.expect(info[name] == row[name],
                          f"'{line}' makes {name} {info[name]}, planned {row[name]}")
             c.expect(info["planned_keys"] == row["keys"], f"'{line}': {info['planned_keys']} keys")
@@ -245,7 +245,7 @@ def what_if_without_probes_shows_the_best(c):
     for row in plans(c, "--bits-per-key 12 -n 5000").values():
         c.expect(row["probes"] == row["best_probes"] and row["rate"] == row["best_rate"], f"{row}")
         others = plans(c, f"--bits-per-key 12 -n 5000 --probes {row['probes'] + 1}")
-        other = others.get((row["kind"], row["lines"]))
+        other = others.get((row["kind"], row["blocks_per_key"]))
         c.expect(other is None or other["rate"] >= row["rate"], f"{row}, {other}")
 
 

@@ -31,7 +31,7 @@ def it_grows_and_the_rate_holds(c):
     c.run("build --kind scalable -n 1000 -p 0.01 -o f.bloom", stdin=KEYS + KEYS,
           stderr=has("wrote f.bloom: 120,000 records, about ", " in 6 layers, 1 in 100\n"))
     facts = inspect(c, "f.bloom")
-    c.expect(facts["links"] == 6 and len(facts["chain"]) == 6, f"{facts}")
+    c.expect(facts["layers"] == 6 and len(facts["chain"]) == 6, f"{facts}")
     c.expect([link["planned_keys"] for link in facts["chain"]] ==
              [1000, 2000, 4000, 8000, 16000, 32000], f"{facts['chain']}")
     c.expect(facts["planned_rate"] == 0.01 and facts["live_rate"] <= 0.01, f"{facts}")
@@ -111,9 +111,9 @@ def plan_says_what_it_will_cost(c):
     plan = json.loads(c.run("plan -n 500 -p 0.01 --grow-to 60k --json", stdout=has("{"))[0])
     c.run("build -q --kind scalable -n 500 -p 0.01 -o f.bloom", stdin=KEYS)
     chain = inspect(c, "f.bloom")["chain"]
-    c.expect([link["bytes"] for link in plan["links"]] == [link["bytes"] for link in chain] and
-             [link["rate"] for link in plan["links"]] == [link["planned_rate"] for link in chain],
-             f"{plan['links']} is not what became of it: {chain}")
+    c.expect([layer["bytes"] for layer in plan["layers"]] == [layer["bytes"] for layer in chain] and
+             [layer["rate"] for layer in plan["layers"]] == [layer["planned_rate"] for layer in chain],
+             f"{plan['layers']} is not what became of it: {chain}")
     c.run("plan --kind scalable -n 1M --grow-to 50T", code=2,
           stderr=has("grows to ", " keys, not to 50,000,000,000,000"))
     c.run("plan --kind scalable -p 0.01 --memory 1MiB", code=2, stderr=has("planned by -n and -p"))

@@ -113,7 +113,7 @@ def forced_keys_come_out_again(c):
         sieve = f"s{number}"
         push(c, f"{engine} {sieve}", "a\nb\n")
         c.expect(pop_all(c, sieve) == ["a", "b"], "first")
-        push(c, f"--force {sieve}", "b\n")
+        push(c, f"--requeue {sieve}", "b\n")
         push(c, sieve, "a\nb\nc\n")
         c.expect(pop_all(c, sieve) == ["b", "c"], f"{engine}: forced")
         c.expect(status(c, sieve)["forced"] == 1, "counted")
@@ -142,7 +142,7 @@ def popped_keys_come_again_unless_acknowledged(c):
     c.run("sieve ack -q --return s 1", stderr="")
     c.run("sieve pop -n 9 s", stdout="1\ta\n")
     report = status(c, "s")
-    c.expect((report["queued"], report["leased"], report["acked"]) == (0, 2, 1), f"{report}")
+    c.expect((report["queued"], report["leased"], report["done"]) == (0, 2, 1), f"{report}")
 
 
 @case
@@ -169,7 +169,7 @@ def lines_of_pop_are_taken_by_ack(c):
     _, said = acking.communicate(timeout=60)
     c.expect(acking.returncode == 0 and said == b"ack: 400 keys done; 0 not leased\n", f"{said!r}")
     report = status(c, "s")
-    c.expect((report["queued"], report["leased"], report["acked"]) == (0, 0, 1000), f"{report}")
+    c.expect((report["queued"], report["leased"], report["done"]) == (0, 0, 1000), f"{report}")
 
 
 @case
@@ -209,7 +209,7 @@ def what_could_not_be_written_is_not_acknowledged(c):
         for more in ("--done", "", "--json"):
             c.run(f"sieve pop -n 9 {more} s", stdout_file=full, code=2, stderr=has("writing to stdout: No space left on device"))
     report = status(c, "s")
-    c.expect((report["queued"] + report["leased"], report["acked"]) == (30000, 0), f"{report}")
+    c.expect((report["queued"] + report["leased"], report["done"]) == (30000, 0), f"{report}")
     c.run("sieve pop --done s", stdout="key 0\n")
     # A reader that goes away after its first line: what it can't have read comes again.
     process = c.start("sieve pop -n 1e9 --done s", stdin=subprocess.DEVNULL)
@@ -259,14 +259,14 @@ def pushes_that_are_lost_are_not_reported_as_pushed(c):
         push(c, f"{engine} {sieve}", "first")
         for sync in ("", "--sync always"):
             for most in (2000, 100_000, 200_000):
-                before = status(c, sieve)["synced"]
+                before = status(c, sieve)["durable"]
                 said = c.run(f"sieve push {sync} {sieve}", stdin="\n".join(lines), stderr=None, code=2, preexec_fn=small_files(most))[1].decode()
-                durable = status(c, sieve)["synced"] - before
+                durable = status(c, sieve)["durable"] - before
                 words = f"of which only the first {durable:,} " if durable > 0 else "and none of it is durable: push the input again"
                 c.expect(words in said and said.count("push: pushed ") == 1 and "decided" not in said, f"{engine} {sync} {most}: {durable} are durable: {said}")
                 report = json.loads(c.run(f"sieve push {sync} --json {sieve}", stdin="\n".join(lines), stdout=None, stderr=None, code=2,
                                           preexec_fn=small_files(most))[0])
-                now = status(c, sieve)["synced"] - before - durable
+                now = status(c, sieve)["durable"] - before - durable
                 c.expect(report["durable"] == now < report["pushed"] and not report["complete"], f"{report}, {now}")
         # As it says: nothing is lost that was durable, and the same input again makes up for the rest.
         report = json.loads(c.run(f"sieve push --json {sieve}", stdin="\n".join(lines), stdout=None)[0])

@@ -135,7 +135,7 @@ def a_message_names_the_sieve_once(c):
     # No word of the sentence is taken for the name.
     c.run("sieve push -q sieve", stdin="a\n")
     c.run("sieve push --keys 5 sieve", stdin="a\n", code=2, stderr=has("sieve push: sieve was made with a number of keys of 1000000, not 5"))
-    c.run("sieve push --leases 5 --engine memory --dialect nosuch --full=stop of", stdin="a\n", code=2,
+    c.run("sieve push --leases 5 --engine memory --dialect nosuch --on-full=stop of", stdin="a\n", code=2,
           stderr="bloomery: sieve push: of: no filters of 'nosuch' can be made\n")
 
 
@@ -168,8 +168,8 @@ def status_counts_everything(c):
     c.run("sieve ack -q s 1")
     c.run("sieve pop s", stdout="2\tb\n")
     report = status(c, "s")
-    wanted = {"engine": "disk", "partitions": 1, "fingerprint_bits": 64, "ordered": False, "canon": "none", "pushed": 5, "synced": 5, "new": 3,
-              "seen": 1, "pending": 0, "forced": 0, "noted": 1, "marked": 1, "queued": 1, "leased": 1, "acked": 1, "distinct": 4, "over_capacity": False}
+    wanted = {"engine": "disk", "partitions": 1, "fingerprint_bits": 64, "ordered": False, "canon": "none", "pushed": 5, "durable": 5, "new": 3,
+              "seen": 1, "pending": 0, "forced": 0, "marked": 1, "queued": 1, "leased": 1, "done": 1, "distinct": 4, "over_capacity": False}
     wrong = {name: report[name] for name, value in wanted.items() if report[name] != value}
     c.expect(not wrong, f"{wrong}")
     c.expect(report["expected_wrong_drops"] < 1e-15 and report["seen_bytes"] > 0 and report["memory"] > 0, f"{report}")
@@ -335,11 +335,11 @@ def the_least_memory_is_told(c):
 @case
 def a_full_memory_engine_says_so(c):
     lines = "\n".join(str(i) for i in range(5000))
-    said = c.run("sieve push --engine memory --full stop -n 1000 -p 1e-3 stop", stdin=lines, code=2, stderr=None)[1].decode()
+    said = c.run("sieve push --engine memory --on-full stop -n 1000 -p 1e-3 stop", stdin=lines, code=2, stderr=None)[1].decode()
     c.expect("bloomery: sieve push: stop: " in said and "push: pushed" in said, said)
     kept = status(c, "stop")
     c.expect(900 <= kept["new"] <= 1100 and kept["queued"] == kept["new"], f"{kept}")
-    said = c.run("sieve push --engine memory --full warn -n 1000 -p 1e-3 warn", stdin=lines, stderr=None)[1].decode()
+    said = c.run("sieve push --engine memory --on-full warn -n 1000 -p 1e-3 warn", stdin=lines, stderr=None)[1].decode()
     report = status(c, "warn")
     c.expect(said.count("warning") == 1 and report["over_capacity"] and (report["distinct"] is None or report["distinct"] > 1000), f"{said} {report}")
     said = c.run("sieve push --engine memory -n 1000 -p 1e-3 grow", stdin=lines, stderr=None)[1].decode()
@@ -349,7 +349,7 @@ def a_full_memory_engine_says_so(c):
 
 @case
 def wrong_options_are_refused_before_anything_is_made(c):
-    for options, words in (("--engine disc", "--engine is memory or disk, not 'disc'; did you mean 'disk'?"), ("--full fill", "--on-full is grow, stop or warn"),
+    for options, words in (("--engine disc", "--engine is memory or disk, not 'disc'; did you mean 'disk'?"), ("--on-full fill", "--on-full is grow, stop or warn"),
                            ("--canon urls", "--canon is none, url or url-query, not 'urls'; did you mean 'url'?"), ("--fingerprint-bits 32", "must be 64 or 48"),
                            ("--partitions 3", "must be a power of two"), ("--partitions 2048", "--partitions 2048"), ("--sync soon", "--sync is always, never"),
                            ("--sync 0", "--sync 0: must be a number of seconds over 0"), ("--wait -5", "--wait -5: must be 0, a number of seconds"),

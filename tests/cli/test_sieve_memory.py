@@ -143,7 +143,7 @@ def packed_inputs_take_their_window(c):
 def a_saved_filter_is_verified_within_the_memory(c):
     is_plain()
     lines = "".join(f"http://example.org/page/{i:012}\n" for i in range(200000))
-    c.run("sieve push -q --engine memory --full=warn -n 5M --memory 26MB s", stdin=lines)
+    c.run("sieve push -q --engine memory --on-full=warn -n 5M --memory 26MB s", stdin=lines)
     c.run("sieve pop --done s", stdout=None)
     c.expect(any(name.startswith("filter.") for name in os.listdir(c.path("s"))), "it is saved")
     for line in ("status", "verify", "pop", "contains", "export"):

@@ -65,7 +65,7 @@ def printed_numbers_outlive_a_kill(c):
             c.run(f"sieve ack -q {sieve}", stdin=b"\n".join(lines))
             came.update(lines)
         report = status(c, sieve)
-        c.expect(report["acked"] == len(came) and report["queued"] + report["leased"] == 40000 - len(came), f"{report}")
+        c.expect(report["done"] == len(came) and report["queued"] + report["leased"] == 40000 - len(came), f"{report}")
 
 
 def library_of_faults():
@@ -149,8 +149,8 @@ def lines_that_were_written_whole_are_done(c):
         written = whole_lines(c.read("written"))
         c.expect(len(c.read("written")) == 70000 and len(written) > 200, f"{len(written)} lines")
         report = status(c, sieve)
-        held = report["acked"] if more else report["acked"] + len(written)
-        c.expect(held == len(written) and report["queued"] + report["leased"] + report["acked"] == 400, f"{report}")
+        held = report["done"] if more else report["done"] + len(written)
+        c.expect(held == len(written) and report["queued"] + report["leased"] + report["done"] == 400, f"{report}")
         if not more:
             c.run(f"sieve ack -q {sieve}", stdin=b"\n".join(written))
         rest = whole_lines(c.run(f"sieve pop -n 1000 --done {sieve}", stdout=None)[0])

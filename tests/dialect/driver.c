@@ -32,8 +32,11 @@
  * the library at an address where the byte after the last one is not readable, so that reading past
  * the end is seen.
  */
+#define BLOOMERY_EXPERIMENTAL
+#include "../support/many.h"
+
 #include <bloomery/dialect.h>
-#include <bloomery/redisbloom.h>
+#include <bloomery/experimental.h>
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -249,7 +252,7 @@ static void load(bool peeking)
 {
     bloomery_error error = {.text = ""};
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
-    options.flags = peeking ? BLOOMERY_OPEN_INSPECT : 0;
+    options.inspect = peeking;
     struct bytes bytes = read_file(words[2]);
     const bloomery_dialect_parameters parameters = parameters_from(3);
     bloomery_free(filter);
@@ -263,7 +266,6 @@ static void open_ours(void)
 {
     bloomery_error error = {.text = ""};
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
-    options.flags = BLOOMERY_OPEN_COPY;
     bloomery_free(filter);
     made(open_file(words[1], &options, &error), &error);
 }
@@ -279,7 +281,7 @@ static void answer(int found)
 static void add_hash(void)
 {
     const bloomery_hash hash = {strtoull(words[1], NULL, 10), strtoull(words[2], NULL, 10)};
-    answer(bloomery_add_hash(filter, hash, NULL));
+    answer(add_hash_outcome(filter, hash));
 }
 
 /* One batch of all keys of the line. */
@@ -292,9 +294,9 @@ static void many(bool adding)
     for (size_t i = 0; i < count; i++)
         keys[i] = key_of(words[i + 1]);
     if (adding)
-        status = bloomery_add_batch(filter, keys, count, answers, NULL);
+        status = add_list(filter, keys, count, answers);
     else
-        bloomery_may_contain_batch(filter, keys, count, answers);
+        query_list(filter, keys, count, answers);
     if (status != BLOOMERY_OK) {
         say_error(NULL, status);
         return;
@@ -318,8 +320,7 @@ static void positions(void)
 static void say_info(void)
 {
     bloomery_info info = BLOOMERY_INFO;
-    const bool scan = word_count > 1;
-    bloomery_info_get(filter, scan, &info);
+    bloomery_info_get(filter, &info);
     const bloomery_dialect *dialect = bloomery_dialect_get(info.dialect);
     const char *variant = bloomery_dialect_variant(filter);
     printf("dialect=%s variant=%s kind=%s hash=%s links=%u probes=%u bits=%" PRIu64 " adds=%" PRIu64
@@ -328,9 +329,11 @@ static void say_info(void)
            bloomery_kind_name((int)info.kind), bloomery_hash_name(info.hash), info.layers,
            info.probes, info.bits, info.adds, info.planned_keys, info.planned_rate, info.seed,
            info.cell_bits);
-    if (scan)
-        printf(" set=%" PRIu64 " live=%.17g estimate=%.17g expected=%.17g", info.bits_set,
-               info.live_rate, info.estimated_keys, info.expected_rate);
+    if (word_count > 1) {
+        const bloomery_scan_result scan = scan_of(filter);
+        printf(" set=%" PRIu64 " live=%.17g estimate=%.17g expected=%.17g", scan.bits_set,
+               scan.live_rate, scan.estimated_keys, scan.expected_rate);
+    }
     putchar('\n');
 }
 
@@ -406,7 +409,7 @@ static void sniff(void)
 static void list(void)
 {
     const bloomery_dialect *dialect;
-    for (size_t i = 0; (dialect = bloomery_dialect_at(i)) != NULL; i++)
+    for (uint32_t id = 1; (dialect = bloomery_dialect_get(id)) != NULL; id++)
         printf(
             "name=%s\tid=%u\treads=%d\twrites=%d\tcreates=%d\tmagic=%d\thashes=%d\tvariants=%s\n",
             dialect->name, dialect->id, dialect->reads, dialect->writes, dialect->creates,
@@ -440,13 +443,13 @@ static void obey(const char *verb)
     if (filter == NULL)
         fail("there is no filter");
     if (strcmp(verb, "add") == 0)
-        answer(bloomery_add(filter, key_of(words[1]), NULL));
+        answer(add_outcome(filter, key_of(words[1])));
     else if (strcmp(verb, "add-hash") == 0 && word_count == 3)
         add_hash();
     else if (strcmp(verb, "ask") == 0)
         answer(bloomery_may_contain(filter, key_of(words[1])));
     else if (strcmp(verb, "remove") == 0)
-        answer(bloomery_remove(filter, key_of(words[1]), NULL));
+        answer(remove_outcome(filter, key_of(words[1])));
     else if (strcmp(verb, "count") == 0)
         answer((int)bloomery_key_count(filter, key_of(words[1])));
     else if (strcmp(verb, "add-all") == 0 || strcmp(verb, "ask-all") == 0)

@@ -5,14 +5,12 @@
 
 int main(void)
 {
-    bloomery_plan plan = {.keys = 1000, .rate = 0.01};
-    bloomery_filter *filter = NULL;
-    if (bloomery_plan_solve(&plan, NULL, NULL) != BLOOMERY_OK ||
-        bloomery_create(&plan, NULL, &filter, NULL) != BLOOMERY_OK)
+    bloomery_filter *filter = bloomery_new(1000, 0.01, NULL);
+    if (filter == NULL)
         return 1;
     bloomery_key here = {"here", 4};
     bloomery_key gone = {"gone", 4};
-    if (bloomery_may_contain(filter, here) || bloomery_add(filter, here, NULL) != BLOOMERY_NEW)
+    if (bloomery_may_contain(filter, here) || !bloomery_add(filter, here, NULL))
         return 2;
     if (!bloomery_may_contain(filter, here) || bloomery_may_contain(filter, gone))
         return 3;

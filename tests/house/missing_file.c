@@ -7,9 +7,9 @@
 
 int main(void)
 {
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     bloomery_error error = {0};
-    const bloomery_status status = bloomery_open("/nowhere/at-all", NULL, &filter, &error);
+    const bloomery_status status = bloomery_map("/nowhere/at-all", NULL, &filter, &error);
     if (status == BLOOMERY_IO_FAILED && filter == NULL &&
         strcmp(error.text, "/nowhere/at-all: No such file or directory") == 0)
         return 0;

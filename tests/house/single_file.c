@@ -15,9 +15,12 @@ static int fill(bloomery_filter *filter, FILE *lines)
 {
     char line[1000];
     rewind(lines);
-    while (fgets(line, sizeof line, lines) != NULL)
-        if (bloomery_add(filter, bloomery_key_of(line, strcspn(line, "\n")), NULL) < 0)
-            return 1;
+    while (fgets(line, sizeof line, lines) != NULL) {
+        bloomery_error error;
+        if (!bloomery_add(filter, bloomery_key_of(line, strcspn(line, "\n")), &error) &&
+            error.status != BLOOMERY_OK)
+            return failed("add", &error);
+    }
     return 0;
 }
 
@@ -49,16 +52,18 @@ static int push_and_pop(void)
     bloomery_error error = {0};
     bloomery_sieve *sieve = NULL;
     bloomery_sieve_item item;
-    const bloomery_key key = bloomery_key_of("a", 1), none = bloomery_key_of(NULL, 0);
+    const bloomery_key key = bloomery_key_of("a", 1);
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
     size_t count = 0;
     options.directory = "single.sieve";
     if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK)
         return failed("open", &error);
     for (int i = 0; i < 2; i++)
-        if (bloomery_sieve_push(sieve, key, none, NULL, &error) < 0)
+        if (bloomery_sieve_push(sieve, &key, NULL, 1, BLOOMERY_SIEVE_PUSH, NULL, NULL, &error) !=
+            BLOOMERY_OK)
             return failed("push", &error);
-    if (bloomery_sieve_pop(sieve, &item, 1, &count, &error) != BLOOMERY_OK || count != 1)
+    if (bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, &error) != BLOOMERY_OK ||
+        count != 1)
         return failed("pop", &error);
     if (bloomery_sieve_close(sieve, &error) != BLOOMERY_OK)
         return failed("close", &error);
@@ -69,13 +74,9 @@ static int push_and_pop(void)
 int main(void)
 {
     bloomery_error error = {0};
-    bloomery_filter *filter = NULL;
-    bloomery_plan plan = BLOOMERY_PLAN;
+    bloomery_filter *filter = bloomery_new(1000, 0.01, &error);
     FILE *lines = fopen("lines", "r");
-    plan.keys = 1000;
-    plan.rate = 0.01;
-    if (lines == NULL || bloomery_plan_solve(&plan, NULL, &error) != BLOOMERY_OK ||
-        bloomery_create(&plan, NULL, &filter, &error) != BLOOMERY_OK)
+    if (lines == NULL || filter == NULL)
         return failed("create", &error);
     if (fill(filter, lines) != 0 || bloomery_save(filter, "single.bloom", &error) != BLOOMERY_OK)
         return failed("single.bloom", &error);

@@ -8,6 +8,7 @@
  * Build: this file, ../support/support.c; cmocka, the library, threads. No arguments. Suite:
  * property, threads.
  */
+#include "../support/built.h"
 #include "../support/support.h"
 
 #include <pthread.h>
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { KEYS = 60000, SHARES_MAX = 300, PORTION_MAX = 1500 };
+enum { KEYS = 60000, SHARES_MAX = (int)BLOOMERY_THREADS_MAX, PORTION_MAX = 1500 };
 
 static const uint32_t team_sizes[] = {1, 2, 3, 5, 16, SHARES_MAX};
 enum { TEAM_SIZES = sizeof team_sizes / sizeof team_sizes[0] };
@@ -120,12 +121,12 @@ static void assert_builds_alike(const bloomery_plan *plan, const bloomery_create
     const size_t before = keys->count / 10;
     bloomery_filter *all[] = {alone, together, array};
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(bloomery_add_batch(all[i], keys->keys, before, NULL, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_add_batch(alone, keys->keys, keys->count, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(add_list(all[i], keys->keys, before, NULL), BLOOMERY_OK);
+    assert_int_equal(add_list(alone, keys->keys, keys->count, NULL), BLOOMERY_OK);
     struct supply supply = supply_make(keys, threads, threads + keys->count);
     assert_int_equal(bloomery_add_from(together, source, &supply, threads, &error), BLOOMERY_OK);
     supply_check_and_free(&supply);
-    assert_int_equal(bloomery_add_parallel(array, keys->keys, keys->count, threads, &error),
+    assert_int_equal(add_list_threads(array, keys->keys, keys->count, threads, &error),
                      BLOOMERY_OK);
     struct test_bytes expected = bytes_of(alone);
     struct test_bytes found[] = {bytes_of(together), bytes_of(array)};
@@ -273,28 +274,27 @@ static size_t never_called(void *context, uint32_t thread, const bloomery_key **
     return 0;
 }
 
-static void read_only_filters_are_refused(void **state)
+static void static_filters_are_refused(void **state)
 {
     (void)state;
-    bloomery_plan plan = test_plan(&test_shapes[1], 100, 0.01);
-    bloomery_filter *filter = test_create(&plan, NULL);
-    struct test_bytes bytes = test_written(filter);
-    bloomery_filter *view = NULL;
-    assert_int_equal(bloomery_view(bytes.data, bytes.bytes, NULL, &view, NULL), BLOOMERY_OK);
+    struct test_keys keys = test_keys_make(TEST_URLS, 1, 0, 100);
+    const bloomery_filter *built = test_static_of(0.01, &keys);
+    bloomery_filter *filter = NULL;
+    assert_int_equal(bloomery_copy(built, NULL, &filter, NULL), BLOOMERY_OK);
     for (uint32_t threads = 0; threads < 3; threads++) {
         bool called = false;
         bloomery_key key = bloomery_key_of("k", 1);
         bloomery_error error = {.status = BLOOMERY_OK};
-        assert_int_equal(bloomery_add_from(view, never_called, &called, threads, &error),
+        assert_int_equal(bloomery_add_from(filter, never_called, &called, threads, &error),
                          BLOOMERY_READ_ONLY);
         assert_int_equal(error.status, BLOOMERY_READ_ONLY);
         assert_true(error.text[0] != '\0');
-        assert_int_equal(bloomery_add_parallel(view, &key, 1, threads, NULL), BLOOMERY_READ_ONLY);
+        assert_int_equal(add_list_threads(filter, &key, 1, threads, NULL), BLOOMERY_READ_ONLY);
         assert_false(called);
     }
-    bloomery_free(view);
+    bloomery_free(built);
     bloomery_free(filter);
-    test_bytes_free(&bytes);
+    test_keys_free(&keys);
 }
 
 static void keyed_filters_without_their_key_are_refused(void **state)
@@ -311,7 +311,7 @@ static void keyed_filters_without_their_key_are_refused(void **state)
     bloomery_filter *filter = test_create(&plan, &options);
     struct test_bytes bytes = test_written(filter);
     bloomery_free(filter);
-    inspect.flags = BLOOMERY_OPEN_INSPECT;
+    inspect.inspect = true;
     assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &inspect, &filter, NULL), BLOOMERY_OK);
     bool called = false;
     assert_int_equal(bloomery_add_from(filter, never_called, &called, 2, NULL),
@@ -334,7 +334,7 @@ static void *add_beside(void *argument)
 {
     struct beside *beside = argument;
     for (size_t i = 0; i < beside->keys->count; i += 2) {
-        if (bloomery_add(beside->filter, beside->keys->keys[i], NULL) < 0 ||
+        if (add_status(beside->filter, beside->keys->keys[i]) != BLOOMERY_OK ||
             !bloomery_may_contain(beside->filter, beside->keys->keys[i]))
             atomic_fetch_add(&beside->faults, 1);
     }
@@ -352,12 +352,12 @@ static void others_may_add_to_a_concurrent_filter_meanwhile(void **state)
         struct beside beside = {.filter = test_create(&plan, &options), .keys = &keys};
         pthread_t thread;
         assert_int_equal(pthread_create(&thread, NULL, add_beside, &beside), 0);
-        assert_int_equal(bloomery_add_parallel(beside.filter, keys.keys, keys.count, 3, NULL),
+        assert_int_equal(add_list_threads(beside.filter, keys.keys, keys.count, 3, NULL),
                          BLOOMERY_OK);
         assert_int_equal(pthread_join(thread, NULL), 0);
         assert_int_equal(atomic_load(&beside.faults), 0);
         bloomery_filter *alone = test_create(&plan, NULL);
-        bloomery_add_batch(alone, keys.keys, keys.count, NULL, NULL);
+        add_list(alone, keys.keys, keys.count, NULL);
         for (size_t i = 0; i < keys.count; i += 2)
             bloomery_add(alone, keys.keys[i], NULL);
         struct test_bytes expected = bytes_of(alone);
@@ -376,8 +376,8 @@ static void there_is_at_least_one_thread(void **state)
     struct test_keys keys = test_keys_make(TEST_IDS, 7, 0, KEYS / 4);
     bloomery_plan plan = test_plan(&test_shapes[2], KEYS / 4, 0.01);
     bloomery_filter *filter = test_create(&plan, NULL);
-    assert_int_equal(bloomery_add_parallel(filter, keys.keys, keys.count, 0, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_may_contain_batch(filter, keys.keys, keys.count, NULL), keys.count);
+    assert_int_equal(add_list_threads(filter, keys.keys, keys.count, 0, NULL), BLOOMERY_OK);
+    assert_int_equal(query_list(filter, keys.keys, keys.count, NULL), keys.count);
     bloomery_free(filter);
     test_keys_free(&keys);
 }
@@ -391,7 +391,7 @@ int main(void)
         cmocka_unit_test(tiny_filters_build_the_same),
         cmocka_unit_test(keys_that_all_take_one_block_build_the_same),
         cmocka_unit_test(without_threads_no_key_is_lost),
-        cmocka_unit_test(read_only_filters_are_refused),
+        cmocka_unit_test(static_filters_are_refused),
         cmocka_unit_test(keyed_filters_without_their_key_are_refused),
         cmocka_unit_test(others_may_add_to_a_concurrent_filter_meanwhile),
         cmocka_unit_test(there_is_at_least_one_thread),

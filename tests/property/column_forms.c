@@ -54,7 +54,7 @@ static int make_keys(void **state)
         all.wide[i] = (int64_t)(i * WIDTH);
         all.keys[i] = bloomery_key_of(all.data + i * WIDTH, WIDTH);
         all.valid[i / 8] |= (uint8_t)((test_next(&random) & 1) << i % 8);
-        assert_int_equal(bloomery_hash_key(filter, all.keys[i], &all.hashes[i]), BLOOMERY_OK);
+        assert_int_equal(bloomery_hash_key(filter, all.keys[i], &all.hashes[i], NULL), BLOOMERY_OK);
         all.hashes64[i] = all.hashes[i].hi;
     }
     all.narrow[FIRST + KEYS] = (FIRST + KEYS) * WIDTH;
@@ -63,26 +63,27 @@ static int make_keys(void **state)
     return 0;
 }
 
-static bloomery_column column_of(bloomery_column_form form)
+static bloomery_keys column_of(bloomery_keys_form form)
 {
-    bloomery_column column = BLOOMERY_COLUMN;
+    bloomery_keys column = BLOOMERY_KEYS;
     column.form = form;
     column.count = KEYS;
     column.first = FIRST;
-    column.data = form == BLOOMERY_COLUMN_HASHES64    ? (const void *)all.hashes64
-                  : form == BLOOMERY_COLUMN_HASHES128 ? (const void *)all.hashes
-                                                      : all.data;
-    column.bytes = form == BLOOMERY_COLUMN_HASHES64    ? sizeof all.hashes64
-                   : form == BLOOMERY_COLUMN_HASHES128 ? sizeof all.hashes
-                                                       : sizeof all.data;
-    column.width = WIDTH;
-    column.offsets = form == BLOOMERY_COLUMN_OFFSETS32 ? (const void *)all.narrow : all.wide;
+    column.data = form == BLOOMERY_KEYS_LIST        ? (const void *)all.keys
+                  : form == BLOOMERY_KEYS_HASHES64  ? (const void *)all.hashes64
+                  : form == BLOOMERY_KEYS_HASHES128 ? (const void *)all.hashes
+                                                    : all.data;
+    if (form == BLOOMERY_KEYS_OFFSETS32 || form == BLOOMERY_KEYS_OFFSETS64)
+        column.bytes = sizeof all.data;
+    if (form == BLOOMERY_KEYS_FIXED)
+        column.width = WIDTH;
+    column.offsets = form == BLOOMERY_KEYS_OFFSETS32 ? (const void *)all.narrow : all.wide;
     return column;
 }
 
-static const bloomery_column_form forms[] = {
-    BLOOMERY_COLUMN_FIXED,    BLOOMERY_COLUMN_OFFSETS32, BLOOMERY_COLUMN_OFFSETS64,
-    BLOOMERY_COLUMN_HASHES64, BLOOMERY_COLUMN_HASHES128,
+static const bloomery_keys_form forms[] = {
+    BLOOMERY_KEYS_FIXED,    BLOOMERY_KEYS_OFFSETS32, BLOOMERY_KEYS_OFFSETS64,
+    BLOOMERY_KEYS_HASHES64, BLOOMERY_KEYS_HASHES128, BLOOMERY_KEYS_LIST,
 };
 enum { FORMS = sizeof forms / sizeof forms[0] };
 
@@ -96,20 +97,16 @@ static bool answer(const uint64_t *answers, size_t i)
     return (answers[i / 64] >> i % 64 & 1) != 0;
 }
 
-/* Adds the keys one by one, those that are no keys left out unless `whole`. */
+/* Adds the keys one by one, those that are no keys left out unless `whole`. Returns how many bits
+ * it set. */
 static uint64_t add_singly(bloomery_filter *filter, bool whole, uint64_t answers[WORDS])
 {
-    uint64_t total = 0;
+    const uint64_t before = test_cells(filter);
     memset(answers, 0, WORDS * sizeof *answers);
-    for (size_t i = 0; i < KEYS; i++) {
-        uint32_t set = 0;
-        if (!whole && !is_key(i))
-            continue;
-        if (bloomery_add(filter, all.keys[FIRST + i], &set) == BLOOMERY_NEW)
+    for (size_t i = 0; i < KEYS; i++)
+        if ((whole || is_key(i)) && bloomery_add(filter, all.keys[FIRST + i], NULL))
             answers[i / 64] |= (uint64_t)1 << i % 64;
-        total += set;
-    }
-    return total;
+    return test_cells(filter) - before;
 }
 
 static void assert_written_alike(const bloomery_filter *one, const bloomery_filter *other)
@@ -121,11 +118,11 @@ static void assert_written_alike(const bloomery_filter *one, const bloomery_filt
     test_bytes_free(&theirs);
 }
 
-static void assert_column_is_its_keys(size_t shape, bloomery_column_form form, bool whole)
+static void assert_column_is_its_keys(size_t shape, bloomery_keys_form form, bool whole)
 {
     bloomery_filter *left = make(shape);
     bloomery_filter *right = make(shape);
-    bloomery_column column = column_of(form);
+    bloomery_keys column = column_of(form);
     uint64_t one[WORDS], other[WORDS];
     uint64_t new_bits = 0;
     size_t found = 0;
@@ -134,11 +131,11 @@ static void assert_column_is_its_keys(size_t shape, bloomery_column_form form, b
         column.valid = all.valid;
         column.nulls = -1;
     }
-    assert_int_equal(bloomery_add_column(left, &column, one, &new_bits, NULL), BLOOMERY_OK);
+    assert_int_equal(add_keys_bits(left, &column, one, &new_bits, NULL), BLOOMERY_OK);
     assert_int_equal(new_bits, add_singly(right, whole, other));
     assert_memory_equal(one, other, sizeof one);
     assert_written_alike(left, right);
-    assert_int_equal(bloomery_may_contain_column(left, &column, one, &found, NULL), BLOOMERY_OK);
+    assert_int_equal(query_keys(left, &column, one, &found, NULL), BLOOMERY_OK);
     for (size_t i = 0; i < KEYS; i++) {
         assert_int_equal(answer(one, i), whole || is_key(i));
         wanted += whole || is_key(i);
@@ -162,17 +159,17 @@ static void uncounted_columns_are_their_keys(void **state)
 {
     (void)state;
     for (size_t shape = 0; shape < SHAPES; shape++) {
-        const bloomery_column column = column_of(BLOOMERY_COLUMN_FIXED);
+        const bloomery_keys column = column_of(BLOOMERY_KEYS_FIXED);
         bloomery_filter *one = make(shape);
         bloomery_filter *other = make(shape);
         bloomery_filter *list = make(shape);
         uint64_t answers[WORDS];
         add_singly(one, true, answers);
-        assert_int_equal(bloomery_add_column(other, &column, NULL, NULL, NULL), BLOOMERY_OK);
-        assert_int_equal(bloomery_add_batch(list, all.keys + FIRST, KEYS, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_add_keys(other, &column, NULL, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(add_list(list, all.keys + FIRST, KEYS, NULL), BLOOMERY_OK);
         assert_written_alike(one, other);
         assert_written_alike(one, list);
-        assert_int_equal(bloomery_may_contain_batch(one, all.keys + FIRST, KEYS, answers), KEYS);
+        assert_int_equal(query_list(one, all.keys + FIRST, KEYS, answers), KEYS);
         bloomery_free(one);
         bloomery_free(other);
         bloomery_free(list);
@@ -206,13 +203,12 @@ static void integers_find_their_blocks_in_larger_filters(void **state)
         integers[i] = test_next(&random);
         bloomery_add(one, bloomery_key_of(&integers[i], sizeof integers[i]), NULL);
     }
-    bloomery_column column = BLOOMERY_COLUMN;
-    column.form = BLOOMERY_COLUMN_FIXED;
+    bloomery_keys column = BLOOMERY_KEYS;
+    column.form = BLOOMERY_KEYS_FIXED;
     column.count = MANY;
     column.data = integers;
-    column.bytes = MANY * sizeof *integers;
     column.width = sizeof *integers;
-    assert_int_equal(bloomery_add_column(other, &column, NULL, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_add_keys(other, &column, NULL, NULL, NULL), BLOOMERY_OK);
     assert_written_alike(one, other);
     free(integers);
     bloomery_free(one);
@@ -227,21 +223,15 @@ static void columns_answer_as_their_keys(void **state)
         bloomery_filter *filter = make(shape);
         size_t wanted = 0;
         for (size_t i = 0; i < FIRST + KEYS; i += 2)
-            assert_true(bloomery_add(filter, all.keys[i], NULL) >= 0);
+            assert_true(add_status(filter, all.keys[i]) == BLOOMERY_OK);
         for (size_t i = 0; i < KEYS; i++)
             wanted += bloomery_may_contain(filter, all.keys[FIRST + i]);
         assert_true(wanted >= KEYS / 2 && wanted < KEYS);
-        for (size_t form = 0; form <= FORMS; form++) {
-            const bool listed = form == FORMS;
-            const bloomery_column column = column_of(forms[listed ? 0 : form]);
+        for (size_t form = 0; form < FORMS; form++) {
+            const bloomery_keys column = column_of(forms[form]);
             uint64_t answers[WORDS];
             size_t found = 0;
-            if (listed)
-                found = bloomery_may_contain_batch(filter, all.keys + FIRST, KEYS, answers);
-            else
-                assert_int_equal(
-                    bloomery_may_contain_column(filter, &column, answers, &found, NULL),
-                    BLOOMERY_OK);
+            assert_int_equal(query_keys(filter, &column, answers, &found, NULL), BLOOMERY_OK);
             assert_int_equal(found, wanted);
             for (size_t i = 0; i < KEYS; i++)
                 assert_int_equal(answer(answers, i),
@@ -251,29 +241,137 @@ static void columns_answer_as_their_keys(void **state)
     }
 }
 
-static void assert_refused(const char *what, const bloomery_column *column, size_t key)
+/* ---- Every form beside the list -------------------------------------------------------------- */
+
+static bloomery_filter *make_counting(void)
+{
+    bloomery_plan plan = {.kind = BLOOMERY_COUNTING,
+                          .bits = 512 * 3,
+                          .blocks_per_key = 2,
+                          .probes = 4,
+                          .cell_bits = 4};
+    return test_create(&plan, NULL);
+}
+
+struct done {
+    uint64_t answers[WORDS];
+    bloomery_counts counts;
+};
+
+/* 0 adds, 1 queries, 2 removes. */
+static struct done done_with(bloomery_filter *filter, const bloomery_keys *keys, int what)
+{
+    struct done done;
+    memset(&done, 0xff, sizeof done);
+    assert_int_equal(what == 0 ? bloomery_add_keys(filter, keys, done.answers, &done.counts, NULL)
+                     : what == 1
+                         ? bloomery_may_contain_keys(filter, keys, done.answers, &done.counts, NULL)
+                         : bloomery_remove_keys(filter, keys, done.answers, &done.counts, NULL),
+                     BLOOMERY_OK);
+    return done;
+}
+
+static void assert_same_done(const struct done *one, const struct done *other)
+{
+    assert_memory_equal(one->answers, other->answers, sizeof one->answers);
+    assert_int_equal(one->counts.done, other->counts.done);
+    assert_int_equal(one->counts.positive, other->counts.positive);
+    assert_int_equal(one->counts.cells, other->counts.cells);
+}
+
+/* Adds half of the keys, queries all, adds all, and removes all twice over: each call says of each
+ * form what it says of the list. */
+static void answers_and_counts_of_every_form_agree(void **state)
+{
+    static const int calls[] = {0, 1, 0, 1, 2, 2, 1};
+    (void)state;
+    for (size_t form = 0; form < FORMS; form++)
+        for (int nulls = 0; nulls < 2; nulls++) {
+            bloomery_filter *list = make_counting(), *other = make_counting();
+            for (size_t c = 0; c < sizeof calls / sizeof calls[0]; c++) {
+                bloomery_keys keys = column_of(BLOOMERY_KEYS_LIST);
+                bloomery_keys same = column_of(forms[form]);
+                keys.valid = same.valid = nulls ? all.valid : NULL;
+                keys.nulls = same.nulls = nulls ? -1 : 0;
+                keys.count = same.count = c == 0 ? KEYS / 2 : KEYS;
+                const uint64_t before = test_cells(list);
+                const struct done wanted = done_with(list, &keys, calls[c]);
+                const struct done got = done_with(other, &same, calls[c]);
+                const uint64_t after = test_cells(list);
+                for (size_t w = 0; w < (keys.count + 63) / 64; w++)
+                    assert_int_equal(wanted.answers[w], got.answers[w]);
+                assert_same_done(&wanted, &got);
+                assert_int_equal(wanted.counts.done, keys.count);
+                assert_int_equal(wanted.counts.cells,
+                                 after > before ? after - before : before - after);
+                size_t positive = 0;
+                for (size_t i = 0; i < keys.count; i++)
+                    positive += answer(wanted.answers, i);
+                assert_int_equal(wanted.counts.positive, positive);
+                assert_written_alike(list, other);
+            }
+            bloomery_free(list);
+            bloomery_free(other);
+        }
+}
+
+/* The constructors make what is filled in by hand. */
+static void constructors_make_the_usual_forms(void **state)
+{
+    (void)state;
+    int64_t integers[KEYS];
+    uint64_t answers[WORDS];
+    memcpy(integers, all.data + FIRST * WIDTH, sizeof integers);
+    const bloomery_keys made[] = {
+        bloomery_keys_of_list(all.keys + FIRST, KEYS),
+        bloomery_keys_of_integers(integers, KEYS),
+        bloomery_keys_of_strings(all.data, all.wide + FIRST, KEYS),
+        bloomery_keys_of_hashes(all.hashes + FIRST, KEYS),
+    };
+    for (size_t shape = 0; shape < SHAPES; shape++)
+        for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
+            bloomery_filter *one = make(shape), *other = make(shape);
+            add_singly(one, true, answers);
+            assert_int_equal(bloomery_add_keys(other, &made[i], NULL, NULL, NULL), BLOOMERY_OK);
+            assert_written_alike(one, other);
+            bloomery_free(one);
+            bloomery_free(other);
+        }
+    /* No offsets but the first: no keys, and nothing of the data. */
+    const int64_t none = 0;
+    const bloomery_keys empty = bloomery_keys_of_strings(NULL, &none, 0);
+    bloomery_filter *filter = make(0);
+    assert_int_equal(bloomery_add_keys(filter, &empty, NULL, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(test_cells(filter), 0);
+    bloomery_free(filter);
+}
+
+/* ---- Refused --------------------------------------------------------------------------------- */
+
+static void assert_refused(const char *what, const bloomery_keys *column, size_t key)
 {
     bloomery_filter *filter = make(0);
     bloomery_info info = BLOOMERY_INFO;
     for (int adding = 0; adding < 2; adding++) {
         bloomery_error error = {.text = ""};
         const bloomery_status status =
-            adding ? bloomery_add_column(filter, column, NULL, NULL, &error)
-                   : bloomery_may_contain_column(filter, column, NULL, NULL, &error);
+            adding ? bloomery_add_keys(filter, column, NULL, NULL, &error)
+                   : bloomery_may_contain_keys(filter, column, NULL, NULL, &error);
         if (status != BLOOMERY_BAD_ARGUMENT)
             fail_msg("%s: %s", what, bloomery_status_name(status));
         assert_true(error.text[0] != '\0');
-        assert_int_equal(error.offset, key);
+        assert_true(key == SIZE_MAX || error.offset == key); /* SIZE_MAX: any */
     }
-    bloomery_info_get(filter, true, &info);
-    assert_true(info.bits_set == 0 && info.adds == 0);
+    bloomery_info_get(filter, &info);
+    bloomery_scan_result scan = scan_of(filter);
+    assert_true(scan.bits_set == 0 && info.adds == 0);
     bloomery_free(filter);
 }
 
 /* Offset `at` of a column by offsets is `value`, which makes key `key` wrong. */
-static void assert_offset_refused(bloomery_column_form form, size_t at, int64_t value, size_t key)
+static void assert_offset_refused(bloomery_keys_form form, size_t at, int64_t value, size_t key)
 {
-    bloomery_column column = column_of(form);
+    bloomery_keys column = column_of(form);
     const int64_t wide = all.wide[FIRST + at];
     const int32_t narrow = all.narrow[FIRST + at];
     all.wide[FIRST + at] = value;
@@ -296,11 +394,13 @@ static void hostile_columns_are_refused(void **state)
         assert_offset_refused(forms[form], 0, -1, 0);
         assert_offset_refused(forms[form], 0, INT32_MIN, 0);
     }
-    assert_offset_refused(BLOOMERY_COLUMN_OFFSETS64, KEYS, INT64_MAX, KEYS - 1);
+    assert_offset_refused(BLOOMERY_KEYS_OFFSETS64, KEYS, INT64_MAX, KEYS - 1);
     for (size_t form = 0; form < FORMS; form++) {
-        bloomery_column column = column_of(forms[form]);
-        column.bytes--;
-        assert_refused("a byte too few", &column, KEYS - 1);
+        bloomery_keys column = column_of(forms[form]);
+        if (forms[form] == BLOOMERY_KEYS_OFFSETS32 || forms[form] == BLOOMERY_KEYS_OFFSETS64) {
+            column.bytes--;
+            assert_refused("a byte too few", &column, KEYS - 1);
+        }
         column = column_of(forms[form]);
         column.count = SIZE_MAX / 2;
         column.first = SIZE_MAX / 2 + 2;
@@ -312,16 +412,15 @@ static void hostile_columns_are_refused(void **state)
         column.struct_bytes--;
         assert_refused("a shorter struct", &column, 0);
     }
-    bloomery_column column = column_of(BLOOMERY_COLUMN_FIXED);
+    bloomery_keys column = column_of(BLOOMERY_KEYS_FIXED);
     column.width = 0;
     assert_refused("keys without a width", &column, 0);
-    column = column_of(BLOOMERY_COLUMN_FIXED);
+    column = column_of(BLOOMERY_KEYS_FIXED);
     column.stride = WIDTH - 1;
     assert_refused("keys that overlap", &column, 0);
-    column = column_of(BLOOMERY_COLUMN_FIXED);
+    column = column_of(BLOOMERY_KEYS_FIXED);
     column.stride = SIZE_MAX / 4;
-    column.first = 0;
-    assert_refused("strides that wrap", &column, 1);
+    assert_refused("strides that wrap", &column, SIZE_MAX);
 }
 
 int main(void)
@@ -332,6 +431,8 @@ int main(void)
         cmocka_unit_test(integers_find_their_blocks_in_larger_filters),
         cmocka_unit_test(columns_answer_as_their_keys),
         cmocka_unit_test(what_is_no_key_is_not_added),
+        cmocka_unit_test(answers_and_counts_of_every_form_agree),
+        cmocka_unit_test(constructors_make_the_usual_forms),
         cmocka_unit_test(hostile_columns_are_refused),
     };
     return test_run_group("column_forms", tests, make_keys, NULL);

@@ -169,20 +169,22 @@ static void check_adding(bloomery_filter *column, bloomery_filter *single,
 {
     struct words found = untouched();
     struct words expected = untouched();
-    uint64_t bits = 77;
-    uint64_t sum = 0;
-    expect(bloomery_add_column(column, &sample->column, found.words, &bits, NULL) == BLOOMERY_OK,
+    bloomery_counts counts = {77, 77, 77};
+    const uint64_t before = test_cells(single);
+    size_t sum = 0;
+    expect(bloomery_add_keys(column, &sample->column, found.words, &counts, NULL) == BLOOMERY_OK,
            "adding failed");
     for (size_t i = 0; i < sample->column.count; i++) {
-        uint32_t fresh = 0;
         const int result =
-            test_column_has(sample, i) ? bloomery_add(single, sample->keys[i], &fresh) : 0;
-        assert_true(result >= 0);
-        put(&expected, i, result == BLOOMERY_NEW);
-        sum += fresh;
+            test_column_has(sample, i) ? add_outcome(single, sample->keys[i]) : WAS_SEEN;
+        assert_true(result == WAS_NEW || result == WAS_SEEN);
+        put(&expected, i, result == WAS_NEW);
+        sum += result == WAS_NEW;
     }
     expect_same_words(&found, &expected, "other keys were new");
-    expect(bits == sum, "another number of new bits");
+    expect(counts.done == sample->column.count, "another number of keys done");
+    expect(counts.positive == sum, "another number of new keys");
+    expect(counts.cells == test_cells(single) - before, "another number of new bits");
     expect_same_file(column, single, "another filter after adding");
 }
 
@@ -190,8 +192,8 @@ static void check_querying(const bloomery_filter *filter, const struct test_colu
 {
     struct words found = untouched();
     struct words expected = untouched();
-    const bloomery_column *column = &sample->column;
-    size_t hits = 77;
+    const bloomery_keys *column = &sample->column;
+    bloomery_counts counts = {77, 77, 77};
     size_t sum = 0;
     for (size_t i = 0; i < column->count; i++) {
         const bool maybe =
@@ -199,16 +201,17 @@ static void check_querying(const bloomery_filter *filter, const struct test_colu
         put(&expected, i, maybe);
         sum += maybe;
     }
-    expect(bloomery_may_contain_column(filter, column, found.words, &hits, NULL) == BLOOMERY_OK,
+    expect(bloomery_may_contain_keys(filter, column, found.words, &counts, NULL) == BLOOMERY_OK,
            "the query failed");
     expect_same_words(&found, &expected, "other answers");
-    expect(hits == sum, "another number of answers");
-    hits = 77;
-    expect(bloomery_may_contain_column(filter, column, NULL, &hits, NULL) == BLOOMERY_OK &&
-               hits == sum,
+    expect(counts.done == column->count && counts.positive == sum && counts.cells == 0,
+           "another number of answers");
+    counts = (bloomery_counts){77, 77, 77};
+    expect(bloomery_may_contain_keys(filter, column, NULL, &counts, NULL) == BLOOMERY_OK &&
+               counts.positive == sum,
            "another number without answers");
     found = untouched();
-    expect(bloomery_may_contain_column(filter, column, found.words, NULL, NULL) == BLOOMERY_OK,
+    expect(bloomery_may_contain_keys(filter, column, found.words, NULL, NULL) == BLOOMERY_OK,
            "the query failed without a number");
     expect_same_words(&found, &expected, "other answers without a number");
 }
@@ -219,12 +222,12 @@ static void check_hashing(const bloomery_filter *filter, const struct test_colum
     bloomery_hash *hashes = calloc(count + 1, sizeof *hashes);
     assert_non_null(hashes);
     memset(hashes, 0xa5, (count + 1) * sizeof *hashes);
-    expect(bloomery_hash_column(filter, &sample->column, hashes, NULL) == BLOOMERY_OK,
+    expect(bloomery_hash_keys(filter, &sample->column, hashes, NULL) == BLOOMERY_OK,
            "hashing failed");
     for (size_t i = 0; i < count; i++) {
         bloomery_hash hash = {0, 0};
         if (test_column_has(sample, i))
-            bloomery_hash_key(filter, sample->keys[i], &hash);
+            bloomery_hash_key(filter, sample->keys[i], &hash, NULL);
         expect(hashes[i].lo == hash.lo && hashes[i].hi == hash.hi, "another hash");
     }
     expect(hashes[count].hi == UINT64_C(0xa5a5a5a5a5a5a5a5), "a hash too many");
@@ -236,21 +239,23 @@ static void check_removing(bloomery_filter *column, bloomery_filter *single,
 {
     struct words found = untouched();
     struct words expected = untouched();
-    size_t removed = 77;
+    bloomery_counts counts = {77, 77, 77};
+    const uint64_t before = test_cells(single);
     size_t sum = 0;
-    expect(bloomery_remove_column(column, &sample->column, found.words, &removed, NULL) ==
-               BLOOMERY_OK,
+    expect(bloomery_remove_keys(column, &sample->column, found.words, &counts, NULL) == BLOOMERY_OK,
            "removing failed");
     for (size_t i = 0; i < sample->column.count; i++) {
-        const bool gone = test_column_has(sample, i) &&
-                          bloomery_remove(single, sample->keys[i], NULL) == BLOOMERY_REMOVED;
+        const bool gone =
+            test_column_has(sample, i) && bloomery_remove(single, sample->keys[i], NULL);
         put(&expected, i, gone);
         sum += gone;
     }
     expect_same_words(&found, &expected, "other keys were removed");
-    expect(removed == sum, "another number of removed keys");
+    expect(counts.done == sample->column.count, "another number of keys done");
+    expect(counts.positive == sum, "another number of removed keys");
+    expect(counts.cells == before - test_cells(single), "another number of counters");
     expect_same_file(column, single, "another filter after removing");
-    expect(bloomery_remove_column(column, &sample->column, NULL, NULL, NULL) == BLOOMERY_OK,
+    expect(bloomery_remove_keys(column, &sample->column, NULL, NULL, NULL) == BLOOMERY_OK,
            "removing failed in silence");
     for (size_t i = 0; i < sample->column.count; i++)
         if (test_column_has(sample, i))
@@ -265,33 +270,31 @@ static void check_other_ways(struct subject *subject, const bloomery_filter *exp
     static const uint32_t threads[] = {1, 2, 5};
     bloomery_filter *filter = make(subject);
     uint64_t bits = 77;
-    expect(bloomery_add_column(filter, &one->column, NULL, NULL, NULL) == BLOOMERY_OK &&
-               bloomery_add_column(filter, &other->column, NULL, &bits, NULL) == BLOOMERY_OK,
+    expect(bloomery_add_keys(filter, &one->column, NULL, NULL, NULL) == BLOOMERY_OK &&
+               add_keys_bits(filter, &other->column, NULL, &bits, NULL) == BLOOMERY_OK,
            "adding failed in silence");
     expect_same_file(filter, expected, "another filter after adding in silence");
     bloomery_free(filter);
     for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
         filter = make(subject);
-        expect(bloomery_add_column_parallel(filter, &one->column, threads[t], NULL) ==
-                       BLOOMERY_OK &&
-                   bloomery_add_column_parallel(filter, &other->column, threads[t], NULL) ==
-                       BLOOMERY_OK,
+        expect(add_keys_threads(filter, &one->column, threads[t], NULL) == BLOOMERY_OK &&
+                   add_keys_threads(filter, &other->column, threads[t], NULL) == BLOOMERY_OK,
                "building failed");
         expect_same_file(filter, expected, "another filter after building");
         bloomery_free(filter);
     }
 }
 
-/* Whether the filter takes such a column at all; columns_refused.c has those that don't. */
-static bool takes(const bloomery_filter *filter, bloomery_column_form form)
+/* Whether the filter takes such a column at all; columns_refused.c has the others. */
+static bool takes(const bloomery_filter *filter, bloomery_keys_form form)
 {
     bloomery_info info = BLOOMERY_INFO;
     bloomery_hash hash;
-    bloomery_info_get(filter, false, &info);
-    if (form == BLOOMERY_COLUMN_HASHES64)
+    bloomery_info_get(filter, &info);
+    if (form == BLOOMERY_KEYS_HASHES64)
         return info.dialect == 0 && info.hash == BLOOMERY_HASH_XXH3_64;
-    return form != BLOOMERY_COLUMN_HASHES128 ||
-           bloomery_hash_key(filter, bloomery_key_of("", 0), &hash) == BLOOMERY_OK;
+    return form != BLOOMERY_KEYS_HASHES128 ||
+           bloomery_hash_key(filter, bloomery_key_of("", 0), &hash, NULL) == BLOOMERY_OK;
 }
 
 static void check_case(struct subject *subject, const struct test_column_spec *spec)
@@ -315,10 +318,10 @@ static void check_case(struct subject *subject, const struct test_column_spec *s
     check_querying(column, other);
     check_adding(column, single, other);
     check_other_ways(subject, column, one, other);
-    if (bloomery_hash_key(column, bloomery_key_of("", 0), &hash) == BLOOMERY_OK)
+    if (bloomery_hash_key(column, bloomery_key_of("", 0), &hash, NULL) == BLOOMERY_OK)
         check_hashing(column, one);
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(column, false, &info);
+    bloomery_info_get(column, &info);
     if (info.counter_max > 0)
         check_removing(column, single, one);
     test_column_free(one);
@@ -345,13 +348,13 @@ static struct subject large(const struct subject *subject)
 /* ---- The properties -------------------------------------------------------------------------- */
 
 static const struct test_column_spec forms[] = {
-    {.form = BLOOMERY_COLUMN_FIXED, .width = 8},
-    {.form = BLOOMERY_COLUMN_FIXED, .width = 8, .gap = 3},
-    {.form = BLOOMERY_COLUMN_FIXED, .width = 20},
-    {.form = BLOOMERY_COLUMN_OFFSETS32},
-    {.form = BLOOMERY_COLUMN_OFFSETS64, .shifted = true},
-    {.form = BLOOMERY_COLUMN_HASHES64, .shifted = true},
-    {.form = BLOOMERY_COLUMN_HASHES128},
+    {.form = BLOOMERY_KEYS_FIXED, .width = 8},
+    {.form = BLOOMERY_KEYS_FIXED, .width = 8, .gap = 3},
+    {.form = BLOOMERY_KEYS_FIXED, .width = 20},
+    {.form = BLOOMERY_KEYS_OFFSETS32},
+    {.form = BLOOMERY_KEYS_OFFSETS64, .shifted = true},
+    {.form = BLOOMERY_KEYS_HASHES64, .shifted = true},
+    {.form = BLOOMERY_KEYS_HASHES128},
 };
 enum { FORMS = sizeof forms / sizeof forms[0] };
 
@@ -385,7 +388,7 @@ static void columns_of_every_width_equal_descriptors(void **state)
             for (size_t gap = 0; gap < 3; gap++) {
                 const size_t c = (s + width + gap) % (sizeof counts / sizeof counts[0]);
                 const struct test_column_spec spec = {
-                    .form = BLOOMERY_COLUMN_FIXED,
+                    .form = BLOOMERY_KEYS_FIXED,
                     .width = width,
                     .gap = gap * 2,
                     .count = counts[c],
@@ -425,22 +428,22 @@ static void long_columns_build_the_same(void **state)
         valid[i] = (uint8_t)(i % 5 == 0 ? 0xff : test_mix(i));
     for (size_t s = 0; s < SUBJECTS; s++) {
         struct subject subject = large(&subjects[s]);
-        for (uint32_t threads = 0; threads <= 5; threads++) {
-            bloomery_column column = BLOOMERY_COLUMN;
-            column.form = BLOOMERY_COLUMN_FIXED;
+        for (uint32_t turn = 0; turn <= 6; turn++) {
+            const uint32_t threads = turn < 6 ? turn : BLOOMERY_THREADS_ALL;
+            bloomery_keys column = BLOOMERY_KEYS;
+            column.form = BLOOMERY_KEYS_FIXED;
             column.data = numbers;
-            column.bytes = sizeof numbers;
             column.width = sizeof numbers[0];
             column.first = 3;
             column.count = COUNT;
-            column.valid = threads % 2 == 0 ? valid : NULL;
+            column.valid = turn % 2 == 0 ? valid : NULL;
             column.nulls = -1;
             bloomery_filter *added = make(&subject);
             bloomery_filter *built = make(&subject);
             snprintf(now, sizeof now, "%s, %u threads", subject.name, threads);
             if (added != NULL) {
-                bloomery_add_column(added, &column, NULL, NULL, NULL);
-                expect(bloomery_add_column_parallel(built, &column, threads, NULL) == BLOOMERY_OK,
+                bloomery_add_keys(added, &column, NULL, NULL, NULL);
+                expect(add_keys_threads(built, &column, threads, NULL) == BLOOMERY_OK,
                        "building failed");
                 expect_same_file(built, added, "another filter");
             }
@@ -457,14 +460,13 @@ static void hashes_of_any_value_are_the_same_everywhere(void **state)
     enum { COUNT = 20000 };
     static bloomery_hash hashes[COUNT];
     uint64_t random = 8;
-    bloomery_column column = BLOOMERY_COLUMN;
+    bloomery_keys column = BLOOMERY_KEYS;
     (void)state;
     for (size_t i = 0; i < COUNT; i++)
         hashes[i] = (bloomery_hash){test_next(&random), test_next(&random)};
-    column.form = BLOOMERY_COLUMN_HASHES128;
+    column.form = BLOOMERY_KEYS_HASHES128;
     column.count = COUNT;
     column.data = hashes;
-    column.bytes = sizeof hashes;
     for (size_t s = 0; s < SUBJECTS; s++) {
         struct subject subject = large(&subjects[s]);
         bloomery_filter *single = make(&subject);
@@ -473,11 +475,11 @@ static void hashes_of_any_value_are_the_same_everywhere(void **state)
         if (single != NULL && takes(single, column.form)) {
             for (size_t i = 0; i < COUNT; i++)
                 bloomery_add_hash(single, hashes[i], NULL);
-            bloomery_add_column(added, &column, NULL, NULL, NULL);
+            bloomery_add_keys(added, &column, NULL, NULL, NULL);
             expect_same_file(added, single, "another filter after adding");
             for (uint32_t threads = 1; threads <= 4; threads++) {
                 bloomery_filter *built = make(&subject);
-                bloomery_add_column_parallel(built, &column, threads, NULL);
+                add_keys_threads(built, &column, threads, NULL);
                 expect_same_file(built, single, "another filter after building");
                 bloomery_free(built);
             }
@@ -492,29 +494,29 @@ static void duplicates_in_a_column_are_new_once(void **state)
 {
     static const uint64_t numbers[] = {5, 5, 6, 5, 6, 7, 7};
     static const uint8_t valid[] = {0x7b}; /* not the first 6 */
-    bloomery_column column = BLOOMERY_COLUMN;
+    bloomery_keys column = BLOOMERY_KEYS;
     uint64_t answers = 0;
-    uint64_t bits = 0;
+    bloomery_counts counts = {0};
     size_t found = 0;
     (void)state;
-    column.form = BLOOMERY_COLUMN_FIXED;
+    column.form = BLOOMERY_KEYS_FIXED;
     column.count = sizeof numbers / sizeof numbers[0];
     column.data = numbers;
-    column.bytes = sizeof numbers;
     column.width = sizeof numbers[0];
     column.valid = valid;
     column.nulls = 1;
     for (size_t s = 0; s < TEST_SHAPES; s++) {
         bloomery_plan plan = test_plan(&test_shapes[s], 100, 1e-12);
         bloomery_filter *filter = test_create(&plan, NULL);
-        assert_int_equal(bloomery_add_column(filter, &column, &answers, &bits, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_add_keys(filter, &column, &answers, &counts, NULL), BLOOMERY_OK);
         assert_int_equal(answers, 1 | 1 << 4 | 1 << 5);
+        assert_true(counts.done == column.count && counts.positive == 3);
         bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(filter, true, &info);
+        bloomery_info_get(filter, &info);
+        bloomery_scan_result scan = scan_of(filter);
         assert_int_equal(info.adds, 6);
-        assert_int_equal(info.bits_set, bits);
-        assert_int_equal(bloomery_may_contain_column(filter, &column, &answers, &found, NULL),
-                         BLOOMERY_OK);
+        assert_int_equal(scan.bits_set, counts.cells);
+        assert_int_equal(query_keys(filter, &column, &answers, &found, NULL), BLOOMERY_OK);
         assert_int_equal(answers, 0x7b);
         assert_int_equal(found, 6);
         bloomery_free(filter);

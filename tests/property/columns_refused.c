@@ -7,6 +7,7 @@
  * Build: this file, ../support/support.c, ../support/columns.c; cmocka, the library. No arguments.
  * Suite: property.
  */
+#include "../support/built.h"
 #include "../support/columns.h"
 #include "../support/support.h"
 
@@ -21,47 +22,64 @@
 
 enum call { CALL_QUERY, CALL_ADD, CALL_HASH, CALL_BUILD, CALL_BUILD_TEAM, CALL_REMOVE, CALLS };
 
-static bloomery_status call(enum call which, bloomery_filter *filter, const bloomery_column *column,
+/* What the last call left in them. */
+static uint64_t answers[TEST_COLUMN_WORDS];
+static bloomery_counts counts;
+
+static bloomery_status call(enum call which, bloomery_filter *filter, const bloomery_keys *column,
                             bloomery_error *error)
 {
-    static uint64_t answers[TEST_COLUMN_WORDS];
     static bloomery_hash hashes[TEST_COLUMN_MAX];
-    uint64_t bits;
-    size_t count;
     switch (which) {
     case CALL_QUERY:
-        return bloomery_may_contain_column(filter, column, answers, &count, error);
+        return bloomery_may_contain_keys(filter, column, answers, &counts, error);
     case CALL_ADD:
-        return bloomery_add_column(filter, column, answers, &bits, error);
+        return bloomery_add_keys(filter, column, answers, &counts, error);
     case CALL_HASH:
-        return bloomery_hash_column(filter, column, hashes, error);
+        return bloomery_hash_keys(filter, column, hashes, error);
     case CALL_BUILD:
-        return bloomery_add_column_parallel(filter, column, 1, error);
+        return add_keys_threads(filter, column, 1, error);
     case CALL_BUILD_TEAM:
-        return bloomery_add_column_parallel(filter, column, 3, error);
+        return add_keys_threads(filter, column, 3, error);
     case CALL_REMOVE:
-        return bloomery_remove_column(filter, column, answers, &count, error);
+        return bloomery_remove_keys(filter, column, answers, &counts, error);
     case CALLS:
         break;
     }
     return BLOOMERY_OK;
 }
 
-/* The call fails with this status, says why, and leaves the filter as it is. */
+/* Where it makes no difference which key the error names. */
+#define ANY_KEY UINT64_MAX
+
+enum { KEYS_MAX = TEST_COLUMN_MAX };
+
+/* The call fails with this status, says why, answers and counts nothing, and leaves the filter as
+ * it is. */
 static void expect_refused(const char *what, enum call which, bloomery_filter *filter,
-                           const bloomery_column *column, bloomery_status status, uint64_t offset)
+                           const bloomery_keys *column, bloomery_status status, uint64_t offset)
 {
     bloomery_error error = {.status = BLOOMERY_OK, .offset = 12345};
     struct test_bytes before = test_written(filter);
+    memset(answers, 0xff, sizeof answers);
+    counts = (bloomery_counts){7, 7, 7};
     const bloomery_status found = call(which, filter, column, &error);
     if (found != status)
         fail_msg("%s, call %d: %s, not %s", what, (int)which, bloomery_status_name(found),
                  bloomery_status_name(status));
-    if (error.status != status || error.offset != offset)
+    if (error.status != status || (offset != ANY_KEY && error.offset != offset))
         fail_msg("%s, call %d: error of %s at %llu, not %llu: %s", what, (int)which,
                  bloomery_status_name((int)error.status), (unsigned long long)error.offset,
                  (unsigned long long)offset, error.text);
     assert_true(error.text[0] != '\0' && memchr(error.text, '\0', sizeof error.text) != NULL);
+    if (which == CALL_QUERY || which == CALL_ADD || which == CALL_REMOVE) {
+        assert_true(counts.done == 0 && counts.positive == 0 && counts.cells == 0);
+        /* A count that cannot be right has no answers. */
+        const bool counted = column->struct_bytes <= sizeof *column && column->count <= KEYS_MAX &&
+                             column->first <= KEYS_MAX;
+        for (size_t i = 0; counted && i < (column->count + 63) / 64; i++)
+            assert_int_equal(answers[i], 0);
+    }
     assert_int_equal(call(which, filter, column, NULL), status);
     struct test_bytes after = test_written(filter);
     assert_true(test_bytes_equal(&before, &after));
@@ -79,10 +97,10 @@ static int64_t wide[KEYS + 1];
 static const uint8_t bitmap[KEYS / 8 + 1] = {0xff, 0x0f, 0x33};
 
 /* Every key of all of these is well. */
-static bloomery_column fixed(void)
+static bloomery_keys fixed(void)
 {
-    bloomery_column column = BLOOMERY_COLUMN;
-    column.form = BLOOMERY_COLUMN_FIXED;
+    bloomery_keys column = BLOOMERY_KEYS;
+    column.form = BLOOMERY_KEYS_FIXED;
     column.count = KEYS;
     column.data = numbers;
     column.bytes = sizeof numbers;
@@ -90,39 +108,46 @@ static bloomery_column fixed(void)
     return column;
 }
 
-static bloomery_column offsets32(void)
+static bloomery_keys list(void)
 {
-    bloomery_column column = fixed();
+    static bloomery_key described[KEYS];
+    for (size_t i = 0; i < KEYS; i++)
+        described[i] = bloomery_key_of(&numbers[i], sizeof numbers[i]);
+    return bloomery_keys_of_list(described, KEYS);
+}
+
+static bloomery_keys offsets32(void)
+{
+    bloomery_keys column = fixed();
     for (int32_t i = 0; i <= KEYS; i++)
         narrow[i] = i * 8;
-    column.form = BLOOMERY_COLUMN_OFFSETS32;
+    column.form = BLOOMERY_KEYS_OFFSETS32;
     column.offsets = narrow;
     column.width = 0;
     return column;
 }
 
-static bloomery_column offsets64(void)
+static bloomery_keys offsets64(void)
 {
-    bloomery_column column = offsets32();
+    bloomery_keys column = offsets32();
     for (int64_t i = 0; i <= KEYS; i++)
         wide[i] = i * 8;
-    column.form = BLOOMERY_COLUMN_OFFSETS64;
+    column.form = BLOOMERY_KEYS_OFFSETS64;
     column.offsets = wide;
     return column;
 }
 
-static bloomery_column hashes_of(bloomery_column_form form)
+static bloomery_keys hashes_of(bloomery_keys_form form)
 {
-    bloomery_column column = fixed();
+    bloomery_keys column = fixed();
     column.form = form;
     column.width = 0;
-    column.count = form == BLOOMERY_COLUMN_HASHES64 ? KEYS : KEYS / 2;
+    column.count = form == BLOOMERY_KEYS_HASHES64 ? KEYS : KEYS / 2;
     return column;
 }
 
 /* The column in each of its forms, spoilt in one way. `what` applies to the forms in `forms`. */
 enum fault {
-    FAULT_SIZE_ZERO,
     FAULT_SIZE_LARGER,
     FAULT_NULLS_NEGATIVE,
     FAULT_NULLS_TOO_MANY,
@@ -135,11 +160,10 @@ enum fault {
     FAULT_WIDTH_ZERO,
     FAULT_OVERLAP,
     FAULT_STRIDE_HUGE,
-    FAULT_CUT,       /* the last key lies behind the data, by a byte */
-    FAULT_CUT_HALF,  /* from key 50 on */
-    FAULT_NOTHING,   /* not a byte of data */
-    FAULT_FIRST_OFF, /* `first` pushes the last key out */
-    FAULT_FALLING,   /* offsets */
+    FAULT_CUT,      /* the last key lies behind the data, by a byte */
+    FAULT_CUT_HALF, /* from key 50 on */
+    FAULT_NOTHING,  /* not a byte of data */
+    FAULT_FALLING,  /* offsets */
     FAULT_NEGATIVE,
     FAULT_NEGATIVE_INSIDE,
     FAULT_BEYOND,
@@ -147,18 +171,16 @@ enum fault {
     FAULTS
 };
 
-static void set_offset(const bloomery_column *column, size_t i, int64_t value)
+static void set_offset(const bloomery_keys *column, size_t i, int64_t value)
 {
-    if (column->form == BLOOMERY_COLUMN_OFFSETS32)
+    if (column->form == BLOOMERY_KEYS_OFFSETS32)
         narrow[i] = (int32_t)value;
     else
         wide[i] = value;
 }
 
-static void spoil_general(bloomery_column *column, enum fault fault)
+static void spoil_general(bloomery_keys *column, enum fault fault)
 {
-    if (fault == FAULT_SIZE_ZERO)
-        column->struct_bytes = 0;
     if (fault == FAULT_SIZE_LARGER)
         column->struct_bytes = 8192; /* no struct will be so large */
     if (fault == FAULT_NULLS_NEGATIVE || fault == FAULT_NULLS_TOO_MANY)
@@ -180,10 +202,10 @@ static void spoil_general(bloomery_column *column, enum fault fault)
 }
 
 /* false where the fault is none in this form; `*offset` the first key that is wrong. */
-static bool spoil(bloomery_column *column, enum fault fault, uint64_t *offset)
+static bool spoil(bloomery_keys *column, enum fault fault, uint64_t *offset)
 {
     const bool by_offsets = column->offsets != NULL;
-    const size_t size = column->bytes / column->count;
+    const size_t size = sizeof numbers[0];
     *offset = 0;
     spoil_general(column, fault);
     if (fault <= FAULT_NO_DATA)
@@ -202,12 +224,13 @@ static bool spoil(bloomery_column *column, enum fault fault, uint64_t *offset)
         if (fault == FAULT_BEYOND)
             set_offset(column, KEYS, KEYS * 8 + 1), *offset = KEYS - 1;
         if (fault == FAULT_EXTREME)
-            set_offset(column, 3,
-                       column->form == BLOOMERY_COLUMN_OFFSETS32 ? INT32_MAX : INT64_MAX),
+            set_offset(column, 3, column->form == BLOOMERY_KEYS_OFFSETS32 ? INT32_MAX : INT64_MAX),
                 *offset = 2;
         return true;
     }
     if (fault == FAULT_CUT || fault == FAULT_CUT_HALF || fault == FAULT_NOTHING) {
+        if (!by_offsets) /* their bytes follow from their number */
+            return false;
         *offset = fault == FAULT_CUT ? column->count - 1 : fault == FAULT_CUT_HALF ? 30 : 0;
         column->bytes =
             fault == FAULT_CUT ? column->bytes - 1 : *offset * size + (fault == FAULT_CUT_HALF);
@@ -215,12 +238,7 @@ static bool spoil(bloomery_column *column, enum fault fault, uint64_t *offset)
     }
     if (by_offsets)
         return false;
-    if (fault == FAULT_FIRST_OFF) {
-        column->first = 5;
-        *offset = column->count - 5;
-        return true;
-    }
-    if (column->form != BLOOMERY_COLUMN_FIXED)
+    if (column->form != BLOOMERY_KEYS_FIXED)
         return false;
     if (fault == FAULT_WIDTH_ZERO)
         column->width = 0;
@@ -228,17 +246,18 @@ static bool spoil(bloomery_column *column, enum fault fault, uint64_t *offset)
         column->stride = column->width - 1;
     if (fault == FAULT_STRIDE_HUGE) {
         column->stride = SIZE_MAX / 64 + 1;
-        *offset = 1;
+        *offset = ANY_KEY;
     }
     return true;
 }
 
-static bloomery_column whole(int form)
+static bloomery_keys whole(int form)
 {
-    return form == BLOOMERY_COLUMN_FIXED       ? fixed()
-           : form == BLOOMERY_COLUMN_OFFSETS32 ? offsets32()
-           : form == BLOOMERY_COLUMN_OFFSETS64 ? offsets64()
-                                               : hashes_of((bloomery_column_form)form);
+    return form == BLOOMERY_KEYS_LIST        ? list()
+           : form == BLOOMERY_KEYS_FIXED     ? fixed()
+           : form == BLOOMERY_KEYS_OFFSETS32 ? offsets32()
+           : form == BLOOMERY_KEYS_OFFSETS64 ? offsets64()
+                                             : hashes_of((bloomery_keys_form)form);
 }
 
 static void wrong_columns_are_refused_before_anything_is_added(void **state)
@@ -249,11 +268,11 @@ static void wrong_columns_are_refused_before_anything_is_added(void **state)
         const bloomery_plan plan =
             test_plan(s < TEST_SHAPES ? &test_shapes[s] : &scalable, 200, 0.01);
         bloomery_filter *filter = test_create(&plan, NULL);
-        assert_true(bloomery_add(filter, bloomery_key_of("k", 1), NULL) >= 0);
-        for (int form = BLOOMERY_COLUMN_FIXED; form <= BLOOMERY_COLUMN_HASHES128; form++)
+        assert_true(add_status(filter, bloomery_key_of("k", 1)) == BLOOMERY_OK);
+        for (int form = BLOOMERY_KEYS_LIST; form <= BLOOMERY_KEYS_HASHES128; form++)
             for (int fault = 0; fault < FAULTS; fault++)
                 for (int which = 0; which < CALLS; which++) {
-                    bloomery_column column = whole(form);
+                    bloomery_keys column = whole(form);
                     uint64_t offset;
                     char what[60];
                     if (!spoil(&column, (enum fault)fault, &offset))
@@ -269,14 +288,14 @@ static void wrong_columns_are_refused_before_anything_is_added(void **state)
 
 static void unknown_forms_are_refused(void **state)
 {
-    static const int unknown[] = {-1, 0, BLOOMERY_COLUMN_HASHES128 + 1, INT_MAX, INT_MIN};
+    static const int unknown[] = {-1, 0, BLOOMERY_KEYS_HASHES128 + 1, INT_MAX, INT_MIN};
     const bloomery_plan plan = test_plan(&test_shapes[4], 200, 0.01);
     bloomery_filter *filter = test_create(&plan, NULL);
     (void)state;
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
         for (int which = 0; which < CALLS; which++) {
-            bloomery_column column = fixed();
-            column.form = (bloomery_column_form)unknown[i];
+            bloomery_keys column = fixed();
+            column.form = (bloomery_keys_form)unknown[i];
             expect_refused("form", (enum call)which, filter, &column, BLOOMERY_BAD_ARGUMENT, 0);
         }
     bloomery_free(filter);
@@ -287,7 +306,7 @@ static void unknown_forms_are_refused(void **state)
 static void hashes_of_64_bits_are_for_filters_that_make_such(void **state)
 {
     static const uint8_t secret[BLOOMERY_SECRET_BYTES] = "sixteen letters";
-    const bloomery_column column = hashes_of(BLOOMERY_COLUMN_HASHES64);
+    const bloomery_keys column = hashes_of(BLOOMERY_KEYS_HASHES64);
     bloomery_plan plan = test_plan(&test_shapes[1], 200, 0.01);
     (void)state;
     for (int keyed = 0; keyed <= test_keyed(); keyed++) {
@@ -305,65 +324,82 @@ static void only_counters_can_be_removed(void **state)
 {
     (void)state;
     for (size_t s = 0; s < 4; s++)
-        for (int form = BLOOMERY_COLUMN_FIXED; form <= BLOOMERY_COLUMN_HASHES128; form++) {
+        for (int form = BLOOMERY_KEYS_LIST; form <= BLOOMERY_KEYS_HASHES128; form++) {
             const bloomery_plan plan = test_plan(&test_shapes[s], 200, 0.01);
             bloomery_filter *filter = test_create(&plan, NULL);
-            const bloomery_column column = whole(form);
+            const bloomery_keys column = whole(form);
             expect_refused("remove", CALL_REMOVE, filter, &column, BLOOMERY_UNSUPPORTED, 0);
             bloomery_free(filter);
         }
 }
 
-/* Nothing can be added to a view, and everything can be looked up. */
-static void read_only_filters_can_be_queried(void **state)
+/* Nothing can be added to a view, which is const, and everything can be looked up. */
+static void views_can_be_queried(void **state)
 {
+    static bloomery_hash hashes[KEYS];
     (void)state;
     for (size_t s = 0; s < TEST_SHAPES; s++) {
         const bloomery_plan plan = test_plan(&test_shapes[s], 200, 0.01);
         bloomery_filter *filter = test_create(&plan, NULL);
-        const bloomery_column column = offsets32();
+        const bloomery_keys column = offsets32();
         size_t found = 0;
-        assert_int_equal(bloomery_add_column(filter, &column, NULL, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_add_keys(filter, &column, NULL, NULL, NULL), BLOOMERY_OK);
         struct test_bytes bytes = test_written(filter);
-        bloomery_filter *view = NULL;
+        const bloomery_filter *view = NULL;
         assert_int_equal(bloomery_view(bytes.data, bytes.bytes, NULL, &view, NULL), BLOOMERY_OK);
-        assert_int_equal(bloomery_may_contain_column(view, &column, NULL, &found, NULL),
-                         BLOOMERY_OK);
+        assert_int_equal(query_keys(view, &column, NULL, &found, NULL), BLOOMERY_OK);
         assert_int_equal(found, KEYS);
-        assert_int_equal(call(CALL_HASH, view, &column, NULL), BLOOMERY_OK);
-        expect_refused("add", CALL_ADD, view, &column, BLOOMERY_READ_ONLY, 0);
-        expect_refused("build", CALL_BUILD, view, &column, BLOOMERY_READ_ONLY, 0);
-        expect_refused("build", CALL_BUILD_TEAM, view, &column, BLOOMERY_READ_ONLY, 0);
-        if (test_shapes[s].kind == BLOOMERY_COUNTING)
-            expect_refused("remove", CALL_REMOVE, view, &column, BLOOMERY_READ_ONLY, 0);
+        assert_int_equal(bloomery_hash_keys(view, &column, hashes, NULL), BLOOMERY_OK);
         bloomery_free(view);
         bloomery_free(filter);
         test_bytes_free(&bytes);
     }
 }
 
-/* "Possibly" for every key in every form, and for what is no key "definitely not". */
-static void expect_maybe(const bloomery_filter *filter, bloomery_column column, bool nulls)
+/* What is built at once takes no keys later, not even a copy of its own that could be changed. */
+static void static_filters_take_no_keys(void **state)
 {
-    uint64_t answers[2] = {0, 0};
+    const struct test_keys some = test_keys_make(TEST_URLS, 1, 0, 200);
+    const bloomery_filter *built = test_static_of(0.01, &some);
+    bloomery_filter *filter = NULL;
+    (void)state;
+    assert_int_equal(bloomery_copy(built, NULL, &filter, NULL), BLOOMERY_OK);
+    for (int form = BLOOMERY_KEYS_LIST; form <= BLOOMERY_KEYS_HASHES128; form++) {
+        const bloomery_keys column = whole(form);
+        if (form == BLOOMERY_KEYS_HASHES64) /* which it does not know */
+            continue;
+        expect_refused("add", CALL_ADD, filter, &column, BLOOMERY_READ_ONLY, 0);
+        expect_refused("build", CALL_BUILD, filter, &column, BLOOMERY_READ_ONLY, 0);
+        expect_refused("build", CALL_BUILD_TEAM, filter, &column, BLOOMERY_READ_ONLY, 0);
+        expect_refused("remove", CALL_REMOVE, filter, &column, BLOOMERY_UNSUPPORTED, 0);
+    }
+    bloomery_free(filter);
+    bloomery_free(built);
+    struct test_keys used = some;
+    test_keys_free(&used);
+}
+
+/* "Possibly" for every key in every form, and for what is no key "definitely not". */
+static void expect_maybe(const bloomery_filter *filter, bloomery_keys column, bool nulls)
+{
+    uint64_t found_words[2] = {0, 0};
     size_t found = 0;
     size_t sum = 0;
     bloomery_error error = {.status = BLOOMERY_OK};
     column.valid = nulls ? bitmap : NULL;
     column.nulls = nulls ? -1 : 0;
-    assert_int_equal(bloomery_may_contain_column(filter, &column, answers, &found, &error),
+    assert_int_equal(query_keys(filter, &column, found_words, &found, &error),
                      BLOOMERY_SECRET_NEEDED);
     assert_int_equal(error.status, BLOOMERY_SECRET_NEEDED);
     assert_true(error.text[0] != '\0');
     for (size_t i = 0; i < 128; i++) {
         const bool maybe = i < column.count && (!nulls || (bitmap[i / 8] >> i % 8 & 1) != 0);
-        assert_int_equal(answers[i / 64] >> i % 64 & 1, maybe);
+        assert_int_equal(found_words[i / 64] >> i % 64 & 1, maybe);
         sum += maybe;
     }
     assert_int_equal(found, sum);
     found = 0;
-    assert_int_equal(bloomery_may_contain_column(filter, &column, NULL, &found, NULL),
-                     BLOOMERY_SECRET_NEEDED);
+    assert_int_equal(query_keys(filter, &column, NULL, &found, NULL), BLOOMERY_SECRET_NEEDED);
     assert_int_equal(found, sum);
 }
 
@@ -382,13 +418,13 @@ static void keyed_filters_without_their_key_say_maybe(void **state)
         bloomery_filter *filter = test_create(&plan, &options);
         struct test_bytes bytes = test_written(filter);
         bloomery_free(filter);
-        inspect.flags = BLOOMERY_OPEN_INSPECT;
+        inspect.inspect = true;
         assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &inspect, &filter, NULL),
                          BLOOMERY_OK);
-        for (int form = BLOOMERY_COLUMN_FIXED; form <= BLOOMERY_COLUMN_HASHES128; form++) {
-            if (form == BLOOMERY_COLUMN_HASHES64)
+        for (int form = BLOOMERY_KEYS_LIST; form <= BLOOMERY_KEYS_HASHES128; form++) {
+            if (form == BLOOMERY_KEYS_HASHES64)
                 continue;
-            const bloomery_column column = whole(form);
+            const bloomery_keys column = whole(form);
             for (int nulls = 0; nulls < 2; nulls++)
                 expect_maybe(filter, column, nulls != 0);
             for (int which = CALL_ADD; which <= CALL_BUILD_TEAM; which++)
@@ -422,14 +458,14 @@ static void hashes_are_not_for_filters_by_positions(void **state)
     const bloomery_dialect_parameters with = {
         .struct_bytes = sizeof with, .bits = 3000, .probes = 5, .cell_bits = 4};
     bloomery_filter *filter = make_dialect("md5-chain", with, 0);
-    const bloomery_column keys = fixed();
+    const bloomery_keys keys = fixed();
     (void)state;
     for (int which = 0; which < CALLS; which++)
-        for (int form = BLOOMERY_COLUMN_HASHES64; form <= BLOOMERY_COLUMN_HASHES128; form++) {
-            const bloomery_column column = whole(form);
+        for (int form = BLOOMERY_KEYS_HASHES64; form <= BLOOMERY_KEYS_HASHES128; form++) {
+            const bloomery_keys column = whole(form);
             expect_refused(
                 "positions", (enum call)which, filter, &column,
-                form == BLOOMERY_COLUMN_HASHES64 ? BLOOMERY_MISMATCH : BLOOMERY_UNSUPPORTED, 0);
+                form == BLOOMERY_KEYS_HASHES64 ? BLOOMERY_MISMATCH : BLOOMERY_UNSUPPORTED, 0);
         }
     expect_refused("positions", CALL_HASH, filter, &keys, BLOOMERY_UNSUPPORTED, 0);
     bloomery_free(filter);
@@ -448,17 +484,17 @@ static void columns_of_nothing_are_well(void **state)
         for (int which = 0; which < CALLS; which++) {
             if (which == CALL_REMOVE && test_shapes[s].kind != BLOOMERY_COUNTING)
                 continue;
-            for (int form = BLOOMERY_COLUMN_FIXED; form <= BLOOMERY_COLUMN_HASHES128; form++)
+            for (int form = BLOOMERY_KEYS_LIST; form <= BLOOMERY_KEYS_HASHES128; form++)
                 for (int64_t nulls = -1; nulls < 1; nulls++) {
-                    bloomery_column column = BLOOMERY_COLUMN;
-                    column.form = (bloomery_column_form)form;
+                    bloomery_keys column = BLOOMERY_KEYS;
+                    column.form = (bloomery_keys_form)form;
                     column.first = nulls < 0 ? 1000 : 0;
                     column.nulls = nulls;
                     assert_int_equal(call((enum call)which, filter, &column, NULL), BLOOMERY_OK);
                 }
-            for (int form = BLOOMERY_COLUMN_OFFSETS32; form <= BLOOMERY_COLUMN_OFFSETS64; form++) {
-                bloomery_column column = BLOOMERY_COLUMN;
-                column.form = (bloomery_column_form)form;
+            for (int form = BLOOMERY_KEYS_OFFSETS32; form <= BLOOMERY_KEYS_OFFSETS64; form++) {
+                bloomery_keys column = BLOOMERY_KEYS;
+                column.form = (bloomery_keys_form)form;
                 column.count = KEYS;
                 column.offsets = zeros;
                 assert_int_equal(call((enum call)which, filter, &column, NULL), BLOOMERY_OK);
@@ -478,8 +514,8 @@ static void expect_full(bloomery_filter *column, bloomery_filter *list)
     static uint64_t many[COUNT];
     static bloomery_key keys[COUNT];
     static uint8_t valid[COUNT / 8];
-    uint64_t answers[COUNT / 64 + 1], expected[COUNT / 64 + 1];
-    uint64_t bits[2] = {1, 2};
+    uint64_t fresh[COUNT / 64 + 1], expected[COUNT / 64 + 1];
+    bloomery_counts of_list = {0}, of_column = {0};
     size_t count = 0;
     bloomery_error error = {.status = BLOOMERY_OK, .text = ""};
     for (size_t i = 0; i < COUNT; i++) {
@@ -489,20 +525,24 @@ static void expect_full(bloomery_filter *column, bloomery_filter *list)
         valid[i / 8] |= (uint8_t)(1 << i % 8);
         keys[count++] = bloomery_key_of(&many[i], 8);
     }
-    bloomery_column all = fixed();
+    bloomery_keys all = fixed();
     all.data = many;
     all.count = COUNT;
-    all.bytes = sizeof many;
     all.valid = valid;
     all.nulls = -1;
-    assert_int_equal(bloomery_add_batch(list, keys, count, expected, &bits[0]), BLOOMERY_FULL);
-    assert_int_equal(bloomery_add_column(column, &all, answers, &bits[1], &error), BLOOMERY_FULL);
+    const bloomery_keys listed = bloomery_keys_of_list(keys, count);
+    assert_int_equal(bloomery_add_keys(list, &listed, expected, &of_list, NULL), BLOOMERY_FULL);
+    assert_int_equal(bloomery_add_keys(column, &all, fresh, &of_column, &error), BLOOMERY_FULL);
     assert_int_equal(error.status, BLOOMERY_FULL);
     assert_true(error.text[0] != '\0');
-    assert_int_equal(bits[0], bits[1]);
+    assert_int_equal(of_list.cells, of_column.cells);
+    assert_int_equal(of_list.positive, of_column.positive);
+    /* The column came to the same key: two of three are keys. */
+    assert_true(of_list.done > 0 && of_list.done < count);
+    assert_int_equal(of_column.done, of_list.done / 2 * 3 + of_list.done % 2 * 2);
     for (size_t i = 0, key = 0; i < COUNT; i++) {
         const bool is = i % 3 != 1;
-        assert_int_equal(answers[i / 64] >> i % 64 & 1,
+        assert_int_equal(fresh[i / 64] >> i % 64 & 1,
                          is && (expected[key / 64] >> key % 64 & 1) != 0);
         key += is;
     }
@@ -512,7 +552,7 @@ static void expect_full(bloomery_filter *column, bloomery_filter *list)
     test_bytes_free(&one);
     test_bytes_free(&other);
     error = (bloomery_error){.status = BLOOMERY_OK};
-    assert_int_equal(bloomery_add_column_parallel(column, &all, 2, &error), BLOOMERY_FULL);
+    assert_int_equal(add_keys_threads(column, &all, 2, &error), BLOOMERY_FULL);
     assert_int_equal(error.status, BLOOMERY_FULL);
     bloomery_free(column);
     bloomery_free(list);
@@ -524,7 +564,7 @@ static void full_chains_keep_what_came_before(void **state)
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     (void)state;
     assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
-    options.memory_limit = plan.bytes * 4;
+    options.memory_limit = plan.planned_bytes * 4;
     expect_full(test_create(&plan, &options), test_create(&plan, &options));
 }
 
@@ -546,7 +586,8 @@ int main(void)
         cmocka_unit_test(unknown_forms_are_refused),
         cmocka_unit_test(hashes_of_64_bits_are_for_filters_that_make_such),
         cmocka_unit_test(only_counters_can_be_removed),
-        cmocka_unit_test(read_only_filters_can_be_queried),
+        cmocka_unit_test(views_can_be_queried),
+        cmocka_unit_test(static_filters_take_no_keys),
         cmocka_unit_test(keyed_filters_without_their_key_say_maybe),
         cmocka_unit_test(hashes_are_not_for_filters_by_positions),
         cmocka_unit_test(columns_of_nothing_are_well),

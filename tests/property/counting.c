@@ -8,28 +8,24 @@
  * Build: this file, ../support/support.c, ../support/forge.c; cmocka, the library. No
  * arguments. Suite: property.
  */
+#define BLOOMERY_EXPERIMENTAL
 #include "../support/counters.h"
 #include "../support/support.h"
 
 #include <bloomery/dialect.h>
+#include <bloomery/experimental.h>
+#include <bloomery/records.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bloomery_info info_of(const bloomery_filter *filter)
-{
-    bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, true, &info);
-    return info;
-}
 
 static void assert_no_counter_is_used(const bloomery_filter *filter)
 {
     struct test_bytes counters = test_counters(filter);
     for (size_t i = 0; i < counters.bytes; i++)
         assert_int_equal(counters.data[i], 0);
-    assert_int_equal(info_of(filter).bits_set, 0);
+    assert_int_equal(scan_of(filter).bits_set, 0);
     test_bytes_free(&counters);
 }
 
@@ -63,17 +59,28 @@ static void step(struct multiset *set, uint64_t *state, uint64_t room)
 {
     const size_t one =
         test_below(state, 3) == 0 ? test_below(state, 3) : test_below(state, set->keys.count);
-    uint32_t changed = 0;
+    /* By turns with a call for one key, whose bits are counted here, and one that tells them. */
+    const bool single = test_below(state, 2) == 0;
+    const uint64_t before = single ? test_cells(set->filter) : 0;
+    uint64_t changed = 0;
     if (set->total < room && (set->times[one] == 0 || test_below(state, 5) < 3)) {
-        int found = bloomery_add(set->filter, set->keys.keys[one], &changed);
-        assert_int_equal(found, changed > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN);
-        assert_true(found != BLOOMERY_NEW || set->times[one] == 0);
+        const bloomery_key key = set->keys.keys[one];
+        const int found =
+            single ? add_outcome(set->filter, key) : add_one(set->filter, key, &changed);
+        if (single)
+            changed = test_cells(set->filter) - before;
+        assert_int_equal(found, changed > 0 ? WAS_NEW : WAS_SEEN);
+        assert_true(found != WAS_NEW || set->times[one] == 0);
         set->used += changed;
         set->times[one]++;
         set->total++;
     } else if (set->times[one] > 0) {
-        assert_int_equal(bloomery_remove(set->filter, set->keys.keys[one], &changed),
-                         BLOOMERY_REMOVED);
+        const bloomery_key key = set->keys.keys[one];
+        const int found =
+            single ? remove_outcome(set->filter, key) : remove_one(set->filter, key, &changed);
+        assert_int_equal(found, WAS_REMOVED);
+        if (single)
+            changed = before - test_cells(set->filter);
         set->used -= changed;
         set->times[one]--;
         set->total--;
@@ -96,15 +103,15 @@ static void run_multiset(const bloomery_plan *plan, size_t keys, uint64_t room, 
             for (size_t k = 0; k < keys; k++)
                 check_key(&set, k);
     }
-    const bloomery_info info = info_of(set.filter);
-    assert_int_equal(info.bits_set, set.used);
-    assert_int_equal(info.saturated_cells > 0, saturated);
-    assert_true(info.saturated_cells <= info.bits_set);
+    const bloomery_scan_result scan = scan_of(set.filter);
+    assert_int_equal(scan.bits_set, set.used);
+    assert_int_equal(scan.saturated_cells > 0, saturated);
+    assert_true(scan.saturated_cells <= scan.bits_set);
     for (size_t k = 0; k < keys; k++)
         for (; set.times[k] > 0; set.times[k]--)
-            assert_int_equal(bloomery_remove(set.filter, set.keys.keys[k], NULL), BLOOMERY_REMOVED);
+            assert_true(bloomery_remove(set.filter, set.keys.keys[k], NULL));
     if (saturated)
-        assert_int_equal(info_of(set.filter).bits_set, info_of(set.filter).saturated_cells);
+        assert_int_equal(scan_of(set.filter).bits_set, scan_of(set.filter).saturated_cells);
     else
         assert_no_counter_is_used(set.filter);
     test_keys_free(&set.keys);
@@ -157,9 +164,9 @@ static void a_block_touches_a_counter_once(void **state)
                 bloomery_plan plan = test_counting_plan(test_widths[w], blocks_per_key, probes, 1);
                 struct test_keys key = test_keys_make(TEST_URLS, 3, index, 1);
                 bloomery_filter *filter = test_create(&plan, NULL);
-                uint32_t new_bits = 0;
+                uint64_t new_bits = 0;
                 uint32_t sum = 0;
-                assert_int_equal(bloomery_add(filter, key.keys[0], &new_bits), BLOOMERY_NEW);
+                assert_int_equal(add_one(filter, key.keys[0], &new_bits), WAS_NEW);
                 struct test_bytes counters = test_counters(filter);
                 assert_int_equal(counters.bytes, 64 * test_widths[w]);
                 for (size_t cell = 0; cell < 512; cell++) {
@@ -168,10 +175,10 @@ static void a_block_touches_a_counter_once(void **state)
                 }
                 assert_true(new_bits <= sum && new_bits >= probes);
                 assert_int_equal(sum, probes * blocks_per_key);
-                assert_int_equal(info_of(filter).bits_set, new_bits);
+                assert_int_equal(scan_of(filter).bits_set, new_bits);
                 assert_int_equal(bloomery_key_count(filter, key.keys[0]), 1);
-                uint32_t cleared = 0;
-                assert_int_equal(bloomery_remove(filter, key.keys[0], &cleared), BLOOMERY_REMOVED);
+                uint64_t cleared = 0;
+                assert_int_equal(remove_one(filter, key.keys[0], &cleared), WAS_REMOVED);
                 assert_int_equal(cleared, new_bits);
                 assert_no_counter_is_used(filter);
                 test_bytes_free(&counters);
@@ -197,10 +204,11 @@ static void removing_an_absent_key_changes_nothing(void **state)
                 bloomery_add(before, keys.keys[i], NULL);
             }
             for (size_t i = 30; i < keys.count; i++) {
-                uint32_t cleared = 99;
+                uint64_t cleared = 99;
                 if (bloomery_key_count(filter, keys.keys[i]) > 0)
                     continue;
-                assert_int_equal(bloomery_remove(filter, keys.keys[i], &cleared), BLOOMERY_ABSENT);
+                assert_int_equal(remove_outcome(filter, keys.keys[i]), WAS_ABSENT);
+                assert_int_equal(remove_one(filter, keys.keys[i], &cleared), WAS_ABSENT);
                 assert_int_equal(cleared, 0);
                 refused++;
             }
@@ -240,12 +248,12 @@ static void a_counter_too_small_for_both_blocks_is_absent(void **state)
         if (coincide && test_counter_at(&counters, bits, (size_t)twice) == 1 &&
             bloomery_may_contain(filter, keys.keys[k])) {
             found++;
-            assert_int_equal(bloomery_remove(filter, keys.keys[k], NULL), BLOOMERY_ABSENT);
-            assert_int_equal(bloomery_add(filter, keys.keys[k], NULL), BLOOMERY_SEEN);
+            assert_int_equal(remove_outcome(filter, keys.keys[k]), WAS_ABSENT);
+            assert_int_equal(add_outcome(filter, keys.keys[k]), WAS_SEEN);
             struct test_bytes after = test_counters(filter);
             assert_int_equal(test_counter_at(&after, bits, (size_t)twice), 3);
             test_bytes_free(&after);
-            assert_int_equal(bloomery_remove(filter, keys.keys[k], NULL), BLOOMERY_REMOVED);
+            assert_true(bloomery_remove(filter, keys.keys[k], NULL));
         }
         test_bytes_free(&counters);
         bloomery_free(filter);
@@ -267,15 +275,15 @@ static void a_saturated_counter_stays(void **state)
             bloomery_add(filter, keys.keys[0], NULL);
             assert_int_equal(bloomery_key_count(filter, keys.keys[0]), i < most ? i : most);
         }
-        const uint64_t cells = info_of(filter).bits_set;
-        assert_int_equal(info_of(filter).saturated_cells, cells);
+        const uint64_t cells = scan_of(filter).bits_set;
+        assert_int_equal(scan_of(filter).saturated_cells, cells);
         for (uint32_t i = 0; i < 2 * most; i++) {
-            uint32_t cleared = 1;
-            assert_int_equal(bloomery_remove(filter, keys.keys[0], &cleared), BLOOMERY_REMOVED);
+            uint64_t cleared = 1;
+            assert_int_equal(remove_one(filter, keys.keys[0], &cleared), WAS_REMOVED);
             assert_int_equal(cleared, 0);
         }
         assert_int_equal(bloomery_key_count(filter, keys.keys[0]), most);
-        assert_int_equal(info_of(filter).saturated_cells, cells);
+        assert_int_equal(scan_of(filter).saturated_cells, cells);
         assert_int_equal(info_of(filter).adds,
                          most + 3); /* removals are no adds, nor the reverse */
         test_keys_free(&keys);
@@ -312,7 +320,7 @@ static void assert_counters(const bloomery_filter *filter, uint32_t bits, uint64
 {
     struct test_bytes counters = test_counters(filter);
     assert_int_equal(test_counter_at(&counters, bits, (size_t)shared), there);
-    assert_int_equal(info_of(filter).bits_set, used);
+    assert_int_equal(scan_of(filter).bits_set, used);
     test_bytes_free(&counters);
 }
 
@@ -330,7 +338,7 @@ static void counters_of_two_keys_add_up(void **state)
         assert_counters(filter, test_widths[w], shared, 1, 3);
         bloomery_add(filter, keys.keys[second], NULL);
         assert_counters(filter, test_widths[w], shared, 2, 5);
-        assert_int_equal(bloomery_remove(filter, keys.keys[0], NULL), BLOOMERY_REMOVED);
+        assert_true(bloomery_remove(filter, keys.keys[0], NULL));
         assert_counters(filter, test_widths[w], shared, 1, 3);
         assert_true(bloomery_may_contain(filter, keys.keys[second]));
         assert_false(bloomery_may_contain(filter, keys.keys[0]));
@@ -375,15 +383,15 @@ static void keys_with_the_same_cells_stand_for_each_other(void **state)
     bloomery_filter *filter = test_create(&plan, NULL);
     size_t twin = 1;
     (void)state;
-    assert_int_equal(bloomery_add(filter, keys.keys[0], NULL), BLOOMERY_NEW);
+    assert_true(bloomery_add(filter, keys.keys[0], NULL));
     while (twin < keys.count && !bloomery_may_contain(filter, keys.keys[twin]))
         twin++;
     assert_true(twin < keys.count);
-    assert_int_equal(bloomery_add(filter, keys.keys[twin], NULL), BLOOMERY_SEEN);
-    assert_int_equal(bloomery_remove(filter, keys.keys[twin], NULL), BLOOMERY_REMOVED);
+    assert_int_equal(add_outcome(filter, keys.keys[twin]), WAS_SEEN);
+    assert_true(bloomery_remove(filter, keys.keys[twin], NULL));
     assert_true(bloomery_may_contain(filter, keys.keys[0]));
     assert_int_equal(bloomery_key_count(filter, keys.keys[0]), 1);
-    assert_int_equal(bloomery_remove(filter, keys.keys[0], NULL), BLOOMERY_REMOVED);
+    assert_true(bloomery_remove(filter, keys.keys[0], NULL));
     assert_false(bloomery_may_contain(filter, keys.keys[0]));
     test_keys_free(&keys);
     bloomery_free(filter);
@@ -398,8 +406,8 @@ static void check_dropped(uint32_t cell_bits, uint32_t blocks_per_key, uint64_t 
     bloomery_plan plan = test_counting_plan(cell_bits, blocks_per_key, 5, blocks);
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_filter *dropped = NULL;
-    plan.keys = 20;
-    plan.rate = 0.25;
+    plan.planned_keys = 20;
+    plan.planned_rate = 0.25;
     options.seed = keyed ? 0 : 77;
     options.secret = keyed ? secret : NULL;
     options.note = "of counters";
@@ -409,10 +417,10 @@ static void check_dropped(uint32_t cell_bits, uint32_t blocks_per_key, uint64_t 
     plan.cell_bits = 1;
     bloomery_filter *blocked = test_create(&plan, &options);
     for (size_t i = 0; i < 40; i++) {
-        uint32_t new_counters = 0;
-        uint32_t new_bits = 0;
-        assert_int_equal(bloomery_add(counting, keys.keys[i % 25], &new_counters),
-                         bloomery_add(blocked, keys.keys[i % 25], &new_bits));
+        uint64_t new_counters = 0;
+        uint64_t new_bits = 0;
+        assert_int_equal(add_one(counting, keys.keys[i % 25], &new_counters),
+                         add_one(blocked, keys.keys[i % 25], &new_bits));
         assert_int_equal(new_counters, new_bits);
     }
     assert_int_equal(bloomery_drop_counters(counting, NULL, &dropped, NULL), BLOOMERY_OK);
@@ -422,8 +430,8 @@ static void check_dropped(uint32_t cell_bits, uint32_t blocks_per_key, uint64_t 
     for (size_t i = 0; i < keys.count; i++)
         assert_int_equal(bloomery_may_contain(counting, keys.keys[i]),
                          bloomery_may_contain(blocked, keys.keys[i]));
-    assert_true(info_of(counting).live_rate == info_of(blocked).live_rate);
-    assert_true(info_of(counting).estimated_keys == info_of(blocked).estimated_keys);
+    assert_true(scan_of(counting).live_rate == scan_of(blocked).live_rate);
+    assert_true(scan_of(counting).estimated_keys == scan_of(blocked).estimated_keys);
     bloomery_free(dropped);
     assert_int_equal(bloomery_drop_counters(blocked, NULL, &dropped, NULL), BLOOMERY_UNSUPPORTED);
     assert_null(dropped);
@@ -463,8 +471,8 @@ static void a_plan_is_that_of_blocked(void **state)
             assert_int_equal(plan.bits, blocked.bits);
             assert_int_equal(plan.probes, blocked.probes);
             assert_int_equal(plan.blocks_per_key, blocked.blocks_per_key);
-            assert_int_equal(plan.bytes, test_widths[w] * blocked.bytes);
-            assert_true(plan.rate == blocked.rate);
+            assert_int_equal(plan.planned_bytes, test_widths[w] * blocked.planned_bytes);
+            assert_true(plan.planned_rate == blocked.planned_rate);
             assert_true(bloomery_plan_rate(&plan, 77777) == bloomery_plan_rate(&blocked, 77777));
             assert_true(plan.bits_per_key == test_widths[w] * blocked.bits_per_key);
             assert_true(plan.limit_ratio > 0.999 * test_widths[w] * blocked.limit_ratio);
@@ -472,9 +480,11 @@ static void a_plan_is_that_of_blocked(void **state)
             assert_true(plan.present_cache_lines <=
                         plan.blocks_per_key *
                             (test_widths[w] < plan.probes ? test_widths[w] : plan.probes));
-            bloomery_plan within = {.kind = BLOOMERY_COUNTING, .keys = 50000, .bytes = plan.bytes};
+            bloomery_plan within = {
+                .kind = BLOOMERY_COUNTING, .keys = 50000, .bytes = plan.planned_bytes};
             assert_int_equal(bloomery_plan_solve(&within, &options, NULL), BLOOMERY_OK);
-            assert_true(within.bytes <= plan.bytes && within.rate <= plan.rate);
+            assert_true(within.planned_bytes <= plan.planned_bytes &&
+                        within.planned_rate <= plan.planned_rate);
         }
 }
 
@@ -535,7 +545,7 @@ static void other_counters_are_refused(void **state)
         bloomery_filter *filter = NULL;
         options.cell_bits = wrong[i].cell_bits;
         assert_int_equal(bloomery_plan_solve(&plan, &options, NULL), BLOOMERY_BAD_ARGUMENT);
-        plan.cell_bits = wrong[i].cell_bits;
+        plan = (bloomery_plan){.kind = wrong[i].kind, .cell_bits = wrong[i].cell_bits};
         plan.bits = 512;
         plan.probes = 3;
         plan.blocks_per_key = wrong[i].kind == BLOOMERY_CLASSIC ? 0 : 1;
@@ -560,26 +570,24 @@ static void filters_that_remove_nothing(void **state)
         bloomery_add(filter, key, NULL);
         bloomery_add(filter, key, NULL);
         assert_int_equal(bloomery_key_count(filter, key), 1);
-        assert_int_equal(bloomery_remove(filter, key, NULL), BLOOMERY_UNSUPPORTED);
+        assert_int_equal(remove_status(filter, key), BLOOMERY_UNSUPPORTED);
         assert_int_equal(info_of(filter).counter_max, 0);
         bloomery_free(filter);
     }
 }
 
-static void views_are_read_only(void **state)
+static void views_count(void **state)
 {
     const bloomery_key key = bloomery_key_of("key", 3);
     bloomery_plan plan = test_counting_plan(4, 1, 3, 2);
     bloomery_filter *filter = test_create(&plan, NULL);
-    bloomery_filter *view = NULL;
+    const bloomery_filter *view = NULL;
     bloomery_filter *dropped = NULL;
     (void)state;
     bloomery_add(filter, key, NULL);
     bloomery_add(filter, key, NULL);
     struct test_bytes file = test_written(filter);
     assert_int_equal(bloomery_view(file.data, file.bytes, NULL, &view, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_key_count(view, key), 2);
-    assert_int_equal(bloomery_remove(view, key, NULL), BLOOMERY_READ_ONLY);
     assert_int_equal(bloomery_key_count(view, key), 2);
     assert_int_equal(bloomery_drop_counters(view, NULL, &dropped, NULL), BLOOMERY_OK);
     assert_true(bloomery_may_contain(dropped, key));
@@ -606,10 +614,10 @@ static void without_its_key_a_count_is_the_maximum(void **state)
     bloomery_filter *filter = test_create(&plan, &options);
     struct test_bytes file = test_written(filter);
     bloomery_free(filter);
-    opening.flags = BLOOMERY_OPEN_COPY | BLOOMERY_OPEN_INSPECT;
+    opening.inspect = true;
     assert_int_equal(bloomery_load(file.data, file.bytes, &opening, &filter, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_key_count(filter, key), 255);
-    assert_int_equal(bloomery_remove(filter, key, NULL), BLOOMERY_SECRET_NEEDED);
+    assert_int_equal(remove_status(filter, key), BLOOMERY_SECRET_NEEDED);
     bloomery_free(filter);
     test_bytes_free(&file);
 }
@@ -628,12 +636,12 @@ static void counters_are_kept_in_the_file(void **state)
         struct test_bytes file = test_written(filter);
         assert_int_equal(bloomery_load(file.data, file.bytes, NULL, &loaded, NULL), BLOOMERY_OK);
         for (size_t i = 0; i < keys.count; i++) {
-            assert_int_equal(bloomery_remove(filter, keys.keys[i], NULL), BLOOMERY_REMOVED);
-            assert_int_equal(bloomery_remove(loaded, keys.keys[i], NULL), BLOOMERY_REMOVED);
+            assert_true(bloomery_remove(filter, keys.keys[i], NULL));
+            assert_true(bloomery_remove(loaded, keys.keys[i], NULL));
             assert_true(bloomery_key_count(loaded, keys.keys[i]) >= 1);
         }
         test_assert_same_counters(filter, loaded);
-        assert_int_equal(bloomery_clear(loaded), BLOOMERY_OK);
+        assert_int_equal(bloomery_clear(loaded, NULL), BLOOMERY_OK);
         assert_no_counter_is_used(loaded);
         bloomery_free(loaded);
         bloomery_free(filter);
@@ -659,7 +667,7 @@ int main(void)
         cmocka_unit_test(a_plan_reads_what_it_says),
         cmocka_unit_test(other_counters_are_refused),
         cmocka_unit_test(filters_that_remove_nothing),
-        cmocka_unit_test(views_are_read_only),
+        cmocka_unit_test(views_count),
         cmocka_unit_test(without_its_key_a_count_is_the_maximum),
         cmocka_unit_test(counters_are_kept_in_the_file),
     };

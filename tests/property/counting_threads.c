@@ -45,9 +45,9 @@ static void *come_and_go(void *argument)
     pthread_barrier_wait(&team->start);
     for (size_t round = 0; round < team->rounds; round++) {
         const bloomery_key key = keys[round % SHARE];
-        expect(team, bloomery_add(team->filter, key, NULL) >= 0);
+        expect(team, add_status(team->filter, key) == BLOOMERY_OK);
         expect(team, bloomery_key_count(team->filter, key) >= 1);
-        expect(team, bloomery_remove(team->filter, key, NULL) == BLOOMERY_REMOVED);
+        expect(team, bloomery_remove(team->filter, key, NULL));
     }
     atomic_fetch_sub(&team->running, 1);
     return NULL;
@@ -62,7 +62,7 @@ static void *watch(void *argument)
     while (atomic_load(&team->running) > 0) {
         for (size_t i = 0; i < STAYING; i++)
             expect(team, bloomery_may_contain(team->filter, staying[i]));
-        expect(team, bloomery_may_contain_batch(team->filter, staying, STAYING, NULL) == STAYING);
+        expect(team, query_list(team->filter, staying, STAYING, NULL) == STAYING);
     }
     return NULL;
 }
@@ -138,9 +138,9 @@ static void *remove_the_same(void *argument)
     struct team *team = member->team;
     for (size_t i = 0; i < SHARE; i++) {
         pthread_barrier_wait(&team->start);
-        int found = bloomery_remove(team->filter, team->keys.keys[i], NULL);
-        expect(team, found == BLOOMERY_REMOVED || found == BLOOMERY_ABSENT);
-        atomic_fetch_add(&team->removed, (unsigned)(found == BLOOMERY_REMOVED));
+        int found = remove_outcome(team->filter, team->keys.keys[i]);
+        expect(team, found == WAS_REMOVED || found == WAS_ABSENT);
+        atomic_fetch_add(&team->removed, (unsigned)(found == WAS_REMOVED));
     }
     return NULL;
 }

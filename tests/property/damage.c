@@ -10,6 +10,8 @@
 #include "../support/forge.h"
 #include "../support/support.h"
 
+#include <bloomery/records.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,17 +28,19 @@ static bool is_refusal(bloomery_status status)
 enum way { WAY_VIEW, WAY_LOAD, WAY_MAP, WAY_COPY, WAYS };
 
 static bloomery_status enter(enum way way, const struct test_bytes *file, const char *path,
-                             const bloomery_open_options *wish, bloomery_filter **filter,
+                             const bloomery_open_options *wish, const bloomery_filter **filter,
                              bloomery_error *error)
 {
-    bloomery_open_options options = *wish;
-    if (way == WAY_COPY)
-        options.flags |= BLOOMERY_OPEN_COPY;
+    bloomery_filter *own = (bloomery_filter *)(uintptr_t)wish;
     if (way == WAY_VIEW)
-        return bloomery_view(file->data, file->bytes, &options, filter, error);
-    if (way == WAY_LOAD)
-        return bloomery_load(file->data, file->bytes, &options, filter, error);
-    return bloomery_open(path, &options, filter, error);
+        return bloomery_view(file->data, file->bytes, wish, filter, error);
+    if (way == WAY_MAP)
+        return bloomery_map(path, wish, filter, error);
+    const bloomery_status status = way == WAY_LOAD
+                                       ? bloomery_load(file->data, file->bytes, wish, &own, error)
+                                       : bloomery_open(path, wish, &own, error);
+    *filter = own;
+    return status;
 }
 
 /* The bytes are refused: with a reason, without a filter, and before anything was allocated. The
@@ -51,7 +55,7 @@ static bloomery_status assert_refused(const struct test_bytes *file, const char 
         struct test_memory memory = {0};
         bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
         options.allocator = test_allocator(&memory);
-        bloomery_filter *filter = (bloomery_filter *)(uintptr_t)&options;
+        const bloomery_filter *filter = (const bloomery_filter *)&options;
         bloomery_error error = {.status = BLOOMERY_OK};
         bloomery_status status = enter((enum way)way, file, path, &options, &filter, &error);
         if (status == BLOOMERY_OK)
@@ -177,7 +181,7 @@ static struct test_bytes large_sample(bool even)
     bloomery_plan plan = {.kind = BLOOMERY_CLASSIC, .bits = bits, .probes = 5};
     bloomery_filter *filter = test_create(&plan, NULL);
     struct test_keys keys = test_keys_make(TEST_RANDOM, 0, 0, 50000);
-    assert_int_equal(bloomery_add_batch(filter, keys.keys, keys.count, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(add_list(filter, keys.keys, keys.count, NULL), BLOOMERY_OK);
     struct test_bytes bytes = test_written(filter);
     bloomery_free(filter);
     test_keys_free(&keys);
@@ -194,7 +198,7 @@ static void assert_damage_found(const struct test_bytes *file, const char *path,
         struct test_memory memory = {0};
         bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
         options.allocator = test_allocator(&memory);
-        bloomery_filter *filter = NULL;
+        const bloomery_filter *filter = NULL;
         bloomery_error error = {.offset = 0};
         bloomery_status status = enter((enum way)way, file, path, &options, &filter, &error);
         if (way == WAY_VIEW || way == WAY_MAP) {
@@ -322,32 +326,34 @@ static void set_spare_bits_are_found(void **state)
 
 /* ---- Any payload is safe to query ------------------------------------------------------- */
 
-static void query_everything(bloomery_filter *filter)
+static void query_everything(const bloomery_filter *filter)
 {
     struct test_keys keys = test_keys_make(TEST_RANDOM, 77, 0, 3000);
     uint64_t answers[47];
-    size_t hits = bloomery_may_contain_batch(filter, keys.keys, keys.count, answers);
+    size_t hits = query_list(filter, keys.keys, keys.count, answers);
     size_t again = 0;
     for (size_t i = 0; i < keys.count; i++)
         again += bloomery_may_contain(filter, keys.keys[i]);
     assert_int_equal(hits, again);
     for (uint64_t edge = 0; edge < 64; edge++) {
         uint64_t power = (uint64_t)1 << edge;
-        bloomery_may_contain_hash(filter, (bloomery_hash){power, ~power});
-        bloomery_may_contain_hash(filter, (bloomery_hash){~power, power - 1});
-        bloomery_may_contain_hash(filter, (bloomery_hash){UINT64_MAX, UINT64_MAX - power});
+        const bloomery_hash odd[] = {
+            {power, ~power}, {~power, power - 1}, {UINT64_MAX, UINT64_MAX - power}};
+        uint64_t answers_of_odd = 0;
+        const size_t found = query_hashes(filter, odd, 3, &answers_of_odd);
+        for (size_t i = 0; i < 3; i++)
+            assert_int_equal(answers_of_odd >> i & 1, bloomery_may_contain_hash(filter, odd[i]));
+        assert_int_equal(found, (size_t)__builtin_popcountll(answers_of_odd));
     }
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, true, &info);
-    assert_true(info.bits_set <= info.bits);
-    assert_true(info.fill >= 0 && info.fill <= 1);
-    assert_true(info.live_rate >= 0 && info.live_rate <= 1);
-    assert_true(info.expected_rate >= 0 && info.expected_rate <= 1);
-    assert_true(info.estimated_keys >= 0);
+    bloomery_info_get(filter, &info);
+    bloomery_scan_result scan = scan_of(filter);
+    assert_true(scan.bits_set <= info.bits);
+    assert_true(scan.fill >= 0 && scan.fill <= 1);
+    assert_true(scan.live_rate >= 0 && scan.live_rate <= 1);
+    assert_true(scan.expected_rate >= 0 && scan.expected_rate <= 1);
+    assert_true(scan.estimated_keys >= 0);
     (void)bloomery_verify(filter, NULL);
-    if (info.writable)
-        assert_int_equal(bloomery_add_batch(filter, keys.keys, keys.count, NULL, NULL),
-                         BLOOMERY_OK);
     test_keys_free(&keys);
 }
 
@@ -363,16 +369,20 @@ static void random_payload_is_safe_to_query(void **state)
             file.data[at] = round % 4 == 0 ? 0xff : (uint8_t)test_next(&random);
         struct test_fence fence = test_fence_make(file.data, file.bytes);
         const uint8_t *data = file.bytes % 64 == 0 ? fence.data : file.data;
-        bloomery_filter *filter = NULL;
+        const bloomery_filter *filter = NULL;
         assert_int_equal(bloomery_view(data, file.bytes, NULL, &filter, NULL), BLOOMERY_OK);
         query_everything(filter);
         bloomery_free(filter);
         test_fence_free(&fence);
         /* With checksums made right the same rubbish even loads, but for bits past the last. */
         assert_true(forge_seal(&file));
-        if (bloomery_load(file.data, file.bytes, NULL, &filter, NULL) == BLOOMERY_OK) {
-            query_everything(filter);
-            bloomery_free(filter);
+        bloomery_filter *own = NULL;
+        if (bloomery_load(file.data, file.bytes, NULL, &own, NULL) == BLOOMERY_OK) {
+            struct test_keys keys = test_keys_make(TEST_RANDOM, 77, 0, 3000);
+            query_everything(own);
+            assert_int_equal(add_list(own, keys.keys, keys.count, NULL), BLOOMERY_OK);
+            test_keys_free(&keys);
+            bloomery_free(own);
         }
         test_bytes_free(&file);
     }
@@ -415,7 +425,7 @@ static void damage_is_not_written_again_as_good(void **state)
     for (int number = 0; number < SAMPLES; number++) {
         struct test_bytes file = sample(number);
         file.data[forge_payload(&file) + 5] ^= 4;
-        bloomery_filter *view = NULL;
+        const bloomery_filter *view = NULL;
         bloomery_error error = {.text = ""};
         bool called = false;
         assert_int_equal(bloomery_view(file.data, file.bytes, NULL, &view, NULL), BLOOMERY_OK);
@@ -437,7 +447,7 @@ static void damage_does_not_leave_with_the_counters(void **state)
     bloomery_plan plan = {.kind = BLOOMERY_COUNTING, .keys = 300, .rate = 0.01};
     assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
     bloomery_filter *filter = test_create(&plan, NULL);
-    bloomery_filter *view = NULL;
+    const bloomery_filter *view = NULL;
     bloomery_filter *dropped = filter;
     struct test_bytes file = test_written(filter);
     file.data[forge_payload(&file) + 100] = 0x11;

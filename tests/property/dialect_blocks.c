@@ -8,9 +8,11 @@
  * Build: this file, ../support/support.c; cmocka, the library, threads. No arguments. Suite:
  * property.
  */
+#define BLOOMERY_EXPERIMENTAL
 #include "../support/support.h"
 
 #include <bloomery/dialect.h>
+#include <bloomery/experimental.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -66,23 +68,23 @@ static void all_ways_of_adding_give_the_same_bytes(void **state)
         bloomery_filter *other = make(kind);
         uint64_t new_bits = 0;
         test_add_all(one, &keys);
-        assert_int_equal(bloomery_add_batch(other, keys.keys, keys.count, NULL, &new_bits),
-                         BLOOMERY_OK);
+        assert_int_equal(add_list_bits(other, keys.keys, keys.count, NULL, &new_bits), BLOOMERY_OK);
         assert_same(one, other);
         bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(other, true, &info);
-        assert_int_equal(info.bits_set, new_bits);
+        bloomery_info_get(other, &info);
+        bloomery_scan_result scan = scan_of(other);
+        assert_int_equal(scan.bits_set, new_bits);
         assert_int_equal(info.blocks_per_key, strcmp(kinds[kind].dialect, "leveldb") != 0);
         bloomery_free(other);
         for (uint32_t threads = 2; threads < 5; threads++) {
             other = make(kind);
-            assert_int_equal(bloomery_add_parallel(other, keys.keys, keys.count, threads, NULL),
+            assert_int_equal(add_list_threads(other, keys.keys, keys.count, threads, NULL),
                              BLOOMERY_OK);
             assert_same(one, other);
             bloomery_free(other);
         }
         other = make_sized(kind, KEYS, true);
-        assert_int_equal(bloomery_add_parallel(other, keys.keys, keys.count, 3, NULL), BLOOMERY_OK);
+        assert_int_equal(add_list_threads(other, keys.keys, keys.count, 3, NULL), BLOOMERY_OK);
         assert_same(one, other);
         bloomery_free(other);
         bloomery_free(one);
@@ -99,11 +101,11 @@ static void batches_answer_as_single_keys_do(void **state)
     for (size_t kind = 0; kind < KINDS; kind++) {
         bloomery_filter *filter = make(kind);
         size_t found = 0;
-        assert_int_equal(bloomery_add_batch(filter, keys.keys, KEYS, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(add_list(filter, keys.keys, KEYS, NULL), BLOOMERY_OK);
         for (size_t i = 0; i < keys.count; i++)
             found += bloomery_may_contain(filter, keys.keys[i]);
         assert_true(found >= KEYS && found < KEYS + KEYS / 20);
-        assert_int_equal(bloomery_may_contain_batch(filter, keys.keys, keys.count, answers), found);
+        assert_int_equal(query_list(filter, keys.keys, keys.count, answers), found);
         for (size_t i = 0; i < keys.count; i++)
             assert_int_equal(answers[i / 64] >> i % 64 & 1,
                              bloomery_may_contain(filter, keys.keys[i]));
@@ -120,9 +122,9 @@ static void equal_ones_unite_and_intersect(void **state)
     for (size_t kind = 0; kind < KINDS; kind++) {
         bloomery_filter *all = make(kind);
         bloomery_filter *halves[2] = {make(kind), make(kind)};
-        bloomery_add_batch(all, keys.keys, KEYS, NULL, NULL);
-        bloomery_add_batch(halves[0], keys.keys, KEYS / 2, NULL, NULL);
-        bloomery_add_batch(halves[1], keys.keys + KEYS / 2, KEYS - KEYS / 2, NULL, NULL);
+        add_list(all, keys.keys, KEYS, NULL);
+        add_list(halves[0], keys.keys, KEYS / 2, NULL);
+        add_list(halves[1], keys.keys + KEYS / 2, KEYS - KEYS / 2, NULL);
         assert_int_equal(bloomery_merge(halves[0], halves[1], NULL), BLOOMERY_OK);
         assert_same(all, halves[0]);
         assert_int_equal(bloomery_intersect(halves[0], halves[1], NULL), BLOOMERY_OK);
@@ -189,13 +191,12 @@ static void keys_are_estimated(void **state)
     struct test_keys keys = test_keys_make(TEST_WORDS, 9, 0, KEYS);
     for (size_t kind = 0; kind < KINDS; kind++) {
         bloomery_filter *filter = make(kind);
-        bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(filter, true, &info);
-        assert_true(info.estimated_keys == 0 && info.live_rate == 0);
-        bloomery_add_batch(filter, keys.keys, keys.count, NULL, NULL);
-        bloomery_info_get(filter, true, &info);
-        assert_true(fabs(info.estimated_keys - KEYS) < 0.05 * KEYS);
-        assert_true(info.live_rate > 0.0002 && info.live_rate < 0.02);
+        bloomery_scan_result scan = scan_of(filter);
+        assert_true(scan.estimated_keys == 0 && scan.live_rate == 0);
+        add_list(filter, keys.keys, keys.count, NULL);
+        scan = scan_of(filter);
+        assert_true(fabs(scan.estimated_keys - KEYS) < 0.05 * KEYS);
+        assert_true(scan.live_rate > 0.0002 && scan.live_rate < 0.02);
         bloomery_free(filter);
     }
     test_keys_free(&keys);
@@ -214,12 +215,12 @@ static void hashes_and_positions_go_together(void **state)
             bloomery_info info = BLOOMERY_INFO;
             const size_t count =
                 bloomery_positions(filter, 0, keys.keys[i], positions, BLOOMERY_POSITIONS_MAX);
-            bloomery_info_get(filter, false, &info);
+            bloomery_info_get(filter, &info);
             assert_int_equal(count, info.probes);
             for (size_t at = 0; at < count; at++)
                 assert_true(positions[at] < info.bits);
-            assert_int_equal(bloomery_hash_key(filter, keys.keys[i], &hash), BLOOMERY_OK);
-            assert_true(bloomery_add_hash(filter, hash, NULL) >= 0);
+            assert_int_equal(bloomery_hash_key(filter, keys.keys[i], &hash, NULL), BLOOMERY_OK);
+            assert_true(add_hash_status(filter, hash) == BLOOMERY_OK);
             assert_true(bloomery_may_contain(filter, keys.keys[i]));
         }
         bloomery_free(filter);

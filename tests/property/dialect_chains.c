@@ -6,21 +6,14 @@
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
  */
+#define BLOOMERY_EXPERIMENTAL
 #include "../support/support.h"
 
-#include <bloomery/redisbloom.h>
-
 #include <bloomery/dialect.h>
+#include <bloomery/experimental.h>
 
 #include <stdlib.h>
 #include <string.h>
-
-static bloomery_info info_of(const bloomery_filter *filter)
-{
-    bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
-    return info;
-}
 
 static const struct {
     const char *dialect;
@@ -117,26 +110,25 @@ static void bits_are_counted_whatever_way_a_chain_came(void **state)
             continue;
         assert_counted(filter);
         for (size_t k = 0; k < 150; k++)
-            assert_true(bloomery_add(filter, keys.keys[k], NULL) >= 0);
+            assert_true(add_status(filter, keys.keys[k]) == BLOOMERY_OK);
         assert_true(info_of(filter).layers > 1);
         assert_counted(filter);
-        assert_int_equal(bloomery_add_batch(filter, keys.keys + 100, 300, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(add_list(filter, keys.keys + 100, 300, NULL), BLOOMERY_OK);
         assert_counted(filter);
         bloomery_filter *(*const ways[])(const bloomery_filter *) = {through_dialect, through_file};
         for (size_t way = 0; way < 2; way++) {
             other = ways[way](filter);
             assert_counted(other);
-            assert_int_equal(bloomery_add_batch(other, keys.keys + 400, 100, NULL, NULL),
-                             BLOOMERY_OK);
+            assert_int_equal(add_list(other, keys.keys + 400, 100, NULL), BLOOMERY_OK);
             assert_counted(other);
             bloomery_free(other);
         }
         assert_int_equal(bloomery_copy(filter, NULL, &other, NULL), BLOOMERY_OK);
         assert_counted(other);
         bloomery_free(other);
-        assert_int_equal(bloomery_clear(filter), BLOOMERY_OK);
+        assert_int_equal(bloomery_clear(filter, NULL), BLOOMERY_OK);
         assert_counted(filter);
-        assert_int_equal(bloomery_add(filter, keys.keys[0], NULL), BLOOMERY_NEW);
+        assert_true(bloomery_add(filter, keys.keys[0], NULL));
         assert_counted(filter);
         bloomery_free(filter);
     }
@@ -192,7 +184,7 @@ static bloomery_filter *long_chain(uint32_t layers, const struct test_keys *keys
         bloomery_dialect_create(bloomery_dialect_find("redisbloom"), &with, NULL, &filter, NULL),
         BLOOMERY_OK);
     for (*added = 0; *added < keys->count && info_of(filter).layers < layers; ++*added)
-        assert_true(bloomery_add(filter, keys->keys[*added], NULL) >= 0);
+        assert_true(add_status(filter, keys->keys[*added]) == BLOOMERY_OK);
     assert_int_equal(info_of(filter).layers, layers);
     return filter;
 }
@@ -249,14 +241,13 @@ static void a_chain_of_many_layers_is_as_any_other(void **state)
         free(same.data);
         assert_int_equal(info_of(others[i]).layers, LONG);
         assert_counted(others[i]);
-        assert_int_equal(bloomery_may_contain_batch(others[i], keys.keys, added, NULL), added);
-        assert_int_equal(bloomery_add_batch(others[i], keys.keys + added, 100, NULL, NULL),
-                         BLOOMERY_OK);
+        assert_int_equal(query_list(others[i], keys.keys, added, NULL), added);
+        assert_int_equal(add_list(others[i], keys.keys + added, 100, NULL), BLOOMERY_OK);
         assert_true(info_of(others[i]).layers > LONG);
         assert_counted(others[i]);
-        assert_int_equal(bloomery_clear(others[i]), BLOOMERY_OK);
+        assert_int_equal(bloomery_clear(others[i], NULL), BLOOMERY_OK);
         assert_int_equal(info_of(others[i]).layers, 1);
-        assert_int_equal(bloomery_add(others[i], keys.keys[0], NULL), BLOOMERY_NEW);
+        assert_true(bloomery_add(others[i], keys.keys[0], NULL));
         bloomery_free(others[i]);
     }
     free(bytes.data);
@@ -308,13 +299,14 @@ static void a_chain_of_a_file_of_ours_ends_with_64_layers(void **state)
     (void)state;
     bloomery_filter *filter = long_chain(60, &keys, &done);
     struct test_bytes bytes = test_written(filter);
+    const bloomery_keys many = bloomery_keys_of_list(keys.keys, keys.count);
+    bloomery_counts counts = {0};
     assert_int_equal(bloomery_load(bytes.data, bytes.bytes, NULL, &opened, &error), BLOOMERY_OK);
     assert_int_equal(bloomery_copy(opened, &options, &copy, &error), BLOOMERY_OK);
     bloomery_filter *const both[] = {opened, copy};
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(
-            bloomery_add_some(both[i], keys.keys, keys.count, NULL, NULL, &done, &error),
-            BLOOMERY_FULL);
+        assert_int_equal(bloomery_add_keys(both[i], &many, NULL, &counts, &error), BLOOMERY_FULL);
+        assert_true(counts.done > 0 && counts.done < keys.count);
         assert_int_equal(info_of(both[i]).layers, 64);
         assert_int_equal(bloomery_write(both[i], ignore, NULL, &error), BLOOMERY_OK);
         bloomery_free(both[i]);
@@ -377,7 +369,7 @@ static void a_chain_ends_with_65536_layers(void **state)
     free(same.data);
     free(dump.data);
     for (size_t i = 0; i < keys.count && found >= 0; i++)
-        found = bloomery_add(filter, keys.keys[i], NULL);
+        found = add_outcome(filter, keys.keys[i]);
     assert_int_equal(found, BLOOMERY_FULL);
     assert_int_equal(info_of(filter).layers, LAYERS_MAX);
     /* A dump of it is 65,537 chunks: 4e9 steps if each layer is looked for from the first on. */
@@ -399,17 +391,17 @@ static void a_chain_that_can_grow_no_more_is_full(void **state)
     bloomery_dialect_parameters with = BLOOMERY_DIALECT_PARAMETERS;
     bloomery_filter *filter = NULL;
     bloomery_error error = {.text = ""};
-    size_t done = 0;
+    bloomery_counts counts = {0};
     (void)state;
     with.keys = with.growth = 1;
     assert_int_equal(
         bloomery_dialect_create(bloomery_dialect_find("redisbloom"), &with, NULL, &filter, NULL),
         BLOOMERY_OK);
-    assert_int_equal(bloomery_add_some(filter, keys.keys, keys.count, NULL, NULL, &done, &error),
-                     BLOOMERY_FULL);
+    const bloomery_keys many = bloomery_keys_of_list(keys.keys, keys.count);
+    assert_int_equal(bloomery_add_keys(filter, &many, NULL, &counts, &error), BLOOMERY_FULL);
     assert_int_equal(error.status, BLOOMERY_FULL);
     assert_in_range(info_of(filter).layers, 900, 1024);
-    assert_int_equal(bloomery_may_contain_batch(filter, keys.keys, done, NULL), done);
+    assert_int_equal(query_list(filter, keys.keys, counts.done, NULL), counts.done);
     bloomery_free(filter);
     test_keys_free(&keys);
 }
@@ -431,7 +423,7 @@ static void a_long_dump_without_memory_leaves_nothing(void **state)
             bloomery_dialect_load(dialect, dump.data, dump.bytes, NULL, &options, &filter, NULL);
         assert_true(status == BLOOMERY_OK || status == BLOOMERY_OUT_OF_MEMORY);
         assert_true((status == BLOOMERY_OK) == (filter != NULL));
-        assert_int_equal(memory.bytes, filter != NULL ? bloomery_memory(filter) : 0);
+        assert_int_equal(memory.bytes, filter != NULL ? info_of(filter).memory_bytes : 0);
         bloomery_free(filter);
         assert_true(memory.live == 0 && !memory.wrong);
     }

@@ -7,9 +7,11 @@
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
  */
+#define BLOOMERY_EXPERIMENTAL
 #include "../support/support.h"
 
 #include <bloomery/dialect.h>
+#include <bloomery/experimental.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -110,7 +112,7 @@ static void every_dialect_is_tested(void **state)
     const bloomery_dialect *dialect;
     size_t count = 0;
     (void)state;
-    for (; (dialect = bloomery_dialect_at(count)) != NULL; count++) {
+    for (; (dialect = bloomery_dialect_get((uint32_t)count + 1)) != NULL; count++) {
         size_t found = 0;
         for (size_t i = 0; i < SAMPLES; i++)
             found += samples[i].id == dialect->id;
@@ -150,11 +152,11 @@ static void keys_may_come_in_any_way(void **state)
             continue;
         bloomery_filter *batch = make(i, NULL);
         bloomery_filter *built = make(i, NULL);
-        assert_int_equal(bloomery_add_batch(batch, keys.keys, KEYS, answers, NULL), BLOOMERY_OK);
+        assert_int_equal(add_list(batch, keys.keys, KEYS, answers), BLOOMERY_OK);
         expect_same(i, one, batch, "added by a batch");
-        assert_int_equal(bloomery_add_parallel(built, keys.keys, KEYS, 3, NULL), BLOOMERY_OK);
+        assert_int_equal(add_list_threads(built, keys.keys, KEYS, 3, NULL), BLOOMERY_OK);
         expect_same(i, one, built, "built by three threads");
-        assert_int_equal(bloomery_may_contain_batch(one, keys.keys, KEYS, NULL), KEYS);
+        assert_int_equal(query_list(one, keys.keys, KEYS, NULL), KEYS);
         bloomery_free(one);
         bloomery_free(batch);
         bloomery_free(built);
@@ -172,8 +174,8 @@ static void hashes_do_what_keys_do_or_are_refused(void **state)
         bloomery_filter *other = make(i, NULL);
         for (size_t k = 0; one != NULL && k < KEYS; k++) {
             bloomery_hash hash = {0, 0};
-            const int status = bloomery_hash_key(one, keys.keys[k], &hash);
-            const int added = bloomery_add_hash(other, hash, NULL);
+            const int status = bloomery_hash_key(one, keys.keys[k], &hash, NULL);
+            const int added = add_hash_outcome(other, hash);
             assert_int_equal(status, hashes ? BLOOMERY_OK : BLOOMERY_UNSUPPORTED);
             assert_true(hashes ? added >= 0 : added == BLOOMERY_UNSUPPORTED);
             bloomery_prefetch_hash(other, hash);
@@ -213,13 +215,12 @@ static void a_file_of_ours_keeps_a_dialect(void **state)
     (void)state;
     for (size_t i = 0; i < SAMPLES; i++) {
         bloomery_filter *filter = make_full(i, &keys);
-        bloomery_filter *view = NULL;
+        const bloomery_filter *view = NULL;
         if (filter == NULL)
             continue;
         struct test_bytes ours = test_written(filter);
         assert_int_equal(bloomery_view(ours.data, ours.bytes, NULL, &view, NULL), BLOOMERY_OK);
-        assert_int_equal(bloomery_may_contain_batch(view, keys.keys, KEYS, NULL), KEYS);
-        assert_int_equal(bloomery_add(view, keys.keys[0], NULL), BLOOMERY_READ_ONLY);
+        assert_int_equal(query_list(view, keys.keys, KEYS, NULL), KEYS);
         if (is(samples[i].id)->writes) {
             struct test_bytes one = in_dialect(filter);
             struct test_bytes other = in_dialect(view);
@@ -251,7 +252,7 @@ static void concurrent_filters_are_the_same_or_refused(void **state)
         if (plain == NULL)
             continue;
         bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(plain, false, &info);
+        bloomery_info_get(plain, &info);
         const int status = bloomery_dialect_create(bloomery_dialect_get(samples[i].id), &with,
                                                    &options, &concurrent, NULL);
         assert_int_equal(status,
@@ -281,15 +282,15 @@ static void merged_filters_equal_the_whole(void **state)
         bloomery_filter *one = make_full(i, &first);
         bloomery_filter *other = make_full(i, &second);
         bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(whole, true, &info);
+        bloomery_info_get(whole, &info);
+        bloomery_scan_result scan = scan_of(whole);
         const int status = bloomery_merge(one, other, NULL);
         assert_int_equal(status,
                          info.kind == BLOOMERY_SCALABLE ? BLOOMERY_UNSUPPORTED : BLOOMERY_OK);
-        bloomery_info merged = BLOOMERY_INFO;
-        bloomery_info_get(one, true, &merged);
+        bloomery_scan_result merged_scan = scan_of(one);
         if (status == BLOOMERY_OK) {
-            assert_int_equal(merged.bits_set, info.bits_set);
-            assert_int_equal(bloomery_may_contain_batch(one, keys.keys, KEYS, NULL), KEYS);
+            assert_int_equal(merged_scan.bits_set, scan.bits_set);
+            assert_int_equal(query_list(one, keys.keys, KEYS, NULL), KEYS);
         }
         assert_int_equal(bloomery_fold(whole, 1, NULL, &folded, NULL), BLOOMERY_UNSUPPORTED);
         bloomery_free(whole);
@@ -310,17 +311,16 @@ static void live_rate_matches_measurement_of_dialects(void **state)
         bloomery_filter *filter = make_full(i, &keys);
         if (filter == NULL)
             continue;
-        bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(filter, true, &info);
-        const double found = (double)bloomery_may_contain_batch(filter, absent.keys, ABSENT, NULL);
-        const double expected = info.live_rate * ABSENT;
-        const double deviation = sqrt(expected * (1 - info.live_rate)) + 1;
+        bloomery_scan_result scan = scan_of(filter);
+        const double found = (double)query_list(filter, absent.keys, ABSENT, NULL);
+        const double expected = scan.live_rate * ABSENT;
+        const double deviation = sqrt(expected * (1 - scan.live_rate)) + 1;
         if (!(fabs(found - expected) <= 5 * deviation + 0.05 * expected))
             fail_msg("%s: measured %.6f, live rate %.6f", name_of(i), found / ABSENT,
-                     info.live_rate);
+                     scan.live_rate);
         if (samples[i].id != BLOOMERY_DIALECT_SIMPLE_HASH &&
-            !(fabs(info.estimated_keys - KEYS) < 0.1 * KEYS))
-            fail_msg("%s: %.0f keys estimated of %d", name_of(i), info.estimated_keys, KEYS);
+            !(fabs(scan.estimated_keys - KEYS) < 0.1 * KEYS))
+            fail_msg("%s: %.0f keys estimated of %d", name_of(i), scan.estimated_keys, KEYS);
         bloomery_free(filter);
     }
     test_keys_free(&keys);
@@ -336,7 +336,6 @@ static void positions_are_the_bits_of_a_key(void **state)
         bloomery_filter *filter = make(i, NULL);
         for (size_t k = 0; filter != NULL && k < keys.count; k++) {
             uint64_t distinct = 0;
-            bloomery_info info = BLOOMERY_INFO;
             const size_t count =
                 bloomery_positions(filter, 0, keys.keys[k], positions, BLOOMERY_POSITIONS_MAX);
             assert_true(count > 0);
@@ -346,11 +345,10 @@ static void positions_are_the_bits_of_a_key(void **state)
                     first = first && positions[before] != positions[one];
                 distinct += first;
             }
-            assert_int_equal(bloomery_clear(filter), BLOOMERY_OK);
-            assert_int_equal(bloomery_add(filter, keys.keys[k], NULL), BLOOMERY_NEW);
-            bloomery_info_get(filter, k == 0, &info);
+            assert_int_equal(bloomery_clear(filter, NULL), BLOOMERY_OK);
+            assert_true(bloomery_add(filter, keys.keys[k], NULL));
             if (k == 0)
-                assert_int_equal(info.bits_set, distinct);
+                assert_int_equal(scan_of(filter).bits_set, distinct);
             assert_int_equal(bloomery_positions(filter, 99, keys.keys[k], positions, 1), 0);
         }
         bloomery_free(filter);
@@ -415,15 +413,15 @@ static void copied_and_moved_dialects_go_on_as_before(void **state)
             continue;
         assert_int_equal(bloomery_copy(filter, &options, &copy, NULL), BLOOMERY_OK);
         expect_same(i, filter, copy, "copied");
-        assert_int_equal(bloomery_memory(copy), memory.bytes);
+        assert_int_equal(info_of(copy).memory_bytes, memory.bytes);
         assert_int_equal(bloomery_move(&copy, shake, &options.allocator), BLOOMERY_OK);
         expect_same(i, filter, copy, "moved");
         test_add_all(filter, &second);
         test_add_all(copy, &second);
-        assert_int_equal(bloomery_memory(copy), memory.bytes);
+        assert_int_equal(info_of(copy).memory_bytes, memory.bytes);
         expect_same(i, filter, copy, "added to after that");
         assert_int_equal(bloomery_move(&copy, shake, &options.allocator), BLOOMERY_OK);
-        assert_int_equal(bloomery_may_contain_batch(copy, keys.keys, KEYS, NULL), KEYS);
+        assert_int_equal(query_list(copy, keys.keys, KEYS, NULL), KEYS);
         if (is(samples[i].id)->writes) {
             struct test_bytes one = in_dialect(filter);
             struct test_bytes other = in_dialect(copy);
@@ -444,9 +442,9 @@ static void expect_as_said(bloomery_filter *filter, bloomery_filter *other, cons
 {
     const struct test_keys keys = test_keys_make(TEST_RANDOM, 5, 0, KEYS);
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
-    const bool added = bloomery_add(filter, keys.keys[0], NULL) >= 0;
-    const bool removed = bloomery_remove(filter, keys.keys[0], NULL) >= 0;
+    bloomery_info_get(filter, &info);
+    const bool added = add_status(filter, keys.keys[0]) == BLOOMERY_OK;
+    const bool removed = remove_status(filter, keys.keys[0]) == BLOOMERY_OK;
     const bool merged = bloomery_merge(filter, other, NULL) == BLOOMERY_OK;
     const uint32_t layers = info.layers;
     for (size_t i = 0; i < keys.count; i++)
@@ -455,8 +453,9 @@ static void expect_as_said(bloomery_filter *filter, bloomery_filter *other, cons
         fail_msg("%s: adds %d, removes %d, merges %d", name, added, removed, merged);
     if (info.dialect != 0 && info.can_grow && info.can_merge)
         fail_msg("%s: a chain of another system can't be merged", name);
-    bloomery_info_get(filter, true, &info);
-    if (info.can_grow != (info.layers > layers) || info.has_bits != (info.bits_set > 0))
+    bloomery_info_get(filter, &info);
+    bloomery_scan_result scan = scan_of(filter);
+    if (info.can_grow != (info.layers > layers) || info.has_bits != (scan.bits_set > 0))
         fail_msg("%s: %u layers, %d", name, info.layers, info.has_bits);
     struct test_keys made = keys;
     test_keys_free(&made);

@@ -13,9 +13,12 @@
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
  */
+#define BLOOMERY_EXPERIMENTAL
 #include "../support/support.h"
 
+#include <bloomery/builder.h>
 #include <bloomery/dialect.h>
+#include <bloomery/experimental.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -55,25 +58,23 @@ static void check(const bloomery_plan *plan, uint64_t seed, double *worst)
         for (unsigned again = 0; again < 2; again++) {
             uint64_t new_bits;
             uint64_t from = again ? 0 : done;
-            assert_int_equal(
-                bloomery_add_batch(filter, keys.keys + from, n - from, NULL, &new_bits), 0);
+            assert_int_equal(add_list_bits(filter, keys.keys + from, n - from, NULL, &new_bits), 0);
             bits_set += new_bits;
             assert_true(!again || new_bits == 0);
         }
         done = n;
-        bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(filter, true, &info);
-        assert_int_equal(info.bits_set, bits_set);
-        assert_true(fabs(info.fill - fills[i]) < 0.01);
-        assert_true(info.estimated_keys == bloomery_estimate(filter, bits_set));
-        double off = fabs(info.estimated_keys - (double)n);
+        bloomery_scan_result scan = scan_of(filter);
+        assert_int_equal(scan.bits_set, bits_set);
+        assert_true(fabs(scan.fill - fills[i]) < 0.01);
+        assert_true(scan.estimated_keys == bloomery_estimate(filter, bits_set));
+        double off = fabs(scan.estimated_keys - (double)n);
         double allowed = fmax(0.01 * (double)n, 4 * deviation(plan, (double)n));
         if (off / allowed > *worst)
             *worst = off / allowed;
         if (off > allowed)
             fail_msg("%s, L = %u, k = %u, fill %g: %llu keys, estimated %.1f, allowed %.1f",
                      bloomery_kind_name((int)plan->kind), plan->blocks_per_key, plan->probes,
-                     fills[i], (unsigned long long)n, info.estimated_keys, allowed);
+                     fills[i], (unsigned long long)n, scan.estimated_keys, allowed);
     }
     test_keys_free(&keys);
     bloomery_free(filter);
@@ -118,7 +119,7 @@ static void estimates_vary_as_derived(void **state)
             options.seed = seed + 100;
             bloomery_filter *filter = test_create(&plan, &options);
             uint64_t bits_set;
-            assert_int_equal(bloomery_add_batch(filter, keys.keys, keys.count, NULL, &bits_set), 0);
+            assert_int_equal(add_list_bits(filter, keys.keys, keys.count, NULL, &bits_set), 0);
             double off = bloomery_estimate(filter, bits_set) - (double)keys.count;
             squares += off * off;
             bloomery_free(filter);
@@ -143,10 +144,9 @@ static void the_ends_are_exact(void **state)
         assert_true(bloomery_estimate(filter, 0) == 0 && !signbit(bloomery_estimate(filter, 0)));
         assert_true(isinf(bloomery_estimate(filter, cells)));
         assert_true(isinf(bloomery_estimate(filter, UINT64_MAX)));
-        assert_int_equal(bloomery_add(filter, bloomery_key_of("", 0), NULL), BLOOMERY_NEW);
-        bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(filter, true, &info);
-        assert_true(fabs(info.estimated_keys - 1) < 0.21); /* or two positions coincide */
+        assert_true(bloomery_add(filter, bloomery_key_of("", 0), NULL));
+        bloomery_scan_result scan = scan_of(filter);
+        assert_true(fabs(scan.estimated_keys - 1) < 0.21); /* or two positions coincide */
         bloomery_free(filter);
     }
 }
@@ -159,7 +159,7 @@ static void more_bits_than_there_are_are_all(void **state)
     static const bloomery_kind kinds[] = {BLOOMERY_CLASSIC, BLOOMERY_BLOCKED, BLOOMERY_COUNTING,
                                           BLOOMERY_SCALABLE};
     const size_t ours = sizeof kinds / sizeof kinds[0];
-    const bloomery_dialect *dialect = bloomery_dialect_at(0);
+    const bloomery_dialect *dialect = bloomery_dialect_get(1);
     size_t looked_at = 0;
     for (size_t i = 0; i < ours || dialect != NULL; i++) {
         bloomery_plan plan = {.kind = kinds[i < ours ? i : 0], .keys = 2000, .rate = 0.01};
@@ -173,11 +173,11 @@ static void more_bits_than_there_are_are_all(void **state)
             filter = test_create(&plan, NULL);
         } else {
             (void)bloomery_dialect_create(dialect, &with, NULL, &filter, NULL);
-            dialect = bloomery_dialect_at(i - ours + 1);
+            dialect = bloomery_dialect_get((uint32_t)(i - ours + 2));
         }
         if (filter == NULL) /* it takes other parameters, or its hash is not there */
             continue;
-        bloomery_info_get(filter, false, &info);
+        bloomery_info_get(filter, &info);
         const double all = bloomery_estimate(filter, info.bits);
         for (uint64_t more = 1; more < UINT64_C(1) << 60; more *= 16)
             assert_true(bloomery_estimate(filter, info.bits + more) == all);
@@ -195,7 +195,7 @@ static uint64_t fill_up(bloomery_filter *filter, double limit, size_t *asked)
     for (*asked = 0; (left = bloomery_keys_left(filter, limit)) > 0; ++*asked) {
         assert_true(left < UINT64_C(1) << 32 && *asked < 60);
         for (const uint64_t end = keys + left; keys < end; keys++)
-            assert_true(bloomery_add(filter, bloomery_key_of(&keys, sizeof keys), NULL) >= 0);
+            assert_true(add_status(filter, bloomery_key_of(&keys, sizeof keys)) == BLOOMERY_OK);
     }
     return keys;
 }
@@ -219,16 +219,16 @@ static void keys_left_end_at_the_limit(void **state)
         assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
         bloomery_filter *filter = test_create(&plan, NULL);
         uint64_t keys = fill_up(filter, cases[i / 3].limit, &asked);
-        bloomery_info_get(filter, true, &info);
+        bloomery_info_get(filter, &info);
+        bloomery_scan_result scan = scan_of(filter);
         const double limit = cases[i / 3].limit > 0 ? cases[i / 3].limit
                                                     : fmax(info.wanted_rate, 2 * info.planned_rate);
         assert_true(asked <= 40);
         assert_true(keys + 1 >= cases[i / 3].keys);
-        assert_true(info.live_rate <= limit || info.estimated_keys <= (double)plan.keys + 1);
+        assert_true(scan.live_rate <= limit || scan.estimated_keys <= (double)plan.keys + 1);
         for (uint64_t end = keys + keys / 100 + 5; keys < end; keys++)
-            assert_true(bloomery_add(filter, bloomery_key_of(&keys, sizeof keys), NULL) >= 0);
-        bloomery_info_get(filter, true, &info);
-        assert_true(info.live_rate > limit);
+            assert_true(add_status(filter, bloomery_key_of(&keys, sizeof keys)) == BLOOMERY_OK);
+        assert_true(scan_of(filter).live_rate > limit);
         assert_int_equal(bloomery_keys_left(filter, cases[i / 3].limit), 0);
         bloomery_free(filter);
     }
@@ -253,9 +253,10 @@ static void keys_left_are_without_end_where_there_is_no_limit(void **state)
     bloomery_free(filter);
     bloomery_builder *builder = NULL;
     assert_int_equal(bloomery_builder_open(&solid, NULL, NULL, &builder, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_builder_finish(builder, &filter, NULL), BLOOMERY_OK);
-    assert_true(bloomery_keys_left(filter, 0) == 0);
-    bloomery_free(filter);
+    const bloomery_filter *built = NULL;
+    assert_int_equal(bloomery_builder_finish(builder, &built, NULL), BLOOMERY_OK);
+    assert_true(bloomery_keys_left(built, 0) == 0);
+    bloomery_free(built);
     bloomery_builder_free(builder);
 }
 

@@ -6,9 +6,11 @@
  * Build: this file, ../support/support.c, specimens.c; cmocka, the library. No arguments. Suite:
  * property.
  */
+#define BLOOMERY_EXPERIMENTAL
 #include "../support/specimens.h"
 
 #include <bloomery/dialect.h>
+#include <bloomery/experimental.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +24,8 @@ enum { KEYS = 5000 };
 static void assert_all(const bloomery_filter *filter, const struct test_memory *memory)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
-    assert_int_equal(bloomery_memory(filter), memory->bytes);
+    bloomery_info_get(filter, &info);
+    assert_int_equal(info_of(filter).memory_bytes, memory->bytes);
     assert_int_equal(info.memory_bytes, memory->bytes);
 }
 
@@ -35,7 +37,7 @@ static void memory_is_what_was_allocated(void **state)
     (void)state;
     for (size_t i = 0; i < 2 * TEST_SPECIMENS; i++) {
         struct test_memory memory = {.live = 0}, other = {.live = 0};
-        bloomery_filter *opened = NULL;
+        const bloomery_filter *opened = NULL;
         options.allocator = test_allocator(&memory);
         options.concurrent_adds = opening.concurrent_adds = i % 2 == 1;
         opening.allocator = test_allocator(&other);
@@ -47,13 +49,13 @@ static void memory_is_what_was_allocated(void **state)
                          BLOOMERY_OK);
         assert_all(opened, &other);
         bloomery_free(opened);
-        assert_int_equal(bloomery_load(file.data, file.bytes, &opening, &opened, NULL),
-                         BLOOMERY_OK);
-        assert_all(opened, &other);
-        assert_int_equal(bloomery_clear(opened), BLOOMERY_OK);
-        assert_all(opened, &other);
-        bloomery_free(opened);
-        assert_int_equal(bloomery_clear(filter), BLOOMERY_OK);
+        bloomery_filter *own = NULL;
+        assert_int_equal(bloomery_load(file.data, file.bytes, &opening, &own, NULL), BLOOMERY_OK);
+        assert_all(own, &other);
+        assert_int_equal(bloomery_clear(own, NULL), BLOOMERY_OK);
+        assert_all(own, &other);
+        bloomery_free(own);
+        assert_int_equal(bloomery_clear(filter, NULL), BLOOMERY_OK);
         assert_all(filter, &memory);
         bloomery_free(filter);
         assert_int_equal(memory.bytes + other.bytes, 0);
@@ -134,7 +136,7 @@ static void zeroed_memory_stays_untouched(void **state)
         assert_true(pages.bytes >= 1000000);
         if (touched(&pages) != 0)
             fail_msg("%s: %zu pages were touched", shape->name, touched(&pages));
-        assert_int_equal(bloomery_add(filter, bloomery_key_of("key", 3), NULL), BLOOMERY_NEW);
+        assert_true(bloomery_add(filter, bloomery_key_of("key", 3), NULL));
         assert_true(bloomery_may_contain(filter, bloomery_key_of("key", 3)));
         assert_in_range(touched(&pages), 1, 64);
         bloomery_free(filter);
@@ -160,7 +162,7 @@ static void the_span_of_a_layer_has_its_cells(void **state)
         bloomery_info info = BLOOMERY_INFO;
         const void *cells = &info;
         uint64_t bytes = 1, positions[BLOOMERY_POSITIONS_MAX], all = 0;
-        bloomery_info_get(filter, false, &info);
+        bloomery_info_get(filter, &info);
         for (uint32_t j = 0; j < info.layers; j++) {
             bloomery_layer_info layer = BLOOMERY_LAYER_INFO;
             uint64_t set = 0;
@@ -196,7 +198,7 @@ static void bits_that_a_chain_counts_need_no_scan(void **state)
     (void)state;
     for (size_t i = 0; i < TEST_SPECIMENS; i++) {
         bloomery_filter *filter = test_specimen(i, NULL, &keys);
-        bloomery_info_get(filter, false, &info);
+        bloomery_info_get(filter, &info);
         for (uint32_t j = 0; j < info.layers; j++) {
             bloomery_layer_info known = BLOOMERY_LAYER_INFO, scanned = BLOOMERY_LAYER_INFO;
             assert_int_equal(bloomery_layer_info_get(filter, j, false, &known), BLOOMERY_OK);
@@ -222,7 +224,7 @@ static void bits_of_a_batch_are_known_or_said_to_be_unknown(void **state)
     (void)state;
     assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
     bloomery_filter *filter = test_create(&plan, NULL);
-    assert_int_equal(bloomery_add_batch(filter, keys.keys, KEYS, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(add_list(filter, keys.keys, KEYS, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_layer_info_get(filter, 0, false, &known), BLOOMERY_OK);
     assert_int_equal(bloomery_layer_info_get(filter, 0, true, &scanned), BLOOMERY_OK);
     assert_int_equal(known.bits_set, known.bits_known ? scanned.bits_set : 0);
@@ -241,7 +243,7 @@ static void info_says_how_a_filter_grows(void **state)
     for (size_t i = 0; i < TEST_SPECIMENS; i++) {
         bloomery_layer_info one = BLOOMERY_LAYER_INFO, next = BLOOMERY_LAYER_INFO;
         filter = test_specimen(i, NULL, &keys);
-        bloomery_info_get(filter, false, &info);
+        bloomery_info_get(filter, &info);
         assert_true(info.growth == (info.kind == BLOOMERY_SCALABLE ? 2 : 0));
         assert_int_equal(info.can_grow, info.growth > 0);
         assert_true((info.tightening > 0) == (info.kind == BLOOMERY_SCALABLE));
@@ -256,7 +258,7 @@ static void info_says_how_a_filter_grows(void **state)
     assert_int_equal(bloomery_dialect_create(bloomery_dialect_get(BLOOMERY_DIALECT_REDISBLOOM),
                                              &with, NULL, &filter, NULL),
                      BLOOMERY_OK);
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     assert_true(info.growth == 3 && info.tightening == 0.5 && info.can_grow);
     bloomery_free(filter);
     /* A chain that never grows. */
@@ -265,7 +267,7 @@ static void info_says_how_a_filter_grows(void **state)
     assert_int_equal(bloomery_dialect_create(bloomery_dialect_get(BLOOMERY_DIALECT_REDISBLOOM),
                                              &with, NULL, &filter, NULL),
                      BLOOMERY_OK);
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     assert_true(info.growth == 0 && info.tightening == 0 && !info.can_grow);
     bloomery_free(filter);
     test_keys_free(&keys);

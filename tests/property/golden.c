@@ -7,9 +7,12 @@
  * libsodium (without it define BLOOMERY_TEST_NO_SODIUM: keyed files are then left out). Argument:
  * the directory ../vectors. Suite: property.
  */
+#define BLOOMERY_EXPERIMENTAL
 #include "../vectors/golden.h"
 #include "../support/forge.h"
 #include "../support/support.h"
+
+#include <bloomery/experimental.h>
 
 #include <string.h>
 #include <xxhash.h>
@@ -43,15 +46,15 @@ static struct test_bytes golden_file(const struct golden *golden)
     return test_read_file(path);
 }
 
-static bloomery_filter *golden_open(const struct golden *golden)
+static const bloomery_filter *golden_open(const struct golden *golden)
 {
     char path[4096];
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     bloomery_error error;
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     golden_path(golden, directory, path, sizeof path);
     options.secret = golden->secret_outside ? (const uint8_t *)golden->key : NULL;
-    if (bloomery_open(path, &options, &filter, &error) != BLOOMERY_OK)
+    if (bloomery_map(path, &options, &filter, &error) != BLOOMERY_OK)
         fail_msg("%s: %s", path, error.text);
     return filter;
 }
@@ -63,10 +66,11 @@ static void golden_files_are_read(void **state)
         const struct golden *golden = &goldens[i];
         if (!can_read(golden))
             continue;
-        bloomery_filter *filter = golden_open(golden);
+        const bloomery_filter *filter = golden_open(golden);
         bloomery_info info = BLOOMERY_INFO;
         bloomery_layer_info first = BLOOMERY_LAYER_INFO;
-        bloomery_info_get(filter, true, &info);
+        bloomery_info_get(filter, &info);
+        bloomery_scan_result scan = scan_of(filter);
         assert_int_equal(bloomery_layer_info_get(filter, 0, false, &first), BLOOMERY_OK);
         assert_int_equal(info.kind, golden->kind);
         assert_int_equal(info.format_version, 2);
@@ -82,7 +86,7 @@ static void golden_files_are_read(void **state)
         assert_true((info.note == NULL) == (golden->note == NULL));
         if (golden->note != NULL)
             assert_string_equal(info.note, golden->note);
-        assert_true((golden->below == 0) == (info.bits_set == 0));
+        assert_true((golden->below == 0) == (scan.bits_set == 0));
         assert_int_equal(bloomery_verify(filter, NULL), BLOOMERY_OK);
         bloomery_free(filter);
     }
@@ -94,7 +98,7 @@ static void golden_files_answer_as_ever(void **state)
     for (size_t i = 0; i < GOLDENS; i++) {
         if (!can_read(&goldens[i]))
             continue;
-        bloomery_filter *filter = golden_open(&goldens[i]);
+        const bloomery_filter *filter = golden_open(&goldens[i]);
         for (unsigned number = 0; number < goldens[i].below; number += 3) {
             char text[16];
             assert_true(bloomery_may_contain(filter, golden_key(number, text)));
@@ -224,7 +228,7 @@ static void a_reader_of_the_specification_agrees(void **state)
         if (!can_read(&goldens[i]))
             continue;
         struct test_bytes file = golden_file(&goldens[i]);
-        bloomery_filter *filter = golden_open(&goldens[i]);
+        const bloomery_filter *filter = golden_open(&goldens[i]);
         for (unsigned number = 0; number < 5000; number++) {
             char text[16];
             bloomery_key key = golden_key(number, text);
@@ -243,15 +247,17 @@ static void a_file_of_version_1_says_how_to_be_made_again(void **state)
     (void)state;
     for (int load = 0; load < 2; load++) {
         char path[4096];
-        bloomery_filter *filter = NULL;
+        const bloomery_filter *map = NULL;
+        bloomery_filter *loaded = NULL;
         bloomery_error error = {.status = BLOOMERY_OK};
         snprintf(path, sizeof path, "%s/golden-v1-blocked-one-line.bloom", directory);
         struct test_bytes file = test_read_file(path);
-        assert_int_equal(load ? bloomery_load(file.data, file.bytes, NULL, &filter, &error)
-                              : bloomery_open(path, NULL, &filter, &error),
+        assert_int_equal(load ? bloomery_load(file.data, file.bytes, NULL, &loaded, &error)
+                              : bloomery_map(path, NULL, &map, &error),
                          BLOOMERY_WRONG_VERSION);
         test_bytes_free(&file);
-        assert_null(filter);
+        assert_null(map);
+        assert_null(loaded);
         assert_int_equal(error.status, BLOOMERY_WRONG_VERSION);
         assert_int_equal(error.offset, FORGE_VERSION);
         assert_non_null(

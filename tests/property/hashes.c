@@ -46,7 +46,8 @@ static bloomery_filter *make_filter(const bloomery_create_options *options)
 static bloomery_hash hash_of(const bloomery_filter *filter, const void *data, size_t bytes)
 {
     bloomery_hash hash = {0, 0};
-    assert_int_equal(bloomery_hash_key(filter, bloomery_key_of(data, bytes), &hash), BLOOMERY_OK);
+    assert_int_equal(bloomery_hash_key(filter, bloomery_key_of(data, bytes), &hash, NULL),
+                     BLOOMERY_OK);
     return hash;
 }
 
@@ -101,7 +102,7 @@ static void batches_hash_as_libxxhash_does(void **state)
                               .probes = shapes[round % 4][1]};
         bloomery_filter *batch = test_create(&plan, &options);
         bloomery_filter *single = test_create(&plan, &options);
-        assert_int_equal(bloomery_add_batch(batch, keys, count, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(add_list(batch, keys, count, NULL), BLOOMERY_OK);
         for (size_t i = 0; i < count; i++) {
             const uint64_t hash = XXH3_64bits_withSeed(keys[i].data, keys[i].bytes, options.seed);
             bloomery_add_hash(single, (bloomery_hash){0, hash}, NULL);
@@ -110,7 +111,7 @@ static void batches_hash_as_libxxhash_does(void **state)
         struct test_bytes one = test_written(batch);
         struct test_bytes other = test_written(single);
         assert_true(test_bytes_equal(&one, &other));
-        assert_int_equal(bloomery_may_contain_batch(single, keys, count, NULL), count);
+        assert_int_equal(query_list(single, keys, count, NULL), count);
         test_bytes_free(&one);
         test_bytes_free(&other);
         bloomery_free(batch);
@@ -198,7 +199,7 @@ static uint64_t fingerprint_of(const uint8_t *key, bool outside)
     options.secret = key;
     options.secret_outside = outside;
     bloomery_filter *filter = make_filter(&options);
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     assert_int_equal(info.hash, BLOOMERY_HASH_SIPHASH);
     assert_int_equal(info.secret_in_file, !outside);
     bloomery_free(filter);
@@ -227,7 +228,7 @@ static void drawn_keys_differ(void **state)
     for (unsigned i = 0; i < 20; i++) {
         bloomery_info info = BLOOMERY_INFO;
         bloomery_filter *filter = make_filter_with(BLOOMERY_HASH_SIPHASH, NULL);
-        bloomery_info_get(filter, false, &info);
+        bloomery_info_get(filter, &info);
         bloomery_free(filter);
         met[i] = info.secret_fingerprint;
         assert_true(met[i] != 0 && info.secret_in_file);

@@ -7,7 +7,10 @@
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
  * BLOOMERY_TEST_LONG=1 adds larger filters.
  */
+#define BLOOMERY_EXPERIMENTAL
 #include "../support/support.h"
+
+#include <bloomery/experimental.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,28 +66,24 @@ static void add_three_ways(struct trio *trio, const struct test_keys *keys)
 {
     uint64_t *fresh = words_for(keys->count);
     uint64_t batch_bits = 77;
-    uint64_t single_bits = 0;
-    assert_int_equal(bloomery_add_batch(trio->batch, keys->keys, keys->count, fresh, &batch_bits),
+    assert_int_equal(add_list_bits(trio->batch, keys->keys, keys->count, fresh, &batch_bits),
                      BLOOMERY_OK);
     for (size_t i = 0; i < keys->count; i++) {
-        uint32_t by_key = 77;
-        uint32_t by_hash = 77;
         bloomery_hash hash;
-        int result = bloomery_add(trio->single, keys->keys[i], &by_key);
-        assert_true(result == (by_key > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN));
+        int result = add_outcome(trio->single, keys->keys[i]);
         assert_int_equal(bit_of(fresh, i), result);
-        assert_int_equal(bloomery_hash_key(trio->hashed, keys->keys[i], &hash), BLOOMERY_OK);
-        assert_int_equal(bloomery_add_hash(trio->hashed, hash, &by_hash), result);
-        assert_int_equal(by_hash, by_key);
-        single_bits += by_key;
+        assert_int_equal(bloomery_hash_key(trio->hashed, keys->keys[i], &hash, NULL), BLOOMERY_OK);
+        assert_int_equal(add_hash_outcome(trio->hashed, hash), result);
     }
-    assert_int_equal(single_bits, batch_bits);
     for (size_t i = keys->count; i % 64 != 0; i++)
         assert_false(bit_of(fresh, i));
     free(fresh);
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(trio->single, true, &info);
-    assert_int_equal(info.bits_set, single_bits);
+    bloomery_info_get(trio->single, &info);
+    bloomery_scan_result scan = scan_of(trio->single);
+    assert_int_equal(scan.bits_set, batch_bits);
+    assert_int_equal(test_cells(trio->single), batch_bits);
+    assert_int_equal(test_cells(trio->hashed), batch_bits);
     assert_int_equal(info.adds, keys->count);
 }
 
@@ -93,12 +92,12 @@ static size_t query_three_ways(const bloomery_filter *filter, const struct test_
 {
     uint64_t *answers = words_for(keys->count);
     size_t hits = 0;
-    size_t told = bloomery_may_contain_batch(filter, keys->keys, keys->count, answers);
+    size_t told = query_list(filter, keys->keys, keys->count, answers);
     for (size_t i = 0; i < keys->count; i++) {
         bloomery_hash hash;
         bool maybe = bloomery_may_contain(filter, keys->keys[i]);
         assert_int_equal(bit_of(answers, i), maybe);
-        assert_int_equal(bloomery_hash_key(filter, keys->keys[i], &hash), BLOOMERY_OK);
+        assert_int_equal(bloomery_hash_key(filter, keys->keys[i], &hash, NULL), BLOOMERY_OK);
         bloomery_prefetch_hash(filter, hash);
         assert_int_equal(bloomery_may_contain_hash(filter, hash), maybe);
         hits += maybe;
@@ -106,7 +105,7 @@ static size_t query_three_ways(const bloomery_filter *filter, const struct test_
     for (size_t i = keys->count; i % 64 != 0; i++)
         assert_false(bit_of(answers, i));
     assert_int_equal(told, hits);
-    assert_int_equal(bloomery_may_contain_batch(filter, keys->keys, keys->count, NULL), hits);
+    assert_int_equal(query_list(filter, keys->keys, keys->count, NULL), hits);
     free(answers);
     return hits;
 }
@@ -199,9 +198,8 @@ static void no_false_negatives_whatever_the_length(void **state)
         add_three_ways(&trio, &all);
         assert_int_equal(query_three_ways(trio.batch, &all), LENGTHS);
         /* Lengths are part of a key: all of these were different. */
-        bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(trio.batch, true, &info);
-        assert_true(info.estimated_keys > LENGTHS * 0.99 && info.estimated_keys < LENGTHS * 1.01);
+        bloomery_scan_result scan = scan_of(trio.batch);
+        assert_true(scan.estimated_keys > LENGTHS * 0.99 && scan.estimated_keys < LENGTHS * 1.01);
         trio_free(&trio);
     }
 }
@@ -217,10 +215,11 @@ static void no_false_negatives_when_overfull(void **state)
         test_add_all(filter, &keys);
         assert_int_equal(query_three_ways(filter, &keys), keys.count);
         bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(filter, true, &info);
-        assert_int_equal(info.bits_set, info.bits);
-        assert_true(info.live_rate > 0.999999 && info.live_rate <= 1);
-        assert_true(info.estimated_keys > 1e300);
+        bloomery_info_get(filter, &info);
+        bloomery_scan_result scan = scan_of(filter);
+        assert_int_equal(scan.bits_set, info.bits);
+        assert_true(scan.live_rate > 0.999999 && scan.live_rate <= 1);
+        assert_true(scan.estimated_keys > 1e300);
         bloomery_free(filter);
         test_keys_free(&keys);
     }
@@ -239,11 +238,9 @@ static void batch_equals_single(void **state)
             size_t start = test_below(&random, keys.count - length);
             uint64_t fresh[8];
             memset(fresh, 0xff, sizeof fresh);
-            assert_int_equal(bloomery_add_batch(trio.batch, keys.keys + start, length, fresh, NULL),
-                             BLOOMERY_OK);
+            assert_int_equal(add_list(trio.batch, keys.keys + start, length, fresh), BLOOMERY_OK);
             for (size_t i = 0; i < length; i++)
-                assert_int_equal(bloomery_add(trio.single, keys.keys[start + i], NULL),
-                                 bit_of(fresh, i));
+                assert_int_equal(add_outcome(trio.single, keys.keys[start + i]), bit_of(fresh, i));
             /* No word past the last is touched. */
             assert_true(fresh[(length + 63) / 64] == UINT64_MAX);
         }
@@ -266,11 +263,9 @@ static void long_batches_equal_single(void **state)
         for (size_t start = 0, length; start < 3000; start += length) {
             uint64_t fresh[3000 / 64 + 1];
             length = 1 + test_below(&random, 3000 - start);
-            assert_int_equal(bloomery_add_batch(trio.batch, keys.keys + start, length, fresh, NULL),
-                             BLOOMERY_OK);
+            assert_int_equal(add_list(trio.batch, keys.keys + start, length, fresh), BLOOMERY_OK);
             for (size_t i = 0; i < length; i++)
-                assert_int_equal(bloomery_add(trio.single, keys.keys[start + i], NULL),
-                                 bit_of(fresh, i));
+                assert_int_equal(add_outcome(trio.single, keys.keys[start + i]), bit_of(fresh, i));
         }
         assert_same_bytes(trio.single, trio.batch);
         assert_true(query_three_ways(trio.batch, &keys) > 3300);
@@ -299,7 +294,7 @@ static void duplicates_in_one_batch_are_new_once(void **state)
                 choice[i] = seed < 8 ? i / (seed + 2) % DISTINCT : test_below(&random, DISTINCT);
                 batch[i] = keys.keys[choice[i]];
             }
-            assert_int_equal(bloomery_add_batch(filter, batch, TOTAL, fresh, NULL), BLOOMERY_OK);
+            assert_int_equal(add_list(filter, batch, TOTAL, fresh), BLOOMERY_OK);
             for (size_t i = 0; i < TOTAL; i++) {
                 assert_int_equal(bit_of(fresh, i), !met[choice[i]]);
                 met[choice[i]] = true;
@@ -325,9 +320,9 @@ static void hash_fits_every_filter_of_its_kind(void **state)
     }
     for (size_t i = 0; i < keys.count; i++) {
         bloomery_hash hash;
-        assert_int_equal(bloomery_hash_key(filters[0], keys.keys[i], &hash), BLOOMERY_OK);
+        assert_int_equal(bloomery_hash_key(filters[0], keys.keys[i], &hash, NULL), BLOOMERY_OK);
         for (size_t s = 0; s < TEST_SHAPES; s++) {
-            assert_int_equal(bloomery_add_hash(filters[s], hash, NULL), BLOOMERY_NEW);
+            assert_true(bloomery_add_hash(filters[s], hash, NULL));
             assert_true(bloomery_may_contain(filters[s], keys.keys[i]));
         }
     }
@@ -344,12 +339,11 @@ static void add_in_halves(bloomery_filter *filter, const struct test_keys *keys,
 {
     size_t half = keys->count / 128 * 64;
     size_t quarter = half / 128 * 64;
-    assert_int_equal(bloomery_add_batch(filter, keys->keys, quarter, NULL, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_add_batch(filter, keys->keys + quarter, half - quarter,
-                                        fresh + quarter / 64, NULL),
+    assert_int_equal(add_list(filter, keys->keys, quarter, NULL), BLOOMERY_OK);
+    assert_int_equal(add_list(filter, keys->keys + quarter, half - quarter, fresh + quarter / 64),
                      BLOOMERY_OK);
     assert_int_equal(
-        bloomery_add_batch(filter, keys->keys + half, keys->count - half, fresh + half / 64, bits),
+        add_list_bits(filter, keys->keys + half, keys->count - half, fresh + half / 64, bits),
         BLOOMERY_OK);
 }
 
@@ -369,10 +363,19 @@ static void check_twins(const bloomery_plan *plan, const struct test_keys *prese
     assert_memory_equal(fresh[0], fresh[1], sizeof fresh[0]);
     assert_int_equal(bits[0], bits[1]);
     for (size_t i = 0; i < 50; i++) {
-        uint32_t new_bits[2] = {0};
-        int result = bloomery_add(one, absent->keys[i], &new_bits[0]);
-        assert_int_equal(result, bloomery_add(other, absent->keys[i], &new_bits[1]));
-        assert_int_equal(new_bits[0], new_bits[1]);
+        if (i % 2 == 0) {
+            assert_int_equal(add_outcome(one, absent->keys[i]),
+                             add_outcome(other, absent->keys[i]));
+            continue;
+        }
+        const uint64_t before = test_cells(one);
+        uint64_t answers[2];
+        assert_int_equal(add_list_bits(one, &absent->keys[i], 1, &answers[0], &bits[0]), 0);
+        assert_int_equal(add_list_bits(other, &absent->keys[i], 1, &answers[1], &bits[1]), 0);
+        assert_int_equal(answers[0], answers[1]);
+        assert_int_equal(bits[0], bits[1]);
+        assert_int_equal(bits[0], test_cells(one) - before);
+        assert_int_equal(answers[0], bits[0] > 0);
     }
     assert_same_bytes(one, other);
     assert_int_equal(query_three_ways(one, present), present->count);
@@ -411,7 +414,7 @@ static void clear_is_empty(void **state)
         struct test_keys keys = test_keys_make(TEST_RANDOM, s, 0, 5000);
         struct trio trio = trio_make(&plan, NULL);
         add_three_ways(&trio, &keys);
-        assert_int_equal(bloomery_clear(trio.single), BLOOMERY_OK);
+        assert_int_equal(bloomery_clear(trio.single, NULL), BLOOMERY_OK);
         assert_int_equal(query_three_ways(trio.single, &keys), 0);
         bloomery_filter *fresh = test_create(&plan, NULL);
         assert_same_bytes(trio.single, fresh);

@@ -117,48 +117,60 @@ static int strike_stage(void **state)
 }
 
 /* A way to a filter. */
-typedef bloomery_status make_function(struct stage *stage, bloomery_filter **filter,
+typedef bloomery_status make_function(struct stage *stage, const bloomery_filter **filter,
                                       bloomery_error *error);
 
-static bloomery_status make_new(struct stage *stage, bloomery_filter **filter,
+static bloomery_status make_new(struct stage *stage, const bloomery_filter **filter,
                                 bloomery_error *error)
 {
+    bloomery_filter *own = NULL;
     bloomery_plan plan = stage_plan();
-    return bloomery_create(&plan, &stage->options, filter, error);
+    const bloomery_status status = bloomery_create(&plan, &stage->options, &own, error);
+    *filter = own;
+    return status;
 }
 
-static bloomery_status make_map(struct stage *stage, bloomery_filter **filter,
+static bloomery_status make_map(struct stage *stage, const bloomery_filter **filter,
                                 bloomery_error *error)
 {
-    return bloomery_open(stage->path, &stage->opening, filter, error);
+    return bloomery_map(stage->path, &stage->opening, filter, error);
 }
 
-static bloomery_status make_copy(struct stage *stage, bloomery_filter **filter,
+static bloomery_status make_copy(struct stage *stage, const bloomery_filter **filter,
                                  bloomery_error *error)
 {
-    bloomery_open_options options = stage->opening;
-    options.flags = BLOOMERY_OPEN_COPY;
-    return bloomery_open(stage->path, &options, filter, error);
+    bloomery_filter *own = NULL;
+    const bloomery_status status = bloomery_open(stage->path, &stage->opening, &own, error);
+    *filter = own;
+    return status;
 }
 
-static bloomery_status make_view(struct stage *stage, bloomery_filter **filter,
+static bloomery_status make_view(struct stage *stage, const bloomery_filter **filter,
                                  bloomery_error *error)
 {
     return bloomery_view(stage->file.data, stage->file.bytes, &stage->opening, filter, error);
 }
 
-static bloomery_status make_loaded(struct stage *stage, bloomery_filter **filter,
+static bloomery_status make_loaded(struct stage *stage, const bloomery_filter **filter,
                                    bloomery_error *error)
 {
-    return bloomery_load(stage->file.data, stage->file.bytes, &stage->opening, filter, error);
+    bloomery_filter *own = NULL;
+    const bloomery_status status =
+        bloomery_load(stage->file.data, stage->file.bytes, &stage->opening, &own, error);
+    *filter = own;
+    return status;
 }
 
-static bloomery_status make_shared(struct stage *stage, bloomery_filter **filter,
+static bloomery_status make_shared(struct stage *stage, const bloomery_filter **filter,
                                    bloomery_error *error)
 {
+    bloomery_filter *own = NULL;
     bloomery_open_options options = stage->opening;
     options.concurrent_adds = true;
-    return bloomery_load(stage->file.data, stage->file.bytes, &options, filter, error);
+    const bloomery_status status =
+        bloomery_load(stage->file.data, stage->file.bytes, &options, &own, error);
+    *filter = own;
+    return status;
 }
 
 static make_function *const makers[] = {make_new,  make_map,    make_copy,
@@ -179,15 +191,14 @@ static void assert_balanced(const struct stage *stage, uint64_t live)
 static uint64_t refuse_each(struct stage *stage, make_function *make)
 {
     for (uint64_t refused = 1; refused < 1000; refused++) {
-        bloomery_filter *filter = (bloomery_filter *)(uintptr_t)stage;
+        const bloomery_filter *filter = (const bloomery_filter *)stage;
         bloomery_error error = {.status = BLOOMERY_OK};
         stage->memory = (struct test_memory){.refuse_at = refused};
         bloomery_status status = make(stage, &filter, &error);
         if (status == BLOOMERY_OK) {
             assert_true(stage->memory.requests < refused);
-            assert_true(make == make_new ||
-                        bloomery_may_contain_batch(filter, stage->keys.keys, stage->keys.count,
-                                                   NULL) == stage->keys.count);
+            assert_true(make == make_new || query_list(filter, stage->keys.keys, stage->keys.count,
+                                                       NULL) == stage->keys.count);
             bloomery_free(filter);
             assert_balanced(stage, 0);
             return refused - 1;
@@ -217,7 +228,7 @@ static void every_allocation_fails_once_when_saving(void **state)
 {
     struct stage *stage = *state;
     for (size_t i = 1; i < MAKERS; i++) {
-        bloomery_filter *filter = NULL;
+        const bloomery_filter *filter = NULL;
         stage->memory = (struct test_memory){0};
         assert_int_equal(makers[i](stage, &filter, NULL), BLOOMERY_OK);
         uint64_t live = stage->memory.live;
@@ -246,26 +257,25 @@ typedef bloomery_status build_function(struct stage *stage, bloomery_filter *fil
 static bloomery_status build_list(struct stage *stage, bloomery_filter *filter,
                                   bloomery_error *error)
 {
-    return bloomery_add_parallel(filter, stage->keys.keys, stage->keys.count, 3, error);
+    return add_list_threads(filter, stage->keys.keys, stage->keys.count, 3, error);
 }
 
 /* All of them are of 12 bytes, one behind the other. */
-static bloomery_column stage_column(const struct stage *stage)
+static bloomery_keys stage_column(const struct stage *stage)
 {
-    bloomery_column column = BLOOMERY_COLUMN;
-    column.form = BLOOMERY_COLUMN_FIXED;
+    bloomery_keys column = BLOOMERY_KEYS;
+    column.form = BLOOMERY_KEYS_FIXED;
     column.count = stage->keys.count;
     column.width = stage->keys.keys[0].bytes;
     column.data = stage->keys.bytes;
-    column.bytes = column.count * column.width;
     return column;
 }
 
 static bloomery_status build_column(struct stage *stage, bloomery_filter *filter,
                                     bloomery_error *error)
 {
-    const bloomery_column column = stage_column(stage);
-    return bloomery_add_column_parallel(filter, &column, 3, error);
+    const bloomery_keys column = stage_column(stage);
+    return add_keys_threads(filter, &column, 3, error);
 }
 
 /* Each fourth is a key. */
@@ -273,12 +283,12 @@ static bloomery_status build_column_of_nulls(struct stage *stage, bloomery_filte
                                              bloomery_error *error)
 {
     static uint8_t valid[5000];
-    bloomery_column column = stage_column(stage);
+    bloomery_keys column = stage_column(stage);
     memset(valid, 0x88, sizeof valid);
     assert_true(column.count <= sizeof valid * 8);
     column.valid = valid;
     column.nulls = -1;
-    return bloomery_add_column_parallel(filter, &column, 3, error);
+    return add_keys_threads(filter, &column, 3, error);
 }
 
 /* A build that is refused memory has added nothing, and one that is not gives all of it back. */
@@ -301,9 +311,10 @@ static void refuse_each_of_a_build(struct stage *stage, build_function *build, u
             assert_int_equal(error.status, status);
             assert_balanced(stage, live);
             bloomery_info info = BLOOMERY_INFO;
-            bloomery_info_get(filter, true, &info);
+            bloomery_info_get(filter, &info);
+            bloomery_scan_result scan = scan_of(filter);
             assert_int_equal(info.adds, status == BLOOMERY_OK ? adds : 0);
-            assert_true(status == BLOOMERY_OK ? info.bits_set > 0 : info.bits_set == 0);
+            assert_true(status == BLOOMERY_OK ? scan.bits_set > 0 : scan.bits_set == 0);
         }
         assert_true(refused > 0);
         stage->memory.refuse_at = 0;
@@ -325,24 +336,32 @@ static void work_allocates_nothing(void **state)
 {
     struct stage *stage = *state;
     for (size_t i = 0; i < MAKERS; i++) {
-        bloomery_filter *filter = NULL;
+        const bloomery_filter *filter = NULL;
         bloomery_hash hash;
         stage->memory = (struct test_memory){0};
         assert_int_equal(makers[i](stage, &filter, NULL), BLOOMERY_OK);
         uint64_t requests = stage->memory.requests;
         unsigned long heap = heap_requests;
-        bloomery_add_batch(filter, stage->keys.keys, stage->keys.count, NULL, NULL);
-        bloomery_add(filter, stage->keys.keys[0], NULL);
-        bloomery_may_contain_batch(filter, stage->keys.keys, stage->keys.count, NULL);
-        const bloomery_column column = stage_column(stage);
-        bloomery_add_column(filter, &column, NULL, NULL, NULL);
-        bloomery_may_contain_column(filter, &column, NULL, NULL, NULL);
-        bloomery_hash_key(filter, stage->keys.keys[0], &hash);
-        bloomery_may_contain_hash(filter, hash);
+        bloomery_filter *own = makers[i] == make_map || makers[i] == make_view
+                                   ? NULL
+                                   : (bloomery_filter *)(uintptr_t)filter;
+        const bloomery_keys column = stage_column(stage);
+        if (own != NULL) {
+            add_list(own, stage->keys.keys, stage->keys.count, NULL);
+            bloomery_add(own, stage->keys.keys[0], NULL);
+            bloomery_add_keys(own, &column, NULL, NULL, NULL);
+        }
+        query_list(filter, stage->keys.keys, stage->keys.count, NULL);
+        bloomery_may_contain_keys(filter, &column, NULL, NULL, NULL);
+        bloomery_hash_key(filter, stage->keys.keys[0], &hash, NULL);
+        assert_true(own != NULL || bloomery_may_contain_hash(filter, hash));
         bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(filter, true, &info);
+        bloomery_info_get(filter, &info);
+        bloomery_scan_result scan = BLOOMERY_SCAN_RESULT;
+        bloomery_scan(filter, &scan);
         bloomery_verify(filter, NULL);
-        bloomery_clear(filter);
+        if (own != NULL)
+            bloomery_clear(own, NULL);
         assert_int_equal(stage->memory.requests, requests);
         assert_int_equal(heap_requests, heap);
         bloomery_free(filter);
@@ -356,7 +375,7 @@ static void all_memory_comes_from_the_caller(void **state)
     struct stage *stage = *state;
     unsigned long heap = heap_requests;
     for (size_t i = 0; i < MAKERS; i++) {
-        bloomery_filter *filter = NULL;
+        const bloomery_filter *filter = NULL;
         stage->memory = (struct test_memory){0};
         makers[i](stage, &filter, NULL);
         assert_non_null(filter);

@@ -38,7 +38,7 @@ static int make_hashes(void **state)
         for (uint64_t i = 0; i < KEYS; i++) {
             uint8_t bytes[TEST_SECRET_BYTES];
             size_t length = test_key((enum test_family)family, 0, i, bytes);
-            bloomery_hash_key(filter, bloomery_key_of(bytes, length), &hashes[family][i]);
+            bloomery_hash_key(filter, bloomery_key_of(bytes, length), &hashes[family][i], NULL);
         }
         bloomery_free(filter);
     }

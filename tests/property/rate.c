@@ -112,17 +112,14 @@ static struct tally measure(const struct cell *cell)
         bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
         options.seed = i; /* the default seed, 0, is among them */
         bloomery_filter *filter = test_create(&cell->plan, &options);
-        assert_int_equal(bloomery_add_batch(filter, keys->keys, cell->keys, NULL, NULL),
-                         BLOOMERY_OK);
-        bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(filter, true, &info);
-        tally.hits += (double)bloomery_may_contain_batch(filter, keys->keys + cell->keys,
-                                                         cell->queried, NULL);
+        assert_int_equal(add_list(filter, keys->keys, cell->keys, NULL), BLOOMERY_OK);
+        bloomery_scan_result scan = scan_of(filter);
+        tally.hits += (double)query_list(filter, keys->keys + cell->keys, cell->queried, NULL);
         tally.filters += 1;
         tally.queried += (double)cell->queried;
-        tally.live += info.live_rate;
-        tally.squares += info.live_rate * info.live_rate;
-        tally.expected += info.live_rate * (double)cell->queried;
+        tally.live += scan.live_rate;
+        tally.squares += scan.live_rate * scan.live_rate;
+        tally.expected += scan.live_rate * (double)cell->queried;
         bloomery_free(filter);
     }
     worst.cells++;
@@ -324,9 +321,9 @@ static double chunk_hits(bloomery_filter *filter, enum test_family family, uint6
         uint64_t now = count - done < chunk ? count - done : chunk;
         struct test_keys keys = test_keys_make(family, 0, first + done, now);
         if (adding)
-            assert_int_equal(bloomery_add_batch(filter, keys.keys, now, NULL, NULL), BLOOMERY_OK);
+            assert_int_equal(add_list(filter, keys.keys, now, NULL), BLOOMERY_OK);
         else
-            hits += (double)bloomery_may_contain_batch(filter, keys.keys, now, NULL);
+            hits += (double)query_list(filter, keys.keys, now, NULL);
         test_keys_free(&keys);
     }
     return hits;
@@ -355,18 +352,17 @@ static void measured_rate_within_bounds_of_millions(void **state)
             bloomery_filter *filter = test_create(&plan, NULL);
             chunk_hits(filter, family, 0, keys, true);
             double hits = chunk_hits(filter, family, keys, queried, false);
-            bloomery_info info = BLOOMERY_INFO;
-            bloomery_info_get(filter, true, &info);
+            bloomery_scan_result scan = scan_of(filter);
             bloomery_free(filter);
             double spread = spread_of(&test_shapes[s], rates[r], keys);
             double play = (slack + deviations * spread) * plan.rate;
             double count = (double)queried;
             if (test_rate_at_least(hits, count, risk) > plan.rate + play ||
                 test_rate_at_most(hits, count, risk) < plan.rate - play ||
-                fabs(info.live_rate - plan.rate) > play)
+                fabs(scan.live_rate - plan.rate) > play)
                 fail_msg("%s, %s keys: planned %.5g, live %.5g, measured %.5g, allowed "
                          "difference %.2g",
-                         test_shapes[s].name, test_family_names[family], plan.rate, info.live_rate,
+                         test_shapes[s].name, test_family_names[family], plan.rate, scan.live_rate,
                          hits / count, play);
         }
 }
@@ -384,20 +380,20 @@ static void live_rate_matches_measurement(void **state)
             const struct test_keys *keys = &pool[(s + f) % TEST_FAMILIES];
             uint64_t count = (uint64_t)(3000 * fills[f]);
             bloomery_filter *filter = test_create(&plan, NULL);
-            bloomery_add_batch(filter, keys->keys, count, NULL, NULL);
+            add_list(filter, keys->keys, count, NULL);
             bloomery_info info = BLOOMERY_INFO;
-            bloomery_info_get(filter, true, &info);
-            double hits =
-                (double)bloomery_may_contain_batch(filter, keys->keys + count, pool_absent, NULL);
+            bloomery_info_get(filter, &info);
+            bloomery_scan_result scan = scan_of(filter);
+            double hits = (double)query_list(filter, keys->keys + count, pool_absent, NULL);
             bloomery_free(filter);
-            assert_true(fabs(info.fill - (double)info.bits_set / (double)info.bits) < 1e-12);
-            if (test_rate_at_least(hits, (double)pool_absent, risk) > info.live_rate ||
-                test_rate_at_most(hits, (double)pool_absent, risk) < info.live_rate)
+            assert_true(fabs(scan.fill - (double)scan.bits_set / (double)info.bits) < 1e-12);
+            if (test_rate_at_least(hits, (double)pool_absent, risk) > scan.live_rate ||
+                test_rate_at_most(hits, (double)pool_absent, risk) < scan.live_rate)
                 fail_msg("%s, filled %g times: live %.5g, measured %.5g", test_shapes[s].name,
-                         fills[f], info.live_rate, hits / (double)pool_absent);
+                         fills[f], scan.live_rate, hits / (double)pool_absent);
             /* What the estimate predicts is close to what the bits say. */
-            assert_true(info.expected_rate < 1.25 * info.live_rate + 1e-4);
-            assert_true(info.expected_rate > 0.75 * info.live_rate - 1e-4);
+            assert_true(scan.expected_rate < 1.25 * scan.live_rate + 1e-4);
+            assert_true(scan.expected_rate > 0.75 * scan.live_rate - 1e-4);
         }
 }
 
@@ -442,18 +438,18 @@ static void estimate_within_bounds(void **state)
                 bloomery_filter *filter = test_create(&plan, NULL);
                 /* Repeated keys count once. */
                 for (int time = 0; time <= twice; time++)
-                    assert_int_equal(bloomery_add_batch(filter, keys->keys, count, NULL, NULL),
-                                     BLOOMERY_OK);
+                    assert_int_equal(add_list(filter, keys->keys, count, NULL), BLOOMERY_OK);
                 bloomery_info info = BLOOMERY_INFO;
-                bloomery_info_get(filter, true, &info);
+                bloomery_info_get(filter, &info);
+                bloomery_scan_result scan = scan_of(filter);
                 bloomery_free(filter);
-                assert_true(info.fill > fills[f] * 0.85 && info.fill < fills[f] * 1.1 + 0.001);
+                assert_true(scan.fill > fills[f] * 0.85 && scan.fill < fills[f] * 1.1 + 0.001);
                 double play =
                     fmax(0.01 * (double)count, 4 * estimate_deviation(&plan, (double)count));
-                if (fabs(info.estimated_keys - (double)count) > play)
+                if (fabs(scan.estimated_keys - (double)count) > play)
                     fail_msg("%s, fill %.3f: %llu keys, estimated %.1f, allowed difference %.1f",
-                             test_shapes[s].name, info.fill, (unsigned long long)count,
-                             info.estimated_keys, play);
+                             test_shapes[s].name, scan.fill, (unsigned long long)count,
+                             scan.estimated_keys, play);
                 assert_int_equal(info.adds, count * (uint64_t)(twice + 1));
             }
 }

@@ -14,7 +14,9 @@
  *
  * Build: this file, the library. Run by reader_agrees.py.
  */
-#include <bloomery/bloomery.h>
+#include "../support/many.h"
+
+#include <bloomery/builder.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -82,7 +84,8 @@ static bool build(const bloomery_plan *plan, const bloomery_create_options *opti
     size_t bytes = 0;
     for (uint8_t *data = NULL; good && (data = take_bytes(&bytes)) != NULL; free(data)) {
         const bloomery_key key = bloomery_key_of(data, bytes);
-        good = bloomery_builder_add(builder, &key, 1, error) == BLOOMERY_OK;
+        const bloomery_keys one = bloomery_keys_of_list(&key, 1);
+        good = bloomery_builder_add(builder, &one, error) == BLOOMERY_OK;
     }
     good = good && bloomery_builder_save(builder, path, error) == BLOOMERY_OK;
     if (!good)
@@ -99,8 +102,8 @@ static int make(char **argv)
         .bits = strtoull(argv[2], NULL, 10),
         .probes = (uint32_t)strtoul(argv[3], NULL, 10),
         .blocks_per_key = (uint32_t)strtoul(argv[4], NULL, 10),
-        .keys = strtoull(argv[5], NULL, 10),
-        .rate = strtod(argv[6], NULL),
+        .planned_keys = strtoull(argv[5], NULL, 10),
+        .planned_rate = strtod(argv[6], NULL),
         .cell_bits = (uint32_t)strtoul(argv[14], NULL, 10),
     };
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
@@ -114,12 +117,18 @@ static int make(char **argv)
         (int32_t)strtol(argv[12], NULL, 10), (uint32_t)strtoul(argv[13], NULL, 10)};
     bloomery_filter *filter = NULL;
     bloomery_error error = {.text = ""};
+    if (plan.kind == BLOOMERY_STATIC) { /* which is solved, and not made by hand */
+        plan.keys = plan.planned_keys;
+        plan.rate = plan.planned_rate;
+        plan.planned_keys = 0;
+        plan.planned_rate = 0;
+    }
     if (plan.kind == BLOOMERY_STATIC)
         return build(&plan, &options, argv[0], &error) ? 0 : 2;
     bool good = bloomery_create(&plan, &options, &filter, &error) == BLOOMERY_OK;
     size_t bytes = 0;
     for (uint8_t *data = NULL; good && (data = take_bytes(&bytes)) != NULL; free(data))
-        good = bloomery_add(filter, bloomery_key_of(data, bytes), NULL) >= 0;
+        good = add_status(filter, bloomery_key_of(data, bytes)) == BLOOMERY_OK;
     good = good && bloomery_save(filter, argv[0], &error) == BLOOMERY_OK;
     if (!good)
         fprintf(stderr, "reader_twin: %s\n", error.text);
@@ -130,7 +139,8 @@ static int make(char **argv)
 static void print_facts(const bloomery_filter *filter)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, true, &info);
+    bloomery_info_get(filter, &info);
+    bloomery_scan_result scan = scan_of(filter);
     printf(", \"info\": {\"kind\": %d, \"format_version\": %" PRIu32 ", \"links\": %" PRIu32
            ", \"lines\": %" PRIu32 ", \"probes\": %" PRIu32 ", \"bits\": %" PRIu64
            ", \"bytes\": %" PRIu64 ", \"file_bytes\": %" PRIu64 ", \"planned_keys\": %" PRIu64,
@@ -144,7 +154,7 @@ static void print_facts(const bloomery_filter *filter)
     printf(", \"rule\": [%" PRIu32 ", %" PRIu32 ", %" PRId32 ", %" PRIu32 "], \"dialect\": %" PRIu32
            ", \"bits_set\": %" PRIu64 ", \"note\": ",
            info.rule.flags, info.rule.delimiter, info.rule.field, info.rule.comment, info.dialect,
-           info.bits_set);
+           scan.bits_set);
     if (info.note == NULL)
         printf("null}");
     else {
@@ -182,11 +192,11 @@ static int read_files(const char *key_text)
     uint8_t key[BLOOMERY_SECRET_BYTES];
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     options.secret = key_of(key_text, key);
-    options.flags = options.secret == NULL ? BLOOMERY_OPEN_INSPECT : 0;
+    options.inspect = options.secret == NULL;
     size_t bytes = 0;
     bool good = true;
     for (uint8_t *data = NULL; good && (data = take_bytes(&bytes)) != NULL; free(data)) {
-        bloomery_filter *filter = NULL;
+        const bloomery_filter *filter = NULL;
         bloomery_status opened = bloomery_view(data, bytes, &options, &filter, NULL);
         printf("{\"opened\": \"%s\"", bloomery_status_name(opened));
         if (filter != NULL) {

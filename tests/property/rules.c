@@ -8,6 +8,8 @@
  */
 #include "../support/support.h"
 
+#include <bloomery/records.h>
+
 #include <string.h>
 
 static int apply(const bloomery_key_rule *rule, const char *record, char *key, size_t room)
@@ -86,7 +88,7 @@ static void a_rule_that_contradicts_itself_is_refused(void **state)
     const bloomery_key_rule rules[] = {
         {.flags = BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER},
         {.flags = BLOOMERY_RULE_CSV},
-        {.flags = BLOOMERY_RULE_KNOWN + 1},
+        {.flags = BLOOMERY_RULE_ELSEWHERE << 1},
         {.flags = BLOOMERY_RULE_TRIM | BLOOMERY_RULE_ELSEWHERE}, /* does not say where */
         {.comment = 256},
     };
@@ -95,7 +97,7 @@ static void a_rule_that_contradicts_itself_is_refused(void **state)
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         bloomery_key key = bloomery_key_of("x", 1);
         assert_int_equal(bloomery_rule_apply(&rules[i], "abc", 3, out, sizeof out, &key, NULL),
-                         BLOOMERY_BAD_ARGUMENT);
+                         BLOOMERY_RECORD_RULE_REFUSED);
         assert_true(key.data == NULL && key.bytes == 0);
     }
 }
@@ -110,13 +112,13 @@ static void too_little_room_is_refused(void **state)
     bloomery_key key;
     (void)state;
     assert_int_equal(bloomery_rule_apply(&lower, "ABC", 3, out, 2, &key, &error),
-                     BLOOMERY_BAD_ARGUMENT);
+                     BLOOMERY_RECORD_RULE_REFUSED);
     assert_non_null(strstr(error.text, "3 bytes"));
     assert_int_equal(bloomery_rule_apply(&number, "1", 1, out, 7, &key, NULL),
-                     BLOOMERY_BAD_ARGUMENT);
+                     BLOOMERY_RECORD_RULE_REFUSED);
     assert_string_equal(out, "untouch");
     assert_int_equal(bloomery_rule_apply(&lower, "ABC", SIZE_MAX / 2, out, 8, &key, NULL),
-                     BLOOMERY_BAD_ARGUMENT);
+                     BLOOMERY_RECORD_RULE_REFUSED);
     assert_int_equal(bloomery_rule_apply(&lower, "ABC", 3, out, 3, &key, NULL),
                      BLOOMERY_RECORD_KEY);
     assert_memory_equal(out, "abc", 3);
@@ -154,6 +156,7 @@ static void an_empty_record_may_have_no_address(void **state)
 static void no_rule_leaves_its_record_or_its_room(void **state)
 {
     static const char letters[] = "aF0,,\"\"\r# -1\xc3\xa4";
+    enum { OPEN_QUOTE = BLOOMERY_RECORD_OPEN_QUOTE };
     const uint64_t rounds = test_long() ? 4000000 : 200000;
     uint64_t random = 7;
     char text[33] = "";
@@ -175,10 +178,13 @@ static void no_rule_leaves_its_record_or_its_room(void **state)
         }
         rule.comment = test_below(&random, 2) == 0 ? '#' : 0;
         bloomery_key key;
-        const int result =
-            bloomery_rule_apply(&rule, from, bytes, out.data + out.bytes - room, room, &key, NULL);
+        const int result = (int)bloomery_rule_apply(&rule, from, bytes, out.data + out.bytes - room,
+                                                    room, &key, NULL);
         assert_memory_equal(text, from, bytes);
-        if (result < 0 || (result & 3) != BLOOMERY_RECORD_KEY) {
+        if ((result & ~OPEN_QUOTE) != BLOOMERY_RECORD_KEY) {
+            assert_in_range(result & ~OPEN_QUOTE, BLOOMERY_RECORD_SKIPPED,
+                            BLOOMERY_RECORD_RULE_REFUSED);
+            assert_true(result != (BLOOMERY_RECORD_RULE_REFUSED | OPEN_QUOTE));
             assert_true(key.data == NULL && key.bytes == 0);
             continue;
         }

@@ -39,7 +39,7 @@ static bloomery_filter *make_part(char letter, size_t first, size_t step)
     options.note = letter == 'A' ? "filter A" : "the other filter";
     bloomery_filter *filter = test_create(&plan, &options);
     for (size_t i = first; i < keys.count; i += step)
-        assert_true(bloomery_add(filter, keys.keys[i], NULL) >= 0);
+        assert_true(add_status(filter, keys.keys[i]) == BLOOMERY_OK);
     test_keys_free(&keys);
     return filter;
 }
@@ -74,14 +74,16 @@ static int drive_save(const char *path, bool merge)
     return DRIVE_REFUSED;
 }
 
-/* "open PATH FLAGS" opens it; if that succeeds, every key of B must be in it. */
-static int drive_open(const char *path, const char *flags)
+/* "open PATH HOW" maps it, or copies it; if that succeeds, every key of B must be in it. */
+static int drive_open(const char *path, const char *how)
 {
-    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
+    bloomery_filter *copy = NULL;
     bloomery_error error = {0};
-    options.flags = (uint32_t)strtoul(flags, NULL, 10);
-    bloomery_status status = bloomery_open(path, &options, &filter, &error);
+    const bool map = strcmp(how, "map") == 0;
+    const bloomery_status status =
+        map ? bloomery_map(path, NULL, &filter, &error) : bloomery_open(path, NULL, &copy, &error);
+    filter = map ? filter : copy;
     if (status != BLOOMERY_OK) {
         printf("%s", error.text);
         bool told = error.status == status && error.text[0] != '\0' && filter == NULL;
@@ -89,7 +91,7 @@ static int drive_open(const char *path, const char *flags)
         return told && right ? DRIVE_REFUSED : DRIVE_WRONG;
     }
     struct test_keys keys = test_keys_make(TEST_RANDOM, 'B', 0, 90000);
-    size_t found = bloomery_may_contain_batch(filter, keys.keys, keys.count, NULL);
+    size_t found = query_list(filter, keys.keys, keys.count, NULL);
     bool whole = found == keys.count && bloomery_verify(filter, NULL) == BLOOMERY_OK;
     test_keys_free(&keys);
     bloomery_free(filter);
@@ -420,8 +422,8 @@ static void kill_minus_9_leaves_a_whole_file(void **state)
         char now = file_now();
         assert_true(now == 'A' || now == 'B');
         met[now == 'B']++;
-        bloomery_filter *filter = NULL;
-        assert_int_equal(bloomery_open(scene.path, NULL, &filter, NULL), BLOOMERY_OK);
+        const bloomery_filter *filter = NULL;
+        assert_int_equal(bloomery_map(scene.path, NULL, &filter, NULL), BLOOMERY_OK);
         assert_int_equal(bloomery_verify(filter, NULL), BLOOMERY_OK);
         bloomery_free(filter);
     }
@@ -435,7 +437,7 @@ static void kill_minus_9_leaves_a_whole_file(void **state)
 static void open_survives_every_fault(void **state)
 {
     (void)state;
-    static const char *const flags[] = {"0", "1"}; /* a map, a copy */
+    static const char *const ways[] = {"map", "copy"};
     static const int errors[] = {EIO, ENOMEM};
     for (size_t f = 0; f < 2; f++)
         for (size_t e = 0; e < 2; e++) {
@@ -443,7 +445,7 @@ static void open_survives_every_fault(void **state)
             struct outcome outcome = {.call = "none"};
             for (fault.at = 1; outcome.call[0] != '\0'; fault.at++) {
                 test_write_file(scene.path, scene.b.data, scene.b.bytes);
-                outcome = drive(&fault, "open", flags[f]);
+                outcome = drive(&fault, "open", ways[f]);
                 int expected = outcome.call[0] == '\0' ? DRIVE_SAVED : DRIVE_REFUSED;
                 if (outcome.status != expected)
                     fail_scene(&fault, &outcome, "opening");
@@ -459,7 +461,7 @@ static void open_survives_short_reads_and_interrupts(void **state)
     test_write_file(scene.path, scene.b.data, scene.b.bytes);
     for (unsigned seed = 0; seed < 8; seed++) {
         struct fault fault = {.mode = seed & 1 ? "short" : "eintr", .seed = seed};
-        struct outcome outcome = drive(&fault, "open", seed & 2 ? "0" : "1");
+        struct outcome outcome = drive(&fault, "open", seed & 2 ? "map" : "copy");
         if (outcome.status != DRIVE_SAVED)
             fail_scene(&fault, &outcome, "opening");
     }

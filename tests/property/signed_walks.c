@@ -75,7 +75,7 @@ static uint64_t hits_among(const bloomery_filter *filter, uint64_t first, uint64
             numbers[i] = test_mix(first + done + i);
             keys[i] = bloomery_key_of(&numbers[i], sizeof numbers[i]);
         }
-        hits += bloomery_may_contain_batch(filter, keys, now, answers);
+        hits += query_list(filter, keys, now, answers);
     }
     return hits;
 }
@@ -112,10 +112,9 @@ static void check_sort(const struct sort *sort)
         sum += share;
         squares += share * share;
         if (number < told) {
-            bloomery_info info = BLOOMERY_INFO;
-            bloomery_info_get(filter, true, &info);
-            live += info.live_rate / told;
-            expected += info.expected_rate / told;
+            bloomery_scan_result scan = scan_of(filter);
+            live += scan.live_rate / told;
+            expected += scan.expected_rate / told;
         }
         bloomery_free(filter);
     }

@@ -7,22 +7,17 @@
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
  */
+#define BLOOMERY_EXPERIMENTAL
 #include "../support/support.h"
 
 #include <bloomery/dialect.h>
+#include <bloomery/experimental.h>
 
 #include <string.h>
 
 /* What a filter may take besides its bits, and a layer besides its own. The filter that BF.ADD
  * makes has a block of 384 bytes, which the server's allocator has, with a byte of the module's. */
 enum { FILTER_BYTES = 700, RECORD_BYTES = 128, DEFAULT_BYTES = 383 };
-
-static bloomery_info info_of(const bloomery_filter *filter)
-{
-    bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
-    return info;
-}
 
 static uint64_t besides_bits(const bloomery_filter *filter)
 {
@@ -78,19 +73,19 @@ static void room_for_layers_comes_as_a_chain_grows(void **state)
         uint64_t before = first;
         uint32_t layers = 1, changes = 0;
         for (size_t i = 0; i < keys.count && layers < 40; i++) {
-            assert_true(bloomery_add(filter, keys.keys[i], NULL) >= 0);
+            assert_true(add_status(filter, keys.keys[i]) == BLOOMERY_OK);
             const uint64_t now = besides_bits(filter);
             layers = info_of(filter).layers;
             assert_in_range(now, first, first + UINT64_C(2) * layers * RECORD_BYTES);
-            assert_int_equal(memory.bytes, bloomery_memory(filter));
+            assert_int_equal(memory.bytes, info_of(filter).memory_bytes);
             changes += now != before;
             before = now;
         }
         assert_true(layers >= 7);
         assert_in_range(1u << changes, layers, 2 * layers - 1);
-        assert_int_equal(bloomery_clear(filter), BLOOMERY_OK);
+        assert_int_equal(bloomery_clear(filter, NULL), BLOOMERY_OK);
         assert_int_equal(besides_bits(filter), first);
-        assert_int_equal(bloomery_add(filter, keys.keys[0], NULL), BLOOMERY_NEW);
+        assert_true(bloomery_add(filter, keys.keys[0], NULL));
         bloomery_free(filter);
         assert_int_equal(memory.live, 0);
     }
@@ -129,12 +124,12 @@ static void a_refused_room_loses_nothing(void **state)
         options.allocator = test_allocator(&memory);
         bloomery_filter *filter = chain(true, 1, &options);
         for (size_t i = 0; i < keys.count; i++) {
-            int found = bloomery_add(filter, keys.keys[i], NULL);
+            int found = add_outcome(filter, keys.keys[i]);
             if (found == BLOOMERY_OUT_OF_MEMORY) {
                 refused++;
                 for (size_t k = 0; k < i; k++)
                     assert_true(bloomery_may_contain(filter, keys.keys[k]));
-                found = bloomery_add(filter, keys.keys[i], NULL);
+                found = add_outcome(filter, keys.keys[i]);
             }
             assert_true(found >= 0);
         }
@@ -243,9 +238,9 @@ static void a_small_chain_of_others_loses_nothing(void **state)
             continue;
         }
         struct test_bytes empty = test_written(filter);
-        const uint64_t first = bloomery_memory(filter);
+        const uint64_t first = info_of(filter).memory_bytes;
         for (uint64_t k = 0; k < many; k++)
-            assert_true(bloomery_add(filter, keys.keys[k], NULL) >= 0);
+            assert_true(add_status(filter, keys.keys[k]) == BLOOMERY_OK);
         struct test_bytes wanted = test_written(filter);
         assert_int_equal(bloomery_load(wanted.data, wanted.bytes, NULL, &loaded, NULL),
                          BLOOMERY_OK);
@@ -255,15 +250,14 @@ static void a_small_chain_of_others_loses_nothing(void **state)
         assert_copied(filter, &wanted);
         assert_copied(loaded, &wanted);
         for (uint64_t k = many; k < 8 * many; k++)
-            assert_int_equal(bloomery_add(filter, keys.keys[k], NULL),
-                             bloomery_add(loaded, keys.keys[k], NULL));
+            assert_int_equal(add_outcome(filter, keys.keys[k]), add_outcome(loaded, keys.keys[k]));
         assert_int_equal(bloomery_move(&filter, move, &allocator), BLOOMERY_OK);
         struct test_bytes grown = test_written(loaded);
         assert_written(filter, &grown);
         assert_copied(filter, &grown);
-        assert_int_equal(bloomery_clear(filter), BLOOMERY_OK);
+        assert_int_equal(bloomery_clear(filter, NULL), BLOOMERY_OK);
         assert_written(filter, &empty);
-        assert_int_equal(bloomery_memory(filter), first);
+        assert_int_equal(info_of(filter).memory_bytes, first);
         bloomery_free(filter);
         bloomery_free(loaded);
         assert_true(memory.live == 0 && !memory.wrong);

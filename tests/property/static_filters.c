@@ -19,7 +19,7 @@ enum { RATES = sizeof rates / sizeof rates[0] };
 
 static void all_found(double rate, size_t count)
 {
-    bloomery_filter *filter = test_static_of_integers(rate, 1000, count);
+    const bloomery_filter *filter = test_static_of_integers(rate, 1000, count);
     const size_t found = test_found(filter, 1000, count);
     if (found != count)
         fail_msg("%zu of %zu keys are lost at %g", count - found, count, rate);
@@ -57,9 +57,8 @@ static void no_static_key_is_lost_of_any_family(void **state)
     (void)state;
     for (int family = 0; family < TEST_FAMILIES; family++) {
         struct test_keys keys = test_keys_make((enum test_family)family, 1, 0, 20000);
-        bloomery_filter *filter = test_static_of(1e-3, &keys);
-        assert_int_equal(bloomery_may_contain_batch(filter, keys.keys, keys.count, NULL),
-                         keys.count);
+        const bloomery_filter *filter = test_static_of(1e-3, &keys);
+        assert_int_equal(query_list(filter, keys.keys, keys.count, NULL), keys.count);
         for (size_t i = 0; i < keys.count; i++)
             assert_true(bloomery_may_contain(filter, keys.keys[i]));
         bloomery_free(filter);
@@ -71,9 +70,10 @@ static void an_empty_static_filter_contains_nothing(void **state)
 {
     (void)state;
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_filter *filter = test_static_of_integers(0.5, 0, 0);
-    bloomery_info_get(filter, true, &info);
-    assert_true(info.live_rate == 0 && info.estimated_keys == 0 && info.planned_keys == 0);
+    const bloomery_filter *filter = test_static_of_integers(0.5, 0, 0);
+    bloomery_info_get(filter, &info);
+    bloomery_scan_result scan = scan_of(filter);
+    assert_true(scan.live_rate == 0 && scan.estimated_keys == 0 && info.planned_keys == 0);
     assert_int_equal(test_found(filter, 0, 10000), 0);
     for (uint64_t i = 0; i < 100; i++)
         assert_false(bloomery_may_contain(filter, bloomery_key_of(&i, sizeof i)));
@@ -88,17 +88,18 @@ static void an_empty_static_filter_contains_nothing(void **state)
 static void rate_is(double rate, size_t count, size_t queries)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_filter *filter = test_static_of_integers(rate, 0, count);
-    bloomery_info_get(filter, true, &info);
-    const double expected = info.live_rate * (double)queries;
+    const bloomery_filter *filter = test_static_of_integers(rate, 0, count);
+    bloomery_info_get(filter, &info);
+    bloomery_scan_result scan = scan_of(filter);
+    const double expected = scan.live_rate * (double)queries;
     const double found = (double)test_found(filter, UINT64_C(1) << 40, queries);
-    const double deviation = sqrt(expected * (1 - info.live_rate));
+    const double deviation = sqrt(expected * (1 - scan.live_rate));
     if (fabs(found - expected) > 4.5 * deviation + 1)
         fail_msg("%zu keys at %g: %g found, %g expected", count, rate, found, expected);
     /* Thresholds stray more in small filters; the guard covers it from some thousand keys on. */
-    if (info.live_rate > rate * (count < 4096 ? 1.02 : 1) || info.planned_rate > rate ||
-        (count >= 100000 && info.live_rate < rate * 0.98))
-        fail_msg("%zu keys at %g: live rate %g", count, rate, info.live_rate);
+    if (scan.live_rate > rate * (count < 4096 ? 1.02 : 1) || info.planned_rate > rate ||
+        (count >= 100000 && scan.live_rate < rate * 0.98))
+        fail_msg("%zu keys at %g: live rate %g", count, rate, scan.live_rate);
     bloomery_free(filter);
 }
 
@@ -114,12 +115,13 @@ static void plans_of_few_keys_say_the_rate_that_is_built(void **state)
             bloomery_info info = BLOOMERY_INFO;
             assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
             struct test_keys keys = test_keys_make(TEST_RANDOM, 5, 0, (size_t)counts[c]);
-            bloomery_filter *filter = test_static_of(wanted[r], &keys);
-            bloomery_info_get(filter, true, &info);
-            assert_true(plan.wanted_rate == wanted[r] && plan.rate <= wanted[r]);
-            assert_true(info.planned_rate <= plan.rate && info.planned_rate >= 0.85 * plan.rate);
-            assert_int_equal(info.bytes, plan.bytes);
-            assert_true(counts[c] > 64 || wanted[r] != 0.5 || plan.rate == 0.25);
+            const bloomery_filter *filter = test_static_of(wanted[r], &keys);
+            bloomery_info_get(filter, &info);
+            assert_true(plan.rate == wanted[r] && plan.planned_rate <= wanted[r]);
+            assert_true(info.planned_rate <= plan.planned_rate &&
+                        info.planned_rate >= 0.85 * plan.planned_rate);
+            assert_int_equal(info.bytes, plan.planned_bytes);
+            assert_true(counts[c] > 64 || wanted[r] != 0.5 || plan.planned_rate == 0.25);
             bloomery_free(filter);
             test_keys_free(&keys);
         }
@@ -146,13 +148,13 @@ static void static_sizes_are_those_of_their_plans(void **state)
             bloomery_plan plan = {.kind = BLOOMERY_STATIC, .keys = counts[i], .rate = rates[j]};
             bloomery_info info = BLOOMERY_INFO;
             assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
-            bloomery_filter *filter = test_static_of_integers(rates[j], 7, counts[i]);
-            bloomery_info_get(filter, false, &info);
-            const double bytes = (double)plan.bytes;
+            const bloomery_filter *filter = test_static_of_integers(rates[j], 7, counts[i]);
+            bloomery_info_get(filter, &info);
+            const double bytes = (double)plan.planned_bytes;
             if (fabs((double)info.bytes - bytes) > 0.002 * bytes + 256)
                 fail_msg("%zu keys at %g: %llu bytes, planned %llu", counts[i], rates[j],
-                         (unsigned long long)info.bytes, (unsigned long long)plan.bytes);
-            assert_true(plan.rate == rates[j] && info.planned_keys == counts[i]);
+                         (unsigned long long)info.bytes, (unsigned long long)plan.planned_bytes);
+            assert_true(plan.planned_rate == rates[j] && info.planned_keys == counts[i]);
             bloomery_free(filter);
         }
 }
@@ -167,8 +169,8 @@ static void static_filters_are_near_the_limit(void **state)
     const size_t count = 1000000;
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
         bloomery_info info = BLOOMERY_INFO;
-        bloomery_filter *filter = test_static_of_integers(targets[i].rate, 1, count);
-        bloomery_info_get(filter, false, &info);
+        const bloomery_filter *filter = test_static_of_integers(targets[i].rate, 1, count);
+        bloomery_info_get(filter, &info);
         const double limit = (double)count * -log2(targets[i].rate) / 8;
         if ((double)info.bytes > targets[i].factor * limit)
             fail_msg("%g times the limit at %g", (double)info.bytes / limit, targets[i].rate);
@@ -183,13 +185,16 @@ static void static_plans_are_solved_for_each_of_the_three(void **state)
         for (size_t j = 1; j < RATES; j++) {
             bloomery_plan plan = {.kind = BLOOMERY_STATIC, .keys = keys, .rate = rates[j]};
             assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
-            bloomery_plan by_bytes = {.kind = BLOOMERY_STATIC, .keys = keys, .bytes = plan.bytes};
+            bloomery_plan by_bytes = {
+                .kind = BLOOMERY_STATIC, .keys = keys, .bytes = plan.planned_bytes};
             assert_int_equal(bloomery_plan_solve(&by_bytes, NULL, NULL), BLOOMERY_OK);
-            assert_true(by_bytes.rate <= rates[j] * 1.0001 && by_bytes.bytes <= plan.bytes);
+            assert_true(by_bytes.planned_rate <= rates[j] * 1.0001 &&
+                        by_bytes.planned_bytes <= plan.planned_bytes);
             bloomery_plan for_keys = {
-                .kind = BLOOMERY_STATIC, .rate = rates[j], .bytes = plan.bytes};
+                .kind = BLOOMERY_STATIC, .rate = rates[j], .bytes = plan.planned_bytes};
             assert_int_equal(bloomery_plan_solve(&for_keys, NULL, NULL), BLOOMERY_OK);
-            assert_true(for_keys.keys >= keys && for_keys.bytes <= plan.bytes);
+            assert_true(for_keys.planned_keys >= keys &&
+                        for_keys.planned_bytes <= plan.planned_bytes);
             assert_true(bloomery_plan_rate(&plan, keys) == rates[j]);
         }
 }
@@ -210,7 +215,7 @@ static void *add_values(void *argument)
         const size_t now = adder->count - i < 100 ? adder->count - i : 100;
         for (size_t j = 0; j < now; j++)
             keys[j] = bloomery_key_of(&adder->values[i + j], sizeof(uint64_t));
-        if (bloomery_builder_add(adder->builder, keys, now, NULL) != BLOOMERY_OK)
+        if (build_list(adder->builder, keys, now, NULL) != BLOOMERY_OK)
             abort();
     }
     return NULL;
@@ -242,7 +247,7 @@ static struct test_bytes built_shuffled(const uint64_t *values, size_t count,
     for (size_t i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
     free(twice);
-    bloomery_filter *filter = test_finish(builder);
+    const bloomery_filter *filter = test_finish(builder);
     struct test_bytes bytes = test_written(filter);
     bloomery_free(filter);
     return bytes;
@@ -255,7 +260,7 @@ static void any_order_repeats_threads_and_memory_give_the_same_bytes(void **stat
     /* As hashes that wait they take more than 16 MiB allow. */
     const size_t count = 500000;
     struct test_integers integers = test_integers_make(99, count);
-    bloomery_filter *filter = test_static_of_integers(0.004, 99, count);
+    const bloomery_filter *filter = test_static_of_integers(0.004, 99, count);
     const struct test_bytes expected = test_written(filter);
     for (uint32_t threads = 1; threads <= 7; threads += 3) {
         bloomery_builder_options options = BLOOMERY_BUILDER_OPTIONS;
@@ -272,9 +277,9 @@ static void any_order_repeats_threads_and_memory_give_the_same_bytes(void **stat
     assert_int_equal(test_directory_entries(&directory), 0);
     bloomery_hash *hashes = malloc(count * sizeof *hashes);
     assert_non_null(hashes);
-    assert_int_equal(bloomery_hash_column(filter, &integers.column, hashes, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_hash_keys(filter, &integers.column, hashes, NULL), BLOOMERY_OK);
     bloomery_builder *builder = test_builder(0.004, NULL, NULL);
-    assert_int_equal(bloomery_builder_add_hashes(builder, hashes, count, NULL), BLOOMERY_OK);
+    assert_int_equal(build_hashes(builder, hashes, count, NULL), BLOOMERY_OK);
     bloomery_free(filter);
     filter = test_finish(builder);
     struct test_bytes bytes = test_written(filter);
@@ -295,12 +300,10 @@ static void single_keys_are_answered_as_batches_are(void **state)
     enum { QUERIES = 64 * 400 };
     struct test_integers integers = test_integers_make(1000, QUERIES);
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-        bloomery_filter *filter = test_static_of_integers(wanted[i], 5, 30000);
+        const bloomery_filter *filter = test_static_of_integers(wanted[i], 5, 30000);
         uint64_t answers[QUERIES / 64];
         size_t found;
-        assert_int_equal(
-            bloomery_may_contain_column(filter, &integers.column, answers, &found, NULL),
-            BLOOMERY_OK);
+        assert_int_equal(query_keys(filter, &integers.column, answers, &found, NULL), BLOOMERY_OK);
         for (size_t j = 0; j < QUERIES; j++)
             assert_int_equal(answers[j / 64] >> (j % 64) & 1,
                              bloomery_may_contain(filter, bloomery_key_of(&integers.values[j], 8)));
@@ -321,8 +324,8 @@ static void the_least_memory_is_enough_for_any_number_of_keys(void **state)
         options.memory = UINT64_C(16) << 20;
         options.directory = directory.path;
         bloomery_builder *builder = test_builder(0.01, NULL, &options);
-        assert_int_equal(bloomery_builder_add_column(builder, &integers.column, NULL), BLOOMERY_OK);
-        bloomery_filter *filter = test_finish(builder); /* which looks all keys up */
+        assert_int_equal(bloomery_builder_add(builder, &integers.column, NULL), BLOOMERY_OK);
+        const bloomery_filter *filter = test_finish(builder); /* which looks all keys up */
         bloomery_free(filter);
         free(integers.values);
     }
@@ -347,12 +350,12 @@ static void hashes_that_share_a_half_are_all_found(void **state)
         }
         bloomery_info info = BLOOMERY_INFO;
         bloomery_builder *builder = test_builder(0.001, NULL, NULL);
-        assert_int_equal(bloomery_builder_add_hashes(builder, hashes, COUNT, NULL), BLOOMERY_OK);
-        bloomery_filter *filter = test_finish(builder);
-        assert_int_equal(bloomery_may_contain_hashes(filter, hashes, COUNT, NULL), COUNT);
+        assert_int_equal(build_hashes(builder, hashes, COUNT, NULL), BLOOMERY_OK);
+        const bloomery_filter *filter = test_finish(builder);
+        assert_int_equal(query_hashes(filter, hashes, COUNT, NULL), COUNT);
         for (size_t i = 0; i < COUNT; i++)
             assert_true(bloomery_may_contain_hash(filter, hashes[i]));
-        bloomery_info_get(filter, false, &info);
+        bloomery_info_get(filter, &info);
         assert_true(info.layers <= 6);
         assert_int_equal(info.planned_keys, same == 1 ? 1 : COUNT);
         bloomery_free(filter);
@@ -367,13 +370,13 @@ static void hashes_made_to_collide_everywhere_are_refused(void **state)
     static bloomery_hash hashes[COUNT];
     uint64_t seed = 3;
     bloomery_error error;
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     for (size_t i = 0; i < COUNT; i++) {
         const uint64_t lo = test_next(&seed);
         hashes[i] = (bloomery_hash){lo, 12345 ^ (lo << 32 | lo >> 32)};
     }
     bloomery_builder *builder = test_builder(0.001, NULL, NULL);
-    assert_int_equal(bloomery_builder_add_hashes(builder, hashes, COUNT, NULL), BLOOMERY_OK);
+    assert_int_equal(build_hashes(builder, hashes, COUNT, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_builder_finish(builder, &filter, &error), BLOOMERY_UNSUPPORTED);
     assert_non_null(strstr(error.text, "secret"));
     assert_null(filter);

@@ -73,7 +73,7 @@ static void scene_make(bloomery_sieve_engine engine)
     scene.options.engine = engine;
     scene.options.memory = engine == BLOOMERY_SIEVE_DISK ? 1400000 : 0;
     scene.options.partitions = engine == BLOOMERY_SIEVE_DISK ? 1 : 0;
-    scene.options.sync = 1e6;
+    scene.options.sync_seconds = 1e6;
 }
 
 static int remove_entry(const char *path, const struct stat *facts, int sort, struct FTW *where)
@@ -104,8 +104,8 @@ static void push_ids(bloomery_sieve *sieve, uint32_t first, uint32_t end)
     for (uint32_t id = first; id < end; id++) {
         char text[64];
         const int bytes = snprintf(text, sizeof text, "http://example.org/page/%u", id);
-        assert_true(bloomery_sieve_push(sieve, bloomery_key_of(text, (size_t)bytes),
-                                        bloomery_key_of("", 0), NULL, NULL) >= 0);
+        assert_true(push_key(sieve, bloomery_key_of(text, (size_t)bytes), bloomery_key_of("", 0),
+                             NULL, NULL) >= 0);
     }
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
 }
@@ -163,11 +163,13 @@ static uint64_t drain(void)
     assert_int_equal(bloomery_sieve_verify(sieve, NULL, NULL, &damaged, NULL), BLOOMERY_OK);
     assert_int_equal(damaged, 0);
     while (count > 0) {
-        if (bloomery_sieve_pop(sieve, items, POP, &count, &error) != BLOOMERY_OK)
+        if (bloomery_sieve_pop(sieve, items, POP, BLOOMERY_SIEVE_POP, &count, &error) !=
+            BLOOMERY_OK)
             fail_msg("pop: %s", error.text);
         for (size_t i = 0; i < count; i++)
-            assert_int_equal(bloomery_sieve_ack(sieve, &items[i].number, 1, NULL, NULL),
-                             BLOOMERY_OK);
+            assert_int_equal(
+                bloomery_sieve_finish(sieve, &items[i].number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
+                BLOOMERY_OK);
         total += count;
     }
     must_close(sieve);
@@ -246,9 +248,9 @@ static void the_longest_items_can_be_lost_together(void **state)
     const uint64_t from = segment_bytes();
     for (uint8_t i = 0; i < 5; i++) {
         key[0] = i;
-        assert_int_equal(bloomery_sieve_push(sieve, bloomery_key_of(key, BLOOMERY_SIEVE_ITEM_MAX),
-                                             bloomery_key_of("", 0), NULL, NULL),
-                         BLOOMERY_NEW);
+        assert_int_equal(push_key(sieve, bloomery_key_of(key, BLOOMERY_SIEVE_ITEM_MAX),
+                                  bloomery_key_of("", 0), NULL, NULL),
+                         BLOOMERY_SIEVE_NEW);
     }
     must_commit(sieve);
     const uint64_t end = segment_bytes();
@@ -269,12 +271,12 @@ static void missing_segments_are_recovered(void **state)
     uint8_t *key = calloc(1, BLOOMERY_SIEVE_ITEM_MAX);
     for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++) {
         scene_make((bloomery_sieve_engine)engine);
-        scene.options.sync = BLOOMERY_SYNC_NEVER;
+        scene.options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
         bloomery_sieve *sieve = must_open();
         for (uint32_t i = 0; i < ITEMS; i++) {
             memcpy(key, &i, sizeof i);
-            assert_true(bloomery_sieve_push(sieve, bloomery_key_of(key, BLOOMERY_SIEVE_ITEM_MAX),
-                                            bloomery_key_of("", 0), NULL, NULL) > 0);
+            assert_true(push_key(sieve, bloomery_key_of(key, BLOOMERY_SIEVE_ITEM_MAX),
+                                 bloomery_key_of("", 0), NULL, NULL) > 0);
         }
         assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
         must_close(sieve);
@@ -290,21 +292,21 @@ static void missing_segments_are_recovered(void **state)
     /* The memory engine reads from before the head, where its filter was not saved. */
     int status = 0;
     scene_make(BLOOMERY_SIEVE_MEMORY);
-    scene.options.sync = BLOOMERY_SYNC_NEVER;
+    scene.options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
     scene.options.keys = 200000000; /* a large one, which is seldom saved */
     const pid_t child = fork();
     if (child == 0) {
         bloomery_sieve *sieve = must_open();
         for (uint32_t i = 0; i < ITEMS; i++) {
             memcpy(key, &i, sizeof i);
-            bloomery_sieve_push(sieve, bloomery_key_of(key, BLOOMERY_SIEVE_ITEM_MAX),
-                                bloomery_key_of("", 0), NULL, NULL);
+            push_key(sieve, bloomery_key_of(key, BLOOMERY_SIEVE_ITEM_MAX), bloomery_key_of("", 0),
+                     NULL, NULL);
         }
         for (uint32_t i = 0; i < DONE; i++) {
             bloomery_sieve_item item;
             size_t count = 0;
-            bloomery_sieve_pop(sieve, &item, 1, &count, NULL);
-            bloomery_sieve_ack(sieve, &item.number, 1, NULL, NULL);
+            bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL);
+            bloomery_sieve_finish(sieve, &item.number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL);
         }
         _exit(bloomery_sieve_commit(sieve, NULL) == BLOOMERY_OK ? KILLED : 1);
     }
@@ -343,9 +345,10 @@ static void damage_from_before_the_head_is_recovered(void **state)
         push_ids(sieve, SAVED + 100, SAVED + 200);
         must_commit(sieve);
         for (size_t done = 0; done < SAVED + 150; done += count) {
-            bloomery_sieve_pop(sieve, items, done < SAVED ? POP : 50, &count, NULL);
+            bloomery_sieve_pop(sieve, items, done < SAVED ? POP : 50, BLOOMERY_SIEVE_POP, &count,
+                               NULL);
             for (size_t j = 0; j < count; j++)
-                bloomery_sieve_ack(sieve, &items[j].number, 1, NULL, NULL);
+                bloomery_sieve_finish(sieve, &items[j].number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL);
         }
         must_commit(sieve);
         _exit(KILLED);
@@ -377,7 +380,8 @@ static void a_recovery_that_failed_is_done_again(void **state)
         must_commit(sieve);
         const uint64_t end = segment_bytes();
         push_ids(sieve, 100, 200);
-        assert_int_equal(bloomery_sieve_pop(sieve, items, POP, &count, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_sieve_pop(sieve, items, POP, BLOOMERY_SIEVE_POP, &count, NULL),
+                         BLOOMERY_OK);
         assert_int_equal(count, POP);
         must_close(sieve);
         wipe(end - 20, end);

@@ -97,10 +97,10 @@ static bloomery_sieve_options options_of(const struct form *form)
     options.directory = scene.path;
     options.allocator = stream_allocator(&scene.memory);
     options.engine = BLOOMERY_SIEVE_DISK;
-    options.sync = BLOOMERY_SYNC_NEVER;
+    options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
     options.partitions = form->partitions;
     options.fingerprint_bits = form->bits;
-    options.ordered = form->ordered;
+    options.order = form->ordered ? BLOOMERY_SIEVE_ORDER_FIFO : BLOOMERY_SIEVE_ORDER_BY_PARTITION;
     return options;
 }
 
@@ -127,17 +127,17 @@ static uint64_t least_of(const struct form *form)
     return strtoull(says + strlen("at least "), NULL, 10);
 }
 
-/* Ids [from, to), each second one twice; every tenth is noted first, and so does not come out. */
+/* Ids [from, to), each second one twice; every tenth is marked first, and so does not come out. */
 static void push(bloomery_sieve *sieve, const struct form *form, uint32_t from, uint32_t to)
 {
     bloomery_error error = {0};
     for (uint32_t id = from; id < to; id++) {
         const bloomery_key key = key_of(form, id);
-        int result = id % 10 == 0 ? bloomery_sieve_mark_seen(sieve, key, NULL, &error) : 0;
+        int result = id % 10 == 0 ? mark_key(sieve, key, NULL, &error) : 0;
         if (result >= 0)
-            result = bloomery_sieve_push(sieve, key, nothing, NULL, &error);
+            result = push_key(sieve, key, nothing, NULL, &error);
         if (result >= 0 && id % 2 == 0)
-            result = bloomery_sieve_push(sieve, key_of(form, id / 2), nothing, NULL, &error);
+            result = push_key(sieve, key_of(form, id / 2), nothing, NULL, &error);
         if (result < 0)
             fail_msg("%s: %s", form->name, error.text);
     }
@@ -159,7 +159,7 @@ static uint32_t drain(bloomery_sieve *sieve, const struct form *form, uint32_t m
         bloomery_sieve_item items[64];
         uint64_t numbers[64];
         bloomery_error error = {0};
-        if (bloomery_sieve_pop(sieve, items, 64, &count, &error) != BLOOMERY_OK)
+        if (bloomery_sieve_pop(sieve, items, 64, BLOOMERY_SIEVE_POP, &count, &error) != BLOOMERY_OK)
             fail_msg("%s: %s", form->name, error.text);
         for (size_t i = 0; i < count; i++) {
             char text[32] = "";
@@ -175,7 +175,9 @@ static uint32_t drain(bloomery_sieve *sieve, const struct form *form, uint32_t m
             last = id;
             numbers[i] = items[i].number;
         }
-        assert_int_equal(bloomery_sieve_ack(sieve, numbers, count, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(
+            bloomery_sieve_finish(sieve, numbers, count, BLOOMERY_SIEVE_DONE, NULL, NULL),
+            BLOOMERY_OK);
         all += (uint32_t)count;
     }
     return all;
@@ -203,7 +205,7 @@ static void decide_with(const struct form *form, uint64_t memory)
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
     options.memory = memory;
     sieve = must_open(&options);
-    assert_true(bloomery_sieve_contains(sieve, key_of(form, 7), NULL) != BLOOMERY_NEW);
+    assert_true(query_key(sieve, key_of(form, 7), NULL) != BLOOMERY_SIEVE_NEW);
     push(sieve, form, KEYS, KEYS + 100);
     if (bloomery_sieve_flush(sieve, &error) != BLOOMERY_OK)
         fail_msg("%s: %s", form->name, error.text);
@@ -245,7 +247,7 @@ static bloomery_sieve_options options_of_filter(const char *dialect, uint64_t ke
     options.directory = scene.path;
     options.allocator = stream_allocator(&scene.memory);
     options.engine = BLOOMERY_SIEVE_MEMORY;
-    options.sync = BLOOMERY_SYNC_NEVER;
+    options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
     options.keys = keys;
     options.full = dialect != NULL ? BLOOMERY_SIEVE_STOP : BLOOMERY_SIEVE_GROW;
     options.dialect = dialect;
@@ -277,14 +279,13 @@ static void a_saved_filter_is_read_within_the_memory(void **state)
         const struct form *form = &forms[0];
         bloomery_sieve *sieve = must_open(&options);
         for (uint32_t id = 0; id < 400000; id++)
-            assert_int_equal(bloomery_sieve_push(sieve, key_of(form, id), nothing, NULL, NULL) >= 0,
-                             1);
+            assert_int_equal(push_key(sieve, key_of(form, id), nothing, NULL, NULL) >= 0, 1);
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
         sieve = must_open(&options);
         bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
         bloomery_sieve_info_get(sieve, &info);
         assert_true(info.seen_bytes > options.memory / 2);
-        assert_int_equal(bloomery_sieve_contains(sieve, key_of(form, 7), NULL), BLOOMERY_SEEN);
+        assert_int_equal(query_key(sieve, key_of(form, 7), NULL), BLOOMERY_SIEVE_SEEN);
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
         assert_true(scene.memory.most <= options.memory);
         stream_remove(scene.path);

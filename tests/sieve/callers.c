@@ -60,23 +60,29 @@ static void clock_before_1970_pops(void **state)
             bloomery_sieve *sieve = must_open(&options);
             bloomery_sieve_item items[2];
             size_t count = 0;
-            assert_true(bloomery_sieve_push(sieve, bloomery_key_of("a", 1), bloomery_key_of("", 0),
-                                            NULL, NULL) >= 0);
-            assert_int_equal(bloomery_sieve_pop(sieve, items, 2, &count, NULL), BLOOMERY_OK);
+            assert_true(
+                push_key(sieve, bloomery_key_of("a", 1), bloomery_key_of("", 0), NULL, NULL) >= 0);
+            assert_int_equal(bloomery_sieve_pop(sieve, items, 2, BLOOMERY_SIEVE_POP, &count, NULL),
+                             BLOOMERY_OK);
             assert_int_equal(count, 1);
-            assert_int_equal(bloomery_sieve_pop(sieve, items, 2, &count, NULL), BLOOMERY_OK);
+            assert_int_equal(bloomery_sieve_pop(sieve, items, 2, BLOOMERY_SIEVE_POP, &count, NULL),
+                             BLOOMERY_OK);
             assert_int_equal(count, 0);
             assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
             sieve = must_open(&options);
-            assert_int_equal(bloomery_sieve_pop(sieve, items, 2, &count, NULL), BLOOMERY_OK);
+            assert_int_equal(bloomery_sieve_pop(sieve, items, 2, BLOOMERY_SIEVE_POP, &count, NULL),
+                             BLOOMERY_OK);
             assert_int_equal(count, 0);
             /* The clock is set: what was leased before comes again. */
             set_wall(1700000000);
-            assert_int_equal(bloomery_sieve_pop(sieve, items, 2, &count, NULL), BLOOMERY_OK);
+            assert_int_equal(bloomery_sieve_pop(sieve, items, 2, BLOOMERY_SIEVE_POP, &count, NULL),
+                             BLOOMERY_OK);
             assert_int_equal(count, 1);
             assert_true(items[0].again && items[0].key.bytes == 1);
             const uint64_t number = items[0].number;
-            assert_int_equal(bloomery_sieve_ack(sieve, &number, 1, NULL, NULL), BLOOMERY_OK);
+            assert_int_equal(
+                bloomery_sieve_finish(sieve, &number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
+                BLOOMERY_OK);
             assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
             wall_is_set = false;
             stream_remove(path);
@@ -127,21 +133,28 @@ static void no_keys_are_pushed_and_acknowledged(void **state)
     (void)state;
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
     bloomery_sieve *sieve = must_open(&options);
-    size_t done = 1, unknown = 1;
-    assert_int_equal(bloomery_sieve_push_batch(sieve, NULL, NULL, 0, NULL, &done, NULL, NULL),
+    bloomery_sieve_pushed pushed = {1, 1};
+    uint64_t finished = 1;
+    size_t count = 1;
+    for (int mode = BLOOMERY_SIEVE_PUSH; mode <= BLOOMERY_SIEVE_PUSH_MARK; mode++) {
+        assert_int_equal(bloomery_sieve_push(sieve, NULL, NULL, 0, (bloomery_sieve_push_mode)mode,
+                                             NULL, &pushed, NULL),
+                         BLOOMERY_OK);
+        assert_int_equal(pushed.done, 0);
+        assert_int_equal(pushed.last, 0);
+    }
+    assert_int_equal(bloomery_sieve_pop(sieve, NULL, 0, BLOOMERY_SIEVE_POP, &count, NULL),
                      BLOOMERY_OK);
-    assert_int_equal(done, 0);
-    assert_int_equal(bloomery_sieve_mark_seen_batch(sieve, NULL, 0, NULL, &done, NULL, NULL),
+    assert_int_equal(count, 0);
+    assert_int_equal(bloomery_sieve_finish(sieve, NULL, 0, BLOOMERY_SIEVE_DONE, &finished, NULL),
                      BLOOMERY_OK);
-    assert_int_equal(bloomery_sieve_pop(sieve, NULL, 0, &done, NULL), BLOOMERY_OK);
-    assert_int_equal(done, 0);
-    assert_int_equal(bloomery_sieve_ack(sieve, NULL, 0, &unknown, NULL), BLOOMERY_OK);
-    assert_int_equal(unknown, 0);
-    assert_int_equal(bloomery_sieve_return(sieve, NULL, 0, NULL, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_sieve_contains(sieve, bloomery_key_of(NULL, 0), NULL), BLOOMERY_NEW);
+    assert_int_equal(finished, 0);
+    assert_int_equal(bloomery_sieve_finish(sieve, NULL, 0, BLOOMERY_SIEVE_BACK, NULL, NULL),
+                     BLOOMERY_OK);
+    assert_int_equal(query_key(sieve, bloomery_key_of(NULL, 0), NULL), BLOOMERY_SIEVE_NEW);
     assert_int_equal(
-        bloomery_sieve_push(sieve, bloomery_key_of(NULL, 0), bloomery_key_of(NULL, 0), NULL, NULL),
-        BLOOMERY_NEW);
+        push_key(sieve, bloomery_key_of(NULL, 0), bloomery_key_of(NULL, 0), NULL, NULL),
+        BLOOMERY_SIEVE_NEW);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
 }
 

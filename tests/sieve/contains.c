@@ -49,7 +49,7 @@ static bloomery_sieve_options options_of(bloomery_sieve_engine engine)
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
     options.directory = scene.path;
     options.engine = engine;
-    options.sync = BLOOMERY_SYNC_NEVER;
+    options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
     options.rate = engine == BLOOMERY_SIEVE_MEMORY ? 1e-12 : 0;
     return options;
 }
@@ -78,7 +78,7 @@ static void push_many(bloomery_sieve *sieve, uint64_t from, uint64_t to)
 {
     char text[DIGITS];
     for (uint64_t i = from; i < to; i++)
-        assert_true(bloomery_sieve_push(sieve, key_of(i, text), nothing, NULL, NULL) >= 0);
+        assert_true(push_key(sieve, key_of(i, text), nothing, NULL, NULL) >= 0);
 }
 
 static uint64_t pop_all(bloomery_sieve *sieve)
@@ -88,12 +88,15 @@ static uint64_t pop_all(bloomery_sieve *sieve)
         bloomery_sieve_item items[64];
         uint64_t numbers[64];
         size_t count = 0;
-        assert_int_equal(bloomery_sieve_pop(sieve, items, 64, &count, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_sieve_pop(sieve, items, 64, BLOOMERY_SIEVE_POP, &count, NULL),
+                         BLOOMERY_OK);
         if (count == 0)
             return all;
         for (size_t i = 0; i < count; i++)
             numbers[i] = items[i].number;
-        assert_int_equal(bloomery_sieve_ack(sieve, numbers, count, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(
+            bloomery_sieve_finish(sieve, numbers, count, BLOOMERY_SIEVE_DONE, NULL, NULL),
+            BLOOMERY_OK);
         all += count;
     }
 }
@@ -117,14 +120,12 @@ static void query_in_batches(bloomery_sieve *sieve, uint64_t decided, int unseen
         const size_t count = sizes[i];
         choose_keys(count, KEYS);
         memset(scene.answers, 77, sizeof scene.answers);
-        assert_int_equal(
-            bloomery_sieve_contains_batch(sieve, scene.keys, count, scene.answers, NULL),
-            BLOOMERY_OK);
+        assert_int_equal(bloomery_sieve_contains(sieve, scene.keys, count, scene.answers, NULL),
+                         BLOOMERY_OK);
         for (size_t j = 0; j < count; j++) {
             const uint64_t number = scene.numbers[j];
-            const int expected = number < decided ? BLOOMERY_SEEN : unseen;
-            const int one =
-                j < ALONE ? bloomery_sieve_contains(sieve, scene.keys[j], NULL) : expected;
+            const int expected = number < decided ? BLOOMERY_SIEVE_SEEN : unseen;
+            const int one = j < ALONE ? query_key(sieve, scene.keys[j], NULL) : expected;
             if (scene.answers[j] != expected || one != expected)
                 fail_msg("key %llu of %zu: %d in a batch, %d alone, not %d",
                          (unsigned long long)number, count, scene.answers[j], one, expected);
@@ -139,16 +140,16 @@ static void stages_of(const bloomery_sieve_options *options)
 {
     const bool disk = options->engine == BLOOMERY_SIEVE_DISK;
     bloomery_sieve *sieve = must_open(options);
-    query_in_batches(sieve, 0, BLOOMERY_NEW);
+    query_in_batches(sieve, 0, BLOOMERY_SIEVE_NEW);
     push_many(sieve, 0, 30000);
     must_close(sieve);
     sieve = must_open(options);
     if (disk)
-        query_in_batches(sieve, 0, BLOOMERY_PENDING);
+        query_in_batches(sieve, 0, BLOOMERY_SIEVE_PENDING);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     must_close(sieve);
     sieve = must_open(options);
-    query_in_batches(sieve, 30000, BLOOMERY_NEW);
+    query_in_batches(sieve, 30000, BLOOMERY_SIEVE_NEW);
     /* A few more are decided without a merge. */
     push_many(sieve, 30000, 30010);
     assert_int_equal(pop_all(sieve), 30010);
@@ -157,12 +158,12 @@ static void stages_of(const bloomery_sieve_options *options)
     assert_true(options->partitions != 1 || info.distinct == 30000);
     must_close(sieve);
     sieve = must_open(options);
-    query_in_batches(sieve, 30010, BLOOMERY_NEW);
+    query_in_batches(sieve, 30010, BLOOMERY_SIEVE_NEW);
     push_many(sieve, 30010, 36000);
     must_close(sieve);
     sieve = must_open(options);
     if (disk)
-        query_in_batches(sieve, 30010, BLOOMERY_PENDING);
+        query_in_batches(sieve, 30010, BLOOMERY_SIEVE_PENDING);
     must_close(sieve);
     stream_remove(scene.path);
 }
@@ -177,7 +178,8 @@ static void a_batch_answers_as_one_by_one(void **state)
         for (uint32_t bits = 48; bits <= 64; bits += 16) {
             options.partitions = partitions;
             options.fingerprint_bits = bits;
-            options.ordered = partitions == 8;
+            options.order =
+                partitions == 8 ? BLOOMERY_SIEVE_ORDER_FIFO : BLOOMERY_SIEVE_ORDER_BY_PARTITION;
             stages_of(&options);
         }
 }
@@ -195,16 +197,16 @@ static void forms_are_asked_for_as_they_are_pushed(void **state)
     memset(giant + 19, 'x', sizeof giant - 19);
     options.canon = "url";
     bloomery_sieve *sieve = must_open(&options);
-    assert_true(bloomery_sieve_push(sieve, given[0], nothing, NULL, NULL) >= 0);
+    assert_true(push_key(sieve, given[0], nothing, NULL, NULL) >= 0);
     memcpy(giant, "http://example.org/", 19);
-    assert_true(bloomery_sieve_push(sieve, given[3], nothing, NULL, NULL) >= 0);
+    assert_true(push_key(sieve, given[3], nothing, NULL, NULL) >= 0);
     memcpy(giant, "http://EXAMPLE.org/", 19);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     for (size_t i = 0; i < 700; i++)
         many[i] = given[i % 4];
-    assert_int_equal(bloomery_sieve_contains_batch(sieve, many, 700, answers, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_contains(sieve, many, 700, answers, NULL), BLOOMERY_OK);
     for (size_t i = 0; i < 700; i++)
-        assert_int_equal(answers[i], i % 4 == 2 ? BLOOMERY_NEW : BLOOMERY_SEEN);
+        assert_int_equal(answers[i], i % 4 == 2 ? BLOOMERY_SIEVE_NEW : BLOOMERY_SIEVE_SEEN);
     must_close(sieve);
 }
 
@@ -215,7 +217,7 @@ static uint64_t read_by(bloomery_sieve *sieve, size_t count)
     bloomery_sieve_info after = BLOOMERY_SIEVE_INFO;
     choose_keys(count, (uint64_t)1 << 40);
     bloomery_sieve_info_get(sieve, &before);
-    assert_int_equal(bloomery_sieve_contains_batch(sieve, scene.keys, count, scene.answers, NULL),
+    assert_int_equal(bloomery_sieve_contains(sieve, scene.keys, count, scene.answers, NULL),
                      BLOOMERY_OK);
     bloomery_sieve_info_get(sieve, &after);
     return after.bytes_read - before.bytes_read;
@@ -264,18 +266,18 @@ static void what_fails_one_key_fails_its_batch(void **state)
     flip("seen-003.1", 200);
     sieve = must_open(&options);
     choose_keys(2000, 8000);
-    assert_int_equal(bloomery_sieve_contains_batch(sieve, scene.keys, 2000, scene.answers, &error),
+    assert_int_equal(bloomery_sieve_contains(sieve, scene.keys, 2000, scene.answers, &error),
                      BLOOMERY_CORRUPT);
     assert_non_null(strstr(error.text, "seen-003.1"));
     size_t seen = 0;
     for (size_t i = 0; i < 2000; i++)
-        seen += bloomery_sieve_contains(sieve, scene.keys[i], NULL) == BLOOMERY_SEEN;
+        seen += query_key(sieve, scene.keys[i], NULL) == BLOOMERY_SIEVE_SEEN;
     assert_in_range(seen, 1700, 1999);
     /* A key that is too long is found before anything is asked. */
     choose_keys(300, 8000);
     memset(scene.answers, 77, sizeof scene.answers);
     scene.keys[299].bytes = BLOOMERY_SIEVE_ITEM_MAX + 1;
-    assert_int_equal(bloomery_sieve_contains_batch(sieve, scene.keys, 300, scene.answers, &error),
+    assert_int_equal(bloomery_sieve_contains(sieve, scene.keys, 300, scene.answers, &error),
                      BLOOMERY_BAD_ARGUMENT);
     assert_int_equal(scene.answers[0], 77);
     must_close(sieve);
@@ -293,11 +295,12 @@ static void a_batch_needs_no_memory(void **state)
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     memory.refuse_at = memory.requests + 1;
     choose_keys(3000, 6000);
-    assert_int_equal(bloomery_sieve_contains_batch(sieve, scene.keys, 3000, scene.answers, NULL),
+    assert_int_equal(bloomery_sieve_contains(sieve, scene.keys, 3000, scene.answers, NULL),
                      BLOOMERY_OK);
     assert_int_equal(memory.requests, memory.refuse_at);
     for (size_t i = 0; i < 3000; i++)
-        assert_int_equal(scene.answers[i], scene.numbers[i] < 3000 ? BLOOMERY_SEEN : BLOOMERY_NEW);
+        assert_int_equal(scene.answers[i],
+                         scene.numbers[i] < 3000 ? BLOOMERY_SIEVE_SEEN : BLOOMERY_SIEVE_NEW);
     must_close(sieve);
     assert_int_equal(memory.live, 0);
     assert_false(memory.wrong);

@@ -80,7 +80,7 @@ static void push_ids(struct stage *stage, bloomery_sieve *sieve, uint32_t first,
         stage->area.used = 0;
         const bloomery_key key = stream_key(&stage->area, id, false);
         const bloomery_key payload = stream_payload(&stage->area, id + 1, false);
-        assert_true(bloomery_sieve_push(sieve, key, payload, NULL, &error) >= 0);
+        assert_true(push_key(sieve, key, payload, NULL, &error) >= 0);
     }
 }
 
@@ -98,10 +98,13 @@ static void make_sound(struct stage *stage)
     push_ids(stage, sieve, 1200, 2400);
     assert_int_equal(bloomery_sieve_flush(sieve, &error), BLOOMERY_OK);
     assert_int_equal(bloomery_sieve_commit(sieve, &error), BLOOMERY_OK);
-    assert_int_equal(bloomery_sieve_pop(sieve, items, POP, &count, &error), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_pop(sieve, items, POP, BLOOMERY_SIEVE_POP, &count, &error),
+                     BLOOMERY_OK);
     assert_true(count > 10);
     for (size_t i = 0; i < count; i += 2)
-        assert_int_equal(bloomery_sieve_ack(sieve, &items[i].number, 1, NULL, &error), BLOOMERY_OK);
+        assert_int_equal(
+            bloomery_sieve_finish(sieve, &items[i].number, 1, BLOOMERY_SIEVE_DONE, NULL, &error),
+            BLOOMERY_OK);
     push_ids(stage, sieve, 2400, IDS);
     assert_int_equal(bloomery_sieve_close(sieve, &error), BLOOMERY_OK);
 }
@@ -118,7 +121,7 @@ static struct stage *stage_make(bloomery_sieve_engine engine)
     stage->options.allocator = stream_allocator(&stage->memory);
     stage->options.engine = engine;
     stage->options.directory = stage->sound;
-    stage->options.sync = BLOOMERY_SYNC_NEVER;
+    stage->options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
     if (engine == BLOOMERY_SIEVE_DISK) {
         stage->options.partitions = 2;
         stage->options.memory = MEMORY;
@@ -204,7 +207,8 @@ static void pop_all(struct stage *stage, bloomery_sieve *sieve)
         size_t count = 0;
         if (rounds > 3000)
             fail_msg("%s: there is no end to what comes out", stage->what);
-        const bloomery_status status = bloomery_sieve_pop(sieve, items, POP, &count, &error);
+        const bloomery_status status =
+            bloomery_sieve_pop(sieve, items, POP, BLOOMERY_SIEVE_POP, &count, &error);
         note(stage, status, &error);
         if (status != BLOOMERY_OK) {
             uint64_t lost = 0;
@@ -218,7 +222,8 @@ static void pop_all(struct stage *stage, bloomery_sieve *sieve)
             judge_item(stage, &items[i]);
             numbers[i] = items[i].number;
         }
-        note(stage, bloomery_sieve_ack(sieve, numbers, count, NULL, &error), &error);
+        note(stage, bloomery_sieve_finish(sieve, numbers, count, BLOOMERY_SIEVE_DONE, NULL, &error),
+             &error);
     }
 }
 
@@ -231,17 +236,18 @@ static void use(struct stage *stage, bloomery_sieve *sieve)
     for (uint32_t id = 0; id < IDS; id += 97) {
         stage->area.used = 0;
         const bloomery_key key = stream_key(&stage->area, id, false);
-        note(stage, bloomery_sieve_contains(sieve, key, &error), &error);
+        note(stage, query_key(sieve, key, &error), &error);
         const bloomery_key payload = stream_payload(&stage->area, id + 1, false);
-        note(stage, bloomery_sieve_push(sieve, key, payload, NULL, &error), &error);
+        note(stage, push_key(sieve, key, payload, NULL, &error), &error);
     }
-    const int walked = bloomery_sieve_each_queued(sieve, count_queued, &count, &error);
+    const int walked =
+        bloomery_sieve_each(sieve, BLOOMERY_SIEVE_QUEUED, count_queued, &count, NULL, &error);
     assert_true(walked <= 0);
     note(stage, walked, &error);
     note(stage, bloomery_sieve_flush(sieve, &error), &error);
     pop_all(stage, sieve);
     count = 0;
-    const int seen = bloomery_sieve_each_seen(sieve, count_seen, &count, &error);
+    const int seen = bloomery_sieve_each_seen(sieve, count_seen, &count, NULL, &error);
     assert_true(seen <= 0);
     if (seen != BLOOMERY_UNSUPPORTED)
         note(stage, seen, &error);

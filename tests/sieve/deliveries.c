@@ -49,7 +49,7 @@ static bloomery_sieve_options options_of(uint32_t max_deliveries)
     options.directory = scene.path;
     options.engine = scene.engine;
     options.partitions = scene.engine == BLOOMERY_SIEVE_DISK ? 1 : 0;
-    options.sync = 1e6;
+    options.sync_seconds = 1e6;
     options.keep_leases = true;
     options.max_deliveries = max_deliveries;
     return options;
@@ -75,7 +75,7 @@ static void must_close(bloomery_sieve *sieve)
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
 }
 
-static bloomery_sieve_info info_of(bloomery_sieve *sieve)
+static bloomery_sieve_info sieve_info_of(bloomery_sieve *sieve)
 {
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(sieve, &info);
@@ -84,8 +84,8 @@ static bloomery_sieve_info info_of(bloomery_sieve *sieve)
 
 static void push_text(bloomery_sieve *sieve, const char *text, const char *payload)
 {
-    assert_true(bloomery_sieve_push(sieve, bloomery_key_of(text, strlen(text)),
-                                    bloomery_key_of(payload, strlen(payload)), NULL, NULL) >= 0);
+    assert_true(push_key(sieve, bloomery_key_of(text, strlen(text)),
+                         bloomery_key_of(payload, strlen(payload)), NULL, NULL) >= 0);
 }
 
 /* Keys of one letter, "a" the first. */
@@ -104,7 +104,7 @@ static const char *pop_all(bloomery_sieve *sieve)
     bloomery_sieve_item items[ROOM];
     size_t count = 0;
     bloomery_error error = {.text = ""};
-    if (bloomery_sieve_pop(sieve, items, ROOM, &count, &error) != BLOOMERY_OK)
+    if (bloomery_sieve_pop(sieve, items, ROOM, BLOOMERY_SIEVE_POP, &count, &error) != BLOOMERY_OK)
         fail_msg("%s", error.text);
     text[0] = '\0';
     for (size_t i = 0; i < count; i++) {
@@ -128,16 +128,17 @@ static const char *list_dead(bloomery_sieve *sieve)
 {
     static char text[8 * ROOM];
     text[0] = '\0';
-    assert_int_equal(bloomery_sieve_each_dead(sieve, list_item, text, NULL), 0);
+    assert_int_equal(bloomery_sieve_each(sieve, BLOOMERY_SIEVE_DEAD, list_item, text, NULL, NULL),
+                     0);
     return text;
 }
 
-static int list_lease(void *context, const bloomery_sieve_item *item, double ends)
+static int list_lease(void *context, const bloomery_sieve_item *item)
 {
     char *text = context;
     snprintf(text + strlen(text), 8 * ROOM - strlen(text), "%llu%.*s%u%s ",
              (unsigned long long)item->number, (int)item->key.bytes, (const char *)item->key.data,
-             item->deliveries, ends == 0 ? "!" : "");
+             item->deliveries, item->lease_ends == 0 ? "!" : "");
     return 0;
 }
 
@@ -145,14 +146,17 @@ static const char *list_leased(bloomery_sieve *sieve)
 {
     static char text[8 * ROOM];
     text[0] = '\0';
-    assert_int_equal(bloomery_sieve_each_leased(sieve, list_lease, text, NULL), 0);
+    assert_int_equal(
+        bloomery_sieve_each(sieve, BLOOMERY_SIEVE_LEASED, list_lease, text, NULL, NULL), 0);
     return text;
 }
 
 static uint64_t return_all(bloomery_sieve *sieve)
 {
     uint64_t count = 0;
-    assert_int_equal(bloomery_sieve_return_all(sieve, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(
+        bloomery_sieve_finish(sieve, NULL, BLOOMERY_SIEVE_ALL, BLOOMERY_SIEVE_BACK, &count, NULL),
+        BLOOMERY_OK);
     return count;
 }
 
@@ -178,7 +182,8 @@ static void leases_of_a_dead_worker_are_listed_and_ended(void **state)
         assert_string_equal(list_leased(sieve), "");
         assert_int_equal(return_all(sieve), 0);
         assert_string_equal(pop_all(sieve), "a1 b1 c1 d1 ");
-        assert_int_equal(bloomery_sieve_ack(sieve, &second, 1, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_sieve_finish(sieve, &second, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
+                         BLOOMERY_OK);
         assert_string_equal(list_leased(sieve), "1a1 3c1 4d1 ");
         must_close(sieve);
         /* Its numbers are lost with the worker. */
@@ -200,14 +205,14 @@ static void leases_can_be_renewed(void **state)
 {
     (void)state;
     const uint64_t numbers[] = {1, 3, 9};
-    size_t unknown = 0;
+    uint64_t extended = 0;
     bloomery_sieve_options options = options_of(0);
     options.lease = 1e-6; /* over at once */
     bloomery_sieve *sieve = must_open(&options);
     push_letters(sieve, 'a', 3);
     assert_string_equal(pop_all(sieve), "a1 b1 c1 ");
-    assert_int_equal(bloomery_sieve_extend(sieve, numbers, 3, 1000, &unknown, NULL), BLOOMERY_OK);
-    assert_int_equal(unknown, 1);
+    assert_int_equal(bloomery_sieve_extend(sieve, numbers, 3, 1000, &extended, NULL), BLOOMERY_OK);
+    assert_int_equal(extended, 2);
     must_close(sieve);
     /* They are of the longest kind now, and not ended for being too long. */
     sieve = open_with(0);
@@ -218,8 +223,8 @@ static void leases_can_be_renewed(void **state)
     must_close(sieve);
     options.keep_leases = true;
     sieve = must_open(&options);
-    assert_int_equal(bloomery_sieve_extend(sieve, numbers, 1, 0, &unknown, NULL), BLOOMERY_OK);
-    assert_int_equal(unknown, 0);
+    assert_int_equal(bloomery_sieve_extend(sieve, numbers, 1, 0, &extended, NULL), BLOOMERY_OK);
+    assert_int_equal(extended, 1);
     usleep(10);
     assert_string_equal(pop_all(sieve), "a2 ");
     must_close(sieve);
@@ -240,12 +245,13 @@ static void the_number_of_leases_can_change(void **state)
         assert_string_equal(pop_all(sieve), "a1 b1 ");
         bloomery_sieve_item item;
         size_t count = 0;
-        assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, &count, NULL), BLOOMERY_FULL);
+        assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
+                         BLOOMERY_FULL);
         must_close(sieve);
         assert_int_equal(chmod(manifest, 0640), 0);
         options.leases = 500;
         sieve = must_open(&options);
-        assert_int_equal(info_of(sieve).leases, 500);
+        assert_int_equal(sieve_info_of(sieve).leases, 500);
         assert_int_equal(stat(manifest, &facts), 0);
         assert_int_equal(facts.st_mode & 0777, 0640); /* as its owner wished */
         assert_string_equal(list_leased(sieve), "1a1 2b1 ");
@@ -254,7 +260,7 @@ static void the_number_of_leases_can_change(void **state)
         /* Kept, without being named again; and the state of the commit that changed it. */
         options.leases = 0;
         sieve = must_open(&options);
-        assert_int_equal(info_of(sieve).leases, 500);
+        assert_int_equal(sieve_info_of(sieve).leases, 500);
         assert_string_equal(list_leased(sieve), "1a1 2b1 ");
         assert_string_equal(pop_all(sieve), "c1 d1 e1 ");
         must_close(sieve);
@@ -277,25 +283,30 @@ static void deliveries_that_reached_nobody_are_not_counted(void **state)
 {
     (void)state;
     const uint64_t both[] = {1, 2};
-    size_t unknown = 0;
+    uint64_t finished = 0;
     bloomery_sieve *sieve = open_with(2);
     push_letters(sieve, 'a', 2);
     assert_string_equal(pop_all(sieve), "a1 b1 ");
-    assert_int_equal(bloomery_sieve_undo_pop(sieve, both, 1, &unknown, NULL), BLOOMERY_OK);
-    assert_int_equal(unknown, 0);
+    assert_int_equal(bloomery_sieve_finish(sieve, both, 1, BLOOMERY_SIEVE_UNDO, &finished, NULL),
+                     BLOOMERY_OK);
+    assert_int_equal(finished, 1);
     must_close(sieve);
     sieve = open_with(2);
     bloomery_sieve_item item;
     size_t count = 0;
-    assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
+                     BLOOMERY_OK);
     assert_int_equal(count, 1);
     assert_int_equal(item.number, 1);
     assert_int_equal(item.deliveries, 1);
     assert_true(item.again);
     for (int i = 0; i < 5; i++) {
-        assert_int_equal(bloomery_sieve_undo_pop(sieve, both, 2, &unknown, NULL), BLOOMERY_OK);
-        assert_int_equal(unknown, 0);
-        assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, &count, NULL), BLOOMERY_OK);
+        assert_int_equal(
+            bloomery_sieve_finish(sieve, both, 2, BLOOMERY_SIEVE_UNDO, &finished, NULL),
+            BLOOMERY_OK);
+        assert_int_equal(finished, 2);
+        assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
+                         BLOOMERY_OK);
         assert_int_equal(item.deliveries, 1);
     }
     assert_string_equal(list_dead(sieve), "");
@@ -314,17 +325,18 @@ static void items_are_put_aside_after_their_deliveries(void **state)
         assert_string_equal(pop_all(sieve), "a1 b1 c1 ");
         return_all(sieve);
         assert_string_equal(pop_all(sieve), "a2 b2 c2 ");
-        assert_int_equal(bloomery_sieve_ack(sieve, &second, 1, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_sieve_finish(sieve, &second, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
+                         BLOOMERY_OK);
         return_all(sieve);
         push_letters(sieve, 'd', 1);
         assert_string_equal(pop_all(sieve), "d1 ");
         assert_string_equal(list_dead(sieve), "a=payload c ");
-        const bloomery_sieve_info info = info_of(sieve);
+        const bloomery_sieve_info info = sieve_info_of(sieve);
         assert_int_equal(info.dead, 2);
         assert_true(info.dead_bytes > 0);
         assert_int_equal(info.leased, 1);
-        assert_int_equal(info.acked, 1);
-        assert_int_equal(info.new_keys, info.queued + info.leased + info.acked + info.dead);
+        assert_int_equal(info.done, 1);
+        assert_int_equal(info.new_keys, info.queued + info.leased + info.done + info.dead);
         must_close(sieve);
         /* Neither does it come again, nor is it forgotten, whatever the next one allows. */
         sieve = open_with(0);
@@ -403,7 +415,7 @@ static void dead_items_are_forgotten_or_queued_again(void **state)
         assert_int_equal(bloomery_sieve_end_dead(sieve, true, &count, NULL), BLOOMERY_OK);
         assert_int_equal(count, 2);
         assert_string_equal(list_dead(sieve), "");
-        assert_int_equal(info_of(sieve).queued, 2);
+        assert_int_equal(sieve_info_of(sieve).queued, 2);
         assert_string_equal(pop_all(sieve), "a1 b1 ");
         assert_string_equal(list_leased(sieve), "3a1 4b1 ");
         must_close(sieve);
@@ -424,7 +436,7 @@ static void dead_items_are_forgotten_or_queued_again(void **state)
         assert_string_equal(list_dead(sieve), "c ");
         push_letters(sieve, 'a', 2); /* they stay seen */
         assert_string_equal(pop_all(sieve), "");
-        assert_int_equal(info_of(sieve).dead, 1);
+        assert_int_equal(sieve_info_of(sieve).dead, 1);
         must_close(sieve);
         stream_remove(scene.path);
     }
@@ -437,23 +449,27 @@ static void items_of_any_length_are_put_aside(void **state)
     bloomery_sieve *sieve = open_with(1);
     memset(long_key, 'x', sizeof long_key);
     push_text(sieve, "", "");
-    assert_true(bloomery_sieve_push(sieve, bloomery_key_of(long_key, sizeof long_key),
-                                    bloomery_key_of("tail", 4), NULL, NULL) >= 0);
+    assert_true(push_key(sieve, bloomery_key_of(long_key, sizeof long_key),
+                         bloomery_key_of("tail", 4), NULL, NULL) >= 0);
     bloomery_sieve_item item;
     size_t count = 0;
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, &count, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
+                         BLOOMERY_OK);
         assert_int_equal(count, 1);
     }
     return_all(sieve);
-    assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
+                     BLOOMERY_OK);
     assert_int_equal(count, 0);
     uint64_t back = 0;
     assert_int_equal(bloomery_sieve_end_dead(sieve, true, &back, NULL), BLOOMERY_OK);
     assert_int_equal(back, 2);
-    assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
+                     BLOOMERY_OK);
     assert_int_equal(item.key.bytes, 0);
-    assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
+                     BLOOMERY_OK);
     assert_int_equal(item.key.bytes, sizeof long_key);
     assert_memory_equal(item.key.data, long_key, sizeof long_key);
     assert_memory_equal(item.payload.data, "tail", 4);
@@ -554,7 +570,9 @@ static void damaged_dead_items_are_found_and_given_up(void **state)
         file.data[starts[1] + places[i]] ^= 1;
         test_write_file(name, file.data, file.bytes);
         bloomery_sieve *sieve = open_with(0);
-        assert_int_equal(bloomery_sieve_each_dead(sieve, list_item, text, NULL), BLOOMERY_CORRUPT);
+        assert_int_equal(
+            bloomery_sieve_each(sieve, BLOOMERY_SIEVE_DEAD, list_item, text, NULL, NULL),
+            BLOOMERY_CORRUPT);
         assert_string_equal(text, "a ");
         assert_int_equal(bloomery_sieve_verify(sieve, count_report, &reports, &damaged, NULL),
                          BLOOMERY_OK);

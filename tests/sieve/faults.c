@@ -112,17 +112,18 @@ static void make_damaged(bloomery_sieve_engine engine, const char *path, const c
     options.directory = open;
     options.engine = engine;
     options.partitions = engine == BLOOMERY_SIEVE_DISK ? 1 : 0;
-    options.sync = 1e6;
+    options.sync_seconds = 1e6;
     assert_int_equal(bloomery_sieve_open(&options, &sieve, NULL), BLOOMERY_OK);
     for (uint32_t i = 0; i < FRAMES * FRAME_KEYS; i++) {
         const bloomery_key key = bloomery_key_of(&i, sizeof i);
-        assert_true(bloomery_sieve_push(sieve, key, bloomery_key_of("", 0), NULL, NULL) >= 0);
+        assert_true(push_key(sieve, key, bloomery_key_of("", 0), NULL, NULL) >= 0);
         if (i % FRAME_KEYS != FRAME_KEYS - 1)
             continue;
         assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
         assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
     }
-    assert_int_equal(bloomery_sieve_pop(sieve, items, POPPED, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_pop(sieve, items, POPPED, BLOOMERY_SIEVE_POP, &count, NULL),
+                     BLOOMERY_OK);
     assert_int_equal(count, POPPED);
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
     stream_copy(open, path); /* as a kill would leave it */
@@ -150,7 +151,8 @@ static void expect_whole_frames(const char *path, const char *what)
     options.directory = path;
     if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK ||
         bloomery_sieve_verify(sieve, NULL, NULL, &damaged, &error) != BLOOMERY_OK || damaged > 0 ||
-        bloomery_sieve_pop(sieve, items, 4 * WHOLE, &count, &error) != BLOOMERY_OK)
+        bloomery_sieve_pop(sieve, items, 4 * WHOLE, BLOOMERY_SIEVE_POP, &count, &error) !=
+            BLOOMERY_OK)
         fail_msg("%s: %u damaged, %s", what, (unsigned)damaged, error.text);
     if (count != WHOLE)
         fail_msg("%s: %zu items", what, count);

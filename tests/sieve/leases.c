@@ -101,7 +101,7 @@ static bloomery_sieve *open_with(bool keep_leases, double lease)
     options.directory = scene.path;
     options.partitions = 1;
     options.engine = BLOOMERY_SIEVE_DISK;
-    options.sync = 1e6;
+    options.sync_seconds = 1e6;
     options.keep_leases = keep_leases;
     options.lease = lease;
     if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK)
@@ -119,13 +119,12 @@ static void push_many(bloomery_sieve *sieve, uint64_t from, uint64_t to, size_t 
     uint8_t *payload = calloc(1, payload_bytes + 1);
     for (uint64_t i = from; i < to; i++) {
         const bloomery_key key = bloomery_key_of(&i, sizeof i);
-        assert_true(bloomery_sieve_push(sieve, key, bloomery_key_of(payload, payload_bytes), NULL,
-                                        NULL) >= 0);
+        assert_true(push_key(sieve, key, bloomery_key_of(payload, payload_bytes), NULL, NULL) >= 0);
     }
     free(payload);
 }
 
-static bloomery_sieve_info info_of(bloomery_sieve *sieve)
+static bloomery_sieve_info sieve_info_of(bloomery_sieve *sieve)
 {
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(sieve, &info);
@@ -137,7 +136,8 @@ static size_t pop_three(bloomery_sieve *sieve, bool again)
 {
     bloomery_sieve_item items[3];
     size_t count = 0;
-    assert_int_equal(bloomery_sieve_pop(sieve, items, 3, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_pop(sieve, items, 3, BLOOMERY_SIEVE_POP, &count, NULL),
+                     BLOOMERY_OK);
     for (size_t i = 0; i < count; i++)
         assert_int_equal(items[i].again, again);
     return count;
@@ -279,23 +279,27 @@ static void popping_what_is_queued_decides_nothing(void **state)
     size_t count = 7;
     bloomery_sieve *sieve = open_with(true, 50);
     push_many(sieve, 0, 3, 0);
-    assert_int_equal(bloomery_sieve_pop_queued(sieve, items, 3, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_pop(sieve, items, 3, BLOOMERY_SIEVE_POP_QUEUED, &count, NULL),
+                     BLOOMERY_OK);
     assert_int_equal(count, 0);
-    assert_int_equal(info_of(sieve).pending, 3);
-    assert_int_equal(info_of(sieve).decisions, 0);
+    assert_int_equal(sieve_info_of(sieve).pending, 3);
+    assert_int_equal(sieve_info_of(sieve).decisions, 0);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     push_many(sieve, 3, 6, 0);
-    assert_int_equal(bloomery_sieve_pop_queued(sieve, items, 2, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_pop(sieve, items, 2, BLOOMERY_SIEVE_POP_QUEUED, &count, NULL),
+                     BLOOMERY_OK);
     assert_int_equal(count, 2);
-    assert_int_equal(bloomery_sieve_pop_queued(sieve, items, 3, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_pop(sieve, items, 3, BLOOMERY_SIEVE_POP_QUEUED, &count, NULL),
+                     BLOOMERY_OK);
     assert_int_equal(count, 1);
     assert_int_equal(items[0].number, 3);
     /* Leases end here too. */
     scene.ahead = 51;
-    assert_int_equal(bloomery_sieve_pop_queued(sieve, items, 3, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_pop(sieve, items, 3, BLOOMERY_SIEVE_POP_QUEUED, &count, NULL),
+                     BLOOMERY_OK);
     assert_int_equal(count, 3);
     assert_true(items[0].again);
-    assert_int_equal(info_of(sieve).pending, 3);
+    assert_int_equal(sieve_info_of(sieve).pending, 3);
     assert_int_equal(pop_three(sieve, false), 3);
     must_close(sieve);
 }
@@ -307,14 +311,15 @@ static void what_is_durably_done_is_counted(void **state)
     bloomery_sieve *sieve = open_with(true, 50);
     push_many(sieve, 0, 3, 0);
     assert_int_equal(pop_three(sieve, false), 3);
-    assert_int_equal(bloomery_sieve_ack(sieve, numbers, 2, NULL, NULL), BLOOMERY_OK);
-    assert_int_equal(info_of(sieve).acked, 2);
-    assert_int_equal(info_of(sieve).acked_synced, 0);
+    assert_int_equal(bloomery_sieve_finish(sieve, numbers, 2, BLOOMERY_SIEVE_DONE, NULL, NULL),
+                     BLOOMERY_OK);
+    assert_int_equal(sieve_info_of(sieve).done, 2);
+    assert_int_equal(sieve_info_of(sieve).done_durable, 0);
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
-    assert_int_equal(info_of(sieve).acked_synced, 2);
+    assert_int_equal(sieve_info_of(sieve).done_durable, 2);
     must_close(sieve);
     sieve = open_with(true, 50);
-    assert_int_equal(info_of(sieve).acked_synced, 2);
+    assert_int_equal(sieve_info_of(sieve).done_durable, 2);
     must_close(sieve);
 }
 
@@ -328,10 +333,12 @@ static size_t drain(bloomery_sieve *sieve, bloomery_status *status)
     for (;;) {
         bloomery_sieve_item item;
         size_t count = 0;
-        *status = bloomery_sieve_pop(sieve, &item, 1, &count, NULL);
+        *status = bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL);
         if (*status != BLOOMERY_OK || count == 0)
             return all;
-        assert_int_equal(bloomery_sieve_ack(sieve, &item.number, 1, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(
+            bloomery_sieve_finish(sieve, &item.number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
+            BLOOMERY_OK);
         all += count;
     }
 }
@@ -380,19 +387,22 @@ static void an_empty_queue_makes_room_for_what_is_pending(void **state)
         for (size_t i = 0; i < MORE; i++) {
             bloomery_sieve_item item;
             size_t count = 0;
-            assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, &count, NULL), BLOOMERY_OK);
+            assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
+                             BLOOMERY_OK);
             assert_int_equal(count, 1);
-            assert_int_equal(bloomery_sieve_ack(sieve, &item.number, 1, NULL, NULL), BLOOMERY_OK);
+            assert_int_equal(
+                bloomery_sieve_finish(sieve, &item.number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
+                BLOOMERY_OK);
         }
         if (early) {
             must_close(sieve);
             sieve = open_with(true, 50);
-            assert_int_equal(info_of(sieve).queue_bytes, 0);
+            assert_int_equal(sieve_info_of(sieve).queue_bytes, 0);
         }
         assert_int_equal(drain(sieve, &status), MORE);
         assert_int_equal(status, BLOOMERY_OK);
         assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
-        assert_int_equal(info_of(sieve).queue_bytes, 0);
+        assert_int_equal(sieve_info_of(sieve).queue_bytes, 0);
         scene.disk_max = 0;
         must_close(sieve);
         stream_remove(scene.path);
@@ -408,20 +418,28 @@ static void what_is_leased_keeps_its_segment(void **state)
     bloomery_sieve *sieve = open_with(true, 50);
     push_many(sieve, 0, 2, 100000);
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(bloomery_sieve_pop(sieve, items + i, 1, &count, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_sieve_ack(sieve, &items[0].number, 1, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_sieve_pop(sieve, items + i, 1, BLOOMERY_SIEVE_POP, &count, NULL),
+                         BLOOMERY_OK);
+    assert_int_equal(
+        bloomery_sieve_finish(sieve, &items[0].number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
+        BLOOMERY_OK);
     must_close(sieve);
     sieve = open_with(true, 50);
-    assert_true(info_of(sieve).queue_bytes > 200000);
-    assert_int_equal(bloomery_sieve_return(sieve, &items[1].number, 1, NULL, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_sieve_pop(sieve, items, 1, &count, NULL), BLOOMERY_OK);
+    assert_true(sieve_info_of(sieve).queue_bytes > 200000);
+    assert_int_equal(
+        bloomery_sieve_finish(sieve, &items[1].number, 1, BLOOMERY_SIEVE_BACK, NULL, NULL),
+        BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_pop(sieve, items, 1, BLOOMERY_SIEVE_POP, &count, NULL),
+                     BLOOMERY_OK);
     assert_int_equal(count, 1);
     assert_int_equal(items[0].payload.bytes, 100000);
-    assert_int_equal(bloomery_sieve_ack(sieve, &items[0].number, 1, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(
+        bloomery_sieve_finish(sieve, &items[0].number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
+        BLOOMERY_OK);
     must_close(sieve);
     sieve = open_with(true, 50);
-    assert_int_equal(info_of(sieve).queue_bytes, 0);
-    assert_int_equal(info_of(sieve).acked, 2);
+    assert_int_equal(sieve_info_of(sieve).queue_bytes, 0);
+    assert_int_equal(sieve_info_of(sieve).done, 2);
     must_close(sieve);
 }
 
@@ -440,13 +458,15 @@ static void what_comes_out_of_a_full_disk_can_be_committed(void **state)
         must_close(sieve);
         scene.disk_max = disk_bytes() + room;
         sieve = open_with(true, 50);
-        status = bloomery_sieve_pop(sieve, &item, 1, &count, NULL);
+        status = bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL);
         assert_true(status == BLOOMERY_OK ? count == 1 : status == BLOOMERY_IO_FAILED);
         if (bloomery_sieve_commit(sieve, NULL) != BLOOMERY_OK)
             fail_msg("room for %u bytes: what was popped can't be committed", (unsigned)room);
         scene.disk_max = 0;
         if (count == 1)
-            assert_int_equal(bloomery_sieve_ack(sieve, &item.number, 1, NULL, NULL), BLOOMERY_OK);
+            assert_int_equal(
+                bloomery_sieve_finish(sieve, &item.number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
+                BLOOMERY_OK);
         assert_int_equal(drain(sieve, &status), KEYS - count);
         must_close(sieve);
         stream_remove(scene.path);
@@ -463,27 +483,33 @@ static void what_cannot_be_put_aside_stays_leased(void **state)
     size_t count = 0;
     options.directory = scene.path;
     options.partitions = 1;
-    options.sync = 1e6;
+    options.sync_seconds = 1e6;
     options.max_deliveries = 1;
     assert_int_equal(bloomery_sieve_open(&options, &sieve, NULL), BLOOMERY_OK);
     push_many(sieve, 0, 3, 5);
-    assert_int_equal(bloomery_sieve_pop(sieve, items, 2, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_pop(sieve, items, 2, BLOOMERY_SIEVE_POP, &count, NULL),
+                     BLOOMERY_OK);
     assert_int_equal(count, 2);
-    assert_int_equal(bloomery_sieve_return_all(sieve, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(
+        bloomery_sieve_finish(sieve, NULL, BLOOMERY_SIEVE_ALL, BLOOMERY_SIEVE_BACK, NULL, NULL),
+        BLOOMERY_OK);
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
     scene.disk_max = disk_bytes();
-    assert_int_equal(bloomery_sieve_pop(sieve, items, 3, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_pop(sieve, items, 3, BLOOMERY_SIEVE_POP, &count, NULL),
+                     BLOOMERY_OK);
     assert_int_equal(count, 1);
     assert_int_equal(items[0].number, 3);
-    assert_int_equal(info_of(sieve).dead, 0);
-    assert_int_equal(info_of(sieve).leased, 3);
-    assert_int_equal(bloomery_sieve_pop(sieve, items, 3, &count, NULL), BLOOMERY_IO_FAILED);
-    assert_int_equal(info_of(sieve).leased, 3);
+    assert_int_equal(sieve_info_of(sieve).dead, 0);
+    assert_int_equal(sieve_info_of(sieve).leased, 3);
+    assert_int_equal(bloomery_sieve_pop(sieve, items, 3, BLOOMERY_SIEVE_POP, &count, NULL),
+                     BLOOMERY_IO_FAILED);
+    assert_int_equal(sieve_info_of(sieve).leased, 3);
     scene.disk_max = 0;
-    assert_int_equal(bloomery_sieve_pop(sieve, items, 3, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_pop(sieve, items, 3, BLOOMERY_SIEVE_POP, &count, NULL),
+                     BLOOMERY_OK);
     assert_int_equal(count, 0);
-    assert_int_equal(info_of(sieve).dead, 2);
-    assert_int_equal(info_of(sieve).leased, 1);
+    assert_int_equal(sieve_info_of(sieve).dead, 2);
+    assert_int_equal(sieve_info_of(sieve).leased, 1);
     must_close(sieve);
 }
 

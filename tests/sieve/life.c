@@ -10,27 +10,33 @@
 #include <unistd.h>
 
 const struct story life_stories[LIFE_STORIES] = {
-    {"disk, always", BLOOMERY_SIEVE_DISK, 1, 64, false, BLOOMERY_SYNC_ALWAYS, 30000, 400},
-    {"disk, partitions, 0.05 s", BLOOMERY_SIEVE_DISK, 16, 64, false, 0.05, 60000, 1000},
-    {"disk, ordered, never", BLOOMERY_SIEVE_DISK, 4, 48, true, BLOOMERY_SYNC_NEVER, 60000, 1000},
-    {"memory, always", BLOOMERY_SIEVE_MEMORY, 0, 0, false, BLOOMERY_SYNC_ALWAYS, 20000, 400},
-    {"memory, 0.05 s", BLOOMERY_SIEVE_MEMORY, 0, 0, false, 0.05, 40000, 1000},
-    {"disk, partitions, always", BLOOMERY_SIEVE_DISK, 4, 48, false, BLOOMERY_SYNC_ALWAYS, 6000,
+    {"disk, always", BLOOMERY_SIEVE_DISK, 1, 64, false, BLOOMERY_SIEVE_SYNC_ALWAYS, 0, 30000, 400},
+    {"disk, partitions, 0.05 s", BLOOMERY_SIEVE_DISK, 16, 64, false, BLOOMERY_SIEVE_SYNC_TIMED,
+     0.05, 60000, 1000},
+    {"disk, ordered, never", BLOOMERY_SIEVE_DISK, 4, 48, true, BLOOMERY_SIEVE_SYNC_NEVER, 0, 60000,
+     1000},
+    {"memory, always", BLOOMERY_SIEVE_MEMORY, 0, 0, false, BLOOMERY_SIEVE_SYNC_ALWAYS, 0, 20000,
+     400},
+    {"memory, 0.05 s", BLOOMERY_SIEVE_MEMORY, 0, 0, false, BLOOMERY_SIEVE_SYNC_TIMED, 0.05, 40000,
+     1000},
+    {"disk, partitions, always", BLOOMERY_SIEVE_DISK, 4, 48, false, BLOOMERY_SIEVE_SYNC_ALWAYS, 0,
+     6000, 300},
+    {"disk, 0.01 s", BLOOMERY_SIEVE_DISK, 1, 64, false, BLOOMERY_SIEVE_SYNC_TIMED, 0.01, 60000,
+     4000},
+    {"disk, ordered, always", BLOOMERY_SIEVE_DISK, 4, 64, true, BLOOMERY_SIEVE_SYNC_ALWAYS, 0, 6000,
      300},
-    {"disk, 0.01 s", BLOOMERY_SIEVE_DISK, 1, 64, false, 0.01, 60000, 4000},
-    {"disk, ordered, always", BLOOMERY_SIEVE_DISK, 4, 64, true, BLOOMERY_SYNC_ALWAYS, 6000, 300},
 };
 
 enum { HELD = 600, LEASES = 800, BATCH = 4096, TRIES = 100 };
 
 /* ---- The story ------------------------------------------------------------------------------- */
 
-enum push_kind { PUSH, FORCE, NOTE };
+enum push_kind { PUSH, FORCE, MARK };
 
 static enum push_kind kind_of(uint64_t push)
 {
     const uint64_t draw = test_mix(push * 3 + 1) % 64;
-    return draw == 0 ? FORCE : draw == 1 ? NOTE : PUSH;
+    return draw == 0 ? FORCE : draw == 1 ? MARK : PUSH;
 }
 
 /* New ones along the way, recent ones, any. */
@@ -78,8 +84,9 @@ static void set_options(bloomery_sieve_options *options, const struct story *sto
     options->engine = story->engine;
     options->partitions = story->partitions;
     options->fingerprint_bits = story->bits;
-    options->ordered = story->ordered;
+    options->order = story->ordered ? BLOOMERY_SIEVE_ORDER_FIFO : BLOOMERY_SIEVE_ORDER_BY_PARTITION;
     options->sync = story->sync;
+    options->sync_seconds = story->seconds;
     options->leases = LEASES;
     options->memory = story->engine == BLOOMERY_SIEVE_DISK ? 2000000 : 0;
     if (story->engine == BLOOMERY_SIEVE_MEMORY) {
@@ -164,7 +171,7 @@ static _Noreturn void give_up(struct life *life, int line)
             give_up((life), __LINE__); \
     } while (0)
 
-static bloomery_sieve_info info_of(struct life *life)
+static bloomery_sieve_info sieve_info_of(struct life *life)
 {
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(life->sieve, &info);
@@ -175,31 +182,28 @@ static bloomery_sieve_info info_of(struct life *life)
  * not. */
 static _Noreturn void end_refused(struct life *life)
 {
-    const bloomery_sieve_info before = info_of(life);
+    const bloomery_sieve_info before = sieve_info_of(life);
     const bloomery_key none = {0};
     uint64_t number = 0;
     size_t count = 0;
     bloomery_sieve_item item;
-    MUST(life,
-         bloomery_sieve_push(life->sieve, none, none, NULL, &life->error) == BLOOMERY_IO_FAILED);
-    MUST(life, bloomery_sieve_push_force(life->sieve, none, none, NULL, &life->error) ==
-                   BLOOMERY_IO_FAILED);
-    MUST(life,
-         bloomery_sieve_mark_seen(life->sieve, none, NULL, &life->error) == BLOOMERY_IO_FAILED);
-    MUST(life,
-         bloomery_sieve_pop(life->sieve, &item, 1, &count, &life->error) == BLOOMERY_IO_FAILED);
-    MUST(life,
-         bloomery_sieve_ack(life->sieve, &number, 1, NULL, &life->error) == BLOOMERY_IO_FAILED);
+    MUST(life, push_key(life->sieve, none, none, NULL, &life->error) == BLOOMERY_IO_FAILED);
+    MUST(life, push_key_again(life->sieve, none, none, NULL, &life->error) == BLOOMERY_IO_FAILED);
+    MUST(life, mark_key(life->sieve, none, NULL, &life->error) == BLOOMERY_IO_FAILED);
+    MUST(life, bloomery_sieve_pop(life->sieve, &item, 1, BLOOMERY_SIEVE_POP, &count,
+                                  &life->error) == BLOOMERY_IO_FAILED);
+    MUST(life, bloomery_sieve_finish(life->sieve, &number, 1, BLOOMERY_SIEVE_DONE, NULL,
+                                     &life->error) == BLOOMERY_IO_FAILED);
     MUST(life, bloomery_sieve_commit(life->sieve, &life->error) == BLOOMERY_IO_FAILED);
-    const bloomery_sieve_info after = info_of(life);
-    MUST(life, after.pushed == before.pushed && after.synced == before.synced);
+    const bloomery_sieve_info after = sieve_info_of(life);
+    MUST(life, after.pushed == before.pushed && after.durable == before.durable);
     MUST(life, bloomery_sieve_close(life->sieve, &life->error) == BLOOMERY_IO_FAILED);
     _exit(LIFE_REFUSED);
 }
 
 static bool is_always(const struct life *life)
 {
-    return life->story->sync == BLOOMERY_SYNC_ALWAYS;
+    return life->story->sync == BLOOMERY_SIEVE_SYNC_ALWAYS;
 }
 
 /*
@@ -221,11 +225,11 @@ static bool went_through(struct life *life, int status, int line, uint64_t pushe
         give_up(life, line);
     if (life->faults == LIFE_FAILED_SYNC)
         end_refused(life);
-    const bloomery_sieve_info now = info_of(life);
-    if (now.synced < before->synced || ++life->tries == TRIES)
+    const bloomery_sieve_info now = sieve_info_of(life);
+    if (now.durable < before->durable || ++life->tries == TRIES)
         give_up(life, line);
     if ((!is_always(life) && now.pushed != pushed) || now.leased != before->leased ||
-        now.acked != before->acked)
+        now.done != before->done)
         give_up(life, line);
     return false;
 }
@@ -235,18 +239,18 @@ static bool went_through(struct life *life, int status, int line, uint64_t pushe
 
 static void look_around(struct life *life)
 {
-    const bloomery_sieve_info info = info_of(life);
+    const bloomery_sieve_info info = sieve_info_of(life);
     MUST(life, info.pushed == life->pushed);
-    MUST(life, info.synced <= info.pushed && info.synced >= life->told_synced);
+    MUST(life, info.durable <= info.pushed && info.durable >= life->told_synced);
     MUST(life, info.pushed == info.new_keys + info.seen + info.pending + info.forced + info.marked);
-    if (info.synced > life->told_synced)
-        tell_one(life, SAID_SYNCED, info.synced);
-    life->told_synced = info.synced;
+    if (info.durable > life->told_synced)
+        tell_one(life, SAID_SYNCED, info.durable);
+    life->told_synced = info.durable;
     life->before = info;
     life->unsure = life->unsure && info.commits == life->commits;
     life->commits = info.commits;
     if (is_always(life) && !life->unsure) {
-        MUST(life, info.synced == info.pushed);
+        MUST(life, info.durable == info.pushed);
         tell_one(life, SAID_SURE, 0);
     }
 }
@@ -254,7 +258,7 @@ static void look_around(struct life *life)
 static void push_some(struct life *life, uint64_t wanted)
 {
     size_t count = 0;
-    size_t done = SIZE_MAX;
+    bloomery_sieve_pushed pushed = {.done = SIZE_MAX};
     life->area.used = 0;
     for (; count < wanted && life->pushed + count < life->story->pushes; count++) {
         const uint64_t push = life->pushed + count + 1;
@@ -265,10 +269,11 @@ static void push_some(struct life *life, uint64_t wanted)
         life->payloads[count] = bloomery_key_of(life->bytes[count], 8);
     }
     tell_one(life, SAID_BEGUN, life->pushed + count);
-    const bloomery_status status = bloomery_sieve_push_batch(
-        life->sieve, life->keys, life->payloads, count, life->results, &done, NULL, &life->error);
-    MUST(life, done <= count && (status != BLOOMERY_OK || done == count));
-    life->pushed += done;
+    const bloomery_status status =
+        bloomery_sieve_push(life->sieve, life->keys, life->payloads, count, BLOOMERY_SIEVE_PUSH,
+                            life->results, &pushed, &life->error);
+    MUST(life, pushed.done <= count && (status != BLOOMERY_OK || pushed.done == count));
+    life->pushed += pushed.done;
     life->empty = false;
     went_through(life, status, __LINE__, life->pushed, &life->before);
 }
@@ -285,14 +290,14 @@ static void push_one(struct life *life)
     const bloomery_key payload = bloomery_key_of(life->bytes[0], 8);
     tell_one(life, SAID_BEGUN, push);
     if (kind == PUSH)
-        status = bloomery_sieve_push(life->sieve, key, payload, &number, &life->error);
+        status = push_key(life->sieve, key, payload, &number, &life->error);
     else if (kind == FORCE)
-        status = bloomery_sieve_push_force(life->sieve, key, payload, &number, &life->error);
+        status = push_key_again(life->sieve, key, payload, &number, &life->error);
     else
-        status = bloomery_sieve_mark_seen(life->sieve, key, &number, &life->error);
+        status = mark_key(life->sieve, key, &number, &life->error);
     life->empty = false;
     if (!WENT_THROUGH(life, status, &life->before)) {
-        life->pushed = info_of(life).pushed;
+        life->pushed = sieve_info_of(life).pushed;
         return;
     }
     MUST(life, number == push);
@@ -308,7 +313,7 @@ static void pop_some(struct life *life, size_t wanted)
     if (wanted == 0)
         return;
     const bloomery_status status =
-        bloomery_sieve_pop(life->sieve, items, wanted, &count, &life->error);
+        bloomery_sieve_pop(life->sieve, items, wanted, BLOOMERY_SIEVE_POP, &count, &life->error);
     if (!WENT_THROUGH(life, status, &life->before) && count == 0)
         return;
     MUST(life, count <= wanted);
@@ -326,7 +331,7 @@ static void ack_some(struct life *life, size_t wanted)
 {
     struct message acking[HELD];
     uint64_t numbers[HELD];
-    size_t unknown = SIZE_MAX;
+    uint64_t finished = UINT64_MAX;
     if (wanted > life->held_count)
         wanted = life->held_count;
     for (size_t i = 0; i < wanted; i++) {
@@ -335,15 +340,16 @@ static void ack_some(struct life *life, size_t wanted)
         numbers[i] = acking[i].number;
     }
     tell(life, acking, wanted);
-    const bloomery_status status =
-        bloomery_sieve_ack(life->sieve, numbers, wanted, &unknown, &life->error);
-    if (!WENT_THROUGH(life, status, &life->before) && info_of(life).acked == life->before.acked) {
+    const bloomery_status status = bloomery_sieve_finish(
+        life->sieve, numbers, wanted, BLOOMERY_SIEVE_DONE, &finished, &life->error);
+    if (!WENT_THROUGH(life, status, &life->before) &&
+        sieve_info_of(life).done == life->before.done) {
         for (size_t i = 0; i < wanted; i++)
             acking[i].said = SAID_NOT_ACKED;
         tell(life, acking, wanted);
         return;
     }
-    MUST(life, unknown == 0);
+    MUST(life, finished == wanted);
     life->held_count -= wanted;
     memmove(life->held, life->held + wanted, life->held_count * sizeof *life->held);
 }
@@ -359,7 +365,7 @@ static void commit(struct life *life)
 static void flush(struct life *life)
 {
     if (WENT_THROUGH(life, bloomery_sieve_flush(life->sieve, &life->error), &life->before))
-        MUST(life, info_of(life).pending == 0);
+        MUST(life, sieve_info_of(life).pending == 0);
 }
 
 static void one_step(struct life *life)
@@ -402,7 +408,7 @@ int life_live(const struct story *story, const char *path, uint64_t number, enum
             tell_one(&life, SAID_FAILED, __LINE__);
     }
     MUST(&life, status == BLOOMERY_OK);
-    life.pushed = info_of(&life).pushed;
+    life.pushed = sieve_info_of(&life).pushed;
     MUST(&life, life.pushed <= story->pushes);
     tell_one(&life, SAID_BEGUN, life.pushed);
     look_around(&life);
@@ -569,7 +575,8 @@ static void draw_all(struct ledger *ledger, bloomery_sieve *copy, uint64_t pushe
     uint64_t last = 0;
     for (;;) {
         size_t count = 0;
-        const bloomery_status status = bloomery_sieve_pop(copy, items, LEASES, &count, &error);
+        const bloomery_status status =
+            bloomery_sieve_pop(copy, items, LEASES, BLOOMERY_SIEVE_POP, &count, &error);
         if (status != BLOOMERY_OK)
             fail_msg("%s, %s: pop: %s", ledger->story->name, what, error.text);
         if (count == 0)
@@ -592,7 +599,9 @@ static void draw_all(struct ledger *ledger, bloomery_sieve *copy, uint64_t pushe
             *marks |= MARK_CAME;
             numbers[i] = items[i].number;
         }
-        assert_int_equal(bloomery_sieve_ack(copy, numbers, count, NULL, &error), BLOOMERY_OK);
+        assert_int_equal(
+            bloomery_sieve_finish(copy, numbers, count, BLOOMERY_SIEVE_DONE, NULL, &error),
+            BLOOMERY_OK);
     }
 }
 
@@ -643,7 +652,7 @@ void ledger_judge(struct ledger *ledger, const char *path, const char *copy, con
     }
     stream_copy(path, copy);
     set_options(&options, ledger->story, copy);
-    options.sync = BLOOMERY_SYNC_NEVER;
+    options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
     if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK)
         fail_msg("%s, life %llu, %s: open: %s", ledger->story->name,
                  (unsigned long long)ledger->judged, what, error.text);
@@ -658,7 +667,7 @@ void ledger_judge(struct ledger *ledger, const char *path, const char *copy, con
     bloomery_sieve_info_get(sieve, &info);
     SOUND(ledger, what, info.pending == 0 && info.pushed == pushed, pushed);
     SOUND(ledger, what, info.new_keys + info.forced == items_among(ledger, pushed), pushed);
-    SOUND(ledger, what, info.queued + info.leased + info.acked == items_among(ledger, pushed),
+    SOUND(ledger, what, info.queued + info.leased + info.done == items_among(ledger, pushed),
           pushed);
     draw_all(ledger, sieve, pushed, what);
     assert_int_equal(bloomery_sieve_close(sieve, &error), BLOOMERY_OK);

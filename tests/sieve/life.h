@@ -3,7 +3,7 @@
  * Lives of a sieve that end at any moment, and what must be left of them.
  *
  * A story is a stream of pushes in which the number of a push says all about it: its key, and
- * whether it pushes, forces or notes. So a program that is started again goes on where the sieve
+ * whether it pushes, forces or marks. So a program that is started again goes on where the sieve
  * says that it is, and whoever looks on knows what has to come out of the first n pushes. A life
  * works at it: pushes, pops, acknowledges, commits; and tells through a pipe what it begins and
  * what it was promised:
@@ -35,7 +35,8 @@ struct story {
     uint32_t partitions;
     uint32_t bits;
     bool ordered;
-    double sync;
+    bloomery_sieve_sync sync;
+    double seconds; /* of BLOOMERY_SIEVE_SYNC_TIMED */
     uint64_t pushes;
     uint32_t batch; /* pushes in one call, at most */
 };

@@ -43,7 +43,7 @@ static bloomery_sieve_options options_of(bloomery_sieve_engine engine)
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
     options.directory = scene.path;
     options.engine = engine;
-    options.sync = BLOOMERY_SYNC_NEVER;
+    options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
     if (engine == BLOOMERY_SIEVE_DISK)
         options.partitions = 2;
     return options;
@@ -85,8 +85,8 @@ static void must_refuse(bloomery_status status, const char *part)
 static void push_some(bloomery_sieve *sieve, uint64_t first, uint64_t count)
 {
     for (uint64_t i = first; i < first + count; i++)
-        assert_true(bloomery_sieve_push(sieve, bloomery_key_of(&i, sizeof i),
-                                        bloomery_key_of(NULL, 0), NULL, NULL) >= 0);
+        assert_true(push_key(sieve, bloomery_key_of(&i, sizeof i), bloomery_key_of(NULL, 0), NULL,
+                             NULL) >= 0);
 }
 
 /* Pops so many, and acknowledges one less. */
@@ -96,19 +96,22 @@ static void pop_some(bloomery_sieve *sieve, size_t wanted)
     uint64_t numbers[16];
     size_t count = 0;
     assert_in_range(wanted, 1, 16);
-    assert_int_equal(bloomery_sieve_pop(sieve, items, wanted, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_pop(sieve, items, wanted, BLOOMERY_SIEVE_POP, &count, NULL),
+                     BLOOMERY_OK);
     for (size_t i = 0; i < count; i++)
         numbers[i] = items[i].number;
     assert_int_equal(count, wanted);
-    assert_int_equal(bloomery_sieve_ack(sieve, numbers, count - 1, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(
+        bloomery_sieve_finish(sieve, numbers, count - 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
+        BLOOMERY_OK);
 }
 
 static void must_add_up(const bloomery_sieve_info *info)
 {
     assert_int_equal(info->pushed,
                      info->new_keys + info->seen + info->pending + info->forced + info->marked);
-    assert_int_equal(info->new_keys, info->queued + info->leased + info->acked);
-    assert_int_equal(info->synced, info->pushed);
+    assert_int_equal(info->new_keys, info->queued + info->leased + info->done);
+    assert_int_equal(info->durable, info->pushed);
 }
 
 /* ---- What it says ------------------------------------------------------------------------ */
@@ -118,7 +121,7 @@ static void must_be_the_same(const bloomery_sieve_info *read, const bloomery_sie
     assert_int_equal(read->engine, open->engine);
     assert_int_equal(read->partitions, open->partitions);
     assert_int_equal(read->fingerprint_bits, open->fingerprint_bits);
-    assert_int_equal(read->ordered, open->ordered);
+    assert_int_equal(read->order, open->order);
     assert_string_equal(read->canon, open->canon);
     assert_int_equal(read->pushed, open->pushed);
     assert_int_equal(read->new_keys, open->new_keys);
@@ -128,8 +131,8 @@ static void must_be_the_same(const bloomery_sieve_info *read, const bloomery_sie
     assert_int_equal(read->marked, open->marked);
     assert_int_equal(read->queued, open->queued);
     assert_int_equal(read->leased, open->leased);
-    assert_int_equal(read->acked, open->acked);
-    assert_int_equal(read->acked_synced, open->acked_synced);
+    assert_int_equal(read->done, open->done);
+    assert_int_equal(read->done_durable, open->done_durable);
     assert_int_equal(read->capacity, open->capacity);
     assert_int_equal(read->planned, open->planned);
     assert_int_equal(read->over_capacity, open->over_capacity);
@@ -149,7 +152,7 @@ static void use_and_compare(bloomery_sieve *sieve)
     bloomery_sieve_info open = BLOOMERY_SIEVE_INFO;
     push_some(sieve, 0, 5000);
     push_some(sieve, 2000, 100);
-    assert_int_equal(bloomery_sieve_mark_seen(sieve, bloomery_key_of("m", 1), NULL, NULL) >= 0, 1);
+    assert_int_equal(mark_key(sieve, bloomery_key_of("m", 1), NULL, NULL) >= 0, 1);
     pop_some(sieve, 9);
     push_some(sieve, 10000, 77);
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
@@ -177,7 +180,7 @@ static void facts_are_those_of_the_last_commit(void **state)
     for (int kind = 0; kind < 4; kind++) {
         bloomery_sieve_options options =
             options_of(kind < 2 ? BLOOMERY_SIEVE_DISK : BLOOMERY_SIEVE_MEMORY);
-        options.ordered = kind == 1;
+        options.order = kind == 1 ? BLOOMERY_SIEVE_ORDER_FIFO : BLOOMERY_SIEVE_ORDER_BY_PARTITION;
         options.canon = kind == 1 ? "url" : NULL;
         options.full = kind == 3 ? BLOOMERY_SIEVE_WARN : BLOOMERY_SIEVE_GROW;
         options.keys = kind == 3 ? 2000 : 0;
@@ -225,11 +228,12 @@ static void write_for_ever(const bloomery_sieve_options *options)
         const uint64_t key = i * 2 / 3;
         bloomery_sieve_item items[2];
         size_t count = 0;
-        if (bloomery_sieve_push(sieve, bloomery_key_of(&key, sizeof key), bloomery_key_of(NULL, 0),
-                                NULL, NULL) < 0 ||
-            (i % 16 == 15 && bloomery_sieve_pop(sieve, items, 2, &count, NULL) != BLOOMERY_OK) ||
-            (count > 0 &&
-             bloomery_sieve_ack(sieve, &items[0].number, 1, NULL, NULL) != BLOOMERY_OK) ||
+        if (push_key(sieve, bloomery_key_of(&key, sizeof key), bloomery_key_of(NULL, 0), NULL,
+                     NULL) < 0 ||
+            (i % 16 == 15 && bloomery_sieve_pop(sieve, items, 2, BLOOMERY_SIEVE_POP, &count,
+                                                NULL) != BLOOMERY_OK) ||
+            (count > 0 && bloomery_sieve_finish(sieve, &items[0].number, 1, BLOOMERY_SIEVE_DONE,
+                                                NULL, NULL) != BLOOMERY_OK) ||
             (i % 4 == 0 && bloomery_sieve_commit(sieve, NULL) != BLOOMERY_OK))
             _exit(1);
     }

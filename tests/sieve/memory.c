@@ -53,7 +53,7 @@ static bool give_up_once(struct stage *stage, int status, const bloomery_error *
             fail_msg("refused twice: %s", error.text);         \
     } while (0)
 
-static bloomery_sieve_info info_of(const struct stage *stage)
+static bloomery_sieve_info sieve_info_of(const struct stage *stage)
 {
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(stage->sieve, &info);
@@ -62,10 +62,10 @@ static bloomery_sieve_info info_of(const struct stage *stage)
 
 static void judge_unchanged(const struct stage *stage)
 {
-    const bloomery_sieve_info now = info_of(stage);
+    const bloomery_sieve_info now = sieve_info_of(stage);
     assert_int_equal(now.pushed, stage->pushed);
     assert_int_equal(now.leased, stage->leased);
-    assert_int_equal(now.acked, stage->acked);
+    assert_int_equal(now.done, stage->acked);
     assert_int_equal(now.pushed, now.new_keys + now.seen + now.pending + now.forced + now.marked);
 }
 
@@ -75,7 +75,7 @@ static void push_all(struct stage *stage, uint32_t first, uint32_t count)
     for (uint32_t id = first; id < first + count; id++) {
         stage->area.used = 0;
         const bloomery_key key = stream_key(&stage->area, id, true);
-        AGAIN(stage, bloomery_sieve_push(stage->sieve, key, none, NULL, &error));
+        AGAIN(stage, push_key(stage->sieve, key, none, NULL, &error));
         stage->pushed++;
     }
 }
@@ -85,7 +85,7 @@ static size_t pop_some(struct stage *stage)
     bloomery_sieve_item items[POP];
     uint64_t numbers[POP];
     size_t count = 0;
-    AGAIN(stage, bloomery_sieve_pop(stage->sieve, items, POP, &count, &error));
+    AGAIN(stage, bloomery_sieve_pop(stage->sieve, items, POP, BLOOMERY_SIEVE_POP, &count, &error));
     for (size_t i = 0; i < count; i++) {
         uint32_t id = 0;
         assert_true(stream_id(items[i].key, true, &id));
@@ -95,7 +95,8 @@ static size_t pop_some(struct stage *stage)
         numbers[i] = items[i].number;
     }
     stage->leased = count;
-    AGAIN(stage, bloomery_sieve_ack(stage->sieve, numbers, count, NULL, &error));
+    AGAIN(stage,
+          bloomery_sieve_finish(stage->sieve, numbers, count, BLOOMERY_SIEVE_DONE, NULL, &error));
     stage->leased = 0;
     stage->acked += count;
     return count;
@@ -151,7 +152,7 @@ static uint64_t live(struct stage *stage, uint64_t refuse)
     if (stage->options.directory != NULL) {
         while (!open_sieve(stage))
             continue;
-        assert_int_equal(info_of(stage).acked, PUSHES + 2 + MANY);
+        assert_int_equal(sieve_info_of(stage).done, PUSHES + 2 + MANY);
         close_sieve(stage);
         stream_remove(stage->path);
     }
@@ -169,7 +170,7 @@ static void refuse_each(bloomery_sieve_engine engine, bool directory)
     stage->options.allocator = test_allocator(&stage->memory);
     stage->options.engine = engine;
     stage->options.directory = directory ? stage->path : NULL;
-    stage->options.sync = BLOOMERY_SYNC_NEVER;
+    stage->options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
     stage->options.rate = engine == BLOOMERY_SIEVE_MEMORY ? 1e-9 : 0;
     stage->options.keys = 1200; /* it has to grow */
     stage->options.partitions = engine == BLOOMERY_SIEVE_DISK ? 2 : 0;

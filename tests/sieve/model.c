@@ -46,7 +46,7 @@ struct sort {
     uint32_t bits;
     uint32_t partitions;
     uint32_t leases; /* 0: 700 */
-    double sync;
+    bloomery_sieve_sync sync;
     bool giants;
     bool own_canon;
     bool keep_leases;
@@ -152,7 +152,7 @@ static void model_queue(struct model *model, uint32_t id, bool paid)
     model->last[id] = model->count++;
 }
 
-enum push_kind { PUSH, FORCE, NOTE };
+enum push_kind { PUSH, FORCE, MARK };
 
 /* The next push; returns whether the key was new. */
 static bool model_push(struct model *model, enum push_kind kind, uint32_t id, bool paid)
@@ -260,7 +260,8 @@ static void stage_make(struct stage *stage, const struct sort *sort, uint64_t se
     stage->options.allocator = stream_allocator(&stage->memory);
     stage->options.engine = sort->engine;
     stage->options.directory = sort->directory ? stage->path : NULL;
-    stage->options.ordered = sort->ordered;
+    stage->options.order =
+        sort->ordered ? BLOOMERY_SIEVE_ORDER_FIFO : BLOOMERY_SIEVE_ORDER_BY_PARTITION;
     stage->options.fingerprint_bits = sort->bits;
     stage->options.partitions = sort->partitions;
     stage->options.leases = sort->leases;
@@ -337,10 +338,11 @@ static bloomery_key dressed_key(struct stage *stage, uint32_t id)
 /* What a push was told against what is so. `fresh`: it was not seen before. */
 static void judge_answer(struct stage *stage, int answer, bool fresh)
 {
-    EXPECT(stage, answer == BLOOMERY_NEW || answer == BLOOMERY_SEEN || answer == BLOOMERY_PENDING);
-    EXPECT(stage, answer != BLOOMERY_NEW || fresh);
-    EXPECT(stage, answer != BLOOMERY_SEEN || !fresh);
-    EXPECT(stage, answer != BLOOMERY_PENDING || stage->sort->engine == BLOOMERY_SIEVE_DISK);
+    EXPECT(stage, answer == BLOOMERY_SIEVE_NEW || answer == BLOOMERY_SIEVE_SEEN ||
+                      answer == BLOOMERY_SIEVE_PENDING);
+    EXPECT(stage, answer != BLOOMERY_SIEVE_NEW || fresh);
+    EXPECT(stage, answer != BLOOMERY_SIEVE_SEEN || !fresh);
+    EXPECT(stage, answer != BLOOMERY_SIEVE_PENDING || stage->sort->engine == BLOOMERY_SIEVE_DISK);
 }
 
 static void push_one(struct stage *stage)
@@ -354,28 +356,27 @@ static void push_one(struct stage *stage)
     const bloomery_key payload =
         stream_payload(&stage->area, stage->model.pushed + 1, stage->sort->giants);
     if (kind == PUSH)
-        answer = bloomery_sieve_push(stage->sieve, key, payload, &number, &stage->error);
+        answer = push_key(stage->sieve, key, payload, &number, &stage->error);
     else if (kind == FORCE)
-        answer = bloomery_sieve_push_force(stage->sieve, key, payload, &number, &stage->error);
+        answer = push_key_again(stage->sieve, key, payload, &number, &stage->error);
     else
-        answer = bloomery_sieve_mark_seen(stage->sieve, key, &number, &stage->error);
+        answer = mark_key(stage->sieve, key, &number, &stage->error);
     const bool fresh = model_push(&stage->model, kind, id, true);
     EXPECT(stage, number == stage->model.pushed);
     if (kind == FORCE)
-        EXPECT(stage, answer == BLOOMERY_NEW || answer == BLOOMERY_PENDING);
+        EXPECT(stage, answer == BLOOMERY_SIEVE_NEW || answer == BLOOMERY_SIEVE_PENDING);
     else
         judge_answer(stage, answer, fresh);
 }
 
 static void push_many(struct stage *stage)
 {
-    const bool notes = test_below(&stage->random, 8) == 0;
-    const bool paid = !notes && test_below(&stage->random, 4) > 0;
+    const bool marks = test_below(&stage->random, 8) == 0;
+    const bool paid = !marks && test_below(&stage->random, 4) > 0;
     const size_t wanted = test_below(&stage->random, 10) == 0 ? test_below(&stage->random, BATCH)
                                                               : test_below(&stage->random, 300);
     size_t count = 0;
-    size_t done = SIZE_MAX;
-    uint64_t last = 0;
+    bloomery_sieve_pushed pushed = {SIZE_MAX, UINT64_MAX};
     stage->area.used = 0;
     for (; count < wanted && stream_area_room(&stage->area); count++) {
         stage->ids[count] = choose_id(stage);
@@ -385,16 +386,15 @@ static void push_many(struct stage *stage)
     }
     memset(stage->results, 0xee, sizeof stage->results);
     const bloomery_status status =
-        notes ? bloomery_sieve_mark_seen_batch(stage->sieve, stage->keys, count, stage->results,
-                                               &done, &last, &stage->error)
-              : bloomery_sieve_push_batch(stage->sieve, stage->keys, paid ? stage->payloads : NULL,
-                                          count, stage->results, &done, &last, &stage->error);
+        bloomery_sieve_push(stage->sieve, stage->keys, paid ? stage->payloads : NULL, count,
+                            marks ? BLOOMERY_SIEVE_PUSH_MARK : BLOOMERY_SIEVE_PUSH, stage->results,
+                            &pushed, &stage->error);
     EXPECT(stage, status == BLOOMERY_OK);
-    EXPECT(stage, done == count);
+    EXPECT(stage, pushed.done == count);
     for (size_t i = 0; i < count; i++)
         judge_answer(stage, stage->results[i],
-                     model_push(&stage->model, notes ? NOTE : PUSH, stage->ids[i], paid));
-    EXPECT(stage, count == 0 || last == stage->model.pushed);
+                     model_push(&stage->model, marks ? MARK : PUSH, stage->ids[i], paid));
+    EXPECT(stage, pushed.last == (count == 0 ? 0 : stage->model.pushed));
 }
 
 static void query(struct stage *stage)
@@ -402,8 +402,7 @@ static void query(struct stage *stage)
     for (int i = 0; i < 10; i++) {
         const uint32_t id = choose_id(stage);
         stage->area.used = 0;
-        const int answer =
-            bloomery_sieve_contains(stage->sieve, dressed_key(stage, id), &stage->error);
+        const int answer = query_key(stage->sieve, dressed_key(stage, id), &stage->error);
         judge_answer(stage, answer, !stage->model.seen[id]);
     }
 }
@@ -460,8 +459,8 @@ static size_t pop(struct stage *stage, size_t room)
     const uint64_t active = model->leased_count - model_ended(model);
     uint32_t ended = model_ended(model);
     size_t count = SIZE_MAX;
-    const bloomery_status status =
-        bloomery_sieve_pop(stage->sieve, stage->items, room, &count, &stage->error);
+    const bloomery_status status = bloomery_sieve_pop(stage->sieve, stage->items, room,
+                                                      BLOOMERY_SIEVE_POP, &count, &stage->error);
     if (status == BLOOMERY_FULL) {
         EXPECT(stage, model->leased_count == stage->sort->leases && ended == 0);
         return 0;
@@ -490,7 +489,7 @@ static void end_leases(struct stage *stage, bool again, bool all)
     uint64_t numbers[1000];
     size_t count = 0;
     size_t strange = 0;
-    size_t unknown = SIZE_MAX;
+    uint64_t finished = UINT64_MAX;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < model->leased_count; i++) {
         struct item *item = &model->items[model->leased[i]];
@@ -511,17 +510,16 @@ static void end_leases(struct stage *stage, bool again, bool all)
         if (count > 0 && !again)
             numbers[count + strange++] = numbers[0]; /* twice */
     }
-    const bloomery_status status =
-        again
-            ? bloomery_sieve_return(stage->sieve, numbers, count + strange, &unknown, &stage->error)
-            : bloomery_sieve_ack(stage->sieve, numbers, count + strange, &unknown, &stage->error);
+    const bloomery_status status = bloomery_sieve_finish(
+        stage->sieve, numbers, count + strange, again ? BLOOMERY_SIEVE_BACK : BLOOMERY_SIEVE_DONE,
+        &finished, &stage->error);
     EXPECT(stage, status == BLOOMERY_OK);
-    EXPECT(stage, unknown == strange);
+    EXPECT(stage, finished == count);
 }
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-static bloomery_sieve_info info_of(struct stage *stage)
+static bloomery_sieve_info sieve_info_of(struct stage *stage)
 {
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(stage->sieve, &info);
@@ -531,16 +529,16 @@ static bloomery_sieve_info info_of(struct stage *stage)
 static void judge_info(struct stage *stage)
 {
     const struct model *model = &stage->model;
-    const bloomery_sieve_info info = info_of(stage);
+    const bloomery_sieve_info info = sieve_info_of(stage);
     EXPECT(stage, info.pushed == model->pushed);
-    EXPECT(stage, info.synced <= info.pushed);
+    EXPECT(stage, info.durable <= info.pushed);
     EXPECT(stage,
            info.pushed == info.new_keys + info.seen + info.pending + info.forced + info.marked);
     EXPECT(stage, info.new_keys <= model->fresh && info.forced <= model->forced);
     EXPECT(stage, info.leased == model->leased_count);
-    EXPECT(stage, info.acked == model->acked);
+    EXPECT(stage, info.done == model->acked);
     EXPECT(stage, info.queued <= model_waiting(model));
-    /* What was forced or noted is counted so at once, although it is decided with its partition. */
+    /* What was forced or marked is counted so at once, though it is decided with its partition. */
     EXPECT(stage, info.queued + info.pending + info.forced >= model_waiting(model));
     EXPECT(stage, info.pending > 0 || info.new_keys == model->fresh);
     EXPECT(stage, info.forced == model->forced);
@@ -555,15 +553,15 @@ static void judge_info(struct stage *stage)
 static void commit(struct stage *stage)
 {
     EXPECT(stage, bloomery_sieve_commit(stage->sieve, &stage->error) == BLOOMERY_OK);
-    const bloomery_sieve_info info = info_of(stage);
-    if (stage->sort->directory && stage->sort->sync != BLOOMERY_SYNC_NEVER)
-        EXPECT(stage, info.synced == stage->model.pushed);
+    const bloomery_sieve_info info = sieve_info_of(stage);
+    if (stage->sort->directory && stage->sort->sync != BLOOMERY_SIEVE_SYNC_NEVER)
+        EXPECT(stage, info.durable == stage->model.pushed);
 }
 
 static void flush(struct stage *stage)
 {
     EXPECT(stage, bloomery_sieve_flush(stage->sieve, &stage->error) == BLOOMERY_OK);
-    const bloomery_sieve_info info = info_of(stage);
+    const bloomery_sieve_info info = sieve_info_of(stage);
     EXPECT(stage, info.pending == 0);
     EXPECT(stage, info.queued == model_waiting(&stage->model));
     if (stage->sort->engine == BLOOMERY_SIEVE_DISK)
@@ -571,9 +569,8 @@ static void flush(struct stage *stage)
     for (int i = 0; i < 20; i++) {
         const uint32_t id = choose_id(stage);
         stage->area.used = 0;
-        const int answer =
-            bloomery_sieve_contains(stage->sieve, dressed_key(stage, id), &stage->error);
-        EXPECT(stage, answer == (stage->model.seen[id] ? BLOOMERY_SEEN : BLOOMERY_NEW));
+        const int answer = query_key(stage->sieve, dressed_key(stage, id), &stage->error);
+        EXPECT(stage, answer == (stage->model.seen[id] ? BLOOMERY_SIEVE_SEEN : BLOOMERY_SIEVE_NEW));
     }
 }
 
@@ -608,16 +605,19 @@ static int take_seen(void *context, uint64_t fingerprint)
 /* What is walked over is what is counted. */
 static void walk(struct stage *stage)
 {
-    const bloomery_sieve_info info = info_of(stage);
+    const bloomery_sieve_info info = sieve_info_of(stage);
     struct walk queued = {.stage = stage};
     struct walk some = {.stage = stage, .stop_at = info.queued / 2};
     struct walk seen = {.stage = stage};
-    EXPECT(stage, bloomery_sieve_each_queued(stage->sieve, take_queued, &queued, &stage->error) ==
-                      BLOOMERY_OK);
-    EXPECT(stage, queued.count == info.queued);
-    const int ended = bloomery_sieve_each_queued(stage->sieve, take_queued, &some, &stage->error);
+    int ended = 77;
+    EXPECT(stage, bloomery_sieve_each(stage->sieve, BLOOMERY_SIEVE_QUEUED, take_queued, &queued,
+                                      &ended, &stage->error) == BLOOMERY_OK);
+    EXPECT(stage, queued.count == info.queued && ended == 0);
+    EXPECT(stage, bloomery_sieve_each(stage->sieve, BLOOMERY_SIEVE_QUEUED, take_queued, &some,
+                                      &ended, &stage->error) == BLOOMERY_OK);
     EXPECT(stage, ended == (some.stop_at > 0 ? 7 : 0));
-    const int status = bloomery_sieve_each_seen(stage->sieve, take_seen, &seen, &stage->error);
+    const bloomery_status status =
+        bloomery_sieve_each_seen(stage->sieve, take_seen, &seen, &ended, &stage->error);
     if (stage->sort->engine == BLOOMERY_SIEVE_MEMORY) {
         EXPECT(stage, status == BLOOMERY_UNSUPPORTED);
         return;
@@ -732,19 +732,19 @@ static void run_sort(struct sort *sort)
 SORT(memory, .engine = BLOOMERY_SIEVE_MEMORY)
 SORT(memory_kept, .engine = BLOOMERY_SIEVE_MEMORY, .directory = true)
 SORT(memory_kept_with_giants, .engine = BLOOMERY_SIEVE_MEMORY, .directory = true, .giants = true,
-     .sync = BLOOMERY_SYNC_ALWAYS, .leases = 100)
+     .sync = BLOOMERY_SIEVE_SYNC_ALWAYS, .leases = 100)
 SORT(memory_with_canon, .engine = BLOOMERY_SIEVE_MEMORY, .own_canon = true, .giants = true)
 SORT(one_partition, .engine = BLOOMERY_SIEVE_DISK, .directory = true, .partitions = 1)
 SORT(one_partition_with_giants, .engine = BLOOMERY_SIEVE_DISK, .directory = true, .partitions = 1,
      .giants = true, .keep_leases = true)
 SORT(partitions, .engine = BLOOMERY_SIEVE_DISK, .directory = true, .partitions = 16,
-     .sync = BLOOMERY_SYNC_NEVER)
+     .sync = BLOOMERY_SIEVE_SYNC_NEVER)
 SORT(partitions_of_48_bits, .engine = BLOOMERY_SIEVE_DISK, .directory = true, .partitions = 16,
      .bits = 48, .giants = true, .own_canon = true, .leases = 50)
 SORT(ordered, .engine = BLOOMERY_SIEVE_DISK, .directory = true, .partitions = 16, .ordered = true,
      .giants = true)
 SORT(ordered_and_synced, .engine = BLOOMERY_SIEVE_DISK, .directory = true, .partitions = 4,
-     .ordered = true, .bits = 48, .sync = BLOOMERY_SYNC_ALWAYS, .keep_leases = true)
+     .ordered = true, .bits = 48, .sync = BLOOMERY_SIEVE_SYNC_ALWAYS, .keep_leases = true)
 
 /* ---- Time ------------------------------------------------------------------------------------ */
 
@@ -773,17 +773,20 @@ static void leases_end_with_their_time(void **state)
         options.lease = 0.3;
         assert_int_equal(bloomery_sieve_open(&options, &sieve, &error), BLOOMERY_OK);
         for (int i = 0; i < 3; i++)
-            assert_true(bloomery_sieve_push(sieve, bloomery_key_of(&"abc"[i], 1),
-                                            bloomery_key_of("p", 1), NULL, &error) >= 0);
+            assert_true(push_key(sieve, bloomery_key_of(&"abc"[i], 1), bloomery_key_of("p", 1),
+                                 NULL, &error) >= 0);
         const double before = now();
-        assert_int_equal(bloomery_sieve_pop(sieve, items, 2, &count, &error), BLOOMERY_OK);
+        assert_int_equal(bloomery_sieve_pop(sieve, items, 2, BLOOMERY_SIEVE_POP, &count, &error),
+                         BLOOMERY_OK);
         assert_int_equal(count, 2);
         const uint64_t first = items[0].number;
-        assert_int_equal(bloomery_sieve_pop(sieve, items, 8, &count, &error), BLOOMERY_OK);
+        assert_int_equal(bloomery_sieve_pop(sieve, items, 8, BLOOMERY_SIEVE_POP, &count, &error),
+                         BLOOMERY_OK);
         const bool early = now() < before + options.lease;
         assert_true(!early || (count == 1 && !items[0].again));
         nanosleep(&(struct timespec){.tv_nsec = 350000000}, NULL);
-        assert_int_equal(bloomery_sieve_pop(sieve, items, 8, &count, &error), BLOOMERY_OK);
+        assert_int_equal(bloomery_sieve_pop(sieve, items, 8, BLOOMERY_SIEVE_POP, &count, &error),
+                         BLOOMERY_OK);
         assert_int_equal(count, 3);
         assert_true(items[0].again && items[1].again && items[2].again);
         assert_int_equal(items[0].number, first);

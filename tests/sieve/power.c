@@ -67,8 +67,8 @@ static void live_stories(const char *part, bool always)
 {
     for (size_t i = 0; i < LIFE_STORIES; i++) {
         const struct story *story = &life_stories[i];
-        if (strstr(story->name, part) == NULL || story->sync == BLOOMERY_SYNC_NEVER ||
-            (story->sync == BLOOMERY_SYNC_ALWAYS) != always)
+        if (strstr(story->name, part) == NULL || story->sync == BLOOMERY_SIEVE_SYNC_NEVER ||
+            (story->sync == BLOOMERY_SIEVE_SYNC_ALWAYS) != always)
             continue;
         for (uint64_t seed = 1; seed <= (test_long() ? 20 : 1); seed++)
             live_through_cuts(story, seed + 100 * i, test_long() ? 30 : 8);
@@ -175,7 +175,7 @@ static bloomery_sieve *must_open(const char *path, const char *what)
     options.directory = path;
     options.engine = BLOOMERY_SIEVE_DISK;
     options.partitions = 1;
-    options.sync = 1e6;
+    options.sync_seconds = 1e6;
     if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK)
         fail_msg("%s: %s", what, error.text);
     return sieve;
@@ -184,8 +184,8 @@ static bloomery_sieve *must_open(const char *path, const char *what)
 static void push_keys(bloomery_sieve *sieve, uint32_t from, uint32_t end)
 {
     for (uint32_t i = from; i < end; i++)
-        assert_true(bloomery_sieve_push(sieve, bloomery_key_of(&i, sizeof i),
-                                        bloomery_key_of("", 0), NULL, NULL) >= 0);
+        assert_true(push_key(sieve, bloomery_key_of(&i, sizeof i), bloomery_key_of("", 0), NULL,
+                             NULL) >= 0);
 }
 
 /* `path`: all files that two commits name between them, and the manifest of the first one. The
@@ -231,7 +231,8 @@ static void expect_all_keys(const char *path, const char *what)
     assert_int_equal(bloomery_sieve_verify(sieve, NULL, NULL, &damaged, NULL), BLOOMERY_OK);
     assert_int_equal(damaged, 0);
     do {
-        assert_int_equal(bloomery_sieve_pop(sieve, items, 64, &count, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_sieve_pop(sieve, items, 64, BLOOMERY_SIEVE_POP, &count, NULL),
+                         BLOOMERY_OK);
         for (size_t i = 0; i < count; i++) {
             uint32_t key = 0;
             memcpy(&key, items[i].key.data, sizeof key);
@@ -268,7 +269,7 @@ static void a_killed_commit_outlives_a_power_cut(void **state)
 
 enum { ROUNDS = 5, ROUND_KEYS = 40, PAYLOAD = 4000, ERRAND_KEYS = ROUNDS * ROUND_KEYS };
 
-static bloomery_sieve *open_errand(const char *path, bloomery_sieve_engine engine, double sync,
+static bloomery_sieve *open_errand(const char *path, bloomery_sieve_engine engine, bool always,
                                    uint32_t leases)
 {
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
@@ -277,7 +278,8 @@ static bloomery_sieve *open_errand(const char *path, bloomery_sieve_engine engin
     options.directory = path;
     options.engine = engine;
     options.partitions = engine == BLOOMERY_SIEVE_DISK ? 1 : 0;
-    options.sync = sync;
+    options.sync = always ? BLOOMERY_SIEVE_SYNC_ALWAYS : BLOOMERY_SIEVE_SYNC_TIMED;
+    options.sync_seconds = 1e6;
     options.leases = leases;
     options.max_deliveries = 2;
     options.keep_leases = true;
@@ -295,7 +297,7 @@ static bool work_off(bloomery_sieve *sieve)
     while (count > 0) {
         uint64_t numbers[2][64];
         size_t counts[2] = {0, 0};
-        if (bloomery_sieve_pop(sieve, items, 64, &count, NULL) != BLOOMERY_OK)
+        if (bloomery_sieve_pop(sieve, items, 64, BLOOMERY_SIEVE_POP, &count, NULL) != BLOOMERY_OK)
             return false;
         for (size_t i = 0; i < count; i++) {
             uint32_t key = 0;
@@ -303,8 +305,10 @@ static bool work_off(bloomery_sieve *sieve)
             const bool again = key % 4 == 0;
             numbers[again][counts[again]++] = items[i].number;
         }
-        if (bloomery_sieve_ack(sieve, numbers[0], counts[0], NULL, NULL) != BLOOMERY_OK ||
-            bloomery_sieve_return(sieve, numbers[1], counts[1], NULL, NULL) != BLOOMERY_OK)
+        if (bloomery_sieve_finish(sieve, numbers[0], counts[0], BLOOMERY_SIEVE_DONE, NULL, NULL) !=
+                BLOOMERY_OK ||
+            bloomery_sieve_finish(sieve, numbers[1], counts[1], BLOOMERY_SIEVE_BACK, NULL, NULL) !=
+                BLOOMERY_OK)
             return false;
     }
     return true;
@@ -316,23 +320,21 @@ static bool push_round(bloomery_sieve *sieve, uint32_t first)
     uint32_t numbers[ROUND_KEYS];
     bloomery_key keys[ROUND_KEYS];
     bloomery_key payloads[ROUND_KEYS];
-    uint8_t results[ROUND_KEYS];
-    size_t done = 0;
     for (uint32_t i = 0; i < ROUND_KEYS; i++) {
         numbers[i] = first + i;
         keys[i] = bloomery_key_of(&numbers[i], sizeof numbers[i]);
         payloads[i] = bloomery_key_of(payload, PAYLOAD);
     }
-    return bloomery_sieve_push_batch(sieve, keys, payloads, ROUND_KEYS, results, &done, NULL,
-                                     NULL) == BLOOMERY_OK;
+    return bloomery_sieve_push(sieve, keys, payloads, ROUND_KEYS, BLOOMERY_SIEVE_PUSH, NULL, NULL,
+                               NULL) == BLOOMERY_OK;
 }
 
 /* Every round fills a segment and empties it. In between the dead are queued again once, and once
  * the sieve gets other leases. */
-static int errand(const char *path, bloomery_sieve_engine engine, double sync)
+static int errand(const char *path, bloomery_sieve_engine engine, bool always)
 {
     static bloomery_sieve *sieve; /* the power goes before it is closed: that is no leak */
-    sieve = open_errand(path, engine, sync, 100);
+    sieve = open_errand(path, engine, always, 100);
     bool good = sieve != NULL;
     for (uint32_t round = 0; good && round < ROUNDS; round++) {
         good = push_round(sieve, round * ROUND_KEYS) &&
@@ -341,7 +343,7 @@ static int errand(const char *path, bloomery_sieve_engine engine, double sync)
             good = good && bloomery_sieve_end_dead(sieve, true, NULL, NULL) == BLOOMERY_OK;
         if (round == 2) {
             good = good && bloomery_sieve_close(sieve, NULL) == BLOOMERY_OK;
-            sieve = good ? open_errand(path, engine, sync, 300) : NULL;
+            sieve = good ? open_errand(path, engine, always, 300) : NULL;
             good = sieve != NULL;
         }
     }
@@ -368,12 +370,6 @@ static int take_key(void *context, const bloomery_sieve_item *item)
     return 0;
 }
 
-static int take_leased(void *context, const bloomery_sieve_item *item, double ends)
-{
-    (void)ends;
-    return take_key(context, item);
-}
-
 /* Of each key that came to the queue there is one item: queued, leased, dead or done. */
 static void judge_errand(const char *path, bloomery_sieve_engine engine, const char *what)
 {
@@ -383,7 +379,7 @@ static void judge_errand(const char *path, bloomery_sieve_engine engine, const c
     if (access(path, F_OK) != 0)
         return;
     keys = (struct errand_keys){.what = what};
-    bloomery_sieve *sieve = open_errand(path, engine, 1e6, 0);
+    bloomery_sieve *sieve = open_errand(path, engine, false, 0);
     if (sieve == NULL)
         fail_msg("%s: it does not open", what);
     assert_int_equal(bloomery_sieve_verify(sieve, NULL, NULL, &damaged, NULL), BLOOMERY_OK);
@@ -391,22 +387,27 @@ static void judge_errand(const char *path, bloomery_sieve_engine engine, const c
         fail_msg("%s: damaged", what);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     bloomery_sieve_info_get(sieve, &info);
-    if (info.new_keys != info.queued + info.leased + info.acked + info.dead)
+    if (info.new_keys != info.queued + info.leased + info.done + info.dead)
         fail_msg("%s: %u new keys; %u queued, %u leased, %u done, %u dead", what,
                  (unsigned)info.new_keys, (unsigned)info.queued, (unsigned)info.leased,
-                 (unsigned)info.acked, (unsigned)info.dead);
-    assert_int_equal(bloomery_sieve_each_queued(sieve, take_key, &keys, NULL), 0);
+                 (unsigned)info.done, (unsigned)info.dead);
+    assert_int_equal(bloomery_sieve_each(sieve, BLOOMERY_SIEVE_QUEUED, take_key, &keys, NULL, NULL),
+                     0);
     assert_int_equal(keys.count, info.queued);
-    assert_int_equal(bloomery_sieve_each_leased(sieve, take_leased, &keys, NULL), 0);
+    assert_int_equal(bloomery_sieve_each(sieve, BLOOMERY_SIEVE_LEASED, take_key, &keys, NULL, NULL),
+                     0);
     assert_int_equal(keys.count, info.queued + info.leased);
-    assert_int_equal(bloomery_sieve_each_dead(sieve, take_key, &keys, NULL), 0);
+    assert_int_equal(bloomery_sieve_each(sieve, BLOOMERY_SIEVE_DEAD, take_key, &keys, NULL, NULL),
+                     0);
     assert_int_equal(keys.count, info.queued + info.leased + info.dead);
     /* It goes on, and in the end each fourth key is dead. */
-    assert_int_equal(bloomery_sieve_return_all(sieve, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(
+        bloomery_sieve_finish(sieve, NULL, BLOOMERY_SIEVE_ALL, BLOOMERY_SIEVE_BACK, NULL, NULL),
+        BLOOMERY_OK);
     assert_true(work_off(sieve));
     bloomery_sieve_info_get(sieve, &info);
     assert_int_equal(info.dead, (info.new_keys + 3) / 4);
-    assert_int_equal(info.acked + info.dead, info.new_keys);
+    assert_int_equal(info.done + info.dead, info.new_keys);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
 }
 
@@ -434,7 +435,7 @@ static bool cut_errand(bloomery_sieve_engine engine, const char *sync, const str
 static void dead_items_and_left_segments_survive_power_cuts(void **state)
 {
     (void)state;
-    static const char *const syncs[] = {"-1", "1e6"};
+    static const char *const syncs[] = {"always", "seldom"};
     for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++)
         for (int s = 0; s < 2; s++)
             for (unsigned at = 1;; at += test_long() ? 1 : 1 + at / 6) {
@@ -455,7 +456,7 @@ static void dead_items_and_left_segments_survive_full_disks(void **state)
                                         .at = at,
                                         .times = 2,
                                         .error = ENOSPC};
-            if (!cut_errand((bloomery_sieve_engine)engine, "-1", &fault))
+            if (!cut_errand((bloomery_sieve_engine)engine, "always", &fault))
                 break;
         }
 }
@@ -493,7 +494,7 @@ int main(int count, char **arguments)
         return reopen(arguments[2], arguments[3]);
     if (count == 5 && strcmp(arguments[1], "errand") == 0)
         return errand(arguments[2], (bloomery_sieve_engine)strtol(arguments[3], NULL, 10),
-                      strtod(arguments[4], NULL));
+                      strcmp(arguments[4], "always") == 0);
     if (count != 2) {
         fprintf(stderr, "usage: %s PATH-OF-FAULTY-IO\n", arguments[0]);
         return 2;

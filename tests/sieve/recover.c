@@ -48,12 +48,12 @@ static void push_ids(bloomery_sieve *sieve, uint32_t first, uint32_t end)
     for (uint32_t id = first; id < end; id++) {
         char text[64];
         const int bytes = snprintf(text, sizeof text, "http://example.org/page/%u", id);
-        assert_true(bloomery_sieve_push(sieve, bloomery_key_of(text, (size_t)bytes),
-                                        bloomery_key_of(&id, sizeof id), NULL, NULL) >= 0);
+        assert_true(push_key(sieve, bloomery_key_of(text, (size_t)bytes),
+                             bloomery_key_of(&id, sizeof id), NULL, NULL) >= 0);
     }
 }
 
-static bloomery_sieve_info info_of(bloomery_sieve *sieve)
+static bloomery_sieve_info sieve_info_of(bloomery_sieve *sieve)
 {
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(sieve, &info);
@@ -76,21 +76,25 @@ static void scene_make_as(bloomery_sieve_engine engine, bool ordered)
     scene.options.leases = 200;
     scene.options.memory = engine == BLOOMERY_SIEVE_DISK ? 1400000 : 0;
     scene.options.partitions = engine == BLOOMERY_SIEVE_DISK ? 2 : 0;
-    scene.options.ordered = ordered;
+    scene.options.order = ordered ? BLOOMERY_SIEVE_ORDER_FIFO : BLOOMERY_SIEVE_ORDER_BY_PARTITION;
     scene.options.fingerprint_bits = ordered ? 48 : 0;
-    scene.options.sync = 1e6;
+    scene.options.sync_seconds = 1e6;
     bloomery_sieve *sieve = must_open(&scene.options);
     push_ids(sieve, 0, 1000);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     push_ids(sieve, 1000, 1200);
     for (int i = 0; i < 4; i++) {
         push_ids(sieve, 1200 + 100 * (uint32_t)i, 1300 + 100 * (uint32_t)i);
-        assert_int_equal(bloomery_sieve_pop(sieve, items, POP / 2, &count, NULL), BLOOMERY_OK);
-        assert_int_equal(bloomery_sieve_ack(sieve, &items[0].number, 1, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(
+            bloomery_sieve_pop(sieve, items, POP / 2, BLOOMERY_SIEVE_POP, &count, NULL),
+            BLOOMERY_OK);
+        assert_int_equal(
+            bloomery_sieve_finish(sieve, &items[0].number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
+            BLOOMERY_OK);
         assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
     }
     push_ids(sieve, 1600, IDS);
-    const bloomery_sieve_info info = info_of(sieve);
+    const bloomery_sieve_info info = sieve_info_of(sieve);
     scene.pushed = info.pushed;
     scene.items = info.queued + info.leased + info.pending;
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
@@ -253,7 +257,7 @@ static void must_be_newest(bool read_only, uint64_t damaged)
     options.read_only = read_only;
     options.keep_leases = true; /* ended ones would be saved */
     bloomery_sieve *sieve = must_open(&options);
-    const bloomery_sieve_info info = info_of(sieve);
+    const bloomery_sieve_info info = sieve_info_of(sieve);
     if (info.pushed != scene.pushed)
         fail_msg("%s: the state after %llu pushes, not %llu", scene.what,
                  (unsigned long long)info.pushed, (unsigned long long)scene.pushed);
@@ -376,49 +380,6 @@ static void torn_copy_opens(void **state)
     scene_free();
 }
 
-/* As version 1 had it: a slot is one copy. */
-static void write_version_1(const struct manifest *manifest, bool torn)
-{
-    struct test_bytes old = test_copy_bytes(manifest->bytes.data, 2 * manifest->copy_bytes);
-    for (size_t slot = 0; slot < 2; slot++) {
-        uint8_t *copy = old.data + slot * manifest->copy_bytes;
-        memcpy(copy, manifest->copy[2 * slot], manifest->copy_bytes);
-        copy[8] = 1;
-        store_u64(copy + 40, 0);
-        store_u64(copy + 40, XXH3_64bits(copy, (size_t)load_u64(copy + 24)));
-        if (torn && slot == manifest->newest)
-            copy[500] ^= 1;
-    }
-    write_work("MANIFEST", &old);
-    test_bytes_free(&old);
-}
-
-static void sieves_of_version_1_open(void **state)
-{
-    (void)state;
-    for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++) {
-        scene_make((bloomery_sieve_engine)engine);
-        struct manifest manifest = manifest_read();
-        snprintf(scene.what, sizeof scene.what, "version 1");
-        write_version_1(&manifest, true);
-        if (engine == BLOOMERY_SIEVE_DISK)
-            must_be_refused(false);
-        write_version_1(&manifest, false);
-        must_be_newest(true, 0);
-        bloomery_sieve *sieve = must_open(&scene.options);
-        push_ids(sieve, IDS, IDS + 10);
-        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
-        scene.pushed += 10;
-        must_be_newest(false, 0);
-        struct test_bytes new = read_work("MANIFEST");
-        assert_int_equal(new.bytes, manifest.bytes.bytes); /* from then on it is of this version */
-        assert_int_equal(new.data[8], 3);
-        test_bytes_free(&new);
-        test_bytes_free(&manifest.bytes);
-        scene_free();
-    }
-}
-
 /* Puts a version into all copies, and what else a caller changes in them. */
 static void write_changed(const struct manifest *manifest, uint8_t version,
                           void (*change)(uint8_t *copy))
@@ -437,40 +398,33 @@ static void write_changed(const struct manifest *manifest, uint8_t version,
     write_work("MANIFEST", &manifest->bytes);
 }
 
-/* Its leases have no deliveries. */
-static void forget_deliveries(uint8_t *copy)
+/* With the right checksum: nothing is opened, recovered or changed. */
+static void sieves_of_other_versions_are_refused(void **state)
 {
-    for (uint64_t i = 0; i < load_u64(copy + 320 + 72); i++)
-        memset(copy + 320 + 80 + 32 * i + 22, 0, 2);
-}
-
-/* Version 2 is read as it lies there; a power cut may leave copies of both. */
-static void sieves_of_version_2_open(void **state)
-{
+    static const uint8_t versions[] = {1, 2, 4};
     (void)state;
-    for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++) {
-        scene_make((bloomery_sieve_engine)engine);
-        struct manifest manifest = manifest_read();
-        snprintf(scene.what, sizeof scene.what, "version 2");
-        write_changed(&manifest, 2, forget_deliveries);
-        must_be_newest(true, 0);
-        must_be_newest(false, 0);
-        bloomery_sieve_item item;
-        size_t count = 0;
-        bloomery_sieve *sieve = must_open(&scene.options); /* which ends the leases */
-        assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, &count, NULL), BLOOMERY_OK);
-        assert_int_equal(count, 1);
-        assert_true(item.again);
-        assert_int_equal(item.deliveries, 1); /* those of before were not counted */
-        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
-        test_bytes_free(&manifest.bytes);
-        manifest = manifest_read();
-        assert_int_equal(manifest.copy[2 * manifest.newest][8], 3);
-        assert_int_equal(manifest.copy[2 * !manifest.newest][8], 2);
-        test_bytes_free(&manifest.bytes);
-        must_be_newest(false, 0);
-        scene_free();
-    }
+    for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++)
+        for (size_t i = 0; i < sizeof versions; i++) {
+            struct listing before, after;
+            bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
+            bloomery_sieve_recovery recovery = BLOOMERY_SIEVE_RECOVERY;
+            bloomery_sieve *sieve = NULL;
+            scene_make((bloomery_sieve_engine)engine);
+            struct manifest manifest = manifest_read();
+            snprintf(scene.what, sizeof scene.what, "version %u", versions[i]);
+            write_changed(&manifest, versions[i], NULL);
+            list_work(&before, true);
+            assert_int_equal(bloomery_sieve_open(&scene.options, &sieve, NULL),
+                             BLOOMERY_WRONG_VERSION);
+            assert_int_equal(bloomery_sieve_info_read(&scene.options, &info, NULL),
+                             BLOOMERY_WRONG_VERSION);
+            assert_int_equal(bloomery_sieve_recover(&scene.options, NULL, NULL, &recovery, NULL),
+                             BLOOMERY_WRONG_VERSION);
+            list_work(&after, true);
+            must_be_same(&before, &after);
+            test_bytes_free(&manifest.bytes);
+            scene_free();
+        }
 }
 
 static void take_all_leases(uint8_t *copy)
@@ -519,19 +473,23 @@ static void use_read_only(bloomery_sieve *sieve)
     uint64_t damaged = 0;
     uint64_t count = 0;
     size_t popped = 0;
-    assert_int_equal(bloomery_sieve_contains(sieve, key, NULL), BLOOMERY_SEEN);
+    assert_int_equal(query_key(sieve, key, NULL), BLOOMERY_SIEVE_SEEN);
     assert_int_equal(bloomery_sieve_verify(sieve, NULL, NULL, &damaged, NULL), BLOOMERY_OK);
     assert_int_equal(damaged, 0);
-    assert_int_equal(bloomery_sieve_each_queued(sieve, count_one, &count, NULL), BLOOMERY_OK);
-    assert_int_equal(count, info_of(sieve).queued);
-    assert_int_equal(bloomery_sieve_push(sieve, key, bloomery_key_of("", 0), NULL, NULL),
+    assert_int_equal(
+        bloomery_sieve_each(sieve, BLOOMERY_SIEVE_QUEUED, count_one, &count, NULL, NULL),
+        BLOOMERY_OK);
+    assert_int_equal(count, sieve_info_of(sieve).queued);
+    assert_int_equal(push_key(sieve, key, bloomery_key_of("", 0), NULL, NULL), BLOOMERY_READ_ONLY);
+    assert_int_equal(push_key_again(sieve, key, bloomery_key_of("", 0), NULL, NULL),
                      BLOOMERY_READ_ONLY);
-    assert_int_equal(bloomery_sieve_push_force(sieve, key, bloomery_key_of("", 0), NULL, NULL),
+    assert_int_equal(mark_key(sieve, key, NULL, NULL), BLOOMERY_READ_ONLY);
+    assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &popped, NULL),
                      BLOOMERY_READ_ONLY);
-    assert_int_equal(bloomery_sieve_mark_seen(sieve, key, NULL, NULL), BLOOMERY_READ_ONLY);
-    assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, &popped, NULL), BLOOMERY_READ_ONLY);
-    assert_int_equal(bloomery_sieve_ack(sieve, &number, 1, NULL, NULL), BLOOMERY_READ_ONLY);
-    assert_int_equal(bloomery_sieve_return(sieve, &number, 1, NULL, NULL), BLOOMERY_READ_ONLY);
+    assert_int_equal(bloomery_sieve_finish(sieve, &number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
+                     BLOOMERY_READ_ONLY);
+    assert_int_equal(bloomery_sieve_finish(sieve, &number, 1, BLOOMERY_SIEVE_BACK, NULL, NULL),
+                     BLOOMERY_READ_ONLY);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_READ_ONLY);
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_READ_ONLY);
     assert_int_equal(bloomery_sieve_skip(sieve, &number, NULL), BLOOMERY_READ_ONLY);
@@ -615,15 +573,16 @@ static uint64_t drain(void)
     bloomery_sieve *sieve = must_open(&options);
     assert_int_equal(bloomery_sieve_verify(sieve, NULL, NULL, &damaged, NULL), BLOOMERY_OK);
     assert_int_equal(damaged, 0);
-    bloomery_sieve_info info = info_of(sieve);
+    bloomery_sieve_info info = sieve_info_of(sieve);
     assert_int_equal(info.pushed, info.new_keys + info.seen + info.pending);
     push_ids(sieve, IDS, IDS + 10);
     if (bloomery_sieve_flush(sieve, &error) != BLOOMERY_OK)
         fail_msg("%s: flush: %s", scene.what, error.text);
-    info = info_of(sieve);
+    info = sieve_info_of(sieve);
     assert_int_equal(info.pushed, info.new_keys + info.seen);
     while (count > 0) {
-        if (bloomery_sieve_pop(sieve, items, POP, &count, &error) != BLOOMERY_OK)
+        if (bloomery_sieve_pop(sieve, items, POP, BLOOMERY_SIEVE_POP, &count, &error) !=
+            BLOOMERY_OK)
             fail_msg("%s: pop: %s", scene.what, error.text);
         for (size_t i = 0; i < count; i++) {
             uint32_t id = 0;
@@ -633,7 +592,9 @@ static uint64_t drain(void)
             came[id] = true;
             numbers[i] = items[i].number;
         }
-        assert_int_equal(bloomery_sieve_ack(sieve, numbers, count, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(
+            bloomery_sieve_finish(sieve, numbers, count, BLOOMERY_SIEVE_DONE, NULL, NULL),
+            BLOOMERY_OK);
         total += count;
     }
     for (uint32_t id = IDS; id < IDS + 10; id++)
@@ -691,7 +652,7 @@ static void recovery_goes_back_a_commit(void **state)
         assert_true(test_bytes_equal(&aside, &manifest.bytes));
         test_bytes_free(&aside);
         bloomery_sieve *sieve = must_open(&scene.options);
-        assert_int_equal(info_of(sieve).pushed,
+        assert_int_equal(sieve_info_of(sieve).pushed,
                          load_u64(manifest.copy[2 * !manifest.newest] + COUNTERS));
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
         assert_true(drain() > 0);
@@ -823,10 +784,9 @@ static void items_of_any_length_can_be_lost(void **state)
     snprintf(segment, sizeof segment, "%s/queue-000000000001", scene.sound);
     for (uint32_t i = 0; i < ITEMS; i++) {
         key[1] = (uint8_t)i;
-        assert_int_equal(bloomery_sieve_push(sieve,
-                                             bloomery_key_of(key, around[i / EACH] + i % EACH),
-                                             bloomery_key_of("", 0), NULL, NULL),
-                         BLOOMERY_NEW);
+        assert_int_equal(push_key(sieve, bloomery_key_of(key, around[i / EACH] + i % EACH),
+                                  bloomery_key_of("", 0), NULL, NULL),
+                         BLOOMERY_SIEVE_NEW);
         assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
         assert_int_equal(stat(segment, &facts), 0);
         ends[i] = (uint64_t)facts.st_size;
@@ -843,10 +803,12 @@ static void items_of_any_length_can_be_lost(void **state)
         assert_int_equal(must_recover().queued, 1);
         sieve = must_open(&scene.options);
         for (; count > 0; came += count > 0) {
-            assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, &count, NULL), BLOOMERY_OK);
+            assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
+                             BLOOMERY_OK);
             if (count > 0)
-                assert_int_equal(bloomery_sieve_ack(sieve, &item.number, 1, NULL, NULL),
-                                 BLOOMERY_OK);
+                assert_int_equal(
+                    bloomery_sieve_finish(sieve, &item.number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
+                    BLOOMERY_OK);
         }
         assert_int_equal(came, ITEMS - 1);
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
@@ -865,10 +827,9 @@ static void recovery_without_a_filter(void **state)
     scene_make(BLOOMERY_SIEVE_MEMORY);
     bloomery_sieve *sieve = must_open(&scene.options);
     for (uint32_t i = 0; i < 100; i++)
-        assert_int_equal(bloomery_sieve_push(sieve,
-                                             bloomery_key_of(text, (size_t)sprintf(text, "%u", i)),
-                                             bloomery_key_of(payload, sizeof payload), NULL, NULL),
-                         BLOOMERY_NEW);
+        assert_int_equal(push_key(sieve, bloomery_key_of(text, (size_t)sprintf(text, "%u", i)),
+                                  bloomery_key_of(payload, sizeof payload), NULL, NULL),
+                         BLOOMERY_SIEVE_NEW);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
     list_work(&listing, false);
     bool found = false;
@@ -884,9 +845,9 @@ static void recovery_without_a_filter(void **state)
     assert_true(lost.damaged == 1 && lost.queued == 0);
     sieve = must_open(&scene.options);
     for (uint32_t i = 0; i < 100; i++)
-        assert_int_equal(bloomery_sieve_contains(
-                             sieve, bloomery_key_of(text, (size_t)sprintf(text, "%u", i)), NULL),
-                         BLOOMERY_SEEN);
+        assert_int_equal(
+            query_key(sieve, bloomery_key_of(text, (size_t)sprintf(text, "%u", i)), NULL),
+            BLOOMERY_SIEVE_SEEN);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
     scene_free();
 }
@@ -1012,8 +973,7 @@ int main(void)
         cmocka_unit_test(flipped_slot_is_found),
         cmocka_unit_test(damaged_commit_undoes_nothing),
         cmocka_unit_test(torn_copy_opens),
-        cmocka_unit_test(sieves_of_version_1_open),
-        cmocka_unit_test(sieves_of_version_2_open),
+        cmocka_unit_test(sieves_of_other_versions_are_refused),
         cmocka_unit_test(a_sieve_of_no_leases_is_damaged),
         cmocka_unit_test(what_was_damaged_is_set_aside),
         cmocka_unit_test(read_only_opening_changes_nothing),

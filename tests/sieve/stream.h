@@ -14,9 +14,8 @@
 #ifndef TESTS_STREAM_H
 #define TESTS_STREAM_H
 
+#include "../support/sieve_keys.h"
 #include "../support/support.h"
-
-#include <bloomery/sieve.h>
 
 enum { STREAM_MAX = 1000000, STREAM_IDS = 1 << 24, STREAM_AREA = 6 << 20 };
 

@@ -51,9 +51,10 @@ static const bloomery_key no_payload;
 
 static void note_answer(struct team *team, size_t key, int answer)
 {
-    MUST(team, answer == BLOOMERY_NEW || answer == BLOOMERY_SEEN || answer == BLOOMERY_PENDING);
-    MUST(team, answer != BLOOMERY_PENDING || !team->answers);
-    atomic_fetch_add(&team->fresh[key], (unsigned)(answer == BLOOMERY_NEW));
+    MUST(team, answer == BLOOMERY_SIEVE_NEW || answer == BLOOMERY_SIEVE_SEEN ||
+                   answer == BLOOMERY_SIEVE_PENDING);
+    MUST(team, answer != BLOOMERY_SIEVE_PENDING || !team->answers);
+    atomic_fetch_add(&team->fresh[key], (unsigned)(answer == BLOOMERY_SIEVE_NEW));
 }
 
 /* All keys, each thread from another place on; the odd ones in batches. */
@@ -67,22 +68,21 @@ static void *push(void *argument)
     for (size_t i = 0; i < KEYS;) {
         bloomery_key batch[STEP];
         uint8_t results[STEP];
-        size_t done = 0;
+        bloomery_sieve_pushed pushed = {0, 0};
         if (member->number % 2 == 0) {
             const size_t key = (offset + i) % KEYS;
-            note_answer(
-                team, key,
-                bloomery_sieve_push(team->sieve, team->keys[key], no_payload, NULL, &error));
+            note_answer(team, key,
+                        push_key(team->sieve, team->keys[key], no_payload, NULL, &error));
             i++;
             continue;
         }
         const size_t count = KEYS - i < STEP ? KEYS - i : STEP;
         for (size_t k = 0; k < count; k++)
             batch[k] = team->keys[(offset + i + k) % KEYS];
-        MUST(team, bloomery_sieve_push_batch(team->sieve, batch, NULL, count, results, &done, NULL,
-                                             &error) == BLOOMERY_OK);
-        MUST(team, done == count);
-        for (size_t k = 0; k < done; k++)
+        MUST(team, bloomery_sieve_push(team->sieve, batch, NULL, count, BLOOMERY_SIEVE_PUSH,
+                                       results, &pushed, &error) == BLOOMERY_OK);
+        MUST(team, pushed.done == count);
+        for (size_t k = 0; k < pushed.done; k++)
             note_answer(team, (offset + i + k) % KEYS, results[k]);
         i += count;
     }
@@ -110,13 +110,14 @@ static size_t pop_some(struct team *team, unsigned member)
     uint64_t numbers[POP];
     bloomery_error error;
     size_t count = 0;
-    size_t unknown = 0;
+    uint64_t finished = 0;
     size_t back = 0;
     pthread_mutex_lock(&team->turn);
-    MUST(team,
-         bloomery_sieve_pop_queued(team->sieve, items, POP / 2, &count, &error) == BLOOMERY_OK);
+    MUST(team, bloomery_sieve_pop(team->sieve, items, POP / 2, BLOOMERY_SIEVE_POP_QUEUED, &count,
+                                  &error) == BLOOMERY_OK);
     if (count == 0)
-        MUST(team, bloomery_sieve_pop(team->sieve, items, POP, &count, &error) == BLOOMERY_OK);
+        MUST(team, bloomery_sieve_pop(team->sieve, items, POP, BLOOMERY_SIEVE_POP, &count,
+                                      &error) == BLOOMERY_OK);
     for (size_t i = 0; i < count; i++) {
         note_item(team, &items[i]);
         numbers[i] = items[i].number;
@@ -124,11 +125,12 @@ static size_t pop_some(struct team *team, unsigned member)
     pthread_mutex_unlock(&team->turn);
     if (count > 4 && atomic_fetch_add(&team->again, 0) < MISCHIEF + member)
         back = 2;
-    MUST(team, bloomery_sieve_return(team->sieve, numbers, back, &unknown, &error) == BLOOMERY_OK);
-    MUST(team, unknown == 0);
-    MUST(team, bloomery_sieve_ack(team->sieve, numbers + back, count - back, &unknown, &error) ==
-                   BLOOMERY_OK);
-    MUST(team, unknown == 0);
+    MUST(team, bloomery_sieve_finish(team->sieve, numbers, back, BLOOMERY_SIEVE_BACK, &finished,
+                                     &error) == BLOOMERY_OK);
+    MUST(team, finished == back);
+    MUST(team, bloomery_sieve_finish(team->sieve, numbers + back, count - back, BLOOMERY_SIEVE_DONE,
+                                     &finished, &error) == BLOOMERY_OK);
+    MUST(team, finished == count - back);
     atomic_fetch_add(&team->acked, count - back);
     return count;
 }
@@ -154,10 +156,11 @@ static void query_for_all(struct team *team)
     bloomery_error error;
     for (size_t i = 0; i < KEYS; i++)
         came[i] = atomic_load(&team->came[i]) > 0;
-    MUST(team, bloomery_sieve_contains_batch(team->sieve, team->keys, KEYS, answers, &error) ==
-                   BLOOMERY_OK);
+    MUST(team,
+         bloomery_sieve_contains(team->sieve, team->keys, KEYS, answers, &error) == BLOOMERY_OK);
     for (size_t i = 0; i < KEYS; i++)
-        MUST(team, answers[i] <= BLOOMERY_PENDING && (!came[i] || answers[i] == BLOOMERY_SEEN));
+        MUST(team, answers[i] <= BLOOMERY_SIEVE_PENDING &&
+                       (!came[i] || answers[i] == BLOOMERY_SIEVE_SEEN));
 }
 
 /* Asks, looks, flushes and commits in between. */
@@ -172,14 +175,14 @@ static void *watch(void *argument)
     while (atomic_load(&team->pushers) > 0) {
         bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
         bloomery_sieve_info_get(team->sieve, &info);
-        MUST(team, info.pushed >= pushed && info.synced <= info.pushed);
+        MUST(team, info.pushed >= pushed && info.durable <= info.pushed);
         MUST(team,
              info.pushed == info.new_keys + info.seen + info.pending + info.forced + info.marked);
         pushed = info.pushed;
         const size_t key = round * 131 % KEYS;
         const bool came = atomic_load(&team->came[key]) > 0;
-        const int answer = bloomery_sieve_contains(team->sieve, team->keys[key], &error);
-        MUST(team, answer >= 0 && (!came || answer == BLOOMERY_SEEN));
+        const int answer = query_key(team->sieve, team->keys[key], &error);
+        MUST(team, answer >= 0 && (!came || answer == BLOOMERY_SIEVE_SEEN));
         if (round % 10 == 0)
             query_for_all(team);
         if (round % 100 == 0)
@@ -229,13 +232,15 @@ static void judge_team(struct team *team)
     assert_int_equal(info.pushed, atomic_load(&team->pushes));
     assert_int_equal(info.new_keys, KEYS);
     assert_int_equal(info.seen, info.pushed - KEYS);
-    assert_int_equal(info.acked, KEYS);
+    assert_int_equal(info.done, KEYS);
     assert_int_equal(atomic_load(&team->acked), KEYS);
     assert_int_equal(info.queued + info.leased + info.pending, 0);
     assert_true(atomic_load(&team->again) > 0);
 }
 
-static void each_key_counts_once(bloomery_sieve_engine engine, double sync, bool ordered)
+/* Without seconds and in memory: without a directory. */
+static void each_key_counts_once(bloomery_sieve_engine engine, double seconds,
+                                 bloomery_sieve_order order)
 {
     struct test_directory directory = test_directory_make();
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
@@ -249,9 +254,10 @@ static void each_key_counts_once(bloomery_sieve_engine engine, double sync, bool
     test_join(path, sizeof path, &directory, "sieve");
     team->answers = engine == BLOOMERY_SIEVE_MEMORY;
     options.engine = engine;
-    options.directory = team->answers && sync == 0 ? NULL : path;
-    options.sync = sync;
-    options.ordered = ordered;
+    options.directory = team->answers && seconds == 0 ? NULL : path;
+    options.sync = seconds == 0 ? BLOOMERY_SIEVE_SYNC_NEVER : BLOOMERY_SIEVE_SYNC_TIMED;
+    options.sync_seconds = seconds;
+    options.order = order;
     options.partitions = team->answers ? 0 : 4;
     options.rate = team->answers ? 1e-12 : 0;
     options.keys = 5000;
@@ -270,8 +276,8 @@ static void memory_counts_each_key_once(void **state)
 {
     (void)state;
     for (int round = 0; round < (test_long() ? 20 : 1); round++) {
-        each_key_counts_once(BLOOMERY_SIEVE_MEMORY, 0, false);
-        each_key_counts_once(BLOOMERY_SIEVE_MEMORY, 0.01, false);
+        each_key_counts_once(BLOOMERY_SIEVE_MEMORY, 0, BLOOMERY_SIEVE_ORDER_FIFO);
+        each_key_counts_once(BLOOMERY_SIEVE_MEMORY, 0.01, BLOOMERY_SIEVE_ORDER_FIFO);
     }
 }
 
@@ -279,8 +285,8 @@ static void disk_counts_each_key_once(void **state)
 {
     (void)state;
     for (int round = 0; round < (test_long() ? 20 : 1); round++) {
-        each_key_counts_once(BLOOMERY_SIEVE_DISK, 0.01, false);
-        each_key_counts_once(BLOOMERY_SIEVE_DISK, BLOOMERY_SYNC_NEVER, true);
+        each_key_counts_once(BLOOMERY_SIEVE_DISK, 0.01, BLOOMERY_SIEVE_ORDER_BY_PARTITION);
+        each_key_counts_once(BLOOMERY_SIEVE_DISK, 0, BLOOMERY_SIEVE_ORDER_FIFO);
     }
 }
 

@@ -6,6 +6,8 @@
 
 #include "support.h"
 
+#include <bloomery/builder.h>
+
 #include <stdlib.h>
 
 /* A builder at this rate; the options may be NULL. */
@@ -22,10 +24,25 @@ static inline bloomery_builder *test_builder(double rate, const bloomery_create_
     return builder;
 }
 
-/* Its filter; the builder is freed. */
-static inline bloomery_filter *test_finish(bloomery_builder *builder)
+/* Adds a list of keys, or hashes. */
+static inline bloomery_status build_list(bloomery_builder *builder, const bloomery_key *list,
+                                         size_t count, bloomery_error *error)
 {
-    bloomery_filter *filter = NULL;
+    const bloomery_keys keys = bloomery_keys_of_list(list, count);
+    return bloomery_builder_add(builder, &keys, error);
+}
+
+static inline bloomery_status build_hashes(bloomery_builder *builder, const bloomery_hash *hashes,
+                                           size_t count, bloomery_error *error)
+{
+    const bloomery_keys keys = bloomery_keys_of_hashes(hashes, count);
+    return bloomery_builder_add(builder, &keys, error);
+}
+
+/* Its filter; the builder is freed. */
+static inline const bloomery_filter *test_finish(bloomery_builder *builder)
+{
+    const bloomery_filter *filter = NULL;
     bloomery_error error;
     if (bloomery_builder_finish(builder, &filter, &error) != BLOOMERY_OK)
         fail_msg("not built: %s", error.text);
@@ -33,17 +50,17 @@ static inline bloomery_filter *test_finish(bloomery_builder *builder)
     return filter;
 }
 
-static inline bloomery_filter *test_static_of(double rate, const struct test_keys *keys)
+static inline const bloomery_filter *test_static_of(double rate, const struct test_keys *keys)
 {
     bloomery_builder *builder = test_builder(rate, NULL, NULL);
-    assert_int_equal(bloomery_builder_add(builder, keys->keys, keys->count, NULL), BLOOMERY_OK);
+    assert_int_equal(build_list(builder, keys->keys, keys->count, NULL), BLOOMERY_OK);
     return test_finish(builder);
 }
 
 /* Integers first to first + count - 1, of 8 bytes, as a column. */
 struct test_integers {
     uint64_t *values;
-    bloomery_column column;
+    bloomery_keys column;
 };
 
 static inline struct test_integers test_integers_make(uint64_t first, size_t count)
@@ -53,7 +70,7 @@ static inline struct test_integers test_integers_make(uint64_t first, size_t cou
     for (size_t i = 0; i < count; i++)
         integers.values[i] = first + i;
     integers.column.struct_bytes = sizeof integers.column;
-    integers.column.form = BLOOMERY_COLUMN_FIXED;
+    integers.column.form = BLOOMERY_KEYS_FIXED;
     integers.column.data = integers.values;
     integers.column.bytes = count * sizeof(uint64_t);
     integers.column.width = sizeof(uint64_t);
@@ -61,12 +78,13 @@ static inline struct test_integers test_integers_make(uint64_t first, size_t cou
     return integers;
 }
 
-static inline bloomery_filter *test_static_of_integers(double rate, uint64_t first, size_t count)
+static inline const bloomery_filter *test_static_of_integers(double rate, uint64_t first,
+                                                             size_t count)
 {
     struct test_integers integers = test_integers_make(first, count);
     bloomery_builder *builder = test_builder(rate, NULL, NULL);
     bloomery_error error;
-    if (bloomery_builder_add_column(builder, &integers.column, &error) != BLOOMERY_OK)
+    if (bloomery_builder_add(builder, &integers.column, &error) != BLOOMERY_OK)
         fail_msg("not added: %s", error.text);
     free(integers.values);
     return test_finish(builder);
@@ -76,8 +94,7 @@ static inline size_t test_found(const bloomery_filter *filter, uint64_t first, s
 {
     struct test_integers integers = test_integers_make(first, count);
     size_t found = 0;
-    assert_int_equal(bloomery_may_contain_column(filter, &integers.column, NULL, &found, NULL),
-                     BLOOMERY_OK);
+    assert_int_equal(query_keys(filter, &integers.column, NULL, &found, NULL), BLOOMERY_OK);
     free(integers.values);
     return found;
 }

@@ -26,7 +26,7 @@ static void describe(struct test_column *sample, const struct test_column_spec *
         const uint64_t number = test_below(&seed, spec->count + 1);
         uint8_t *to = sample->plain + i * TEST_COLUMN_KEY_MAX;
         size_t bytes = number % 50 == 7 ? TEST_COLUMN_KEY_MAX : test_mix(number) % 41;
-        if (spec->form == BLOOMERY_COLUMN_FIXED)
+        if (spec->form == BLOOMERY_KEYS_FIXED)
             bytes = spec->width;
         for (size_t j = 0; j < bytes; j++)
             to[j] = (uint8_t)test_mix(number * TEST_COLUMN_KEY_MAX + j);
@@ -54,7 +54,7 @@ static void lay_fixed(struct test_column *sample, const struct test_column_spec 
 static void lay_offsets(struct test_column *sample, const struct test_column_spec *spec,
                         size_t count)
 {
-    const size_t size = spec->form == BLOOMERY_COLUMN_OFFSETS32 ? 4 : 8;
+    const size_t size = spec->form == BLOOMERY_KEYS_OFFSETS32 ? 4 : 8;
     uint8_t *data = calloc(count + 1, TEST_COLUMN_KEY_MAX);
     uint8_t *offsets = calloc(count + 1, size);
     assert_true(data != NULL && offsets != NULL);
@@ -78,16 +78,15 @@ static void lay_offsets(struct test_column *sample, const struct test_column_spe
 static void lay_hashes(struct test_column *sample, const struct test_column_spec *spec,
                        const bloomery_filter *filter, size_t count)
 {
-    const size_t size = spec->form == BLOOMERY_COLUMN_HASHES64 ? 8 : 16;
+    const size_t size = spec->form == BLOOMERY_KEYS_HASHES64 ? 8 : 16;
     uint8_t *data = calloc(count + 1, size);
     assert_non_null(data);
     for (size_t i = 0; i < count; i++) {
         bloomery_hash hash;
-        assert_int_equal(bloomery_hash_key(filter, sample->all[i], &hash), BLOOMERY_OK);
+        assert_int_equal(bloomery_hash_key(filter, sample->all[i], &hash, NULL), BLOOMERY_OK);
         memcpy(data + i * size, size == 8 ? (const void *)&hash.hi : (const void *)&hash, size);
     }
     sample->data = fence_of(data, count * size, spec->shifted);
-    sample->column.bytes = count * size;
     free(data);
 }
 
@@ -124,16 +123,16 @@ struct test_column *test_column_make(const struct test_column_spec *spec,
     const size_t count = spec->first + spec->count;
     struct test_column *sample = calloc(1, sizeof *sample);
     assert_non_null(sample);
-    sample->column = (bloomery_column)BLOOMERY_COLUMN;
+    sample->column = (bloomery_keys)BLOOMERY_KEYS;
     sample->column.form = spec->form;
     sample->column.first = spec->first;
     sample->column.count = spec->count;
     sample->keys = sample->all + spec->first;
     memset(sample->valid, 0xff, sizeof sample->valid);
     describe(sample, spec, count, seed);
-    if (spec->form == BLOOMERY_COLUMN_FIXED)
+    if (spec->form == BLOOMERY_KEYS_FIXED)
         lay_fixed(sample, spec, count);
-    else if (spec->form >= BLOOMERY_COLUMN_HASHES64)
+    else if (spec->form >= BLOOMERY_KEYS_HASHES64)
         lay_hashes(sample, spec, filter, count);
     else
         lay_offsets(sample, spec, count);

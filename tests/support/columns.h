@@ -27,7 +27,7 @@ enum test_nulls {
 };
 
 struct test_column_spec {
-    bloomery_column_form form;
+    bloomery_keys_form form;
     size_t width;
     size_t gap;
     size_t count;
@@ -38,7 +38,7 @@ struct test_column_spec {
 
 /* Keys `first` on are those of the column, and described in `keys`. */
 struct test_column {
-    bloomery_column column;
+    bloomery_keys column;
     bloomery_key all[TEST_COLUMN_FIRST_MAX + TEST_COLUMN_MAX];
     const bloomery_key *keys;
     uint64_t valid[TEST_COLUMN_WORDS + 1];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "specimens.h"
 
+#include <bloomery/records.h>
+
 const char *test_specimen_name(size_t index)
 {
     static const char *const names[] = {"grown", "merged", "keyed"};

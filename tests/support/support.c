@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See support.h. */
+#define BLOOMERY_EXPERIMENTAL
 #include "support.h"
+
+#include <bloomery/experimental.h>
 
 #include <dirent.h>
 #include <stdio.h>
@@ -61,15 +64,13 @@ void test_level(void)
 {
     enum { SKIPPED = 77 }; /* to Meson */
     const char *wanted = getenv("BLOOMERY_CPU");
-    bloomery_plan plan = {.keys = 1000, .rate = 0.01};
-    bloomery_filter *filter = NULL;
+    bloomery_filter *filter = bloomery_new(1000, 0.01, NULL);
     bloomery_info info = BLOOMERY_INFO;
-    if (bloomery_plan_solve(&plan, NULL, NULL) != BLOOMERY_OK ||
-        bloomery_create(&plan, NULL, &filter, NULL) != BLOOMERY_OK) {
+    if (filter == NULL) {
         printf("# no filter can be made\n");
         exit(1);
     }
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     bloomery_free(filter);
     printf("# kernels: %s\n", info.kernel);
     fflush(stdout); /* or what forks says it again */
@@ -263,7 +264,7 @@ static bloomery_plan solve_plan(const struct test_shape *shape, uint64_t keys, d
     options.cell_bits = shape->cell_bits;
     if (bloomery_plan_solve(&plan, &options, &error) != BLOOMERY_OK)
         fail_msg("%s, %llu keys: %s", shape->name, (unsigned long long)keys, error.text);
-    assert_true(plan.rate <= rate);
+    assert_true(plan.planned_rate <= rate && plan.rate == rate && plan.keys == keys);
     return plan;
 }
 
@@ -290,6 +291,19 @@ bloomery_plan test_plan(const struct test_shape *shape, uint64_t keys, double ra
     return plan;
 }
 
+bloomery_plan test_by_hand(const bloomery_plan *plan, uint64_t bits)
+{
+    bloomery_plan other = {.kind = plan->kind,
+                           .blocks_per_key = plan->blocks_per_key,
+                           .probes = plan->probes,
+                           .cell_bits = plan->cell_bits,
+                           .hash = plan->hash,
+                           .bits = bits,
+                           .planned_keys = plan->planned_keys};
+    other.planned_rate = bloomery_plan_rate(&other, other.planned_keys);
+    return other;
+}
+
 bloomery_filter *test_create(const bloomery_plan *plan, const bloomery_create_options *options)
 {
     bloomery_filter *filter = NULL;
@@ -303,9 +317,30 @@ bloomery_filter *test_create(const bloomery_plan *plan, const bloomery_create_op
 void test_add_all(bloomery_filter *filter, const struct test_keys *keys)
 {
     for (size_t i = 0; i < keys->count; i++) {
-        int result = bloomery_add(filter, keys->keys[i], NULL);
-        assert_true(result == BLOOMERY_NEW || result == BLOOMERY_SEEN);
+        int result = add_outcome(filter, keys->keys[i]);
+        assert_true(result == WAS_NEW || result == WAS_SEEN);
     }
+}
+
+uint64_t test_cells(const bloomery_filter *filter)
+{
+    const bloomery_info info = info_of(filter);
+    uint64_t used = 0;
+    for (uint32_t layer = 0; layer < info.layers; layer++) {
+        const void *data = NULL;
+        uint64_t bytes = 0;
+        assert_int_equal(bloomery_layer_span(filter, layer, &data, &bytes), BLOOMERY_OK);
+        for (uint64_t i = 0; i < bytes; i++) {
+            const uint8_t byte = ((const uint8_t *)data)[i];
+            if (info.cell_bits == 1)
+                used += (uint64_t)__builtin_popcount(byte);
+            else if (info.cell_bits == 4)
+                used += (uint64_t)((byte & 15) != 0) + (byte >> 4 != 0);
+            else
+                used += byte != 0;
+        }
+    }
+    return used;
 }
 
 /* ---- Bytes --------------------------------------------------------------------------- */
@@ -320,7 +355,7 @@ static struct test_bytes bytes_make(size_t bytes)
     return made;
 }
 
-/* Fills the span that bloomery_file_bytes promised; more than that stops the writing. */
+/* Fills the span that an info promised; more than that stops the writing. */
 struct span {
     struct test_bytes bytes;
     size_t used;
@@ -338,11 +373,11 @@ static int append(void *context, const void *data, size_t bytes)
 
 struct test_bytes test_written(const bloomery_filter *filter)
 {
-    struct span span = {bytes_make(bloomery_file_bytes(filter)), 0};
+    struct span span = {bytes_make(info_of(filter).file_bytes), 0};
     bloomery_error error;
     if (bloomery_write(filter, append, &span, &error) != BLOOMERY_OK)
         fail_msg("write: %s", error.text);
-    assert_int_equal(span.used, bloomery_file_bytes(filter));
+    assert_int_equal(span.used, info_of(filter).file_bytes);
     return span.bytes;
 }
 

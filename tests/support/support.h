@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include <bloomery/bloomery.h>
+#include "many.h"
 
 /* ---- Numbers from a seed ------------------------------------------------------------- */
 
@@ -105,11 +105,19 @@ extern const struct test_shape test_shapes[TEST_SHAPES];
 /* The plan for so many keys at that rate; the test fails where there is none. */
 bloomery_plan test_plan(const struct test_shape *shape, uint64_t keys, double rate);
 
+/* The geometry of a plan with another number of bits, as if filled in by hand, at the rate that its
+ * planned keys have there. */
+bloomery_plan test_by_hand(const bloomery_plan *plan, uint64_t bits);
+
 /* A new filter; the test fails where there is none. options may be NULL. */
 bloomery_filter *test_create(const bloomery_plan *plan, const bloomery_create_options *options);
 
 /* Every key added one by one. */
 void test_add_all(bloomery_filter *filter, const struct test_keys *keys);
+
+/* Cells of all layers that are not 0, counted here: what a call said of new ones is held against
+ * it. */
+uint64_t test_cells(const bloomery_filter *filter);
 
 /* ---- Bytes and files ----------------------------------------------------------------- */
 

@@ -6,10 +6,12 @@
  * Build: this file, ../support/support.c; cmocka, the library with its insides. No arguments.
  * Suite: unit.
  */
+#define BLOOMERY_EXPERIMENTAL
 #include "../support/support.h"
 
 #include "base/limits.h"
 
+#include <bloomery/experimental.h>
 #include <bloomery/sieve.h>
 
 #include <ftw.h>
@@ -298,18 +300,19 @@ static void a_chain_stops_growing_where_the_container_ends(void **state)
     bloomery_info info = BLOOMERY_INFO;
     bloomery_error error = {.status = BLOOMERY_OK};
     bloomery_status status = BLOOMERY_OK;
-    size_t done;
     (void)state;
     enter_container(MIB(8));
     assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_create(&plan, NULL, &filter, &error), BLOOMERY_OK);
     for (uint64_t i = 0; i < 100000000 && status == BLOOMERY_OK; i++) {
         const bloomery_key key = bloomery_key_of(&i, sizeof i);
-        status = bloomery_add_some(filter, &key, 1, NULL, NULL, &done, &error);
+        error.status = BLOOMERY_OK;
+        bloomery_add(filter, key, &error);
+        status = error.status;
     }
     assert_int_equal(status, BLOOMERY_OUT_OF_MEMORY);
     assert_non_null(strstr(error.text, ": the container's memory limit of 8 MiB leaves 3.50 MiB"));
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     assert_in_range(info.bytes, MIB(2), MIB(16));
     bloomery_free(filter);
 }
@@ -339,7 +342,7 @@ static void what_no_key_touches_takes_no_memory_of_a_small_container(void **stat
     enter_container(MIB(64));
     assert_int_equal(create(MIB(40), &filter, &error), BLOOMERY_OK);
     for (uint64_t i = 0; i < 100; i++)
-        assert_in_range(bloomery_add(filter, bloomery_key_of(&i, sizeof i), NULL), 0, 1);
+        assert_in_range(add_outcome(filter, bloomery_key_of(&i, sizeof i)), 0, 1);
     assert_in_range(pages_there(filter), 1, 100 * (uint64_t)sysconf(_SC_PAGESIZE));
     bloomery_free(filter);
 }

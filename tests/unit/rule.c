@@ -4,6 +4,8 @@
  * implementation. */
 #include "key/rule.h"
 
+#include <bloomery/records.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,6 +28,7 @@ enum {
     INT64 = BLOOMERY_RULE_INT64,
     INT32 = BLOOMERY_RULE_INT32,
     UTF16 = BLOOMERY_RULE_UTF16,
+    ALL_FLAGS = 2 * BLOOMERY_RULE_ELSEWHERE - 1,
 };
 
 /* Fails unless the record gives this key, or none where `key` is NULL. */
@@ -312,7 +315,7 @@ static bloomery_key_rule random_rule(void)
 {
     static const uint32_t cases[] = {0,     LOWER, UPPER,         HEX,          INT64,
                                      INT32, UTF16, LOWER | UTF16, UPPER | UTF16};
-    bloomery_key_rule rule = {.flags = chance(BLOOMERY_RULE_KNOWN + 1) &
+    bloomery_key_rule rule = {.flags = chance(ALL_FLAGS + 1) &
                                        ~(uint32_t)(LOWER | UPPER | HEX | CSV | INT64 | INT32 |
                                                    UTF16 | BLOOMERY_RULE_ELSEWHERE)};
     rule.flags |= cases[chance(9)];
@@ -368,7 +371,7 @@ static void rules_are_described_whole(void **unused)
     bloomery_key_rule rule = {0};
     assert_string_equal(tool_rule_describe(&rule, text), "");
     assert_true(tool_rule_is_none(&rule));
-    rule = (bloomery_key_rule){BLOOMERY_RULE_KNOWN, 255, INT32_MIN, 255};
+    rule = (bloomery_key_rule){ALL_FLAGS, 255, INT32_MIN, 255};
     assert_string_equal(tool_rule_describe(&rule, text),
                         "field -2147483648, delimited by byte 255, a place that is not kept (-F, "
                         "--jsonl), trim, lower, upper, hex, crlf, skip-empty, csv, int64, int32, "

@@ -274,13 +274,13 @@ static void the_page_has_the_numbers_of_the_plan(void **unused)
         bloomery_plan classic = {
             .keys = billion, .rate = filters[i].rate, .kind = BLOOMERY_CLASSIC};
         assert_int_equal(bloomery_plan_solve(&classic, NULL, &error), BLOOMERY_OK);
-        assert_true(near((double)classic.bytes / 1e9, filters[i].classic_gb, 0.004));
+        assert_true(near((double)classic.planned_bytes / 1e9, filters[i].classic_gb, 0.004));
         for (int blocked = 0; blocked < 2; blocked++) {
             bloomery_plan small = {.bytes = 18000000,
                                    .rate = filters[i].rate,
                                    .kind = blocked ? BLOOMERY_BLOCKED : BLOOMERY_CLASSIC};
             assert_int_equal(bloomery_plan_solve(&small, NULL, &error), BLOOMERY_OK);
-            assert_true(near((double)small.keys / 1e6,
+            assert_true(near((double)small.planned_keys / 1e6,
                              blocked ? filters[i].blocked_millions : filters[i].classic_millions,
                              0.01));
         }
@@ -321,15 +321,13 @@ static void the_engine_moves_what_the_plan_says(void **unused)
     options.directory = directory.path;
     options.memory = 1330000;
     options.partitions = 16;
-    options.sync = BLOOMERY_SYNC_NEVER;
+    options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
     bloomery_sieve *sieve = NULL;
     bloomery_error error = {0};
     if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK)
         fail_msg("%s", error.text);
     static char bytes[BATCH][BYTES + 1];
     bloomery_key keys[BATCH];
-    uint8_t results[BATCH];
-    size_t done = 0;
     for (unsigned from = 0; from < KEYS; from += BATCH) {
         for (unsigned i = 0; i < BATCH; i++) {
             snprintf(bytes[i], sizeof bytes[i], "https://www.example.com/%0*u", BYTES - 24,
@@ -337,7 +335,7 @@ static void the_engine_moves_what_the_plan_says(void **unused)
             keys[i] = bloomery_key_of(bytes[i], BYTES);
         }
         assert_int_equal(
-            bloomery_sieve_push_batch(sieve, keys, NULL, BATCH, results, &done, NULL, &error),
+            bloomery_sieve_push(sieve, keys, NULL, BATCH, BLOOMERY_SIEVE_PUSH, NULL, NULL, &error),
             BLOOMERY_OK);
     }
     assert_int_equal(bloomery_sieve_flush(sieve, &error), BLOOMERY_OK);

@@ -27,7 +27,7 @@ struct model {
     uint64_t head;  /* entries before it were popped, or passed over */
     uint64_t queued;
     uint32_t leased;
-    uint64_t acked;
+    uint64_t done;
     struct model_entry entries[ENTRIES_MAX];
 };
 
@@ -201,7 +201,7 @@ static void step_end(struct run *run)
     struct model *model = &run->now_is;
     uint64_t numbers[2 * ROOM];
     size_t count = 0;
-    size_t unknown = 0;
+    size_t were_leased = 0;
     const bool again = test_below(&run->random, 4) == 0;
     const uint64_t from = test_below(&run->random, model->head + 1);
     const uint64_t dense = 1 + test_below(&run->random, 3);
@@ -211,16 +211,18 @@ static void step_end(struct run *run)
         if (test_below(&run->random, leased ? dense : 40) != 0)
             continue;
         numbers[count++] = i + 1;
-        unknown += !leased;
+        were_leased += leased;
         if (leased && again)
             entry->ends = 0;
         if (leased && !again) {
             entry->leased = false;
             model->leased--;
-            model->acked++;
+            model->done++;
         }
     }
-    assert_int_equal(bloomery_queue_end(run->queue, numbers, count, again), unknown);
+    assert_int_equal(bloomery_queue_end(run->queue, numbers, count,
+                                        again ? BLOOMERY_SIEVE_BACK : BLOOMERY_SIEVE_DONE),
+                     were_leased);
 }
 
 static void append_some(struct run *run, uint64_t count)
@@ -312,7 +314,7 @@ static void check(struct run *run, bool deep)
     uint64_t damaged = 0;
     assert_int_equal(bloomery_queue_queued(queue), model->queued);
     assert_int_equal(bloomery_queue_leased(queue), model->leased);
-    assert_int_equal(bloomery_queue_acked(queue), model->acked);
+    assert_int_equal(bloomery_queue_done(queue), model->done);
     assert_int_equal(bloomery_queue_next(queue), model->count + 1);
     if (!deep)
         return;
@@ -580,7 +582,7 @@ static void segments_go_when_they_are_done_with(void **state)
     bloomery_queue_tidy(queue, UINT64_MAX);
     assert_int_equal(files_in(&place), 10); /* all of them leased, or before the head */
     const uint64_t done[] = {2, 3, 5};
-    assert_int_equal(bloomery_queue_end(queue, done, 3, false), 0);
+    assert_int_equal(bloomery_queue_end(queue, done, 3, BLOOMERY_SIEVE_DONE), 3);
     bloomery_queue_tidy(queue, 4);
     assert_int_equal(files_in(&place), 8); /* a wish to keep from the fourth on */
     bloomery_queue_tidy(queue, UINT64_MAX);
@@ -588,7 +590,7 @@ static void segments_go_when_they_are_done_with(void **state)
     assert_true(bloomery_queue_has_segment(queue, 4));
     assert_false(bloomery_queue_has_segment(queue, 5));
     const uint64_t rest[] = {1, 4, 6};
-    assert_int_equal(bloomery_queue_end(queue, rest, 3, false), 0);
+    assert_int_equal(bloomery_queue_end(queue, rest, 3, BLOOMERY_SIEVE_DONE), 3);
     bloomery_queue_tidy(queue, UINT64_MAX);
     assert_int_equal(files_in(&place), 4);
     assert_int_equal(bloomery_queue_bytes(queue), 4 * (64 + 48 + 62));
@@ -644,7 +646,8 @@ static void memory_is_given_back(void **state)
             const size_t count = pop_some(queue, items, ROOM);
             assert_true(count > 0);
             for (size_t i = 0; i < count; i++)
-                assert_int_equal(bloomery_queue_end(queue, &items[i].number, 1, false), 0);
+                assert_int_equal(
+                    bloomery_queue_end(queue, &items[i].number, 1, BLOOMERY_SIEVE_DONE), 1);
             pushed -= count;
         }
         assert_true(place.store.memory <= empty + 2000); /* the ring's slots */
@@ -673,7 +676,7 @@ static void a_frame_is_read_once_for_its_items(void **state)
         assert_int_equal(pop_some(queue, items, 1), 1);
     assert_true(place.store.bytes_read < 2 * bloomery_queue_bytes(queue));
     for (uint64_t i = 1; i <= 2000; i++)
-        assert_int_equal(bloomery_queue_end(queue, &i, 1, true), 0);
+        assert_int_equal(bloomery_queue_end(queue, &i, 1, BLOOMERY_SIEVE_BACK), 1);
     for (uint64_t i = 1; i <= 2000; i++) {
         assert_int_equal(pop_some(queue, items, 1), 1);
         assert_int_equal(items[0].number, i);

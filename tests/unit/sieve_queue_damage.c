@@ -77,7 +77,7 @@ static void scene_open(struct scene *scene)
     assert_int_equal(count, ROOM);
     assert_int_equal(bloomery_queue_pop(queue, 1, 100, items, ROOM, &count, &error), BLOOMERY_OK);
     for (uint64_t number = 1; number < 20; number += 2)
-        bloomery_queue_end(queue, &number, 1, false);
+        bloomery_queue_end(queue, &number, 1, BLOOMERY_SIEVE_DONE);
     scene->items = bloomery_queue_queued(queue) + bloomery_queue_leased(queue);
     scene->state_bytes = bloomery_queue_store(queue, scene->state);
     scene->files = bloomery_queue_tail(queue).segment;
@@ -146,7 +146,8 @@ static struct outcome drain(struct bloomery_queue *queue)
             break;
         for (size_t i = 0; i < count; i++) {
             check_item(&items[i], seen);
-            assert_int_equal(bloomery_queue_end(queue, &items[i].number, 1, false), 0);
+            assert_int_equal(bloomery_queue_end(queue, &items[i].number, 1, BLOOMERY_SIEVE_DONE),
+                             1);
         }
         outcome.items += count;
     }
@@ -326,7 +327,7 @@ static void use(struct bloomery_queue *queue, uint8_t *room)
         }
         for (size_t i = 0; i < count; i++) {
             sum += ((const uint8_t *)items[i].key.data)[0];
-            bloomery_queue_end(queue, &items[i].number, 1, false);
+            bloomery_queue_end(queue, &items[i].number, 1, BLOOMERY_SIEVE_DONE);
         }
     }
     if (bloomery_queue_seal(queue, &error) == BLOOMERY_OK)

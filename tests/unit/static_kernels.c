@@ -41,7 +41,7 @@ static void compare(const struct bloomery_native *kernel, const bloomery_filter 
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         const size_t count = lengths[i];
         const size_t first = (HASHES - count) / 2;
-        const struct bloomery_keys keys = bloomery_keys_of_hashes(hashes + first);
+        const struct bloomery_input keys = bloomery_input_of_hashes(hashes + first);
         size_t expected = 0;
         memset(answers, 0x5a, sizeof answers);
         const size_t found = kernel->query(filter, &keys, count, answers);
@@ -67,16 +67,15 @@ static void compare_all(const struct bloomery_native *kernel)
         for (int keys = 0; keys < 3; keys++) {
             make_hashes(columns);
             bloomery_builder *builder = test_builder(ldexp(0.75, -(int)columns), NULL, NULL);
-            assert_int_equal(
-                bloomery_builder_add_hashes(builder, hashes, keys == 0 ? 0 : HASHES / 2, NULL),
-                BLOOMERY_OK);
+            assert_int_equal(build_hashes(builder, hashes, keys == 0 ? 0 : HASHES / 2, NULL),
+                             BLOOMERY_OK);
             if (keys == 2) { /* two sections, and layers behind */
                 struct test_integers integers = test_integers_make(0, 140000);
-                assert_int_equal(bloomery_builder_add_column(builder, &integers.column, NULL),
+                assert_int_equal(bloomery_builder_add(builder, &integers.column, NULL),
                                  BLOOMERY_OK);
                 free(integers.values);
             }
-            bloomery_filter *filter = test_finish(builder);
+            const bloomery_filter *filter = test_finish(builder);
             compare(kernel, filter);
             struct bloomery_ribbon *ribbon = &filter->layers[0].ribbon;
             const uint64_t blocks = bloomery_ribbon_blocks(ribbon);

@@ -98,11 +98,10 @@ static void count_key(const bloomery_filter *filter, bloomery_hash hash, struct 
 static void rate_is_the_product_of_its_factors(double rate)
 {
     struct tally tally = {0};
-    bloomery_info info = BLOOMERY_INFO;
     const double queries = test_long() ? 5e7 : 5e5;
     uint64_t seed = 11;
-    bloomery_filter *filter = test_static_of_integers(rate, 0, KEYS);
-    bloomery_info_get(filter, true, &info);
+    const bloomery_filter *filter = test_static_of_integers(rate, 0, KEYS);
+    bloomery_scan_result scan = scan_of(filter);
     for (double i = 0; i < queries; i++) {
         const uint64_t lo = test_next(&seed);
         count_key(filter, (bloomery_hash){lo, test_next(&seed)}, &tally);
@@ -113,10 +112,10 @@ static void rate_is_the_product_of_its_factors(double rate)
                      tally.expected[set]);
     const double mean = tally.chance / queries;
     const double variance = tally.chance_squared / queries - mean * mean;
-    if (!(fabs(mean - info.live_rate) <= 4.5 * sqrt(variance / queries) + 1e-9 * rate))
-        fail_msg("rate %g: live rate %g, %g in the sample", rate, info.live_rate, mean);
-    if (info.live_rate > rate || info.live_rate < 0.98 * rate)
-        fail_msg("rate %g: live rate %g", rate, info.live_rate);
+    if (!(fabs(mean - scan.live_rate) <= 4.5 * sqrt(variance / queries) + 1e-9 * rate))
+        fail_msg("rate %g: live rate %g, %g in the sample", rate, scan.live_rate, mean);
+    if (scan.live_rate > rate || scan.live_rate < 0.98 * rate)
+        fail_msg("rate %g: live rate %g", rate, scan.live_rate);
     bloomery_free(filter);
 }
 

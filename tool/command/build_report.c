@@ -21,21 +21,22 @@
  */
 static bool surely_repeated(const struct tool_change *change)
 {
-    const bloomery_info *info = &change->info;
+    const bloomery_info *info = &change->facts.info;
+    const bloomery_scan_result *scan = &change->facts.scan;
     if (!info->has_bits) /* its keys are counted, not estimated */
-        return (double)change->records > info->estimated_keys;
+        return (double)change->records > scan->estimated_keys;
     double bits_per_key = info->probes * (info->blocks_per_key > 0 ? info->blocks_per_key : 1.0);
-    double load = -log1p(-info->fill);
+    double load = -log1p(-scan->fill);
     double deviation = sqrt((double)info->bits * (expm1(load) - load)) / bits_per_key;
     if (info->layers > 1) /* layers differ in fill and probes: a bound, not the deviation */
         deviation += 0.001 * (double)change->records;
-    return (double)change->records - info->estimated_keys > 10 + 6 * deviation;
+    return (double)change->records - scan->estimated_keys > 10 + 6 * deviation;
 }
 
 /* More keys than it was planned for. A scalable filter grows instead. */
 static bool is_overfull(const bloomery_plan *plan, const struct tool_change *change)
 {
-    return plan->kind != BLOOMERY_SCALABLE && change->records > plan->keys;
+    return plan->kind != BLOOMERY_SCALABLE && change->records > plan->planned_keys;
 }
 
 /* What "wrote" says of keys and rate. While the filter is within its plan, the rate is the one
@@ -46,13 +47,13 @@ static void describe(char *text, size_t room, const bloomery_plan *plan,
     char records[TOOL_NUMBER_BYTES], keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
     char size[TOOL_NUMBER_BYTES], layers[TOOL_NUMBER_BYTES] = "";
     bool overfull = is_overfull(plan, change);
-    double estimated = change->info.estimated_keys;
+    double estimated = change->facts.scan.estimated_keys;
     tool_format_count(records, change->records);
-    tool_format_size(size, change->info.file_bytes);
-    tool_format_odds(odds, overfull ? change->info.live_rate : plan->rate);
+    tool_format_size(size, change->facts.info.file_bytes);
+    tool_format_odds(odds, overfull ? change->facts.scan.live_rate : plan->planned_rate);
     if (plan->kind == BLOOMERY_SCALABLE)
-        snprintf(layers, sizeof(layers), " in %u layer%s", change->info.layers,
-                 change->info.layers == 1 ? "" : "s");
+        snprintf(layers, sizeof(layers), " in %u layer%s", change->facts.info.layers,
+                 change->facts.info.layers == 1 ? "" : "s");
     if (overfull && !(estimated < 1e15))
         snprintf(text, room, "%s records, %s, every bit set: it takes any key for added", records,
                  size);
@@ -85,10 +86,10 @@ static void report(const struct tool_build_report *build, const bloomery_plan *p
     if (!build->quiet && !build->json) {
         describe(text, sizeof(text), plan, change);
         tool_say("wrote %s: %s%s%s", name, text, describe_passed_over(passed, change),
-                 tool_describe_room(space, &change->info));
+                 tool_describe_room(space, &change->facts.info));
     }
     if (is_overfull(plan, change))
-        tool_warn_overfull(name, &change->info);
+        tool_warn_overfull(name, &change->facts);
 }
 
 static int print_json(const struct tool_build_report *build, const struct tool_change *change)
@@ -101,7 +102,7 @@ static int print_json(const struct tool_build_report *build, const struct tool_c
 int tool_build_report(const struct tool_build_report *build, const bloomery_plan *plan,
                       const bloomery_filter *filter, struct tool_change *change)
 {
-    static const bloomery_info nothing;
+    static const bloomery_scan_result nothing;
     if (build->quiet && !build->json && !is_overfull(plan, change))
         return TOOL_FOUND;
     tool_change_find(&nothing, filter, change);

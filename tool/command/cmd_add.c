@@ -95,7 +95,6 @@ static const struct option options[] = {
     {"threads", required_argument, NULL, 'j'},
     {"null", no_argument, NULL, '0'},
     {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
-    {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
     {"memory", required_argument, NULL, OPTION_MEMORY},
     {"dialect", required_argument, NULL, OPTION_DIALECT},
     {"quiet", no_argument, NULL, 'q'},
@@ -115,7 +114,7 @@ static void say_added(const struct addition *addition, const struct tool_change 
     bool one = change->records == 1;
     if (change->records == 0)
         fresh[0] = '\0';
-    else if (change->new_bits == 0 && change->info.counter_max > 0)
+    else if (change->new_bits == 0 && change->facts.info.counter_max > 0)
         snprintf(fresh, sizeof(fresh), one ? ", which was there before" : ", none of them new");
     else if (change->new_bits == 0)
         snprintf(fresh, sizeof(fresh), one ? ", which changed no bit" : ", none changed a bit");
@@ -135,7 +134,7 @@ static int report(const struct addition *addition, const bloomery_filter *filter
 {
     if (!addition->quiet && !addition->json)
         say_added(addition, change);
-    tool_warn_overfull(addition->path, &change->info);
+    tool_warn_overfull(addition->path, &change->facts);
     if (!addition->quiet)
         tool_remarks_say(addition->path, filter);
     if (!addition->json)
@@ -151,10 +150,9 @@ static bloomery_filter *open_file(const struct addition *addition,
 {
     const struct tool_origin *origin = &file->origin;
     bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
-    opening.flags = BLOOMERY_OPEN_COPY;
+    bloomery_filter *filter = NULL;
     opening.memory_limit = addition->memory;
-    bloomery_filter *filter =
-        tool_filter_open_file(file, opening, addition->secret_file, &addition->dialect);
+    (void)tool_filter_open_file(file, opening, addition->secret_file, &addition->dialect, &filter);
     const bool writable =
         filter != NULL && origin->dialect != NULL && !origin->packed && origin->dialect->writes;
     if (filter == NULL || origin->dialect == NULL ||
@@ -218,29 +216,31 @@ static double rate_limit(const struct addition *addition, const bloomery_info *i
 }
 
 /* Whether the filter may be written with what was added. False after saying what would help. */
-static bool rate_is_allowed(const struct addition *addition, const bloomery_info *info)
+static bool rate_is_allowed(const struct addition *addition, const struct tool_facts *facts)
 {
+    const bloomery_info *info = &facts->info;
+    const bloomery_scan_result *scan = &facts->scan;
     const char *what;
     const double most = rate_limit(addition, info, &what);
     char keys[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES], limit[TOOL_NUMBER_BYTES];
-    if (addition->force || most == 0 || info->live_rate <= most)
+    if (addition->force || most == 0 || scan->live_rate <= most)
         return true;
     /* A few keys in a small filter may fall so that its rate is higher than planned. */
-    if (addition->max_rate == 0 && info->estimated_keys <= (double)info->planned_keys)
+    if (addition->max_rate == 0 && scan->estimated_keys <= (double)info->planned_keys)
         return true;
     const char *advice = info->dialect == 0 && !info->can_grow
                              ? "; build a larger one, or one with --kind scalable, which grows"
                              : "";
     tool_format_odds(limit, most);
-    if (info->live_rate >= 1 || !(info->estimated_keys < 1e15))
+    if (scan->live_rate >= 1 || !(scan->estimated_keys < 1e15))
         tool_error("%s: adding them would set every bit; the limit is a rate of %s (%s)%s. --force "
                    "adds them",
                    addition->path, limit, what, advice);
     else
         tool_error("%s: adding them would raise the rate to %s, with about %s keys; the limit is "
                    "%s (%s)%s. --max-rate RATE or --force adds them",
-                   addition->path, tool_format_odds(rate, info->live_rate),
-                   tool_format_count(keys, (uint64_t)(info->estimated_keys + 0.5)), limit, what,
+                   addition->path, tool_format_odds(rate, scan->live_rate),
+                   tool_format_count(keys, (uint64_t)(scan->estimated_keys + 0.5)), limit, what,
                    advice);
     return false;
 }
@@ -252,15 +252,15 @@ static int add_locked(const struct addition *addition, int lock)
     if (filter == NULL)
         return TOOL_ERROR;
     bloomery_key_rule rule;
-    bloomery_info before = BLOOMERY_INFO;
+    struct tool_facts before;
     struct tool_change change;
     struct tool_source source = addition->source;
-    bloomery_info_get(filter, true, &before);
+    tool_facts_read(filter, &before);
     int code = TOOL_ERROR;
-    if (addition->memory > 0 && !before.can_grow) {
+    if (addition->memory > 0 && !before.info.can_grow) {
         bloomery_free(filter);
         return tool_usage("--memory limits scalable filters; %s is %s and does not grow",
-                          addition->path, bloomery_kind_name((int)before.kind));
+                          addition->path, bloomery_kind_name((int)before.info.kind));
     }
     bool agreed =
         tool_rule_settle(&addition->choice, addition->path, filter, origin.dialect != NULL, &rule);
@@ -269,8 +269,8 @@ static int add_locked(const struct addition *addition, int lock)
                                    addition->quiet, &change)) {
         tool_say("nothing was added to %s", addition->path);
     } else {
-        tool_change_find(&before, filter, &change);
-        if (change.new_bits > 0 && !rate_is_allowed(addition, &change.info))
+        tool_change_find(&before.scan, filter, &change);
+        if (change.new_bits > 0 && !rate_is_allowed(addition, &change.facts))
             tool_say("nothing was added to %s", addition->path);
         else if (change.records == 0 || save(addition, &origin, filter))
             code = report(addition, filter, &change);

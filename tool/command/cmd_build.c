@@ -155,12 +155,10 @@ static const struct option options[] = {
     {"kind", required_argument, NULL, OPTION_KIND},
     {"counter-bits", required_argument, NULL, OPTION_COUNTER_BITS},
     {"blocks", required_argument, NULL, OPTION_BLOCKS},
-    {"lines", required_argument, NULL, OPTION_BLOCKS}, /* the older name */
     {"folds", required_argument, NULL, OPTION_FOLDS},
     {"seed", required_argument, NULL, OPTION_SEED},
     {"keyed", no_argument, NULL, OPTION_KEYED},
     {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
-    {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
     {"note", required_argument, NULL, OPTION_NOTE},
     {"dialect", required_argument, NULL, OPTION_DIALECT},
     {"ours", no_argument, NULL, OPTION_OURS},
@@ -289,20 +287,20 @@ static bool fits_together(const struct build *build)
 /* n, p and the memory are given: the plan for n and p must fit. False after saying what would. */
 static bool fits_memory(const struct build *build, const bloomery_plan *plan)
 {
-    if (build->memory == 0 || plan->bytes <= build->memory)
+    if (build->memory == 0 || plan->planned_bytes <= build->memory)
         return true;
     char keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES], needed[TOOL_NUMBER_BYTES],
         given[TOOL_NUMBER_BYTES], fits[TOOL_NUMBER_BYTES];
-    tool_format_count(keys, plan->keys);
+    tool_format_count(keys, plan->planned_keys);
     tool_format_odds(odds, build->rate);
-    tool_format_size(needed, plan->bytes);
+    tool_format_size(needed, plan->planned_bytes);
     tool_format_size(given, build->memory);
 
-    bloomery_plan best = {.kind = build->kind, .keys = plan->keys, .bytes = build->memory};
+    bloomery_plan best = {.kind = build->kind, .keys = plan->planned_keys, .bytes = build->memory};
     bloomery_error error;
     if (bloomery_plan_solve(&best, &build->wish, &error) == BLOOMERY_OK)
         tool_error("%s keys at a rate of %s need %s and --memory is %s; a rate of %s would fit",
-                   keys, odds, needed, given, tool_format_odds(fits, best.rate));
+                   keys, odds, needed, given, tool_format_odds(fits, best.planned_rate));
     else
         tool_error("%s keys at a rate of %s need %s and --memory is %s, where no useful rate fits",
                    keys, odds, needed, given);
@@ -431,7 +429,7 @@ static bloomery_filter *count_keys(struct build *build, struct tool_hasher *hash
                           build->memory) ||
         !tool_lines_hash(&build->source, &build->options.rule, hasher, build->quiet, change))
         return NULL;
-    /* An empty input makes an empty filter, but no plan is for nothing. */
+    /* A plan of no keys has no rate, which is the limit that later adds keep. */
     build->keys = change->records > 0 ? tool_hasher_different_keys(hasher) : 1;
     bloomery_filter *filter = solve(build, plan) ? create(build, plan) : NULL;
     if (filter == NULL ||

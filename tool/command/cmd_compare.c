@@ -182,12 +182,12 @@ static int print_json(const struct answer *answer)
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-static void say_folded(const struct answer *answer, bloomery_filter *const filters[2])
+static void say_folded(const struct answer *answer, const bloomery_filter *const filters[2])
 {
     bloomery_info info[2] = {BLOOMERY_INFO, BLOOMERY_INFO};
     char sizes[2][TOOL_NUMBER_BYTES];
     for (int i = 0; i < 2; i++) {
-        bloomery_info_get(filters[i], false, &info[i]);
+        bloomery_info_get(filters[i], &info[i]);
         tool_format_size(sizes[i], info[i].bytes);
     }
     const int larger = info[1].bits > info[0].bits;
@@ -196,7 +196,7 @@ static void say_folded(const struct answer *answer, bloomery_filter *const filte
                  sizes[1 - larger]);
 }
 
-static int compare_filters(struct answer *answer, bloomery_filter *const filters[2])
+static int compare_filters(struct answer *answer, const bloomery_filter *const filters[2])
 {
     bloomery_status status =
         bloomery_compare(filters[0], filters[1], &answer->found, &answer->reason);
@@ -241,9 +241,9 @@ static int compare_main(int argc, char **argv)
         return tool_usage("two filters are compared, as in 'bloomery compare one.bloom "
                           "other.bloom'");
     answer.paths = argv + optind;
-    bloomery_filter *filters[2] = {NULL, NULL};
+    const bloomery_filter *filters[2] = {NULL, NULL};
     bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
-    opening.flags = BLOOMERY_OPEN_INSPECT;
+    opening.inspect = true;
     int code = TOOL_ERROR;
     for (int i = 0; i < 2 && (i == 0 || filters[0] != NULL); i++)
         filters[i] = tool_filter_open_any(answer.paths[i], opening, NULL, &dialect, NULL);

@@ -137,8 +137,9 @@ static const struct conversion *find_conversion(const struct request *request,
 }
 
 static int report(const struct request *request, const bloomery_info *before,
-                  const bloomery_info *info)
+                  const struct tool_facts *facts)
 {
+    const bloomery_info *info = &facts->info;
     char size[TOOL_NUMBER_BYTES], was[TOOL_NUMBER_BYTES];
     const char *name = tool_output_is_stdout(&request->output) ? "stdout" : request->output.path;
     if (!request->output.quiet && !request->output.json)
@@ -148,7 +149,7 @@ static int report(const struct request *request, const bloomery_info *before,
     if (!request->output.json)
         return TOOL_FOUND;
     json_t *object = tool_json_report("convert");
-    tool_output_add_facts(object, &request->output, info);
+    tool_output_add_facts(object, &request->output, facts);
     tool_json_add(object, "from", tool_json_text(request->path));
     tool_json_add(object, "from_kind", tool_json_text(bloomery_kind_name((int)before->kind)));
     return tool_json_print(object, TOOL_FOUND);
@@ -159,8 +160,9 @@ static int convert_kind(struct request *request, const bloomery_filter *filter)
 {
     bloomery_filter *made = NULL;
     bloomery_error error;
-    bloomery_info before = BLOOMERY_INFO, after = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &before);
+    bloomery_info before = BLOOMERY_INFO;
+    struct tool_facts after;
+    bloomery_info_get(filter, &before);
     const struct conversion *conversion = find_conversion(request, &before);
     if (conversion == NULL)
         return TOOL_ERROR;
@@ -188,7 +190,7 @@ static int report_dialect(const struct request *request, const struct tool_origi
     char size[TOOL_NUMBER_BYTES];
     const struct tool_output *output = &request->output;
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, output->json, &info);
+    bloomery_info_get(filter, &info);
     const bloomery_dialect *dialect = bloomery_dialect_get(info.dialect);
     if (!output->quiet && !output->json)
         tool_say("wrote %s: a file of %s, %s, with a filter of %s", tool_output_said(output),
@@ -199,8 +201,10 @@ static int report_dialect(const struct request *request, const struct tool_origi
         tool_remarks_say(request->path, filter);
     if (!output->json)
         return TOOL_FOUND;
+    struct tool_facts facts;
+    tool_facts_read(filter, &facts);
     json_t *object = tool_json_report("convert");
-    tool_output_add_facts(object, output, &info);
+    tool_output_add_facts(object, output, &facts);
     tool_json_add(object, "from", tool_json_text(request->path));
     tool_json_add(object, "from_dialect",
                   origin->dialect != NULL ? tool_json_text(origin->dialect->name)
@@ -221,11 +225,11 @@ static int report_dialect(const struct request *request, const struct tool_origi
 }
 
 /* Standard input is not looked at to see what it is: it was named. */
-static bloomery_filter *open_either(const struct request *request, struct tool_origin *origin)
+static const bloomery_filter *open_either(const struct request *request, struct tool_origin *origin)
 {
     bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
     bloomery_error error;
-    opening.flags = BLOOMERY_OPEN_INSPECT;
+    opening.inspect = true;
     opening.rule = request->choice.rule;
     opening.note = request->note;
     if (request->from.dialect == NULL || strcmp(request->path, "-") != 0)
@@ -233,7 +237,7 @@ static bloomery_filter *open_either(const struct request *request, struct tool_o
     struct tool_filter_file file;
     tool_filter_file_stdin(&file, request->from.dialect);
     *origin = file.origin;
-    bloomery_filter *filter = tool_filter_load(&file, &opening, &request->from, &error);
+    const bloomery_filter *filter = tool_filter_load(&file, &opening, &request->from, NULL, &error);
     if (filter == NULL && error.status != BLOOMERY_OK)
         tool_library_error("standard input", &error);
     return filter;
@@ -251,7 +255,7 @@ static int convert_dialect(struct request *request)
 {
     struct tool_origin origin = {.dialect = NULL};
     uint64_t bytes = 0;
-    bloomery_filter *filter = open_either(request, &origin);
+    const bloomery_filter *filter = open_either(request, &origin);
     int code = TOOL_ERROR;
     if (filter != NULL && origin.ours && request->from.dialect != NULL)
         tool_error("%s: is a file of ours already; --from is for other systems' files",
@@ -358,12 +362,12 @@ static int convert(struct request *request)
     if (foreign && !dialects_fit_together(request))
         return TOOL_ERROR;
     int code = TOOL_ERROR;
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     request->output.dialect = request->to.dialect;
     if (tool_output_begin(&request->output)) {
         if (foreign)
             code = convert_dialect(request);
-        else if ((filter = tool_filter_open(request->path, BLOOMERY_OPEN_INSPECT, NULL)) != NULL)
+        else if ((filter = tool_filter_inspect(request->path)) != NULL)
             code = convert_kind(request, filter);
     }
     bloomery_free(filter);

@@ -144,7 +144,6 @@ static const struct option options[] = {
     {"json", no_argument, NULL, OPTION_JSON},
     {"keyed", no_argument, NULL, OPTION_KEYED},
     {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
-    {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
     TOOL_CORPUS_OPTIONS,
     TOOL_LINE_OPTIONS,
     TOOL_PROGRESS_OPTION,

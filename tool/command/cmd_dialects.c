@@ -46,18 +46,16 @@ static int print_text(void)
 {
     struct tool_out out;
     const bloomery_dialect *dialect;
-    char text[BLOOMERY_DIALECT_TAKES_BYTES];
     tool_out_start(&out);
-    for (size_t i = 0; (dialect = bloomery_dialect_at(i)) != NULL; i++) {
+    for (uint32_t id = 1; (dialect = bloomery_dialect_get(id)) != NULL; id++) {
         tool_out_format(&out, "%-16s %c%c%c%c  %s\n", dialect->name, dialect->reads ? 'r' : '-',
                         dialect->writes ? 'w' : '-', dialect->creates ? 'c' : '-',
                         dialect->magic ? 'm' : '-', dialect->description);
         print_list(&out, "variants", dialect->variants);
-        bloomery_dialect_takes(dialect, false, text, sizeof(text));
-        if (dialect->parameters != NULL && strcmp(text, dialect->parameters) != 0)
-            print_list(&out, "needs", dialect->parameters);
-        print_list(&out, "reading", text);
-        print_list(&out, "making", bloomery_dialect_takes(dialect, true, text, sizeof(text)));
+        if (strcmp(dialect->load_takes, dialect->load_needs) != 0)
+            print_list(&out, "needs", dialect->load_needs);
+        print_list(&out, "reading", dialect->load_takes);
+        print_list(&out, "making", dialect->create_takes);
     }
     return tool_out_finish(&out, TOOL_FOUND);
 }
@@ -83,10 +81,9 @@ static json_t *words_of(const char *list)
 static int print_json(void)
 {
     const bloomery_dialect *dialect;
-    char text[BLOOMERY_DIALECT_TAKES_BYTES];
     json_t *object = tool_json_report("dialects");
     json_t *array = tool_json_array();
-    for (size_t i = 0; (dialect = bloomery_dialect_at(i)) != NULL; i++) {
+    for (uint32_t id = 1; (dialect = bloomery_dialect_get(id)) != NULL; id++) {
         json_t *one = tool_json_object();
         tool_json_add(one, "name", tool_json_text(dialect->name));
         tool_json_add(one, "number", tool_json_count(dialect->id));
@@ -96,11 +93,9 @@ static int print_json(void)
         tool_json_add(one, "creates", tool_json_bool(dialect->creates));
         tool_json_add(one, "magic", tool_json_bool(dialect->magic));
         tool_json_add(one, "variants", words_of(dialect->variants));
-        tool_json_add(one, "needed", words_of(dialect->parameters));
-        tool_json_add(one, "reading",
-                      words_of(bloomery_dialect_takes(dialect, false, text, sizeof(text))));
-        tool_json_add(one, "making",
-                      words_of(bloomery_dialect_takes(dialect, true, text, sizeof(text))));
+        tool_json_add(one, "needed", words_of(dialect->load_needs));
+        tool_json_add(one, "reading", words_of(dialect->load_takes));
+        tool_json_add(one, "making", words_of(dialect->create_takes));
         tool_json_append(array, one);
     }
     tool_json_add(object, "dialects", array);

@@ -85,8 +85,9 @@ static bool times_for_memory(const struct folding *folding, const bloomery_info 
     return false;
 }
 
-static int report(const struct folding *folding, const bloomery_info *info, uint32_t times)
+static int report(const struct folding *folding, const struct tool_facts *facts, uint32_t times)
 {
+    const bloomery_info *info = &facts->info;
     char size[TOOL_NUMBER_BYTES], now[TOOL_NUMBER_BYTES], then[TOOL_NUMBER_BYTES];
     char keys[TOOL_NUMBER_BYTES], plan[3 * TOOL_NUMBER_BYTES] = "";
     const char *name = tool_output_is_stdout(&folding->output) ? "stdout" : folding->output.path;
@@ -97,12 +98,12 @@ static int report(const struct folding *folding, const bloomery_info *info, uint
     if (!folding->output.quiet && !folding->output.json)
         tool_say("wrote %s: halved %u time%s, %s, rate now %s%s", name, times,
                  times == 1 ? "" : "s", tool_format_size(size, info->file_bytes),
-                 tool_format_odds(now, info->live_rate), plan);
-    tool_warn_overfull(name, info);
+                 tool_format_odds(now, facts->scan.live_rate), plan);
+    tool_warn_overfull(name, facts);
     if (!folding->output.json)
         return TOOL_FOUND;
     json_t *object = tool_json_report("fold");
-    tool_output_add_facts(object, &folding->output, info);
+    tool_output_add_facts(object, &folding->output, facts);
     tool_json_add(object, "times", tool_json_count(times));
     return tool_json_print(object, TOOL_FOUND);
 }
@@ -114,7 +115,8 @@ static int fold_filter(const struct folding *folding, const bloomery_filter *fil
     bloomery_filter *folded = NULL;
     bloomery_error error;
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
+    struct tool_facts facts;
+    bloomery_info_get(filter, &info);
     if (folding->memory > 0 && !info.can_grow && !times_for_memory(folding, &info, &times))
         return TOOL_ERROR;
     bloomery_status status = times > 0 ? bloomery_fold(filter, times, NULL, &folded, &error)
@@ -124,8 +126,8 @@ static int fold_filter(const struct folding *folding, const bloomery_filter *fil
     const bloomery_filter *result = folded != NULL ? folded : filter;
     int code = TOOL_ERROR;
     if (tool_output_write(&folding->output, result, NULL) &&
-        tool_output_look(&folding->output, result, &info))
-        code = report(folding, &info, times);
+        tool_output_look(&folding->output, result, &facts))
+        code = report(folding, &facts, times);
     bloomery_free(folded);
     return code;
 }
@@ -173,9 +175,8 @@ static int fold_main(int argc, char **argv)
     if (folding.times > 0 && folding.memory > 0)
         return tool_usage("--times and --memory exclude each other");
     folding.path = argv[optind];
-    bloomery_filter *filter = NULL;
-    if (tool_output_begin(&folding.output) &&
-        (filter = tool_filter_open(folding.path, BLOOMERY_OPEN_INSPECT, NULL)) != NULL)
+    const bloomery_filter *filter = NULL;
+    if (tool_output_begin(&folding.output) && (filter = tool_filter_inspect(folding.path)) != NULL)
         code = fold_filter(&folding, filter);
     bloomery_free(filter);
     tool_output_end(&folding.output);

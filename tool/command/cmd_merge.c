@@ -64,7 +64,7 @@ struct merging {
     struct tool_dialect_choice dialect;
     const char *secret_file;
     char **paths;
-    bloomery_filter **filters; /* maps, but for other systems' */
+    const bloomery_filter **filters; /* maps, but for other systems' */
     size_t count;
     bool intersect, check_only, ours;
 };
@@ -84,7 +84,6 @@ static const struct option options[] = {
     {"intersect", no_argument, NULL, OPTION_INTERSECT},
     {"check-only", no_argument, NULL, OPTION_CHECK},
     {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
-    {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
     {"dialect", required_argument, NULL, OPTION_DIALECT},
     {"ours", no_argument, NULL, OPTION_OURS},
     {"force", no_argument, NULL, OPTION_FORCE},
@@ -107,15 +106,15 @@ static bool is_whole(const struct merging *merging, const struct tool_filter_fil
     return false;
 }
 
-static bloomery_filter *open_one(const struct merging *merging, const char *path)
+static const bloomery_filter *open_one(const struct merging *merging, const char *path)
 {
     struct tool_filter_file file;
     bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
-    opening.flags = BLOOMERY_OPEN_INSPECT;
+    opening.inspect = true;
     if (!tool_filter_file_open(&file, path, &merging->dialect))
         return NULL;
-    bloomery_filter *filter =
-        tool_filter_open_file(&file, opening, merging->secret_file, &merging->dialect);
+    const bloomery_filter *filter =
+        tool_filter_open_file(&file, opening, merging->secret_file, &merging->dialect, NULL);
     if (filter != NULL && !is_whole(merging, &file, filter)) {
         bloomery_free(filter);
         filter = NULL;
@@ -126,7 +125,7 @@ static bloomery_filter *open_one(const struct merging *merging, const char *path
 
 static bool open_all(struct merging *merging)
 {
-    merging->filters = tool_allocate(merging->count * sizeof(bloomery_filter *));
+    merging->filters = tool_allocate(merging->count * sizeof(*merging->filters));
     for (size_t i = 0; i < merging->count; i++)
         merging->filters[i] = NULL;
     for (size_t i = 0; i < merging->count; i++) {
@@ -198,7 +197,7 @@ static bool all_fit(const struct merging *merging, uint64_t *least)
     bloomery_error error;
     for (size_t i = 0; i < merging->count; i++) {
         bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(merging->filters[i], false, &info);
+        bloomery_info_get(merging->filters[i], &info);
         if (i == 0 || info.bits < *least)
             *least = info.bits;
         if (bloomery_compatible(merging->filters[0], merging->filters[i], &error) != BLOOMERY_OK) {
@@ -225,7 +224,7 @@ static size_t say_folds(const struct merging *merging, uint64_t least)
     for (size_t i = 0; i < merging->count; i++) {
         char from[TOOL_NUMBER_BYTES], to[TOOL_NUMBER_BYTES];
         bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(merging->filters[i], false, &info);
+        bloomery_info_get(merging->filters[i], &info);
         const uint32_t times = folds_to(&info, least);
         folded += times > 0;
         if (times > 0 && !merging->output.quiet)
@@ -256,16 +255,18 @@ static bloomery_filter *begin_in_memory(const struct merging *merging, uint64_t 
     bloomery_filter *into = NULL;
     bloomery_error error;
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(merging->filters[0], false, &info);
+    bloomery_info_get(merging->filters[0], &info);
     const uint32_t times = folds_to(&info, least);
     if (times == 0 && info.dialect != 0) {
         if (bloomery_copy(merging->filters[0], NULL, &into, &error) != BLOOMERY_OK)
             failed(merging, &error);
         return into;
     }
-    if (times == 0)
-        return tool_filter_open(merging->paths[0], BLOOMERY_OPEN_COPY | BLOOMERY_OPEN_INSPECT,
-                                merging->secret_file);
+    if (times == 0) {
+        bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
+        opening.inspect = true;
+        return tool_filter_open(merging->paths[0], opening, merging->secret_file);
+    }
     if (bloomery_fold(merging->filters[0], times, NULL, &into, &error) != BLOOMERY_OK)
         failed(merging, &error);
     return into;
@@ -291,34 +292,34 @@ static bool merge_in_memory(const struct merging *merging, uint64_t least, bloom
 static bool merge_to_file(const struct merging *merging)
 {
     bloomery_error error;
-    const bloomery_filter *const *filters = (const bloomery_filter *const *)merging->filters;
     if ((merging->intersect ? bloomery_intersect_save : bloomery_merge_save)(
-            filters, merging->count, merging->output.path, &error) == BLOOMERY_OK)
+            merging->filters, merging->count, merging->output.path, &error) == BLOOMERY_OK)
         return true;
     return failed(merging, &error);
 }
 
-static int report(const struct merging *merging, const bloomery_info *info, size_t folded,
+static int report(const struct merging *merging, const struct tool_facts *facts, size_t folded,
                   uint64_t bytes)
 {
     char keys[TOOL_NUMBER_BYTES], size[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
     char about[TOOL_NUMBER_BYTES + 20];
     const char *name = tool_output_is_stdout(&merging->output) ? "stdout" : merging->output.path;
-    if (info->estimated_keys < 1e15)
+    const bloomery_scan_result *scan = &facts->scan;
+    if (scan->estimated_keys < 1e15)
         snprintf(about, sizeof(about), "about %s keys",
-                 tool_format_count(keys, (uint64_t)(info->estimated_keys + 0.5)));
+                 tool_format_count(keys, (uint64_t)(scan->estimated_keys + 0.5)));
     else
         snprintf(about, sizeof(about), "every bit set");
     if (!merging->output.quiet && !merging->output.json)
         tool_say("wrote %s: %s %zu filter%s, %s%s, %s, %s", name,
                  merging->intersect ? "intersection of" : "union of", merging->count,
                  merging->count == 1 ? "" : "s", merging->intersect ? "bits as of " : "", about,
-                 tool_format_size(size, bytes), tool_format_odds(odds, info->live_rate));
-    tool_warn_overfull(name, info);
+                 tool_format_size(size, bytes), tool_format_odds(odds, scan->live_rate));
+    tool_warn_overfull(name, facts);
     if (!merging->output.json)
         return TOOL_FOUND;
     json_t *object = tool_json_report("merge");
-    tool_output_add_facts(object, &merging->output, info);
+    tool_output_add_facts(object, &merging->output, facts);
     tool_json_add(object, "filters", tool_json_count(merging->count));
     tool_json_add(object, "folded", tool_json_count(folded));
     if (merging->output.dialect != NULL) {
@@ -334,18 +335,20 @@ static int merge_all(struct merging *merging)
     uint64_t least = 0, bytes = 0;
     bloomery_filter *into = NULL;
     bloomery_info info = BLOOMERY_INFO;
+    struct tool_facts facts;
     if (!all_fit(merging, &least))
         return TOOL_ERROR;
-    bloomery_info_get(merging->filters[0], false, &info);
+    bloomery_info_get(merging->filters[0], &info);
     const bool streams = !info.can_grow && merging->output.dialect == NULL &&
                          !tool_output_is_stdout(&merging->output);
     const size_t folded = say_folds(merging, least);
     bool good = streams ? merge_to_file(merging) : merge_in_memory(merging, least, &into, &bytes);
-    good = good && tool_output_look(&merging->output, into, &info);
+    good = good && tool_output_look(&merging->output, into, &facts);
     if (good && merging->output.dialect != NULL && !merging->output.quiet && !merging->output.json)
         tool_foreign_say_reading(into, merging->output.dialect);
     bloomery_free(into);
-    return good ? report(merging, &info, folded, streams ? info.file_bytes : bytes) : TOOL_ERROR;
+    return good ? report(merging, &facts, folded, streams ? facts.info.file_bytes : bytes)
+                : TOOL_ERROR;
 }
 
 /* ---- The command line ------------------------------------------------------------------------ */

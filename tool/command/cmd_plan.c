@@ -99,7 +99,6 @@ static const struct option options[] = {
     {"grow-to", required_argument, NULL, OPTION_GROW_TO},
     {"counter-bits", required_argument, NULL, OPTION_COUNTER_BITS},
     {"blocks", required_argument, NULL, OPTION_BLOCKS},
-    {"lines", required_argument, NULL, OPTION_BLOCKS}, /* the older name */
     {"folds", required_argument, NULL, OPTION_FOLDS},
     {"bits-per-key", required_argument, NULL, OPTION_BITS_PER_KEY},
     {"probes", required_argument, NULL, OPTION_PROBES},
@@ -205,9 +204,9 @@ static const char *build_line(char *line, const struct tool_plan_wish *wish,
     char rate[TOOL_NUMBER_BYTES], how[3 * TOOL_NUMBER_BYTES];
     char kind[32] = "", counters[32] = "", blocks[32] = "", folds[32] = "";
     if (row->kind == BLOOMERY_STATIC) /* its --memory is that of the build */
-        snprintf(how, sizeof(how), "-p %s",
-                 tool_format_exact(rate, row->plan.wanted_rate > 0 ? row->plan.wanted_rate
-                                                                   : row->plan.rate));
+        snprintf(
+            how, sizeof(how), "-p %s",
+            tool_format_exact(rate, row->plan.rate > 0 ? row->plan.rate : row->plan.planned_rate));
     else if (wish->rate > 0)
         snprintf(how, sizeof(how), "-p %s", tool_format_exact(rate, wish->rate));
     else
@@ -221,7 +220,7 @@ static const char *build_line(char *line, const struct tool_plan_wish *wish,
     if (wish->options.folds > 0)
         snprintf(folds, sizeof(folds), " --folds %u", wish->options.folds);
     snprintf(line, LINE_BYTES, "bloomery build -n %llu %s%s%s%s%s -o FILE [INPUT...]",
-             (unsigned long long)row->plan.keys, how, kind, counters, blocks, folds);
+             (unsigned long long)row->plan.planned_keys, how, kind, counters, blocks, folds);
     return line;
 }
 
@@ -253,18 +252,18 @@ static void print_row(struct tool_out *out, const struct tool_plan_wish *wish,
         odds[TOOL_NUMBER_BYTES], blocks[16] = "-";
     const bloomery_plan *plan = &row->plan;
     /* A few keys in the smallest filter there is. */
-    const bool far_below = wish->rate > 0 && plan->rate < wish->rate / 1000;
+    const bool far_below = wish->rate > 0 && plan->planned_rate < wish->rate / 1000;
     if (row->blocks > 0)
         snprintf(blocks, sizeof(blocks), "%u", row->blocks);
     tool_out_format(out, "%c %-8s %6s %7u", row->recommended ? '*' : ' ', tool_plan_kind_name(row),
                     blocks, plan->probes);
     if (wish->keys == 0)
-        tool_out_format(out, " %19s", tool_format_count(keys, plan->keys));
+        tool_out_format(out, " %19s", tool_format_count(keys, plan->planned_keys));
     tool_out_format(out, " %10s %9.2f %10s %15s %6.2fx %8.2f %8.2f\n",
-                    tool_format_size(memory, plan->bytes), plan->bits_per_key,
-                    tool_format_rate(rate, plan->rate),
-                    far_below ? "far below" : tool_format_odds(odds, plan->rate), plan->limit_ratio,
-                    plan->absent_cache_lines, plan->present_cache_lines);
+                    tool_format_size(memory, plan->planned_bytes), plan->bits_per_key,
+                    tool_format_rate(rate, plan->planned_rate),
+                    far_below ? "far below" : tool_format_odds(odds, plan->planned_rate),
+                    plan->limit_ratio, plan->absent_cache_lines, plan->present_cache_lines);
 }
 
 static void print_left_out(struct tool_out *out, const struct tool_plan_row *row)
@@ -272,7 +271,7 @@ static void print_left_out(struct tool_out *out, const struct tool_plan_row *row
     char size[TOOL_NUMBER_BYTES], name[TOOL_PLAN_NAME_BYTES];
     if (row->solved)
         tool_out_format(out, "Left out: %s, which needs %s.\n", tool_plan_full_name(name, row),
-                        tool_format_size(size, row->plan.bytes));
+                        tool_format_size(size, row->plan.planned_bytes));
     else
         tool_out_format(out, "Left out: %s: %s.\n", tool_plan_full_name(name, row),
                         row->error.text);
@@ -315,7 +314,6 @@ static json_t *row_object(const struct tool_plan_wish *wish, const struct tool_p
     const bloomery_plan *plan = &row->plan;
     json_t *object = tool_json_object();
     tool_json_add(object, "kind", tool_json_text(tool_plan_kind_name(row)));
-    tool_json_add(object, "lines", tool_json_count(row->blocks));
     tool_json_add(object, "blocks_per_key", tool_json_count(row->blocks));
     tool_json_add(object, "fits", tool_json_bool(row->fits));
     tool_json_add(object, "recommended", tool_json_bool(row->recommended && row->fits));
@@ -324,17 +322,15 @@ static json_t *row_object(const struct tool_plan_wish *wish, const struct tool_p
         return object;
     }
     tool_json_add(object, "probes", tool_json_count(plan->probes));
-    tool_json_add(object, "keys", tool_json_count(plan->keys));
-    tool_json_add(object, "rate", tool_json_number(plan->rate));
-    tool_json_add(object, "one_in", tool_json_number(1 / plan->rate));
-    tool_json_add(object, "bytes", tool_json_count(plan->bytes));
+    tool_json_add(object, "keys", tool_json_count(plan->planned_keys));
+    tool_json_add(object, "rate", tool_json_number(plan->planned_rate));
+    tool_json_add(object, "one_in", tool_json_number(1 / plan->planned_rate));
+    tool_json_add(object, "bytes", tool_json_count(plan->planned_bytes));
     tool_json_add(object, "bits", tool_json_count(plan->bits));
     tool_json_add(object, "cell_bits", tool_json_count(plan->cell_bits));
     tool_json_add(object, "bits_per_key", tool_json_number(plan->bits_per_key));
     tool_json_add(object, "limit_ratio", tool_json_number(plan->limit_ratio));
-    tool_json_add(object, "absent_lines", tool_json_number(plan->absent_cache_lines));
     tool_json_add(object, "absent_cache_lines", tool_json_number(plan->absent_cache_lines));
-    tool_json_add(object, "present_lines", tool_json_number(plan->present_cache_lines));
     tool_json_add(object, "present_cache_lines", tool_json_number(plan->present_cache_lines));
     if (wish->options.probes == 0) /* which 'build' does not take */
         tool_json_add(object, "build", tool_json_text(build_line(line, wish, row)));
@@ -359,10 +355,8 @@ static int print_json(const struct tool_plan_wish *wish, const struct tool_plan_
     for (size_t i = 0; i < count; i++)
         tool_json_append(plans, row_object(wish, &rows[i]));
     tool_json_add(report, "plans", plans);
-    if (wish->grow_to > 0) {
-        tool_json_add(report, "links", tool_growth_json(&rows[0].plan, wish->grow_to));
+    if (wish->grow_to > 0)
         tool_json_add(report, "layers", tool_growth_json(&rows[0].plan, wish->grow_to));
-    }
     return tool_json_print(report, TOOL_FOUND);
 }
 
@@ -421,10 +415,10 @@ static int refuse(const struct tool_plan_wish *wish, const bloomery_plan *chosen
     char keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES], needed[TOOL_NUMBER_BYTES],
         given[TOOL_NUMBER_BYTES], fits[TOOL_NUMBER_BYTES];
     char message[512], name[TOOL_PLAN_NAME_BYTES];
-    int length =
-        snprintf(message, sizeof(message), "%s keys at a rate of %s need %s and --memory is %s",
-                 tool_format_count(keys, wish->keys), tool_format_odds(odds, wish->rate),
-                 tool_format_size(needed, chosen->bytes), tool_format_size(given, wish->memory));
+    int length = snprintf(
+        message, sizeof(message), "%s keys at a rate of %s need %s and --memory is %s",
+        tool_format_count(keys, wish->keys), tool_format_odds(odds, wish->rate),
+        tool_format_size(needed, chosen->planned_bytes), tool_format_size(given, wish->memory));
     size_t used = (size_t)length;
 
     struct tool_plan_wish other = *wish;
@@ -433,21 +427,21 @@ static int refuse(const struct tool_plan_wish *wish, const bloomery_plan *chosen
     const char *sign = ": what fits is ";
     if (tool_plan_solve(&other, wish->kind, wish->options.blocks_per_key, &plan, NULL)) {
         used += (size_t)snprintf(message + used, sizeof(message) - used, "%sa rate of %s", sign,
-                                 tool_format_odds(fits, plan.rate));
+                                 tool_format_odds(fits, plan.planned_rate));
         sign = ", or ";
     }
     other.rate = wish->rate;
     other.keys = 0;
     if (tool_plan_solve(&other, wish->kind, wish->options.blocks_per_key, &plan, NULL)) {
         used += (size_t)snprintf(message + used, sizeof(message) - used, "%s%s keys", sign,
-                                 tool_format_count(fits, plan.keys));
+                                 tool_format_count(fits, plan.planned_keys));
         sign = ", or ";
     }
     for (size_t i = 0; i < count; i++)
         if (rows[i].fits) {
             used += (size_t)snprintf(message + used, sizeof(message) - used, "%s%s, in %s", sign,
                                      tool_plan_full_name(name, &rows[i]),
-                                     tool_format_size(fits, rows[i].plan.bytes));
+                                     tool_format_size(fits, rows[i].plan.planned_bytes));
             break;
         }
     if (used == (size_t)length)
@@ -532,7 +526,7 @@ static int plan_main(int argc, char **argv)
         return TOOL_ERROR;
     struct tool_plan_row rows[TOOL_PLAN_ROWS];
     size_t count = tool_plan_solve_rows(&wish, &chosen, rows);
-    if (wish.memory > 0 && chosen.bytes > wish.memory)
+    if (wish.memory > 0 && chosen.planned_bytes > wish.memory)
         return refuse(&wish, &chosen, rows, count);
     return wish.json ? print_json(&wish, rows, count) : print_text(&wish, rows, count);
 }

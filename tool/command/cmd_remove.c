@@ -72,8 +72,8 @@ struct outcome {
     uint64_t absent;
     uint64_t cleared; /* counters that became 0 */
     uint64_t passed_over;
-    double expected_wrong; /* of those removed: never added, but taken for such */
-    bloomery_info info;    /* afterwards, scanned */
+    double expected_wrong;   /* of those removed: never added, but taken for such */
+    struct tool_facts facts; /* afterwards */
 };
 
 enum { OPTION_SECRET_FILE = TOOL_OPTION_OWN, OPTION_STRICT, OPTION_JSON };
@@ -82,7 +82,6 @@ static const struct option options[] = {
     {"strict", no_argument, NULL, OPTION_STRICT},
     {"null", no_argument, NULL, '0'},
     {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
-    {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
     TOOL_LINE_OPTIONS,
@@ -100,49 +99,19 @@ struct worker {
     struct tool_chunk chunk;
     struct tool_made *made; /* NULL: records are the keys */
     bloomery_key records[TOOL_BATCH_ROOM];
-    bloomery_hash hashes[TOOL_BATCH_KEYS];
 };
 
-/* Far enough ahead that memory is there when it is needed, and near enough that it still is. */
-enum { AHEAD = 32 };
-
-static void count_removal(struct outcome *outcome, int found, uint32_t cleared)
-{
-    assert(found == BLOOMERY_REMOVED || found == BLOOMERY_ABSENT);
-    outcome->removed += found == BLOOMERY_REMOVED;
-    outcome->absent += found == BLOOMERY_ABSENT;
-    outcome->cleared += cleared;
-}
-
-/* If keys have positions and no hash, as with some other systems. */
-static void remove_one_by_one(struct worker *worker, const bloomery_key *keys, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint32_t cleared = 0;
-        const int found = bloomery_remove(worker->filter, keys[i], &cleared);
-        count_removal(worker->outcome, found, cleared);
-    }
-}
-
 /* A batch; its keys can be queried, or the filter would not have been opened. */
-static void remove_keys(struct worker *worker, const bloomery_key *keys, size_t count)
+static void remove_keys(struct worker *worker, const bloomery_key *list, size_t count)
 {
-    bloomery_filter *filter = worker->filter;
-    bloomery_status status = bloomery_hash_batch(filter, keys, count, worker->hashes);
-    if (status == BLOOMERY_UNSUPPORTED) {
-        remove_one_by_one(worker, keys, count);
-        return;
-    }
-    assert(status == BLOOMERY_OK);
-    for (size_t i = 0; i < count + AHEAD; i++) {
-        uint32_t cleared = 0;
-        if (i < count)
-            bloomery_prefetch_hash(filter, worker->hashes[i]);
-        if (i < AHEAD)
-            continue;
-        int found = bloomery_remove_hash(filter, worker->hashes[i - AHEAD], &cleared);
-        count_removal(worker->outcome, found, cleared);
-    }
+    const bloomery_keys keys = bloomery_keys_of_list(list, count);
+    bloomery_counts counts;
+    const bloomery_status status = bloomery_remove_keys(worker->filter, &keys, NULL, &counts, NULL);
+    assert(status == BLOOMERY_OK && counts.done == count);
+    (void)status;
+    worker->outcome->removed += counts.positive;
+    worker->outcome->absent += count - counts.positive;
+    worker->outcome->cleared += counts.cells;
 }
 
 static bool all_well_formed(const struct worker *worker)
@@ -202,7 +171,7 @@ static bool remove_lines(const struct removal *removal, const bloomery_key_rule 
  */
 static double wrong_removals(const struct outcome *outcome, double rate_before)
 {
-    const double rate = (rate_before + outcome->info.live_rate) / 2;
+    const double rate = (rate_before + outcome->facts.scan.live_rate) / 2;
     const double most = (double)outcome->removed;
     if (!(rate < 1))
         return most;
@@ -226,7 +195,8 @@ static void say_removed(const struct removal *removal, const struct outcome *out
 
 static int print_json(const struct removal *removal, const struct outcome *outcome, int code)
 {
-    const bloomery_info *info = &outcome->info;
+    const bloomery_info *info = &outcome->facts.info;
+    const bloomery_scan_result *scan = &outcome->facts.scan;
     json_t *object = tool_json_report("remove");
     tool_json_add(object, "file", tool_json_text(removal->path));
     tool_json_add(object, "records", tool_json_count(outcome->removed + outcome->absent));
@@ -235,13 +205,12 @@ static int print_json(const struct removal *removal, const struct outcome *outco
     tool_json_add(object, "absent", tool_json_count(outcome->absent));
     tool_json_add(object, "expected_wrong_removals", tool_json_number(outcome->expected_wrong));
     tool_json_add(object, "cleared", tool_json_count(outcome->cleared));
-    tool_json_add(object, "stuck_cells", tool_json_count(info->saturated_cells));
-    tool_json_add(object, "saturated_cells", tool_json_count(info->saturated_cells));
+    tool_json_add(object, "saturated_cells", tool_json_count(scan->saturated_cells));
     tool_json_add(object, "bytes", tool_json_count(info->bytes));
     tool_json_add(object, "file_bytes", tool_json_count(info->file_bytes));
-    tool_json_add(object, "estimated_keys", tool_json_number(info->estimated_keys));
-    tool_json_add(object, "predicted_rate", tool_json_number(info->expected_rate));
-    tool_json_add(object, "live_rate", tool_json_number(info->live_rate));
+    tool_json_add(object, "estimated_keys", tool_json_number(scan->estimated_keys));
+    tool_json_add(object, "predicted_rate", tool_json_number(scan->expected_rate));
+    tool_json_add(object, "live_rate", tool_json_number(scan->live_rate));
     return tool_json_print(object, code);
 }
 
@@ -266,11 +235,12 @@ static int report(const struct removal *removal, const struct outcome *outcome)
     if (!removal->quiet && !removal->json)
         say_removed(removal, outcome);
     warn_of_wrong_ones(removal, outcome);
-    if (outcome->info.saturated_cells > 0)
-        tool_warning("%s: %s counter%s saturated at %u and will not be decremented: keys that have "
-                     "only such counters stay",
-                     removal->path, tool_format_count(saturated, outcome->info.saturated_cells),
-                     outcome->info.saturated_cells == 1 ? "" : "s", outcome->info.counter_max);
+    if (outcome->facts.scan.saturated_cells > 0)
+        tool_warning(
+            "%s: %s counter%s saturated at %u and will not be decremented: keys that have "
+            "only such counters stay",
+            removal->path, tool_format_count(saturated, outcome->facts.scan.saturated_cells),
+            outcome->facts.scan.saturated_cells == 1 ? "" : "s", outcome->facts.info.counter_max);
     return removal->json ? print_json(removal, outcome, code) : code;
 }
 
@@ -279,7 +249,7 @@ static int report(const struct removal *removal, const struct outcome *outcome)
 static bool has_counters(const char *path, const bloomery_filter *filter)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     if (info.counter_max > 0)
         return true;
     tool_error("%s: a %s filter does not know how many keys a bit stands for; keys can be removed "
@@ -292,15 +262,14 @@ static int remove_locked(const struct removal *removal, int lock)
 {
     if (!tool_may_change(removal->path))
         return TOOL_ERROR;
-    bloomery_filter *filter =
-        tool_filter_open_held(removal->path, lock, BLOOMERY_OPEN_COPY, removal->secret_file);
+    bloomery_filter *filter = tool_filter_open_held(removal->path, lock, removal->secret_file);
     if (filter == NULL)
         return TOOL_ERROR;
     bloomery_error error;
     bloomery_key_rule rule;
-    struct outcome outcome = {.info = BLOOMERY_INFO};
-    bloomery_info before = BLOOMERY_INFO;
-    bloomery_info_get(filter, true, &before);
+    struct outcome outcome = {.removed = 0};
+    bloomery_scan_result before = BLOOMERY_SCAN_RESULT;
+    bloomery_scan(filter, &before);
     int code = TOOL_ERROR;
     if (!has_counters(removal->path, filter) ||
         !tool_rule_settle(&removal->choice, removal->path, filter, false, &rule) ||
@@ -309,7 +278,7 @@ static int remove_locked(const struct removal *removal, int lock)
     } else if (outcome.removed > 0 && bloomery_save(filter, removal->path, &error) != BLOOMERY_OK) {
         tool_library_error(removal->path, &error);
     } else {
-        bloomery_info_get(filter, true, &outcome.info);
+        tool_facts_read(filter, &outcome.facts);
         outcome.expected_wrong = wrong_removals(&outcome, before.live_rate);
         code = report(removal, &outcome);
     }

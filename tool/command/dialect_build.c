@@ -18,9 +18,7 @@
 
 static bool takes(const struct tool_dialect_build *build, const char *name)
 {
-    char list[BLOOMERY_DIALECT_TAKES_BYTES];
-    bloomery_dialect_takes(build->choice->dialect, true, list, sizeof(list));
-    return tool_dialect_list_has(list, name);
+    return tool_dialect_list_has(build->choice->dialect->create_takes, name);
 }
 
 /* -n and -p are other words for two of the parameters. */
@@ -79,7 +77,7 @@ static bool can_be_written(const struct tool_dialect_build *build, const bloomer
 static int report(const struct tool_dialect_build *build, const bloomery_filter *filter,
                   struct tool_change *change, uint64_t bytes)
 {
-    static const bloomery_info nothing;
+    static const bloomery_scan_result nothing;
     char keys[TOOL_NUMBER_BYTES], size[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
     const struct tool_output *output = &build->output;
     tool_change_find(&nothing, filter, change);
@@ -87,11 +85,12 @@ static int report(const struct tool_dialect_build *build, const bloomery_filter 
         tool_say("wrote %s: a file of %s, %s key%s, %s, %s", tool_output_said(output),
                  build->ours ? "ours" : build->choice->dialect->name,
                  tool_format_count(keys, change->records), change->records == 1 ? "" : "s",
-                 tool_format_size(size, bytes), tool_format_odds(odds, change->info.live_rate));
+                 tool_format_size(size, bytes),
+                 tool_format_odds(odds, change->facts.scan.live_rate));
     char reading[TOOL_READING_BYTES];
     if (!output->quiet && !output->json && !build->ours)
         tool_foreign_say_reading(filter, output->dialect);
-    tool_warn_overfull(tool_output_said(output), &change->info);
+    tool_warn_overfull(tool_output_said(output), &change->facts);
     if (!output->quiet)
         tool_remarks_say(tool_output_said(output), filter);
     if (!output->json)

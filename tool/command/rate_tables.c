@@ -3,7 +3,8 @@
  * Two tables that people size filters by. The classic one is a formula, (1 - e^(-k n/m))^k over m/n
  * and k, for filters of many keys; what a filter that is about to be made will do, `plan` itself
  * says. ClickHouse's is a table of three digits that its programs carry along (Cassandra's do too),
- * and a way to go through it: both are the library's here, which does as ClickHouse does.
+ * and a way to go through it. The table is the formula rounded, but for one entry; the way is the
+ * library's dialect, which does as ClickHouse does.
  */
 #include "command/rate_tables.h"
 
@@ -15,6 +16,7 @@
 #include <bloomery/dialect.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -105,6 +107,20 @@ static int classic_json(void)
 
 /* ---- ClickHouse ------------------------------------------------------------------------------ */
 
+/* The table's entry for this many bits per key and probes; 0 if it has none. */
+static double table_rate(uint32_t bits_per_key, uint32_t probes)
+{
+    static const uint8_t columns[CLICKHOUSE_BITS_MAX + 1] = {0, 0, 2, 3,  4,  5,  6,  6,  7,  8, 8,
+                                                             8, 8, 9, 10, 10, 11, 12, 12, 13, 14};
+    char text[32];
+    if (bits_per_key > CLICKHOUSE_BITS_MAX || probes > columns[bits_per_key])
+        return 0;
+    if (bits_per_key == 5 && probes == 3) /* the formula has 0.0919 */
+        return 0.092;
+    snprintf(text, sizeof text, "%.2e", limit_rate(bits_per_key, probes));
+    return strtod(text, NULL);
+}
+
 /* What its releases take for a rate, today and before; of the rates, some are entries of the table,
  * where the two differ, and some lie where it has no answer. */
 static const double wishes[] = {0.3,  0.25,  0.237, 0.23,  0.22,  0.155, 0.1,
@@ -132,7 +148,7 @@ static bool choose(double rate, const char *variant, struct choice *choice)
         tool_library_error(NULL, &error);
         return false;
     }
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     *choice = (struct choice){(uint32_t)(info.bits / 8), info.probes};
     bloomery_free(filter);
     return true;
@@ -168,10 +184,10 @@ static void print_pair(struct tool_out *out, uint32_t bits, uint32_t from, uint3
 {
     char rate[TOOL_NUMBER_BYTES];
     tool_out_format(out, "%3u  table", bits);
-    for (uint32_t probes = from; probes <= to && bloomery_table_rate(bits, probes) > 0; probes++)
-        tool_out_format(out, "%12s", tool_format_rate(rate, bloomery_table_rate(bits, probes)));
+    for (uint32_t probes = from; probes <= to && table_rate(bits, probes) > 0; probes++)
+        tool_out_format(out, "%12s", tool_format_rate(rate, table_rate(bits, probes)));
     tool_out_text(out, "\n   formula");
-    for (uint32_t probes = from; probes <= to && bloomery_table_rate(bits, probes) > 0; probes++)
+    for (uint32_t probes = from; probes <= to && table_rate(bits, probes) > 0; probes++)
         tool_out_format(out, "%12.4e", limit_rate(bits, probes));
     tool_out_text(out, "\n");
 }
@@ -186,7 +202,7 @@ static int print_clickhouse(const struct choice *today, const struct choice *bef
         const uint32_t to = from + CLICKHOUSE_COLUMNS - 1;
         print_heading(&out, "m/n       ", from, to);
         for (uint32_t bits = BITS_MIN; bits <= CLICKHOUSE_BITS_MAX; bits++)
-            if (bloomery_table_rate(bits, from) > 0)
+            if (table_rate(bits, from) > 0)
                 print_pair(&out, bits, from, to);
     }
     print_choices(&out, today, before);
@@ -213,8 +229,8 @@ static int clickhouse_json(const struct choice *today, const struct choice *befo
         json_t *row = tool_json_object();
         json_t *rates = tool_json_array();
         json_t *formula = tool_json_array();
-        for (uint32_t probes = 1; bloomery_table_rate(bits, probes) > 0; probes++) {
-            tool_json_append(rates, tool_json_number(bloomery_table_rate(bits, probes)));
+        for (uint32_t probes = 1; table_rate(bits, probes) > 0; probes++) {
+            tool_json_append(rates, tool_json_number(table_rate(bits, probes)));
             tool_json_append(formula, tool_json_number(limit_rate(bits, probes)));
         }
         tool_json_add(row, "bits_per_key", tool_json_count(bits));

@@ -56,18 +56,19 @@ static bool save(const struct tool_static_build *build, bloomery_builder *builde
 }
 
 /* The filter of all keys: in memory for standard output, else a map of its file. */
-static bloomery_filter *finish(const struct tool_static_build *build, bloomery_builder *builder)
+static const bloomery_filter *finish(const struct tool_static_build *build,
+                                     bloomery_builder *builder)
 {
     const bool to_stdout = strcmp(build->report.output, "-") == 0;
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     bloomery_error error;
     if (!to_stdout && !save(build, builder))
         return NULL;
     bloomery_open_options inspect = BLOOMERY_OPEN_OPTIONS;
-    inspect.flags = BLOOMERY_OPEN_INSPECT;
+    inspect.inspect = true;
     const bloomery_status status =
         to_stdout ? bloomery_builder_finish(builder, &filter, &error)
-                  : bloomery_open(build->report.output, &inspect, &filter, &error);
+                  : bloomery_map(build->report.output, &inspect, &filter, &error);
     if (status != BLOOMERY_OK) {
         tool_library_error(to_stdout ? NULL : build->report.output, &error);
         return NULL;
@@ -82,7 +83,7 @@ int tool_static_build(const struct tool_static_build *build)
 {
     bloomery_plan plan;
     bloomery_builder *builder = NULL;
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     struct tool_change change;
     int code = TOOL_ERROR;
     if (!open_builder(build, &plan, &builder))
@@ -93,7 +94,7 @@ int tool_static_build(const struct tool_static_build *build)
         filter = finish(build, builder);
     }
     if (filter != NULL) {
-        plan.keys = change.records; /* whatever was planned: it is built for those that came */
+        plan.planned_keys = change.records; /* it is built for those that came */
         code = tool_build_report(&build->report, &plan, filter, &change);
     }
     bloomery_free(filter);

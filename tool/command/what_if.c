@@ -92,13 +92,13 @@ bool tool_what_if_fits(const struct tool_what_if *wish, bloomery_kind *kind)
 static bloomery_plan layout(const struct tool_what_if *wish, bloomery_kind kind, uint32_t blocks)
 {
     const uint32_t counter_bits = wish->counter_bits > 0 ? wish->counter_bits : COUNTER_BITS;
-    bloomery_plan plan = {.kind = kind, .blocks_per_key = blocks, .keys = wish->keys};
+    bloomery_plan plan = {.kind = kind, .blocks_per_key = blocks, .planned_keys = wish->keys};
     plan.cell_bits = kind == BLOOMERY_COUNTING ? counter_bits : 1;
     const double cells = wish->bits_per_key * (double)wish->keys / plan.cell_bits;
     const double unit = kind == BLOOMERY_CLASSIC ? 8 : BLOCK_CELLS;
     plan.bits = (uint64_t)(fmax(1, ceil(cells / unit)) * unit);
-    plan.bytes = plan.bits / 8 * plan.cell_bits;
-    plan.bits_per_key = (double)plan.bits * plan.cell_bits / (double)plan.keys;
+    plan.planned_bytes = plan.bits / 8 * plan.cell_bits;
+    plan.bits_per_key = (double)plan.bits * plan.cell_bits / (double)plan.planned_keys;
     return plan;
 }
 
@@ -107,9 +107,9 @@ static double rate_with(bloomery_plan plan, uint32_t probes)
 {
     plan.probes = probes;
     plan.hash = BLOOMERY_HASH_XXH3_64;
-    const double rate = bloomery_plan_rate(&plan, plan.keys);
+    const double rate = bloomery_plan_rate(&plan, plan.planned_keys);
     plan.hash = BLOOMERY_HASH_XXH3_128;
-    const double longer = bloomery_plan_rate(&plan, plan.keys);
+    const double longer = bloomery_plan_rate(&plan, plan.planned_keys);
     return longer < 0.99 * rate ? longer : rate;
 }
 
@@ -126,9 +126,10 @@ static struct row find_row(const struct tool_what_if *wish, bloomery_kind kind, 
         }
     }
     row.plan.probes = wish->probes > 0 ? wish->probes : row.best_probes;
-    row.plan.rate = rate_with(row.plan, row.plan.probes);
-    row.plan.limit_ratio =
-        row.plan.rate > 0 && row.plan.rate < 1 ? row.plan.bits_per_key / -log2(row.plan.rate) : 0;
+    row.plan.planned_rate = rate_with(row.plan, row.plan.probes);
+    row.plan.limit_ratio = row.plan.planned_rate > 0 && row.plan.planned_rate < 1
+                               ? row.plan.bits_per_key / -log2(row.plan.planned_rate)
+                               : 0;
     return row;
 }
 
@@ -154,11 +155,11 @@ static void print_row(struct tool_out *out, const struct row *row)
     const bloomery_plan *plan = &row->plan;
     if (plan->blocks_per_key > 0)
         snprintf(blocks, sizeof(blocks), "%u", plan->blocks_per_key);
-    tool_out_format(out, "  %-8s %6s %7u %10s %9.2f %10s %15s %6u %10s\n",
-                    bloomery_kind_name((int)plan->kind), blocks, plan->probes,
-                    tool_format_size(memory, plan->bytes), plan->bits_per_key,
-                    tool_format_rate(rate, plan->rate), tool_format_odds(odds, plan->rate),
-                    row->best_probes, tool_format_rate(best, row->best_rate));
+    tool_out_format(
+        out, "  %-8s %6s %7u %10s %9.2f %10s %15s %6u %10s\n", bloomery_kind_name((int)plan->kind),
+        blocks, plan->probes, tool_format_size(memory, plan->planned_bytes), plan->bits_per_key,
+        tool_format_rate(rate, plan->planned_rate), tool_format_odds(odds, plan->planned_rate),
+        row->best_probes, tool_format_rate(best, row->best_rate));
 }
 
 static int print_text(const struct tool_what_if *wish, const struct row *rows, size_t count)
@@ -185,13 +186,12 @@ static json_t *row_object(const struct row *row)
     const bloomery_plan *plan = &row->plan;
     json_t *object = tool_json_object();
     tool_json_add(object, "kind", tool_json_text(bloomery_kind_name((int)plan->kind)));
-    tool_json_add(object, "lines", tool_json_count(plan->blocks_per_key));
     tool_json_add(object, "blocks_per_key", tool_json_count(plan->blocks_per_key));
     tool_json_add(object, "probes", tool_json_count(plan->probes));
-    tool_json_add(object, "keys", tool_json_count(plan->keys));
-    tool_json_add(object, "rate", tool_json_number(plan->rate));
-    tool_json_add(object, "one_in", tool_json_number(1 / plan->rate));
-    tool_json_add(object, "bytes", tool_json_count(plan->bytes));
+    tool_json_add(object, "keys", tool_json_count(plan->planned_keys));
+    tool_json_add(object, "rate", tool_json_number(plan->planned_rate));
+    tool_json_add(object, "one_in", tool_json_number(1 / plan->planned_rate));
+    tool_json_add(object, "bytes", tool_json_count(plan->planned_bytes));
     tool_json_add(object, "bits", tool_json_count(plan->bits));
     tool_json_add(object, "cell_bits", tool_json_count(plan->cell_bits));
     tool_json_add(object, "bits_per_key", tool_json_number(plan->bits_per_key));

@@ -4,6 +4,8 @@
 #include "base/numbers.h"
 #include "tool.h"
 
+#include <bloomery/records.h>
+
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -62,9 +64,9 @@ const char *tool_dialect_names(char text[TOOL_DIALECT_NAMES_BYTES])
     const bloomery_dialect *dialect;
     size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; (dialect = bloomery_dialect_at(i)) != NULL; i++)
+    for (uint32_t id = 1; (dialect = bloomery_dialect_get(id)) != NULL; id++)
         used += (size_t)snprintf(text + used, TOOL_DIALECT_NAMES_BYTES - used, "%s%s",
-                                 i > 0 ? ", " : "", dialect->name);
+                                 id > 1 ? ", " : "", dialect->name);
     assert(used < TOOL_DIALECT_NAMES_BYTES);
     return text;
 }
@@ -75,8 +77,8 @@ static void say_unknown_dialect(const char *option, const char *name)
     const bloomery_dialect *dialect;
     char all[TOOL_DIALECT_NAMES_BYTES];
     size_t count = 0;
-    for (; count < NAMES_MAX && (dialect = bloomery_dialect_at(count)) != NULL; count++)
-        names[count] = dialect->name;
+    for (uint32_t id = 1; count < NAMES_MAX && (dialect = bloomery_dialect_get(id)) != NULL; id++)
+        names[count++] = dialect->name;
     const char *nearest = tool_nearest(name, names, count);
     if (nearest != NULL)
         tool_usage("%s: unknown dialect '%s'; did you mean '%s'?", option, name, nearest);

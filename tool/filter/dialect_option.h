@@ -30,7 +30,7 @@ struct tool_dialect_choice {
 /* Reads the value of an option. False after a message. */
 bool tool_dialect_option(const char *option, const char *text, struct tool_dialect_choice *choice);
 
-/* Whether a list of names separated by ", ", such as that of bloomery_dialect_takes, has this
+/* Whether a list of names separated by ", ", such as that of bloomery_dialect.load_takes, has this
  * one. */
 bool tool_dialect_list_has(const char *list, const char *name);
 

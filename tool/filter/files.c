@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/files.h"
 
+#include "base/experimental.h"
 #include "base/io.h"
 #include "base/numbers.h"
 #include "base/watched.h"
@@ -228,18 +229,23 @@ bool tool_filter_refuse(const char *path)
 /* Before its bits come the header and the records. */
 enum { PREFIX_BYTES = 16384 };
 
-bloomery_filter *tool_filter_map(int descriptor, const char *path,
-                                 const bloomery_open_options *options, bloomery_error *error)
+const bloomery_filter *tool_filter_map(int descriptor, const char *path,
+                                       const bloomery_open_options *options, bloomery_filter **copy,
+                                       bloomery_error *error)
 {
     struct stat facts;
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     bloomery_info info = BLOOMERY_INFO;
+    bloomery_open_options opening = *options;
     const void *data;
     uint64_t bytes;
+    opening.descriptor = descriptor;
+    if (copy != NULL)
+        return bloomery_open(NULL, &opening, copy, error) == BLOOMERY_OK ? *copy : NULL;
     const bool known = fstat(descriptor, &facts) == 0;
-    if (bloomery_open_descriptor(descriptor, options, &filter, error) != BLOOMERY_OK)
+    if (bloomery_map(NULL, &opening, &filter, error) != BLOOMERY_OK)
         return NULL;
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     if (known && info.mapped && bloomery_layer_span(filter, 0, &data, &bytes) == BLOOMERY_OK)
         tool_watched_add(path, &facts, (const char *)data - PREFIX_BYTES,
                          (size_t)facts.st_size + PREFIX_BYTES);
@@ -249,23 +255,25 @@ bloomery_filter *tool_filter_map(int descriptor, const char *path,
 /* The estimate strays by far less than this; the rate rises by more than as much again. */
 #define OVERFULL 1.05
 
-void tool_warn_overfull(const char *path, const bloomery_info *info)
+void tool_warn_overfull(const char *path, const struct tool_facts *facts)
 {
-    if (info->planned_keys == 0 || info->estimated_keys <= OVERFULL * (double)info->planned_keys)
+    const bloomery_info *info = &facts->info;
+    const bloomery_scan_result *scan = &facts->scan;
+    if (info->planned_keys == 0 || scan->estimated_keys <= OVERFULL * (double)info->planned_keys)
         return;
     /* Other systems round their sizes up: a few keys more may still be within the plan. */
-    if (info->live_rate <= info->wanted_rate)
+    if (scan->live_rate <= info->wanted_rate)
         return;
     char all[TOOL_NUMBER_BYTES], planned[TOOL_NUMBER_BYTES], now[TOOL_NUMBER_BYTES],
         then[TOOL_NUMBER_BYTES];
     const char *otherwise = info->dialect == 0 ? ", or with --kind scalable" : "";
     tool_format_count(planned, info->planned_keys);
-    tool_format_odds(now, info->live_rate);
+    tool_format_odds(now, scan->live_rate);
     tool_format_odds(then, info->wanted_rate);
-    if (info->estimated_keys < 1e15)
+    if (scan->estimated_keys < 1e15)
         tool_warning("%s: holds about %s keys and was planned for %s: its rate is now %s, not "
                      "%s; build it with a larger -n%s",
-                     path, tool_format_count(all, (uint64_t)(info->estimated_keys + 0.5)), planned,
+                     path, tool_format_count(all, (uint64_t)(scan->estimated_keys + 0.5)), planned,
                      now, then, otherwise);
     else
         tool_warning(
@@ -373,10 +381,11 @@ static bool is_for_writing(const char *path, const struct stat *facts)
 static bool holds_filter(const char *path, int descriptor)
 {
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     bloomery_error error;
-    options.flags = BLOOMERY_OPEN_INSPECT;
-    bloomery_status status = bloomery_open_descriptor(descriptor, &options, &filter, &error);
+    options.inspect = true;
+    options.descriptor = descriptor;
+    bloomery_status status = bloomery_map(NULL, &options, &filter, &error);
     bloomery_free(filter);
     switch (status) {
     case BLOOMERY_OK:

@@ -7,6 +7,8 @@
 #ifndef BLOOMERY_TOOL_FILES_H
 #define BLOOMERY_TOOL_FILES_H
 
+#include "filter/facts.h"
+
 #include <bloomery/bloomery.h>
 
 #include <stdbool.h>
@@ -23,31 +25,32 @@ bool tool_secret_read_or_make(const char *path, uint8_t key[BLOOMERY_SECRET_BYTE
  * stays if another command may have read it. */
 void tool_secret_unmake(void);
 
+/* Opens a filter for its facts and its cells, with its secret or without. NULL after a message. */
+const bloomery_filter *tool_filter_inspect(const char *path);
+
 /*
- * Opens a filter to query or add to (`open_flags`: BLOOMERY_OPEN_...) with the secret of a file,
- * which may be NULL. Its keys are made by its rule (rule.h), which is the caller's to follow. NULL
- * after a message.
+ * Reads a filter into memory, to change it, with the secret of a file, which may be NULL; the
+ * secret of `options` is not read. The caller makes its keys by its rule (rule.h). NULL after a
+ * message.
  */
-bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const char *secret_file);
+bloomery_filter *tool_filter_open(const char *path, bloomery_open_options options,
+                                  const char *secret_file);
 
-/* The same with other options; their key is not looked at. */
-bloomery_filter *tool_filter_open_with(const char *path, bloomery_open_options options,
-                                       const char *secret_file);
+/* The same of the file that `lock` holds (tool_filter_lock), whatever has its path by now. */
+bloomery_filter *tool_filter_open_held(const char *path, int lock, const char *secret_file);
 
-/* The filter in the file that `lock` holds (tool_filter_lock), whatever has its path by now. */
-bloomery_filter *tool_filter_open_held(const char *path, int lock, uint32_t open_flags,
-                                       const char *secret_file);
-
-/* One of our own filters in a file that is open. One that is mapped is watched (watched.h), and
- * `path` must stay. NULL with the reason in `error`. */
-bloomery_filter *tool_filter_map(int descriptor, const char *path,
-                                 const bloomery_open_options *options, bloomery_error *error);
+/* Maps one of our own filters in a file that is open. The map is watched (watched.h), and `path`
+ * must stay. With a `copy` it is read into memory instead, and `copy` receives it too, to be
+ * changed. NULL with the reason in `error`. */
+const bloomery_filter *tool_filter_map(int descriptor, const char *path,
+                                       const bloomery_open_options *options, bloomery_filter **copy,
+                                       bloomery_error *error);
 
 /* Says that it is a pipe or standard input: filters are mapped. Returns false. */
 bool tool_filter_refuse(const char *path);
 
-/* Warns if a filter holds more keys than it was planned for. `info` has been scanned. */
-void tool_warn_overfull(const char *path, const bloomery_info *info);
+/* Warns if a filter holds more keys than it was planned for. */
+void tool_warn_overfull(const char *path, const struct tool_facts *facts);
 
 /*
  * Locks a filter file against other commands that change it, and waits while one of them holds it.

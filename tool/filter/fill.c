@@ -261,14 +261,16 @@ bool tool_lines_hash(const struct tool_source *source, const bloomery_key_rule *
 static void build_chunks(void *context, uint32_t number)
 {
     struct adding *adding = context;
-    const bloomery_key *keys;
+    const bloomery_key *list;
     size_t count;
-    while ((count = next_keys(adding, number, &keys)) > 0)
-        if (bloomery_builder_add(adding->builder, keys, count, NULL) != BLOOMERY_OK) {
+    while ((count = next_keys(adding, number, &list)) > 0) {
+        const bloomery_keys keys = bloomery_keys_of_list(list, count);
+        if (bloomery_builder_add(adding->builder, &keys, NULL) != BLOOMERY_OK) {
             tool_chunks_stop(adding->chunks);
             tool_chunks_give_back(adding->chunks, &adding->adders[number]->chunk);
             return;
         }
+    }
 }
 
 bool tool_lines_build(const struct tool_source *source, const bloomery_key_rule *rule,
@@ -281,7 +283,8 @@ bool tool_lines_build(const struct tool_source *source, const bloomery_key_rule 
     begin(&adding, &stoppable, rule, quiet ? NULL : "reading");
     adding.builder = builder;
     tool_team_run(adding.threads, build_chunks, &adding);
-    const bool kept = bloomery_builder_add(builder, NULL, 0, &error) == BLOOMERY_OK;
+    const bloomery_keys none = bloomery_keys_of_list(NULL, 0);
+    const bool kept = bloomery_builder_add(builder, &none, &error) == BLOOMERY_OK;
     if (!kept)
         tool_library_error(NULL, &error);
     return end(&adding, kept, change);
@@ -289,23 +292,23 @@ bool tool_lines_build(const struct tool_source *source, const bloomery_key_rule 
 
 /* ---- What it did ----------------------------------------------------------------------------- */
 
-void tool_change_find(const bloomery_info *before, const bloomery_filter *filter,
+void tool_change_find(const bloomery_scan_result *before, const bloomery_filter *filter,
                       struct tool_change *change)
 {
     const uint64_t records = change->records;
-    change->info = (bloomery_info)BLOOMERY_INFO;
-    bloomery_info_get(filter, true, &change->info);
-    assert(change->info.bits_set >= before->bits_set);
-    change->new_bits = change->info.bits_set - before->bits_set;
-    if (!change->info.has_bits) /* a static filter: built from these very keys */
-        change->estimated_new_keys = change->info.estimated_keys;
+    const bloomery_scan_result *now = &change->facts.scan;
+    tool_facts_read(filter, &change->facts);
+    assert(now->bits_set >= before->bits_set);
+    change->new_bits = now->bits_set - before->bits_set;
+    if (!change->facts.info.has_bits) /* a static filter: built from these very keys */
+        change->estimated_new_keys = now->estimated_keys;
     else if (change->new_bits == 0)
         change->estimated_new_keys = 0;
     else
-        change->estimated_new_keys = change->info.estimated_keys - before->estimated_keys;
+        change->estimated_new_keys = now->estimated_keys - before->estimated_keys;
     /* Whatever the estimate: bits are set by new keys, and no more are new than there are. */
     if (change->new_bits > 0 && change->estimated_new_keys < 1)
         change->estimated_new_keys = 1;
-    if (!isinf(change->info.estimated_keys) && change->estimated_new_keys > (double)records)
+    if (!isinf(now->estimated_keys) && change->estimated_new_keys > (double)records)
         change->estimated_new_keys = (double)records;
 }

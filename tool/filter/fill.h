@@ -4,11 +4,12 @@
 #ifndef BLOOMERY_TOOL_FILL_H
 #define BLOOMERY_TOOL_FILL_H
 
+#include "filter/facts.h"
 #include "filter/hasher.h"
 #include "input/input.h"
 #include "key/rule.h"
 
-#include <bloomery/bloomery.h>
+#include <bloomery/builder.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,7 +30,7 @@ struct tool_change {
     uint64_t new_bits;         /* set now and not before: exact */
     double estimated_new_keys; /* different keys now less those before; infinity where all bits are
                                   set */
-    bloomery_info info;        /* of the filter afterwards, scanned */
+    struct tool_facts facts;   /* of the filter afterwards */
 };
 
 /* Adds the keys of all records to a filter, which messages call `name`, with progress ("adding")
@@ -49,9 +50,9 @@ bool tool_lines_hash(const struct tool_source *source, const bloomery_key_rule *
 bool tool_lines_build(const struct tool_source *source, const bloomery_key_rule *rule,
                       bloomery_builder *builder, bool quiet, struct tool_change *change);
 
-/* Looks at the filter before (`before` is scanned, or all zeros for an empty filter) and after; the
+/* Compares the filter with what it was: `before`, which is all zeros for an empty filter. The
  * change knows its records already. */
-void tool_change_find(const bloomery_info *before, const bloomery_filter *filter,
+void tool_change_find(const bloomery_scan_result *before, const bloomery_filter *filter,
                       struct tool_change *change);
 
 #endif /* BLOOMERY_TOOL_FILL_H */

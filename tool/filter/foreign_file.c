@@ -16,6 +16,7 @@
  */
 #include "filter/foreign_file.h"
 
+#include "base/experimental.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/numbers.h"
@@ -285,36 +286,37 @@ void tool_filter_file_close(struct tool_filter_file *file)
 /* ---- Opening --------------------------------------------------------------------------------- */
 
 /* As the library says it when it opens a path. */
-static void fail_open(const struct tool_filter_file *file, bloomery_error *error)
+static const bloomery_filter *fail_open(const struct tool_filter_file *file, bloomery_error *error)
 {
     const char *why = file->reason == EISDIR ? "is a directory" : strerror(file->reason);
     *error = (bloomery_error){.status = BLOOMERY_IO_FAILED};
     snprintf(error->text, sizeof(error->text), "%s: %s", file->path, why);
+    return NULL;
 }
 
-bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
-                                  const bloomery_open_options *options,
-                                  const struct tool_dialect_choice *chosen, bloomery_error *error)
+const bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
+                                        const bloomery_open_options *options,
+                                        const struct tool_dialect_choice *chosen,
+                                        bloomery_filter **copy, bloomery_error *error)
 {
-    const bloomery_dialect_parameters none = BLOOMERY_DIALECT_PARAMETERS;
     const bloomery_dialect *dialect = file->origin.dialect;
     bloomery_filter *filter = NULL;
     struct reader reader;
     size_t bytes = 0;
     *error = (bloomery_error){.status = BLOOMERY_OK};
-    if (dialect == NULL && file->descriptor >= 0)
-        filter = tool_filter_map(file->descriptor, file->path, options, error);
-    else if (dialect == NULL)
-        fail_open(file, error);
     if (dialect == NULL)
-        return filter;
+        return file->descriptor < 0
+                   ? fail_open(file, error)
+                   : tool_filter_map(file->descriptor, file->path, options, copy, error);
     unsigned char *data = reader_open(&reader, file, false) ? read_all(&reader, &bytes) : NULL;
     reader_close(&reader);
     if (data == NULL)
         return NULL;
     const bool named = chosen != NULL && chosen->dialect != NULL;
-    bloomery_dialect_load(dialect, data, bytes, named ? &chosen->parameters : &none, options,
-                          &filter, error);
+    const bloomery_dialect_parameters *parameters = named ? &chosen->parameters : NULL;
+    bloomery_dialect_load(dialect, data, bytes, parameters, options, &filter, error);
+    if (copy != NULL)
+        *copy = filter;
     reader.map != NULL ? tool_watched_unmap(data, bytes) : free(data);
     return filter;
 }
@@ -408,7 +410,7 @@ bool tool_origin_agrees(const char *path, const struct tool_dialect_choice *chos
                         const bloomery_filter *filter)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     if (chosen == NULL || chosen->dialect == NULL || chosen->ours_too ||
         chosen->dialect->id == info.dialect)
         return true;
@@ -508,10 +510,9 @@ static void add_parameter(char text[TOOL_READING_BYTES], const char *name, uint6
 bool tool_foreign_reading(const bloomery_filter *filter, const bloomery_dialect *dialect,
                           char text[TOOL_READING_BYTES])
 {
-    char takes[BLOOMERY_DIALECT_TAKES_BYTES];
+    const char *const takes = dialect->load_takes, *const needs = dialect->load_needs;
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
-    bloomery_dialect_takes(dialect, false, takes, sizeof(takes));
+    bloomery_info_get(filter, &info);
     const char *variant = info.dialect == dialect->id && tool_dialect_list_has(takes, "variant")
                               ? bloomery_dialect_variant(filter)
                               : NULL;
@@ -523,7 +524,7 @@ bool tool_foreign_reading(const bloomery_filter *filter, const bloomery_dialect 
         snprintf(text + used, TOOL_READING_BYTES - used, ",variant=%s", variant);
     }
     /* If only one of several forms needs the plan, it is not the default. */
-    if (tool_dialect_list_has(dialect->parameters, "keys") &&
+    if (tool_dialect_list_has(needs, "keys") &&
         (dialect->variants == NULL || strchr(text, ',') != NULL)) {
         char rate[TOOL_NUMBER_BYTES];
         add_parameter(text, "keys", info.planned_keys);
@@ -531,9 +532,9 @@ bool tool_foreign_reading(const bloomery_filter *filter, const bloomery_dialect 
         snprintf(text + used, TOOL_READING_BYTES - used, ",rate=%s",
                  tool_format_exact(rate, info.planned_rate));
     }
-    if (tool_dialect_list_has(dialect->parameters, "bits"))
+    if (tool_dialect_list_has(needs, "bits"))
         add_parameter(text, "bits", info.bits);
-    if (tool_dialect_list_has(dialect->parameters, "probes"))
+    if (tool_dialect_list_has(needs, "probes"))
         add_parameter(text, "probes", info.probes);
     if (info.seed != 0 && tool_dialect_list_has(takes, "seed"))
         add_parameter(text, "seed", info.seed);

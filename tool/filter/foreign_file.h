@@ -46,27 +46,31 @@ bool tool_filter_file_held(struct tool_filter_file *file, const char *path, int 
 void tool_filter_file_stdin(struct tool_filter_file *file, const bloomery_dialect *dialect);
 void tool_filter_file_close(struct tool_filter_file *file);
 
-/* The filter in it. A file of ours is opened as bloomery_open does; others are read whole and
- * unpacked. `options` has the flags for opening and, for another system's, the key rule and the
- * note. NULL with the reason in `error`, or after a message if `error->status` is BLOOMERY_OK. */
-bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
-                                  const bloomery_open_options *options,
-                                  const struct tool_dialect_choice *chosen, bloomery_error *error);
+/* The filter in it. A Bloomery file is mapped, or read if a `copy` is to receive it (files.h,
+ * tool_filter_map); others are read whole and unpacked. `options` has, for another system's, the
+ * key rule and the note. NULL with the reason in `error`, or after a message if `error->status` is
+ * BLOOMERY_OK. */
+const bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
+                                        const bloomery_open_options *options,
+                                        const struct tool_dialect_choice *chosen,
+                                        bloomery_filter **copy, bloomery_error *error);
 
 /* A file of ours knows whose filter it has; what was said besides must agree with it. */
 bool tool_origin_agrees(const char *path, const struct tool_dialect_choice *chosen,
                         const bloomery_filter *filter);
 
-/* The same with the secret of `secret_file`, which may be NULL. NULL after a message. */
-bloomery_filter *tool_filter_open_file(const struct tool_filter_file *file,
-                                       bloomery_open_options options, const char *secret_file,
-                                       const struct tool_dialect_choice *chosen);
+/* The same with the secret of `secret_file`, which may be NULL. `copy` may be NULL. NULL after a
+ * message. */
+const bloomery_filter *tool_filter_open_file(const struct tool_filter_file *file,
+                                             bloomery_open_options options, const char *secret_file,
+                                             const struct tool_dialect_choice *chosen,
+                                             bloomery_filter **copy);
 
-/* And the opening. `origin` may be NULL. */
-bloomery_filter *tool_filter_open_any(const char *path, bloomery_open_options options,
-                                      const char *secret_file,
-                                      const struct tool_dialect_choice *chosen,
-                                      struct tool_origin *origin);
+/* And the opening, for queries. `origin` may be NULL. */
+const bloomery_filter *tool_filter_open_any(const char *path, bloomery_open_options options,
+                                            const char *secret_file,
+                                            const struct tool_dialect_choice *chosen,
+                                            struct tool_origin *origin);
 
 /* What to do about a file that is no filter of ours, if opening one failed with `status`. It is a
  * second line that names the `option` for other systems' files, or NULL: the command has none.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/growth.h"
 
+#include "base/experimental.h"
 #include "base/numbers.h"
 #include "tool.h"
 
@@ -24,7 +25,7 @@ bool tool_growth_reaches(const bloomery_plan *plan, uint64_t keys)
     uint64_t room = 0;
     bloomery_plan layer = BLOOMERY_PLAN;
     for (uint32_t i = 0; next_layer(plan, keys, room, i, &layer); i++)
-        room += layer.keys;
+        room += layer.planned_keys;
     if (room >= keys)
         return true;
     tool_error("a scalable filter that begins with these keys and this rate grows to at most %s "
@@ -42,15 +43,16 @@ void tool_growth_print(struct tool_out *out, const bloomery_plan *plan, uint64_t
     tool_out_format(out, "\nWith %s keys it will be a chain of\n\n%s",
                     tool_format_count(count, keys), head);
     for (uint32_t i = 0; next_layer(plan, keys, room, i, &layer); i++) {
-        room += layer.keys;
-        bytes += layer.bytes;
+        room += layer.planned_keys;
+        bytes += layer.planned_bytes;
         tool_out_format(out, "  %5u %15s %10s %6u %6u %10s %15s\n", i + 1,
-                        tool_format_count(count, layer.keys), tool_format_size(memory, layer.bytes),
-                        layer.blocks_per_key, layer.probes, tool_format_rate(rate, layer.rate),
-                        tool_format_odds(odds, layer.rate));
+                        tool_format_count(count, layer.planned_keys),
+                        tool_format_size(memory, layer.planned_bytes), layer.blocks_per_key,
+                        layer.probes, tool_format_rate(rate, layer.planned_rate),
+                        tool_format_odds(odds, layer.planned_rate));
     }
     tool_out_format(out, "  all   %15s %10s, at a rate under %s\n", tool_format_count(count, room),
-                    tool_format_size(memory, bytes), tool_format_odds(odds, plan->rate));
+                    tool_format_size(memory, bytes), tool_format_odds(odds, plan->planned_rate));
 }
 
 json_t *tool_growth_json(const bloomery_plan *plan, uint64_t keys)
@@ -60,14 +62,13 @@ json_t *tool_growth_json(const bloomery_plan *plan, uint64_t keys)
     bloomery_plan layer = BLOOMERY_PLAN;
     for (uint32_t i = 0; next_layer(plan, keys, room, i, &layer); i++) {
         json_t *object = tool_json_object();
-        tool_json_add(object, "keys", tool_json_count(layer.keys));
-        tool_json_add(object, "rate", tool_json_number(layer.rate));
-        tool_json_add(object, "bytes", tool_json_count(layer.bytes));
-        tool_json_add(object, "lines", tool_json_count(layer.blocks_per_key));
+        tool_json_add(object, "keys", tool_json_count(layer.planned_keys));
+        tool_json_add(object, "rate", tool_json_number(layer.planned_rate));
+        tool_json_add(object, "bytes", tool_json_count(layer.planned_bytes));
         tool_json_add(object, "blocks_per_key", tool_json_count(layer.blocks_per_key));
         tool_json_add(object, "probes", tool_json_count(layer.probes));
         tool_json_append(layers, object);
-        room += layer.keys;
+        room += layer.planned_keys;
     }
     return layers;
 }
@@ -105,7 +106,6 @@ json_t *tool_layers_json(const bloomery_filter *filter)
     bloomery_layer_info layer;
     for (uint32_t i = 0; read_layer(filter, i, &layer); i++) {
         json_t *object = tool_json_object();
-        tool_json_add(object, "lines", tool_json_count(layer.blocks_per_key));
         tool_json_add(object, "blocks_per_key", tool_json_count(layer.blocks_per_key));
         tool_json_add(object, "probes", tool_json_count(layer.probes));
         tool_json_add(object, "bits", tool_json_count(layer.bits));

@@ -328,16 +328,18 @@ static void close_gaps(struct tool_hash_store *store)
 static bool add(const struct tool_hash_store *store, bloomery_filter *filter, const char *name,
                 size_t from, size_t bytes)
 {
-    bloomery_column column = BLOOMERY_COLUMN;
+    bloomery_keys keys = BLOOMERY_KEYS;
     bloomery_error error;
-    column.form = store->hash_bytes == sizeof(uint64_t) ? BLOOMERY_COLUMN_HASHES64
-                                                        : BLOOMERY_COLUMN_HASHES128;
-    column.data = store->memory + from;
-    column.bytes = bytes;
-    column.count = bytes / store->hash_bytes;
-    bloomery_status status = bloomery_add_column_parallel(filter, &column, store->threads, &error);
-    if (status == BLOOMERY_OUT_OF_MEMORY) /* before anything was added: one thread needs less */
-        status = bloomery_add_column_parallel(filter, &column, 1, &error);
+    keys.form =
+        store->hash_bytes == sizeof(uint64_t) ? BLOOMERY_KEYS_HASHES64 : BLOOMERY_KEYS_HASHES128;
+    keys.data = store->memory + from;
+    keys.count = bytes / store->hash_bytes;
+    keys.threads = store->threads;
+    bloomery_status status = bloomery_add_keys(filter, &keys, NULL, NULL, &error);
+    if (status == BLOOMERY_OUT_OF_MEMORY) { /* before anything was added: one thread needs less */
+        keys.threads = 1;
+        status = bloomery_add_keys(filter, &keys, NULL, NULL, &error);
+    }
     if (status == BLOOMERY_OK)
         return true;
     tool_library_error(name, &error);

@@ -14,7 +14,9 @@
  */
 #include "filter/hasher.h"
 
+#include "base/experimental.h"
 #include "base/numbers.h"
+#include "key/batch.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -119,8 +121,7 @@ bool tool_hasher_take(struct tool_hasher *hasher, uint32_t thread, const bloomer
             const struct tool_hasher_part *part = &hasher->parts[i];
             if (before > part->keys_max)
                 continue;
-            const bloomery_status status =
-                bloomery_hash_batch(part->filter, keys + from, now, hashes);
+            const bloomery_status status = tool_batch_hash(part->filter, keys + from, now, hashes);
             assert(status == BLOOMERY_OK);
             (void)status;
             for (size_t j = 0; i == 0 && j < now; j++)

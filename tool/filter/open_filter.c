@@ -6,18 +6,11 @@
 
 #include <string.h>
 
-bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const char *secret_file)
-{
-    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
-    options.flags = open_flags;
-    return tool_filter_open_with(path, options, secret_file);
-}
-
 /* A file of ours. `dialect_option` is the option by which the command takes other systems' files,
  * for a hint if it is no file of ours. NULL: it takes none. */
-static bloomery_filter *open_ours(const struct tool_filter_file *file,
-                                  bloomery_open_options options, const char *secret_file,
-                                  const char *dialect_option)
+static const bloomery_filter *open_ours(const struct tool_filter_file *file,
+                                        bloomery_open_options options, const char *secret_file,
+                                        const char *dialect_option, bloomery_filter **copy)
 {
     struct tool_filter_file ours = *file;
     uint8_t key[BLOOMERY_SECRET_BYTES];
@@ -28,7 +21,7 @@ static bloomery_filter *open_ours(const struct tool_filter_file *file,
             return NULL;
         options.secret = key;
     }
-    bloomery_filter *filter = tool_filter_load(&ours, &options, NULL, &error);
+    const bloomery_filter *filter = tool_filter_load(&ours, &options, NULL, copy, &error);
     explicit_bzero(key, sizeof(key));
     if (filter != NULL)
         return filter;
@@ -39,51 +32,75 @@ static bloomery_filter *open_ours(const struct tool_filter_file *file,
     return NULL;
 }
 
-bloomery_filter *tool_filter_open_with(const char *path, bloomery_open_options options,
-                                       const char *secret_file)
-{
-    struct tool_filter_file file;
-    if (!tool_filter_file_open(&file, path, NULL))
-        return NULL;
-    bloomery_filter *filter = open_ours(&file, options, secret_file, NULL);
-    tool_filter_file_close(&file);
-    return filter;
-}
-
-bloomery_filter *tool_filter_open_held(const char *path, int lock, uint32_t open_flags,
-                                       const char *secret_file)
+const bloomery_filter *tool_filter_inspect(const char *path)
 {
     struct tool_filter_file file;
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
-    options.flags = open_flags;
-    if (!tool_filter_file_held(&file, path, lock, NULL))
+    options.inspect = true;
+    if (!tool_filter_file_open(&file, path, NULL))
         return NULL;
-    bloomery_filter *filter = open_ours(&file, options, secret_file, NULL);
+    const bloomery_filter *filter = open_ours(&file, options, NULL, NULL, NULL);
     tool_filter_file_close(&file);
     return filter;
 }
 
-bloomery_filter *tool_filter_open_file(const struct tool_filter_file *file,
-                                       bloomery_open_options options, const char *secret_file,
-                                       const struct tool_dialect_choice *chosen)
+/* And closes the file. */
+static bloomery_filter *read_ours(struct tool_filter_file *file, bloomery_open_options options,
+                                  const char *secret_file)
+{
+    bloomery_filter *filter = NULL;
+    (void)open_ours(file, options, secret_file, NULL, &filter);
+    tool_filter_file_close(file);
+    return filter;
+}
+
+bloomery_filter *tool_filter_open(const char *path, bloomery_open_options options,
+                                  const char *secret_file)
+{
+    struct tool_filter_file file;
+    return tool_filter_file_open(&file, path, NULL) ? read_ours(&file, options, secret_file) : NULL;
+}
+
+bloomery_filter *tool_filter_open_held(const char *path, int lock, const char *secret_file)
+{
+    struct tool_filter_file file;
+    const bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    return tool_filter_file_held(&file, path, lock, NULL) ? read_ours(&file, options, secret_file)
+                                                          : NULL;
+}
+
+/* The file knows whose filter it has. */
+static const bloomery_filter *open_agreeing(const struct tool_filter_file *file,
+                                            bloomery_open_options options, const char *secret_file,
+                                            const struct tool_dialect_choice *chosen,
+                                            bloomery_filter **copy)
+{
+    const char *option = chosen == NULL           ? NULL
+                         : chosen->option != NULL ? chosen->option
+                                                  : "--dialect";
+    const bloomery_filter *filter = open_ours(file, options, secret_file, option, copy);
+    if (filter == NULL || tool_origin_agrees(file->path, chosen, filter))
+        return filter;
+    bloomery_free(filter);
+    if (copy != NULL)
+        *copy = NULL;
+    return NULL;
+}
+
+const bloomery_filter *tool_filter_open_file(const struct tool_filter_file *file,
+                                             bloomery_open_options options, const char *secret_file,
+                                             const struct tool_dialect_choice *chosen,
+                                             bloomery_filter **copy)
 {
     bloomery_error error;
-    if (file->origin.dialect == NULL) {
-        const char *option = chosen == NULL           ? NULL
-                             : chosen->option != NULL ? chosen->option
-                                                      : "--dialect";
-        bloomery_filter *filter = open_ours(file, options, secret_file, option);
-        if (filter == NULL || tool_origin_agrees(file->path, chosen, filter))
-            return filter;
-        bloomery_free(filter);
-        return NULL;
-    }
+    if (file->origin.dialect == NULL)
+        return open_agreeing(file, options, secret_file, chosen, copy);
     if (secret_file != NULL) {
         tool_usage("--secret-file is for filters of ours; %s is one of %s", file->path,
                    file->origin.dialect->name);
         return NULL;
     }
-    bloomery_filter *filter = tool_filter_load(file, &options, chosen, &error);
+    const bloomery_filter *filter = tool_filter_load(file, &options, chosen, copy, &error);
     if (filter == NULL && error.status != BLOOMERY_OK) {
         tool_library_error(file->path, &error);
         tool_foreign_hint_other(file, chosen);
@@ -91,17 +108,18 @@ bloomery_filter *tool_filter_open_file(const struct tool_filter_file *file,
     return filter;
 }
 
-bloomery_filter *tool_filter_open_any(const char *path, bloomery_open_options options,
-                                      const char *secret_file,
-                                      const struct tool_dialect_choice *chosen,
-                                      struct tool_origin *origin)
+const bloomery_filter *tool_filter_open_any(const char *path, bloomery_open_options options,
+                                            const char *secret_file,
+                                            const struct tool_dialect_choice *chosen,
+                                            struct tool_origin *origin)
 {
     struct tool_filter_file file;
     if (!tool_filter_file_open(&file, path, chosen))
         return NULL;
     if (origin != NULL)
         *origin = file.origin;
-    bloomery_filter *filter = tool_filter_open_file(&file, options, secret_file, chosen);
+    const bloomery_filter *filter =
+        tool_filter_open_file(&file, options, secret_file, chosen, NULL);
     tool_filter_file_close(&file);
     return filter;
 }

@@ -81,8 +81,10 @@ bool tool_output_write(const struct tool_output *output, const bloomery_filter *
     bloomery_error error;
     if (output->dialect != NULL)
         return tool_foreign_write(filter, output->dialect, output->path, bytes);
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, &info);
     if (bytes != NULL)
-        *bytes = bloomery_file_bytes(filter);
+        *bytes = info.file_bytes;
     if (tool_output_is_stdout(output))
         return tool_filter_to_stdout(filter);
     if (bloomery_save(filter, output->path, &error) == BLOOMERY_OK)
@@ -92,27 +94,27 @@ bool tool_output_write(const struct tool_output *output, const bloomery_filter *
 }
 
 bool tool_output_look(const struct tool_output *output, const bloomery_filter *filter,
-                      bloomery_info *info)
+                      struct tool_facts *facts)
 {
-    bloomery_filter *opened = NULL;
+    const bloomery_filter *opened = NULL;
     if (filter == NULL) {
-        filter = opened = tool_filter_open(output->path, BLOOMERY_OPEN_INSPECT, NULL);
+        filter = opened = tool_filter_inspect(output->path);
         if (opened == NULL)
             return false;
     }
-    bloomery_info_get(filter, true, info);
-    info->note = NULL; /* it ends with the filter */
+    tool_facts_read(filter, facts);
+    facts->info.note = NULL; /* it ends with the filter */
     bloomery_free(opened);
     return true;
 }
 
 void tool_output_add_facts(json_t *report, const struct tool_output *output,
-                           const bloomery_info *info)
+                           const struct tool_facts *facts)
 {
+    const bloomery_info *info = &facts->info;
     tool_json_add(report, "file", tool_json_text(output->path));
     tool_json_add(report, "kind", tool_json_text(bloomery_kind_name((int)info->kind)));
-    tool_json_add(report, "links", tool_json_count(info->layers));
     tool_json_add(report, "layers", tool_json_count(info->layers));
     tool_json_add(report, "adds", tool_json_count(info->adds));
-    tool_json_add_facts(report, info);
+    tool_json_add_facts(report, facts);
 }

@@ -7,6 +7,8 @@
 #ifndef BLOOMERY_TOOL_OUTPUT_H
 #define BLOOMERY_TOOL_OUTPUT_H
 
+#include "filter/facts.h"
+
 #include <bloomery/dialect.h>
 
 #include <jansson.h>
@@ -36,13 +38,13 @@ const char *tool_output_said(const struct tool_output *output);
 bool tool_output_write(const struct tool_output *output, const bloomery_filter *filter,
                        uint64_t *bytes);
 
-/* The current content of the file, scanned: from `filter`, or if that is NULL from the file. False
+/* The current content of the file: from `filter`, or if that is NULL from the file. False
  * after a message. */
 bool tool_output_look(const struct tool_output *output, const bloomery_filter *filter,
-                      bloomery_info *info);
+                      struct tool_facts *facts);
 
 /* The facts of a filter that was written, by the names `inspect` has for them. */
 void tool_output_add_facts(json_t *report, const struct tool_output *output,
-                           const bloomery_info *info);
+                           const struct tool_facts *facts);
 
 #endif /* BLOOMERY_TOOL_OUTPUT_H */

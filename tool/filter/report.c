@@ -19,14 +19,18 @@ const char *tool_describe_room(char text[TOOL_ROOM_BYTES], const bloomery_info *
     options.cell_bits = info->cell_bits;
     text[0] = '\0';
     if (info->wanted_rate > info->planned_rate &&
-        bloomery_plan_solve(&plan, &options, NULL) == BLOOMERY_OK && plan.keys > info->planned_keys)
+        bloomery_plan_solve(&plan, &options, NULL) == BLOOMERY_OK &&
+        plan.planned_keys > info->planned_keys)
         snprintf(text, TOOL_ROOM_BYTES, "; it has room for %s keys at %s",
-                 tool_format_count(keys, plan.keys), tool_format_odds(odds, info->wanted_rate));
+                 tool_format_count(keys, plan.planned_keys),
+                 tool_format_odds(odds, info->wanted_rate));
     return text;
 }
 
-void tool_json_add_facts(json_t *report, const bloomery_info *info)
+void tool_json_add_facts(json_t *report, const struct tool_facts *facts)
 {
+    const bloomery_info *info = &facts->info;
+    const bloomery_scan_result *scan = &facts->scan;
     tool_json_add(report, "bytes", tool_json_count(info->bytes));
     tool_json_add(report, "file_bytes", tool_json_count(info->file_bytes));
     tool_json_add(report, "planned_keys",
@@ -35,14 +39,14 @@ void tool_json_add_facts(json_t *report, const bloomery_info *info)
                   info->planned_rate > 0 ? tool_json_number(info->planned_rate) : tool_json_null());
     tool_json_add(report, "wanted_rate",
                   info->wanted_rate > 0 ? tool_json_number(info->wanted_rate) : tool_json_null());
-    tool_json_add(report, "estimated_keys", tool_json_number(info->estimated_keys));
-    tool_json_add(report, "predicted_rate", tool_json_number(info->expected_rate));
-    tool_json_add(report, "live_rate", tool_json_number(info->live_rate));
+    tool_json_add(report, "estimated_keys", tool_json_number(scan->estimated_keys));
+    tool_json_add(report, "predicted_rate", tool_json_number(scan->expected_rate));
+    tool_json_add(report, "live_rate", tool_json_number(scan->live_rate));
 }
 
 void tool_json_add_change(json_t *report, const char *file, const struct tool_change *change)
 {
-    const bloomery_info *info = &change->info;
+    const bloomery_info *info = &change->facts.info;
     tool_json_add(report, "file", tool_json_text(file));
     tool_json_add(report, "records", tool_json_count(change->records));
     tool_json_add(report, "passed_over", tool_json_count(change->passed_over));
@@ -51,5 +55,5 @@ void tool_json_add_change(json_t *report, const char *file, const struct tool_ch
                   info->kind == BLOOMERY_STATIC ? tool_json_null()
                                                 : tool_json_count(change->new_bits));
     tool_json_add(report, "estimated_new_keys", tool_json_number(change->estimated_new_keys));
-    tool_json_add_facts(report, info);
+    tool_json_add_facts(report, &change->facts);
 }

@@ -7,7 +7,7 @@
 #include "filter/fill.h"
 
 /* Size, plan and state of a filter that was scanned, by the names `inspect` has for them. */
-void tool_json_add_facts(json_t *report, const bloomery_info *info);
+void tool_json_add_facts(json_t *report, const struct tool_facts *facts);
 
 /* What `build` and `add` report of a filter that they wrote, by the names `inspect` has for it. */
 void tool_json_add_change(json_t *report, const char *file, const struct tool_change *change);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "input/decode.h"
 
+#include "base/experimental.h"
 #include "base/load.h"
 #include "base/numbers.h"
 #include "tool.h"

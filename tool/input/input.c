@@ -9,6 +9,8 @@
 #include "input/utf16.h"
 #include "tool.h"
 
+#include <bloomery/records.h>
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>

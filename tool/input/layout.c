@@ -3,6 +3,8 @@
 
 #include "tool.h"
 
+#include <bloomery/records.h>
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,8 +85,8 @@ static int field_of(const struct tool_layout *layout, int32_t number, bloomery_k
     const bloomery_key_rule rule = {
         .flags = layout->flags, .field = number, .delimiter = layout->delimiter};
     const int result =
-        bloomery_rule_apply(&rule, record.data, record.bytes, to, record.bytes, field, NULL);
-    assert(result >= 0);
+        (int)bloomery_rule_apply(&rule, record.data, record.bytes, to, record.bytes, field, NULL);
+    assert(result != BLOOMERY_RECORD_RULE_REFUSED);
     return result;
 }
 

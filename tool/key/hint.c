@@ -5,6 +5,8 @@
 #include "base/statistics.h"
 #include "tool.h"
 
+#include <bloomery/records.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +105,7 @@ static size_t query_form(const struct tool_hint *hint, const struct form *form,
         if (!make(hint, i, form, room, &key))
             continue;
         ++*queried;
-        hits += bloomery_may_contain_batch(filter, &key, 1, NULL);
+        hits += bloomery_may_contain(filter, key);
     }
     return hits;
 }
@@ -144,7 +146,6 @@ static void say(const struct form *form, const struct tool_hint_answer *answer, 
 void tool_hint_say(const struct tool_hint *hint, const bloomery_filter *filter,
                    const struct tool_hint_answer *answer)
 {
-    bloomery_info info = BLOOMERY_INFO;
     const struct form *best = NULL;
     size_t best_hits = 0, best_queried = 0;
     for (size_t f = 0; f < FORMS; f++) {
@@ -162,8 +163,9 @@ void tool_hint_say(const struct tool_hint *hint, const bloomery_filter *filter,
     if (best == NULL || (double)answer->hits * (double)best_queried * 2 >
                             (double)answer->queried * (double)best_hits)
         return;
-    bloomery_info_get(filter, true, &info);
-    if (!by_chance(best_hits, best_queried, info.live_rate) &&
-        no_more_than_chance(answer, info.live_rate))
-        say(best, answer, info.live_rate);
+    bloomery_scan_result scan = BLOOMERY_SCAN_RESULT;
+    bloomery_scan(filter, &scan);
+    if (!by_chance(best_hits, best_queried, scan.live_rate) &&
+        no_more_than_chance(answer, scan.live_rate))
+        say(best, answer, scan.live_rate);
 }

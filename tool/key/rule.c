@@ -138,8 +138,9 @@ static int apply(const bloomery_key_rule *rule, bloomery_key *key, unsigned char
                  const struct tool_made *made)
 {
     const size_t room = *scratch != NULL ? (size_t)(made->scratch + made->capacity - *scratch) : 0;
-    const int result = bloomery_rule_apply(rule, key->data, key->bytes, *scratch, room, key, NULL);
-    assert(result >= 0);
+    const int result =
+        (int)bloomery_rule_apply(rule, key->data, key->bytes, *scratch, room, key, NULL);
+    assert(result != BLOOMERY_RECORD_RULE_REFUSED);
     if ((uintptr_t)key->data - (uintptr_t)*scratch < room)
         *scratch += (size_t)((const unsigned char *)key->data - *scratch) + key->bytes;
     return result;

@@ -38,7 +38,7 @@
 
 #include "input/chunks.h"
 
-#include <bloomery/bloomery.h>
+#include <bloomery/records.h>
 
 #include <getopt.h>
 #include <stdbool.h>
@@ -153,9 +153,10 @@ extern const char *const tool_rule_names[TOOL_RULE_NAMES];
 /* Those that define a key; those of them that make other bytes of it; and of these, those that not
  * every text can be made. The others (field, delimiter and comment) define how an input is laid
  * out. A filter keeps them as the default. */
-#define TOOL_RULE_OF_KEY BLOOMERY_RULE_OF_KEY
 #define TOOL_RULE_FORMS \
     (BLOOMERY_RULE_HEX | BLOOMERY_RULE_INT64 | BLOOMERY_RULE_INT32 | BLOOMERY_RULE_UTF16)
+#define TOOL_RULE_OF_KEY \
+    (BLOOMERY_RULE_TRIM | BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | TOOL_RULE_FORMS)
 /* Those that say that a layout goes with the rule, which no file keeps. */
 #define TOOL_RULE_LAYOUT  (BLOOMERY_RULE_HEADER | BLOOMERY_RULE_ELSEWHERE)
 #define TOOL_RULE_CHANGES (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | TOOL_RULE_FORMS)

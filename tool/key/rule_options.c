@@ -12,7 +12,7 @@
 const char *const tool_rule_names[TOOL_RULE_NAMES] = {"trim",  "lower",      "upper",  "hex",
                                                       "crlf",  "skip-empty", "csv",    "int64",
                                                       "int32", "utf16",      "header", "elsewhere"};
-_Static_assert((1 << TOOL_RULE_NAMES) - 1 == BLOOMERY_RULE_KNOWN,
+_Static_assert(1 << (TOOL_RULE_NAMES - 1) == BLOOMERY_RULE_ELSEWHERE,
                "every flag of a key rule has a name");
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -319,7 +319,7 @@ bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
 {
     char text[TOOL_RULE_TEXT_BYTES];
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     *rule = tool_rule_laid_out(choice, &info.rule);
     if (tool_rule_is_none(&info.rule) && queries) {
         *rule = choice->rule;

@@ -103,8 +103,8 @@ void bloomery_queue_put_aside(struct bloomery_queue *queue, struct bloomery_dead
                               uint32_t most_deliveries);
 
 /* As bloomery_sieve_pop, without deciding anything: ended leases first (`now`: seconds since 1970,
- * leases run until now + lease). MARKED entries are passed over. If the disk has no room for what is
- * to be put aside, that stays leased, and other items come. */
+ * leases run until now + lease). MARKED entries are passed over. If the disk has no room for what
+ * is to be put aside, that stays leased, and other items come. */
 bloomery_status bloomery_queue_pop(struct bloomery_queue *queue, double now, double lease,
                                    bloomery_sieve_item *items, size_t room, size_t *count,
                                    bloomery_error *error);

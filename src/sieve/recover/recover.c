@@ -152,12 +152,12 @@ static bloomery_status filter_is_whole(const bloomery_sieve *sieve, uint64_t gen
 {
     char name[BLOOMERY_FILE_NAME];
     char path[4096];
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     bloomery_store_name(BLOOMERY_FILE_FILTER, 0, generation, name);
     const int bytes = snprintf(path, sizeof path, "%s/%s", sieve->real_path, name);
     if (bytes < 0 || (size_t)bytes >= sizeof path)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "the directory's path is too long");
-    bloomery_status status = bloomery_open(path, NULL, &filter, error);
+    bloomery_status status = bloomery_map(path, NULL, &filter, error);
     if (status == BLOOMERY_OK)
         status = bloomery_verify_map(filter, error);
     bloomery_free(filter);
@@ -425,6 +425,7 @@ bloomery_status bloomery_sieve_recover(const bloomery_sieve_options *options,
     if (status == BLOOMERY_OK)
         status = look_again(&plain, directory, &recovery, error);
     if (result != NULL)
-        bloomery_sieve_give(&recovery.result, sizeof recovery.result, result, result->struct_bytes);
+        bloomery_sized_give(&recovery.result, sizeof recovery.result, result,
+                            BLOOMERY_SIEVE_RECOVERY_BYTES_FIRST);
     return status;
 }

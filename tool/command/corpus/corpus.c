@@ -213,11 +213,10 @@ static bool open_checkpoint(struct corpus *corpus)
 {
     struct tool_dedupe_command *command = corpus->command;
     bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
-    opening.flags = BLOOMERY_OPEN_COPY;
     opening.memory_limit = command->memory;
     bloomery_free(command->seen.filter);
     command->seen.filter =
-        tool_filter_open_with(corpus->journal.checkpoint_path, opening, command->secret_file);
+        tool_filter_open(corpus->journal.checkpoint_path, opening, command->secret_file);
     if (command->seen.filter != NULL)
         tool_seen_start(&command->seen, command->target);
     return command->seen.filter != NULL;

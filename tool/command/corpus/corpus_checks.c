@@ -20,7 +20,7 @@ static const char prefix[] = "keys of a corpus: ";
 static const char *keys_of(const bloomery_filter *filter)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     const bool says = info.note != NULL && strncmp(info.note, prefix, strlen(prefix)) == 0;
     return says ? info.note + strlen(prefix) : NULL;
 }
@@ -39,7 +39,7 @@ bool tool_corpus_againsts_fit(const struct tool_judge *judge, const char *note, 
     for (size_t i = 0; i < judge->against_count; i++) {
         const struct tool_against *against = &judge->against[i];
         bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(against->filter, false, &info);
+        bloomery_info_get(against->filter, &info);
         if (!tool_corpus_note_fits(note, against->path, against->filter))
             return false;
         if (!tool_rule_is_none(&info.rule) &&

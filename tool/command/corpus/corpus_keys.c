@@ -14,6 +14,7 @@
 #include "command/corpus/corpus_keys.h"
 
 #include "base/bits.h"
+#include "key/batch.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -86,8 +87,7 @@ static void find_known(struct tool_corpus_keys *keys, uint64_t *known)
     const struct tool_judge *judge = keys->judge;
     uint64_t found[TOOL_CORPUS_BATCH / 64];
     for (size_t i = 0; i < judge->against_count; i++) {
-        memset(found, 0, sizeof(found));
-        bloomery_may_contain_batch(judge->against[i].filter, keys->batch, keys->count, found);
+        tool_batch_query(judge->against[i].filter, keys->batch, keys->count, found);
         for (size_t w = 0; w < tool_words_of(keys->count); w++)
             known[w] |= found[w];
     }
@@ -139,7 +139,7 @@ void tool_corpus_keys_flush(struct tool_corpus_keys *keys)
     tool_adding_make_room(&keys->adding, keys->count);
     if (!judge->no_add) {
         const bloomery_status status =
-            bloomery_hash_batch(judge->filter, keys->batch, keys->count, keys->hashes);
+            tool_batch_hash(judge->filter, keys->batch, keys->count, keys->hashes);
         assert(status == BLOOMERY_OK); /* its secret was required when it was opened */
         (void)status;
     }
@@ -196,8 +196,8 @@ static bloomery_key plain_text(struct tool_corpus_keys *keys, const unsigned cha
     if (escaped)
         key = bloomery_key_of(plain, tool_json_unescape(text, bytes, plain));
     if (rule->flags != 0) {
-        const int made = bloomery_rule_apply(rule, key.data, key.bytes,
-                                             plain + (escaped ? bytes : 0), room, &key, NULL);
+        const bloomery_record made = bloomery_rule_apply(
+            rule, key.data, key.bytes, plain + (escaped ? bytes : 0), room, &key, NULL);
         assert(made == BLOOMERY_RECORD_KEY);
         (void)made;
     }

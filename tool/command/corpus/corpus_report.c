@@ -18,9 +18,9 @@ static double rate_of_against(const struct tool_judge *judge)
 {
     double pass = 0;
     for (size_t i = 0; i < judge->against_count; i++) {
-        bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(judge->against[i].filter, true, &info);
-        pass += log1p(-info.live_rate);
+        bloomery_scan_result scan = BLOOMERY_SCAN_RESULT;
+        bloomery_scan(judge->against[i].filter, &scan);
+        pass += log1p(-scan.live_rate);
     }
     return -expm1(pass);
 }
@@ -161,8 +161,8 @@ static bool plan_one(const struct tool_judge *judge, const struct tool_corpus_si
         tool_library_error(NULL, &error);
         return false;
     }
-    const double keys = (double)plan.keys;
-    *bytes = plan.bytes;
+    const double keys = (double)plan.planned_keys;
+    *bytes = plan.planned_bytes;
     *wrong = tool_corpus_size_wrong(judge, size, (keys - tool_expected_new(&plan, 0, keys)) / keys);
     return true;
 }

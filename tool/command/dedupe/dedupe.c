@@ -26,6 +26,7 @@
 #include "base/watched.h"
 #include "command/dedupe/adder.h"
 #include "input/chunks.h"
+#include "key/batch.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -129,8 +130,8 @@ static void hash_keys(struct worker *worker, const bloomery_key *keys, size_t co
 {
     struct tool_adding *adding = &worker->adding;
     tool_adding_make_room(adding, count);
-    bloomery_status status = bloomery_hash_batch(worker->run->dedupe->seen->filter, keys, count,
-                                                 adding->hashes + adding->count);
+    bloomery_status status = tool_batch_hash(worker->run->dedupe->seen->filter, keys, count,
+                                             adding->hashes + adding->count);
     assert(status == BLOOMERY_OK); /* its secret was required when it was opened */
     (void)status;
     adding->count += count;
@@ -149,7 +150,7 @@ static void find_against(struct worker *worker, const bloomery_key *records, siz
             made = worker->made_other;
             tool_rule_apply(&against->rule, &worker->chunk, records, count, made);
         }
-        bloomery_may_contain_batch(against->filter, made->keys, made->count, of_keys);
+        tool_batch_query(against->filter, made->keys, made->count, of_keys);
         tool_made_spread(made, count, of_keys, of_records);
         for (size_t w = 0; w < tool_words_of(count); w++)
             dropped[w] |= of_records[w];

@@ -18,7 +18,7 @@
 /* A filter whose keys are dropped. Nothing is added to it. */
 struct tool_against {
     const char *path;
-    bloomery_filter *filter;
+    const bloomery_filter *filter;
     bloomery_key_rule rule; /* by which its keys are made */
 };
 

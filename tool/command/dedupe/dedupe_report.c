@@ -18,10 +18,10 @@ static double against_drops(const struct tool_dedupe_command *command, double ar
 {
     double pass = 0;
     for (size_t i = 0; i < command->dedupe.against_count; i++) {
-        bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(command->dedupe.against[i].filter, true, &info);
-        tool_warn_overfull(command->dedupe.against[i].path, &info);
-        pass += log1p(-info.live_rate);
+        struct tool_facts facts;
+        tool_facts_read(command->dedupe.against[i].filter, &facts);
+        tool_warn_overfull(command->dedupe.against[i].path, &facts);
+        pass += log1p(-facts.scan.live_rate);
     }
     const double dropped = (double)command->dedupe.dropped, drops = arrived * expm1(-pass);
     return drops < dropped ? drops : dropped;
@@ -108,7 +108,6 @@ static json_t *json_report(const struct tool_dedupe_command *command,
     tool_json_add(object, "planned_from",
                   table ? tool_json_null() : tool_json_text(command->planned_from));
     tool_json_add(object, "estimated_keys", tool_json_number(facts->keys));
-    tool_json_add(object, "links", table ? tool_json_null() : tool_json_count(facts->layers));
     tool_json_add(object, "layers", table ? tool_json_null() : tool_json_count(facts->layers));
     tool_json_add(object, "planned_rate",
                   table ? tool_json_null() : tool_json_number(command->seen.target));

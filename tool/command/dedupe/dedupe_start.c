@@ -9,6 +9,7 @@
  */
 #include "command/dedupe/dedupe_command.h"
 
+#include "base/experimental.h"
 #include "base/io.h"
 #include "base/numbers.h"
 #include "base/watched.h"
@@ -92,9 +93,10 @@ static bool refuse_memory(const struct tool_dedupe_command *command, uint64_t ke
     char count[TOOL_NUMBER_BYTES], needed[TOOL_NUMBER_BYTES], given[TOOL_NUMBER_BYTES];
     char rate[TOOL_NUMBER_BYTES], fits[TOOL_NUMBER_BYTES + 40] = "";
     bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .keys = keys, .bytes = command->memory};
-    if (command->exact == 0 && solve(&plan, command->keyed, NULL) == BLOOMERY_OK && plan.rate < 0.5)
+    if (command->exact == 0 && solve(&plan, command->keyed, NULL) == BLOOMERY_OK &&
+        plan.planned_rate < 0.5)
         snprintf(fits, sizeof(fits), "; a rate of %s would fit (-p)",
-                 tool_format_rate(rate, plan.rate));
+                 tool_format_rate(rate, plan.planned_rate));
     tool_error("%s %s need %s and --memory is %s%s", tool_format_count(count, keys),
                command->note != NULL ? "keys" : "lines", tool_format_size(needed, bytes),
                tool_format_size(given, command->memory), fits);
@@ -133,11 +135,12 @@ static bool plan_growing(struct tool_dedupe_command *command, bloomery_plan *pla
         plan->rate = command->rate > 0 ? command->rate : RATE_DEFAULT;
         if (solve(plan, command->keyed, &error) != BLOOMERY_OK)
             return !tool_library_error(NULL, &error);
-        if (plan->bytes <= most)
+        if (plan->planned_bytes <= most)
             return true;
         if ((known && command->memory > 0) || keys == 1)
-            return refuse_memory(command, keys, plan->bytes);
-        uint64_t fitting = (uint64_t)(0.99 * (double)keys * (double)most / (double)plan->bytes);
+            return refuse_memory(command, keys, plan->planned_bytes);
+        uint64_t fitting =
+            (uint64_t)(0.99 * (double)keys * (double)most / (double)plan->planned_bytes);
         keys = fitting == 0 ? 1 : fitting < keys ? fitting : keys - 1;
     }
 }
@@ -161,8 +164,8 @@ static bool plan_fixed(struct tool_dedupe_command *command, bloomery_plan *plan)
         plan->rate = RATE_DEFAULT;
     if (solve(plan, command->keyed, &error) != BLOOMERY_OK)
         return !tool_library_error(NULL, &error);
-    return command->memory == 0 || plan->bytes <= command->memory ||
-           refuse_memory(command, plan->keys, plan->bytes);
+    return command->memory == 0 || plan->planned_bytes <= command->memory ||
+           refuse_memory(command, plan->planned_keys, plan->planned_bytes);
 }
 
 /* ---- What is remembered in ------------------------------------------------------------------- */
@@ -246,7 +249,7 @@ static bool is_as_asked(const struct tool_dedupe_command *command, const bloomer
         return command->rate == 0;
     bloomery_plan plan = {.kind = info->kind, .keys = first->planned_keys, .rate = command->rate};
     return solve(&plan, info->hash == BLOOMERY_HASH_SIPHASH, NULL) == BLOOMERY_OK &&
-           fabs(plan.rate - info->planned_rate) <= 1e-6 * plan.rate;
+           fabs(plan.planned_rate - info->planned_rate) <= 1e-6 * plan.planned_rate;
 }
 
 /* A command that is repeated has the options of the first time: those are no mistake. Others change
@@ -294,12 +297,11 @@ static bool open_state(struct tool_dedupe_command *command)
 {
     bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
     bloomery_info info = BLOOMERY_INFO;
-    opening.flags = BLOOMERY_OPEN_COPY;
     opening.memory_limit = command->memory;
-    command->seen.filter = tool_filter_open_with(command->state, opening, command->secret_file);
+    command->seen.filter = tool_filter_open(command->state, opening, command->secret_file);
     if (command->seen.filter == NULL)
         return false;
-    bloomery_info_get(command->seen.filter, false, &info);
+    bloomery_info_get(command->seen.filter, &info);
     if (info.dialect != 0) {
         tool_error("%s: is a filter of another system, and what it remembers can't be reckoned "
                    "with; --against takes it",
@@ -433,7 +435,7 @@ bool tool_dedupe_prepare(struct tool_dedupe_command *command)
     if (there)
         command->planned_from = "state";
     if (command->seen.table == NULL)
-        command->planned_keys = command->seen.start.layer[0].plan.keys;
+        command->planned_keys = command->seen.start.layer[0].plan.planned_keys;
     command->seen.advice = advice(command, there);
     command->dedupe.may_stop = command->seen.on_full == TOOL_FULL_STOP || command->memory > 0;
     return true;
@@ -481,7 +483,8 @@ static bool open_against(struct tool_dedupe_command *command, const struct tool_
     struct tool_against *against = &command->dedupe.against[command->dedupe.against_count];
     const char *secret_file = file->origin.dialect != NULL ? NULL : command->secret_file;
     *against = (struct tool_against){
-        .path = file->path, .filter = tool_filter_open_file(file, opening, secret_file, NULL)};
+        .path = file->path,
+        .filter = tool_filter_open_file(file, opening, secret_file, NULL, NULL)};
     command->dedupe.against_count += against->filter != NULL;
     return against->filter != NULL;
 }
@@ -525,7 +528,7 @@ bool tool_dedupe_settle_rules(struct tool_dedupe_command *command)
     for (size_t i = 0; i < command->dedupe.against_count; i++) {
         struct tool_against *against = &command->dedupe.against[i];
         bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(against->filter, false, &info);
+        bloomery_info_get(against->filter, &info);
         if (!tool_rule_is_laid_out(&command->choice, against->path, &info.rule))
             return false;
         against->rule = tool_rule_is_none(&info.rule)

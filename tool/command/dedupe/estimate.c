@@ -13,6 +13,7 @@
 #include "filter/hasher.h"
 #include "input/chunks.h"
 #include "input/unpack.h"
+#include "key/batch.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -51,8 +52,7 @@ struct stretch {
 
 static void hash_keys(struct sampler *sampler, const bloomery_key *keys, size_t count)
 {
-    const bloomery_status status =
-        bloomery_hash_batch(sampler->hasher, keys, count, sampler->hashes);
+    const bloomery_status status = tool_batch_hash(sampler->hasher, keys, count, sampler->hashes);
     assert(status == BLOOMERY_OK);
     (void)status;
     tool_places_hash(&sampler->places, sampler->hashes, count);

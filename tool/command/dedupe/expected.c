@@ -32,6 +32,8 @@
  */
 #include "command/dedupe/expected.h"
 
+#include "base/experimental.h"
+
 #include <assert.h>
 #include <math.h>
 
@@ -108,7 +110,7 @@ double tool_expected_keys(const bloomery_plan *plan, double from, double kept)
 
 uint64_t tool_expected_full(const bloomery_plan *plan, double rate)
 {
-    uint64_t below = 0, above = plan->keys > 0 ? plan->keys : 1;
+    uint64_t below = 0, above = plan->planned_keys > 0 ? plan->planned_keys : 1;
     while (above < UINT64_C(1) << 58 && bloomery_plan_rate(plan, above) <= rate) {
         below = above;
         above *= 2;
@@ -139,16 +141,16 @@ static void read_layer(const bloomery_filter *filter, bloomery_kind kind, uint32
         .blocks_per_key = info.blocks_per_key,
         .probes = info.probes,
         .bits = info.bits,
-        .bytes = info.bytes,
-        .keys = info.planned_keys,
-        .rate = info.planned_rate,
+        .planned_keys = info.planned_keys,
+        .planned_rate = info.planned_rate,
+        .planned_bytes = info.bytes,
     };
 }
 
 void tool_chain_read(const bloomery_filter *filter, struct tool_chain *chain)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     assert(info.layers >= 1 && info.layers <= TOOL_LAYERS_MAX);
     chain->layers = info.layers;
     for (uint32_t i = 0; i < info.layers; i++)
@@ -160,7 +162,7 @@ void tool_chain_follow(const bloomery_filter *filter, const struct tool_chain *b
 {
     bloomery_info info = BLOOMERY_INFO;
     double left = (double)kept;
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     assert(info.layers >= before->layers && info.layers <= TOOL_LAYERS_MAX);
     *chain = *before;
     chain->layers = info.layers;

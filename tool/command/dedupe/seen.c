@@ -25,6 +25,7 @@
 #include "command/dedupe/seen.h"
 
 #include "base/bits.h"
+#include "base/experimental.h"
 #include "base/numbers.h"
 #include "tool.h"
 
@@ -51,8 +52,8 @@ static void set_marks(struct tool_seen *seen)
     if (seen->start.layers > 1 || !(seen->target > 0))
         return;
     uint64_t full = tool_expected_full(&layer->plan, FULL_FACTOR * seen->target);
-    if (layer->plan.keys > 0)
-        seen->warn_at = new_until(seen, (double)layer->plan.keys);
+    if (layer->plan.planned_keys > 0)
+        seen->warn_at = new_until(seen, (double)layer->plan.planned_keys);
     seen->full_at = new_until(seen, (double)full);
     seen->full = seen->full_at == 0;
 }
@@ -63,7 +64,7 @@ void tool_seen_start(struct tool_seen *seen, double target)
     seen->warn_at = seen->full_at = UINT64_MAX;
     if (seen->table != NULL)
         return;
-    bloomery_info_get(seen->filter, false, &info);
+    bloomery_info_get(seen->filter, &info);
     seen->grows = info.can_grow;
     seen->target = target > 0 ? target : info.planned_rate;
     tool_chain_read(seen->filter, &seen->start);
@@ -105,7 +106,7 @@ static void warn_planned(struct tool_seen *seen)
     char keys[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES];
     const struct tool_chain_layer *layer = &seen->start.layer[0];
     seen->warned = true;
-    tool_format_count(keys, layer->plan.keys);
+    tool_format_count(keys, layer->plan.planned_keys);
     tool_format_odds(rate, FULL_FACTOR * seen->target);
     if (seen->on_full == TOOL_FULL_STOP)
         tool_warning(
@@ -155,12 +156,10 @@ static size_t add_some(struct tool_seen *seen, const bloomery_hash *hashes, size
     if (seen->table != NULL) {
         added = tool_fingerprints_add(seen->table, hashes, count, answers);
     } else {
-        bloomery_info before = BLOOMERY_INFO, after = BLOOMERY_INFO;
-        bloomery_info_get(seen->filter, false, &before);
-        if (bloomery_add_hashes(seen->filter, hashes, count, answers, NULL) != BLOOMERY_OK) {
-            bloomery_info_get(seen->filter, false, &after);
-            added = (size_t)(after.adds - before.adds);
-        }
+        const bloomery_keys keys = bloomery_keys_of_hashes(hashes, count);
+        bloomery_counts counts;
+        (void)bloomery_add_keys(seen->filter, &keys, answers, &counts, NULL);
+        added = counts.done;
     }
     assert(added <= count);
     seen->kept += tool_ones_in(answers, count);
@@ -174,7 +173,8 @@ static void query_some(struct tool_seen *seen, const bloomery_hash *hashes, size
     if (seen->table != NULL) {
         tool_fingerprints_query(seen->table, hashes, count, answers);
     } else {
-        bloomery_may_contain_hashes(seen->filter, hashes, count, answers);
+        const bloomery_keys keys = bloomery_keys_of_hashes(hashes, count);
+        (void)bloomery_may_contain_keys(seen->filter, &keys, answers, NULL, NULL);
         for (size_t w = 0; w < tool_words_of(count); w++)
             answers[w] = ~answers[w];
         if (count > 0)
@@ -240,7 +240,7 @@ void tool_seen_facts_get(const struct tool_seen *seen, struct tool_seen_facts *f
     }
     struct tool_chain now;
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(seen->filter, false, &info);
+    bloomery_info_get(seen->filter, &info);
     follow(seen, &now);
     facts->bytes = info.bytes;
     facts->layers = info.layers;

@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "input/chunks.h"
+#include "key/batch.h"
 #include "key/hint.h"
 #include "key/rule.h"
 #include "tool.h"
@@ -22,7 +23,7 @@ static void query_batch(const bloomery_filter *filter, const bloomery_key *recor
 {
     uint64_t of_keys[TOOL_BATCH_WORDS], of_records[TOOL_BATCH_WORDS];
     canaries->queried += made->count;
-    if (bloomery_may_contain_batch(filter, made->keys, made->count, of_keys) == 0)
+    if (tool_batch_query(filter, made->keys, made->count, of_keys) == 0)
         return;
     tool_made_spread(made, count, of_keys, of_records);
     for (size_t i = 0; i < count; i++)
@@ -43,7 +44,7 @@ bool tool_canaries_query(const char *path, const char *name, const bloomery_filt
                          struct tool_canaries *canaries)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     union {
         const char *given;
         char *path; /* paths are not written to */

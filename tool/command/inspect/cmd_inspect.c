@@ -9,6 +9,7 @@
  * queries are broken. Live and planned must agree within what small filters vary by. Otherwise the
  * plan was wrong, unless the filter holds more keys than planned.
  */
+#include "base/experimental.h"
 #include "base/json.h"
 #include "base/numbers.h"
 #include "base/out.h"
@@ -20,6 +21,7 @@
 #include "filter/files.h"
 #include "filter/foreign_file.h"
 #include "filter/growth.h"
+#include "key/batch.h"
 #include "key/rule.h"
 #include "tool.h"
 
@@ -89,7 +91,7 @@ static uint64_t query_random_keys(const bloomery_filter *filter, uint64_t count,
         for (size_t i = 0; i < batch; i++)
             for (size_t w = 0; w < KEY_BYTES / sizeof(uint64_t); w++)
                 words[i][w] = tool_random_next(&random);
-        hits += bloomery_may_contain_batch(filter, keys, batch, NULL);
+        hits += tool_batch_query(filter, keys, batch, NULL);
         done += batch;
         tool_progress_update(&progress, done, done, count);
     }
@@ -107,19 +109,19 @@ static double allowed_factor(const bloomery_info *info)
 }
 
 /* The estimate of the keys is off by less than the root of their number. */
-static bool holds_too_many(const bloomery_info *info)
+static bool holds_too_many(const bloomery_info *info, const bloomery_scan_result *scan)
 {
     double planned = (double)info->planned_keys;
-    return info->planned_keys > 0 && info->estimated_keys > planned * 1.01 + 4 * sqrt(planned) &&
-           info->live_rate > info->wanted_rate;
+    return info->planned_keys > 0 && scan->estimated_keys > planned * 1.01 + 4 * sqrt(planned) &&
+           scan->live_rate > info->wanted_rate;
 }
 
 /* A tenth fewer, and by more than the estimate is off in a small filter. */
-static bool holds_too_few(const bloomery_info *info)
+static bool holds_too_few(const bloomery_info *info, const bloomery_scan_result *scan)
 {
     double planned = (double)info->planned_keys;
-    return info->planned_keys > 0 && info->live_rate < info->planned_rate &&
-           info->estimated_keys < planned * 0.9 - 0.5 * sqrt(planned);
+    return info->planned_keys > 0 && scan->live_rate < info->planned_rate &&
+           scan->estimated_keys < planned * 0.9 - 0.5 * sqrt(planned);
 }
 
 /* So many expected hits make a rate that says something: within 60 % of the true one. */
@@ -129,21 +131,22 @@ static void measure(const bloomery_filter *filter, const struct tool_inspection 
                     struct tool_findings *report)
 {
     const bloomery_info *info = &report->info;
+    const bloomery_scan_result *scan = &report->scan;
     report->measured = true;
     report->hits = query_random_keys(filter, request->measure, request->seed);
     assert(report->hits <= request->measure);
     report->interval = tool_wilson(report->hits, request->measure);
-    report->hits_plausible = tool_plausible(report->hits, request->measure, info->live_rate);
+    report->hits_plausible = tool_plausible(report->hits, request->measure, scan->live_rate);
     report->enough_queries =
-        info->live_rate == 0 || (double)request->measure * info->live_rate >= hits_least;
-    report->part_full = holds_too_few(info);
-    report->above_planned = info->planned_rate > 0 && info->live_rate > info->planned_rate;
+        scan->live_rate == 0 || (double)request->measure * scan->live_rate >= hits_least;
+    report->part_full = holds_too_few(info, scan);
+    report->above_planned = info->planned_rate > 0 && scan->live_rate > info->planned_rate;
     /* A chain has no one plan. Other systems often don't keep the plan that was requested, which is
      * remarked on. */
     report->too_high =
         !report->over_full && info->planned_keys > 0 && info->planned_rate > 0 && !info->can_grow &&
         report->dialect == NULL &&
-        info->live_rate > fmax(info->wanted_rate, info->planned_rate * allowed_factor(info));
+        scan->live_rate > fmax(info->wanted_rate, info->planned_rate * allowed_factor(info));
 }
 
 /* ---- Files that can't be opened -------------------------------------------------------------- */
@@ -195,7 +198,6 @@ static const struct option options[] = {
     {"canary", required_argument, NULL, OPTION_CANARY},
     {"seed", required_argument, NULL, OPTION_SEED},
     {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
-    {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
     {"dialect", required_argument, NULL, OPTION_DIALECT},
     {"json", no_argument, NULL, OPTION_JSON},
     TOOL_PROGRESS_OPTION,
@@ -246,10 +248,12 @@ static bool can_be_asked(const struct tool_inspection *request, const struct too
 static int inspect_filter(const struct tool_inspection *request, const struct tool_origin *origin,
                           const bloomery_filter *filter)
 {
-    struct tool_findings report = {.info = BLOOMERY_INFO, .filter = filter, .origin = *origin};
-    bloomery_info_get(filter, true, &report.info);
+    struct tool_findings report = {
+        .info = BLOOMERY_INFO, .scan = BLOOMERY_SCAN_RESULT, .filter = filter, .origin = *origin};
+    bloomery_info_get(filter, &report.info);
+    bloomery_scan(filter, &report.scan);
     report.dialect = bloomery_dialect_get(report.info.dialect);
-    report.over_full = holds_too_many(&report.info);
+    report.over_full = holds_too_many(&report.info, &report.scan);
     if (!can_be_asked(request, &report))
         return TOOL_ERROR;
     if (request->verify) {
@@ -283,7 +287,7 @@ static int inspect_main(int argc, char **argv)
 
     uint8_t key[BLOOMERY_SECRET_BYTES];
     bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
-    opening.flags = BLOOMERY_OPEN_INSPECT;
+    opening.inspect = true;
     if (request.secret_file != NULL) {
         if (!tool_secret_read(request.secret_file, key))
             return TOOL_ERROR;
@@ -297,7 +301,8 @@ static int inspect_main(int argc, char **argv)
         return tool_usage("%s: options for keys are for other systems' files; ours keep their rule",
                           request.path);
     opening.rule = request.choice.rule;
-    bloomery_filter *filter = tool_filter_load(&file, &opening, &request.dialect, &error);
+    const bloomery_filter *filter =
+        tool_filter_load(&file, &opening, &request.dialect, NULL, &error);
     int code = TOOL_ERROR;
     if (filter == NULL && error.status != BLOOMERY_OK)
         code = report_unreadable(&request, &file, &error);

@@ -31,6 +31,7 @@ struct tool_findings {
     struct tool_origin origin;
     const bloomery_dialect *dialect; /* of the filter; NULL: our own */
     bloomery_info info;
+    bloomery_scan_result scan;
     bool verified, intact;
     bloomery_error damage;
     bool measured;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/inspect/inspect.h"
 
+#include "base/experimental.h"
 #include "base/json.h"
 #include "filter/growth.h"
 #include "key/rule.h"
@@ -43,17 +44,13 @@ static void add_header(json_t *object, const struct tool_findings *report)
     const bloomery_info *info = &report->info;
     tool_json_add(object, "format_version", tool_json_count(info->format_version));
     tool_json_add(object, "kind", tool_json_text(bloomery_kind_name((int)info->kind)));
-    tool_json_add(object, "links", tool_json_count(info->layers));
     tool_json_add(object, "layers", tool_json_count(info->layers));
-    tool_json_add(object, "lines", tool_json_count(info->blocks_per_key));
     tool_json_add(object, "blocks_per_key", tool_json_count(info->blocks_per_key));
     tool_json_add(object, "probes", tool_json_count(info->probes));
     tool_json_add(object, "bits", tool_json_count(info->bits));
     tool_json_add(object, "cell_bits", tool_json_count(info->cell_bits));
-    if (info->counter_max > 0) {
-        tool_json_add(object, "counter_most", tool_json_count(info->counter_max));
+    if (info->counter_max > 0)
         tool_json_add(object, "counter_max", tool_json_count(info->counter_max));
-    }
     tool_json_add(object, "bytes", tool_json_count(info->bytes));
     const bool foreign = report->origin.dialect != NULL;
     tool_json_add(object, "file_bytes",
@@ -61,11 +58,8 @@ static void add_header(json_t *object, const struct tool_findings *report)
     bool keyed = info->secret_fingerprint != 0;
     tool_json_add(object, "hash", name_or_null(bloomery_hash_name(info->hash)));
     tool_json_add(object, "seed", decimal_text(info->seed));
-    tool_json_add(object, "key_fingerprint",
-                  keyed ? hex_text(info->secret_fingerprint) : tool_json_null());
     tool_json_add(object, "secret_fingerprint",
                   keyed ? hex_text(info->secret_fingerprint) : tool_json_null());
-    tool_json_add(object, "key_in_file", tool_json_bool(info->secret_in_file));
     tool_json_add(object, "secret_in_file", tool_json_bool(info->secret_in_file));
     tool_json_add(object, "note",
                   info->note != NULL ? tool_json_text(info->note) : tool_json_null());
@@ -92,16 +86,15 @@ static void add_header(json_t *object, const struct tool_findings *report)
 static void add_state(json_t *object, const struct tool_findings *report)
 {
     const bloomery_info *info = &report->info;
-    tool_json_add(object, "bits_set", tool_json_count(info->bits_set));
-    if (info->counter_max > 0) {
-        tool_json_add(object, "stuck_cells", tool_json_count(info->saturated_cells));
-        tool_json_add(object, "saturated_cells", tool_json_count(info->saturated_cells));
-    }
-    tool_json_add(object, "fill", tool_json_number(info->fill));
-    tool_json_add(object, "estimated_keys", tool_json_number(info->estimated_keys));
+    const bloomery_scan_result *scan = &report->scan;
+    tool_json_add(object, "bits_set", tool_json_count(scan->bits_set));
+    if (info->counter_max > 0)
+        tool_json_add(object, "saturated_cells", tool_json_count(scan->saturated_cells));
+    tool_json_add(object, "fill", tool_json_number(scan->fill));
+    tool_json_add(object, "estimated_keys", tool_json_number(scan->estimated_keys));
     tool_json_add(object, "over_full", tool_json_bool(report->over_full));
-    tool_json_add(object, "predicted_rate", tool_json_number(info->expected_rate));
-    tool_json_add(object, "live_rate", tool_json_number(info->live_rate));
+    tool_json_add(object, "predicted_rate", tool_json_number(scan->expected_rate));
+    tool_json_add(object, "live_rate", tool_json_number(scan->live_rate));
 }
 
 static json_t *measurement_object(const struct tool_inspection *request,
@@ -123,7 +116,6 @@ static json_t *measurement_object(const struct tool_inspection *request,
 static json_t *canaries_object(const struct tool_canaries *canaries)
 {
     json_t *object = tool_json_object();
-    tool_json_add(object, "asked", tool_json_count(canaries->queried));
     tool_json_add(object, "queries", tool_json_count(canaries->queried));
     tool_json_add(object, "hits", tool_json_count(canaries->hits));
     json_t *first = tool_json_array();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/inspect/inspect.h"
 
+#include "base/experimental.h"
 #include "base/numbers.h"
 #include "base/out.h"
 #include "filter/growth.h"
@@ -146,43 +147,46 @@ static void print_plan(struct tool_out *out, const bloomery_info *info)
 static void print_state(struct tool_out *out, const struct tool_findings *report)
 {
     const bloomery_info *info = &report->info;
+    const bloomery_scan_result *scan = &report->scan;
     char text[200], first[TOOL_NUMBER_BYTES], second[TOOL_NUMBER_BYTES], rate[RATE_BYTES];
-    snprintf(text, sizeof(text), "%s of %s (%.2f %%)", tool_format_count(first, info->bits_set),
-             tool_format_count(second, info->bits), 100 * info->fill);
+    snprintf(text, sizeof(text), "%s of %s (%.2f %%)", tool_format_count(first, scan->bits_set),
+             tool_format_count(second, info->bits), 100 * scan->fill);
     if (info->has_bits)
         print_fact(out, info->counter_max > 0 ? "counters used" : "bits set", text);
     if (info->counter_max > 0) {
-        snprintf(text, sizeof(text), "%s, at %u", tool_format_count(first, info->saturated_cells),
+        snprintf(text, sizeof(text), "%s, at %u", tool_format_count(first, scan->saturated_cells),
                  info->counter_max);
         print_fact(out, "saturated", text);
     }
-    if (isinf(info->estimated_keys))
+    if (isinf(scan->estimated_keys))
         snprintf(text, sizeof(text), "any number: all %s %s", cells_name(info),
                  info->counter_max > 0 ? "used" : "set");
     else
         snprintf(text, sizeof(text), "about %s, after %s add%s%s",
-                 tool_format_count(first, (uint64_t)(info->estimated_keys + 0.5)),
+                 tool_format_count(first, (uint64_t)(scan->estimated_keys + 0.5)),
                  tool_format_count(second, info->adds), info->adds == 1 ? "" : "s",
                  report->over_full ? ": more than planned" : "");
     if (!info->has_bits) /* they were counted as it was built */
         snprintf(text, sizeof(text), "%s",
-                 tool_format_count(first, (uint64_t)(info->estimated_keys + 0.5)));
-    if (report->dialect != NULL && info->adds == 0 && info->bits_set > 0 &&
-        !isinf(info->estimated_keys))
+                 tool_format_count(first, (uint64_t)(scan->estimated_keys + 0.5)));
+    if (report->dialect != NULL && info->adds == 0 && scan->bits_set > 0 &&
+        !isinf(scan->estimated_keys))
         snprintf(text, sizeof(text), "about %s; the file does not count them", first);
     print_fact(out, "keys in it", text);
-    print_fact(out, "rate, predicted", rate_text(rate, info->expected_rate));
-    print_fact(out, "rate, live", rate_text(rate, info->live_rate));
+    print_fact(out, "rate, predicted", rate_text(rate, scan->expected_rate));
+    print_fact(out, "rate, live", rate_text(rate, scan->live_rate));
 }
 
-static void print_better(struct tool_out *out, const bloomery_info *info)
+static void print_better(struct tool_out *out, const struct tool_findings *report)
 {
+    const bloomery_info *info = &report->info;
+    const bloomery_scan_result *scan = &report->scan;
     char text[200], keys[TOOL_NUMBER_BYTES], planned[TOOL_NUMBER_BYTES];
     snprintf(text, sizeof(text),
              "right: measured agrees with live, which is better than planned: about %s different "
              "key%s of %s planned",
-             tool_format_count(keys, (uint64_t)(info->estimated_keys + 0.5)),
-             info->estimated_keys >= 0.5 && info->estimated_keys < 1.5 ? "" : "s",
+             tool_format_count(keys, (uint64_t)(scan->estimated_keys + 0.5)),
+             scan->estimated_keys >= 0.5 && scan->estimated_keys < 1.5 ? "" : "s",
              tool_format_count(planned, info->planned_keys));
     print_fact(out, "verdict", text);
 }
@@ -196,7 +200,7 @@ static void print_measurement(struct tool_out *out, const struct tool_inspection
              tool_format_count(first, report->hits), tool_format_count(second, request->measure),
              report->interval.low, report->interval.high);
     print_fact(out, "rate, measured", text);
-    const double expected = (double)request->measure * report->info.live_rate;
+    const double expected = (double)request->measure * report->scan.live_rate;
     if (!report->hits_plausible)
         print_fact(out, "verdict",
                    "WRONG: the measured rate is not that of these bits, by more than chance");
@@ -207,7 +211,7 @@ static void print_measurement(struct tool_out *out, const struct tool_inspection
                  expected);
         print_fact(out, "verdict", text);
     } else if (!tool_findings_fault(report) && report->part_full)
-        print_better(out, &report->info);
+        print_better(out, report);
     else if (!tool_findings_fault(report))
         print_fact(out, "verdict",
                    report->info.planned_rate > 0

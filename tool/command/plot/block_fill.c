@@ -12,6 +12,7 @@
  */
 #include "command/plot/block_fill.h"
 
+#include "base/experimental.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -187,7 +188,7 @@ static void sum_up(struct tool_block_fill *fill)
 bool tool_block_fill(const char *file, const bloomery_filter *filter, struct tool_block_fill *fill)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     if (!has_blocks(file, &info))
         return false;
     *fill = (struct tool_block_fill){

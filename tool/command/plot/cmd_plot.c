@@ -272,8 +272,8 @@ static int plot_filter(struct wish *wish, const char *path)
     struct tool_curve curve;
     struct tool_block_fill fill;
     bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
-    opening.flags = BLOOMERY_OPEN_INSPECT;
-    bloomery_filter *filter = tool_filter_open_any(path, opening, NULL, &wish->dialect, NULL);
+    opening.inspect = true;
+    const bloomery_filter *filter = tool_filter_open_any(path, opening, NULL, &wish->dialect, NULL);
     int code = TOOL_ERROR;
     if (filter != NULL && wish->fill && tool_block_fill(path, filter, &fill))
         code = show(wish, NULL, &fill);

@@ -7,7 +7,9 @@
  */
 #include "command/plot/rate_curve.h"
 
+#include "base/experimental.h"
 #include "base/numbers.h"
+#include "filter/facts.h"
 #include "tool.h"
 
 #include <math.h>
@@ -44,8 +46,8 @@ static void plan_chain(const bloomery_plan *plan, uint64_t keys, struct chain *c
         *layer = (bloomery_plan)BLOOMERY_PLAN;
         if (bloomery_plan_layer(plan, chain->count, layer, NULL) != BLOOMERY_OK)
             return;
-        chain->full_rates[chain->count++] = bloomery_plan_rate(layer, layer->keys);
-        room += layer->keys;
+        chain->full_rates[chain->count++] = bloomery_plan_rate(layer, layer->planned_keys);
+        room += layer->planned_keys;
     }
 }
 
@@ -54,10 +56,10 @@ static double chain_rate(const struct chain *chain, uint64_t keys)
     double none = 0; /* the logarithm of the chance that no layer lets a key pass */
     for (uint32_t i = 0; i < chain->count && keys > 0; i++) {
         const bloomery_plan *layer = &chain->layers[i];
-        const bool full = keys >= layer->keys && i + 1 < chain->count;
+        const bool full = keys >= layer->planned_keys && i + 1 < chain->count;
         const double rate = full ? chain->full_rates[i] : bloomery_plan_rate(layer, keys);
         none += log1p(-rate);
-        keys -= full ? layer->keys : keys;
+        keys -= full ? layer->planned_keys : keys;
     }
     return 0 - expm1(none);
 }
@@ -116,7 +118,7 @@ static bool chain_reaches(const struct chain *chain, uint64_t keys)
     char most[TOOL_NUMBER_BYTES], wanted[TOOL_NUMBER_BYTES];
     uint64_t room = 0;
     for (uint32_t i = 0; i < chain->count; i++)
-        room += chain->layers[i].keys;
+        room += chain->layers[i].planned_keys;
     if (room >= keys)
         return true;
     tool_error("this scalable filter grows to at most %s keys, not to %s",
@@ -129,13 +131,13 @@ bool tool_curve_of_plan(const bloomery_plan *plan, uint64_t keys_max, struct too
     struct chain chain;
     struct source source = {.plan = plan};
     *curve = (struct tool_curve){
-        .kind = plan->kind,
+        .kind = plan->kind != BLOOMERY_KIND_DEFAULT ? plan->kind : BLOOMERY_BLOCKED,
         .blocks_per_key = plan->blocks_per_key,
         .probes = plan->probes,
         .bits = plan->bits,
-        .bytes = plan->bytes,
-        .planned_keys = plan->keys,
-        .planned_rate = plan->rate,
+        .bytes = plan->planned_bytes,
+        .planned_keys = plan->planned_keys,
+        .planned_rate = plan->planned_rate,
     };
     if (plan->kind == BLOOMERY_STATIC)
         return one_rate(NULL);
@@ -160,11 +162,11 @@ static bloomery_plan plan_of(const bloomery_info *info, const bloomery_layer_inf
         .blocks_per_key = first->blocks_per_key,
         .probes = first->probes,
         .cell_bits = 1,
-        .keys = first->planned_keys,
-        .rate = info->planned_rate,
-        .bytes = first->bytes,
-        .bits = first->bits,
         .hash = info->hash,
+        .bits = first->bits,
+        .planned_keys = first->planned_keys,
+        .planned_rate = info->planned_rate,
+        .planned_bytes = first->bytes,
     };
 }
 
@@ -174,7 +176,8 @@ static bool has_layers_of(const bloomery_filter *filter, const struct chain *cha
     for (uint32_t i = 0; i < layers && i < chain->count; i++) {
         bloomery_layer_info layer = BLOOMERY_LAYER_INFO;
         bloomery_layer_info_get(filter, i, false, &layer);
-        if (layer.bits != chain->layers[i].bits || layer.planned_keys != chain->layers[i].keys)
+        if (layer.bits != chain->layers[i].bits ||
+            layer.planned_keys != chain->layers[i].planned_keys)
             return false;
     }
     return layers <= chain->count;
@@ -215,8 +218,9 @@ bool tool_curve_of_filter(const char *file, const bloomery_filter *filter, uint6
 {
     struct chain chain;
     struct source source = {.filter = filter};
-    bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, true, &info);
+    struct tool_facts facts;
+    tool_facts_read(filter, &facts);
+    const bloomery_info info = facts.info;
     if (!has_curve(file, &info))
         return false;
     *curve = (struct tool_curve){
@@ -230,9 +234,9 @@ bool tool_curve_of_filter(const char *file, const bloomery_filter *filter, uint6
         .planned_keys = info.planned_rate > 0 ? info.planned_keys : 0,
         .planned_rate = info.planned_rate,
         .has_now = true,
-        .now_keys = info.estimated_keys,
-        .now_predicted = info.expected_rate,
-        .now_live = info.live_rate,
+        .now_keys = facts.scan.estimated_keys,
+        .now_predicted = facts.scan.expected_rate,
+        .now_live = facts.scan.live_rate,
     };
     const double unplanned = bloomery_estimate(filter, (uint64_t)(fill_shown * (double)info.bits));
     curve->keys_max = keys_max > 0 ? keys_max : choose_end(curve, unplanned);

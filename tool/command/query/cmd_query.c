@@ -160,7 +160,6 @@ static const struct option options[] = {
     {"null", no_argument, NULL, '0'},
     {"verify", no_argument, NULL, OPTION_VERIFY},
     {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
-    {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
     {"confirm", required_argument, NULL, OPTION_CONFIRM},
     {"dialect", required_argument, NULL, OPTION_DIALECT},
     {"positions", no_argument, NULL, OPTION_POSITIONS},
@@ -198,7 +197,7 @@ static bool open_confirming(struct query *query)
         rules[r] = question->rules[r];
     for (size_t f = question->filter_count; f-- > 0;) {
         bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(question->filters[f].filter, false, &info);
+        bloomery_info_get(question->filters[f].filter, &info);
         if (info.rule.field != 0)
             rules[question->filters[f].rule] = info.rule;
     }
@@ -250,7 +249,7 @@ static int print_positions(struct query *query, const struct tool_source *source
     if (query->key_count > 0 && source->count > 0)
         return tool_usage("--positions prints those of -k or those of inputs");
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(question->filters[0].filter, false, &info);
+    bloomery_info_get(question->filters[0].filter, &info);
     if (info.kind == BLOOMERY_STATIC)
         return tool_usage("--positions: keys of a static filter have no bits of their own");
     if (query->key_count > 0)
@@ -308,7 +307,7 @@ static bool can_count(struct tool_question *question)
         tool_usage("--counts is for one filter, not %zu", question->filter_count);
         return false;
     }
-    bloomery_info_get(question->filters[0].filter, false, &info);
+    bloomery_info_get(question->filters[0].filter, &info);
     question->counter_max = info.counter_max;
     if (info.counter_max == 0)
         tool_error("%s: a %s filter has no counters; --counts is for counting ones",

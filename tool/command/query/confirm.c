@@ -31,6 +31,8 @@
 #include "input/unpack.h"
 #include "tool.h"
 
+#include <bloomery/records.h>
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -134,8 +136,8 @@ static struct line key_of(const struct way *way, struct line line, struct room *
     bloomery_key key;
     line = without_return(line);
     need(room, BLOOMERY_RULE_ROOM(line.bytes));
-    const int result = bloomery_rule_apply(&way->rule, line.at, line.bytes, room->bytes,
-                                           room->capacity, &key, NULL);
+    const int result = (int)bloomery_rule_apply(&way->rule, line.at, line.bytes, room->bytes,
+                                                room->capacity, &key, NULL);
     if ((result & ~BLOOMERY_RECORD_OPEN_QUOTE) != BLOOMERY_RECORD_KEY)
         return (struct line){line.at, 0};
     return (struct line){key.data, key.bytes};

@@ -9,6 +9,7 @@
 #include "command/query/print_positions.h"
 
 #include "base/bits.h"
+#include "base/experimental.h"
 #include "input/chunks.h"
 #include "tool.h"
 
@@ -30,7 +31,7 @@ static void printing_start(struct printing *printing, const bloomery_filter *fil
                            const bloomery_key_rule *rule, struct tool_out *out)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     printing->filter = filter;
     printing->rule = rule;
     printing->made = tool_made_new();

@@ -27,12 +27,13 @@ static const uint64_t read_max = UINT64_C(1) << 30;
 static double rate_of(const struct tool_queried *queried, bool *live)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(queried->filter, false, &info);
+    bloomery_info_get(queried->filter, &info);
     *live = info.bytes <= read_max || !(info.planned_rate > 0);
     if (!*live)
         return info.planned_rate;
-    bloomery_info_get(queried->filter, true, &info);
-    return info.live_rate;
+    bloomery_scan_result scan = BLOOMERY_SCAN_RESULT;
+    bloomery_scan(queried->filter, &scan);
+    return scan.live_rate;
 }
 
 /* Returns how many of `found` lines are false positives at this rate, if `others` were absent. */
@@ -89,7 +90,7 @@ static void say_hints(const struct tool_question *question)
     for (size_t f = 0; f < question->filter_count && question->hint != NULL; f++) {
         const struct tool_queried *queried = &question->filters[f];
         bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(queried->filter, false, &info);
+        bloomery_info_get(queried->filter, &info);
         const struct tool_hint_answer answer = {.name = queried->name,
                                                 .hits = queried->hits,
                                                 .queried = question->queried,
@@ -135,15 +136,16 @@ static void warn_of_too_few(const struct tool_question *question)
         char all[TOOL_NUMBER_BYTES], chance[TOOL_NUMBER_BYTES], keys[TOOL_NUMBER_BYTES],
             planned[TOOL_NUMBER_BYTES];
         bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(queried->filter, false, &info);
+        bloomery_info_get(queried->filter, &info);
         const double expected = (double)question->queried * info.planned_rate;
         if (queried->hits + queried->rejected > 0 || expected < CHANCE_LEAST ||
             info.bytes > read_max)
             continue;
-        bloomery_info_get(queried->filter, true, &info);
+        bloomery_scan_result scan = BLOOMERY_SCAN_RESULT;
+        bloomery_scan(queried->filter, &scan);
         const bool empty = info.has_bits && info.planned_keys >= 100 &&
-                           info.estimated_keys < (double)info.planned_keys / 100;
-        if (!empty && (double)question->queried * info.live_rate < CHANCE_LEAST)
+                           scan.estimated_keys < (double)info.planned_keys / 100;
+        if (!empty && (double)question->queried * scan.live_rate < CHANCE_LEAST)
             continue;
         tool_format_count(all, question->queried);
         format_expected(chance, expected);
@@ -151,7 +153,7 @@ static void warn_of_too_few(const struct tool_question *question)
             tool_notice("%s: none of %s lines was found, where chance alone finds about %s if the "
                         "filter is full. It holds about %s of the %s keys that it was planned for",
                         queried->name, all, chance,
-                        tool_format_count(keys, (uint64_t)(info.estimated_keys + 0.5)),
+                        tool_format_count(keys, (uint64_t)(scan.estimated_keys + 0.5)),
                         tool_format_count(planned, info.planned_keys));
         else
             tool_notice("%s: none of %s lines was found, where chance alone finds about %s. They "

@@ -24,6 +24,7 @@
 #include "base/bits.h"
 #include "base/team.h"
 #include "input/chunks.h"
+#include "key/batch.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -120,8 +121,8 @@ static void query_plainly(struct querier *querier, size_t count)
     const struct tool_question *question = querier->question;
     const size_t words = tool_words_of(count);
     for (size_t f = 0; f < question->filter_count; f++) {
-        querier->hits[f] += bloomery_may_contain_batch(question->filters[f].filter, querier->keys,
-                                                       count, querier->answers[f]);
+        querier->hits[f] += tool_batch_query(question->filters[f].filter, querier->keys, count,
+                                             querier->answers[f]);
         for (size_t w = 0; w < words; w++)
             querier->selected[w] |= querier->answers[f][w];
     }
@@ -167,8 +168,7 @@ static void query_by_rule(struct querier *querier, size_t rule, size_t count)
     const size_t words = tool_words_of(count), key_words = tool_words_of(key_count);
     for (size_t f = 0; f < question->filter_count; f++)
         if (question->filters[f].rule == rule)
-            bloomery_may_contain_batch(question->filters[f].filter, keys, key_count,
-                                       querier->answers[f]);
+            tool_batch_query(question->filters[f].filter, keys, key_count, querier->answers[f]);
     if (question->confirm != NULL)
         confirm(querier, rule, texts, key_words);
     for (size_t f = 0; f < question->filter_count; f++) {

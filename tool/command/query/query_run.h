@@ -21,7 +21,7 @@
 /* A filter that is queried. */
 struct tool_queried {
     const char *name;
-    bloomery_filter *filter;
+    const bloomery_filter *filter;
     size_t rule;       /* its rule, of those of the question */
     uint64_t hits;     /* keys that may be in it (and are confirmed), so far */
     uint64_t rejected; /* keys that may be in it and are not confirmed */

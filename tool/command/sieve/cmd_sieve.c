@@ -111,8 +111,6 @@ static int sieve_main(int argc, char **argv)
         tool_out_text(&out, help);
         return tool_out_finish(&out, TOOL_FOUND);
     }
-    if (strcmp(name, "note") == 0) /* the older name, which help does not show */
-        name = "mark";
     const char *names[PARTS];
     for (size_t i = 0; i < PARTS; i++) {
         names[i] = parts[i]->name + prefix;

@@ -54,7 +54,7 @@ struct ack {
     struct tool_source source;
     uint64_t *numbers;
     size_t count, room;
-    size_t unknown;
+    uint64_t changed; /* of them: the others are not leased */
 };
 
 /* Digits and nothing else, which is what pop prints. */
@@ -135,7 +135,7 @@ static const char *verb_of(const struct ack *ack)
 static int report(const struct ack *ack, int code)
 {
     char number[TOOL_NUMBER_BYTES], what[TOOL_SIEVE_TEXT];
-    const uint64_t changed = ack->count - ack->unknown;
+    const uint64_t changed = ack->changed, rest = ack->count - ack->changed;
     if (ack->command.json) {
         json_t *object = tool_json_report("sieve ack");
         tool_json_add(object, "returned", tool_json_bool(ack->returns));
@@ -143,7 +143,7 @@ static int report(const struct ack *ack, int code)
         tool_json_add(object, "dead", tool_json_bool(ack->dead));
         tool_json_add(object, "ended", tool_json_count(ack->extends ? 0 : changed));
         tool_json_add(object, "renewed", tool_json_count(ack->extends ? changed : 0));
-        tool_json_add(object, "not_leased", tool_json_count(ack->unknown));
+        tool_json_add(object, "not_leased", tool_json_count(rest));
         return tool_json_print(object, code);
     }
     if (ack->command.quiet)
@@ -152,8 +152,7 @@ static int report(const struct ack *ack, int code)
     if (ack->dead || ack->all)
         tool_say("ack: %s %s", what, verb_of(ack));
     else
-        tool_say("ack: %s %s; %s not leased", what, verb_of(ack),
-                 tool_format_count(number, ack->unknown));
+        tool_say("ack: %s %s; %s not leased", what, verb_of(ack), tool_format_count(number, rest));
     return code;
 }
 
@@ -161,19 +160,19 @@ static int report(const struct ack *ack, int code)
 static bloomery_status change(struct ack *ack, bloomery_error *error)
 {
     bloomery_sieve *sieve = ack->command.sieve;
-    uint64_t count = 0;
     bloomery_status status;
-    if (ack->dead || ack->all) {
-        status = ack->dead ? bloomery_sieve_end_dead(sieve, ack->returns, &count, error)
-                           : bloomery_sieve_return_all(sieve, &count, error);
-        ack->count = count;
-        return status;
-    }
-    if (ack->extends)
-        return bloomery_sieve_extend(sieve, ack->numbers, ack->count, ack->lease, &ack->unknown,
-                                     error);
-    return (ack->returns ? bloomery_sieve_return : bloomery_sieve_ack)(
-        sieve, ack->numbers, ack->count, &ack->unknown, error);
+    if (ack->dead)
+        status = bloomery_sieve_end_dead(sieve, ack->returns, &ack->changed, error);
+    else if (ack->extends)
+        status = bloomery_sieve_extend(sieve, ack->numbers, ack->count, ack->lease, &ack->changed,
+                                       error);
+    else
+        status = bloomery_sieve_finish(
+            sieve, ack->numbers, ack->all ? BLOOMERY_SIEVE_ALL : ack->count,
+            ack->returns ? BLOOMERY_SIEVE_BACK : BLOOMERY_SIEVE_DONE, &ack->changed, error);
+    if (ack->dead || ack->all)
+        ack->count = ack->changed;
+    return status;
 }
 
 static int run(struct ack *ack, char **texts, size_t count)
@@ -185,7 +184,8 @@ static int run(struct ack *ack, char **texts, size_t count)
         return TOOL_ERROR;
     if (change(ack, &error) != BLOOMERY_OK)
         return tool_sieve_close(&ack->command, tool_sieve_error(&ack->command, &error));
-    return report(ack, tool_sieve_close(&ack->command, ack->unknown > 0 ? TOOL_NONE : TOOL_FOUND));
+    return report(
+        ack, tool_sieve_close(&ack->command, ack->changed < ack->count ? TOOL_NONE : TOOL_FOUND));
 }
 
 static bool fits_together(const struct ack *ack, int argc)

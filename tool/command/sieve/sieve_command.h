@@ -64,12 +64,11 @@ enum {
 };
 
 /* Of all of them. */
-#define TOOL_SIEVE_ALL_OPTIONS                                                 \
-    {"memory", required_argument, NULL, TOOL_SIEVE_OPTION_MEMORY},             \
-        {"process-memory", required_argument, NULL, TOOL_SIEVE_OPTION_MEMORY}, \
-        {"wait", required_argument, NULL, TOOL_SIEVE_OPTION_WAIT},             \
-    {                                                                          \
-        "json", no_argument, NULL, TOOL_SIEVE_OPTION_JSON                      \
+#define TOOL_SIEVE_ALL_OPTIONS                                     \
+    {"memory", required_argument, NULL, TOOL_SIEVE_OPTION_MEMORY}, \
+        {"wait", required_argument, NULL, TOOL_SIEVE_OPTION_WAIT}, \
+    {                                                              \
+        "json", no_argument, NULL, TOOL_SIEVE_OPTION_JSON          \
     }
 
 /* Of those that change something and report it. */
@@ -86,7 +85,6 @@ enum {
     {"keys", required_argument, NULL, 'n'}, {"rate", required_argument, NULL, 'p'},        \
         {"engine", required_argument, NULL, TOOL_SIEVE_OPTION_ENGINE},                     \
         {"on-full", required_argument, NULL, TOOL_SIEVE_OPTION_FULL},                      \
-        {"full", required_argument, NULL, TOOL_SIEVE_OPTION_FULL},                         \
         {"dialect", required_argument, NULL, TOOL_SIEVE_OPTION_DIALECT},                   \
         {"preset", required_argument, NULL, TOOL_SIEVE_OPTION_PRESET},                     \
         {"fingerprint-bits", required_argument, NULL, TOOL_SIEVE_OPTION_FINGERPRINT_BITS}, \
@@ -104,7 +102,7 @@ enum {
     "                       also take the window that the input was packed with: up\n"  \
     "                       to 8 MiB as a rule, 64 with xz -9, 2 GiB with --long=31.\n" \
     "                       Default: 64 MiB for the sieve alone; memory engine: as\n"   \
-    "                       much as it takes. --process-memory is the same\n"
+    "                       much as it takes\n"
 
 #define TOOL_SIEVE_WAIT_HELP                                                            \
     "      --wait TIME      if another process has the sieve, wait so long: seconds,\n" \
@@ -133,7 +131,7 @@ enum {
     "                       drops a new key as seen. Default 1e-6\n"                     \
     "      --on-full=WHAT   what the memory engine does when it has its -n keys: grow\n" \
     "                       (default; the rate holds), stop (new keys are refused) or\n" \
-    "                       warn (once; the rate rises). --full is the older name\n"     \
+    "                       warn (once; the rate rises)\n"                               \
     "      --dialect NAME   memory engine: use the filter of another system. With\n"     \
     "                       --on-full=stop or --on-full=warn\n"                          \
     "      --preset lineage the queue that this one follows: --engine memory\n"          \

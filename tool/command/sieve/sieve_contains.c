@@ -85,10 +85,10 @@ static uint64_t selected(const struct querying *querying)
 static void take_answer(struct querying *querying, int answer, bloomery_key record)
 {
     querying->queried++;
-    querying->seen += answer == BLOOMERY_SEEN;
-    querying->unseen += answer == BLOOMERY_NEW;
-    querying->unknown += answer == BLOOMERY_PENDING;
-    if (answer != (querying->invert ? BLOOMERY_NEW : BLOOMERY_SEEN))
+    querying->seen += answer == BLOOMERY_SIEVE_SEEN;
+    querying->unseen += answer == BLOOMERY_SIEVE_NEW;
+    querying->unknown += answer == BLOOMERY_SIEVE_PENDING;
+    if (answer != (querying->invert ? BLOOMERY_SIEVE_NEW : BLOOMERY_SIEVE_SEEN))
         return;
     if (querying->command.quiet) {
         querying->ended = true;
@@ -104,9 +104,9 @@ static int query_one(struct querying *querying, bloomery_key key)
 {
     bloomery_error error = {0};
     if (key.bytes > BLOOMERY_SIEVE_ITEM_MAX)
-        return BLOOMERY_NEW; /* a key that is too long to be pushed was not */
-    const int answer = bloomery_sieve_contains(querying->command.sieve, key, &error);
-    if (answer >= 0)
+        return BLOOMERY_SIEVE_NEW; /* a key that is too long to be pushed was not */
+    uint8_t answer = 0;
+    if (bloomery_sieve_contains(querying->command.sieve, &key, 1, &answer, &error) == BLOOMERY_OK)
         return answer;
     tool_sieve_error(&querying->command, &error);
     querying->good = false;
@@ -118,8 +118,8 @@ static int query_one(struct querying *querying, bloomery_key key)
  * it may be too long, or lie in a damaged frame. */
 static bool query_together(struct querying *querying, const struct tool_made *made)
 {
-    return bloomery_sieve_contains_batch(querying->command.sieve, made->keys, made->count,
-                                         querying->answers, NULL) == BLOOMERY_OK;
+    return bloomery_sieve_contains(querying->command.sieve, made->keys, made->count,
+                                   querying->answers, NULL) == BLOOMERY_OK;
 }
 
 static void query_chunk(struct querying *querying, struct tool_chunks *chunks,

@@ -50,25 +50,10 @@ struct run {
 
 /* ---- Pushing --------------------------------------------------------------------------------- */
 
-static bloomery_status force(struct run *run, const bloomery_key *keys,
-                             const bloomery_key *payloads, size_t count, size_t *done,
-                             bloomery_error *error)
-{
-    bloomery_sieve *sieve = run->feed->command->sieve;
-    for (*done = 0; *done < count; ++*done) {
-        const bloomery_key payload = payloads != NULL ? payloads[*done] : bloomery_key_of("", 0);
-        const int result = bloomery_sieve_push_force(sieve, keys[*done], payload, NULL, error);
-        if (result < 0)
-            return (bloomery_status)result;
-        run->results[*done] = (uint8_t)result;
-    }
-    return BLOOMERY_OK;
-}
-
 static void print_new(struct run *run, const bloomery_key *keys, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (run->results[i] == BLOOMERY_NEW) {
+        if (run->results[i] == BLOOMERY_SIEVE_NEW) {
             tool_out_bytes(run->out, keys[i].data, keys[i].bytes);
             tool_out_bytes(run->out, &run->feed->source.delimiter, 1);
             run->feed->printed++;
@@ -81,22 +66,14 @@ static void push_run(struct run *run, const bloomery_key *keys, const bloomery_k
                      size_t count)
 {
     struct tool_sieve_feed *feed = run->feed;
-    bloomery_sieve *sieve = feed->command->sieve;
     bloomery_error error = {0};
-    bloomery_status status;
-    size_t done = 0;
-    if (feed->feeding == TOOL_FEED_MARK)
-        status =
-            bloomery_sieve_mark_seen_batch(sieve, keys, count, run->results, &done, NULL, &error);
-    else if (feed->feeding == TOOL_FEED_FORCE)
-        status = force(run, keys, payloads, count, &done, &error);
-    else
-        status = bloomery_sieve_push_batch(sieve, keys, payloads, count, run->results, &done, NULL,
-                                           &error);
-    assert(done <= count);
-    feed->pushed += done;
+    bloomery_sieve_pushed pushed = {0, 0};
+    const bloomery_status status = bloomery_sieve_push(feed->command->sieve, keys, payloads, count,
+                                                       feed->mode, run->results, &pushed, &error);
+    assert(pushed.done <= count);
+    feed->pushed += pushed.done;
     if (run->out != NULL)
-        print_new(run, keys, done);
+        print_new(run, keys, pushed.done);
     if (status != BLOOMERY_OK) {
         tool_sieve_error(feed->command, &error);
         feed->good = false;
@@ -317,7 +294,8 @@ static void print_decided(struct run *run, uint64_t before)
     run->skipped = before;
     run->out = tool_allocate(sizeof(*run->out));
     tool_out_start(run->out);
-    if (bloomery_sieve_each_queued(run->feed->command->sieve, print_item, run, &error) < 0) {
+    if (bloomery_sieve_each(run->feed->command->sieve, BLOOMERY_SIEVE_QUEUED, print_item, run, NULL,
+                            &error) != BLOOMERY_OK) {
         tool_sieve_error(run->feed->command, &error);
         run->feed->good = false;
     }
@@ -336,7 +314,7 @@ static void commit_when_idle(void *context)
 static void open_inputs(struct run *run)
 {
     struct tool_sieve_feed *feed = run->feed;
-    const double sync = feed->command->options.sync;
+    const double seconds = feed->command->options.sync_seconds;
     feed->source.threads = 1;
     feed->source.record_max = BLOOMERY_SIEVE_ITEM_MAX;
     tool_source_lay_out(&feed->source, &feed->choice, &feed->choice.rule);
@@ -344,7 +322,8 @@ static void open_inputs(struct run *run)
     feed->source.interrupt = tool_interrupt_take();
     feed->source.idle = commit_when_idle;
     feed->source.idle_context = run;
-    feed->source.idle_milliseconds = sync > 0 && sync < 1e6 ? (int)(sync * 1000) + 1 : 1000;
+    feed->source.idle_milliseconds =
+        seconds > 0 && seconds < 1e6 ? (int)(seconds * 1000) + 1 : 1000;
     if (!tool_records_are_keys(&feed->choice.rule, &feed->source))
         run->made = tool_made_new();
     if (feed->payload != 0) {
@@ -440,8 +419,8 @@ static void run_all(struct run *run, struct tool_chunk *chunk, bool more)
 /* Of the lines pushed, if closing failed: the last commit has the first of them. */
 static uint64_t durable_pushes(const struct tool_sieve_feed *feed)
 {
-    const uint64_t before = feed->before.pushed, synced = feed->after.synced;
-    const uint64_t durable = synced > before ? synced - before : 0;
+    const uint64_t before = feed->before.pushed, now = feed->after.durable;
+    const uint64_t durable = now > before ? now - before : 0;
     return durable < feed->pushed ? durable : feed->pushed;
 }
 

@@ -7,11 +7,9 @@
 #include "command/sieve/sieve_command.h"
 #include "key/rule.h"
 
-enum tool_feeding { TOOL_FEED_PUSH, TOOL_FEED_FORCE, TOOL_FEED_MARK };
-
 struct tool_sieve_feed {
     struct tool_sieve_command *command;
-    enum tool_feeding feeding;
+    bloomery_sieve_push_mode mode;
     const char *verb; /* of the progress line */
     bool print;       /* the keys that are new, to stdout */
     int32_t payload;  /* the field that is the payload; 0: none */

@@ -123,7 +123,7 @@ static int import_main(int argc, char **argv)
 {
     struct tool_sieve_command command;
     struct tool_sieve_feed feed = {.command = &command,
-                                   .feeding = TOOL_FEED_MARK,
+                                   .mode = BLOOMERY_SIEVE_PUSH_MARK,
                                    .verb = "importing",
                                    .finds_lists = true,
                                    .sort_lists = sort_lists};

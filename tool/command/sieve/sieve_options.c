@@ -65,12 +65,15 @@ static int take_name(const char *option, const char *text, const char *const *na
 
 static bool take_sync(struct tool_sieve_command *command, const char *text)
 {
+    command->options.sync = BLOOMERY_SIEVE_SYNC_TIMED;
+    command->options.sync_seconds = 0;
     if (strcmp(text, "always") == 0)
-        command->options.sync = BLOOMERY_SYNC_ALWAYS;
+        command->options.sync = BLOOMERY_SIEVE_SYNC_ALWAYS;
     else if (strcmp(text, "never") == 0)
-        command->options.sync = BLOOMERY_SYNC_NEVER;
+        command->options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
     else if (isdigit((unsigned char)text[0]) || text[0] == '.')
-        return tool_option_seconds("--sync", text, TOOL_SECONDS_SOME, &command->options.sync);
+        return tool_option_seconds("--sync", text, TOOL_SECONDS_SOME,
+                                   &command->options.sync_seconds);
     else
         return !tool_usage("--sync is always, never or a number of seconds (2, 500ms, 1m), "
                            "not '%s'",
@@ -160,7 +163,7 @@ bool tool_sieve_make_option(struct tool_sieve_command *command, int option)
     case TOOL_SIEVE_OPTION_PARTITIONS:
         return take_partitions(command, optarg);
     case TOOL_SIEVE_OPTION_ORDERED:
-        options->ordered = true;
+        options->order = BLOOMERY_SIEVE_ORDER_FIFO;
         return true;
     case TOOL_SIEVE_OPTION_LEASES:
         return tool_option_small("--leases", optarg, 1, 1000000, &options->leases);

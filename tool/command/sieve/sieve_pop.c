@@ -180,9 +180,9 @@ static bloomery_status pop_some(struct pop *pop, bloomery_error *error)
     for (;;) {
         const uint64_t rest = pop->wanted - pop->popped - pop->held;
         const size_t room = rest < ITEMS ? (size_t)rest : ITEMS;
-        const bloomery_status status =
-            (pop->queued ? bloomery_sieve_pop_queued : bloomery_sieve_pop)(sieve, pop->items, room,
-                                                                           &pop->loose, error);
+        const bloomery_status status = bloomery_sieve_pop(
+            sieve, pop->items, room, pop->queued ? BLOOMERY_SIEVE_POP_QUEUED : BLOOMERY_SIEVE_POP,
+            &pop->loose, error);
         if (status != BLOOMERY_OK)
             pop->loose = 0;
         if (pop->loose == 0)
@@ -222,8 +222,8 @@ static void give_back_unwritten(struct pop *pop)
     while (whole && written < pop->held && pop->ends[written] <= pop->out.written)
         written++;
     pop->popped -= pop->held - written;
-    bloomery_sieve_undo_pop(pop->command.sieve, pop->numbers + written, pop->held - written, NULL,
-                            NULL);
+    bloomery_sieve_finish(pop->command.sieve, pop->numbers + written, pop->held - written,
+                          BLOOMERY_SIEVE_UNDO, NULL, NULL);
     pop->held = written;
 }
 
@@ -235,7 +235,7 @@ static bool deliver(struct pop *pop)
     bloomery_error error = {0};
     char keys[TOOL_SIEVE_TEXT];
     if (!pop->done && bloomery_sieve_commit(sieve, &error) != BLOOMERY_OK) {
-        bloomery_sieve_undo_pop(sieve, pop->numbers, pop->held, NULL, NULL);
+        bloomery_sieve_finish(sieve, pop->numbers, pop->held, BLOOMERY_SIEVE_UNDO, NULL, NULL);
         tool_sieve_error(&pop->command, &error);
         tool_error("%s: %s not printed, since their leases could not be saved",
                    pop->command.directory, tool_sieve_things(keys, pop->held, "key"));
@@ -244,8 +244,8 @@ static bool deliver(struct pop *pop)
     const bool good = print_held(pop);
     if (!good)
         give_back_unwritten(pop);
-    if (!pop->done ||
-        bloomery_sieve_ack(sieve, pop->numbers, pop->held, NULL, &error) == BLOOMERY_OK)
+    if (!pop->done || bloomery_sieve_finish(sieve, pop->numbers, pop->held, BLOOMERY_SIEVE_DONE,
+                                            NULL, &error) == BLOOMERY_OK)
         return good;
     pop->unacked = pop->held;
     return !tool_sieve_error(&pop->command, &error);
@@ -313,7 +313,7 @@ static bool close_popped(struct pop *pop)
     uint64_t again = pop->unacked;
     if (pop->done) {
         const bloomery_sieve_info info = tool_sieve_info(&pop->command);
-        again += info.acked - info.acked_synced;
+        again += info.done - info.done_durable;
     }
     if (tool_sieve_close(&pop->command, TOOL_FOUND) == TOOL_FOUND)
         return true;

@@ -23,8 +23,7 @@ static const char push_help[] =
     "                       they were given. Disk engine: when the inputs have ended\n"
     "                       and all is decided, in the order and form in which they\n"
     "                       will be popped. They stay in the queue\n"
-    "      --requeue        queue lines that were seen as well, to visit them again.\n"
-    "                       --force is the older name\n" /* and */
+    "      --requeue        queue lines that were seen as well, to visit them again\n" /* and */
     TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP TOOL_PROGRESS_HELP
     "  -0, --null           input and output lines end with NUL instead of newline\n"
     "  -q, --quiet          no report at the end\n"
@@ -65,14 +64,13 @@ static const char mark_help[] =
 
 enum {
     OPTION_PRINT = TOOL_SIEVE_OPTION_OWN,
-    OPTION_FORCE,
+    OPTION_REQUEUE,
     OPTION_PAYLOAD,
 };
 
 static const struct option push_options[] = {
     {"print", no_argument, NULL, OPTION_PRINT},
-    {"requeue", no_argument, NULL, OPTION_FORCE},
-    {"force", no_argument, NULL, OPTION_FORCE},
+    {"requeue", no_argument, NULL, OPTION_REQUEUE},
     {"payload", required_argument, NULL, OPTION_PAYLOAD},
     {"null", no_argument, NULL, '0'},
     TOOL_SIEVE_OPTIONS,
@@ -82,7 +80,7 @@ static const struct option push_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-static const struct option note_options[] = {
+static const struct option mark_options[] = {
     {"null", no_argument, NULL, '0'},
     TOOL_SIEVE_OPTIONS,
     TOOL_SIEVE_MAKE_OPTIONS,
@@ -95,14 +93,14 @@ static const struct option note_options[] = {
 
 static const char *name_of(const struct tool_sieve_feed *feed)
 {
-    return feed->finds_lists ? "import" : feed->feeding == TOOL_FEED_MARK ? "mark" : "push";
+    return feed->finds_lists ? "import" : feed->mode == BLOOMERY_SIEVE_PUSH_MARK ? "mark" : "push";
 }
 
 /* The last commit has only the first lines: what was decided of the others is gone with them. */
 static void say_lost(const struct tool_sieve_feed *feed)
 {
     char lines[TOOL_SIEVE_TEXT], durable[TOOL_NUMBER_BYTES];
-    const char *verb = feed->feeding == TOOL_FEED_MARK ? "marked" : "pushed";
+    const char *verb = feed->mode == BLOOMERY_SIEVE_PUSH_MARK ? "marked" : "pushed";
     tool_sieve_things(lines, feed->pushed, "line");
     if (feed->durable == 0)
         tool_say("%s: %s %s, and none of it is durable: %s the input again", name_of(feed), verb,
@@ -124,15 +122,15 @@ static void say_report(const struct tool_sieve_feed *feed, const bloomery_sieve_
         snprintf(pending, sizeof(pending), ", %s to be decided at the next pop",
                  tool_format_count(number, after->pending));
     tool_format_count(queued, after->queued);
-    if (feed->feeding == TOOL_FEED_MARK)
+    if (feed->mode == BLOOMERY_SIEVE_PUSH_MARK)
         tool_say("%s: marked %s", name_of(feed), pushed);
-    else if (feed->feeding == TOOL_FEED_FORCE)
+    else if (feed->mode == BLOOMERY_SIEVE_PUSH_AGAIN)
         tool_say("push: %s will be delivered again", pushed);
     else {
-        /* Keys that were undecided before became new or seen as well, so the sum is right. */
+        /* Keys that were pending before became new or seen as well, so the sum is right. */
         char earlier[2 * TOOL_NUMBER_BYTES] = "";
         if (before->pending > 0)
-            snprintf(earlier, sizeof(earlier), "; with %s undecided before",
+            snprintf(earlier, sizeof(earlier), "; with %s pending before",
                      tool_format_count(number, before->pending));
         tool_say("push: pushed %s%s: %s new, %s seen%s; %s queued in all", pushed, earlier,
                  tool_format_count(fresh, after->new_keys - before->new_keys), seen, pending,
@@ -151,14 +149,12 @@ static json_t *json_report(const struct tool_sieve_feed *feed, const bloomery_si
     tool_json_add(object, "durable", tool_json_count(feed->durable));
     tool_json_add(object, "decided_new", tool_json_count(after->new_keys - before->new_keys));
     tool_json_add(object, "decided_seen", tool_json_count(after->seen - before->seen));
-    tool_json_add(object, "noted", tool_json_count(after->marked - before->marked));
     tool_json_add(object, "marked", tool_json_count(after->marked - before->marked));
     tool_json_add(object, "forced", tool_json_count(after->forced - before->forced));
     tool_json_add(object, "printed",
                   feed->print ? tool_json_count(feed->printed) : tool_json_null());
     tool_json_add(object, "too_long", tool_json_count(feed->too_long));
     tool_json_add(object, "pending", tool_json_count(after->pending));
-    tool_json_add(object, "undecided", tool_json_count(after->pending));
     tool_json_add(object, "queued", tool_json_count(after->queued));
     tool_json_add(object, "last_push", tool_json_count(after->pushed));
     tool_json_add(object, "complete", tool_json_bool(feed->good));
@@ -215,8 +211,8 @@ static bool take_option(struct tool_sieve_feed *feed, int option)
     case OPTION_PRINT:
         feed->print = true;
         return true;
-    case OPTION_FORCE:
-        feed->feeding = TOOL_FEED_FORCE;
+    case OPTION_REQUEUE:
+        feed->mode = BLOOMERY_SIEVE_PUSH_AGAIN;
         return true;
     case OPTION_PAYLOAD:
         return take_payload(feed, optarg);
@@ -244,7 +240,8 @@ static bool fits_together(const struct tool_sieve_feed *feed)
             "-p, --on-full and --dialect are for --engine memory; the disk engine has "
             "no filter");
     if (options->engine == BLOOMERY_SIEVE_MEMORY &&
-        (options->fingerprint_bits > 0 || options->partitions > 0 || options->ordered))
+        (options->fingerprint_bits > 0 || options->partitions > 0 ||
+         options->order != BLOOMERY_SIEVE_ORDER_BY_PARTITION))
         return !tool_usage("--fingerprint-bits, --partitions and --ordered are for --engine disk");
     return true;
 }
@@ -286,7 +283,7 @@ static int push_main(int argc, char **argv)
 {
     struct tool_sieve_command command;
     struct tool_sieve_feed feed = {
-        .command = &command, .feeding = TOOL_FEED_PUSH, .verb = "pushing"};
+        .command = &command, .mode = BLOOMERY_SIEVE_PUSH, .verb = "pushing"};
     return tool_sieve_feed_main(&feed, argc, argv, push_options);
 }
 
@@ -294,8 +291,8 @@ static int mark_main(int argc, char **argv)
 {
     struct tool_sieve_command command;
     struct tool_sieve_feed feed = {
-        .command = &command, .feeding = TOOL_FEED_MARK, .verb = "marking"};
-    return tool_sieve_feed_main(&feed, argc, argv, note_options);
+        .command = &command, .mode = BLOOMERY_SIEVE_PUSH_MARK, .verb = "marking"};
+    return tool_sieve_feed_main(&feed, argc, argv, mark_options);
 }
 
 const struct tool_command tool_sieve_push = {

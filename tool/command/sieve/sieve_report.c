@@ -160,12 +160,12 @@ static int print_object(struct export *export, json_t *object)
     return tool_out_failed(&export->out);
 }
 
-static int print_leased(void *context, const bloomery_sieve_item *item, double ends)
+static int print_leased(void *context, const bloomery_sieve_item *item)
 {
     struct export *export = context;
     if (export->command.json) {
         json_t *object = tool_sieve_json_item(item);
-        const double left = ends - export->now;
+        const double left = item->lease_ends - export->now;
         tool_json_add(object, "deliveries", tool_json_count(item->deliveries));
         tool_json_add(object, "seconds_left", tool_json_number(left > 0 ? left : 0));
         return print_object(export, object);
@@ -188,21 +188,23 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static int print_all(struct export *export, bloomery_error *error)
+static bloomery_status print_all(struct export *export, bloomery_error *error)
 {
     bloomery_sieve *sieve = export->command.sieve;
     if (export->command.json)
         tool_out_text(&export->out,
                       "{\n  \"schema\": 1,\n  \"command\": \"sieve export\",\n  \"items\": [");
     export->now = seconds_now();
-    const int result =
-        export->seen     ? bloomery_sieve_each_seen(sieve, print_fingerprint, export, error)
-        : export->leased ? bloomery_sieve_each_leased(sieve, print_leased, export, error)
-        : export->dead   ? bloomery_sieve_each_dead(sieve, print_dead, export, error)
-                         : bloomery_sieve_each_queued(sieve, print_item, export, error);
+    const bloomery_status status =
+        export->seen ? bloomery_sieve_each_seen(sieve, print_fingerprint, export, NULL, error)
+        : export->leased
+            ? bloomery_sieve_each(sieve, BLOOMERY_SIEVE_LEASED, print_leased, export, NULL, error)
+        : export->dead
+            ? bloomery_sieve_each(sieve, BLOOMERY_SIEVE_DEAD, print_dead, export, NULL, error)
+            : bloomery_sieve_each(sieve, BLOOMERY_SIEVE_QUEUED, print_item, export, NULL, error);
     if (export->command.json)
         tool_out_text(&export->out, export->printed > 0 ? "\n  ]\n}\n" : "]\n}\n");
-    return result;
+    return status;
 }
 
 static int run_export(struct export *export)
@@ -217,9 +219,9 @@ static int run_export(struct export *export)
     const bloomery_sieve_info info = tool_sieve_info(command);
     const bool whole = export->leased || export->dead ||
                        (info.pending == 0 && (!export->seen || info.pending_bytes == 0));
-    const int result = print_all(export, &error);
-    const int code =
-        tool_sieve_close(command, result < 0 ? tool_sieve_error(command, &error) : TOOL_FOUND);
+    const bloomery_status status = print_all(export, &error);
+    const int code = tool_sieve_close(
+        command, status != BLOOMERY_OK ? tool_sieve_error(command, &error) : TOOL_FOUND);
     if (!whole && code == TOOL_FOUND)
         tool_warning("%s: %s pending and not here; --flush decides that first", command->directory,
                      info.pending == 0 ? "some of what was seen is"
@@ -263,7 +265,6 @@ static int export_main(int argc, char **argv)
         {"payload", no_argument, NULL, OPTION_PAYLOAD},
         {"null", no_argument, NULL, '0'},
         {"memory", required_argument, NULL, TOOL_SIEVE_OPTION_MEMORY},
-        {"process-memory", required_argument, NULL, TOOL_SIEVE_OPTION_MEMORY},
         {"wait", required_argument, NULL, TOOL_SIEVE_OPTION_WAIT},
         {"json", no_argument, NULL, TOOL_SIEVE_OPTION_JSON},
         {NULL, 0, NULL, 0},

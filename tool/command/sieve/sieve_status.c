@@ -19,10 +19,10 @@ static const char help[] =
     "is what the last commit says (with --sync 1, a second ago), and who has it;\n"
     "neither waits for the other.\n"
     "\n"
-    "  pushed       lines that were pushed = new + seen + undecided + forced + marked\n"
+    "  pushed       lines that were pushed = new + seen + pending + forced + marked\n"
     "  new          the first of their keys: each went to the queue\n"
     "  seen         dropped\n"
-    "  undecided    on the disk and not looked up yet (disk engine): new or seen. A\n"
+    "  pending      on the disk and not looked up yet (disk engine): new or seen. A\n"
     "               batch of them is decided when it is full, when 'pop' finds the\n"
     "               queue empty, or by 'flush'\n"
     "  forced       queued though they were seen (--requeue)\n"
@@ -35,14 +35,14 @@ static const char help[] =
     "  wrong drops  new keys that were taken for seen ones, expected\n"
     "\n"
     "Keys that came to the queue, new and forced, are queued + leased + done + dead.\n"
-    "Forced ones that are undecided are not there yet, and what damage took is not\n"
+    "Forced ones that are pending are not there yet, and what damage took is not\n"
     "any more. 'ack --dead' forgets dead ones. All counts are exact, and so are\n"
     "bytes. Estimates are the wrong drops, the cost of a flush, and of the memory\n"
     "engine the different keys and the rate.\n"
     "\n"
-    "On disk a log of undecided keys goes with the next merge, as a flush is, and a\n"
+    "On disk a log of pending keys goes with the next merge, as a flush is, and a\n"
     "file of the queue, of 64 MiB, when all in it is done: both may be there though\n"
-    "nothing is undecided or queued.\n"
+    "nothing is pending or queued.\n"
     "\n"
     "      --json           one JSON object, numbers unrounded. \"memory\" and\n"
     "                       \"memory_budget\" are those of this command alone\n" /* and */
@@ -93,14 +93,14 @@ static void print_queue(struct tool_out *out, const bloomery_sieve_info *info)
     line_of_count(out, "pushed", info->pushed, "the sum of the next five");
     line_of_count(out, "new", info->new_keys, "the first of their keys");
     line_of_count(out, "seen", info->seen, "dropped");
-    line_of_count(out, "undecided", info->pending, disk ? "new or seen, not looked up yet" : "");
+    line_of_count(out, "pending", info->pending, disk ? "new or seen, not looked up yet" : "");
     line_of_count(out, "forced", info->forced, "");
     line_of_count(out, "marked", info->marked, "seen, not queued");
-    line_of_count(out, "durable", info->synced, "");
+    line_of_count(out, "durable", info->durable, "");
     tool_out_text(out, "queue\n");
     line_of_count(out, "queued", info->queued, "not popped yet");
     line_of_count(out, "leased", info->leased, "popped, not acknowledged");
-    line_of_count(out, "done", info->acked, "acknowledged");
+    line_of_count(out, "done", info->done, "acknowledged");
     line_of_count(out, "dead", info->dead, "delivered too often, and put aside");
 }
 
@@ -151,7 +151,7 @@ static void print_bytes(struct tool_out *out, const struct status *status)
                                   : "the filter, in memory");
     line_of_size(out, "what was seen", info->seen_bytes, note);
     if (disk)
-        line_of_size(out, "logs", info->pending_bytes, "of undecided keys; a flush removes them");
+        line_of_size(out, "logs", info->pending_bytes, "of pending keys; a flush removes them");
     line_of_size(out, "queue", info->queue_bytes, "files go when all in them is done");
     line_of_size(out, "leases", info->lease_bytes, "");
     if (disk)
@@ -167,7 +167,8 @@ static int print_status(const struct status *status, int code)
     if (info->engine == BLOOMERY_SIEVE_DISK)
         tool_out_format(&out, "%s: disk engine, fingerprints of %u bits, %u partition%s%s",
                         status->command.directory, info->fingerprint_bits, info->partitions,
-                        info->partitions == 1 ? "" : "s", info->ordered ? ", ordered" : "");
+                        info->partitions == 1 ? "" : "s",
+                        info->order == BLOOMERY_SIEVE_ORDER_FIFO ? ", ordered" : "");
     else
         tool_out_format(&out, "%s: memory engine", status->command.directory);
     if (info->canon[0] != '\0' && strcmp(info->canon, "none") != 0)
@@ -184,23 +185,18 @@ static int print_status(const struct status *status, int code)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* Older names first: they stay. */
 static void add_pushes(json_t *object, const bloomery_sieve_info *info)
 {
     tool_json_add(object, "pushed", tool_json_count(info->pushed));
-    tool_json_add(object, "synced", tool_json_count(info->synced));
-    tool_json_add(object, "durable", tool_json_count(info->synced));
+    tool_json_add(object, "durable", tool_json_count(info->durable));
     tool_json_add(object, "new", tool_json_count(info->new_keys));
     tool_json_add(object, "seen", tool_json_count(info->seen));
     tool_json_add(object, "pending", tool_json_count(info->pending));
-    tool_json_add(object, "undecided", tool_json_count(info->pending));
     tool_json_add(object, "forced", tool_json_count(info->forced));
-    tool_json_add(object, "noted", tool_json_count(info->marked));
     tool_json_add(object, "marked", tool_json_count(info->marked));
     tool_json_add(object, "queued", tool_json_count(info->queued));
     tool_json_add(object, "leased", tool_json_count(info->leased));
-    tool_json_add(object, "acked", tool_json_count(info->acked));
-    tool_json_add(object, "done", tool_json_count(info->acked));
+    tool_json_add(object, "done", tool_json_count(info->done));
     tool_json_add(object, "dead", tool_json_count(info->dead));
     tool_json_add(object, "leases_max", tool_json_count(info->leases));
 }
@@ -252,7 +248,7 @@ static json_t *json_status(const struct status *status)
                   disk ? tool_json_count(info->partitions) : tool_json_null());
     tool_json_add(object, "fingerprint_bits",
                   disk ? tool_json_count(info->fingerprint_bits) : tool_json_null());
-    tool_json_add(object, "ordered", tool_json_bool(info->ordered));
+    tool_json_add(object, "ordered", tool_json_bool(info->order == BLOOMERY_SIEVE_ORDER_FIFO));
     tool_json_add(object, "canon", tool_json_text(info->canon[0] != '\0' ? info->canon : "none"));
     add_pushes(object, info);
     tool_json_add(object, "distinct",

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adding that says how far it came: the keys before the one that was refused are added, with the
+ * The counts say how far a call came: the keys before the one that was refused are added, with the
  * answers and bits of adding them one by one, and none after.
  *
  * Build: this file, ../support/support.c, specimens.c; cmocka, the library. No arguments. Suite:
  * property.
  */
+#include "../support/built.h"
 #include "../support/specimens.h"
 
 #include <bloomery/dialect.h>
@@ -14,7 +15,7 @@
 
 enum { KEYS = 2000, WORDS = (KEYS + 63) / 64 };
 
-/* Filters that refuse keys after some: a chain with a limit, of other systems one that does not
+/* Chains that refuse keys after some: a chain with a limit, of other systems one that does not
  * grow and two with a limit. */
 enum { FULL = 4 };
 
@@ -55,24 +56,26 @@ static void assert_same_bytes(const bloomery_filter *one, const bloomery_filter 
 /* What adding one by one does with these keys, up to the first that is refused. */
 struct outcome {
     bloomery_status status;
-    size_t done;
-    uint64_t new_bits;
+    bloomery_counts counts;
     uint64_t answers[WORDS];
 };
 
 static struct outcome one_by_one(bloomery_filter *filter, const bloomery_key *keys, size_t count)
 {
     struct outcome outcome = {.status = BLOOMERY_OK};
-    for (size_t i = 0; i < count; i++, outcome.done++) {
-        uint32_t set = 0;
-        const int found = bloomery_add(filter, keys[i], &set);
+    const uint64_t before = test_cells(filter);
+    for (size_t i = 0; i < count && outcome.status == BLOOMERY_OK; i++) {
+        const int found = add_outcome(filter, keys[i]);
         if (found < 0) {
             outcome.status = (bloomery_status)found;
-            return outcome;
+            continue;
         }
-        outcome.answers[i / 64] |= (uint64_t)(found == BLOOMERY_NEW) << i % 64;
-        outcome.new_bits += set;
+        const bool fresh = found == WAS_NEW;
+        outcome.answers[i / 64] |= (uint64_t)fresh << i % 64;
+        outcome.counts.positive += fresh;
+        outcome.counts.done++;
     }
+    outcome.counts.cells = test_cells(filter) - before;
     return outcome;
 }
 
@@ -81,8 +84,8 @@ static struct outcome at_once(bloomery_filter *filter, const bloomery_key *keys,
     struct outcome outcome;
     bloomery_error error = {.status = BLOOMERY_OK};
     memset(&outcome, 0xff, sizeof outcome);
-    outcome.status = bloomery_add_some(filter, keys, count, outcome.answers, &outcome.new_bits,
-                                       &outcome.done, &error);
+    const bloomery_keys list = bloomery_keys_of_list(keys, count);
+    outcome.status = bloomery_add_keys(filter, &list, outcome.answers, &outcome.counts, &error);
     assert_int_equal(error.status, outcome.status);
     assert_true(outcome.status == BLOOMERY_OK || error.text[0] != '\0');
     for (size_t i = (count + 63) / 64; i < WORDS; i++)
@@ -93,13 +96,14 @@ static struct outcome at_once(bloomery_filter *filter, const bloomery_key *keys,
 static void assert_same_outcome(const struct outcome *one, const struct outcome *other)
 {
     assert_int_equal(one->status, other->status);
-    assert_int_equal(one->done, other->done);
-    assert_int_equal(one->new_bits, other->new_bits);
+    assert_int_equal(one->counts.done, other->counts.done);
+    assert_int_equal(one->counts.positive, other->counts.positive);
+    assert_int_equal(one->counts.cells, other->counts.cells);
     assert_memory_equal(one->answers, other->answers, sizeof one->answers);
 }
 
 /* Batches of every size up to where it is full, and then of old keys and new ones. */
-static void keys_up_to_the_refused_one_are_added(void **state)
+static void counts_say_how_far_a_full_chain_came(void **state)
 {
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, KEYS);
     bloomery_key mixed[KEYS];
@@ -122,7 +126,7 @@ static void keys_up_to_the_refused_one_are_added(void **state)
             wanted = one_by_one(single, mixed, KEYS);
             got = at_once(some, mixed, KEYS);
             assert_int_equal(got.status, BLOOMERY_FULL);
-            assert_true(got.done >= 99);
+            assert_true(got.counts.done >= 99);
             assert_same_outcome(&wanted, &got);
             assert_same_bytes(single, some);
             bloomery_free(some);
@@ -172,22 +176,18 @@ static void a_filter_that_takes_all_says_so(void **state)
     struct test_keys more = test_keys_make(TEST_URLS, 2, 0, KEYS);
     (void)state;
     for (size_t i = 0; i < TEST_SPECIMENS; i++) {
-        bloomery_filter *some = test_specimen(i, NULL, &keys), *batch = NULL;
-        uint64_t answers[WORDS], wanted[WORDS], new_bits = 1, wanted_bits = 2;
-        size_t done = 0;
-        assert_int_equal(bloomery_copy(some, NULL, &batch, NULL), BLOOMERY_OK);
-        assert_int_equal(bloomery_add_some(some, more.keys, KEYS, answers, &new_bits, &done, NULL),
-                         BLOOMERY_OK);
-        assert_int_equal(done, KEYS);
-        assert_int_equal(bloomery_add_batch(batch, more.keys, KEYS, wanted, &wanted_bits),
-                         BLOOMERY_OK);
-        assert_memory_equal(answers, wanted, sizeof answers);
-        assert_int_equal(new_bits, wanted_bits);
-        assert_int_equal(bloomery_add_some(some, NULL, 0, NULL, NULL, &done, NULL), BLOOMERY_OK);
-        assert_int_equal(done, 0);
-        assert_same_bytes(batch, some);
+        bloomery_filter *some = test_specimen(i, NULL, &keys), *single = NULL;
+        assert_int_equal(bloomery_copy(some, NULL, &single, NULL), BLOOMERY_OK);
+        const struct outcome wanted = one_by_one(single, more.keys, KEYS);
+        const struct outcome got = at_once(some, more.keys, KEYS);
+        const struct outcome none = at_once(some, NULL, 0);
+        assert_same_outcome(&wanted, &got);
+        assert_int_equal(got.counts.done, KEYS);
+        assert_true(none.status == BLOOMERY_OK && none.counts.done == 0);
+        assert_true(none.counts.positive == 0 && none.counts.cells == 0);
+        assert_same_bytes(single, some);
         bloomery_free(some);
-        bloomery_free(batch);
+        bloomery_free(single);
     }
     test_keys_free(&keys);
     test_keys_free(&more);
@@ -196,16 +196,16 @@ static void a_filter_that_takes_all_says_so(void **state)
 static void a_filter_that_takes_none_answers_none(void **state)
 {
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 100);
-    bloomery_plan plan = test_plan(&test_shapes[1], 100, 0.01);
-    bloomery_filter *filter = test_create(&plan, NULL), *view = NULL;
-    struct test_bytes file = test_written(filter);
+    const bloomery_filter *built = test_static_of(0.01, &keys);
+    struct test_bytes file = test_written(built);
+    bloomery_filter *filter = NULL;
     (void)state;
-    assert_int_equal(bloomery_view(file.data, file.bytes, NULL, &view, NULL), BLOOMERY_OK);
-    struct outcome got = at_once(view, keys.keys, keys.count);
+    assert_int_equal(bloomery_load(file.data, file.bytes, NULL, &filter, NULL), BLOOMERY_OK);
+    struct outcome got = at_once(filter, keys.keys, keys.count);
     struct outcome wanted = {.status = BLOOMERY_READ_ONLY};
     assert_same_outcome(&wanted, &got);
-    bloomery_free(view);
     bloomery_free(filter);
+    bloomery_free(built);
     test_bytes_free(&file);
     test_keys_free(&keys);
 }
@@ -213,10 +213,10 @@ static void a_filter_that_takes_none_answers_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_up_to_the_refused_one_are_added),
+        cmocka_unit_test(counts_say_how_far_a_full_chain_came),
         cmocka_unit_test(repeats_in_a_batch_are_seen_and_take_no_room),
         cmocka_unit_test(a_filter_that_takes_all_says_so),
         cmocka_unit_test(a_filter_that_takes_none_answers_none),
     };
-    return test_run_group("add_some", tests, NULL, NULL);
+    return test_run_group("counts", tests, NULL, NULL);
 }
