@@ -19,7 +19,7 @@ enum { HASHES = 0 };
 struct column {
     bloomery_filter *filter;
     bool hashed;
-    bloomery_column now; /* of the chunk */
+    bloomery_keys now; /* of the chunk */
     int32_t offsets[BENCH_CHUNK + 1];
     uint64_t hashes[BENCH_CHUNK];
 };
@@ -34,7 +34,7 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
 
 static void clear(void *context)
 {
-    bloomery_clear(((struct column *)context)->filter);
+    bench_clear(((struct column *)context)->filter);
 }
 
 static void release(void *context)
@@ -46,13 +46,14 @@ static void release(void *context)
 static void prepare_hashes(struct column *column, const struct bench_chunk *chunk)
 {
     static bloomery_hash hashes[BENCH_CHUNK];
-    if (bloomery_hash_batch(column->filter, chunk->keys, chunk->count, hashes) != BLOOMERY_OK)
-        bench_fail("bloomery_hash_batch");
+    const bloomery_keys list = bloomery_keys_of_list(chunk->keys, chunk->count);
+    bloomery_error error;
+    if (bloomery_hash_keys(column->filter, &list, hashes, &error) != BLOOMERY_OK)
+        bench_fail("%s", error.text);
     for (size_t i = 0; i < chunk->count; i++)
         column->hashes[i] = hashes[i].hi;
-    column->now.form = BLOOMERY_COLUMN_HASHES64;
+    column->now.form = BLOOMERY_KEYS_HASHES64;
     column->now.data = column->hashes;
-    column->now.bytes = chunk->count * sizeof *column->hashes;
 }
 
 /* The strings of a chunk lie one behind the other. */
@@ -67,7 +68,7 @@ static void prepare_offsets(struct column *column, const struct bench_chunk *chu
         at += (int32_t)chunk->keys[i].bytes;
     }
     column->offsets[chunk->count] = at;
-    column->now.form = BLOOMERY_COLUMN_OFFSETS32;
+    column->now.form = BLOOMERY_KEYS_OFFSETS32;
     column->now.data = begin;
     column->now.bytes = (size_t)at;
     column->now.offsets = column->offsets;
@@ -76,17 +77,16 @@ static void prepare_offsets(struct column *column, const struct bench_chunk *chu
 static void prepare(void *context, const struct bench_chunk *chunk)
 {
     struct column *column = context;
-    column->now = (bloomery_column)BLOOMERY_COLUMN;
+    column->now = (bloomery_keys)BLOOMERY_KEYS;
     column->now.count = chunk->count;
     if (column->hashed) {
         prepare_hashes(column, chunk);
     } else if (chunk->type == BENCH_URLS) {
         prepare_offsets(column, chunk);
     } else {
-        column->now.form = BLOOMERY_COLUMN_FIXED;
+        column->now.form = BLOOMERY_KEYS_FIXED;
         column->now.data = chunk->keys[0].data;
         column->now.width = chunk->keys[0].bytes;
-        column->now.bytes = chunk->count * column->now.width;
     }
 }
 
@@ -94,7 +94,7 @@ static uint64_t add(void *context, const struct bench_chunk *chunk)
 {
     struct column *column = context;
     bloomery_error error;
-    if (bloomery_add_column(column->filter, &column->now, NULL, NULL, &error) != BLOOMERY_OK)
+    if (bloomery_add_keys(column->filter, &column->now, NULL, NULL, &error) != BLOOMERY_OK)
         bench_fail("%s", error.text);
     return chunk->count;
 }
@@ -103,12 +103,12 @@ static uint64_t query(void *context, const struct bench_chunk *chunk)
 {
     struct column *column = context;
     bloomery_error error;
-    size_t found;
+    bloomery_counts counts;
     (void)chunk;
-    if (bloomery_may_contain_column(column->filter, &column->now, NULL, &found, &error) !=
+    if (bloomery_may_contain_keys(column->filter, &column->now, NULL, &counts, &error) !=
         BLOOMERY_OK)
         bench_fail("%s", error.text);
-    return found;
+    return counts.positive;
 }
 
 #define COLUMN(title, which)                                                               \

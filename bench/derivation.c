@@ -149,7 +149,7 @@ static bool plan_shape(struct shape *shape, uint64_t keys)
         fprintf(stderr, "derivation: %s\n", error.text);
         exit(2);
     }
-    line *lines = malloc(shape->plan.bytes);
+    line *lines = malloc(shape->plan.planned_bytes);
     if (lines == NULL)
         exit(2);
     for (int i = 0; i < IDEALS; i++)
@@ -157,9 +157,11 @@ static bool plan_shape(struct shape *shape, uint64_t keys)
     free(lines);
     shape->mean = mean_of(&sample);
     shape->deviation = sqrt(variance_of(&sample));
-    const double sigma = (shape->plan.rate - shape->mean) / (shape->deviation / sqrt(IDEALS));
+    const double sigma =
+        (shape->plan.planned_rate - shape->mean) / (shape->deviation / sqrt(IDEALS));
     printf("L = %u, k = %u: planned %.6e, ideal positions %.6e, ratio %.4f (%+.1f)\n", shape->lines,
-           shape->probes, shape->plan.rate, shape->mean, shape->plan.rate / shape->mean, sigma);
+           shape->probes, shape->plan.planned_rate, shape->mean,
+           shape->plan.planned_rate / shape->mean, sigma);
     return fabs(sigma) <= too_far;
 }
 
@@ -170,16 +172,18 @@ static uint64_t run_family(bloomery_filter *filter, const struct family *family,
                            uint64_t count, bool adding)
 {
     static uint8_t bytes[CHUNK][FAMILY_KEY_MAX];
-    static bloomery_key keys[CHUNK];
+    static bloomery_key list[CHUNK];
     uint64_t found = 0;
     for (uint64_t done = 0; done < count; done += CHUNK) {
         const size_t now = count - done < CHUNK ? (size_t)(count - done) : CHUNK;
         for (size_t i = 0; i < now; i++)
-            keys[i] = bloomery_key_of(bytes[i], family->make(first + done + i, bytes[i]));
-        if (!adding)
-            found += bloomery_may_contain_batch(filter, keys, now, NULL);
-        else if (bloomery_add_batch(filter, keys, now, NULL, NULL) != BLOOMERY_OK)
+            list[i] = bloomery_key_of(bytes[i], family->make(first + done + i, bytes[i]));
+        const bloomery_keys keys = bloomery_keys_of_list(list, now);
+        bloomery_counts counts;
+        if ((adding ? bloomery_add_keys(filter, &keys, NULL, &counts, NULL)
+                    : bloomery_may_contain_keys(filter, &keys, NULL, &counts, NULL)) != BLOOMERY_OK)
             exit(2);
+        found += adding ? 0 : counts.positive;
     }
     return found;
 }

@@ -15,10 +15,12 @@
  * what a server's allocator gives. Times are the thread's own, as those of bench/server.py are the
  * server's.
  */
+#define BLOOMERY_EXPERIMENTAL
+
 #include "bench.h"
 
 #include <bloomery/dialect.h>
-#include <bloomery/redisbloom.h>
+#include <bloomery/experimental.h>
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -142,7 +144,11 @@ static uint64_t ask(struct memory *memory, const struct bench_chunk *chunk)
     uint64_t answers[CALL / 64 + 1], found = 0;
     for (size_t at = 0; at < chunk->count; at += CALL) {
         const size_t now = chunk->count - at < CALL ? chunk->count - at : CALL;
-        found += bloomery_may_contain_batch(memory->filter, chunk->keys + at, now, answers);
+        const bloomery_keys keys = bloomery_keys_of_list(chunk->keys + at, now);
+        bloomery_counts counts;
+        bloomery_error error;
+        must(bloomery_may_contain_keys(memory->filter, &keys, answers, &counts, &error), &error);
+        found += counts.positive;
     }
     return found;
 }
@@ -152,12 +158,11 @@ static uint64_t add(struct memory *memory, const struct bench_chunk *chunk)
     uint64_t answers[CALL / 64 + 1], fresh = 0;
     for (size_t at = 0; at < chunk->count; at += CALL) {
         const size_t now = chunk->count - at < CALL ? chunk->count - at : CALL;
-        size_t done;
+        const bloomery_keys keys = bloomery_keys_of_list(chunk->keys + at, now);
+        bloomery_counts counts;
         bloomery_error error;
-        must(bloomery_add_some(memory->filter, chunk->keys + at, now, answers, NULL, &done, &error),
-             &error);
-        for (size_t i = 0; i < now; i++)
-            fresh += answers[i / 64] >> i % 64 & 1;
+        must(bloomery_add_keys(memory->filter, &keys, answers, &counts, &error), &error);
+        fresh += counts.positive;
     }
     return fresh;
 }

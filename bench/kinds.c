@@ -13,7 +13,11 @@
  * work for the pages of its later layers is part of its time then, as it is for whoever lets a
  * filter grow.
  */
+#define BLOOMERY_EXPERIMENTAL
+
 #include "bench.h"
+
+#include <bloomery/experimental.h>
 
 #include <stdlib.h>
 
@@ -49,8 +53,8 @@ static uint64_t planned_bytes(const bloomery_plan *plan, uint64_t keys)
         bloomery_error error;
         if (bloomery_plan_layer(plan, i, &layer, &error) != BLOOMERY_OK)
             bench_fail("%s", error.text);
-        bytes += layer.bytes;
-        room += layer.keys;
+        bytes += layer.planned_bytes;
+        room += layer.planned_keys;
     }
     return bytes;
 }
@@ -75,12 +79,13 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
     if (bloomery_plan_solve(&kind->plan, &options, &error) != BLOOMERY_OK)
         bench_fail("%s", error.text);
     create(kind);
-    bloomery_info_get(kind->filter, false, &info);
+    bloomery_info_get(kind->filter, &info);
     snprintf(facts->layout, sizeof facts->layout, "%s", bloomery_kind_name((int)kind->plan.kind));
     facts->lines = kind->plan.blocks_per_key;
     facts->probes = kind->plan.probes;
-    facts->bytes = variant == GROWN ? planned_bytes(&kind->plan, wanted->keys) : kind->plan.bytes;
-    facts->planned = kind->plan.rate;
+    facts->bytes =
+        variant == GROWN ? planned_bytes(&kind->plan, wanted->keys) : kind->plan.planned_bytes;
+    facts->planned = kind->plan.planned_rate;
     facts->below = kind->plan.kind == BLOOMERY_SCALABLE;
     facts->kernel = info.kernel;
     return kind;
@@ -93,13 +98,13 @@ static void clear(void *context)
         bloomery_free(kind->filter);
         create(kind);
     }
-    bloomery_clear(kind->filter);
+    bench_clear(kind->filter);
 }
 
 static void full(void *context, struct bench_facts *facts)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter_of(context), false, &info);
+    bloomery_info_get(filter_of(context), &info);
     facts->held = info.bytes;
     facts->layers = info.layers;
 }
@@ -122,11 +127,12 @@ static uint64_t add_batch(void *context, const struct bench_chunk *chunk)
 
 static uint64_t add_fresh(void *context, const struct bench_chunk *chunk)
 {
-    uint64_t fresh;
-    if (bloomery_add_batch(filter_of(context), chunk->keys, chunk->count, NULL, &fresh) !=
-        BLOOMERY_OK)
-        bench_fail("bloomery_add_batch");
-    return fresh;
+    const bloomery_keys keys = bloomery_keys_of_list(chunk->keys, chunk->count);
+    bloomery_counts counts;
+    bloomery_error error;
+    if (bloomery_add_keys(filter_of(context), &keys, NULL, &counts, &error) != BLOOMERY_OK)
+        bench_fail("%s", error.text);
+    return counts.cells;
 }
 
 static uint64_t query_one(void *context, const struct bench_chunk *chunk)

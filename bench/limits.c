@@ -180,14 +180,14 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
     if (bloomery_plan_solve(&plan, &options, &error) != BLOOMERY_OK)
         bench_fail("%s", error.text);
     struct limit *limit = bench_allocate(sizeof *limit);
-    limit->pages = bench_pages_make(plan.bytes);
-    limit->blocks = plan.bytes / BLOOMERY_BLOCK_BYTES;
+    limit->pages = bench_pages_make(plan.planned_bytes);
+    limit->blocks = plan.planned_bytes / BLOOMERY_BLOCK_BYTES;
     limit->lines = (variant & STATIC) != 0 ? UINT32_MAX : options.blocks_per_key;
     snprintf(facts->layout, sizeof facts->layout, "%s",
              variant == TWO_LINES ? "two random cache lines" : "a random cache line");
     facts->lines = variant == TWO_LINES ? 2 : 1;
     facts->probes = 0;
-    facts->bytes = plan.bytes;
+    facts->bytes = plan.planned_bytes;
     facts->planned = 0;
     facts->kernel = "limit";
     return limit;
@@ -196,7 +196,7 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
 static void clear(void *context)
 {
     struct limit *limit = context;
-    bloomery_clear(limit->pages.filter);
+    bench_clear(limit->pages.filter);
 }
 
 static void release(void *context)

@@ -9,7 +9,11 @@
  *
  * columns.c and inline.c have the other interfaces.
  */
+#define BLOOMERY_EXPERIMENTAL
+
 #include "bench.h"
+
+#include <bloomery/experimental.h>
 
 enum { CLASSIC = 0, LINES_MAX = 4, CONCURRENT = LINES_MAX + 1 };
 
@@ -44,7 +48,7 @@ bloomery_filter *bench_filter_make(const struct bench_case *wanted, bloomery_kin
 static void fill_facts(const bloomery_filter *filter, struct bench_facts *facts)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     snprintf(facts->layout, sizeof facts->layout, "%s",
              info.kind == BLOOMERY_CLASSIC ? "flat" : "512-bit blocks");
     facts->lines = info.blocks_per_key;
@@ -81,7 +85,9 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
 
 void bench_clear(void *context)
 {
-    bloomery_clear(context);
+    bloomery_error error;
+    if (bloomery_clear(context, &error) != BLOOMERY_OK)
+        bench_fail("%s", error.text);
 }
 
 void bench_release(void *context)
@@ -97,18 +103,19 @@ uint64_t bench_add_one(void *context, const struct bench_chunk *chunk)
     uint64_t added = 0;
     if (chunk->numbers != NULL)
         for (size_t i = 0; i < chunk->count; i++)
-            added +=
-                bloomery_add(context, bloomery_key_of(&chunk->numbers[i], 8), NULL) == BLOOMERY_NEW;
+            added += bloomery_add(context, bloomery_key_of(&chunk->numbers[i], 8), NULL);
     else
         for (size_t i = 0; i < chunk->count; i++)
-            added += bloomery_add(context, chunk->keys[i], NULL) == BLOOMERY_NEW;
+            added += bloomery_add(context, chunk->keys[i], NULL);
     return added;
 }
 
 uint64_t bench_add_batch(void *context, const struct bench_chunk *chunk)
 {
-    if (bloomery_add_batch(context, chunk->keys, chunk->count, NULL, NULL) != BLOOMERY_OK)
-        bench_fail("bloomery_add_batch");
+    const bloomery_keys keys = bloomery_keys_of_list(chunk->keys, chunk->count);
+    bloomery_error error;
+    if (bloomery_add_keys(context, &keys, NULL, NULL, &error) != BLOOMERY_OK)
+        bench_fail("%s", error.text);
     return chunk->count;
 }
 
@@ -126,7 +133,12 @@ uint64_t bench_query_one(void *context, const struct bench_chunk *chunk)
 
 uint64_t bench_query_batch(void *context, const struct bench_chunk *chunk)
 {
-    return bloomery_may_contain_batch(context, chunk->keys, chunk->count, NULL);
+    const bloomery_keys keys = bloomery_keys_of_list(chunk->keys, chunk->count);
+    bloomery_counts counts;
+    bloomery_error error;
+    if (bloomery_may_contain_keys(context, &keys, NULL, &counts, &error) != BLOOMERY_OK)
+        bench_fail("%s", error.text);
+    return counts.positive;
 }
 
 /* The caller's own loop: hash, prefetch, and query 128 keys later. */
@@ -139,7 +151,7 @@ static uint64_t query_pair(void *context, const struct bench_chunk *chunk)
         if (i >= AHEAD && i - AHEAD < chunk->count)
             found += bloomery_may_contain_hash(context, hashes[i % AHEAD]);
         if (i < chunk->count) {
-            if (bloomery_hash_key(context, chunk->keys[i], &hashes[i % AHEAD]) != BLOOMERY_OK)
+            if (bloomery_hash_key(context, chunk->keys[i], &hashes[i % AHEAD], NULL) != BLOOMERY_OK)
                 bench_fail("bloomery_hash_key");
             bloomery_prefetch_hash(context, hashes[i % AHEAD]);
         }

@@ -47,24 +47,27 @@ class PlainFilter:
         return all(self.bytes[place >> 3] >> (place & 7) & 1 for place in self.positions(key))
 
 
-class Column(ctypes.Structure):
-    """bloomery_column"""
-    _fields_ = [("struct_bytes", ctypes.c_size_t), ("form", ctypes.c_int), ("count", ctypes.c_size_t),
-                ("first", ctypes.c_size_t), ("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t),
-                ("width", ctypes.c_size_t), ("stride", ctypes.c_size_t), ("offsets", ctypes.c_void_p),
-                ("valid", ctypes.c_void_p), ("nulls", ctypes.c_int64)]
+class Keys(ctypes.Structure):
+    """bloomery_keys"""
+    _fields_ = [("struct_bytes", ctypes.c_size_t), ("form", ctypes.c_int), ("threads", ctypes.c_uint32),
+                ("count", ctypes.c_size_t), ("first", ctypes.c_size_t), ("data", ctypes.c_void_p),
+                ("bytes", ctypes.c_size_t), ("width", ctypes.c_size_t), ("stride", ctypes.c_size_t),
+                ("offsets", ctypes.c_void_p), ("valid", ctypes.c_void_p), ("nulls", ctypes.c_int64)]
+
+
+FIXED = 2
 
 
 def library_call(build, path, array):
-    """A function that queries the column by the library itself."""
+    """A function that queries the array by the library itself."""
     library = ctypes.CDLL(os.path.join(build, "src", "libbloomery.so"))
-    handle, found = ctypes.c_void_p(), ctypes.c_size_t()
+    handle = ctypes.c_void_p()
     error = ctypes.create_string_buffer(256)
-    if library.bloomery_open(os.fsencode(path), None, ctypes.byref(handle), error) != 0:
+    if library.bloomery_map(os.fsencode(path), None, ctypes.byref(handle), error) != 0:
         raise OSError(error.raw[16:].split(b"\0")[0].decode())
     answers = (ctypes.c_uint64 * (len(array) // 64 + 1))()
-    column = Column(ctypes.sizeof(Column), 1, len(array), 0, array.ctypes.data, array.nbytes, 8, 0, None, None, 0)
-    return lambda: library.bloomery_may_contain_column(handle, ctypes.byref(column), answers, ctypes.byref(found), error)
+    keys = Keys(form=FIXED, count=len(array), data=array.ctypes.data, width=8)
+    return lambda: library.bloomery_may_contain_keys(handle, ctypes.byref(keys), answers, None, error)
 
 
 def ask_each(container, keys):
@@ -116,7 +119,7 @@ def main():
             ("key in a filter in plain Python", best(2, count, kept, lambda keys: ask_each(plain, keys))),
             ("count_many, list of str", best(rounds, count, kept, ours.count_many)),
             ("contains_many, array of int64", best(rounds, len(numbers), lambda: numbers, mapped.contains_many)),
-            ("the library's column call", best(rounds, len(numbers), lambda: None, lambda _: call())),
+            ("the library's own call", best(rounds, len(numbers), lambda: None, lambda _: call())),
             ("add_many, array of int64", best(rounds, len(numbers), lambda: Filter(len(numbers), RATE),
                                               lambda f: f.add_many(numbers)))]
     print("| row | ns a key |\n| --- | --- |")

@@ -58,7 +58,7 @@ void bench_remove(FILE *json, uint64_t keys, uint32_t parts)
             const struct bench_chunk *chunk = bench_keys(BENCH_INTEGERS, first + done, now);
             double begin = bench_seconds();
             for (size_t i = 0; i < now; i++)
-                if (bloomery_remove(filter, chunk->keys[i], NULL) != BLOOMERY_REMOVED)
+                if (!bloomery_remove(filter, chunk->keys[i], NULL))
                     bench_fail("a key was lost");
             seconds += bench_seconds() - begin;
         }
@@ -77,10 +77,10 @@ void bench_remove(FILE *json, uint64_t keys, uint32_t parts)
 /* ---- Whole filters --------------------------------------------------------------------------- */
 
 struct several {
-    bloomery_filter *mapped[FILES]; /* maps of `paths` */
-    bloomery_filter *into;          /* in memory, of the same size */
-    bloomery_filter *counting;      /* a map */
-    double sum;                     /* of what was found, so that nothing is left out */
+    const bloomery_filter *mapped[FILES]; /* maps of `paths` */
+    const bloomery_filter *counting;      /* a map */
+    bloomery_filter *into;                /* in memory, of the same size */
+    double sum;                           /* of what was found, so that nothing is left out */
 };
 
 typedef void operation(struct several *several, bloomery_error *error);
@@ -156,14 +156,15 @@ static void report(FILE *json, bool first, const char *what, uint64_t bytes, con
     fputs("]}", json);
 }
 
-static bloomery_filter *save_and_map(bloomery_filter *filter, const char *path)
+static const bloomery_filter *save_and_map(bloomery_filter *filter, const char *path)
 {
+    const bloomery_filter *mapped;
     bloomery_error error;
     must(bloomery_save(filter, path, &error), &error);
     bloomery_free(filter);
-    must(bloomery_open(path, NULL, &filter, &error), &error);
+    must(bloomery_map(path, NULL, &mapped, &error), &error);
     read_file(path);
-    return filter;
+    return mapped;
 }
 
 void bench_several(FILE *json, uint64_t keys, uint32_t parts)
@@ -184,13 +185,11 @@ void bench_several(FILE *json, uint64_t keys, uint32_t parts)
     enum { ROWS = sizeof rows / sizeof rows[0] };
     static double seconds[ROWS][PARTS_MAX];
     struct several several = {.sum = 0};
-    bloomery_open_options copy = BLOOMERY_OPEN_OPTIONS;
     bloomery_error error;
-    copy.flags = BLOOMERY_OPEN_COPY;
     for (uint64_t i = 0; i < FILES; i++)
         several.mapped[i] = save_and_map(filled(BLOOMERY_BLOCKED, keys, i * keys / 2), paths[i]);
     several.counting = save_and_map(filled(BLOOMERY_COUNTING, keys / 4, 0), counting_path);
-    must(bloomery_open(paths[0], &copy, &several.into, &error), &error);
+    must(bloomery_open(paths[0], NULL, &several.into, &error), &error);
     for (uint32_t part = 0; part < parts; part++)
         for (size_t i = 0; i < ROWS; i++) {
             const size_t row = (i + part) % ROWS;
@@ -199,9 +198,9 @@ void bench_several(FILE *json, uint64_t keys, uint32_t parts)
             seconds[row][part] = bench_seconds() - begin;
         }
     for (size_t i = 0; i < ROWS; i++) {
-        const uint64_t bytes = rows[i].files == 0
-                                   ? bloomery_file_bytes(several.counting)
-                                   : rows[i].files * bloomery_file_bytes(several.into);
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(rows[i].files == 0 ? several.counting : several.into, &info);
+        const uint64_t bytes = info.file_bytes * (rows[i].files == 0 ? 1 : rows[i].files);
         report(json, i == 0, rows[i].what, bytes, seconds[i], parts);
     }
     if (!(several.sum > 0))

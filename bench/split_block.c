@@ -185,7 +185,7 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
 static void clear(void *context)
 {
     struct split_block *filter = context;
-    bloomery_clear(filter->pages.filter);
+    bench_clear(filter->pages.filter);
 }
 
 static void release(void *context)

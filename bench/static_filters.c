@@ -27,6 +27,8 @@
  */
 #include "loop.h"
 
+#include <bloomery/builder.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,9 +39,9 @@ enum { AHEAD = 128, TRIES_MAX = 100 };
 
 /* ---- Ours ----------------------------------------------------------------------------------- */
 
-static bloomery_filter *built; /* static-column queries the filter of static */
+static const bloomery_filter *built; /* static-column queries the filter of static */
 
-static double build(const struct bench_case *wanted, bloomery_filter **filter)
+static double build(const struct bench_case *wanted, const bloomery_filter **filter)
 {
     bloomery_plan plan = {.kind = BLOOMERY_STATIC, .keys = wanted->keys, .rate = wanted->rate};
     bloomery_builder_options options = BLOOMERY_BUILDER_OPTIONS;
@@ -48,15 +50,15 @@ static double build(const struct bench_case *wanted, bloomery_filter **filter)
     double seconds = 0;
     options.threads = 1;
     options.memory = wanted->keys * 48 + ((uint64_t)64 << 20);
-    if (bloomery_plan_solve(&plan, NULL, &error) != BLOOMERY_OK ||
-        bloomery_builder_open(&plan, NULL, &options, &builder, &error) != BLOOMERY_OK)
+    if (bloomery_builder_open(&plan, NULL, &options, &builder, &error) != BLOOMERY_OK)
         bench_fail("%s", error.text);
     for (uint64_t done = 0; done < wanted->keys; done += BENCH_CHUNK) {
         const size_t now =
             wanted->keys - done < BENCH_CHUNK ? (size_t)(wanted->keys - done) : (size_t)BENCH_CHUNK;
         const struct bench_chunk *chunk = bench_keys(wanted->type, done, now);
+        const bloomery_keys keys = bloomery_keys_of_list(chunk->keys, chunk->count);
         const double begin = bench_seconds();
-        if (bloomery_builder_add(builder, chunk->keys, chunk->count, &error) != BLOOMERY_OK)
+        if (bloomery_builder_add(builder, &keys, &error) != BLOOMERY_OK)
             bench_fail("%s", error.text);
         seconds += bench_seconds() - begin;
     }
@@ -71,11 +73,17 @@ static double build(const struct bench_case *wanted, bloomery_filter **filter)
 static void fill_facts(struct bench_facts *facts)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(built, false, &info);
+    bloomery_info_get(built, &info);
     snprintf(facts->layout, sizeof facts->layout, "bumped ribbon");
     facts->bytes = info.bytes;
     facts->planned = info.planned_rate;
     facts->kernel = info.kernel;
+}
+
+/* Contexts are not const; the operations on this one only query it. */
+static void *built_context(void)
+{
+    return (void *)(uintptr_t)built;
 }
 
 static void *make_static(uint32_t variant, const struct bench_case *wanted,
@@ -84,7 +92,7 @@ static void *make_static(uint32_t variant, const struct bench_case *wanted,
     (void)variant;
     facts->built_ns = build(wanted, &built);
     fill_facts(facts);
-    return built;
+    return built_context();
 }
 
 static void release_static(void *context)
@@ -103,22 +111,21 @@ static void *borrow_static(uint32_t variant, const struct bench_case *wanted,
                 "bench: static-column queries the filter of static, which was not chosen\n");
     else
         fill_facts(facts);
-    return built;
+    return built_context();
 }
 
 static uint64_t query_column(void *context, const struct bench_chunk *chunk)
 {
-    bloomery_column column = BLOOMERY_COLUMN;
+    bloomery_keys keys = BLOOMERY_KEYS;
+    bloomery_counts counts;
     bloomery_error error;
-    size_t found;
-    column.form = BLOOMERY_COLUMN_FIXED;
-    column.count = chunk->count;
-    column.data = chunk->keys[0].data;
-    column.width = chunk->keys[0].bytes;
-    column.bytes = chunk->count * column.width;
-    if (bloomery_may_contain_column(context, &column, NULL, &found, &error) != BLOOMERY_OK)
+    keys.form = BLOOMERY_KEYS_FIXED;
+    keys.count = chunk->count;
+    keys.data = chunk->keys[0].data;
+    keys.width = chunk->keys[0].bytes;
+    if (bloomery_may_contain_keys(context, &keys, NULL, &counts, &error) != BLOOMERY_OK)
         bench_fail("%s", error.text);
-    return found;
+    return counts.positive;
 }
 
 /* ---- The stand-in --------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 /*
  * One thread beside several. Integer keys at 1e-2, made before the clock starts; wall-clock time.
  *
- *     build       bloomery_add_parallel of a whole filter
+ *     build       bloomery_add_keys of a whole filter, with threads
  *     query       each thread looks up its own part of the keys
  *     separate    each thread adds its own part of the keys, in one batch, to a filter of its own,
  *                 of the same size. They share nothing but the memory: what a build could be at
@@ -66,15 +66,18 @@ struct worker {
 static void *work(void *context)
 {
     struct worker *worker = context;
+    const bloomery_keys keys = bloomery_keys_of_list(worker->keys, (size_t)worker->count);
+    bloomery_counts counts;
+    bloomery_error error;
     pthread_barrier_wait(worker->start);
     worker->begin = bench_seconds();
-    if (!worker->adds)
-        worker->found =
-            bloomery_may_contain_batch(worker->filter, worker->keys, (size_t)worker->count, NULL);
-    else if (bloomery_add_batch(worker->filter, worker->keys, (size_t)worker->count, NULL, NULL) !=
-             BLOOMERY_OK)
-        bench_fail("bloomery_add_batch");
+    const bloomery_status status =
+        worker->adds ? bloomery_add_keys(worker->filter, &keys, NULL, &counts, &error)
+                     : bloomery_may_contain_keys(worker->filter, &keys, NULL, &counts, &error);
     worker->end = bench_seconds();
+    if (status != BLOOMERY_OK)
+        bench_fail("%s", error.text);
+    worker->found = counts.positive;
     return NULL;
 }
 
@@ -113,17 +116,18 @@ static double separate(bloomery_filter *const *filters, const struct key_set *se
 {
     uint64_t found;
     for (uint32_t i = 0; i < threads; i++)
-        bloomery_clear(filters[i]);
+        bench_clear(filters[i]);
     return run(filters, true, set, threads, &found);
 }
 
 static double build(bloomery_filter *filter, const struct key_set *set, uint32_t threads)
 {
+    bloomery_keys keys = bloomery_keys_of_list(set->keys, (size_t)set->count);
     bloomery_error error;
-    bloomery_clear(filter);
+    keys.threads = threads;
+    bench_clear(filter);
     double begin = bench_seconds();
-    if (bloomery_add_parallel(filter, set->keys, (size_t)set->count, threads, &error) !=
-        BLOOMERY_OK)
+    if (bloomery_add_keys(filter, &keys, NULL, NULL, &error) != BLOOMERY_OK)
         bench_fail("%s", error.text);
     return (bench_seconds() - begin) * 1e9 / (double)set->count;
 }

@@ -61,8 +61,7 @@ int main(int argc, char **argv)
         return fail(error.text);
     for (int i = 2; i < argc; i++) {
         const bloomery_key key = bloomery_key_of(argv[i], strlen(argv[i]));
-        printf("%s: %s\n", argv[i],
-               bloomery_add(filter, key, NULL) == BLOOMERY_NEW ? "new" : "seen");
+        printf("%s: %s\n", argv[i], bloomery_add(filter, key, NULL) ? "new" : "seen");
     }
     status = bloomery_dialect_save(filter, guava, argv[1], &error);
     bloomery_free(filter);

@@ -7,7 +7,7 @@
  *
  * Prints the lines that are possibly in the filter, as `bloomery query` does.
  *
- * Introduces: bloomery_open, _may_contain_batch, _info_get.
+ * Introduces: bloomery_map, _may_contain_keys, _info_get.
  */
 #include <bloomery/bloomery.h>
 
@@ -20,10 +20,11 @@ enum { BATCH = 512, LINE_MAX_BYTES = 1000 };
 static char lines[BATCH][LINE_MAX_BYTES];
 
 /* Batches are quicker than single keys: the memory accesses of one key hide behind the others'. */
-static void query(const bloomery_filter *filter, const bloomery_key *keys, size_t count)
+static void query(const bloomery_filter *filter, const bloomery_key *list, size_t count)
 {
+    const bloomery_keys keys = bloomery_keys_of_list(list, count);
     uint64_t answers[BATCH / 64];
-    bloomery_may_contain_batch(filter, keys, count, answers);
+    bloomery_may_contain_keys(filter, &keys, answers, NULL, NULL);
     for (size_t i = 0; i < count; i++)
         if (answers[i / 64] >> (i % 64) & 1)
             printf("%s\n", lines[i]);
@@ -31,32 +32,32 @@ static void query(const bloomery_filter *filter, const bloomery_key *keys, size_
 
 int main(int argc, char **argv)
 {
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     bloomery_error error;
-    bloomery_key keys[BATCH];
+    bloomery_key list[BATCH];
     size_t count = 0;
 
     if (argc != 2) {
         fputs("usage: mapped FILE < keys\n", stderr);
         return 2;
     }
-    if (bloomery_open(argv[1], NULL, &filter, &error) != BLOOMERY_OK) {
+    if (bloomery_map(argv[1], NULL, &filter, &error) != BLOOMERY_OK) {
         fprintf(stderr, "mapped: %s\n", error.text);
         return 2;
     }
     while (fgets(lines[count], LINE_MAX_BYTES, stdin) != NULL) {
         const size_t bytes = strcspn(lines[count], "\n");
         lines[count][bytes] = '\0';
-        keys[count] = bloomery_key_of(lines[count], bytes);
+        list[count] = bloomery_key_of(lines[count], bytes);
         if (++count == BATCH) {
-            query(filter, keys, count);
+            query(filter, list, count);
             count = 0;
         }
     }
-    query(filter, keys, count);
+    query(filter, list, count);
 
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     fprintf(stderr, "%s, %llu bytes, mapped: %s\n", bloomery_kind_name((int)info.kind),
             (unsigned long long)info.bytes, info.mapped ? "yes" : "no");
     bloomery_free(filter);

@@ -59,8 +59,7 @@ static bool fill(void)
     char name[32], *text;
     for (unsigned i = 0; i < NAMES; i += EVERY) {
         const int bytes = snprintf(name, sizeof(name), "user %u", i);
-        if (bloomery_add(filter, bloomery_key_of(name, (size_t)bytes), NULL) < 0)
-            return false;
+        bloomery_add(filter, bloomery_key_of(name, (size_t)bytes), NULL);
         text = sqlite3_mprintf("INSERT INTO users VALUES (%Q)", name);
         const int code = sqlite3_exec(store, text, NULL, NULL, NULL);
         sqlite3_free(text);
@@ -72,11 +71,10 @@ static bool fill(void)
 
 int main(void)
 {
-    bloomery_plan plan = {.keys = NAMES / EVERY, .rate = 0.01};
     bloomery_error error;
 
-    if (bloomery_plan_solve(&plan, NULL, &error) != BLOOMERY_OK ||
-        bloomery_create(&plan, NULL, &filter, &error) != BLOOMERY_OK)
+    filter = bloomery_new(NAMES / EVERY, 0.01, &error);
+    if (filter == NULL)
         return fail(error.text);
     if (sqlite3_open(":memory:", &store) != SQLITE_OK ||
         sqlite3_exec(store, "CREATE TABLE users (name TEXT PRIMARY KEY) WITHOUT ROWID; BEGIN", NULL,

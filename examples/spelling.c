@@ -9,7 +9,8 @@
  *
  * Introduces: bloomery_builder_open, _add, _finish; key rules (words are compared in lower case).
  */
-#include <bloomery/bloomery.h>
+#include <bloomery/builder.h>
+#include <bloomery/records.h>
 
 #include <ctype.h>
 #include <stdio.h>
@@ -26,13 +27,14 @@ static bool key_of(const char *word, size_t bytes, char *room, size_t room_bytes
            key->bytes > 0;
 }
 
-static int read_words(const char *path, bloomery_filter **filter, bloomery_error *error)
+static int read_words(const char *path, const bloomery_filter **filter, bloomery_error *error)
 {
-    bloomery_plan plan = {.kind = BLOOMERY_STATIC, .keys = 100000, .rate = 1e-4};
+    bloomery_plan plan = {.keys = 100000, .rate = 1e-4};
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_builder *builder = NULL;
     char line[256], room[BLOOMERY_RULE_ROOM(sizeof(line))];
     bloomery_key key;
+    const bloomery_keys keys = bloomery_keys_of_list(&key, 1);
 
     FILE *file = fopen(path, "r");
     if (file == NULL) {
@@ -40,12 +42,10 @@ static int read_words(const char *path, bloomery_filter **filter, bloomery_error
         return -1;
     }
     options.rule = rule;
-    bloomery_status status = bloomery_plan_solve(&plan, NULL, error);
-    if (status == BLOOMERY_OK)
-        status = bloomery_builder_open(&plan, &options, NULL, &builder, error);
+    bloomery_status status = bloomery_builder_open(&plan, &options, NULL, &builder, error);
     while (status == BLOOMERY_OK && fgets(line, sizeof(line), file) != NULL)
         if (key_of(line, strcspn(line, "\n"), room, sizeof(room), &key))
-            status = bloomery_builder_add(builder, &key, 1, error);
+            status = bloomery_builder_add(builder, &keys, error);
     if (status == BLOOMERY_OK)
         status = bloomery_builder_finish(builder, filter, error);
     bloomery_builder_free(builder);
@@ -57,7 +57,7 @@ static int read_words(const char *path, bloomery_filter **filter, bloomery_error
 
 int main(int argc, char **argv)
 {
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     bloomery_error error;
     char word[256], room[BLOOMERY_RULE_ROOM(sizeof(word))];
     size_t bytes = 0;

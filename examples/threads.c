@@ -5,9 +5,9 @@
  *     threads THREADS
  *
  * Each thread adds its share of a million numbers, and then looks for all of them. A key that two
- * threads add at the same moment may be NEW to both; none is lost.
+ * threads add at the same moment may be new to both; none is lost.
  *
- * Introduces: concurrent_adds, bloomery_add from threads, columns of integers.
+ * Introduces: concurrent_adds, bloomery_add from threads, integers as keys.
  */
 #include <bloomery/bloomery.h>
 
@@ -28,8 +28,7 @@ static void *work(void *context)
 {
     struct job *job = context;
     for (uint64_t number = job->from; number < job->to; number++)
-        job->added += bloomery_add(job->filter, bloomery_key_of(&number, sizeof(number)), NULL) ==
-                      BLOOMERY_NEW;
+        job->added += bloomery_add(job->filter, bloomery_key_of(&number, sizeof(number)), NULL);
     pthread_barrier_wait(job->all_added);
     for (uint64_t number = 0; number < KEYS; number++)
         job->found += bloomery_may_contain(job->filter, bloomery_key_of(&number, sizeof(number)));
@@ -53,10 +52,12 @@ int main(int argc, char **argv)
         return 2;
     }
     options.concurrent_adds = true;
-    if (bloomery_plan_solve(&plan, NULL, &error) != BLOOMERY_OK ||
-        bloomery_create(&plan, &options, &filter, &error) != BLOOMERY_OK ||
-        pthread_barrier_init(&all_added, NULL, (unsigned)count) != 0) {
+    if (bloomery_create(&plan, &options, &filter, &error) != BLOOMERY_OK) {
         fprintf(stderr, "threads: %s\n", error.text);
+        return 2;
+    }
+    if (pthread_barrier_init(&all_added, NULL, (unsigned)count) != 0) {
+        fputs("threads: no barrier\n", stderr);
         return 2;
     }
     for (int i = 0; i < count; i++) {

@@ -34,20 +34,19 @@ int main(void)
     size_t room = 0;
 
     options.memory_limit = 1 << 20;
-    if (bloomery_plan_solve(&plan, NULL, &error) != BLOOMERY_OK ||
-        bloomery_create(&plan, &options, &filter, &error) != BLOOMERY_OK) {
+    if (bloomery_create(&plan, &options, &filter, &error) != BLOOMERY_OK) {
         fprintf(stderr, "titles: %s\n", error.text);
         return 2;
     }
     int code = 0;
     while (code == 0 && getline(&line, &room, stdin) > 0) {
         const bloomery_key title = bloomery_key_of(key, normalise(line, key, sizeof(key)));
-        const int found = bloomery_add(filter, title, NULL);
-        if (found < 0) { /* BLOOMERY_FULL: a megabyte has room for some 200,000 titles */
-            fprintf(stderr, "titles: %s\n", bloomery_status_text(found));
-            code = 2;
-        } else if (found == BLOOMERY_NEW) {
+        if (bloomery_add(filter, title, &error)) {
             fputs(line, stdout);
+        } else if (error.status != BLOOMERY_OK) {
+            /* BLOOMERY_FULL: a megabyte has room for some 128,000 titles */
+            fprintf(stderr, "titles: %s\n", error.text);
+            code = 2;
         }
     }
     free(line);

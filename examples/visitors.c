@@ -8,7 +8,7 @@
  * it counts as new misses about one visitor in 10,000; the estimate from the bits is independent of
  * that, and both are printed.
  *
- * Introduces: scalable filters, bloomery_info_get with a scan, estimated_keys.
+ * Introduces: scalable filters, bloomery_scan, estimated_keys.
  */
 #include <bloomery/bloomery.h>
 
@@ -26,24 +26,26 @@ int main(void)
     ssize_t bytes;
     unsigned long long lines = 0, visitors = 0;
 
-    if (bloomery_plan_solve(&plan, NULL, &error) != BLOOMERY_OK ||
-        bloomery_create(&plan, NULL, &filter, &error) != BLOOMERY_OK) {
+    if (bloomery_create(&plan, NULL, &filter, &error) != BLOOMERY_OK) {
         fprintf(stderr, "visitors: %s\n", error.text);
         return 2;
     }
     while ((bytes = getline(&line, &room, stdin)) > 0) {
-        const int found = bloomery_add(filter, bloomery_key_of(line, strcspn(line, " \n")), NULL);
-        if (found < 0) {
-            fprintf(stderr, "visitors: %s\n", bloomery_status_text(found));
+        const bloomery_key visitor = bloomery_key_of(line, strcspn(line, " \n"));
+        if (bloomery_add(filter, visitor, &error)) {
+            visitors++;
+        } else if (error.status != BLOOMERY_OK) {
+            fprintf(stderr, "visitors: %s\n", error.text);
             return 2;
         }
         lines++;
-        visitors += found == BLOOMERY_NEW;
     }
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, true, &info);
+    bloomery_scan_result scan = BLOOMERY_SCAN_RESULT;
+    bloomery_info_get(filter, &info);
+    bloomery_scan(filter, &scan);
     printf("%llu lines, %llu visitors (about %.0f by the bits), %llu bytes\n", lines, visitors,
-           info.estimated_keys, (unsigned long long)info.bytes);
+           scan.estimated_keys, (unsigned long long)info.bytes);
     free(line);
     bloomery_free(filter);
     return 0;

@@ -23,7 +23,7 @@
 #define BLOOMERY_EXPERIMENTAL
 #include "../tests/support/many.h"
 
-#include <bloomery/dialect.h.
+#include <bloomery/dialect.h>
 #include <bloomery/experimental.h>
 
 #include <stdio.h>
@@ -221,7 +221,9 @@ static void add_and_query(bloomery_filter *filter, const uint8_t *data, size_t s
     const bloomery_key key = bloomery_key_of(data, size % 97);
     uint64_t positions[BLOOMERY_POSITIONS_MAX];
     const int result = add_outcome(filter, key);
-    bloomery_may_contain(filter, bloomery_key_of("some key", 8));
+    if (!bloomery_may_contain(filter, bloomery_key_of("some key", 8)))
+        must(bloomery_key_count(filter, bloomery_key_of("some key", 8)) == 0,
+             "a key that is denied counts 0");
     must(bloomery_positions(filter, 0, key, positions, BLOOMERY_POSITIONS_MAX) > 0,
          "a key has positions");
     must(result == WAS_NEW || result == WAS_SEEN || result == BLOOMERY_FULL ||

@@ -60,7 +60,8 @@ static bool fill_filter(bloomery_filter *filter, struct tool_digits keys)
     bloomery_key batch[BATCH];
     for (size_t from = 0, count; from < keys.count; from += count) {
         count = fill_batch(keys, from, batch);
-        if (bloomery_add_batch(filter, batch, count, NULL, NULL) != BLOOMERY_OK)
+        const bloomery_keys list = bloomery_keys_of_list(batch, count);
+        if (bloomery_add_keys(filter, &list, NULL, NULL, NULL) != BLOOMERY_OK)
             return false;
     }
     return true;
@@ -115,7 +116,8 @@ void tool_filter_query(const bloomery_filter *filter, struct tool_digits keys, u
     _Static_assert(BATCH % 64 == 0, "batches begin at words of answers");
     for (size_t from = 0, count; from < keys.count; from += count) {
         count = fill_batch(keys, from, batch);
-        bloomery_may_contain_batch(filter, batch, count, answers + from / 64);
+        const bloomery_keys list = bloomery_keys_of_list(batch, count);
+        bloomery_may_contain_keys(filter, &list, answers + from / 64, NULL, NULL);
     }
 }
 
@@ -128,15 +130,15 @@ static void filter_set_query(const void *set, struct tool_digits keys, uint64_t 
 static double filter_set_predicted(const void *set)
 {
     const struct filter_set *own = set;
-    return own->plan.rate;
+    return own->plan.planned_rate;
 }
 
 static double filter_set_live(const void *set)
 {
     const struct filter_set *own = set;
-    bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(own->filter, true, &info);
-    return info.live_rate;
+    bloomery_scan_result scan = BLOOMERY_SCAN_RESULT;
+    bloomery_scan(own->filter, &scan);
+    return scan.live_rate;
 }
 
 static double filter_set_allowed_factor(const void *set)
@@ -189,14 +191,16 @@ static int add_to_sum(void *context, const void *data, size_t bytes)
 void tool_filter_facts_get(const bloomery_filter *filter, struct tool_filter_facts *facts)
 {
     bloomery_info info = BLOOMERY_INFO;
+    bloomery_scan_result scan = BLOOMERY_SCAN_RESULT;
     struct sum sum = {0, crc32_z(0, NULL, 0)};
-    bloomery_info_get(filter, true, &info);
+    bloomery_info_get(filter, &info);
+    bloomery_scan(filter, &scan);
     *facts = (struct tool_filter_facts){
         .shape = {.kind = info.kind, .bits = info.bits, .probes = info.probes},
         /* Of the keys as estimated from its bits: nothing else knows its own way from hash to bits.
          * The estimate is within a hundredth even for a handful. */
-        .predicted_rate = info.expected_rate,
-        .live_rate = info.live_rate,
+        .predicted_rate = scan.expected_rate,
+        .live_rate = scan.live_rate,
     };
     if (bloomery_dialect_write(filter, NULL, add_to_sum, &sum, NULL) != BLOOMERY_OK)
         return;

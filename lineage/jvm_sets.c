@@ -141,7 +141,7 @@ static bloomery_filter *read_here(struct jvm_set *own, uint32_t *sum)
     bloomery_filter *filter = NULL;
     bloomery_error error;
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
-    options.flags = BLOOMERY_OPEN_INSPECT; /* without libcrypto its bits can be counted */
+    options.inspect = true; /* without libcrypto its bits can be counted */
     if (bloomery_dialect_load(bloomery_dialect_find(own->dialect), data, bytes, NULL, &options,
                               &filter, &error) != BLOOMERY_OK)
         tool_library_error("the bytes of the JVM's filter", &error);
@@ -155,7 +155,7 @@ static bool same_answers(const bloomery_filter *filter, struct tool_digits queri
 {
     const size_t words = (queries.count + 63) / 64;
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     if (!info.secret_known) /* its hash can't be computed here, so it can't be queried */
         return true;
     uint64_t *here = tool_allocate(words * sizeof(*here));

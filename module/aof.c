@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The AOF gets a key as BF.LOADCHUNK commands: the header, and its bits in chunks of 16 MiB. A
  * migration of slots by commands is the same to us. */
+#define BLOOMERY_EXPERIMENTAL
+
 #include "bf.h"
 
 #include <assert.h>
-#include <bloomery/redisbloom.h>
+#include <bloomery/experimental.h>
 
 void bf_aof_rewrite(server_io *io, server_string *key, void *value)
 {

@@ -37,15 +37,17 @@ static struct bf_parameters defaults(void)
 }
 
 /* Adds up to BLOCK items; false at one that was refused. `answers` has a bit for each. */
-static bool add_block(struct adding *adding, size_t count, uint64_t *answers, size_t *done)
+static bool add_block(struct adding *adding, size_t count, uint64_t *answers,
+                      bloomery_counts *counts)
 {
     bloomery_key block[BLOCK];
+    const bloomery_keys keys = bloomery_keys_of_list(block, count);
     assert(count <= BLOCK);
     for (size_t i = 0; i < count; i++)
         block[i] = bf_key_of(adding->items[adding->done + i]);
     const bloomery_status status =
-        bloomery_add_some(adding->value->filter, block, count, answers, NULL, done, NULL);
-    assert(*done <= count && (status == BLOOMERY_OK) == (*done == count));
+        bloomery_add_keys(adding->value->filter, &keys, answers, counts, NULL);
+    assert(counts->done <= count && (status == BLOOMERY_OK) == (counts->done == count));
     return status == BLOOMERY_OK;
 }
 
@@ -60,18 +62,18 @@ static void add_items(server_context *context, struct adding *adding, server_str
     while (room && adding->done < adding->count) {
         const size_t left = adding->count - adding->done;
         uint64_t answers[BLOCK / 64];
-        size_t done;
-        room = add_block(adding, left < BLOCK ? left : BLOCK, answers, &done);
+        bloomery_counts counts;
+        room = add_block(adding, left < BLOCK ? left : BLOCK, answers, &counts);
         if (known)
-            (void)server.ReplyWithArray(context, (long)(done + (room ? 0 : 1)));
-        for (size_t i = 0; i < done; i++) {
+            (void)server.ReplyWithArray(context, (long)(counts.done + (room ? 0 : 1)));
+        for (size_t i = 0; i < counts.done; i++) {
             const bool is_new = (answers[i / 64] >> (i % 64) & 1) != 0;
             (void)server.ReplyWithBool(context, is_new);
             if (is_new && fresh != NULL)
                 fresh[adding->fresh_count] = adding->items[adding->done + i];
             adding->fresh_count += is_new;
         }
-        adding->done += done;
+        adding->done += counts.done;
     }
     if (!room)
         (void)server.ReplyWithError(context, bf_add_failure(adding->value));
@@ -98,14 +100,15 @@ static void finish(server_context *context, const struct adding *adding, bool cr
 /* One item, and its reply without an array around it. */
 static void add_one(server_context *context, struct adding *adding, bool created)
 {
-    const int added = bloomery_add(adding->value->filter, bf_key_of(adding->items[0]), NULL);
-    if (added < 0) {
+    bloomery_error error;
+    const bool is_new = bloomery_add(adding->value->filter, bf_key_of(adding->items[0]), &error);
+    if (!is_new && error.status != BLOOMERY_OK) {
         (void)server.ReplyWithError(context, bf_add_failure(adding->value));
     } else {
-        (void)server.ReplyWithBool(context, added == BLOOMERY_NEW);
+        (void)server.ReplyWithBool(context, is_new);
         adding->done = 1;
         adding->fresh = adding->items;
-        adding->fresh_count = added == BLOOMERY_NEW;
+        adding->fresh_count = is_new;
     }
     finish(context, adding, created);
 }

@@ -21,12 +21,13 @@ int bf_exists(server_context *context, server_string **words, int count)
 static void ask_block(server_context *context, const struct bf_value *value, server_string **items,
                       size_t count)
 {
-    bloomery_key keys[BLOCK];
+    bloomery_key list[BLOCK];
+    const bloomery_keys keys = bloomery_keys_of_list(list, count);
     uint64_t answers[BLOCK / 64] = {0};
     for (size_t i = 0; value != NULL && i < count; i++)
-        keys[i] = bf_key_of(items[i]);
+        list[i] = bf_key_of(items[i]);
     if (value != NULL)
-        (void)bloomery_may_contain_batch(value->filter, keys, count, answers);
+        (void)bloomery_may_contain_keys(value->filter, &keys, answers, NULL, NULL);
     for (size_t i = 0; i < count; i++)
         (void)server.ReplyWithBool(context, (answers[i / 64] >> (i % 64) & 1) != 0);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BF.SCANDUMP and BF.LOADCHUNK: a filter in pieces, in the form that the reference exchanges. */
+#define BLOOMERY_EXPERIMENTAL
+
 #include "bf.h"
 
 #include <assert.h>
-#include <bloomery/redisbloom.h>
+#include <bloomery/experimental.h>
 
 static void tell_chunk(server_context *context, const struct bf_value *value, long long iterator)
 {

@@ -16,9 +16,12 @@
  * here, before anything is taken: whoever makes a filter or lets it grow need not know how large it
  * will be.
  */
+#define BLOOMERY_EXPERIMENTAL
+
 #include "bf.h"
 
 #include <assert.h>
+#include <bloomery/experimental.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

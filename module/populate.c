@@ -35,9 +35,12 @@
  * A value that is released takes its pieces with it. If the thread is at one of them, it releases
  * the value itself when its step is done: so a key may be unlinked meanwhile.
  */
+#define BLOOMERY_EXPERIMENTAL
+
 #include "bf.h"
 
 #include <assert.h>
+#include <bloomery/experimental.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

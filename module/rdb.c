@@ -15,10 +15,12 @@
  * those of the server's copy are given back as soon as they lie in the filter: at no time there is
  * more memory than that of all bits once, and a step.
  */
+#define BLOOMERY_EXPERIMENTAL
+
 #include "bf.h"
 
 #include <assert.h>
-#include <bloomery/redisbloom.h>
+#include <bloomery/experimental.h>
 #include <string.h>
 
 enum {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a key holds, and the type by which the server knows it. */
+#define BLOOMERY_EXPERIMENTAL
+
 #include "bf.h"
 
 #include <assert.h>
 #include <bloomery/dialect.h>
-#include <bloomery/redisbloom.h>
+#include <bloomery/experimental.h>
 #include <string.h>
 
 enum { ENCODING = 4, EFFORT_BYTES = 65536, TOLD_FILTER = 32, TOLD_LINK = 64 };
@@ -102,7 +104,7 @@ enum bf_found bf_open(server_context *context, server_string *name, int mode, se
 void bf_info_of(const struct bf_value *value, bloomery_info *info)
 {
     *info = (bloomery_info)BLOOMERY_INFO;
-    bloomery_info_get(value->filter, false, info);
+    bloomery_info_get(value->filter, info);
 }
 
 uint64_t bf_told_bytes(const bloomery_info *info)

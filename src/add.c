@@ -91,8 +91,8 @@ bloomery_status bloomery_failed_adds_take(const bloomery_filter *filter, bloomer
         keys = __atomic_exchange_n(&bloomery_rest_of(changed)->failed_adds, 0, __ATOMIC_RELAXED);
     const bloomery_status status = (bloomery_status)-failure;
     const char *why = why_refused(status);
-    static const char then[] = "bloomery_add had no error to say so. Without these keys the next "
-                               "call goes on";
+    static const char then[] = "bloomery_add was called without an error. The next call continues "
+                               "without these keys";
     if (keys == 0) /* not counted in a filter of few bytes */
         return bloomery_fail(error, status, 0, "keys could not be added, since %s; %s", why, then);
     return bloomery_fail(error, status, 0, "%llu key%s could not be added, since %s; %s",
@@ -153,9 +153,9 @@ bool bloomery_add_hash(bloomery_filter *filter, bloomery_hash hash, bloomery_err
 {
     uint32_t set = 0;
     bloomery_status status = bloomery_can_add(filter, error);
-    if (status == BLOOMERY_OK)
+    if (status == BLOOMERY_OK && bloomery_by_positions(filter))
         status = bloomery_can_take_hashes(filter, error);
-    if (status == BLOOMERY_OK)
+    else if (status == BLOOMERY_OK)
         status = add_hash(filter, hash, &set, error);
     return answer(filter, status, set, error);
 }

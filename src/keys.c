@@ -150,11 +150,9 @@ bloomery_status bloomery_keys_read(const bloomery_filter *filter, const bloomery
                                    struct bloomery_input *input, bloomery_error *error)
 {
     static const uint8_t nothing[1]; /* what keys of no bytes point to */
-    *input = (struct bloomery_input){.data = nothing};
     if (!has_a_size(keys))
-        return bad(error, "the struct of keys begins with another size than its own, or has a "
-                          "field that this version of the library does not know: initialise it "
-                          "with BLOOMERY_KEYS");
+        return bad(error, "the struct does not begin with its size, or sets a field that this "
+                          "version of the library does not know: initialise it with BLOOMERY_KEYS");
     if (!has_a_count(keys))
         return bad(error, "there are more keys than memory has bytes: `count` or `first` is wrong");
     if (keys->nulls < -1 || (keys->nulls > 0 && (uint64_t)keys->nulls > keys->count))
@@ -169,7 +167,9 @@ bloomery_status bloomery_keys_read(const bloomery_filter *filter, const bloomery
         .offsets = keys->offsets,
         .valid = keys->valid,
     };
-    bloomery_status status = bloomery_threads_check(keys->threads, error);
+    bloomery_status status = BLOOMERY_OK;
+    if (keys->threads > 1)
+        status = bloomery_threads_check(keys->threads, error);
     if (status == BLOOMERY_OK)
         status = check_form(filter, keys, error);
     if (status == BLOOMERY_OK && keys->first > 0 && keys->count > 0)

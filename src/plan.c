@@ -70,8 +70,8 @@ static bool changed_growth(const bloomery_plan *plan, bool grows)
     static const double tolerance = 1.01; /* of rounding; two bits of 42 are more */
     const double least = plan->limit_ratio * (double)plan->planned_keys;
     const double bits = (double)plan->bits * bloomery_cell_bits(plan);
-    if (!(least > 0 && plan->planned_rate > 0))
-        return false; /* filled in by hand, or for 0 keys */
+    if (!(least > 0 && plan->planned_rate > 0 && plan->planned_bytes > 0))
+        return false; /* filled in by hand, in part at least, or for 0 keys */
     return grows ? least * -log2(plan->planned_rate * BLOOMERY_CHAIN_FIRST) > tolerance * bits
                  : least * -log2(plan->planned_rate) * tolerance < bits;
 }
@@ -151,6 +151,8 @@ bloomery_status bloomery_plan_layer(const bloomery_plan *given, uint32_t index,
     bloomery_plan read;
     const bloomery_plan *plan = &read;
     bloomery_status known = bloomery_plan_read(given, &read, error);
+    if (known == BLOOMERY_OK)
+        known = bloomery_plan_check(layer, error);
     if (known != BLOOMERY_OK)
         return known;
     const struct bloomery_kind_row *row = bloomery_kind_row((uint32_t)plan->kind);

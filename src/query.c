@@ -33,9 +33,8 @@ bloomery_status bloomery_can_hash(const bloomery_filter *filter, bloomery_error 
 bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key key,
                                   bloomery_hash *hash, bloomery_error *error)
 {
-    const bloomery_status status = bloomery_can_hash(filter, error);
-    if (status != BLOOMERY_OK)
-        return status;
+    if (!filter->secret_known || bloomery_by_positions(filter))
+        return bloomery_can_hash(filter, error);
     *hash =
         filter->shape.hash == BLOOMERY_HASH_XXH3_64
             ? bloomery_xxh3_64(bloomery_secret_of(filter), &bloomery_secret_of(filter)->brief, key)

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the page asks of a filter that exists, and does with it (wasm.c says how calls work). */
+#define BLOOMERY_EXPERIMENTAL
+
 #include "json.h"
 
 #include <bloomery/bloomery.h>
 #include <bloomery/dialect.h>
+#include <bloomery/experimental.h>
+#include <bloomery/records.h>
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -77,21 +81,30 @@ static void put_numbers(const bloomery_info *info)
     json_number("growth", info->growth);
     json_number("tightening", info->tightening);
     json_number("adds", (double)info->adds);
-    json_number("bitsSet", (double)info->bits_set);
-    json_number("saturatedCells", (double)info->saturated_cells);
-    json_number("fill", info->fill);
-    json_number("liveRate", info->live_rate);
-    json_number("estimatedKeys", info->estimated_keys);
-    json_number("expectedRate", info->expected_rate);
+}
+
+/* What the cells say; zeros if they were not read. */
+static void put_scan(const bloomery_filter *filter, bool scan)
+{
+    bloomery_scan_result result = BLOOMERY_SCAN_RESULT;
+    if (scan)
+        bloomery_scan(filter, &result);
+    json_number("bitsSet", (double)result.bits_set);
+    json_number("saturatedCells", (double)result.saturated_cells);
+    json_number("fill", result.fill);
+    json_number("liveRate", result.live_rate);
+    json_number("estimatedKeys", result.estimated_keys);
+    json_number("expectedRate", result.expected_rate);
 }
 
 const char *EXPORT(web_info)(const bloomery_filter *filter, int scan)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, scan != 0, &info);
+    bloomery_info_get(filter, &info);
     const bloomery_dialect *dialect = bloomery_dialect_get(info.dialect);
     json_begin('{');
     put_numbers(&info);
+    put_scan(filter, scan != 0);
     json_text("dialect", dialect != NULL ? dialect->name : NULL);
     json_text("variant", bloomery_dialect_variant(filter));
     json_text("hash", bloomery_hash_name(info.hash));
@@ -132,15 +145,18 @@ const char *EXPORT(web_verify)(const bloomery_filter *filter)
 
 /* ---- One key --------------------------------------------------------------------------------- */
 
-/* BLOOMERY_NEW, BLOOMERY_SEEN or a negative status. */
+static bloomery_error failed;
+
+/* 1: it was new; 0: it was possibly there; or a negative status. */
 int EXPORT(web_add)(bloomery_filter *filter, const void *data, size_t bytes)
 {
-    return bloomery_add(filter, bloomery_key_of(data, bytes), NULL);
+    return bloomery_add(filter, bloomery_key_of(data, bytes), &failed) ? 1 : (int)failed.status;
 }
 
+/* 1: removed; 0: it was not there; or a negative status. */
 int EXPORT(web_remove)(bloomery_filter *filter, const void *data, size_t bytes)
 {
-    return bloomery_remove(filter, bloomery_key_of(data, bytes), NULL);
+    return bloomery_remove(filter, bloomery_key_of(data, bytes), &failed) ? 1 : (int)failed.status;
 }
 
 int EXPORT(web_may_contain)(const bloomery_filter *filter, const void *data, size_t bytes)
@@ -166,11 +182,11 @@ size_t EXPORT(web_positions)(const bloomery_filter *filter, int layer, const voi
     return count;
 }
 
-/* {"lo", "hi"} in hexadecimal digits, or null where positions are no function of 128 bits. */
+/* {"lo", "hi"} in hexadecimal digits, or null where positions are not a function of 128 bits. */
 const char *EXPORT(web_hash)(const bloomery_filter *filter, const void *data, size_t bytes)
 {
     bloomery_hash hash;
-    if (bloomery_hash_key(filter, bloomery_key_of(data, bytes), &hash) != BLOOMERY_OK)
+    if (bloomery_hash_key(filter, bloomery_key_of(data, bytes), &hash, NULL) != BLOOMERY_OK)
         return "null";
     json_begin('{');
     json_hex("lo", hash.lo);
@@ -178,54 +194,47 @@ const char *EXPORT(web_hash)(const bloomery_filter *filter, const void *data, si
     return json_end('}');
 }
 
-/* The key of a record by a filter's rule. The result is BLOOMERY_RECORD_... or a failure; `out` has
- * BLOOMERY_RULE_ROOM(bytes) bytes, and receives the key, `key_bytes` its length. */
+/* Makes the key of a record by a filter's rule. Returns BLOOMERY_RECORD_...; `out` has
+ * BLOOMERY_RULE_ROOM(bytes) bytes and receives the key, `key_bytes` its length. */
 int EXPORT(web_record)(const bloomery_filter *filter, const void *record, size_t bytes, void *out,
                        size_t room, size_t *key_bytes)
 {
     bloomery_info info = BLOOMERY_INFO;
     bloomery_key key = {NULL, 0};
-    bloomery_error error;
     *key_bytes = 0;
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     /* Where the key lay in lines of a file does not matter: what is typed is its text. */
     info.rule.flags &= ~(uint32_t)BLOOMERY_RULE_ELSEWHERE;
-    const int result = bloomery_rule_apply(&info.rule, record, bytes, out, room, &key, &error);
-    if ((result & 3) == BLOOMERY_RECORD_KEY && result > 0 && key.bytes <= room) {
+    const bloomery_record found =
+        bloomery_rule_apply(&info.rule, record, bytes, out, room, &key, NULL);
+    if (key.data != NULL && key.bytes <= room) {
         memmove(out, key.data, key.bytes);
         *key_bytes = key.bytes;
     }
-    return result;
+    return (int)found;
 }
 
 /* ---- Many keys: the whole numbers from `first` on, 8 bytes each, least significant first ------ */
 
-struct portion {
-    uint64_t numbers[PORTION];
-    bloomery_key keys[PORTION];
-};
+static int64_t numbers[PORTION];
 
-static size_t fill(struct portion *portion, uint64_t next, uint64_t end)
+static bloomery_keys next_portion(uint64_t next, uint64_t end)
 {
     size_t count = 0;
-    for (; count < PORTION && next + count < end; count++) {
-        portion->numbers[count] = next + count;
-        portion->keys[count] = bloomery_key_of(&portion->numbers[count], sizeof(uint64_t));
-    }
-    return count;
+    for (; count < PORTION && next + count < end; count++)
+        numbers[count] = (int64_t)(next + count);
+    return bloomery_keys_of_integers(numbers, count);
 }
-
-static struct portion portion;
 
 int EXPORT(web_add_numbers)(bloomery_filter *filter, double first, double count)
 {
     const uint64_t end = (uint64_t)first + (uint64_t)count;
     for (uint64_t next = (uint64_t)first; next < end;) {
-        const size_t now = fill(&portion, next, end);
-        const bloomery_status status = bloomery_add_batch(filter, portion.keys, now, NULL, NULL);
+        const bloomery_keys keys = next_portion(next, end);
+        const bloomery_status status = bloomery_add_keys(filter, &keys, NULL, NULL, NULL);
         if (status != BLOOMERY_OK)
             return status;
-        next += now;
+        next += keys.count;
     }
     return BLOOMERY_OK;
 }
@@ -234,12 +243,13 @@ int EXPORT(web_add_numbers)(bloomery_filter *filter, double first, double count)
 double EXPORT(web_count_numbers)(const bloomery_filter *filter, double first, double count)
 {
     const uint64_t end = (uint64_t)first + (uint64_t)count;
-    uint64_t answers[PORTION / 64];
     double found = 0;
     for (uint64_t next = (uint64_t)first; next < end;) {
-        const size_t now = fill(&portion, next, end);
-        found += (double)bloomery_may_contain_batch(filter, portion.keys, now, answers);
-        next += now;
+        const bloomery_keys keys = next_portion(next, end);
+        bloomery_counts counts = {0, 0, 0};
+        bloomery_may_contain_keys(filter, &keys, NULL, &counts, NULL);
+        found += (double)counts.positive;
+        next += keys.count;
     }
     return found;
 }
@@ -260,7 +270,7 @@ size_t EXPORT(web_cells)(const bloomery_filter *filter, int layer, double first,
     bloomery_layer_info facts = BLOOMERY_LAYER_INFO;
     const void *cells;
     uint64_t bytes;
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     if (!info.has_bits || bloomery_layer_info_get(filter, (uint32_t)layer, false, &facts) != 0 ||
         bloomery_layer_span(filter, (uint32_t)layer, &cells, &bytes) != BLOOMERY_OK)
         return 0;
@@ -307,7 +317,7 @@ size_t EXPORT(web_fill)(const bloomery_filter *filter, int layer, size_t buckets
     bloomery_layer_info facts = BLOOMERY_LAYER_INFO;
     const void *cells;
     uint64_t all;
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     if (!info.has_bits || bloomery_layer_info_get(filter, (uint32_t)layer, false, &facts) != 0 ||
         bloomery_layer_span(filter, (uint32_t)layer, &cells, &all) != BLOOMERY_OK)
         return 0;

@@ -10,11 +10,14 @@
  * Bytes go through memory of web_allocate, which is aligned as a view needs it. page/engine.ts is
  * the other side.
  */
+#define BLOOMERY_EXPERIMENTAL
+
 #include "json.h"
 
 #include <bloomery/bloomery.h>
 #include <bloomery/dialect.h>
 #include <bloomery/embedded.h>
+#include <bloomery/experimental.h>
 #include <bloomery/sieve.h>
 
 #include <stdlib.h>
@@ -79,7 +82,8 @@ const char *EXPORT(web_version)(void)
     return bloomery_version();
 }
 
-/* A double as a count; what is no count becomes 0, which the library refuses or takes as not given. */
+/* A double as a count. Anything that is not a count becomes 0, which the library refuses or takes
+ * as not given. */
 static uint64_t count_of(double number)
 {
     return number >= 1 && number < 0x1p63 ? (uint64_t)number : 0;
@@ -108,9 +112,9 @@ const char *EXPORT(web_plan)(int kind, double keys, double rate, double bytes, i
         return failure();
     json_begin('{');
     json_number("kind", plan.kind);
-    json_number("keys", (double)plan.keys);
-    json_number("rate", plan.rate);
-    json_number("bytes", (double)plan.bytes);
+    json_number("plannedKeys", (double)plan.planned_keys);
+    json_number("plannedRate", plan.planned_rate);
+    json_number("plannedBytes", (double)plan.planned_bytes);
     json_number("bits", (double)plan.bits);
     json_number("probes", plan.probes);
     json_number("blocksPerKey", plan.blocks_per_key);
@@ -182,8 +186,8 @@ bloomery_filter *EXPORT(web_create)(int kind, double bits, int probes, int block
 {
     bloomery_plan plan = plan_of(kind, bits, probes, blocks_per_key, cell_bits);
     bloomery_filter *filter = NULL;
-    plan.keys = count_of(keys);
-    plan.rate = rate;
+    plan.planned_keys = count_of(keys);
+    plan.planned_rate = rate;
     bloomery_create(&plan, NULL, &filter, &error);
     return filter;
 }
@@ -223,7 +227,7 @@ bloomery_filter *EXPORT(web_dialect_create)(int dialect)
 {
     const bloomery_dialect_parameters parameters = parameters_of();
     bloomery_filter *filter = NULL;
-    bloomery_dialect_create(bloomery_dialect_at((size_t)dialect), &parameters, NULL, &filter,
+    bloomery_dialect_create(bloomery_dialect_get((uint32_t)dialect), &parameters, NULL, &filter,
                             &error);
     return filter;
 }
@@ -232,7 +236,7 @@ bloomery_filter *EXPORT(web_dialect_create)(int dialect)
 static const bloomery_open_options *inspecting(void)
 {
     static bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
-    options.flags = BLOOMERY_OPEN_INSPECT;
+    options.inspect = true;
     return &options;
 }
 
@@ -240,50 +244,44 @@ bloomery_filter *EXPORT(web_dialect_load)(int dialect, const void *data, size_t 
 {
     const bloomery_dialect_parameters parameters = parameters_of();
     bloomery_filter *filter = NULL;
-    bloomery_dialect_load(bloomery_dialect_at((size_t)dialect), data, bytes, &parameters,
+    bloomery_dialect_load(bloomery_dialect_get((uint32_t)dialect), data, bytes, &parameters,
                           inspecting(), &filter, &error);
     return filter;
 }
 
 /* The bytes stay the page's, and stay as they are until web_free. */
-bloomery_filter *EXPORT(web_view)(const void *data, size_t bytes)
+const bloomery_filter *EXPORT(web_view)(const void *data, size_t bytes)
 {
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     bloomery_view(data, bytes, inspecting(), &filter, &error);
     return filter;
 }
 
-void EXPORT(web_free)(bloomery_filter *filter)
+void EXPORT(web_free)(const bloomery_filter *filter)
 {
     bloomery_free(filter);
 }
 
-/* The number of the dialect whose magic the bytes begin with; -1: none. */
+/* The number of the dialect whose magic the bytes begin with; 0: none. */
 int EXPORT(web_sniff)(const void *data, size_t bytes)
 {
     const bloomery_dialect *found = bloomery_dialect_sniff(data, bytes);
-    const bloomery_dialect *next;
-    for (size_t i = 0; found != NULL && (next = bloomery_dialect_at(i)) != NULL; i++)
-        if (next == found)
-            return (int)i;
-    return -1;
+    return found != NULL ? (int)found->id : 0;
 }
 
 const char *EXPORT(web_dialects)(void)
 {
-    char takes[BLOOMERY_DIALECT_TAKES_BYTES];
     const bloomery_dialect *next;
     json_begin('[');
-    for (size_t i = 0; (next = bloomery_dialect_at(i)) != NULL; i++) {
+    for (uint32_t id = 1; (next = bloomery_dialect_get(id)) != NULL; id++) {
         json_open(NULL, '{');
-        json_number("index", (double)i);
         json_number("id", next->id);
         json_text("name", next->name);
         json_text("description", next->description);
         json_text("variants", next->variants);
-        json_text("needed", next->parameters);
-        json_text("creating", bloomery_dialect_takes(next, true, takes, sizeof takes));
-        json_text("loading", bloomery_dialect_takes(next, false, takes, sizeof takes));
+        json_text("loadNeeds", next->load_needs);
+        json_text("loadTakes", next->load_takes);
+        json_text("createTakes", next->create_takes);
         json_bool("reads", next->reads);
         json_bool("writes", next->writes);
         json_bool("creates", next->creates);

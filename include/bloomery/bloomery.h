@@ -224,13 +224,13 @@ BLOOMERY_PUBLIC bloomery_filter *bloomery_new(uint64_t keys, double rate,
  *     bloomery_plan plan = {.kind = BLOOMERY_SCALABLE, .keys = 1000000, .rate = 0.001};
  *     status = bloomery_create(&plan, NULL, &filter, &error);
  *
- * A plan without `bits` is solved first, without options; the caller's plan stays as it is. In a
- * plan that was solved, or filled in by hand, kind, bits, probes, cell_bits, hash (0: XXH3-64) and
- * blocks_per_key decide what the filter is. planned_keys and planned_rate are kept in the file (0:
- * unknown); planned_bytes may be 0. BLOOMERY_BAD_ARGUMENT, also if keys, rate, bytes or kind were
- * changed after solving; BLOOMERY_OUT_OF_MEMORY; BLOOMERY_UNSUPPORTED for an unknown kind, a static
- * filter (bloomery_builder_open), or SipHash in a build without libsodium. Time: that of zeroing
- * the memory, which for large blocks the kernel does as they are touched.
+ * A plan without bits, probes, cell_bits, hash and blocks_per_key is solved first, without options;
+ * the caller's plan stays as it is. In a plan that was solved, or filled in by hand, these and kind
+ * decide what the filter is (hash 0: XXH3-64). planned_keys and planned_rate are kept in the file
+ * (0: unknown); planned_bytes may be 0. BLOOMERY_BAD_ARGUMENT, also if keys, rate, bytes or kind
+ * were changed after solving; BLOOMERY_OUT_OF_MEMORY; BLOOMERY_UNSUPPORTED for an unknown kind, a
+ * static filter (bloomery_builder_open), or SipHash in a build without libsodium. Time: that of
+ * zeroing the memory, which for large blocks the kernel does as they are touched.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_create(const bloomery_plan *plan,
                                                 const bloomery_create_options *options,
@@ -577,7 +577,7 @@ typedef struct bloomery_info {
 /* Fills `info`. Cannot fail: an impossible size counts as that of version 0.1. O(layers). */
 BLOOMERY_PUBLIC void bloomery_info_get(const bloomery_filter *filter, bloomery_info *info);
 
-/* What the cells say. All zero for a static filter, whose cells are not counted. */
+/* What the cells say. Of a static filter: the rates and its planned keys; the rest is 0. */
 typedef struct bloomery_scan_result {
     size_t struct_bytes;      /* sizeof(bloomery_scan_result), or 0 */
     uint64_t bits_set;        /* cells that are not 0 */
@@ -643,7 +643,7 @@ struct bloomery_plan {
  *   keys, rate   The least memory whose rate is at most the given one.
  *   keys, bytes  The best rate that fits in `bytes`. Refused if that rate would be over 0.5.
  *   rate, bytes  The most keys for which the rate holds within `bytes`.
- *   rate alone   The smallest filter, for 0 keys; planned_keys and planned_rate are 0.
+ *   rate alone   The smallest filter, for 0 keys; planned_keys and _rate are 0. Not if scalable.
  *
  * The plan of a scalable filter is that of its first layer, which grows for the first time after
  * planned_keys. planned_rate is the one that the whole filter stays under, however far it grows;

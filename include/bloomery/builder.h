@@ -83,9 +83,9 @@ BLOOMERY_PUBLIC bloomery_status bloomery_builder_add(bloomery_builder *builder,
 
 /*
  * Makes the filter of all keys that were added, in memory or straight in a file, which then holds
- * what bloomery_save would write; `path` is replaced as there. Nobody may add meanwhile. Each key
- * is looked up in what was built before the call is done, unless `unchecked`: BLOOMERY_CORRUPT if
- * one is missing, which only broken memory can cause.
+ * what bloomery_save would write; `path` is replaced as there. No keys may be added during the
+ * call. Each key is looked up in what was built before the call is done, unless `unchecked`:
+ * BLOOMERY_CORRUPT if one is missing, which only broken memory can cause.
  *
  * A builder makes one filter: BLOOMERY_BAD_ARGUMENT after that. On failure the old file stays and
  * the builder can only be freed. BLOOMERY_UNSUPPORTED if its hashes were made to collide, as anyone

@@ -166,7 +166,7 @@ typedef struct bloomery_sieve_options {
      * KiB) takes up to twice its length besides while it is written, decided or popped. */
     uint64_t memory;
 
-    /* Kept. Distinct keys that are expected; 0: 1,000,000. Memory engine: after so many it does
+    /* Kept. Distinct keys that are expected; 0: 1,000,000. Memory engine: after these it does
      * what `full` says. Disk engine: no limit; it chooses the number of partitions. */
     uint64_t keys;
     double rate;              /* kept. Memory engine: 0 for 1e-6 */
@@ -207,7 +207,7 @@ typedef struct bloomery_sieve_options {
     bloomery_sieve_warning warning; /* NULL: warnings are lost */
     void *warning_context;
 
-    /* Open only what is there: a directory that is no sieve is BLOOMERY_NOT_A_FILTER. */
+    /* Open only what is there: any other directory is BLOOMERY_NOT_A_FILTER. */
     bool existing;
 
     /* Change nothing in the directory, not even what a crash left, so that a read-only file system
@@ -229,9 +229,9 @@ typedef struct bloomery_sieve_options {
  * state, and what was written after it is cut off. Time: disk engine, milliseconds; memory engine,
  * that of reading its filter and what was queued since that was saved.
  *
- * Damage is no crash. If the last commit may be one that cannot be read any more, nothing is opened
- * or changed: BLOOMERY_CORRUPT. The text names bloomery_sieve_recover, which goes on from there. A
- * single damaged copy of the commit is mended from the other one, with a warning.
+ * Damage is different. If the last commit may be one that cannot be read any more, nothing is
+ * opened or changed: BLOOMERY_CORRUPT. The text names bloomery_sieve_recover, which goes on from
+ * there. A single damaged copy of the commit is mended from the other one, with a warning.
  *
  * BLOOMERY_BAD_ARGUMENT; BLOOMERY_MISMATCH (a kept option that differs, named); BLOOMERY_BUSY
  * (another process has it); BLOOMERY_NOT_A_FILTER (a directory with other things in it, or with
@@ -462,11 +462,11 @@ typedef struct bloomery_sieve_info {
     uint64_t capacity;  /* memory engine: planned keys; 0: none */
     bool over_capacity; /* memory engine with BLOOMERY_SIEVE_WARN */
     /* Memory engine: how often a new key is called seen now. It is computed from the bits that
-     * pushes set (in a flat array of bits exactly; else as expected with so many). */
+     * pushes set (in a flat array of bits exactly; else as expected with that many). */
     double live_rate;
     /* New keys that were dropped since the beginning, expected. Memory engine: from the share of
      * new keys among the pushes; if the filter lets hardly any through, that of the time before
-     * (docs/sieve.md). At most `seen`. Marked keys and forced pushes are no drops. */
+     * (docs/sieve.md). At most `seen`. Marked keys and forced pushes are not drops. */
     double expected_drops;
 
     /* Bytes now. */
@@ -609,7 +609,7 @@ typedef struct bloomery_sieve_plan {
     double disk_speed;         /* bytes a second, read and write alike; 0: 500e6 */
 
     /* Filled. */
-    uint64_t min_memory;  /* the least with so many partitions */
+    uint64_t min_memory;  /* the least with that many partitions */
     uint64_t batch;       /* pending keys of a partition that fit, r */
     uint64_t pending_max; /* keys that may be pending at a time, about P r / 2 on average */
     double seen_disk;     /* bytes */

@@ -10,7 +10,7 @@
     seen.save("seen.bloom")
 
 A key is a str (its UTF-8), bytes-like (its bytes) or an int (8 bytes, two's complement, least
-significant first). All else is a TypeError that says what to do. docs/python.md is the guide.
+significant first). Any other object is a TypeError that says what to do. docs/python.md is the guide.
 """
 
 import _collections_abc as _abc  # which every interpreter has loaded
@@ -57,10 +57,10 @@ _abc.Sequence.register(BoolColumn)
 
 
 def convert(source, target, *, to=None, read_as=None, **parameters):
-    """Reads a filter's file and writes it as another: of ours, or as the dialect `to`.
+    """Reads a filter's file and writes it as a Bloomery file, or as one of the dialect `to`.
 
-    `read_as` names the dialect of `source`. Without it the file is ours, or one that is recognised.
-    `parameters` say what its bytes do not (see Dialect.parameters). The keys stay as they were
+    `read_as` names the dialect of `source`. Without it the file is Bloomery's, or one that is recognised.
+    `parameters` say what its bytes do not (see Dialect.load_needs). The keys stay as they were
     hashed, so a filter can only be written in a dialect that has its hash and its shape: else
     Mismatch.
     """

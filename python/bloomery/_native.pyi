@@ -114,7 +114,9 @@ class Dialect(NamedTuple):
     name: str
     description: str
     variants: str | None
-    parameters: str | None
+    load_needs: str
+    load_takes: str
+    create_takes: str
     reads: bool
     writes: bool
     creates: bool
@@ -133,7 +135,7 @@ class SieveInfo(NamedTuple):
     ordered: bool
     canon: str
     pushed: int
-    synced: int
+    durable: int
     new_keys: int
     seen: int
     pending: int
@@ -141,7 +143,7 @@ class SieveInfo(NamedTuple):
     marked: int
     queued: int
     leased: int
-    acked: int
+    done: int
     distinct: int
     capacity: int
     over_capacity: bool
@@ -361,9 +363,9 @@ class Sieve:
         memory: int | None = None,
         engine: Literal["memory", "disk"] | None = None,
         full: Literal["grow", "stop", "warn"] | None = None,
-        ordered: bool = False,
+        ordered: bool | None = None,
         lease: float = 0,
-        sync: float = 0,
+        sync: float | Literal["always", "never"] = 0,
         canon: str | None = None,
         existing: bool = False,
         read_only: bool = False,

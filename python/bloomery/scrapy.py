@@ -107,7 +107,7 @@ class DupeFilter:
             elif number == len(lines) and line and not text.endswith(b"\n"):
                 self.logger.warning("%s: the last line was cut off and is left out", name)
             elif line.strip():
-                raise ValueError(f"{name}: line {number} is no fingerprint of 40 hexadecimal digits")
+                raise ValueError(f"{name}: line {number} is not a fingerprint of 40 hexadecimal digits")
         return fingerprints
 
     def request_fingerprint(self, request):

@@ -8,7 +8,7 @@
  *     vu vz     views                      w:N       N bytes each
  *     c C s S i I l L   integers           n         nothing but nulls
  *
- * A null is no key: nothing is added for it, and the answer is False.
+ * A null is not a key: nothing is added for it, and the answer is False.
  */
 #include "native.h"
 

@@ -8,7 +8,7 @@
  *     Nx                    NumPy's V: N bytes as they are
  *     B of two dimensions   a row is a key: digests
  *
- * Not floats and bools, which are no keys. Arrays of objects hand out the addresses of their
+ * Not floats and bools, which are not keys. Arrays of objects hand out the addresses of their
  * objects here: those are iterated over instead.
  */
 #include "native.h"
@@ -62,7 +62,7 @@ static bool read_shape(const Py_buffer *buffer, struct native_chunk *chunk)
         chunk->width = (size_t)buffer->shape[1];
     } else if (buffer->ndim != 1) {
         PyErr_Format(PyExc_TypeError,
-                     "an array of %d dimensions is no list of keys: use array.ravel(); of two "
+                     "an array of %d dimensions is not a list of keys: use array.ravel(); of two "
                      "dimensions are only bytes (uint8), a row of which is a key",
                      buffer->ndim);
         return false;
@@ -100,7 +100,7 @@ int native_work_buffer(struct native_work *work, PyObject *keys)
     }
     int done = -1;
     if (buffer.ndim == 0)
-        PyErr_SetString(PyExc_TypeError, "a single value is no list of keys");
+        PyErr_SetString(PyExc_TypeError, "a single value is not a list of keys");
     else if (buffer.suboffsets != NULL)
         PyErr_SetString(PyExc_TypeError, "an array with suboffsets is not read: copy it first");
     else if (!read_format(&buffer, &chunk, &objects))

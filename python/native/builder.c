@@ -54,7 +54,7 @@ static PyObject *builder_new(PyTypeObject *type, PyObject *args, PyObject *keywo
         return NULL;
     struct native_state *state = native_state_of(type);
     if (state == NULL || !native_count_take(memory, "memory", &options.memory) ||
-        !native_small_take(threads, "threads", &options.threads))
+        !native_threads_take(threads, &options.threads))
         return NULL;
     if (directory != Py_None && !native_path_take(directory, &encoded, &options.directory))
         return NULL;
@@ -111,10 +111,11 @@ static PyObject *add(PyObject *object, PyObject *key)
 
     if (!ready(self) || !native_key_take(self->state, key, &self->keying, &taken))
         return NULL;
+    const bloomery_keys one = bloomery_keys_of_list(&taken.key, 1);
     const bool entered = native_gate_enter(&self->gate, false);
     const bool open = entered && ready(self);
     if (open)
-        status = bloomery_builder_add(self->builder, &taken.key, 1, &error);
+        status = bloomery_builder_add(self->builder, &one, &error);
     if (entered)
         native_gate_leave(&self->gate, false);
     native_key_release(&taken);
@@ -126,7 +127,7 @@ static PyObject *add(PyObject *object, PyObject *key)
 }
 
 /* Ends the builder: `path` NULL makes a filter, else a file. */
-static bloomery_status end(struct builder *self, const char *path, bloomery_filter **filter,
+static bloomery_status end(struct builder *self, const char *path, const bloomery_filter **filter,
                            bloomery_error *error)
 {
     bloomery_status status;
@@ -152,7 +153,7 @@ static bool enter_alone(struct builder *self)
 static PyObject *finish(PyObject *object, PyObject *none)
 {
     struct builder *self = (struct builder *)object;
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     bloomery_error error;
 
     (void)none;
@@ -160,7 +161,7 @@ static PyObject *finish(PyObject *object, PyObject *none)
         return NULL;
     const bloomery_status status = end(self, NULL, &filter, &error);
     native_gate_leave(&self->gate, true);
-    return status == BLOOMERY_OK ? native_filter_new(self->state->filter_type, filter, false)
+    return status == BLOOMERY_OK ? native_filter_new(self->state->filter_type, filter, NULL, false)
                                  : native_raise(self->state, &error, NULL);
 }
 

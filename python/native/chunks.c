@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many keys in somebody's memory, as a column of the library or as portions. */
+/* Many keys in somebody's memory, as keys that the library reads there, or as portions. */
 #include "native.h"
 
 #include <assert.h>
@@ -18,15 +18,14 @@ static bool integers_fit(const struct native_chunk *chunk, const struct native_k
            __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 }
 
-bool native_chunk_column(const struct native_chunk *chunk, const struct native_keying *keying,
-                         bloomery_column *column)
+bool native_chunk_keys(const struct native_chunk *chunk, const struct native_keying *keying,
+                       bloomery_keys *keys)
 {
-    *column = (bloomery_column)BLOOMERY_COLUMN;
-    column->count = chunk->count;
-    column->first = chunk->first;
-    column->data = chunk->data;
-    column->bytes = chunk->bytes;
-    column->valid = chunk->valid;
+    *keys = (bloomery_keys)BLOOMERY_KEYS;
+    keys->count = chunk->count;
+    keys->first = chunk->first;
+    keys->data = chunk->data;
+    keys->valid = chunk->valid;
     switch (chunk->form) {
     case NATIVE_INTEGERS:
     case NATIVE_RAW:
@@ -34,17 +33,16 @@ bool native_chunk_column(const struct native_chunk *chunk, const struct native_k
             return false;
         if (chunk->stride < (ptrdiff_t)chunk->width || chunk->width == 0)
             return false;
-        column->form = BLOOMERY_COLUMN_FIXED;
-        column->width = chunk->width;
-        column->stride = (size_t)chunk->stride;
-        if (chunk->count > 0)
-            column->bytes = (chunk->first + chunk->count - 1) * column->stride + column->width;
+        keys->form = BLOOMERY_KEYS_FIXED;
+        keys->width = chunk->width;
+        keys->stride = (size_t)chunk->stride;
         return true;
     case NATIVE_OFFSETS32:
     case NATIVE_OFFSETS64:
-        column->form =
-            chunk->form == NATIVE_OFFSETS32 ? BLOOMERY_COLUMN_OFFSETS32 : BLOOMERY_COLUMN_OFFSETS64;
-        column->offsets = chunk->offsets;
+        keys->form =
+            chunk->form == NATIVE_OFFSETS32 ? BLOOMERY_KEYS_OFFSETS32 : BLOOMERY_KEYS_OFFSETS64;
+        keys->offsets = chunk->offsets;
+        keys->bytes = chunk->bytes;
         return !keying->has_rule && chunk->offsets != NULL;
     default:
         return false;
@@ -78,7 +76,7 @@ static bool take_integer(const struct native_chunk *chunk, const struct native_k
         error->status = BLOOMERY_BAD_ARGUMENT;
         PyOS_snprintf(error->text, sizeof(error->text), "%s",
                       keying->integer_bytes == 0
-                          ? "integers are no keys of this filter: its rule makes keys of texts"
+                          ? "integers are not keys of this filter: its rule makes keys of texts"
                           : "an integer is out of range: keys of this filter are -2**31 to "
                             "2**32 - 1");
         portion->bad = portion->records;

@@ -11,7 +11,7 @@ static const struct {
 } exceptions[NATIVE_EXCEPTIONS] = {
     [NATIVE_ERROR] = {"Error", "What the library refused; `status` names it, and `offset` is the "
                                "place in the file, in bytes, or the number of a key."},
-    [NATIVE_NOT_A_FILTER] = {"NotAFilter", "The bytes are no filter, or of another version."},
+    [NATIVE_NOT_A_FILTER] = {"NotAFilter", "The bytes are not a filter, or of another version."},
     [NATIVE_MISMATCH] = {"Mismatch", "Two filters do not go together. The text names the field."},
     [NATIVE_CORRUPT] = {"Corrupt", "The file is damaged or cut short. `offset` is the place."},
     [NATIVE_SECRET_NEEDED] = {"SecretNeeded", "The filter is keyed, and its secret is missing."},
@@ -128,19 +128,19 @@ PyObject *native_raise(const struct native_state *state, const bloomery_error *e
     return NULL;
 }
 
-void native_explain(const bloomery_filter *filter, bool removes, bloomery_error *error)
+void native_explain(const bloomery_filter *filter, enum native_change change, bloomery_error *error)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
     if (error->status != BLOOMERY_READ_ONLY && error->status != BLOOMERY_UNSUPPORTED)
         return;
+    bloomery_info_get(filter, &info);
     const char *kind = bloomery_kind_name((int)info.kind);
-    if (removes && !info.can_remove)
+    if (change == NATIVE_CHANGE_REMOVE && !info.can_remove)
         PyOS_snprintf(error->text, sizeof(error->text),
                       "a %s filter has no counters, so no key can be removed: make it with "
                       "kind='counting'",
                       kind);
-    else if (!removes && !info.can_add)
+    else if (change != NATIVE_CHANGE_REMOVE && !info.can_add)
         PyOS_snprintf(error->text, sizeof(error->text),
                       "a %s filter is built once from all its keys, and none is added later: use "
                       "Filter.build or Builder",
@@ -155,9 +155,14 @@ void native_explain(const bloomery_filter *filter, bool removes, bloomery_error 
                       "makes one that can be changed");
 }
 
-PyObject *native_raise_status(const struct native_state *state, int status)
+void native_refuse(const bloomery_filter *filter, enum native_change change, bloomery_error *error)
 {
-    bloomery_error error = {.status = (bloomery_status)status};
-    PyOS_snprintf(error.text, sizeof(error.text), "%s", bloomery_status_text(status));
-    return native_raise(state, &error, NULL);
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, &info);
+    const bool possible = change == NATIVE_CHANGE_REMOVE ? info.can_remove
+                          : change == NATIVE_CHANGE_ALL  ? info.can_add
+                                                         : true;
+    *error = (bloomery_error){.status = possible ? BLOOMERY_READ_ONLY : BLOOMERY_UNSUPPORTED,
+                              .text = ""};
+    native_explain(filter, change, error);
 }

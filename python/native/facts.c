@@ -24,6 +24,7 @@ enum form {
     FORM_RULE,
     FORM_BYTES, /* bloomery_key */
     FORM_ENGINE,
+    FORM_ORDERED, /* bloomery_sieve_order, as a bool */
 };
 
 struct fact {
@@ -32,9 +33,13 @@ struct fact {
     size_t offset;
 };
 
-#define INFO(name, text, form)                           \
-    {                                                    \
-#name, text, form, offsetof(bloomery_info, name) \
+#define INFO(name, text, form)                                      \
+    {                                                               \
+#name, text, form, offsetof(struct native_facts, info.name) \
+    }
+#define SCAN(name, text, form)                                      \
+    {                                                               \
+#name, text, form, offsetof(struct native_facts, scan.name) \
     }
 
 static const struct fact info_facts[] = {
@@ -54,7 +59,8 @@ static const struct fact info_facts[] = {
     INFO(wanted_rate,
          "the rate it was made for, if that is higher; the limit is this or twice the planned one",
          FORM_DOUBLE),
-    INFO(growth, "the next layer is for so many times the keys; 0: it does not grow", FORM_DOUBLE),
+    INFO(growth, "the next layer is for this many times the keys; 0: it does not grow",
+         FORM_DOUBLE),
     INFO(adds, "calls of add, repeated keys included", FORM_U64),
     INFO(hash, "name of the hash", FORM_HASH),
     INFO(seed, "of the hash", FORM_U64),
@@ -71,12 +77,12 @@ static const struct fact info_facts[] = {
     INFO(can_merge, "another one of its shape can be merged into it", FORM_BOOL),
     INFO(can_grow, "it gets layers as it fills", FORM_BOOL),
     INFO(has_bits, "it is an array of cells", FORM_BOOL),
-    INFO(bits_set, "cells that are not 0 (scanned; else None, as what follows)", FORM_SCANNED_U64),
-    INFO(saturated_cells, "counters at their maximum (scanned)", FORM_SCANNED_U64),
-    INFO(fill, "bits_set / bits (scanned)", FORM_SCANNED_DOUBLE),
-    INFO(live_rate, "false-positive rate of these very bits (scanned)", FORM_SCANNED_DOUBLE),
-    INFO(estimated_keys, "different keys, from the bits (scanned)", FORM_SCANNED_DOUBLE),
-    INFO(expected_rate, "of this shape with as many keys (scanned)", FORM_SCANNED_DOUBLE),
+    SCAN(bits_set, "cells that are not 0 (scanned; else None, as what follows)", FORM_SCANNED_U64),
+    SCAN(saturated_cells, "counters at their maximum (scanned)", FORM_SCANNED_U64),
+    SCAN(fill, "bits_set / bits (scanned)", FORM_SCANNED_DOUBLE),
+    SCAN(live_rate, "false-positive rate of these very bits (scanned)", FORM_SCANNED_DOUBLE),
+    SCAN(estimated_keys, "different keys, from the bits (scanned)", FORM_SCANNED_DOUBLE),
+    SCAN(expected_rate, "of this shape with as many keys (scanned)", FORM_SCANNED_DOUBLE),
     {NULL, NULL, FORM_U32, 0}};
 
 #define PLAN(name, text, form)                           \
@@ -86,9 +92,10 @@ static const struct fact info_facts[] = {
 
 static const struct fact plan_facts[] = {
     PLAN(kind, "blocked, classic, counting, scalable or static", FORM_KIND),
-    PLAN(keys, "different keys it is for", FORM_U64),
-    PLAN(rate, "false-positive rate with as many keys", FORM_DOUBLE),
-    PLAN(bytes, "memory of the cells", FORM_U64),
+    {"keys", "distinct keys it is for", FORM_U64, offsetof(bloomery_plan, planned_keys)},
+    {"rate", "false-positive rate with as many keys", FORM_DOUBLE,
+     offsetof(bloomery_plan, planned_rate)},
+    {"bytes", "memory of the cells", FORM_U64, offsetof(bloomery_plan, planned_bytes)},
     PLAN(bits, "cells", FORM_U64),
     PLAN(bits_per_key, "memory in bits for each key", FORM_DOUBLE),
     PLAN(limit_ratio, "memory relative to the least that any structure needs", FORM_DOUBLE),
@@ -130,8 +137,10 @@ static const struct fact dialect_facts[] = {
     DIALECT(name, "as in Filter.from_dialect", FORM_TEXT),
     DIALECT(description, "what it is", FORM_TEXT),
     DIALECT(variants, "names of its variants, the default first; None: one only", FORM_TEXT),
-    DIALECT(parameters, "what its bytes do not say and from_dialect needs; None: nothing",
+    DIALECT(load_needs, "parameters that from_dialect needs, since the bytes do not say them",
             FORM_TEXT),
+    DIALECT(load_takes, "parameters that from_dialect takes", FORM_TEXT),
+    DIALECT(create_takes, "parameters that create_dialect takes", FORM_TEXT),
     DIALECT(reads, "its files can be read", FORM_BOOL),
     DIALECT(writes, "and written", FORM_BOOL),
     DIALECT(creates, "new filters can be made as that system makes them", FORM_BOOL),
@@ -159,10 +168,11 @@ static const struct fact item_facts[] = {
 static const struct fact sieve_facts[] = {
     SIEVE(engine, "memory or disk", FORM_ENGINE),
     SIEVE(partitions, "of the disk engine", FORM_U32),
-    SIEVE(ordered, "the queue is in the order of first pushes", FORM_BOOL),
+    {"ordered", "the whole queue is first in, first out", FORM_ORDERED,
+     offsetof(bloomery_sieve_info, order)},
     SIEVE(canon, "the canonicaliser", FORM_CHARS),
     SIEVE(pushed, "the number of the last push", FORM_U64),
-    SIEVE(synced, "pushes up to this number are durable", FORM_U64),
+    SIEVE(durable, "pushes up to this number are durable", FORM_U64),
     SIEVE(new_keys, "pushes that were new", FORM_U64),
     SIEVE(seen, "pushes that were dropped", FORM_U64),
     SIEVE(pending, "pushes not decided yet", FORM_U64),
@@ -170,7 +180,7 @@ static const struct fact sieve_facts[] = {
     SIEVE(marked, "keys marked as seen", FORM_U64),
     SIEVE(queued, "items not popped yet", FORM_U64),
     SIEVE(leased, "items popped and not acknowledged", FORM_U64),
-    SIEVE(acked, "items acknowledged", FORM_U64),
+    SIEVE(done, "items acknowledged", FORM_U64),
     SIEVE(distinct, "different keys seen", FORM_U64),
     SIEVE(capacity, "planned keys of the memory engine; 0: none", FORM_U64),
     SIEVE(over_capacity, "it has more than these", FORM_BOOL),
@@ -264,6 +274,8 @@ static PyObject *value_of(enum form form, const void *at)
     case FORM_ENGINE:
         return native_text_of(*(const bloomery_sieve_engine *)at == BLOOMERY_SIEVE_DISK ? "disk"
                                                                                         : "memory");
+    case FORM_ORDERED:
+        return NATIVE_BOOL(*(const bloomery_sieve_order *)at == BLOOMERY_SIEVE_ORDER_FIFO);
     }
     return NULL;
 }
@@ -312,17 +324,18 @@ bool native_facts_add(PyObject *module, struct native_state *state)
     return true;
 }
 
-PyObject *native_info_of(const struct native_state *state, const bloomery_info *info, bool scanned)
+PyObject *native_info_of(const struct native_state *state, const struct native_facts *facts,
+                         bool scanned)
 {
-    return tuple_of(state, NATIVE_INFO, info, info->secret_fingerprint != 0, scanned);
+    return tuple_of(state, NATIVE_INFO, facts, facts->info.secret_fingerprint != 0, scanned);
 }
 
-PyObject *native_info_fact(const bloomery_info *info, const char *name)
+PyObject *native_info_fact(const struct native_facts *facts, const char *name)
 {
     const struct fact *fact = info_facts;
     while (strcmp(fact->name, name) != 0)
         fact++;
-    return value_of(fact->form, (const char *)info + fact->offset);
+    return value_of(fact->form, (const char *)facts + fact->offset);
 }
 
 PyObject *native_plan_of(const struct native_state *state, const bloomery_plan *plan)

@@ -2,7 +2,7 @@
 /*
  * The class Filter: its life, and what is done with one key.
  *
- * A single key keeps the GIL, so nothing else happens meanwhile but what other threads do without
+ * A single key keeps the GIL, so nothing else happens then but what other threads do without
  * it: the gate says whether a query, or an add, may go ahead.
  */
 #include "native.h"
@@ -95,6 +95,7 @@ static void release_parts(struct native_filter *self)
     bloomery_free(self->filter);
     native_watch_end(&self->watch);
     self->filter = NULL;
+    self->writable = NULL;
     self->quick = false;
     if (self->has_buffer) {
         self->has_buffer = false;
@@ -183,15 +184,31 @@ static int filter_contains(PyObject *object, PyObject *key)
     return found;
 }
 
-static void raise_refused(const struct native_filter *self, int status, bool removes)
+/* Raises why a key could not be added or removed. Returns -1. */
+static int raise_refused(const struct native_filter *self, enum native_change change,
+                         const bloomery_error *error)
 {
-    bloomery_error error = {.status = (bloomery_status)status};
-    PyOS_snprintf(error.text, sizeof(error.text), "%s", bloomery_status_text(status));
-    native_explain(self->filter, removes, &error);
-    native_raise(self->state, &error, NULL);
+    struct native_work work = {.verb = change == NATIVE_CHANGE_ADD ? NATIVE_ADD : NATIVE_REMOVE,
+                               .state = self->state,
+                               .filter = self,
+                               .error = *error};
+    native_work_raise(&work);
+    return -1;
 }
 
-/* Adds a key where the limit has to be looked at. A result of the library, or -1 after raising. */
+/* Adds or removes a key: 1 if it was new or was removed, 0 if not, -1 after raising. */
+static inline int change_key(const struct native_filter *self, bloomery_key key,
+                             enum native_change change)
+{
+    bloomery_error error;
+    if (self->writable == NULL && !native_filter_writable(self, change))
+        return -1;
+    const bool done = change == NATIVE_CHANGE_ADD ? bloomery_add(self->writable, key, &error)
+                                                  : bloomery_remove(self->writable, key, &error);
+    return done ? 1 : error.status == BLOOMERY_OK ? 0 : raise_refused(self, change, &error);
+}
+
+/* The same for an add where the limit has to be looked at. */
 static int add_limited(struct native_filter *self, bloomery_key key)
 {
     struct native_work work = {.verb = NATIVE_ADD, .state = self->state};
@@ -207,7 +224,7 @@ static int add_limited(struct native_filter *self, bloomery_key key)
         native_limit_error(self->filter, &work.error);
     Py_END_ALLOW_THREADS;
     if (fits)
-        result = bloomery_add(self->filter, key, NULL);
+        result = change_key(self, key, NATIVE_CHANGE_ADD);
     native_filter_leave(self, true);
     if (!fits)
         native_work_raise(&work);
@@ -223,12 +240,11 @@ static int add(struct native_filter *self, PyObject *key)
     if (!native_key_take(self->state, key, &self->keying, &taken))
         return -1;
     if (wait_for(self, !self->concurrent)) {
-        result = limit->checked && limit->left == 0 ? add_limited(self, taken.key)
-                                                    : bloomery_add(self->filter, taken.key, NULL);
-        if (result == BLOOMERY_NEW)
+        result = limit->checked && limit->left == 0
+                     ? add_limited(self, taken.key)
+                     : change_key(self, taken.key, NATIVE_CHANGE_ADD);
+        if (result > 0)
             native_limit_count(limit, 1);
-        else if (result < 0 && PyErr_Occurred() == NULL)
-            raise_refused(self, result, false);
     }
     native_key_release(&taken);
     return result;
@@ -237,7 +253,7 @@ static int add(struct native_filter *self, PyObject *key)
 static PyObject *filter_add(PyObject *object, PyObject *key)
 {
     const int result = add((struct native_filter *)object, key);
-    return result < 0 ? NULL : NATIVE_BOOL(result == BLOOMERY_NEW);
+    return result < 0 ? NULL : NATIVE_BOOL(result);
 }
 
 static PyObject *filter_remove(PyObject *object, PyObject *key)
@@ -249,13 +265,11 @@ static PyObject *filter_remove(PyObject *object, PyObject *key)
     if (!native_key_take(self->state, key, &self->keying, &taken))
         return NULL;
     if (wait_for(self, !self->concurrent)) {
-        result = bloomery_remove(self->filter, taken.key, NULL);
+        result = change_key(self, taken.key, NATIVE_CHANGE_REMOVE);
         self->limit.full = false;
-        if (result < 0)
-            raise_refused(self, result, true);
     }
     native_key_release(&taken);
-    return result < 0 ? NULL : NATIVE_BOOL(result == BLOOMERY_REMOVED);
+    return result < 0 ? NULL : NATIVE_BOOL(result);
 }
 
 static PyObject *filter_count(PyObject *object, PyObject *key)
@@ -274,21 +288,23 @@ static PyObject *filter_count(PyObject *object, PyObject *key)
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-/* The note is the filter's, and whoever leaves the gate may find it closed: `note` gets a copy that
+/* The note is the filter's, which may be closed once this leaves the gate: `note` gets a copy that
  * is the caller's, unless it is NULL. False after raising. */
-static bool facts(struct native_filter *self, bool scan, bloomery_info *info, char **note)
+static bool take_facts(struct native_filter *self, bool scan, struct native_facts *facts,
+                       char **note)
 {
-    *info = (bloomery_info)BLOOMERY_INFO;
+    bloomery_info *info = &facts->info;
+    *facts = (struct native_facts){BLOOMERY_INFO, BLOOMERY_SCAN_RESULT};
     if (note != NULL)
         *note = NULL;
     if (scan ? !native_filter_enter_whole(self) : !native_filter_enter(self, false, false))
         return false;
+    bloomery_info_get(self->filter, info);
     if (scan) {
         Py_BEGIN_ALLOW_THREADS;
-        bloomery_info_get(self->filter, true, info);
+        bloomery_scan(self->filter, &facts->scan);
         Py_END_ALLOW_THREADS;
-    } else
-        bloomery_info_get(self->filter, false, info);
+    }
     const bool has_note = note != NULL && info->note != NULL;
     if (has_note)
         *note = strdup(info->note);
@@ -303,77 +319,78 @@ static PyObject *filter_info(PyObject *object, PyObject *args, PyObject *keyword
 {
     static char *names[] = {"scan", NULL};
     struct native_filter *self = (struct native_filter *)object;
-    bloomery_info info;
+    struct native_facts facts;
     char *note;
     int scan = 0;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$p", names, &scan) ||
-        !facts(self, scan != 0, &info, &note))
+        !take_facts(self, scan != 0, &facts, &note))
         return NULL;
-    PyObject *made = native_info_of(self->state, &info, scan != 0);
+    PyObject *made = native_info_of(self->state, &facts, scan != 0);
     free(note);
     return made;
 }
 
 static PyObject *filter_estimate(PyObject *object, PyObject *none)
 {
-    bloomery_info info;
+    struct native_facts facts;
     (void)none;
-    if (!facts((struct native_filter *)object, true, &info, NULL))
+    if (!take_facts((struct native_filter *)object, true, &facts, NULL))
         return NULL;
-    return PyFloat_FromDouble(info.estimated_keys);
+    return PyFloat_FromDouble(facts.scan.estimated_keys);
 }
 
 static int filter_bool(PyObject *object)
 {
-    bloomery_info info;
-    if (!facts((struct native_filter *)object, false, &info, NULL))
+    struct native_facts facts;
+    if (!take_facts((struct native_filter *)object, false, &facts, NULL))
         return -1;
-    if (info.adds > 0)
+    if (facts.info.adds > 0)
         return 1;
-    if (!facts((struct native_filter *)object, true, &info,
-               NULL)) /* other systems do not count adds */
+    /* Other systems do not count adds. */
+    if (!take_facts((struct native_filter *)object, true, &facts, NULL))
         return -1;
-    return info.bits_set > 0 || info.estimated_keys > 0;
+    return facts.scan.bits_set > 0 || facts.scan.estimated_keys > 0;
 }
 
 static PyObject *filter_repr(PyObject *object)
 {
     struct native_filter *self = (struct native_filter *)object;
-    bloomery_info info;
+    struct native_facts facts;
+    const bloomery_info *info = &facts.info;
     if (self->filter == NULL)
         return PyUnicode_FromString("<bloomery.Filter, closed>");
-    if (!facts(self, false, &info, NULL))
+    if (!take_facts(self, false, &facts, NULL))
         return NULL;
-    const bloomery_dialect *dialect = bloomery_dialect_get(info.dialect);
+    const bloomery_dialect *dialect = bloomery_dialect_get(info->dialect);
     char rate[40] = "unknown";
-    if (info.planned_rate > 0)
-        PyOS_snprintf(rate, sizeof(rate), "%.6g", info.planned_rate);
+    if (info->planned_rate > 0)
+        PyOS_snprintf(rate, sizeof(rate), "%.6g", info->planned_rate);
     return PyUnicode_FromFormat("<bloomery.Filter %s%s%s keys=%llu rate=%s bytes=%llu adds=%llu>",
-                                bloomery_kind_name((int)info.kind), dialect == NULL ? "" : " ",
+                                bloomery_kind_name((int)info->kind), dialect == NULL ? "" : " ",
                                 dialect == NULL ? "" : dialect->name,
-                                (unsigned long long)info.planned_keys, rate,
-                                (unsigned long long)info.bytes, (unsigned long long)info.adds);
+                                (unsigned long long)info->planned_keys, rate,
+                                (unsigned long long)info->bytes, (unsigned long long)info->adds);
 }
 
 static PyObject *filter_sizeof(PyObject *object, PyObject *none)
 {
     struct native_filter *self = (struct native_filter *)object;
-    bloomery_info info = {.memory_bytes = 0};
+    struct native_facts facts = {.info = {.memory_bytes = 0}};
     (void)none;
-    if (self->filter != NULL && !facts(self, false, &info, NULL))
+    if (self->filter != NULL && !take_facts(self, false, &facts, NULL))
         return NULL;
-    return PyLong_FromUnsignedLongLong(sizeof(*self) + info.memory_bytes);
+    return PyLong_FromUnsignedLongLong(sizeof(*self) + facts.info.memory_bytes);
 }
 
 /* The facts that are attributes, by their names in Info. */
 static PyObject *filter_fact(PyObject *object, void *name)
 {
     struct native_filter *self = (struct native_filter *)object;
-    bloomery_info info;
+    struct native_facts facts;
     char *note = NULL;
-    if (!facts(self, false, &info, strcmp(name, "note") == 0 ? &note : NULL))
+    if (!take_facts(self, false, &facts, strcmp(name, "note") == 0 ? &note : NULL))
         return NULL;
-    PyObject *value = native_info_fact(&info, name);
+    PyObject *value = native_info_fact(&facts, name);
     free(note);
     return value;
 }
@@ -515,7 +532,7 @@ static PyMethodDef *all_methods(void)
 static const char filter_text[] =
     "Filter(keys=None, rate=0.01, *, kind='blocked', seed=0, secret=None, memory=None,\n"
     "       concurrent=False, integers=64, note=None, full='raise')\n--\n\n"
-    "A Bloom filter for so many keys, with that false-positive rate.\n\n"
+    "A Bloom filter for this many keys, with that false-positive rate.\n\n"
     "`key in filter` is False if the key was never added, and True if it possibly was.\n"
     "A key is a str (its UTF-8), bytes-like (its bytes) or an int (8 bytes, or 4 with\n"
     "integers=32). secret: True draws one, which the file carries; 16 bytes are kept out of\n"

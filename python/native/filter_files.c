@@ -8,13 +8,14 @@
 
 /* ---- In -------------------------------------------------------------------------------------- */
 
-/* Verifies a new filter if that is wanted, and makes its object. */
+/* Makes the object of a new filter, or raises why there is none. `writable` as in
+ * native_filter_new. */
 static PyObject *finish_open(PyTypeObject *type, const struct native_state *state,
-                             bloomery_filter *filter, bloomery_status status,
-                             const bloomery_error *error, PyObject *path)
+                             const bloomery_filter *filter, bloomery_filter *writable,
+                             bloomery_status status, const bloomery_error *error, PyObject *path)
 {
     if (status == BLOOMERY_OK)
-        return native_filter_new(type, filter, false);
+        return native_filter_new(type, filter, writable, false);
     bloomery_free(filter);
     return native_raise(state, error, path);
 }
@@ -40,7 +41,8 @@ static PyObject *filter_open(PyObject *type, PyObject *args, PyObject *keywords)
     int copy = 0, verify = 0;
     const char *text, *full = "raise";
     struct native_watch watch = {.path = NULL};
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
+    bloomery_filter *writable = NULL;
     bloomery_error error;
     bloomery_status status;
 
@@ -51,17 +53,20 @@ static PyObject *filter_open(PyObject *type, PyObject *args, PyObject *keywords)
     if (state == NULL || !native_secret_take(secret, bytes, &options.secret) ||
         !native_path_take(path, &encoded, &text))
         return NULL;
-    options.flags = copy ? BLOOMERY_OPEN_COPY : 0;
     Py_BEGIN_ALLOW_THREADS;
-    if (!copy)
+    if (copy) {
+        status = bloomery_open(text, &options, &writable, &error);
+        filter = writable;
+    } else {
         native_watch_look(&watch, text);
-    status = bloomery_open(text, &options, &filter, &error);
+        status = bloomery_map(text, &options, &filter, &error);
+    }
     if (status == BLOOMERY_OK && verify)
         status = bloomery_verify(filter, &error);
     Py_END_ALLOW_THREADS;
     Py_DECREF(encoded);
-    PyObject *made =
-        finish_full(finish_open((PyTypeObject *)type, state, filter, status, &error, path), full);
+    PyObject *made = finish_full(
+        finish_open((PyTypeObject *)type, state, filter, writable, status, &error, path), full);
     if (made == NULL)
         native_watch_end(&watch);
     else
@@ -91,8 +96,8 @@ static PyObject *filter_from_bytes(PyObject *type, PyObject *args, PyObject *key
     status = bloomery_load(buffer.buf, (size_t)buffer.len, &options, &filter, &error);
     Py_END_ALLOW_THREADS;
     PyBuffer_Release(&buffer);
-    return finish_full(finish_open((PyTypeObject *)type, state, filter, status, &error, NULL),
-                       full);
+    return finish_full(
+        finish_open((PyTypeObject *)type, state, filter, filter, status, &error, NULL), full);
 }
 
 static PyObject *filter_view(PyObject *type, PyObject *args, PyObject *keywords)
@@ -102,7 +107,7 @@ static PyObject *filter_view(PyObject *type, PyObject *args, PyObject *keywords)
     uint8_t bytes[BLOOMERY_SECRET_BYTES];
     PyObject *data, *secret = NULL;
     Py_buffer buffer;
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     bloomery_error error;
 
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O", names, &data, &secret))
@@ -113,7 +118,7 @@ static PyObject *filter_view(PyObject *type, PyObject *args, PyObject *keywords)
         return NULL;
     const bloomery_status status =
         bloomery_view(buffer.buf, (size_t)buffer.len, &options, &filter, &error);
-    PyObject *made = finish_open((PyTypeObject *)type, state, filter, status, &error, NULL);
+    PyObject *made = finish_open((PyTypeObject *)type, state, filter, NULL, status, &error, NULL);
     if (made == NULL) {
         PyBuffer_Release(&buffer);
         return NULL;
@@ -150,6 +155,7 @@ static int pile_up(void *context, const void *data, size_t bytes)
 /* The bytes of a filter: our file's, or another system's. */
 static PyObject *bytes_of(struct native_filter *self, bool ours, const bloomery_dialect *dialect)
 {
+    bloomery_info info = BLOOMERY_INFO;
     struct pile pile = {NULL, 0, 0};
     PyObject *bytes = NULL;
     bloomery_error error;
@@ -159,7 +165,8 @@ static PyObject *bytes_of(struct native_filter *self, bool ours, const bloomery_
         return NULL;
     Py_BEGIN_ALLOW_THREADS;
     if (ours) { /* its size is known */
-        pile.room = (size_t)bloomery_file_bytes(self->filter);
+        bloomery_info_get(self->filter, &info);
+        pile.room = (size_t)info.file_bytes;
         pile.bytes = malloc(pile.room);
         pile.room = pile.bytes == NULL ? 0 : pile.room;
     }
@@ -291,7 +298,7 @@ static PyObject *filter_from_dialect(PyObject *type, PyObject *args, PyObject *k
                                    &filter, &error);
     Py_END_ALLOW_THREADS;
     PyBuffer_Release(&buffer);
-    return finish_open((PyTypeObject *)type, state, filter, status, &error, NULL);
+    return finish_open((PyTypeObject *)type, state, filter, filter, status, &error, NULL);
 }
 
 static PyObject *filter_create_dialect(PyObject *type, PyObject *args, PyObject *keywords)
@@ -309,7 +316,7 @@ static PyObject *filter_create_dialect(PyObject *type, PyObject *args, PyObject 
         return NULL;
     const bloomery_status status =
         bloomery_dialect_create(dialect, &parameters, &options, &filter, &error);
-    return finish_open((PyTypeObject *)type, state, filter, status, &error, NULL);
+    return finish_open((PyTypeObject *)type, state, filter, filter, status, &error, NULL);
 }
 
 static PyObject *filter_to_dialect(PyObject *object, PyObject *args)
@@ -425,7 +432,7 @@ static PyObject *filter_reduce(PyObject *object, PyObject *protocol)
     bloomery_info info = BLOOMERY_INFO;
     if (!native_filter_enter(self, true, false))
         return NULL;
-    bloomery_info_get(self->filter, false, &info);
+    bloomery_info_get(self->filter, &info);
     native_filter_leave(self, false);
     if (info.secret_fingerprint != 0 && !info.secret_in_file) {
         PyErr_SetString(self->state->exceptions[NATIVE_SECRET_NEEDED],

@@ -20,7 +20,7 @@ static bool keying_of_lines(struct native_filter *self, bool crlf, struct native
     bloomery_info info = BLOOMERY_INFO;
     if (!native_filter_enter(self, true, false))
         return false;
-    bloomery_info_get(self->filter, false, &info);
+    bloomery_info_get(self->filter, &info);
     native_filter_leave(self, false);
     *keying = self->keying;
     keying->rule = info.rule;

@@ -12,11 +12,10 @@ void native_filter_work(struct native_filter *self, enum native_verb verb, struc
 
     *work = (struct native_work){.verb = verb,
                                  .state = self->state,
-                                 .filter = &self->filter,
+                                 .filter = self,
                                  .gate = &self->gate,
                                  .alone = changes && !(self->concurrent && verb != NATIVE_BUILD),
                                  .limit = adds && self->limit.checked ? &self->limit : NULL,
-                                 .by_portions = adds && self->bounded,
                                  .watched =
                                      verb == NATIVE_QUERY && self->watch.path != NULL ? self : NULL,
                                  .keying = &self->keying};
@@ -107,7 +106,7 @@ static PyObject *build_static(PyTypeObject *type, const struct native_state *sta
 {
     bloomery_builder_options options = BLOOMERY_BUILDER_OPTIONS;
     bloomery_builder *builder = NULL;
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     struct native_keying keying;
     struct native_gate gate = {0};
     bloomery_error error;
@@ -134,7 +133,7 @@ static PyObject *build_static(PyTypeObject *type, const struct native_state *sta
     bloomery_builder_free(builder);
     if (!taken)
         return NULL;
-    return status == BLOOMERY_OK ? native_filter_new(type, filter, false)
+    return status == BLOOMERY_OK ? native_filter_new(type, filter, NULL, false)
                                  : native_raise(state, &error, NULL);
 }
 
@@ -152,7 +151,8 @@ static PyObject *build_any(PyTypeObject *type, const struct native_state *state,
     struct native_filter *self = (struct native_filter *)made;
     struct native_work work;
     native_filter_work(self, NATIVE_BUILD, &work);
-    work.threads = threads;
+    /* A filter that grows is built by one thread, which then counts what is new. */
+    work.threads = self->grows ? 1 : threads == 0 ? BLOOMERY_THREADS_ALL : threads;
     if (!native_work_run(&work, keys))
         Py_CLEAR(made);
     native_work_free(&work);
@@ -194,8 +194,7 @@ static PyObject *filter_build(PyObject *type, PyObject *args, PyObject *keywords
         return NULL;
     }
     struct native_state *state = native_state_of((PyTypeObject *)type);
-    if (state == NULL || !native_small_take(team, "threads", &threads) ||
-        !native_kind_take(&request))
+    if (state == NULL || !native_threads_take(team, &threads) || !native_kind_take(&request))
         return NULL;
     const bool grows =
         request.plan.kind == BLOOMERY_SCALABLE || request.plan.kind == BLOOMERY_STATIC;

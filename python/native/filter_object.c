@@ -2,10 +2,13 @@
 /* What all methods of the class Filter begin with: an object for a filter, and its gate. */
 #include "native.h"
 
+#include <assert.h>
 #include <string.h>
 
-PyObject *native_filter_new(PyTypeObject *type, bloomery_filter *filter, bool concurrent)
+PyObject *native_filter_new(PyTypeObject *type, const bloomery_filter *filter,
+                            bloomery_filter *writable, bool concurrent)
 {
+    assert(writable == NULL || writable == filter);
     struct native_state *state = native_state_of(type);
     allocfunc allocate = PyType_GetSlot(type, Py_tp_alloc);
     struct native_filter *self =
@@ -15,9 +18,10 @@ PyObject *native_filter_new(PyTypeObject *type, bloomery_filter *filter, bool co
         return NULL;
     }
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
+    bloomery_info_get(filter, &info);
     self->state = state;
     self->filter = filter;
+    self->writable = writable;
     self->concurrent = concurrent;
     self->secret = info.secret_known || info.secret_fingerprint == 0;
     native_keying_of(&info.rule, &self->keying);
@@ -34,12 +38,9 @@ PyObject *native_filter_new(PyTypeObject *type, bloomery_filter *filter, bool co
 PyObject *native_filter_made(PyTypeObject *type, bloomery_filter *filter,
                              const struct native_request *request)
 {
-    PyObject *made = native_filter_new(type, filter, request->concurrent != 0);
-    struct native_filter *self = (struct native_filter *)made;
-    if (made == NULL)
-        return NULL;
-    self->bounded = self->grows && request->limit > 0;
-    native_filter_ignore(self, strcmp(request->full, "ignore") == 0);
+    PyObject *made = native_filter_new(type, filter, filter, request->concurrent != 0);
+    if (made != NULL)
+        native_filter_ignore((struct native_filter *)made, strcmp(request->full, "ignore") == 0);
     return made;
 }
 
@@ -52,7 +53,8 @@ void native_filter_ignore(struct native_filter *self, bool ignores)
 PyObject *native_filter_of(const struct native_filter *self, bloomery_filter *filter,
                            bool concurrent)
 {
-    PyObject *made = native_filter_new(Py_TYPE((PyObject *)(uintptr_t)self), filter, concurrent);
+    PyObject *made =
+        native_filter_new(Py_TYPE((PyObject *)(uintptr_t)self), filter, filter, concurrent);
     if (made != NULL && self->ignores)
         native_filter_ignore((struct native_filter *)made, true);
     return made;
@@ -65,10 +67,24 @@ bool native_filter_ready(const struct native_filter *self, bool hashes)
         return false;
     }
     if (hashes && !self->secret) {
-        native_raise_status(self->state, BLOOMERY_SECRET_NEEDED);
+        native_raise(self->state,
+                     &(bloomery_error){.status = BLOOMERY_SECRET_NEEDED,
+                                       .text = "the filter is keyed, and its secret is missing or "
+                                               "another one"},
+                     NULL);
         return false;
     }
     return true;
+}
+
+bool native_filter_writable(const struct native_filter *self, enum native_change change)
+{
+    bloomery_error error;
+    if (self->writable != NULL)
+        return true;
+    native_refuse(self->filter, change, &error);
+    native_raise(self->state, &error, NULL);
+    return false;
 }
 
 bool native_filter_enter(struct native_filter *self, bool hashes, bool alone)

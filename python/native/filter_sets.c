@@ -3,7 +3,7 @@
  * The class Filter: several filters.
  *
  * Two gates are entered, and nobody waits for one while inside the other: a handler of a signal
- * that runs meanwhile may want that one.
+ * that runs in between may want that one.
  */
 #include "native.h"
 
@@ -70,8 +70,12 @@ static bool join(struct native_filter *into, struct native_filter *from, joiner 
 
     if (!enter_both(into, from, into))
         return false;
+    if (!native_filter_writable(into, NATIVE_CHANGE_ALL)) {
+        leave_both(into, from, into);
+        return false;
+    }
     Py_BEGIN_ALLOW_THREADS;
-    status = how(into->filter, from->filter, &error);
+    status = how(into->writable, from->filter, &error);
     Py_END_ALLOW_THREADS;
     native_limit_reset(&into->limit);
     leave_both(into, from, into);
@@ -271,22 +275,27 @@ static PyObject *filter_drop_counters(PyObject *object, PyObject *none)
 static PyObject *filter_clear(PyObject *object, PyObject *none)
 {
     struct native_filter *self = (struct native_filter *)object;
+    bloomery_error error;
     bloomery_status status;
 
     (void)none;
     if (!native_filter_enter(self, false, true))
         return NULL;
+    if (!native_filter_writable(self, NATIVE_CHANGE_ALL)) {
+        native_filter_leave(self, true);
+        return NULL;
+    }
     Py_BEGIN_ALLOW_THREADS;
-    status = bloomery_clear(self->filter);
+    status = bloomery_clear(self->writable, &error);
     Py_END_ALLOW_THREADS;
     native_limit_reset(&self->limit);
     native_filter_leave(self, true);
     if (status != BLOOMERY_OK)
-        return native_raise_status(self->state, status);
+        return native_raise(self->state, &error, NULL);
     Py_RETURN_NONE;
 }
 
-/* update(*others): filters are merged, all else is keys. */
+/* update(*others): filters are merged, everything else is keys. */
 static PyObject *filter_update(PyObject *object, PyObject *args)
 {
     struct native_filter *self = (struct native_filter *)object;
@@ -364,7 +373,7 @@ PyMethodDef native_filter_set_methods[] = {
     {"similarity", filter_similarity, METH_O,
      "similarity(other) -> Comparison\n\nEstimates of the common keys, from the bits."},
     {"fold", NATIVE_KEYWORDS(filter_fold), METH_VARARGS | METH_KEYWORDS,
-     "fold(times=1) -> Filter\n\nOf half the size, so many times over; its rate is higher."},
+     "fold(times=1) -> Filter\n\nOf half the size, `times` times over; its rate is higher."},
     {"drop_counters", filter_drop_counters, METH_NOARGS,
      "drop_counters() -> Filter\n\nA blocked filter of the keys of a counting one."},
     {"clear", filter_clear, METH_NOARGS, "clear()\n\nBack to empty."},

@@ -5,7 +5,7 @@
  *     query, save, compare, ...   readers: any number at a time
  *     add, merge, close, ...      alone
  *
- * The GIL guards the fields. Whoever can't enter lets go of it and tries again, after 20 us at
+ * The GIL guards the fields. A thread that cannot enter releases it and tries again, after 20 us at
  * first and 1 ms at last: waiting is rare, and a lock of the system could not be interrupted by
  * Ctrl-C. Nobody waits for a gate who is inside another one, and nobody who is inside makes Python
  * objects, so no two threads can wait for each other, nor one for itself.

@@ -8,19 +8,24 @@
  *     int, numpy.int64    8 bytes, two's complement, least significant first, as the command's
  *                         --int64; 4 bytes for filters made with integers=32
  *
- * All else is a TypeError that says what to do instead. A key must not depend on what a float's
- * -0.0 or a tuple's repr is; and True, 1 and 1.0, which are equal in Python, would be one key or
- * three.
+ * Any other object is a TypeError that says what to do instead. A key must not depend on what a
+ * float's -0.0 or a tuple's repr is; and True, 1 and 1.0, which are equal in Python, would be one
+ * key or three.
  */
 #include "native.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* The flags of a rule that say what the bytes of a key are. */
+static const uint32_t rule_of_key = BLOOMERY_RULE_TRIM | BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER |
+                                    BLOOMERY_RULE_HEX | BLOOMERY_RULE_INT64 | BLOOMERY_RULE_INT32 |
+                                    BLOOMERY_RULE_UTF16;
+
 void native_keying_of(const bloomery_key_rule *rule, struct native_keying *keying)
 {
     memset(keying, 0, sizeof(*keying));
-    keying->rule.flags = rule->flags & BLOOMERY_RULE_OF_KEY;
+    keying->rule.flags = rule->flags & rule_of_key;
     keying->has_rule = keying->rule.flags != 0;
     if (rule->flags & BLOOMERY_RULE_INT32)
         keying->integer_bytes = 4;
@@ -42,8 +47,9 @@ bool native_integer(PyObject *number, size_t bytes, uint64_t *key)
     int overflow = 0;
 
     if (bytes == 0) {
-        PyErr_SetString(PyExc_TypeError, "an int is no key of this filter: its rule makes keys of "
-                                         "texts; see Filter.rule");
+        PyErr_SetString(PyExc_TypeError,
+                        "an int is not a key of this filter: its rule makes keys of "
+                        "texts; see Filter.rule");
         return false;
     }
     const long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
@@ -89,7 +95,7 @@ static bool refuse(PyObject *object)
         remedy =
             "join its parts to one str or bytes with a separator; of many keys use the methods "
             "that end in _many";
-    PyErr_Format(PyExc_TypeError, "%U is no key: %s", name, remedy);
+    PyErr_Format(PyExc_TypeError, "%U is not a key: %s", name, remedy);
     Py_DECREF(name);
     return false;
 }
@@ -130,7 +136,7 @@ static int take_buffer(PyObject *object, struct native_bytes *taken)
     if (scalar)
         return 0; /* numpy.int64 and its like */
     PyErr_SetString(PyExc_TypeError,
-                    "an array is no single key: use the methods that end in _many, "
+                    "an array is not a single key: use the methods that end in _many, "
                     "or array.tobytes() if its bytes are one key");
     return -1;
 }
@@ -192,9 +198,9 @@ static bool apply_rule(const struct native_state *state, const struct native_key
         PyErr_NoMemory();
         return false;
     }
-    error.status = BLOOMERY_BAD_ARGUMENT;
-    const int found = bloomery_rule_apply(&keying->rule, record.data, record.bytes, taken->made,
-                                          BLOOMERY_RULE_ROOM(record.bytes), &taken->key, &error);
+    const bloomery_record found =
+        bloomery_rule_apply(&keying->rule, record.data, record.bytes, taken->made,
+                            BLOOMERY_RULE_ROOM(record.bytes), &taken->key, &error);
     if (found == BLOOMERY_RECORD_KEY)
         return true;
     error.status = BLOOMERY_BAD_ARGUMENT; /* the key has not the form that the rule needs */

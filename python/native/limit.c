@@ -38,14 +38,16 @@ bool native_limit_allows(struct native_limit *limit, const bloomery_filter *filt
 void native_limit_error(const bloomery_filter *filter, bloomery_error *error)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, true, &info);
+    bloomery_scan_result scan = BLOOMERY_SCAN_RESULT;
+    bloomery_info_get(filter, &info);
+    bloomery_scan(filter, &scan);
     const double twice = 2 * info.planned_rate;
     const bool asked = info.wanted_rate > twice;
     *error = (bloomery_error){.status = BLOOMERY_FULL};
     PyOS_snprintf(error->text, sizeof(error->text),
                   "the filter is full: planned for %llu keys, it has a rate of %.3g, and its limit "
                   "is %.3g (%s); make a larger one, or one with full='grow', or say full='ignore'",
-                  (unsigned long long)info.planned_keys, info.live_rate,
+                  (unsigned long long)info.planned_keys, scan.live_rate,
                   asked ? info.wanted_rate : twice,
                   asked ? "the rate it was made for" : "twice the planned rate");
 }
@@ -65,13 +67,6 @@ bool native_full_take(const char *full, bool grows, bool *ignores)
 
 /* ---- Many keys ------------------------------------------------------------------------------- */
 
-static bool failed(struct native_work *work, int status)
-{
-    work->error = (bloomery_error){.status = (bloomery_status)status};
-    PyOS_snprintf(work->error.text, sizeof(work->error.text), "%s", bloomery_status_text(status));
-    return false;
-}
-
 static void put_bits(uint64_t *into, size_t at, const uint64_t *bits, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -83,7 +78,7 @@ static size_t count_seen(const struct native_work *work, size_t from)
 {
     const struct native_portion *portion = work->portion;
     size_t i = from;
-    while (i < portion->count && bloomery_may_contain(*work->filter, portion->keys[i]))
+    while (i < portion->count && bloomery_may_contain(work->filter->filter, portion->keys[i]))
         i++;
     return i - from;
 }
@@ -92,46 +87,47 @@ bool native_limit_portion(struct native_work *work, uint64_t *answers, size_t *d
 {
     struct native_portion *portion = work->portion;
     struct native_limit *limit = work->limit;
-    bloomery_error error;
 
     for (*done = 0; *done < portion->count;) {
         uint64_t bits[NATIVE_PORTION / 64] = {0};
-        size_t now = portion->count - *done, added = 0;
-        if (!native_limit_allows(limit, *work->filter))
+        bloomery_counts counts;
+        size_t now = portion->count - *done;
+        if (!native_limit_allows(limit, work->filter->filter))
             now = count_seen(work, *done);
         else if (now > limit->left)
             now = (size_t)limit->left;
         if (now == 0) {
-            native_limit_error(*work->filter, &work->error);
+            native_limit_error(work->filter->filter, &work->error);
             return false;
         }
-        const bloomery_status status = bloomery_add_some(*work->filter, portion->keys + *done, now,
-                                                         bits, NULL, &added, &error);
-        put_bits(answers, *done, bits, added);
-        native_limit_count(limit, native_count_bits(bits, added));
-        *done += added;
+        const bloomery_keys keys = bloomery_keys_of_list(portion->keys + *done, now);
+        const bloomery_status status =
+            bloomery_add_keys(work->filter->writable, &keys, bits, &counts, &work->error);
+        put_bits(answers, *done, bits, counts.done);
+        native_limit_count(limit, counts.positive);
+        work->yes += counts.positive;
+        *done += counts.done;
         if (status != BLOOMERY_OK)
-            return failed(work, status);
+            return false;
     }
     return true;
 }
 
-static bool is_null(const bloomery_column *column, size_t number)
+static bool is_null(const bloomery_keys *keys, size_t number)
 {
-    const size_t bit = column->first + number;
-    const uint8_t *valid = column->valid;
+    const size_t bit = keys->first + number;
+    const uint8_t *valid = keys->valid;
     return valid != NULL && (valid[bit >> 3] >> (bit & 7) & 1) == 0;
 }
 
-/* How many of the first records of a column change nothing: nulls, and keys that the filter has.
- * `answers` has room for as many. False: `error` is set. */
-static bool count_column_seen(struct native_work *work, const bloomery_column *column,
-                              uint64_t *answers, size_t *seen)
+/* How many of the first records change nothing: nulls, and keys that the filter has. `answers` has
+ * room for as many. False: `error` is set. */
+static bool count_keys_seen(struct native_work *work, const bloomery_keys *keys, uint64_t *answers,
+                            size_t *seen)
 {
-    bloomery_column piece = *column;
-    size_t found;
+    bloomery_keys piece = *keys;
     piece.count = piece.count < NATIVE_PORTION ? piece.count : NATIVE_PORTION;
-    if (bloomery_may_contain_column(*work->filter, &piece, answers, &found, &work->error) !=
+    if (bloomery_may_contain_keys(work->filter->filter, &piece, answers, NULL, &work->error) !=
         BLOOMERY_OK)
         return false;
     *seen = 0;
@@ -141,32 +137,34 @@ static bool count_column_seen(struct native_work *work, const bloomery_column *c
     return true;
 }
 
-bool native_limit_column(struct native_work *work, const bloomery_column *column, uint64_t *answers)
+bool native_limit_keys(struct native_work *work, const bloomery_keys *keys, uint64_t *answers)
 {
     struct native_limit *limit = work->limit;
-    bloomery_column rest = *column;
+    bloomery_keys rest = *keys;
+    bloomery_counts counts;
 
     while (rest.count > 0) {
         size_t now = rest.count;
-        if (!native_limit_allows(limit, *work->filter)) {
-            if (!count_column_seen(work, &rest, answers, &now))
+        if (!native_limit_allows(limit, work->filter->filter)) {
+            if (!count_keys_seen(work, &rest, answers, &now))
                 return false;
         } else if (now > limit->left)
             now = (size_t)limit->left;
         if (now == 0) {
-            native_limit_error(*work->filter, &work->error);
+            native_limit_error(work->filter->filter, &work->error);
             return false;
         }
-        bloomery_column piece = rest;
+        bloomery_keys piece = rest;
         piece.count = now;
-        if (bloomery_add_column(*work->filter, &piece, answers, NULL, &work->error) != BLOOMERY_OK)
+        const bloomery_status status =
+            bloomery_add_keys(work->filter->writable, &piece, answers, &counts, &work->error);
+        native_limit_count(limit, counts.positive);
+        work->yes += counts.positive;
+        work->seen += counts.done;
+        if (status != BLOOMERY_OK)
             return false;
-        const size_t fresh = native_count_bits(answers, now);
-        native_limit_count(limit, fresh);
-        work->yes += fresh;
-        work->seen += now;
         if (work->keep && !native_bits_append(&work->bits, answers, now))
-            return failed(work, BLOOMERY_OUT_OF_MEMORY);
+            return native_work_no_memory(work);
         rest.first += now;
         rest.count -= now;
     }

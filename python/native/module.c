@@ -49,7 +49,7 @@ static PyObject *module_dialects(PyObject *module, PyObject *none)
     PyObject *list = PyList_New(0);
 
     (void)none;
-    for (size_t i = 0; list != NULL && (dialect = bloomery_dialect_at(i)) != NULL; i++) {
+    for (uint32_t i = 1; list != NULL && (dialect = bloomery_dialect_get(i)) != NULL; i++) {
         PyObject *tuple = native_dialect_of(state, dialect);
         if (tuple == NULL || PyList_Append(list, tuple) != 0)
             Py_CLEAR(list);
@@ -131,9 +131,9 @@ static int execute(PyObject *module)
                       add_type(module, native_builder_spec(), &state->builder_type) &&
                       add_type(module, native_sieve_spec(), &state->sieve_type) &&
                       PyModule_AddStringConstant(module, "__version__", bloomery_version()) == 0 &&
-                      PyModule_AddIntConstant(module, "SEEN", BLOOMERY_SEEN) == 0 &&
-                      PyModule_AddIntConstant(module, "NEW", BLOOMERY_NEW) == 0 &&
-                      PyModule_AddIntConstant(module, "PENDING", BLOOMERY_PENDING) == 0;
+                      PyModule_AddIntConstant(module, "SEEN", BLOOMERY_SIEVE_SEEN) == 0 &&
+                      PyModule_AddIntConstant(module, "NEW", BLOOMERY_SIEVE_NEW) == 0 &&
+                      PyModule_AddIntConstant(module, "PENDING", BLOOMERY_SIEVE_PENDING) == 0;
     return good ? 0 : -1;
 }
 

@@ -8,7 +8,7 @@
  *     bits.c      answers while they come         answers_arrow.c ... as Arrow's array
  *     keys.c      an object -> a key              request.c       arguments of a new filter
  *     portion.c   many objects -> keys            filter_object.c the class Filter: its object
- *     chunks.c    chunks -> columns, portions     filter_many.c   ... many keys
+ *     chunks.c    chunks -> keys, portions        filter_many.c   ... many keys
  *     work.c      one operation, many keys        filter_files.c  ... files and bytes
  *     limit.c     ... up to a full filter         filter_lines.c  ... lines of files
  *     watch.c     the file of a map
@@ -18,7 +18,7 @@
  *
  * Many keys come in one of three ways, the quickest that fits:
  *
- *     array, Arrow   -> chunk -> column     the library reads the array itself
+ *     array, Arrow   -> chunk -> keys       the library reads the array itself
  *     array, Arrow   -> chunk -> portions   its keys need work: NumPy's S and U, small integers
  *     list, iterator ->          portions   of at most NATIVE_PORTION objects
  *
@@ -35,15 +35,19 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#define BLOOMERY_EXPERIMENTAL /* for names of hashes, and the adds of one layer */
 #include <bloomery/bloomery.h>
+#include <bloomery/builder.h>
 #include <bloomery/dialect.h>
+#include <bloomery/experimental.h>
+#include <bloomery/records.h>
 #include <bloomery/sieve.h>
 
 #include <sys/types.h>
 #include <time.h>
 
 enum {
-    NATIVE_PORTION = 1024, /* keys at a time that have no form of a column */
+    NATIVE_PORTION = 1024, /* keys at a time that the library cannot read where they are */
     NATIVE_RELEASE = 256,  /* keys from which on a chunk is worth releasing the GIL */
 };
 
@@ -98,11 +102,15 @@ bool native_errors_add(PyObject *module, struct native_state *state);
 PyObject *native_raise(const struct native_state *state, const bloomery_error *error,
                        PyObject *path);
 
-/* Says what to do where a filter can't be changed so: in place of what the library says. */
-void native_explain(const bloomery_filter *filter, bool removes, bloomery_error *error);
+/* ALL: merge, intersect, clear. */
+enum native_change { NATIVE_CHANGE_ADD, NATIVE_CHANGE_REMOVE, NATIVE_CHANGE_ALL };
 
-/* The same for calls that return a status and fill no error. */
-PyObject *native_raise_status(const struct native_state *state, int status);
+/* Replaces what the library says of a filter that cannot be changed: says what to do instead. */
+void native_explain(const bloomery_filter *filter, enum native_change change,
+                    bloomery_error *error);
+
+/* Fills the error of a filter that is not writable: a map, a view or a static one. */
+void native_refuse(const bloomery_filter *filter, enum native_change change, bloomery_error *error);
 
 /* ---- gate.c ---------------------------------------------------------------------------------- */
 
@@ -137,7 +145,7 @@ static inline bool native_gate_is_free(const struct native_gate *gate, bool alon
 }
 
 /* Enters as soon as that is possible. Until then the GIL is released now and then, so arguments
- * must be held, and no gate may be: handlers of signals run meanwhile. False after raising: such a
+ * must be held, and no gate may be: handlers of signals run then. False after raising: such a
  * handler raised, or the process was forked while another thread changed the object. */
 bool native_gate_enter(struct native_gate *gate, bool alone);
 void native_gate_leave(struct native_gate *gate, bool alone);
@@ -198,7 +206,7 @@ struct native_arena {
     size_t used, room;
 };
 
-/* Room for so many more bytes at bytes + used; false if there is no memory. Needs no GIL. */
+/* Room for this many more bytes at bytes + used; false if there is no memory. Needs no GIL. */
 bool native_arena_reserve(struct native_arena *arena, size_t bytes);
 
 /* Keys of up to NATIVE_PORTION records. Record i is a key, or none: then keys[i].data is NULL. */
@@ -263,9 +271,9 @@ struct native_chunk {
     const uint8_t *valid;
 };
 
-/* Whether the library takes the chunk as it is, as a column. */
-bool native_chunk_column(const struct native_chunk *chunk, const struct native_keying *keying,
-                         bloomery_column *column);
+/* Whether the library reads the chunk where it is, as these keys. */
+bool native_chunk_keys(const struct native_chunk *chunk, const struct native_keying *keying,
+                       bloomery_keys *keys);
 
 /* Fills an empty portion with the keys from number `from` on, and closes it. False with `error`.
  * Needs no GIL. */
@@ -346,12 +354,11 @@ void native_limit_error(const bloomery_filter *filter, bloomery_error *error);
 
 struct native_work;
 
-/* Adds what fits of the closed portion, or of a column; `answers` has room for all. False: `error`
- * is set, and those before are added: `done` keys of the portion, records of the column that
+/* Adds what fits of the closed portion, or of keys where they are; `answers` has room for all.
+ * False: `error` is set, and those before are added: `done` keys of the portion, records that
  * work->seen counts. */
 bool native_limit_portion(struct native_work *work, uint64_t *answers, size_t *done);
-bool native_limit_column(struct native_work *work, const bloomery_column *column,
-                         uint64_t *answers);
+bool native_limit_keys(struct native_work *work, const bloomery_keys *keys, uint64_t *answers);
 
 /* ---- watch.c --------------------------------------------------------------------------------- */
 
@@ -387,13 +394,12 @@ enum native_verb {
 struct native_work {
     enum native_verb verb;
     const struct native_state *state;
-    bloomery_filter **filter;   /* of all but COLLECT: where its object has it */
-    bloomery_builder **builder; /* of COLLECT */
+    const struct native_filter *filter; /* of all but COLLECT; it may be closed between portions */
+    bloomery_builder **builder;         /* of COLLECT */
     struct native_gate *gate;
     bool alone; /* what is done needs the object to itself */
     /* Of ADD and BUILD, where keys beyond a limit are refused; else NULL. */
     struct native_limit *limit;
-    bool by_portions;    /* since only these say which key was refused */
     uint64_t reserved;   /* of what the limit has left, for others not to take */
     size_t fresh_before; /* `yes` when they were */
     bool entered_alone;
@@ -419,6 +425,9 @@ void native_work_free(struct native_work *work);
 bool native_work_enter(struct native_work *work, size_t count);
 void native_work_leave(struct native_work *work);
 
+/* Sets the error. Returns false. */
+bool native_work_no_memory(struct native_work *work);
+
 /* Raises what failed, with `added` and `new` if the filter is full. */
 void native_work_raise(struct native_work *work);
 
@@ -440,10 +449,17 @@ Py_ssize_t native_keys_count(PyObject *keys);
 
 /* ---- facts.c --------------------------------------------------------------------------------- */
 
+/* What Info is made of: `scan` is all zero unless the cells were read. */
+struct native_facts {
+    bloomery_info info;
+    bloomery_scan_result scan;
+};
+
 bool native_facts_add(PyObject *module, struct native_state *state);
-PyObject *native_info_of(const struct native_state *state, const bloomery_info *info, bool scanned);
+PyObject *native_info_of(const struct native_state *state, const struct native_facts *facts,
+                         bool scanned);
 /* One fact of those that need no scan. */
-PyObject *native_info_fact(const bloomery_info *info, const char *name);
+PyObject *native_info_fact(const struct native_facts *facts, const char *name);
 PyObject *native_plan_of(const struct native_state *state, const bloomery_plan *plan);
 PyObject *native_comparison_of(const struct native_state *state,
                                const bloomery_comparison *comparison);
@@ -453,7 +469,7 @@ PyObject *native_sieve_info_of(const struct native_state *state, const bloomery_
 
 /* "trim,lower", or None: what a rule does to a key. */
 PyObject *native_rule_of(const bloomery_key_rule *rule);
-/* A text of ours; None for NULL. Bytes that are no UTF-8 become surrogates. */
+/* A text of the library; None for NULL. Bytes that are not UTF-8 become surrogates. */
 PyObject *native_text_of(const char *text);
 
 /* ---- request.c ------------------------------------------------------------------------------- */
@@ -495,11 +511,15 @@ bool native_count_take(PyObject *object, const char *name, uint64_t *number);
 /* The same for numbers below 2^32. */
 bool native_small_take(PyObject *object, const char *name, uint32_t *number);
 
+/* A number of threads: 0 for all cores. False after raising. */
+bool native_threads_take(PyObject *object, uint32_t *threads);
+
 /* ---- The class Filter ------------------------------------------------------------------------ */
 
 struct native_filter {
     PyObject_HEAD const struct native_state *state;
-    bloomery_filter *filter; /* NULL: closed, or not made yet */
+    const bloomery_filter *filter; /* NULL: closed, or not made yet */
+    bloomery_filter *writable;     /* the same, or NULL: a map, a view or a static filter */
     struct native_keying keying;
     bool concurrent; /* adds need nobody to themselves */
     bool secret;     /* keys can be hashed */
@@ -512,15 +532,16 @@ struct native_filter {
     bool single; /* one layer, and no more will come: the plan stays what it is */
     uint64_t planned_keys;
     double planned_rate;
-    bool bounded; /* it grows up to a limit of memory */
     struct native_gate gate;
     PyObject *weak;
 };
 
 PyType_Spec *native_filter_spec(void);
 
-/* A new object of a type for a filter. It owns the filter from now on, even on failure. */
-PyObject *native_filter_new(PyTypeObject *type, bloomery_filter *filter, bool concurrent);
+/* A new object of a type for a filter. It owns the filter from now on, even on failure. `writable`
+ * is the same filter, or NULL if it must not be changed. */
+PyObject *native_filter_new(PyTypeObject *type, const bloomery_filter *filter,
+                            bloomery_filter *writable, bool concurrent);
 
 /* The same for one that was made as a request says. */
 PyObject *native_filter_made(PyTypeObject *type, bloomery_filter *filter,
@@ -536,6 +557,9 @@ void native_filter_ignore(struct native_filter *self, bool ignores);
 /* Whether it is open and, if `hashes`, has its secret. False after raising. */
 bool native_filter_ready(const struct native_filter *self, bool hashes);
 
+/* Whether it may be changed. False after raising. */
+bool native_filter_writable(const struct native_filter *self, enum native_change change);
+
 /* Both of these, and the gate. False after raising. */
 bool native_filter_enter(struct native_filter *self, bool hashes, bool alone);
 void native_filter_leave(struct native_filter *self, bool alone);
@@ -544,7 +568,7 @@ void native_filter_leave(struct native_filter *self, bool alone);
  * raising. */
 PyObject *native_filter_copy(struct native_filter *self);
 
-/* The same for what reads all of it: where adds are readers, nobody may add meanwhile. */
+/* The same for what reads all of it: where adds are readers, nobody may add at that time. */
 bool native_filter_enter_whole(struct native_filter *self);
 void native_filter_leave_whole(struct native_filter *self);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A portion of keys that have no form of a column: objects of a list, NumPy's padded strings, small
- * integers, and all keys of a filter with a rule. They are gathered as records, the rule is
- * applied, and what remains are keys for a batch.
+ * A portion of keys that the library cannot read where they are: objects of a list, NumPy's padded
+ * strings, small integers, and all keys of a filter with a rule. They are gathered as records, the
+ * rule is applied, and what remains are keys for a batch.
  */
 #include "native.h"
 
@@ -124,8 +124,8 @@ static bool apply_rule(struct native_portion *portion, const struct native_keyin
             return false;
         }
         unsigned char *out = made->bytes + made->used;
-        const int found = bloomery_rule_apply(&keying->rule, portion->keys[i].data, key.bytes, out,
-                                              BLOOMERY_RULE_ROOM(key.bytes), &key, error);
+        const unsigned found = bloomery_rule_apply(&keying->rule, portion->keys[i].data, key.bytes,
+                                                   out, BLOOMERY_RULE_ROOM(key.bytes), &key, error);
         if (keying->lines &&
             (found == BLOOMERY_RECORD_SKIPPED || found == BLOOMERY_RECORD_NO_FIELD)) {
             portion->keys[i].data = NULL;

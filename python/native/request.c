@@ -83,6 +83,17 @@ bool native_small_take(PyObject *object, const char *name, uint32_t *number)
     return true;
 }
 
+bool native_threads_take(PyObject *object, uint32_t *threads)
+{
+    if (!native_small_take(object, "threads", threads))
+        return false;
+    if (*threads <= BLOOMERY_THREADS_MAX)
+        return true;
+    PyErr_Format(PyExc_ValueError, "threads must be from 0 to %u; 0: as many as there are cores",
+                 BLOOMERY_THREADS_MAX);
+    return false;
+}
+
 bool native_secret_take(PyObject *object, uint8_t secret[BLOOMERY_SECRET_BYTES],
                         const uint8_t **taken)
 {
@@ -212,9 +223,9 @@ bool native_request_solve(const struct native_state *state, struct native_reques
     }
     if (plan->kind == BLOOMERY_SCALABLE)
         options->memory_limit = request->limit;
-    if (request->limit == 0 || plan->bytes <= request->limit)
+    if (request->limit == 0 || plan->planned_bytes <= request->limit)
         return true;
     PyErr_Format(PyExc_ValueError, "such a filter takes %llu bytes, more than the memory of %llu",
-                 (unsigned long long)plan->bytes, (unsigned long long)request->limit);
+                 (unsigned long long)plan->planned_bytes, (unsigned long long)request->limit);
     return false;
 }

@@ -64,6 +64,27 @@ static int word_of(const char *name, const char *given, const char *const *words
     return -1;
 }
 
+/* None: the order that the library has, or that an existing sieve has. False after raising. */
+static bool take_order(PyObject *ordered, bloomery_sieve_order *order)
+{
+    if (ordered != Py_None)
+        *order = PyObject_IsTrue(ordered) != 0 ? BLOOMERY_SIEVE_ORDER_FIFO
+                                               : BLOOMERY_SIEVE_ORDER_BY_PARTITION;
+    return PyErr_Occurred() == NULL;
+}
+
+/* Seconds, "always" or "never". False after raising. */
+static bool take_sync(PyObject *sync, bloomery_sieve_options *options)
+{
+    static const char *const words[] = {"always", "never", NULL}; /* by their numbers */
+    const char *word;
+    if (sync != NULL && !PyUnicode_Check(sync))
+        options->sync_seconds = PyFloat_AsDouble(sync);
+    else if (sync != NULL && (word = PyUnicode_AsUTF8AndSize(sync, NULL)) != NULL)
+        options->sync = (bloomery_sieve_sync)word_of("sync", word, words);
+    return PyErr_Occurred() == NULL;
+}
+
 static PyObject *sieve_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"directory", "keys",        "rate",           "memory",
@@ -74,14 +95,14 @@ static PyObject *sieve_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     static const char *const fulls[] = {"grow", "stop", "warn", NULL};
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
     PyObject *directory = Py_None, *keys = NULL, *memory = NULL, *encoded = NULL, *leases = NULL;
-    PyObject *most = NULL;
+    PyObject *most = NULL, *ordered = Py_None, *sync = NULL;
     const char *engine = NULL, *full = NULL;
-    int ordered = 0, existing = 0, read_only = 0, keep = 0;
+    int existing = 0, read_only = 0, keep = 0;
 
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O$OdOzzpddzppOpO", names, &directory, &keys,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O$OdOzzOdOzppOpO", names, &directory, &keys,
                                      &options.rate, &memory, &engine, &full, &ordered,
-                                     &options.lease, &options.sync, &options.canon, &existing,
-                                     &read_only, &leases, &keep, &most))
+                                     &options.lease, &sync, &options.canon, &existing, &read_only,
+                                     &leases, &keep, &most))
         return NULL;
     const int engine_number = word_of("engine", engine, engines);
     const int full_number = word_of("full", full, fulls);
@@ -89,11 +110,11 @@ static PyObject *sieve_new(PyTypeObject *type, PyObject *args, PyObject *keyword
         !native_count_take(memory, "memory", &options.memory) ||
         !native_small_take(leases, "leases", &options.leases) ||
         !native_small_take(most, "max_deliveries", &options.max_deliveries) ||
+        !take_order(ordered, &options.order) || !take_sync(sync, &options) ||
         (directory != Py_None && !native_path_take(directory, &encoded, &options.directory)))
         return NULL;
     options.engine = (bloomery_sieve_engine)engine_number;
     options.full = (bloomery_sieve_full)(full_number > 0 ? full_number - 1 : 0);
-    options.ordered = ordered != 0;
     options.existing = existing != 0;
     options.read_only = read_only != 0;
     options.keep_leases = keep != 0;
@@ -167,27 +188,21 @@ static PyObject *enter_with(PyObject *object, PyObject *none)
 
 /* One key and its payload, and what is done with them. */
 struct push {
-    enum { PUSH, PUSH_FORCE, MARK, LOOK } verb;
+    bloomery_sieve_push_mode mode;
+    bool looks; /* whether it was seen; nothing is pushed */
     struct native_key key;
     Py_buffer payload;
     bool has_payload;
 };
 
-static int run_push(bloomery_sieve *sieve, const struct push *push, bloomery_error *error)
+static bloomery_status run_push(bloomery_sieve *sieve, const struct push *push, uint8_t *result,
+                                bloomery_error *error)
 {
-    const bloomery_key payload = push->has_payload
-                                     ? bloomery_key_of(push->payload.buf, (size_t)push->payload.len)
-                                     : bloomery_key_of("", 0);
-    switch (push->verb) {
-    case PUSH:
-        return bloomery_sieve_push(sieve, push->key.key, payload, NULL, error);
-    case PUSH_FORCE:
-        return bloomery_sieve_push_force(sieve, push->key.key, payload, NULL, error);
-    case MARK:
-        return bloomery_sieve_mark_seen(sieve, push->key.key, NULL, error);
-    default:
-        return bloomery_sieve_contains(sieve, push->key.key, error);
-    }
+    const bloomery_key payload = {push->payload.buf, (size_t)push->payload.len};
+    if (push->looks)
+        return bloomery_sieve_contains(sieve, &push->key.key, 1, result, error);
+    return bloomery_sieve_push(sieve, &push->key.key, push->has_payload ? &payload : NULL, 1,
+                               push->mode, result, NULL, error);
 }
 
 /* The key may be another thread's bytearray: its buffer is held until the call is over. */
@@ -195,34 +210,35 @@ static PyObject *one_key(PyObject *object, PyObject *key, struct push *push)
 {
     struct sieve *self = (struct sieve *)object;
     bloomery_error error;
-    int result = -1;
+    bloomery_status status = BLOOMERY_OK;
+    uint8_t result = 0;
 
     if (!native_key_take(self->state, key, &opaque, &push->key))
         return NULL;
     const bool entered = enter(self, false);
     if (entered) {
         Py_BEGIN_ALLOW_THREADS;
-        result = run_push(self->sieve, push, &error);
+        status = run_push(self->sieve, push, &result, &error);
         Py_END_ALLOW_THREADS;
         native_gate_leave(&self->gate, false);
     }
     native_key_release(&push->key);
     if (!entered)
         return NULL;
-    return result < 0 ? native_raise(self->state, &error, self->directory)
-                      : PyLong_FromLong(result);
+    return status == BLOOMERY_OK ? PyLong_FromLong(result)
+                                 : native_raise(self->state, &error, self->directory);
 }
 
 static PyObject *sieve_push(PyObject *object, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"key", "payload", "force", NULL};
-    struct push push = {.verb = PUSH};
+    struct push push = {.mode = BLOOMERY_SIEVE_PUSH};
     PyObject *key, *payload = NULL;
     int force = 0;
 
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O$p", names, &key, &payload, &force))
         return NULL;
-    push.verb = force ? PUSH_FORCE : PUSH;
+    push.mode = force ? BLOOMERY_SIEVE_PUSH_AGAIN : BLOOMERY_SIEVE_PUSH;
     if (payload != NULL && payload != Py_None) {
         if (PyObject_GetBuffer(payload, &push.payload, PyBUF_SIMPLE) != 0)
             return NULL;
@@ -236,32 +252,30 @@ static PyObject *sieve_push(PyObject *object, PyObject *args, PyObject *keywords
 
 static PyObject *sieve_mark_seen(PyObject *object, PyObject *key)
 {
-    return one_key(object, key, &(struct push){.verb = MARK});
+    return one_key(object, key, &(struct push){.mode = BLOOMERY_SIEVE_PUSH_MARK});
 }
 
 static PyObject *sieve_look(PyObject *object, PyObject *key)
 {
-    return one_key(object, key, &(struct push){.verb = LOOK});
+    return one_key(object, key, &(struct push){.looks = true});
 }
 
 /* One portion of keys of many. False after raising. */
-static bool many_portion(struct sieve *self, struct native_portion *portion, bool mark,
-                         PyObject *results)
+static bool many_portion(struct sieve *self, struct native_portion *portion,
+                         bloomery_sieve_push_mode mode, PyObject *results)
 {
     uint8_t found[NATIVE_PORTION];
     bloomery_error error = {.status = BLOOMERY_OK};
     bloomery_status status;
-    size_t done = 0;
+    bloomery_sieve_pushed pushed;
 
     if (!native_portion_close(portion, &opaque, &error) || !enter(self, false)) {
         native_raise(self->state, &error, NULL);
         return false;
     }
     Py_BEGIN_ALLOW_THREADS;
-    status = mark ? bloomery_sieve_mark_seen_batch(self->sieve, portion->keys, portion->count,
-                                                   found, &done, NULL, &error)
-                  : bloomery_sieve_push_batch(self->sieve, portion->keys, NULL, portion->count,
-                                              found, &done, NULL, &error);
+    status = bloomery_sieve_push(self->sieve, portion->keys, NULL, portion->count, mode, found,
+                                 &pushed, &error);
     Py_END_ALLOW_THREADS;
     native_gate_leave(&self->gate, false);
     native_portion_let_go(portion);
@@ -269,7 +283,7 @@ static bool many_portion(struct sieve *self, struct native_portion *portion, boo
         native_raise(self->state, &error, self->directory);
         return false;
     }
-    PyObject *piece = PyByteArray_FromStringAndSize((const char *)found, (Py_ssize_t)done);
+    PyObject *piece = PyByteArray_FromStringAndSize((const char *)found, (Py_ssize_t)pushed.done);
     PyObject *longer = piece == NULL ? NULL : PySequence_InPlaceConcat(results, piece);
     Py_XDECREF(piece);
     Py_XDECREF(longer); /* it is `results` */
@@ -277,7 +291,7 @@ static bool many_portion(struct sieve *self, struct native_portion *portion, boo
     return longer != NULL;
 }
 
-static PyObject *many(PyObject *object, PyObject *keys, bool mark)
+static PyObject *many(PyObject *object, PyObject *keys, bloomery_sieve_push_mode mode)
 {
     struct sieve *self = (struct sieve *)object;
     if (PyUnicode_Check(keys) || PyBytes_Check(keys) || PyByteArray_Check(keys)) {
@@ -296,11 +310,11 @@ static PyObject *many(PyObject *object, PyObject *keys, bool mark)
         good = native_portion_take(portion, &opaque, key);
         Py_DECREF(key);
         if (good && portion->records == NATIVE_PORTION)
-            good = many_portion(self, portion, mark, results);
+            good = many_portion(self, portion, mode, results);
     }
     good = good && PyErr_Occurred() == NULL;
     if (good && portion->records > 0)
-        good = many_portion(self, portion, mark, results);
+        good = many_portion(self, portion, mode, results);
     native_portion_free(portion);
     Py_XDECREF(iterator);
     if (!good)
@@ -310,12 +324,12 @@ static PyObject *many(PyObject *object, PyObject *keys, bool mark)
 
 static PyObject *sieve_push_many(PyObject *self, PyObject *keys)
 {
-    return many(self, keys, false);
+    return many(self, keys, BLOOMERY_SIEVE_PUSH);
 }
 
 static PyObject *sieve_mark_seen_many(PyObject *self, PyObject *keys)
 {
-    return many(self, keys, true);
+    return many(self, keys, BLOOMERY_SIEVE_PUSH_MARK);
 }
 
 /* ---- Items out ------------------------------------------------------------------------------- */
@@ -334,7 +348,7 @@ static PyObject *list_of(const struct sieve *self, const bloomery_sieve_item *it
 }
 
 /* The gate and that of pops. Nobody waits for one while inside the other: a handler of a signal
- * that runs meanwhile may want that one. False after raising. */
+ * that runs in between may want that one. False after raising. */
 static bool enter_to_pop(struct sieve *self)
 {
     while (true) {
@@ -389,8 +403,9 @@ static PyObject *pop_items(struct sieve *self, size_t room, bool decide)
         return PyErr_NoMemory();
     if (enter_to_pop(self)) {
         Py_BEGIN_ALLOW_THREADS;
-        status = decide ? bloomery_sieve_pop(self->sieve, items, room, &count, &error)
-                        : bloomery_sieve_pop_queued(self->sieve, items, room, &count, &error);
+        status = bloomery_sieve_pop(self->sieve, items, room,
+                                    decide ? BLOOMERY_SIEVE_POP : BLOOMERY_SIEVE_POP_QUEUED, &count,
+                                    &error);
         kept = status == BLOOMERY_OK ? keep_bytes(items, count) : NULL;
         Py_END_ALLOW_THREADS;
         native_gate_leave(&self->gate, false);
@@ -423,9 +438,6 @@ static PyObject *sieve_pop(PyObject *object, PyObject *args, PyObject *keywords)
                      decide != 0);
 }
 
-typedef bloomery_status finisher(bloomery_sieve *, const uint64_t *, size_t, size_t *,
-                                 bloomery_error *);
-
 /* Numbers of items, or the items themselves, as numbers. False after raising. */
 static bool number_of(PyObject *given, uint64_t *number)
 {
@@ -437,15 +449,13 @@ static bool number_of(PyObject *given, uint64_t *number)
     return good;
 }
 
-/* `how` NULL: their leases end in `lease` seconds. */
-static PyObject *finish_items(PyObject *object, PyObject *items, finisher *how, double lease)
+/* Ends the leases of items, or (`how` 0) has them end in `lease` seconds. */
+static PyObject *finish_items(PyObject *object, PyObject *items, int how, double lease)
 {
     struct sieve *self = (struct sieve *)object;
     bloomery_error error;
-    size_t count = 0, unknown = 0;
-    uint64_t *numbers = NULL;
     bloomery_status status = BLOOMERY_OK;
-    bool good;
+    uint64_t found = 0;
 
     /* One item, or its number, or several of either. An item is a tuple itself. */
     const bool single =
@@ -453,9 +463,9 @@ static PyObject *finish_items(PyObject *object, PyObject *items, finisher *how, 
     PyObject *list = single ? Py_BuildValue("[O]", items) : PySequence_List(items);
     if (list == NULL)
         return NULL;
-    count = (size_t)PyList_Size(list);
-    numbers = malloc((count + 1) * sizeof(*numbers));
-    good = numbers != NULL;
+    const size_t count = (size_t)PyList_Size(list);
+    uint64_t *numbers = malloc((count + 1) * sizeof(*numbers));
+    bool good = numbers != NULL;
     if (!good)
         PyErr_NoMemory();
     for (size_t i = 0; good && i < count; i++)
@@ -464,34 +474,35 @@ static PyObject *finish_items(PyObject *object, PyObject *items, finisher *how, 
     good = good && enter(self, false);
     if (good) {
         Py_BEGIN_ALLOW_THREADS;
-        status = how != NULL
-                     ? how(self->sieve, numbers, count, &unknown, &error)
-                     : bloomery_sieve_extend(self->sieve, numbers, count, lease, &unknown, &error);
+        status = how != 0
+                     ? bloomery_sieve_finish(self->sieve, numbers, count,
+                                             (bloomery_sieve_outcome)how, &found, &error)
+                     : bloomery_sieve_extend(self->sieve, numbers, count, lease, &found, &error);
         Py_END_ALLOW_THREADS;
         native_gate_leave(&self->gate, false);
     }
     free(numbers);
     if (!good)
         return NULL;
-    return status == BLOOMERY_OK ? PyLong_FromSize_t(count - unknown)
+    return status == BLOOMERY_OK ? PyLong_FromUnsignedLongLong(found)
                                  : native_raise(self->state, &error, self->directory);
 }
 
 static PyObject *sieve_ack(PyObject *self, PyObject *items)
 {
-    return finish_items(self, items, bloomery_sieve_ack, 0);
+    return finish_items(self, items, BLOOMERY_SIEVE_DONE, 0);
 }
 
 static PyObject *sieve_give_back(PyObject *self, PyObject *items)
 {
-    return finish_items(self, items, bloomery_sieve_return, 0);
+    return finish_items(self, items, BLOOMERY_SIEVE_BACK, 0);
 }
 
 static PyObject *sieve_extend(PyObject *self, PyObject *args)
 {
     PyObject *items;
     double lease = 0;
-    return PyArg_ParseTuple(args, "O|d", &items, &lease) ? finish_items(self, items, NULL, lease)
+    return PyArg_ParseTuple(args, "O|d", &items, &lease) ? finish_items(self, items, 0, lease)
                                                          : NULL;
 }
 
@@ -539,12 +550,10 @@ static PyObject *sieve_status(PyObject *object, PyObject *none)
     return native_sieve_info_of(self->state, &info);
 }
 
-#define KEYWORDS (METH_VARARGS | METH_KEYWORDS)
-
 PyType_Spec *native_sieve_spec(void)
 {
     static PyMethodDef methods[] = {
-        {"push", NATIVE_KEYWORDS(sieve_push), KEYWORDS,
+        {"push", NATIVE_KEYWORDS(sieve_push), METH_VARARGS | METH_KEYWORDS,
          "push(key, payload=b'', *, force=False) -> int\n\nQueues a key unless it was seen: NEW, "
          "SEEN or PENDING (not decided yet)."},
         {"push_many", sieve_push_many, METH_O,
@@ -555,8 +564,8 @@ PyType_Spec *native_sieve_spec(void)
          "mark_seen_many(keys) -> bytearray\n\nThe same for many keys."},
         {"look", sieve_look, METH_O,
          "look(key) -> int\n\nWhether a key was seen, without pushing it: NEW, SEEN, PENDING."},
-        {"pop", NATIVE_KEYWORDS(sieve_pop), KEYWORDS,
-         "pop(count=1, *, decide=True) -> list of Item\n\nLeases up to so many items; fewer may "
+        {"pop", NATIVE_KEYWORDS(sieve_pop), METH_VARARGS | METH_KEYWORDS,
+         "pop(count=1, *, decide=True) -> list of Item\n\nLeases up to `count` items; fewer may "
          "come, and none if nothing is queued or pending."},
         {"ack", sieve_ack, METH_O,
          "ack(items) -> int\n\nEnds leases for good, of an item, its number, or several; how many "
@@ -574,7 +583,7 @@ PyType_Spec *native_sieve_spec(void)
         {NULL, NULL, 0, NULL}};
     static const char text[] =
         "Sieve(directory=None, *, keys=None, rate=0, memory=None, engine=None, full=None,\n"
-        "      ordered=False, lease=0, sync=0, canon=None, existing=False, read_only=False,\n"
+        "      ordered=None, lease=0, sync=0, canon=None, existing=False, read_only=False,\n"
         "      leases=0, keep_leases=False, max_deliveries=0)\n--\n\n"
         "A to-visit queue that drops keys it has seen. Without a directory it is in memory.";
     static PyType_Slot slots[] = {{Py_tp_doc, NULL},

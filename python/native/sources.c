@@ -105,8 +105,8 @@ static bool take_value(struct native_work *work, PyObject *object)
     return true;
 }
 
-/* Appends an object; runs the portion when it is full. An object that is no key ends the work, when
- * those before it are done. */
+/* Appends an object; runs the portion when it is full. An object that is not a key ends the work,
+ * when those before it are done. */
 static bool take_object(struct native_work *work, PyObject *object)
 {
     struct native_portion *portion = work->portion;
@@ -233,7 +233,7 @@ static PyObject *objects_of_categories(PyObject *keys)
     return objects;
 }
 
-/* pandas' Series and others that are no arrays, but know one. */
+/* pandas' Series and others that are not arrays, but know one. */
 static int run_array_of(struct native_work *work, PyObject *keys)
 {
     PyObject *method = PyObject_GetAttrString(keys, "__array__");

@@ -24,6 +24,6 @@ struct native_state *native_state_of(PyTypeObject *type)
 {
     struct native_state *state = native_state_find(type);
     if (state == NULL)
-        PyErr_SetString(PyExc_TypeError, "this is no class of bloomery");
+        PyErr_SetString(PyExc_TypeError, "this is not a class of bloomery");
     return state;
 }

@@ -6,19 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool no_memory(struct native_work *work)
+bool native_work_no_memory(struct native_work *work)
 {
     work->error = (bloomery_error){.status = BLOOMERY_OUT_OF_MEMORY, .text = "not enough memory"};
     return false;
 }
 
-static bool status_only(struct native_work *work, int status)
+static bool changes(const struct native_work *work)
 {
-    if (status == BLOOMERY_OK)
-        return true;
-    work->error = (bloomery_error){.status = (bloomery_status)status};
-    PyOS_snprintf(work->error.text, sizeof(work->error.text), "%s", bloomery_status_text(status));
-    return false;
+    return work->verb == NATIVE_ADD || work->verb == NATIVE_BUILD || work->verb == NATIVE_REMOVE;
+}
+
+static enum native_change change_of(const struct native_work *work)
+{
+    return work->verb == NATIVE_REMOVE ? NATIVE_CHANGE_REMOVE : NATIVE_CHANGE_ADD;
 }
 
 /* Keys that are sure to fit are added beside those of other threads. Else the filter has to be this
@@ -29,8 +30,9 @@ bool native_work_enter(struct native_work *work, size_t count)
     work->entered_alone = work->alone;
     while (native_gate_enter(work->gate, work->entered_alone)) {
         const bool open =
-            work->verb == NATIVE_COLLECT ? *work->builder != NULL : *work->filter != NULL;
-        if (open && work->watched != NULL && !native_watch_holds(work->watched)) {
+            work->verb == NATIVE_COLLECT ? *work->builder != NULL : work->filter->filter != NULL;
+        if (open && ((changes(work) && !native_filter_writable(work->filter, change_of(work))) ||
+                     (work->watched != NULL && !native_watch_holds(work->watched)))) {
             native_gate_leave(work->gate, work->entered_alone);
             return false;
         }
@@ -72,8 +74,8 @@ static bool is_limited(const struct native_work *work)
 void native_work_raise(struct native_work *work)
 {
     PyObject *type, *value, *trace;
-    if (work->filter != NULL && *work->filter != NULL)
-        native_explain(*work->filter, work->verb == NATIVE_REMOVE, &work->error);
+    if (work->filter != NULL && work->filter->filter != NULL)
+        native_explain(work->filter->filter, change_of(work), &work->error);
     native_raise(work->state, &work->error, NULL);
     if (work->error.status != BLOOMERY_FULL || work->verb == NATIVE_COLLECT)
         return;
@@ -91,20 +93,39 @@ void native_work_raise(struct native_work *work)
     PyErr_Restore(type, value, trace);
 }
 
-/* ---- A portion ------------------------------------------------------------------------------- */
-
-static bool remove_keys(struct native_work *work, uint64_t *answers)
+/* Has the library do all but HASH, where no limit has to be looked at. `done`: how many of the keys
+ * it came to, unless it collects them. False: `error` is set. */
+static bool run_keys(struct native_work *work, const bloomery_keys *keys, uint64_t *answers,
+                     size_t *done)
 {
-    const struct native_portion *portion = work->portion;
-    memset(answers, 0, sizeof(portion->answers));
-    for (size_t i = 0; i < portion->count; i++) {
-        const int removed = bloomery_remove(*work->filter, portion->keys[i], NULL);
-        if (removed < 0)
-            return status_only(work, removed);
-        answers[i / 64] |= (uint64_t)removed << (i & 63);
+    bloomery_counts counts = {0, 0, 0};
+    bloomery_error *error = &work->error;
+    bloomery_status status = BLOOMERY_OK;
+
+    switch (work->verb) {
+    case NATIVE_QUERY:
+        status = bloomery_may_contain_keys(work->filter->filter, keys, answers, &counts, error);
+        break;
+    case NATIVE_ADD:
+    case NATIVE_BUILD:
+        status = bloomery_add_keys(work->filter->writable, keys, answers, &counts, error);
+        break;
+    case NATIVE_REMOVE:
+        status = bloomery_remove_keys(work->filter->writable, keys, answers, &counts, error);
+        break;
+    case NATIVE_COLLECT:
+        status = bloomery_builder_add(*work->builder, keys, error);
+        break;
+    case NATIVE_HASH:
+        assert(false);
+        break;
     }
-    return true;
+    *done = counts.done;
+    work->yes += counts.positive;
+    return status == BLOOMERY_OK;
 }
+
+/* ---- A portion ------------------------------------------------------------------------------- */
 
 static size_t record_of(const struct native_portion *portion, size_t key)
 {
@@ -115,21 +136,20 @@ static size_t record_of(const struct native_portion *portion, size_t key)
 static bool hash_keys(struct native_work *work)
 {
     const struct native_portion *portion = work->portion;
-    bloomery_hash hashes[64];
+    const bloomery_keys keys = bloomery_keys_of_list(portion->keys, portion->count);
     const size_t bytes = portion->records * sizeof(bloomery_hash);
 
     if (!native_arena_reserve(&work->hashes, bytes))
-        return no_memory(work);
-    unsigned char *out = work->hashes.bytes + work->hashes.used;
-    memset(out, 0, bytes);
-    for (size_t from = 0; from < portion->count; from += 64) {
-        const size_t now = portion->count - from < 64 ? portion->count - from : 64;
-        const int status = bloomery_hash_batch(*work->filter, portion->keys + from, now, hashes);
-        if (status != BLOOMERY_OK)
-            return status_only(work, status);
-        for (size_t i = 0; i < now; i++)
-            memcpy(out + record_of(portion, from + i) * sizeof(bloomery_hash), &hashes[i],
-                   sizeof(bloomery_hash));
+        return native_work_no_memory(work);
+    void *out = work->hashes.bytes + work->hashes.used;
+    bloomery_hash *hashes = out;
+    if (bloomery_hash_keys(work->filter->filter, &keys, hashes, &work->error) != BLOOMERY_OK)
+        return false;
+    /* To their places, which are not before where they are: the last one first. */
+    for (size_t key = portion->count, record = portion->records; key < record;) {
+        record--;
+        const bool is_key = key > 0 && portion->places[key - 1] == record;
+        hashes[record] = is_key ? hashes[--key] : (bloomery_hash){0, 0};
     }
     work->hashes.used += bytes;
     return true;
@@ -147,129 +167,97 @@ static void scatter(struct native_portion *portion)
     memcpy(portion->answers, spread, sizeof(spread));
 }
 
-static bool add_keys(struct native_work *work, uint64_t *answers, size_t *done)
-{
-    struct native_portion *portion = work->portion;
-    if (is_limited(work))
-        return native_limit_portion(work, answers, done);
-    return bloomery_add_some(*work->filter, portion->keys, portion->count, answers, NULL, done,
-                             &work->error) == BLOOMERY_OK;
-}
-
 bool native_work_portion(struct native_work *work)
 {
     struct native_portion *portion = work->portion;
     uint64_t *answers = portion->answers;
+    const bloomery_keys keys = bloomery_keys_of_list(portion->keys, portion->count);
     size_t done = 0;
-    bool good = true;
+    bool good;
 
     memset(answers, 0, sizeof(portion->answers));
-    switch (work->verb) {
-    case NATIVE_QUERY:
-        bloomery_may_contain_batch(*work->filter, portion->keys, portion->count, answers);
-        break;
-    case NATIVE_ADD:
-    case NATIVE_BUILD:
-        good = add_keys(work, answers, &done);
-        break;
-    case NATIVE_REMOVE:
-        good = remove_keys(work, answers);
-        break;
-    case NATIVE_HASH:
+    if (work->verb == NATIVE_HASH)
         good = hash_keys(work);
-        break;
-    case NATIVE_COLLECT:
-        good = bloomery_builder_add(*work->builder, portion->keys, portion->count, &work->error) ==
-               BLOOMERY_OK;
-        break;
-    }
-    work->yes += native_count_bits(answers, portion->count);
+    else if (is_limited(work))
+        good = native_limit_portion(work, answers, &done);
+    else
+        good = run_keys(work, &keys, answers, &done);
     if (!good) {
         work->seen += done < portion->count ? record_of(portion, done) : 0;
         return false;
     }
     scatter(portion);
     if (work->keep && !native_bits_append(&work->bits, answers, portion->records))
-        return no_memory(work);
+        return native_work_no_memory(work);
     work->seen += portion->records;
     return true;
 }
 
 /* ---- A chunk --------------------------------------------------------------------------------- */
 
-/* Adds a column where a limit has to be looked at. */
-static bool run_limited(struct native_work *work, const bloomery_column *column)
+/* Hashes keys where they are. */
+static bool hash_where_they_are(struct native_work *work, const bloomery_keys *keys)
 {
-    if (work->verb == NATIVE_BUILD && column->count <= work->limit->left) {
-        if (bloomery_add_column_parallel(*work->filter, column, work->threads, &work->error) !=
+    const size_t bytes = keys->count * sizeof(bloomery_hash);
+    if (!native_arena_reserve(&work->hashes, bytes))
+        return native_work_no_memory(work);
+    void *out = work->hashes.bytes + work->hashes.used;
+    if (bloomery_hash_keys(work->filter->filter, keys, out, &work->error) != BLOOMERY_OK)
+        return false;
+    work->hashes.used += bytes;
+    work->seen += keys->count;
+    return true;
+}
+
+/* Adds keys where they are if a limit has to be looked at. */
+static bool run_limited(struct native_work *work, bloomery_keys *keys)
+{
+    if (work->verb == NATIVE_BUILD && keys->count <= work->limit->left) {
+        if (bloomery_add_keys(work->filter->writable, keys, NULL, NULL, &work->error) !=
             BLOOMERY_OK)
             return false;
-        native_limit_count(work->limit, column->count);
-        work->seen += column->count;
+        native_limit_count(work->limit, keys->count);
+        work->seen += keys->count;
         return true;
     }
-    uint64_t *answers = calloc((column->count + 63) / 64 + 1, sizeof(uint64_t));
+    keys->threads = 1; /* several give no answers */
+    uint64_t *answers = calloc((keys->count + 63) / 64 + 1, sizeof(uint64_t));
     const bool good =
-        answers == NULL ? no_memory(work) : native_limit_column(work, column, answers);
+        answers == NULL ? native_work_no_memory(work) : native_limit_keys(work, keys, answers);
     free(answers);
     return good;
 }
 
 /* The library reads the array itself. Needs no GIL. */
-static bool run_column(struct native_work *work, const bloomery_column *column)
+static bool run_where_they_are(struct native_work *work, bloomery_keys *keys)
 {
-    bloomery_error *error = &work->error;
     uint64_t *answers = NULL;
-    bloomery_status status = BLOOMERY_OK;
-    size_t found = 0;
-    const size_t words = (column->count + 63) / 64;
+    size_t done = 0;
 
-    if (work->verb == NATIVE_ADD || work->verb == NATIVE_REMOVE || work->keep) {
-        answers = calloc(words + 1, sizeof(uint64_t));
+    if (work->verb == NATIVE_BUILD)
+        keys->threads = work->threads;
+    if (work->verb == NATIVE_HASH)
+        return hash_where_they_are(work, keys);
+    if (is_limited(work))
+        return run_limited(work, keys);
+    if (work->keep) {
+        answers = calloc((keys->count + 63) / 64 + 1, sizeof(uint64_t));
         if (answers == NULL)
-            return no_memory(work);
+            return native_work_no_memory(work);
     }
-    switch (work->verb) {
-    case NATIVE_QUERY:
-        status = bloomery_may_contain_column(*work->filter, column, answers, &found, error);
-        break;
-    case NATIVE_ADD:
-        status = bloomery_add_column(*work->filter, column, answers, NULL, error);
-        found = native_count_bits(answers, column->count);
-        break;
-    case NATIVE_BUILD:
-        status = bloomery_add_column_parallel(*work->filter, column, work->threads, error);
-        break;
-    case NATIVE_REMOVE:
-        status = bloomery_remove_column(*work->filter, column, answers, &found, error);
-        break;
-    case NATIVE_HASH:
-        if (!native_arena_reserve(&work->hashes, column->count * sizeof(bloomery_hash))) {
-            free(answers);
-            return no_memory(work);
-        }
-        status = bloomery_hash_column(*work->filter, column,
-                                      (void *)(work->hashes.bytes + work->hashes.used), error);
-        work->hashes.used += column->count * sizeof(bloomery_hash);
-        break;
-    case NATIVE_COLLECT:
-        status = bloomery_builder_add_column(*work->builder, column, error);
-        break;
-    }
-    bool good = status == BLOOMERY_OK;
-    work->yes += found;
-    work->seen += good ? column->count : 0;
-    if (good && work->keep && !native_bits_append(&work->bits, answers, column->count))
-        good = no_memory(work);
+    bool good = run_keys(work, keys, answers, &done);
+    work->seen += good ? keys->count : done;
+    if (good && work->keep && !native_bits_append(&work->bits, answers, keys->count))
+        good = native_work_no_memory(work);
     free(answers);
     return good;
 }
 
 static bool run_chunk(struct native_work *work, const struct native_chunk *chunk)
 {
-    bloomery_column column;
-    if (!work->by_portions && native_chunk_column(chunk, work->keying, &column))
-        return is_limited(work) ? run_limited(work, &column) : run_column(work, &column);
+    bloomery_keys keys;
+    if (native_chunk_keys(chunk, work->keying, &keys))
+        return run_where_they_are(work, &keys);
     for (size_t from = 0; from < chunk->count; from += NATIVE_PORTION)
         if (!native_chunk_portion(chunk, work->keying, from, work->portion, &work->error) ||
             !native_work_portion(work))

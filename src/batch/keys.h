@@ -58,7 +58,7 @@ typedef void bloomery_take(const struct bloomery_input *keys, const bloomery_fil
 /* For keys of this form and a filter that hashes keys. */
 bloomery_take *bloomery_take_of(const struct bloomery_input *keys, const bloomery_filter *filter);
 
-/* The hashes of the valid keys of a column: room for one word more than is used. */
+/* The hashes of the keys that are valid: room for one word more than is used. */
 enum { BLOOMERY_COMPACT = 1024 };
 struct bloomery_compact {
     bloomery_hash hashes[BLOOMERY_COMPACT + 64];

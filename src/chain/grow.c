@@ -112,7 +112,7 @@ bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t blocks_per_ke
     const double rate = plan->rate;
     bloomery_plan layer = {
         .kind = BLOOMERY_BLOCKED,
-        .keys = plan->keys > 0 ? plan->keys : 1, /* one of none would grow with its first key */
+        .keys = plan->keys,
         .rate = rate * BLOOMERY_CHAIN_FIRST,
         .cell_bits = plan->cell_bits,
     };
@@ -121,7 +121,7 @@ bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t blocks_per_ke
             error, BLOOMERY_BAD_ARGUMENT, 0,
             "a scalable filter is planned by keys and rate; how much memory it may "
             "take is limited where it is made");
-    if (!(rate >= BLOOMERY_CHAIN_RATE_MIN && rate < 1))
+    if (plan->keys == 0 || !(rate >= BLOOMERY_CHAIN_RATE_MIN && rate < 1))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a scalable filter takes the keys of its first layer and a rate of at "
                              "least 1e-12 and below 1");
@@ -133,7 +133,6 @@ bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t blocks_per_ke
     if (status != BLOOMERY_OK)
         return status;
     layer.kind = plan->kind;
-    layer.keys = plan->keys;
     layer.rate = layer.planned_rate = rate;
     *plan = layer;
     return BLOOMERY_OK;

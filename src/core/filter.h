@@ -28,8 +28,8 @@ struct bloomery_rest {
     uint64_t payload_bytes;
     struct bloomery_lock *growing; /* in concurrent chains: held while a layer is added */
     uint64_t memory_limit;         /* of a chain, in bytes; 0: none */
-    /* Of a chain of ours: its next layer, once it was planned; else its planned_keys are 0. NULL: another
-     * kind. */
+    /* Of a chain of ours: its next layer, once it was planned; else its planned_keys are 0. NULL:
+     * another kind. */
     bloomery_plan *next;
     struct bloomery_map map;  /* if storage is mapped */
     const uint8_t *checksums; /* those behind a borrowed or mapped payload, else NULL */

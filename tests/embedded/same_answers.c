@@ -7,6 +7,7 @@
  *     same_answers [FILE...]     the same of these files of ours as well
  */
 #include <bloomery/bloomery.h>
+#include <bloomery/builder.h>
 #include <bloomery/dialect.h>
 
 #include <inttypes.h>
@@ -64,14 +65,18 @@ static size_t make_keys(bloomery_key *keys, uint64_t *numbers, uint64_t from, ui
 static void print_answers(const bloomery_filter *filter)
 {
     static uint64_t numbers[PORTION];
-    static bloomery_key keys[PORTION];
+    static bloomery_key list[PORTION];
     uint64_t answers[PORTION / 64];
     uint64_t sum = sum_start;
     uint64_t found = 0;
     for (uint64_t done = 0; done < QUERIES;) {
-        const size_t now = make_keys(keys, numbers, done, QUERIES);
+        const size_t now = make_keys(list, numbers, done, QUERIES);
+        const bloomery_keys keys = bloomery_keys_of_list(list, now);
+        bloomery_counts counts = {0, 0, 0};
         memset(answers, 0, sizeof answers);
-        found += bloomery_may_contain_batch(filter, keys, now, answers);
+        if (bloomery_may_contain_keys(filter, &keys, answers, &counts, NULL) != BLOOMERY_OK)
+            printf(" query fails");
+        found += counts.positive;
         sum = sum_of(sum, answers, sizeof answers);
         done += now;
     }
@@ -81,9 +86,11 @@ static void print_answers(const bloomery_filter *filter)
 static void print_info(const bloomery_filter *filter)
 {
     bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, true, &info);
-    printf(" bytes %" PRIu64 " set %" PRIu64 " planned %.17g live %.17g", info.bytes, info.bits_set,
-           info.planned_rate, info.live_rate);
+    bloomery_scan_result scan = BLOOMERY_SCAN_RESULT;
+    bloomery_info_get(filter, &info);
+    bloomery_scan(filter, &scan);
+    printf(" bytes %" PRIu64 " set %" PRIu64 " planned %.17g live %.17g", info.bytes, scan.bits_set,
+           info.planned_rate, scan.live_rate);
 }
 
 static void print_all(const bloomery_filter *filter)
@@ -97,23 +104,25 @@ static void print_all(const bloomery_filter *filter)
 static void add_all(bloomery_filter *filter)
 {
     static uint64_t numbers[PORTION];
-    static bloomery_key keys[PORTION];
+    static bloomery_key list[PORTION];
     for (uint64_t done = 0; done < KEYS;) {
-        const size_t now = make_keys(keys, numbers, done, KEYS);
-        if (bloomery_add_batch(filter, keys, now, NULL, NULL) != BLOOMERY_OK)
+        const size_t now = make_keys(list, numbers, done, KEYS);
+        const bloomery_keys keys = bloomery_keys_of_list(list, now);
+        if (bloomery_add_keys(filter, &keys, NULL, NULL, NULL) != BLOOMERY_OK)
             printf(" add fails");
         done += now;
     }
 }
 
-static bloomery_status build_static(const bloomery_plan *plan, bloomery_filter **filter,
+static bloomery_status build_static(const bloomery_plan *plan, const bloomery_filter **filter,
                                     bloomery_error *error)
 {
     bloomery_builder *builder;
     bloomery_status status = bloomery_builder_open(plan, NULL, NULL, &builder, error);
     for (uint64_t i = 0; i < KEYS && status == BLOOMERY_OK; i++) {
         const bloomery_key key = bloomery_key_of(&i, sizeof i);
-        status = bloomery_builder_add(builder, &key, 1, error);
+        const bloomery_keys keys = bloomery_keys_of_list(&key, 1);
+        status = bloomery_builder_add(builder, &keys, error);
     }
     if (status == BLOOMERY_OK)
         status = bloomery_builder_finish(builder, filter, error);
@@ -126,22 +135,25 @@ static void kind(bloomery_kind kind, uint32_t blocks_per_key, uint32_t cell_bits
     bloomery_plan plan = {.kind = kind, .keys = KEYS, .rate = rate};
     bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
     bloomery_filter *filter = NULL;
+    const bloomery_filter *made = NULL;
     bloomery_error error;
     options.blocks_per_key = blocks_per_key;
     options.cell_bits = cell_bits;
     printf("%s L=%u cell=%u p=%g:", bloomery_kind_name((int)kind), blocks_per_key, cell_bits, rate);
     bloomery_status status = bloomery_plan_solve(&plan, &options, &error);
     if (status == BLOOMERY_OK)
-        status = kind == BLOOMERY_STATIC ? build_static(&plan, &filter, &error)
+        status = kind == BLOOMERY_STATIC ? build_static(&plan, &made, &error)
                                          : bloomery_create(&plan, NULL, &filter, &error);
     if (status != BLOOMERY_OK) {
         printf(" %s\n", error.text);
         return;
     }
-    if (kind != BLOOMERY_STATIC)
+    if (kind != BLOOMERY_STATIC) {
         add_all(filter);
-    print_all(filter);
-    bloomery_free(filter);
+        made = filter;
+    }
+    print_all(made);
+    bloomery_free(made);
 }
 
 static void dialect(const bloomery_dialect *dialect)
@@ -151,13 +163,11 @@ static void dialect(const bloomery_dialect *dialect)
     bloomery_error error;
     char text[300];
     struct sum sum = {sum_start, 0};
-    char takes[BLOOMERY_DIALECT_TAKES_BYTES];
-    bloomery_dialect_takes(dialect, true, takes, sizeof takes);
-    if (strstr(takes, "keys") != NULL)
+    if (strstr(dialect->create_takes, "keys") != NULL)
         parameters.keys = KEYS;
-    if (strstr(takes, "rate") != NULL)
+    if (strstr(dialect->create_takes, "rate") != NULL)
         parameters.rate = 0.01;
-    else if (strstr(takes, "bits_per_key") != NULL)
+    else if (strstr(dialect->create_takes, "bits_per_key") != NULL)
         parameters.bits_per_key = 10;
     printf("%s:", dialect->name);
     if (bloomery_dialect_create(dialect, &parameters, NULL, &filter, &error) != BLOOMERY_OK) {
@@ -211,7 +221,7 @@ int main(int argc, char **argv)
     kind(BLOOMERY_STATIC, 0, 0, 1e-2);
     kind(BLOOMERY_STATIC, 0, 0, 1e-9);
     const bloomery_dialect *next;
-    for (size_t i = 0; (next = bloomery_dialect_at(i)) != NULL; i++)
+    for (uint32_t id = 1; (next = bloomery_dialect_get(id)) != NULL; id++)
         dialect(next);
     for (int i = 1; i < argc; i++)
         file(argv[i]);

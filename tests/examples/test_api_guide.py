@@ -21,7 +21,7 @@ def pieces_of_the_page_compile_and_hold(c):
         text = file.read()
     prelude, = re.findall(r"^```c prelude\n(.*?)^```$", text, re.M | re.S)
     pieces = re.findall(r"^```c\n(.*?)^```$", text, re.M | re.S)
-    c.expect(len(pieces) == 11, f"{len(pieces)} pieces")
+    c.expect(len(pieces) == 15, f"{len(pieces)} pieces")
     program = prelude
     for number, piece in enumerate(pieces):
         program += f"\nstatic int piece_{number}(void)\n{{\n{piece}}}\n"
@@ -38,8 +38,10 @@ def pieces_of_the_page_compile_and_hold(c):
     c.expect(done.returncode == 0, done.stderr[:1500])
     done = subprocess.run([c.path("pieces")], cwd=c.directory, capture_output=True, text=True, check=False)
     c.expect(done.returncode == 0, f"{done.returncode}: {done.stdout}{done.stderr}")
-    c.expect("plum: definitely not there" in done.stdout and "a megabyte is enough for" in done.stdout, done.stdout)
-
+    c.expect("plum: definitely not there" in done.stdout and "a megabyte is enough for" in done.stdout and
+             "apple is new\n1000 of 1000 keys" in done.stdout, done.stdout)
+    done = subprocess.run([c.path("pieces")], cwd=c.directory, capture_output=True, text=True, check=False)
+    c.expect(done.returncode == 0 and "apple is new" not in done.stdout, f"a second run: {done.stdout}{done.stderr}")
 
 
 @case

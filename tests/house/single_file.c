@@ -13,13 +13,14 @@ static int failed(const char *what, const bloomery_error *error)
 
 static int fill(bloomery_filter *filter, FILE *lines)
 {
-    bloomery_error error = {0};
     char line[1000];
     rewind(lines);
-    while (fgets(line, sizeof line, lines) != NULL)
+    while (fgets(line, sizeof line, lines) != NULL) {
+        bloomery_error error;
         if (!bloomery_add(filter, bloomery_key_of(line, strcspn(line, "\n")), &error) &&
             error.status != BLOOMERY_OK)
-            return 1;
+            return failed("add", &error);
+    }
     return 0;
 }
 

@@ -119,20 +119,33 @@ def the_documented_line_makes_an_object_without_asserts(folder):
 CPP = """#include "bloomery.h"
 int main()
 {
-    bloomery_plan plan = BLOOMERY_PLAN;
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     bloomery_sieve_options sieve = BLOOMERY_SIEVE_OPTIONS;
     bloomery_error error = {};
-    bloomery_filter *filter = nullptr;
-    plan.keys = 10;
-    plan.rate = 0.1;
-    if (bloomery_plan_solve(&plan, nullptr, &error) != BLOOMERY_OK ||
-        bloomery_create(&plan, nullptr, &filter, &error) != BLOOMERY_OK)
+    bloomery_filter *filter = bloomery_new(10, 0.1, &error);
+    if (filter == nullptr)
         return 1;
     bloomery_free(filter);
     return options.struct_bytes == sizeof options && sieve.struct_bytes == sizeof sieve ? 0 : 1;
 }
 """
+
+
+EXPERIMENTAL = """#include "bloomery.h"
+int main(void)
+{
+    return bloomery_hash_name(BLOOMERY_HASH_XXH3_64) != 0 ? 0 : 1;
+}
+"""
+
+
+def what_is_experimental_is_seen_on_demand_alone(folder):
+    with open(os.path.join(folder, "try.c"), "w", encoding="utf-8") as file:
+        file.write(EXPERIMENTAL)
+    run([*CC, *WARNINGS, "-DBLOOMERY_EXPERIMENTAL", "bloomery.c", "try.c", "-lm", "-o", "try"], folder)
+    run(["./try"], folder)
+    refused = subprocess.run([*CC, *WARNINGS, "-c", "try.c"], cwd=folder, capture_output=True, text=True, check=False)
+    expect(refused.returncode != 0 and "bloomery_hash_name" in refused.stderr, "seen by programs that did not ask")
 
 
 def cpp_programs_use_it(folder):
@@ -149,7 +162,8 @@ def cpp_programs_use_it(folder):
 
 CHECKS = (one_file_makes_the_commands_files, one_file_shows_what_the_library_shows,
           embedded_with_hidden_names_it_shows_nothing, small_it_needs_no_loader_and_links_statically,
-          without_parts_it_compiles_and_works, clang_has_no_warning_either, libraries_that_are_there_are_used, cpp_programs_use_it)
+          without_parts_it_compiles_and_works, clang_has_no_warning_either, libraries_that_are_there_are_used, cpp_programs_use_it,
+          what_is_experimental_is_seen_on_demand_alone)
 
 
 def main():

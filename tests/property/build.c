@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { KEYS = 60000, SHARES_MAX = 300, PORTION_MAX = 1500 };
+enum { KEYS = 60000, SHARES_MAX = (int)BLOOMERY_THREADS_MAX, PORTION_MAX = 1500 };
 
 static const uint32_t team_sizes[] = {1, 2, 3, 5, 16, SHARES_MAX};
 enum { TEAM_SIZES = sizeof team_sizes / sizeof team_sizes[0] };

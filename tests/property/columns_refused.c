@@ -52,6 +52,8 @@ static bloomery_status call(enum call which, bloomery_filter *filter, const bloo
 /* Where it makes no difference which key the error names. */
 #define ANY_KEY UINT64_MAX
 
+enum { KEYS_MAX = TEST_COLUMN_MAX };
+
 /* The call fails with this status, says why, answers and counts nothing, and leaves the filter as
  * it is. */
 static void expect_refused(const char *what, enum call which, bloomery_filter *filter,
@@ -72,7 +74,10 @@ static void expect_refused(const char *what, enum call which, bloomery_filter *f
     assert_true(error.text[0] != '\0' && memchr(error.text, '\0', sizeof error.text) != NULL);
     if (which == CALL_QUERY || which == CALL_ADD || which == CALL_REMOVE) {
         assert_true(counts.done == 0 && counts.positive == 0 && counts.cells == 0);
-        for (size_t i = 0; column->count <= TEST_COLUMN_MAX && i < (column->count + 63) / 64; i++)
+        /* A count that cannot be right has no answers. */
+        const bool counted = column->struct_bytes <= sizeof *column && column->count <= KEYS_MAX &&
+                             column->first <= KEYS_MAX;
+        for (size_t i = 0; counted && i < (column->count + 63) / 64; i++)
             assert_int_equal(answers[i], 0);
     }
     assert_int_equal(call(which, filter, column, NULL), status);
@@ -361,6 +366,8 @@ static void static_filters_take_no_keys(void **state)
     assert_int_equal(bloomery_copy(built, NULL, &filter, NULL), BLOOMERY_OK);
     for (int form = BLOOMERY_KEYS_LIST; form <= BLOOMERY_KEYS_HASHES128; form++) {
         const bloomery_keys column = whole(form);
+        if (form == BLOOMERY_KEYS_HASHES64) /* which it does not know */
+            continue;
         expect_refused("add", CALL_ADD, filter, &column, BLOOMERY_READ_ONLY, 0);
         expect_refused("build", CALL_BUILD, filter, &column, BLOOMERY_READ_ONLY, 0);
         expect_refused("build", CALL_BUILD_TEAM, filter, &column, BLOOMERY_READ_ONLY, 0);

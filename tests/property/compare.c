@@ -206,14 +206,12 @@ static bloomery_comparison compare(const bloomery_plan *plan, struct overlap ove
                                    uint64_t folds)
 {
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
-    bloomery_plan larger = *plan;
+    const bloomery_plan larger = test_by_hand(plan, plan->bits << folds);
     bloomery_comparison comparison = BLOOMERY_COMPARISON;
     bloomery_error error = {.text = ""};
     struct test_keys keys =
         test_keys_make(TEST_IDS, 1, 0, (size_t)(overlap.own * 3 + overlap.common));
     options.seed = seed;
-    larger.bits <<= folds;
-    larger.bytes = 0;
     bloomery_filter *one = test_create(plan, &options);
     bloomery_filter *other = test_create(&larger, &options);
     add_range(one, &keys, 0, overlap.own + overlap.common);

@@ -337,9 +337,13 @@ static void query_everything(const bloomery_filter *filter)
     assert_int_equal(hits, again);
     for (uint64_t edge = 0; edge < 64; edge++) {
         uint64_t power = (uint64_t)1 << edge;
-        bloomery_may_contain_hash(filter, (bloomery_hash){power, ~power});
-        bloomery_may_contain_hash(filter, (bloomery_hash){~power, power - 1});
-        bloomery_may_contain_hash(filter, (bloomery_hash){UINT64_MAX, UINT64_MAX - power});
+        const bloomery_hash odd[] = {
+            {power, ~power}, {~power, power - 1}, {UINT64_MAX, UINT64_MAX - power}};
+        uint64_t answers_of_odd = 0;
+        const size_t found = query_hashes(filter, odd, 3, &answers_of_odd);
+        for (size_t i = 0; i < 3; i++)
+            assert_int_equal(answers_of_odd >> i & 1, bloomery_may_contain_hash(filter, odd[i]));
+        assert_int_equal(found, (size_t)__builtin_popcountll(answers_of_odd));
     }
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter, &info);

@@ -65,17 +65,16 @@ void compare_initialisers()
     const bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
     const bloomery_create_options create = BLOOMERY_CREATE_OPTIONS;
     const bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
-    const bloomery_column column = BLOOMERY_COLUMN;
+    const bloomery_keys keys = BLOOMERY_KEYS;
     const bloomery_info info = BLOOMERY_INFO;
-    const bloomery_layer_info layer = BLOOMERY_LAYER_INFO;
+    const bloomery_scan_result scan = BLOOMERY_SCAN_RESULT;
     expect(options.struct_bytes == sizeof options && options.blocks_per_key == 0 &&
                create.struct_bytes == sizeof create && !create.note &&
-               opening.struct_bytes == sizeof opening && opening.flags == 0,
+               opening.struct_bytes == sizeof opening && !opening.inspect,
            "BLOOMERY_PLAN_OPTIONS, _CREATE_OPTIONS or _OPEN_OPTIONS");
-    expect(column.struct_bytes == sizeof column && column.count == 0 && !column.data,
-           "BLOOMERY_COLUMN");
+    expect(keys.struct_bytes == sizeof keys && keys.count == 0 && !keys.data, "BLOOMERY_KEYS");
     expect(info.struct_bytes == sizeof info && info.bits == 0 && !info.note, "BLOOMERY_INFO");
-    expect(layer.struct_bytes == sizeof layer && layer.bits == 0, "BLOOMERY_LAYER_INFO");
+    expect(scan.struct_bytes == sizeof scan && scan.bits_set == 0, "BLOOMERY_SCAN_RESULT");
 }
 
 bool processor_has_it()

@@ -55,17 +55,6 @@ static bloomery_filter *filter_of(const bloomery_plan *plan, const struct test_k
     return filter;
 }
 
-/* A plan of this shape with another number of cells. */
-static bloomery_plan sized(const bloomery_plan *plan, uint64_t bits)
-{
-    bloomery_plan other = *plan;
-    other.bits = bits;
-    other.keys = other.bytes = other.planned_bytes = 0; /* by hand now */
-    other.rate = 0;
-    other.planned_rate = bloomery_plan_rate(&other, other.planned_keys);
-    return other;
-}
-
 static const bloomery_filter *view_of(const struct test_bytes *bytes)
 {
     const bloomery_filter *view = NULL;
@@ -204,7 +193,7 @@ static void counters_add_up_and_stay_at_their_maximum(void **state)
         assert_true(saturated < plan.bits);
         parts_equal_the_whole(&plan, &some);
         for (uint32_t times = 1; plan.bits >> times >= 512; times++) {
-            bloomery_plan small = sized(&plan, plan.bits >> times);
+            bloomery_plan small = test_by_hand(&plan, plan.bits >> times);
             small.planned_rate = 0;
             bloomery_filter *built = filter_of(&small, &some, 0, 1);
             bloomery_filter *folded = fold(whole, times);
@@ -251,7 +240,7 @@ static void folds_equal_what_is_built(const bloomery_plan *plan, const struct te
     bloomery_filter *large = filter_of(plan, keys, 0, 1);
     bloomery_filter *step = NULL;
     for (uint32_t times = 1; (plan->bits >> times) >= least; times++) {
-        const bloomery_plan small = sized(plan, plan->bits >> times);
+        const bloomery_plan small = test_by_hand(plan, plan->bits >> times);
         bloomery_filter *built = filter_of(&small, keys, 0, 1);
         bloomery_filter *folded = fold(large, times);
         bloomery_filter *next = fold(step != NULL ? step : large, 1);
@@ -277,7 +266,7 @@ static void fold_equals_building_at_that_size(void **state)
     for (int shape = 0; shape < TEST_SHAPES; shape++) {
         bloomery_plan plan = test_plan(&test_shapes[shape], 2500, 0.001);
         for (uint64_t odd = 1; odd <= 5; odd += 2) {
-            bloomery_plan chosen = sized(&plan, odd * 512 * 32);
+            bloomery_plan chosen = test_by_hand(&plan, odd * 512 * 32);
             folds_equal_what_is_built(&chosen, &keys,
                                       odd * (plan.kind == BLOOMERY_CLASSIC ? 1 : 512));
         }
@@ -293,7 +282,7 @@ static void flat_arrays_fold_bit_by_bit(void **state)
     for (uint64_t odd = 1; odd <= 99; odd += 14) {
         bloomery_plan plan = {
             .kind = BLOOMERY_CLASSIC, .planned_keys = 60, .probes = 3, .bits = odd << 12};
-        plan = sized(&plan, plan.bits);
+        plan = test_by_hand(&plan, plan.bits);
         folds_equal_what_is_built(&plan, &keys, odd);
     }
     test_keys_free(&keys);
@@ -328,8 +317,8 @@ static void filters_of_different_sizes_merge_at_the_lesser(void **state)
     struct test_keys keys = test_keys_make(TEST_LITTLE, 10, 0, 2000);
     for (int shape = 0; shape < TEST_SHAPES; shape++) {
         bloomery_plan plan = test_plan(&test_shapes[shape], 2000, 0.01);
-        bloomery_plan small = sized(&plan, 512 * 24);
-        bloomery_plan large = sized(&plan, 512 * 24 * 8);
+        bloomery_plan small = test_by_hand(&plan, 512 * 24);
+        bloomery_plan large = test_by_hand(&plan, 512 * 24 * 8);
         bloomery_filter *whole = filter_of(&small, &keys, 0, 1);
         bloomery_filter *one = filter_of(&small, &keys, 0, 2);
         bloomery_filter *other = filter_of(&large, &keys, 1, 2);

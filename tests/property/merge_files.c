@@ -61,9 +61,7 @@ static void make_parts(const struct parts *parts, const bloomery_filter *maps[PA
     char path[300];
     char name[16];
     for (size_t part = 0; part < PARTS; part++) {
-        bloomery_plan plan = parts->plan;
-        plan.bits = parts->bits[part];
-        plan.planned_rate = bloomery_plan_rate(&plan, plan.planned_keys);
+        const bloomery_plan plan = test_by_hand(&parts->plan, parts->bits[part]);
         bloomery_filter *filter = test_create(&plan, &parts->options[part]);
         struct test_keys keys =
             test_keys_make(TEST_RANDOM, 1, part * parts->keys * 2 / 3, parts->keys);
@@ -141,8 +139,6 @@ static void the_file_is_that_of_merging_in_memory(void **state)
         for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
             struct parts parts = {.plan = test_plan(&test_shapes[shape], 20000, 0.01),
                                   .keys = 20000};
-            parts.plan.keys = parts.plan.planned_bytes = 0; /* by hand now */
-            parts.plan.rate = 0;
             for (size_t part = 0; part < PARTS; part++) {
                 parts.bits[part] = sizes[s][part] * 512;
                 parts.options[part] = (bloomery_create_options)BLOOMERY_CREATE_OPTIONS;

@@ -440,7 +440,6 @@ static void plans_that_no_chain_has_are_refused(void **state)
     (void)state;
     const bloomery_plan plans[] = {
         {.kind = BLOOMERY_SCALABLE, .keys = 100},
-        {.kind = BLOOMERY_SCALABLE, .rate = 0.01},
         {.kind = BLOOMERY_SCALABLE, .keys = 100, .bytes = 6400},
         {.kind = BLOOMERY_SCALABLE, .rate = 0.01, .bytes = 6400},
         {.kind = BLOOMERY_SCALABLE, .keys = 100, .rate = 1e-13},

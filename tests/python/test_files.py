@@ -150,9 +150,55 @@ def views_keep_their_buffer(c):
     g.close()
     memory.close()
     data = bytearray(f.to_bytes())
-    with raises(c, ValueError):  # of two neighbouring addresses one is no multiple of 64
+    with raises(c, ValueError):  # of two neighbouring addresses one is not a multiple of 64
         Filter.view(memoryview(data)[1:])
         Filter.view(memoryview(data)[2:])
+
+
+def changes(other):
+    """What changes a filter, by its name."""
+    return {
+        "add": lambda f: f.add("x"), "add_many": lambda f: f.add_many(["x"]), "update": lambda f: f.update(["x"]),
+        "array": lambda f: f.add_many(array.array("q", range(1000))), "test_and_add_many": lambda f: f.test_and_add_many(["x"]),
+        "add_lines": lambda f: f.add_lines(other.lines), "remove": lambda f: f.remove(KEYS[0]),
+        "remove_many": lambda f: f.remove_many(KEYS[:2]), "remove an array": lambda f: f.remove_many(array.array("q", range(1000))),
+        "merge": lambda f: f.merge(other), "intersect": lambda f: f.intersect(other), "clear": lambda f: f.clear(),
+        "|=": lambda f: f.__ior__(other), "&=": lambda f: f.__iand__(other)}
+
+
+@case
+def no_method_changes_a_map_or_a_view(c):
+    other = Named(4000, kind="counting")
+    other.lines = c.path("lines")
+    c.file("lines", "x\n")
+    f = Filter(4000, kind="counting")
+    f.add_many(KEYS)
+    f.save(c.path("f.bloom"))
+    data = c.read("f.bloom")
+    with open(c.path("f.bloom"), "rb") as file:
+        memory = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+    for name, change in changes(other).items():
+        for made, remedy in ((Filter.open(c.path("f.bloom")), "copy=True"), (Filter.view(memory), "copy()")):
+            with raises(c, bloomery.ReadOnly, remedy) as refused:
+                change(made)
+            c.expect(refused.error.status == "BLOOMERY_READ_ONLY" and made == f, f"{name}: {refused.error.status}")
+            made.close()
+        for made in (Filter.open(c.path("f.bloom"), copy=True), Filter.open(c.path("f.bloom")).copy()):
+            change(made)
+    c.expect(c.read("f.bloom") == data, "the file was changed")
+    static = Filter.build(KEYS, kind="static")
+    before = static.to_bytes()
+    for name, change in changes(static).items():
+        adds = "add" in name or name in ("update", "array")
+        if name != "add_lines":  # the other one keeps these
+            with raises(c, bloomery.ReadOnly if adds else bloomery.Unsupported,
+                        "counting" if name.startswith("remove") else "Filter.build"):
+                change(static)
+    c.expect(static.to_bytes() == before, "a static filter was changed")
+    blocked = Filter(10)
+    blocked.save(c.path("g.bloom"))
+    with raises(c, bloomery.Unsupported, "kind='counting'"):
+        Filter.open(c.path("g.bloom")).remove("x")
 
 
 @case
@@ -181,6 +227,8 @@ def closed_filters_and_forgotten_ones_give_their_memory_back(c):
 def other_systems_filters_are_read_and_written(c):
     names = {dialect.name for dialect in bloomery.dialects()}
     c.expect({"guava", "redisbloom", "parquet", "spark"} <= names, f"{names}")
+    clickhouse = next(dialect for dialect in bloomery.dialects() if dialect.name == "clickhouse")
+    c.expect(clickhouse.load_needs == "probes" and "bytes" in clickhouse.create_takes.split(", "), f"{clickhouse}")
     f = Filter.create_dialect("guava", keys=2000, rate=0.01)
     f.add_many(KEYS)
     data = f.to_dialect()

@@ -214,6 +214,13 @@ def a_limit_of_memory_says_how_many_keys_were_added(c):
             f.add_many(keys)
         c.expect(found.error.added == f.adds > 3000, f"{found.error.added}, {f.adds}")
         c.expect(f.count_many(range(found.error.added)) == found.error.added, "keys are lost")
+        c.expect(0.98 * f.adds < found.error.new <= f.adds, f"{found.error.new} new ones of {f.adds}")
+    with raises(c, Full) as found:
+        f.add("one more than that")
+    c.expect((found.error.added, found.error.new) == (0, 0), f"{found.error.added}, {found.error.new}")
+    with raises(c, Full) as found:
+        Filter.build(array.array("q", range(100_000)), 0.01, kind="scalable", count=1000, memory=20_000)
+    c.expect(0.98 * f.adds < found.error.new <= found.error.added == f.adds, f"{found.error.new}, {found.error.added}")
 
 
 @case

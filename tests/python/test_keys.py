@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single keys from Python: what is a key, and that all else is refused with a remedy."""
+"""Single keys from Python: what is a key, and that other objects are refused with a remedy."""
 
 import array
 import gc
@@ -187,7 +187,7 @@ def references_are_given_back(c):
         once()
     gc.collect()
     after = sys.getrefcount(key), sys.getrefcount(text), sys.getrefcount(Filter), sys.getrefcount(None)
-    # Python itself takes and gives a few hundred of None meanwhile.
+    # Python itself takes and gives a few hundred of None at that time.
     c.expect(before[:3] == after[:3] and abs(after[3] - before[3]) < rounds / 2, f"{before} became {after}")
 
 

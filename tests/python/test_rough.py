@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a review found: forks, subclasses, finalisers and signals in the midst, and errors that must be seen."""
 
+import array
 import copy
 import gc
 import os
@@ -195,8 +196,13 @@ def numbers_out_of_range_are_refused(c):
     refused(c, ValueError, lambda: Filter.create_dialect("guava", keys=2**64 + 1000, rate=0.01), "keys")
     refused(c, ValueError, lambda: Filter.create_dialect("guava", bits=1000, probes=2**32, rate=0.01), "probes")
     for call in (lambda: Filter.build(["a"], threads=-1), lambda: Builder(0.01, threads=-1),
-                 lambda: Sieve(keys=100, leases=-1)):
+                 lambda: Sieve(keys=100, leases=-1), lambda: Sieve(sync="sometimes"), lambda: Sieve(sync=-1)):
         refused(c, ValueError, call)
+    for threads in (257, 2**32 - 1):
+        for call in (lambda: Filter.build(["a"], threads=threads), lambda: Builder(0.01, threads=threads),
+                     lambda: Filter.build(array.array("q", range(5000)), threads=threads)):
+            refused(c, ValueError, call, "256")
+    c.expect(Filter.build(array.array("q", range(5000)), threads=256).count_many(range(5000)) == 5000, "256 threads")
 
 
 @case

@@ -68,7 +68,7 @@ def a_list_of_scrapys_is_taken_over_whole_or_refused(c):
     f.close()
     bad = put("bad", good[:1500] + ["zz"] + good[1500:], "\n")
     for _ in range(2):  # and it is not half there the next time
-        with raises(c, ValueError, "line 1501 is no fingerprint"):
+        with raises(c, ValueError, "line 1501 is not a fingerprint"):
             DupeFilter(bad)
     taken = c.path("cut/requests.seen.taken")
     os.unlink(taken)  # one that was ended is done again
@@ -88,7 +88,7 @@ def a_list_of_20_bytes_a_request_is_taken_over(c):
         f.close()
     os.mkdir(c.path("mixed"))
     c.file("mixed/requests.seen", good[0].hex().encode() + b"\n" + good[1] + b"\n")
-    with raises(c, ValueError, "line 2 is no fingerprint"):
+    with raises(c, ValueError, "line 2 is not a fingerprint"):
         DupeFilter(c.path("mixed"))
 
 

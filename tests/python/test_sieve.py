@@ -67,6 +67,30 @@ def deliveries_are_counted_limited_and_renewed(c):
 
 
 @case
+def the_order_and_the_time_of_commits_are_chosen(c):
+    for ordered in (None, True, False):
+        with Sieve(c.path(f"order {ordered}"), ordered=ordered) as s:
+            s.push_many([f"{i}" for i in range(1000)])
+            keys = []
+            while batch := s.pop(1000):
+                keys += [int(item.key) for item in batch]
+                s.ack(batch)
+            c.expect(sorted(keys) == list(range(1000)), "keys")
+            c.expect((keys == sorted(keys)) == s.status().ordered, f"{ordered}: {keys[:9]}")
+            c.expect(ordered is None or s.status().ordered == ordered, f"{ordered}")
+            c.expect(s.status().done == 1000, f"{s.status()}")
+    for sync, durable in (("always", 1), (1000, 0), (1000.5, 0), ("never", 0)):
+        with Sieve(c.path(f"sync {sync}"), sync=sync) as s:
+            s.push("a")
+            c.expect(s.status().durable == durable, f"{sync}: {s.status().durable}")
+            s.commit()
+            c.expect(s.status().durable == 1, f"{sync}: a commit")
+    for wrong in (None, [], b"always"):
+        with raises(c, TypeError):
+            Sieve(sync=wrong)
+
+
+@case
 def a_killed_process_loses_nothing_that_was_committed(c):
     code = ("import bloomery, os, signal; s = bloomery.Sieve('crawl'); s.push_many(map(str, range(500))); "
             "s.pop(10); s.commit(); s.push('lost perhaps'); os.kill(os.getpid(), signal.SIGKILL)")

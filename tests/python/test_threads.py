@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads, forks and processes: nothing is lost, nothing ends the interpreter, and others go on meanwhile."""
+"""Threads, forks and processes: nothing is lost, nothing ends the interpreter, and others go on at the same time."""
 
 import multiprocessing
 import os

@@ -291,6 +291,19 @@ bloomery_plan test_plan(const struct test_shape *shape, uint64_t keys, double ra
     return plan;
 }
 
+bloomery_plan test_by_hand(const bloomery_plan *plan, uint64_t bits)
+{
+    bloomery_plan other = {.kind = plan->kind,
+                           .blocks_per_key = plan->blocks_per_key,
+                           .probes = plan->probes,
+                           .cell_bits = plan->cell_bits,
+                           .hash = plan->hash,
+                           .bits = bits,
+                           .planned_keys = plan->planned_keys};
+    other.planned_rate = bloomery_plan_rate(&other, other.planned_keys);
+    return other;
+}
+
 bloomery_filter *test_create(const bloomery_plan *plan, const bloomery_create_options *options)
 {
     bloomery_filter *filter = NULL;

@@ -105,6 +105,10 @@ extern const struct test_shape test_shapes[TEST_SHAPES];
 /* The plan for so many keys at that rate; the test fails where there is none. */
 bloomery_plan test_plan(const struct test_shape *shape, uint64_t keys, double rate);
 
+/* The geometry of a plan with another number of bits, as if filled in by hand, at the rate that its
+ * planned keys have there. */
+bloomery_plan test_by_hand(const bloomery_plan *plan, uint64_t bits);
+
 /* A new filter; the test fails where there is none. options may be NULL. */
 bloomery_filter *test_create(const bloomery_plan *plan, const bloomery_create_options *options);
 

@@ -15,7 +15,8 @@
 
 #include <stdio.h>
 
-#include <bloomery/bloomery.h>
+#include <bloomery/builder.h>
+#include <bloomery/records.h>
 
 struct golden {
     const char *name; /* the file is golden-v2-NAME.bloom */
@@ -237,8 +238,9 @@ static inline bloomery_status golden_make(const struct golden *golden, bloomery_
                           .bits = golden->bits,
                           .blocks_per_key = golden->lines,
                           .probes = golden->probes,
-                          .keys = golden->planned > 0 ? golden->planned : (golden->below + 2) / 3,
-                          .rate = 0.0625,
+                          .planned_keys =
+                              golden->planned > 0 ? golden->planned : (golden->below + 2) / 3,
+                          .planned_rate = 0.0625,
                           .hash = golden->hash};
     options.seed = golden->seed;
     options.secret = (const uint8_t *)golden->key;
@@ -259,7 +261,8 @@ static inline bloomery_status golden_make(const struct golden *golden, bloomery_
 enum { GOLDEN_STATIC_BELOW = 30000 };
 #define GOLDEN_STATIC_DIGEST UINT64_C(0x0a954ad2b096666d)
 
-static inline bloomery_status golden_static_make(bloomery_filter **filter, bloomery_error *error)
+static inline bloomery_status golden_static_make(const bloomery_filter **filter,
+                                                 bloomery_error *error)
 {
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_plan plan = {.kind = BLOOMERY_STATIC, .rate = 0.003};
@@ -270,7 +273,8 @@ static inline bloomery_status golden_static_make(bloomery_filter **filter, bloom
     for (unsigned number = 0; number < GOLDEN_STATIC_BELOW && status == BLOOMERY_OK; number += 3) {
         char text[16];
         const bloomery_key key = golden_key(number, text);
-        status = bloomery_builder_add(builder, &key, 1, error);
+        const bloomery_keys keys = bloomery_keys_of_list(&key, 1);
+        status = bloomery_builder_add(builder, &keys, error);
     }
     if (status == BLOOMERY_OK)
         status = bloomery_builder_finish(builder, filter, error);

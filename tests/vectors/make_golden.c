@@ -30,7 +30,7 @@ int main(int count, char **arguments)
                (unsigned long long)golden_digest(filter));
         bloomery_free(filter);
     }
-    bloomery_filter *filter = NULL;
+    const bloomery_filter *filter = NULL;
     bloomery_error error;
     char path[4096];
     snprintf(path, sizeof path, "%s/golden-v2-static.bloom", arguments[1]);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Everything that is said to people on stderr. */
+#include "base/experimental.h"
 #include "base/status_line.h"
 #include "tool.h"
-
-#include <bloomery/experimental.h>
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -59,6 +59,8 @@ size_t tool_plan_solve_rows(const struct tool_plan_wish *wish, const bloomery_pl
                             struct tool_plan_row *rows)
 {
     size_t count = 0;
+    const bloomery_kind kind =
+        chosen->kind != BLOOMERY_KIND_DEFAULT ? chosen->kind : BLOOMERY_BLOCKED;
     for (size_t i = 0; i < TOOL_PLAN_ROWS; i++) {
         struct tool_plan_row row = {.kind = shapes[i].kind, .blocks = shapes[i].blocks};
         if (wish->kind != BLOOMERY_KIND_DEFAULT ? row.kind != wish->kind : only_by_name(row.kind))
@@ -69,7 +71,7 @@ size_t tool_plan_solve_rows(const struct tool_plan_wish *wish, const bloomery_pl
             continue;
         row.solved = tool_plan_solve(wish, row.kind, row.blocks, &row.plan, &row.error);
         row.fits = row.solved && (wish->memory == 0 || row.plan.planned_bytes <= wish->memory);
-        row.recommended = row.solved && row.kind == chosen->kind &&
+        row.recommended = row.solved && row.kind == kind &&
                           (row.kind == BLOOMERY_SCALABLE || row.blocks == chosen->blocks_per_key);
         rows[count++] = row;
     }

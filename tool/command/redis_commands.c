@@ -6,10 +6,9 @@
  */
 #include "command/redis_commands.h"
 
+#include "base/experimental.h"
 #include "base/out.h"
 #include "tool.h"
-
-#include <bloomery/experimental.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/files.h"
 
+#include "base/experimental.h"
 #include "base/io.h"
 #include "base/numbers.h"
 #include "base/watched.h"
 #include "tool.h"
-
-#include <bloomery/experimental.h>
 
 #include <errno.h>
 #include <fcntl.h>

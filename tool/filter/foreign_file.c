@@ -16,6 +16,7 @@
  */
 #include "filter/foreign_file.h"
 
+#include "base/experimental.h"
 #include "base/io.h"
 #include "base/json.h"
 #include "base/numbers.h"
@@ -27,8 +28,6 @@
 #include "input/stream.h"
 #include "input/unpack.h"
 #include "tool.h"
-
-#include <bloomery/experimental.h>
 
 #include <assert.h>
 #include <errno.h>

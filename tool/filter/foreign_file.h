@@ -46,7 +46,7 @@ bool tool_filter_file_held(struct tool_filter_file *file, const char *path, int 
 void tool_filter_file_stdin(struct tool_filter_file *file, const bloomery_dialect *dialect);
 void tool_filter_file_close(struct tool_filter_file *file);
 
-/* The filter in it. A file of ours is mapped, or read if a `copy` is to receive it (files.h,
+/* The filter in it. A Bloomery file is mapped, or read if a `copy` is to receive it (files.h,
  * tool_filter_map); others are read whole and unpacked. `options` has, for another system's, the
  * key rule and the note. NULL with the reason in `error`, or after a message if `error->status` is
  * BLOOMERY_OK. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/growth.h"
 
+#include "base/experimental.h"
 #include "base/numbers.h"
 #include "tool.h"
-
-#include <bloomery/experimental.h>
 
 #include <math.h>
 

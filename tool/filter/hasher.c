@@ -14,11 +14,10 @@
  */
 #include "filter/hasher.h"
 
+#include "base/experimental.h"
 #include "base/numbers.h"
 #include "key/batch.h"
 #include "tool.h"
-
-#include <bloomery/experimental.h>
 
 #include <assert.h>
 #include <math.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "input/decode.h"
 
+#include "base/experimental.h"
 #include "base/load.h"
 #include "base/numbers.h"
 #include "tool.h"
-
-#include <bloomery/experimental.h>
 
 #include <stdint.h>
 #include <stdio.h>

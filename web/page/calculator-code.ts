@@ -24,13 +24,13 @@ function makes(engine: Engine, request: PlanRequest, plan: Plan): boolean {
 /** The options of `bloomery build` for the numbers. It always needs -n, or it counts the keys of its
  * input; and --memory of a static filter is what its build may use. */
 function numbers(engine: Engine, request: PlanRequest, plan: Plan): string {
-  const byRate = `-n ${exact(plan.keys)} -p ${exact(request.rate ?? plan.rate)}`;
-  const byMemory = `-n ${exact(plan.keys)} --memory ${exact(request.bytes ?? plan.bytes)}`;
+  const byRate = `-n ${exact(plan.plannedKeys)} -p ${exact(request.rate ?? plan.plannedRate)}`;
+  const byMemory = `-n ${exact(plan.plannedKeys)} --memory ${exact(request.bytes ?? plan.plannedBytes)}`;
   if (request.kind === "static") return byRate;
   if (request.bytes === undefined) return byRate;
   if (request.keys !== undefined) return byMemory;
   const { bytes, ...rest } = request;
-  return makes(engine, { ...rest, keys: plan.keys }, plan) ? byRate : byMemory;
+  return makes(engine, { ...rest, keys: plan.plannedKeys }, plan) ? byRate : byMemory;
 }
 
 export interface CommandLine {
@@ -62,8 +62,8 @@ export function commandOf(engine: Engine, request: PlanRequest, plan: Plan): Com
 
 const cKind = (kind: KindName): string => `BLOOMERY_${kind.toUpperCase()}`;
 
-/** The declarations of the plan, and the name of its options. */
-function planOfC(request: PlanRequest): { lines: string[]; forced: string[]; options: string } {
+/** The declarations of the plan, and how its options are set. */
+function planOfC(request: PlanRequest): { lines: string[]; forced: string[] } {
   const fields = [
     `.kind = ${cKind(request.kind)}`,
     request.keys !== undefined && `.keys = ${exact(request.keys)}`,
@@ -80,51 +80,77 @@ function planOfC(request: PlanRequest): { lines: string[]; forced: string[]; opt
       ...(forced.length > 0 ? ["    bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;"] : []),
     ],
     forced,
-    options: forced.length > 0 ? "&options" : "NULL",
   };
 }
 
 const complain = ['        fprintf(stderr, "%s\\n", error.text);', "        return 2;", "    }"];
 
-/** A static filter is built once from all its keys. */
-function staticBody(options: string): string[] {
+/** The test that nothing was made. Only a plan with options must be solved before it is passed on. */
+function refusal(taker: string, hasOptions: boolean): string[] {
+  if (!hasOptions) return [`    if (${taker} != BLOOMERY_OK) {`];
   return [
-    `    if (bloomery_plan_solve(&plan, ${options}, &error) != BLOOMERY_OK ||`,
-    "        bloomery_builder_open(&plan, NULL, NULL, &builder, &error) != BLOOMERY_OK) {",
+    "    if (bloomery_plan_solve(&plan, &options, &error) != BLOOMERY_OK ||",
+    `        ${taker} != BLOOMERY_OK) {`,
+  ];
+}
+
+/** A static filter is built once from all its keys. */
+function staticBody(hasOptions: boolean): string[] {
+  return [
+    ...refusal("bloomery_builder_open(&plan, NULL, NULL, &builder, &error)", hasOptions),
     ...complain,
     '    const bloomery_key key = bloomery_key_of("a key", 5);',
-    "    bloomery_status status = bloomery_builder_add(builder, &key, 1, &error);",
+    "    const bloomery_keys keys = bloomery_keys_of_list(&key, 1);",
+    "    bloomery_status status = bloomery_builder_add(builder, &keys, &error);",
     "    if (status == BLOOMERY_OK)",
     '        status = bloomery_builder_save(builder, "keys.bloom", &error);',
     "    bloomery_builder_free(builder);",
   ];
 }
 
-function body(options: string): string[] {
+const body = [
+  '    bloomery_add(filter, bloomery_key_of("a key", 5), NULL);',
+  '    const bloomery_status status = bloomery_save(filter, "keys.bloom", &error);',
+  "    bloomery_free(filter);",
+];
+
+/** The usual filter, by keys and rate, needs no plan. */
+function usualMain(keys: number, rate: number): string[] {
   return [
-    `    if (bloomery_plan_solve(&plan, ${options}, &error) != BLOOMERY_OK ||`,
-    "        bloomery_create(&plan, NULL, &filter, &error) != BLOOMERY_OK) {",
+    "    bloomery_error error;",
+    `    bloomery_filter *filter = bloomery_new(${exact(keys)}, ${exact(rate)}, &error);`,
+    "    if (filter == NULL) {",
     ...complain,
-    '    bloomery_add(filter, bloomery_key_of("a key", 5), NULL);',
-    '    const bloomery_status status = bloomery_save(filter, "keys.bloom", &error);',
-    "    bloomery_free(filter);",
+    ...body,
   ];
 }
 
-export function cOf(request: PlanRequest): string {
-  const { lines, forced, options } = planOfC(request);
+function plannedMain(request: PlanRequest): string[] {
+  const { lines, forced } = planOfC(request);
   const isStatic = request.kind === "static";
+  const create = "bloomery_create(&plan, NULL, &filter, &error)";
   return [
-    "#include <bloomery/bloomery.h>",
-    "#include <stdio.h>",
-    "",
-    "int main(void)",
-    "{",
     ...lines,
     isStatic ? "    bloomery_builder *builder = NULL;" : "    bloomery_filter *filter = NULL;",
     "    bloomery_error error;",
     ...forced,
-    ...(isStatic ? staticBody(options) : body(options)),
+    ...(isStatic
+      ? staticBody(forced.length > 0)
+      : [...refusal(create, forced.length > 0), ...complain, ...body]),
+  ];
+}
+
+export function cOf(request: PlanRequest): string {
+  const { kind, keys, rate } = request;
+  const forced = request.probes !== undefined || request.blocksPerKey !== undefined;
+  const isUsual = kind === "blocked" && keys !== undefined && rate !== undefined && !forced;
+  return [
+    `#include <bloomery/${kind === "static" ? "builder" : "bloomery"}.h>`,
+    "#include <stdio.h>",
+    "",
+    "int main(void)",
+    "{",
+    ...(isUsual ? usualMain(keys, rate) : plannedMain(request)),
     "    return status == BLOOMERY_OK ? 0 : 2;",
     "}",
     "",

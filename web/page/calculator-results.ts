@@ -25,7 +25,7 @@ const abilities: Record<KindName, string> = {
 /** The numbers of a plan in one sentence. */
 export function sentenceOf(kind: KindName, plan: Plan): string {
   const article = `A ${kind} filter`;
-  return `${article} of ${formatBytes(plan.bytes)} holds ${formatCount(plan.keys)} ${plan.keys === 1 ? "key" : "keys"} at a rate of ${formatOneIn(plan.rate)}, with ${formatFixed(plan.bitsPerKey)} bits a key.`;
+  return `${article} of ${formatBytes(plan.plannedBytes)} holds ${formatCount(plan.plannedKeys)} ${plan.plannedKeys === 1 ? "key" : "keys"} at a rate of ${formatOneIn(plan.plannedRate)}, with ${formatFixed(plan.bitsPerKey)} bits a key.`;
 }
 
 function shapeOf(kind: KindName, plan: Plan): [string, string] {
@@ -55,10 +55,14 @@ export function drawFacts(
 ): void {
   const [shapeName, shape] = shapeOf(kind, plan);
   const facts: [string, string, string][] = [
-    ["rate", "Rate", `${formatRate(plan.rate)}, ${formatOneIn(plan.rate)}`],
-    ["wrong", "Wrong answers a day", perDay(plan.rate, queries)],
-    ["memory", "Memory", `${formatBytes(plan.bytes)} (${formatCount(plan.bytes)} bytes)`],
-    ["keys", "Keys", formatCount(plan.keys)],
+    ["rate", "Rate", `${formatRate(plan.plannedRate)}, ${formatOneIn(plan.plannedRate)}`],
+    ["wrong", "Wrong answers a day", perDay(plan.plannedRate, queries)],
+    [
+      "memory",
+      "Memory",
+      `${formatBytes(plan.plannedBytes)} (${formatCount(plan.plannedBytes)} bytes)`,
+    ],
+    ["keys", "Keys", formatCount(plan.plannedKeys)],
     ["bits", "Bits a key", formatFixed(plan.bitsPerKey)],
     [
       "limit",
@@ -86,10 +90,10 @@ function rowOf(engine: Engine, kind: KindName, request: PlanRequest): string[] {
     const plan = engine.plan(request);
     return [
       kind,
-      formatBytes(plan.bytes),
+      formatBytes(plan.plannedBytes),
       formatFixed(plan.bitsPerKey),
-      formatCount(plan.keys),
-      formatOneIn(plan.rate),
+      formatCount(plan.plannedKeys),
+      formatOneIn(plan.plannedRate),
       formatFixed(plan.absentCacheLines),
       formatFixed(plan.presentCacheLines),
       abilities[kind],
@@ -154,10 +158,10 @@ export function drawTextbook(
   plan: Plan,
   request: PlanRequest,
 ): void {
-  const rate = request.rate ?? plan.rate;
-  const bits = (-plan.keys * Math.log(rate)) / Math.LN2 ** 2;
-  const probes = (bits / plan.keys) * Math.LN2;
-  const more = (8 * plan.bytes) / bits - 1;
+  const rate = request.rate ?? plan.plannedRate;
+  const bits = (-plan.plannedKeys * Math.log(rate)) / Math.LN2 ** 2;
+  const probes = (bits / plan.plannedKeys) * Math.LN2;
+  const more = (8 * plan.plannedBytes) / bits - 1;
   const textbook = `The textbook has m = ${formatCount(Math.ceil(bits))} bits (${formatBytes(Math.ceil(bits / 8))}) and k = ${formatFixed(probes)} for these keys and this rate.`;
   const size =
     more > 10
@@ -166,6 +170,6 @@ export function drawTextbook(
   const comparison =
     Math.abs(more) <= 0.005
       ? "The plan takes the same, within half a percent."
-      : `The plan takes ${formatCount(8 * plan.bytes)} bits, ${size}. ${reasonOf(kind, plan, request)}`;
+      : `The plan takes ${formatCount(8 * plan.plannedBytes)} bits, ${size}. ${reasonOf(kind, plan, request)}`;
   replace(host, h("p", {}, textbook), h("p", {}, comparison));
 }

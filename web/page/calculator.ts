@@ -259,8 +259,8 @@ class Calculator {
   /** A scalable filter is planned by keys and rate alone. */
   private chooseKind(kind: KindName): void {
     if (kind === "scalable" && this.asked.given.includes("m") && this.plan) {
-      this.asked.text.n = String(this.plan.keys);
-      if (!this.asked.given.includes("p")) this.asked.text.p = digits(this.plan.rate);
+      this.asked.text.n = String(this.plan.plannedKeys);
+      if (!this.asked.given.includes("p")) this.asked.text.p = digits(this.plan.plannedRate);
       this.asked.given = ["p", "n"];
     }
     this.asked.kind = kind;
@@ -333,7 +333,7 @@ class Calculator {
   private drawThree(plan: Plan | undefined, source: HTMLElement | undefined): void {
     const { text } = this.asked;
     const computed = computedOf(this.asked);
-    const values = plan && { n: plan.keys, p: plan.rate, m: plan.bytes };
+    const values = plan && { n: plan.plannedKeys, p: plan.plannedRate, m: plan.plannedBytes };
     if (computed === "n") text.n = values ? String(values.n) : "";
     if (computed === "p") text.p = values ? digits(values.p) : "";
     if (computed === "m") text.m = values ? memoryText(values.m) : "";

@@ -77,7 +77,7 @@ export function plan(
   memory: Memory,
 ): Candidate {
   const classic = engine.plan({ kind: "classic", keys: n, rate });
-  const room = memory === "same" ? classic.bytes : undefined;
+  const room = memory === "same" ? classic.plannedBytes : undefined;
   if (shape.blocks === undefined) return splitBlock(engine, shape, n, rate, room);
   const found =
     shape.blocks === 0
@@ -88,7 +88,7 @@ export function plan(
           blocksPerKey: shape.blocks,
           ...(room === undefined ? { rate } : { bytes: room }),
         });
-  const { bits, bytes, probes, blocksPerKey } = found;
+  const { bits, plannedBytes: bytes, probes, blocksPerKey } = found;
   return {
     shape,
     bytes,

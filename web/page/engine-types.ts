@@ -13,9 +13,9 @@ export interface Failure {
 
 export interface Plan {
   kind: number;
-  keys: number;
-  rate: number;
-  bytes: number;
+  plannedKeys: number;
+  plannedRate: number;
+  plannedBytes: number;
   bits: number;
   probes: number;
   blocksPerKey: number;
@@ -123,17 +123,15 @@ export interface Info {
 }
 
 export interface Dialect {
-  index: number;
   id: number;
   name: string;
   description: string;
   /** Names separated by ", ", the default first. */
   variants: string | null;
-  /** Parameters that loading cannot do without, separated by ", ". */
-  needed: string | null;
-  /** Parameters that creating and loading take. */
-  creating: string;
-  loading: string;
+  /** Parameters that loading needs, that it takes, and that creating takes, separated by ", ". */
+  loadNeeds: string;
+  loadTakes: string;
+  createTakes: string;
   reads: boolean;
   writes: boolean;
   creates: boolean;

@@ -18,8 +18,7 @@ import {
 
 export * from "./engine-types";
 
-export const SEEN = 0;
-export const NEW = 1;
+const RECORD_KEY = 1;
 
 const givenOrder = [
   "keys",
@@ -304,11 +303,10 @@ export class Engine {
     return this.filter(this.exports.web_dialect_load(dialect, at, bytes));
   }
 
-  /** The number of the dialect whose magic the bytes begin with, or undefined. */
-  sniff(bytes: Uint8Array): number | undefined {
+  /** The number of the dialect whose magic the bytes begin with; 0 if there is none. */
+  sniff(bytes: Uint8Array): number {
     const head = bytes.subarray(0, 64);
-    const found = this.with(head, 0, (at) => this.exports.web_sniff(at, head.length));
-    return found < 0 ? undefined : found;
+    return this.with(head, 0, (at) => this.exports.web_sniff(at, head.length));
   }
 
   /** A file of ours, without a second copy: `room` bytes at `at` were filled by the caller, and
@@ -360,18 +358,16 @@ export class Filter {
     return this.engine.with(key, 0, call);
   }
 
-  /** NEW or SEEN. */
-  add(key: Uint8Array): number {
-    return this.checked(
-      this.key(key, (at) => this.engine.exports.web_add(this.at, at, key.length)),
-    );
+  /** Whether the key is new. */
+  add(key: Uint8Array): boolean {
+    const added = this.key(key, (at) => this.engine.exports.web_add(this.at, at, key.length));
+    return this.checked(added) === 1;
   }
 
-  /** 1: removed; 0: it was absent. */
-  remove(key: Uint8Array): number {
-    return this.checked(
-      this.key(key, (at) => this.engine.exports.web_remove(this.at, at, key.length)),
-    );
+  /** Whether the key was there and is removed. */
+  remove(key: Uint8Array): boolean {
+    const removed = this.key(key, (at) => this.engine.exports.web_remove(this.at, at, key.length));
+    return this.checked(removed) === 1;
   }
 
   private checked(result: number): number {
@@ -399,7 +395,7 @@ export class Filter {
     });
   }
 
-  /** In hexadecimal digits, or null where positions are no function of 128 bits. */
+  /** In hexadecimal digits, or null where positions are not a function of 128 bits. */
   hash(key: Uint8Array): { lo: string; hi: string } | null {
     return this.engine.with(key, 0, (at) =>
       this.engine.json<{ lo: string; hi: string } | null>(
@@ -416,15 +412,14 @@ export class Filter {
       const length = out + Math.ceil(room / 4) * 4;
       const result = exports.web_record(this.at, at, record.length, out, room, length);
       const bytes = new Uint32Array(exports.memory.buffer, length, 1)[0]!;
-      if ((result & 3) === 1 && result > 0)
-        return new Uint8Array(exports.memory.buffer, out, bytes).slice();
-      if (result < 0) return "The rule in this file contradicts itself.";
+      const found = result & 7; // a quote that was left open does not matter here
+      if (found === RECORD_KEY) return new Uint8Array(exports.memory.buffer, out, bytes).slice();
       return [
-        "By the filter's rule this is no key: it is skipped.",
-        "",
+        "The filter's rule skips this: it is not a key.",
         "It has fewer fields than the filter's rule needs.",
-        "It has not the form that the filter's rule needs.",
-      ][result & 3]!;
+        "It does not have the form that the filter's rule needs.",
+        "The rule in this file contradicts itself.",
+      ][found - RECORD_KEY - 1]!;
     });
   }
 

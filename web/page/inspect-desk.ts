@@ -99,7 +99,7 @@ async function openFilter(
   const at = await readInto(engine, blob, bytes, progress);
   if (form.form === "ours") return engine.view(at, bytes);
   try {
-    return engine.loadDialectAt(form.dialect.index, at, bytes, form.given);
+    return engine.loadDialectAt(form.dialect.id, at, bytes, form.given);
   } catch (error) {
     if (error instanceof Refusal && error.message.includes("memory")) throw new Error(NO_MEMORY);
     throw error;
@@ -117,7 +117,7 @@ async function looksLike(engine: Engine, blob: Blob): Promise<string[]> {
   const noise = bytes.map(() => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) >>> 24);
   const takes = (dialect: Dialect, data: Uint8Array) => {
     try {
-      engine.loadDialect(dialect.index, data, {}).free();
+      engine.loadDialect(dialect.id, data, {}).free();
       return true;
     } catch {
       return false;
@@ -127,7 +127,10 @@ async function looksLike(engine: Engine, blob: Blob): Promise<string[]> {
     .dialects()
     .filter(
       (dialect) =>
-        dialect.reads && dialect.needed === null && takes(dialect, bytes) && !takes(dialect, noise),
+        dialect.reads &&
+        dialect.loadNeeds === "" &&
+        takes(dialect, bytes) &&
+        !takes(dialect, noise),
     )
     .map(({ name }) => name);
 }

@@ -50,7 +50,7 @@ export interface DialectForm {
 
 /** What a parameter is to a dialect: needed, by some of its variants only, or as one likes. */
 function need(dialect: Dialect, name: Name): string {
-  const needed = split(dialect.needed);
+  const needed = split(dialect.loadNeeds);
   if (!needed.includes(name)) return "";
   return needed.includes("variant") ? " (some variants need it)" : " (needed)";
 }
@@ -87,7 +87,7 @@ export function dialectForm(engine: Engine, open: () => void): DialectForm {
       : "Files of other systems mostly do not say what they are.";
     controls = dialect
       ? names
-          .filter((name) => split(dialect.loading).includes(name))
+          .filter((name) => split(dialect.loadTakes).includes(name))
           .map((name) => ({ name, control: control(dialect, name) }))
       : [];
     replace(

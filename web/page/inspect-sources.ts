@@ -43,7 +43,7 @@ const EXAMPLE_KEYS = 1000;
 /** A file for who has none: made here, as `bloomery build` would make it. */
 export function example(engine: Engine): Chosen {
   const plan = engine.plan({ kind: "blocked", keys: EXAMPLE_KEYS, rate: 0.01 });
-  const { bits, probes, blocksPerKey, keys, rate } = plan;
+  const { bits, probes, blocksPerKey, plannedKeys: keys, plannedRate: rate } = plan;
   const filter = engine.create({ kind: "blocked", bits, probes, blocksPerKey, keys, rate });
   try {
     for (let i = 1; i <= EXAMPLE_KEYS; i++) filter.add(keyOfText(`key ${i}`));

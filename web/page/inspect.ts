@@ -242,7 +242,7 @@ class Inspect {
     const { engine } = this.context;
     if (isOurs(head)) return { form: "ours" };
     const found = engine.sniff(head);
-    const dialect = engine.dialects().find(({ index }) => index === found);
+    const dialect = engine.dialects().find(({ id }) => id === found);
     if (dialect) return { form: "dialect", dialect, given: {} };
     const chosen = asChosen ? this.form.read() : "";
     return typeof chosen === "string" ? undefined : { form: "dialect", ...chosen };

@@ -56,8 +56,8 @@ export function make(engine: Engine, filter: MeasureJob["filter"]): Filter {
   const { dialect, given, zeros } = filter;
   const found = engine.dialects().find(({ name }) => name === dialect);
   if (!found) throw new Error(`there is no dialect ${dialect}`);
-  if (zeros === undefined) return engine.createDialect(found.index, given);
-  return engine.loadDialect(found.index, new Uint8Array(zeros), given);
+  if (zeros === undefined) return engine.createDialect(found.id, given);
+  return engine.loadDialect(found.id, new Uint8Array(zeros), given);
 }
 
 /** Yields a point for each number of `at`. */

@@ -118,7 +118,7 @@ export class Model {
     if (kind === "counting")
       return engine.create({ kind, bits: cells, probes, blocksPerKey, cellBits: 4 });
     const chain = engine.dialects().find(({ name }) => name === "md5-chain")!;
-    return engine.createDialect(chain.index, {
+    return engine.createDialect(chain.id, {
       variant: "a",
       bits: cells,
       probes,
@@ -171,7 +171,7 @@ export class Model {
   private add(key: string): string {
     const before = this.cells();
     const positions = this.positions(key);
-    const isNew = this.filter.add(keyOfText(key)) === 1;
+    const isNew = this.filter.add(keyOfText(key));
     for (const cell of positions) {
       this.ownersOf[cell]!.add(key);
       if (before[cell] === 0 || this.counts) this.changed.add(cell);
@@ -190,7 +190,7 @@ export class Model {
     if (!this.counts)
       return `Bits cannot be removed, so ${quote(key)} stays: others may have set them too.`;
     const shared = this.sharing(key);
-    const removed = this.filter.remove(keyOfText(key)) === 1;
+    const removed = this.filter.remove(keyOfText(key));
     if (!removed) return `${quote(key)} is surely not in, so nothing is removed.`;
     for (const cell of this.positions(key)) this.changed.add(cell);
     const times = this.keys.get(key) ?? 0;

@@ -272,6 +272,7 @@ test("the_command_and_the_c_are_what_was_planned", async (page) => {
     "bloomery build -n 1000000 -p 0.01 -o keys.bloom keys.txt",
     "at first",
   );
+  has(await code(page), "bloomery_new(1000000, 0.01, &error)");
   await write(page, /^Rate/, "0.001");
   await write(page, /^Memory/, "2000000B");
   equal(

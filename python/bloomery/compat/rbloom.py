@@ -6,7 +6,7 @@ lives as long as its process: save and pickle refuse it, copies within the proce
 it can be saved and pickled. That makes an int of 128 bits of an object, with a sign or without: n and n - 2**128 are
 one key. Files are Bloomery's, not rbloom's.
 
-Kept different: an int is hashed as all else is, so its bits are spread; and the rate is the one asked for at any size.
+Kept different: an int is hashed as every other object is, so its bits are spread; and the rate is the one asked for at any size.
 """
 
 import copy

@@ -9,6 +9,7 @@
  */
 #include "command/dedupe/dedupe_command.h"
 
+#include "base/experimental.h"
 #include "base/io.h"
 #include "base/numbers.h"
 #include "base/watched.h"
@@ -19,8 +20,6 @@
 #include "input/packing.h"
 #include "input/utf16.h"
 #include "tool.h"
-
-#include <bloomery/experimental.h>
 
 #include <errno.h>
 #include <fcntl.h>

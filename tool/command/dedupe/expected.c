@@ -32,7 +32,7 @@
  */
 #include "command/dedupe/expected.h"
 
-#include <bloomery/experimental.h>
+#include "base/experimental.h"
 
 #include <assert.h>
 #include <math.h>

@@ -25,10 +25,9 @@
 #include "command/dedupe/seen.h"
 
 #include "base/bits.h"
+#include "base/experimental.h"
 #include "base/numbers.h"
 #include "tool.h"
-
-#include <bloomery/experimental.h>
 
 #include <assert.h>
 #include <math.h>

@@ -9,6 +9,7 @@
  * queries are broken. Live and planned must agree within what small filters vary by. Otherwise the
  * plan was wrong, unless the filter holds more keys than planned.
  */
+#include "base/experimental.h"
 #include "base/json.h"
 #include "base/numbers.h"
 #include "base/out.h"
@@ -23,8 +24,6 @@
 #include "key/batch.h"
 #include "key/rule.h"
 #include "tool.h"
-
-#include <bloomery/experimental.h>
 
 #include <assert.h>
 #include <math.h>

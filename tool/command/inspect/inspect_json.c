@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/inspect/inspect.h"
 
+#include "base/experimental.h"
 #include "base/json.h"
 #include "filter/growth.h"
 #include "key/rule.h"
 #include "tool.h"
-
-#include <bloomery/experimental.h>
 
 #include <stdio.h>
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/inspect/inspect.h"
 
+#include "base/experimental.h"
 #include "base/numbers.h"
 #include "base/out.h"
 #include "filter/growth.h"
 #include "filter/report.h"
 #include "key/rule.h"
 #include "tool.h"
-
-#include <bloomery/experimental.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -12,9 +12,8 @@
  */
 #include "command/plot/block_fill.h"
 
+#include "base/experimental.h"
 #include "tool.h"
-
-#include <bloomery/experimental.h>
 
 #include <assert.h>
 #include <math.h>

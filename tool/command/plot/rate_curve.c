@@ -7,11 +7,10 @@
  */
 #include "command/plot/rate_curve.h"
 
+#include "base/experimental.h"
 #include "base/numbers.h"
 #include "filter/facts.h"
 #include "tool.h"
-
-#include <bloomery/experimental.h>
 
 #include <math.h>
 
@@ -132,7 +131,7 @@ bool tool_curve_of_plan(const bloomery_plan *plan, uint64_t keys_max, struct too
     struct chain chain;
     struct source source = {.plan = plan};
     *curve = (struct tool_curve){
-        .kind = plan->kind,
+        .kind = plan->kind != BLOOMERY_KIND_DEFAULT ? plan->kind : BLOOMERY_BLOCKED,
         .blocks_per_key = plan->blocks_per_key,
         .probes = plan->probes,
         .bits = plan->bits,

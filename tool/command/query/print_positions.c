@@ -9,10 +9,9 @@
 #include "command/query/print_positions.h"
 
 #include "base/bits.h"
+#include "base/experimental.h"
 #include "input/chunks.h"
 #include "tool.h"
-
-#include <bloomery/experimental.h>
 
 #include <assert.h>
 #include <stdlib.h>
