@@ -12,8 +12,8 @@ bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *
 /* The same of removing: also BLOOMERY_UNSUPPORTED if there are no counters. */
 bloomery_status bloomery_can_remove(const bloomery_filter *filter, bloomery_error *error);
 
-/* What bloomery_add could not add while its caller took no error: fails with that status and forgets
- * it; else BLOOMERY_OK. Whatever writes a filter or takes its keys over calls this first. Any
+/* Reports keys that bloomery_add could not add while its caller took no error: fails once, with
+ * that status; else BLOOMERY_OK. What writes a filter or takes its keys over calls this first. Any
  * thread. */
 bloomery_status bloomery_failed_adds_take(const bloomery_filter *filter, bloomery_error *error);
 
@@ -23,7 +23,7 @@ bloomery_status bloomery_add_input(bloomery_filter *filter, const struct bloomer
                                    size_t count, uint64_t *answers, bloomery_counts *counts,
                                    bloomery_error *error);
 
-/* The same where some are no keys (keys->valid is not NULL): their answers are 0. */
+/* The same where some are not keys (keys->valid is not NULL): their answers are 0. */
 bloomery_status bloomery_add_valid(bloomery_filter *filter, const struct bloomery_input *keys,
                                    size_t count, uint64_t *answers, bloomery_counts *counts,
                                    bloomery_error *error);
@@ -41,7 +41,7 @@ void bloomery_remove_input(bloomery_filter *filter, const struct bloomery_input 
 bloomery_status bloomery_keys_read(const bloomery_filter *filter, const bloomery_keys *keys,
                                    struct bloomery_input *input, bloomery_error *error);
 
-/* Whether a call may ask for so many threads. */
+/* Whether a call may ask for this many threads. */
 bloomery_status bloomery_threads_check(uint32_t threads, bloomery_error *error);
 
 /* How many threads that is; at least 1. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many keys: a caller's struct is checked whole, and then it is an input like others (batch/keys.h).
+ * Many keys: a caller's struct is checked whole, and becomes an input like others (batch/keys.h).
  * If some are not keys, the others go on as hashes, 1,024 at a time, and the answers come back to
  * their places:
  *

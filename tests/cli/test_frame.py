@@ -285,7 +285,7 @@ def names_of_other_queues_lead_to_the_part_of_sieve(c):
         c.run(f"help sieve {name}", code=2, stderr=said)
     for part in parts:
         c.run(f"help sieve {part}", stdout=has(f"bloomery sieve {part}"))
-    c.run("help sieve note", stdout=has("bloomery sieve mark"))
+    c.run("help sieve note", code=2, stderr=has("unknown command 'note'"))
     c.run("help sieve frobnicate", code=2, stderr=has("unknown command 'frobnicate'"))
 
 
