@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many keys: a caller's struct is checked whole, and becomes an input like others (batch/input.h). */
+/* Many keys: a caller's struct is checked whole, and becomes an input (batch/input.h). */
 #include "add.h"
 #include "chain/layers.h"
 #include "query.h"
