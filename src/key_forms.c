@@ -31,7 +31,7 @@ bool bloomery_form_number(const unsigned char *text, size_t bytes, size_t width,
 /* The character at the beginning of a text, and its bytes; 0 bytes if there is none. */
 static size_t next_character(const unsigned char *text, size_t bytes, uint32_t *character)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* that needs so many bytes */
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* that needs this many bytes */
     const unsigned char first = text[0];
     const size_t length = first < 0x80             ? 1
                           : (first & 0xe0) == 0xc0 ? 2

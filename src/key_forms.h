@@ -12,8 +12,8 @@ bool bloomery_form_number(const unsigned char *text, size_t bytes, size_t width,
 
 /*
  * UTF-8 as UTF-16, the less significant byte of a unit first. Writes at most 2 * `bytes` bytes and
- * returns how many; BLOOMERY_FORM_NONE if the text is no UTF-8 in the shortest form. A surrogate is
- * taken as a unit: UTF-8 does not have it, but texts that were cut in UTF-16 do.
+ * returns how many; BLOOMERY_FORM_NONE if the text is not UTF-8 in the shortest form. A surrogate
+ * is taken as a unit: UTF-8 does not have it, but texts that were cut in UTF-16 do.
  */
 #define BLOOMERY_FORM_NONE ((size_t)-1)
 size_t bloomery_form_utf16(const unsigned char *text, size_t bytes, unsigned char *to);

@@ -93,13 +93,6 @@ bloomery_status bloomery_plan_read(const bloomery_plan *given, bloomery_plan *pl
     return status;
 }
 
-bloomery_status bloomery_plan_check(const bloomery_plan *plan, bloomery_error *error)
-{
-    bloomery_plan read;
-    return bloomery_sized_read(plan, SOLVED_BYTES_FIRST, &read, sizeof read, "BLOOMERY_PLAN",
-                               error);
-}
-
 void bloomery_plan_give(const bloomery_plan *plan, bloomery_plan *given)
 {
     bloomery_sized_give(plan, sizeof *plan, given, SOLVED_BYTES_FIRST);

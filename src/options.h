@@ -21,9 +21,6 @@ bloomery_status bloomery_open_options_read(const bloomery_open_options *given,
 /* Copies a caller's plan into one of this version, likewise. `given` and `plan` are two structs. */
 bloomery_status bloomery_plan_read(const bloomery_plan *given, bloomery_plan *plan,
                                    bloomery_error *error);
-/* Whether a plan that is only filled begins with a size that it can have: unlike other structs that
- * are filled it is refused if not, as where it is read. */
-bloomery_status bloomery_plan_check(const bloomery_plan *plan, bloomery_error *error);
 /* And back: as much of it as the caller's struct has room for. Its size stays what it was. */
 void bloomery_plan_give(const bloomery_plan *plan, bloomery_plan *given);
 

@@ -151,8 +151,6 @@ bloomery_status bloomery_plan_layer(const bloomery_plan *given, uint32_t index,
     bloomery_plan read;
     const bloomery_plan *plan = &read;
     bloomery_status known = bloomery_plan_read(given, &read, error);
-    if (known == BLOOMERY_OK)
-        known = bloomery_plan_check(layer, error);
     if (known != BLOOMERY_OK)
         return known;
     const struct bloomery_kind_row *row = bloomery_kind_row((uint32_t)plan->kind);

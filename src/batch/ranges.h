@@ -3,7 +3,7 @@
 #ifndef BLOOMERY_RANGES_H
 #define BLOOMERY_RANGES_H
 
-#include "batch/keys.h"
+#include "batch/input.h"
 
 struct bloomery_ranges {
     bloomery_filter *filter;
@@ -29,8 +29,8 @@ struct bloomery_aside {
     uint32_t queried; /* and how many of its hashes have their blocks prefetched */
 };
 
-/* Ranges for so many threads, and their memory; false: there is none, and nothing to end. `narrow`:
- * lo of all hashes is 0. */
+/* Ranges for this many threads, and their memory; false: there is none, and nothing to end.
+ * `narrow`: lo of all hashes is 0. */
 bool bloomery_ranges_start(struct bloomery_ranges *ranges, bloomery_filter *filter,
                            uint32_t threads, bool narrow);
 void bloomery_ranges_end(struct bloomery_ranges *ranges);

@@ -29,7 +29,7 @@ struct bloomery_section {
 /* The bytes that band, words and thresholds take. */
 size_t bloomery_section_bytes(const struct bloomery_ribbon *ribbon);
 
-/* Lays them out in so many bytes of memory at a multiple of 64. */
+/* Lays them out in this many bytes of memory at a multiple of 64. */
 void bloomery_section_start(struct bloomery_section *section, const struct bloomery_ribbon *ribbon,
                             uint32_t layer, void *memory);
 

@@ -41,8 +41,8 @@ struct bloomery_rest {
     /* What another system's bytes say that has no meaning here, kept to be written again. */
     uint8_t *extra;
     size_t extra_bytes;
-    /* How many keys could not be added although no caller took the error; atomic. add_failure of
-     * the filter says why. */
+    /* How many keys could not be added while no caller took the error; atomic. add_failure of the
+     * filter says why. */
     uint64_t failed_adds;
 };
 
@@ -77,7 +77,7 @@ struct bloomery_filter {
     bool of_our_file : 1; /* it goes back into one: it gets no more layers than that keeps */
     bool has_rest : 1;    /* of its own */
     uint8_t storage : 2;  /* enum bloomery_storage */
-    /* The status, negated, of a key that could not be added although no caller took the error, until
+    /* The status, negated, of a key that could not be added while no caller took the error, until
      * the next writing reports it (add.c). 0: there was none. Atomic. */
     uint8_t add_failure;
     uint8_t near_words; /* of the payload that lies before the filter; 0: elsewhere */
@@ -286,5 +286,10 @@ static inline uint64_t bloomery_payload_bytes(const struct bloomery_filter *filt
     assert(last->offset % BLOOMERY_PAYLOAD_UNIT == 0 && last->bytes % BLOOMERY_PAYLOAD_UNIT == 0);
     return last->offset + last->bytes;
 }
+
+/* Reports keys that bloomery_add could not add while its caller took no error: fails once, with
+ * that status; else BLOOMERY_OK. What writes a filter or takes its keys over calls this first. Any
+ * thread. */
+bloomery_status bloomery_failed_adds_take(const bloomery_filter *filter, bloomery_error *error);
 
 #endif

@@ -27,11 +27,12 @@ static void files_are_refused_with_what_to_call_instead(void **state)
     bloomery_filter *filter = filter_of(1000);
     bloomery_filter *none = NULL;
     const bloomery_filter *unmapped = NULL;
+    const bloomery_open_options standard_input = BLOOMERY_OPEN_OPTIONS;
     bloomery_error error;
     (void)state;
     says_what_to_call_instead(bloomery_save(filter, "/tmp/never", &error), &error);
     says_what_to_call_instead(bloomery_open("/tmp/never", NULL, &none, &error), &error);
-    says_what_to_call_instead(bloomery_open(NULL, NULL, &none, &error), &error); /* descriptor 0 */
+    says_what_to_call_instead(bloomery_open(NULL, &standard_input, &none, &error), &error);
     says_what_to_call_instead(bloomery_map("/tmp/never", NULL, &unmapped, &error), &error);
     assert_null(none);
     assert_null(unmapped);

@@ -343,7 +343,7 @@ static void wishes_are_kept_or_refused(void **state)
             assert_memory_equal(&plan, &wish, sizeof plan);
             continue;
         }
-        /* What was asked for stays as it was. */
+        /* The fields of the caller stay as they were. */
         assert_true(plan.keys == wish.keys && plan.bytes == wish.bytes && plan.kind == wish.kind);
         assert_memory_equal(&plan.rate, &wish.rate, sizeof plan.rate);
         assert_true(wish.keys == 0 || plan.planned_keys == wish.keys);

@@ -97,7 +97,7 @@ static bool answer(const uint64_t *answers, size_t i)
     return (answers[i / 64] >> i % 64 & 1) != 0;
 }
 
-/* Adds the keys one by one, those that are no keys left out unless `whole`. Returns how many bits
+/* Adds the keys one by one, those that are not keys left out unless `whole`. Returns how many bits
  * it set. */
 static uint64_t add_singly(bloomery_filter *filter, bool whole, uint64_t answers[WORDS])
 {

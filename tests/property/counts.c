@@ -135,6 +135,45 @@ static void counts_say_how_far_a_full_chain_came(void **state)
     test_keys_free(&keys);
 }
 
+/* Where some are not keys, done is the number of the refused key among all of them. */
+static void what_is_no_key_counts_as_done(void **state)
+{
+    enum { FIRST = 5, COUNT = KEYS - FIRST };
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, KEYS);
+    uint8_t valid[(KEYS + 7) / 8];
+    (void)state;
+    for (size_t i = 0; i < sizeof valid; i++)
+        valid[i] = (uint8_t)(i * 37 + 11);
+    for (size_t which = 0; which < FULL; which++) {
+        bloomery_filter *some = fills_up(which), *single = fills_up(which);
+        struct outcome wanted = {.status = BLOOMERY_OK}, got;
+        bloomery_keys list = bloomery_keys_of_list(keys.keys, COUNT);
+        list.first = FIRST;
+        list.valid = valid;
+        for (size_t i = FIRST; some != NULL && i < KEYS; i++, wanted.counts.done++) {
+            if ((valid[i / 8] >> i % 8 & 1) == 0)
+                continue;
+            const int found = add_outcome(single, keys.keys[i]);
+            wanted.status = found < 0 ? (bloomery_status)found : BLOOMERY_OK;
+            if (found < 0)
+                break;
+            wanted.answers[(i - FIRST) / 64] |= (uint64_t)(found == WAS_NEW) << (i - FIRST) % 64;
+            wanted.counts.positive += found == WAS_NEW;
+        }
+        if (some != NULL) {
+            assert_int_equal(wanted.status, BLOOMERY_FULL);
+            wanted.counts.cells = test_cells(single);
+            memset(&got, 0xff, sizeof got);
+            got.status = bloomery_add_keys(some, &list, got.answers, &got.counts, NULL);
+            assert_same_outcome(&wanted, &got);
+            assert_same_bytes(single, some);
+        }
+        bloomery_free(some);
+        bloomery_free(single);
+    }
+    test_keys_free(&keys);
+}
+
 /* Keys that come again within a batch, some places behind themselves: as far as a window reaches,
  * across words, and across the end of a link. Only the first of them is new and takes room. */
 static void repeats_in_a_batch_are_seen_and_take_no_room(void **state)
@@ -214,6 +253,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_say_how_far_a_full_chain_came),
+        cmocka_unit_test(what_is_no_key_counts_as_done),
         cmocka_unit_test(repeats_in_a_batch_are_seen_and_take_no_room),
         cmocka_unit_test(a_filter_that_takes_all_says_so),
         cmocka_unit_test(a_filter_that_takes_none_answers_none),

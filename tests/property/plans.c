@@ -103,7 +103,7 @@ static void a_plan_is_solved_twice(void **state)
             for (int again = 0; again < 3; again++)
                 assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
             assert_memory_equal(&plan, &first, sizeof plan);
-            assert_true(plan.kind == wish.kind || wish.kind == BLOOMERY_KIND_DEFAULT);
+            assert_int_equal(plan.kind, wish.kind);
             assert_true(plan.keys == wish.keys && plan.bytes == wish.bytes);
             assert_memory_equal(&plan.rate, &wish.rate, sizeof plan.rate);
         }

@@ -282,6 +282,27 @@ static void a_failure_that_was_received_stops_nothing(void **state)
     test_keys_free(&keys);
 }
 
+/* A copy has the keys of its original, and lacks those that it lacks. Each says so once. */
+static void a_copy_lacks_what_its_original_lacks(void **state)
+{
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 5000);
+    uint64_t bytes = 0;
+    (void)state;
+    for (int foreign = 0; foreign < 2; foreign++) {
+        bloomery_filter *filter = foreign == 1 ? full_foreign(&keys) : full_chain(&keys, false);
+        bloomery_filter *copy = NULL;
+        assert_false(bloomery_add(filter, absent_key(filter), NULL));
+        assert_int_equal(bloomery_copy(filter, NULL, &copy, NULL), BLOOMERY_OK);
+        const bloomery_filter *both[] = {filter, copy};
+        for (size_t i = 0; i < 2; i++) {
+            assert_int_equal(bloomery_write(both[i], swallow, &bytes, NULL), BLOOMERY_FULL);
+            assert_int_equal(bloomery_write(both[i], swallow, &bytes, NULL), BLOOMERY_OK);
+            bloomery_free(both[i]);
+        }
+    }
+    test_keys_free(&keys);
+}
+
 struct adder {
     bloomery_filter *filter;
     bloomery_key key;
@@ -321,7 +342,7 @@ static void failures_of_several_threads_are_all_counted(void **state)
     test_keys_free(&keys);
 }
 
-/* ---- Threads that may be asked for ----------------------------------------------------------- */
+/* ---- How many threads a call may have --------------------------------------------------------- */
 
 static size_t no_keys(void *context, uint32_t shard, const bloomery_key **keys)
 {
@@ -401,6 +422,7 @@ int main(void)
         cmocka_unit_test(a_key_that_was_seen_is_no_failure),
         cmocka_unit_test(a_failed_add_without_error_stops_the_next_save),
         cmocka_unit_test(a_failure_that_was_received_stops_nothing),
+        cmocka_unit_test(a_copy_lacks_what_its_original_lacks),
         cmocka_unit_test(failures_of_several_threads_are_all_counted),
         cmocka_unit_test(threads_over_the_limit_are_refused),
         cmocka_unit_test(several_threads_give_no_answers),

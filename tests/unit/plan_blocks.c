@@ -348,13 +348,13 @@ static void hash_is_chosen_by_its_part_of_the_rate(void **state)
         assert_int_equal(solved(few, BLOOMERY_HASH_SIPHASH).hash, BLOOMERY_HASH_SIPHASH);
         /* The same where the rate, or the keys, come out of the plan. */
         const bloomery_plan low = {
-            .kind = kinds[i], .keys = billion, .bytes = solved(many, 0).bytes * 11 / 10};
+            .kind = kinds[i], .keys = billion, .bytes = solved(many, 0).planned_bytes * 11 / 10};
         const bloomery_plan high = {
-            .kind = kinds[i], .keys = billion, .bytes = solved(few, 0).bytes * 9 / 10};
+            .kind = kinds[i], .keys = billion, .bytes = solved(few, 0).planned_bytes * 9 / 10};
         assert_int_equal(solved(low, 0).hash, BLOOMERY_HASH_XXH3_128);
         assert_int_equal(solved(high, 0).hash, BLOOMERY_HASH_XXH3_64);
         const bloomery_plan keys = {
-            .kind = kinds[i], .rate = 5.3e-9, .bytes = solved(many, 0).bytes * 11 / 10};
+            .kind = kinds[i], .rate = 5.3e-9, .bytes = solved(many, 0).planned_bytes * 11 / 10};
         assert_int_equal(solved(keys, 0).hash, BLOOMERY_HASH_XXH3_128);
     }
     assert_int_equal(bloomery_hash_for(billion, 0), BLOOMERY_HASH_XXH3_64);
