@@ -125,7 +125,7 @@ static const bloomery_filter *open_one(const struct merging *merging, const char
 
 static bool open_all(struct merging *merging)
 {
-    merging->filters = tool_allocate(merging->count * sizeof(*merging->filters));
+    merging->filters = tool_allocate(merging->count * sizeof(bloomery_filter *));
     for (size_t i = 0; i < merging->count; i++)
         merging->filters[i] = NULL;
     for (size_t i = 0; i < merging->count; i++) {
