@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mapping a file and checking its header, whatever its size: processor time per map and release. The
+/* Mapping a file and checking its header, of any size: processor time per map and release. The
  * file lies in the working directory for as long as it takes. */
 #include "bench.h"
 

@@ -307,6 +307,17 @@ static void write_row(FILE *json, const struct run *run, const struct outcome *o
 
 /* ---- The command line ------------------------------------------------------------------------ */
 
+/* "always", "never", or seconds. */
+static void set_sync(bloomery_sieve_options *options, const char *text)
+{
+    if (strcmp(text, "always") == 0)
+        options->sync = BLOOMERY_SIEVE_SYNC_ALWAYS;
+    else if (strcmp(text, "never") == 0)
+        options->sync = BLOOMERY_SIEVE_SYNC_NEVER;
+    else
+        options->sync_seconds = strtod(text, NULL);
+}
+
 static void set_up(struct run *run, int argc, char **argv)
 {
     run->options.directory = sieve_option(argc, argv, "--directory", NULL);
@@ -322,7 +333,7 @@ static void set_up(struct run *run, int argc, char **argv)
     run->options.fingerprint_bits =
         (uint32_t)sieve_number(sieve_option(argc, argv, "--bits", "64"));
     run->options.partitions = (uint32_t)sieve_number(sieve_option(argc, argv, "--partitions", "0"));
-    run->options.sync_seconds = strtod(sieve_option(argc, argv, "--sync", "1"), NULL);
+    set_sync(&run->options, sieve_option(argc, argv, "--sync", "1"));
     run->options.order = sieve_flag(argc, argv, "--ordered") ? BLOOMERY_SIEVE_ORDER_FIFO
                                                              : BLOOMERY_SIEVE_ORDER_BY_PARTITION;
     if (run->stream.urls == 0 || !(run->stream.repeats >= 0 && run->stream.repeats <= 1e3))

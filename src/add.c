@@ -62,43 +62,6 @@ static bool refused(bloomery_filter *filter, bloomery_status status, const bloom
     return false;
 }
 
-static const char *why_refused(bloomery_status status)
-{
-    switch (status) {
-    case BLOOMERY_FULL:
-        return "the filter is full";
-    case BLOOMERY_OUT_OF_MEMORY:
-        return "there was no memory for another layer";
-    case BLOOMERY_SECRET_NEEDED:
-        return "the filter was opened without its secret";
-    case BLOOMERY_READ_ONLY:
-        return "the filter is read-only";
-    default:
-        return "this build can't hash keys for the filter, or its keys have no hash";
-    }
-}
-
-bloomery_status bloomery_failed_adds_take(const bloomery_filter *filter, bloomery_error *error)
-{
-    bloomery_filter *changed = (bloomery_filter *)(uintptr_t)filter; /* never a caller's bytes */
-    uint64_t keys = 0;
-    if (__atomic_load_n(&filter->add_failure, __ATOMIC_RELAXED) == 0)
-        return BLOOMERY_OK;
-    const int failure = __atomic_exchange_n(&changed->add_failure, 0, __ATOMIC_ACQUIRE);
-    if (failure == 0) /* another thread was faster */
-        return BLOOMERY_OK;
-    if (filter->has_rest)
-        keys = __atomic_exchange_n(&bloomery_rest_of(changed)->failed_adds, 0, __ATOMIC_RELAXED);
-    const bloomery_status status = (bloomery_status)-failure;
-    const char *why = why_refused(status);
-    static const char then[] = "bloomery_add was called without an error. The next call continues "
-                               "without these keys";
-    if (keys == 0) /* not counted in a filter of few bytes */
-        return bloomery_fail(error, status, 0, "keys could not be added, since %s; %s", why, then);
-    return bloomery_fail(error, status, 0, "%llu key%s could not be added, since %s; %s",
-                         (unsigned long long)keys, keys == 1 ? "" : "s", why, then);
-}
-
 /* ---- Single keys ----------------------------------------------------------------------------- */
 
 /* Adds a key, which is new if it set bits; or says why a chain could not grow. */
@@ -297,9 +260,7 @@ bloomery_status bloomery_add_input(bloomery_filter *filter, const struct bloomer
                                    bloomery_error *error)
 {
     const struct bloomery_native *native = bloomery_native_of(filter);
-    assert(bloomery_can_add(filter, NULL) == BLOOMERY_OK);
-    if (keys->valid != NULL)
-        return bloomery_add_valid(filter, keys, count, answers, counts, error);
+    assert(bloomery_can_add(filter, NULL) == BLOOMERY_OK && keys->valid == NULL);
     if (bloomery_by_positions(filter))
         return add_many_positions(filter, keys, count, answers, counts, error);
     if (native == NULL)

@@ -3,7 +3,7 @@
 #ifndef BLOOMERY_ADD_H
 #define BLOOMERY_ADD_H
 
-#include "batch/keys.h"
+#include "batch/input.h"
 
 /* BLOOMERY_OK, BLOOMERY_READ_ONLY, BLOOMERY_SECRET_NEEDED, or BLOOMERY_UNSUPPORTED if the hash of
  * another system is not available. */
@@ -12,21 +12,16 @@ bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *
 /* The same of removing: also BLOOMERY_UNSUPPORTED if there are no counters. */
 bloomery_status bloomery_can_remove(const bloomery_filter *filter, bloomery_error *error);
 
-/* Reports keys that bloomery_add could not add while its caller took no error: fails once, with
- * that status; else BLOOMERY_OK. What writes a filter or takes its keys over calls this first. Any
- * thread. */
-bloomery_status bloomery_failed_adds_take(const bloomery_filter *filter, bloomery_error *error);
-
-/* As bloomery_add_keys in the calling thread, of a filter that keys can be added to. `answers` and
- * `counts` may be NULL. */
+/* As bloomery_add_keys in the calling thread, of a filter that keys can be added to, and of an
+ * input that has no `valid`. `answers` and `counts` may be NULL. */
 bloomery_status bloomery_add_input(bloomery_filter *filter, const struct bloomery_input *keys,
                                    size_t count, uint64_t *answers, bloomery_counts *counts,
                                    bloomery_error *error);
 
-/* The same where some are not keys (keys->valid is not NULL): their answers are 0. */
-bloomery_status bloomery_add_valid(bloomery_filter *filter, const struct bloomery_input *keys,
-                                   size_t count, uint64_t *answers, bloomery_counts *counts,
-                                   bloomery_error *error);
+/* The same of any input: where something is not a key, the answer is 0. */
+bloomery_status bloomery_add_present(bloomery_filter *filter, const struct bloomery_input *keys,
+                                     size_t count, uint64_t *answers, bloomery_counts *counts,
+                                     bloomery_error *error);
 
 /* As bloomery_add_keys with these threads, which were checked; positive and cells are 0. */
 bloomery_status bloomery_build_input(bloomery_filter *filter, const struct bloomery_input *keys,

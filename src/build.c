@@ -137,7 +137,7 @@ static bloomery_status build_alone(const struct team *team, bloomery_error *erro
     for (uint32_t share = 0; share < team->shares; share++)
         for (size_t count;
              status == BLOOMERY_OK && (count = team->next(team->context, share, &keys)) > 0;)
-            status = bloomery_add_input(team->filter, &keys, count, NULL, NULL, error);
+            status = bloomery_add_present(team->filter, &keys, count, NULL, NULL, error);
     return status;
 }
 
@@ -236,7 +236,7 @@ bloomery_status bloomery_build_input(bloomery_filter *filter, const struct bloom
         if (counts != NULL)
             counts->done = status == BLOOMERY_OK ? count : 0;
     } else {
-        status = bloomery_add_input(filter, keys, count, NULL, counts, error);
+        status = bloomery_add_present(filter, keys, count, NULL, counts, error);
     }
     if (counts != NULL)
         counts->positive = counts->cells = 0;

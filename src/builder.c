@@ -18,7 +18,7 @@
 #include "base/scratch.h"
 #include "base/sized.h"
 #include "base/workers.h"
-#include "batch/keys.h"
+#include "batch/input.h"
 #include "builder/assemble.h"
 #include "plan/solve.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making, emptying and freeing filters. */
 #include "create.h"
-#include "add.h"
 #include "chain/grow.h"
 #include "options.h"
 #include "ways.h"

@@ -3,7 +3,6 @@
  * The entry points of dialect.h that make and write filters. A dialect's row fills a design. Here
  * it is checked, gets memory and its bits, as core/make.c does for every filter.
  */
-#include "add.h"
 #include "chain/grow.h"
 #include "chain/layers.h"
 #include "design.h"

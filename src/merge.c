@@ -10,7 +10,6 @@
  * out of a damaged file would otherwise leave here in a filter whose checksums are right.
  */
 #include "merge.h"
-#include "add.h"
 #include "chain/join.h"
 #include "options.h"
 #include "save.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a filter to bytes, and checking that they are still the ones that were written. */
 #include "save.h"
-#include "add.h"
 #include "options.h"
 
 #include "base/bytes.h"

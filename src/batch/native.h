@@ -8,7 +8,7 @@
 #define BLOOMERY_NATIVE_H
 
 #include "base/cpu.h"
-#include "batch/keys.h"
+#include "batch/input.h"
 
 /* `answers` as in bloomery_may_contain_keys, or NULL; returns how many are true. */
 typedef size_t bloomery_native_query(const bloomery_filter *filter,

@@ -3,7 +3,7 @@
 #ifndef BLOOMERY_RANGES_H
 #define BLOOMERY_RANGES_H
 
-#include "batch/keys.h"
+#include "batch/input.h"
 
 struct bloomery_ranges {
     bloomery_filter *filter;

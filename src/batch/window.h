@@ -14,7 +14,7 @@
 #ifndef BLOOMERY_WINDOW_H
 #define BLOOMERY_WINDOW_H
 
-#include "batch/keys.h"
+#include "batch/input.h"
 
 #include <assert.h>
 

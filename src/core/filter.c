@@ -2,6 +2,8 @@
 /* See filter.h: what a filter has, read and given back. */
 #include "core/filter.h"
 
+#include "base/error.h"
+
 #include "base/bytes.h"
 #include "base/memory.h"
 
@@ -85,4 +87,41 @@ void bloomery_release_room(struct bloomery_filter *filter)
                          bloomery_room_bytes(bloomery_room(filter)), BLOOMERY_ROOM_ALIGNMENT);
     filter->shape.layers = filter->own;
     filter->doublings = 0;
+}
+
+static const char *why_refused(bloomery_status status)
+{
+    switch (status) {
+    case BLOOMERY_FULL:
+        return "the filter is full";
+    case BLOOMERY_OUT_OF_MEMORY:
+        return "there was no memory for another layer";
+    case BLOOMERY_SECRET_NEEDED:
+        return "the filter was opened without its secret";
+    case BLOOMERY_READ_ONLY:
+        return "the filter is read-only";
+    default:
+        return "this build can't hash keys for the filter, or its keys have no hash";
+    }
+}
+
+bloomery_status bloomery_failed_adds_take(const bloomery_filter *filter, bloomery_error *error)
+{
+    bloomery_filter *changed = (bloomery_filter *)(uintptr_t)filter; /* never a caller's bytes */
+    uint64_t keys = 0;
+    if (__atomic_load_n(&filter->add_failure, __ATOMIC_RELAXED) == 0)
+        return BLOOMERY_OK;
+    const int failure = __atomic_exchange_n(&changed->add_failure, 0, __ATOMIC_ACQUIRE);
+    if (failure == 0) /* another thread was faster */
+        return BLOOMERY_OK;
+    if (filter->has_rest)
+        keys = __atomic_exchange_n(&bloomery_rest_of(changed)->failed_adds, 0, __ATOMIC_RELAXED);
+    const bloomery_status status = (bloomery_status)-failure;
+    const char *why = why_refused(status);
+    static const char then[] = "bloomery_add was called without an error. The next call continues "
+                               "without these keys";
+    if (keys == 0) /* not counted in a filter of few bytes */
+        return bloomery_fail(error, status, 0, "keys could not be added, since %s; %s", why, then);
+    return bloomery_fail(error, status, 0, "%llu key%s could not be added, since %s; %s",
+                         (unsigned long long)keys, keys == 1 ? "" : "s", why, then);
 }

@@ -287,4 +287,9 @@ static inline uint64_t bloomery_payload_bytes(const struct bloomery_filter *filt
     return last->offset + last->bytes;
 }
 
+/* Reports keys that bloomery_add could not add while its caller took no error: fails once, with
+ * that status; else BLOOMERY_OK. What writes a filter or takes its keys over calls this first. Any
+ * thread. */
+bloomery_status bloomery_failed_adds_take(const bloomery_filter *filter, bloomery_error *error);
+
 #endif

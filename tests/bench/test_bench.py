@@ -197,7 +197,7 @@ def sieve_lets_each_url_out_once():
 
 def sieve_that_was_killed_opens():
     with tempfile.TemporaryDirectory(prefix="bloomery-bench-") as folder:
-        sieve(SIEVE, folder, "--urls", "50K", "--directory", "d", "--sync", "-1", "--die-after", "20K", code=-9)
+        sieve(SIEVE, folder, "--urls", "50K", "--directory", "d", "--sync", "always", "--die-after", "20K", code=-9)
         row = sieve(SIEVE, folder, "open", "--directory", "d")
     assert 20_000 <= row["pushes"] < 50_000 and row["seconds"] > 0, row
 

@@ -518,10 +518,8 @@ BREAKS = [
           [("if (__builtin_mul_overflow(keys->first + keys->count - 1, stride, &end) ||",
             "end = 0;\n    if (")],
           "column_forms/hostile_columns_are_refused"),
-    Break("nulls_are_added", "bloomery_add_input()",
-          [("    if (keys->valid != NULL)\n"
-            "        return bloomery_add_valid(filter, keys, count, answers, counts, error);\n",
-            "")],
+    Break("nulls_are_added", "bloomery_add_present()",
+          [("if (keys->valid == NULL)", "struct bloomery_input all = *keys;\n    all.valid = NULL;\n    keys = &all;\n    if (all.valid == NULL)")],
           "column_forms/what_is_no_key_is_not_added", quick=True),
     Break("validity_begins_with_the_bitmap", "bloomery_input_from()",
           [("rest.valid_first += first;",

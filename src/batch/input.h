@@ -9,8 +9,8 @@
  *     offsets ──────┼─ take ─> bloomery_hash[8]
  *     hashes ───────┘
  */
-#ifndef BLOOMERY_KEYS_H
-#define BLOOMERY_KEYS_H
+#ifndef BLOOMERY_INPUT_H
+#define BLOOMERY_INPUT_H
 
 #include "core/filter.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "batch/keys.h"
+#include "batch/input.h"
 
 #include "base/cpu.h"
 #include "hash/xxh3.h"
