@@ -105,8 +105,8 @@ enum { BLOOMERY_POSITIONS_MAX = 1024 };
 /*
  * What a scalable filter of this solved plan will be when it has grown: the plan of layer `index`,
  * 0 the first, as a blocked filter's; its rate is the layer's own. Solves a plan for each layer up
- * to it. BLOOMERY_BAD_ARGUMENT if the plan is not scalable, if `index` is not 0 to 63, or if
- * `layer` does not begin with its size or with 0.
+ * to it. BLOOMERY_BAD_ARGUMENT if the plan is not scalable, or if `index` is not 0 to 63. `layer`
+ * is filled whatever it begins with, as the structs of facts are.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_plan_layer(const bloomery_plan *plan, uint32_t index,
                                                     bloomery_plan *layer, bloomery_error *error);

@@ -342,7 +342,7 @@ static void failures_of_several_threads_are_all_counted(void **state)
     test_keys_free(&keys);
 }
 
-/* ---- How many threads a call may have --------------------------------------------------------- */
+/* ---- How many threads a call may have -------------------------------------------------------- */
 
 static size_t no_keys(void *context, uint32_t shard, const bloomery_key **keys)
 {
