@@ -241,7 +241,8 @@ def threads_fill_a_filter_no_further(c):
     for thread in threads:
         thread.join()
     facts = f.info(scan=True)
-    c.expect(0.97 * limit_of(f) < facts.live_rate <= limit_of(f), f"{facts.live_rate}")
+    # The last key may fall where most bits are, and raise the rate by more than a key does on average.
+    c.expect(0.97 * limit_of(f) < facts.live_rate <= 1.002 * limit_of(f), f"{facts.live_rate}")
     c.expect(sum(added) == f.adds, f"{sum(added)} were said, {f.adds} are")
 
 
