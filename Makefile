@@ -20,7 +20,7 @@ help:
 	@echo 'make demo-server  the module for Redis and Valkey in a server of its own: reserve, add, restart, ask again'
 	@echo 'make check       build, then every quick test (a minute or two)'
 	@echo 'make check-long  all tests: those that CI runs besides, and the long ones'
-	@echo 'make bench       benchmarks beside other systems (minutes); make bench-all: all sizes, and docs/benchmarks.md'
+	@echo 'make bench       benchmarks beside other systems (minutes); make bench-all: all sizes, and the pages'
 	@echo 'make bench-corpora  dedupe of documents beside its peers (two GB, minutes)'
 	@echo 'make bench-python   the Python package beside a set (half a minute)'
 	@echo 'make web         the explorer, a page in one file: $(BUILD)-web/explorer.html'

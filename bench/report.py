@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes text, page and chart of what run.py measured (results.json). Nothing here is typed by hand.
+"""Makes text, pages and chart of what run.py measured (results.json). Nothing here is typed by hand.
 
-    bench/report.py results.json [--docs FOLDER]
+    bench/report.py [results.json] [--docs FOLDER]
 
 Rows are of results.py, verdicts of targets.py.
 
-In benchmarks.md and kinds.md the tables stand between pairs of markers, `<!-- bench:NAME -->` and `<!-- bench:end -->`;
-what is written around them is kept.
+In the pages of results/, which have every row, and in kinds.md the tables stand between pairs of markers,
+`<!-- bench:NAME -->` and `<!-- bench:end -->`; what is written around them is kept. benchmarks.md has excerpts of the
+pages of results/, in markers of its own. Without results.json only these are written anew.
 """
 
 import argparse
+import glob
 import json
 import math
 import os
@@ -344,6 +346,63 @@ def as_markdown(head, body):
     return "\n".join(lines)
 
 
+# ---- Excerpts
+
+BLOCK = re.compile(r"(<!-- bench:(?!end)(\w+) -->)(.*?)<!-- bench:end -->", re.S)
+# Name: the table that it is taken of, its columns by their place there and what they are called here, and which rows.
+EXCERPTS = {
+    "short": ("compare", ((0, "keys are"), (1, "keys"), (2, "rate"), (3, "operation"), (6, "ours ns"), (5, "bits/key"),
+                          (9, "split-block ns"), (8, "bits/key"), (10, "ours/its")),
+              lambda row: row[1] != "1 G" and row[2] == "1e-2" and row[3] != "present"),
+    "short_static": ("static", ((1, "rate"), (2, "filter"), (3, "bits/key"), (4, "of log2(1/p)"), (6, "build"),
+                                (8, "absent"), (9, "present")),
+                     lambda row: row[0] == "20 M" and row[1] != "1 in 1,000" and re.match(r"(blocked-1|static|fuse\d+) ", row[2])),
+    "short_commands": ("commands", tuple(enumerate(("program", "does", "lines", "queries", "wall s", "processor s",
+                                                    "peak memory"))),
+                       lambda row: "-j 1" not in row[0] and row[1] != "distinct"),
+    "short_seen_sets": ("seen_sets", ((0, "seen-set"), (1, "distinct"), (2, "pushes"), (3, "M pushes/s"),
+                                      (4, "peak memory"), (6, "disk"), (8, "answers"), (9, "survives a kill")),
+                        lambda row: row[1] != "2 M"),
+    "short_server": ("server", ((1, "command"), (2, "filter"), (3, "items"), (4, "server ns an item"),
+                                (5, "of the floor")),
+                     lambda row: row[0].startswith("Redis")),
+}
+# The tables of targets, and how their part of `missed` is called.
+TARGETS = {"targets": "filters", "static_targets": "static filters", "sieve_targets": "the sieve",
+           "server_targets": "the server"}
+
+
+def tables_in(page):
+    """{name: rows of cells} of what stands between the markers of a page, headings left out."""
+    return {name: [[cell.strip() for cell in line.strip("| ").split(" | ")]
+                   for line in body.splitlines() if line.startswith("|")][2:] for _, name, body in BLOCK.findall(page)}
+
+
+def missed(of, rows):
+    """The targets of a table that were not reached. One that says "the same" is named in full."""
+    found, named = [], ""
+    for what, where, value, wanted, verdict in rows:
+        if what.startswith("the same"):
+            what = named + what.removeprefix("the same")
+        else:
+            named = what.partition(",")[0]
+        if verdict == "not reached":
+            found.append([of, what, where, value, wanted])
+    return found
+
+
+def excerpts(pages):
+    """{name: Markdown} of what benchmarks.md shows of the pages of results/."""
+    there = {name: rows for page in pages for name, rows in tables_in(page).items()}
+    parts = {}
+    for name, (table, columns, wanted) in EXCERPTS.items():
+        body = [[row[place] for place, _ in columns] for row in there[table] if wanted(row)]
+        parts[name] = "\n" + as_markdown([title for _, title in columns], body) + "\n"
+    body = [row for table, of in TARGETS.items() for row in missed(of, there[table])]
+    parts["missed"] = "\n" + as_markdown(["of", "goal", "where", "measured", "wanted"], body) + "\n"
+    return parts
+
+
 # ---- Output
 
 def fill(page, parts):
@@ -352,7 +411,7 @@ def fill(page, parts):
     def replace(match):
         part = parts[match.group(2)]
         return match.group(0) if part is None else f"{match.group(1)}\n{part}\n<!-- bench:end -->"
-    return re.sub(r"(<!-- bench:(?!end)(\w+) -->).*?<!-- bench:end -->", replace, page, flags=re.S)
+    return BLOCK.sub(replace, page)
 
 
 def says_something(table):
@@ -361,8 +420,30 @@ def says_something(table):
     return any(len(row) != 5 or row[4] != "-" for row in body)
 
 
+def fill_file(path, parts):
+    """Fills a page where it lies."""
+    with open(path, encoding="utf-8") as file:
+        page = fill(file.read(), parts)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(page)
+
+
+def fill_pages(docs, parts):
+    """The pages of results/ and kinds.md with new tables, and benchmarks.md with excerpts of what they have now.
+    Without `parts` only the excerpts are written."""
+    paths = sorted(glob.glob(os.path.join(docs, "results", "*.md")))
+    for path in [*paths, os.path.join(docs, "kinds.md")]:
+        if parts:
+            fill_file(path, parts)
+    pages = []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            pages.append(file.read())
+    fill_file(os.path.join(docs, "benchmarks.md"), excerpts(pages))
+
+
 def write(raw, folder, docs):
-    """report.txt and filters.svg into `folder`; the page and its chart into `docs`, if any."""
+    """report.txt and filters.svg into `folder`; the pages and their chart into `docs`, if any."""
     results = Results(raw)
     named = tables(results)
     text = "\n".join(conditions(results)) + "\n"
@@ -385,19 +466,19 @@ def write(raw, folder, docs):
             parts["conditions"] = "\n" + "\n".join(conditions(results)) + "\n"
         else:
             parts["conditions"] = None
-        for name in ("benchmarks.md", "kinds.md"):
-            path = os.path.join(docs, name)
-            with open(path, encoding="utf-8") as file:
-                page = file.read()
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(fill(page, parts))
+        fill_pages(docs, parts)
 
 
 def main():
     parser = argparse.ArgumentParser(description="make tables and a chart of results.json")
-    parser.add_argument("results")
+    parser.add_argument("results", nargs="?")
     parser.add_argument("--docs", metavar="FOLDER")
     options = parser.parse_args()
+    if options.results is None:
+        if options.docs is None:
+            parser.error("neither results nor pages")
+        fill_pages(options.docs, None)
+        return 0
     with open(options.results, encoding="utf-8") as file:
         raw = json.load(file)
     write(raw, os.path.dirname(os.path.abspath(options.results)), options.docs)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures everything that docs/benchmarks.md shows, and has report.py make text, chart and page of it.
+"""Measures everything that docs/benchmarks.md and docs/results show, and has report.py make text, chart and pages of it.
 
     bench/run.py BUILD [--full] [--steps NAME,NAME] [--docs FOLDER]
 
@@ -507,7 +507,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--full", action="store_true", help="all sizes and rates, slow rivals too")
     parser.add_argument("--steps", default=",".join(STEPS))
-    parser.add_argument("--docs", metavar="FOLDER", help="also write benchmarks.md and its chart there")
+    parser.add_argument("--docs", metavar="FOLDER", help="also write benchmarks.md, its chart and results/ there")
     options = parser.parse_args()
     bench = Bench(options.build, options.full)
     path = os.path.join(bench.folder, "results.json")

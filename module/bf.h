@@ -2,7 +2,7 @@
 /*
  * The parts of the module and what they promise each other.
  *
- *     load.c       RedisModule_OnLoad: names, type, commands, options
+ *     load.c       RedisModule_OnLoad: names, the type, commands, options
  *     commands.c   the table of commands and how each is described to the server
  *     bf_*.c       the commands, a file per group
  *     value.c      what a key holds; memory.c: where its memory comes from, and the limits
@@ -43,10 +43,6 @@ struct bf_parameters {
 enum bf_found { BF_MISSING, BF_FOUND, BF_WRONG_TYPE };
 
 extern server_type *bf_type;
-
-/* The type, under the reference's name if that is free, else under one of its own; `is_reference`
- * says which. False: neither could be had. */
-bool bf_type_create(server_context *context, bool *is_reference);
 
 /* An empty value without a filter, or NULL. It is released by bf_value_free, in any thread. */
 struct bf_value *bf_value_new(void);
@@ -100,9 +96,6 @@ bloomery_allocator bf_allocator(struct bf_value *value);
  * client. What the master sends and what is loaded has passed limits already. */
 void bf_limits(server_context *context);
 
-/* Whether limits count: the command is a client's, not a master's or one of a file. */
-bool bf_is_limited(server_context *context);
-
 /* Has the pages of a large filter taken in the background, those of each layer that is new. */
 void bf_populate(struct bf_value *value);
 
@@ -110,14 +103,14 @@ void bf_populate(struct bf_value *value);
 bool bf_is_populated(const struct bf_value *value);
 
 /* No further pages of this value, which is to be released. True: the thread is at it right now, and
- * calls bf_value_free as soon as it can. */
+ * releases it as soon as it can. */
 bool bf_populate_end(struct bf_value *value);
 
 /* The same of a filter of which some blocks have moved. */
 void bf_populate_moved(struct bf_value *value);
 
-/* The thread has to know of the server's children. */
-void bf_populate_register(server_context *context);
+/* The thread has to know of the server's children, and how a value is released. */
+void bf_populate_register(server_context *context, void (*release_value)(void *value));
 
 /* Memory of the server's whose bytes are wanted no longer: its whole pages are given back now. It
  * is still to be freed. */
@@ -127,8 +120,8 @@ void bf_drop_pages(void *memory, size_t bytes);
  * container leaves now, which `left` receives. */
 bool bf_can_load(uint64_t bytes, uint64_t *left);
 
-/* Moves a filter's memory as the server wishes. */
-int bf_defrag(server_defrag *defrag, server_string *key, void **value);
+/* Moves one block of a filter's memory as the server wishes, for bloomery_move. */
+void *bf_move(void *defrag, void *memory, size_t bytes, size_t alignment);
 
 /* ---- Persistence ----------------------------------------------------------------------------- */
 
@@ -145,9 +138,6 @@ int bf_fail(server_context *context, const char *text);
 
 /* The reply to a key that is not there or not ours. */
 int bf_fail_not(server_context *context, enum bf_found found);
-
-/* Why a key could not be added. */
-const char *bf_add_failure(const struct bf_value *value);
 
 bool bf_is_word(const server_string *string, const char *word);
 bloomery_key bf_key_of(const server_string *string);
@@ -216,6 +206,9 @@ bool bf_config_register(server_context *context, bool drop_in);
 
 /* A rate of a filter to be made: above 0.25 counts as 0.25. */
 double bf_rate_capped(double rate);
+
+/* Whether limits count: the command is a client's, not a master's or one of a file. */
+bool bf_is_limited(server_context *context);
 
 /* The largest capacity that this command may ask for. */
 long long bf_capacity_max(server_context *context);

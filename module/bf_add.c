@@ -51,6 +51,14 @@ static bool add_block(struct adding *adding, size_t count, uint64_t *answers,
     return status == BLOOMERY_OK;
 }
 
+/* Why a key could not be added. */
+static const char *add_failure(const struct bf_value *value)
+{
+    bloomery_info info;
+    bf_info_of(value, &info);
+    return info.can_grow ? "ERR problem inserting into filter" : "ERR non scaling filter is full";
+}
+
 /* Adds and replies. The items that were new are gathered in `fresh`; NULL: all that were done count
  * as new, which is right too, and longer. */
 static void add_items(server_context *context, struct adding *adding, server_string **fresh)
@@ -76,7 +84,7 @@ static void add_items(server_context *context, struct adding *adding, server_str
         adding->done += counts.done;
     }
     if (!room)
-        (void)server.ReplyWithError(context, bf_add_failure(adding->value));
+        (void)server.ReplyWithError(context, add_failure(adding->value));
     if (!known)
         server.ReplySetArrayLength(context, (long)(adding->done + (room ? 0 : 1)));
 }
@@ -103,7 +111,7 @@ static void add_one(server_context *context, struct adding *adding, bool created
     bloomery_error error;
     const bool is_new = bloomery_add(adding->value->filter, bf_key_of(adding->items[0]), &error);
     if (!is_new && error.status != BLOOMERY_OK) {
-        (void)server.ReplyWithError(context, bf_add_failure(adding->value));
+        (void)server.ReplyWithError(context, add_failure(adding->value));
     } else {
         (void)server.ReplyWithBool(context, is_new);
         adding->done = 1;

@@ -91,6 +91,12 @@ double bf_rate_capped(double rate)
     return fmin(rate, rate_max);
 }
 
+bool bf_is_limited(server_context *context)
+{
+    return (server.GetContextFlags(context) &
+            (SERVER_CONTEXT_REPLICATED | SERVER_CONTEXT_LOADING)) == 0;
+}
+
 long long bf_capacity_max(server_context *context)
 {
     return bf_is_limited(context) ? bf_config.capacity_max : capacity_max_large;

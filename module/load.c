@@ -1,16 +1,123 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one function that the server sees. Where nothing of the reference's is taken, ours take its
- * place: module `bf`, commands BF.*, type MBbloom--. Where another module has some of it, ours load
- * all the same, beside it.
+ * The one function that the server sees, and the type by which it knows our keys. Where nothing of
+ * the reference's is taken, ours take its place: module `bf`, commands BF.*, type MBbloom--. Where
+ * another module has some of it, ours load all the same, beside it.
  */
+#define BLOOMERY_EXPERIMENTAL
+
 #include "bf.h"
 
-/* The level of the interface that clients ask for by this number; our own version is in INFO. */
-enum { LEVEL = 81000 };
+#include <assert.h>
+#include <bloomery/experimental.h>
+#include <string.h>
+
+enum {
+    LEVEL = 81000, /* of the interface that clients ask for; our own version is in INFO */
+    ENCODING = 4,
+    EFFORT_BYTES = 65536,
+};
 
 __attribute__((visibility("default"))) int RedisModule_OnLoad(server_context *context,
                                                               server_string **words, int count);
+
+/* ---- The type -------------------------------------------------------------------------------- */
+
+static size_t memory_of(const void *value)
+{
+    bloomery_info info;
+    bf_info_of(value, &info);
+    return (size_t)bf_told_bytes(&info);
+}
+
+/* A header says what the filter is; then its bits. Spare bytes behind a link do not count. */
+static void digest(server_digest *digest, void *value)
+{
+    const struct bf_value *held = value;
+    bloomery_info info;
+    size_t bytes;
+    const uint8_t *header = bf_header(held, &bytes);
+    bf_info_of(held, &info);
+    server.DigestAddStringBuffer(digest, (const char *)header, bytes);
+    for (uint32_t i = 0; i < info.layers; i++) {
+        struct bf_link link;
+        const void *data;
+        uint64_t room;
+        bf_header_read_link(header, i, &link);
+        (void)bloomery_layer_span(held->filter, i, &data, &room);
+        assert(link.bytes <= room);
+        server.DigestAddStringBuffer(digest, data, (size_t)link.bytes);
+    }
+    server.DigestEndSequence(digest);
+}
+
+/* From some bytes on the server releases values in the background. */
+static size_t release_effort(server_string *key, const void *value)
+{
+    const struct bf_value *held = value;
+    (void)key;
+    return (size_t)(held->bytes / EFFORT_BYTES) + 1;
+}
+
+static void *copy_value(server_string *from, server_string *to, const void *value)
+{
+    const struct bf_value *held = value;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    struct bf_value *twin = bf_value_new();
+    (void)from;
+    (void)to;
+    if (twin == NULL)
+        return NULL;
+    options.allocator = bf_allocator(twin);
+    if (bloomery_copy(held->filter, &options, &twin->filter, NULL) != BLOOMERY_OK) {
+        bf_value_free(twin);
+        return NULL;
+    }
+    bf_populate(twin);
+    return twin;
+}
+
+/* Moves a filter's memory as the server wishes. */
+static int move_value(server_defrag *defrag, server_string *key, void **value)
+{
+    struct bf_value *held = *value;
+    (void)key;
+    if (server.DefragAlloc == NULL || bf_config.defrag == 0 || bf_is_populated(held))
+        return 0;
+    const uint64_t before = atomic_load(&bf_counts.defrag_moves);
+    (void)bloomery_move(&held->filter, bf_move, defrag);
+    if (atomic_load(&bf_counts.defrag_moves) != before)
+        bf_populate_moved(held);
+    return 0; /* all of it is done */
+}
+
+/* The type, under the reference's name if that is free, else under one of its own; `is_reference`
+ * says which. False: neither could be had. */
+static bool create_type(server_context *context, bool *is_reference)
+{
+    static const struct server_type_methods methods = {
+        .version = SERVER_TYPE_VERSION,
+        .load = bf_rdb_load,
+        .save = bf_rdb_save,
+        .rewrite = bf_aof_rewrite,
+        .memory = memory_of,
+        .digest = digest,
+        .release = bf_value_free,
+        .release_effort = release_effort,
+        .copy = copy_value,
+        .defrag = move_value,
+    };
+    static const char *const names[] = {"MBbloom--", "bloomery-"};
+    bf_type = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && bf_type == NULL; i++) {
+        assert(strlen(names[i]) == SERVER_TYPE_NAME);
+        bf_type = server.CreateDataType(context, names[i], ENCODING, &methods);
+        *is_reference = i == 0;
+    }
+    return bf_type != NULL;
+}
+
+/* ---- Loading --------------------------------------------------------------------------------- */
 
 static int options_of(server_context *context)
 {
@@ -30,7 +137,7 @@ int RedisModule_OnLoad(server_context *context, server_string **words, int count
     if (!bf_config_arguments(context, words, count))
         return SERVER_FAILED;
     bool is_reference = false;
-    if (!bf_type_create(context, &is_reference)) {
+    if (!create_type(context, &is_reference)) {
         server.Log(context, "warning", "bloomery: no type can be had");
         return SERVER_FAILED;
     }
@@ -42,6 +149,6 @@ int RedisModule_OnLoad(server_context *context, server_string **words, int count
         return SERVER_FAILED;
     server.SetModuleOptions(context, options_of(context));
     bf_info_register(context);
-    bf_populate_register(context);
+    bf_populate_register(context, bf_value_free);
     return SERVER_OK;
 }

@@ -63,12 +63,6 @@ static uint64_t room_of_server(void)
     return used < most ? most - used : 0;
 }
 
-bool bf_is_limited(server_context *context)
-{
-    return (server.GetContextFlags(context) &
-            (SERVER_CONTEXT_REPLICATED | SERVER_CONTEXT_LOADING)) == 0;
-}
-
 /* What the server's jemalloc takes for a block: above 16 KiB there are four sizes between a power
  * of two and the next. */
 static uint64_t taken_for(uint64_t bytes)
@@ -229,11 +223,11 @@ bloomery_allocator bf_allocator(struct bf_value *value)
 /* The server copies a block as it is. Where that one begins at another place of a line of memory,
  * the library's bytes move within it, if it is a larger one. Else the library copies them once
  * more. */
-static void *move(void *context, void *memory, size_t bytes, size_t alignment)
+void *bf_move(void *defrag, void *memory, size_t bytes, size_t alignment)
 {
     uint8_t mark = ((uint8_t *)memory)[bytes];
     const size_t before = shift_of(mark);
-    uint8_t *block = server.DefragAlloc(context, (uint8_t *)memory - before);
+    uint8_t *block = server.DefragAlloc(defrag, (uint8_t *)memory - before);
     if (block == NULL)
         return NULL;
     if ((mark & IS_LARGER) != 0)
@@ -244,17 +238,4 @@ static void *move(void *context, void *memory, size_t bytes, size_t alignment)
     now[bytes] = mark;
     atomic_fetch_add(&bf_counts.defrag_moves, 1);
     return now;
-}
-
-int bf_defrag(server_defrag *defrag, server_string *key, void **value)
-{
-    struct bf_value *held = *value;
-    (void)key;
-    if (server.DefragAlloc == NULL || bf_config.defrag == 0 || bf_is_populated(held))
-        return 0;
-    const uint64_t before = atomic_load(&bf_counts.defrag_moves);
-    (void)bloomery_move(&held->filter, move, defrag);
-    if (atomic_load(&bf_counts.defrag_moves) != before)
-        bf_populate_moved(held);
-    return 0; /* all of it is done */
 }

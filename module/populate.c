@@ -92,6 +92,7 @@ static struct bf_value *current;
 static bool is_given_up; /* the current one is the thread's to release */
 static bool is_shared;   /* with a child */
 static bool is_running;  /* the thread is there; of the main thread alone */
+static void (*release)(void *value);
 
 static bool is_to_take(const struct piece *piece)
 {
@@ -348,7 +349,7 @@ static void *populate(void *nothing)
         else
             join(&after);
         if (end_step(&before, &after))
-            bf_value_free(before.value);
+            release(before.value);
         const uint64_t took_ns = now_ns() - begin_ns;
         if (after.taken - before.taken >= HUGE_BYTES)
             rest(took_ns / 8);
@@ -432,8 +433,8 @@ static void add_piece(struct bf_value *value, uint8_t *memory, uint64_t bytes)
 
 static bool has_layer_at(const struct bf_value *value, const void *memory)
 {
-    bloomery_info info;
-    bf_info_of(value, &info);
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(value->filter, &info);
     for (uint32_t i = 0; i < info.layers; i++) {
         const void *data;
         uint64_t bytes;
@@ -445,14 +446,14 @@ static bool has_layer_at(const struct bf_value *value, const void *memory)
 
 void bf_populate(struct bf_value *value)
 {
-    bloomery_info info;
+    bloomery_info info = BLOOMERY_INFO;
     if (bf_config.prefault == 0 || value->bytes < FROM_BYTES)
         return;
     if (!is_running)
         is_running = start();
     if (!is_running)
         return;
-    bf_info_of(value, &info);
+    bloomery_info_get(value->filter, &info);
     (void)pthread_mutex_lock(&lock);
     for (uint32_t i = 0; i < info.layers; i++) {
         const void *memory;
@@ -540,9 +541,10 @@ static void child_changed(server_context *context, struct server_event event, ui
     (void)pthread_mutex_unlock(&lock);
 }
 
-void bf_populate_register(server_context *context)
+void bf_populate_register(server_context *context, void (*release_value)(void *value))
 {
     const struct server_event children = {SERVER_EVENT_CHILD, 1};
+    release = release_value;
     if (server.SubscribeToServerEvent != NULL)
         (void)server.SubscribeToServerEvent(context, children, child_changed);
 }

@@ -16,13 +16,6 @@ int bf_fail_not(server_context *context, enum bf_found found)
     return bf_fail(context, found == BF_MISSING ? "ERR not found" : BF_WRONG_TYPE_TEXT);
 }
 
-const char *bf_add_failure(const struct bf_value *value)
-{
-    bloomery_info info;
-    bf_info_of(value, &info);
-    return info.can_grow ? "ERR problem inserting into filter" : "ERR non scaling filter is full";
-}
-
 bool bf_is_word(const server_string *string, const char *word)
 {
     size_t bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a key holds, and the type by which the server knows it. */
+/* What a key holds. */
 #define BLOOMERY_EXPERIMENTAL
 
 #include "bf.h"
@@ -9,7 +9,7 @@
 #include <bloomery/experimental.h>
 #include <string.h>
 
-enum { ENCODING = 4, EFFORT_BYTES = 65536, TOLD_FILTER = 32, TOLD_LINK = 64 };
+enum { TOLD_FILTER = 32, TOLD_LINK = 64 };
 
 server_type *bf_type;
 
@@ -153,84 +153,4 @@ void bf_header_write_link(uint8_t *header, uint32_t index, const struct bf_link 
 #define WRITE(offset, field) memcpy(at + (offset), &link->field, sizeof link->field);
     LINK_FIELDS(WRITE)
 #undef WRITE
-}
-
-/* ---- The type -------------------------------------------------------------------------------- */
-
-static size_t memory_of(const void *value)
-{
-    bloomery_info info;
-    bf_info_of(value, &info);
-    return (size_t)bf_told_bytes(&info);
-}
-
-/* A header says what the filter is; then its bits. Spare bytes behind a link do not count. */
-static void digest(server_digest *digest, void *value)
-{
-    const struct bf_value *held = value;
-    bloomery_info info;
-    size_t bytes;
-    const uint8_t *header = bf_header(held, &bytes);
-    bf_info_of(held, &info);
-    server.DigestAddStringBuffer(digest, (const char *)header, bytes);
-    for (uint32_t i = 0; i < info.layers; i++) {
-        struct bf_link link;
-        const void *data;
-        uint64_t room;
-        bf_header_read_link(header, i, &link);
-        (void)bloomery_layer_span(held->filter, i, &data, &room);
-        assert(link.bytes <= room);
-        server.DigestAddStringBuffer(digest, data, (size_t)link.bytes);
-    }
-    server.DigestEndSequence(digest);
-}
-
-/* From some bytes on the server releases values in the background. */
-static size_t release_effort(server_string *key, const void *value)
-{
-    const struct bf_value *held = value;
-    (void)key;
-    return (size_t)(held->bytes / EFFORT_BYTES) + 1;
-}
-
-static void *copy_value(server_string *from, server_string *to, const void *value)
-{
-    const struct bf_value *held = value;
-    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
-    struct bf_value *twin = bf_value_new();
-    (void)from;
-    (void)to;
-    if (twin == NULL)
-        return NULL;
-    options.allocator = bf_allocator(twin);
-    if (bloomery_copy(held->filter, &options, &twin->filter, NULL) != BLOOMERY_OK) {
-        bf_value_free(twin);
-        return NULL;
-    }
-    bf_populate(twin);
-    return twin;
-}
-
-bool bf_type_create(server_context *context, bool *is_reference)
-{
-    static const struct server_type_methods methods = {
-        .version = SERVER_TYPE_VERSION,
-        .load = bf_rdb_load,
-        .save = bf_rdb_save,
-        .rewrite = bf_aof_rewrite,
-        .memory = memory_of,
-        .digest = digest,
-        .release = bf_value_free,
-        .release_effort = release_effort,
-        .copy = copy_value,
-        .defrag = bf_defrag,
-    };
-    static const char *const names[] = {"MBbloom--", "bloomery-"};
-    bf_type = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && bf_type == NULL; i++) {
-        assert(strlen(names[i]) == SERVER_TYPE_NAME);
-        bf_type = server.CreateDataType(context, names[i], ENCODING, &methods);
-        *is_reference = i == 0;
-    }
-    return bf_type != NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Full filters: keys are added up to the limit that the command `add` has, and the next new one is
- * bloomery.Full.
+ * bloomery.Full; work.c does the adding.
  *
  * A scan of all bits finds how many more new keys fit at least (bloomery_keys_left). These are
  * added as fast as ever, and only counted. Then the bits are scanned again: some ten times in all,
@@ -63,110 +63,4 @@ bool native_full_take(const char *full, bool grows, bool *ignores)
     else
         PyErr_Format(PyExc_ValueError, "full must be 'raise', 'grow' or 'ignore', not '%s'", full);
     return false;
-}
-
-/* ---- Many keys ------------------------------------------------------------------------------- */
-
-static void put_bits(uint64_t *into, size_t at, const uint64_t *bits, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        into[(at + i) / 64] |= (bits[i / 64] >> (i & 63) & 1) << ((at + i) & 63);
-}
-
-/* How many of the keys of a portion, from one on, change nothing: the filter has them. */
-static size_t count_seen(const struct native_work *work, size_t from)
-{
-    const struct native_portion *portion = work->portion;
-    size_t i = from;
-    while (i < portion->count && bloomery_may_contain(work->filter->filter, portion->keys[i]))
-        i++;
-    return i - from;
-}
-
-bool native_limit_portion(struct native_work *work, uint64_t *answers, size_t *done)
-{
-    struct native_portion *portion = work->portion;
-    struct native_limit *limit = work->limit;
-
-    for (*done = 0; *done < portion->count;) {
-        uint64_t bits[NATIVE_PORTION / 64] = {0};
-        bloomery_counts counts;
-        size_t now = portion->count - *done;
-        if (!native_limit_allows(limit, work->filter->filter))
-            now = count_seen(work, *done);
-        else if (now > limit->left)
-            now = (size_t)limit->left;
-        if (now == 0) {
-            native_limit_error(work->filter->filter, &work->error);
-            return false;
-        }
-        const bloomery_keys keys = bloomery_keys_of_list(portion->keys + *done, now);
-        const bloomery_status status =
-            bloomery_add_keys(work->filter->writable, &keys, bits, &counts, &work->error);
-        put_bits(answers, *done, bits, counts.done);
-        native_limit_count(limit, counts.positive);
-        work->yes += counts.positive;
-        *done += counts.done;
-        if (status != BLOOMERY_OK)
-            return false;
-    }
-    return true;
-}
-
-static bool is_null(const bloomery_keys *keys, size_t number)
-{
-    const size_t bit = keys->first + number;
-    const uint8_t *valid = keys->valid;
-    return valid != NULL && (valid[bit >> 3] >> (bit & 7) & 1) == 0;
-}
-
-/* How many of the first records change nothing: nulls, and keys that the filter has. `answers` has
- * room for as many. False: `error` is set. */
-static bool count_keys_seen(struct native_work *work, const bloomery_keys *keys, uint64_t *answers,
-                            size_t *seen)
-{
-    bloomery_keys piece = *keys;
-    piece.count = piece.count < NATIVE_PORTION ? piece.count : NATIVE_PORTION;
-    if (bloomery_may_contain_keys(work->filter->filter, &piece, answers, NULL, &work->error) !=
-        BLOOMERY_OK)
-        return false;
-    *seen = 0;
-    while (*seen < piece.count &&
-           ((answers[*seen / 64] >> (*seen & 63) & 1) != 0 || is_null(&piece, *seen)))
-        ++*seen;
-    return true;
-}
-
-bool native_limit_keys(struct native_work *work, const bloomery_keys *keys, uint64_t *answers)
-{
-    struct native_limit *limit = work->limit;
-    bloomery_keys rest = *keys;
-    bloomery_counts counts;
-
-    while (rest.count > 0) {
-        size_t now = rest.count;
-        if (!native_limit_allows(limit, work->filter->filter)) {
-            if (!count_keys_seen(work, &rest, answers, &now))
-                return false;
-        } else if (now > limit->left)
-            now = (size_t)limit->left;
-        if (now == 0) {
-            native_limit_error(work->filter->filter, &work->error);
-            return false;
-        }
-        bloomery_keys piece = rest;
-        piece.count = now;
-        const bloomery_status status =
-            bloomery_add_keys(work->filter->writable, &piece, answers, &counts, &work->error);
-        native_limit_count(limit, counts.positive);
-        work->yes += counts.positive;
-        work->seen += counts.done;
-        if (status != BLOOMERY_OK)
-            return false;
-        if (work->keep && !native_bits_append(&work->bits, answers, now))
-            return native_work_no_memory(work);
-        rest.first += now;
-        rest.count -= now;
-    }
-    return true;
 }

@@ -4,13 +4,13 @@
  *
  *     state.c     what a module keeps             module.c        the module, its functions
  *     errors.c    a status -> an exception        facts.c         Info, Plan and other named tuples
- *     gate.c      who may use an object           answers.c       BoolColumn: many answers
+ *     gate.[hc]   who may use an object           answers.c       BoolColumn: many answers
  *     bits.c      answers while they come         answers_arrow.c ... as Arrow's array
  *     keys.c      an object -> a key              request.c       arguments of a new filter
  *     portion.c   many objects -> keys            filter_object.c the class Filter: its object
  *     chunks.c    chunks -> keys, portions        filter_many.c   ... many keys
  *     work.c      one operation, many keys        filter_files.c  ... files and bytes
- *     limit.c     ... up to a full filter         filter_lines.c  ... lines of files
+ *     limit.c     when a filter is full             filter_lines.c  ... lines of files
  *     watch.c     the file of a map
  *     buffers.c   NumPy and its like -> chunks    filter_sets.c   ... several filters
  *     arrow.c     Arrow's capsules -> chunks      filter.c        ... one key, and the type
@@ -42,6 +42,8 @@
 #include <bloomery/experimental.h>
 #include <bloomery/records.h>
 #include <bloomery/sieve.h>
+
+#include "gate.h"
 
 #include <sys/types.h>
 #include <time.h>
@@ -111,44 +113,6 @@ void native_explain(const bloomery_filter *filter, enum native_change change,
 
 /* Fills the error of a filter that is not writable: a map, a view or a static one. */
 void native_refuse(const bloomery_filter *filter, enum native_change change, bloomery_error *error);
-
-/* ---- gate.c ---------------------------------------------------------------------------------- */
-
-/* Who uses an object while the GIL is released: readers, or one that is alone. All fields are read
- * and written with the GIL. */
-struct native_gate {
-    unsigned readers;
-    unsigned waiting; /* that want to be alone: no new reader overtakes them */
-    unsigned forks;   /* native_forks when this was looked at last */
-    bool alone;
-    bool writers; /* readers may change the object, too */
-    bool broken;  /* forked while a thread changed it, which is not in this process */
-};
-
-/* How many forks lie between this process and the first one that had the module. */
-extern unsigned native_forks;
-
-/* Called once. False after raising. */
-bool native_gates_start(void);
-
-/* Whether what keeps the GIL may be done now, without entering. */
-static inline bool native_gate_open(const struct native_gate *gate, bool alone)
-{
-    return gate->forks == native_forks && !gate->broken && !gate->alone &&
-           (!alone || gate->readers == 0);
-}
-
-/* Whether native_gate_enter would not wait. */
-static inline bool native_gate_is_free(const struct native_gate *gate, bool alone)
-{
-    return native_gate_open(gate, alone) && (alone || gate->waiting == 0);
-}
-
-/* Enters as soon as that is possible. Until then the GIL is released now and then, so arguments
- * must be held, and no gate may be: handlers of signals run then. False after raising: such a
- * handler raised, or the process was forked while another thread changed the object. */
-bool native_gate_enter(struct native_gate *gate, bool alone);
-void native_gate_leave(struct native_gate *gate, bool alone);
 
 /* ---- keys.c ---------------------------------------------------------------------------------- */
 
@@ -351,14 +315,6 @@ static inline void native_limit_count(struct native_limit *limit, uint64_t fresh
 
 /* What is wrong and what to do, for people. Scans the bits. */
 void native_limit_error(const bloomery_filter *filter, bloomery_error *error);
-
-struct native_work;
-
-/* Adds what fits of the closed portion, or of keys where they are; `answers` has room for all.
- * False: `error` is set, and those before are added: `done` keys of the portion, records that
- * work->seen counts. */
-bool native_limit_portion(struct native_work *work, uint64_t *answers, size_t *done);
-bool native_limit_keys(struct native_work *work, const bloomery_keys *keys, uint64_t *answers);
 
 /* ---- watch.c --------------------------------------------------------------------------------- */
 

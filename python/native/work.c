@@ -125,6 +125,115 @@ static bool run_keys(struct native_work *work, const bloomery_keys *keys, uint64
     return status == BLOOMERY_OK;
 }
 
+/* ---- Up to a full filter --------------------------------------------------------------------- */
+
+static void put_bits(uint64_t *into, size_t at, const uint64_t *bits, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        into[(at + i) / 64] |= (bits[i / 64] >> (i & 63) & 1) << ((at + i) & 63);
+}
+
+/* How many of the keys of a portion, from one on, change nothing: the filter has them. */
+static size_t count_seen(const struct native_work *work, size_t from)
+{
+    const struct native_portion *portion = work->portion;
+    size_t i = from;
+    while (i < portion->count && bloomery_may_contain(work->filter->filter, portion->keys[i]))
+        i++;
+    return i - from;
+}
+
+/* Adds what fits of the closed portion; `answers` has room for all. False: `error` is set, and the
+ * `done` keys before are added. */
+static bool add_limited_portion(struct native_work *work, uint64_t *answers, size_t *done)
+{
+    struct native_portion *portion = work->portion;
+    struct native_limit *limit = work->limit;
+
+    for (*done = 0; *done < portion->count;) {
+        uint64_t bits[NATIVE_PORTION / 64] = {0};
+        bloomery_counts counts;
+        size_t now = portion->count - *done;
+        if (!native_limit_allows(limit, work->filter->filter))
+            now = count_seen(work, *done);
+        else if (now > limit->left)
+            now = (size_t)limit->left;
+        if (now == 0) {
+            native_limit_error(work->filter->filter, &work->error);
+            return false;
+        }
+        const bloomery_keys keys = bloomery_keys_of_list(portion->keys + *done, now);
+        const bloomery_status status =
+            bloomery_add_keys(work->filter->writable, &keys, bits, &counts, &work->error);
+        put_bits(answers, *done, bits, counts.done);
+        native_limit_count(limit, counts.positive);
+        work->yes += counts.positive;
+        *done += counts.done;
+        if (status != BLOOMERY_OK)
+            return false;
+    }
+    return true;
+}
+
+static bool is_null(const bloomery_keys *keys, size_t number)
+{
+    const size_t bit = keys->first + number;
+    const uint8_t *valid = keys->valid;
+    return valid != NULL && (valid[bit >> 3] >> (bit & 7) & 1) == 0;
+}
+
+/* How many of the first records change nothing: nulls, and keys that the filter has. `answers` has
+ * room for as many. False: `error` is set. */
+static bool count_keys_seen(struct native_work *work, const bloomery_keys *keys, uint64_t *answers,
+                            size_t *seen)
+{
+    bloomery_keys piece = *keys;
+    piece.count = piece.count < NATIVE_PORTION ? piece.count : NATIVE_PORTION;
+    if (bloomery_may_contain_keys(work->filter->filter, &piece, answers, NULL, &work->error) !=
+        BLOOMERY_OK)
+        return false;
+    *seen = 0;
+    while (*seen < piece.count &&
+           ((answers[*seen / 64] >> (*seen & 63) & 1) != 0 || is_null(&piece, *seen)))
+        ++*seen;
+    return true;
+}
+
+/* The same of keys where they are; work->seen counts the records that were added. */
+static bool add_limited_keys(struct native_work *work, const bloomery_keys *keys, uint64_t *answers)
+{
+    struct native_limit *limit = work->limit;
+    bloomery_keys rest = *keys;
+    bloomery_counts counts;
+
+    while (rest.count > 0) {
+        size_t now = rest.count;
+        if (!native_limit_allows(limit, work->filter->filter)) {
+            if (!count_keys_seen(work, &rest, answers, &now))
+                return false;
+        } else if (now > limit->left)
+            now = (size_t)limit->left;
+        if (now == 0) {
+            native_limit_error(work->filter->filter, &work->error);
+            return false;
+        }
+        bloomery_keys piece = rest;
+        piece.count = now;
+        const bloomery_status status =
+            bloomery_add_keys(work->filter->writable, &piece, answers, &counts, &work->error);
+        native_limit_count(limit, counts.positive);
+        work->yes += counts.positive;
+        work->seen += counts.done;
+        if (status != BLOOMERY_OK)
+            return false;
+        if (work->keep && !native_bits_append(&work->bits, answers, now))
+            return native_work_no_memory(work);
+        rest.first += now;
+        rest.count -= now;
+    }
+    return true;
+}
+
 /* ---- A portion ------------------------------------------------------------------------------- */
 
 static size_t record_of(const struct native_portion *portion, size_t key)
@@ -179,7 +288,7 @@ bool native_work_portion(struct native_work *work)
     if (work->verb == NATIVE_HASH)
         good = hash_keys(work);
     else if (is_limited(work))
-        good = native_limit_portion(work, answers, &done);
+        good = add_limited_portion(work, answers, &done);
     else
         good = run_keys(work, &keys, answers, &done);
     if (!good) {
@@ -223,7 +332,7 @@ static bool run_limited(struct native_work *work, bloomery_keys *keys)
     keys->threads = 1; /* several give no answers */
     uint64_t *answers = calloc((keys->count + 63) / 64 + 1, sizeof(uint64_t));
     const bool good =
-        answers == NULL ? native_work_no_memory(work) : native_limit_keys(work, keys, answers);
+        answers == NULL ? native_work_no_memory(work) : add_limited_keys(work, keys, answers);
     free(answers);
     return good;
 }

@@ -9,6 +9,8 @@ given rows made up here.
 import json
 import math
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -301,6 +303,62 @@ def page_keeps_its_prose():
     assert report.fill(page, {"open": None}) == page
 
 
+DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs")
+
+
+def pages_of(*names):
+    """The texts of pages of docs."""
+    texts = []
+    for name in names:
+        with open(os.path.join(DOCS, name), encoding="utf-8") as file:
+            texts.append(file.read())
+    return texts
+
+
+def results_pages():
+    return pages_of(*(os.path.join("results", name) for name in sorted(os.listdir(os.path.join(DOCS, "results")))))
+
+
+def every_table_has_its_place():
+    text = "".join(results_pages() + pages_of("kinds.md"))
+    places = re.findall(r"<!-- bench:(?!end)(\w+) -->", text)
+    assert sorted(places) == sorted([*report.tables(report.Results({})), "conditions"]), places
+
+
+def excerpts_are_those_of_the_pages():
+    page, = pages_of("benchmarks.md")
+    parts = report.excerpts(results_pages())
+    assert sorted(parts) == sorted(report.tables_in(page)), list(parts)
+    assert report.fill(page, parts) == page, "bench/report.py --docs docs writes them anew"
+    assert page.count("\n") <= 300
+
+
+def goals_that_were_not_reached_are_named_in_full():
+    rows = [["build of 20 M, all cores", "20 M", "1 s", "≤ 2 s", "reached"],
+            ["the same, memory", "20 M", "2 MB", "≤ 1 MB", "not reached"],
+            ["the same, on one", "20 M", "2", "-", "for comparison"],
+            ["open", "20 M", "not measured", "1 s", "-"]]
+    assert report.missed("commands", rows) == [["commands", "build of 20 M, memory", "20 M", "2 MB", "≤ 1 MB"]]
+
+
+def pages_are_filled_where_they_lie():
+    with tempfile.TemporaryDirectory() as docs:
+        shutil.copytree(DOCS, docs, dirs_exist_ok=True)
+        report.fill_pages(docs, None)
+        for folder, _, names in os.walk(DOCS):
+            for name in names:
+                here = os.path.join(folder, name)
+                with open(here, "rb") as one, open(os.path.join(docs, os.path.relpath(here, DOCS)), "rb") as other:
+                    assert one.read() == other.read(), here
+        parts = {name: None for name in [*report.tables(report.Results({})), "conditions"]}
+        parts["server_targets"] = "\n" + report.as_markdown(
+            ["target", "", "", "", ""], [["asking", "1 GiB", "0.1", "≥ 0.7", "not reached"]]) + "\n"
+        report.fill_pages(docs, parts)
+        with open(os.path.join(docs, "benchmarks.md"), encoding="utf-8") as file:
+            page = file.read()
+        assert "| the server | asking | 1 GiB | 0.1 | ≥ 0.7 |" in page and "MADD, new, of MEXISTS" not in page
+
+
 def chart_is_well_formed():
     results = report.Results(results_of(made_up(), made_up("line", "limit")))
     text = xml.dom.minidom.parseString(report.chart.draw(results)).documentElement.toxml()
@@ -358,6 +416,8 @@ TESTS = [figure_is_the_median_of_parts, a_chain_may_stay_below_its_rate, rows_of
          targets_are_ratios_to_the_limit, stand_in_is_beaten_by_speed_and_by_memory,
          comparisons_are_no_peers, rows_that_miss_their_rate_are_counted,
          kernels_are_judged_by_the_best_one, page_keeps_its_prose, chart_is_well_formed,
+         every_table_has_its_place, excerpts_are_those_of_the_pages, goals_that_were_not_reached_are_named_in_full,
+         pages_are_filled_where_they_lie,
          targets_of_the_sieve_are_of_its_worst_run, the_sieve_stands_first_among_seen_sets]
 
 

@@ -168,7 +168,7 @@ class Tree:
         """A test program, linked."""
         support = [f"tests/support/{part}.c" for part in ("support", "bounds", "columns", "forge", "specimens")]
         if name.startswith("sieve/"):
-            parts = [f"tests/sieve/{part}.c" for part in ("stream", "life", "drive")]
+            parts = [*(f"tests/sieve/{part}.c" for part in ("stream", "life", "drive")), "tests/support/sieves.c"]
             sources = [f"tests/{name}.c", *parts, *support, *self.sources("src")]
         else:
             sources = [f"tests/property/{name}.c", *support, *self.sources("src")]

@@ -19,7 +19,7 @@ CI, ROOM = "a step of .ci/run does it; it takes minutes", "minutes, and memory t
 
 # Commands that no test runs as they stand: page, command, reason.
 NOT_RUN = (
-    (r"README|install|explorer|CONTRIBUTING|benchmarks|python|server|sieve|examples", r"make [a-z-]+( \w+=.*)?",
+    (r"README|install|explorer|CONTRIBUTING|benchmarks|results|python|server|sieve|examples", r"make [a-z-]+( \w+=.*)?",
      "it builds, installs or measures; that Make knows the target is looked at here"),
     (r"CONTRIBUTING|install|server|python", r"(\w+=\S+ )?(sudo )?meson (setup|install|test) .*|ninja .*",
      "it builds or installs; the options are looked at here, and .ci/run builds so"),
@@ -32,7 +32,7 @@ NOT_RUN = (
     (r"CONTRIBUTING", r"BLOOMERY_CPU=scalar qemu-aarch64-static .*", CI),
     (r"CONTRIBUTING", r"scripts/check-interface --write", "it changes the sources; the check runs as a test"),
     (r"CONTRIBUTING", r"scripts/make-completions .*", "it changes the sources; test_completions.py makes them"),
-    (r"benchmarks|sieve", r"(\w+=\S+ )*(build-bench/)?bench/\w+ .*", ROOM),
+    (r"benchmarks|sieve|results", r"(\w+=\S+ )*(build-bench/)?bench/\w+ .*", ROOM),
     (r"mathematics", r"python3 tests/reference/crosscheck\.py", "a minute; the long tests run it"),
     (r"mathematics", r"python3 tests/reference/tables\.py", "all tables take 20 seconds; one of them is made here"),
     (r"explorer", r"bloomery explore( ids\.bloom)?", "it opens a browser; tests/cli/test_explore.py does, with another page"),
@@ -155,7 +155,7 @@ def commands_that_no_other_test_runs_work(c):
     c.expect(ran >= 25, f"{ran} commands")
     c.expect(shown["bloomery query --dialect guava seen.bf asked.txt"] == "key 7\n", "the query of docs/dialects.md")
     for line in ("awk '!s[$0]++' repeated-20000000.txt", "sort -u repeated-20000000.txt"):
-        c.expect(shown[line].count("\n") == 2000, f"{line} of docs/benchmarks.md: {shown[line]!r}")
+        c.expect(shown[line].count("\n") == 2000, f"{line} of docs/results/conditions.md: {shown[line]!r}")
     if compiles:
         c.expect("apple" in shown["./first keys.bloom apple pear apple"], "the first example")
 

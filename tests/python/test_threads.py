@@ -61,16 +61,16 @@ def readers_do_not_wait_for_each_other_nor_the_interpreter_for_them(c):
     np = need("numpy")
     f = Filter(4_000_000, 0.001, kind="classic")
     keys = np.arange(3_000_000)
-    turns, going = [0], [True]
+    turns, going, begun = [0], [True], threading.Event()
 
     def counter():
         while going[0]:
             turns[0] += 1
-            time.sleep(0)
+            begun.set()
+            time.sleep(0)  # another's turn
     thread = threading.Thread(target=counter)
     thread.start()
-    while turns[0] == 0:
-        time.sleep(0.001)
+    begun.wait()
     before = turns[0]
     f.add_many(keys)  # some 100 ms in one call
     during = turns[0] - before
@@ -100,6 +100,7 @@ def closing_beside_others_raises_and_does_not_crash(c):
     keys = np.arange(100_000)
     for _ in range(5):
         f = Filter(100_000)
+        rounds = threading.Semaphore(0)
 
         def use():
             try:
@@ -109,11 +110,13 @@ def closing_beside_others_raises_and_does_not_crash(c):
                     f.add(5)
                     5 in f  # pylint: disable=pointless-statement
                     f.info()
+                    rounds.release()
             except ValueError as why:
                 assert "closed" in str(why)
 
         def close():
-            time.sleep(0.02)
+            for _ in range(6):  # all of them are at it
+                rounds.acquire(timeout=60)
             f.close()
         failure = in_threads([use, use, use, close])
         c.expect(failure is None, f"{failure!r}")
@@ -141,28 +144,38 @@ def processes_share_a_file_or_get_a_pickle(c):
     c.expect("new in the child" not in f, "a child changed its parent's filter")
 
 
-@case
-def a_child_forked_in_the_midst_raises_instead_of_waiting_for_ever(c):
-    np = need("numpy")
-    f = Filter(8_000_000, 1e-4, kind="classic")
-    keys = np.arange(6_000_000)
-    thread = threading.Thread(target=lambda: f.add_many(keys))
-    thread.start()
-    time.sleep(0.05)
+def add_in_child(f):
+    """Forks, and adds there; the child's exit code."""
     child = os.fork()
     if child == 0:
         code = 9
         try:
-            f.add("x")  # the thread that is inside is not in this process
+            f.add("x")
             code = 1
         except RuntimeError as why:
             code = 0 if "forked" in str(why) else 2
         finally:
             os._exit(code)
     _, status = os.waitpid(child, 0)
-    thread.join()
-    # 1: the thread had finished before, or had not begun.
-    c.expect(os.waitstatus_to_exitcode(status) in (0, 1), f"the child ended with {status}")
+    return os.waitstatus_to_exitcode(status)
+
+
+@case
+def a_child_forked_in_the_midst_raises_instead_of_waiting_for_ever(c):
+    np = need("numpy")
+    f = Filter(8_000_000, 1e-4, kind="classic")
+    keys = np.arange(6_000_000)
+    codes = set()
+    for _ in range(20):
+        thread = threading.Thread(target=lambda: f.add_many(keys))
+        thread.start()
+        while 0 not in codes and thread.is_alive():
+            codes.add(add_in_child(f))  # 1: the thread is not inside yet, or no longer
+        thread.join()
+        if 0 in codes:
+            break
+    c.expect(0 in codes, "no child was forked in the midst")
+    c.expect(codes <= {0, 1}, f"children ended with {codes}")
     c.expect(f.count_many(keys[:1000]) == 1000, "the parent lost keys")
 
 
@@ -171,13 +184,19 @@ def a_signal_interrupts_waiting(c):
     import signal  # pylint: disable=import-outside-toplevel
     np = need("numpy")
     f = Filter(8_000_000, 1e-4, kind="classic")
-    thread = threading.Thread(target=lambda: [f.add_many(np.arange(3_000_000)) for _ in range(2)])
+    keys, going, begun = np.arange(3_000_000), [True], threading.Event()
+
+    def adder():  # nearly always inside, so that others nearly always wait
+        while going[0]:
+            f.add_many(keys)
+            begun.set()
 
     def interrupt(number, frame):
         raise InterruptedError("the handler")
+    thread = threading.Thread(target=adder)
     before = signal.signal(signal.SIGALRM, interrupt)
     thread.start()
-    time.sleep(0.03)
+    begun.wait()
     signal.setitimer(signal.ITIMER_REAL, 0.03)
     try:
         for i in range(10**9):
@@ -188,6 +207,7 @@ def a_signal_interrupts_waiting(c):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        going[0] = False
     thread.join()
 
 

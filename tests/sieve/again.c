@@ -90,15 +90,6 @@ static void scene_free(void)
     test_directory_remove(&scene.directory);
 }
 
-static bloomery_sieve *must_open(void)
-{
-    bloomery_sieve *sieve = NULL;
-    bloomery_error error;
-    if (bloomery_sieve_open(&scene.options, &sieve, &error) != BLOOMERY_OK)
-        fail_msg("%s", error.text);
-    return sieve;
-}
-
 static void push_ids(bloomery_sieve *sieve, uint32_t first, uint32_t end)
 {
     for (uint32_t id = first; id < end; id++) {
@@ -113,11 +104,6 @@ static void push_ids(bloomery_sieve *sieve, uint32_t first, uint32_t end)
 static void must_commit(bloomery_sieve *sieve)
 {
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
-}
-
-static void must_close(bloomery_sieve *sieve)
-{
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
 }
 
 static uint64_t segment_bytes(void)
@@ -154,24 +140,11 @@ static bloomery_sieve_recovery must_recover(void)
 /* How many items come out of it, all acknowledged. */
 static uint64_t drain(void)
 {
-    bloomery_sieve_item items[POP];
-    uint64_t total = 0;
     uint64_t damaged = 0;
-    size_t count = 1;
-    bloomery_error error;
-    bloomery_sieve *sieve = must_open();
+    bloomery_sieve *sieve = must_open(&scene.options);
     assert_int_equal(bloomery_sieve_verify(sieve, NULL, NULL, &damaged, NULL), BLOOMERY_OK);
     assert_int_equal(damaged, 0);
-    while (count > 0) {
-        if (bloomery_sieve_pop(sieve, items, POP, BLOOMERY_SIEVE_POP, &count, &error) !=
-            BLOOMERY_OK)
-            fail_msg("pop: %s", error.text);
-        for (size_t i = 0; i < count; i++)
-            assert_int_equal(
-                bloomery_sieve_finish(sieve, &items[i].number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
-                BLOOMERY_OK);
-        total += count;
-    }
+    const uint64_t total = sieve_drain(sieve);
     must_close(sieve);
     return total;
 }
@@ -186,7 +159,7 @@ static void a_commit_that_a_kill_left_is_synced_first(void **state)
     (void)state;
     int status = 0;
     scene_make(BLOOMERY_SIEVE_DISK);
-    bloomery_sieve *sieve = must_open();
+    bloomery_sieve *sieve = must_open(&scene.options);
     push_ids(sieve, 0, 1000);
     must_close(sieve);
     snprintf(scene.watched, sizeof scene.watched, "%s/seen-000.1", scene.path);
@@ -194,7 +167,7 @@ static void a_commit_that_a_kill_left_is_synced_first(void **state)
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        sieve = must_open();
+        sieve = must_open(&scene.options);
         push_ids(sieve, 1000, 2000);
         scene.kills = true;
         bloomery_sieve_commit(sieve, NULL);
@@ -204,7 +177,7 @@ static void a_commit_that_a_kill_left_is_synced_first(void **state)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == KILLED);
     assert_int_equal(access(scene.watched, F_OK), 0);
     scene.synced = false;
-    sieve = must_open();
+    sieve = must_open(&scene.options);
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(sieve, &info);
     assert_int_equal(info.pushed, 2000);
@@ -221,7 +194,7 @@ static void damage_of_any_length_is_recovered(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++) {
         scene_make(BLOOMERY_SIEVE_MEMORY);
-        bloomery_sieve *sieve = must_open();
+        bloomery_sieve *sieve = must_open(&scene.options);
         push_ids(sieve, 0, 100);
         must_commit(sieve);
         const uint64_t from = segment_bytes();
@@ -242,7 +215,7 @@ static void the_longest_items_can_be_lost_together(void **state)
     (void)state;
     uint8_t *key = calloc(1, BLOOMERY_SIEVE_ITEM_MAX);
     scene_make(BLOOMERY_SIEVE_MEMORY);
-    bloomery_sieve *sieve = must_open();
+    bloomery_sieve *sieve = must_open(&scene.options);
     push_ids(sieve, 0, 100);
     must_commit(sieve);
     const uint64_t from = segment_bytes();
@@ -272,7 +245,7 @@ static void missing_segments_are_recovered(void **state)
     for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++) {
         scene_make((bloomery_sieve_engine)engine);
         scene.options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
-        bloomery_sieve *sieve = must_open();
+        bloomery_sieve *sieve = must_open(&scene.options);
         for (uint32_t i = 0; i < ITEMS; i++) {
             memcpy(key, &i, sizeof i);
             assert_true(push_key(sieve, bloomery_key_of(key, BLOOMERY_SIEVE_ITEM_MAX),
@@ -296,7 +269,7 @@ static void missing_segments_are_recovered(void **state)
     scene.options.keys = 200000000; /* a large one, which is seldom saved */
     const pid_t child = fork();
     if (child == 0) {
-        bloomery_sieve *sieve = must_open();
+        bloomery_sieve *sieve = must_open(&scene.options);
         for (uint32_t i = 0; i < ITEMS; i++) {
             memcpy(key, &i, sizeof i);
             push_key(sieve, bloomery_key_of(key, BLOOMERY_SIEVE_ITEM_MAX), bloomery_key_of("", 0),
@@ -331,7 +304,7 @@ static void damage_from_before_the_head_is_recovered(void **state)
     uint64_t ends[2];
     enum { SAVED = 64 * POP * 40 };
     scene_make(BLOOMERY_SIEVE_MEMORY);
-    bloomery_sieve *sieve = must_open();
+    bloomery_sieve *sieve = must_open(&scene.options);
     push_ids(sieve, 0, SAVED); /* enough for closing to save the filter */
     must_close(sieve);
     ends[0] = segment_bytes();
@@ -339,7 +312,7 @@ static void damage_from_before_the_head_is_recovered(void **state)
     if (child == 0) {
         bloomery_sieve_item items[POP];
         size_t count = 1;
-        sieve = must_open();
+        sieve = must_open(&scene.options);
         push_ids(sieve, SAVED, SAVED + 100);
         must_commit(sieve);
         push_ids(sieve, SAVED + 100, SAVED + 200);
@@ -356,7 +329,7 @@ static void damage_from_before_the_head_is_recovered(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == KILLED);
     ends[1] = segment_bytes();
-    sieve = must_open();
+    sieve = must_open(&scene.options);
     push_ids(sieve, 0, 1);
     push_ids(sieve, SAVED + 200, SAVED + 300);
     must_close(sieve);
@@ -375,7 +348,7 @@ static void a_recovery_that_failed_is_done_again(void **state)
         bloomery_sieve_item items[POP];
         size_t count = 0;
         scene_make((bloomery_sieve_engine)engine);
-        bloomery_sieve *sieve = must_open();
+        bloomery_sieve *sieve = must_open(&scene.options);
         push_ids(sieve, 0, 100);
         must_commit(sieve);
         const uint64_t end = segment_bytes();
@@ -420,7 +393,7 @@ static void recovery_keeps_its_lock_to_the_end(void **state)
 {
     (void)state;
     scene_make(BLOOMERY_SIEVE_DISK);
-    bloomery_sieve *sieve = must_open();
+    bloomery_sieve *sieve = must_open(&scene.options);
     push_ids(sieve, 0, 1000);
     must_close(sieve);
     scene.options.allocator.allocate = allocate_and_look;
@@ -428,7 +401,7 @@ static void recovery_keeps_its_lock_to_the_end(void **state)
     must_recover();
     assert_true(scene.locked && !scene.let_go);
     scene.options.allocator = (bloomery_allocator){0};
-    must_close(must_open());
+    must_close(must_open(&scene.options));
     scene_free();
 }
 
@@ -437,7 +410,7 @@ static void recovery_refuses_half_an_allocator(void **state)
     (void)state;
     bloomery_error error;
     scene_make(BLOOMERY_SIEVE_DISK);
-    must_close(must_open());
+    must_close(must_open(&scene.options));
     scene.options.allocator.allocate = allocate_and_look;
     assert_int_equal(bloomery_sieve_recover(&scene.options, NULL, NULL, NULL, &error),
                      BLOOMERY_BAD_ARGUMENT);

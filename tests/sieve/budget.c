@@ -43,8 +43,6 @@ static const struct form forms[] = {
 };
 
 static struct scene {
-    struct test_directory directory;
-    char path[300];
     char *key;
     uint8_t *came;
     struct stream_memory memory;
@@ -52,23 +50,18 @@ static struct scene {
 
 static int set_scene(void **state)
 {
-    (void)state;
-    scene.directory = test_directory_make();
-    test_join(scene.path, sizeof scene.path, &scene.directory, "sieve");
+    const int status = sieve_setup(state);
     scene.key = malloc(KEY_MAX);
     scene.came = calloc(2 * KEYS, 1);
     memset(&scene.memory, 0, sizeof scene.memory);
-    return scene.key != NULL && scene.came != NULL ? 0 : -1;
+    return scene.key != NULL && scene.came != NULL ? status : -1;
 }
 
 static int strike_scene(void **state)
 {
-    (void)state;
     free(scene.key);
     free(scene.came);
-    stream_remove(scene.path);
-    test_directory_remove(&scene.directory);
-    return 0;
+    return sieve_teardown(state);
 }
 
 /* Few are long, so that all together are some megabytes. */
@@ -93,25 +86,18 @@ static bloomery_key key_of(const struct form *form, uint32_t id)
 
 static bloomery_sieve_options options_of(const struct form *form)
 {
-    bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
-    options.directory = scene.path;
+    bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DISK, form->partitions);
     options.allocator = stream_allocator(&scene.memory);
-    options.engine = BLOOMERY_SIEVE_DISK;
-    options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
-    options.partitions = form->partitions;
     options.fingerprint_bits = form->bits;
     options.order = form->ordered ? BLOOMERY_SIEVE_ORDER_FIFO : BLOOMERY_SIEVE_ORDER_BY_PARTITION;
     return options;
 }
 
-static bloomery_sieve *must_open(const bloomery_sieve_options *options)
+/* Counts the memory from here. */
+static bloomery_sieve *open_counted(const bloomery_sieve_options *options)
 {
-    bloomery_sieve *sieve = NULL;
-    bloomery_error error = {0};
     scene.memory.most = 0;
-    if (bloomery_sieve_open(options, &sieve, &error) != BLOOMERY_OK)
-        fail_msg("%s", error.text);
-    return sieve;
+    return must_open(options);
 }
 
 /* The least memory, as the refusal of less says it. */
@@ -197,14 +183,14 @@ static void assert_within(const struct form *form, uint64_t memory)
 static void decide_with(const struct form *form, uint64_t memory)
 {
     bloomery_sieve_options options = options_of(form);
-    bloomery_sieve *sieve = must_open(&options);
+    bloomery_sieve *sieve = open_counted(&options);
     bloomery_error error = {0};
     push(sieve, form, 1, KEYS / 3);
     uint32_t came = drain(sieve, form, POPPED);
     push(sieve, form, KEYS / 3, KEYS);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
     options.memory = memory;
-    sieve = must_open(&options);
+    sieve = open_counted(&options);
     assert_true(query_key(sieve, key_of(form, 7), NULL) != BLOOMERY_SIEVE_NEW);
     push(sieve, form, KEYS, KEYS + 100);
     if (bloomery_sieve_flush(sieve, &error) != BLOOMERY_OK)
@@ -219,7 +205,7 @@ static void decide_with(const struct form *form, uint64_t memory)
     assert_int_equal(drain(sieve, form, UINT32_MAX), 0);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
     assert_within(form, memory);
-    stream_remove(scene.path);
+    sieve_remove(sieve_place.path);
     memset(scene.came, 0, 2 * KEYS);
 }
 
@@ -244,7 +230,7 @@ static void any_memory_opens_any_sieve(void **state)
 static bloomery_sieve_options options_of_filter(const char *dialect, uint64_t keys, uint64_t memory)
 {
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
-    options.directory = scene.path;
+    options.directory = sieve_place.path;
     options.allocator = stream_allocator(&scene.memory);
     options.engine = BLOOMERY_SIEVE_MEMORY;
     options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
@@ -277,18 +263,18 @@ static void a_saved_filter_is_read_within_the_memory(void **state)
     for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++) {
         const bloomery_sieve_options options = options_of_filter(dialects[i], 1000000, 6 << 20);
         const struct form *form = &forms[0];
-        bloomery_sieve *sieve = must_open(&options);
+        bloomery_sieve *sieve = open_counted(&options);
         for (uint32_t id = 0; id < 400000; id++)
             assert_int_equal(push_key(sieve, key_of(form, id), nothing, NULL, NULL) >= 0, 1);
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
-        sieve = must_open(&options);
+        sieve = open_counted(&options);
         bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
         bloomery_sieve_info_get(sieve, &info);
         assert_true(info.seen_bytes > options.memory / 2);
         assert_int_equal(query_key(sieve, key_of(form, 7), NULL), BLOOMERY_SIEVE_SEEN);
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
         assert_true(scene.memory.most <= options.memory);
-        stream_remove(scene.path);
+        sieve_remove(sieve_place.path);
     }
 }
 
@@ -299,13 +285,13 @@ static void damage_costs_no_piece_before_it(void **state)
     (void)state;
     const struct form *form = &forms[0];
     bloomery_sieve_options options = options_of(form);
-    bloomery_sieve *sieve = must_open(&options);
+    bloomery_sieve *sieve = open_counted(&options);
     bloomery_error error = {0};
     char path[400];
     uint8_t byte = 0;
     push(sieve, form, 1, KEYS);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
-    snprintf(path, sizeof path, "%s/pending-000.0", scene.path);
+    snprintf(path, sizeof path, "%s/pending-000.0", sieve_place.path);
     const int file = open(path, O_RDWR);
     assert_true(file >= 0);
     const off_t end = lseek(file, 0, SEEK_END);
@@ -315,7 +301,7 @@ static void damage_costs_no_piece_before_it(void **state)
     close(file);
     options.memory = least_of(form);
     for (unsigned turn = 0; turn < 2; turn++) {
-        sieve = must_open(&options);
+        sieve = open_counted(&options);
         assert_int_equal(bloomery_sieve_flush(sieve, &error), BLOOMERY_CORRUPT);
         assert_non_null(strstr(error.text, "pending-000.0"));
         bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;

@@ -32,15 +32,6 @@ static void set_wall(int64_t seconds)
     wall_is_set = true;
 }
 
-static bloomery_sieve *must_open(const bloomery_sieve_options *options)
-{
-    bloomery_sieve *sieve = NULL;
-    bloomery_error error = {0};
-    if (bloomery_sieve_open(options, &sieve, &error) != BLOOMERY_OK)
-        fail_msg("%s", error.text);
-    return sieve;
-}
-
 /* A machine whose clock was never set: pops lease, leases end, and acknowledging goes on. */
 static void clock_before_1970_pops(void **state)
 {
@@ -85,7 +76,7 @@ static void clock_before_1970_pops(void **state)
                 BLOOMERY_OK);
             assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
             wall_is_set = false;
-            stream_remove(path);
+            sieve_remove(path);
             test_directory_remove(&directory);
         }
 }

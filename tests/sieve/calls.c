@@ -27,24 +27,8 @@ static struct place place_make(void)
 
 static void place_free(struct place *place)
 {
-    stream_remove(place->path);
+    sieve_remove(place->path);
     test_directory_remove(&place->directory);
-}
-
-static bloomery_sieve *must_open(const bloomery_sieve_options *options)
-{
-    bloomery_sieve *sieve = NULL;
-    bloomery_error error = {.text = ""};
-    if (bloomery_sieve_open(options, &sieve, &error) != BLOOMERY_OK)
-        fail_msg("%s", error.text);
-    return sieve;
-}
-
-static bloomery_sieve_info sieve_info_of(bloomery_sieve *sieve)
-{
-    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-    bloomery_sieve_info_get(sieve, &info);
-    return info;
 }
 
 static void push_numbers(bloomery_sieve *sieve, uint64_t count)

@@ -18,8 +18,6 @@ static const bloomery_key nothing;
 enum { KEYS = 60000, QUERIED = 40000, ALONE = 1000, DIGITS = 24 };
 
 static struct scene {
-    struct test_directory directory;
-    char path[300];
     uint64_t random;
     bloomery_key keys[QUERIED];
     uint64_t numbers[QUERIED];
@@ -29,43 +27,15 @@ static struct scene {
 
 static int set_scene(void **state)
 {
-    (void)state;
     scene.random = 1;
-    scene.directory = test_directory_make();
-    test_join(scene.path, sizeof scene.path, &scene.directory, "sieve");
-    return 0;
-}
-
-static int strike_scene(void **state)
-{
-    (void)state;
-    stream_remove(scene.path);
-    test_directory_remove(&scene.directory);
-    return 0;
+    return sieve_setup(state);
 }
 
 static bloomery_sieve_options options_of(bloomery_sieve_engine engine)
 {
-    bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
-    options.directory = scene.path;
-    options.engine = engine;
-    options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
+    bloomery_sieve_options options = sieve_options(engine, 0);
     options.rate = engine == BLOOMERY_SIEVE_MEMORY ? 1e-12 : 0;
     return options;
-}
-
-static bloomery_sieve *must_open(const bloomery_sieve_options *options)
-{
-    bloomery_sieve *sieve = NULL;
-    bloomery_error error = {0};
-    if (bloomery_sieve_open(options, &sieve, &error) != BLOOMERY_OK)
-        fail_msg("%s", error.text);
-    return sieve;
-}
-
-static void must_close(bloomery_sieve *sieve)
-{
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
 }
 
 static bloomery_key key_of(uint64_t number, char text[DIGITS])
@@ -79,26 +49,6 @@ static void push_many(bloomery_sieve *sieve, uint64_t from, uint64_t to)
     char text[DIGITS];
     for (uint64_t i = from; i < to; i++)
         assert_true(push_key(sieve, key_of(i, text), nothing, NULL, NULL) >= 0);
-}
-
-static uint64_t pop_all(bloomery_sieve *sieve)
-{
-    uint64_t all = 0;
-    for (;;) {
-        bloomery_sieve_item items[64];
-        uint64_t numbers[64];
-        size_t count = 0;
-        assert_int_equal(bloomery_sieve_pop(sieve, items, 64, BLOOMERY_SIEVE_POP, &count, NULL),
-                         BLOOMERY_OK);
-        if (count == 0)
-            return all;
-        for (size_t i = 0; i < count; i++)
-            numbers[i] = items[i].number;
-        assert_int_equal(
-            bloomery_sieve_finish(sieve, numbers, count, BLOOMERY_SIEVE_DONE, NULL, NULL),
-            BLOOMERY_OK);
-        all += count;
-    }
 }
 
 /* Keys below `below`, some of them several times. */
@@ -152,7 +102,7 @@ static void stages_of(const bloomery_sieve_options *options)
     query_in_batches(sieve, 30000, BLOOMERY_SIEVE_NEW);
     /* A few more are decided without a merge. */
     push_many(sieve, 30000, 30010);
-    assert_int_equal(pop_all(sieve), 30010);
+    assert_int_equal(sieve_drain(sieve), 30010);
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(sieve, &info);
     assert_true(options->partitions != 1 || info.distinct == 30000);
@@ -165,7 +115,7 @@ static void stages_of(const bloomery_sieve_options *options)
     if (disk)
         query_in_batches(sieve, 30010, BLOOMERY_SIEVE_PENDING);
     must_close(sieve);
-    stream_remove(scene.path);
+    sieve_remove(sieve_place.path);
 }
 
 static void a_batch_answers_as_one_by_one(void **state)
@@ -244,7 +194,7 @@ static void flip(const char *name, long offset)
 {
     char path[400];
     uint8_t byte;
-    snprintf(path, sizeof path, "%s/%s", scene.path, name);
+    snprintf(path, sizeof path, "%s/%s", sieve_place.path, name);
     const int file = open(path, O_RDWR);
     assert_true(file >= 0);
     assert_int_equal(pread(file, &byte, 1, offset), 1);
@@ -309,7 +259,7 @@ static void a_batch_needs_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_scene, sieve_teardown)
         CASE(a_batch_answers_as_one_by_one), CASE(forms_are_asked_for_as_they_are_pushed),
         CASE(a_batch_reads_a_frame_once),    CASE(what_fails_one_key_fails_its_batch),
         CASE(a_batch_needs_no_memory),

@@ -20,57 +20,10 @@
 
 static const bloomery_key nothing;
 
-static struct scene {
-    struct test_directory directory;
-    char path[300];
-} scene;
-
-static int set_scene(void **state)
-{
-    (void)state;
-    scene.directory = test_directory_make();
-    test_join(scene.path, sizeof scene.path, &scene.directory, "sieve");
-    return 0;
-}
-
-static int strike_scene(void **state)
-{
-    (void)state;
-    stream_remove(scene.path);
-    test_directory_remove(&scene.directory);
-    return 0;
-}
-
-static bloomery_sieve_options options_of(bloomery_sieve_engine engine)
-{
-    bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
-    options.directory = scene.path;
-    options.engine = engine;
-    options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
-    if (engine == BLOOMERY_SIEVE_DISK)
-        options.partitions = 2;
-    return options;
-}
-
-static bloomery_sieve *must_open(const bloomery_sieve_options *options)
-{
-    bloomery_sieve *sieve = NULL;
-    bloomery_error error = {0};
-    if (bloomery_sieve_open(options, &sieve, &error) != BLOOMERY_OK)
-        fail_msg("%s", error.text);
-    assert_non_null(sieve);
-    return sieve;
-}
-
-static void must_close(bloomery_sieve *sieve)
-{
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
-}
-
 static void must_refuse(const bloomery_sieve_options *options, bloomery_status status,
                         const char *part)
 {
-    bloomery_sieve *sieve = (void *)&scene;
+    bloomery_sieve *sieve = (void *)&sieve_place;
     bloomery_error error = {0};
     const bloomery_status found = bloomery_sieve_open(options, &sieve, &error);
     if (found != status || error.status != status || strstr(error.text, part) == NULL)
@@ -87,7 +40,7 @@ static bloomery_key text_key(const char *text)
 static void bad_options_are_refused(void **state)
 {
     (void)state;
-    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DISK, 2);
 #define REFUSED(field, value, part)                       \
     do {                                                  \
         bloomery_sieve_options wrong = options;           \
@@ -110,18 +63,18 @@ static void bad_options_are_refused(void **state)
     REFUSED(canon, "strange", "strange");
     REFUSED(canon, "a name that is longer than 31 bytes", "31");
     REFUSED(memory, 1, "");
-    options = options_of(BLOOMERY_SIEVE_MEMORY);
+    options = sieve_options(BLOOMERY_SIEVE_MEMORY, 2);
     REFUSED(rate, 1.5, "rate");
     REFUSED(rate, (double)NAN, "rate");
     REFUSED(full, (bloomery_sieve_full)9, "full");
     REFUSED(memory, 1, "");
 #undef REFUSED
     /* A disk engine needs a place. */
-    options = options_of(BLOOMERY_SIEVE_DISK);
+    options = sieve_options(BLOOMERY_SIEVE_DISK, 2);
     options.directory = NULL;
     must_refuse(&options, BLOOMERY_BAD_ARGUMENT, "directory");
     /* Nothing was made, but perhaps the directory. */
-    assert_true(access(scene.path, F_OK) != 0 || rmdir(scene.path) == 0);
+    assert_true(access(sieve_place.path, F_OK) != 0 || rmdir(sieve_place.path) == 0);
     assert_int_equal(bloomery_sieve_close(NULL, NULL), BLOOMERY_OK);
 }
 
@@ -146,7 +99,7 @@ static void too_little_memory_is_told_the_least(void **state)
 {
     (void)state;
     for (uint32_t partitions = 1; partitions <= 256; partitions *= 16) {
-        bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+        bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DISK, 2);
         bloomery_sieve *sieve = NULL;
         bloomery_error error = {0};
         options.partitions = partitions;
@@ -160,7 +113,7 @@ static void too_little_memory_is_told_the_least(void **state)
         sieve = must_open(&options);
         assert_int_equal(push_key(sieve, nothing, nothing, NULL, NULL), BLOOMERY_SIEVE_PENDING);
         must_close(sieve);
-        stream_remove(scene.path);
+        sieve_remove(sieve_place.path);
     }
 }
 
@@ -176,7 +129,7 @@ static size_t leave(void *context, bloomery_key key, void *out, size_t room)
 static void options_that_the_directory_contradicts_are_refused(void **state)
 {
     (void)state;
-    bloomery_sieve_options made = options_of(BLOOMERY_SIEVE_DISK);
+    bloomery_sieve_options made = sieve_options(BLOOMERY_SIEVE_DISK, 2);
     made.canon = "url";
     made.leases = 100;
     made.keys = 5000;
@@ -201,7 +154,7 @@ static void options_that_the_directory_contradicts_are_refused(void **state)
 #undef CONTRADICTS
     /* What is left out is what the directory says. */
     bloomery_sieve_options few = BLOOMERY_SIEVE_OPTIONS;
-    few.directory = scene.path;
+    few.directory = sieve_place.path;
     bloomery_sieve *sieve = must_open(&few);
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(sieve, &info);
@@ -226,18 +179,18 @@ static void options_that_the_directory_contradicts_are_refused(void **state)
 static void put_file(const char *name)
 {
     char path[400];
-    snprintf(path, sizeof path, "%s/%s", scene.path, name);
+    snprintf(path, sizeof path, "%s/%s", sieve_place.path, name);
     test_write_file(path, "mine", 4);
 }
 
 static void directories_that_are_no_sieve_are_left_alone(void **state)
 {
     (void)state;
-    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DEFAULT);
+    bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DEFAULT, 2);
     options.existing = true;
     must_refuse(&options, BLOOMERY_NOT_A_FILTER, "");
-    assert_int_not_equal(access(scene.path, F_OK), 0);
-    assert_int_equal(mkdir(scene.path, 0700), 0);
+    assert_int_not_equal(access(sieve_place.path, F_OK), 0);
+    assert_int_equal(mkdir(sieve_place.path, 0700), 0);
     must_refuse(&options, BLOOMERY_NOT_A_FILTER, "");
     options.existing = false;
     static const char *const names[] = {"notes.txt", "seen-000.1", "queue-000000000001", ".hidden"};
@@ -245,10 +198,10 @@ static void directories_that_are_no_sieve_are_left_alone(void **state)
         put_file(names[i]);
         must_refuse(&options, BLOOMERY_NOT_A_FILTER, "");
         struct test_directory here;
-        snprintf(here.path, sizeof here.path, "%.199s", scene.path);
+        snprintf(here.path, sizeof here.path, "%.199s", sieve_place.path);
         assert_int_equal(test_directory_entries(&here), 1);
         char path[400];
-        snprintf(path, sizeof path, "%s/%s", scene.path, names[i]);
+        snprintf(path, sizeof path, "%s/%s", sieve_place.path, names[i]);
         struct test_bytes mine = test_read_file(path);
         assert_int_equal(mine.bytes, 4);
         assert_memory_equal(mine.data, "mine", 4);
@@ -256,11 +209,11 @@ static void directories_that_are_no_sieve_are_left_alone(void **state)
         unlink(path);
     }
     must_close(must_open(&options)); /* an empty one is fine */
-    stream_remove(scene.path);
-    test_write_file(scene.path, "mine", 4);
+    sieve_remove(sieve_place.path);
+    test_write_file(sieve_place.path, "mine", 4);
     const bloomery_status status = bloomery_sieve_open(&options, &(bloomery_sieve *){NULL}, NULL);
     assert_true(status == BLOOMERY_NOT_A_FILTER || status == BLOOMERY_IO_FAILED);
-    unlink(scene.path);
+    unlink(sieve_place.path);
 }
 
 /* It has the secret of the hash, by which keys that collide can be made. */
@@ -270,10 +223,10 @@ static void the_secret_is_its_owners(void **state)
     struct stat facts;
     char path[400];
     const mode_t before = umask(0);
-    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DISK, 2);
     must_close(must_open(&options));
     umask(before);
-    snprintf(path, sizeof path, "%s/MANIFEST", scene.path);
+    snprintf(path, sizeof path, "%s/MANIFEST", sieve_place.path);
     assert_int_equal(stat(path, &facts), 0);
     assert_int_equal(facts.st_mode & 0777, 0600);
 }
@@ -281,10 +234,10 @@ static void the_secret_is_its_owners(void **state)
 static void another_version_is_refused(void **state)
 {
     (void)state;
-    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DISK, 2);
     char path[400];
     must_close(must_open(&options));
-    snprintf(path, sizeof path, "%s/MANIFEST", scene.path);
+    snprintf(path, sizeof path, "%s/MANIFEST", sieve_place.path);
     struct test_bytes manifest = test_read_file(path);
     for (uint8_t version = 1; version <= 4; version++) {
         char text[16];
@@ -305,7 +258,7 @@ static void a_second_process_is_refused(void **state)
 {
     (void)state;
     for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++) {
-        bloomery_sieve_options options = options_of((bloomery_sieve_engine)engine);
+        bloomery_sieve_options options = sieve_options((bloomery_sieve_engine)engine, 2);
         bloomery_sieve *sieve = must_open(&options);
         int status = 0;
         for (int open_now = 1; open_now >= 0; open_now--) {
@@ -324,7 +277,7 @@ static void a_second_process_is_refused(void **state)
             if (open_now)
                 must_close(sieve);
         }
-        stream_remove(scene.path);
+        sieve_remove(sieve_place.path);
     }
 }
 
@@ -332,7 +285,7 @@ static void a_second_process_is_refused(void **state)
 static void a_second_opening_is_refused(void **state)
 {
     (void)state;
-    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DISK, 2);
     bloomery_sieve *sieve = must_open(&options);
     must_refuse(&options, BLOOMERY_BUSY, "");
     assert_int_equal(push_key(sieve, nothing, nothing, NULL, NULL), BLOOMERY_SIEVE_PENDING);
@@ -345,7 +298,7 @@ static void items_of_any_length_pass_and_longer_ones_are_refused(void **state)
     uint8_t *bytes = calloc(1, BLOOMERY_SIEVE_ITEM_MAX + 1);
     assert_non_null(bytes);
     for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++) {
-        bloomery_sieve_options options = options_of((bloomery_sieve_engine)engine);
+        bloomery_sieve_options options = sieve_options((bloomery_sieve_engine)engine, 2);
         bloomery_sieve *sieve = must_open(&options);
         const bloomery_key longest = bloomery_key_of(bytes, BLOOMERY_SIEVE_ITEM_MAX);
         const bloomery_key shorter = bloomery_key_of(bytes, BLOOMERY_SIEVE_ITEM_MAX - 1);
@@ -397,7 +350,7 @@ static void items_of_any_length_pass_and_longer_ones_are_refused(void **state)
         assert_int_equal(items, 4);
         assert_int_equal(bytes_came, (size_t)BLOOMERY_SIEVE_ITEM_MAX * (empty == 0 ? 4 : 3));
         must_close(sieve);
-        stream_remove(scene.path);
+        sieve_remove(sieve_place.path);
     }
     free(bytes);
 }
@@ -405,7 +358,7 @@ static void items_of_any_length_pass_and_longer_ones_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, sieve_setup, sieve_teardown)
         CASE(bad_options_are_refused),
         CASE(too_little_memory_is_told_the_least),
         CASE(options_that_the_directory_contradicts_are_refused),

@@ -34,8 +34,8 @@ static void scene_make(struct scene *scene, const struct story *story)
 
 static void scene_free(struct scene *scene)
 {
-    stream_remove(scene->path);
-    stream_remove(scene->copy);
+    sieve_remove(scene->path);
+    sieve_remove(scene->copy);
     test_directory_remove(&scene->directory);
     ledger_free(&scene->ledger);
 }

@@ -141,8 +141,8 @@ static struct stage *stage_make(bloomery_sieve_engine engine)
 
 static void stage_free(struct stage *stage)
 {
-    stream_remove(stage->sound);
-    stream_remove(stage->work);
+    sieve_remove(stage->sound);
+    sieve_remove(stage->work);
     test_directory_remove(&stage->directory);
     stream_area_free(&stage->area);
     free(stage);
@@ -329,7 +329,7 @@ static void flip_file(struct stage *stage, const char *name)
 {
     struct test_bytes content = read_file(stage, stage->sound, name);
     for (size_t at = 0; at < content.bytes; at = next_place(at, content.bytes)) {
-        stream_copy(stage->sound, stage->work);
+        sieve_copy(stage->sound, stage->work);
         content.data[at] ^= (uint8_t)(1u << (at & 7));
         write_work(stage, name, content.data, content.bytes);
         content.data[at] ^= (uint8_t)(1u << (at & 7));
@@ -347,7 +347,7 @@ static void cut_file(struct stage *stage, const char *name)
 {
     struct test_bytes content = read_file(stage, stage->sound, name);
     for (size_t bytes = 0; bytes < content.bytes; bytes = next_place(bytes, content.bytes)) {
-        stream_copy(stage->sound, stage->work);
+        sieve_copy(stage->sound, stage->work);
         write_work(stage, name, content.data, bytes);
         snprintf(stage->what, sizeof stage->what, "%s, cut to %zu of %zu bytes", name, bytes,
                  content.bytes);
@@ -361,7 +361,7 @@ static void cut_file(struct stage *stage, const char *name)
 static void lose_file(struct stage *stage, const char *name)
 {
     char path[400];
-    stream_copy(stage->sound, stage->work);
+    sieve_copy(stage->sound, stage->work);
     snprintf(path, sizeof path, "%s/%s", stage->work, name);
     assert_int_equal(unlink(path), 0);
     snprintf(stage->what, sizeof stage->what, "%s is missing", name);
@@ -377,7 +377,7 @@ static void take_file_of(struct stage *stage, const struct stage *other, const c
     if (access(path, F_OK) != 0)
         return;
     struct test_bytes content = test_read_file(path);
-    stream_copy(stage->sound, stage->work);
+    sieve_copy(stage->sound, stage->work);
     write_work(stage, name, content.data, content.bytes);
     snprintf(stage->what, sizeof stage->what, "%s is that of another sieve", name);
     look(stage);
@@ -389,7 +389,7 @@ static void take_file_of(struct stage *stage, const struct stage *other, const c
 static void judge_sound(struct stage *stage)
 {
     stage->name = NULL;
-    stream_copy(stage->sound, stage->work);
+    sieve_copy(stage->sound, stage->work);
     snprintf(stage->what, sizeof stage->what, "nothing changed");
     look(stage);
     assert_false(stage->noticed);
@@ -466,7 +466,7 @@ static void lie(struct stage *stage, const struct test_bytes *sound, size_t at, 
         store_u64(content.data + from + at, width == 8 ? now : other | (now & UINT32_MAX));
     }
     seal_manifest(content.data, content.bytes, copy);
-    stream_copy(stage->sound, stage->work);
+    sieve_copy(stage->sound, stage->work);
     write_work(stage, "MANIFEST", content.data, content.bytes);
     snprintf(stage->what, sizeof stage->what, "MANIFEST, %zu bytes at %zu %s %llx", width, at,
              add ? "plus" : "are", (unsigned long long)value);

@@ -18,35 +18,28 @@
 enum { ROOM = 64 };
 
 static struct scene {
-    struct test_directory directory;
-    char path[300];
     char copy[300];
     bloomery_sieve_engine engine;
 } scene;
 
 static int set_scene(void **state)
 {
-    (void)state;
+    const int status = sieve_setup(state);
     scene.engine = BLOOMERY_SIEVE_DISK;
-    scene.directory = test_directory_make();
-    test_join(scene.path, sizeof scene.path, &scene.directory, "sieve");
-    test_join(scene.copy, sizeof scene.copy, &scene.directory, "copy");
-    return 0;
+    test_join(scene.copy, sizeof scene.copy, &sieve_place.directory, "copy");
+    return status;
 }
 
 static int strike_scene(void **state)
 {
-    (void)state;
-    stream_remove(scene.path);
-    stream_remove(scene.copy);
-    test_directory_remove(&scene.directory);
-    return 0;
+    sieve_remove(scene.copy);
+    return sieve_teardown(state);
 }
 
 static bloomery_sieve_options options_of(uint32_t max_deliveries)
 {
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
-    options.directory = scene.path;
+    options.directory = sieve_place.path;
     options.engine = scene.engine;
     options.partitions = scene.engine == BLOOMERY_SIEVE_DISK ? 1 : 0;
     options.sync_seconds = 1e6;
@@ -55,31 +48,10 @@ static bloomery_sieve_options options_of(uint32_t max_deliveries)
     return options;
 }
 
-static bloomery_sieve *must_open(const bloomery_sieve_options *options)
-{
-    bloomery_sieve *sieve = NULL;
-    bloomery_error error = {.text = ""};
-    if (bloomery_sieve_open(options, &sieve, &error) != BLOOMERY_OK)
-        fail_msg("%s", error.text);
-    return sieve;
-}
-
 static bloomery_sieve *open_with(uint32_t max_deliveries)
 {
     const bloomery_sieve_options options = options_of(max_deliveries);
     return must_open(&options);
-}
-
-static void must_close(bloomery_sieve *sieve)
-{
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
-}
-
-static bloomery_sieve_info sieve_info_of(bloomery_sieve *sieve)
-{
-    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-    bloomery_sieve_info_get(sieve, &info);
-    return info;
 }
 
 static void push_text(bloomery_sieve *sieve, const char *text, const char *payload)
@@ -163,9 +135,9 @@ static uint64_t return_all(bloomery_sieve *sieve)
 /* As a kill would leave it. */
 static void kill_here(bloomery_sieve *sieve)
 {
-    stream_copy(scene.path, scene.copy);
+    sieve_copy(sieve_place.path, scene.copy);
     must_close(sieve);
-    stream_copy(scene.copy, scene.path);
+    sieve_copy(scene.copy, sieve_place.path);
 }
 
 /* ---- Leases of others ------------------------------------------------------------------------ */
@@ -197,7 +169,7 @@ static void leases_of_a_dead_worker_are_listed_and_ended(void **state)
         assert_string_equal(pop_all(sieve), "a2 c2 d2 ");
         assert_string_equal(list_leased(sieve), "1a2 3c2 4d2 ");
         must_close(sieve);
-        stream_remove(scene.path);
+        sieve_remove(sieve_place.path);
     }
 }
 
@@ -237,7 +209,7 @@ static void the_number_of_leases_can_change(void **state)
         struct stat facts;
         char manifest[400];
         scene.engine = (bloomery_sieve_engine)engine;
-        snprintf(manifest, sizeof manifest, "%s/MANIFEST", scene.path);
+        snprintf(manifest, sizeof manifest, "%s/MANIFEST", sieve_place.path);
         bloomery_sieve_options options = options_of(0);
         options.leases = 2;
         bloomery_sieve *sieve = must_open(&options);
@@ -273,7 +245,7 @@ static void the_number_of_leases_can_change(void **state)
         assert_int_equal(return_all(sieve), 5);
         assert_string_equal(pop_all(sieve), "a2 b2 c2 d2 e2 ");
         must_close(sieve);
-        stream_remove(scene.path);
+        sieve_remove(sieve_place.path);
     }
 }
 
@@ -347,7 +319,7 @@ static void items_are_put_aside_after_their_deliveries(void **state)
         assert_int_equal(bloomery_sieve_verify(sieve, NULL, NULL, &damaged, NULL), BLOOMERY_OK);
         assert_int_equal(damaged, 0);
         must_close(sieve);
-        stream_remove(scene.path);
+        sieve_remove(sieve_place.path);
     }
 }
 
@@ -438,7 +410,7 @@ static void dead_items_are_forgotten_or_queued_again(void **state)
         assert_string_equal(pop_all(sieve), "");
         assert_int_equal(sieve_info_of(sieve).dead, 1);
         must_close(sieve);
-        stream_remove(scene.path);
+        sieve_remove(sieve_place.path);
     }
 }
 
@@ -511,7 +483,7 @@ static struct test_bytes make_dead(char name[400], size_t starts[5])
     return_all(sieve);
     assert_string_equal(pop_all(sieve), "");
     must_close(sieve);
-    snprintf(name, 400, "%s/dead.0", scene.path);
+    snprintf(name, 400, "%s/dead.0", sieve_place.path);
     for (size_t i = 0; i < 5; i++)
         starts[i] = 64 + i * (48 + 2); /* a byte before each key */
     struct test_bytes file = test_read_file(name);
@@ -531,7 +503,7 @@ static void recover_to(const char *left, uint64_t lost, uint64_t reports)
     bloomery_sieve_recovery recovery = BLOOMERY_SIEVE_RECOVERY;
     bloomery_error error = {.text = ""};
     uint64_t found = 0;
-    options.directory = scene.path;
+    options.directory = sieve_place.path;
     if (bloomery_sieve_recover(&options, count_report, &found, &recovery, &error) != BLOOMERY_OK)
         fail_msg("%s", error.text);
     assert_int_equal(found, reports);
@@ -550,9 +522,9 @@ static void recover_to(const char *left, uint64_t lost, uint64_t reports)
 static void remove_recovered(void)
 {
     char inner[400];
-    snprintf(inner, sizeof inner, "%s/set-aside.1", scene.path);
-    stream_remove(inner);
-    stream_remove(scene.path);
+    snprintf(inner, sizeof inner, "%s/set-aside.1", sieve_place.path);
+    sieve_remove(inner);
+    sieve_remove(sieve_place.path);
 }
 
 static void damaged_dead_items_are_found_and_given_up(void **state)
@@ -581,7 +553,7 @@ static void damaged_dead_items_are_found_and_given_up(void **state)
         must_close(sieve);
         recover_to("a c d e ", 1, 1);
         /* The file as it was is set aside. */
-        snprintf(aside, sizeof aside, "%s/set-aside.1/dead.0", scene.path);
+        snprintf(aside, sizeof aside, "%s/set-aside.1/dead.0", sieve_place.path);
         struct test_bytes kept = test_read_file(aside);
         assert_true(test_bytes_equal(&kept, &file));
         test_bytes_free(&kept);

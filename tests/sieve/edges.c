@@ -17,45 +17,6 @@
 
 static const bloomery_key nothing;
 
-static struct scene {
-    struct test_directory directory;
-    char path[300];
-} scene;
-
-static int set_scene(void **state)
-{
-    (void)state;
-    scene.directory = test_directory_make();
-    test_join(scene.path, sizeof scene.path, &scene.directory, "sieve");
-    return 0;
-}
-
-static int strike_scene(void **state)
-{
-    (void)state;
-    stream_remove(scene.path);
-    test_directory_remove(&scene.directory);
-    return 0;
-}
-
-static bloomery_sieve_options options_of(bloomery_sieve_engine engine)
-{
-    bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
-    options.directory = scene.path;
-    options.engine = engine;
-    options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
-    return options;
-}
-
-static bloomery_sieve *must_open(const bloomery_sieve_options *options)
-{
-    bloomery_sieve *sieve = NULL;
-    bloomery_error error = {0};
-    if (bloomery_sieve_open(options, &sieve, &error) != BLOOMERY_OK)
-        fail_msg("%s", error.text);
-    return sieve;
-}
-
 static int push(bloomery_sieve *sieve, uint64_t number)
 {
     char text[32];
@@ -69,32 +30,12 @@ static void push_many(bloomery_sieve *sieve, uint64_t from, uint64_t to)
         assert_true(push(sieve, i) >= 0);
 }
 
-/* Pops and acknowledges until nothing comes, or popping fails; how many came. */
-static uint64_t drain(bloomery_sieve *sieve)
-{
-    uint64_t all = 0;
-    size_t count = 1;
-    while (count > 0) {
-        bloomery_sieve_item items[64];
-        uint64_t numbers[64];
-        if (bloomery_sieve_pop(sieve, items, 64, BLOOMERY_SIEVE_POP, &count, NULL) != BLOOMERY_OK)
-            return all;
-        for (size_t i = 0; i < count; i++)
-            numbers[i] = items[i].number;
-        assert_int_equal(
-            bloomery_sieve_finish(sieve, numbers, count, BLOOMERY_SIEVE_DONE, NULL, NULL),
-            BLOOMERY_OK);
-        all += count;
-    }
-    return all;
-}
-
 /* Changes one byte of a file of the directory. */
 static void flip(const char *name, long offset)
 {
     char path[400];
     uint8_t byte;
-    snprintf(path, sizeof path, "%s/%s", scene.path, name);
+    snprintf(path, sizeof path, "%s/%s", sieve_place.path, name);
     const int file = open(path, O_RDWR);
     assert_true(file >= 0);
     assert_int_equal(pread(file, &byte, 1, offset), 1);
@@ -107,21 +48,21 @@ static void flip(const char *name, long offset)
 static void another_directory_leaves_the_filter_in_its_place(void **state)
 {
     (void)state;
-    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_MEMORY);
+    bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_MEMORY, 0);
     char here[400];
     char filter[400];
     struct stat facts;
     assert_non_null(getcwd(here, sizeof here));
-    assert_int_equal(chdir(scene.directory.path), 0);
+    assert_int_equal(chdir(sieve_place.directory.path), 0);
     options.directory = "sieve";
     bloomery_sieve *sieve = must_open(&options);
     assert_int_equal(chdir("/"), 0);
     push_many(sieve, 0, 300000); /* enough to be worth saving when it is closed */
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
     assert_int_equal(chdir(here), 0);
-    snprintf(filter, sizeof filter, "%s/filter.1", scene.path);
+    snprintf(filter, sizeof filter, "%s/filter.1", sieve_place.path);
     assert_int_equal(stat(filter, &facts), 0);
-    options.directory = scene.path;
+    options.directory = sieve_place.path;
     sieve = must_open(&options);
     assert_int_equal(push(sieve, 299999), BLOOMERY_SIEVE_SEEN);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
@@ -130,7 +71,7 @@ static void another_directory_leaves_the_filter_in_its_place(void **state)
 static void a_damaged_partition_stops_no_other(void **state)
 {
     (void)state;
-    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DISK, 0);
     bloomery_error error = {0};
     options.partitions = 16;
     bloomery_sieve *sieve = must_open(&options);
@@ -140,7 +81,7 @@ static void a_damaged_partition_stops_no_other(void **state)
     sieve = must_open(&options);
     assert_int_equal(bloomery_sieve_flush(sieve, &error), BLOOMERY_CORRUPT);
     assert_non_null(strstr(error.text, "pending-003.0"));
-    const uint64_t came = drain(sieve);
+    const uint64_t came = sieve_drain_until(sieve, 64, NULL);
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(sieve, &info);
     assert_int_equal(came + info.pending, 8000);
@@ -151,14 +92,14 @@ static void a_damaged_partition_stops_no_other(void **state)
 static void options_of_the_other_engine_do_not_matter(void **state)
 {
     (void)state;
-    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_MEMORY);
+    bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_MEMORY, 0);
     options.partitions = 4;
     options.fingerprint_bits = 48;
     options.order = BLOOMERY_SIEVE_ORDER_FIFO;
     for (int i = 0; i < 2; i++)
         assert_int_equal(bloomery_sieve_close(must_open(&options), NULL), BLOOMERY_OK);
-    stream_remove(scene.path);
-    options = options_of(BLOOMERY_SIEVE_DISK);
+    sieve_remove(sieve_place.path);
+    options = sieve_options(BLOOMERY_SIEVE_DISK, 0);
     options.full = BLOOMERY_SIEVE_STOP;
     options.dialect = "sieve-murmur3";
     for (int i = 0; i < 2; i++)
@@ -174,7 +115,7 @@ static void what_was_not_pushed_is_not_seen(void **state)
     static uint64_t numbers[KEYS];
     static bloomery_key keys[KEYS];
     static uint8_t results[KEYS];
-    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_MEMORY);
+    bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_MEMORY, 0);
     bloomery_error error = {.status = BLOOMERY_OK};
     uint64_t next = 0;
     bloomery_sieve_pushed pushed = {.done = KEYS};
@@ -208,7 +149,7 @@ enum { LONG_ITEMS = 70, LONG_BYTES = 1000000 };
 
 static bloomery_sieve_options long_options(void)
 {
-    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_MEMORY);
+    bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_MEMORY, 0);
     options.keys = 20000000;
     options.full = BLOOMERY_SIEVE_STOP;
     return options;
@@ -227,8 +168,8 @@ static void live_without_an_end(void)
         for (uint32_t i = 0; good && i < LONG_ITEMS; i++)
             good = push_key(sieve, bloomery_key_of(&i, sizeof i),
                             bloomery_key_of(payload, LONG_BYTES), NULL, NULL) == BLOOMERY_SIEVE_NEW;
-        good =
-            good && drain(sieve) == LONG_ITEMS && bloomery_sieve_commit(sieve, NULL) == BLOOMERY_OK;
+        good = good && sieve_drain_until(sieve, 64, NULL) == LONG_ITEMS &&
+               bloomery_sieve_commit(sieve, NULL) == BLOOMERY_OK;
         _exit(good ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -243,7 +184,7 @@ static void a_missing_log_is_not_passed_over(void **state)
     bloomery_sieve *sieve = NULL;
     char segment[400];
     live_without_an_end();
-    snprintf(segment, sizeof segment, "%s/queue-000000000001", scene.path);
+    snprintf(segment, sizeof segment, "%s/queue-000000000001", sieve_place.path);
     assert_int_equal(unlink(segment), 0);
     assert_int_equal(bloomery_sieve_open(&options, &sieve, NULL), BLOOMERY_CORRUPT);
 }
@@ -258,7 +199,7 @@ static void popped_keys_stay_seen_after_opening(void **state)
         for (uint32_t i = 0; i < LONG_ITEMS; i++)
             assert_int_equal(query_key(sieve, bloomery_key_of(&i, sizeof i), NULL),
                              BLOOMERY_SIEVE_SEEN);
-        assert_int_equal(drain(sieve), 0);
+        assert_int_equal(sieve_drain_until(sieve, 64, NULL), 0);
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
     }
 }
@@ -268,7 +209,7 @@ static void popped_keys_stay_seen_after_opening(void **state)
 static void files_of_the_last_commit_stay(void **state)
 {
     (void)state;
-    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DISK, 0);
     bloomery_sieve *sieve = NULL;
     int status = 0;
     options.partitions = 1;
@@ -292,10 +233,10 @@ static void files_of_the_last_commit_stay(void **state)
     assert_int_equal(info.pushed, 40000);
     assert_true(info.distinct > 0);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
-    assert_int_equal(drain(sieve), 40000);
+    assert_int_equal(sieve_drain_until(sieve, 64, NULL), 40000);
     push_many(sieve, 0, 120000);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
-    assert_int_equal(drain(sieve), 80000);
+    assert_int_equal(sieve_drain_until(sieve, 64, NULL), 80000);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
 }
 
@@ -341,13 +282,13 @@ static void the_estimate_is_known_after_every_push(void **state)
 static void popped_keys_are_contained(void **state)
 {
     (void)state;
-    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DISK, 0);
     options.partitions = 1;
     bloomery_sieve *sieve = must_open(&options);
     push_many(sieve, 0, 100000);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     push_many(sieve, 100000, 100010);
-    assert_int_equal(drain(sieve), 100010);
+    assert_int_equal(sieve_drain_until(sieve, 64, NULL), 100010);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
     sieve = must_open(&options); /* without what the cache knows */
     for (uint64_t i = 99990; i < 100010; i++) {
@@ -363,7 +304,7 @@ static void popped_keys_are_contained(void **state)
 static void damage_of_the_older_slot_does_not_matter(void **state)
 {
     (void)state;
-    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DISK, 0);
     bloomery_sieve *sieve = must_open(&options);
     push_many(sieve, 0, 10);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK); /* the first commit: slot 1 */
@@ -381,17 +322,17 @@ static void damage_of_the_older_slot_does_not_matter(void **state)
 static void refused_options_leave_nothing_behind(void **state)
 {
     (void)state;
-    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DISK, 0);
     bloomery_sieve *sieve = NULL;
     struct stat facts;
     options.struct_bytes = sizeof(size_t);
     assert_int_equal(bloomery_sieve_open(&options, &sieve, NULL), BLOOMERY_BAD_ARGUMENT);
     assert_null(sieve);
-    assert_int_equal(stat(scene.path, &facts), -1);
-    options = options_of(BLOOMERY_SIEVE_DISK);
+    assert_int_equal(stat(sieve_place.path, &facts), -1);
+    options = sieve_options(BLOOMERY_SIEVE_DISK, 0);
     options.memory = 1000;
     assert_int_equal(bloomery_sieve_open(&options, &sieve, NULL), BLOOMERY_BAD_ARGUMENT);
-    assert_int_equal(stat(scene.path, &facts), -1);
+    assert_int_equal(stat(sieve_place.path, &facts), -1);
 }
 
 /* Each length that a key can't have, with and without a canonicaliser. */
@@ -402,7 +343,7 @@ static void absurd_lengths_are_refused(void **state)
                               SIZE_MAX - 15, SIZE_MAX};
     const char *const canons[] = {"none", "url", "url-query"};
     for (int i = 0; i < 3; i++) {
-        bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+        bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DISK, 0);
         options.canon = canons[i];
         bloomery_sieve *sieve = must_open(&options);
         for (size_t j = 0; j < sizeof lengths / sizeof lengths[0]; j++) {
@@ -414,14 +355,14 @@ static void absurd_lengths_are_refused(void **state)
         }
         assert_int_equal(push(sieve, 1), BLOOMERY_SIEVE_PENDING);
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
-        stream_remove(scene.path);
+        sieve_remove(sieve_place.path);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, sieve_setup, sieve_teardown)
         CASE(another_directory_leaves_the_filter_in_its_place),
         CASE(a_damaged_partition_stops_no_other),
         CASE(options_of_the_other_engine_do_not_matter),

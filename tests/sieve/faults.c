@@ -126,7 +126,7 @@ static void make_damaged(bloomery_sieve_engine engine, const char *path, const c
                      BLOOMERY_OK);
     assert_int_equal(count, POPPED);
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
-    stream_copy(open, path); /* as a kill would leave it */
+    sieve_copy(open, path); /* as a kill would leave it */
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
     snprintf(name, sizeof name, "%s/queue-%012d", path, 1);
     struct test_bytes queue = test_read_file(name);
@@ -175,7 +175,7 @@ static void recovery_that_failed_is_done_again(void **state)
                                         .error = ENOSPC};
             place_make(&place, &life_stories[0]);
             make_damaged((bloomery_sieve_engine)engine, place.path, place.copy);
-            stream_remove(place.copy);
+            sieve_remove(place.copy);
             char *const arguments[] = {(char *)(uintptr_t) "recover", place.path, NULL};
             const int failed = drive_program(&place, &fault, arguments);
             snprintf(what, sizeof what, "engine %d, call %u, %d", engine, at, failed);

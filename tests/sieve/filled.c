@@ -28,22 +28,6 @@
 enum { BATCH = 256, PAGE = 65536 /* of any machine, or a multiple */ };
 static const double chances = 1024;
 
-static bloomery_sieve *must_open(const bloomery_sieve_options *options)
-{
-    bloomery_sieve *sieve = NULL;
-    bloomery_error error = {0};
-    if (bloomery_sieve_open(options, &sieve, &error) != BLOOMERY_OK)
-        fail_msg("%s", error.text);
-    return sieve;
-}
-
-static bloomery_sieve_info sieve_info_of(bloomery_sieve *sieve)
-{
-    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-    bloomery_sieve_info_get(sieve, &info);
-    return info;
-}
-
 /* ---- Drops ------------------------------------------------------------------------------- */
 
 struct stream {
@@ -186,7 +170,7 @@ static void drops_are_expected_over_openings(void **state)
         judge(&stream, sieve);
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
     }
-    stream_remove(path);
+    sieve_remove(path);
     test_directory_remove(&directory);
 }
 

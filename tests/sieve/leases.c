@@ -22,8 +22,6 @@
 #include <xxhash.h>
 
 static struct scene {
-    struct test_directory directory;
-    char path[300];
     time_t ahead;      /* seconds that the clock on the wall is */
     uint64_t disk_max; /* bytes of all files of the sieve; 0: no limit */
 } scene;
@@ -42,7 +40,7 @@ static uint64_t disk_bytes(void)
 {
     struct stat facts;
     uint64_t bytes = 0;
-    DIR *directory = opendir(scene.path);
+    DIR *directory = opendir(sieve_place.path);
     assert_non_null(directory);
     for (const struct dirent *entry; (entry = readdir(directory)) != NULL;)
         if (entry->d_name[0] != '.' &&
@@ -77,41 +75,21 @@ ssize_t pwritev(int file, const struct iovec *pieces, int count, off_t offset)
 
 static int set_scene(void **state)
 {
-    (void)state;
     scene.ahead = 0;
     scene.disk_max = 0;
-    scene.directory = test_directory_make();
-    test_join(scene.path, sizeof scene.path, &scene.directory, "sieve");
-    return 0;
-}
-
-static int strike_scene(void **state)
-{
-    (void)state;
-    stream_remove(scene.path);
-    test_directory_remove(&scene.directory);
-    return 0;
+    return sieve_setup(state);
 }
 
 static bloomery_sieve *open_with(bool keep_leases, double lease)
 {
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
-    bloomery_sieve *sieve = NULL;
-    bloomery_error error = {0};
-    options.directory = scene.path;
+    options.directory = sieve_place.path;
     options.partitions = 1;
     options.engine = BLOOMERY_SIEVE_DISK;
     options.sync_seconds = 1e6;
     options.keep_leases = keep_leases;
     options.lease = lease;
-    if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK)
-        fail_msg("%s", error.text);
-    return sieve;
-}
-
-static void must_close(bloomery_sieve *sieve)
-{
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    return must_open(&options);
 }
 
 static void push_many(bloomery_sieve *sieve, uint64_t from, uint64_t to, size_t payload_bytes)
@@ -122,13 +100,6 @@ static void push_many(bloomery_sieve *sieve, uint64_t from, uint64_t to, size_t 
         assert_true(push_key(sieve, key, bloomery_key_of(payload, payload_bytes), NULL, NULL) >= 0);
     }
     free(payload);
-}
-
-static bloomery_sieve_info sieve_info_of(bloomery_sieve *sieve)
-{
-    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-    bloomery_sieve_info_get(sieve, &info);
-    return info;
 }
 
 /* Leases what comes, of three at most. */
@@ -180,7 +151,7 @@ static void a_clock_that_ran_ahead_holds_no_item(void **state)
     lease_three(100);
     scene.ahead = 0;
     assert_int_equal(come_after_opening(100), 3);
-    stream_remove(scene.path);
+    sieve_remove(sieve_place.path);
     /* That they have ended is kept: nobody need pop them then. */
     scene.ahead = month;
     lease_three(100);
@@ -239,7 +210,7 @@ static void store_u64(uint8_t *to, uint64_t value)
 static void forget_the_longest(void)
 {
     char path[400];
-    snprintf(path, sizeof path, "%s/MANIFEST", scene.path);
+    snprintf(path, sizeof path, "%s/MANIFEST", sieve_place.path);
     struct test_bytes file = test_read_file(path);
     for (size_t at = 0; at < file.bytes; at += file.bytes / 2) {
         uint8_t *slot = file.data + at;
@@ -262,7 +233,7 @@ static void leases_of_unknown_length_may_be_of_an_hour(void **state)
     assert_int_equal(come_after_opening(10), 0);
     scene.ahead = 3001;
     assert_int_equal(come_after_opening(10), 3);
-    stream_remove(scene.path);
+    sieve_remove(sieve_place.path);
     scene.ahead = 86400;
     lease_three(3000);
     forget_the_longest();
@@ -327,22 +298,6 @@ static void what_is_durably_done_is_counted(void **state)
 
 enum { LONG = 1000000, FIRST = 80, MORE = 10 };
 
-static size_t drain(bloomery_sieve *sieve, bloomery_status *status)
-{
-    size_t all = 0;
-    for (;;) {
-        bloomery_sieve_item item;
-        size_t count = 0;
-        *status = bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL);
-        if (*status != BLOOMERY_OK || count == 0)
-            return all;
-        assert_int_equal(
-            bloomery_sieve_finish(sieve, &item.number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
-            BLOOMERY_OK);
-        all += count;
-    }
-}
-
 /* 80 MB that were popped and acknowledged lie in two segments, of which the first can go with the
  * next commit; and deciding what is pending needs its room. */
 static void what_was_acknowledged_makes_room_for_what_is_pending(void **state)
@@ -353,20 +308,20 @@ static void what_was_acknowledged_makes_room_for_what_is_pending(void **state)
     push_many(sieve, 0, FIRST, LONG);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
-    assert_int_equal(drain(sieve, &status), FIRST);
+    assert_int_equal(sieve_drain_until(sieve, 1, &status), FIRST);
     push_many(sieve, FIRST, FIRST + MORE, LONG);
     scene.disk_max = disk_bytes() + LONG / 2;
-    assert_int_equal(drain(sieve, &status), MORE);
+    assert_int_equal(sieve_drain_until(sieve, 1, &status), MORE);
     assert_int_equal(status, BLOOMERY_OK);
     /* Where there is nothing to make room with, nothing is lost. */
     scene.disk_max = 0;
     push_many(sieve, FIRST + MORE, FIRST + 2 * MORE, LONG);
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
     scene.disk_max = disk_bytes() + LONG / 2;
-    assert_int_equal(drain(sieve, &status), 0);
+    assert_int_equal(sieve_drain_until(sieve, 1, &status), 0);
     assert_int_equal(status, BLOOMERY_IO_FAILED);
     scene.disk_max = 0;
-    assert_int_equal(drain(sieve, &status), MORE);
+    assert_int_equal(sieve_drain_until(sieve, 1, &status), MORE);
     assert_int_equal(status, BLOOMERY_OK);
     must_close(sieve);
 }
@@ -399,13 +354,13 @@ static void an_empty_queue_makes_room_for_what_is_pending(void **state)
             sieve = open_with(true, 50);
             assert_int_equal(sieve_info_of(sieve).queue_bytes, 0);
         }
-        assert_int_equal(drain(sieve, &status), MORE);
+        assert_int_equal(sieve_drain_until(sieve, 1, &status), MORE);
         assert_int_equal(status, BLOOMERY_OK);
         assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
         assert_int_equal(sieve_info_of(sieve).queue_bytes, 0);
         scene.disk_max = 0;
         must_close(sieve);
-        stream_remove(scene.path);
+        sieve_remove(sieve_place.path);
     }
 }
 
@@ -467,9 +422,9 @@ static void what_comes_out_of_a_full_disk_can_be_committed(void **state)
             assert_int_equal(
                 bloomery_sieve_finish(sieve, &item.number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
                 BLOOMERY_OK);
-        assert_int_equal(drain(sieve, &status), KEYS - count);
+        assert_int_equal(sieve_drain_until(sieve, 1, &status), KEYS - count);
         must_close(sieve);
-        stream_remove(scene.path);
+        sieve_remove(sieve_place.path);
     }
 }
 
@@ -481,7 +436,7 @@ static void what_cannot_be_put_aside_stays_leased(void **state)
     bloomery_sieve *sieve = NULL;
     bloomery_sieve_item items[3];
     size_t count = 0;
-    options.directory = scene.path;
+    options.directory = sieve_place.path;
     options.partitions = 1;
     options.sync_seconds = 1e6;
     options.max_deliveries = 1;
@@ -516,7 +471,7 @@ static void what_cannot_be_put_aside_stays_leased(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_scene, sieve_teardown)
         CASE(ended_leases_are_ended_on_the_disk),
         CASE(a_clock_that_ran_ahead_holds_no_item),
         CASE(leases_last_as_long_as_they_were_granted),

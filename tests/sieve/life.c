@@ -171,18 +171,11 @@ static _Noreturn void give_up(struct life *life, int line)
             give_up((life), __LINE__); \
     } while (0)
 
-static bloomery_sieve_info sieve_info_of(struct life *life)
-{
-    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-    bloomery_sieve_info_get(life->sieve, &info);
-    return info;
-}
-
 /* After a sync failed: nothing can be changed any more, and nothing is said to be durable that was
  * not. */
 static _Noreturn void end_refused(struct life *life)
 {
-    const bloomery_sieve_info before = sieve_info_of(life);
+    const bloomery_sieve_info before = sieve_info_of(life->sieve);
     const bloomery_key none = {0};
     uint64_t number = 0;
     size_t count = 0;
@@ -195,7 +188,7 @@ static _Noreturn void end_refused(struct life *life)
     MUST(life, bloomery_sieve_finish(life->sieve, &number, 1, BLOOMERY_SIEVE_DONE, NULL,
                                      &life->error) == BLOOMERY_IO_FAILED);
     MUST(life, bloomery_sieve_commit(life->sieve, &life->error) == BLOOMERY_IO_FAILED);
-    const bloomery_sieve_info after = sieve_info_of(life);
+    const bloomery_sieve_info after = sieve_info_of(life->sieve);
     MUST(life, after.pushed == before.pushed && after.durable == before.durable);
     MUST(life, bloomery_sieve_close(life->sieve, &life->error) == BLOOMERY_IO_FAILED);
     _exit(LIFE_REFUSED);
@@ -225,7 +218,7 @@ static bool went_through(struct life *life, int status, int line, uint64_t pushe
         give_up(life, line);
     if (life->faults == LIFE_FAILED_SYNC)
         end_refused(life);
-    const bloomery_sieve_info now = sieve_info_of(life);
+    const bloomery_sieve_info now = sieve_info_of(life->sieve);
     if (now.durable < before->durable || ++life->tries == TRIES)
         give_up(life, line);
     if ((!is_always(life) && now.pushed != pushed) || now.leased != before->leased ||
@@ -239,7 +232,7 @@ static bool went_through(struct life *life, int status, int line, uint64_t pushe
 
 static void look_around(struct life *life)
 {
-    const bloomery_sieve_info info = sieve_info_of(life);
+    const bloomery_sieve_info info = sieve_info_of(life->sieve);
     MUST(life, info.pushed == life->pushed);
     MUST(life, info.durable <= info.pushed && info.durable >= life->told_synced);
     MUST(life, info.pushed == info.new_keys + info.seen + info.pending + info.forced + info.marked);
@@ -297,7 +290,7 @@ static void push_one(struct life *life)
         status = mark_key(life->sieve, key, &number, &life->error);
     life->empty = false;
     if (!WENT_THROUGH(life, status, &life->before)) {
-        life->pushed = sieve_info_of(life).pushed;
+        life->pushed = sieve_info_of(life->sieve).pushed;
         return;
     }
     MUST(life, number == push);
@@ -343,7 +336,7 @@ static void ack_some(struct life *life, size_t wanted)
     const bloomery_status status = bloomery_sieve_finish(
         life->sieve, numbers, wanted, BLOOMERY_SIEVE_DONE, &finished, &life->error);
     if (!WENT_THROUGH(life, status, &life->before) &&
-        sieve_info_of(life).done == life->before.done) {
+        sieve_info_of(life->sieve).done == life->before.done) {
         for (size_t i = 0; i < wanted; i++)
             acking[i].said = SAID_NOT_ACKED;
         tell(life, acking, wanted);
@@ -365,7 +358,7 @@ static void commit(struct life *life)
 static void flush(struct life *life)
 {
     if (WENT_THROUGH(life, bloomery_sieve_flush(life->sieve, &life->error), &life->before))
-        MUST(life, sieve_info_of(life).pending == 0);
+        MUST(life, sieve_info_of(life->sieve).pending == 0);
 }
 
 static void one_step(struct life *life)
@@ -408,7 +401,7 @@ int life_live(const struct story *story, const char *path, uint64_t number, enum
             tell_one(&life, SAID_FAILED, __LINE__);
     }
     MUST(&life, status == BLOOMERY_OK);
-    life.pushed = sieve_info_of(&life).pushed;
+    life.pushed = sieve_info_of(life.sieve).pushed;
     MUST(&life, life.pushed <= story->pushes);
     tell_one(&life, SAID_BEGUN, life.pushed);
     look_around(&life);
@@ -650,7 +643,7 @@ void ledger_judge(struct ledger *ledger, const char *path, const char *copy, con
         settle(ledger, 0, what);
         return;
     }
-    stream_copy(path, copy);
+    sieve_copy(path, copy);
     set_options(&options, ledger->story, copy);
     options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
     if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK)
@@ -671,6 +664,6 @@ void ledger_judge(struct ledger *ledger, const char *path, const char *copy, con
           pushed);
     draw_all(ledger, sieve, pushed, what);
     assert_int_equal(bloomery_sieve_close(sieve, &error), BLOOMERY_OK);
-    stream_remove(copy);
+    sieve_remove(copy);
     settle(ledger, pushed, what);
 }

@@ -17,54 +17,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct scene {
-    struct test_directory directory;
-    char path[300];
-} scene;
-
-static int set_scene(void **state)
-{
-    (void)state;
-    scene.directory = test_directory_make();
-    test_join(scene.path, sizeof scene.path, &scene.directory, "sieve");
-    return 0;
-}
-
-static int strike_scene(void **state)
-{
-    (void)state;
-    stream_remove(scene.path);
-    test_directory_remove(&scene.directory);
-    return 0;
-}
-
-static bloomery_sieve_options options_of(bloomery_sieve_engine engine)
-{
-    bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
-    options.directory = scene.path;
-    options.engine = engine;
-    options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
-    if (engine == BLOOMERY_SIEVE_DISK)
-        options.partitions = 2;
-    return options;
-}
-
-static bloomery_sieve *must_open(const bloomery_sieve_options *options)
-{
-    bloomery_sieve *sieve = NULL;
-    bloomery_error error = {0};
-    if (bloomery_sieve_open(options, &sieve, &error) != BLOOMERY_OK)
-        fail_msg("%s", error.text);
-    assert_non_null(sieve);
-    return sieve;
-}
-
 static bloomery_sieve_info must_read(void)
 {
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_error error = {0};
-    options.directory = scene.path;
+    options.directory = sieve_place.path;
     if (bloomery_sieve_info_read(&options, &info, &error) != BLOOMERY_OK)
         fail_msg("%s", error.text);
     return info;
@@ -75,7 +33,7 @@ static void must_refuse(bloomery_status status, const char *part)
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_error error = {0};
-    options.directory = scene.path;
+    options.directory = sieve_place.path;
     const bloomery_status found = bloomery_sieve_info_read(&options, &info, &error);
     if (found != status || strstr(error.text, part) == NULL)
         fail_msg("wanted status %d and \"%s\", got %d: %s", status, part, found, error.text);
@@ -179,7 +137,7 @@ static void facts_are_those_of_the_last_commit(void **state)
     (void)state;
     for (int kind = 0; kind < 4; kind++) {
         bloomery_sieve_options options =
-            options_of(kind < 2 ? BLOOMERY_SIEVE_DISK : BLOOMERY_SIEVE_MEMORY);
+            sieve_options(kind < 2 ? BLOOMERY_SIEVE_DISK : BLOOMERY_SIEVE_MEMORY, 2);
         options.order = kind == 1 ? BLOOMERY_SIEVE_ORDER_FIFO : BLOOMERY_SIEVE_ORDER_BY_PARTITION;
         options.canon = kind == 1 ? "url" : NULL;
         options.full = kind == 3 ? BLOOMERY_SIEVE_WARN : BLOOMERY_SIEVE_GROW;
@@ -196,20 +154,20 @@ static void facts_are_those_of_the_last_commit(void **state)
             must_add_up(&info);
         }
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
-        stream_remove(scene.path);
+        sieve_remove(sieve_place.path);
     }
 }
 
 static void reading_changes_nothing_and_locks_nobody_out(void **state)
 {
     (void)state;
-    const bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    const bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DISK, 2);
     bloomery_sieve *sieve = must_open(&options);
     push_some(sieve, 0, 10);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
-    assert_int_equal(chmod(scene.path, 0555), 0);
+    assert_int_equal(chmod(sieve_place.path, 0555), 0);
     assert_int_equal(must_read().pushed, 10);
-    assert_int_equal(chmod(scene.path, 0755), 0);
+    assert_int_equal(chmod(sieve_place.path, 0755), 0);
     sieve = must_open(&options);
     assert_int_equal(must_read().pushed, 10);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
@@ -243,7 +201,7 @@ static void a_reader_beside_a_writer_sees_whole_commits(void **state)
 {
     (void)state;
     for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++) {
-        bloomery_sieve_options options = options_of((bloomery_sieve_engine)engine);
+        bloomery_sieve_options options = sieve_options((bloomery_sieve_engine)engine, 2);
         bloomery_sieve *sieve = NULL;
         options.leases = 200000; /* so that a copy is long */
         sieve = must_open(&options);
@@ -264,7 +222,7 @@ static void a_reader_beside_a_writer_sees_whole_commits(void **state)
         }
         assert_int_equal(kill(child, SIGKILL), 0);
         assert_int_equal(waitpid(child, NULL, 0), child);
-        stream_remove(scene.path);
+        sieve_remove(sieve_place.path);
     }
 }
 
@@ -278,7 +236,7 @@ static uint8_t strike(int copy, uint8_t by)
     char path[400];
     struct stat facts;
     uint8_t byte = 0;
-    snprintf(path, sizeof path, "%s/MANIFEST", scene.path);
+    snprintf(path, sizeof path, "%s/MANIFEST", sieve_place.path);
     const int file = open(path, O_RDWR);
     assert_true(file >= 0 && fstat(file, &facts) == 0);
     const off_t place = facts.st_size / COPIES * copy + 200;
@@ -292,7 +250,7 @@ static uint8_t strike(int copy, uint8_t by)
 static void the_other_copy_of_a_torn_one_counts(void **state)
 {
     (void)state;
-    const bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    const bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DISK, 2);
     bloomery_sieve *sieve = must_open(&options);
     push_some(sieve, 0, 10);
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
@@ -317,17 +275,17 @@ static void what_is_no_sieve_is_refused(void **state)
     (void)state;
     char path[400];
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-    const bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    const bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DISK, 2);
     const bloomery_sieve_options none = BLOOMERY_SIEVE_OPTIONS;
     bloomery_error error = {0};
     assert_int_equal(bloomery_sieve_info_read(&none, &info, &error), BLOOMERY_BAD_ARGUMENT);
     must_refuse(BLOOMERY_NOT_A_FILTER, "there is no such sieve");
-    assert_int_equal(mkdir(scene.path, 0755), 0);
+    assert_int_equal(mkdir(sieve_place.path, 0755), 0);
     must_refuse(BLOOMERY_NOT_A_FILTER, "it has no MANIFEST");
     bloomery_sieve *sieve = must_open(&options);
     push_some(sieve, 0, 10);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
-    snprintf(path, sizeof path, "%s/MANIFEST", scene.path);
+    snprintf(path, sizeof path, "%s/MANIFEST", sieve_place.path);
     assert_int_equal(unlink(path), 0);
     must_refuse(BLOOMERY_NOT_A_FILTER, "MANIFEST is missing");
     assert_int_equal(bloomery_sieve_open(&options, &sieve, &error), BLOOMERY_NOT_A_FILTER);
@@ -337,7 +295,7 @@ static void what_is_no_sieve_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, sieve_setup, sieve_teardown)
         CASE(facts_are_those_of_the_last_commit),
         CASE(reading_changes_nothing_and_locks_nobody_out),
         CASE(a_reader_beside_a_writer_sees_whole_commits),

@@ -53,16 +53,9 @@ static bool give_up_once(struct stage *stage, int status, const bloomery_error *
             fail_msg("refused twice: %s", error.text);         \
     } while (0)
 
-static bloomery_sieve_info sieve_info_of(const struct stage *stage)
-{
-    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-    bloomery_sieve_info_get(stage->sieve, &info);
-    return info;
-}
-
 static void judge_unchanged(const struct stage *stage)
 {
-    const bloomery_sieve_info now = sieve_info_of(stage);
+    const bloomery_sieve_info now = sieve_info_of(stage->sieve);
     assert_int_equal(now.pushed, stage->pushed);
     assert_int_equal(now.leased, stage->leased);
     assert_int_equal(now.done, stage->acked);
@@ -152,9 +145,9 @@ static uint64_t live(struct stage *stage, uint64_t refuse)
     if (stage->options.directory != NULL) {
         while (!open_sieve(stage))
             continue;
-        assert_int_equal(sieve_info_of(stage).done, PUSHES + 2 + MANY);
+        assert_int_equal(sieve_info_of(stage->sieve).done, PUSHES + 2 + MANY);
         close_sieve(stage);
-        stream_remove(stage->path);
+        sieve_remove(stage->path);
     }
     return stage->memory.requests;
 }

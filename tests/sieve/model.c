@@ -291,7 +291,7 @@ static void close_sieve(struct stage *stage)
 static void stage_free(struct stage *stage)
 {
     close_sieve(stage);
-    stream_remove(stage->path);
+    sieve_remove(stage->path);
     stream_area_free(&stage->area);
     model_free(&stage->model);
 }
@@ -519,17 +519,10 @@ static void end_leases(struct stage *stage, bool again, bool all)
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-static bloomery_sieve_info sieve_info_of(struct stage *stage)
-{
-    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-    bloomery_sieve_info_get(stage->sieve, &info);
-    return info;
-}
-
 static void judge_info(struct stage *stage)
 {
     const struct model *model = &stage->model;
-    const bloomery_sieve_info info = sieve_info_of(stage);
+    const bloomery_sieve_info info = sieve_info_of(stage->sieve);
     EXPECT(stage, info.pushed == model->pushed);
     EXPECT(stage, info.durable <= info.pushed);
     EXPECT(stage,
@@ -553,7 +546,7 @@ static void judge_info(struct stage *stage)
 static void commit(struct stage *stage)
 {
     EXPECT(stage, bloomery_sieve_commit(stage->sieve, &stage->error) == BLOOMERY_OK);
-    const bloomery_sieve_info info = sieve_info_of(stage);
+    const bloomery_sieve_info info = sieve_info_of(stage->sieve);
     if (stage->sort->directory && stage->sort->sync != BLOOMERY_SIEVE_SYNC_NEVER)
         EXPECT(stage, info.durable == stage->model.pushed);
 }
@@ -561,7 +554,7 @@ static void commit(struct stage *stage)
 static void flush(struct stage *stage)
 {
     EXPECT(stage, bloomery_sieve_flush(stage->sieve, &stage->error) == BLOOMERY_OK);
-    const bloomery_sieve_info info = sieve_info_of(stage);
+    const bloomery_sieve_info info = sieve_info_of(stage->sieve);
     EXPECT(stage, info.pending == 0);
     EXPECT(stage, info.queued == model_waiting(&stage->model));
     if (stage->sort->engine == BLOOMERY_SIEVE_DISK)
@@ -605,7 +598,7 @@ static int take_seen(void *context, uint64_t fingerprint)
 /* What is walked over is what is counted. */
 static void walk(struct stage *stage)
 {
-    const bloomery_sieve_info info = sieve_info_of(stage);
+    const bloomery_sieve_info info = sieve_info_of(stage->sieve);
     struct walk queued = {.stage = stage};
     struct walk some = {.stage = stage, .stop_at = info.queued / 2};
     struct walk seen = {.stage = stage};
@@ -791,7 +784,7 @@ static void leases_end_with_their_time(void **state)
         assert_true(items[0].again && items[1].again && items[2].again);
         assert_int_equal(items[0].number, first);
         assert_int_equal(bloomery_sieve_close(sieve, &error), BLOOMERY_OK);
-        stream_remove(path);
+        sieve_remove(path);
     }
     test_directory_remove(&directory);
 }

@@ -167,18 +167,14 @@ static int reopen(const char *path, const char *later)
     return bloomery_sieve_open(&options, &sieve, NULL) == BLOOMERY_OK ? 0 : 2;
 }
 
-static bloomery_sieve *must_open(const char *path, const char *what)
+static bloomery_sieve *open_disk(const char *path, const char *what)
 {
-    bloomery_sieve *sieve = NULL;
-    bloomery_error error;
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
     options.directory = path;
     options.engine = BLOOMERY_SIEVE_DISK;
     options.partitions = 1;
     options.sync_seconds = 1e6;
-    if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK)
-        fail_msg("%s: %s", what, error.text);
-    return sieve;
+    return must_open_for(&options, what);
 }
 
 static void push_keys(bloomery_sieve *sieve, uint32_t from, uint32_t end)
@@ -193,13 +189,13 @@ static void push_keys(bloomery_sieve *sieve, uint32_t from, uint32_t end)
 static void make_two_commits(const char *path, const char *later)
 {
     char names[2][400];
-    bloomery_sieve *sieve = must_open(path, "making");
+    bloomery_sieve *sieve = open_disk(path, "making");
     push_keys(sieve, 0, KEYS / 3);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
     push_keys(sieve, KEYS / 3, KEYS);
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
-    stream_copy(path, later);
+    sieve_copy(path, later);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
     static const char *const files[] = {"MANIFEST", "seen-000.1", "pending-000.1"};
@@ -222,7 +218,7 @@ static void make_two_commits(const char *path, const char *later)
 /* Whatever was lost of the second commit, one of both is there. */
 static void expect_all_keys(const char *path, const char *what)
 {
-    bloomery_sieve *sieve = must_open(path, what);
+    bloomery_sieve *sieve = open_disk(path, what);
     bool came[KEYS] = {false};
     bloomery_sieve_item items[64];
     size_t count = 0;
@@ -260,7 +256,7 @@ static void a_killed_commit_outlives_a_power_cut(void **state)
         char *const arguments[] = {(char *)(uintptr_t) "reopen", place.path, later, NULL};
         assert_int_equal(drive_program(&place, &fault, arguments), 0);
         expect_all_keys(place.path, what);
-        stream_remove(later);
+        sieve_remove(later);
         place_free(&place);
     }
 }

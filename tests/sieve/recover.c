@@ -34,15 +34,6 @@ static struct scene {
 
 /* ---- A sieve with something of everything ------------------------------------------------ */
 
-static bloomery_sieve *must_open(const bloomery_sieve_options *options)
-{
-    bloomery_sieve *sieve = NULL;
-    bloomery_error error;
-    if (bloomery_sieve_open(options, &sieve, &error) != BLOOMERY_OK)
-        fail_msg("%s: %s", scene.what, error.text);
-    return sieve;
-}
-
 static void push_ids(bloomery_sieve *sieve, uint32_t first, uint32_t end)
 {
     for (uint32_t id = first; id < end; id++) {
@@ -51,13 +42,6 @@ static void push_ids(bloomery_sieve *sieve, uint32_t first, uint32_t end)
         assert_true(push_key(sieve, bloomery_key_of(text, (size_t)bytes),
                              bloomery_key_of(&id, sizeof id), NULL, NULL) >= 0);
     }
-}
-
-static bloomery_sieve_info sieve_info_of(bloomery_sieve *sieve)
-{
-    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-    bloomery_sieve_info_get(sieve, &info);
-    return info;
 }
 
 /* Several commits, so that both slots are written; leases, so that a copy is longer than a page. */
@@ -79,7 +63,7 @@ static void scene_make_as(bloomery_sieve_engine engine, bool ordered)
     scene.options.order = ordered ? BLOOMERY_SIEVE_ORDER_FIFO : BLOOMERY_SIEVE_ORDER_BY_PARTITION;
     scene.options.fingerprint_bits = ordered ? 48 : 0;
     scene.options.sync_seconds = 1e6;
-    bloomery_sieve *sieve = must_open(&scene.options);
+    bloomery_sieve *sieve = must_open_for(&scene.options, scene.what);
     push_ids(sieve, 0, 1000);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     push_ids(sieve, 1000, 1200);
@@ -101,7 +85,7 @@ static void scene_make_as(bloomery_sieve_engine engine, bool ordered)
     scene.options.engine = BLOOMERY_SIEVE_DEFAULT;
     scene.options.partitions = 0;
     scene.options.directory = scene.work;
-    stream_copy(scene.sound, scene.work);
+    sieve_copy(scene.sound, scene.work);
 }
 
 static void scene_make(bloomery_sieve_engine engine)
@@ -132,7 +116,7 @@ static void remove_all(const char *path)
 static void again(void)
 {
     remove_all(scene.work);
-    stream_copy(scene.sound, scene.work);
+    sieve_copy(scene.sound, scene.work);
 }
 
 static void scene_free(void)
@@ -256,7 +240,7 @@ static void must_be_newest(bool read_only, uint64_t damaged)
     uint64_t found = 0;
     options.read_only = read_only;
     options.keep_leases = true; /* ended ones would be saved */
-    bloomery_sieve *sieve = must_open(&options);
+    bloomery_sieve *sieve = must_open_for(&options, scene.what);
     const bloomery_sieve_info info = sieve_info_of(sieve);
     if (info.pushed != scene.pushed)
         fail_msg("%s: the state after %llu pushes, not %llu", scene.what,
@@ -446,7 +430,8 @@ static void a_sieve_of_no_leases_is_damaged(void **state)
     scene.options.directory = scene.work;
     scene.options.partitions = 1;
     scene.options.leases = 1;
-    assert_int_equal(bloomery_sieve_close(must_open(&scene.options), NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_close(must_open_for(&scene.options, scene.what), NULL),
+                     BLOOMERY_OK);
     struct manifest manifest = manifest_read();
     write_changed(&manifest, 3, take_all_leases);
     scene.options.leases = 0;
@@ -517,8 +502,8 @@ static void read_only_opening_changes_nothing(void **state)
         list_work(&before, true);
         bloomery_sieve_options options = scene.options;
         options.read_only = true;
-        bloomery_sieve *first = must_open(&options);
-        bloomery_sieve *second = must_open(&options); /* readers share it */
+        bloomery_sieve *first = must_open_for(&options, scene.what);
+        bloomery_sieve *second = must_open_for(&options, scene.what); /* readers share it */
         bloomery_sieve *writer = NULL;
         assert_int_equal(bloomery_sieve_open(&scene.options, &writer, NULL), BLOOMERY_BUSY);
         use_read_only(first);
@@ -526,7 +511,7 @@ static void read_only_opening_changes_nothing(void **state)
         assert_int_equal(bloomery_sieve_close(second, NULL), BLOOMERY_OK);
         list_work(&after, true);
         must_be_same(&before, &after);
-        writer = must_open(&scene.options);
+        writer = must_open_for(&scene.options, scene.what);
         assert_int_equal(bloomery_sieve_open(&options, &first, NULL), BLOOMERY_BUSY);
         assert_int_equal(bloomery_sieve_close(writer, NULL), BLOOMERY_OK);
         remove_all(scene.work);
@@ -570,7 +555,7 @@ static uint64_t drain(void)
     size_t count = 1;
     bloomery_error error;
     options.keep_leases = false;
-    bloomery_sieve *sieve = must_open(&options);
+    bloomery_sieve *sieve = must_open_for(&options, scene.what);
     assert_int_equal(bloomery_sieve_verify(sieve, NULL, NULL, &damaged, NULL), BLOOMERY_OK);
     assert_int_equal(damaged, 0);
     bloomery_sieve_info info = sieve_info_of(sieve);
@@ -651,7 +636,7 @@ static void recovery_goes_back_a_commit(void **state)
         struct test_bytes aside = test_read_file(path);
         assert_true(test_bytes_equal(&aside, &manifest.bytes));
         test_bytes_free(&aside);
-        bloomery_sieve *sieve = must_open(&scene.options);
+        bloomery_sieve *sieve = must_open_for(&scene.options, scene.what);
         assert_int_equal(sieve_info_of(sieve).pushed,
                          load_u64(manifest.copy[2 * !manifest.newest] + COUNTERS));
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
@@ -667,7 +652,7 @@ static void recovery_finds_what_a_commit_moved_on(void **state)
 {
     (void)state;
     scene_make(BLOOMERY_SIEVE_DISK);
-    bloomery_sieve *sieve = must_open(&scene.options);
+    bloomery_sieve *sieve = must_open_for(&scene.options, scene.what);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
     struct manifest manifest = manifest_read();
@@ -780,7 +765,7 @@ static void items_of_any_length_can_be_lost(void **state)
     scene.options.directory = scene.sound;
     scene.options.engine = BLOOMERY_SIEVE_MEMORY;
     scene.options.keys = 1000;
-    bloomery_sieve *sieve = must_open(&scene.options);
+    bloomery_sieve *sieve = must_open_for(&scene.options, scene.what);
     snprintf(segment, sizeof segment, "%s/queue-000000000001", scene.sound);
     for (uint32_t i = 0; i < ITEMS; i++) {
         key[1] = (uint8_t)i;
@@ -801,7 +786,7 @@ static void items_of_any_length_can_be_lost(void **state)
         again();
         poke("queue-000000000001", (size_t)ends[lost] - 2, 77);
         assert_int_equal(must_recover().queued, 1);
-        sieve = must_open(&scene.options);
+        sieve = must_open_for(&scene.options, scene.what);
         for (; count > 0; came += count > 0) {
             assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
                              BLOOMERY_OK);
@@ -825,7 +810,7 @@ static void recovery_without_a_filter(void **state)
     struct listing listing;
     char text[64];
     scene_make(BLOOMERY_SIEVE_MEMORY);
-    bloomery_sieve *sieve = must_open(&scene.options);
+    bloomery_sieve *sieve = must_open_for(&scene.options, scene.what);
     for (uint32_t i = 0; i < 100; i++)
         assert_int_equal(push_key(sieve, bloomery_key_of(text, (size_t)sprintf(text, "%u", i)),
                                   bloomery_key_of(payload, sizeof payload), NULL, NULL),
@@ -843,7 +828,7 @@ static void recovery_without_a_filter(void **state)
     assert_int_equal(bloomery_sieve_open(&scene.options, &sieve, NULL), BLOOMERY_CORRUPT);
     const bloomery_sieve_recovery lost = must_recover();
     assert_true(lost.damaged == 1 && lost.queued == 0);
-    sieve = must_open(&scene.options);
+    sieve = must_open_for(&scene.options, scene.what);
     for (uint32_t i = 0; i < 100; i++)
         assert_int_equal(
             query_key(sieve, bloomery_key_of(text, (size_t)sprintf(text, "%u", i)), NULL),
@@ -859,7 +844,7 @@ static void a_frame_of_seen_keys_lacks_its_last_bytes(void **state)
     enum { FRAME_END = 64 + 4096 };
     (void)state;
     scene_make_as(BLOOMERY_SIEVE_DISK, true);
-    bloomery_sieve *sieve = must_open(&scene.options);
+    bloomery_sieve *sieve = must_open_for(&scene.options, scene.what);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
     for (size_t lacking = 1; lacking <= 3; lacking++) {
@@ -880,7 +865,7 @@ static void a_frame_of_seen_keys_lacks_its_last_bytes(void **state)
             break;
         }
         again();
-        sieve = must_open(&scene.options);
+        sieve = must_open_for(&scene.options, scene.what);
         assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
     }

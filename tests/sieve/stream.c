@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stream.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { SMALLEST_ID = 4, ID_BYTES = 4, NUMBER_BYTES = 8 };
 
@@ -159,52 +153,4 @@ bloomery_allocator stream_allocator(struct stream_memory *memory)
     allocator.allocate = watched_allocate;
     allocator.release = watched_release;
     return allocator;
-}
-
-/* ---- Directories ---------------------------------------------------------------------------- */
-
-void stream_remove(const char *path)
-{
-    DIR *directory = opendir(path);
-    if (directory == NULL)
-        return;
-    for (struct dirent *entry; (entry = readdir(directory)) != NULL;)
-        unlinkat(dirfd(directory), entry->d_name, 0);
-    closedir(directory);
-    rmdir(path);
-}
-
-static void copy_file(int from, int to)
-{
-    static uint8_t area[65536];
-    for (;;) {
-        const ssize_t bytes = read(from, area, sizeof area);
-        assert_true(bytes >= 0);
-        if (bytes == 0)
-            break;
-        assert_int_equal(write(to, area, (size_t)bytes), bytes);
-    }
-    close(from);
-    close(to);
-}
-
-void stream_copy(const char *from, const char *to)
-{
-    DIR *directory = opendir(from);
-    assert_non_null(directory);
-    stream_remove(to);
-    assert_int_equal(mkdir(to, 0700), 0);
-    const int target = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_true(target >= 0);
-    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-        if (entry->d_name[0] == '.')
-            continue;
-        const int source = openat(dirfd(directory), entry->d_name, O_RDONLY | O_CLOEXEC);
-        const int copy =
-            openat(target, entry->d_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        assert_true(source >= 0 && copy >= 0);
-        copy_file(source, copy);
-    }
-    close(target);
-    closedir(directory);
 }

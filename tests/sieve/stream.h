@@ -14,8 +14,7 @@
 #ifndef TESTS_STREAM_H
 #define TESTS_STREAM_H
 
-#include "../support/sieve_keys.h"
-#include "../support/support.h"
+#include "../support/sieves.h"
 
 enum { STREAM_MAX = 1000000, STREAM_IDS = 1 << 24, STREAM_AREA = 6 << 20 };
 
@@ -44,10 +43,5 @@ struct stream_memory {
     uint64_t most;
 };
 bloomery_allocator stream_allocator(struct stream_memory *memory);
-
-/* Copies all files of a directory to another, which is made or emptied. */
-void stream_copy(const char *from, const char *to);
-/* Removes all files of a directory, and it. Nothing there is fine. */
-void stream_remove(const char *path);
 
 #endif

@@ -268,7 +268,7 @@ static void each_key_counts_once(bloomery_sieve_engine engine, double seconds,
     assert_int_equal(bloomery_sieve_close(team->sieve, &error), BLOOMERY_OK);
     stream_area_free(&team->area);
     free(team);
-    stream_remove(path);
+    sieve_remove(path);
     test_directory_remove(&directory);
 }
 
