@@ -80,9 +80,9 @@ BLOOMERY_PUBLIC double bloomery_estimate(const bloomery_filter *filter, uint64_t
 /*
  * The expected rate of a filter of this shape that holds `keys` distinct keys, whatever it holds
  * now: expected_rate of a bloomery_scan_result is this rate for the estimated keys. Of filters of
- * other systems too, by their own scheme. Of a scalable filter it is that of its newest layer alone.
- * A static filter has one rate for any keys. 0 for 0 keys; more than 2^48 keys count as 2^48. Reads
- * no bits; some ms.
+ * other systems too, by their own scheme. Of a scalable filter it is that of its newest layer
+ * alone. A static filter has one rate for any keys. 0 for 0 keys; more than 2^48 keys count as
+ * 2^48. Reads no bits; some ms.
  */
 BLOOMERY_PUBLIC double bloomery_expected_rate(const bloomery_filter *filter, uint64_t keys);
 
