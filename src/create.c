@@ -27,9 +27,6 @@ bloomery_status bloomery_choose_hash(const bloomery_plan *plan, bloomery_hash_id
     const struct bloomery_hash_row *hash = bloomery_hash_find(id);
     if (hash == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no hash %d", (int)id);
-    if (!hash->keyed && options->secret_outside)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "hash %s takes no secret",
-                             hash->name);
     if (hash->keyed && options->seed != 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a keyed filter has no seed: its secret takes that part");
@@ -38,8 +35,9 @@ bloomery_status bloomery_choose_hash(const bloomery_plan *plan, bloomery_hash_id
                              "this build has no hash %s: it was made without libsodium",
                              hash->name);
     if (options->secret_outside && options->secret == NULL)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a secret kept outside the file must be given");
+        return bloomery_fail(
+            error, BLOOMERY_BAD_ARGUMENT, 0,
+            "secret_outside keeps the secret out of the file: give it as `secret`");
     shape->hash = (uint16_t)id;
     shape->seed = traits->secret.seed = options->seed;
     traits->secret_known = true;

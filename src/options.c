@@ -26,18 +26,25 @@ static bloomery_status check_allocator(const bloomery_allocator *allocator, bloo
     return BLOOMERY_OK;
 }
 
+bloomery_status bloomery_rule_check(const bloomery_key_rule *rule, bloomery_error *error)
+{
+    if (bloomery_rule_is_sound(rule))
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                         "no such key rule: of lower, upper, hex, int64 and int32 it has one at "
+                         "most, utf16 only without the last three, a delimiter and CSV only with a "
+                         "field, no field if the key lies elsewhere, bytes from 0 to 255, and "
+                         "known flags (0x%x)",
+                         rule->flags);
+}
+
 /* What a file keeps beside the bits. */
 static bloomery_status check_remarks(const bloomery_key_rule *rule, const char *note,
                                      bloomery_error *error)
 {
-    if (!bloomery_rule_is_sound(rule))
-        return bloomery_fail(
-            error, BLOOMERY_BAD_ARGUMENT, 0,
-            "no such key rule: of lower, upper, hex, int64 and int32 it has one "
-            "at most, utf16 only without the last three, a delimiter and CSV "
-            "only with a field, no field if the key lies elsewhere, bytes from 0 to "
-            "255, and known flags (0x%x)",
-            rule->flags);
+    const bloomery_status status = bloomery_rule_check(rule, error);
+    if (status != BLOOMERY_OK)
+        return status;
     if (note != NULL && strlen(note) > BLOOMERY_NOTE_BYTES)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a note has at most %d bytes",
                              BLOOMERY_NOTE_BYTES);

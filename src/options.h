@@ -18,6 +18,9 @@ bloomery_status bloomery_create_options_read(const bloomery_create_options *give
 bloomery_status bloomery_open_options_read(const bloomery_open_options *given,
                                            bloomery_open_options *options, bloomery_error *error);
 
+/* BLOOMERY_BAD_ARGUMENT, with what a rule may be, if this one contradicts itself. */
+bloomery_status bloomery_rule_check(const bloomery_key_rule *rule, bloomery_error *error);
+
 /* Copies a caller's plan into one of this version, likewise. `given` and `plan` are two structs. */
 bloomery_status bloomery_plan_read(const bloomery_plan *given, bloomery_plan *plan,
                                    bloomery_error *error);

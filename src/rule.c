@@ -47,6 +47,7 @@
  * for UTF-16.
  */
 #include "key_forms.h"
+#include "options.h"
 
 #include <bloomery/records.h>
 
@@ -329,9 +330,9 @@ static size_t room_for(uint32_t flags, size_t bytes)
 static bloomery_status check(const bloomery_key_rule *rule, size_t bytes, size_t room,
                              bloomery_error *error)
 {
-    if (!bloomery_rule_is_sound(rule))
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "there is no such key rule (flags 0x%x)", rule->flags);
+    const bloomery_status sound = bloomery_rule_check(rule, error);
+    if (sound != BLOOMERY_OK)
+        return sound;
     if ((rule->flags & BLOOMERY_RULE_ELSEWHERE) != 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "the key rule does not say where the key lies in a record: take its "

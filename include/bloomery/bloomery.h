@@ -176,8 +176,8 @@ static inline bloomery_key bloomery_key_of(const void *data, size_t bytes)
     return key;
 }
 
-/* A hashed key, for every filter with the same hash id, seed and secret. 64 bits: `hi`; `lo` is 0.
- * */
+/* A hashed key, for every filter with the same hash id, seed and secret. One of 64 bits is `hi`,
+ * and `lo` is 0. */
 typedef struct bloomery_hash {
     uint64_t lo;
     uint64_t hi;
@@ -228,9 +228,10 @@ BLOOMERY_PUBLIC bloomery_filter *bloomery_new(uint64_t keys, double rate,
  * the caller's plan stays as it is. In a plan that was solved, or filled in by hand, these and kind
  * decide what the filter is (hash 0: XXH3-64). planned_keys and planned_rate are kept in the file
  * (0: unknown); planned_bytes may be 0. BLOOMERY_BAD_ARGUMENT, also if keys, rate, bytes or kind
- * were changed after solving; BLOOMERY_OUT_OF_MEMORY; BLOOMERY_UNSUPPORTED for an unknown kind, a
- * static filter (bloomery_builder_open), or SipHash in a build without libsodium. Time: that of
- * zeroing the memory, which for large blocks the kernel does as they are touched.
+ * were changed after solving and the results do not fit them any more; BLOOMERY_OUT_OF_MEMORY;
+ * BLOOMERY_UNSUPPORTED for an unknown kind, a static filter (bloomery_builder_open), or SipHash in
+ * a build without libsodium. Time: that of zeroing the memory, which for large blocks the kernel
+ * does as they are touched.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_create(const bloomery_plan *plan,
                                                 const bloomery_create_options *options,

@@ -101,7 +101,8 @@ template <class Call> bool attempt(bool present, bloomery_error *to, Call call) 
     if (!present && e != nullptr) {
         *e = error();
         e->status = BLOOMERY_BAD_ARGUMENT;
-        std::string_view("the object is empty").copy(e->text, sizeof e->text - 1);
+        std::string_view("the object is empty: it was not made, or was moved from")
+            .copy(e->text, sizeof e->text - 1);
     }
 #ifdef BLOOMERY_EXCEPTIONS
     if (what.status != BLOOMERY_OK)

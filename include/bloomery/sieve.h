@@ -185,7 +185,7 @@ typedef struct bloomery_sieve_options {
     bloomery_sieve_sync sync;
     double sync_seconds; /* of BLOOMERY_SIEVE_SYNC_TIMED; 0: 1 */
 
-    /* Lease duration in seconds (wall clock); an item not acknowledged in time is redelivered. 0
+    /* Lease duration in seconds (wall clock); an item not finished in time is redelivered. 0
      * means 3600. A clock before 1970 counts as 1970. If the clock had run ahead and was set right,
      * a lease has ended if it would end over a minute later than the longest one granted now. */
     double lease;
@@ -216,8 +216,8 @@ typedef struct bloomery_sieve_options {
     bool read_only;
     uint8_t reserved[2]; /* 0 */
 
-    /* An item that was delivered this often and not acknowledged is put aside by the next pop,
-     * instead of being delivered again: bloomery_sieve_each_dead lists such items. 1 to
+    /* An item that was delivered this often and not finished is put aside by the next pop, instead
+     * of being delivered again: bloomery_sieve_each with BLOOMERY_SIEVE_DEAD lists such items. 1 to
      * BLOOMERY_SIEVE_DELIVERIES_MAX, with a directory; 0: no limit. Not kept. */
     uint32_t max_deliveries;
 } bloomery_sieve_options;
@@ -329,7 +329,7 @@ typedef struct bloomery_sieve_item {
     bloomery_key key;
     bloomery_key payload;
     uint64_t number;     /* to finish it by; rises along the queue */
-    bool again;          /* redelivered: it was leased before, and not acknowledged */
+    bool again;          /* redelivered: it was leased before, and not finished */
     uint32_t deliveries; /* how often it was popped, with this time; counted up to 65,535 */
     double lease_ends;   /* of leased items: in seconds since 1970; 0: it was returned */
 } bloomery_sieve_item;
@@ -451,7 +451,7 @@ typedef struct bloomery_sieve_info {
 
     /* The queue. */
     uint64_t queued; /* not popped yet */
-    uint64_t leased; /* popped and not acknowledged, those that await redelivery included */
+    uint64_t leased; /* popped and not finished, those that await redelivery included */
     uint64_t done;
     uint64_t done_durable; /* of these, durable ones; the others are redelivered after a crash */
 

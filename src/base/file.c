@@ -37,8 +37,7 @@ static bloomery_status open_directory(struct bloomery_replacement *replacement, 
         *slash = '\0';
     replacement->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (replacement->directory < 0)
-        return bloomery_fail_system(error, errno, "opening the directory of %s",
-                                    replacement->target);
+        return bloomery_fail_system(error, errno, "opening the directory %s", directory);
     return BLOOMERY_OK;
 }
 

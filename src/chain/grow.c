@@ -119,8 +119,8 @@ bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t blocks_per_ke
     if (plan->bytes != 0)
         return bloomery_fail(
             error, BLOOMERY_BAD_ARGUMENT, 0,
-            "a scalable filter is planned by keys and rate; how much memory it may "
-            "take is limited where it is made");
+            "a scalable filter is planned by keys and rate: leave bytes 0, and limit its memory "
+            "where it is made (memory_limit)");
     if (plan->keys == 0 || !(rate >= BLOOMERY_CHAIN_RATE_MIN && rate < 1))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a scalable filter takes the keys of its first layer and a rate of at "

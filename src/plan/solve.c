@@ -431,8 +431,9 @@ bloomery_status bloomery_plan_check_rate(double rate, bloomery_error *error)
     /* Written so that a rate that is not a number fails too. */
     return rate >= BLOOMERY_RATE_MIN && rate < 1
                ? BLOOMERY_OK
-               : bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                               "a rate must be at least 1e-15 and below 1");
+               : bloomery_fail(
+                     error, BLOOMERY_BAD_ARGUMENT, 0,
+                     "a rate must be at least 1e-15 and below 1, such as 0.01 for 1 in 100");
 }
 
 bloomery_status bloomery_plan_check_numbers(const bloomery_plan *plan, bloomery_error *error)
