@@ -228,9 +228,9 @@ BLOOMERY_PUBLIC bloomery_filter *bloomery_new(uint64_t keys, double rate,
  * the caller's plan stays as it is. In a plan that was solved, or filled in by hand, these and kind
  * decide what the filter is (hash 0: XXH3-64). planned_keys and planned_rate are kept in the file
  * (0: unknown); planned_bytes may be 0. BLOOMERY_BAD_ARGUMENT, also if keys, rate, bytes or kind
- * were changed after solving; BLOOMERY_OUT_OF_MEMORY; BLOOMERY_UNSUPPORTED for an unknown kind, a
- * static filter (bloomery_builder_open), or SipHash in a build without libsodium. Time: that of
- * zeroing the memory, which for large blocks the kernel does as they are touched.
+ * were changed after solving and the plan no longer meets them; BLOOMERY_OUT_OF_MEMORY;
+ * BLOOMERY_UNSUPPORTED for an unknown kind, a static filter (bloomery_builder_open), or SipHash in
+ * a build without libsodium. Large blocks are zeroed by the kernel as they are touched.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_create(const bloomery_plan *plan,
                                                 const bloomery_create_options *options,
@@ -820,7 +820,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_compatible(const bloomery_filter *one,
  * its secret, it learns it from `from`. The rate becomes that of all the keys: make parts with one
  * plan, for the keys of all parts. BLOOMERY_MISMATCH, BLOOMERY_READ_ONLY, BLOOMERY_FULL past 64
  * layers or `memory_limit`, BLOOMERY_OUT_OF_MEMORY, BLOOMERY_CORRUPT if `from` is a damaged map or
- * view; on failure `into` is unchanged. Memory is allocated for layers only.
+ * view, BLOOMERY_UNSUPPORTED for static filters and chains of other systems; as of bloomery_write
+ * if `from` lacks keys. On failure `into` is unchanged. Memory is allocated for layers only.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_merge(bloomery_filter *into, const bloomery_filter *from,
                                                bloomery_error *error);
