@@ -841,7 +841,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_intersect(bloomery_filter *into,
  * bits; its planned rate is that of the planned keys at the new size. `options`: the allocator, and
  * concurrent_adds. BLOOMERY_BAD_ARGUMENT if the number of blocks (classic: of bits) is not a
  * multiple of 2^times: `folds` of bloomery_plan_options plans for it. BLOOMERY_UNSUPPORTED for
- * scalable filters, BLOOMERY_CORRUPT as in bloomery_merge, BLOOMERY_OUT_OF_MEMORY. */
+ * scalable and static filters and those of other systems. BLOOMERY_CORRUPT, _OUT_OF_MEMORY. */
 BLOOMERY_PUBLIC bloomery_status bloomery_fold(const bloomery_filter *filter, uint32_t times,
                                               const bloomery_open_options *options,
                                               bloomery_filter **folded, bloomery_error *error);
@@ -852,7 +852,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_fold(const bloomery_filter *filter, uin
  * KiB, for each of which only 8 bytes are allocated, from the first filter's allocator. Rule, note,
  * plan and the place of a secret are the first one's. `path` may be that of one of the filters.
  * BLOOMERY_MISMATCH or BLOOMERY_CORRUPT, with the number of the filter (from 1) in the text, before
- * anything is written. BLOOMERY_UNSUPPORTED for scalable filters; else as bloomery_save. */
+ * anything is written. BLOOMERY_UNSUPPORTED for scalable and static ones; else as there. */
 BLOOMERY_PUBLIC bloomery_status bloomery_merge_save(const bloomery_filter *const *filters,
                                                     size_t count, const char *path,
                                                     bloomery_error *error);
@@ -881,7 +881,7 @@ typedef struct bloomery_comparison {
 #define BLOOMERY_COMPARISON BLOOMERY_SIZED(bloomery_comparison)
 
 /* Compares two compatible filters, of one size or not. Time: that of reading both. Allocates no
- * memory. BLOOMERY_MISMATCH; BLOOMERY_UNSUPPORTED for scalable ones. */
+ * memory. BLOOMERY_MISMATCH; BLOOMERY_UNSUPPORTED for scalable and static ones. */
 BLOOMERY_PUBLIC bloomery_status bloomery_compare(const bloomery_filter *one,
                                                  const bloomery_filter *other,
                                                  bloomery_comparison *comparison,
