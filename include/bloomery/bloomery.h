@@ -852,7 +852,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_fold(const bloomery_filter *filter, uin
  * KiB, for each of which only 8 bytes are allocated, from the first filter's allocator. Rule, note,
  * plan and the place of a secret are the first one's. `path` may be that of one of the filters.
  * BLOOMERY_MISMATCH or BLOOMERY_CORRUPT, with the number of the filter (from 1) in the text, before
- * anything is written. BLOOMERY_UNSUPPORTED for scalable and static ones; else as there. */
+ * anything is written. BLOOMERY_UNSUPPORTED for scalable, static ones; else as bloomery_save. */
 BLOOMERY_PUBLIC bloomery_status bloomery_merge_save(const bloomery_filter *const *filters,
                                                     size_t count, const char *path,
                                                     bloomery_error *error);
