@@ -68,6 +68,8 @@ static bloomery_status read_options(const bloomery_builder_options *given,
 {
     bloomery_status status = bloomery_sized_read(
         given, OPTIONS_BYTES_FIRST, options, sizeof *options, "BLOOMERY_BUILDER_OPTIONS", error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_sized_reserved(options->reserved, sizeof options->reserved, error);
     if (status != BLOOMERY_OK)
         return status;
     if (options->memory == 0)

@@ -174,7 +174,7 @@ static bloomery_status refuse(bloomery_status status, const bloomery_keys *keys,
                               bloomery_counts *counts)
 {
     assert(status != BLOOMERY_OK);
-    if (answers != NULL && has_a_size(keys) && has_a_count(keys) && keys->count > 0)
+    if (answers != NULL && has_a_size(keys) && keys->count <= count_max && keys->count > 0)
         memset(answers, 0, words_of(keys->count) * sizeof *answers);
     if (counts != NULL)
         *counts = (bloomery_counts){0, 0, 0};
@@ -244,7 +244,7 @@ bloomery_status bloomery_hash_keys(const bloomery_filter *filter, const bloomery
     for (size_t i = 0; input.valid != NULL && i < keys->count; i += WORD) {
         const size_t now = keys->count - i < WORD ? keys->count - i : WORD;
         const uint64_t valid = bloomery_input_valid(&input, i, now);
-        take(&input, filter, i, now, hashes + i);
+        bloomery_take_valid(take, &input, filter, i, now, valid, hashes + i);
         for (size_t j = 0; j < now; j++)
             if ((valid >> j & 1) == 0)
                 hashes[i + j] = (bloomery_hash){0, 0};

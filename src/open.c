@@ -214,7 +214,8 @@ static bloomery_status open_file(const char *path, const bloomery_open_options *
     bloomery_status status = bloomery_open_options_read(given, &options, error);
     if (status == BLOOMERY_OK && path == NULL && given == NULL)
         status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                               "there is no path, and no options with a descriptor");
+                               "there is no path: give one, or options whose `descriptor` is an "
+                               "open file");
     if (status == BLOOMERY_OK && path != NULL)
         status = bloomery_file_open(path, &file, error);
     if (status != BLOOMERY_OK)

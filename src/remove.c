@@ -74,6 +74,19 @@ static void remove_word(void *context, size_t word, const bloomery_hash *hashes,
         removing->answers[word] = answers;
 }
 
+/* The same of a list of which some are not keys: the walk would read them. */
+static void remove_present(struct removing *removing, size_t count)
+{
+    bloomery_hash hashes[BLOOMERY_WORD];
+    bloomery_take *take = bloomery_take_of(removing->keys, removing->filter);
+    for (size_t i = 0; i < count; i += BLOOMERY_WORD) {
+        const size_t now = count - i < BLOOMERY_WORD ? count - i : BLOOMERY_WORD;
+        bloomery_take_valid(take, removing->keys, removing->filter, i, now,
+                            bloomery_input_valid(removing->keys, i, now), hashes);
+        remove_word(removing, i / BLOOMERY_WORD, hashes, now);
+    }
+}
+
 /* The same of keys whose hash gives positions. */
 static void remove_positions(struct removing *removing, size_t count)
 {
@@ -99,6 +112,8 @@ void bloomery_remove_input(bloomery_filter *filter, const struct bloomery_input 
     assert(bloomery_can_remove(filter, NULL) == BLOOMERY_OK);
     if (bloomery_by_positions(filter))
         remove_positions(&removing, count);
+    else if (keys->form == BLOOMERY_KEYS_LIST && keys->valid != NULL)
+        remove_present(&removing, count);
     else
         bloomery_walk(filter, keys, count, true, remove_word, &removing);
     if (counts != NULL)

@@ -228,10 +228,9 @@ BLOOMERY_PUBLIC bloomery_filter *bloomery_new(uint64_t keys, double rate,
  * the caller's plan stays as it is. In a plan that was solved, or filled in by hand, these and kind
  * decide what the filter is (hash 0: XXH3-64). planned_keys and planned_rate are kept in the file
  * (0: unknown); planned_bytes may be 0. BLOOMERY_BAD_ARGUMENT, also if keys, rate, bytes or kind
- * were changed after solving and the results do not fit them any more; BLOOMERY_OUT_OF_MEMORY;
+ * were changed after solving and the plan no longer meets them; BLOOMERY_OUT_OF_MEMORY;
  * BLOOMERY_UNSUPPORTED for an unknown kind, a static filter (bloomery_builder_open), or SipHash in
- * a build without libsodium. Time: that of zeroing the memory, which for large blocks the kernel
- * does as they are touched.
+ * a build without libsodium. Large blocks are zeroed by the kernel as they are touched.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_create(const bloomery_plan *plan,
                                                 const bloomery_create_options *options,
@@ -821,7 +820,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_compatible(const bloomery_filter *one,
  * its secret, it learns it from `from`. The rate becomes that of all the keys: make parts with one
  * plan, for the keys of all parts. BLOOMERY_MISMATCH, BLOOMERY_READ_ONLY, BLOOMERY_FULL past 64
  * layers or `memory_limit`, BLOOMERY_OUT_OF_MEMORY, BLOOMERY_CORRUPT if `from` is a damaged map or
- * view; on failure `into` is unchanged. Memory is allocated for layers only.
+ * view, BLOOMERY_UNSUPPORTED for static filters and chains of other systems; as of bloomery_write
+ * if `from` lacks keys. On failure `into` is unchanged. Memory is allocated for layers only.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_merge(bloomery_filter *into, const bloomery_filter *from,
                                                bloomery_error *error);
@@ -841,7 +841,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_intersect(bloomery_filter *into,
  * bits; its planned rate is that of the planned keys at the new size. `options`: the allocator, and
  * concurrent_adds. BLOOMERY_BAD_ARGUMENT if the number of blocks (classic: of bits) is not a
  * multiple of 2^times: `folds` of bloomery_plan_options plans for it. BLOOMERY_UNSUPPORTED for
- * scalable filters, BLOOMERY_CORRUPT as in bloomery_merge, BLOOMERY_OUT_OF_MEMORY. */
+ * scalable and static filters and those of other systems. BLOOMERY_CORRUPT, _OUT_OF_MEMORY. */
 BLOOMERY_PUBLIC bloomery_status bloomery_fold(const bloomery_filter *filter, uint32_t times,
                                               const bloomery_open_options *options,
                                               bloomery_filter **folded, bloomery_error *error);
@@ -852,7 +852,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_fold(const bloomery_filter *filter, uin
  * KiB, for each of which only 8 bytes are allocated, from the first filter's allocator. Rule, note,
  * plan and the place of a secret are the first one's. `path` may be that of one of the filters.
  * BLOOMERY_MISMATCH or BLOOMERY_CORRUPT, with the number of the filter (from 1) in the text, before
- * anything is written. BLOOMERY_UNSUPPORTED for scalable filters; else as bloomery_save. */
+ * anything is written. BLOOMERY_UNSUPPORTED for scalable, static ones; else as bloomery_save. */
 BLOOMERY_PUBLIC bloomery_status bloomery_merge_save(const bloomery_filter *const *filters,
                                                     size_t count, const char *path,
                                                     bloomery_error *error);
@@ -881,7 +881,7 @@ typedef struct bloomery_comparison {
 #define BLOOMERY_COMPARISON BLOOMERY_SIZED(bloomery_comparison)
 
 /* Compares two compatible filters, of one size or not. Time: that of reading both. Allocates no
- * memory. BLOOMERY_MISMATCH; BLOOMERY_UNSUPPORTED for scalable ones. */
+ * memory. BLOOMERY_MISMATCH; BLOOMERY_UNSUPPORTED for scalable and static ones. */
 BLOOMERY_PUBLIC bloomery_status bloomery_compare(const bloomery_filter *one,
                                                  const bloomery_filter *other,
                                                  bloomery_comparison *comparison,

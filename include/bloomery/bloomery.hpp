@@ -318,8 +318,10 @@ public:
     template <class Iterator>
     BLOOMERY_CHECKED bool insert(Iterator first, Iterator last, error *error = nullptr,
                                  bloomery_counts *counts = nullptr) {
-        bloomery_counts sums = {};
-        const bool good = attempt(bool(*this), error, [&](auto *e) {
+        bloomery_counts own;
+        bloomery_counts &sums = counts != nullptr ? *counts : own; /* also if it throws */
+        sums = {};
+        return attempt(bool(*this), error, [&](auto *e) {
             return for_portions(first, last, [&](const bloomery_keys &keys) {
                 bloomery_counts now = {};
                 const auto status = bloomery_add_keys(get(), &keys, nullptr, &now, e);
@@ -329,9 +331,6 @@ public:
                 return status == BLOOMERY_OK;
             });
         });
-        if (counts != nullptr)
-            *counts = sums;
-        return good;
     }
 
     /* Removes a key from a counting filter. True if it was there; false if not, and on failure, as

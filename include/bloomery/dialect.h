@@ -80,7 +80,8 @@ typedef struct bloomery_dialect {
     /* Names for parameters.variant, the default first, separated by ", ". NULL: only one. */
     const char *variants;
     /* Fields of bloomery_dialect_parameters by their names, separated by ", ": those that
-     * bloomery_dialect_load needs, those that it takes, and those that bloomery_dialect_create
+     * bloomery_dialect_load needs (some for one variant alone; or others from which they follow),
+     * since the bytes do not say them; those that it takes; and those that bloomery_dialect_create
      * takes. "" for none. */
     const char *load_needs;
     const char *load_takes;

@@ -66,10 +66,10 @@ BLOOMERY_PUBLIC bloomery_status bloomery_layer_span(const bloomery_filter *filte
 
 /*
  * The distinct keys in a filter of this shape, estimated from how many of its bits are set (of
- * counters: are not 0). O(1). A caller that adds the `cells` of bloomery_counts (of removals:
- * subtracts them) to the `bits_set` of a bloomery_scan_result knows the keys at any moment. Within
- * 1 % or four standard deviations, at any fill between 0.1 % and 95 % (docs/mathematics.md).
- * Infinity if all bits are set; a number larger than theirs counts as all.
+ * counters: are not 0). O(1). A caller that adds bloomery_counts.cells of added keys, less those of
+ * removed ones, to `bits_set` of a scan knows the keys at any moment. Within 1 % or four standard
+ * deviations, at any fill between 0.1 % and 95 % (docs/mathematics.md). Infinity if all bits are
+ * set; a number larger than theirs counts as all.
  *
  * Of a scalable filter `bits_set` is that of all layers together. The keys of its layers are summed
  * up: after a merge, keys that both filters had count twice. In a map or a view of several layers
@@ -79,10 +79,10 @@ BLOOMERY_PUBLIC double bloomery_estimate(const bloomery_filter *filter, uint64_t
 
 /*
  * The expected rate of a filter of this shape that holds `keys` distinct keys, whatever it holds
- * now: expected_rate of a bloomery_scan_result is this rate for the estimated keys. Of filters of
- * other systems too, by their own scheme. Of a scalable filter it is that of its newest layer
- * alone. A static filter has one rate for any keys. 0 for 0 keys; more than 2^48 keys count as
- * 2^48. Reads no bits; some ms.
+ * now: expected_rate of a scan is this rate for the estimated keys. Of filters of other systems
+ * too, by their own scheme. Of a scalable filter it is that of its newest layer alone. A static
+ * filter has one rate for any keys. 0 for 0 keys; more than 2^48 keys count as 2^48. Reads no bits;
+ * some ms.
  */
 BLOOMERY_PUBLIC double bloomery_expected_rate(const bloomery_filter *filter, uint64_t keys);
 

@@ -207,7 +207,8 @@ typedef struct bloomery_sieve_options {
     bloomery_sieve_warning warning; /* NULL: warnings are lost */
     void *warning_context;
 
-    /* Open only what is there: any other directory is BLOOMERY_NOT_A_FILTER. */
+    /* Open only what is there: any other directory is BLOOMERY_NOT_A_FILTER, and none is
+     * BLOOMERY_BAD_ARGUMENT. */
     bool existing;
 
     /* Change nothing in the directory, not even what a crash left, so that a read-only file system
@@ -216,8 +217,8 @@ typedef struct bloomery_sieve_options {
     bool read_only;
     uint8_t reserved[2]; /* 0 */
 
-    /* An item that was delivered this often and not finished is put aside by the next pop, instead
-     * of being delivered again: bloomery_sieve_each with BLOOMERY_SIEVE_DEAD lists such items. 1 to
+    /* An item that was delivered this often and not acknowledged is put aside by the next pop,
+     * instead of being delivered again: bloomery_sieve_each visits such items. 1 to
      * BLOOMERY_SIEVE_DELIVERIES_MAX, with a directory; 0: no limit. Not kept. */
     uint32_t max_deliveries;
 } bloomery_sieve_options;
@@ -395,7 +396,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_finish(bloomery_sieve *sieve,
 /* Renews leases: they end `lease` seconds from now (0: as long as the sieve was opened with),
  * earlier or later than they would have. For work that takes longer than was thought. If an item
  * was redelivered since, this renews the lease of its new holder. `extended`, unless NULL, becomes
- * how many of the numbers are leased. Fails as bloomery_sieve_finish. */
+ * how many of the numbers are leased. BLOOMERY_BAD_ARGUMENT (a `lease` that is not a number of
+ * seconds; BLOOMERY_SIEVE_ALL); BLOOMERY_IO_FAILED. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_extend(bloomery_sieve *sieve,
                                                       const uint64_t *numbers, size_t count,
                                                       double lease, uint64_t *extended,

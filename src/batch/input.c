@@ -177,6 +177,23 @@ bloomery_take *bloomery_take_of(const struct bloomery_input *keys, const bloomer
     }
 }
 
+void bloomery_take_valid(bloomery_take *take, const struct bloomery_input *keys,
+                         const bloomery_filter *filter, size_t first, size_t count, uint64_t valid,
+                         bloomery_hash *hashes)
+{
+    bloomery_key list[64];
+    const struct bloomery_input some = bloomery_input_of_list(list);
+    assert(count <= sizeof list / sizeof list[0]);
+    if (keys->form != BLOOMERY_KEYS_LIST) {
+        take(keys, filter, first, count, hashes);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        list[i] = (valid >> i & 1) != 0 ? bloomery_input_at(keys, first + i)
+                                        : (bloomery_key){keys->data, 0};
+    take(&some, filter, 0, count, hashes);
+}
+
 size_t bloomery_input_compact(const struct bloomery_input *keys, const bloomery_filter *filter,
                               size_t first, size_t count, struct bloomery_compact *compact)
 {
@@ -189,7 +206,7 @@ size_t bloomery_input_compact(const struct bloomery_input *keys, const bloomery_
         bloomery_hash *hashes = compact->hashes + kept;
         assert(kept <= i);
         compact->valid[i / 64] = valid;
-        take(keys, filter, first + i, now, hashes);
+        bloomery_take_valid(take, keys, filter, first + i, now, valid, hashes);
         for (uint64_t left = valid; left != 0; left &= left - 1)
             *hashes++ = compact->hashes[kept + (size_t)__builtin_ctzll(left)];
         kept += (size_t)__builtin_popcountll(valid);

@@ -58,6 +58,12 @@ typedef void bloomery_take(const struct bloomery_input *keys, const bloomery_fil
 /* For keys of this form and a filter that hashes keys. */
 bloomery_take *bloomery_take_of(const struct bloomery_input *keys, const bloomery_filter *filter);
 
+/* The same of `count` keys, at most 64, of which those in `valid` are keys. What else a list names
+ * is not read; its hashes, and those in other forms, are not to be used. */
+void bloomery_take_valid(bloomery_take *take, const struct bloomery_input *keys,
+                         const bloomery_filter *filter, size_t first, size_t count, uint64_t valid,
+                         bloomery_hash *hashes);
+
 /* The hashes of the keys that are valid: room for one word more than is used. */
 enum { BLOOMERY_COMPACT = 1024 };
 struct bloomery_compact {

@@ -76,6 +76,13 @@ bloomery_status bloomery_sieve_extend(bloomery_sieve *sieve, const uint64_t *num
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a lease is 0 (as at opening) or a number of seconds");
     }
+    if (count == BLOOMERY_SIEVE_ALL) {
+        if (extended != NULL)
+            *extended = 0;
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "leases are renewed by their numbers: BLOOMERY_SIEVE_ALL is for "
+                             "bloomery_sieve_finish");
+    }
     return change_leases(sieve, EXTEND, numbers, count, lease, extended, error);
 }
 

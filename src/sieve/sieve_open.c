@@ -57,6 +57,8 @@ static bloomery_status check_ranges(const bloomery_sieve_options *options, bloom
         return bad(error, "the disk engine needs a directory");
     if (options->read_only && options->directory == NULL)
         return bad(error, "only a sieve in a directory can be opened to be read");
+    if (options->existing && options->directory == NULL)
+        return bad(error, "a sieve that exists is in a directory: set `directory`");
     if ((unsigned)options->full > BLOOMERY_SIEVE_WARN)
         return bad(error, "a full sieve grows, stops or warns");
     if (!(options->rate >= 0 && options->rate < 1))

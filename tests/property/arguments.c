@@ -7,6 +7,7 @@
  */
 #include "../support/support.h"
 
+#include <bloomery/builder.h>
 #include <bloomery/dialect.h>
 #include <bloomery/records.h>
 #include <bloomery/sieve.h>
@@ -388,6 +389,15 @@ static void reserved_fields_must_be_zero(void **state)
         sieve_options.reserved[i] = 1;
         assert_int_equal(bloomery_sieve_open(&sieve_options, &sieve, &error), BLOOMERY_UNSUPPORTED);
         assert_null(sieve);
+    }
+    for (size_t i = 0; i < sizeof((bloomery_builder_options){0}).reserved; i++) {
+        const bloomery_plan with = {.keys = 100, .rate = 0.01};
+        bloomery_builder_options builder_options = BLOOMERY_BUILDER_OPTIONS;
+        bloomery_builder *builder = NULL;
+        builder_options.reserved[i] = 1;
+        assert_int_equal(bloomery_builder_open(&with, NULL, &builder_options, &builder, &error),
+                         BLOOMERY_UNSUPPORTED);
+        assert_null(builder);
     }
     assert_null(filter);
     assert_non_null(strstr(error.text, "does not have"));

@@ -523,6 +523,53 @@ static void duplicates_in_a_column_are_new_once(void **state)
     }
 }
 
+/* What a list has in the place of a null may be anything: nobody looks at it. */
+static void what_is_not_a_key_is_not_read(void **state)
+{
+    enum { COUNT = 20000 };
+    static bloomery_key list[COUNT], present[COUNT];
+    static uint8_t valid[COUNT / 8];
+    static uint64_t numbers[COUNT], answers[COUNT / 64 + 1];
+    static bloomery_hash hashes[COUNT];
+    size_t keys = 0;
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++) {
+        numbers[i] = i * UINT64_C(0x9e3779b97f4a7c15);
+        list[i] = bloomery_key_of((const void *)(uintptr_t)(i + 1), (size_t)1 << 40);
+        if (i % 3 == 0)
+            continue;
+        valid[i / 8] |= (uint8_t)(1U << i % 8);
+        list[i] = present[keys++] = bloomery_key_of(&numbers[i], 4 + i % 5);
+    }
+    bloomery_keys some = bloomery_keys_of_list(list, COUNT);
+    some.valid = valid;
+    for (size_t s = 0; s < TEST_SHAPES; s++) {
+        const bloomery_plan plan = test_plan(&test_shapes[s], COUNT, 0.01);
+        const bool counting = plan.kind == BLOOMERY_COUNTING;
+        bloomery_filter *by_list = test_create(&plan, NULL), *by_team = test_create(&plan, NULL);
+        bloomery_filter *by_key = test_create(&plan, NULL);
+        size_t found = 0;
+        assert_int_equal(bloomery_hash_keys(by_list, &some, hashes, NULL), BLOOMERY_OK);
+        assert_true(hashes[0].hi == 0 && hashes[0].lo == 0 && hashes[1].hi != 0);
+        assert_int_equal(bloomery_add_keys(by_list, &some, answers, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(answers[0] & 9, 0);
+        assert_int_equal(add_keys_threads(by_team, &some, 3, NULL), BLOOMERY_OK);
+        assert_int_equal(add_list(by_key, present, keys, NULL), BLOOMERY_OK);
+        expect_same_file(by_list, by_key, "a list with nulls");
+        expect_same_file(by_team, by_key, "a list with nulls, by threads");
+        assert_int_equal(query_keys(by_list, &some, answers, &found, NULL), BLOOMERY_OK);
+        assert_int_equal(found, keys);
+        assert_int_equal(remove_keys(by_list, &some, answers, &found, NULL),
+                         counting ? BLOOMERY_OK : BLOOMERY_UNSUPPORTED);
+        assert_int_equal(found, counting ? keys : 0);
+        assert_int_equal(answers[0] & 9, 0);
+        assert_int_equal(test_cells(by_list) == 0, counting);
+        bloomery_free(by_list);
+        bloomery_free(by_team);
+        bloomery_free(by_key);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -532,6 +579,7 @@ int main(void)
         cmocka_unit_test(long_columns_build_the_same),
         cmocka_unit_test(hashes_of_any_value_are_the_same_everywhere),
         cmocka_unit_test(duplicates_in_a_column_are_new_once),
+        cmocka_unit_test(what_is_not_a_key_is_not_read),
     };
     return test_run_group("columns", tests, NULL, NULL);
 }

@@ -287,6 +287,26 @@ void failures_are_thrown_if_no_error_is_given(const std::string &prefix)
     EXPECT(status_thrown([&] { bloomery::view::map(path.c_str(), &error); }) == BLOOMERY_OK);
     EXPECT(error.status == BLOOMERY_IO_FAILED);
 }
+
+void counts_are_known_when_a_failure_is_thrown(const std::string &)
+{
+    std::uint64_t numbers[3000] = {};
+    for (std::uint64_t i = 0; i < 3000; i++)
+        numbers[i] = i;
+    bloomery_plan plan = BLOOMERY_PLAN;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+    bloomery_counts counts = {};
+    plan.kind = BLOOMERY_SCALABLE;
+    plan.keys = 100;
+    plan.rate = 0.01;
+    options.memory_limit = 1000;
+    bloomery::filter full(plan, nullptr, &options);
+    EXPECT(status_thrown([&] {
+               (void)full.insert(numbers, numbers + 3000, nullptr, &counts);
+           }) == BLOOMERY_FULL);
+    EXPECT(counts.done >= 100 && counts.done < 1000 && counts.cells == full.scan().bits_set);
+    EXPECT(full.count(numbers, numbers + counts.done) == counts.done);
+}
 #else
 void failures_are_returned(const std::string &)
 {
@@ -343,6 +363,7 @@ int main(int argc, char **argv)
     RUN(failures_are_reported);
 #ifdef BLOOMERY_EXCEPTIONS
     RUN(failures_are_thrown_if_no_error_is_given);
+    RUN(counts_are_known_when_a_failure_is_thrown);
 #else
     RUN(failures_are_returned);
     RUN(an_insertion_that_nobody_saw_fail_stops_the_next_save);

@@ -233,6 +233,23 @@ static void what_was_finished_is_counted(void **state)
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
 }
 
+/* A count of all leases is not one of numbers that could be read. */
+static void leases_are_renewed_by_number_alone(void **state)
+{
+    (void)state;
+    uint64_t changed = 7;
+    bloomery_error error = {.status = BLOOMERY_OK};
+    bloomery_sieve *sieve = must_open(NULL);
+    push_numbers(sieve, 3);
+    assert_int_equal(pop_all(sieve), 3);
+    assert_int_equal(bloomery_sieve_extend(sieve, NULL, BLOOMERY_SIEVE_ALL, 10, &changed, &error),
+                     BLOOMERY_BAD_ARGUMENT);
+    assert_int_equal(error.status, BLOOMERY_BAD_ARGUMENT);
+    assert_int_equal(changed, 0);
+    assert_int_equal(bloomery_sieve_extend(sieve, NULL, 0, 10, &changed, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+}
+
 /* ---- Visits ---------------------------------------------------------------------------------- */
 
 static int give_context(void *context, const bloomery_sieve_item *item)
@@ -345,6 +362,7 @@ int main(void)
         cmocka_unit_test(other_modes_are_refused),
         cmocka_unit_test(all_leases_end_at_once),
         cmocka_unit_test(what_was_finished_is_counted),
+        cmocka_unit_test(leases_are_renewed_by_number_alone),
         cmocka_unit_test(a_visit_ends_with_any_result),
         cmocka_unit_test(structs_of_zeros_work),
         cmocka_unit_test(the_memory_engine_is_first_in_first_out),

@@ -73,6 +73,11 @@ static void bad_options_are_refused(void **state)
     options = sieve_options(BLOOMERY_SIEVE_DISK, 2);
     options.directory = NULL;
     must_refuse(&options, BLOOMERY_BAD_ARGUMENT, "directory");
+    /* What exists is in a directory, and nothing is made in memory in its place. */
+    options = options_of(BLOOMERY_SIEVE_DEFAULT);
+    options.directory = NULL;
+    options.existing = true;
+    must_refuse(&options, BLOOMERY_BAD_ARGUMENT, "directory");
     /* Nothing was made, but perhaps the directory. */
     assert_true(access(sieve_place.path, F_OK) != 0 || rmdir(sieve_place.path) == 0);
     assert_int_equal(bloomery_sieve_close(NULL, NULL), BLOOMERY_OK);
