@@ -87,8 +87,8 @@ static void remove_positions(struct removing *removing, size_t count)
         removing->counts.cells += zero;
         if (removing->answers != NULL && i % BLOOMERY_WORD == 0)
             removing->answers[i / BLOOMERY_WORD] = 0;
-        if (removing->answers != NULL)
-            removing->answers[i / BLOOMERY_WORD] |= (uint64_t)removed << i % BLOOMERY_WORD;
+        if (removing->answers != NULL && removed)
+            removing->answers[i / BLOOMERY_WORD] |= (uint64_t)1 << i % BLOOMERY_WORD;
     }
 }
 

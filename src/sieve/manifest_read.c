@@ -20,6 +20,7 @@
 enum {
     SLOTS = 2,
     COPIES = BLOOMERY_MANIFEST_COPIES,
+    ALL_COPIES = SLOTS * COPIES,
     CLOCK_SECONDS = 60, /* that a clock may be set back by */
 };
 
@@ -89,14 +90,14 @@ static bloomery_status check_versions(const bloomery_sieve *sieve, const struct 
 {
     bool any = false;
     bool ours = false;
-    for (size_t i = 0; i < SLOTS * COPIES; i++) {
+    for (size_t i = 0; i < ALL_COPIES; i++) {
         any = any || counts(&copies[i]);
         ours = ours || copies[i].ours;
     }
     if (!ours)
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "%s/MANIFEST is not that of a sieve",
                              sieve->path);
-    for (size_t i = 0; i < SLOTS * COPIES; i++)
+    for (size_t i = 0; i < ALL_COPIES; i++)
         if (copies[i].ours && copies[i].version != BLOOMERY_MANIFEST_VERSION &&
             (copies[i].sound || !any))
             return bloomery_fail(error, BLOOMERY_WRONG_VERSION, 8,
@@ -118,7 +119,7 @@ struct choice {
 static struct choice choose(const struct copy *copies)
 {
     struct choice choice = {.newest = 0};
-    for (size_t i = 0; i < SLOTS * COPIES; i++) {
+    for (size_t i = 0; i < ALL_COPIES; i++) {
         const struct copy **best = &choice.best[i / COPIES];
         if (counts(&copies[i]) && (*best == NULL || copies[i].generation > (*best)->generation))
             *best = &copies[i];
@@ -168,9 +169,9 @@ static void learn_copies(bloomery_sieve *sieve, const struct choice *choice,
  * passed over, and it becomes whether there is one. */
 static bloomery_status choose_state(bloomery_sieve *sieve, bool *older, bloomery_error *error)
 {
-    struct copy copies[SLOTS * COPIES];
+    struct copy copies[ALL_COPIES];
     bloomery_status status = BLOOMERY_OK;
-    for (size_t i = 0; status == BLOOMERY_OK && i < SLOTS * COPIES; i++) {
+    for (size_t i = 0; status == BLOOMERY_OK && i < ALL_COPIES; i++) {
         copies[i] =
             (struct copy){.offset = i * sieve->manifest.copy_bytes, .slot = (uint32_t)(i / COPIES)};
         status = read_copy(sieve, &copies[i], error);
@@ -248,7 +249,7 @@ static bloomery_status get_settings(bloomery_sieve *sieve, bloomery_error *error
 static bloomery_status open_manifest(bloomery_sieve *sieve, bool *older, bloomery_error *error)
 {
     const int access = sieve->store.read_only ? O_RDONLY : O_RDWR;
-    const uint64_t pages = SLOTS * COPIES * (uint64_t)BLOOMERY_MANIFEST_PAGE;
+    const uint64_t pages = ALL_COPIES * (uint64_t)BLOOMERY_MANIFEST_PAGE;
     struct stat facts;
     assert(sieve->manifest.file < 0 && sieve->manifest.image == NULL);
     /* O_NONBLOCK, here and of all files of a sieve: a FIFO waits for its writer otherwise. */
@@ -262,10 +263,10 @@ static bloomery_status open_manifest(bloomery_sieve *sieve, bool *older, bloomer
     if (!S_ISREG(facts.st_mode))
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "%s/MANIFEST is not a regular file",
                              sieve->path);
-    if (bytes < pages || bytes % pages != 0 || bytes / (SLOTS * COPIES) > BLOOMERY_MANIFEST_MAX)
+    if (bytes < pages || bytes % pages != 0 || bytes / ALL_COPIES > BLOOMERY_MANIFEST_MAX)
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
                              "%s/MANIFEST is not that of a sieve, or cut short", sieve->path);
-    bloomery_status status = bloomery_manifest_image(sieve, bytes / (SLOTS * COPIES), error);
+    bloomery_status status = bloomery_manifest_image(sieve, bytes / ALL_COPIES, error);
     if (status == BLOOMERY_OK)
         status = choose_state(sieve, older, error);
     return status == BLOOMERY_OK ? get_settings(sieve, error) : status;

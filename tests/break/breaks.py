@@ -2021,7 +2021,7 @@ BREAKS = [
           "sieve/damage/damage_of_disk_sieves_is_found"),
     # Damage, and what is left after it.
     Break("a_commit_that_cannot_be_read_is_undone", "check_slots()",
-          [("    if (choice->best[!choice->newest] != NULL)\n", "    if (choice->best[!choice->newest] != NULL || newest != NULL)\n")],
+          [("    if (choice->best[!choice->newest] != NULL)\n", "    if (choice->best[!choice->newest] != NULL || choice->best[choice->newest] != NULL)\n")],
           "sieve/recover/damaged_commit_undoes_nothing", quick=True),
     Break("a_commit_has_one_copy", "bloomery_manifest_write()",
           [("    if (write_copy(sieve, manifest->file, slot, !first, used, NULL) == BLOOMERY_OK)\n", "    if (used == 0)\n")],

@@ -117,12 +117,6 @@ static int make(char **argv)
         (int32_t)strtol(argv[12], NULL, 10), (uint32_t)strtoul(argv[13], NULL, 10)};
     bloomery_filter *filter = NULL;
     bloomery_error error = {.text = ""};
-    if (plan.kind == BLOOMERY_STATIC) { /* which is solved, and not made by hand */
-        plan.keys = plan.planned_keys;
-        plan.rate = plan.planned_rate;
-        plan.planned_keys = 0;
-        plan.planned_rate = 0;
-    }
     if (plan.kind == BLOOMERY_STATIC)
         return build(&plan, &options, argv[0], &error) ? 0 : 2;
     bool good = bloomery_create(&plan, &options, &filter, &error) == BLOOMERY_OK;
