@@ -38,12 +38,11 @@ $(BUILD)/build.ninja:
 	@output=$$(meson setup $(BUILD) --prefix $(PREFIX) $(MESON_OPTIONS) 2>&1) || \
 	    { echo "$$output"; exit 1; }
 
-# Without the SHA-384 filter of the experiment that this one repeats, which takes ten seconds of hashing.
 demo:
 	$(need) demo
 	@$(MAKE) --silent --no-print-directory $(BUILD)/build.ninja
 	@ninja --quiet -C $(BUILD) tool/bloomery lineage/bloomery-experiment
-	@$(BUILD)/lineage/bloomery-experiment --without sha384-slices
+	@$(BUILD)/lineage/bloomery-experiment
 
 # The module of servers in a server of its own, on this machine alone, for as long as it takes.
 .PHONY: demo-server

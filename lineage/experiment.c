@@ -6,320 +6,434 @@
  * random digits are queried, of which nearly none is a number that was added. If a structure
  * reports "possibly" for one of the others, that is a false positive. If it reports "definitely
  * not" for a number that was added, it has failed, which ends the experiment. One thread builds,
- * queries and releases each structure before the next one. The keys lie in memory in the order in
- * which they were made. That is what is timed. Afterwards, not timed and with all processors, every
+ * queries and releases each structure before the next one, which is what is timed. Afterwards every
  * key that was added is queried once.
  *
- * The first structure, which must be exact, settles what is true. The other exact sets must agree
- * with it on every query, and filters are counted against it.
+ * The set of integers comes first, shown or not, and settles what is true. The other exact sets
+ * must agree with it on every query, and filters are counted against it.
  */
-#include "experiment.h"
-
 #include "base/ids.h"
+#include "base/json.h"
+#include "base/numbers.h"
+#include "base/out.h"
+#include "base/random.h"
+#include "base/standard.h"
 #include "base/statistics.h"
-#include "portions.h"
+#include "sets.h"
 #include "tool.h"
 
-#include <assert.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-_Static_assert((int)TOOL_ID_DIGITS == (int)TOOL_DIGITS,
-               "the structures take what the population has");
+_Static_assert((int)TOOL_ID_DIGITS == (int)TOOL_DIGITS, "the structures take what is generated");
 
-/* Seconds of a processor spent by this thread: other work on the machine meanwhile is left out.
- */
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
+static const char help[] =
+    "bloomery-experiment [--keys N] [--queries M] [-p RATE] [--structures NAME,...]\n"
+    "\n"
+    "Adds the same invented identification numbers to exact sets and filters,\n"
+    "queries each with the same random numbers, and compares memory, time and false\n"
+    "positives. Every number that was added is queried too: if one is not found, the\n"
+    "experiment ends with exit code 1.\n"
+    "\n"
+    "  -n, --keys N         how many numbers are added. Default 20M\n"
+    "      --queries M      how many random 12-digit numbers are queried. Default 10M\n"
+    "  -p, --rate RATE      the false-positive rate of the filters. Default 0.01\n"
+    "      --seed S         other numbers. Default 0\n"
+    "      --structures L   only these, separated by commas: strings, sorted,\n"
+    "                       integers, md5, bitmap, blocked, classic, guava,\n"
+    "                       sha384-slices. Default: all but the last, a slow one\n"
+    "      --json           one JSON object, numbers unrounded\n"
+    "\n"
+    "Exit codes: 0 all well; 1 a number that was added was not found, or a rate is\n"
+    "not as predicted; 2 an error. The default run takes about a gigabyte of memory\n"
+    "and half a minute.\n";
 
-static void say(const struct tool_experiment *experiment, const char *what, const char *title)
-{
-    if (experiment->progress)
-        fprintf(stderr, "\r\033[K%s%s", what, title);
-}
+enum verdict { EXACT, AS_PREDICTED, AS_THESE_BITS, OFF }; /* the last is a finding */
+static const char *const verdicts[] = {
+    "exact", "as predicted", "within what so small a structure varies by", "NOT AS PREDICTED"};
 
-static uint64_t answer_words(struct tool_digits keys)
-{
-    return ((uint64_t)keys.count + 63) / 64;
-}
+struct trial {
+    struct tool_set set;
+    double bits_per_key;
+    double build_ns, query_ns; /* per key, of processor time */
+    double seconds;            /* of both */
+    uint64_t false_positives;
+    double rate_absent;                  /* of the queries that are no keys */
+    double rate_all;                     /* of all, as the original reports it */
+    uint64_t min_expected, max_expected; /* that chance makes of the predicted rate */
+    enum verdict verdict;
+};
+
+struct experiment {
+    uint64_t key_count, query_count;
+    double rate;
+    uint64_t seed;
+    bool json, chosen[TOOL_STRUCTURES];
+    struct tool_digits keys, queries;
+    uint64_t *truth;   /* bit i of word i / 64: query i is a key. By the set of integers */
+    uint64_t *answers; /* those of one structure, to the queries or to all keys */
+    uint64_t members;  /* how many queries are keys */
+    struct trial trials[TOOL_STRUCTURES];
+    bool finding; /* a rate is not as predicted */
+};
 
 /* ---- Keys and queries ------------------------------------------------------------------------ */
 
-static bool make_keys(char *text, uint64_t count, uint64_t seed)
+/* False after a message. */
+static bool make_digits(struct experiment *own)
 {
-    struct tool_ids *ids = tool_ids_make(count, seed);
-    if (ids == NULL)
-        return false;
-    size_t made = tool_ids_next(ids, (size_t)count, text);
-    assert(made == count);
-    (void)made;
-    tool_ids_free(ids);
-    return true;
-}
-
-static void make_queries(char *text, uint64_t count, uint64_t seed)
-{
-    struct tool_random random = tool_random_make(seed, 30);
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t number = tool_scale(tool_random_next(&random), UINT64_C(1000000000000));
-        for (unsigned digit = TOOL_DIGITS; digit-- > 0; number /= 10)
-            text[digit] = (char)('0' + number % 10);
-        text += TOOL_DIGITS;
-    }
-}
-
-bool tool_experiment_start(struct tool_experiment *experiment, uint64_t keys, uint64_t queries,
-                           double rate, uint64_t seed)
-{
-    *experiment = (struct tool_experiment){
-        .rate = rate, .seed = seed, .progress = isatty(STDERR_FILENO) == 1};
-    struct tool_meter *meter = &experiment->meter;
-    say(experiment, "making the numbers", "");
-    char *key_text = tool_meter_allocate(meter, keys * TOOL_DIGITS, 64);
-    experiment->keys = (struct tool_digits){key_text, (size_t)keys};
-    char *query_text = tool_meter_allocate(meter, queries * TOOL_DIGITS, 64);
-    experiment->queries = (struct tool_digits){query_text, (size_t)queries};
-    const uint64_t words = answer_words(experiment->queries);
-    experiment->truth = tool_meter_allocate(meter, words * sizeof(uint64_t), 64);
-    if (key_text == NULL || query_text == NULL || experiment->truth == NULL ||
-        !make_keys(key_text, keys, seed)) {
-        tool_experiment_end(experiment);
+    const uint64_t most = own->key_count > own->query_count ? own->key_count : own->query_count;
+    char *key_text = tool_pages(own->key_count * TOOL_DIGITS, 64);
+    char *query_text = tool_pages(own->query_count * TOOL_DIGITS, 64);
+    struct tool_ids *ids = tool_ids_make(own->key_count, own->seed);
+    own->keys = (struct tool_digits){key_text, (size_t)own->key_count};
+    own->queries = (struct tool_digits){query_text, (size_t)own->query_count};
+    own->truth = tool_pages(own->query_count / 8 + 8, 64);
+    own->answers = tool_pages(most / 8 + 8, 64);
+    const bool enough = key_text != NULL && query_text != NULL && ids != NULL &&
+                        own->truth != NULL && own->answers != NULL;
+    if (enough) {
+        tool_ids_next(ids, own->keys.count, key_text);
+        struct tool_random random = tool_random_make(own->seed, 30);
+        for (uint64_t i = 0; i < own->query_count; i++) {
+            uint64_t number = tool_scale(tool_random_next(&random), UINT64_C(1000000000000));
+            for (unsigned digit = TOOL_DIGITS; digit-- > 0; number /= 10)
+                query_text[i * TOOL_DIGITS + digit] = (char)('0' + number % 10);
+        }
+    } else
         tool_error("not enough memory for so many keys and queries");
-        return false;
-    }
-    make_queries(query_text, queries, seed);
-    return true;
-}
-
-static void release_digits(struct tool_meter *meter, struct tool_digits digits)
-{
-    /* The text is ours; that it is const is for the structures. */
-    tool_meter_release(meter, (void *)(uintptr_t)digits.text, (uint64_t)digits.count * TOOL_DIGITS);
-}
-
-void tool_experiment_end(struct tool_experiment *experiment)
-{
-    struct tool_meter *meter = &experiment->meter;
-    tool_meter_release(meter, experiment->truth,
-                       answer_words(experiment->queries) * sizeof(uint64_t));
-    release_digits(meter, experiment->keys);
-    release_digits(meter, experiment->queries);
-    say(experiment, "", "");
-    assert(meter->bytes == 0);
-}
-
-uint64_t tool_experiment_absent(const struct tool_experiment *experiment)
-{
-    return (uint64_t)experiment->queries.count - experiment->members;
-}
-
-/* ---- No false negative ----------------------------------------------------------------------- */
-
-enum {
-    CHECK_KEYS = 4096, /* queried at once; a multiple of 64 */
-    THREADS_MAX = 16,
-};
-
-/* One thread's part of querying every key that was added. */
-struct check {
-    const struct tool_structure *structure;
-    const void *set;
-    struct tool_digits keys;
-    bool missing;       /* a key was not found */
-    const char *absent; /* the first such key */
-    pthread_t thread;
-    bool started;
-};
-
-static void *check_keys(void *argument)
-{
-    struct check *check = argument;
-    for (size_t from = 0; from < check->keys.count && !check->missing; from += CHECK_KEYS) {
-        uint64_t answers[CHECK_KEYS / 64];
-        size_t left = check->keys.count - from;
-        struct tool_digits some = {tool_key_at(check->keys, from),
-                                   left < CHECK_KEYS ? left : (size_t)CHECK_KEYS};
-        check->structure->query(check->set, some, answers);
-        for (size_t i = 0; i < some.count && !check->missing; i++)
-            if ((answers[i / 64] >> i % 64 & 1) == 0) {
-                check->missing = true;
-                check->absent = tool_key_at(some, i);
-            }
-    }
-    return NULL;
-}
-
-static bool report_missing(const struct tool_experiment *experiment,
-                           const struct tool_structure *structure, const char *key)
-{
-    say(experiment, "", "");
-    tool_error("FALSE NEGATIVE: %s says that %.*s, which was added, is not in it", structure->title,
-               (int)TOOL_DIGITS, key);
-    return false;
-}
-
-/* Queries every key that was added once. False after a message. */
-static bool check_members(const struct tool_experiment *experiment,
-                          const struct tool_structure *structure, const void *set)
-{
-    struct check checks[THREADS_MAX];
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t threads = processors < 1             ? 1
-                     : processors > THREADS_MAX ? (size_t)THREADS_MAX
-                                                : (size_t)processors;
-    const struct tool_digits keys = experiment->keys;
-    for (size_t i = 0, from = 0; i < threads; i++) {
-        size_t count = keys.count / threads + (i < keys.count % threads ? 1 : 0);
-        checks[i] = (struct check){.structure = structure, .set = set};
-        checks[i].keys = (struct tool_digits){keys.text + from * TOOL_DIGITS, count};
-        from += count;
-        /* The part for which no thread can be had is done here, further down. */
-        checks[i].started =
-            i > 0 && pthread_create(&checks[i].thread, NULL, check_keys, &checks[i]) == 0;
-    }
-    const char *absent = NULL;
-    for (size_t i = 0; i < threads; i++) {
-        if (checks[i].started)
-            pthread_join(checks[i].thread, NULL);
-        else
-            check_keys(&checks[i]);
-        if (checks[i].missing && absent == NULL)
-            absent = checks[i].absent;
-    }
-    return absent == NULL || report_missing(experiment, structure, absent);
-}
-
-/* ---- Queries --------------------------------------------------------------------------------- */
-
-/* Counts the answers against the truth, or makes them the truth. False after a message. */
-static bool judge_answers(struct tool_experiment *experiment, const uint64_t *answers,
-                          struct tool_trial *trial)
-{
-    const uint64_t words = answer_words(experiment->queries);
-    if (!experiment->settled) {
-        assert(trial->structure->exact);
-        for (uint64_t i = 0; i < words; i++) {
-            experiment->truth[i] = answers[i];
-            experiment->members += (uint64_t)__builtin_popcountll(answers[i]);
-        }
-        experiment->settled = true;
-        return true;
-    }
-    for (uint64_t i = 0; i < words; i++) {
-        const uint64_t missed = experiment->truth[i] & ~answers[i];
-        if (missed != 0) {
-            size_t query = (size_t)(i * 64) + (size_t)__builtin_ctzll(missed);
-            return report_missing(experiment, trial->structure,
-                                  tool_key_at(experiment->queries, query));
-        }
-        trial->false_positives +=
-            (uint64_t)__builtin_popcountll(answers[i] & ~experiment->truth[i]);
-    }
-    if (trial->structure->exact && trial->false_positives > 0) {
-        say(experiment, "", "");
-        tool_error("%s, which is exact, has %llu numbers too many", trial->structure->title,
-                   (unsigned long long)trial->false_positives);
-        return false;
-    }
-    return true;
-}
-
-/* Whether so many false positives are as near to the rate predicted, or to that of these very bits,
- * as sets of this sort are. */
-static bool within_stray(const void *set, const struct tool_trial *trial, uint64_t absent)
-{
-    const double stray = trial->structure->stray(set);
-    const double allowed = trial->predicted_rate * trial->structure->allowed_factor(set);
-    const double low = fmin(trial->predicted_rate, trial->live_rate);
-    const double high = fmin(fmax(trial->predicted_rate, trial->live_rate), allowed);
-    uint64_t least, most, unused;
-    tool_plausible_hits(absent, fmax(low - stray, 0), &least, &unused);
-    tool_plausible_hits(absent, fmin(high + stray, 1), &unused, &most);
-    return trial->false_positives >= least && trial->false_positives <= most;
-}
-
-static void judge_rate(const struct tool_experiment *experiment, const void *set,
-                       struct tool_trial *trial)
-{
-    const struct tool_structure *structure = trial->structure;
-    trial->verdict = TOOL_EXACT;
-    if (structure->exact)
-        return;
-    const uint64_t absent = tool_experiment_absent(experiment);
-    const uint64_t found = trial->false_positives;
-    trial->predicted_rate = structure->predicted_rate(set);
-    trial->live_rate = structure->live_rate(set);
-    if (absent == 0) { /* nothing was queried that could be a false positive */
-        trial->verdict = TOOL_AS_PREDICTED;
-        return;
-    }
-    tool_plausible_hits(absent, trial->predicted_rate, &trial->min_expected, &trial->max_expected);
-    if (found >= trial->min_expected && found <= trial->max_expected)
-        trial->verdict = TOOL_AS_PREDICTED;
-    else if (tool_plausible(found, absent, trial->live_rate) &&
-             trial->live_rate <= trial->predicted_rate * structure->allowed_factor(set))
-        trial->verdict = TOOL_AS_THESE_BITS;
-    else if (structure->stray != NULL && within_stray(set, trial, absent))
-        trial->verdict = TOOL_AS_ITS_STEPS;
-    else
-        trial->verdict = TOOL_OFF;
+    tool_ids_free(ids);
+    return enough;
 }
 
 /* ---- One structure --------------------------------------------------------------------------- */
 
-static int run_built(struct tool_experiment *experiment, void *set, struct tool_trial *trial)
+/* Nanoseconds of a processor spent by this thread: other work meanwhile is left out. */
+static double now(void)
 {
-    const struct tool_structure *structure = trial->structure;
-    const uint64_t bytes = answer_words(experiment->queries) * sizeof(uint64_t);
-    uint64_t *answers = tool_meter_allocate(&experiment->meter, bytes, 64);
-    if (answers == NULL) {
-        tool_error("not enough memory for the answers");
-        return TOOL_ERROR;
-    }
-    say(experiment, "asking the ", structure->title);
-    double begin = now();
-    structure->query(set, experiment->queries, answers);
-    trial->query_seconds = now() - begin;
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return 1e9 * (double)time.tv_sec + (double)time.tv_nsec;
+}
 
-    int code = judge_answers(experiment, answers, trial) ? TOOL_FOUND : TOOL_NONE;
-    if (code == TOOL_FOUND && structure->tell != NULL)
-        code = structure->tell(set, experiment->queries, answers, trial);
-    if (code == TOOL_FOUND && !check_members(experiment, structure, set))
-        code = TOOL_NONE;
-    if (code == TOOL_FOUND)
-        judge_rate(experiment, set, trial);
-    tool_meter_release(&experiment->meter, answers, bytes);
+/* Counts the answers that may be wrong. Keys of which none is missing are those with a bit in
+ * `truth`; NULL: all. False after a message: one is. */
+static bool compare(const struct experiment *own, struct trial *trial, struct tool_digits keys,
+                    const uint64_t *truth)
+{
+    for (size_t i = 0; i * 64 < keys.count; i++) {
+        const size_t count = keys.count - i * 64 < 64 ? keys.count - i * 64 : 64;
+        const uint64_t members = truth != NULL ? truth[i] : UINT64_MAX >> (64 - count);
+        const uint64_t missed = members & ~own->answers[i];
+        if (missed != 0) {
+            tool_error("FALSE NEGATIVE: %s says that %.*s, which was added, is not in it",
+                       trial->set.structure->title, (int)TOOL_DIGITS,
+                       keys.text + (i * 64 + (size_t)__builtin_ctzll(missed)) * TOOL_DIGITS);
+            return false;
+        }
+        trial->false_positives += (uint64_t)__builtin_popcountll(own->answers[i] & ~members);
+    }
+    return true;
+}
+
+/* Whether there are as many false positives as the predicted rate makes. Small structures have the
+ * rate of their very bits, which may be some way off. Exact ones have none. */
+static void judge(struct experiment *own, struct trial *trial)
+{
+    struct tool_set *set = &trial->set;
+    const uint64_t absent = own->query_count - own->members;
+    const uint64_t hits = trial->false_positives;
+    trial->rate_absent = absent > 0 ? (double)hits / (double)absent : 0;
+    trial->rate_all = (double)hits / (double)own->query_count;
+    if (!set->structure->exact)
+        tool_set_settle(set);
+    double low = fmin(set->predicted_rate, set->live_rate);
+    double high = fmin(fmax(set->predicted_rate, set->live_rate), set->allowed_rate);
+    uint64_t least, most, unused;
+    tool_plausible_hits(absent, fmax(low - set->stray, 0), &least, &unused);
+    tool_plausible_hits(absent, fmin(high + set->stray, 1), &unused, &most);
+    tool_plausible_hits(absent, set->predicted_rate, &trial->min_expected, &trial->max_expected);
+    if (hits >= trial->min_expected && hits <= trial->max_expected)
+        trial->verdict = set->structure->exact ? EXACT : AS_PREDICTED;
+    else
+        trial->verdict = hits >= least && hits <= most ? AS_THESE_BITS : OFF;
+    own->finding |= trial->verdict == OFF;
+}
+
+/* Builds the structure, queries it and compares the answers with the truth, or makes them the
+ * truth. An exit code. */
+static int run_one(struct experiment *own, size_t index)
+{
+    struct trial *trial = &own->trials[index];
+    const struct tool_structure *structure = &tool_structures[index];
+    trial->set = (struct tool_set){.structure = structure, .keys = own->keys, .rate = own->rate};
+    const double begin = now();
+    int code = structure->fill(&trial->set) ? TOOL_FOUND : TOOL_ERROR;
+    const double built = now();
+    trial->build_ns = (built - begin) / (double)own->key_count;
+    trial->bits_per_key = 8 * (double)trial->set.bytes / (double)own->key_count;
+    if (code == TOOL_FOUND) {
+        structure->query(&trial->set, own->queries, own->answers);
+        trial->query_ns = (now() - built) / (double)own->query_count;
+        trial->seconds = (now() - begin) / 1e9;
+        for (uint64_t i = 0; index == TOOL_INTEGERS && i * 64 < own->query_count; i++) {
+            own->truth[i] = own->answers[i];
+            own->members += (uint64_t)__builtin_popcountll(own->answers[i]);
+        }
+        if (!compare(own, trial, own->queries, own->truth))
+            code = TOOL_NONE;
+        structure->query(&trial->set, own->keys, own->answers);
+        if (code == TOOL_FOUND && !compare(own, trial, own->keys, NULL))
+            code = TOOL_NONE;
+        judge(own, trial);
+    }
+    tool_set_release(&trial->set);
     return code;
 }
 
-int tool_experiment_run(struct tool_experiment *experiment, const struct tool_structure *structure,
-                        struct tool_trial *trial)
+/* ---- Results --------------------------------------------------------------------------------- */
+
+/* A count for a text, within one expression. */
+#define COUNT(value) tool_format_count((char[TOOL_NUMBER_BYTES]){0}, value)
+
+static void print_table(struct tool_out *out, const struct experiment *own)
 {
-    struct tool_meter meter = {0, 0};
-    bool told = false;
-    *trial = (struct tool_trial){.structure = structure};
-    say(experiment, "building the ", structure->title);
-    double begin = now();
-    void *set = structure->make(experiment->keys, experiment->rate, &meter, &told);
-    trial->build_seconds = now() - begin;
-    if (set == NULL) {
-        say(experiment, "", "");
-        if (!told)
-            tool_error("not enough memory for the %s", structure->title);
-        return TOOL_ERROR;
+    static const char columns[] = "%-24s %10s %9s %7s %7s %11s %10s %10s %10s\n";
+    tool_out_format(out,
+                    "%s identification number%s added to each structure; then %s random number%s\n"
+                    "asked, each of 12 digits; %s of them had been added.\n\n",
+                    COUNT(own->key_count), own->key_count == 1 ? " was" : "s were",
+                    COUNT(own->query_count), own->query_count == 1 ? " was" : "s were",
+                    COUNT(own->members));
+    tool_out_format(out, columns, "", "", "", "build", "query", "false", "rate of", "rate of",
+                    "rate");
+    tool_out_format(out, columns, "structure", "memory", "bits/key", "ns/key", "ns/key",
+                    "positives", "absent", "all", "predicted");
+    for (size_t i = 0; i < TOOL_STRUCTURES; i++) {
+        const struct trial *trial = &own->trials[i];
+        if (own->chosen[i])
+            tool_out_format(out, "%-24s %10s %9.2f %7.1f %7.1f %11s %10.4g %10.4g %10.4g\n",
+                            tool_structures[i].title,
+                            tool_format_size((char[TOOL_NUMBER_BYTES]){0}, trial->set.bytes),
+                            trial->bits_per_key, trial->build_ns, trial->query_ns,
+                            COUNT(trial->false_positives), trial->rate_absent, trial->rate_all,
+                            trial->set.predicted_rate);
     }
-    trial->bytes = meter.bytes;
-    trial->max_bytes = meter.most;
-    int code = run_built(experiment, set, trial);
-    structure->release(set, &meter);
-    assert(meter.bytes == 0);
-    return code;
+    tool_out_text(out, "\n");
+}
+
+/* The original's plan and findings, which are facts and no results, beside what was measured. */
+static void print_lineage(struct tool_out *out, const struct experiment *own)
+{
+    static const char columns[] = "  %-53s %14s %17s\n";
+    const struct trial *guava = &own->trials[TOOL_GUAVA], *sha384 = &own->trials[TOOL_SHA384];
+    const bool sliced = own->chosen[TOOL_SHA384];
+    const double slices = (double)sha384->set.shape.bits;
+    char here[TOOL_NUMBER_BYTES], best[48] = "-", rates[48] = "-", seconds[2][24] = {"-", "-"};
+    if (own->chosen[TOOL_GUAVA])
+        snprintf(seconds[0], 24, "%.2f", guava->seconds);
+    if (sliced) {
+        snprintf(seconds[1], 24, "%.2f", sha384->seconds);
+        snprintf(best, sizeof(best), "%.0f; %u", ceil(log(2) * slices / (double)own->key_count),
+                 sha384->set.shape.probes);
+        snprintf(rates, sizeof(rates), "%.4g; %.4g", sha384->set.predicted_rate,
+                 sha384->rate_absent);
+    }
+    tool_out_text(out,
+                  "\nThe experiment this one repeats compared Guava's filter, asked for a rate "
+                  "of 0.01, with one\nmade of SHA-384, both in Java:\n\n");
+    tool_out_format(out, columns, "", "there", "here");
+    tool_out_format(out, columns, "numbers", "20,000,000", COUNT(own->key_count));
+    tool_out_format(out, columns, "rate that Guava is asked for", "0.01",
+                    tool_format_exact(here, own->rate));
+    tool_out_format(out, columns, "bits by Guava's formula; its filter has whole words",
+                    "191,701,168", own->chosen[TOOL_GUAVA] ? COUNT(guava->set.shape.bits) : "-");
+    tool_out_format(out, columns, "bits of the SHA-384 filter, the next power of two",
+                    "268,435,456", sliced ? COUNT(sha384->set.shape.bits) : "-");
+    tool_out_format(out, columns, "bits set for a number in it: best (rounded up); used", "10; 12",
+                    best);
+    tool_out_format(out, columns, "its rate: expected; measured", "0.0018", rates);
+    snprintf(here, sizeof(here), "%s / %s", seconds[0], seconds[1]);
+    tool_out_format(out, columns, "seconds, Guava's / SHA-384; there on a JVM", "5 / 11", here);
+}
+
+static int print_text(const struct experiment *own)
+{
+    struct tool_out out;
+    tool_out_start(&out);
+    print_table(&out, own);
+    for (size_t i = 0; i < TOOL_STRUCTURES; i++) {
+        const struct trial *trial = &own->trials[i];
+        if (own->chosen[i] && trial->verdict != EXACT)
+            tool_out_format(&out, "%s: %s false positives where chance allows %s to %s: %s.\n",
+                            tool_structures[i].title, COUNT(trial->false_positives),
+                            COUNT(trial->min_expected), COUNT(trial->max_expected),
+                            verdicts[trial->verdict]);
+    }
+    print_lineage(&out, own);
+    tool_out_format(&out, "\nIn short: no structure lost any of the %s number%s added to it",
+                    COUNT(own->key_count), own->key_count == 1 ? "" : "s");
+    bool first = true;
+    for (size_t i = 0; i < TOOL_STRUCTURES; i++) {
+        char rate[TOOL_NUMBER_BYTES];
+        if (!own->chosen[i] || !tool_structures[i].requested_rate)
+            continue;
+        if (first)
+            tool_out_format(&out, ". Asked for a rate of %s", tool_format_exact(rate, own->rate));
+        tool_out_format(&out, ",\nthe %s filter predicted %.4g and measured %.4g",
+                        tool_structures[i].name, own->trials[i].set.predicted_rate,
+                        own->trials[i].rate_absent);
+        first = false;
+    }
+    tool_out_text(&out, ".\n");
+    return tool_out_finish(&out, own->finding ? TOOL_NONE : TOOL_FOUND);
+}
+
+#define ADD_COUNT(name, value)  tool_json_add(object, name, tool_json_count(value))
+#define ADD_NUMBER(name, value) tool_json_add(object, name, tool_json_number(value))
+
+/* What is not known of an exact set is 0. */
+static json_t *trial_object(const struct trial *trial)
+{
+    const struct tool_set *set = &trial->set;
+    json_t *object = tool_json_object();
+    tool_json_add(object, "name", tool_json_text(set->structure->name));
+    tool_json_add(object, "exact", tool_json_bool(set->structure->exact));
+    tool_json_add(object, "verdict", tool_json_text(verdicts[trial->verdict]));
+    ADD_COUNT("bytes", set->bytes);
+    ADD_NUMBER("bits_per_key", trial->bits_per_key);
+    ADD_NUMBER("build_ns_per_key", trial->build_ns);
+    ADD_NUMBER("query_ns_per_key", trial->query_ns);
+    ADD_COUNT("false_positives", trial->false_positives);
+    ADD_NUMBER("rate_absent", trial->rate_absent);
+    ADD_NUMBER("rate_all", trial->rate_all);
+    ADD_NUMBER("predicted_rate", set->predicted_rate);
+    ADD_NUMBER("live_rate", set->live_rate);
+    ADD_COUNT("least_expected", trial->min_expected);
+    ADD_COUNT("most_expected", trial->max_expected);
+    ADD_COUNT("bits", set->shape.bits);
+    ADD_COUNT("probes", set->shape.probes);
+    ADD_COUNT("written_bytes", set->written_bytes);
+    ADD_COUNT("written_crc32", set->written_crc);
+    return object;
+}
+
+static int print_json(const struct experiment *own)
+{
+    char seed[24];
+    snprintf(seed, sizeof(seed), "%llu", (unsigned long long)own->seed);
+    json_t *object = tool_json_report("experiment");
+    json_t *rows = tool_json_array();
+    ADD_COUNT("keys", own->key_count);
+    ADD_COUNT("queries", own->query_count);
+    ADD_COUNT("member_queries", own->members);
+    ADD_NUMBER("rate", own->rate);
+    tool_json_add(object, "seed", tool_json_text(seed));
+    for (size_t i = 0; i < TOOL_STRUCTURES; i++)
+        if (own->chosen[i])
+            tool_json_append(rows, trial_object(&own->trials[i]));
+    tool_json_add(object, "structures", rows);
+    tool_json_add(object, "finding", tool_json_bool(own->finding));
+    return tool_json_print(object, own->finding ? TOOL_NONE : TOOL_FOUND);
+}
+
+/* ---- The command line ------------------------------------------------------------------------ */
+
+/* Chooses the structures of a list. False after a message. */
+static bool choose(struct experiment *own, char *list)
+{
+    const char *names[TOOL_STRUCTURES];
+    for (size_t i = 0; i < TOOL_STRUCTURES; i++) {
+        names[i] = tool_structures[i].name;
+        own->chosen[i] = false;
+    }
+    for (char *word = list, *next; word != NULL; word = next) {
+        next = strchr(word, ',');
+        if (next != NULL)
+            *next++ = 0;
+        size_t i = 0;
+        while (i < TOOL_STRUCTURES && strcmp(names[i], word) != 0)
+            i++;
+        if (i == TOOL_STRUCTURES) {
+            const char *nearest = tool_nearest(word, names, TOOL_STRUCTURES);
+            tool_usage(nearest != NULL ? "unknown structure '%s'; did you mean '%s'?"
+                                       : "unknown structure '%s'; --help lists them",
+                       word, nearest);
+            return false;
+        }
+        own->chosen[i] = true;
+    }
+    return true;
+}
+
+static bool take_option(struct experiment *own, int option)
+{
+    switch (option) {
+    case 'n':
+        return tool_option_count("--keys", optarg, 1, tool_ids_maximum(), &own->key_count);
+    case 'q': /* more would not fit into the memory of any machine */
+        return tool_option_count("--queries", optarg, 1, UINT64_C(1000000000000),
+                                 &own->query_count);
+    case 'p':
+        return tool_option_rate("-p", optarg, &own->rate);
+    case 's':
+        return tool_option_count("--seed", optarg, 0, UINT64_MAX, &own->seed);
+    case 'l':
+        return choose(own, optarg);
+    case 'j':
+        return own->json = true;
+    default:
+        return false;
+    }
+}
+
+static int experiment_main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"keys", required_argument, NULL, 'n'},
+        {"queries", required_argument, NULL, 'q'},
+        {"rate", required_argument, NULL, 'p'},
+        {"seed", required_argument, NULL, 's'},
+        {"structures", required_argument, NULL, 'l'},
+        {"json", no_argument, NULL, 'j'},
+        {NULL, 0, NULL, 0},
+    };
+    struct experiment own = {.key_count = 20000000, .query_count = 10000000, .rate = 0.01};
+    for (size_t i = 0; i < TOOL_STRUCTURES; i++)
+        own.chosen[i] = i != TOOL_SHA384;
+#ifndef BLOOMERY_HAVE_LIBCRYPTO
+    own.chosen[TOOL_MD5] = false;
+#endif
+    for (int option; (option = tool_getopt(argc, argv, "n:p:", options)) != -1;) {
+        if (option == TOOL_OPTION_HELP)
+            return TOOL_FOUND;
+        if (!take_option(&own, option))
+            return TOOL_ERROR;
+    }
+    if (optind < argc)
+        return tool_usage("'%s': there are no operands", argv[optind]);
+    int code = make_digits(&own) ? run_one(&own, TOOL_INTEGERS) : TOOL_ERROR;
+    for (size_t i = 0; i < TOOL_STRUCTURES && code == TOOL_FOUND; i++)
+        if (own.chosen[i] && i != TOOL_INTEGERS)
+            code = run_one(&own, i);
+    free((void *)(uintptr_t)own.keys.text);
+    free((void *)(uintptr_t)own.queries.text);
+    free(own.truth);
+    free(own.answers);
+    if (code != TOOL_FOUND)
+        return code;
+    return own.json ? print_json(&own) : print_text(&own);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tool_command command = {
+        .name = "bloomery-experiment", .run = experiment_main, .help = help};
+    if (!tool_standard_begin())
+        return TOOL_ERROR;
+    tool_set_program(&command);
+    return command.run(argc, argv);
 }

@@ -198,10 +198,9 @@ class Tree:
         target = os.path.join(self.objects, "bloomery-experiment")
         sources = self.sources("lineage") + self.sources("tool/base") + self.sources("src")
         status, said = run([*CC, *self.objects_of(sources, broken), "-o", target,
-                            *pkg_config("--libs", "jansson", "zlib", "libsodium"), "-lm", "-lpthread"])
+                            *pkg_config("--libs", "jansson", "zlib", "libcrypto", "libsodium"), "-lm", "-lpthread"])
         if status != 0:
             raise Broken(f"the experiment does not link:\n{said}")
-        shutil.copy(self.path("lineage/FilterOnJvm.java"), self.objects)  # beside it
         return target
 
     def server_module(self, broken=None):
