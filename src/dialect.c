@@ -204,6 +204,10 @@ begin(const bloomery_dialect *dialect, const bloomery_dialect_parameters *given,
     bloomery_status status = bloomery_design_begin(given_options, options, design, error);
     if (status == BLOOMERY_OK)
         status = read_parameters(given, parameters, error);
+    if (status == BLOOMERY_OK && dialect == NULL)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "there is no dialect: bloomery_dialect_find and _get return NULL for "
+                             "an unknown name or number");
     if (status == BLOOMERY_OK && bloomery_dialect_row(dialect->id) == NULL)
         status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no such dialect");
     return status;

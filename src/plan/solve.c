@@ -453,7 +453,7 @@ bloomery_status bloomery_plan_check_numbers(const bloomery_plan *plan, bloomery_
                              "the rate or the %s too",
                              keys ? "keys" : "bytes", keys ? "bytes" : "keys");
     if (plan->keys > BLOOMERY_KEYS_MAX)
-        return bloomery_fail(error, bad, 0, "keys must be 1 to 2^48");
+        return bloomery_fail(error, bad, 0, "keys must be at most 2^48");
     if (plan->bytes > BLOOMERY_BITS_MAX / 8)
         return bloomery_fail(error, bad, 0, "bytes must be 64 to 2^47");
     return rate ? bloomery_plan_check_rate(plan->rate, error) : BLOOMERY_OK;

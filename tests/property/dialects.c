@@ -479,6 +479,21 @@ static void kinds_do_what_they_say(void **state)
     }
 }
 
+static void an_unknown_dialect_is_refused(void **state)
+{
+    bloomery_filter *filter = NULL;
+    bloomery_error error = {0};
+    const bloomery_dialect *none = bloomery_dialect_find("guavaa");
+    (void)state;
+    assert_null(none);
+    assert_int_equal(bloomery_dialect_create(none, NULL, NULL, &filter, &error),
+                     BLOOMERY_BAD_ARGUMENT);
+    assert_non_null(strstr(error.text, "bloomery_dialect_find"));
+    assert_int_equal(bloomery_dialect_load(none, "", 0, NULL, NULL, &filter, &error),
+                     BLOOMERY_BAD_ARGUMENT);
+    assert_null(filter);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -494,6 +509,7 @@ int main(void)
         cmocka_unit_test(every_allocation_of_a_dialect_fails_once),
         cmocka_unit_test(copied_and_moved_dialects_go_on_as_before),
         cmocka_unit_test(kinds_do_what_they_say),
+        cmocka_unit_test(an_unknown_dialect_is_refused),
     };
     return test_run_group("dialects", tests, NULL, NULL);
 }
