@@ -274,9 +274,11 @@ static inline struct bloomery_layer *bloomery_newest_layer(struct bloomery_filte
 static inline double bloomery_wanted_rate(const struct bloomery_filter *filter)
 {
     const struct bloomery_layer *layer = filter->layers;
-    const bool plain = !filter->foreign && !filter->kind->grows && !filter->kind->hands_on;
+    /* In other filters its place has counts, which those who add may be writing. */
+    if (filter->foreign || filter->kind->grows || filter->kind->hands_on)
+        return 0;
     const bool matters = layer->rate > 0 && layer->wanted > 2 * layer->rate && layer->wanted <= 1;
-    return plain && matters ? layer->wanted : 0;
+    return matters ? layer->wanted : 0;
 }
 
 /* The bytes of all layers: those of the payload in the filter's file. */

@@ -74,7 +74,7 @@ static void bad_options_are_refused(void **state)
     options.directory = NULL;
     must_refuse(&options, BLOOMERY_BAD_ARGUMENT, "directory");
     /* What exists is in a directory, and nothing is made in memory in its place. */
-    options = options_of(BLOOMERY_SIEVE_DEFAULT);
+    options = sieve_options(BLOOMERY_SIEVE_DEFAULT, 2);
     options.directory = NULL;
     options.existing = true;
     must_refuse(&options, BLOOMERY_BAD_ARGUMENT, "directory");
