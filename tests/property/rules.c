@@ -19,7 +19,7 @@ static int apply(const bloomery_key_rule *rule, const char *record, char *key, s
     uint8_t out[BLOOMERY_RULE_ROOM(100)];
     assert_true(strlen(record) <= 100);
     const int result =
-        bloomery_rule_apply(rule, record, strlen(record), out, sizeof out, &made, &error);
+        (int)bloomery_rule_apply(rule, record, strlen(record), out, sizeof out, &made, &error);
     assert_true(made.bytes < room);
     if (made.bytes > 0)
         memcpy(key, made.data, made.bytes);
