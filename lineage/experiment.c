@@ -232,7 +232,7 @@ static void print_lineage(struct tool_out *out, const struct experiment *own)
     const struct trial *guava = &own->trials[TOOL_GUAVA], *sha384 = &own->trials[TOOL_SHA384];
     const bool sliced = own->chosen[TOOL_SHA384];
     const double slices = (double)sha384->set.shape.bits;
-    char here[TOOL_NUMBER_BYTES], best[48] = "-", rates[48] = "-", seconds[2][24] = {"-", "-"};
+    char here[TOOL_NUMBER_BYTES], best[52] = "-", rates[48] = "-", seconds[2][24] = {"-", "-"};
     if (own->chosen[TOOL_GUAVA])
         snprintf(seconds[0], 24, "%.2f", guava->seconds);
     if (sliced) {
@@ -256,8 +256,8 @@ static void print_lineage(struct tool_out *out, const struct experiment *own)
     tool_out_format(out, columns, "bits set for a number in it: best (rounded up); used", "10; 12",
                     best);
     tool_out_format(out, columns, "its rate: expected; measured", "0.0018", rates);
-    snprintf(here, sizeof(here), "%s / %s", seconds[0], seconds[1]);
-    tool_out_format(out, columns, "seconds, Guava's / SHA-384; there on a JVM", "5 / 11", here);
+    snprintf(best, sizeof(best), "%s / %s", seconds[0], seconds[1]);
+    tool_out_format(out, columns, "seconds, Guava's / SHA-384; there on a JVM", "5 / 11", best);
 }
 
 static int print_text(const struct experiment *own)
