@@ -33,7 +33,7 @@ void bloomery_file_close(int file)
     (void)file;
 }
 
-/* bloomery_open_descriptor gets here. */
+/* bloomery_open and _map of a descriptor get here. */
 bloomery_status bloomery_file_size(int file, const char *name, uint64_t *bytes,
                                    bloomery_error *error)
 {
