@@ -61,7 +61,7 @@ struct trial {
     double build_ns, query_ns; /* per key, of processor time */
     double seconds;            /* of both */
     uint64_t false_positives;
-    double rate_absent;                  /* of the queries that are no keys */
+    double rate_absent;                  /* of the queries that are not keys */
     double rate_all;                     /* of all, as the original reports it */
     uint64_t min_expected, max_expected; /* that chance makes of the predicted rate */
     enum verdict verdict;

@@ -12,17 +12,27 @@
 
 #include <math.h>
 
-/* Solves a plan that was read. A kind of 0 is `kind`, and the plan then has that one. */
-static bloomery_status solve(bloomery_plan *plan, bloomery_kind kind,
-                             const bloomery_plan_options *given, bloomery_error *error)
+/* Returns the row of a plan's kind, or NULL for an unknown one. A kind of 0 becomes `kind`. */
+static const struct bloomery_kind_row *kind_of(bloomery_plan *plan, bloomery_kind kind,
+                                               bloomery_error *error)
 {
     if (plan->kind == BLOOMERY_KIND_DEFAULT)
         plan->kind = kind;
     const struct bloomery_kind_row *row = bloomery_kind_row((uint32_t)plan->kind);
     if (row == NULL)
-        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "filters of kind %d are not available in this version",
-                             (int)plan->kind);
+        (void)bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                            "filters of kind %d are not available in this version",
+                            (int)plan->kind);
+    return row;
+}
+
+/* Solves a plan that was read. A kind of 0 is `kind`, and the plan then has that one. */
+static bloomery_status solve(bloomery_plan *plan, bloomery_kind kind,
+                             const bloomery_plan_options *given, bloomery_error *error)
+{
+    const struct bloomery_kind_row *row = kind_of(plan, kind, error);
+    if (row == NULL)
+        return BLOOMERY_UNSUPPORTED;
     plan->cell_bits = given->cell_bits;
     if (!row->adds)
         return bloomery_ribbon_solve(plan, given, error);
@@ -117,13 +127,9 @@ bloomery_status bloomery_plan_settle(const bloomery_plan *given, bloomery_kind k
                              "bloomery_plan_options");
     if (plan->bits == 0)
         return solve(plan, kind, &none, error);
-    if (plan->kind == BLOOMERY_KIND_DEFAULT)
-        plan->kind = kind;
-    const struct bloomery_kind_row *row = bloomery_kind_row((uint32_t)plan->kind);
+    const struct bloomery_kind_row *row = kind_of(plan, kind, error);
     if (row == NULL)
-        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "filters of kind %d are not available in this version",
-                             (int)plan->kind);
+        return BLOOMERY_UNSUPPORTED;
     if (was_solved(plan) && was_changed(plan, row))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "the plan was changed after it was solved: call bloomery_plan_solve "

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions that may change or go in any release before 1.0. This header compiles only if
- * BLOOMERY_EXPERIMENTAL is defined before Bloomery's first header: a program that defines it
- * accepts that.
+ * Functions that may change or go in any release before 1.0. A program must define
+ * BLOOMERY_EXPERIMENTAL before it includes this header.
  *
  * Contents
  *

@@ -32,7 +32,7 @@ struct bloomery_filter_engine {
 /* What the filter may take: all that queue and leases do not; 0: no limit. */
 uint64_t bloomery_filter_engine_limit(const bloomery_sieve *sieve);
 
-/* BLOOMERY_BAD_ARGUMENT if a filter of so many bytes does not fit in the sieve's memory. */
+/* BLOOMERY_BAD_ARGUMENT if a filter of this many bytes does not fit in the sieve's memory. */
 bloomery_status bloomery_filter_engine_fits(const bloomery_sieve *sieve, uint64_t bytes,
                                             bloomery_error *error);
 

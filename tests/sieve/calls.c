@@ -264,7 +264,7 @@ static int give_number(void *context, uint64_t fingerprint)
     return *(const int *)context;
 }
 
-/* What a visitor returns is no status of the call, whatever number it is. */
+/* What a visitor returns is not a status of the call, whatever number it is. */
 static void a_visit_ends_with_any_result(void **state)
 {
     (void)state;

@@ -9,7 +9,7 @@
  * Entries gather in a buffer, which is written as a frame (store.h) when it is full, sealed, or
  * about to be read. With a directory frames lie in segments, files of about 64 MiB. They are
  * removed when they were read and nothing in them is leased. Without one, frames lie in memory.
- * Each entry has a number, 1 the first, also those that are no items (MARKED).
+ * Each entry has a number, 1 the first, also those that are not items (MARKED).
  *
  * A lease is where an item lies (frame and place in it), its number, and when it ends. Leases are
  * kept in the order of their numbers.
