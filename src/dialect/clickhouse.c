@@ -18,7 +18,6 @@
 #include "dialect/clickhouse.h"
 
 #include "base/error.h"
-#include "plan/describe.h"
 
 #include <assert.h>
 #include <math.h>

@@ -28,7 +28,6 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "plan/describe.h"
 #include "plan/solve.h"
 
 #include <assert.h>

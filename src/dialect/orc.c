@@ -29,7 +29,6 @@
 #include "dialect/java.h"
 
 #include "base/error.h"
-#include "plan/describe.h"
 
 #include <assert.h>
 #include <math.h>

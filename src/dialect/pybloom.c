@@ -34,7 +34,6 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "plan/describe.h"
 #include "plan/solve.h"
 
 #include <assert.h>

@@ -32,7 +32,6 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "plan/describe.h"
 #include "plan/foreign/short_sizing.h"
 #include "plan/solve.h"
 

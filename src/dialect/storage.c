@@ -2,7 +2,7 @@
 /* See storage.h. */
 #include "dialect/storage.h"
 
-#include "plan/describe.h"
+#include "base/error.h"
 
 #include <assert.h>
 #include <math.h>

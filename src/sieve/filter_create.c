@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "design.h"
+#include "library.h"
 
 uint64_t bloomery_filter_engine_limit(const bloomery_sieve *sieve)
 {

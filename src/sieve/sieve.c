@@ -2,7 +2,7 @@
 /* The calls of sieve.h: one at a time under the sieve's lock, but for what needs only the key. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/sized.h"
+#include "base/versioned.h"
 #include "sieve/disk/disk.h"
 
 #include <assert.h>

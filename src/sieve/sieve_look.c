@@ -12,7 +12,7 @@
  */
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/sized.h"
+#include "base/versioned.h"
 #include "sieve/directory.h"
 #include "sieve/disk/disk.h"
 #include "sieve/filter_engine.h"

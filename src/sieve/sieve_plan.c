@@ -35,7 +35,7 @@
 #include "sieve/store/entry.h"
 
 #include "base/error.h"
-#include "base/sized.h"
+#include "base/versioned.h"
 
 #include <assert.h>
 #include <math.h>

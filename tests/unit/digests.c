@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "core/derive.h"
+#include "kinds/derive.h"
 #include "hash/foreign/digest.h"
 #include "hash/foreign/wide.h"
 #include "hash/hashes.h"

@@ -21,7 +21,7 @@
 #include "core/foreign/schemes.h"
 
 #include "base/error.h"
-#include "core/blocked.h"
+#include "kinds/blocked.h"
 #include "core/foreign/steps.h"
 #include "plan/foreign/scattered_rate.h"
 

@@ -5,7 +5,7 @@
  *
  *     positions 3 9 3      counter 3: +2      counter 9: +1
  *
- * All else is as in core/counting.c. Saturated counters stay so; below the maximum they are exact
+ * All else is as in kinds/counting.c. Saturated counters stay so; below the maximum they are exact
  * sums. A removal is refused if a counter is less than what it would take, since the key is then
  * not in.
  *
@@ -15,8 +15,8 @@
 #include "core/foreign/schemes.h"
 
 #include "base/bits.h"
-#include "base/lock.h"
-#include "core/counters.h"
+#include "base/threads.h"
+#include "kinds/counting.h"
 
 #include <assert.h>
 #include <math.h>

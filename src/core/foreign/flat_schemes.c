@@ -6,7 +6,7 @@
  */
 #include "core/foreign/schemes.h"
 
-#include "base/modulo.h"
+#include "base/bytes.h"
 #include "plan/classic_rate.h"
 
 #include "core/foreign/steps.h"

@@ -4,7 +4,7 @@
 #ifdef BLOOMERY_NO_DIALECTS
 
 #include "core/foreign/schemes.h"
-#include "core/kinds.h"
+#include "kinds/kinds.h"
 
 const struct bloomery_kind_row *bloomery_row_of(const struct bloomery_shape *shape)
 {

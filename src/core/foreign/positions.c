@@ -8,7 +8,7 @@
 #include "core/foreign/schemes.h"
 
 #include "base/bits.h"
-#include "base/lock.h"
+#include "base/threads.h"
 
 #include <assert.h>
 

@@ -35,7 +35,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "core/derive.h"
+#include "kinds/derive.h"
 #include "core/foreign/steps.h"
 #include "plan/blocked_rate.h"
 #include "plan/classic_rate.h"

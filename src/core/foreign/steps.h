@@ -4,8 +4,8 @@
 #define BLOOMERY_CORE_STEPS_H
 
 #include "base/bits.h"
-#include "base/lock.h"
-#include "core/kinds.h"
+#include "base/threads.h"
+#include "kinds/kinds.h"
 
 #include <assert.h>
 

@@ -26,7 +26,6 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "plan/describe.h"
 #include "plan/foreign/calc_utils.h"
 
 #include <assert.h>

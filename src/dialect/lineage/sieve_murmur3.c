@@ -17,7 +17,6 @@
 #include "dialect/dialects.h"
 
 #include "base/error.h"
-#include "plan/describe.h"
 #include "plan/solve.h"
 
 #include <assert.h>

@@ -35,7 +35,6 @@
 #include "base/error.h"
 #include "hash/foreign/simple_hash_seeds.h"
 #include "plan/classic_rate.h"
-#include "plan/describe.h"
 
 #include <assert.h>
 #include <math.h>

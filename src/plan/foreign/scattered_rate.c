@@ -2,7 +2,7 @@
 #include "plan/foreign/scattered_rate.h"
 
 #include "plan/blocked_rate.h"
-#include "plan/occupancy.h"
+#include "plan/classic_rate.h"
 
 #include <assert.h>
 

@@ -5,7 +5,7 @@
  *
  *     rate = sum over j of P(load = j) E[(X_jk / 512)^k],     load Binomial(n, 1/N)
  *
- * with the moments of plan/occupancy.h. Our own blocks are plan/blocked_rate.h.
+ * with the moments of plan/classic_rate.h. Our own blocks are plan/blocked_rate.h.
  */
 #ifndef BLOOMERY_PLAN_SCATTERED_RATE_H
 #define BLOOMERY_PLAN_SCATTERED_RATE_H

@@ -4,9 +4,9 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/sized.h"
+#include "base/versioned.h"
 #include "hash/hashes.h"
-#include "save.h"
+#include "library.h"
 #include "sieve/directory.h"
 #include "sieve/disk/disk.h"
 #include "sieve/filter_engine.h"
