@@ -41,7 +41,8 @@ size_t bloomery_pages_touch(uint8_t *memory, size_t bytes);
 #if defined(__clang__) || defined(__GNUC__)
 __attribute__((no_sanitize("thread")))
 #endif
-static inline void bloomery_pages_touch_each(uint8_t *memory, size_t bytes, size_t page)
+static inline void
+bloomery_pages_touch_each(uint8_t *memory, size_t bytes, size_t page)
 {
     const volatile uint8_t nothing = 0; /* a compiler that knows the value makes a load of it */
     for (size_t at = 0; at < bytes; at += page - (uintptr_t)(memory + at) % page)

@@ -14,8 +14,8 @@
 #ifndef BLOOMERY_DIALECT_DIALECTS_H
 #define BLOOMERY_DIALECT_DIALECTS_H
 
-#include "kinds/filter.h"
 #include "core/foreign/schemes.h"
+#include "kinds/filter.h"
 
 #include <bloomery/dialect.h>
 

@@ -4,11 +4,11 @@
  * Each probe is a cache miss of its own in a large filter; in exchange no Bloom filter needs less
  * memory.
  */
-#include "kinds/kinds.h"
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/threads.h"
 #include "kinds/derive.h"
+#include "kinds/kinds.h"
 #include "plan/classic_rate.h"
 
 #include <assert.h>

@@ -50,8 +50,8 @@
 
 #include "base/bytes.h"
 
-#include <bloomery/bloomery.h>
 #include <assert.h>
+#include <bloomery/bloomery.h>
 
 #define BLOOMERY_GOLDEN UINT64_C(0x9E3779B97F4A7C15)
 #define BLOOMERY_MIX_1  UINT64_C(0xBF58476D1CE4E5B9)

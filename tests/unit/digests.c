@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
-#include "kinds/derive.h"
 #include "hash/foreign/digest.h"
 #include "hash/foreign/wide.h"
 #include "hash/hashes.h"
+#include "kinds/derive.h"
 
 #include <stdio.h>
 #include <stdlib.h>

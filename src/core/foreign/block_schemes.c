@@ -21,8 +21,8 @@
 #include "core/foreign/schemes.h"
 
 #include "base/error.h"
-#include "kinds/blocked.h"
 #include "core/foreign/steps.h"
+#include "kinds/blocked.h"
 #include "plan/foreign/scattered_rate.h"
 
 #include <assert.h>

@@ -35,8 +35,8 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "kinds/derive.h"
 #include "core/foreign/steps.h"
+#include "kinds/derive.h"
 #include "plan/blocked_rate.h"
 #include "plan/classic_rate.h"
 
