@@ -2,8 +2,7 @@
 /* The command `bloomery`: finds the subcommand and runs it. Everything else is in its cmd_NAME.c,
  * below command/. */
 #include "base/out.h"
-#include "base/standard.h"
-#include "base/watched.h"
+#include "base/system.h"
 #include "input/unpack.h"
 #include "tool.h"
 

@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/numbers.h"
 #include "filter/files.h"
-#include "filter/output.h"
+#include "filter/filter_file.h"
 #include "tool.h"
 
 #include <stdio.h>

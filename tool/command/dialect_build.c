@@ -10,7 +10,7 @@
 #include "base/numbers.h"
 #include "filter/files.h"
 #include "filter/fill.h"
-#include "filter/foreign_file.h"
+#include "filter/filter_file.h"
 #include "filter/report.h"
 #include "tool.h"
 

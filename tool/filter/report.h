@@ -2,9 +2,14 @@
 /* What the commands that write filters report of them. */
 #ifndef BLOOMERY_TOOL_REPORT_H
 #define BLOOMERY_TOOL_REPORT_H
-
 #include "base/json.h"
+#include "base/out.h"
 #include "filter/fill.h"
+
+#include <bloomery/bloomery.h>
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Size, plan and state of a filter that was scanned, by the names `inspect` has for them. */
 void tool_json_add_facts(json_t *report, const struct tool_facts *facts);
@@ -17,5 +22,20 @@ enum { TOOL_ROOM_BYTES = 160 };
 /* Describes the room of a small filter, whose block takes more keys than planned at the rate that
  * was asked for: "; it has room for ...". Empty for any other filter. Returns `text`. */
 const char *tool_describe_room(char text[TOOL_ROOM_BYTES], const bloomery_info *info);
+
+/* ---- Layers ---------------------------------------------------------------------------------- */
+
+/* The layers of scalable filters: those that a filter has, and those that it will have. */
+
+/* Whether a chain of this plan can ever hold so many keys. Prints how many it can where not. */
+bool tool_growth_reaches(const bloomery_plan *plan, uint64_t keys);
+
+/* The layers that a chain of this plan will have with `keys` keys, and what they take together. */
+void tool_growth_print(struct tool_out *out, const bloomery_plan *plan, uint64_t keys);
+json_t *tool_growth_json(const bloomery_plan *plan, uint64_t keys);
+
+/* The layers of a filter, as they are. */
+void tool_layers_print(struct tool_out *out, const bloomery_filter *filter);
+json_t *tool_layers_json(const bloomery_filter *filter);
 
 #endif /* BLOOMERY_TOOL_REPORT_H */

@@ -3,9 +3,8 @@
 
 #include "base/bits.h"
 #include "input/chunks.h"
-#include "key/batch.h"
-#include "key/hint.h"
 #include "key/rule.h"
+#include "key/wrong_form.h"
 #include "tool.h"
 
 #include <stdlib.h>

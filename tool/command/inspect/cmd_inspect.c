@@ -19,9 +19,8 @@
 #include "command/inspect/canary.h"
 #include "command/inspect/inspect.h"
 #include "filter/files.h"
-#include "filter/foreign_file.h"
-#include "filter/growth.h"
-#include "key/batch.h"
+#include "filter/filter_file.h"
+#include "filter/report.h"
 #include "key/rule.h"
 #include "tool.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/statistics.h"
 #include "command/inspect/canary.h"
-#include "filter/foreign_file.h"
+#include "filter/filter_file.h"
 #include "key/rule.h"
 
 #include <bloomery/bloomery.h>

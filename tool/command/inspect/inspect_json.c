@@ -3,7 +3,7 @@
 
 #include "base/experimental.h"
 #include "base/json.h"
-#include "filter/growth.h"
+#include "filter/report.h"
 #include "key/rule.h"
 #include "tool.h"
 

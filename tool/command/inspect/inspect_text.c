@@ -4,7 +4,6 @@
 #include "base/experimental.h"
 #include "base/numbers.h"
 #include "base/out.h"
-#include "filter/growth.h"
 #include "filter/report.h"
 #include "key/rule.h"
 #include "tool.h"

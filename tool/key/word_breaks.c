@@ -23,9 +23,9 @@
  * So a stretch for libunistring begins at the last such cut before a character that is not ASCII,
  * and ends at the first one after it.
  */
-#include "key/words.h"
+#include "key/word_breaks.h"
 
-#include "base/load.h"
+#include "base/system.h"
 #include "tool.h"
 
 #include <assert.h>

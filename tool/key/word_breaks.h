@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The words of a text by Unicode's word boundaries (UAX 29), from libunistring. words.c holds the
- * essay.
+ * The words of a text by Unicode's word boundaries (UAX 29), from libunistring.
+ * word_breaks.c holds the essay.
  */
-#ifndef BLOOMERY_TOOL_WORDS_H
-#define BLOOMERY_TOOL_WORDS_H
+#ifndef BLOOMERY_TOOL_KEY_WORD_BREAKS_H
+#define BLOOMERY_TOOL_KEY_WORD_BREAKS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,4 +43,4 @@ void tool_words_split(struct tool_words *words, const unsigned char *text, size_
 
 void tool_words_free(struct tool_words *words);
 
-#endif /* BLOOMERY_TOOL_WORDS_H */
+#endif /* BLOOMERY_TOOL_KEY_WORD_BREAKS_H */

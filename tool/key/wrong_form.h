@@ -6,9 +6,8 @@
  * and queried again in other forms. That a query finds nothing is no reason for a hint; that the
  * filter has the keys in another form is.
  */
-#ifndef BLOOMERY_TOOL_HINT_H
-#define BLOOMERY_TOOL_HINT_H
-
+#ifndef BLOOMERY_TOOL_KEY_WRONG_FORM_H
+#define BLOOMERY_TOOL_KEY_WRONG_FORM_H
 #include <bloomery/bloomery.h>
 
 #include <stdbool.h>
@@ -36,4 +35,4 @@ struct tool_hint_answer {
 void tool_hint_say(const struct tool_hint *hint, const bloomery_filter *filter,
                    const struct tool_hint_answer *answer);
 
-#endif /* BLOOMERY_TOOL_HINT_H */
+#endif /* BLOOMERY_TOOL_KEY_WRONG_FORM_H */

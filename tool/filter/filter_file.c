@@ -8,24 +8,22 @@
  *     anything else                     ours, and then it is found to be none
  *
  * Formats without a magic are never guessed: nearly any bytes of the right length are one of them,
- * and the answers would be nonsense without a warning. What a file looks like is said (looks.h).
+ * and the answers would be nonsense without a warning. What a file looks like is said (sniff.h).
  *
  * Other systems' files are read whole, and the library makes a copy, so that twice their size has
  * to fit into memory. That is looked at before: a mistyped name of a disk image must not bring the
  * machine down.
  */
-#include "filter/foreign_file.h"
+#include "filter/filter_file.h"
 
 #include "base/experimental.h"
-#include "base/io.h"
 #include "base/json.h"
 #include "base/numbers.h"
-#include "base/standard.h"
-#include "base/watched.h"
+#include "base/system.h"
 #include "filter/files.h"
-#include "filter/looks.h"
+#include "filter/report.h"
+#include "filter/sniff.h"
 #include "input/input.h"
-#include "input/stream.h"
 #include "input/unpack.h"
 #include "tool.h"
 
@@ -596,4 +594,235 @@ json_t *tool_remarks_json(const bloomery_filter *filter)
     for (uint32_t i = 0; bloomery_dialect_remark(filter, i, text, sizeof(text)); i++)
         tool_json_append(array, tool_json_text(text));
     return array;
+}
+
+/* ---- Opening, with messages ------------------------------------------------------------------ */
+
+/* A file of ours. `dialect_option` is the option by which the command takes other systems' files,
+ * for a hint if it is no file of ours. NULL: it takes none. */
+static const bloomery_filter *open_ours(const struct tool_filter_file *file,
+                                        bloomery_open_options options, const char *secret_file,
+                                        const char *dialect_option, bloomery_filter **copy)
+{
+    struct tool_filter_file ours = *file;
+    uint8_t key[BLOOMERY_SECRET_BYTES];
+    bloomery_error error;
+    ours.origin.dialect = NULL; /* whatever it is */
+    if (secret_file != NULL) {
+        if (!tool_secret_read(secret_file, key))
+            return NULL;
+        options.secret = key;
+    }
+    const bloomery_filter *filter = tool_filter_load(&ours, &options, NULL, copy, &error);
+    explicit_bzero(key, sizeof(key));
+    if (filter != NULL)
+        return filter;
+    tool_library_error(file->path, &error);
+    if (error.status == BLOOMERY_SECRET_NEEDED && secret_file == NULL)
+        tool_say("--secret-file FILE gives the secret");
+    tool_foreign_hint(file, dialect_option, error.status);
+    return NULL;
+}
+
+const bloomery_filter *tool_filter_inspect(const char *path)
+{
+    struct tool_filter_file file;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    options.inspect = true;
+    if (!tool_filter_file_open(&file, path, NULL))
+        return NULL;
+    const bloomery_filter *filter = open_ours(&file, options, NULL, NULL, NULL);
+    tool_filter_file_close(&file);
+    return filter;
+}
+
+/* And closes the file. */
+static bloomery_filter *read_ours(struct tool_filter_file *file, bloomery_open_options options,
+                                  const char *secret_file)
+{
+    bloomery_filter *filter = NULL;
+    (void)open_ours(file, options, secret_file, NULL, &filter);
+    tool_filter_file_close(file);
+    return filter;
+}
+
+bloomery_filter *tool_filter_open(const char *path, bloomery_open_options options,
+                                  const char *secret_file)
+{
+    struct tool_filter_file file;
+    return tool_filter_file_open(&file, path, NULL) ? read_ours(&file, options, secret_file) : NULL;
+}
+
+bloomery_filter *tool_filter_open_held(const char *path, int lock, const char *secret_file)
+{
+    struct tool_filter_file file;
+    const bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    return tool_filter_file_held(&file, path, lock, NULL) ? read_ours(&file, options, secret_file)
+                                                          : NULL;
+}
+
+/* The file knows whose filter it has. */
+static const bloomery_filter *open_agreeing(const struct tool_filter_file *file,
+                                            bloomery_open_options options, const char *secret_file,
+                                            const struct tool_dialect_choice *chosen,
+                                            bloomery_filter **copy)
+{
+    const char *option = chosen == NULL           ? NULL
+                         : chosen->option != NULL ? chosen->option
+                                                  : "--dialect";
+    const bloomery_filter *filter = open_ours(file, options, secret_file, option, copy);
+    if (filter == NULL || tool_origin_agrees(file->path, chosen, filter))
+        return filter;
+    bloomery_free(filter);
+    if (copy != NULL)
+        *copy = NULL;
+    return NULL;
+}
+
+const bloomery_filter *tool_filter_open_file(const struct tool_filter_file *file,
+                                             bloomery_open_options options, const char *secret_file,
+                                             const struct tool_dialect_choice *chosen,
+                                             bloomery_filter **copy)
+{
+    bloomery_error error;
+    if (file->origin.dialect == NULL)
+        return open_agreeing(file, options, secret_file, chosen, copy);
+    if (secret_file != NULL) {
+        tool_usage("--secret-file is for filters of ours; %s is one of %s", file->path,
+                   file->origin.dialect->name);
+        return NULL;
+    }
+    const bloomery_filter *filter = tool_filter_load(file, &options, chosen, copy, &error);
+    if (filter == NULL && error.status != BLOOMERY_OK) {
+        tool_library_error(file->path, &error);
+        tool_foreign_hint_other(file, chosen);
+    }
+    return filter;
+}
+
+const bloomery_filter *tool_filter_open_any(const char *path, bloomery_open_options options,
+                                            const char *secret_file,
+                                            const struct tool_dialect_choice *chosen,
+                                            struct tool_origin *origin)
+{
+    struct tool_filter_file file;
+    if (!tool_filter_file_open(&file, path, chosen))
+        return NULL;
+    if (origin != NULL)
+        *origin = file.origin;
+    const bloomery_filter *filter =
+        tool_filter_open_file(&file, options, secret_file, chosen, NULL);
+    tool_filter_file_close(&file);
+    return filter;
+}
+
+/* ---- The filter that a command writes -------------------------------------------------------- */
+
+bool tool_output_is_stdout(const struct tool_output *output)
+{
+    return strcmp(output->path, "-") == 0;
+}
+
+const char *tool_output_said(const struct tool_output *output)
+{
+    return tool_output_is_stdout(output) ? "stdout" : output->path;
+}
+
+static bool may_replace(const struct tool_output *output)
+{
+    if (output->dialect != NULL)
+        return tool_foreign_may_replace(output->path, output->dialect, output->force);
+    return tool_may_replace(output->path, output->force);
+}
+
+/* What was locked, which may have taken a while. */
+static bool may_replace_held(const struct tool_output *output)
+{
+    if (output->dialect != NULL)
+        return tool_foreign_may_replace_held(output->path, output->lock, output->dialect,
+                                             output->force);
+    return tool_may_replace_held(output->path, output->lock, output->force);
+}
+
+void tool_output_warn_of_name(const char *path)
+{
+    static const char *const endings[] = {".gz", ".zst", ".xz",   ".bz2", ".lz4",
+                                          ".lz", ".Z",   ".lzma", ".zip"};
+    const size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        const size_t ending = strlen(endings[i]);
+        if (length > ending && strcmp(path + length - ending, endings[i]) == 0)
+            tool_warning("%s: is written uncompressed, whatever its name says", path);
+    }
+}
+
+bool tool_output_begin(struct tool_output *output)
+{
+    output->lock = -1;
+    if (output->path == NULL) {
+        tool_usage("where to? -o FILE names the filter to write");
+        return false;
+    }
+    if (tool_output_is_stdout(output)) {
+        if (output->json)
+            tool_usage("--json and '-o -' both want standard output; name a file for the filter");
+        return !output->json && tool_stdout_takes_bytes();
+    }
+    if (!may_replace(output))
+        return false;
+    tool_output_warn_of_name(output->path);
+    if (access(output->path, R_OK) != 0)
+        return true;
+    output->lock = tool_filter_lock(output->path);
+    return output->lock >= 0 && may_replace_held(output);
+}
+
+void tool_output_end(struct tool_output *output)
+{
+    tool_filter_unlock(output->lock);
+    output->lock = -1;
+}
+
+bool tool_output_write(const struct tool_output *output, const bloomery_filter *filter,
+                       uint64_t *bytes)
+{
+    bloomery_error error;
+    if (output->dialect != NULL)
+        return tool_foreign_write(filter, output->dialect, output->path, bytes);
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, &info);
+    if (bytes != NULL)
+        *bytes = info.file_bytes;
+    if (tool_output_is_stdout(output))
+        return tool_filter_to_stdout(filter);
+    if (bloomery_save(filter, output->path, &error) == BLOOMERY_OK)
+        return true;
+    tool_library_error(output->path, &error);
+    return false;
+}
+
+bool tool_output_look(const struct tool_output *output, const bloomery_filter *filter,
+                      struct tool_facts *facts)
+{
+    const bloomery_filter *opened = NULL;
+    if (filter == NULL) {
+        filter = opened = tool_filter_inspect(output->path);
+        if (opened == NULL)
+            return false;
+    }
+    tool_facts_read(filter, facts);
+    facts->info.note = NULL; /* it ends with the filter */
+    bloomery_free(opened);
+    return true;
+}
+
+void tool_output_add_facts(json_t *report, const struct tool_output *output,
+                           const struct tool_facts *facts)
+{
+    const bloomery_info *info = &facts->info;
+    tool_json_add(report, "file", tool_json_text(output->path));
+    tool_json_add(report, "kind", tool_json_text(bloomery_kind_name((int)info->kind)));
+    tool_json_add(report, "layers", tool_json_count(info->layers));
+    tool_json_add(report, "adds", tool_json_count(info->adds));
+    tool_json_add_facts(report, facts);
 }

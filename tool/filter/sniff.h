@@ -4,8 +4,8 @@
  * but numbers in their headers that fit each other and the length of the file. That is enough to
  * say what a file looks like, and not enough to open it so: answers by a wrong guess are noise.
  */
-#ifndef BLOOMERY_TOOL_LOOKS_H
-#define BLOOMERY_TOOL_LOOKS_H
+#ifndef BLOOMERY_TOOL_FILTER_SNIFF_H
+#define BLOOMERY_TOOL_FILTER_SNIFF_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,4 +35,4 @@ bool tool_looks_like(const struct tool_looked_at *at, struct tool_look *look);
 /* The dialects whose files have nothing to be recognised by, or not in all their forms. */
 extern const char tool_looks_like_nothing[];
 
-#endif /* BLOOMERY_TOOL_LOOKS_H */
+#endif /* BLOOMERY_TOOL_FILTER_SNIFF_H */

@@ -5,7 +5,7 @@
  * than one of a million files of random bytes. If the length is not known, only those decide that
  * do not need it.
  */
-#include "filter/looks.h"
+#include "filter/sniff.h"
 
 #include "input/packing.h"
 

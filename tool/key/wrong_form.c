@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "key/hint.h"
+#include "key/wrong_form.h"
 
 #include "base/numbers.h"
 #include "base/statistics.h"
