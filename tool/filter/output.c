@@ -3,8 +3,8 @@
 
 #include "base/json.h"
 #include "filter/files.h"
+#include "filter/filter_report.h"
 #include "filter/foreign_file.h"
-#include "filter/report.h"
 #include "tool.h"
 
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "base/experimental.h"
 #include "base/numbers.h"
 #include "base/out.h"
+#include "filter/filter_report.h"
 #include "filter/growth.h"
-#include "filter/report.h"
 #include "key/rule.h"
 #include "tool.h"
 

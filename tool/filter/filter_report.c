@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "filter/report.h"
-
+#include "filter/filter_report.h"
 #include "base/numbers.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the commands that write filters report of them. */
-#ifndef BLOOMERY_TOOL_REPORT_H
-#define BLOOMERY_TOOL_REPORT_H
+#ifndef BLOOMERY_TOOL_FILTER_FILTER_REPORT_H
+#define BLOOMERY_TOOL_FILTER_FILTER_REPORT_H
 
 #include "base/json.h"
 #include "filter/fill.h"
@@ -18,4 +18,4 @@ enum { TOOL_ROOM_BYTES = 160 };
  * was asked for: "; it has room for ...". Empty for any other filter. Returns `text`. */
 const char *tool_describe_room(char text[TOOL_ROOM_BYTES], const bloomery_info *info);
 
-#endif /* BLOOMERY_TOOL_REPORT_H */
+#endif /* BLOOMERY_TOOL_FILTER_FILTER_REPORT_H */
