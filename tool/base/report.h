@@ -8,7 +8,7 @@
  *     tool_report_line(report, "%s: a Bloomery filter", path);
  *     tool_fact(report, "bytes", "memory", tool_size(info->bytes));
  *     tool_fact(report, "seed", NULL, tool_decimal(info->seed));
- *     tool_fact_say(report, "keys in it", "about %s", TOOL_COUNT(keys));
+ *     tool_fact_say(report, "keys in it", "about %s", TOOL_SAY_COUNT(keys));
  *     return tool_report_print(report, json, TOOL_FOUND);
  *
  *       ids.bloom: a Bloomery filter              {
@@ -137,13 +137,13 @@ static inline struct tool_value tool_known(bool known, struct tool_value value)
 }
 
 /* Numbers in the middle of a sentence, each with a buffer that lasts as long as the block. */
-#define TOOL_BUFFER        ((char[TOOL_NUMBER_BYTES]){""})
-#define TOOL_COUNT(count)  tool_format_count(TOOL_BUFFER, (count))
-#define TOOL_SIZE(bytes)   tool_format_size(TOOL_BUFFER, (bytes))
-#define TOOL_ODDS(rate)    tool_format_odds(TOOL_BUFFER, (rate))
-#define TOOL_RATE(rate)    tool_format_rate(TOOL_BUFFER, (rate))
-#define TOOL_EXACT(number) tool_format_exact(TOOL_BUFFER, (number))
-#define TOOL_ABOUT(count)  tool_format_count(TOOL_BUFFER, (uint64_t)((count) + 0.5))
+#define TOOL_SAY_BUFFER        ((char[TOOL_NUMBER_BYTES]){""})
+#define TOOL_SAY_COUNT(count)  tool_format_count(TOOL_SAY_BUFFER, (count))
+#define TOOL_SAY_SIZE(bytes)   tool_format_size(TOOL_SAY_BUFFER, (bytes))
+#define TOOL_SAY_ODDS(rate)    tool_format_odds(TOOL_SAY_BUFFER, (rate))
+#define TOOL_SAY_RATE(rate)    tool_format_rate(TOOL_SAY_BUFFER, (rate))
+#define TOOL_SAY_EXACT(number) tool_format_exact(TOOL_SAY_BUFFER, (number))
+#define TOOL_SAY_ABOUT(count)  tool_format_count(TOOL_SAY_BUFFER, (uint64_t)((count) + 0.5))
 
 /* ---- Reports --------------------------------------------------------------------------------- */
 

@@ -279,7 +279,7 @@ static int report_unreadable(const struct inspection *it, const struct tool_filt
 
 /* "0.009983 (1 in 100)". Plus zero: an empty filter has rate 0, not -0. */
 #define RATE       "%.4g (%s)"
-#define RATE_OF(x) (x) + 0.0, TOOL_ODDS(x)
+#define RATE_OF(x) (x) + 0.0, TOOL_SAY_ODDS(x)
 
 static const char *plural(uint64_t count)
 {
@@ -339,8 +339,8 @@ static void report_shape(struct tool_report *report, const struct inspection *it
                       info->layers > 1     ? ", this being the newest"
                       : info->dialect == 0 ? "; it grows"
                                            : "");
-    tool_fact_say(report, "memory", "%s, in a file of %s", TOOL_SIZE(info->bytes),
-                  TOOL_SIZE(file_bytes));
+    tool_fact_say(report, "memory", "%s, in a file of %s", TOOL_SAY_SIZE(info->bytes),
+                  TOOL_SAY_SIZE(file_bytes));
     tool_fact(report, "format_version", NULL, tool_count(info->format_version));
     tool_fact(report, "kind", NULL, tool_text(kind));
     tool_fact(report, "layers", NULL, tool_count(info->layers));
@@ -409,7 +409,7 @@ static void report_plan(struct tool_report *report, const bloomery_info *info)
     char space[TOOL_ROOM_BYTES];
     if (info->planned_keys > 0 && info->planned_rate > 0)
         tool_fact_say(report, "planned for", "%s key%s at a rate of " RATE "%s%s",
-                      TOOL_COUNT(info->planned_keys), plural(info->planned_keys),
+                      TOOL_SAY_COUNT(info->planned_keys), plural(info->planned_keys),
                       RATE_OF(info->planned_rate),
                       info->can_grow && info->dialect == 0 ? ", however far it grows" : "",
                       tool_describe_room(space, info));
@@ -431,11 +431,11 @@ static void report_state(struct tool_report *report, const struct inspection *it
     const bool counting = info->counter_max > 0, full = isinf(scan->estimated_keys);
     if (info->has_bits)
         tool_fact_say(report, counting ? "counters used" : "bits set", "%s of %s (%.2f %%)",
-                      TOOL_COUNT(scan->bits_set), TOOL_COUNT(info->bits), 100 * scan->fill);
+                      TOOL_SAY_COUNT(scan->bits_set), TOOL_SAY_COUNT(info->bits), 100 * scan->fill);
     tool_fact(report, "bits_set", NULL, tool_count(scan->bits_set));
     if (counting) {
         tool_fact(report, "saturated_cells", NULL, tool_count(scan->saturated_cells));
-        tool_fact_say(report, "saturated", "%s, at %u", TOOL_COUNT(scan->saturated_cells),
+        tool_fact_say(report, "saturated", "%s, at %u", TOOL_SAY_COUNT(scan->saturated_cells),
                       info->counter_max);
     }
     if (full)
@@ -443,13 +443,13 @@ static void report_state(struct tool_report *report, const struct inspection *it
                       counting ? "counters used" : "bits set");
     else if (it->dialect != NULL && info->adds == 0 && scan->bits_set > 0)
         tool_fact_say(report, "keys in it", "about %s; the file does not count them",
-                      TOOL_ABOUT(scan->estimated_keys));
+                      TOOL_SAY_ABOUT(scan->estimated_keys));
     else if (!info->has_bits) /* they were counted as it was built */
         tool_fact(report, NULL, "keys in it", tool_about(scan->estimated_keys));
     else
         tool_fact_say(report, "keys in it", "about %s, after %s add%s%s",
-                      TOOL_ABOUT(scan->estimated_keys), TOOL_COUNT(info->adds), plural(info->adds),
-                      it->over_full ? ": more than planned" : "");
+                      TOOL_SAY_ABOUT(scan->estimated_keys), TOOL_SAY_COUNT(info->adds),
+                      plural(info->adds), it->over_full ? ": more than planned" : "");
     tool_fact_say(report, "rate, predicted", RATE, RATE_OF(scan->expected_rate));
     tool_fact_say(report, "rate, live", RATE, RATE_OF(scan->live_rate));
     tool_fact(report, "fill", NULL, tool_number(scan->fill));
@@ -477,8 +477,8 @@ static void report_verdict(struct tool_report *report, const struct inspection *
         tool_fact_say(report, "verdict",
                       "right: measured agrees with live, which is better than planned: about %s "
                       "different key%s of %s planned",
-                      TOOL_ABOUT(keys), keys >= 0.5 && keys < 1.5 ? "" : "s",
-                      TOOL_COUNT(it->info.planned_keys));
+                      TOOL_SAY_ABOUT(keys), keys >= 0.5 && keys < 1.5 ? "" : "s",
+                      TOOL_SAY_COUNT(it->info.planned_keys));
     else if (!is_faulty(it))
         tool_fact_say(report, "verdict", "right: measured agrees with live%s",
                       it->info.planned_rate > 0 ? ", and live with what was planned" : "");
@@ -496,7 +496,7 @@ static void report_measurement(struct tool_report *report, const struct inspecti
     const double rate = (double)it->hits / (double)it->measure;
     tool_fact_say(report, "rate, measured",
                   RATE ": %s of %s absent keys; 95 %% interval %.4g to %.4g", RATE_OF(rate),
-                  TOOL_COUNT(it->hits), TOOL_COUNT(it->measure), it->interval.low,
+                  TOOL_SAY_COUNT(it->hits), TOOL_SAY_COUNT(it->measure), it->interval.low,
                   it->interval.high);
     report_verdict(report, it);
     tool_fact(measured, "queries", NULL, tool_count(it->measure));
@@ -513,10 +513,11 @@ static void report_canaries(struct tool_report *report, const struct canaries *c
 {
     struct tool_report *object = tool_fact_object(report, "canaries");
     if (canaries->hits == 0)
-        tool_fact_say(report, "canaries", "none of %s may be in it", TOOL_COUNT(canaries->queried));
+        tool_fact_say(report, "canaries", "none of %s may be in it",
+                      TOOL_SAY_COUNT(canaries->queried));
     else
         tool_fact_say(report, "canaries", "FOUND: %s of %s may be in it",
-                      TOOL_COUNT(canaries->hits), TOOL_COUNT(canaries->queried));
+                      TOOL_SAY_COUNT(canaries->hits), TOOL_SAY_COUNT(canaries->queried));
     tool_fact(object, "queries", NULL, tool_count(canaries->queried));
     tool_fact(object, "hits", NULL, tool_count(canaries->hits));
     struct tool_report *first = tool_fact_list(object, "first");
