@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the commands that write filters report of them. */
-#ifndef BLOOMERY_TOOL_REPORT_H
-#define BLOOMERY_TOOL_REPORT_H
+#ifndef BLOOMERY_TOOL_FILTER_REPORT_H
+#define BLOOMERY_TOOL_FILTER_REPORT_H
 #include "base/json.h"
 #include "base/out.h"
+#include "base/report.h"
 #include "filter/fill.h"
 
 #include <bloomery/bloomery.h>
@@ -16,6 +17,11 @@ void tool_json_add_facts(json_t *report, const struct tool_facts *facts);
 
 /* What `build` and `add` report of a filter that they wrote, by the names `inspect` has for it. */
 void tool_json_add_change(json_t *report, const char *file, const struct tool_change *change);
+
+/* The same as facts of a report, in JSON alone. */
+void tool_report_filter(struct tool_report *report, const struct tool_facts *facts);
+void tool_report_change(struct tool_report *report, const char *file,
+                        const struct tool_change *change);
 
 enum { TOOL_ROOM_BYTES = 160 };
 
@@ -30,12 +36,15 @@ const char *tool_describe_room(char text[TOOL_ROOM_BYTES], const bloomery_info *
 /* Whether a chain of this plan can ever hold so many keys. Prints how many it can where not. */
 bool tool_growth_reaches(const bloomery_plan *plan, uint64_t keys);
 
-/* The layers that a chain of this plan will have with `keys` keys, and what they take together. */
+/* The layers that a chain of this plan will have with `keys` keys, and what they take together:
+ * "layers" in JSON, and a table. */
+void tool_growth_report(struct tool_report *report, const bloomery_plan *plan, uint64_t keys);
+
 void tool_growth_print(struct tool_out *out, const bloomery_plan *plan, uint64_t keys);
 json_t *tool_growth_json(const bloomery_plan *plan, uint64_t keys);
 
-/* The layers of a filter, as they are. */
-void tool_layers_print(struct tool_out *out, const bloomery_filter *filter);
-json_t *tool_layers_json(const bloomery_filter *filter);
+/* The layers of a filter, as they are: in JSON, and as a table of the text. */
+void tool_layers_list(struct tool_report *report, const char *name, const bloomery_filter *filter);
+void tool_layers_table(struct tool_report *report, const bloomery_filter *filter);
 
-#endif /* BLOOMERY_TOOL_REPORT_H */
+#endif /* BLOOMERY_TOOL_FILTER_REPORT_H */
