@@ -51,6 +51,22 @@ const bloomery_dialect *bloomery_dialect_sniff(const void *data, size_t bytes)
     return NULL;
 }
 
+static const struct bloomery_hash_row *find_hash(uint32_t id)
+{
+    switch (id) { /* two rows of one id do not compile */
+#define ROW(id_, variable, name) \
+    case id_:                    \
+        return &bloomery_hash_##variable;
+        BLOOMERY_HASH_LIST(ROW)
+#undef ROW
+    default:
+        return NULL;
+    }
+}
+
+static const struct bloomery_foreign_rows found = {bloomery_scheme_row, find_hash};
+const struct bloomery_foreign_rows *const bloomery_dialect_rows = &found;
+
 bloomery_status bloomery_dialect_no_hash(const struct bloomery_hash_row *hash,
                                          bloomery_error *error)
 {
@@ -68,7 +84,7 @@ bloomery_status bloomery_dialect_may_open(const struct bloomery_shape *shape,
     if (shape->dialect != 0 && bloomery_dialect_row(shape->dialect) == NULL)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "dialect %u is not known to this version", shape->dialect);
-    if (shape->dialect != 0 && traits->concurrent && bloomery_row_of(shape)->grows)
+    if (shape->dialect != 0 && traits->concurrent && shape->kind_row->grows)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "a chain of another system can't be added to by several threads");
     return BLOOMERY_OK;

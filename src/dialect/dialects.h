@@ -125,6 +125,9 @@ BLOOMERY_DIALECT_ROWS(BLOOMERY_DECLARE_DIALECT)
 /* NULL for an unknown number. */
 const struct bloomery_dialect_row *bloomery_dialect_row(uint32_t id);
 
+/* How the rows of all of them are found by number; NULL in a library without them. */
+extern const struct bloomery_foreign_rows *const bloomery_dialect_rows;
+
 /* Whether a shape names a dialect that is known here and traits that its chains can have. */
 bloomery_status bloomery_dialect_may_open(const struct bloomery_shape *shape,
                                           const struct bloomery_traits *traits,

@@ -10,6 +10,8 @@
 
 #include "base/error.h"
 
+const struct bloomery_foreign_rows *const bloomery_dialect_rows = NULL;
+
 bloomery_status bloomery_dialect_no_hash(const struct bloomery_hash_row *hash,
                                          bloomery_error *error)
 {

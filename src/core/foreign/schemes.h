@@ -71,11 +71,8 @@ enum { /* probe schemes */
  * often as a position of it comes up. */
 enum { BLOOMERY_REPEATS_COUNT = 1 };
 
-/* Count schemes: 0, `adds` counts calls; 1, only those that set a bit. */
-enum { BLOOMERY_COUNTS_NEW = 1 };
-
 /* Of the shape's kind and schemes; NULL if this version has none. */
-const struct bloomery_kind_row *bloomery_row_of(const struct bloomery_shape *shape);
+const struct bloomery_kind_row *bloomery_scheme_row(const struct bloomery_shape *shape);
 
 /* The statistics of flat arrays whose positions are uniform and independent, for every flat scheme
  * that has none of its own. The check is that of a flat array. */
@@ -94,12 +91,6 @@ BLOOMERY_DECLARE_SCHEME(bloomery_double)
 BLOOMERY_DECLARE_SCHEME(bloomery_quadratic)
 BLOOMERY_DECLARE_SCHEME(bloomery_salted_pair)
 BLOOMERY_DECLARE_SCHEME(bloomery_flipped_sum_64_kept)
-
-/* Whether a key's positions come from its hash. */
-static inline bool bloomery_hands_out(uint32_t probe_scheme)
-{
-    return probe_scheme == BLOOMERY_PROBES_POSITIONS || probe_scheme == BLOOMERY_PROBES_SLICES;
-}
 
 /* Counters that are touched as often as positions name them (core/foreign/counted_positions.c). */
 BLOOMERY_DECLARE_SCHEME(bloomery_counted_positions)

@@ -27,8 +27,8 @@ enum { BYTE_PROBES = 255, SIGNED_BYTE_PROBES = 127 };
         .operations = bloomery_positions_operations,                                           \
         .expected_rate = bloomery_slices_expected_rate, .estimate = bloomery_slices_estimate,  \
         .scan = bloomery_slices_scan, .next_layer = bloomery_slices_next_layer,                \
-        .cell_sizes = 1 << 1, .probes_max = BLOOMERY_POSITIONS_MAX, .adds = true,              \
-        .merges = !(grows_), .grows = (grows_), .has_bits = true,                              \
+        .cell_sizes = 1 << 1, .probes_max = BLOOMERY_POSITIONS_MAX, .takes_positions = true,   \
+        .adds = true, .merges = !(grows_), .grows = (grows_), .has_bits = true,                \
     }
 
 /* A key has one block. */
@@ -42,11 +42,25 @@ enum { BYTE_PROBES = 255, SIGNED_BYTE_PROBES = 127 };
     }
 
 static const struct bloomery_kind_row rows[] = {
-    FLAT(BLOOMERY_CLASSIC, BLOOMERY_PROBES_POSITIONS, bloomery_positions, bloomery_classic, 1 << 1,
-         BLOOMERY_POSITIONS_MAX),
+    {
+        .id = BLOOMERY_CLASSIC,
+        .probe_scheme = BLOOMERY_PROBES_POSITIONS,
+        .takes_positions = true,
+        .check = bloomery_flat_check,
+        .operations = bloomery_positions_operations,
+        .expected_rate = bloomery_classic_expected_rate,
+        .estimate = bloomery_classic_estimate,
+        .scan = bloomery_classic_scan,
+        .cell_sizes = 1 << 1,
+        .probes_max = BLOOMERY_POSITIONS_MAX,
+        .adds = true,
+        .merges = true,
+        .has_bits = true,
+    },
     {
         .id = BLOOMERY_COUNTING,
         .probe_scheme = BLOOMERY_PROBES_POSITIONS,
+        .takes_positions = true,
         .repeat_scheme = BLOOMERY_REPEATS_COUNT,
         .check = bloomery_flat_check,
         .operations = bloomery_counted_positions_operations,
@@ -119,11 +133,8 @@ static const struct bloomery_kind_row rows[] = {
            bloomery_golden_block_estimate, 0),
 };
 
-const struct bloomery_kind_row *bloomery_row_of(const struct bloomery_shape *shape)
+const struct bloomery_kind_row *bloomery_scheme_row(const struct bloomery_shape *shape)
 {
-    if (shape->block_scheme == BLOOMERY_SCHEME_NATIVE &&
-        shape->probe_scheme == BLOOMERY_SCHEME_NATIVE)
-        return bloomery_kind_row(shape->kind);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if ((uint32_t)rows[i].id == shape->kind && rows[i].block_scheme == shape->block_scheme &&
             rows[i].probe_scheme == shape->probe_scheme)
