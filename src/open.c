@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "base/pages.h"
 #include "chain/grow.h"
-#include "dialect/dialects.h"
+#include "dialects/dialects.h"
 #include "format/format.h"
 
 #include <assert.h>

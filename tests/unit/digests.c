@@ -8,9 +8,8 @@
 #include <cmocka.h>
 
 #include "core/derive.h"
-#include "dialect/dialects.h"
-#include "hash/foreign/digest.h"
-#include "hash/foreign/wide.h"
+#include "dialects/dialects.h"
+#include "hash/digest.h"
 #include "hash/hashes.h"
 
 #include <stdio.h>
