@@ -5,7 +5,7 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "dialect/dialects.h"
+#include "dialects/dialects.h"
 #include "hash/xxh3.h"
 #include "kernels/window.h"
 #include "kinds/chain.h"

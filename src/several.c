@@ -459,8 +459,7 @@ static bloomery_status compare_hashes(const struct bloomery_shape *one,
     const struct number seed = {"the seeds", "", "", one->seed, other->seed};
     if (one->hash != other->hash)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "the hashes differ: %s, and %s",
-                             bloomery_hash_find(one->hash)->name,
-                             bloomery_hash_find(other->hash)->name);
+                             one->hash_row->name, other->hash_row->name);
     bloomery_status status = compare_numbers(&seed, 1, error);
     if (status == BLOOMERY_OK && one->secret_fingerprint != other->secret_fingerprint)
         status =
@@ -669,6 +668,7 @@ bloomery_status bloomery_drop_counters(const bloomery_filter *filter,
     struct bloomery_layer layer = filter->layers[0];
     struct bloomery_shape shape = filter->shape;
     shape.kind = BLOOMERY_BLOCKED;
+    shape.kind_row = bloomery_kind_row(BLOOMERY_BLOCKED);
     shape.cell_bits = 1;
     shape.layers = &layer;
     struct bloomery_traits traits = bloomery_traits_of(filter);

@@ -4,7 +4,6 @@
 #ifndef BLOOMERY_KINDS_CHAIN_H
 #define BLOOMERY_KINDS_CHAIN_H
 
-#include "core/foreign/schemes.h"
 #include "kinds/filter.h"
 
 /* A chain's first layer is planned for this part of the rate that the chain stays under. Each

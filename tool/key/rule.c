@@ -13,7 +13,6 @@
 #include "key/rule.h"
 
 #include "base/bits.h"
-
 #include "tool.h"
 
 #include <assert.h>
