@@ -24,7 +24,6 @@
 #include "hash/city.h"
 #include "hash/hashes.h"
 #include "plan/classic_rate.h"
-#include "plan/describe.h"
 
 #include <assert.h>
 #include <math.h>

@@ -5,7 +5,6 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "plan/describe.h"
 
 #include <assert.h>
 #include <stdio.h>

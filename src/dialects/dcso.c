@@ -30,7 +30,6 @@
 #include "dialects/schemes.h"
 #include "hash/hashes.h"
 #include "plan/classic_rate.h"
-#include "plan/describe.h"
 #include "plan/solve.h"
 
 #include <assert.h>

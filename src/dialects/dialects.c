@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "dialects/schemes.h"
-#include "plan/describe.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /*
  * Other systems' filters. One file per system, one row in a table, and two directions:
  *
- *     bytes ── parse ──> design ── src/dialect.c ──> core/make.c ──> filter ── write ──> bytes
+ *     bytes ── parse ──> design ── src/dialect.c ──> kinds/filter.c ──> filter ── write ──> bytes
  *     numbers ─ plan ──────^
  *
  * A design is a shape and, for each of its layers, where in the bytes its bits lie and in which
@@ -14,8 +14,8 @@
 #ifndef BLOOMERY_DIALECTS_DIALECTS_H
 #define BLOOMERY_DIALECTS_DIALECTS_H
 
-#include "core/filter.h"
 #include "dialects/schemes.h"
+#include "kinds/filter.h"
 
 #include <bloomery/dialect.h>
 

@@ -20,8 +20,8 @@
  * step through the array, so a few keys in m have a step that leads back to its beginning, and only
  * a few positions. Below rates of some 1/m that is most of the rate.
  */
+#include "base/bytes.h"
 #include "base/error.h"
-#include "base/modulo.h"
 #include "dialects/schemes.h"
 #include "dialects/sizing.h"
 #include "hash/hashes.h"

@@ -27,10 +27,10 @@
  */
 #include "base/bytes.h"
 #include "base/error.h"
-#include "core/derive.h"
 #include "dialects/schemes.h"
 #include "dialects/storage.h"
 #include "hash/hashes.h"
+#include "kinds/derive.h"
 #include "plan/blocked_rate.h"
 #include "plan/classic_rate.h"
 

@@ -32,7 +32,6 @@
 #include "dialects/sizing.h"
 #include "hash/hashes.h"
 #include "plan/classic_rate.h"
-#include "plan/describe.h"
 #include "plan/solve.h"
 
 #include <assert.h>

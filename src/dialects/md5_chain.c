@@ -28,13 +28,12 @@
  */
 #include "base/bits.h"
 #include "base/error.h"
-#include "base/lock.h"
-#include "core/counters.h"
+#include "base/threads.h"
 #include "dialects/dialects.h"
 #include "dialects/schemes.h"
 #include "hash/digest.h"
 #include "hash/hashes.h"
-#include "plan/describe.h"
+#include "kinds/counting.h"
 #include "plan/solve.h"
 
 #include <assert.h>

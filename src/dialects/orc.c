@@ -30,7 +30,6 @@
 #include "dialects/sizing.h"
 #include "hash/hashes.h"
 #include "hash/murmur3.h"
-#include "plan/describe.h"
 
 #include <assert.h>
 #include <math.h>

@@ -33,10 +33,10 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "core/blocked.h"
 #include "dialects/dialects.h"
 #include "dialects/schemes.h"
 #include "hash/hashes.h"
+#include "kinds/blocked.h"
 
 #include <assert.h>
 #include <math.h>

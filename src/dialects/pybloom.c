@@ -37,7 +37,6 @@
 #include "dialects/schemes.h"
 #include "hash/digest.h"
 #include "hash/hashes.h"
-#include "plan/describe.h"
 #include "plan/solve.h"
 
 #include <assert.h>

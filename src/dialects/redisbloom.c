@@ -36,7 +36,6 @@
 #include "dialects/schemes.h"
 #include "dialects/sizing.h"
 #include "hash/hashes.h"
-#include "plan/describe.h"
 #include "plan/solve.h"
 
 #include <assert.h>

@@ -35,14 +35,13 @@
  */
 #include "base/bytes.h"
 #include "base/error.h"
-#include "core/blocked.h"
-#include "core/derive.h"
 #include "dialects/schemes.h"
 #include "dialects/storage.h"
 #include "hash/hashes.h"
+#include "kinds/blocked.h"
+#include "kinds/derive.h"
 #include "plan/blocked_rate.h"
 #include "plan/classic_rate.h"
-#include "plan/occupancy.h"
 #include "plan/solve.h"
 
 #include <assert.h>

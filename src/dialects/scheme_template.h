@@ -214,12 +214,12 @@ SCHEME_NAME(query_ahead)(bool (*test)(const uint8_t *, uint64_t),
 #define BATCH_NAME(name) SCHEME_PLAIN(name)
 #define BATCH_SET        bloomery_bit_set
 #define BATCH_TEST       bloomery_bit_test
-#include "core/batch_template.h"
+#include "kinds/batch_template.h"
 
 #define BATCH_NAME(name) SCHEME_ATOMIC(name)
 #define BATCH_SET        bloomery_bit_set_atomic
 #define BATCH_TEST       bloomery_bit_test_atomic
-#include "core/batch_template.h"
+#include "kinds/batch_template.h"
 
 #ifdef SCHEME_BLOCKS
 #define WORD_OF(instance, name) SCHEME_##instance(name##_word)

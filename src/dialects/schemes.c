@@ -7,9 +7,9 @@
 #include "dialects/schemes.h"
 
 #include "base/bits.h"
+#include "base/bytes.h"
 #include "base/error.h"
-#include "base/lock.h"
-#include "base/modulo.h"
+#include "base/threads.h"
 #include "dialects/rates.h"
 #include "plan/classic_rate.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How a hash becomes positions in filters of other systems: their schemes, as values of the shape.
- * A scheme goes with a kind, and the pair has a row of the same form as a kind (core/kinds.h):
+ * A scheme goes with a kind, and the pair has a row of the same form as a kind (kinds/kinds.h):
  *
  *     kind, block scheme, probe scheme  ->  a row: check, operations, expected rate, estimate, scan
  *
@@ -38,8 +38,8 @@
 #define BLOOMERY_DIALECTS_SCHEMES_H
 
 #include "base/bits.h"
-#include "base/lock.h"
-#include "core/kinds.h"
+#include "base/threads.h"
+#include "kinds/kinds.h"
 
 #include <bloomery/dialect.h>
 

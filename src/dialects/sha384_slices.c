@@ -28,7 +28,6 @@
 #include "dialects/sizing.h"
 #include "hash/digest.h"
 #include "hash/hashes.h"
-#include "plan/describe.h"
 
 #include <assert.h>
 #include <math.h>

@@ -16,7 +16,6 @@
  */
 #include "base/error.h"
 #include "dialects/dialects.h"
-#include "plan/describe.h"
 #include "plan/solve.h"
 
 #include <assert.h>

@@ -34,7 +34,6 @@
 #include "dialects/dialects.h"
 #include "hash/hashes.h"
 #include "plan/classic_rate.h"
-#include "plan/describe.h"
 
 #include <assert.h>
 #include <math.h>

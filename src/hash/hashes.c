@@ -2,7 +2,7 @@
 #include "hash/hashes.h"
 
 #include "base/bytes.h"
-#include "base/entropy.h"
+#include "base/system.h"
 
 #include <assert.h>
 #include <string.h>

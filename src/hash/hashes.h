@@ -11,7 +11,7 @@ struct bloomery_short_secret {
 };
 
 /* What turns a public hash function into this filter's own. The seed comes last: those of other
- * systems read nothing else, and a filter with one of them has nothing else (core/filter.h). */
+ * systems read nothing else, and a filter with one of them has nothing else (kinds/filter.h). */
 struct bloomery_hash_secret {
     union {
         uint8_t siphash[BLOOMERY_SECRET_BYTES]; /* of a keyed filter */

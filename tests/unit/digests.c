@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
-#include "core/derive.h"
 #include "dialects/dialects.h"
 #include "hash/digest.h"
 #include "hash/hashes.h"
+#include "kinds/derive.h"
 
 #include <stdio.h>
 #include <stdlib.h>
