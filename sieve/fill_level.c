@@ -61,8 +61,7 @@ static uint64_t read_layer(const bloomery_filter *filter, uint32_t index)
 static uint64_t count_layer(const bloomery_filter *filter, uint32_t index)
 {
     const struct bloomery_layer *layer = &filter->layers[index];
-    const bool counted = filter->kind->grows && layer->unsure == 0;
-    return counted ? layer->bits_set : read_layer(filter, index);
+    return filter->kind->grows ? layer->bits_set : read_layer(filter, index);
 }
 
 static double layer_keys(const bloomery_filter *filter, uint32_t index, uint64_t bits_set)
