@@ -38,11 +38,13 @@ SORT_INTO_CALLER size_t SORT(digit)(SORT_ELEMENT element, uint32_t with, uint32_
                                     uint32_t bits)
 {
     const uint64_t word = SORT_WORD(element, with, from / SORT(word_bits));
+    (void)with; /* which not every key needs */
     return (size_t)(word << from % SORT(word_bits) >> (SORT(word_bits) - bits));
 }
 
 SORT_INTO_CALLER bool SORT(before)(SORT_ELEMENT one, SORT_ELEMENT other, uint32_t with)
 {
+    (void)with;
     for (uint32_t n = 0; n + 1 < SORT_WORDS; n++)
         if (SORT_WORD(one, with, n) != SORT_WORD(other, with, n))
             return SORT_WORD(one, with, n) < SORT_WORD(other, with, n);
@@ -75,6 +77,7 @@ SORT_INTO_CALLER uint32_t SORT(bits_for)(size_t count, uint32_t from, const uint
 SORT_INTO_CALLER uint32_t SORT(first_difference)(const SORT_ELEMENT *elements, size_t count,
                                                  uint32_t with, uint32_t from)
 {
+    (void)with;
     for (uint32_t n = from / SORT(word_bits); n < SORT_WORDS; n++) {
         const uint64_t first = SORT_WORD(elements[0], with, n);
         const uint32_t same = n == from / SORT(word_bits) ? from % SORT(word_bits) : 0;
