@@ -7,8 +7,7 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "design.h"
-#include "save.h"
+#include "library.h"
 
 #include <assert.h>
 #include <math.h>

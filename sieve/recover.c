@@ -6,9 +6,9 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/sized.h"
+#include "base/versioned.h"
 #include "hash/hashes.h"
-#include "save.h"
+#include "library.h"
 
 #include <assert.h>
 #include <errno.h>

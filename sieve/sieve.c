@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/sized.h"
+#include "base/versioned.h"
 
 #include <assert.h>
 #include <time.h>

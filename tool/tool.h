@@ -35,11 +35,19 @@ enum {
     TOOL_OPTION_OWN = 257,
 };
 
+struct tool_option_group;
+
+/* The texts are laid out as base/options.h says. */
 struct tool_command {
     const char *name;
     int (*run)(int argc, char **argv); /* returns the exit code */
     const char *summary;               /* one line without a full stop, for the list of commands */
-    const char *help;                  /* printed by --help, with a final newline */
+    const char *help; /* printed by --help, with a final newline; NULL: made of what follows */
+    const char *synopsis;
+    const char *introduction;
+    const struct tool_option_group *groups;  /* ended by TOOL_GROUPS_END; NULL: none */
+    const char *epilogue;                    /* what follows the options: further facts, examples */
+    const char *operands;                    /* "ids|urls": the first one; NULL: files */
     const struct tool_command *const *parts; /* its subcommands, named "NAME PART"; NULL: none */
 };
 
@@ -90,6 +98,11 @@ void tool_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A sentence on stderr without a prefix: the success line of a command that changed something. The
  * caller leaves it out under -q. */
 void tool_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The line of a long job (base/progress.h) stands on the terminal from now on. It is wiped if it
+ * stands there: every message on stderr does this first. */
+void tool_status_line_begin(void);
+void tool_status_line_wipe(void);
 
 /*
  * getopt_long for a subcommand. `letters` does not begin with ':' or '+'. It prints unknown options

@@ -5,7 +5,7 @@
 #define BLOOMERY_TOOL_DIALECT_BUILD_H
 
 #include "filter/dialect_option.h"
-#include "filter/output.h"
+#include "filter/filter_file.h"
 #include "input/input.h"
 
 #include <bloomery/dialect.h>

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "input/input.h"
 
-#include "base/io.h"
 #include "base/numbers.h"
-#include "base/standard.h"
-#include "base/team.h"
+#include "base/system.h"
 #include "input/unpack.h"
 #include "input/utf16.h"
 #include "tool.h"
@@ -94,6 +92,12 @@ bool tool_option_max_line(const char *text, size_t *bytes)
         return false;
     *bytes = (size_t)size;
     return true;
+}
+
+bool tool_take_max_line(const char *option, const char *text, void *at)
+{
+    (void)option;
+    return tool_option_max_line(text, at);
 }
 
 /* ---- Inputs ---------------------------------------------------------------------------------- */

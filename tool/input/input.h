@@ -12,11 +12,11 @@
 #ifndef BLOOMERY_TOOL_INPUT_H
 #define BLOOMERY_TOOL_INPUT_H
 
-#include "base/interrupt.h"
+#include "base/system.h"
 #include "input/layout.h"
 #include "input/packing.h"
-#include "input/quotes.h"
-#include "input/stream.h"
+#include "input/split.h"
+#include "input/unpack.h"
 
 #include <getopt.h>
 #include <stdbool.h>
@@ -63,7 +63,7 @@ struct tool_source {
      * that were given back. 0: neither. */
     size_t record_max;
 
-    /* Called if a pipe has had nothing for so long; see stream.h. */
+    /* Called if a pipe has had nothing for so long; see tool_stream. */
     void (*idle)(void *context);
     void *idle_context;
     int idle_milliseconds;
@@ -83,6 +83,16 @@ enum { TOOL_OPTION_MAX_LINE = 430 };
     "so\n"                                                                                       \
     "                       much memory\n"
 bool tool_option_max_line(const char *text, size_t *bytes);
+
+/* Its row in a table of options; the member is a size_t. */
+#define TOOL_MAX_LINE_ROW(structure, member)                                               \
+    {                                                                                      \
+        .name = "max-line", .argument = "SIZE", .type = TOOL_TYPE_CALL,                    \
+        .call = tool_take_max_line, .offset = TOOL_MEMBER(structure, member, size_t),      \
+        .help = "the longest line accepted; a longer one is an error and ends its input. " \
+                "Default 64MiB. Each thread may need a few times that much memory"         \
+    }
+bool tool_take_max_line(const char *option, const char *text, void *at);
 
 /* Path `index` of a source, and how many there are: stdin if none was named. */
 const char *tool_source_path(const struct tool_source *source, size_t index);

@@ -5,16 +5,14 @@
  *
  * The options, the same for all commands that read records:
  *
- *     static const struct option options[] = {..., TOOL_RULE_OPTIONS, {NULL, 0, NULL, 0}};
- *     while ((option = tool_getopt(argc, argv, "..." TOOL_RULE_LETTERS, options)) != -1)
- *         switch (option) {
+ *     static const struct tool_option_group groups[] = {
+ *         {.rows = options},
+ *         TOOL_RULE_GROUPS("How a line becomes a key:", struct building, choice),
+ *         TOOL_GROUPS_END,
+ *     };
+ *     if (!tool_options_read(argc, argv, &building, &code) ||
+ *         !tool_rule_complete(&building.choice))
  *         ...
- *         default:
- *             if (!tool_rule_option(&choice, option))
- *                 return TOOL_ERROR;
- *         }
- *     if (!tool_rule_complete(&choice))
- *         return TOOL_ERROR;
  *
  * The rule: choice.rule for a new filter; for an existing one, the result of tool_rule_settle.
  *
@@ -36,8 +34,10 @@
 #ifndef BLOOMERY_TOOL_RULE_H
 #define BLOOMERY_TOOL_RULE_H
 
+#include "base/options.h"
 #include "input/chunks.h"
 
+#include <bloomery/bloomery.h>
 #include <bloomery/records.h>
 
 #include <getopt.h>
@@ -131,6 +131,21 @@ enum {
     "      --utf16          the key is UTF-8; it becomes UTF-16, the lower byte of a\n"    \
     "                       unit first\n"                                                  \
     "      --skip-empty     an empty key counts as no key\n"
+
+/* The rows of a table of options: what is read of an input, and the rule. Both are groups of a
+ * struct tool_rule_choice; their values are complete only after tool_rule_complete. */
+extern const struct tool_option tool_text_options[];
+extern const struct tool_option tool_rule_options[];
+
+/* The two groups, under one title. */
+#define TOOL_RULE_GROUPS(said, structure, member)                         \
+    {.title = (said),                                                     \
+     .rows = tool_text_options,                                           \
+     .offset = TOOL_MEMBER(structure, member, struct tool_rule_choice)},  \
+    {                                                                     \
+        .rows = tool_rule_options,                                        \
+        .offset = TOOL_MEMBER(structure, member, struct tool_rule_choice) \
+    }
 
 /* Takes one option that tool_getopt returned. False if it is none of these ('?', whose message
  * tool_getopt has printed), or after a message. */
@@ -305,5 +320,31 @@ bool tool_tally_say(const struct tool_tally *tally, const bloomery_key_rule *rul
  * the delimiter is a mistake then. `keys`: how many there were. */
 bool tool_tally_has_keys(const struct tool_tally *tally, const bloomery_key_rule *rule,
                          uint64_t keys);
+
+/* ---- Batches of keys ------------------------------------------------------------------------- */
+
+/* Batches of keys, as an address and a length each, for calls that cannot fail.
+ *
+ * Returns how many of the keys the filter may have. Bit i & 63 of word i >> 6 of `answers`, which
+ * may be NULL, is set for these. A filter that was opened without its secret may have every key,
+ * and so the status says nothing more. */
+static inline size_t tool_batch_query(const bloomery_filter *filter, const bloomery_key *list,
+                                      size_t count, uint64_t *answers)
+{
+    const bloomery_keys keys = bloomery_keys_of_list(list, count);
+    bloomery_counts counts;
+    (void)bloomery_may_contain_keys(filter, &keys, answers, &counts, NULL);
+    return counts.positive;
+}
+
+/* Hashes the keys. BLOOMERY_UNSUPPORTED if they have positions and no hash, as in some filters of
+ * other systems. */
+static inline bloomery_status tool_batch_hash(const bloomery_filter *filter,
+                                              const bloomery_key *list, size_t count,
+                                              bloomery_hash *hashes)
+{
+    const bloomery_keys keys = bloomery_keys_of_list(list, count);
+    return bloomery_hash_keys(filter, &keys, hashes, NULL);
+}
 
 #endif /* BLOOMERY_TOOL_RULE_H */
