@@ -314,6 +314,30 @@ static enum verdict is_tar(const unsigned char *bytes, size_t count)
     return sum == noted ? YES : NO;
 }
 
+/* ---- UTF-16 ---------------------------------------------------------------------------------- */
+
+enum { SEEN_BYTES = 4096, SEEN_LEAST = 8 };
+
+bool tool_utf16_is_marked(const unsigned char *bytes, size_t count)
+{
+    return count >= 2 && (memcmp(bytes, "\xff\xfe", 2) == 0 || memcmp(bytes, "\xfe\xff", 2) == 0);
+}
+
+const char *tool_utf16_seems(const unsigned char *bytes, size_t count)
+{
+    size_t nuls[2] = {0, 0};
+    if (count > SEEN_BYTES)
+        count = SEEN_BYTES;
+    count &= ~(size_t)1;
+    for (size_t i = 0; i < count; i++)
+        nuls[i % 2] += bytes[i] == '\0';
+    if (count < SEEN_LEAST || (nuls[0] > 0 && nuls[1] > 0))
+        return NULL;
+    if (nuls[1] >= count / 2 - count / 8)
+        return "UTF-16LE";
+    return nuls[0] >= count / 2 - count / 8 ? "UTF-16BE" : NULL;
+}
+
 /* ---- All ------------------------------------------------------------------------------------- */
 
 enum tool_packing tool_packing_of(const unsigned char *bytes, size_t count, bool *undecided)

@@ -3,7 +3,6 @@
 
 #include "base/system.h"
 #include "input/decode.h"
-#include "input/utf16.h"
 #include "tool.h"
 
 #include <archive.h>
