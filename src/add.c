@@ -10,7 +10,7 @@
 #include "chain/grow.h"
 #include "chain/layers.h"
 #include "core/derive.h"
-#include "dialect/dialects.h"
+#include "dialects/dialects.h"
 #include "query.h"
 #include "ways.h"
 

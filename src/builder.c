@@ -126,8 +126,11 @@ static bloomery_status make_empty(const bloomery_plan *plan, const bloomery_crea
                                   bloomery_filter **empty, bloomery_error *error)
 {
     struct bloomery_layer layer = {.ribbon = bloomery_ribbon_for(0, plan->rate)};
-    struct bloomery_shape shape = {
-        .kind = BLOOMERY_STATIC, .cell_bits = 1, .layer_count = 1, .layers = &layer};
+    struct bloomery_shape shape = {.kind = BLOOMERY_STATIC,
+                                   .kind_row = bloomery_kind_row(BLOOMERY_STATIC),
+                                   .cell_bits = 1,
+                                   .layer_count = 1,
+                                   .layers = &layer};
     struct bloomery_traits traits = {.allocator = options->allocator,
                                      .rule = options->rule,
                                      .note = options->note,

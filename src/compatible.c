@@ -55,8 +55,7 @@ static bloomery_status compare_hashes(const struct bloomery_shape *one,
     const struct number seed = {"the seeds", "", "", one->seed, other->seed};
     if (one->hash != other->hash)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "the hashes differ: %s, and %s",
-                             bloomery_hash_find(one->hash)->name,
-                             bloomery_hash_find(other->hash)->name);
+                             one->hash_row->name, other->hash_row->name);
     bloomery_status status = compare_numbers(&seed, 1, error);
     if (status == BLOOMERY_OK && one->secret_fingerprint != other->secret_fingerprint)
         status =

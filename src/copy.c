@@ -9,7 +9,7 @@
  * Their offsets say so already: they are those of the file.
  */
 #include "chain/grow.h"
-#include "dialect/dialects.h"
+#include "dialects/dialects.h"
 #include "options.h"
 #include "ways.h"
 

@@ -39,6 +39,7 @@ bloomery_status bloomery_choose_hash(const bloomery_plan *plan, bloomery_hash_id
             error, BLOOMERY_BAD_ARGUMENT, 0,
             "secret_outside keeps the secret out of the file: give it as `secret`");
     shape->hash = (uint16_t)id;
+    shape->hash_row = hash;
     shape->seed = traits->secret.seed = options->seed;
     traits->secret_known = true;
     if (!hash->keyed)
@@ -101,6 +102,7 @@ bloomery_status bloomery_create(const bloomery_plan *given_plan,
                              bloomery_kind_name((int)plan->kind));
     struct bloomery_layer layer = first_layer(plan, row->grows);
     struct bloomery_shape shape = {.kind = (uint16_t)plan->kind,
+                                   .kind_row = row,
                                    .block_bits = row->block_bits,
                                    .cell_bits = bloomery_cell_bits_field(bloomery_cell_bits(plan)),
                                    .layer_count = 1,

@@ -3,7 +3,7 @@
 #ifndef BLOOMERY_DESIGN_H
 #define BLOOMERY_DESIGN_H
 
-#include "dialect/dialects.h"
+#include "dialects/dialects.h"
 
 /* Reads a caller's options and refuses those that no filter of another system can have; empties the
  * design. */

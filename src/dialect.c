@@ -158,6 +158,7 @@ bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
         .extra_bytes = design->extra_bytes,
     };
     assert(design->shape.layers == design->layers && design->shape.layer_count >= 1);
+    bloomery_shape_find_rows(&design->shape, bloomery_dialect_rows);
     bloomery_status status = bloomery_shape_lay_out(&design->shape, &payload_bytes, error);
     if (status == BLOOMERY_OK)
         status = bloomery_shape_check(&design->shape, payload_bytes, error);
@@ -165,7 +166,7 @@ bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
         status = bloomery_dialect_may_open(&design->shape, &traits, error);
     if (status != BLOOMERY_OK)
         return status;
-    const struct bloomery_hash_row *hash = bloomery_hash_find(design->shape.hash);
+    const struct bloomery_hash_row *hash = design->shape.hash_row;
     traits.secret_known = bloomery_hash_usable(hash);
     if (!traits.secret_known && !options->inspect)
         return bloomery_dialect_no_hash(hash, error);
@@ -377,6 +378,8 @@ const char *bloomery_dialect_variant(const bloomery_filter *filter)
 const char *bloomery_hash_name(uint32_t id)
 {
     const struct bloomery_hash_row *hash = bloomery_hash_find(id);
+    if (hash == NULL)
+        hash = bloomery_dialect_rows->hash(id);
     return hash != NULL ? hash->name : NULL;
 }
 

@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "base/pages.h"
 #include "chain/grow.h"
-#include "dialect/dialects.h"
+#include "dialects/dialects.h"
 #include "format/format.h"
 
 #include <assert.h>
@@ -29,7 +29,7 @@ static bloomery_status find_secret(const struct bloomery_parsed *parsed,
                                    struct bloomery_traits *traits, bloomery_error *error)
 {
     const bool inspect = options->inspect;
-    const struct bloomery_hash_row *hash = bloomery_hash_find(parsed->shape.hash);
+    const struct bloomery_hash_row *hash = parsed->shape.hash_row;
     assert(hash != NULL);
     traits->secret.seed = parsed->shape.seed;
     traits->secret_in_file = parsed->has_secret;
@@ -190,7 +190,8 @@ static bloomery_status read_file(int file, const char *name, const bloomery_open
     size_t prefix_bytes = file_bytes < sizeof prefix ? (size_t)file_bytes : sizeof prefix;
     status = bloomery_file_read(file, 0, prefix, prefix_bytes, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_format_parse(prefix, prefix_bytes, file_bytes, &parsed, error);
+        status = bloomery_format_parse(prefix, prefix_bytes, file_bytes, bloomery_dialect_rows,
+                                       &parsed, error);
     if (status == BLOOMERY_OK)
         status = read_traits(&parsed, options, copy, &traits, error);
     if (status == BLOOMERY_OK && copy)
@@ -255,7 +256,8 @@ static bloomery_status parse_span(const void *data, size_t bytes,
     size_t prefix_bytes = bytes < BLOOMERY_PREFIX_MAX ? bytes : BLOOMERY_PREFIX_MAX;
     bloomery_status status = bloomery_open_options_read(given, &options, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_format_parse(data, prefix_bytes, bytes, parsed, error);
+        status =
+            bloomery_format_parse(data, prefix_bytes, bytes, bloomery_dialect_rows, parsed, error);
     if (status == BLOOMERY_OK)
         status = read_traits(parsed, &options, copy, traits, error);
     return status;

@@ -52,8 +52,7 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_plan_opt
         status = bloomery_plan_read(plan, &solved, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (given.hash != BLOOMERY_HASH_DEFAULT &&
-        ((uint32_t)given.hash >= BLOOMERY_HASH_FOREIGN || bloomery_hash_find(given.hash) == NULL))
+    if (given.hash != BLOOMERY_HASH_DEFAULT && bloomery_hash_find(given.hash) == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no hash %d",
                              (int)given.hash);
     const bloomery_kind kind = solved.kind;

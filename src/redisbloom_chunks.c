@@ -8,7 +8,7 @@
  *     next              1        1+b0        1+b0+b1             0
  */
 #include "design.h"
-#include "dialect/redisbloom.h"
+#include "dialects/redisbloom.h"
 
 #include "base/bits.h"
 #include "base/error.h"

@@ -162,6 +162,7 @@ bloomery_status bloomery_drop_counters(const bloomery_filter *filter,
     struct bloomery_layer layer = filter->layers[0];
     struct bloomery_shape shape = filter->shape;
     shape.kind = BLOOMERY_BLOCKED;
+    shape.kind_row = bloomery_kind_row(BLOOMERY_BLOCKED);
     shape.cell_bits = 1;
     shape.layers = &layer;
     struct bloomery_traits traits = bloomery_traits_of(filter);

@@ -7,7 +7,6 @@
 #define BLOOMERY_CHAIN_LAYERS_H
 
 #include "core/filter.h"
-#include "core/foreign/schemes.h"
 
 /* Whether keys come as positions: there is no hash of a key then. */
 static inline bool bloomery_by_positions(const bloomery_filter *filter)

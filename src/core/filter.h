@@ -59,16 +59,16 @@ struct bloomery_filter {
     union {
         struct bloomery_shape shape;
         struct {
-            uint64_t seed;                 /* shape.seed */
-            struct bloomery_layer *layers; /* shape.layers: `own`, or a block of their own */
+            uint64_t seed;                        /* shape.seed */
+            struct bloomery_layer *layers;        /* shape.layers: `own`, or a block of their own */
+            const struct bloomery_kind_row *kind; /* shape.kind_row */
+            const struct bloomery_hash_row *hash; /* shape.hash_row */
         };
     };
     /* Single keys, by a short way or the long one. */
     bool (*query_key)(const bloomery_filter *filter, bloomery_key key);
     bool (*add_key)(bloomery_filter *filter, bloomery_key key, bloomery_error *error);
     const struct bloomery_operations *operations;
-    const struct bloomery_kind_row *kind;
-    const struct bloomery_hash_row *hash;
 
     bool secret_known : 1;   /* keys can be hashed */
     bool secret_in_file : 1; /* written with the filter */
@@ -106,6 +106,11 @@ _Static_assert(offsetof(struct bloomery_filter, seed) == 0 &&
                    offsetof(struct bloomery_filter, layers) ==
                        offsetof(struct bloomery_filter, shape.layers),
                "a filter begins with its seed and its layers");
+_Static_assert(offsetof(struct bloomery_filter, kind) ==
+                       offsetof(struct bloomery_filter, shape.kind_row) &&
+                   offsetof(struct bloomery_filter, hash) ==
+                       offsetof(struct bloomery_filter, shape.hash_row),
+               "and its rows");
 
 /* What its hash takes. If that is one of another system, only the seed is there. */
 static inline struct bloomery_hash_secret *bloomery_secret_of(const struct bloomery_filter *filter)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/kinds.h"
 
+#include "hash/hashes.h"
+
+#include <assert.h>
 #include <string.h>
 
 static const struct bloomery_kind_row rows[] = {
@@ -42,6 +45,20 @@ const struct bloomery_kind_row *bloomery_kind_row(uint32_t kind)
         if ((uint32_t)rows[i].id == kind)
             return &rows[i];
     return NULL;
+}
+
+void bloomery_shape_find_rows(struct bloomery_shape *shape,
+                              const struct bloomery_foreign_rows *foreign)
+{
+    const bool ours = !bloomery_is_foreign(shape);
+    shape->kind_row = ours              ? bloomery_kind_row(shape->kind)
+                      : foreign != NULL ? foreign->kind(shape)
+                                        : NULL;
+    shape->hash_row = bloomery_hash_find(shape->hash);
+    if (shape->hash_row == NULL && foreign != NULL)
+        shape->hash_row = foreign->hash(shape->hash);
+    assert(shape->kind_row == NULL || (uint32_t)shape->kind_row->id == shape->kind);
+    assert(shape->hash_row == NULL || (uint32_t)shape->hash_row->id == shape->hash);
 }
 
 /* By number, as in files. */

@@ -54,7 +54,7 @@ struct bloomery_operations {
                    uint32_t *cleared);
     uint32_t (*count)(const struct bloomery_layer *layer, const uint8_t *payload,
                       bloomery_hash hash);
-    /* If the hash gives positions (core/foreign/schemes.h: POSITIONS), these replace those above,
+    /* If the hash gives positions (`takes_positions` of the row), these replace those above,
      * which are NULL: the same by a key's k positions. Else NULL. */
     uint32_t (*add_positions)(const struct bloomery_layer *layer, uint8_t *payload,
                               const uint64_t *positions);
@@ -79,7 +79,7 @@ struct bloomery_scan {
 
 struct bloomery_kind_row {
     bloomery_kind id;
-    uint32_t block_scheme; /* core/foreign/schemes.h; our own kinds have 0 for these */
+    uint32_t block_scheme; /* our own kinds have 0 for these */
     uint32_t probe_scheme;
     uint32_t repeat_scheme;
     uint32_t probes_max; /* of a key: k L; 0 stands for BLOOMERY_PROBES_MAX */
@@ -111,6 +111,7 @@ struct bloomery_kind_row {
     bool grows;    /* a chain to which layers are added */
     bool hands_on; /* a chain whose operations take the first layer and go on to the others */
     bool has_bits; /* an array of cells: bits set, fill and live rate exist */
+    bool takes_positions; /* the hash itself gives a key's positions: 128 bits are too few */
 };
 
 /* ROW(id, prefix of its functions, block bits, cell sizes, removes, grows). All of these add, merge
@@ -140,7 +141,21 @@ BLOOMERY_DECLARE_KIND(bloomery_static)
 bool bloomery_static_layer_bytes(const struct bloomery_layer *layer, uint64_t *bytes);
 bool bloomery_static_spare(const struct bloomery_layer *layer, uint64_t *at);
 
-/* NULL for kinds that are reserved or unknown. */
+/* Of our own kinds; NULL for one that is reserved or unknown. */
 const struct bloomery_kind_row *bloomery_kind_row(uint32_t kind);
+
+/*
+ * The rows of other systems. Core and the hashes do not know them: what reads numbers that may be
+ * theirs, from a file or other bytes, is handed two functions that find them
+ * (dialects/dialects.h). NULL for what is not known there either.
+ */
+struct bloomery_foreign_rows {
+    const struct bloomery_kind_row *(*kind)(const struct bloomery_shape *shape);
+    const struct bloomery_hash_row *(*hash)(uint32_t id);
+};
+
+/* Fills in the two rows of a shape from its numbers. `foreign` NULL: there are none but ours. */
+void bloomery_shape_find_rows(struct bloomery_shape *shape,
+                              const struct bloomery_foreign_rows *foreign);
 
 #endif

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/pages.h"
-#include "core/foreign/schemes.h"
 #include "plan/describe.h"
 #include "plan/solve.h"
 
@@ -23,7 +22,7 @@
 static bool layer_bytes(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                         uint64_t *bytes)
 {
-    const struct bloomery_kind_row *kind = bloomery_row_of(shape);
+    const struct bloomery_kind_row *kind = shape->kind_row;
     const uint64_t cells = layer->bits;
     if (kind != NULL && kind->layer_bytes != NULL)
         return kind->layer_bytes(layer, bytes);
@@ -107,9 +106,8 @@ static bloomery_status check_pair(const struct bloomery_shape *shape,
                                   const struct bloomery_hash_row *hash, bloomery_error *error)
 {
     const bool foreign = bloomery_is_foreign(shape);
-    const bool positions = bloomery_hands_out(shape->probe_scheme);
     if (foreign == ((uint32_t)hash->id >= BLOOMERY_HASH_FOREIGN) &&
-        positions == (hash->positions != NULL))
+        shape->kind_row->takes_positions == (hash->positions != NULL))
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "hash %s does not go with probe scheme %u",
                          hash->name, shape->probe_scheme);
@@ -117,7 +115,7 @@ static bloomery_status check_pair(const struct bloomery_shape *shape,
 
 static bloomery_status check_hash(const struct bloomery_shape *shape, bloomery_error *error)
 {
-    const struct bloomery_hash_row *hash = bloomery_hash_find(shape->hash);
+    const struct bloomery_hash_row *hash = shape->hash_row;
     if (hash == NULL)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "hash %u is not known to this version",
                              shape->hash);
@@ -137,7 +135,7 @@ static bloomery_status check_probes(const struct bloomery_shape *shape,
 {
     const uint32_t blocks_per_key = layer->blocks_per_key > 0 ? layer->blocks_per_key : 1;
     const uint32_t max = kind->probes_max > 0 ? kind->probes_max : BLOOMERY_PROBES_MAX;
-    const struct bloomery_hash_row *hash = bloomery_hash_find(shape->hash);
+    const struct bloomery_hash_row *hash = shape->hash_row;
     if (layer->probes < 1 || layer->probes > max || blocks_per_key > BLOOMERY_PROBES_MAX ||
         layer->probes * blocks_per_key > max)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
@@ -180,7 +178,7 @@ static bloomery_status check_layer(const struct bloomery_shape *shape,
 bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_t payload_bytes,
                                      bloomery_error *error)
 {
-    const struct bloomery_kind_row *kind = bloomery_row_of(shape);
+    const struct bloomery_kind_row *kind = shape->kind_row;
     if (check_origin(shape, error) != BLOOMERY_OK)
         return BLOOMERY_CORRUPT;
     if (kind == NULL)
@@ -227,7 +225,7 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
  * query. Any other filter has it for those that it is made with. */
 static uint32_t own_room(const struct bloomery_shape *shape, const struct bloomery_traits *traits)
 {
-    if (bloomery_row_of(shape)->grows && traits->concurrent)
+    if (shape->kind_row->grows && traits->concurrent)
         return BLOOMERY_CHAIN_MAX;
     return shape->layer_count <= BLOOMERY_CHAIN_MAX ? shape->layer_count : 1;
 }
@@ -258,7 +256,7 @@ struct parts {
 static size_t near_words(const struct bloomery_shape *shape, const struct bloomery_traits *traits,
                          uint64_t payload_bytes)
 {
-    const bool chain = bloomery_row_of(shape)->grows && bloomery_is_flat(shape);
+    const bool chain = shape->kind_row->grows && bloomery_is_flat(shape);
     assert(payload_bytes <= NEAR_BYTES && payload_bytes % BLOOMERY_PAYLOAD_UNIT == 0);
     if (chain && shape->layer_count == 1 && !traits->of_our_file)
         return (size_t)bloomery_words_of(shape->layers[0].bits * shape->cell_bits);
@@ -277,7 +275,7 @@ static bool needs_rest(const struct bloomery_traits *traits)
 static bool find_parts(const struct bloomery_shape *shape, const struct bloomery_traits *traits,
                        bool owned, uint64_t payload_bytes, struct parts *parts)
 {
-    const bool plans = bloomery_row_of(shape)->grows && !bloomery_is_foreign(shape);
+    const bool plans = shape->kind_row->grows && !bloomery_is_foreign(shape);
     const bool near = owned && !traits->concurrent && payload_bytes <= NEAR_BYTES;
     *parts = (struct parts){.room = own_room(shape, traits)};
     parts->words = near ? near_words(shape, traits, payload_bytes) : 0;
@@ -408,9 +406,7 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     struct bloomery_filter *filter = allocate_filter(shape, traits, payload == NULL, payload_bytes);
     if (filter == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "not enough memory for a filter");
-    filter->kind = bloomery_row_of(shape);
     filter->of_our_file = traits->of_our_file;
-    filter->hash = bloomery_hash_find(shape->hash);
     assert(filter->kind != NULL && filter->hash != NULL);
     filter->operations = filter->kind->operations(shape->cell_bits, traits->concurrent);
     assert((filter->operations->may_contain == NULL) == (filter->hash->positions != NULL));

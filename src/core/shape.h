@@ -63,13 +63,22 @@ struct bloomery_layer {
     };
 };
 
-/* How a position becomes a cell and a key becomes positions. 0 is our own scheme;
- * core/foreign/schemes.h has those of dialects. */
+/* How a position becomes a cell and a key becomes positions. 0 is our own scheme; those of other
+ * systems are numbers that core does not know. */
 enum { BLOOMERY_SCHEME_NATIVE = 0 };
+
+/* Count schemes: 0, `adds` counts calls; 1, only those that set a bit. */
+enum { BLOOMERY_COUNTS_NEW = 1 };
+
+struct bloomery_kind_row;
+struct bloomery_hash_row;
 
 struct bloomery_shape {
     uint64_t seed;                 /* first: core/filter.h */
     struct bloomery_layer *layers; /* not owned */
+    /* What the numbers below stand for, filled in with them; NULL: nothing that is known. */
+    const struct bloomery_kind_row *kind_row;
+    const struct bloomery_hash_row *hash_row;
     /* As wide as in the header of a file. */
     uint16_t kind;
     uint16_t hash;

@@ -136,7 +136,7 @@ enum {
 bloomery_hash bloomery_xxh3_salted(const void *salt, size_t salt_bytes, const void *data,
                                    size_t bytes);
 
-/* NULL for an unknown id. */
+/* Of our own hashes; NULL for another id. */
 const struct bloomery_hash_row *bloomery_hash_find(uint32_t id);
 
 /* Whether keys can be hashed: in this build, and on this machine. */

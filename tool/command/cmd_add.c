@@ -13,7 +13,7 @@
 #include "filter/files.h"
 #include "filter/fill.h"
 #include "filter/filter_file.h"
-#include "filter/report.h"
+#include "filter/filter_report.h"
 #include "key/rule.h"
 #include "tool.h"
 

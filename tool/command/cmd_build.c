@@ -18,8 +18,8 @@
 #include "filter/files.h"
 #include "filter/fill.h"
 #include "filter/filter_file.h"
+#include "filter/filter_report.h"
 #include "filter/hasher.h"
-#include "filter/report.h"
 #include "key/rule.h"
 #include "tool.h"
 

@@ -11,7 +11,7 @@
 #include "filter/files.h"
 #include "filter/fill.h"
 #include "filter/filter_file.h"
-#include "filter/report.h"
+#include "filter/filter_report.h"
 #include "tool.h"
 
 #include <assert.h>

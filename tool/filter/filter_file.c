@@ -21,7 +21,7 @@
 #include "base/numbers.h"
 #include "base/system.h"
 #include "filter/files.h"
-#include "filter/report.h"
+#include "filter/filter_report.h"
 #include "filter/sniff.h"
 #include "input/input.h"
 #include "input/unpack.h"
@@ -596,6 +596,18 @@ json_t *tool_remarks_json(const bloomery_filter *filter)
     return array;
 }
 
+void tool_remarks_add(struct tool_report *report, const char *name, const char *label,
+                      const bloomery_filter *filter)
+{
+    char text[REMARK_BYTES];
+    struct tool_report *list = tool_fact_list(report, name);
+    for (uint32_t i = 0; bloomery_dialect_remark(filter, i, text, sizeof(text)); i++) {
+        tool_fact(list, NULL, NULL, tool_text(text));
+        if (label != NULL)
+            tool_fact(report, NULL, label, tool_text(text));
+    }
+}
+
 /* ---- Opening, with messages ------------------------------------------------------------------ */
 
 /* A file of ours. `dialect_option` is the option by which the command takes other systems' files,
@@ -825,4 +837,15 @@ void tool_output_add_facts(json_t *report, const struct tool_output *output,
     tool_json_add(report, "layers", tool_json_count(info->layers));
     tool_json_add(report, "adds", tool_json_count(info->adds));
     tool_json_add_facts(report, facts);
+}
+
+void tool_output_report(struct tool_report *report, const struct tool_output *output,
+                        const struct tool_facts *facts)
+{
+    const bloomery_info *info = &facts->info;
+    tool_fact(report, "file", NULL, tool_text(output->path));
+    tool_fact(report, "kind", NULL, tool_text(bloomery_kind_name((int)info->kind)));
+    tool_fact(report, "layers", NULL, tool_count(info->layers));
+    tool_fact(report, "adds", NULL, tool_count(info->adds));
+    tool_report_filter(report, facts);
 }

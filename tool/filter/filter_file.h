@@ -6,6 +6,8 @@
  */
 #ifndef BLOOMERY_TOOL_FILTER_FILTER_FILE_H
 #define BLOOMERY_TOOL_FILTER_FILTER_FILE_H
+#include "base/options.h"
+#include "base/report.h"
 #include "filter/dialect_option.h"
 #include "filter/files.h"
 
@@ -118,6 +120,10 @@ void tool_foreign_say_reading(const bloomery_filter *filter, const bloomery_dial
 void tool_remarks_say(const char *path, const bloomery_filter *filter);
 json_t *tool_remarks_json(const bloomery_filter *filter);
 
+/* The same as a list of a report, and as facts of its text if they have a label. */
+void tool_remarks_add(struct tool_report *report, const char *name, const char *label,
+                      const bloomery_filter *filter);
+
 /* ---- The filter that a command writes -------------------------------------------------------- */
 
 /*
@@ -132,6 +138,28 @@ struct tool_output {
     bool force, quiet, json;
     int lock; /* -1: none */
 };
+
+/* The rows of --force, --quiet and --json in a table of options. */
+#define TOOL_OUTPUT_ROWS(structure, member)            \
+    {.name = "force",                                  \
+     TOOL_FLAG(structure, member.force),               \
+     .help = "overwrite OUT even if it is no filter"}, \
+        {.letter = 'q',                                \
+         .name = "quiet",                              \
+         TOOL_FLAG(structure, member.quiet),           \
+         .help = "do not report what was written"},    \
+        TOOL_JSON_ROW(structure, member.json)
+
+/* The rows of --force, --quiet and --json in a table of options. */
+#define TOOL_OUTPUT_ROWS(structure, member)            \
+    {.name = "force",                                  \
+     TOOL_FLAG(structure, member.force),               \
+     .help = "overwrite OUT even if it is no filter"}, \
+        {.letter = 'q',                                \
+         .name = "quiet",                              \
+         TOOL_FLAG(structure, member.quiet),           \
+         .help = "do not report what was written"},    \
+        TOOL_JSON_ROW(structure, member.json)
 
 /* Whether a filter may be written there, as far as can be said before anything is read; locks what
  * stands there. False after a message. tool_output_end opens the lock, in either case. */
@@ -158,5 +186,7 @@ bool tool_output_look(const struct tool_output *output, const bloomery_filter *f
 /* The facts of a filter that was written, by the names `inspect` has for them. */
 void tool_output_add_facts(json_t *report, const struct tool_output *output,
                            const struct tool_facts *facts);
+void tool_output_report(struct tool_report *report, const struct tool_output *output,
+                        const struct tool_facts *facts);
 
 #endif /* BLOOMERY_TOOL_FILTER_FILTER_FILE_H */

@@ -376,8 +376,8 @@ struct tool_scan tool_scan_begin(const struct tool_quotes *quotes, unsigned char
                               .place = marked ? TOOL_AT_MARK : TOOL_AT_RECORD};
 }
 
-/* Within quotes, from behind the one that began them: goes on to behind the one that closes them, or
- * to `end`. `behind_quote`: the byte before is a quote that closes unless another follows. */
+/* Within quotes, from behind the one that began them: goes on to behind the one that closes them,
+ * or to `end`. `behind_quote`: the byte before is a quote that closes unless another follows. */
 static const unsigned char *quotes_end(const unsigned char *at, const unsigned char *end,
                                        bool *behind_quote)
 {
