@@ -64,8 +64,7 @@ static void append_tally(struct tool_tally *into, const struct tool_tally *from)
 bool tool_corpus_pass_run(struct tool_corpus_pass *pass, const struct tool_source *source)
 {
     struct tool_source stoppable = *source;
-    stoppable.stoppable = true;
-    stoppable.settled = true;
+    stoppable.stops = TOOL_STOPS_SETTLED;
     struct corpus_run run = {.pass = pass};
     run.chunks = tool_chunks_open(&stoppable, pass->silent   ? NULL
                                               : pass->learns ? "reading again"

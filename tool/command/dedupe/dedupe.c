@@ -396,8 +396,7 @@ static bool run_source(struct tool_dedupe *dedupe, const struct tool_source *sou
 {
     const bool silent = !learns && dedupe->silent;
     struct tool_source stoppable = *source;
-    stoppable.stoppable = true;
-    stoppable.settled = dedupe->may_stop;
+    stoppable.stops = dedupe->may_stop ? TOOL_STOPS_SETTLED : TOOL_STOPS_EARLY;
     stoppable.interrupt = learns ? NULL : dedupe->interrupt;
     struct run run = {.dedupe = dedupe, .learns = learns};
     const bool told = dedupe->tally.malformed > 0; /* of other chunks than these */

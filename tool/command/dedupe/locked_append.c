@@ -9,7 +9,6 @@
 
 #include "base/system.h"
 #include "input/unpack.h"
-#include "input/utf16.h"
 #include "tool.h"
 
 #include <assert.h>
