@@ -10,6 +10,7 @@
  * there.
  */
 #include "base/numbers.h"
+#include "base/options.h"
 #include "base/progress.h"
 #include "base/team.h"
 #include "command/build_report.h"
@@ -30,88 +31,6 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-static const char help[] =
-    "bloomery build [-n N] [-p RATE] [--memory SIZE] -o FILE [INPUT...]\n"
-    "bloomery build --dialect DIALECT [-n N] [-p RATE] -o FILE [INPUT...]\n"
-    "\n"
-    "Makes a Bloom filter of the lines of the inputs. No INPUT, or '-', is standard\n"
-    "input; gzip, zlib, zstd, xz, bzip2, lz4, lzip, lzma and .Z are unpacked; tar,\n"
-    "zip, cpio, 7z and rar give their members, one after the other. Other formats\n"
-    "are refused. UTF-16 that begins with a byte order mark is read as UTF-8.\n"
-    "FILE is written whole at the end; an existing filter is replaced.\n"
-    "\n"
-    "  -o, --output FILE    the filter; '-' is standard output\n"
-    "  -n, --keys N         the keys to plan for. Default: as many different ones as\n"
-    "                       there are, by an estimate. Until the input has been read,\n"
-    "                       8 bytes of each key are kept (16 if keyed, 24 for rates\n"
-    "                       below 1e-7 and for --memory without -p), past 256 MiB\n"
-    "                       in a file in TMPDIR or /tmp (sooner if a container or\n"
-    "                       ulimit allows less than 1 GiB). A static filter takes\n"
-    "                       as many as come, whatever N is\n"
-    "  -p, --rate RATE      the false-positive rate (0.01, 1e-6, 0.01%, 1/1000).\n"
-    "                       Default 1e-4, or what --memory allows\n"
-    "      --memory SIZE    the maximum memory of the filter (512MiB, 2GB). With -p\n"
-    "                       it is a limit: a filter that needs more is refused\n"
-    "      --kind KIND      blocked (default; one cache miss per block), classic\n"
-    "                       (least memory), counting (4 times the memory; lines can\n"
-    "                       be removed and counted), scalable (grows; -n is the\n"
-    "                       number of keys before it first does, by default 1 Mi.\n"
-    "                       The rate holds at any size; past --memory it stops with\n"
-    "                       an error) or static (the smallest; nothing can be added\n"
-    "                       later. --memory is what the build may use, 1GiB or\n"
-    "                       half of what the machine, container and ulimit allow\n"
-    "                       by default, at least 16MiB, for keys of 16 bytes each)\n"
-    "      --temp DIR       of a static filter: where keys wait that do not fit in\n"
-    "                       --memory, and the filter until it is complete, in files\n"
-    "                       without names. Default: TMPDIR or /tmp\n"
-    "      --counter-bits B counters of a counting filter: 4 bits, which count to 15\n"
-    "                       (default), or 8 for twice the memory, to 255. A counter\n"
-    "                       saturates there\n"
-    "      --blocks L       blocks per key, 1 to 4; not for a classic filter.\n"
-    "                       Default: chosen\n"
-    "      --folds D        make a filter that can be halved D times. Default 0\n"
-    "      --seed S         another seed for the hash. Default 0. No protection; see\n"
-    "                       --keyed\n"
-    "      --keyed          hash with a random secret, kept in the filter's file.\n"
-    "                       Anyone who can read the file can forge false positives,\n"
-    "                       so only its owner can read a new one. A file that is\n"
-    "                       replaced keeps its mode\n"
-    "      --secret-file FILE\n"
-    "                       keep the secret in this file instead; if the file does\n"
-    "                       not exist, it is made with a random secret. Implies\n"
-    "                       --keyed\n"
-    "      --note TEXT      a remark to keep in the file\n"
-    "      --dialect D      write another system's file, by that system's sizing:\n"
-    "                       NAME[,parameter=value...] as 'bloomery dialects' lists\n"
-    "                       them. -n and -p are its keys and rate. It keeps no rule\n"
-    "                       for keys\n"
-    "      --ours           with --dialect: a file of ours that has that system's\n"
-    "                       filter, and keeps rule and note\n"
-    "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as\n"
-    "                       there are cores. The filter is the same whatever N is\n"
-    "  -0, --null           lines end with NUL instead of newline\n"
-    "      --max-line SIZE  the longest line accepted; a longer one is an error and\n"
-    "                       ends its input. Default 64MiB. Each thread may need a\n"
-    "                       few times that much memory\n"
-    "      --force          overwrite FILE even if it is no filter\n" TOOL_PROGRESS_HELP
-    "  -q, --quiet          do not report what was written\n"
-    "      --json           report on standard output as one JSON object, numbers\n"
-    "                       unrounded\n"
-    "\n"
-    "How a line becomes a key, in this order; the filter keeps it, and query and add\n"
-    "follow it:\n"
-    "\n" TOOL_RULE_HELP "\n"
-    "Without --crlf a carriage return at the end of a line belongs to the key; a\n"
-    "warning says so if the first line of an input ends in one. If every line lacks\n"
-    "field N, that is an error and nothing is written. A line of column names is a\n"
-    "line like others; --header leaves it out.\n"
-    "\n"
-    "  bloomery build -p 0.01 -o ids.bloom ids.txt\n"
-    "  zcat urls.gz | bloomery build -n 20M -p 1/10000 -o urls.bloom\n"
-    "  bloomery build --csv --header -F name --lower -o names.bloom people.csv\n"
-    "  bloomery build --dialect guava -p 0.01 -o words.bf words.txt\n"
-    "  bloomery build --memory 512MiB --kind classic -o words.bloom words-*.txt\n";
-
 struct build {
     const char *output;
     uint64_t keys;   /* 0: as many as there are */
@@ -130,113 +49,126 @@ struct build {
     struct tool_source source;
 };
 
-enum {
-    OPTION_MEMORY = TOOL_OPTION_OWN,
-    OPTION_KIND,
-    OPTION_COUNTER_BITS,
-    OPTION_BLOCKS,
-    OPTION_FOLDS,
-    OPTION_SEED,
-    OPTION_KEYED,
-    OPTION_SECRET_FILE,
-    OPTION_NOTE,
-    OPTION_DIALECT,
-    OPTION_OURS,
-    OPTION_FORCE,
-    OPTION_JSON,
-    OPTION_TEMP,
+static bool take_keyed(const char *option, const char *text, void *at)
+{
+    struct build *build = at;
+    (void)option;
+    (void)text;
+    build->wish.hash = BLOOMERY_HASH_SIPHASH;
+    return true;
+}
+
+static bool take_secret_file(const char *option, const char *text, void *at)
+{
+    struct build *build = at;
+    build->secret_file = text;
+    build->options.secret_outside = true;
+    return take_keyed(option, text, at);
+}
+
+static const struct tool_option options[] = {
+    {'o', "output", "FILE", TOOL_TEXT(struct build, output),
+     .help = "the filter; '-' is standard output",
+     .more =
+         "An existing filter is replaced, any other file only with --force. Standard output must "
+         "not be a terminal."},
+    {'n', "keys", "N", TOOL_COUNT(struct build, keys, 1, TOOL_KEYS_MAX),
+     .help = "the keys to plan for. Default: as many different ones as there are, by an "
+             "estimate. Until the input has been read, 8 bytes of each key are kept (16 if "
+             "keyed, 24 for rates below 1e-7 and for --memory without -p), past 256 MiB in a "
+             "file in TMPDIR or /tmp (sooner if a container or ulimit allows less than 1 GiB). A "
+             "static filter takes as many as come, whatever N is",
+     .more =
+         "Without it each key is counted once, and the filter is the one that -n with this number "
+         "makes. Up to 16,384 different keys are counted exactly. The number of more is estimated "
+         "with a standard deviation of 1.1 % at most. Four times that is added, or all keys are "
+         "planned for if they are fewer, so the rate holds. The input is read once, be it a pipe. "
+         "What is kept of each key until then is its hash; past 256 MiB of them more go to a file "
+         "without a name, where a container or ulimit allows less than 1 GiB past a quarter of "
+         "that."},
+    {'p', "rate", "RATE", TOOL_RATE(struct build, rate),
+     .help = "the false-positive rate (0.01, 1e-6, 0.01%, 1/1000). Default 1e-4, or what "
+             "--memory allows"},
+    {0, "memory", "SIZE", TOOL_SIZE(struct build, memory),
+     .help = "the maximum memory of the filter (512MiB, 2GB). With -p it is a limit: a filter "
+             "that needs more is refused",
+     .more = "Without -n that is known only once the keys have been read. A scalable filter that "
+             "would grow past it ends the command with an error that says how many keys it holds; "
+             "nothing is written."},
+    {0, "kind", "KIND", TOOL_CALL(struct build, kind, tool_take_kind), .words = TOOL_KIND_WORDS,
+     .help = "blocked (default; one cache miss per block), classic (least memory), counting (4 "
+             "times the memory; lines can be removed and counted), scalable (grows; -n is the "
+             "number of keys before it first does, by default 1 Mi. The rate holds at any size; "
+             "past --memory it stops with an error) or static (the smallest; nothing can be "
+             "added later. --memory is what the build may use, 1GiB or half of what the machine, "
+             "container and ulimit allow by default, at least 16MiB, for keys of 16 bytes each)"},
+    {0, "temp", "DIR", TOOL_TEXT(struct build, temporary),
+     .help = "of a static filter: where keys wait that do not fit in --memory, and the filter "
+             "until it is complete, in files without names. Default: TMPDIR or /tmp"},
+    {0, "counter-bits", "B", TOOL_CALL(struct build, wish.cell_bits, tool_take_counter_bits),
+     .words = "4|8",
+     .help = "counters of a counting filter: 4 bits, which count to 15 (default), or 8 for twice "
+             "the memory, to 255. A counter saturates there"},
+    {0, "blocks", "L", TOOL_SMALL(struct build, wish.blocks_per_key, 1, 4),
+     .help = "blocks per key, 1 to 4; not for a classic filter. Default: chosen"},
+    {0, "folds", "D", TOOL_SMALL(struct build, wish.folds, 0, 30),
+     .help = "make a filter that can be halved D times. Default 0"},
+    {0, "seed", "S", TOOL_COUNT(struct build, options.seed, 0, UINT64_MAX),
+     .help = "another seed for the hash. Default 0. No protection; see --keyed"},
+    {0, "keyed", NULL, TOOL_CALL_WHOLE(take_keyed),
+     .help = "hash with a random secret, kept in the filter's file. Anyone who can read the file "
+             "can forge false positives, so only its owner can read a new one. A file that is "
+             "replaced keeps its mode"},
+    {0, "secret-file", "FILE", TOOL_CALL_WHOLE(take_secret_file),
+     .help = "keep the secret in this file instead; if the file does not exist, it is made with "
+             "a random secret. Implies --keyed",
+     .more =
+         "It has 32 hexadecimal digits; one that is made is readable by its owner alone. It can't "
+         "be the filter's own file."},
+    {0, "note", "TEXT", TOOL_TEXT(struct build, options.note),
+     .help = "a remark to keep in the file"},
+    {0, "dialect", "D", TOOL_DIALECT(struct build, dialect),
+     .help = "write another system's file, by that system's sizing: NAME[,parameter=value...] as "
+             "'bloomery dialects' lists them. -n and -p are its keys and rate. It keeps no rule "
+             "for keys",
+     .more =
+         "Keys are counted where nothing says how large it is to be. An existing file is replaced "
+         "only where it is recognised as the same system's, or with --force. See OTHER SYSTEMS' "
+         "FILTERS in bloomery(1)."},
+    {0, "ours", NULL, TOOL_FLAG(struct build, ours),
+     .help = "with --dialect: a file of ours that has that system's filter, and keeps rule and "
+             "note"},
+    {'j', "threads", "N", TOOL_SMALL(struct build, source.threads, 0, TOOL_THREADS_MAX),
+     .help = "work with N threads, 1 to 256. Default, or 0: as many as there are cores. The "
+             "filter is the same whatever N is"},
+    {'0', "null", NULL, TOOL_BYTE(struct build, source.delimiter, '\0'),
+     .help = "lines end with NUL instead of newline"},
+    TOOL_MAX_LINE_ROW(struct build, source.line_max),
+    {0, "force", NULL, TOOL_FLAG(struct build, force),
+     .help = "overwrite FILE even if it is no filter"},
+    TOOL_PROGRESS_ROW,
+    {'q', "quiet", NULL, TOOL_FLAG(struct build, quiet), .help = "do not report what was written"},
+    {0, "json", NULL, TOOL_FLAG(struct build, json),
+     .help = "report on standard output as one JSON object, numbers unrounded",
+     .more =
+         "Among them: how many records were added (records), how many had no key (passed_over), "
+         "how many bits they set that were not set before (new_bits, exact), about how many "
+         "different keys that makes (estimated_new_keys), the filter's memory and file size in "
+         "bytes, the keys and rate it was planned for, how many keys it holds by its bits, the "
+         "rate to expect with them, and the rate of these very bits. Not with '-o -'."},
+    TOOL_OPTIONS_END,
 };
 
-static const struct option options[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"keys", required_argument, NULL, 'n'},
-    {"rate", required_argument, NULL, 'p'},
-    {"memory", required_argument, NULL, OPTION_MEMORY},
-    {"kind", required_argument, NULL, OPTION_KIND},
-    {"counter-bits", required_argument, NULL, OPTION_COUNTER_BITS},
-    {"blocks", required_argument, NULL, OPTION_BLOCKS},
-    {"folds", required_argument, NULL, OPTION_FOLDS},
-    {"seed", required_argument, NULL, OPTION_SEED},
-    {"keyed", no_argument, NULL, OPTION_KEYED},
-    {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
-    {"note", required_argument, NULL, OPTION_NOTE},
-    {"dialect", required_argument, NULL, OPTION_DIALECT},
-    {"ours", no_argument, NULL, OPTION_OURS},
-    {"threads", required_argument, NULL, 'j'},
-    {"null", no_argument, NULL, '0'},
-    {"force", no_argument, NULL, OPTION_FORCE},
-    {"quiet", no_argument, NULL, 'q'},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"temp", required_argument, NULL, OPTION_TEMP},
-    TOOL_LINE_OPTIONS,
-    TOOL_PROGRESS_OPTION,
-    TOOL_RULE_OPTIONS,
-    {NULL, 0, NULL, 0},
+static const struct tool_option_group groups[] = {
+    {.rows = options},
+    TOOL_RULE_GROUPS(
+        "How a line becomes a key, in this order; the filter keeps it, and query and add follow "
+        "it:",
+        struct build, choice),
+    TOOL_GROUPS_END,
 };
 
 /* ---- The command line ------------------------------------------------------------------------ */
-
-/* One option with a value or without. False after a message. */
-static bool take_option(struct build *build, int option)
-{
-    switch (option) {
-    case 'o':
-        build->output = optarg;
-        return true;
-    case 'n':
-        return tool_option_count("-n", optarg, 1, TOOL_KEYS_MAX, &build->keys);
-    case 'p':
-        return tool_option_rate("-p", optarg, &build->rate);
-    case OPTION_MEMORY:
-        return tool_option_size("--memory", optarg, &build->memory);
-    case OPTION_KIND:
-        return tool_parse_kind(optarg, &build->kind);
-    case OPTION_COUNTER_BITS:
-        return tool_option_counter_bits(optarg, &build->wish.cell_bits);
-    case OPTION_BLOCKS:
-        return tool_option_small("--blocks", optarg, 1, 4, &build->wish.blocks_per_key);
-    case OPTION_FOLDS:
-        return tool_option_small("--folds", optarg, 0, 30, &build->wish.folds);
-    case OPTION_SEED:
-        return tool_option_count("--seed", optarg, 0, UINT64_MAX, &build->options.seed);
-    case OPTION_SECRET_FILE:
-        build->secret_file = optarg;
-        build->options.secret_outside = true;
-        build->wish.hash = BLOOMERY_HASH_SIPHASH;
-        return true;
-    case OPTION_KEYED:
-        build->wish.hash = BLOOMERY_HASH_SIPHASH;
-        return true;
-    case OPTION_NOTE:
-        build->options.note = optarg;
-        return true;
-    case OPTION_OURS:
-        build->ours = true;
-        return true;
-    case OPTION_DIALECT:
-        return tool_dialect_option("--dialect", optarg, &build->dialect);
-    case 'j':
-        return tool_option_small("-j", optarg, 0, TOOL_THREADS_MAX, &build->source.threads);
-    case '0':
-        build->source.delimiter = 0;
-        return true;
-    case TOOL_OPTION_MAX_LINE:
-        return tool_option_max_line(optarg, &build->source.line_max);
-    case OPTION_FORCE:
-        build->force = true;
-        return true;
-    case 'q':
-        build->quiet = true;
-        return true;
-    case OPTION_JSON:
-        return build->json = true;
-    case OPTION_TEMP:
-        build->temporary = optarg;
-        return true;
-    default:
-        return tool_rule_option(&build->choice, option);
-    }
-}
 
 /* The key would be written there first, and then be lost under the filter that needs it. */
 static bool key_has_its_own_file(const struct build *build)
@@ -520,13 +452,9 @@ static int build_main(int argc, char **argv)
     struct build build = {.wish = BLOOMERY_PLAN_OPTIONS,
                           .options = BLOOMERY_CREATE_OPTIONS,
                           .source = {.delimiter = '\n'}};
-    int option;
-    while ((option = tool_getopt(argc, argv, "o:n:p:j:0q" TOOL_RULE_LETTERS, options)) != -1) {
-        if (option == TOOL_OPTION_HELP)
-            return TOOL_FOUND;
-        if (!take_option(&build, option))
-            return TOOL_ERROR;
-    }
+    int code;
+    if (!tool_options_read(argc, argv, &build, &code))
+        return code;
     if (!tool_rule_complete(&build.choice))
         return TOOL_ERROR;
     build.options.rule = tool_rule_to_keep(&build.choice);
@@ -545,7 +473,7 @@ static int build_main(int argc, char **argv)
                                        : !tool_may_replace(build.output, build.force))
         return TOOL_ERROR;
     tool_output_warn_of_name(build.output);
-    const int code = build.kind == BLOOMERY_STATIC ? build_static(&build) : build_filter(&build);
+    code = build.kind == BLOOMERY_STATIC ? build_static(&build) : build_filter(&build);
     if (code == TOOL_ERROR && !build.saves)
         tool_secret_unmake();
     return code;
@@ -555,5 +483,24 @@ const struct tool_command cmd_build = {
     .name = "build",
     .run = build_main,
     .summary = "make a filter of lines",
-    .help = help,
+    .synopsis = "bloomery build [-n N] [-p RATE] [--memory SIZE] -o FILE [INPUT...]\n"
+                "bloomery build --dialect DIALECT [-n N] [-p RATE] -o FILE [INPUT...]",
+    .introduction =
+        "Makes a Bloom filter of the lines of the inputs. No INPUT, or '-', is standard input; "
+        "gzip, zlib, zstd, xz, bzip2, lz4, lzip, lzma and .Z are unpacked; tar, zip, cpio, 7z "
+        "and rar give their members, one after the other. Other formats are refused. UTF-16 that "
+        "begins with a byte order mark is read as UTF-8. FILE is written whole at the end; an "
+        "existing filter is replaced.",
+    .groups = groups,
+    .epilogue =
+        "Without --crlf a carriage return at the end of a line belongs to the key; a warning "
+        "says so if the first line of an input ends in one. If every line lacks field N, that is "
+        "an error and nothing is written. A line of column names is a line like others; --header "
+        "leaves it out.\n"
+        "\n"
+        "  bloomery build -p 0.01 -o ids.bloom ids.txt\n"
+        "  zcat urls.gz | bloomery build -n 20M -p 1/10000 -o urls.bloom\n"
+        "  bloomery build --csv --header -F name --lower -o names.bloom people.csv\n"
+        "  bloomery build --dialect guava -p 0.01 -o words.bf words.txt\n"
+        "  bloomery build --memory 512MiB --kind classic -o words.bloom words-*.txt",
 };
