@@ -9,15 +9,15 @@
  * be a pipe. Before the end nothing has been written, so an interrupted build leaves what was
  * there.
  */
+#include "base/json.h"
 #include "base/numbers.h"
 #include "base/options.h"
 #include "base/progress.h"
 #include "base/team.h"
-#include "command/build_report.h"
-#include "command/dialect_build.h"
-#include "command/static_build.h"
+#include "filter/dialect_option.h"
 #include "filter/files.h"
 #include "filter/fill.h"
+#include "filter/foreign_file.h"
 #include "filter/hasher.h"
 #include "filter/output.h"
 #include "filter/report.h"
@@ -25,6 +25,7 @@
 #include "tool.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -264,7 +265,7 @@ static void let_it_grow(struct build *build)
         build->keys = TOOL_CHAIN_KEYS;
 }
 
-/* ---- The secret -------------------------------------------------------------------------- */
+/* ---- The secret ------------------------------------------------------------------------------ */
 
 /* Takes the key out of its file. Of a filter without such the library draws one. */
 static bool take_key(struct build *build)
@@ -298,7 +299,9 @@ static void wipe_key(struct build *build)
 
 /* ---- The result ------------------------------------------------------------------------------ */
 
-static bool save(const struct build *build, const bloomery_filter *filter)
+/* A filter, or what makes it straight in its file. */
+static bool save(const struct build *build, const bloomery_filter *filter,
+                 bloomery_builder *builder)
 {
     if (strcmp(build->output, "-") == 0)
         return tool_filter_to_stdout(filter);
@@ -311,12 +314,115 @@ static bool save(const struct build *build, const bloomery_filter *filter)
     bloomery_error error;
     bool good = lock >= 0 ? tool_may_replace_held(build->output, lock, build->force)
                           : tool_may_replace(build->output, build->force);
-    if (good && bloomery_save(filter, build->output, &error) != BLOOMERY_OK) {
+    if (good && (builder != NULL ? bloomery_builder_save(builder, build->output, &error)
+                                 : bloomery_save(filter, build->output, &error)) != BLOOMERY_OK) {
         tool_library_error(build->output, &error);
         good = false;
     }
     tool_filter_unlock(lock);
     return good;
+}
+
+/* ---- What is reported of it ------------------------------------------------------------------ */
+
+/*
+ * The number of different keys is an estimate. Of m bits, n keys with k bits each set a number
+ * whose variance is about m e^-c (1 - (1 + c) e^-c), where c = n k / m, and a bit more or less
+ * stands for e^c / k keys; so the estimate's standard deviation is sqrt(m (e^c - 1 - c)) / k: 2,500
+ * of 100 million keys at a rate of 1 in 100. Lines that are fuller than others add a twentieth.
+ * Only where the records are six times that more, and some, it is said that keys were repeated.
+ */
+static bool surely_repeated(const struct tool_change *change)
+{
+    const bloomery_info *info = &change->facts.info;
+    const bloomery_scan_result *scan = &change->facts.scan;
+    if (!info->has_bits) /* its keys are counted, not estimated */
+        return (double)change->records > scan->estimated_keys;
+    double bits_per_key = info->probes * (info->blocks_per_key > 0 ? info->blocks_per_key : 1.0);
+    double load = -log1p(-scan->fill);
+    double deviation = sqrt((double)info->bits * (expm1(load) - load)) / bits_per_key;
+    if (info->layers > 1) /* layers differ in fill and probes: a bound, not the deviation */
+        deviation += 0.001 * (double)change->records;
+    return (double)change->records - scan->estimated_keys > 10 + 6 * deviation;
+}
+
+/* More keys than it was planned for. A scalable filter grows instead. */
+static bool is_overfull(const bloomery_plan *plan, const struct tool_change *change)
+{
+    return plan->kind != BLOOMERY_SCALABLE && change->records > plan->planned_keys;
+}
+
+/* What "wrote" says of keys and rate. While the filter is within its plan, the rate is the one
+ * planned; past it, only the bits know what has become of it. */
+static void describe(char *text, size_t room, const bloomery_plan *plan,
+                     const struct tool_change *change)
+{
+    char records[TOOL_NUMBER_BYTES], keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
+    char size[TOOL_NUMBER_BYTES], layers[TOOL_NUMBER_BYTES] = "";
+    bool overfull = is_overfull(plan, change);
+    double estimated = change->facts.scan.estimated_keys;
+    tool_format_count(records, change->records);
+    tool_format_size(size, change->facts.info.file_bytes);
+    tool_format_odds(odds, overfull ? change->facts.scan.live_rate : plan->planned_rate);
+    if (plan->kind == BLOOMERY_SCALABLE)
+        snprintf(layers, sizeof(layers), " in %u layer%s", change->facts.info.layers,
+                 change->facts.info.layers == 1 ? "" : "s");
+    if (overfull && !(estimated < 1e15))
+        snprintf(text, room, "%s records, %s, every bit set: it takes any key for added", records,
+                 size);
+    else if (overfull || surely_repeated(change))
+        snprintf(text, room, "%s records, about %s different keys, %s%s, %s", records,
+                 tool_format_count(keys, (uint64_t)(estimated + 0.5)), size, layers, odds);
+    else
+        snprintf(text, room, "%s key%s, %s%s, %s", records, change->records == 1 ? "" : "s", size,
+                 layers, odds);
+}
+
+enum { PASSED_BYTES = TOOL_NUMBER_BYTES + 40 };
+
+static const char *describe_passed_over(char text[PASSED_BYTES], const struct tool_change *change)
+{
+    char number[TOOL_NUMBER_BYTES];
+    const uint64_t keyless = change->passed_over - change->headers; /* a header should have none */
+    text[0] = '\0';
+    if (keyless > 0)
+        snprintf(text, PASSED_BYTES, "; %s record%s no key", tool_format_count(number, keyless),
+                 keyless == 1 ? " has" : "s have");
+    return text;
+}
+
+static void say_written(const struct build *build, const bloomery_plan *plan,
+                        const struct tool_change *change)
+{
+    char text[6 * TOOL_NUMBER_BYTES + 80], passed[PASSED_BYTES], space[TOOL_ROOM_BYTES];
+    const char *name = strcmp(build->output, "-") == 0 ? "stdout" : build->output;
+    if (!build->quiet && !build->json) {
+        describe(text, sizeof(text), plan, change);
+        tool_say("wrote %s: %s%s%s", name, text, describe_passed_over(passed, change),
+                 tool_describe_room(space, &change->facts.info));
+    }
+    if (is_overfull(plan, change))
+        tool_warn_overfull(name, &change->facts);
+}
+
+static int print_json(const struct build *build, const struct tool_change *change)
+{
+    json_t *object = tool_json_report("build");
+    tool_json_add_change(object, build->output, change);
+    return tool_json_print(object, TOOL_FOUND);
+}
+
+/* Reads the filter's bits only if something is to be said of them. `change` is what building found;
+ * this fills the rest of it. Returns the exit code. */
+static int report(const struct build *build, const bloomery_plan *plan,
+                  const bloomery_filter *filter, struct tool_change *change)
+{
+    static const bloomery_scan_result nothing;
+    if (build->quiet && !build->json && !is_overfull(plan, change))
+        return TOOL_FOUND;
+    tool_change_find(&nothing, filter, change);
+    say_written(build, plan, change);
+    return build->json ? print_json(build, change) : TOOL_FOUND;
 }
 
 /* ---- Building -------------------------------------------------------------------------------- */
@@ -371,26 +477,6 @@ static bloomery_filter *count_keys(struct build *build, struct tool_hasher *hash
     return NULL;
 }
 
-/* A static filter, for as many keys as come. */
-static int build_static(struct build *build)
-{
-    if (!take_key(build))
-        return TOOL_ERROR;
-    const int code = tool_static_build(
-        &(struct tool_static_build){.source = &build->source,
-                                    .options = &build->options,
-                                    .wish = &build->wish,
-                                    .rate = build->rate,
-                                    .keys = build->keys,
-                                    .memory = build->memory,
-                                    .directory = build->temporary,
-                                    .force = build->force,
-                                    .saves = &build->saves,
-                                    .report = {build->output, build->quiet, build->json}});
-    wipe_key(build);
-    return code;
-}
-
 static int build_filter(struct build *build)
 {
     bloomery_plan plan;
@@ -408,10 +494,206 @@ static int build_filter(struct build *build)
     wipe_key(build);
     int code = TOOL_ERROR;
     build->saves = filter != NULL;
-    if (filter != NULL && save(build, filter))
-        code =
-            tool_build_report(&(struct tool_build_report){build->output, build->quiet, build->json},
-                              &plan, filter, &change);
+    if (filter != NULL && save(build, filter, NULL))
+        code = report(build, &plan, filter, &change);
+    bloomery_free(filter);
+    return code;
+}
+
+/* ---- Static filters -------------------------------------------------------------------------- */
+
+enum { STATIC_MEMORY_MIN = 16 << 20 };
+
+static bool open_builder(const struct build *build, bloomery_plan *plan, bloomery_builder **builder)
+{
+    bloomery_builder_options limits = BLOOMERY_BUILDER_OPTIONS;
+    bloomery_error error;
+    const char *temporary = getenv("TMPDIR");
+    if (build->memory > 0 && build->memory < STATIC_MEMORY_MIN)
+        return !tool_usage("--memory is what the build of a static filter may use, and that is at "
+                           "least 16MiB; the filter itself is as small as its keys and rate allow");
+    limits.memory = build->memory;
+    limits.threads = build->source.threads;
+    limits.directory = build->temporary != NULL                    ? build->temporary
+                       : temporary != NULL && temporary[0] != '\0' ? temporary
+                                                                   : "/tmp";
+    *plan = (bloomery_plan){.kind = BLOOMERY_STATIC,
+                            .keys = build->keys > 0 ? build->keys : 1,
+                            .rate = build->rate > 0 ? build->rate : TOOL_RATE_DEFAULT};
+    if (bloomery_plan_solve(plan, &build->wish, &error) == BLOOMERY_OK &&
+        bloomery_builder_open(plan, &build->options, &limits, builder, &error) == BLOOMERY_OK)
+        return true;
+    tool_library_error(NULL, &error);
+    return false;
+}
+
+/* The filter of all keys: in memory for standard output, else a map of its file. */
+static const bloomery_filter *finish_static(const struct build *build, bloomery_builder *builder)
+{
+    const bool to_stdout = strcmp(build->output, "-") == 0;
+    const bloomery_filter *filter = NULL;
+    bloomery_error error;
+    if (!to_stdout && !save(build, NULL, builder))
+        return NULL;
+    bloomery_open_options inspect = BLOOMERY_OPEN_OPTIONS;
+    inspect.inspect = true;
+    const bloomery_status status = to_stdout
+                                       ? bloomery_builder_finish(builder, &filter, &error)
+                                       : bloomery_map(build->output, &inspect, &filter, &error);
+    if (status != BLOOMERY_OK) {
+        tool_library_error(to_stdout ? NULL : build->output, &error);
+        return NULL;
+    }
+    if (!to_stdout || tool_filter_to_stdout(filter))
+        return filter;
+    bloomery_free(filter);
+    return NULL;
+}
+
+/* For as many keys as come: they go to a builder, which makes the file when all have come. */
+static int build_static(struct build *build)
+{
+    bloomery_plan plan;
+    bloomery_builder *builder = NULL;
+    const bloomery_filter *filter = NULL;
+    struct tool_change change;
+    int code = TOOL_ERROR;
+    if (!take_key(build))
+        return TOOL_ERROR;
+    if (open_builder(build, &plan, &builder) &&
+        tool_lines_build(&build->source, &build->options.rule, builder, build->quiet, &change)) {
+        build->saves = true;
+        filter = finish_static(build, builder);
+    }
+    if (filter != NULL) {
+        plan.planned_keys = change.records; /* it is built for those that came */
+        code = report(build, &plan, filter, &change);
+    }
+    bloomery_free(filter);
+    bloomery_builder_free(builder);
+    wipe_key(build);
+    return code;
+}
+
+/* ---- Filters of other systems ---------------------------------------------------------------- */
+
+/*
+ * The other system's own sizing decides, so what it is told is what the user said, and what it
+ * needs besides: the number of keys is counted where nothing else says how large the filter is to
+ * be, and the rate is our default where nothing else says how good.
+ */
+static bool takes(const struct build *build, const char *name)
+{
+    return tool_dialect_list_has(build->dialect.dialect->create_takes, name);
+}
+
+/* -n and -p are other words for two of the parameters. */
+static bool take_keys_and_rate(struct build *build)
+{
+    bloomery_dialect_parameters *parameters = &build->dialect.parameters;
+    if ((build->keys > 0 && parameters->keys > 0) || (build->rate > 0 && parameters->rate > 0)) {
+        tool_usage("%s is given twice, as an option and as a parameter of the dialect",
+                   build->keys > 0 && parameters->keys > 0 ? "the number of keys" : "the rate");
+        return false;
+    }
+    if (build->keys > 0)
+        parameters->keys = build->keys;
+    if (build->rate > 0)
+        parameters->rate = build->rate;
+    return true;
+}
+
+static bool complete_parameters(struct build *build)
+{
+    bloomery_dialect_parameters *parameters = &build->dialect.parameters;
+    const bool sized = parameters->bits > 0 || parameters->bytes > 0;
+    if (!take_keys_and_rate(build))
+        return false;
+    if (parameters->rate == 0 && !sized && parameters->probes == 0 &&
+        parameters->bits_per_key == 0 && takes(build, "rate"))
+        parameters->rate = TOOL_RATE_DEFAULT;
+    if (parameters->keys > 0 || sized || !takes(build, "keys"))
+        return true;
+    return tool_lines_count(&build->source, &build->options.rule,
+                            "can't be read twice to count its keys; say how many with -n",
+                            build->quiet, &parameters->keys);
+}
+
+static int stop(void *context, const void *data, size_t bytes)
+{
+    (void)context, (void)data, (void)bytes;
+    return -1;
+}
+
+/* Whether it can be written, asked before the keys are read: what stops is only the receiver
+ * then. */
+static bool can_be_written(const struct build *build, const bloomery_filter *filter)
+{
+    bloomery_error error;
+    const bloomery_status status =
+        build->ours ? BLOOMERY_OK
+                    : bloomery_dialect_write(filter, build->dialect.dialect, stop, NULL, &error);
+    if (status == BLOOMERY_OK || status == BLOOMERY_IO_FAILED)
+        return true;
+    tool_library_error(NULL, &error);
+    tool_say("a file of ours can have such a filter: --ours");
+    return false;
+}
+
+static int report_dialect(const struct build *build, const struct tool_output *output,
+                          const bloomery_filter *filter, struct tool_change *change, uint64_t bytes)
+{
+    static const bloomery_scan_result nothing;
+    char keys[TOOL_NUMBER_BYTES], size[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
+    tool_change_find(&nothing, filter, change);
+    if (!output->quiet && !output->json)
+        tool_say("wrote %s: a file of %s, %s key%s, %s, %s", tool_output_said(output),
+                 build->ours ? "ours" : build->dialect.dialect->name,
+                 tool_format_count(keys, change->records), change->records == 1 ? "" : "s",
+                 tool_format_size(size, bytes),
+                 tool_format_odds(odds, change->facts.scan.live_rate));
+    char reading[TOOL_READING_BYTES];
+    if (!output->quiet && !output->json && !build->ours)
+        tool_foreign_say_reading(filter, output->dialect);
+    tool_warn_overfull(tool_output_said(output), &change->facts);
+    if (!output->quiet)
+        tool_remarks_say(tool_output_said(output), filter);
+    if (!output->json)
+        return TOOL_FOUND;
+    json_t *object = tool_json_report("build");
+    tool_json_add_change(object, output->path, change);
+    tool_json_add(object, "dialect", tool_json_text(build->dialect.dialect->name));
+    if (!build->ours) {
+        tool_foreign_reading(filter, output->dialect, reading);
+        tool_json_add(object, "read_as", tool_json_text(reading));
+    }
+    tool_json_add(object, "file_bytes",
+                  tool_json_count(bytes)); /* and not those of a file of ours */
+    tool_json_add(object, "written_bytes", tool_json_count(bytes));
+    tool_json_add(object, "remarks", tool_remarks_json(filter));
+    return tool_json_print(object, TOOL_FOUND);
+}
+
+static int build_dialect_filter(struct build *build, const struct tool_output *output)
+{
+    bloomery_create_options kept = BLOOMERY_CREATE_OPTIONS;
+    bloomery_filter *filter = NULL;
+    bloomery_error error;
+    struct tool_change change;
+    uint64_t bytes = 0;
+    kept.rule = build->options.rule;
+    kept.note = build->options.note;
+    if (!complete_parameters(build))
+        return TOOL_ERROR;
+    if (bloomery_dialect_create(build->dialect.dialect, &build->dialect.parameters, &kept, &filter,
+                                &error) != BLOOMERY_OK)
+        return tool_library_error(NULL, &error);
+    int code = TOOL_ERROR;
+    if (can_be_written(build, filter) &&
+        tool_lines_add(&build->source, &build->options.rule, filter, output->path, "building",
+                       build->quiet, &change) &&
+        tool_output_write(output, filter, &bytes))
+        code = report_dialect(build, output, filter, &change, bytes);
     bloomery_free(filter);
     return code;
 }
@@ -432,20 +714,18 @@ static int build_dialect(struct build *build)
         return tool_usage("%s is for filters of ours; what a file of %s can have are the "
                           "parameters of --dialect",
                           wrong, build->dialect.dialect->name);
-    struct tool_dialect_build foreign = {.choice = &build->dialect,
-                                         .keys = build->keys,
-                                         .rate = build->rate,
-                                         .rule = &build->options.rule,
-                                         .note = build->options.note,
-                                         .ours = build->ours,
-                                         .source = &build->source,
-                                         .output = {.path = build->output,
-                                                    .force = build->force,
-                                                    .quiet = build->quiet,
-                                                    .json = build->json,
-                                                    .lock = -1}};
-    return tool_dialect_build(&foreign);
+    struct tool_output output = {.path = build->output,
+                                 .dialect = build->ours ? NULL : build->dialect.dialect,
+                                 .force = build->force,
+                                 .quiet = build->quiet,
+                                 .json = build->json,
+                                 .lock = -1};
+    const int code = tool_output_begin(&output) ? build_dialect_filter(build, &output) : TOOL_ERROR;
+    tool_output_end(&output);
+    return code;
 }
+
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static int build_main(int argc, char **argv)
 {
