@@ -3,7 +3,7 @@
  * The frame of the command `bloomery`.
  *
  * Every subcommand has a file cmd_NAME.c, in tool/command or in a folder of it, that defines one
- * `struct tool_command`; main.c lists them. main.c sets the name that messages carry and answers
+ * `struct tool_command`; commands.c lists them. main.c sets the name that messages carry and answers
  * `help`, `--help` and `--version`. It calls `run` with the subcommand's own name as argv[0], so
  * that getopt_long works on it as on a program's argv. The value that `run` returns is the exit
  * code.
@@ -67,6 +67,10 @@ extern const struct tool_command cmd_plot;
 extern const struct tool_command cmd_explore;
 extern const struct tool_command cmd_generate;
 extern const struct tool_command cmd_sieve;
+
+/* All of them. */
+enum { TOOL_COMMANDS = 16 };
+extern const struct tool_command *const tool_commands[TOOL_COMMANDS];
 
 /* The command whose name messages carry and whose help tool_getopt prints. main.c sets it. NULL:
  * none yet. */
