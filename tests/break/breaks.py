@@ -168,7 +168,7 @@ BREAKS = [
     Break("a_copy_is_for_everybody_to_read", "cmd_explore.c:make_file()",
           [("(void)!fchmod(file, S_IRUSR | S_IWUSR);", "(void)!fchmod(file, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH);")],
           "cli/test_explore.py/a_copy_is_its_owners_alone"),
-    Break("half_of_a_copy_stays", "tool_explorer_keep()",
+    Break("half_of_a_copy_stays", "keep_copy()",
           [("unlink(path);", "(void)path;")],
           "cli/test_explore.py/a_full_disk_leaves_nothing"),
     Break("the_last_of_two_places_is_not_seen", "find_element()",
