@@ -38,7 +38,8 @@ static struct bloomery_layer *layer_at(const bloomery_filter *filter, uint64_t *
 
 size_t bloomery_redisbloom_header_bytes(const bloomery_filter *filter)
 {
-    const bool fits = bloomery_redisbloom_fits(filter, NULL) == BLOOMERY_OK;
+    const bool fits =
+        bloomery_dialect_fits(&bloomery_dialect_redisbloom, filter, NULL) == BLOOMERY_OK;
     return fits ? bloomery_redisbloom_header_size(filter) : 0;
 }
 
@@ -50,8 +51,9 @@ bloomery_status bloomery_redisbloom_scandump(const bloomery_filter *filter, uint
     *bytes = 0;
     *next = 0;
     /* The header has the numbers of all layers. A dump asks for each layer's bits by itself. */
-    const bloomery_status status = iterator == 0 ? bloomery_redisbloom_fits(filter, error)
-                                                 : bloomery_redisbloom_is_chain(filter, error);
+    const bloomery_status status =
+        iterator == 0 ? bloomery_dialect_fits(&bloomery_dialect_redisbloom, filter, error)
+                      : bloomery_redisbloom_is_chain(filter, error);
     if (status != BLOOMERY_OK)
         return status;
     if (iterator == 0 && header == NULL)

@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "core/derive.h"
 #include "dialects/dialects.h"
+#include "dialects/schemes.h"
 
 /* ---- Filters with one answer, and promises --------------------------------------------------- */
 
