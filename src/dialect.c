@@ -373,7 +373,10 @@ bool bloomery_dialect_remark(const bloomery_filter *filter, uint32_t index, char
     const struct bloomery_dialect_row *row = bloomery_dialect_row(filter->shape.dialect);
     if (row == NULL || !bloomery_dialect_is(row, filter)) /* a file of ours may say anything */
         return false;
-    for (size_t i = 0; row->remarks[i] != NULL; i++)
+    size_t count = 0;
+    while (row->remarks[count] != NULL)
+        count++;
+    for (size_t i = 0; i + index < count; i++) /* some rates take long to compute */
         if (row->remarks[i](filter, text, room) && index-- == 0)
             return true;
     return false;
