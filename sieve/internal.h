@@ -421,25 +421,13 @@ struct bloomery_recovery {
     uint8_t *own; /* room for the longest body, and for the records of a frame */
     uint8_t *area;
     uint8_t *records;
-    bool changed; /* the image, or what it names */
+    uint8_t *leases; /* of the queue, in the image */
+    bool changed;    /* the image, or what it names */
     /* recount */
     uint64_t pending; /* plain pushes that are pending */
     uint64_t rolled;  /* items behind the tail of the state that was taken */
     uint64_t first; /* number of the first entry that the walk through the queue came by; 0: none */
     bool rolls;     /* a log is gone: what was in it may be in the queue, behind that tail */
-};
-
-/* The state of the queue, taken apart; recover_queue.c. */
-struct bloomery_recovery_queue {
-    struct bloomery_queue_position head;
-    uint64_t head_index;
-    uint64_t head_number;
-    struct bloomery_queue_position tail;
-    uint64_t next;
-    uint64_t queued;
-    uint64_t done;
-    uint64_t leases;
-    uint8_t *lease; /* the first, in the image */
 };
 
 /* ---- What is set aside (recover_queue.c) ----------------------------------------------------- */
@@ -462,7 +450,7 @@ bloomery_status bloomery_recovery_keep_part(struct bloomery_recovery *recovery,
 /* The queue, from its head on, or from `saved`, where the memory engine's filter was saved, which
  * may move. */
 bloomery_status bloomery_recovery_queue(struct bloomery_recovery *recovery,
-                                        struct bloomery_recovery_queue *queue,
+                                        struct bloomery_queue_state *queue,
                                         struct bloomery_queue_position *saved,
                                         bloomery_error *error);
 

@@ -317,17 +317,17 @@ static bloomery_status change_leases(bloomery_sieve *sieve, const bloomery_sieve
                                      bloomery_error *error)
 {
     const uint8_t *image = sieve->manifest.image;
-    struct bloomery_queue_facts facts = {.leased = 0};
+    struct bloomery_queue_state queue = {.leases = 0};
     if (options->leases == 0 || options->leases == sieve->settings.leases || options->read_only)
         return BLOOMERY_OK;
     const uint64_t bytes = bloomery_load_u64(image + BLOOMERY_MANIFEST_LENGTHS);
     if (bytes <= sieve->manifest.copy_bytes - BLOOMERY_MANIFEST_STATE &&
-        bloomery_queue_state_read(image + BLOOMERY_MANIFEST_STATE, bytes, &facts) &&
-        facts.leased > options->leases)
+        bloomery_queue_state_read(image + BLOOMERY_MANIFEST_STATE, bytes, &queue) &&
+        queue.leases > options->leases)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "%s has %llu leased items, which is more than the %u leases asked "
                              "for: acknowledge or return some first",
-                             sieve->path, (unsigned long long)facts.leased, options->leases);
+                             sieve->path, (unsigned long long)queue.leases, options->leases);
     sieve->settings.leases = options->leases;
     return BLOOMERY_OK;
 }
@@ -645,21 +645,21 @@ static bloomery_status fill(const bloomery_sieve *sieve, bloomery_sieve_info *in
     const uint64_t rest = bloomery_load_u64(image + 24) - BLOOMERY_MANIFEST_STATE;
     const uint64_t queue = bloomery_load_u64(image + BLOOMERY_MANIFEST_LENGTHS);
     const uint64_t engine = bloomery_load_u64(image + BLOOMERY_MANIFEST_LENGTHS + 8);
-    struct bloomery_queue_facts facts;
+    struct bloomery_queue_state found;
     struct sum sum = {.sieve = sieve, .info = info};
     bool all;
-    if (queue > rest || engine != rest - queue || !bloomery_queue_state_read(state, queue, &facts))
+    if (queue > rest || engine != rest - queue || !bloomery_queue_state_read(state, queue, &found))
         return wrong(sieve, error);
     fill_settings(&sieve->settings, info);
     fill_counters(image + BLOOMERY_MANIFEST_COUNTERS, info);
-    info->queued = facts.queued;
-    info->leased = facts.leased;
-    info->lease_bytes = facts.leased * BLOOMERY_LEASE_BYTES;
-    info->done = facts.done;
-    info->done_durable = facts.done;
+    info->queued = found.queued;
+    info->leased = found.leases;
+    info->lease_bytes = found.leases * BLOOMERY_LEASE_BYTES;
+    info->done = found.done;
+    info->done_durable = found.done;
     info->dead_bytes = bloomery_load_u64(image + BLOOMERY_MANIFEST_DEAD + 8);
     info->dead = bloomery_load_u64(image + BLOOMERY_MANIFEST_DEAD + 16);
-    sum.tail = facts.tail;
+    sum.tail = found.tail;
     return fill_engine(sieve, state + queue, engine, &sum)
                ? bloomery_directory_each(sieve, add_file, &sum, &all, error)
                : wrong(sieve, error);

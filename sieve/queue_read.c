@@ -284,8 +284,8 @@ static void pass_end(struct bloomery_queue *queue, struct bloomery_queue_positio
         *place = (struct bloomery_queue_position){place->segment + 1, BLOOMERY_FILE_HEADER};
 }
 
-/* From the frame at a place on, whose entry `index` is the first to be taken, to the tail. `number`:
- * with what the frame begins; 0: not known. Without `findings` damage ends it. */
+/* From the frame at a place on, whose entry `index` is the first to be taken, to the tail.
+ * `number`: with what the frame begins; 0: not known. Without `findings` damage ends it. */
 static int walk_frames(struct bloomery_queue *queue, struct bloomery_queue_position place,
                        uint32_t index, uint64_t number,
                        int (*take)(void *context, const struct bloomery_entry *entry,

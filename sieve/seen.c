@@ -580,7 +580,7 @@ static bloomery_status fits_log(struct bloomery_frame_walk *walk,
 }
 
 static bloomery_status take_fixed(struct bloomery_frame_walk *walk, struct bloomery_frame *frame,
-                                    bloomery_error *error)
+                                  bloomery_error *error)
 {
     const struct log_walk *log = walk->context;
     uint8_t *area = log->sieve->disk->area;

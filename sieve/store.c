@@ -580,7 +580,7 @@ bloomery_status bloomery_frames_walk(struct bloomery_frame_walk *walk, bloomery_
             bloomery_frame_header(walk->store, walk->file, at, walk->end, &frame, &found);
         if (status == BLOOMERY_OK)
             status = walk->fits(walk, &frame, &found);
-        /* `take` may change what it was given of the frame. 0: nobody says where the next one is. */
+        /* Where the next one is, before `take` changes its frame; 0: no header says it. */
         uint64_t next = status == BLOOMERY_OK ? at + bloomery_frame_bytes(&frame) : 0;
         if (status == BLOOMERY_OK)
             status = walk->take(walk, &frame, &found);
