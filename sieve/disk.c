@@ -283,25 +283,19 @@ static void remember(const struct bloomery_disk *disk, uint64_t fingerprint)
     set[0] = fingerprint;
 }
 
-/* First batches are of different sizes, so that partitions, which fill evenly, are not all full at
- * once for ever. */
-static uint64_t threshold(const struct bloomery_disk *disk, uint32_t number)
-{
-    if (disk->partition[number].seen_entries > 0 || disk->stride > 8)
-        return disk->batch;
-    return disk->batch / disk->partitions * (number + 1);
-}
-
+/* First batches are of different sizes: partitions fill evenly, and would all be full at once. */
 static bloomery_status make_room(bloomery_sieve *sieve, uint32_t number, bloomery_error *error)
 {
     const struct bloomery_disk *disk = sieve->disk;
     const struct bloomery_partition *partition = &disk->partition[number];
-    if (partition->log_entries + partition->entries >= threshold(disk, number)) {
-        if (disk->stride > 8)
-            return bloomery_decide_ordered(sieve, true, error);
-        return bloomery_decide(sieve, number, true, error);
-    }
-    return BLOOMERY_OK;
+    const bool ordered = disk->stride > 8;
+    const uint64_t most = partition->seen_entries > 0 || ordered
+                              ? disk->batch
+                              : disk->batch / disk->partitions * (number + 1);
+    if (partition->log_entries + partition->entries < most)
+        return BLOOMERY_OK;
+    return ordered ? bloomery_decide_ordered(sieve, true, error)
+                   : bloomery_decide(sieve, number, true, error);
 }
 
 static bloomery_status push_one(bloomery_sieve *sieve, bloomery_hash hash,
@@ -689,14 +683,6 @@ static bloomery_status look(void *context, const uint8_t *records, uint32_t coun
 
 /* ---- Answers ------------------------------------------------------------------------------- */
 
-static size_t not_found(const struct querying *querying)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < querying->count; i++)
-        count += querying->results[querying->order[i] & number_mask] != BLOOMERY_SIEVE_SEEN;
-    return count;
-}
-
 static bloomery_status query_partition(struct querying *querying, uint32_t number,
                                        bloomery_error *error)
 {
@@ -708,7 +694,10 @@ static bloomery_status query_partition(struct querying *querying, uint32_t numbe
         querying->results[querying->order[i] & number_mask] = unseen;
     if (partition->seen_entries > 0)
         status = query_seen(querying, number, error);
-    if (status == BLOOMERY_OK && partition->decided_entries > 0 && not_found(querying) > 0)
+    size_t found = 0;
+    for (size_t i = 0; i < querying->count; i++)
+        found += querying->results[querying->order[i] & number_mask] == BLOOMERY_SIEVE_SEEN;
+    if (status == BLOOMERY_OK && partition->decided_entries > 0 && found < querying->count)
         status = bloomery_log_each(querying->sieve, number, BLOOMERY_FILE_HEADER,
                                    partition->decided_bytes, look, querying, error);
     return status;

@@ -189,7 +189,22 @@ void bloomery_manifest_verify(const bloomery_sieve *sieve, struct bloomery_findi
 /* Whether the state that was read was written by a process that did not sync. */
 bool bloomery_manifest_unsynced(const bloomery_sieve *sieve);
 
-/* Then, counters, queue and engine, which have been made meanwhile. */
+/* The parts of the image behind its fixed fields. BLOOMERY_CORRUPT: they do not add up. */
+struct bloomery_manifest_parts {
+    uint8_t *queue; /* the queue's state */
+    uint64_t queue_bytes;
+    uint8_t *engine; /* the engine's state */
+    uint64_t engine_bytes;
+};
+bloomery_status bloomery_manifest_parts(const bloomery_sieve *sieve,
+                                        struct bloomery_manifest_parts *parts,
+                                        bloomery_error *error);
+
+/* The counters of the last commit. */
+void bloomery_manifest_counters(const bloomery_sieve *sieve,
+                                struct bloomery_sieve_counters *counters);
+
+/* Then, counters, queue and engine, which have been made before. */
 bloomery_status bloomery_manifest_restore(bloomery_sieve *sieve, bool keep_leases,
                                           bloomery_error *error);
 
@@ -245,6 +260,13 @@ double bloomery_sieve_wall_clock(void);
 
 /* Whether it may be changed: BLOOMERY_IO_FAILED if a sync failed before, BLOOMERY_READ_ONLY. */
 bloomery_status bloomery_sieve_usable(const bloomery_sieve *sieve, bloomery_error *error);
+
+/* ---- Facts (sieve.c) ------------------------------------------------------------------------- */
+
+/* What settings and counters say, of a sieve that is open or of its last commit. */
+void bloomery_sieve_fill_info(const struct bloomery_sieve_settings *settings,
+                              const struct bloomery_sieve_counters *counters,
+                              bloomery_sieve_info *info);
 
 /* ---- Keys, without the lock (sieve.c) -------------------------------------------------------- */
 

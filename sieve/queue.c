@@ -85,6 +85,7 @@ void bloomery_queue_free(struct bloomery_queue *queue)
  * ends. If that fails the segment just becomes longer. */
 static void leave_segment(struct bloomery_queue *queue)
 {
+    assert(queue->tail_file.file >= 0 && queue->tail_file.number == queue->tail.segment);
     if (queue->spoiled && bloomery_store_cut(queue->store, &queue->tail_file, queue->tail.offset,
                                              NULL) != BLOOMERY_OK)
         return;
@@ -130,13 +131,6 @@ static bloomery_status put_frame(struct bloomery_queue *queue, const uint8_t *bo
     return BLOOMERY_OK;
 }
 
-/* Whether the head is in the buffer and has taken all of it. */
-static bool is_drained(const struct bloomery_queue *queue)
-{
-    return bloomery_place_same(queue->head, queue->tail) &&
-           queue->head_index == queue->buffer_entries;
-}
-
 void bloomery_queue_move_head(struct bloomery_queue *queue, struct bloomery_queue_position place)
 {
     for (uint64_t i = queue->head.segment; !bloomery_queue_on_disk(queue) && i < place.segment;
@@ -164,7 +158,9 @@ static bloomery_status seal(struct bloomery_queue *queue, bloomery_error *error)
     if (queue->buffer_entries == 0)
         return BLOOMERY_OK;
     assert(queue->buffer_first + queue->buffer_entries == queue->next);
-    const bool drained = is_drained(queue);
+    /* The head is in the buffer and has taken all of it. */
+    const bool drained =
+        bloomery_place_same(queue->head, queue->tail) && queue->head_index == queue->buffer_entries;
     /* In memory, what nobody can ask for any more need not become a frame. */
     if (bloomery_queue_on_disk(queue) || !drained || queue->buffer_leases > 0) {
         const bloomery_status status =
@@ -248,6 +244,7 @@ bloomery_status bloomery_queue_append(struct bloomery_queue *queue,
             queue->buffer_bytes +=
                 (uint32_t)bloomery_entry_put(queue->buffer + queue->buffer_bytes, entry);
             queue->buffer_entries++;
+            assert(queue->buffer_bytes <= BLOOMERY_QUEUE_BUFFER);
         }
     }
     if (status != BLOOMERY_OK)
@@ -303,6 +300,7 @@ static void rewind_memory(struct bloomery_queue *queue, const struct bloomery_qu
 static void rewind_files(struct bloomery_queue *queue, const struct bloomery_queue_mark *mark)
 {
     struct bloomery_store *store = queue->store;
+    assert(mark->segment <= queue->tail.segment);
     if (queue->tail.segment == mark->segment) {
         queue->spoiled = queue->spoiled || queue->tail.offset > mark->offset;
         return;

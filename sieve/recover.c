@@ -55,33 +55,22 @@ static bool is_queue(const struct bloomery_queue_state *queue, uint64_t bytes)
 
 /* The parts of the image. */
 struct parts {
-    uint8_t *queue_state;
-    uint64_t queue_bytes;
-    uint8_t *engine_state;
-    uint64_t engine_bytes;
+    struct bloomery_manifest_parts in;
     struct bloomery_queue_state queue;
     struct bloomery_queue_position saved; /* memory engine: the filter holds what is before it */
 };
 
 static bloomery_status take_apart(bloomery_sieve *sieve, struct parts *parts, bloomery_error *error)
 {
-    uint8_t *image = sieve->manifest.image;
     const bool disk = sieve->settings.engine == BLOOMERY_SIEVE_DISK;
-    assert(bloomery_load_u64(image + 24) >= BLOOMERY_MANIFEST_STATE &&
-           bloomery_load_u64(image + 24) <= sieve->manifest.copy_bytes);
-    const uint64_t rest = bloomery_load_u64(image + 24) - BLOOMERY_MANIFEST_STATE;
     const uint64_t wanted = disk ? (uint64_t)sieve->settings.partitions * BLOOMERY_PARTITION_STATE
                                  : BLOOMERY_MEMORY_STATE;
-    parts->queue_state = image + BLOOMERY_MANIFEST_STATE;
-    parts->queue_bytes = bloomery_load_u64(image + BLOOMERY_MANIFEST_LENGTHS);
-    parts->engine_bytes = bloomery_load_u64(image + BLOOMERY_MANIFEST_LENGTHS + 8);
-    const bool fits = parts->queue_bytes <= rest && parts->queue_bytes >= BLOOMERY_QUEUE_STATE &&
-                      parts->engine_bytes == rest - parts->queue_bytes &&
-                      parts->engine_bytes == wanted;
-    parts->engine_state = parts->queue_state + (fits ? parts->queue_bytes : 0);
+    const bool fits = bloomery_manifest_parts(sieve, &parts->in, NULL) == BLOOMERY_OK &&
+                      parts->in.queue_bytes >= BLOOMERY_QUEUE_STATE &&
+                      parts->in.engine_bytes == wanted;
     if (fits)
-        bloomery_queue_state_load(parts->queue_state, &parts->queue);
-    if (fits && is_queue(&parts->queue, parts->queue_bytes))
+        bloomery_queue_state_load(parts->in.queue, &parts->queue);
+    if (fits && is_queue(&parts->queue, parts->in.queue_bytes))
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_CORRUPT, BLOOMERY_MANIFEST_LENGTHS,
                          "%s cannot be recovered: what its manifest says of the queue does not add "
@@ -94,11 +83,11 @@ static size_t put_together(bloomery_sieve *sieve, struct parts *parts)
 {
     uint8_t *image = sieve->manifest.image;
     const uint64_t bytes = BLOOMERY_QUEUE_STATE + parts->queue.leases * BLOOMERY_LEASE_BYTES;
-    assert(bytes <= parts->queue_bytes); /* leases go, none comes */
-    bloomery_queue_state_store(&parts->queue, parts->queue_state);
-    memmove(parts->queue_state + bytes, parts->engine_state, parts->engine_bytes);
+    assert(bytes <= parts->in.queue_bytes); /* leases go, none comes */
+    bloomery_queue_state_store(&parts->queue, parts->in.queue);
+    memmove(parts->in.queue + bytes, parts->in.engine, parts->in.engine_bytes);
     bloomery_store_u64(image + BLOOMERY_MANIFEST_LENGTHS, bytes);
-    return BLOOMERY_MANIFEST_STATE + bytes + parts->engine_bytes;
+    return BLOOMERY_MANIFEST_STATE + bytes + parts->in.engine_bytes;
 }
 
 /* pushed = new + seen + pending + forced + marked, as ever: a push that was lost counts as dropped.
@@ -367,16 +356,6 @@ struct seen {
     bool damaged;
 };
 
-static bool rises(const uint64_t *values, size_t count, uint64_t last, bool first)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (values[i] <= last && !(first && i == 0))
-            return false;
-        last = values[i];
-    }
-    return true;
-}
-
 /* Reads all of the old one; what is whole goes to the new one, if there is one. */
 static bloomery_status take_seen(struct seen *seen, bloomery_error *error)
 {
@@ -397,7 +376,10 @@ static bloomery_status take_seen(struct seen *seen, bloomery_error *error)
         bloomery_status status = bloomery_seen_next(&reader, values, &count, &found);
         if (status == BLOOMERY_OK && count == 0)
             break;
-        if (status == BLOOMERY_OK && !rises(values, count, last, seen->whole == 0))
+        bool rises = status == BLOOMERY_OK && (seen->whole == 0 || values[0] > last);
+        for (size_t i = 1; rises && i < count; i++)
+            rises = values[i] > values[i - 1];
+        if (status == BLOOMERY_OK && !rises)
             status = bloomery_store_damaged(store, &seen->old, 0, &found,
                                             "its fingerprints do not rise");
         if (status == BLOOMERY_CORRUPT && count > 0) {
@@ -548,7 +530,7 @@ static bloomery_status recover_filter(struct bloomery_recovery *recovery, struct
                                       bool *lost, bloomery_error *error)
 {
     bloomery_sieve *sieve = recovery->sieve;
-    uint8_t *state = parts->engine_state;
+    uint8_t *state = parts->in.engine;
     const uint64_t generation = bloomery_load_u64(state);
     char name[BLOOMERY_FILE_NAME];
     bloomery_error found = {.text = ""};
@@ -587,7 +569,7 @@ static bloomery_status recover_filter(struct bloomery_recovery *recovery, struct
 
 static void put_filter(struct bloomery_recovery *recovery, struct parts *parts, bool lost)
 {
-    uint8_t *state = parts->engine_state;
+    uint8_t *state = parts->in.engine;
     const uint64_t keys = bloomery_load_u64(state + 24);
     assert(recovery->first <= parts->queue.next);
     const uint64_t left = recovery->first > 0 ? parts->queue.next - recovery->first : 0;
@@ -621,11 +603,11 @@ static bool is_named(const struct keeping *keeping, enum bloomery_file_kind kind
     if (kind == BLOOMERY_FILE_DEAD)
         return generation == bloomery_load_u64(sieve->manifest.image + BLOOMERY_MANIFEST_DEAD);
     if (kind == BLOOMERY_FILE_FILTER)
-        return !disk && generation == bloomery_load_u64(parts->engine_state);
+        return !disk && generation == bloomery_load_u64(parts->in.engine);
     if (!disk || number >= sieve->settings.partitions)
         return false;
     struct bloomery_partition row = {.entries = 0};
-    bloomery_partition_load(parts->engine_state + number * BLOOMERY_PARTITION_STATE, &row);
+    bloomery_partition_load(parts->in.engine + number * BLOOMERY_PARTITION_STATE, &row);
     if (kind == BLOOMERY_FILE_PENDING)
         return generation == row.log_generation;
     return kind == BLOOMERY_FILE_SEEN && generation == row.seen_generation;
@@ -669,7 +651,7 @@ static bloomery_status keep_undone(struct bloomery_recovery *recovery, const str
                          i < sieve->settings.partitions;
          i++) {
         struct bloomery_partition row = {.entries = 0};
-        bloomery_partition_load(parts->engine_state + (uint64_t)i * BLOOMERY_PARTITION_STATE, &row);
+        bloomery_partition_load(parts->in.engine + (uint64_t)i * BLOOMERY_PARTITION_STATE, &row);
         status =
             keep_rest(recovery, BLOOMERY_FILE_PENDING, i, row.log_generation, row.log_bytes, error);
     }
@@ -683,7 +665,7 @@ static bloomery_status recover_parts(struct bloomery_recovery *recovery, struct 
 {
     const bool disk = recovery->sieve->settings.engine == BLOOMERY_SIEVE_DISK;
     bool lost = false;
-    bloomery_status status = disk ? recover_disk(recovery, parts->engine_state, error)
+    bloomery_status status = disk ? recover_disk(recovery, parts->in.engine, error)
                                   : recover_filter(recovery, parts, &lost, error);
     recovery->rolls = recovery->rolls && recovery->result.older;
     if (status == BLOOMERY_OK)
@@ -708,14 +690,14 @@ static bloomery_status recover_parts(struct bloomery_recovery *recovery, struct 
 static bloomery_status recover(struct bloomery_recovery *recovery, bloomery_error *error)
 {
     bloomery_sieve *sieve = recovery->sieve;
-    struct parts parts = {.queue_bytes = 0};
+    struct parts parts = {.in.queue = NULL};
     bloomery_status status = bloomery_manifest_open_older(sieve, &recovery->result.older, error);
     if (status == BLOOMERY_OK)
         status = take_apart(sieve, &parts, error);
     if (status != BLOOMERY_OK)
         return status;
     sieve->store.seed = bloomery_checksum(sieve->store.id, sizeof sieve->store.id, 0);
-    recovery->leases = parts.queue_state + BLOOMERY_QUEUE_STATE;
+    recovery->leases = parts.in.queue + BLOOMERY_QUEUE_STATE;
     if (recovery->result.older)
         bloomery_recovery_tell(
             recovery,
