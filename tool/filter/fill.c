@@ -32,16 +32,6 @@ static bool passes_over(const bloomery_key_rule *rule, const struct tool_source 
            (rule->flags & (TOOL_RULE_FORMS | BLOOMERY_RULE_SKIP_EMPTY)) != 0;
 }
 
-static void count_records(struct counting *counting)
-{
-    struct tool_chunk chunk = {0};
-    while (tool_chunks_take(counting->chunks, &chunk)) {
-        chunk.records = tool_split_count(chunk.from, chunk.end, chunk.delimiter);
-        chunk.from = chunk.end;
-    }
-    tool_chunk_free(&chunk);
-}
-
 static void count_keys(struct counting *counting, struct tool_tally *tally)
 {
     struct tool_chunk chunk = {0};
@@ -64,10 +54,16 @@ static void count_keys(struct counting *counting, struct tool_tally *tally)
 static void count_chunks(void *context, uint32_t number)
 {
     struct counting *counting = context;
-    if (counting->passes_over)
+    struct tool_chunk chunk = {0};
+    if (counting->passes_over) {
         count_keys(counting, &counting->tallies[number]);
-    else
-        count_records(counting);
+        return;
+    }
+    while (tool_chunks_take(counting->chunks, &chunk)) {
+        chunk.records = tool_split_count(chunk.from, chunk.end, chunk.delimiter);
+        chunk.from = chunk.end;
+    }
+    tool_chunk_free(&chunk);
 }
 
 bool tool_lines_count(const struct tool_source *source, const bloomery_key_rule *rule,
@@ -158,31 +154,17 @@ static size_t next_keys(void *context, uint32_t thread, const bloomery_key **key
     }
 }
 
-static struct adder *adder_new(const bloomery_key_rule *rule, const struct tool_source *source)
-{
-    struct adder *adder = tool_allocate(sizeof(struct adder));
-    memset(&adder->chunk, 0, sizeof(struct tool_chunk));
-    adder->made = tool_records_are_keys(rule, source) ? NULL : tool_made_new();
-    return adder;
-}
-
-static void adder_free(struct adder *adder, struct tool_tally *tally)
-{
-    if (adder->made != NULL)
-        tool_tally_add(tally, &adder->made->tally);
-    tool_made_free(adder->made);
-    tool_chunk_free(&adder->chunk);
-    free(adder);
-}
-
 static void begin(struct adding *adding, const struct tool_source *source,
                   const bloomery_key_rule *rule, const char *verb)
 {
     *adding = (struct adding){.chunks = tool_chunks_open(source, verb), .rule = rule};
     adding->threads = tool_chunks_threads(adding->chunks);
     adding->adders = tool_allocate(adding->threads * sizeof(struct adder *));
-    for (uint32_t i = 0; i < adding->threads; i++)
-        adding->adders[i] = adder_new(rule, source);
+    for (uint32_t i = 0; i < adding->threads; i++) {
+        struct adder *adder = adding->adders[i] = tool_allocate(sizeof(struct adder));
+        adder->chunk = (struct tool_chunk){0};
+        adder->made = tool_records_are_keys(rule, source) ? NULL : tool_made_new();
+    }
 }
 
 /* Fills what the change knows of records. False if there was an error in the input, after messages,
@@ -190,8 +172,14 @@ static void begin(struct adding *adding, const struct tool_source *source,
 static bool end(struct adding *adding, bool done, struct tool_change *change)
 {
     struct tool_tally tally = {0};
-    for (uint32_t i = 0; i < adding->threads; i++)
-        adder_free(adding->adders[i], &tally);
+    for (uint32_t i = 0; i < adding->threads; i++) {
+        struct adder *adder = adding->adders[i];
+        if (adder->made != NULL)
+            tool_tally_add(&tally, &adder->made->tally);
+        tool_made_free(adder->made);
+        tool_chunk_free(&adder->chunk);
+        free(adder);
+    }
     free(adding->adders);
     uint64_t records = tool_chunks_records(adding->chunks);
     tool_tally_place(&tally, adding->chunks);

@@ -43,18 +43,15 @@ static int wait_for_bytes(const struct tool_stream *stream)
 /* Reads of one call: a writer that is as fast as the reader keeps nobody waiting for longer. */
 enum { READS_MAX = 64 };
 
-static bool more_waits(const struct tool_stream *stream)
-{
-    struct pollfd one = {.fd = stream->descriptor, .events = POLLIN};
-    return poll(&one, 1, 0) == 1 && (one.revents & POLLIN) != 0;
-}
-
 /* The bytes that already wait behind the first `count`. Its end, or an error, is left to the next
  * call, which meets it again: true of pipes, not of terminals. */
 static size_t read_waiting(const struct tool_stream *stream, unsigned char *buffer, size_t count,
                            size_t room)
 {
-    for (int reads = 1; reads < READS_MAX && count < room && more_waits(stream); reads++) {
+    struct pollfd one = {.fd = stream->descriptor, .events = POLLIN};
+    for (int reads = 1; reads < READS_MAX && count < room; reads++) {
+        if (poll(&one, 1, 0) != 1 || (one.revents & POLLIN) == 0)
+            break;
         ssize_t more = read(stream->descriptor, buffer + count, room - count);
         if (more <= 0)
             break;
@@ -117,13 +114,6 @@ ssize_t tool_stream_read(struct tool_stream *stream, void *buffer, size_t room)
 struct libarchive {
     LIBARCHIVE_FUNCTIONS(TOOL_LOAD_FIELD)
 };
-
-/* NULL, or why it can't be had. */
-static const char *libarchive_load(struct libarchive *functions)
-{
-    const struct tool_wanted wanted[] = {LIBARCHIVE_FUNCTIONS(TOOL_LOAD_WANTED)};
-    return tool_load(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
-}
 
 /* The next member. Its name is in `name`, cut to `room` bytes, in UTF-8 if it can be; "?" if not:
  * libarchive converts names to the encoding of the locale, and gives none that it can't convert.
@@ -445,7 +435,9 @@ static int choose_archive(struct tool_unpack *unpack, enum tool_packing packing)
 
 static void archive_start(struct tool_unpack *unpack, enum tool_packing packing)
 {
-    const char *trouble = libarchive_load(&unpack->library);
+    struct libarchive *functions = &unpack->library;
+    const struct tool_wanted wanted[] = {LIBARCHIVE_FUNCTIONS(TOOL_LOAD_WANTED)};
+    const char *trouble = tool_load(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
     if (trouble != NULL) {
         snprintf(unpack->error, sizeof(unpack->error), "can't be unpacked: %.170s", trouble);
         return;
