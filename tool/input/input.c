@@ -403,39 +403,29 @@ static bool ends_in_return(bloomery_key text)
     return text.bytes > 0 && ((const char *)text.data)[text.bytes - 1] == '\r';
 }
 
-/* Whether one of several fields, or a field by its name, ends in a carriage return: as the last of
- * a line does. */
-static bool field_ends_in_return(const struct tool_layout *layout,
-                                 const struct tool_columns *columns, bloomery_key record)
-{
-    bool found = false;
-    for (uint32_t i = 0; i < layout->field_count && !found; i++) {
-        const bloomery_key_rule rule = {
-            .flags = layout->flags & ~(uint32_t)BLOOMERY_RULE_CSV, /* whose rule takes them */
-            .field = columns->numbers[i],
-            .delimiter = layout->delimiter};
-        bloomery_key text;
-        found = bloomery_rule_apply(&rule, record.data, record.bytes, NULL, 0, &text, NULL) ==
-                    BLOOMERY_RECORD_KEY &&
-                ends_in_return(text);
-    }
-    return found;
-}
-
+/* Whether the key's text ends in a carriage return, as the last field of a line does. The text is
+ * the record, its field, or one of several. */
 static bool key_ends_in_return(const struct tool_source *source, bloomery_key record,
                                const struct tool_columns *columns)
 {
     const struct tool_layout *layout = source->layout;
-    const bloomery_key_rule rule = {.field = source->cuts.field,
-                                    .delimiter = source->cuts.delimiter};
-    bloomery_key text = {NULL, 0};
+    const uint32_t fields = layout != NULL ? layout->field_count : 0;
+    bloomery_key_rule rule = {.field = source->cuts.field, .delimiter = source->cuts.delimiter};
+    bloomery_key text;
     if (layout != NULL && layout->jsonl)
         return false;
-    if (layout != NULL && layout->field_count > 0)
-        return field_ends_in_return(layout, columns, record);
-    return bloomery_rule_apply(&rule, record.data, record.bytes, NULL, 0, &text, NULL) ==
-               BLOOMERY_RECORD_KEY &&
-           ends_in_return(text);
+    for (uint32_t i = 0; i == 0 || i < fields; i++) {
+        if (fields > 0)
+            rule = (bloomery_key_rule){
+                .flags = layout->flags & ~(uint32_t)BLOOMERY_RULE_CSV, /* whose rule takes them */
+                .field = columns->numbers[i],
+                .delimiter = layout->delimiter};
+        if (bloomery_rule_apply(&rule, record.data, record.bytes, NULL, 0, &text, NULL) ==
+                BLOOMERY_RECORD_KEY &&
+            ends_in_return(text))
+            return true;
+    }
+    return false;
 }
 
 /* Lists of hashes are published with a count behind each. Returns the byte between, or 0. */

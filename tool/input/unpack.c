@@ -395,10 +395,10 @@ static bool can_seek(const struct tool_unpack *unpack)
 
 /* Chooses the format as which libarchive takes the packed bytes. Its ARCHIVE_OK, or the failure;
  * ARCHIVE_WARN means that it would start another program to do it. */
-static int choose_stream(struct tool_unpack *unpack, enum tool_packing packing)
+static int choose(struct tool_unpack *unpack, enum tool_packing packing)
 {
     const struct libarchive *library = &unpack->library;
-    int (*filters[TOOL_PACKING_COUNT])(struct archive *) = {
+    int (*const formats[TOOL_PACKING_COUNT])(struct archive *) = {
         [TOOL_ZSTD] = library->archive_read_support_filter_zstd,
         [TOOL_XZ] = library->archive_read_support_filter_xz,
         [TOOL_BZIP2] = library->archive_read_support_filter_bzip2,
@@ -407,27 +407,24 @@ static int choose_stream(struct tool_unpack *unpack, enum tool_packing packing)
         [TOOL_LZIP] = library->archive_read_support_filter_lzip,
         [TOOL_LZMA] = library->archive_read_support_filter_lzma,
         [TOOL_LZOP] = library->archive_read_support_filter_lzop,
-    };
-    /* "raw" wants a byte at least; "empty" is for an input that unpacks to nothing. */
-    int result = library->archive_read_support_format_raw(unpack->archive);
-    if (result == ARCHIVE_OK)
-        result = library->archive_read_support_format_empty(unpack->archive);
-    return result == ARCHIVE_OK ? filters[packing](unpack->archive) : result;
-}
-
-static int choose_archive(struct tool_unpack *unpack, enum tool_packing packing)
-{
-    const struct libarchive *library = &unpack->library;
-    int (*formats[TOOL_PACKING_COUNT])(struct archive *) = {
         [TOOL_ZIP] = library->archive_read_support_format_zip,
         [TOOL_TAR] = library->archive_read_support_format_tar,
         [TOOL_CPIO] = library->archive_read_support_format_cpio,
         [TOOL_SEVEN_ZIP] = library->archive_read_support_format_7zip,
         [TOOL_RAR] = library->archive_read_support_format_rar,
     };
-    if (can_seek(unpack))
+    int result = ARCHIVE_OK;
+    assert(formats[packing] != NULL);
+    if (!unpack->whole_entries) {
+        /* "raw" wants a byte at least; "empty" is for an input that unpacks to nothing. */
+        result = library->archive_read_support_format_raw(unpack->archive);
+        if (result == ARCHIVE_OK)
+            result = library->archive_read_support_format_empty(unpack->archive);
+    } else if (can_seek(unpack)) {
         library->archive_read_set_seek_callback(unpack->archive, archive_seek_to);
-    int result = formats[packing](unpack->archive);
+    }
+    if (result == ARCHIVE_OK)
+        result = formats[packing](unpack->archive);
     if (packing == TOOL_RAR && result == ARCHIVE_OK)
         result = library->archive_read_support_format_rar5(unpack->archive);
     return result;
@@ -452,8 +449,7 @@ static void archive_start(struct tool_unpack *unpack, enum tool_packing packing)
         return;
     }
     unpack->whole_entries = tool_packing_is_archive(packing);
-    int result =
-        unpack->whole_entries ? choose_archive(unpack, packing) : choose_stream(unpack, packing);
+    int result = choose(unpack, packing);
     if (result == ARCHIVE_WARN) {
         snprintf(unpack->error, sizeof(unpack->error),
                  "is %s, which this libarchive can't unpack by itself; unpack it first",
