@@ -32,7 +32,6 @@
  */
 #include "sieve/memory_engine.h"
 
-#include "plan/hash_rate.h"
 #include "plan/solve.h"
 
 #include <assert.h>
@@ -83,7 +82,7 @@ static double layer_rate(const bloomery_filter *filter, uint32_t index, uint64_t
 }
 
 /* How often a new key is called seen with so many bits in the newest layer. What the hash adds is
- * part of our own rates, as everywhere (plan/hash_rate.h). */
+ * part of our own rates, as everywhere (plan/solve.h). */
 static double rate_with(const struct bloomery_filled *filled, const bloomery_filter *filter,
                         uint64_t bits_set)
 {

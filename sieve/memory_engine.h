@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How full a filter is, without reading it: each add says how many bits it set, and bits make keys
- * and rates (core/kinds.h). And what the memory engine drops wrongly, which follows from the rate.
+ * and rates (kinds/kinds.h). And what the memory engine drops wrongly, which follows from the rate.
  */
 #ifndef BLOOMERY_SIEVE_MEMORY_ENGINE_H
 #define BLOOMERY_SIEVE_MEMORY_ENGINE_H
 
-#include "core/filter.h"
+#include "kinds/filter.h"
 #include "sieve/internal.h"
 
 struct bloomery_filled {

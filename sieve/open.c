@@ -11,8 +11,7 @@
 #include "base/error.h"
 #include "base/experimental.h"
 #include "base/memory.h"
-#include "base/pages.h"
-#include "base/sized.h"
+#include "base/versioned.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -34,7 +34,7 @@
 #include "sieve/store.h"
 
 #include "base/error.h"
-#include "base/sized.h"
+#include "base/versioned.h"
 
 #include <assert.h>
 #include <math.h>

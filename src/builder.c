@@ -5,21 +5,16 @@
  */
 #include <bloomery/builder.h>
 
-#include "add.h"
-#include "create.h"
-#include "options.h"
-#include "save.h"
-#include "ways.h"
+#include "library.h"
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/io.h"
 #include "base/memory.h"
-#include "base/scratch.h"
-#include "base/sized.h"
-#include "base/workers.h"
-#include "batch/input.h"
+#include "base/threads.h"
+#include "base/versioned.h"
 #include "builder/assemble.h"
+#include "kernels/input.h"
 #include "plan/solve.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 /*
  * The operations of a probe scheme: a template, instantiated by defining before inclusion
  *
- *     SCHEME               the scheme's name, as in bloomery_SCHEME_operations
+ *     SCHEME               the scheme's name, as in SCHEME_operations
  *     SCHEME_BLOCKS        if a key's bits are all in one block, that of steps.base
  *
  * in a file that has
@@ -214,12 +214,12 @@ SCHEME_NAME(query_ahead)(bool (*test)(const uint8_t *, uint64_t),
 #define BATCH_NAME(name) SCHEME_PLAIN(name)
 #define BATCH_SET        bloomery_bit_set
 #define BATCH_TEST       bloomery_bit_test
-#include "core/batch_template.h"
+#include "kinds/batch_template.h"
 
 #define BATCH_NAME(name) SCHEME_ATOMIC(name)
 #define BATCH_SET        bloomery_bit_set_atomic
 #define BATCH_TEST       bloomery_bit_test_atomic
-#include "core/batch_template.h"
+#include "kinds/batch_template.h"
 
 #ifdef SCHEME_BLOCKS
 #define WORD_OF(instance, name) SCHEME_##instance(name##_word)
@@ -265,8 +265,8 @@ static uint64_t SCHEME_ATOMIC(query_window)(const struct bloomery_layer *layer,
 }
 #endif
 
-const struct bloomery_operations *SCHEME_PASTE(SCHEME_PASTE(bloomery, SCHEME),
-                                               operations)(uint32_t cell_bits, bool concurrent)
+static const struct bloomery_operations *SCHEME_NAME(operations)(uint32_t cell_bits,
+                                                                 bool concurrent)
 {
     static const struct bloomery_operations plain = {
         .name = "scalar",

@@ -2,7 +2,7 @@
 /* See storage.h. */
 #include "dialects/storage.h"
 
-#include "plan/describe.h"
+#include "base/error.h"
 
 #include <assert.h>
 #include <math.h>

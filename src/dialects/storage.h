@@ -12,8 +12,9 @@
 #define BLOOMERY_DIALECTS_STORAGE_H
 
 #include "base/bytes.h"
-#include "core/derive.h"
 #include "dialects/dialects.h"
+#include "dialects/schemes.h"
+#include "kinds/derive.h"
 
 /* ---- Filters with one answer, and promises --------------------------------------------------- */
 

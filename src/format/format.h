@@ -11,7 +11,7 @@
 #ifndef BLOOMERY_FORMAT_FORMAT_H
 #define BLOOMERY_FORMAT_FORMAT_H
 
-#include "core/filter.h"
+#include "kinds/filter.h"
 
 #include <bloomery/records.h>
 

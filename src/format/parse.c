@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A list of small checks, from the outside in. Nothing here trusts a number before the check that
- * bounds it, nothing is allocated, and what comes out is a shape that core/make.c has approved.
+ * bounds it, nothing is allocated, and what comes out is a shape that kinds/filter.c has approved.
  */
 #include "format/format.h"
 #include "format/layout.h"

@@ -186,7 +186,8 @@ class Tree:
 
     def command(self, broken=None, test=None):
         """The command, linked; or a test of its parts, which has a main() of its own."""
-        sources = [source for source in self.sources("tool") if test is None or source != "tool/main.c"]
+        sources = [source for source in self.sources("tool") if source != "tool/describe_options.c" and
+                   (test is None or source != "tool/main.c")]
         sources += self.library() + ([f"tests/{test}.c", "tests/support/support.c"] if test else [])
         target = os.path.join(self.objects, os.path.basename(test or "bloomery"))
         libraries = pkg_config("--libs", "jansson", "libarchive", "zlib", "libcrypto", "libsodium",

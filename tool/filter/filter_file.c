@@ -671,9 +671,9 @@ static const bloomery_filter *open_agreeing(const struct tool_filter_file *file,
                                             const struct tool_dialect_choice *chosen,
                                             bloomery_filter **copy)
 {
-    const char *option = chosen == NULL           ? NULL
-                         : chosen->option != NULL ? chosen->option
-                                                  : "--dialect";
+    const char *option = chosen == NULL              ? NULL
+                         : chosen->option[0] != '\0' ? chosen->option
+                                                     : "--dialect";
     const bloomery_filter *filter = open_ours(file, options, secret_file, option, copy);
     if (filter == NULL || tool_origin_agrees(file->path, chosen, filter))
         return filter;

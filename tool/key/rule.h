@@ -147,6 +147,15 @@ extern const struct tool_option tool_rule_options[];
         .offset = TOOL_MEMBER(structure, member, struct tool_rule_choice) \
     }
 
+/* The same for a command whose filter keeps the rule: its options are not listed. */
+#define TOOL_KEPT_RULE_GROUPS(structure, member)                                            \
+    {.rows = tool_text_options,                                                             \
+     .offset = TOOL_MEMBER(structure, member, struct tool_rule_choice)},                    \
+    {                                                                                       \
+        .rows = tool_rule_options,                                                          \
+        .offset = TOOL_MEMBER(structure, member, struct tool_rule_choice), .unlisted = true \
+    }
+
 /* Takes one option that tool_getopt returned. False if it is none of these ('?', whose message
  * tool_getopt has printed), or after a message. */
 bool tool_rule_option(struct tool_rule_choice *choice, int option);
