@@ -3,8 +3,7 @@
  * below command/. */
 #include "base/options.h"
 #include "base/out.h"
-#include "base/standard.h"
-#include "base/watched.h"
+#include "base/system.h"
 #include "input/unpack.h"
 #include "tool.h"
 

@@ -103,6 +103,11 @@ void tool_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * caller leaves it out under -q. */
 void tool_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The line of a long job (base/progress.h) stands on the terminal from now on. It is wiped if it
+ * stands there: every message on stderr does this first. */
+void tool_status_line_begin(void);
+void tool_status_line_wipe(void);
+
 /*
  * getopt_long for a subcommand. `letters` does not begin with ':' or '+'. It prints unknown options
  * (with the nearest long name), missing values and superfluous ones itself, with the try-line, and

@@ -4,7 +4,7 @@
  *
  * In order: everything that can be refused without reading (options, what stands at the output),
  * then the size, the filter, the keys, and the file at once at the end. Where the number of keys is
- * not given, the keys come first: what is kept of them is their hashes (hash_store.c), and the
+ * not given, the keys come first: what is kept of them is their hashes (hasher.c), and the
  * filter is made for as many as there are, the same that -n makes. So input is read once, and may
  * be a pipe. Before the end nothing has been written, so an interrupted build leaves what was
  * there.
@@ -13,14 +13,13 @@
 #include "base/numbers.h"
 #include "base/options.h"
 #include "base/progress.h"
-#include "base/team.h"
+#include "base/system.h"
 #include "filter/dialect_option.h"
 #include "filter/files.h"
 #include "filter/fill.h"
-#include "filter/foreign_file.h"
+#include "filter/filter_file.h"
+#include "filter/filter_report.h"
 #include "filter/hasher.h"
-#include "filter/output.h"
-#include "filter/report.h"
 #include "key/rule.h"
 #include "tool.h"
 

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/numbers.h"
 #include "base/out.h"
-#include "filter/foreign_file.h"
+#include "filter/filter_file.h"
 #include "tool.h"
 
 #include <math.h>

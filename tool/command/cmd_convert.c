@@ -14,8 +14,7 @@
 #include "base/options.h"
 #include "command/redis_commands.h"
 #include "filter/files.h"
-#include "filter/foreign_file.h"
-#include "filter/output.h"
+#include "filter/filter_file.h"
 #include "key/rule.h"
 #include "tool.h"
 

@@ -7,14 +7,14 @@
  * wait for each other. A state is written last, when everything that it holds was delivered. If
  * anything ends the command before, the old state stays, and what was printed since comes again. A
  * command that lost its reader (SIGPIPE) ends so, too. A first signal that asks it to end
- * (interrupt.c) ends the input, and the state is written.
+ * (system.h) ends the input, and the state is written.
  *
  * The comparison of lines: dedupe.c. The store in which they are remembered: dedupe_start.c. The
  * end of the room: seen.c.
  */
 #include "base/numbers.h"
 #include "base/progress.h"
-#include "base/team.h"
+#include "base/system.h"
 #include "command/corpus/corpus.h"
 #include "command/dedupe/dedupe_command.h"
 #include "filter/files.h"

@@ -11,7 +11,7 @@
 #include "command/rate_tables.h"
 #include "command/sieve/sieve_plan.h"
 #include "command/what_if.h"
-#include "filter/growth.h"
+#include "filter/filter_report.h"
 #include "tool.h"
 
 #include <stdio.h>

@@ -28,7 +28,7 @@
 #include "command/corpus/output_names.h"
 #include "filter/files.h"
 #include "filter/hasher.h"
-#include "filter/packed_output.h"
+#include "filter/text_output.h"
 #include "tool.h"
 
 #include <errno.h>

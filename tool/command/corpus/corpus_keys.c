@@ -14,7 +14,7 @@
 #include "command/corpus/corpus_keys.h"
 
 #include "base/bits.h"
-#include "key/batch.h"
+#include "key/rule.h"
 #include "tool.h"
 
 #include <assert.h>

@@ -14,7 +14,7 @@
 
 #include "command/corpus/unit.h"
 #include "command/dedupe/adder.h"
-#include "key/words.h"
+#include "key/word_breaks.h"
 
 /* A paragraph's keys: a document's or a paragraph's own one, or n-grams. */
 struct tool_weighed {

@@ -6,7 +6,7 @@
  */
 #include "command/corpus/corpus_pass.h"
 
-#include "base/team.h"
+#include "base/system.h"
 #include "input/chunks.h"
 #include "tool.h"
 

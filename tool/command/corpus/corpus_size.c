@@ -9,7 +9,7 @@
  */
 #include "command/corpus/corpus_size.h"
 
-#include "base/io.h"
+#include "base/system.h"
 #include "command/dedupe/places.h"
 #include "input/input.h"
 #include "tool.h"

@@ -18,7 +18,7 @@
  */
 #include "command/corpus/journal.h"
 
-#include "base/io.h"
+#include "base/system.h"
 #include "tool.h"
 
 #include <assert.h>

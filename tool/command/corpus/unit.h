@@ -4,7 +4,7 @@
 #define BLOOMERY_TOOL_UNIT_H
 
 #include "command/dedupe/dedupe.h"
-#include "input/json_line.h"
+#include "input/layout.h"
 
 #include <bloomery/bloomery.h>
 

@@ -8,12 +8,12 @@
  */
 #include "command/dedupe/estimate.h"
 
-#include "base/io.h"
+#include "base/system.h"
 #include "command/dedupe/places.h"
 #include "filter/hasher.h"
 #include "input/chunks.h"
 #include "input/unpack.h"
-#include "key/batch.h"
+#include "key/rule.h"
 #include "tool.h"
 
 #include <assert.h>

@@ -7,7 +7,7 @@
  */
 #include "command/dedupe/locked_append.h"
 
-#include "base/io.h"
+#include "base/system.h"
 #include "input/unpack.h"
 #include "input/utf16.h"
 #include "tool.h"

@@ -25,7 +25,7 @@
  */
 #include "command/dedupe/places.h"
 
-#include "base/io.h"
+#include "base/system.h"
 #include "tool.h"
 
 #include <assert.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/explore/explorer_copy.h"
 
-#include "base/io.h"
-#include "base/standard.h"
+#include "base/system.h"
 #include "filter/files.h"
 #include "input/input.h"
 #include "tool.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/explore/explorer_open.h"
 
-#include "base/interrupt.h"
+#include "base/system.h"
 #include "tool.h"
 
 #include <errno.h>

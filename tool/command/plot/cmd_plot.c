@@ -8,7 +8,7 @@
 #include "command/plot/plot_svg.h"
 #include "command/plot/plot_terminal.h"
 #include "command/plot/rate_curve.h"
-#include "filter/foreign_file.h"
+#include "filter/filter_file.h"
 #include "filter/text_output.h"
 #include "tool.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/experimental.h"
 #include "base/numbers.h"
-#include "filter/facts.h"
+#include "filter/files.h"
 #include "tool.h"
 
 #include <math.h>

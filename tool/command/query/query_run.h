@@ -9,8 +9,8 @@
 #include "base/out.h"
 #include "command/query/confirm.h"
 #include "input/input.h"
-#include "key/hint.h"
 #include "key/rule.h"
+#include "key/wrong_form.h"
 
 #include <bloomery/bloomery.h>
 
