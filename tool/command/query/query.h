@@ -3,17 +3,16 @@
  * Queries filters for many lines with several threads, and prints lines in the order of the input.
  * query_run.c holds the essay.
  */
-#ifndef BLOOMERY_TOOL_QUERY_RUN_H
-#define BLOOMERY_TOOL_QUERY_RUN_H
+#ifndef BLOOMERY_TOOL_COMMAND_QUERY_QUERY_H
+#define BLOOMERY_TOOL_COMMAND_QUERY_QUERY_H
 
 #include "base/out.h"
-#include "command/query/confirm.h"
 #include "input/input.h"
 #include "key/rule.h"
 #include "key/wrong_form.h"
 
 #include <bloomery/bloomery.h>
-
+#include <bloomery/dialect.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -67,4 +66,37 @@ bool tool_query_keys(struct tool_question *question, const char *const *keys, si
  * nor that the confirming file is out of order, which ends it early. */
 bool tool_query_source(struct tool_question *question, const struct tool_source *source);
 
-#endif /* BLOOMERY_TOOL_QUERY_RUN_H */
+/* ---- Confirm --------------------------------------------------------------------------------- */
+
+/*
+ * A sorted file of keys, which is exact; a filter has a false-positive rate. The file stays on disk
+ * and is mapped; the filter keeps most queries away from it.
+ */
+
+struct tool_confirm;
+
+/* Opens a file of lines that end in `delimiter`, in the order of their bytes, or of their keys by
+ * each of the rules. What its lines look like decides how they are compared with keys. NULL after a
+ * message: also if it is packed, no file, or is seen to be out of order. Warns if its first line
+ * begins with a byte order mark: no key is such a line. */
+struct tool_confirm *tool_confirm_open(const char *path, unsigned char delimiter,
+                                       const bloomery_key_rule *rules, size_t count);
+
+/*
+ * Whether a line of the file has this key, by rule number `rule`. `key`: as it is before the steps
+ * hex, int64, int32 and utf16. A line is the key itself, or has it where the rule says. A carriage
+ * return at its end does not matter. If the rule changes case or reads hexadecimal digits, the key
+ * is found in lower and in upper case. Any number of threads.
+ */
+bool tool_confirm_has(struct tool_confirm *confirm, size_t rule, bloomery_key key);
+
+/* Whether no search so far has come upon lines out of order. If one has, answers mean nothing. */
+bool tool_confirm_is_sorted(const struct tool_confirm *confirm);
+
+/* Prints the message of that. */
+void tool_confirm_say_unsorted(const struct tool_confirm *confirm);
+
+/* NULL is fine. */
+void tool_confirm_close(struct tool_confirm *confirm);
+
+#endif /* BLOOMERY_TOOL_COMMAND_QUERY_QUERY_H */

@@ -6,15 +6,16 @@
  * and a way to go through it. The table is the formula rounded, but for one entry; the way is the
  * library's dialect, which does as ClickHouse does.
  */
-#include "command/rate_tables.h"
+#include "command/plan/rate_tables.h"
 
-#include "base/json.h"
 #include "base/numbers.h"
 #include "base/out.h"
+#include "base/report.h"
 #include "tool.h"
 
 #include <bloomery/dialect.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,6 @@ static void print_heading(struct tool_out *out, const char *first, uint32_t from
 static int print_classic(void)
 {
     struct tool_out out;
-    char rate[TOOL_NUMBER_BYTES];
     tool_out_start(&out);
     tool_out_text(&out, "Rates of a classic filter with m/n bits per key and k probes, "
                         "(1 - e^(-k n/m))^k. A star marks\n"
@@ -78,7 +78,7 @@ static int print_classic(void)
             tool_out_format(&out, "%3u  %5.2f", bits, best_probes(bits));
             for (uint32_t probes = from; probes <= to; probes++)
                 tool_out_format(&out, "%c%11s", probes > from && probes - 1 == least ? '*' : ' ',
-                                tool_format_rate(rate, limit_rate(bits, probes)));
+                                TOOL_SAY_RATE(limit_rate(bits, probes)));
             tool_out_text(&out, least == to ? "*\n" : "\n");
         }
     }
@@ -87,22 +87,19 @@ static int print_classic(void)
 
 static int classic_json(void)
 {
-    json_t *report = tool_json_report("plan");
-    json_t *rows = tool_json_array();
-    tool_json_add(report, "table", tool_json_text("classic"));
+    struct tool_report *report = tool_report_start("plan", (struct tool_report_form){0});
+    tool_fact(report, "table", NULL, tool_text("classic"));
+    struct tool_report *rows = tool_fact_list(report, "rows");
     for (uint32_t bits = BITS_MIN; bits <= CLASSIC_BITS_MAX; bits++) {
-        json_t *row = tool_json_object();
-        json_t *rates = tool_json_array();
+        struct tool_report *row = tool_fact_object(rows, NULL);
+        tool_fact(row, "bits_per_key", NULL, tool_count(bits));
+        tool_fact(row, "best_probes", NULL, tool_number(best_probes(bits)));
+        tool_fact(row, "best_whole_probes", NULL, tool_count(best_whole_probes(bits)));
+        struct tool_report *rates = tool_fact_list(row, "rates");
         for (uint32_t probes = 1; probes <= CLASSIC_PROBES_MAX; probes++)
-            tool_json_append(rates, tool_json_number(limit_rate(bits, probes)));
-        tool_json_add(row, "bits_per_key", tool_json_count(bits));
-        tool_json_add(row, "best_probes", tool_json_number(best_probes(bits)));
-        tool_json_add(row, "best_whole_probes", tool_json_count(best_whole_probes(bits)));
-        tool_json_add(row, "rates", rates);
-        tool_json_append(rows, row);
+            tool_fact(rates, NULL, NULL, tool_number(limit_rate(bits, probes)));
     }
-    tool_json_add(report, "rows", rows);
-    return tool_json_print(report, TOOL_FOUND);
+    return tool_report_print(report, true, TOOL_FOUND);
 }
 
 /* ---- ClickHouse ------------------------------------------------------------------------------ */
@@ -154,25 +151,15 @@ static bool choose(double rate, const char *variant, struct choice *choice)
     return true;
 }
 
-/* All of them, or false after a message. */
-static bool choose_all(struct choice *today, struct choice *before)
-{
-    for (size_t i = 0; i < WISHES; i++)
-        if (!choose(wishes[i], "decimal", &today[i]) || !choose(wishes[i], "double", &before[i]))
-            return false;
-    return true;
-}
-
 static void print_choices(struct tool_out *out, const struct choice *today,
                           const struct choice *before)
 {
-    char rate[TOOL_NUMBER_BYTES], has[TOOL_NUMBER_BYTES];
     tool_out_text(out, "\nWhat it takes for a rate, and what rate that has:\n\n"
                        "     rate  bits/key   k   has rate  in older releases\n");
     for (size_t i = 0; i < WISHES; i++) {
-        tool_out_format(out, "%9s %9u %3u %10s", tool_format_rate(rate, wishes[i]),
-                        today[i].bits_per_key, today[i].probes,
-                        tool_format_rate(has, limit_rate(today[i].bits_per_key, today[i].probes)));
+        tool_out_format(out, "%9s %9u %3u %10s", TOOL_SAY_RATE(wishes[i]), today[i].bits_per_key,
+                        today[i].probes,
+                        TOOL_SAY_RATE(limit_rate(today[i].bits_per_key, today[i].probes)));
         if (memcmp(&today[i], &before[i], sizeof today[i]) != 0)
             tool_out_format(out, "  %u, k = %u", before[i].bits_per_key, before[i].probes);
         tool_out_text(out, "\n");
@@ -182,10 +169,9 @@ static void print_choices(struct tool_out *out, const struct choice *today,
 /* A line of the table, and what the formula has for it. */
 static void print_pair(struct tool_out *out, uint32_t bits, uint32_t from, uint32_t to)
 {
-    char rate[TOOL_NUMBER_BYTES];
     tool_out_format(out, "%3u  table", bits);
     for (uint32_t probes = from; probes <= to && table_rate(bits, probes) > 0; probes++)
-        tool_out_format(out, "%12s", tool_format_rate(rate, table_rate(bits, probes)));
+        tool_out_format(out, "%12s", TOOL_SAY_RATE(table_rate(bits, probes)));
     tool_out_text(out, "\n   formula");
     for (uint32_t probes = from; probes <= to && table_rate(bits, probes) > 0; probes++)
         tool_out_format(out, "%12.4e", limit_rate(bits, probes));
@@ -209,45 +195,37 @@ static int print_clickhouse(const struct choice *today, const struct choice *bef
     return tool_out_finish(&out, TOOL_FOUND);
 }
 
-static json_t *choice_object(const struct choice *choice)
+static void add_choice(struct tool_report *choices, const char *name, const struct choice *choice)
 {
-    json_t *object = tool_json_object();
-    tool_json_add(object, "bits_per_key", tool_json_count(choice->bits_per_key));
-    tool_json_add(object, "probes", tool_json_count(choice->probes));
-    tool_json_add(object, "rate",
-                  tool_json_number(limit_rate(choice->bits_per_key, choice->probes)));
-    return object;
+    struct tool_report *object = tool_fact_object(choices, name);
+    tool_fact(object, "bits_per_key", NULL, tool_count(choice->bits_per_key));
+    tool_fact(object, "probes", NULL, tool_count(choice->probes));
+    tool_fact(object, "rate", NULL, tool_number(limit_rate(choice->bits_per_key, choice->probes)));
 }
 
 static int clickhouse_json(const struct choice *today, const struct choice *before)
 {
-    json_t *report = tool_json_report("plan");
-    json_t *rows = tool_json_array();
-    json_t *choices = tool_json_array();
-    tool_json_add(report, "table", tool_json_text("clickhouse"));
+    struct tool_report *report = tool_report_start("plan", (struct tool_report_form){0});
+    tool_fact(report, "table", NULL, tool_text("clickhouse"));
+    struct tool_report *rows = tool_fact_list(report, "rows");
     for (uint32_t bits = BITS_MIN; bits <= CLICKHOUSE_BITS_MAX; bits++) {
-        json_t *row = tool_json_object();
-        json_t *rates = tool_json_array();
-        json_t *formula = tool_json_array();
+        struct tool_report *row = tool_fact_object(rows, NULL);
+        tool_fact(row, "bits_per_key", NULL, tool_count(bits));
+        struct tool_report *rates = tool_fact_list(row, "rates");
+        struct tool_report *formula = tool_fact_list(row, "formula");
         for (uint32_t probes = 1; table_rate(bits, probes) > 0; probes++) {
-            tool_json_append(rates, tool_json_number(table_rate(bits, probes)));
-            tool_json_append(formula, tool_json_number(limit_rate(bits, probes)));
+            tool_fact(rates, NULL, NULL, tool_number(table_rate(bits, probes)));
+            tool_fact(formula, NULL, NULL, tool_number(limit_rate(bits, probes)));
         }
-        tool_json_add(row, "bits_per_key", tool_json_count(bits));
-        tool_json_add(row, "rates", rates);
-        tool_json_add(row, "formula", formula);
-        tool_json_append(rows, row);
     }
-    tool_json_add(report, "rows", rows);
+    struct tool_report *choices = tool_fact_list(report, "choices");
     for (size_t i = 0; i < WISHES; i++) {
-        json_t *choice = tool_json_object();
-        tool_json_add(choice, "asked", tool_json_number(wishes[i]));
-        tool_json_add(choice, "decimal", choice_object(&today[i]));
-        tool_json_add(choice, "double", choice_object(&before[i]));
-        tool_json_append(choices, choice);
+        struct tool_report *choice = tool_fact_object(choices, NULL);
+        tool_fact(choice, "asked", NULL, tool_number(wishes[i]));
+        add_choice(choice, "decimal", &today[i]);
+        add_choice(choice, "double", &before[i]);
     }
-    tool_json_add(report, "choices", choices);
-    return tool_json_print(report, TOOL_FOUND);
+    return tool_report_print(report, true, TOOL_FOUND);
 }
 
 int tool_rate_table(const char *name, bool json)
@@ -257,7 +235,8 @@ int tool_rate_table(const char *name, bool json)
         return json ? classic_json() : print_classic();
     if (strcmp(name, "clickhouse") != 0)
         return tool_usage("there is no table '%s', only classic and clickhouse", name);
-    if (!choose_all(today, before))
-        return TOOL_ERROR;
+    for (size_t i = 0; i < WISHES; i++)
+        if (!choose(wishes[i], "decimal", &today[i]) || !choose(wishes[i], "double", &before[i]))
+            return TOOL_ERROR;
     return json ? clickhouse_json(today, before) : print_clickhouse(today, before);
 }
