@@ -7,13 +7,13 @@
  * and with a state, which stays on the disk, one for fewer. Only a filter that can't grow needs the
  * number, and is made for all lines: a sample proves nothing.
  */
-#include "command/dedupe/dedupe_command.h"
+#include "command/dedupe/dedupe.h"
 
 #include "base/experimental.h"
 #include "base/io.h"
 #include "base/numbers.h"
 #include "base/watched.h"
-#include "command/dedupe/estimate.h"
+#include "command/dedupe/sample.h"
 #include "filter/files.h"
 #include "filter/foreign_file.h"
 #include "filter/hasher.h"

@@ -9,13 +9,13 @@
  *     distinct = tool_places_distinct(&places, all_bytes / sampled_bytes);
  *     tool_places_free(&places);
  */
-#ifndef BLOOMERY_TOOL_PLACES_H
-#define BLOOMERY_TOOL_PLACES_H
+#ifndef BLOOMERY_TOOL_COMMAND_DEDUPE_SAMPLE_H
+#define BLOOMERY_TOOL_COMMAND_DEDUPE_SAMPLE_H
 
 #include "base/random.h"
+#include "key/rule.h"
 
 #include <bloomery/bloomery.h>
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,4 +57,53 @@ double tool_places_distinct(struct tool_places *places, double whole);
 
 void tool_places_free(struct tool_places *places);
 
-#endif /* BLOOMERY_TOOL_PLACES_H */
+/* ---- Estimate -------------------------------------------------------------------------------- */
+
+/* How many records and distinct keys inputs will have, before they are read. */
+
+struct tool_estimate {
+    double records;
+    double distinct; /* keys; rather too many than too few */
+    bool whole;      /* all was read, so both are exact */
+};
+
+/*
+ * Estimates what a source has, whose layout is set, from the sizes of its files and a sample.
+ * False if one of them is not a plain file whose size is known: a pipe, or packed. A file that
+ * can't be opened counts as empty; reading it says why.
+ */
+bool tool_estimate_keys(const struct tool_source *source, const bloomery_key_rule *rule,
+                        struct tool_estimate *estimate);
+
+/* ---- Corpus size ----------------------------------------------------------------------------- */
+
+/* What a corpus will take, by a sample of it. corpus_size.c holds the essay. */
+
+enum { TOOL_SIZE_KEYS = 64 }; /* of a paragraph, by which they are told apart */
+
+struct tool_corpus_size {
+    bool known;   /* all inputs are files, and so can be sampled */
+    bool whole;   /* the sample has all documents of up to 64 MiB */
+    double bytes; /* of all inputs, unpacked */
+    double documents, paragraphs, keys;
+    double different; /* keys; rather too many than too few */
+    double seconds;   /* of one thread, without packing and unpacking */
+
+    uint64_t sampled_bytes, sampled_documents;
+    uint64_t sampled_texts; /* documents among them that have a text */
+    /* Of the sampled paragraphs, how many have so many keys: the last place counts all above. */
+    uint64_t paragraphs_of[TOOL_SIZE_KEYS + 1];
+};
+
+struct tool_judge;
+
+/* Reads a sample of the inputs. An input that can't be read counts as empty. */
+void tool_corpus_size_get(const struct tool_judge *judge, const struct tool_source *source,
+                          struct tool_corpus_size *size);
+
+/* The removals of paragraphs that are expected to be wrong when a filter has this rate, averaged
+ * over the filling. */
+double tool_corpus_size_wrong(const struct tool_judge *judge, const struct tool_corpus_size *size,
+                              double rate);
+
+#endif /* BLOOMERY_TOOL_COMMAND_DEDUPE_SAMPLE_H */
