@@ -1077,7 +1077,7 @@ BREAKS = [
     Break("a_pipe_is_read_until_the_chunk_is_full", "more_waits()",
           [("poll(&one, 1, 0) == 1 && (one.revents & POLLIN) != 0", "poll(&one, 1, -1) == 1 && (one.revents & POLLIN) != 0")],
           "cli/test_streams.py/answers_come_before_the_pipe_ends"),
-    Break("canaries_in_the_wrong_case_are_all_clear", "tool_canaries_query()",
+    Break("canaries_in_the_wrong_case_are_all_clear", "query_canaries()",
           [("tool_hint_keep(hint, made->keys, made->count);", "(void)made->keys;")],
           "cli/test_rules.py/hints_are_given_however_it_is_asked"),
     Break("a_missing_field_makes_an_empty_filter", "tool_tally_has_keys()",

@@ -8,6 +8,7 @@
 #define BLOOMERY_TOOL_OUTPUT_H
 
 #include "base/options.h"
+#include "base/report.h"
 #include "filter/facts.h"
 
 #include <bloomery/dialect.h>
@@ -58,5 +59,7 @@ bool tool_output_look(const struct tool_output *output, const bloomery_filter *f
 /* The facts of a filter that was written, by the names `inspect` has for them. */
 void tool_output_add_facts(json_t *report, const struct tool_output *output,
                            const struct tool_facts *facts);
+void tool_output_report(struct tool_report *report, const struct tool_output *output,
+                        const struct tool_facts *facts);
 
 #endif /* BLOOMERY_TOOL_OUTPUT_H */
