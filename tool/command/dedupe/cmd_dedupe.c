@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dedupe: the first occurrences of lines, in order.
+ * dedupe: the first occurrences of lines, in order; or what is new in documents.
  *
  * The order: refusals that need no reading; the locks; filter or table; what counts as seen; the
- * inputs. The state is locked before the file to append to, so that two processes of ours never
+ * inputs. The state is locked before the file to append to, so that two processes of Bloomery never
  * wait for each other. A state is written last, when everything that it holds was delivered. If
  * anything ends the command before, the old state stays, and what was printed since comes again. A
  * command that lost its reader (SIGPIPE) ends so, too. A first signal that asks it to end
  * (interrupt.c) ends the input, and the state is written.
  *
- * The comparison of lines: dedupe.c. The store in which they are remembered: dedupe_start.c. The
- * end of the room: seen.c.
+ * dedupe.h has a map of the other files.
  */
 #include "base/numbers.h"
 #include "base/progress.h"
@@ -19,232 +18,308 @@
 #include "filter/files.h"
 #include "tool.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char help[] =
-    "bloomery dedupe [-n N] [-p RATE | --memory SIZE] [OPTION...] [INPUT...]\n"
-    "\n"
-    "Prints each line of the inputs at its first occurrence, in input order. Lines\n"
-    "are remembered in a Bloom filter, a few bytes each. A new line is mistaken for\n"
-    "a repeated one as often as the filter's rate says, and the report at the end\n"
-    "says how many such lines are expected. No INPUT, or '-', is standard input;\n"
-    "packed inputs and archives are unpacked ('bloomery help build').\n"
-    "\n"
-    "  -n, --keys N         plan for N distinct lines (default: estimated from a\n"
-    "                       sample of the input files, plus 5 %). Distinct are those\n"
-    "                       whose keys differ. For inputs that are packed or come by\n"
-    "                       a pipe the default is a million, with --state 65,536. A\n"
-    "                       filter that may not grow is planned for all lines\n"
-    "  -p, --rate RATE      the filter's rate, also when it is full (1e-6, 0.01%,\n"
-    "                       1/1000). Default 1e-6\n"
-    "      --memory SIZE    the maximum memory for what is remembered (512MiB, 2GB).\n"
-    "                       Alone or with -p: as many lines as fit in it. With -n:\n"
-    "                       the best rate that fits\n"
-    "      --on-full=WHAT   if there are more lines than planned for:\n"
-    "                         grow  add a layer of twice the size; the rate of all\n"
-    "                               layers stays below RATE (default; with --memory\n"
-    "                               up to SIZE)\n"
-    "                         stop  end with exit code 2 when the rate reaches twice\n"
-    "                               RATE; all kept lines have been printed (default\n"
-    "                               with --memory)\n"
-    "                         pass  remember nothing more: lines not remembered are\n"
-    "                               printed at each occurrence\n"
-    "      --exact[=BITS]   instead of a filter, remember a fingerprint of each line,\n"
-    "                       of 64 bits (default) or 128: 11 to 21 bytes a line, or\n"
-    "                       twice that. A wrong drop is practically impossible\n"
-    "  -v, --invert         print what is dropped: the repeated lines (with --unit:\n"
-    "                       dropped documents, and of others what is cut out)\n"
-    "  -c, --count          print only how many lines are kept; with -v, dropped\n"
-    "  -o, --output FILE    write FILE instead of standard output, when all has been\n"
-    "                       read: either complete or not at all. Nothing is written\n"
-    "                       after an error, a signal or a stop by --on-full. FILE may\n"
-    "                       be an input. Its name says how it is compressed: .gz,\n"
-    "                       .zst, .xz, .bz2, .lz4, .lz, .lzma\n"
-    "      --against X      drop also lines that are in X, a filter or a file of\n"
-    "                       lines; repeatable\n"
-    "      --append FILE    lines of FILE count as seen, and kept lines are both\n"
-    "                       appended to it and printed. FILE is made if it does not\n"
-    "                       exist\n"
-    "      --state FILE     begin with the filter in FILE, if there is one. It is\n"
-    "                       written back when everything has been printed, or when\n"
-    "                       a full filter stops the run. It begins small, grows, and\n"
-    "                       keeps the rate of its first run. SIGINT, SIGTERM and\n"
-    "                       SIGHUP end the input, and the state is written; a second\n"
-    "                       one does not wait\n"
-    "      --keyed          hash with a secret that is drawn for this run. Use it if\n"
-    "                       others supply the lines: without it they can choose lines\n"
-    "                       that make other lines be dropped, or that slow --exact\n"
-    "                       and --unit ngram down. A new state keeps the secret, and\n"
-    "                       only its owner can read it; an older state must be keyed\n"
-    "                       already. Filters of --against are not protected by it\n"
-    "      --secret-file FILE\n"
-    "                       the secret of filters that do not carry it (--state,\n"
-    "                       --against). With --keyed a new state keeps its secret\n"
-    "                       there; if FILE does not exist, it is made\n"
-    "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as\n"
-    "                       there are cores. The output and its order are the same\n"
-    "                       whatever N is\n"
-    "  -0, --null           lines end with NUL instead of newline, in input and\n"
-    "                       output\n"
-    "      --max-line SIZE  the longest line accepted; a longer one is an error and\n"
-    "                       ends its input. Default 64MiB. Each thread may need a\n"
-    "                       few times that much memory\n" TOOL_PROGRESS_HELP
-    "  -q, --quiet          no report at the end\n"
-    "      --json           the report as one JSON object, numbers unrounded: on\n"
-    "                       standard error, or with -c on standard output in place\n"
-    "                       of the number\n"
-    "\n"
-    "What is compared of a line; the whole line is printed. Lines without a key are\n"
-    "kept each time, and a warning counts those without the field; if no line has\n"
-    "it, the exit code is 2. --skip-empty drops blank lines:\n"
-    "\n" TOOL_RULE_HELP "\n"
-    "Corpora, whose documents are lines of JSON:\n"
-    "\n" TOOL_CORPUS_HELP "\n"
-    "If an input can't be read, or has a line that is too long, the run ends with\n"
-    "exit code 2: no later input is read, and the state is not written.\n"
-    "\n"
-    "  bloomery dedupe urls.txt > unique.txt\n"
-    "  bloomery dedupe -o urls.txt urls.txt\n"
-    "  zcat *.gz | bloomery dedupe -n 100M -p 1e-9 > unique.txt\n"
-    "  tail -f access.log | bloomery dedupe --state seen.bloom -F 1 -d ' '\n"
-    "  bloomery dedupe --jsonl text --unit paragraph --output-dir out in/*.jsonl.gz\n";
+enum { NGRAM_MAX = 1000, WORDS_MAX = 1000000, SHARDS_MAX = 1000000 };
 
-enum {
-    OPTION_MEMORY = TOOL_OPTION_OWN,
-    OPTION_ON_FULL,
-    OPTION_EXACT,
-    OPTION_AGAINST,
-    OPTION_APPEND,
-    OPTION_STATE,
-    OPTION_JSON,
-    OPTION_SECRET_FILE,
-    OPTION_KEYED,
+/* ---- Options --------------------------------------------------------------------------------- */
+
+static bool take_exact(const char *option, const char *text, void *at)
+{
+    uint32_t *bits = at;
+    *bits = text == NULL || strcmp(text, "64") == 0 ? 64 : 128;
+    return *bits == 64 || strcmp(text, "128") == 0 ||
+           !tool_usage("%s is 64 or 128 (bits of a fingerprint), not '%s'", option, text);
+}
+
+static bool take_threshold(const char *option, const char *text, void *at)
+{
+    char *end;
+    const double share = strtod(text, &end);
+    if (end == text || *end != '\0' || !(share > 0 && share <= 1) ||
+        share * TOOL_THRESHOLD_ONE < 0.5)
+        return !tool_usage("%s is a share of n-grams above 0 and up to 1, not '%s'", option, text);
+    *(uint32_t *)at = (uint32_t)(share * TOOL_THRESHOLD_ONE + 0.5);
+    return true;
+}
+
+static bool take_annotate(const char *option, const char *text, void *at)
+{
+    const char *name = text != NULL ? text : "bloomery";
+    *(const char **)at = name;
+    for (const char *byte = name; *byte != '\0'; byte++)
+        if (*byte == '"' || *byte == '\\' || (unsigned char)*byte < 0x20)
+            return !tool_usage("%s=NAME: the name has no quotes, backslashes or control characters",
+                               option);
+    if (strlen(name) > TOOL_ANNOTATE_MAX)
+        return !tool_usage("%s=NAME: the name has more than %d bytes", option, TOOL_ANNOTATE_MAX);
+    return name[0] != '\0' || !tool_usage("%s=NAME: the name is empty", option);
+}
+
+/* I/N, from 1/1 on. */
+static bool take_shard(const char *option, const char *text, void *at)
+{
+    struct tool_corpus *corpus = at;
+    char *end;
+    const unsigned long long shard = strtoull(text, &end, 10);
+    const char *second = end + (*end == '/');
+    const unsigned long long shards = strtoull(second, &end, 10);
+    if (second == text || *end != '\0' || second[-1] != '/' || *text < '0' || *text > '9' ||
+        *second < '0' || *second > '9' || shard < 1 || shard > shards || shards > SHARDS_MAX)
+        return !tool_usage("%s is I/N, the I-th of N parts, such as 1/4, not '%s'", option, text);
+    corpus->shard = (uint32_t)(shard - 1);
+    corpus->shards = (uint32_t)shards;
+    return true;
+}
+
+#define OWN    struct tool_dedupe_command
+#define CORPUS struct tool_corpus
+
+static const struct tool_option options[] = {
+    {'n', "keys", "N", TOOL_COUNT(OWN, keys, 1, TOOL_KEYS_MAX),
+     .help = "plan for N distinct lines (default: estimated from a sample of the input files, plus "
+             "5 %). Distinct are those whose keys differ. For inputs that are packed or come by a "
+             "pipe the default is a million, with --state 65,536. A filter that may not grow is "
+             "planned for all lines",
+     .more = "The sample is of up to 64 places of the input files. A key that was met at one place "
+             "counts for all places that were not read, and a key of several places counts once. "
+             "So the estimate is too high rather than too low, and if it is too low the filter "
+             "grows. The report says for how many distinct lines a sample made it plan."},
+    {'p', "rate", "RATE", TOOL_RATE(OWN, rate),
+     .help = "the filter's rate, also when it is full (1e-6, 0.01%, 1/1000). Default 1e-6"},
+    {0, "memory", "SIZE", TOOL_SIZE(OWN, memory),
+     .help = "the maximum memory for what is remembered (512MiB, 2GB). Alone or with -p: as many "
+             "lines as fit in it. With -n: the best rate that fits"},
+    {0, "on-full", "=WHAT", TOOL_CHOICE(OWN, on_full, TOOL_ON_FULL_WORDS),
+     .help = "if there are more lines than planned for:\n"
+             "grow\tadd a layer of twice the size; the rate of all layers stays below RATE "
+             "(default; with --memory up to SIZE)\n"
+             "stop\tend with exit code 2 when the rate reaches twice RATE; all kept lines have "
+             "been printed (default with --memory)\n"
+             "pass\tremember nothing more: lines not remembered are printed at each occurrence",
+     .more = "With grow and --memory it ends, as with stop, if the next layer would not fit. An "
+             "end by stop says how full the filter is. Lines that pass are counted in the report."},
+    {0, "exact", "[=BITS]", TOOL_CALL(OWN, exact, take_exact), .words = "64|128",
+     .help = "instead of a filter, remember a fingerprint of each line, of 64 bits (default) or "
+             "128: 11 to 21 bytes a line, or twice that. A wrong drop is practically impossible",
+     .more = "With n distinct lines about n^2 / 2^65 are dropped wrongly, or n^2 / 2^129."},
+    {'v', "invert", NULL, TOOL_FLAG(OWN, dedupe.invert),
+     .help = "print what is dropped: the repeated lines (with --unit: dropped documents, and of "
+             "others what is cut out)",
+     .more = "Paragraphs that are cut out are each in their document's line."},
+    {'c', "count", NULL, TOOL_FLAG(OWN, dedupe.count_only),
+     .help = "print only how many lines are kept; with -v, dropped"},
+    {'o', "output", "FILE", TOOL_TEXT(OWN, output.path),
+     .help = "write FILE instead of standard output, when all has been read: either complete or "
+             "not at all. Nothing is written after an error, a signal or a stop by --on-full. FILE "
+             "may be an input. Its name says how it is compressed: .gz, .zst, .xz, .bz2, .lz4, "
+             ".lz, .lzma",
+     .more = "A file that is a filter is not replaced. --state is then written only if FILE is."},
+    {0, "against", "X", TOOL_TEXTS(OWN, againsts),
+     .help = "drop also lines that are in X, a filter or a file of lines; repeatable",
+     .more = "A filter makes keys by its own rule, and nothing is added to it. Lines of a file are "
+             "remembered like those of the inputs, and are in the state, too."},
+    {0, "append", "FILE", TOOL_TEXT(OWN, append),
+     .help = "lines of FILE count as seen, and kept lines are both appended to it and printed. "
+             "FILE is made if it does not exist",
+     .more = "A missing newline at its end is written first. It is locked meanwhile. A write that "
+             "fails is cut back to whole lines."},
+    {0, "state", "FILE", TOOL_TEXT(OWN, state),
+     .help = "begin with the filter in FILE, if there is one. It is written back when everything "
+             "has been printed, or when a full filter stops the run. It begins small, grows, and "
+             "keeps the rate of its first run. SIGINT, SIGTERM and SIGHUP end the input, and the "
+             "state is written; a second one does not wait",
+     .more =
+         "If FILE does not exist, or is empty, it is made. Size, rate and the rule for keys are "
+         "those of the first time; other values of -n and -p change nothing, after a warning. "
+         "After a signal what was read is delivered, the state written, and then the command "
+         "ends by that signal. When the reader of the output goes away, the disk is full, an "
+         "input can't be read, or the command is killed otherwise, the old state stays, and "
+         "what was printed since comes again. It is a filter like others: query and inspect "
+         "work on it."},
+    {0, "keyed", NULL, TOOL_FLAG(OWN, keyed),
+     .help = "hash with a secret that is drawn for this run. Use it if others supply the lines: "
+             "without it they can choose lines that make other lines be dropped, or that slow "
+             "--exact and --unit ngram down. A new state keeps the secret, and only its owner can "
+             "read it; an older state must be keyed already. Filters of --against are not "
+             "protected by it",
+     .more = "It goes with all units, with --exact and with --append, whose file is hashed anew in "
+             "each run. Filters of --against have their own hashes."},
+    {0, "secret-file", "FILE", TOOL_TEXT(OWN, secret_file),
+     .help = "the secret of filters that do not carry it (--state, --against). With --keyed a new "
+             "state keeps its secret there; if FILE does not exist, it is made",
+     .more = "It is then made with a random secret."},
+    {'j', "threads", "N", TOOL_SMALL(OWN, source.threads, 0, TOOL_THREADS_MAX),
+     .help = "work with N threads, 1 to 256. Default, or 0: as many as there are cores. The output "
+             "and its order are the same whatever N is"},
+    {'0', "null", NULL, TOOL_BYTE(OWN, source.delimiter, 0),
+     .help = "lines end with NUL instead of newline, in input and output"},
+    TOOL_MAX_LINE_ROW(OWN, source.line_max),
+    TOOL_PROGRESS_ROW,
+    {'q', "quiet", NULL, TOOL_FLAG(OWN, quiet), .help = "no report at the end"},
+    {0, "json", NULL, TOOL_FLAG(OWN, json),
+     .help = "the report as one JSON object, numbers unrounded: on standard error, or with -c on "
+             "standard output in place of the number"},
+    TOOL_OPTIONS_END,
 };
 
-static const struct option rows[] = {
-    {"keys", required_argument, NULL, 'n'},
-    {"rate", required_argument, NULL, 'p'},
-    {"memory", required_argument, NULL, OPTION_MEMORY},
-    {"on-full", required_argument, NULL, OPTION_ON_FULL},
-    {"exact", optional_argument, NULL, OPTION_EXACT},
-    {"invert", no_argument, NULL, 'v'},
-    {"count", no_argument, NULL, 'c'},
-    {"output", required_argument, NULL, 'o'},
-    {"against", required_argument, NULL, OPTION_AGAINST},
-    {"append", required_argument, NULL, OPTION_APPEND},
-    {"state", required_argument, NULL, OPTION_STATE},
-    {"threads", required_argument, NULL, 'j'},
-    {"null", no_argument, NULL, '0'},
-    {"quiet", no_argument, NULL, 'q'},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"keyed", no_argument, NULL, OPTION_KEYED},
-    {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
-    TOOL_CORPUS_OPTIONS,
-    TOOL_LINE_OPTIONS,
-    TOOL_PROGRESS_OPTION,
-    TOOL_RULE_OPTIONS,
-    {NULL, 0, NULL, 0},
+static const struct tool_option corpus_options[] = {
+    {0, "unit", "UNIT", TOOL_CHOICE(CORPUS, unit, "document|paragraph|ngram"),
+     .help = "with --jsonl PATH, the text of a document; repeated\n"
+             "document\ttexts: the document is dropped\n"
+             "paragraph\tlines of a text: they are cut out, and a document with nothing left is "
+             "dropped\n"
+             "ngram\truns of words: a paragraph is cut out if it has too many that came before "
+             "it, and so a document is dropped",
+     .more = "The inputs are then lines of JSON. Of the other options about keys only --trim, "
+             "--lower and --upper apply. A line that is not JSON, or has no string there, is kept "
+             "and counted. Words are divided by Unicode's word boundaries."},
+    {0, "ngram", "N", TOOL_SMALL(CORPUS, ngram, 1, NGRAM_MAX),
+     .help = "words in a run. Default 13; of fewer words all are one"},
+    {0, "threshold", "T", TOOL_CALL(CORPUS, threshold, take_threshold),
+     .help = "the share of a paragraph's runs, or a document's, that is too many. Default 0.8",
+     .more = "It is above 0 and up to 1."},
+    {0, "min-words", "N", TOOL_SMALL(CORPUS, min_words, 1, WORDS_MAX),
+     .help = "keep texts or paragraphs of fewer than N words wherever they come (headings, list "
+             "marks): they are not compared",
+     .more = "Nor are their keys added. Words are those of --unit ngram."},
+    {0, "annotate", "[=NAME]", TOOL_CALL(CORPUS, annotate, take_annotate),
+     .help = "keep all text; documents get a member NAME (default bloomery) with the repeated "
+             "spans, in code points",
+     .more = "Only documents with repeated text get it, as their last member: "
+             "{\"spans\":[[start,end,share],...],\"drop\":true}."},
+    {0, "no-add", NULL, TOOL_FLAG(CORPUS, no_add),
+     .help = "compare with --against alone: decontamination",
+     .more = "That may be filters, or files of documents. Nothing is remembered."},
+    {0, "output-dir", "DIR", TOOL_TEXT(CORPUS, output_dir),
+     .help = "a file for each input, under its name, packed as it is; whole or not at all. If "
+             "inputs of different folders have one name, all keep their folders below the shared "
+             "ones. A run that was ended goes on if it is started again",
+     .more = "DIR/.bloomery-dedupe records which inputs are done. The same command, started again, "
+             "goes on with the next one."},
+    {0, "checkpoint", "SECONDS", TOOL_SECONDS(CORPUS, checkpoint, true),
+     .help = "save the filter in DIR when an input is done and so long has passed (also 30s, 5m, "
+             "1h). Default 600",
+     .more = "Inputs that were done since are read again when a run goes on."},
+    {0, "dry-run", NULL, TOOL_FLAG(CORPUS, dry_run),
+     .help = "read a sample; print memory, time and wrong removals",
+     .more = "The memory is that of filters of several rates."},
+    {0, "shard", "I/N", TOOL_CALL_WHOLE(take_shard),
+     .help = "the I-th of N parts of the inputs, for N machines", .more = "I counts from 1."},
+    {0, "shard-by", "WHAT", TOOL_CHOICE(CORPUS, shard_by, "files|key"),
+     .help = "files (default), or key: all inputs, but of their texts or paragraphs one in N is "
+             "judged",
+     .more = "With files a shard is a contiguous range of the inputs. N runs by key, each over the "
+             "output of the one before, give what one run gives."},
+    TOOL_OPTIONS_END,
 };
 
-/* ---- The command line ------------------------------------------------------------------------ */
+static const struct tool_option_group groups[] = {
+    {.rows = options},
+    TOOL_RULE_GROUPS(
+        "What is compared of a line; the whole line is printed. Lines without a key are kept each "
+        "time, and a warning counts those without the field; if no line has it, the exit code is "
+        "2. --skip-empty drops blank lines:",
+        struct tool_dedupe_command, choice),
+    {.title = "Corpora, whose documents are lines of JSON:",
+     .rows = corpus_options,
+     .offset = TOOL_MEMBER(struct tool_dedupe_command, corpus, struct tool_corpus)},
+    TOOL_GROUPS_END,
+};
 
-static bool take_on_full(struct tool_dedupe_command *command, const char *text)
+/* ---- Whether options go together ------------------------------------------------------------- */
+
+/* Keys are made of texts: only what changes a text is of use. */
+static bool rule_fits(const struct tool_rule_choice *choice)
 {
-    for (int i = 0; i < 3; i++)
-        if (strcmp(text, tool_on_full_names[i]) == 0) {
-            command->on_full = i;
-            return true;
-        }
-    tool_usage("--on-full is stop, grow or pass, not '%s'", text);
-    return false;
+    if ((choice->rule.flags & ~TOOL_RULES_OF_TEXT) == 0 && choice->rule.comment == 0 &&
+        !choice->field_given && !choice->delimiter_given && !choice->layout.header &&
+        choice->layout.field_count == 0)
+        return true;
+    return !tool_usage("of the options about keys, --unit takes --jsonl, --trim, --lower and "
+                       "--upper");
 }
 
-static bool take_exact(struct tool_dedupe_command *command, const char *text)
+static bool lines_fit(const struct tool_dedupe_command *command)
 {
-    command->exact = text == NULL || strcmp(text, "64") == 0 ? 64 : 128;
-    if (command->exact == 64 || strcmp(text, "128") == 0)
-        return true;
-    tool_usage("--exact is 64 or 128 (bits of a fingerprint), not '%s'", text);
-    return false;
+    const struct tool_corpus *corpus = &command->corpus;
+    if (command->dedupe.count_only)
+        return !tool_usage("-c is for lines; the report of --unit has all counts");
+    if (command->dedupe.invert && corpus->annotate != NULL)
+        return !tool_usage("--annotate keeps all text, and -v prints what is removed: give one");
+    if (command->append != NULL)
+        return !tool_usage("--append is for lines; with --unit, --against takes documents");
+    if (command->source.delimiter != '\n')
+        return !tool_usage("-0 is for lines; documents end with line ends");
+    if (corpus->output_dir != NULL && command->output.path != NULL)
+        return !tool_usage("-o takes all documents, --output-dir a file for each input: give one");
+    if (corpus->output_dir != NULL && command->source.count == 0)
+        return !tool_usage("--output-dir writes a file for each input: name the inputs");
+    return true;
 }
 
-static void take_against(struct tool_dedupe_command *command, const char *path)
+static bool adds_fit(const struct tool_dedupe_command *command)
 {
-    const size_t bytes = (command->against_given + 1) * sizeof(char *);
-    command->againsts = tool_reallocate(command->againsts, bytes);
-    command->againsts[command->against_given++] = path;
+    const struct tool_corpus *corpus = &command->corpus;
+    if (!corpus->no_add)
+        return true;
+    if (command->againsts.count == 0)
+        return !tool_usage("--no-add compares with what --against names, and nothing else");
+    if (command->state != NULL || command->exact > 0)
+        return !tool_usage("--no-add keeps nothing: it takes no --state and no --exact");
+    return true;
 }
 
-/* One option of those with a value. False after a message. */
-static bool take_value(struct tool_dedupe_command *command, int option)
+/* The first option that goes with --unit alone; NULL: none was given. */
+static const char *first_of_corpus(const struct tool_corpus *corpus)
 {
-    switch (option) {
-    case 'n':
-        return tool_option_count("-n", optarg, 1, TOOL_KEYS_MAX, &command->keys);
-    case 'p':
-        return tool_option_rate("-p", optarg, &command->rate);
-    case OPTION_MEMORY:
-        return tool_option_size("--memory", optarg, &command->memory);
-    case 'j':
-        return tool_option_small("-j", optarg, 0, TOOL_THREADS_MAX, &command->source.threads);
-    case 'o':
-        command->output.path = optarg;
-        command->output.packs = true;
-        return true;
-    case OPTION_ON_FULL:
-        return take_on_full(command, optarg);
-    case OPTION_EXACT:
-        return take_exact(command, optarg);
-    case OPTION_AGAINST:
-        take_against(command, optarg);
-        return true;
-    case OPTION_APPEND:
-        command->append = optarg;
-        return true;
-    case OPTION_STATE:
-        command->state = optarg;
-        return true;
-    case OPTION_SECRET_FILE:
-        command->secret_file = optarg;
-        return true;
-    case TOOL_OPTION_MAX_LINE:
-        return tool_option_max_line(optarg, &command->source.line_max);
-    default:
-        if (option >= TOOL_OPTION_UNIT && option < TOOL_OPTION_CORPUS_END)
-            return tool_corpus_option(command->corpus, option, optarg);
-        return tool_rule_option(&command->choice, option);
-    }
+    const struct {
+        bool given;
+        const char *name;
+    } all[] = {
+        {corpus->ngram > 0, "--ngram"},
+        {corpus->threshold > 0, "--threshold"},
+        {corpus->min_words > 0, "--min-words"},
+        {corpus->annotate != NULL, "--annotate"},
+        {corpus->no_add, "--no-add"},
+        {corpus->output_dir != NULL, "--output-dir"},
+        {corpus->checkpoint >= 0, "--checkpoint"},
+        {corpus->dry_run, "--dry-run"},
+        {corpus->shards > 0, "--shard"},
+        {corpus->shard_by >= 0, "--shard-by"},
+    };
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (all[i].given)
+            return all[i].name;
+    return NULL;
 }
 
-static bool take_option(struct tool_dedupe_command *command, int option)
+static bool documents_fit(const struct tool_dedupe_command *command)
 {
-    switch (option) {
-    case 'v':
-        command->dedupe.invert = true;
-        return true;
-    case 'c':
-        command->dedupe.count_only = true;
-        return true;
-    case '0':
-        command->source.delimiter = 0;
-        return true;
-    case 'q':
-        command->quiet = true;
-        return true;
-    case OPTION_JSON:
-        command->json = true;
-        return true;
-    case OPTION_KEYED:
-        command->keyed = true;
-        return true;
-    default:
-        return take_value(command, option);
-    }
+    const struct tool_corpus *corpus = &command->corpus;
+    const bool by_key = corpus->shard_by == TOOL_SHARD_BY_KEY;
+    const char *other = first_of_corpus(corpus);
+    if (corpus->unit == TOOL_COMPARED_LINES)
+        return other == NULL ||
+               !tool_usage("%s goes with --unit document, paragraph or ngram", other);
+    if (!command->choice.layout.jsonl)
+        return !tool_usage("--unit needs --jsonl PATH, the place of a document's text in its line");
+    if (corpus->unit != TOOL_COMPARED_NGRAMS && (corpus->ngram > 0 || corpus->threshold > 0))
+        return !tool_usage("--ngram and --threshold go with --unit ngram");
+    if (corpus->shard_by >= 0 && corpus->shards == 0)
+        return !tool_usage("--shard-by goes with --shard I/N");
+    if (corpus->shards > 0 && !by_key && command->source.count == 0)
+        return !tool_usage("--shard takes one of N parts of the inputs: name them");
+    if (by_key && corpus->unit == TOOL_COMPARED_NGRAMS)
+        return !tool_usage("--shard-by key can't judge n-grams, since a paragraph's lie on all "
+                           "machines; --shard-by files can");
+    if (corpus->checkpoint >= 0 && corpus->output_dir == NULL)
+        return !tool_usage("--checkpoint goes with --output-dir");
+    return lines_fit(command) && rule_fits(&command->choice) && adds_fit(command);
 }
 
 /* Standard input can be read once. */
@@ -254,8 +329,8 @@ static bool stdin_is_read_once(const struct tool_dedupe_command *command)
     for (size_t i = 0; i < command->source.count; i++)
         readers += tool_path_is_stdin(command->source.paths[i]);
     size_t against = 0;
-    for (size_t i = 0; i < command->against_given; i++)
-        against += tool_path_is_stdin(command->againsts[i]);
+    for (size_t i = 0; i < command->againsts.count; i++)
+        against += tool_path_is_stdin(command->againsts.list[i]);
     if (against == 0 || readers + against == 1)
         return true;
     tool_usage("standard input can be read once: as an input, or --against it");
@@ -287,7 +362,7 @@ static bool fits_together(const struct tool_dedupe_command *command)
         return !tool_usage("--state keeps a filter; --exact has none to keep");
     if (command->state != NULL && tool_path_is_stdin(command->state))
         return !tool_usage("--state needs a file; '-' is none");
-    if (command->secret_file != NULL && command->state == NULL && command->against_given == 0)
+    if (command->secret_file != NULL && command->state == NULL && command->againsts.count == 0)
         return !tool_usage("--secret-file is for the filters of --state and --against");
     if (command->state != NULL && command->secret_file != NULL &&
         tool_same_file(command->state, command->secret_file))
@@ -301,8 +376,10 @@ static bool fits_together(const struct tool_dedupe_command *command)
     if (command->state != NULL && command->append != NULL &&
         tool_same_file(command->state, command->append))
         return !tool_usage("--state and --append name the same file, %s", command->state);
-    return output_fits(command) && stdin_is_read_once(command) && tool_corpus_options_fit(command);
+    return output_fits(command) && stdin_is_read_once(command) && documents_fit(command);
 }
+
+/* ---- The run --------------------------------------------------------------------------------- */
 
 /* Whether an input is the open file, which is written to: it would be read for ever. */
 static bool is_input(const struct tool_dedupe_command *command, int descriptor, const char **name)
@@ -332,7 +409,7 @@ static bool output_is_no_input(const struct tool_dedupe_command *command)
 {
     const char *name;
     const bool printed =
-        !tool_text_output_is_file(&command->output) && command->corpus->output_dir == NULL;
+        !tool_text_output_is_file(&command->output) && command->corpus.output_dir == NULL;
     if (printed && (is_output(command->lock) || is_output(command->appended.descriptor))) {
         tool_error("standard output goes to %s too: it would be written twice, or lost",
                    is_output(command->lock) ? command->state : command->append);
@@ -356,63 +433,138 @@ static bool learn_lists(struct tool_dedupe_command *command)
         return true;
     lists.paths = (char *const *)(const void *)command->lists;
     lists.count = command->list_count;
-    bool good = tool_dedupe_learn(&command->dedupe, &lists);
+    const bool good = tool_dedupe_learn(&command->dedupe, &lists);
     tool_seen_restart(&command->seen);
     return good;
 }
 
-/* ---- The run --------------------------------------------------------------------------------- */
+static bool write_out(void *context, const void *data, size_t bytes)
+{
+    struct tool_out *out = context;
+    tool_out_bytes(out, data, bytes);
+    return tool_out_flush(out);
+}
 
-/* The number that -c prints; then everything that was to be delivered is on its way. A file is
- * written only if that is all there is. */
+static void say_full(const struct tool_dedupe_command *command)
+{
+    const struct tool_dedupe_counts *counts = &command->dedupe.counts;
+    tool_seen_say_full(&command->seen, counts->records, counts->records - counts->dropped);
+}
+
+/* Ends the outputs: everything that was to be delivered is on its way. A file is written only if
+ * that is all there is (`whole`). The number that -c prints comes now. Returns whether all was
+ * delivered. */
 static bool finish_output(struct tool_dedupe_command *command, bool whole)
 {
-    struct tool_dedupe *dedupe = &command->dedupe;
-    if (dedupe->count_only && !command->json)
-        tool_out_format(&dedupe->out, "%llu\n",
-                        (unsigned long long)(dedupe->invert ? dedupe->dropped : dedupe->kept));
-    const int code = whole ? TOOL_FOUND : TOOL_ERROR;
-    return tool_text_output_finish(&command->output, &dedupe->out, code) == TOOL_FOUND;
+    const struct tool_dedupe_counts *counts = &command->dedupe.counts;
+    bool delivered = whole;
+    if (command->corpus.output_dir != NULL)
+        return delivered;
+    if (whole || tool_text_output_is_file(&command->output) || tool_out_failed(&command->out)) {
+        if (command->dedupe.count_only && !command->json)
+            tool_out_format(&command->out, "%llu\n",
+                            (unsigned long long)(command->dedupe.invert
+                                                     ? counts->dropped
+                                                     : counts->records - counts->dropped));
+        const int code = tool_text_output_finish(&command->output, &command->out,
+                                                 whole ? TOOL_FOUND : TOOL_ERROR);
+        delivered = code == TOOL_FOUND;
+    }
+    if (command->append != NULL)
+        delivered = tool_appended_close(&command->appended) && delivered;
+    return delivered;
+}
+
+/* State and journal, when all that they record was delivered. */
+static bool save(struct tool_dedupe_command *command)
+{
+    return tool_dedupe_save_state(command) &&
+           (command->corpus.output_dir == NULL || tool_journal_end(&command->corpus.journal));
+}
+
+/* After the inputs, of which all were read if it is `whole`. Lines are delivered before a state
+ * records them, and the state is written before it is reported. Returns the exit code. */
+static int finish(struct tool_dedupe_command *command, bool whole)
+{
+    const struct tool_dedupe *dedupe = &command->dedupe;
+    const bool documents = tool_dedupe_takes_documents(command);
+    const bool to_directory = command->corpus.output_dir != NULL;
+    const bool to_file = tool_text_output_is_file(&command->output);
+    const bool early = command->json && dedupe->count_only;
+    /* What came before a full filter is delivered where it went as it came. */
+    if (dedupe->stopped && to_file)
+        say_full(command);
+    const bool compared =
+        documents
+            ? tool_corpus_was_compared(command, whole)
+            : !whole || tool_tally_has_keys(&dedupe->tally, &dedupe->rule,
+                                            dedupe->counts.records - dedupe->counts.without_key);
+    bool good = whole && compared;
+    const bool delivered = finish_output(
+        command, (good || (dedupe->stopped && !to_file && !to_directory)) && !dedupe->failed);
+    if (delivered && early && tool_dedupe_report(command, TOOL_FOUND) != TOOL_FOUND)
+        return TOOL_ERROR;
+    /* What was seen when it was full has keys of documents that were not delivered. */
+    const bool saves = delivered && !(documents && dedupe->stopped) && !command->corpus.left_out;
+    const bool saved = saves && save(command);
+    good = good && delivered && (saved || !saves);
+    if (saved && good && tool_interrupt_came(dedupe->interrupt) && !command->quiet)
+        tool_say("dedupe: %s ended the input; %s has what came before it", tool_interrupt_name(),
+                 command->state != NULL ? command->state : command->append);
+    if (!saves && command->state != NULL && !command->state_made)
+        tool_say("%s was not changed", command->state);
+    if (!delivered && !documents)
+        return TOOL_ERROR;
+    if (dedupe->stopped && !to_file)
+        say_full(command);
+    good = tool_tally_say(&dedupe->tally, &dedupe->rule, "it was kept unchecked") && good;
+    int code = good && !command->corpus.left_out ? TOOL_FOUND : TOOL_ERROR;
+    if (delivered && !early && (saved || !saves || !documents))
+        code = tool_dedupe_report(command, code);
+    if (to_directory && compared && code != TOOL_FOUND)
+        tool_say("dedupe: %zu of %zu inputs are done%s", command->corpus.journal.done_count,
+                 command->source.count,
+                 dedupe->stopped ? "" : "; the same command goes on from there");
+    return code;
 }
 
 static int run(struct tool_dedupe_command *command)
 {
     struct tool_dedupe *dedupe = &command->dedupe;
     const bool to_file = tool_text_output_is_file(&command->output);
-    bool good = learn_lists(command);
+    if (command->corpus.output_dir != NULL)
+        return finish(command, tool_corpus_run_inputs(command));
+    if (!tool_text_output_begin(&command->output, &command->out))
+        return TOOL_ERROR;
+    dedupe->write = write_out;
+    dedupe->context = &command->out;
+    bool good = tool_dedupe_takes_documents(command) || learn_lists(command);
     /* A file that is written whole has nothing of an input that was cut off. */
     if (good && (command->state != NULL || command->append != NULL) && !to_file)
         dedupe->interrupt = tool_interrupt_take();
     good = good && tool_dedupe_run(dedupe, &command->source);
-    if (dedupe->stopped && to_file)
-        tool_seen_say_full(&command->seen, dedupe->lines, dedupe->kept);
-    const bool keyless = good && !tool_tally_has_keys(&dedupe->tally, &dedupe->rule,
-                                                      dedupe->lines - dedupe->without_key);
-    good = good && !keyless;
-    bool delivered = (good || (dedupe->stopped && !to_file)) && !tool_out_failed(&dedupe->out) &&
-                     !dedupe->append_failed;
-    if (delivered || to_file || tool_out_failed(&dedupe->out))
-        delivered = finish_output(command, delivered) && delivered;
-    if (command->append != NULL)
-        delivered = tool_appended_close(&command->appended) && delivered;
-    if (!delivered) {
-        if (command->state != NULL && !command->state_made)
-            tool_say("%s was not changed", command->state);
-        return TOOL_ERROR;
-    }
-    /* Lines for standard output are delivered before the state records them. */
-    const bool early = command->json && dedupe->count_only;
-    if (early && tool_dedupe_report(command, TOOL_FOUND) != TOOL_FOUND)
-        return TOOL_ERROR;
-    int code = tool_dedupe_save_state(command) && good ? TOOL_FOUND : TOOL_ERROR;
-    if (tool_interrupt_came(dedupe->interrupt) && code == TOOL_FOUND && !command->quiet)
-        tool_say("dedupe: %s ended the input; %s has what came before it", tool_interrupt_name(),
-                 command->state != NULL ? command->state : command->append);
-    if (dedupe->stopped)
-        tool_seen_say_full(&command->seen, dedupe->lines, dedupe->kept);
-    if (!tool_tally_say(&dedupe->tally, &dedupe->rule, "it was kept unchecked"))
-        code = TOOL_ERROR;
-    return early ? code : tool_dedupe_report(command, code);
+    return finish(command, good);
+}
+
+/* What is locked, made and read before the first output. False if the command ends with *code. */
+static bool prepare(struct tool_dedupe_command *command, int *code)
+{
+    *code = TOOL_ERROR;
+    command->dedupe.silent = !tool_progress_is_shown(
+        command->corpus.output_dir == NULL && !tool_text_output_is_file(&command->output) &&
+        tool_progress_is_in_the_way(!command->dedupe.count_only));
+    if (!tool_dedupe_sort_againsts(command))
+        return false;
+    if (tool_dedupe_takes_documents(command))
+        return output_is_no_input(command) && tool_corpus_plan(command, code) &&
+               tool_dedupe_prepare(command) && tool_corpus_learn(command);
+    if (!tool_dedupe_prepare(command))
+        return false;
+    if (command->append != NULL &&
+        !tool_appended_open(&command->appended, command->append, command->source.delimiter))
+        return false;
+    command->dedupe.appended = command->append != NULL ? &command->appended : NULL;
+    return output_is_no_input(command) && tool_dedupe_settle_rules(command);
 }
 
 static void clean_up(struct tool_dedupe_command *command)
@@ -420,65 +572,45 @@ static void clean_up(struct tool_dedupe_command *command)
     if (command->append != NULL)
         tool_appended_close(&command->appended);
     tool_interrupt_remove(NULL);
+    tool_interrupt_say(NULL);
     if (command->state_made) {
         unlink(command->state);
         tool_secret_unmake(); /* nothing was written with it */
     }
     tool_filter_unlock(command->lock);
+    tool_journal_close(&command->corpus.journal);
     for (size_t i = 0; i < command->dedupe.against_count; i++)
         bloomery_free(command->dedupe.against[i].filter);
     free(command->dedupe.against);
     free(command->lists);
-    free(command->againsts);
+    free(command->againsts.list);
     tool_fingerprints_free(command->seen.table);
     bloomery_free(command->seen.filter);
-}
-
-static int prepare_and_run(struct tool_dedupe_command *command)
-{
-    if (!tool_dedupe_sort_againsts(command))
-        return TOOL_ERROR;
-    if (command->corpus->unit != TOOL_UNIT_NONE)
-        return output_is_no_input(command) ? tool_corpus_run(command) : TOOL_ERROR;
-    if (!tool_dedupe_prepare(command))
-        return TOOL_ERROR;
-    if (command->append != NULL &&
-        !tool_appended_open(&command->appended, command->append, command->source.delimiter))
-        return TOOL_ERROR;
-    if (!output_is_no_input(command) || !tool_dedupe_settle_rules(command))
-        return TOOL_ERROR;
-    command->dedupe.appended = command->append != NULL ? &command->appended : NULL;
-    command->dedupe.silent =
-        !tool_progress_is_shown(!tool_text_output_is_file(&command->output) &&
-                                tool_progress_is_in_the_way(!command->dedupe.count_only));
-    if (!tool_text_output_begin(&command->output, &command->dedupe.out))
-        return TOOL_ERROR;
-    return run(command);
 }
 
 static int dedupe_main(int argc, char **argv)
 {
     struct tool_dedupe_command *command =
         tool_allocate(sizeof(*command)); /* large: the output's buffer */
+    int code;
     memset(command, 0, sizeof(*command));
-    struct tool_corpus_options corpus = {.checkpoint = UINT64_MAX};
-    command->corpus = &corpus;
     command->on_full = command->lock = command->appended.descriptor = -1;
+    command->corpus.unit = TOOL_COMPARED_LINES;
+    command->corpus.shard_by = command->corpus.journal.file = -1;
+    command->corpus.checkpoint = -1;
+    command->output.packs = true;
     command->source.delimiter = '\n';
     command->dedupe.seen = &command->seen;
     command->dedupe.tally.kept = true;
-    tool_out_start(&command->dedupe.out);
-    int option, code = TOOL_ERROR;
-    while ((option = tool_getopt(argc, argv, "n:p:vco:j:0q" TOOL_RULE_LETTERS, rows)) != -1) {
-        if (option == TOOL_OPTION_HELP || !take_option(command, option))
-            break;
+    tool_out_start(&command->out);
+    if (tool_options_read(argc, argv, command, &code)) {
+        command->source.paths = argv + optind;
+        command->source.count = (size_t)(argc - optind);
+        code = TOOL_ERROR;
+        if (tool_rule_complete(&command->choice) && fits_together(command) &&
+            prepare(command, &code))
+            code = run(command);
     }
-    command->source.paths = argv + optind;
-    command->source.count = (size_t)(argc - optind);
-    if (option == TOOL_OPTION_HELP)
-        code = TOOL_FOUND;
-    else if (option == -1 && tool_rule_complete(&command->choice) && fits_together(command))
-        code = prepare_and_run(command);
     clean_up(command);
     free(command);
     tool_interrupt_pass_on();
@@ -489,186 +621,21 @@ const struct tool_command cmd_dedupe = {
     .name = "dedupe",
     .run = dedupe_main,
     .summary = "first occurrences of lines, in order",
-    .help = help,
+    .synopsis = "bloomery dedupe [-n N] [-p RATE | --memory SIZE] [OPTION...] [INPUT...]",
+    .introduction =
+        "Prints each line of the inputs at its first occurrence, in input order. Lines are "
+        "remembered in a Bloom filter, a few bytes each. A new line is mistaken for a repeated one "
+        "as often as the filter's rate says, and the report at the end says how many such lines "
+        "are expected. No INPUT, or '-', is standard input; packed inputs and archives are "
+        "unpacked ('bloomery help build').",
+    .groups = groups,
+    .epilogue =
+        "If an input can't be read, or has a line that is too long, the run ends with exit code 2: "
+        "no later input is read, and the state is not written.\n"
+        "\n"
+        "  bloomery dedupe urls.txt > unique.txt\n"
+        "  bloomery dedupe -o urls.txt urls.txt\n"
+        "  zcat *.gz | bloomery dedupe -n 100M -p 1e-9 > unique.txt\n"
+        "  tail -f access.log | bloomery dedupe --state seen.bloom -F 1 -d ' '\n"
+        "  bloomery dedupe --jsonl text --unit paragraph --output-dir out in/*.jsonl.gz",
 };
-
-/* ---- Corpus options -------------------------------------------------------------------------- */
-
-/* The options of dedupe --unit. */
-
-enum { NGRAM_MAX = 1000, WORDS_MAX = 1000000, SHARDS_MAX = 1000000 };
-
-static bool take_unit(struct tool_corpus_options *options, const char *value)
-{
-    static const char *const names[] = {"", "document", "paragraph", "ngram"};
-    for (size_t i = 1; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(value, names[i]) == 0) {
-            options->unit = (enum tool_unit)i;
-            return true;
-        }
-    tool_usage("--unit is document, paragraph or ngram, not '%s'", value);
-    return false;
-}
-
-static bool take_threshold(struct tool_corpus_options *options, const char *value)
-{
-    char *end;
-    const double share = strtod(value, &end);
-    if (end == value || *end != '\0' || !(share > 0 && share <= 1) ||
-        share * TOOL_THRESHOLD_ONE < 0.5) {
-        tool_usage("--threshold is a share of n-grams above 0 and up to 1, not '%s'", value);
-        return false;
-    }
-    options->threshold = (uint32_t)(share * TOOL_THRESHOLD_ONE + 0.5);
-    return true;
-}
-
-static bool take_annotate(struct tool_corpus_options *options, const char *value)
-{
-    options->annotate = value != NULL ? value : "bloomery";
-    for (const char *at = options->annotate; *at != '\0'; at++)
-        if (*at == '"' || *at == '\\' || (unsigned char)*at < 0x20)
-            return !tool_usage("--annotate=NAME: the name has no quotes, backslashes or control "
-                               "characters");
-    if (strlen(options->annotate) > TOOL_ANNOTATE_MAX)
-        return !tool_usage("--annotate=NAME: the name has more than %d bytes", TOOL_ANNOTATE_MAX);
-    return options->annotate[0] != '\0' || !tool_usage("--annotate=NAME: the name is empty");
-}
-
-/* I/N, from 1/1 on. */
-static bool take_shard(struct tool_corpus_options *options, const char *value)
-{
-    char *end;
-    const unsigned long long shard = strtoull(value, &end, 10);
-    const char *second = end + (*end == '/');
-    const unsigned long long shards = strtoull(second, &end, 10);
-    if (second == value || *end != '\0' || second[-1] != '/' || *value < '0' || *value > '9' ||
-        *second < '0' || *second > '9' || shard < 1 || shard > shards || shards > SHARDS_MAX) {
-        tool_usage("--shard is I/N, the I-th of N parts, such as 1/4, not '%s'", value);
-        return false;
-    }
-    options->shard = (uint32_t)(shard - 1);
-    options->shards = (uint32_t)shards;
-    return true;
-}
-
-static bool take_shard_by(struct tool_corpus_options *options, const char *value)
-{
-    options->shard_by_given = true;
-    options->shard_by_key = strcmp(value, "key") == 0;
-    if (options->shard_by_key || strcmp(value, "files") == 0)
-        return true;
-    tool_usage("--shard-by is files or key, not '%s'", value);
-    return false;
-}
-
-static bool take_checkpoint(struct tool_corpus_options *options, const char *value)
-{
-    double seconds;
-    if (!tool_option_seconds("--checkpoint", value, 0, &seconds))
-        return false;
-    options->checkpoint = (uint64_t)ceil(seconds);
-    return true;
-}
-
-bool tool_corpus_option(struct tool_corpus_options *options, int option, const char *value)
-{
-    static const char *const names[] = {"--unit",     "--ngram",      "--threshold", "--annotate",
-                                        "--no-add",   "--output-dir", "--dry-run",   "--shard",
-                                        "--shard-by", "--checkpoint", "--min-words"};
-    if (option != TOOL_OPTION_UNIT && options->other_given == NULL)
-        options->other_given = names[option - TOOL_OPTION_UNIT];
-    switch (option) {
-    case TOOL_OPTION_UNIT:
-        return take_unit(options, value);
-    case TOOL_OPTION_NGRAM:
-        return tool_option_small("--ngram", value, 1, NGRAM_MAX, &options->ngram);
-    case TOOL_OPTION_MIN_WORDS:
-        return tool_option_small("--min-words", value, 1, WORDS_MAX, &options->min_words);
-    case TOOL_OPTION_THRESHOLD:
-        return take_threshold(options, value);
-    case TOOL_OPTION_ANNOTATE:
-        return take_annotate(options, value);
-    case TOOL_OPTION_NO_ADD:
-        options->no_add = true;
-        return true;
-    case TOOL_OPTION_OUTPUT_DIR:
-        options->output_dir = value;
-        return true;
-    case TOOL_OPTION_DRY_RUN:
-        options->dry_run = true;
-        return true;
-    case TOOL_OPTION_SHARD:
-        return take_shard(options, value);
-    case TOOL_OPTION_SHARD_BY:
-        return take_shard_by(options, value);
-    default:
-        return take_checkpoint(options, value);
-    }
-}
-
-/* ---- Whether they go together ---------------------------------------------------------------- */
-
-/* Keys are made of texts: only what changes a text is of use. */
-static bool rule_fits(const struct tool_rule_choice *choice)
-{
-    if ((choice->rule.flags & ~TOOL_RULES_OF_TEXT) == 0 && choice->rule.comment == 0 &&
-        !choice->field_given && !choice->delimiter_given && !choice->layout.header &&
-        choice->layout.field_count == 0)
-        return true;
-    return !tool_usage("of the options about keys, --unit takes --jsonl, --trim, --lower and "
-                       "--upper");
-}
-
-static bool lines_fit(const struct tool_dedupe_command *command)
-{
-    const struct tool_corpus_options *options = command->corpus;
-    if (command->dedupe.count_only)
-        return !tool_usage("-c is for lines; the report of --unit has all counts");
-    if (command->dedupe.invert && options->annotate != NULL)
-        return !tool_usage("--annotate keeps all text, and -v prints what is removed: give one");
-    if (command->append != NULL)
-        return !tool_usage("--append is for lines; with --unit, --against takes documents");
-    if (command->source.delimiter != '\n')
-        return !tool_usage("-0 is for lines; documents end with line ends");
-    if (options->output_dir != NULL && command->output.path != NULL)
-        return !tool_usage("-o takes all documents, --output-dir a file for each input: give one");
-    if (options->output_dir != NULL && command->source.count == 0)
-        return !tool_usage("--output-dir writes a file for each input: name the inputs");
-    return true;
-}
-
-static bool adds_fit(const struct tool_dedupe_command *command)
-{
-    const struct tool_corpus_options *options = command->corpus;
-    if (!options->no_add)
-        return true;
-    if (command->against_given == 0)
-        return !tool_usage("--no-add compares with what --against names, and nothing else");
-    if (command->state != NULL || command->exact > 0)
-        return !tool_usage("--no-add keeps nothing: it takes no --state and no --exact");
-    return true;
-}
-
-bool tool_corpus_options_fit(const struct tool_dedupe_command *command)
-{
-    const struct tool_corpus_options *options = command->corpus;
-    if (options->unit == TOOL_UNIT_NONE)
-        return options->other_given == NULL ||
-               !tool_usage("%s goes with --unit document, paragraph or ngram",
-                           options->other_given);
-    if (!command->choice.layout.jsonl)
-        return !tool_usage("--unit needs --jsonl PATH, the place of a document's text in its line");
-    if (options->unit != TOOL_UNIT_NGRAM && (options->ngram > 0 || options->threshold > 0))
-        return !tool_usage("--ngram and --threshold go with --unit ngram");
-    if (options->shard_by_given && options->shards == 0)
-        return !tool_usage("--shard-by goes with --shard I/N");
-    if (options->shards > 0 && !options->shard_by_key && command->source.count == 0)
-        return !tool_usage("--shard takes one of N parts of the inputs: name them");
-    if (options->shard_by_key && options->unit == TOOL_UNIT_NGRAM)
-        return !tool_usage("--shard-by key can't judge n-grams, since a paragraph's lie on all "
-                           "machines; --shard-by files can");
-    if (options->checkpoint != UINT64_MAX && options->output_dir == NULL)
-        return !tool_usage("--checkpoint goes with --output-dir");
-    return lines_fit(command) && rule_fits(&command->choice) && adds_fit(command);
-}

@@ -1,54 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first occurrences of the records of inputs, in order, by several threads. */
+/*
+ * The command dedupe: what its parts share. A run goes through the files from the top to the
+ * bottom.
+ *
+ *     cmd_dedupe.c      the options, and the order of everything
+ *     dedupe_start.c    where keys are remembered, as it is when a run begins
+ *       sample.c          how many keys there will be
+ *     corpus.c          what documents have beside lines: outputs in a directory, and resumption
+ *     dedupe_run.c      one run over a source: workers, order, output; how lines are judged
+ *       documents.c       how documents are judged
+ *       seen.c            keys, added in the order of the input to a filter or to
+ *         fingerprints.c    a table of fingerprints
+ *         drop_estimate.c   how many new keys a filter took for old ones
+ *     output_files.c    lines appended to a file, the names of outputs, the journal of a directory
+ *     dedupe_report.c   the report
+ */
 #ifndef BLOOMERY_TOOL_DEDUPE_H
 #define BLOOMERY_TOOL_DEDUPE_H
 
+#include "base/interrupt.h"
+#include "base/options.h"
 #include "base/out.h"
 #include "command/dedupe/documents.h"
-#include "command/dedupe/sample.h"
 #include "command/dedupe/seen.h"
 #include "filter/text_output.h"
 #include "input/input.h"
 #include "key/rule.h"
 
 #include <bloomery/bloomery.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
-struct tool_dedupe {
-    struct tool_seen *seen;
-    bloomery_key_rule rule;
-    struct tool_against *against;
-    size_t against_count;
-    bool invert;                            /* the dropped records are printed, not the kept ones */
-    bool count_only;                        /* nothing is printed */
-    bool silent;                            /* no progress line while lines are printed */
-    bool may_stop;                          /* if it is full; later inputs then get no messages */
-    const struct tool_interrupt *interrupt; /* ends the reading; NULL: nothing does */
-    struct tool_appended *appended;         /* kept records go here too; NULL: nowhere */
+/* ---- A file that lines are appended to ------------------------------------------------------- */
 
-    /* The results for records that were not only learned. */
-    uint64_t lines, kept, dropped;
-    uint64_t without_key; /* of the kept ones */
-    struct tool_tally tally;
-    bool stopped; /* what was seen is full: see seen.h */
-    bool append_failed;
-    struct tool_out out;
-};
-
-/* Takes all records of a source for seen, and prints nothing. False if an input could not be read
- * (the messages have been printed), or if it stopped. */
-bool tool_dedupe_learn(struct tool_dedupe *dedupe, const struct tool_source *source);
-
-/* Prints the first occurrences, and adds them. False as above, or if something could not be
- * written: out, append_failed. */
-bool tool_dedupe_run(struct tool_dedupe *dedupe, const struct tool_source *source);
-
-/* ---- Locked append --------------------------------------------------------------------------- */
-
-/* A file of lines that grows at its end. No other process of ours touches it meanwhile. */
-
+/* It grows at its end. No other process of Bloomery touches it while it is open. */
 struct tool_appended {
     const char *path;
     int descriptor;          /* -1: not open */
@@ -70,12 +58,10 @@ bool tool_appended_write(struct tool_appended *file, const void *records, size_t
  * only now that writing failed. */
 bool tool_appended_close(struct tool_appended *file);
 
-/* ---- Journal --------------------------------------------------------------------------------- */
+/* ---- The journal of a directory of outputs --------------------------------------------------- */
 
-/*
- * What a run over a directory of outputs has done, so that a later one can go on. journal.c has the
- * lines. One process at a time: the journal is locked.
- */
+/* What a run over a directory of outputs has done, so that a later one can go on. output_files.c
+ * has the lines. One process at a time: the journal is locked. */
 
 #define TOOL_JOURNAL_NAME    ".bloomery-dedupe"
 #define TOOL_CHECKPOINT_NAME ".bloomery-dedupe.filter"
@@ -98,7 +84,7 @@ struct tool_journal {
     size_t checkpoint; /* of these, those that the saved filter has; 0: there is none */
     char **begun;      /* outputs that may be there without being done */
     size_t begun_count;
-    struct tool_corpus_counts counts; /* of the done ones */
+    struct tool_dedupe_counts counts; /* of the done ones */
     double wrong; /* and the removals among theirs that are expected to be wrong */
 };
 
@@ -117,15 +103,15 @@ bool tool_journal_has_begun(const struct tool_journal *journal, const char *path
  * when all is done. */
 bool tool_journal_begin(struct tool_journal *journal, const char *path);
 bool tool_journal_done(struct tool_journal *journal, const char *path,
-                       const struct tool_corpus_counts *counts, double wrong);
+                       const struct tool_dedupe_counts *counts, double wrong);
 bool tool_journal_checkpoint(struct tool_journal *journal);
 bool tool_journal_end(struct tool_journal *journal);
 
-/* ---- Output names ---------------------------------------------------------------------------- */
+/* ---- The names of outputs in a directory ----------------------------------------------------- */
 
 /*
- * Where the outputs of inputs go in --output-dir: by the name of the input. If two inputs have one
- * name, all keep their folders below those that they share.
+ * An output goes by the name of its input. If two inputs have one name, all keep their folders
+ * below those that they share.
  *
  *     in/a.jsonl in/b.jsonl                   out/a.jsonl out/b.jsonl
  *     in/en/000.jsonl.gz in/fr/000.jsonl.gz   out/en/000.jsonl.gz out/fr/000.jsonl.gz
@@ -155,115 +141,45 @@ bool tool_output_names_differ(const struct tool_output_names *names,
 bool tool_output_is_free(const struct tool_output_names *names, const struct tool_journal *journal,
                          const char *input);
 
-/* ---- Corpus pass ----------------------------------------------------------------------------- */
+/* ---- One run over a source ------------------------------------------------------------------- */
 
-/* One way through documents, by several threads: judged in the order of the input, and written. */
-
-struct tool_corpus_pass {
-    const struct tool_judge *judge;
+/* dedupe_run.c holds the essay. */
+struct tool_dedupe {
     struct tool_seen *seen;
-    bool
-        learns; /* documents were judged in an earlier run: their keys are added, and that is all */
-    bool silent; /* no progress line */
+    bloomery_key_rule rule;         /* by which keys of lines are made */
+    const struct tool_judge *judge; /* of documents; NULL: lines are compared */
+    struct tool_against *against;   /* other filters: records that are in one are dropped */
+    size_t against_count;
+    bool invert;                            /* the dropped records are printed, not the kept ones */
+    bool count_only;                        /* nothing is printed */
+    bool silent;                            /* no progress line while lines are printed */
+    bool may_stop;                          /* if it is full; later inputs then get no messages */
+    const struct tool_interrupt *interrupt; /* ends the reading; NULL: nothing does */
 
-    /* Called with what stays, in order; false ends the pass. */
+    /* Called with what is printed, in order. False, after a message or as a failure that it
+     * remembers: that ends the run. */
     bool (*write)(void *context, const void *data, size_t bytes);
     void *context;
+    struct tool_appended *appended; /* kept records go here too; NULL: nowhere */
 
-    /* The results, added to what is there. */
-    struct tool_corpus_counts counts;
+    /* The results, added to what is there. Records that were only learned are in the tally, and
+     * their texts are counted. */
+    struct tool_dedupe_counts counts;
     struct tool_tally tally;
-    uint64_t texts;   /* documents with a text, of all passes */
+    uint64_t texts;   /* documents with a text */
     uint64_t clashes; /* of these, those that have the member that --annotate would add */
-    bool stopped;     /* what was seen is full */
-    bool failed;      /* `write` returned false */
+    bool stopped;     /* what was seen is full: see seen.h */
+    bool failed;      /* something could not be written, or there are clashes */
 };
 
-/* False if an input could not be read (the messages have been printed), if it stopped or failed. */
-bool tool_corpus_pass_run(struct tool_corpus_pass *pass, const struct tool_source *source);
+/* Takes all records of a source for seen, and prints nothing. False if an input could not be read
+ * (the messages have been printed), or if it stopped. */
+bool tool_dedupe_learn(struct tool_dedupe *dedupe, const struct tool_source *source);
 
-/* ---- Dedupe command -------------------------------------------------------------------------- */
+/* Writes the first occurrences, and adds them. False as above, or if it failed. */
+bool tool_dedupe_run(struct tool_dedupe *dedupe, const struct tool_source *source);
 
-/* Shared by the parts of the command `dedupe`: the options, and the objects at work on them. */
-
-/* The names of enum tool_on_full. */
-extern const char *const tool_on_full_names[3];
-
-struct tool_corpus_options;
-
-struct tool_dedupe_command {
-    uint64_t keys;   /* 0: not given */
-    double rate;     /* 0: not given */
-    uint64_t memory; /* 0: not given */
-    uint32_t exact;  /* bits; 0: a filter */
-    int on_full;     /* -1: not given */
-    const char *state, *append, *secret_file;
-    bool keyed; /* with a secret of this run, or of the state */
-    struct tool_text_output output;
-    bool quiet, json;
-    struct tool_source source;
-    struct tool_rule_choice choice;
-
-    const char **lists; /* against which lines are compared: files of lines */
-    size_t list_count;
-    const char **againsts; /* all of them, as they were given */
-    size_t against_given;
-
-    int lock; /* of the state; -1: none */
-    bool state_made;
-    struct tool_appended appended;
-    /* Of corpora (corpus/corpus.h). */
-    struct tool_corpus_options *corpus;
-    uint64_t estimated_keys; /* for which a new filter is made without -n; 0: not known */
-    double rate_default;     /* without -p; 0: that of lines */
-    const char *note;        /* of a new filter; NULL: none */
-
-    uint64_t planned_keys; /* of the filter's first layer; 0: none */
-    const char
-        *planned_from; /* "option", "sample", "default", "memory" or "state"; NULL: a table */
-
-    double target; /* the rate of a new filter; 0: what came out of its plan */
-    struct tool_seen seen;
-    struct tool_dedupe dedupe;
-};
-
-/* Sorts what lines are compared against into filters, which it opens, and files of lines, with the
- * file to append to before these. False after a message, as all of these. */
-bool tool_dedupe_sort_againsts(struct tool_dedupe_command *command);
-
-/* Returns the keys to plan for by a sample with this many distinct keys of `all`. If not all was
- * read they are at least a few, since small layers that follow each other cost more than they
- * save. */
-double tool_keys_of_sample(double distinct, double all, bool whole);
-
-/* Makes filter or table, or opens the state, whose lock is then held. */
-bool tool_dedupe_prepare(struct tool_dedupe_command *command);
-
-/* Writes the state back, if there is one. */
-bool tool_dedupe_save_state(struct tool_dedupe_command *command);
-
-/* Settles by which rule keys are made, after both of them. False after a message. */
-bool tool_dedupe_settle_rules(struct tool_dedupe_command *command);
-
-/* Prints the report at the end. Returns `code`, or TOOL_ERROR if it can't be written. */
-int tool_dedupe_report(const struct tool_dedupe_command *command, int code);
-
-/* ---- Corpus ---------------------------------------------------------------------------------- */
-
-/* dedupe --unit: corpora, whose documents are lines of JSON. corpus.c holds the essay. */
-
-/* The options of corpora. Begins as tool_corpus_options_default. */
-struct tool_corpus_options {
-    enum tool_unit unit; /* NONE: lines are deduplicated, and the other options may not be given */
-    uint32_t ngram;      /* 0: not given */
-    uint32_t min_words;  /* 0: not given */
-    uint32_t threshold;  /* in millionths; 0: not given */
-    const char *annotate, *output_dir;
-    bool no_add, dry_run, shard_by_key, shard_by_given;
-    uint32_t shard, shards;  /* shard from 0 on; shards = 0: not given */
-    uint64_t checkpoint;     /* seconds; UINT64_MAX: not given */
-    const char *other_given; /* the name of the first option above that needs --unit; NULL: none */
-};
+/* ---- The command ----------------------------------------------------------------------------- */
 
 enum { TOOL_ANNOTATE_MAX = 200 }; /* bytes of its name */
 
@@ -271,117 +187,118 @@ enum { TOOL_ANNOTATE_MAX = 200 }; /* bytes of its name */
 #define TOOL_RULES_OF_TEXT \
     ((uint32_t)(BLOOMERY_RULE_TRIM | BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER))
 
-/* The numbers of their options, and their rows. */
-enum {
-    TOOL_OPTION_UNIT = 480,
-    TOOL_OPTION_NGRAM,
-    TOOL_OPTION_THRESHOLD,
-    TOOL_OPTION_ANNOTATE,
-    TOOL_OPTION_NO_ADD,
-    TOOL_OPTION_OUTPUT_DIR,
-    TOOL_OPTION_DRY_RUN,
-    TOOL_OPTION_SHARD,
-    TOOL_OPTION_SHARD_BY,
-    TOOL_OPTION_CHECKPOINT,
-    TOOL_OPTION_MIN_WORDS,
-    TOOL_OPTION_CORPUS_END,
+/* Of a run over documents. */
+struct tool_corpus {
+    /* The options. */
+    enum tool_compared unit; /* LINES: the other options may not be given */
+    uint32_t ngram;          /* 0: not given */
+    uint32_t min_words;      /* 0: not given */
+    uint32_t threshold;      /* in millionths; 0: not given */
+    const char *annotate, *output_dir;
+    bool no_add, dry_run;
+    int shard_by;           /* -1: not given */
+    uint32_t shard, shards; /* shard from 0 on; shards = 0: not given */
+    double checkpoint;      /* seconds; -1: not given */
+
+    struct tool_judge judge;
+    struct tool_journal journal;
+    struct tool_output_names names; /* of outputs, with --output-dir */
+    double wrong_before;            /* removals of earlier runs that are expected to be wrong */
+    bool left_out;                  /* an input could not be read, and has no output */
+    time_t saved_at;
+    char note[64];
+    char member_text[2 * TOOL_ANNOTATE_MAX + 1];
+    struct tool_json_path member; /* that --annotate adds */
 };
 
-#define TOOL_CORPUS_OPTIONS                                              \
-    {"unit", required_argument, NULL, TOOL_OPTION_UNIT},                 \
-        {"ngram", required_argument, NULL, TOOL_OPTION_NGRAM},           \
-        {"threshold", required_argument, NULL, TOOL_OPTION_THRESHOLD},   \
-        {"annotate", optional_argument, NULL, TOOL_OPTION_ANNOTATE},     \
-        {"no-add", no_argument, NULL, TOOL_OPTION_NO_ADD},               \
-        {"output-dir", required_argument, NULL, TOOL_OPTION_OUTPUT_DIR}, \
-        {"dry-run", no_argument, NULL, TOOL_OPTION_DRY_RUN},             \
-        {"shard", required_argument, NULL, TOOL_OPTION_SHARD},           \
-        {"shard-by", required_argument, NULL, TOOL_OPTION_SHARD_BY},     \
-        {"checkpoint", required_argument, NULL, TOOL_OPTION_CHECKPOINT}, \
-    {                                                                    \
-        "min-words", required_argument, NULL, TOOL_OPTION_MIN_WORDS      \
-    }
+enum { TOOL_SHARD_BY_FILES, TOOL_SHARD_BY_KEY };
 
-/* The lines of --help that describe them. */
-#define TOOL_CORPUS_HELP                                                                 \
-    "      --unit UNIT      with --jsonl PATH, the text of a document; repeated\n"       \
-    "                         document   texts: the document is dropped\n"               \
-    "                         paragraph  lines of a text: they are cut out, and a\n"     \
-    "                                    document with nothing left is dropped\n"        \
-    "                         ngram      runs of words: a paragraph is cut out if it\n"  \
-    "                                    has too many that came before it, and so a\n"   \
-    "                                    document is dropped\n"                          \
-    "      --ngram N        words in a run. Default 13; of fewer words all are one\n"    \
-    "      --threshold T    the share of a paragraph's runs, or a document's, that is\n" \
-    "                       too many. Default 0.8\n"                                     \
-    "      --min-words N    keep texts or paragraphs of fewer than N words wherever\n"   \
-    "                       they come (headings, list marks): they are not compared\n"   \
-    "      --annotate[=NAME]\n"                                                          \
-    "                       keep all text; documents get a member NAME (default\n"       \
-    "                       bloomery) with the repeated spans, in code points\n"         \
-    "      --no-add         compare with --against alone: decontamination\n"             \
-    "      --output-dir DIR a file for each input, under its name, packed as it is;\n"   \
-    "                       whole or not at all. If inputs of different folders have\n"  \
-    "                       one name, all keep their folders below the shared ones. A\n" \
-    "                       run that was ended goes on if it is started again\n"         \
-    "      --checkpoint SECONDS\n"                                                       \
-    "                       save the filter in DIR when an input is done and so long\n"  \
-    "                       has passed (also 30s, 5m, 1h). Default 600\n"                \
-    "      --dry-run        read a sample; print memory, time and wrong removals\n"      \
-    "      --shard I/N      the I-th of N parts of the inputs, for N machines\n"         \
-    "      --shard-by WHAT  files (default), or key: all inputs, but of their texts\n"   \
-    "                       or paragraphs one in N is judged\n"
+struct tool_dedupe_command {
+    /* The options. */
+    uint64_t keys;   /* 0: not given */
+    double rate;     /* 0: not given */
+    uint64_t memory; /* 0: not given */
+    uint32_t exact;  /* bits; 0: a filter */
+    int on_full;     /* enum tool_on_full; -1: not given */
+    const char *state, *append, *secret_file;
+    bool keyed; /* with a secret of this run, or of the state */
+    struct tool_text_output output;
+    bool quiet, json;
+    struct tool_texts againsts; /* against which lines are compared */
+    struct tool_source source;
+    struct tool_rule_choice choice;
+    struct tool_corpus corpus;
 
-/* Takes one of these options. False after a message. */
-bool tool_corpus_option(struct tool_corpus_options *options, int option, const char *value);
+    const char **lists; /* those of them that are files of lines, and the one to append to */
+    size_t list_count;
 
-/* Whether they go together, and with dedupe's. False after a message. */
-bool tool_corpus_options_fit(const struct tool_dedupe_command *command);
+    int lock; /* of the state; -1: none */
+    bool state_made;
+    struct tool_appended appended;
+    /* What documents set. */
+    uint64_t estimated_keys; /* for which a new filter is made without -n; 0: not known */
+    double rate_default;     /* without -p; 0: that of lines */
+    const char *note;        /* of a new filter; NULL: none */
 
-/* The run, after all options were taken. Returns the exit code. */
-int tool_corpus_run(struct tool_dedupe_command *command);
+    uint64_t planned_keys; /* of the filter's first layer; 0: none */
+    const char
+        *planned_from; /* "option", "sample", "default", "memory" or "state"; NULL: a table */
+    double target;     /* the rate of a new filter; 0: what came out of its plan */
+    struct tool_seen seen;
+    struct tool_dedupe dedupe;
+    struct tool_out out;
+};
 
-/* ---- The parts of a run ---------------------------------------------------------------------- */
+#define TOOL_ON_FULL_WORDS "stop|grow|pass" /* enum tool_on_full */
+
+static inline bool tool_dedupe_takes_documents(const struct tool_dedupe_command *command)
+{
+    return command->corpus.unit != TOOL_COMPARED_LINES;
+}
+
+/* ---- Its beginning: dedupe_start.c. All return false after a message. */
+
+/* Sorts what lines are compared against into filters, which it opens, and files of lines, with the
+ * file to append to before these. */
+bool tool_dedupe_sort_againsts(struct tool_dedupe_command *command);
+
+/* Makes filter or table, or opens the state, whose lock is then held. */
+bool tool_dedupe_prepare(struct tool_dedupe_command *command);
+
+/* Settles by which rule keys are made, after both of them. */
+bool tool_dedupe_settle_rules(struct tool_dedupe_command *command);
+
+/* Writes the state back, if there is one. */
+bool tool_dedupe_save_state(struct tool_dedupe_command *command);
+
+/* ---- Documents: corpus.c. */
+
+/* Settles how documents are judged, reads a sample, opens the journal. False if the command ends
+ * here, with *code: after a message, or because there is nothing to judge. */
+bool tool_corpus_plan(struct tool_dedupe_command *command, int *code);
+
+/* After tool_dedupe_prepare: what was seen gets what earlier runs saved, and the documents of
+ * --against. False after a message. */
+bool tool_corpus_learn(struct tool_dedupe_command *command);
+
+/* All inputs, each to its output in the directory. False if the run ends before the last. */
+bool tool_corpus_run_inputs(struct tool_dedupe_command *command);
+
+/* Whether documents could be compared; `whole`: all were read. False after a message. */
+bool tool_corpus_was_compared(const struct tool_dedupe_command *command, bool whole);
+
+/* ---- Reports: dedupe_report.c. */
+
+/* Prints the report at the end. Returns `code`, or TOOL_ERROR if it can't be written. */
+int tool_dedupe_report(const struct tool_dedupe_command *command, int code);
+
+/* The removals of this run over documents that are expected to be wrong. */
+double tool_corpus_wrong(const struct tool_dedupe_command *command);
 
 struct tool_corpus_size;
-struct tool_corpus_counts;
 
 /* Prints what filters of several rates would take. Returns the exit code. */
 int tool_corpus_print_plans(const struct tool_dedupe_command *command,
-                            const struct tool_judge *judge, const struct tool_corpus_size *size);
-
-/* The removals of this run that are expected to be wrong. */
-double tool_corpus_wrong(const struct tool_dedupe_command *command, const struct tool_judge *judge,
-                         const struct tool_corpus_counts *counts);
-
-/* Prints the report; `wrong` of all runs together. */
-void tool_corpus_report(const struct tool_dedupe_command *command, const struct tool_judge *judge,
-                        const struct tool_corpus_counts *counts, double wrong);
-
-/* ---- Corpus checks --------------------------------------------------------------------------- */
-
-/* What is wrong with a run over a corpus, if something is, in words. */
-
-/* A filter of a corpus says in its note what its keys are; one of lines says nothing. False after a
- * message if these are other keys than `note` says. */
-bool tool_corpus_note_fits(const char *note, const char *path, const bloomery_filter *filter);
-
-/* The same of all filters of --against, and their rules. One that says nothing is taken with a
- * notice, unless `quiet`. */
-bool tool_corpus_againsts_fit(const struct tool_judge *judge, const char *note, bool quiet);
-
-/* Whether all inputs can be opened and are no directories. False after a message. */
-bool tool_corpus_inputs_are_there(const struct tool_source *source);
-
-/* No document has a text: says so, and what the first line of this file has (NULL: none is looked
- * at). Returns false. */
-bool tool_corpus_say_no_text(const struct tool_judge *judge, const char *path);
-
-/* The sample has no text: says what that may come from. Returns false. */
-bool tool_corpus_say_no_sample(const struct tool_judge *judge, const struct tool_corpus_size *size,
-                               const char *path);
-
-/* Documents have the member that --annotate adds. Returns false. */
-bool tool_corpus_say_clash(const struct tool_judge *judge);
+                            const struct tool_corpus_size *size);
 
 #endif /* BLOOMERY_TOOL_DEDUPE_H */

@@ -1,5 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * A document is a line of JSON, and is written again as the bytes that it had. Where a paragraph is
+ * cut out, only the inside of its text changes.
+ *
+ *     line      {"id": 7, "text": "Cookies?\nAn essay on bees.\n", "lang": "en"}
+ *                                  ^ cut    ^^^^^^^^^^^^^^^^^^^^
+ *     written   {"id": 7, "text": "An essay on bees.\n", "lang": "en"}
+ *
+ * Whether a document is dropped follows from its paragraphs. Of n-grams a document may have enough
+ * that were seen though no paragraph of it has.
+ *
+ * If a text does not end in a line end and its last paragraph is cut, the line end before goes too.
+ */
+#include "command/dedupe/documents.h"
+#include "base/bits.h"
+#include "key/batch.h"
+#include "key/words.h"
+#include "tool.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* ---- Paragraphs ------------------------------------------------------------------------------ */
+
+/*
  * Paragraphs partition a text.
  *
  *     raw        \n  A first line.\n \t\nAnother, \u0022quoted\u0022.\r\nThe last
@@ -14,16 +41,20 @@
  * The text is walked as it stands in the line. Each step is a run of plain bytes or one escape. A
  * line feed is an escape always, since JSON allows no control character in a string.
  */
-#include "command/dedupe/documents.h"
-#include "base/bits.h"
-#include "key/batch.h"
-#include "tool.h"
 
-#include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <zlib.h>
+/* Where a text is read; begins with `at` at its first byte. */
+struct raw_text {
+    const unsigned char *at, *end;
+};
+
+/* The bytes between two quotes: [begin, next paragraph's begin). */
+struct raw_paragraph {
+    const unsigned char *begin;
+    const unsigned char *content, *content_end; /* its first line that is not blank, without its
+                                                   line end */
+    bool escaped;                               /* the content has a backslash */
+    bool ends_line;                             /* a line end follows the content */
+};
 
 /* The bytes of the escape at a backslash. */
 static size_t escape_bytes(const unsigned char *at)
@@ -95,8 +126,7 @@ static bool is_line_end(const unsigned char *at, const unsigned char *end)
 }
 
 /* The first line end from the content on, or the end. */
-static const unsigned char *find_line_end(struct tool_raw_paragraph *paragraph,
-                                          const unsigned char *end)
+static const unsigned char *find_line_end(struct raw_paragraph *paragraph, const unsigned char *end)
 {
     const unsigned char *at = paragraph->content, *carriage_return = NULL;
     paragraph->content_end = end;
@@ -117,10 +147,10 @@ static const unsigned char *find_line_end(struct tool_raw_paragraph *paragraph,
     return end;
 }
 
-bool tool_raw_paragraph_next(struct tool_raw_text *text, struct tool_raw_paragraph *paragraph)
+static bool next_paragraph(struct raw_text *text, struct raw_paragraph *paragraph)
 {
     const unsigned char *const end = text->end, *line = text->at, *at;
-    *paragraph = (struct tool_raw_paragraph){.begin = text->at};
+    *paragraph = (struct raw_paragraph){.begin = text->at};
     while (is_line_end(at = skip_blanks(line, end), end))
         line = at + escape_bytes(at);
     if (at == end)
@@ -141,7 +171,7 @@ bool tool_raw_paragraph_next(struct tool_raw_text *text, struct tool_raw_paragra
     return true;
 }
 
-uint64_t tool_raw_code_points(const unsigned char *from, const unsigned char *end)
+static uint64_t count_code_points(const unsigned char *from, const unsigned char *end)
 {
     uint64_t count = 0;
     while (from < end) {
@@ -160,7 +190,7 @@ uint64_t tool_raw_code_points(const unsigned char *from, const unsigned char *en
     return count;
 }
 
-/* ---- Corpus keys ----------------------------------------------------------------------------- */
+/* ---- Keys ------------------------------------------------------------------------------------ */
 
 /*
  * An n-gram is `ngram` words in a row, with one space between them. Fewer words are one n-gram.
@@ -175,40 +205,46 @@ uint64_t tool_raw_code_points(const unsigned char *from, const unsigned char *en
  * positive as likely as any other key.
  */
 
-struct tool_twin {
+/* A paragraph's keys: a document's or a paragraph's own one, or n-grams. */
+struct weighed {
+    uint64_t first; /* of those that are added, which are different ones */
+    uint32_t count; /* of these */
+    uint32_t keys;  /* all of them, repeats included */
+    uint32_t known; /* of these, those that are in another filter */
+};
+
+enum { BATCH = 1024 };
+
+struct tool_document_keys {
+    const struct tool_judge *judge;
+    struct tool_adding *adding; /* of the documents */
+    uint32_t *weights;          /* how many keys of its paragraph each one added stands for */
+    size_t weight_room;
+
+    /* The batch. `of[i]` is the place of key i's paragraph behind `paragraphs`, which may move. */
+    bloomery_key batch[BATCH];
+    struct weighed *of[BATCH];
+    bloomery_hash hashes[BATCH];
+    size_t count;
+    unsigned char *arena; /* the keys that are no spans of their lines */
+    size_t arena_used, arena_room;
+
+    struct tool_words words;
+    struct twin *twins; /* the n-grams of this paragraph, by their hashes */
+    size_t twin_room;   /* a power of two */
+    uint32_t stamp;     /* of this paragraph's twins */
+};
+
+struct twin {
     bloomery_hash hash;
     uint32_t stamp; /* 0: of no paragraph */
     uint32_t place; /* among the paragraph's keys that are added */
 };
 
-struct tool_corpus_keys *tool_corpus_keys_new(const struct tool_judge *judge)
-{
-    struct tool_corpus_keys *keys = tool_allocate(sizeof(*keys));
-    memset(keys, 0, sizeof(*keys));
-    keys->judge = judge;
-    return keys;
-}
-
-void tool_corpus_keys_free(struct tool_corpus_keys *keys)
-{
-    tool_adding_free(&keys->adding);
-    tool_words_free(&keys->words);
-    free(keys->weights);
-    free(keys->arena);
-    free(keys->twins);
-    free(keys);
-}
-
-void tool_corpus_keys_begin(struct tool_corpus_keys *keys)
-{
-    assert(keys->count == 0);
-    keys->adding.count = 0;
-}
-
 /* ---- Twins ----------------------------------------------------------------------------------- */
 
-/* Begins a paragraph of so many n-grams. */
-static void begin_twins(struct tool_corpus_keys *keys, size_t count)
+/* Begins a paragraph of `count` n-grams. */
+static void begin_twins(struct tool_document_keys *keys, size_t count)
 {
     if (keys->twin_room < 4 * count || keys->stamp == UINT32_MAX) {
         while (keys->twin_room < 4 * count || keys->twin_room == 0)
@@ -222,7 +258,7 @@ static void begin_twins(struct tool_corpus_keys *keys, size_t count)
 
 /* Returns the twin of this n-gram, or the place for it: its stamp is then another paragraph's. Its
  * place follows from `hi`, since `lo` is 0 in every hash of 64 bits. */
-static struct tool_twin *find_twin(struct tool_corpus_keys *keys, bloomery_hash hash)
+static struct twin *find_twin(struct tool_document_keys *keys, bloomery_hash hash)
 {
     const size_t mask = keys->twin_room - 1;
     size_t at = (size_t)(hash.hi ^ hash.hi >> 32) & mask;
@@ -235,10 +271,10 @@ static struct tool_twin *find_twin(struct tool_corpus_keys *keys, bloomery_hash 
 /* ---- Batches --------------------------------------------------------------------------------- */
 
 /* Sets the bits of the keys that one of the other filters may have. */
-static void find_known(struct tool_corpus_keys *keys, uint64_t *known)
+static void find_known(struct tool_document_keys *keys, uint64_t *known)
 {
     const struct tool_judge *judge = keys->judge;
-    uint64_t found[TOOL_CORPUS_BATCH / 64];
+    uint64_t found[BATCH / 64];
     for (size_t i = 0; i < judge->against_count; i++) {
         tool_batch_query(judge->against[i].filter, keys->batch, keys->count, found);
         for (size_t w = 0; w < tool_words_of(keys->count); w++)
@@ -253,9 +289,18 @@ static bool is_elsewhere(const struct tool_judge *judge, bloomery_key key)
     return judge->shards > 0 && crc32_z(0, key.data, key.bytes) % judge->shards != judge->shard;
 }
 
-static void append(struct tool_corpus_keys *keys, struct tool_weighed *weighed, bloomery_hash hash)
+/* A key that no other filter has. */
+static void take_new(struct tool_document_keys *keys, struct weighed *weighed, bloomery_hash hash)
 {
-    struct tool_adding *adding = &keys->adding;
+    struct tool_adding *adding = keys->adding;
+    if (keys->judge->unit == TOOL_COMPARED_NGRAMS) {
+        struct twin *twin = find_twin(keys, hash);
+        if (twin->stamp == keys->stamp) {
+            keys->weights[weighed->first + twin->place]++;
+            return;
+        }
+        *twin = (struct twin){hash, keys->stamp, weighed->count};
+    }
     assert(adding->count < adding->room && weighed->first + weighed->count == adding->count);
     if (keys->weight_room < adding->room) {
         keys->weight_room = adding->room;
@@ -266,30 +311,15 @@ static void append(struct tool_corpus_keys *keys, struct tool_weighed *weighed, 
     weighed->count++;
 }
 
-/* A key that no other filter has. */
-static void take_new(struct tool_corpus_keys *keys, struct tool_weighed *weighed,
-                     bloomery_hash hash)
-{
-    if (keys->judge->unit == TOOL_UNIT_NGRAM) {
-        struct tool_twin *twin = find_twin(keys, hash);
-        if (twin->stamp == keys->stamp) {
-            keys->weights[weighed->first + twin->place]++;
-            return;
-        }
-        *twin = (struct tool_twin){hash, keys->stamp, weighed->count};
-    }
-    append(keys, weighed, hash);
-}
-
-void tool_corpus_keys_flush(struct tool_corpus_keys *keys)
+static void flush_keys(struct tool_document_keys *keys)
 {
     const struct tool_judge *judge = keys->judge;
-    uint64_t known[TOOL_CORPUS_BATCH / 64] = {0};
+    uint64_t known[BATCH / 64] = {0};
     keys->arena_used = 0; /* texts without keys were in it */
     if (keys->count == 0)
         return;
     find_known(keys, known);
-    tool_adding_make_room(&keys->adding, keys->count);
+    tool_adding_make_room(keys->adding, keys->count);
     if (!judge->no_add) {
         const bloomery_status status =
             tool_batch_hash(judge->filter, keys->batch, keys->count, keys->hashes);
@@ -297,11 +327,11 @@ void tool_corpus_keys_flush(struct tool_corpus_keys *keys)
         (void)status;
     }
     for (size_t i = 0; i < keys->count; i++) {
-        struct tool_weighed *weighed = keys->of[i];
+        struct weighed *weighed = keys->of[i];
         if (is_elsewhere(judge, keys->batch[i]))
             continue;
         if (weighed->keys++ == 0)
-            weighed->first = keys->adding.count;
+            weighed->first = keys->adding->count;
         if (tool_bit(known, i))
             weighed->known++;
         else if (!judge->no_add)
@@ -310,11 +340,11 @@ void tool_corpus_keys_flush(struct tool_corpus_keys *keys)
     keys->count = 0;
 }
 
-static void put(struct tool_corpus_keys *keys, struct tool_weighed *weighed, const void *data,
+static void put(struct tool_document_keys *keys, struct weighed *weighed, const void *data,
                 size_t bytes)
 {
-    if (keys->count == TOOL_CORPUS_BATCH)
-        tool_corpus_keys_flush(keys);
+    if (keys->count == BATCH)
+        flush_keys(keys);
     keys->batch[keys->count] = bloomery_key_of(data, bytes);
     keys->of[keys->count++] = weighed;
 }
@@ -322,10 +352,10 @@ static void put(struct tool_corpus_keys *keys, struct tool_weighed *weighed, con
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
 /* Room in the arena. What is in it is used up first, if it is too small. */
-static unsigned char *arena_take(struct tool_corpus_keys *keys, size_t bytes)
+static unsigned char *arena_take(struct tool_document_keys *keys, size_t bytes)
 {
     if (keys->arena_room - keys->arena_used < bytes) {
-        tool_corpus_keys_flush(keys);
+        flush_keys(keys);
         if (keys->arena_room < bytes) {
             keys->arena_room = 2 * bytes + 65536;
             keys->arena = tool_reallocate(keys->arena, keys->arena_room);
@@ -337,7 +367,7 @@ static unsigned char *arena_take(struct tool_corpus_keys *keys, size_t bytes)
 }
 
 /* The text without escapes, by the key rule. */
-static bloomery_key plain_text(struct tool_corpus_keys *keys, const unsigned char *text,
+static bloomery_key plain_text(struct tool_document_keys *keys, const unsigned char *text,
                                size_t bytes, bool escaped)
 {
     const bloomery_key_rule *rule = &keys->judge->rule;
@@ -357,8 +387,7 @@ static bloomery_key plain_text(struct tool_corpus_keys *keys, const unsigned cha
     return key;
 }
 
-static void take_ngrams(struct tool_corpus_keys *keys, struct tool_weighed *weighed,
-                        bloomery_key text)
+static void take_ngrams(struct tool_document_keys *keys, struct weighed *weighed, bloomery_key text)
 {
     struct tool_words *words = &keys->words;
     const size_t ngram = keys->judge->ngram;
@@ -372,11 +401,11 @@ static void take_ngrams(struct tool_corpus_keys *keys, struct tool_weighed *weig
         const size_t begin = words->words[i].begin, end = words->words[i + span - 1].end;
         put(keys, weighed, words->joined + begin, end - begin);
     }
-    tool_corpus_keys_flush(keys); /* the next paragraph's words take the place of these */
+    flush_keys(keys); /* the next paragraph's words take the place of these */
 }
 
 /* Whether a text has too few words to be compared. */
-static bool is_short(struct tool_corpus_keys *keys, bloomery_key text)
+static bool is_short(struct tool_document_keys *keys, bloomery_key text)
 {
     if (keys->judge->min_words == 0)
         return false;
@@ -384,48 +413,33 @@ static bool is_short(struct tool_corpus_keys *keys, bloomery_key text)
     return keys->words.count < keys->judge->min_words;
 }
 
-void tool_corpus_keys_take(struct tool_corpus_keys *keys, struct tool_weighed *weighed,
-                           const unsigned char *text, size_t bytes, bool escaped)
+/* Makes the keys of a text, which may have escapes. `weighed` is filled when they are flushed. */
+static void take_text(struct tool_document_keys *keys, struct weighed *weighed,
+                      const unsigned char *text, size_t bytes, bool escaped)
 {
-    *weighed = (struct tool_weighed){0};
-    if (keys->count == TOOL_CORPUS_BATCH) /* now: the next key may be in the arena */
-        tool_corpus_keys_flush(keys);
+    *weighed = (struct weighed){0};
+    if (keys->count == BATCH) /* now: the next key may be in the arena */
+        flush_keys(keys);
     const bloomery_key key = plain_text(keys, text, bytes, escaped);
-    if (keys->judge->unit == TOOL_UNIT_NGRAM)
+    if (keys->judge->unit == TOOL_COMPARED_NGRAMS)
         take_ngrams(keys, weighed, key);
     else if (!is_short(keys, key))
         put(keys, weighed, key.data, key.bytes);
 }
 
-uint32_t tool_corpus_keys_seen(const struct tool_corpus_keys *keys,
-                               const struct tool_weighed *weighed)
+/* After the adding: how many of a paragraph's keys were seen. */
+static uint32_t count_seen(const struct tool_document_keys *keys, const struct weighed *weighed)
 {
     uint32_t seen = weighed->known;
     for (uint64_t i = weighed->first; i < weighed->first + weighed->count; i++)
-        seen += tool_bit(keys->adding.answers, i) ? 0 : keys->weights[i];
+        seen += tool_bit(keys->adding->answers, i) ? 0 : keys->weights[i];
     assert(seen <= weighed->keys);
     return seen;
 }
 
-/* ---- Documents ------------------------------------------------------------------------------- */
-
-/*
- * A document is a line of JSON, and is written again as the bytes that it had. Where a paragraph is
- * cut out, only the inside of its text changes.
- *
- *     line      {"id": 7, "text": "Cookies?\nAn essay on bees.\n", "lang": "en"}
- *                                  ^ cut    ^^^^^^^^^^^^^^^^^^^^
- *     written   {"id": 7, "text": "An essay on bees.\n", "lang": "en"}
- *
- * Whether a document is dropped follows from its paragraphs. Of n-grams a document may have enough
- * that were seen though no paragraph of it has.
- *
- * If a text does not end in a line end and its last paragraph is cut, the line end before goes too.
- */
-
 struct tool_paragraph {
-    struct tool_raw_paragraph raw;
-    struct tool_weighed weighed;
+    struct raw_paragraph raw;
+    struct weighed weighed;
     uint32_t seen;
     bool cut;
 };
@@ -441,24 +455,33 @@ struct tool_documents *tool_documents_new(const struct tool_judge *judge)
     struct tool_documents *documents = tool_allocate(sizeof(*documents));
     memset(documents, 0, sizeof(*documents));
     documents->judge = judge;
-    documents->keys = tool_corpus_keys_new(judge);
+    documents->keys = tool_allocate(sizeof(*documents->keys));
+    memset(documents->keys, 0, sizeof(*documents->keys));
+    documents->keys->judge = judge;
+    documents->keys->adding = &documents->adding;
     return documents;
 }
 
 void tool_documents_free(struct tool_documents *documents)
 {
-    tool_corpus_keys_free(documents->keys);
+    struct tool_document_keys *keys = documents->keys;
+    tool_words_free(&keys->words);
+    free(keys->weights);
+    free(keys->arena);
+    free(keys->twins);
+    free(keys);
+    tool_adding_free(&documents->adding);
     free(documents->documents);
     free(documents->paragraphs);
     free(documents->output);
     free(documents);
 }
 
-void tool_corpus_counts_add(struct tool_corpus_counts *into, const struct tool_corpus_counts *from)
+void tool_dedupe_counts_add(struct tool_dedupe_counts *into, const struct tool_dedupe_counts *from)
 {
-    into->documents += from->documents;
+    into->records += from->records;
     into->bytes += from->bytes;
-    into->without_text += from->without_text;
+    into->without_key += from->without_key;
     into->dropped += from->dropped;
     into->changed += from->changed;
     into->paragraphs += from->paragraphs;
@@ -476,7 +499,7 @@ void tool_corpus_counts_add(struct tool_corpus_counts *into, const struct tool_c
 static struct tool_paragraph *new_paragraph(struct tool_documents *documents)
 {
     if (documents->paragraph_count == documents->paragraph_room) {
-        tool_corpus_keys_flush(documents->keys);
+        flush_keys(documents->keys);
         documents->paragraph_room = 2 * documents->paragraph_room + 256;
         documents->paragraphs = tool_reallocate(
             documents->paragraphs, documents->paragraph_room * sizeof(*documents->paragraphs));
@@ -486,13 +509,13 @@ static struct tool_paragraph *new_paragraph(struct tool_documents *documents)
 
 static void read_paragraphs(struct tool_documents *documents, struct tool_document *document)
 {
-    struct tool_raw_text text = {document->text, document->text_end};
-    struct tool_raw_paragraph raw;
-    while (tool_raw_paragraph_next(&text, &raw)) {
+    struct raw_text text = {document->text, document->text_end};
+    struct raw_paragraph raw;
+    while (next_paragraph(&text, &raw)) {
         struct tool_paragraph *paragraph = new_paragraph(documents);
         paragraph->raw = raw;
-        tool_corpus_keys_take(documents->keys, &paragraph->weighed, raw.content,
-                              (size_t)(raw.content_end - raw.content), raw.escaped);
+        take_text(documents->keys, &paragraph->weighed, raw.content,
+                  (size_t)(raw.content_end - raw.content), raw.escaped);
     }
 }
 
@@ -513,12 +536,11 @@ static void read_document(struct tool_documents *documents, const struct tool_ch
         documents->clashes++;
     document->text = value.at;
     document->text_end = value.at + value.bytes;
-    if (documents->judge->unit == TOOL_UNIT_DOCUMENT) {
+    if (documents->judge->unit == TOOL_COMPARED_DOCUMENTS) {
         struct tool_paragraph *whole = new_paragraph(documents);
-        whole->raw = (struct tool_raw_paragraph){
+        whole->raw = (struct raw_paragraph){
             .begin = document->text, .content = document->text, .content_end = document->text_end};
-        tool_corpus_keys_take(documents->keys, &whole->weighed, value.at, value.bytes,
-                              value.escaped);
+        take_text(documents->keys, &whole->weighed, value.at, value.bytes, value.escaped);
     } else {
         read_paragraphs(documents, document);
     }
@@ -530,7 +552,8 @@ void tool_documents_read(struct tool_documents *documents, struct tool_chunk *ch
     bloomery_key lines[TOOL_BATCH_ROOM];
     size_t count;
     documents->count = documents->paragraph_count = 0;
-    tool_corpus_keys_begin(documents->keys);
+    assert(documents->keys->count == 0);
+    documents->adding.count = 0;
     while ((count = tool_chunk_keys(chunk, lines)) > 0) {
         if (documents->room - documents->count < count) {
             documents->room = 2 * documents->room + count;
@@ -540,8 +563,7 @@ void tool_documents_read(struct tool_documents *documents, struct tool_chunk *ch
         for (size_t i = 0; i < count; i++)
             read_document(documents, chunk, lines[i], count - i);
     }
-    tool_corpus_keys_flush(documents->keys);
-    documents->keys->adding.number = chunk->number;
+    flush_keys(documents->keys);
 }
 
 uint32_t tool_documents_keys_of(const struct tool_documents *documents, size_t paragraph)
@@ -550,15 +572,16 @@ uint32_t tool_documents_keys_of(const struct tool_documents *documents, size_t p
     return documents->paragraphs[paragraph].weighed.keys;
 }
 
-size_t tool_documents_answered(const struct tool_documents *documents)
+/* How many documents have all their keys among the first that were answered. */
+static size_t count_answered(const struct tool_documents *documents)
 {
-    const struct tool_adding *adding = &documents->keys->adding;
+    const struct tool_adding *adding = &documents->adding;
     if (adding->answered == adding->count)
         return documents->count;
     for (size_t i = 0; i < documents->count; i++) {
         const struct tool_document *document = &documents->documents[i];
         for (size_t p = document->first; p < document->first + document->count; p++) {
-            const struct tool_weighed *weighed = &documents->paragraphs[p].weighed;
+            const struct weighed *weighed = &documents->paragraphs[p].weighed;
             if (weighed->count > 0 && weighed->first + weighed->count > adding->answered)
                 return i;
         }
@@ -576,7 +599,7 @@ static bool is_too_much(const struct tool_judge *judge, uint64_t seen, uint64_t 
 /* A paragraph that stays: how near it was to being cut. */
 static void count_short(struct tool_documents *documents, const struct tool_paragraph *paragraph)
 {
-    const struct tool_weighed *weighed = &paragraph->weighed;
+    const struct weighed *weighed = &paragraph->weighed;
     const uint64_t most = (uint64_t)documents->judge->threshold * weighed->keys;
     const uint64_t needed = (most + TOOL_THRESHOLD_ONE - 1) / TOOL_THRESHOLD_ONE;
     const uint64_t missing = needed - paragraph->seen;
@@ -591,12 +614,12 @@ static void count_short(struct tool_documents *documents, const struct tool_para
 /* Decides which paragraphs are cut. Returns whether the whole document goes. */
 static bool judge_document(struct tool_documents *documents, const struct tool_document *document)
 {
-    struct tool_corpus_counts *counts = &documents->counts;
+    struct tool_dedupe_counts *counts = &documents->counts;
     uint64_t keys = 0, seen = 0;
     size_t cut = 0;
     for (size_t i = document->first; i < document->first + document->count; i++) {
         struct tool_paragraph *paragraph = &documents->paragraphs[i];
-        paragraph->seen = tool_corpus_keys_seen(documents->keys, &paragraph->weighed);
+        paragraph->seen = count_seen(documents->keys, &paragraph->weighed);
         keys += paragraph->weighed.keys;
         seen += paragraph->seen;
         paragraph->cut = is_too_much(documents->judge, paragraph->seen, paragraph->weighed.keys);
@@ -606,7 +629,7 @@ static bool judge_document(struct tool_documents *documents, const struct tool_d
     }
     /* Of paragraphs there may be some that another shard judges. */
     const bool too_much =
-        documents->judge->unit == TOOL_UNIT_NGRAM && is_too_much(documents->judge, seen, keys);
+        documents->judge->unit == TOOL_COMPARED_NGRAMS && is_too_much(documents->judge, seen, keys);
     const bool dropped = document->count > 0 && (cut == document->count || too_much);
     counts->paragraphs += document->count;
     counts->keys += keys;
@@ -706,9 +729,9 @@ static void write_span(struct tool_documents *documents, const struct tool_docum
     const size_t number = (size_t)(paragraph - documents->paragraphs);
     const unsigned char *begin = begin_of(documents, document, number);
     const unsigned char *end = end_of(documents, document, number);
-    *place += tool_raw_code_points(*from, begin);
+    *place += count_code_points(*from, begin);
     const uint64_t start = *place;
-    *place += tool_raw_code_points(begin, end);
+    *place += count_code_points(begin, end);
     *from = end;
     char *to = (char *)room_for(documents, 80);
     const uint32_t keys = paragraph->weighed.keys;
@@ -760,9 +783,10 @@ static void write_annotated(struct tool_documents *documents, const struct tool_
     write_bytes(documents, brace, end_of_line(document));
 }
 
-void tool_documents_judge(struct tool_documents *documents, size_t count)
+void tool_documents_judge(struct tool_documents *documents)
 {
-    struct tool_corpus_counts *counts = &documents->counts;
+    const size_t count = count_answered(documents);
+    struct tool_dedupe_counts *counts = &documents->counts;
     const unsigned char *kept = NULL, *kept_end = NULL; /* whole lines that lie together */
     assert(count <= documents->count);
     documents->output_bytes = 0;
@@ -771,8 +795,8 @@ void tool_documents_judge(struct tool_documents *documents, size_t count)
         const uint64_t changed = counts->changed;
         const bool dropped = judge_document(documents, document);
         const unsigned char *line = document->line.data;
-        counts->without_text += document->text == NULL;
-        counts->documents++;
+        counts->without_key += document->text == NULL;
+        counts->records++;
         counts->bytes += document->line.bytes + 1;
         const bool whole = !dropped && counts->changed == changed;
         counts->removed_bytes +=

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A file that lines are appended to holds whole lines at every moment that can be observed from
- * outside. A write that comes short (the disk is full) is cut back to its last whole line. A last
- * line that somebody left without an end gets one before the next is written, or two would become
- * one.
- */
+/* What a run leaves behind beside its output: a file that lines are appended to, the outputs in a
+ * directory and the journal of these. */
 #include "base/io.h"
 #include "command/dedupe/dedupe.h"
 #include "filter/files.h"
@@ -16,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +20,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char *join(const char *directory, const char *name)
+/* A text of its own, made as printf prints it. */
+static char *format_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static char *format_text(const char *format, ...)
 {
-    const size_t bytes = strlen(directory) + strlen(name) + 2;
-    char *path = tool_allocate(bytes);
-    snprintf(path, bytes, "%s/%s", directory, name);
-    return path;
+    va_list arguments;
+    char *text;
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0) {
+        tool_error("not enough memory");
+        exit(TOOL_ERROR);
+    }
+    va_end(arguments);
+    return text;
 }
+
+/* ---- A file that lines are appended to ------------------------------------------------------- */
+
+/*
+ * A file that lines are appended to holds whole lines at every moment that can be observed from
+ * outside. A write that comes short (the disk is full) is cut back to its last whole line. A last
+ * line that somebody left without an end gets one before the next is written, or two would become
+ * one.
+ */
 
 static bool complain(const struct tool_appended *file, const char *why)
 {
@@ -162,12 +176,10 @@ bool tool_appended_close(struct tool_appended *file)
     return (closed == 0 || errno == EINTR || complain(file, strerror(errno))) && synced;
 }
 
-/* ---- Output names ---------------------------------------------------------------------------- */
+/* ---- The names of outputs -------------------------------------------------------------------- */
 
-/* See output_names.h. Paths are compared part by part, as they are given: "./a" is "a", and what
+/* Paths are compared part by part, as they are given: "./a" is "a", and what
  * ".." would lead to is not looked up. */
-
-/* ---- Parts of paths -------------------------------------------------------------------------- */
 
 struct part {
     const char *at;
@@ -210,8 +222,6 @@ static size_t count_shared(const char *one, const char *other)
         count++;
     return count;
 }
-
-/* ---- Names ----------------------------------------------------------------------------------- */
 
 static const char *last_part(const char *path)
 {
@@ -265,7 +275,7 @@ char *tool_output_name(const struct tool_output_names *names, const char *input)
 
 bool tool_output_folders_make(const struct tool_output_names *names, const char *name)
 {
-    char *path = join(names->directory, name);
+    char *path = format_text("%s/%s", names->directory, name);
     bool good = true;
     for (char *slash = strchr(path + strlen(names->directory) + 1, '/'); slash != NULL && good;
          slash = strchr(slash + 1, '/')) {
@@ -278,8 +288,6 @@ bool tool_output_folders_make(const struct tool_output_names *names, const char 
     free(path);
     return good;
 }
-
-/* ---- Checks ---------------------------------------------------------------------------------- */
 
 struct named {
     char *name;
@@ -312,16 +320,6 @@ bool tool_output_names_differ(const struct tool_output_names *names,
     return good;
 }
 
-/* Whether a name leads out of the directory. */
-static bool leads_out(const char *name)
-{
-    struct part part = {name, 0};
-    while (next_part(&part))
-        if (is_part(&part, ".."))
-            return true;
-    return false;
-}
-
 static bool may_be_a_name(const char *name, const char *input)
 {
     if (tool_path_is_stdin(input) || last_part(input)[0] == '\0' || name[0] == '\0' ||
@@ -331,7 +329,10 @@ static bool may_be_a_name(const char *name, const char *input)
                    tool_path_said(input));
         return false;
     }
-    if (!leads_out(name))
+    struct part part = {name, 0};
+    while (next_part(&part) && !is_part(&part, ".."))
+        ;
+    if (part.bytes == 0)
         return true;
     tool_error("%s: inputs of one name keep their folders in --output-dir, and '..' can't be kept; "
                "name the inputs without it",
@@ -366,14 +367,15 @@ static bool is_free(const struct tool_output_names *names, const struct tool_jou
 bool tool_output_is_free(const struct tool_output_names *names, const struct tool_journal *journal,
                          const char *input)
 {
-    char *name = tool_output_name(names, input), *path = join(names->directory, name);
+    char *name = tool_output_name(names, input),
+         *path = format_text("%s/%s", names->directory, name);
     const bool good = may_be_a_name(name, input) && is_free(names, journal, input, path);
     free(path);
     free(name);
     return good;
 }
 
-/* ---- Journal --------------------------------------------------------------------------------- */
+/* ---- The journal ----------------------------------------------------------------------------- */
 
 /*
  * The journal is a text file in the directory of outputs. Each line is appended and synced before
@@ -397,20 +399,13 @@ static const char first_line[] = "bloomery dedupe 1";
 
 enum { COUNTS = 10, SHORTS = 4 };
 
-static char *copy_text(const char *text)
-{
-    const size_t bytes = strlen(text) + 1;
-    char *made = tool_allocate(bytes);
-    memcpy(made, text, bytes);
-    return made;
-}
-
-/* ---- Lines ----------------------------------------------------------------------------------- */
-
-static bool append(struct tool_journal *journal, const char *line)
+/* Appends a line, which it frees. */
+static bool append(struct tool_journal *journal, char *line)
 {
     uint64_t moved = 0;
+    assert(line[strlen(line) - 1] == '\n');
     const int reason = tool_write_all(journal->file, line, strlen(line), &moved);
+    free(line);
     if (reason == 0 && fdatasync(journal->file) == 0)
         return true;
     tool_error("%s: %s", journal->path, strerror(reason != 0 ? reason : errno));
@@ -418,16 +413,16 @@ static bool append(struct tool_journal *journal, const char *line)
 }
 
 /* The numbers of the counts, in the order of their lines. */
-static void list_counts(struct tool_corpus_counts *counts, uint64_t *numbers[COUNTS])
+static void list_counts(struct tool_dedupe_counts *counts, uint64_t *numbers[COUNTS])
 {
-    uint64_t *const all[COUNTS] = {&counts->documents,    &counts->bytes,   &counts->without_text,
+    uint64_t *const all[COUNTS] = {&counts->records,      &counts->bytes,   &counts->without_key,
                                    &counts->dropped,      &counts->changed, &counts->cut,
                                    &counts->paragraphs,   &counts->keys,    &counts->seen,
                                    &counts->removed_bytes};
     memcpy(numbers, all, sizeof(all));
 }
 
-static bool note_done(struct tool_journal *journal, const char *path, uint64_t bytes,
+static void note_done(struct tool_journal *journal, const char *path, uint64_t bytes,
                       int64_t modified)
 {
     if (journal->done_count == journal->done_room) {
@@ -435,15 +430,14 @@ static bool note_done(struct tool_journal *journal, const char *path, uint64_t b
         journal->done = tool_reallocate(journal->done, journal->done_room * sizeof(*journal->done));
     }
     journal->done[journal->done_count++] =
-        (struct tool_journal_input){copy_text(path), bytes, modified};
-    return true;
+        (struct tool_journal_input){format_text("%s", path), bytes, modified};
 }
 
 static void note_begun(struct tool_journal *journal, const char *path)
 {
     const size_t bytes = (journal->begun_count + 1) * sizeof(char *);
     journal->begun = tool_reallocate(journal->begun, bytes);
-    journal->begun[journal->begun_count++] = copy_text(path);
+    journal->begun[journal->begun_count++] = format_text("%s", path);
 }
 
 /* Reads a number, and goes on behind it. False if there is none, or nothing behind it. */
@@ -469,7 +463,7 @@ static bool read_real(char **at, double *number)
 /* Reads the numbers of a line "done ..."; the path is behind them. */
 static bool read_done(struct tool_journal *journal, char *at)
 {
-    struct tool_corpus_counts counts = {0};
+    struct tool_dedupe_counts counts = {0};
     uint64_t *numbers[COUNTS], size, modified;
     if (!read_count(&at, &size) || !read_count(&at, &modified))
         return false;
@@ -482,8 +476,9 @@ static bool read_done(struct tool_journal *journal, char *at)
             return false;
     if (!read_real(&at, &journal->wrong))
         return false;
-    tool_corpus_counts_add(&journal->counts, &counts);
-    return note_done(journal, at + 1, size, (int64_t)modified);
+    tool_dedupe_counts_add(&journal->counts, &counts);
+    note_done(journal, at + 1, size, (int64_t)modified);
+    return true;
 }
 
 static bool read_line(struct tool_journal *journal, char *line)
@@ -502,8 +497,6 @@ static bool read_line(struct tool_journal *journal, char *line)
         return false;
     return journal->checkpoint <= journal->done_count;
 }
-
-/* ---- Opening --------------------------------------------------------------------------------- */
 
 static bool refuse(const struct tool_journal *journal, const char *why)
 {
@@ -557,29 +550,15 @@ static bool read_journal(struct tool_journal *journal, const char *options)
     return good;
 }
 
-static bool append_begin(struct tool_journal *journal, const char *path)
-{
-    const size_t room = strlen(path) + 16;
-    char *line = tool_allocate(room);
-    snprintf(line, room, "begin %s\n", path);
-    const bool good = append(journal, line);
-    free(line);
-    return good;
-}
-
 static bool write_head(struct tool_journal *journal, const char *options)
 {
     struct stat facts;
     if (fstat(journal->file, &facts) == 0 && facts.st_size > 0)
         return true;
-    const size_t room = sizeof(first_line) + strlen(options) + 16;
-    char *head = tool_allocate(room);
-    snprintf(head, room, "%s\noptions %s\n", first_line, options);
-    bool good = append(journal, head);
-    free(head);
+    bool good = append(journal, format_text("%s\noptions %s\n", first_line, options));
     /* What a run with other options has begun is ours to replace. */
     for (size_t i = 0; good && i < journal->begun_count; i++)
-        good = append_begin(journal, journal->begun[i]);
+        good = append(journal, format_text("begin %s\n", journal->begun[i]));
     return good;
 }
 
@@ -590,8 +569,8 @@ bool tool_journal_open(struct tool_journal *journal, const char *directory, cons
         tool_error("%s: %s", directory, strerror(errno));
         return false;
     }
-    journal->path = join(directory, TOOL_JOURNAL_NAME);
-    journal->checkpoint_path = join(directory, TOOL_CHECKPOINT_NAME);
+    journal->path = format_text("%s/%s", directory, TOOL_JOURNAL_NAME);
+    journal->checkpoint_path = format_text("%s/%s", directory, TOOL_CHECKPOINT_NAME);
     journal->file = open(journal->path,
                          O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     if (journal->file < 0) {
@@ -602,9 +581,7 @@ bool tool_journal_open(struct tool_journal *journal, const char *directory, cons
         tool_error("%s: another run writes to this directory", directory);
         return false;
     }
-    const size_t room = strlen(options) + 16;
-    char *line = tool_allocate(room);
-    snprintf(line, room, "options %s", options);
+    char *line = format_text("options %s", options);
     const bool good = read_journal(journal, line) && write_head(journal, options);
     free(line);
     return good;
@@ -624,8 +601,6 @@ void tool_journal_close(struct tool_journal *journal)
         close(journal->file);
     *journal = (struct tool_journal){.file = -1};
 }
-
-/* ---- Steps ----------------------------------------------------------------------------------- */
 
 /* Size and time of an input; zeros if it has none, as a pipe. */
 static void facts_of(const char *path, uint64_t *bytes, int64_t *modified)
@@ -663,48 +638,46 @@ bool tool_journal_has_begun(const struct tool_journal *journal, const char *path
 
 bool tool_journal_begin(struct tool_journal *journal, const char *path)
 {
-    const bool good = append_begin(journal, path);
+    const bool good = append(journal, format_text("begin %s\n", path));
     if (good)
         note_begun(journal, path);
     return good;
 }
 
 bool tool_journal_done(struct tool_journal *journal, const char *path,
-                       const struct tool_corpus_counts *counts, double wrong)
+                       const struct tool_dedupe_counts *counts, double wrong)
 {
-    struct tool_corpus_counts these = *counts;
+    struct tool_dedupe_counts these = *counts;
     uint64_t *numbers[COUNTS], bytes;
     int64_t modified;
-    const size_t room = strlen(path) + 64 + 24 * (size_t)(COUNTS + SHORTS + 4);
-    char *line = tool_allocate(room);
+    char text[24 * (COUNTS + SHORTS)] = "";
+    size_t used = 0;
     facts_of(path, &bytes, &modified);
     list_counts(&these, numbers);
-    size_t used = (size_t)snprintf(line, room, "done %" PRIu64 " %" PRId64, bytes, modified);
     for (size_t i = 0; i < COUNTS; i++)
-        used += (size_t)snprintf(line + used, room - used, " %" PRIu64, *numbers[i]);
+        used += (size_t)snprintf(text + used, sizeof(text) - used, " %" PRIu64, *numbers[i]);
     for (size_t i = 0; i < SHORTS; i++)
-        used += (size_t)snprintf(line + used, room - used, " %a", these.short_by[i]);
-    used += (size_t)snprintf(line + used, room - used, " %a %s\n", wrong, path);
-    assert(used < room);
-    const bool good = append(journal, line) && note_done(journal, path, bytes, modified);
-    free(line);
-    if (good)
-        tool_corpus_counts_add(&journal->counts, counts);
+        used += (size_t)snprintf(text + used, sizeof(text) - used, " %a", these.short_by[i]);
+    assert(used < sizeof(text));
+    const bool good = append(journal, format_text("done %" PRIu64 " %" PRId64 "%s %a %s\n", bytes,
+                                                  modified, text, wrong, path));
+    if (good) {
+        note_done(journal, path, bytes, modified);
+        tool_dedupe_counts_add(&journal->counts, counts);
+    }
     journal->wrong = wrong;
     return good;
 }
 
 bool tool_journal_checkpoint(struct tool_journal *journal)
 {
-    char line[64];
-    snprintf(line, sizeof(line), "checkpoint %zu\n", journal->done_count);
     journal->checkpoint = journal->done_count;
-    return append(journal, line);
+    return append(journal, format_text("checkpoint %zu\n", journal->done_count));
 }
 
 bool tool_journal_end(struct tool_journal *journal)
 {
-    if (!append(journal, "end\n"))
+    if (!append(journal, format_text("end\n")))
         return false;
     unlink(journal->checkpoint_path);
     journal->whole = true;

@@ -188,10 +188,17 @@ void tool_places_free(struct tool_places *places)
     places->capacity = places->count = places->room = 0;
 }
 
-/* ---- Estimate -------------------------------------------------------------------------------- */
+double tool_keys_of_sample(double distinct, double all, bool whole)
+{
+    enum { LEAST = 1 << 16 };
+    const double least = all < LEAST ? all : LEAST;
+    return whole || distinct > least ? distinct : least;
+}
+
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 /*
- * Up to 64 places of 64 KiB, spread over the inputs by their sizes, are read (places.c): inputs of
+ * Of lines up to 64 places of 64 KiB, spread over the inputs by their sizes, are read: inputs of
  * up to 4 MiB whole. The keys there are made by the rule of the run, so that the distinct ones are
  * those of the field or member that is compared. An estimate that is too low costs a filter that
  * grows, and one that is too high costs some memory. Reading all of the input once more, to count,
@@ -221,8 +228,6 @@ struct line_sampler {
 struct stretch {
     uint64_t from, bytes;
 };
-
-/* ---- Keys ------------------------------------------------------------------------------------ */
 
 static void hash_keys(struct line_sampler *sampler, const bloomery_key *keys, size_t count)
 {
@@ -273,8 +278,6 @@ static void name_columns(struct line_sampler *sampler, int file, const struct st
     sampler->plain = tool_layout_find_columns(layout, bloomery_key_of(head, bytes),
                                               &sampler->columns, error, sizeof(error)) != NULL;
 }
-
-/* ---- Inputs ---------------------------------------------------------------------------------- */
 
 /* Where an input begins, and how long it is. Nothing, if it can't be opened. False if it is not a
  * plain file. */
@@ -390,14 +393,14 @@ bool tool_estimate_keys(const struct tool_source *source, const bloomery_key_rul
     return good;
 }
 
-/* ---- Corpus size ----------------------------------------------------------------------------- */
+/* ---- Documents ------------------------------------------------------------------------------- */
 
 /*
- * Up to 64 places that are spread over the inputs are read (dedupe/places.c): the lines that begin
- * in 256 KiB at each. Of a packed input the beginning is sampled, and from how much came out of its
+ * Of documents up to 64 places that are spread over the inputs are read: the lines that begin in
+ * 256 KiB at each. Of a packed input the beginning is sampled, and from how much came out of its
  * first megabyte follows how much the whole will be.
  *
- * The filter is planned for the distinct keys of the whole, as places.c estimates them: rather too
+ * The filter is planned for the distinct keys of the whole, as they are estimated above: rather too
  * many than too few.
  */
 
@@ -425,15 +428,13 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* ---- Places ---------------------------------------------------------------------------------- */
-
 /* Counts the documents of whole lines, of which the last one has its line end. */
 static void sample_lines(void *context, const unsigned char *from, size_t bytes)
 {
     struct document_sampler *sampler = context;
     struct tool_documents *documents = sampler->documents;
     struct tool_chunk chunk = {.from = from, .end = from + bytes, .delimiter = '\n', .begin = from};
-    struct tool_adding *adding = &documents->keys->adding;
+    struct tool_adding *adding = &documents->adding;
     const double start = now();
     tool_documents_read(documents, &chunk);
     sampler->seconds += now() - start;
@@ -498,8 +499,6 @@ static double sample_packed(struct document_sampler *sampler, char *path, uint64
     return factor;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------- */
-
 /* The bytes of the inputs as they lie there. */
 static uint64_t sum_bytes(const struct tool_source *source, bool *known)
 {
@@ -519,7 +518,7 @@ static uint64_t sum_bytes(const struct tool_source *source, bool *known)
 }
 
 /* Takes the sample: each input gets places by its share of all bytes. Of packed ones the first is
- * sampled and every one after so many bytes; between them the last factor holds. */
+ * sampled and every one after a number of bytes; between them the last factor holds. */
 static void sample_files_of_documents(struct document_sampler *sampler,
                                       const struct tool_source *source, uint64_t all)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A sample of inputs: the lines at places that are spread over them, and how many distinct keys the
- * whole has. places.c holds the essay.
+ * whole has, of lines or of documents. sample.c holds the essays.
  *
  *     struct tool_places places = {.delimiter = '\n', .place_bytes = ..., .line_room = ...,
  *                                  .take = take, .context = ...};
@@ -9,8 +9,8 @@
  *     distinct = tool_places_distinct(&places, all_bytes / sampled_bytes);
  *     tool_places_free(&places);
  */
-#ifndef BLOOMERY_TOOL_COMMAND_DEDUPE_SAMPLE_H
-#define BLOOMERY_TOOL_COMMAND_DEDUPE_SAMPLE_H
+#ifndef BLOOMERY_TOOL_DEDUPE_SAMPLE_H
+#define BLOOMERY_TOOL_DEDUPE_SAMPLE_H
 
 #include "base/random.h"
 #include "key/rule.h"
@@ -19,6 +19,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Returns the keys to plan for by a sample with this many distinct keys of `all`. If not all was
+ * read they are at least a few, since small layers that follow each other cost more than they
+ * save. */
+double tool_keys_of_sample(double distinct, double all, bool whole);
 
 struct tool_places {
     unsigned char delimiter;
@@ -57,7 +62,7 @@ double tool_places_distinct(struct tool_places *places, double whole);
 
 void tool_places_free(struct tool_places *places);
 
-/* ---- Estimate -------------------------------------------------------------------------------- */
+/* ---- Of lines -------------------------------------------------------------------------------- */
 
 /* How many records and distinct keys inputs will have, before they are read. */
 
@@ -75,9 +80,9 @@ struct tool_estimate {
 bool tool_estimate_keys(const struct tool_source *source, const bloomery_key_rule *rule,
                         struct tool_estimate *estimate);
 
-/* ---- Corpus size ----------------------------------------------------------------------------- */
+/* ---- Of documents ---------------------------------------------------------------------------- */
 
-/* What a corpus will take, by a sample of it. corpus_size.c holds the essay. */
+/* What a corpus will take, by a sample of it. */
 
 enum { TOOL_SIZE_KEYS = 64 }; /* of a paragraph, by which they are told apart */
 
@@ -91,7 +96,7 @@ struct tool_corpus_size {
 
     uint64_t sampled_bytes, sampled_documents;
     uint64_t sampled_texts; /* documents among them that have a text */
-    /* Of the sampled paragraphs, how many have so many keys: the last place counts all above. */
+    /* Of the sampled paragraphs, how many have i keys: the last place counts all above. */
     uint64_t paragraphs_of[TOOL_SIZE_KEYS + 1];
 };
 
@@ -106,4 +111,4 @@ void tool_corpus_size_get(const struct tool_judge *judge, const struct tool_sour
 double tool_corpus_size_wrong(const struct tool_judge *judge, const struct tool_corpus_size *size,
                               double rate);
 
-#endif /* BLOOMERY_TOOL_COMMAND_DEDUPE_SAMPLE_H */
+#endif /* BLOOMERY_TOOL_DEDUPE_SAMPLE_H */

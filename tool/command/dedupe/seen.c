@@ -19,8 +19,8 @@
  * fingerprints likewise, which has no rate that rises. These stop, or pass.
  *
  * New keys are counted, and not calls of add: lines come again, and a file that is fed twice fills
- * nothing. How many keys make so many new ones is in expected.c. Because the marks are numbers of
- * keys, it ends at the same line whatever the chunks and threads were.
+ * nothing. How many keys make those new ones is in drop_estimate.c. Because the marks are numbers
+ * of keys, it ends at the same line whatever the chunks and threads were.
  */
 #include "command/dedupe/seen.h"
 #include "base/bits.h"
@@ -287,7 +287,7 @@ void tool_seen_say_full(const struct tool_seen *seen, uint64_t lines, uint64_t k
             all, passed, keys, rate, target, seen->advice);
 }
 
-/* ---- Adder ----------------------------------------------------------------------------------- */
+/* ---- The order of the input ------------------------------------------------------------------ */
 
 /*
  * Which of two equal keys is the first depends on all keys before, so one thing can't be shared

@@ -76,7 +76,7 @@ void tool_seen_facts_get(const struct tool_seen *seen, struct tool_seen_facts *f
  * kept. */
 void tool_seen_say_full(const struct tool_seen *seen, uint64_t lines, uint64_t kept);
 
-/* ---- Adder ----------------------------------------------------------------------------------- */
+/* ---- The order of the input ------------------------------------------------------------------ */
 
 /*
  * Keys of chunks of input, added to what was seen in the order of the chunks, whatever thread
