@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command `bloomery`: finds the subcommand and runs it. Everything else is in its cmd_NAME.c,
  * below command/. */
+#include "base/options.h"
 #include "base/out.h"
 #include "base/standard.h"
 #include "base/watched.h"
@@ -154,11 +155,7 @@ static int print_command_help(const char *name, const char *part)
         tool_set_command(command);
         return command->run(3, arguments);
     }
-    command = found;
-    struct tool_out out;
-    tool_out_start(&out);
-    tool_out_text(&out, command->help);
-    return tool_out_finish(&out, TOOL_FOUND);
+    return tool_print_help(found);
 }
 
 /* The library's abilities here are tried, not assumed: a filter is made. Returns its kernel, or

@@ -35,11 +35,19 @@ enum {
     TOOL_OPTION_OWN = 257,
 };
 
+struct tool_option_group;
+
+/* The texts are laid out as base/options.h says. */
 struct tool_command {
     const char *name;
     int (*run)(int argc, char **argv); /* returns the exit code */
     const char *summary;               /* one line without a full stop, for the list of commands */
-    const char *help;                  /* printed by --help, with a final newline */
+    const char *help; /* printed by --help, with a final newline; NULL: made of what follows */
+    const char *synopsis;
+    const char *introduction;
+    const struct tool_option_group *groups;  /* ended by TOOL_GROUPS_END; NULL: none */
+    const char *epilogue;                    /* what follows the options: further facts, examples */
+    const char *operands;                    /* "ids|urls": the first one; NULL: files */
     const struct tool_command *const *parts; /* its subcommands, named "NAME PART"; NULL: none */
 };
 

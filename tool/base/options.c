@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reading of options, and names that were nearly right. */
+/* The reading of options, the help that is made of them, and names that were nearly right. */
+#include "base/options.h"
+
+#include "base/numbers.h"
 #include "base/out.h"
 #include "base/progress.h"
-#include "tool.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { OPTIONS_MAX = 48, LETTERS_MAX = 80 };
+enum { OPTIONS_MAX = 80, LETTERS_MAX = 80 };
+
+/* ---- Options that are unknown ---------------------------------------------------------------- */
 
 /* Names that other programs have for these options, and what some of those need not be given for.
  * Only for commands that have the option of the name `here`. */
@@ -124,6 +128,22 @@ static int missing_value(char **argv)
     return '?';
 }
 
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+/* The next option as getopt_long returns it, without the help and --progress of old tables. */
+static int next_option(int argc, char **argv, const char *letters, const struct option *all)
+{
+    opterr = 0;
+    const int option = getopt_long(argc, argv, letters, all, NULL);
+    if (option == '?')
+        return unknown_option(argv, all);
+    if (option == ':')
+        return missing_value(argv);
+    if (option != 'h' && option != TOOL_OPTION_HELP)
+        return option;
+    return tool_print_help(tool_running_command()) == TOOL_FOUND ? TOOL_OPTION_HELP : '?';
+}
+
 int tool_getopt(int argc, char **argv, const char *letters, const struct option *options)
 {
     struct option all[OPTIONS_MAX + 2];
@@ -137,22 +157,324 @@ int tool_getopt(int argc, char **argv, const char *letters, const struct option 
     /* The leading colon makes a missing value tell itself from an unknown option. */
     char all_letters[LETTERS_MAX];
     snprintf(all_letters, sizeof(all_letters), ":%sh", letters);
-
-    opterr = 0;
-    int option = getopt_long(argc, argv, all_letters, all, NULL);
-    if (option == '?')
-        return unknown_option(argv, all);
-    if (option == ':')
-        return missing_value(argv);
+    const int option = next_option(argc, argv, all_letters, all);
     if (option == TOOL_OPTION_PROGRESS)
-        return tool_progress_choose(optarg) ? tool_getopt(argc, argv, letters, options) : '?';
-    if (option != 'h' && option != TOOL_OPTION_HELP)
-        return option;
+        return tool_progress_take("--progress", optarg, NULL)
+                   ? tool_getopt(argc, argv, letters, options)
+                   : '?';
+    return option;
+}
 
+/* The table of a command as getopt_long takes it, and what stands behind each of its rows. */
+struct reading {
+    struct option all[OPTIONS_MAX + 2];
+    const struct tool_option *rows[OPTIONS_MAX];
+    const struct tool_option_group *groups[OPTIONS_MAX];
+    size_t count;
+    char letters[LETTERS_MAX];
+};
+
+static int value_of_row(const struct reading *reading, size_t row)
+{
+    const char letter = reading->rows[row]->letter;
+    return letter != 0 ? letter : (int)row + TOOL_OPTION_OWN;
+}
+
+static void add_row(struct reading *reading, const struct tool_option_group *group,
+                    const struct tool_option *row)
+{
+    for (size_t i = 0; i < reading->count; i++)
+        if (strcmp(reading->rows[i]->name, row->name) == 0)
+            return; /* described once more */
+    assert(reading->count < OPTIONS_MAX && strcmp(row->name, "help") != 0);
+    const size_t at = reading->count++;
+    reading->rows[at] = row;
+    reading->groups[at] = group;
+    const int has = row->argument == NULL     ? no_argument
+                    : row->argument[0] == '[' ? optional_argument
+                                              : required_argument;
+    reading->all[at] = (struct option){row->name, has, NULL, value_of_row(reading, at)};
+    if (row->letter == 0)
+        return;
+    const size_t used = strlen(reading->letters);
+    assert(used + 3 < LETTERS_MAX && strchr(reading->letters, row->letter) == NULL);
+    reading->letters[used] = row->letter;
+    memcpy(reading->letters + used + 1, "::", (size_t)has);
+}
+
+static void lay_out_table(struct reading *reading, const struct tool_option_group *groups)
+{
+    memset(reading, 0, sizeof(*reading));
+    /* The leading colon makes a missing value tell itself from an unknown option. */
+    memcpy(reading->letters, ":h", 2);
+    for (const struct tool_option_group *group = groups; group->rows != NULL; group++)
+        for (const struct tool_option *row = group->rows; row->name != NULL; row++)
+            add_row(reading, group, row);
+    reading->all[reading->count] = (struct option){"help", no_argument, NULL, TOOL_OPTION_HELP};
+}
+
+static void say_choices(const char *option, const char *text, const char *const *names,
+                        size_t count)
+{
+    char list[200] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < count && used < sizeof(list); i++)
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+                                 i == 0           ? ""
+                                 : i + 1 == count ? " or "
+                                                  : ", ",
+                                 names[i]);
+    const char *nearest = tool_nearest(text, names, count);
+    if (nearest != NULL)
+        tool_usage("%s is %s, not '%s'; did you mean '%s'?", option, list, text, nearest);
+    else
+        tool_usage("%s is %s, not '%s'", option, list, text);
+}
+
+static bool take_choice(const char *option, const char *text, const char *words, int *choice)
+{
+    enum { CHOICES_MAX = 16, BYTES = 200 };
+    char copy[BYTES];
+    const char *names[CHOICES_MAX];
+    size_t count = 0;
+    assert(strlen(words) < sizeof(copy));
+    snprintf(copy, sizeof(copy), "%s", words);
+    for (char *word = copy, *next; word != NULL; word = next) {
+        next = strchr(word, '|');
+        if (next != NULL)
+            *next++ = '\0';
+        assert(count < CHOICES_MAX);
+        names[count++] = word;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *choice = (int)i;
+            return true;
+        }
+    say_choices(option, text, names, count);
+    return false;
+}
+
+static void add_text(struct tool_texts *texts, const char *text)
+{
+    const size_t bytes = (texts->count + 1) * sizeof(char *);
+    texts->list = tool_reallocate((void *)texts->list, bytes);
+    texts->list[texts->count++] = text;
+}
+
+/* A value goes where its row says; TOOL_MEMBER has checked the type. False after a message. */
+static bool take_value(const struct tool_option *row, const char *text, void *at)
+{
+    char option[64];
+    if (row->letter != 0)
+        snprintf(option, sizeof(option), "-%c", row->letter);
+    else
+        snprintf(option, sizeof(option), "--%s", row->name);
+    switch (row->type) {
+    case TOOL_TYPE_FLAG:
+        *(bool *)at = true;
+        return true;
+    case TOOL_TYPE_BITS:
+        *(uint32_t *)at |= (uint32_t)row->least;
+        return true;
+    case TOOL_TYPE_BYTE:
+        *(unsigned char *)at = (unsigned char)row->least;
+        return true;
+    case TOOL_TYPE_TEXT:
+        *(const char **)at = text;
+        return true;
+    case TOOL_TYPE_TEXTS:
+        add_text(at, text);
+        return true;
+    case TOOL_TYPE_COUNT:
+        return tool_option_count(option, text, row->least, row->most, at);
+    case TOOL_TYPE_SMALL:
+        return tool_option_small(option, text, (uint32_t)row->least, (uint32_t)row->most, at);
+    case TOOL_TYPE_SIZE:
+        return tool_option_size(option, text, at);
+    case TOOL_TYPE_RATE:
+        return tool_option_rate(option, text, at);
+    case TOOL_TYPE_SECONDS:
+        return tool_option_seconds(option, text, row->least == 0 ? 0 : TOOL_SECONDS_SOME, at);
+    case TOOL_TYPE_CHOICE:
+        return take_choice(option, text, row->words, at);
+    case TOOL_TYPE_CALL:
+        return row->call(option, text, at);
+    }
+    return false;
+}
+
+bool tool_options_read(int argc, char **argv, void *values, int *code)
+{
+    struct reading reading;
+    lay_out_table(&reading, tool_running_command()->groups);
+    *code = TOOL_ERROR;
+    for (int option; (option = next_option(argc, argv, reading.letters, reading.all)) != -1;) {
+        if (option == TOOL_OPTION_HELP)
+            *code = TOOL_FOUND;
+        if (option == TOOL_OPTION_HELP || option == '?')
+            return false;
+        size_t row = 0;
+        while (row < reading.count && value_of_row(&reading, row) != option)
+            row++;
+        assert(row < reading.count);
+        const struct tool_option_group *group = reading.groups[row];
+        const size_t offset = group->offset + reading.rows[row]->offset;
+        if (group->tells)
+            *(bool *)((char *)values + group->given) = true;
+        if (!take_value(reading.rows[row], optarg, (char *)values + offset))
+            return false;
+    }
+    return true;
+}
+
+/* ---- The help -------------------------------------------------------------------------------- */
+
+enum { HELP_COLUMNS = 80, HELP_COLUMN = 23, HEAD_MAX = 200 };
+
+/* Prints words from `column` on, and begins each further line at `indent`. The line stays open. */
+static void print_wrapped(struct tool_out *out, const char *text, size_t bytes, size_t column,
+                          size_t indent)
+{
+    bool first = true;
+    for (const char *end = text + bytes; text < end;) {
+        const char *blank = memchr(text, ' ', (size_t)(end - text));
+        const size_t word = (size_t)((blank != NULL ? blank : end) - text);
+        if (!first && column + 1 + word > HELP_COLUMNS) {
+            tool_out_format(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!first) {
+            tool_out_text(out, " ");
+            column++;
+        }
+        tool_out_bytes(out, text, word);
+        column += word;
+        text += word + (blank != NULL);
+        first = false;
+    }
+}
+
+/* Lines that begin with a blank stay; others are paragraphs. */
+static void print_paragraphs(struct tool_out *out, const char *text)
+{
+    for (const char *line = text; *line != '\0';) {
+        const size_t bytes = strcspn(line, "\n");
+        if (line[0] == ' ')
+            tool_out_bytes(out, line, bytes);
+        else
+            print_wrapped(out, line, bytes, 0, 0);
+        tool_out_text(out, "\n");
+        line += bytes + (line[bytes] != '\0');
+    }
+}
+
+/* The width of the longest word before a tab. */
+static size_t item_width(const char *text)
+{
+    size_t width = 0;
+    for (const char *line = text; *line != '\0';) {
+        const size_t bytes = strcspn(line, "\n"), word = strcspn(line, "\t");
+        if (word < bytes && word > width)
+            width = word;
+        line += bytes + (line[bytes] != '\0');
+    }
+    return width;
+}
+
+/* The description of an option, from the column of descriptions on. */
+static void print_described(struct tool_out *out, const char *text)
+{
+    const size_t width = item_width(text);
+    for (const char *line = text; *line != '\0';) {
+        const size_t bytes = strcspn(line, "\n"), word = strcspn(line, "\t");
+        if (line != text)
+            tool_out_format(out, "%*s", HELP_COLUMN, "");
+        if (word < bytes) {
+            const size_t column = HELP_COLUMN + 2 + width + 2;
+            tool_out_format(out, "  %-*.*s  ", (int)width, (int)word, line);
+            print_wrapped(out, line + word + 1, bytes - word - 1, column, column);
+        } else {
+            print_wrapped(out, line, bytes, HELP_COLUMN, HELP_COLUMN);
+        }
+        tool_out_text(out, "\n");
+        line += bytes + (line[bytes] != '\0');
+    }
+}
+
+/* "  -o, --output OUT", "      --lower, --upper": rows up to the one that is described. Returns
+ * that. */
+static const struct tool_option *format_head(const struct tool_option *row, char head[HEAD_MAX])
+{
+    size_t used = 0;
+    for (bool first = true;; first = false, row++) {
+        if (row->letter != 0)
+            used += (size_t)snprintf(head + used, HEAD_MAX - used, "%s-%c, ", first ? "  " : ", ",
+                                     row->letter);
+        else
+            used += (size_t)snprintf(head + used, HEAD_MAX - used, "%s", first ? "      " : ", ");
+        const char *argument = row->argument != NULL ? row->argument : "";
+        const bool apart = argument[0] != '\0' && argument[0] != '=' && argument[0] != '[';
+        used += (size_t)snprintf(head + used, HEAD_MAX - used, "--%s%s%s", row->name,
+                                 apart ? " " : "", argument);
+        assert(used < HEAD_MAX && row->name != NULL);
+        if (row->help != NULL)
+            return row;
+    }
+}
+
+static void print_group(struct tool_out *out, const struct tool_option_group *group)
+{
+    char head[HEAD_MAX];
+    if (group->title != NULL) {
+        tool_out_text(out, "\n");
+        print_paragraphs(out, group->title);
+        tool_out_text(out, "\n");
+    }
+    for (const struct tool_option *row = group->rows; row->name != NULL; row++) {
+        row = format_head(row, head);
+        tool_out_text(out, head);
+        const size_t column = strlen(head);
+        if (column < HELP_COLUMN)
+            tool_out_format(out, "%*s", (int)(HELP_COLUMN - column), "");
+        else
+            tool_out_format(out, "\n%*s", HELP_COLUMN, "");
+        print_described(out, row->help);
+    }
+}
+
+static void print_parts(struct tool_out *out, const struct tool_command *command)
+{
+    const size_t prefix = strlen(command->name) + 1;
+    tool_out_text(out, "\n");
+    for (size_t i = 0; command->parts[i] != NULL; i++)
+        tool_out_format(out, "  %-10s%s\n", command->parts[i]->name + prefix,
+                        command->parts[i]->summary);
+}
+
+int tool_print_help(const struct tool_command *command)
+{
     struct tool_out out;
     tool_out_start(&out);
-    tool_out_text(&out, tool_running_command()->help);
-    return tool_out_finish(&out, TOOL_FOUND) == TOOL_FOUND ? TOOL_OPTION_HELP : '?';
+    if (command->help != NULL) {
+        tool_out_text(&out, command->help);
+        return tool_out_finish(&out, TOOL_FOUND);
+    }
+    print_paragraphs(&out, command->synopsis);
+    tool_out_text(&out, "\n");
+    print_paragraphs(&out, command->introduction);
+    if (command->parts != NULL)
+        print_parts(&out, command);
+    const struct tool_option_group *group = command->groups;
+    if (group != NULL && group->rows != NULL && group->title == NULL)
+        tool_out_text(&out, "\n");
+    for (; group != NULL && group->rows != NULL; group++)
+        if (!group->unlisted)
+            print_group(&out, group);
+    if (command->epilogue != NULL) {
+        tool_out_text(&out, "\n");
+        print_paragraphs(&out, command->epilogue);
+    }
+    return tool_out_finish(&out, TOOL_FOUND);
 }
 
 /* ---- Names that were nearly right ------------------------------------------------------------ */
@@ -229,6 +551,18 @@ bool tool_parse_kind(const char *name, bloomery_kind *kind)
     else
         tool_usage("unknown kind '%s'; the kinds are %s", name, list);
     return false;
+}
+
+bool tool_take_kind(const char *option, const char *text, void *at)
+{
+    (void)option; /* a kind is named as it is in all messages */
+    return tool_parse_kind(text, at);
+}
+
+bool tool_take_counter_bits(const char *option, const char *text, void *at)
+{
+    (void)option;
+    return tool_option_counter_bits(text, at);
 }
 
 bool tool_option_counter_bits(const char *text, uint32_t *bits)

@@ -25,15 +25,16 @@ static double now(void)
 enum when { AUTO, ALWAYS, NEVER };
 static enum when when;
 
-bool tool_progress_choose(const char *text)
+bool tool_progress_take(const char *option, const char *text, void *at)
 {
+    (void)at; /* all of a run shows it, or nothing */
     static const char *const names[] = {"auto", "always", "never"};
     for (int i = 0; i < 3; i++)
         if (strcmp(text, names[i]) == 0) {
             when = (enum when)i;
             return true;
         }
-    return !tool_usage("--progress is auto, always or never, not '%s'", text);
+    return !tool_usage("%s is auto, always or never, not '%s'", option, text);
 }
 
 bool tool_progress_is_shown(bool silent)

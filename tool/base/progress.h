@@ -12,6 +12,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The row of --progress in a table of options. */
+#define TOOL_PROGRESS_ROW                                                                       \
+    {                                                                                           \
+        .name = "progress", .argument = "WHEN", .words = "always|never|auto",                   \
+        .type = TOOL_TYPE_CALL, .call = tool_progress_take,                                     \
+        .help = "show how far it is, how fast, and the time left, on standard error: always, "  \
+                "never, or auto (default): on a terminal, unless lines go there or into a pipe" \
+    }
+
 /* --progress auto|always|never: its number, its row, its lines of --help. tool_getopt takes it; no
  * command sees it. */
 enum { TOOL_OPTION_PROGRESS = 435 };
@@ -25,7 +34,7 @@ enum { TOOL_OPTION_PROGRESS = 435 };
     "                       terminal, unless lines go there or into a pipe\n"
 
 /* Takes its value. False after a message. */
-bool tool_progress_choose(const char *text);
+bool tool_progress_take(const char *option, const char *text, void *at);
 
 /* Whether a job shows its progress that does not by itself, if `silent`: --progress decides. */
 bool tool_progress_is_shown(bool silent);

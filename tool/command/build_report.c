@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/numbers.h"
 #include "filter/files.h"
-#include "filter/report.h"
+#include "filter/filter_report.h"
 #include "tool.h"
 
 #include <math.h>

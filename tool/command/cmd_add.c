@@ -12,8 +12,8 @@
 #include "base/team.h"
 #include "filter/files.h"
 #include "filter/fill.h"
+#include "filter/filter_report.h"
 #include "filter/foreign_file.h"
-#include "filter/report.h"
 #include "key/rule.h"
 #include "tool.h"
 

@@ -17,9 +17,9 @@
 #include "command/static_build.h"
 #include "filter/files.h"
 #include "filter/fill.h"
+#include "filter/filter_report.h"
 #include "filter/hasher.h"
 #include "filter/output.h"
-#include "filter/report.h"
 #include "key/rule.h"
 #include "tool.h"
 

@@ -2,29 +2,12 @@
 /* fold: a filter of half the size, once or several times over, without its keys. */
 #include "base/json.h"
 #include "base/numbers.h"
+#include "base/options.h"
 #include "filter/files.h"
 #include "filter/output.h"
 #include "tool.h"
 
 #include <stdio.h>
-
-static const char help[] =
-    "bloomery fold -o OUT [--times D | --memory SIZE] FILTER\n"
-    "\n"
-    "Makes a filter of half the size: bit for bit the one that would have been built\n"
-    "at that size with the same probes. Its rate rises. How often a filter can be\n"
-    "halved depends on its size: one of 256 blocks or more (16 KiB) four times, and\n"
-    "as often as --folds allowed when it was built. OUT may be FILTER itself.\n"
-    "\n"
-    "  -o, --output OUT   the folded filter; '-' is standard output\n"
-    "      --times D      halve it D times, 1 to 30. Default 1\n"
-    "      --memory SIZE  halve it until it takes at most this much memory (512MiB)\n"
-    "      --force        overwrite OUT even if it is no filter\n"
-    "  -q, --quiet        do not report what was written\n"
-    "      --json         report on standard output as one JSON object, numbers\n"
-    "                     unrounded\n"
-    "\n"
-    "  bloomery fold -o phone.bloom --memory 4MiB ids.bloom\n";
 
 struct folding {
     struct tool_output output;
@@ -33,17 +16,19 @@ struct folding {
     uint64_t memory; /* 0: not given */
 };
 
-enum { OPTION_TIMES = TOOL_OPTION_OWN, OPTION_MEMORY, OPTION_FORCE, OPTION_JSON };
-
-static const struct option options[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"times", required_argument, NULL, OPTION_TIMES},
-    {"memory", required_argument, NULL, OPTION_MEMORY},
-    {"force", no_argument, NULL, OPTION_FORCE},
-    {"quiet", no_argument, NULL, 'q'},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {NULL, 0, NULL, 0},
+static const struct tool_option options[] = {
+    {'o', "output", "OUT", TOOL_TEXT(struct folding, output.path),
+     .help = "the folded filter; '-' is standard output"},
+    {0, "times", "D", TOOL_SMALL(struct folding, times, 1, 30),
+     .help = "halve it D times, 1 to 30. Default 1"},
+    {0, "memory", "SIZE", TOOL_SIZE(struct folding, memory),
+     .help = "halve it until it takes at most this much memory (512MiB)",
+     .more = "A filter that already does is written unchanged."},
+    TOOL_OUTPUT_ROWS(struct folding, output),
+    TOOL_OPTIONS_END,
 };
+
+static const struct tool_option_group groups[] = {{.rows = options}, TOOL_GROUPS_END};
 
 /* The memory of a filter that was halved so often: whole units of 64 bytes. */
 static uint64_t folded_bytes(const bloomery_info *info, uint32_t times)
@@ -132,41 +117,12 @@ static int fold_filter(const struct folding *folding, const bloomery_filter *fil
     return code;
 }
 
-static bool take_option(struct folding *folding, int option)
-{
-    switch (option) {
-    case 'o':
-        folding->output.path = optarg;
-        return true;
-    case OPTION_TIMES:
-        return tool_option_small("--times", optarg, 1, 30, &folding->times);
-    case OPTION_MEMORY:
-        return tool_option_size("--memory", optarg, &folding->memory);
-    case OPTION_FORCE:
-        folding->output.force = true;
-        return true;
-    case 'q':
-        folding->output.quiet = true;
-        return true;
-    case OPTION_JSON:
-        folding->output.json = true;
-        return true;
-    default:
-        return false;
-    }
-}
-
 static int fold_main(int argc, char **argv)
 {
     struct folding folding = {.output.lock = -1};
-    int option;
-    int code = TOOL_ERROR;
-    while ((option = tool_getopt(argc, argv, "o:q", options)) != -1) {
-        if (option == TOOL_OPTION_HELP)
-            return TOOL_FOUND;
-        if (!take_option(&folding, option))
-            return TOOL_ERROR;
-    }
+    int code;
+    if (!tool_options_read(argc, argv, &folding, &code))
+        return code;
     if (argc - optind != 1)
         return tool_usage("%s", optind == argc
                                     ? "which filter? Name its file, as in 'bloomery fold -o "
@@ -175,6 +131,7 @@ static int fold_main(int argc, char **argv)
     if (folding.times > 0 && folding.memory > 0)
         return tool_usage("--times and --memory exclude each other");
     folding.path = argv[optind];
+    code = TOOL_ERROR;
     const bloomery_filter *filter = NULL;
     if (tool_output_begin(&folding.output) && (filter = tool_filter_inspect(folding.path)) != NULL)
         code = fold_filter(&folding, filter);
@@ -187,5 +144,12 @@ const struct tool_command cmd_fold = {
     .name = "fold",
     .run = fold_main,
     .summary = "make a filter smaller",
-    .help = help,
+    .synopsis = "bloomery fold -o OUT [--times D | --memory SIZE] FILTER",
+    .introduction =
+        "Makes a filter of half the size: bit for bit the one that would have been built at that "
+        "size with the same probes. Its rate rises. How often a filter can be halved depends on "
+        "its size: one of 256 blocks or more (16 KiB) four times, and as often as --folds allowed "
+        "when it was built. OUT may be FILTER itself.",
+    .groups = groups,
+    .epilogue = "  bloomery fold -o phone.bloom --memory 4MiB ids.bloom",
 };

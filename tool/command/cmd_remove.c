@@ -18,46 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char help[] =
-    "bloomery remove FILTER [INPUT...]\n"
-    "\n"
-    "Removes the lines of the inputs from a counting filter (build --kind counting),\n"
-    "once for each occurrence. The file is replaced once all of them are removed, or\n"
-    "not at all. A line that is definitely not in the filter changes nothing and is\n"
-    "counted as absent. No INPUT, or '-', is standard input; packed inputs and\n"
-    "archives are unpacked ('bloomery help build').\n"
-    "\n"
-    "Remove only what was added, and no more often than it was added: then no other\n"
-    "line is lost. Removing a line that was never added can cause false negatives: at\n"
-    "the filter's rate it passes for an added one, and its counters are shared with\n"
-    "others. If that is to be expected at all (of lines removed twice, for example),\n"
-    "a warning says how often. Counters saturate at 15, or at 255 with\n"
-    "--counter-bits 8, and are not decremented after that: a line with only such\n"
-    "counters stays.\n"
-    "\n"
-    "      --strict         exit code 1 if a line was absent; the others are removed\n"
-    "                       all the same\n"
-    "  -0, --null           lines end with NUL instead of newline\n"
-    "      --max-line SIZE  the longest line accepted; a longer one is an error and\n"
-    "                       ends its input. Default 64MiB. Each thread may need a\n"
-    "                       few times that much memory\n"
-    "      --secret-file FILE\n"
-    "                       the secret of a filter that does not carry it\n" TOOL_PROGRESS_HELP
-    "  -q, --quiet          do not report what was removed\n"
-    "      --json           report on standard output as one JSON object, numbers\n"
-    "                       unrounded\n"
-    "      --keep-bom       a UTF-8 byte order mark at the start of an input is part\n"
-    "                       of its first line; by default it is dropped\n"
-    "      --text           inputs are taken as the bytes they are: nothing is\n"
-    "                       unpacked, transcoded or refused, and a mark stays\n"
-    "\n"
-    "Lines become keys by the rule that the filter was built with. The options of\n"
-    "that rule (-F, -d, --csv, --crlf, --comment, --trim, --lower, --upper, --hex,\n"
-    "--int64, --int32, --utf16, --skip-empty; 'bloomery help build') may be omitted;\n"
-    "if given, they must agree with it.\n"
-    "\n"
-    "  bloomery remove members.bloom left.txt\n";
-
 struct removal {
     const char *path;
     const char *secret_file;
@@ -76,18 +36,33 @@ struct outcome {
     struct tool_facts facts; /* afterwards */
 };
 
-enum { OPTION_SECRET_FILE = TOOL_OPTION_OWN, OPTION_STRICT, OPTION_JSON };
+static const struct tool_option options[] = {
+    {0, "strict", NULL, TOOL_FLAG(struct removal, strict),
+     .help = "exit code 1 if a line was absent; the others are removed all the same"},
+    {'0', "null", NULL, TOOL_BYTE(struct removal, source.delimiter, '\0'),
+     .help = "lines end with NUL instead of newline"},
+    TOOL_MAX_LINE_ROW(struct removal, source.line_max),
+    {0, "secret-file", "FILE", TOOL_TEXT(struct removal, secret_file),
+     .help = "the secret of a filter that does not carry it"},
+    TOOL_PROGRESS_ROW,
+    {'q', "quiet", NULL, TOOL_FLAG(struct removal, quiet),
+     .help = "do not report what was removed"},
+    {0, "json", NULL, TOOL_FLAG(struct removal, json),
+     .help = "report on standard output as one JSON object, numbers unrounded",
+     .more = "Among them: removed, absent, expected_wrong_removals (of those removed, how many to "
+             "expect that were never added), cleared (counters that became 0) and saturated_cells "
+             "(counters at their maximum)."},
+    TOOL_OPTIONS_END,
+};
 
-static const struct option options[] = {
-    {"strict", no_argument, NULL, OPTION_STRICT},
-    {"null", no_argument, NULL, '0'},
-    {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
-    {"quiet", no_argument, NULL, 'q'},
-    {"json", no_argument, NULL, OPTION_JSON},
-    TOOL_LINE_OPTIONS,
-    TOOL_PROGRESS_OPTION,
-    TOOL_RULE_OPTIONS,
-    {NULL, 0, NULL, 0},
+static const struct tool_option_group groups[] = {
+    {.rows = options},
+    {.rows = tool_text_options,
+     .offset = TOOL_MEMBER(struct removal, choice, struct tool_rule_choice)},
+    {.rows = tool_rule_options,
+     .offset = TOOL_MEMBER(struct removal, choice, struct tool_rule_choice),
+     .unlisted = true},
+    TOOL_GROUPS_END,
 };
 
 /* ---- Removing -------------------------------------------------------------------------------- */
@@ -286,41 +261,12 @@ static int remove_locked(const struct removal *removal, int lock)
     return code;
 }
 
-static bool take_option(struct removal *removal, int option)
-{
-    switch (option) {
-    case OPTION_STRICT:
-        removal->strict = true;
-        return true;
-    case '0':
-        removal->source.delimiter = 0;
-        return true;
-    case OPTION_SECRET_FILE:
-        removal->secret_file = optarg;
-        return true;
-    case 'q':
-        removal->quiet = true;
-        return true;
-    case OPTION_JSON:
-        removal->json = true;
-        return true;
-    case TOOL_OPTION_MAX_LINE:
-        return tool_option_max_line(optarg, &removal->source.line_max);
-    default:
-        return tool_rule_option(&removal->choice, option);
-    }
-}
-
 static int remove_main(int argc, char **argv)
 {
     struct removal removal = {.source = {.delimiter = '\n'}};
-    int option;
-    while ((option = tool_getopt(argc, argv, "0q" TOOL_RULE_LETTERS, options)) != -1) {
-        if (option == TOOL_OPTION_HELP)
-            return TOOL_FOUND;
-        if (!take_option(&removal, option))
-            return TOOL_ERROR;
-    }
+    int code;
+    if (!tool_options_read(argc, argv, &removal, &code))
+        return code;
     if (!tool_rule_complete(&removal.choice))
         return TOOL_ERROR;
     if (optind == argc)
@@ -333,7 +279,7 @@ static int remove_main(int argc, char **argv)
     int lock = tool_filter_lock(removal.path);
     if (lock < 0)
         return TOOL_ERROR;
-    int code = remove_locked(&removal, lock);
+    code = remove_locked(&removal, lock);
     tool_filter_unlock(lock);
     return code;
 }
@@ -342,5 +288,26 @@ const struct tool_command cmd_remove = {
     .name = "remove",
     .run = remove_main,
     .summary = "remove lines from a counting filter",
-    .help = help,
+    .synopsis = "bloomery remove FILTER [INPUT...]",
+    .introduction =
+        "Removes the lines of the inputs from a counting filter (build --kind counting), once for "
+        "each occurrence. The file is replaced once all of them are removed, or not at all. A line "
+        "that is definitely not in the filter changes nothing and is counted as absent. No INPUT, "
+        "or '-', is standard input; packed inputs and archives are unpacked ('bloomery help "
+        "build').\n"
+        "\n"
+        "Remove only what was added, and no more often than it was added: then no other line is "
+        "lost. Removing a line that was never added can cause false negatives: at the filter's "
+        "rate it passes for an added one, and its counters are shared with others. If that is to "
+        "be expected at all (of lines removed twice, for example), a warning says how often. "
+        "Counters saturate at 15, or at 255 with --counter-bits 8, and are not decremented after "
+        "that: a line with only such counters stays.",
+    .groups = groups,
+    .epilogue =
+        "Lines become keys by the rule that the filter was built with. The options of that rule "
+        "(-F, -d, --csv, --crlf, --comment, --trim, --lower, --upper, --hex, --int64, --int32, "
+        "--utf16, --skip-empty; 'bloomery help build') may be omitted; if given, they must agree "
+        "with it.\n"
+        "\n"
+        "  bloomery remove members.bloom left.txt",
 };

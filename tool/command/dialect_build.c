@@ -10,8 +10,8 @@
 #include "base/numbers.h"
 #include "filter/files.h"
 #include "filter/fill.h"
+#include "filter/filter_report.h"
 #include "filter/foreign_file.h"
-#include "filter/report.h"
 #include "tool.h"
 
 #include <assert.h>

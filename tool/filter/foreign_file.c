@@ -597,3 +597,15 @@ json_t *tool_remarks_json(const bloomery_filter *filter)
         tool_json_append(array, tool_json_text(text));
     return array;
 }
+
+void tool_remarks_add(struct tool_report *report, const char *name, const char *label,
+                      const bloomery_filter *filter)
+{
+    char text[REMARK_BYTES];
+    struct tool_report *list = tool_fact_list(report, name);
+    for (uint32_t i = 0; bloomery_dialect_remark(filter, i, text, sizeof(text)); i++) {
+        tool_fact(list, NULL, NULL, tool_text(text));
+        if (label != NULL)
+            tool_fact(report, NULL, label, tool_text(text));
+    }
+}

@@ -7,6 +7,7 @@
 #ifndef BLOOMERY_TOOL_FOREIGN_FILE_H
 #define BLOOMERY_TOOL_FOREIGN_FILE_H
 
+#include "base/report.h"
 #include "filter/dialect_option.h"
 
 #include <bloomery/dialect.h>
@@ -117,5 +118,9 @@ void tool_foreign_say_reading(const bloomery_filter *filter, const bloomery_dial
 /* "note: " and what the library remarks of a filter, on stderr; and as an array. */
 void tool_remarks_say(const char *path, const bloomery_filter *filter);
 json_t *tool_remarks_json(const bloomery_filter *filter);
+
+/* The same as a list of a report, and as facts of its text if they have a label. */
+void tool_remarks_add(struct tool_report *report, const char *name, const char *label,
+                      const bloomery_filter *filter);
 
 #endif /* BLOOMERY_TOOL_FOREIGN_FILE_H */

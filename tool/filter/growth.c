@@ -2,13 +2,12 @@
 #include "filter/growth.h"
 
 #include "base/experimental.h"
+#include "base/json.h"
 #include "base/numbers.h"
+#include "base/out.h"
 #include "tool.h"
 
 #include <math.h>
-
-static const char head[] =
-    "  layer            keys     memory blocks probes       rate            odds\n";
 
 /* ---- Layers to come ------------------------------------------------------------------------- */
 
@@ -33,6 +32,9 @@ bool tool_growth_reaches(const bloomery_plan *plan, uint64_t keys)
                tool_format_count(most, room), tool_format_count(wanted, keys));
     return false;
 }
+
+static const char head[] =
+    "  layer            keys     memory blocks probes       rate            odds\n";
 
 void tool_growth_print(struct tool_out *out, const bloomery_plan *plan, uint64_t keys)
 {
@@ -73,50 +75,83 @@ json_t *tool_growth_json(const bloomery_plan *plan, uint64_t keys)
     return layers;
 }
 
+void tool_growth_report(struct tool_report *report, const bloomery_plan *plan, uint64_t keys)
+{
+    static const struct tool_column columns[] = {
+        {"layer", "layer", 5},   {"keys", "keys", 15},
+        {"bytes", "memory", 10}, {"blocks_per_key", "blocks", 6},
+        {"probes", "probes", 6}, {"rate", "rate", 10},
+        {"odds", "odds", 15},
+    };
+    static const struct tool_table table = {"  ", " ", columns,
+                                            sizeof(columns) / sizeof(columns[0])};
+    uint64_t room = 0, bytes = 0;
+    bloomery_plan layer = BLOOMERY_PLAN;
+    tool_report_blank(report);
+    tool_report_line(report, "With %s keys it will be a chain of", TOOL_SAY_COUNT(keys));
+    tool_report_blank(report);
+    struct tool_report *layers = tool_fact_table(report, "layers", &table);
+    for (uint32_t i = 0; next_layer(plan, keys, room, i, &layer); i++) {
+        struct tool_report *row = tool_fact_row(layers, true);
+        tool_fact(row, NULL, "layer", tool_count(i + 1));
+        tool_fact(row, "keys", NULL, tool_count(layer.planned_keys));
+        tool_fact(row, "rate", NULL, tool_number(layer.planned_rate));
+        tool_fact(row, "bytes", NULL, tool_size(layer.planned_bytes));
+        tool_fact(row, "blocks_per_key", NULL, tool_count(layer.blocks_per_key));
+        tool_fact(row, "probes", NULL, tool_count(layer.probes));
+        tool_fact(row, NULL, "odds", tool_odds(layer.planned_rate));
+        room += layer.planned_keys;
+        bytes += layer.planned_bytes;
+    }
+    tool_report_line(report, "  all   %15s %10s, at a rate under %s", TOOL_SAY_COUNT(room),
+                     TOOL_SAY_SIZE(bytes), TOOL_SAY_ODDS(plan->planned_rate));
+}
+
 /* ---- Layers there are ----------------------------------------------------------------------- */
 
-static bool read_layer(const bloomery_filter *filter, uint32_t index, bloomery_layer_info *layer)
+/* Fills a list of rows with what the layers of a filter are. */
+static void add_layers(struct tool_report *layers, const bloomery_filter *filter)
 {
-    *layer = (bloomery_layer_info)BLOOMERY_LAYER_INFO;
-    return bloomery_layer_info_get(filter, index, true, layer) == BLOOMERY_OK;
-}
-
-void tool_layers_print(struct tool_out *out, const bloomery_filter *filter)
-{
-    char keys[TOOL_NUMBER_BYTES], planned[TOOL_NUMBER_BYTES], memory[TOOL_NUMBER_BYTES],
-        rate[TOOL_NUMBER_BYTES], live[TOOL_NUMBER_BYTES];
-    bloomery_layer_info layer;
-    tool_out_format(out, "\n  %5s %15s %15s %10s %6s %6s %10s %10s\n", "layer", "keys, about",
-                    "planned for", "memory", "blocks", "probes", "rate", "live");
-    for (uint32_t i = 0; read_layer(filter, i, &layer); i++)
-        tool_out_format(out, "  %5u %15s %15s %10s %6u %6u %10s %10s\n", i + 1,
-                        isinf(layer.estimated_keys)
-                            ? "all bits set"
-                            : tool_format_count(keys, (uint64_t)(layer.estimated_keys + 0.5)),
-                        tool_format_count(planned, layer.planned_keys),
-                        tool_format_size(memory, layer.bytes), layer.blocks_per_key, layer.probes,
-                        tool_format_rate(rate, layer.planned_rate),
-                        tool_format_rate(live, layer.live_rate));
-    tool_out_text(out, "\n");
-}
-
-json_t *tool_layers_json(const bloomery_filter *filter)
-{
-    json_t *layers = tool_json_array();
-    bloomery_layer_info layer;
-    for (uint32_t i = 0; read_layer(filter, i, &layer); i++) {
-        json_t *object = tool_json_object();
-        tool_json_add(object, "blocks_per_key", tool_json_count(layer.blocks_per_key));
-        tool_json_add(object, "probes", tool_json_count(layer.probes));
-        tool_json_add(object, "bits", tool_json_count(layer.bits));
-        tool_json_add(object, "bytes", tool_json_count(layer.bytes));
-        tool_json_add(object, "adds", tool_json_count(layer.adds));
-        tool_json_add(object, "planned_keys", tool_json_count(layer.planned_keys));
-        tool_json_add(object, "planned_rate", tool_json_number(layer.planned_rate));
-        tool_json_add(object, "bits_set", tool_json_count(layer.bits_set));
-        tool_json_add(object, "estimated_keys", tool_json_number(layer.estimated_keys));
-        tool_json_add(object, "live_rate", tool_json_number(layer.live_rate));
-        tool_json_append(layers, object);
+    bloomery_layer_info layer = BLOOMERY_LAYER_INFO;
+    for (uint32_t i = 0; bloomery_layer_info_get(filter, i, true, &layer) == BLOOMERY_OK; i++) {
+        struct tool_report *row = tool_fact_row(layers, true);
+        tool_fact(row, NULL, "layer", tool_count(i + 1));
+        tool_fact(row, "blocks_per_key", NULL, tool_count(layer.blocks_per_key));
+        tool_fact(row, "probes", NULL, tool_count(layer.probes));
+        tool_fact(row, "bits", NULL, tool_count(layer.bits));
+        tool_fact(row, "bytes", NULL, tool_size(layer.bytes));
+        tool_fact(row, "adds", NULL, tool_count(layer.adds));
+        tool_fact(row, "planned_keys", NULL, tool_count(layer.planned_keys));
+        tool_fact(row, "planned_rate", NULL, tool_number(layer.planned_rate));
+        tool_fact(row, "bits_set", NULL, tool_count(layer.bits_set));
+        tool_fact(row, "estimated_keys", NULL, tool_about(layer.estimated_keys));
+        tool_fact(row, NULL, "about",
+                  isinf(layer.estimated_keys) ? tool_text("all bits set")
+                                              : tool_about(layer.estimated_keys));
+        tool_fact(row, "live_rate", NULL, tool_number(layer.live_rate));
     }
-    return layers;
+}
+
+void tool_layers_list(struct tool_report *report, const char *name, const bloomery_filter *filter)
+{
+    add_layers(tool_fact_list(report, name), filter);
+}
+
+void tool_layers_table(struct tool_report *report, const bloomery_filter *filter)
+{
+    static const struct tool_column columns[] = {
+        {"layer", "layer", 5},
+        {"about", "keys, about", 15},
+        {"planned_keys", "planned for", 15},
+        {"bytes", "memory", 10},
+        {"blocks_per_key", "blocks", 6},
+        {"probes", "probes", 6},
+        {"planned_rate", "rate", 10},
+        {"live_rate", "live", 10},
+    };
+    static const struct tool_table table = {"  ", " ", columns,
+                                            sizeof(columns) / sizeof(columns[0])};
+    tool_report_blank(report);
+    add_layers(tool_fact_table(report, NULL, &table), filter);
+    tool_report_blank(report);
 }

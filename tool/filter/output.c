@@ -3,8 +3,8 @@
 
 #include "base/json.h"
 #include "filter/files.h"
+#include "filter/filter_report.h"
 #include "filter/foreign_file.h"
-#include "filter/report.h"
 #include "tool.h"
 
 #include <string.h>
@@ -117,4 +117,15 @@ void tool_output_add_facts(json_t *report, const struct tool_output *output,
     tool_json_add(report, "layers", tool_json_count(info->layers));
     tool_json_add(report, "adds", tool_json_count(info->adds));
     tool_json_add_facts(report, facts);
+}
+
+void tool_output_report(struct tool_report *report, const struct tool_output *output,
+                        const struct tool_facts *facts)
+{
+    const bloomery_info *info = &facts->info;
+    tool_fact(report, "file", NULL, tool_text(output->path));
+    tool_fact(report, "kind", NULL, tool_text(bloomery_kind_name((int)info->kind)));
+    tool_fact(report, "layers", NULL, tool_count(info->layers));
+    tool_fact(report, "adds", NULL, tool_count(info->adds));
+    tool_report_filter(report, facts);
 }

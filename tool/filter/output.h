@@ -7,6 +7,8 @@
 #ifndef BLOOMERY_TOOL_OUTPUT_H
 #define BLOOMERY_TOOL_OUTPUT_H
 
+#include "base/options.h"
+#include "base/report.h"
 #include "filter/facts.h"
 
 #include <bloomery/dialect.h>
@@ -20,6 +22,17 @@ struct tool_output {
     bool force, quiet, json;
     int lock; /* -1: none */
 };
+
+/* The rows of --force, --quiet and --json in a table of options. */
+#define TOOL_OUTPUT_ROWS(structure, member)            \
+    {.name = "force",                                  \
+     TOOL_FLAG(structure, member.force),               \
+     .help = "overwrite OUT even if it is no filter"}, \
+        {.letter = 'q',                                \
+         .name = "quiet",                              \
+         TOOL_FLAG(structure, member.quiet),           \
+         .help = "do not report what was written"},    \
+        TOOL_JSON_ROW(structure, member.json)
 
 /* Whether a filter may be written there, as far as can be said before anything is read; locks what
  * stands there. False after a message. tool_output_end opens the lock, in either case. */
@@ -46,5 +59,7 @@ bool tool_output_look(const struct tool_output *output, const bloomery_filter *f
 /* The facts of a filter that was written, by the names `inspect` has for them. */
 void tool_output_add_facts(json_t *report, const struct tool_output *output,
                            const struct tool_facts *facts);
+void tool_output_report(struct tool_report *report, const struct tool_output *output,
+                        const struct tool_facts *facts);
 
 #endif /* BLOOMERY_TOOL_OUTPUT_H */

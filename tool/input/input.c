@@ -96,6 +96,12 @@ bool tool_option_max_line(const char *text, size_t *bytes)
     return true;
 }
 
+bool tool_take_max_line(const char *option, const char *text, void *at)
+{
+    (void)option;
+    return tool_option_max_line(text, at);
+}
+
 /* ---- Inputs ---------------------------------------------------------------------------------- */
 
 void tool_input_start(struct tool_input *input, const struct tool_source *source, int wake)

@@ -84,6 +84,16 @@ enum { TOOL_OPTION_MAX_LINE = 430 };
     "                       much memory\n"
 bool tool_option_max_line(const char *text, size_t *bytes);
 
+/* Its row in a table of options; the member is a size_t. */
+#define TOOL_MAX_LINE_ROW(structure, member)                                               \
+    {                                                                                      \
+        .name = "max-line", .argument = "SIZE", .type = TOOL_TYPE_CALL,                    \
+        .call = tool_take_max_line, .offset = TOOL_MEMBER(structure, member, size_t),      \
+        .help = "the longest line accepted; a longer one is an error and ends its input. " \
+                "Default 64MiB. Each thread may need a few times that much memory"         \
+    }
+bool tool_take_max_line(const char *option, const char *text, void *at);
+
 /* Path `index` of a source, and how many there are: stdin if none was named. */
 const char *tool_source_path(const struct tool_source *source, size_t index);
 size_t tool_source_count(const struct tool_source *source);

@@ -5,16 +5,14 @@
  *
  * The options, the same for all commands that read records:
  *
- *     static const struct option options[] = {..., TOOL_RULE_OPTIONS, {NULL, 0, NULL, 0}};
- *     while ((option = tool_getopt(argc, argv, "..." TOOL_RULE_LETTERS, options)) != -1)
- *         switch (option) {
+ *     static const struct tool_option_group groups[] = {
+ *         {.rows = options},
+ *         TOOL_RULE_GROUPS("How a line becomes a key:", struct building, choice),
+ *         TOOL_GROUPS_END,
+ *     };
+ *     if (!tool_options_read(argc, argv, &building, &code) ||
+ *         !tool_rule_complete(&building.choice))
  *         ...
- *         default:
- *             if (!tool_rule_option(&choice, option))
- *                 return TOOL_ERROR;
- *         }
- *     if (!tool_rule_complete(&choice))
- *         return TOOL_ERROR;
  *
  * The rule: choice.rule for a new filter; for an existing one, the result of tool_rule_settle.
  *
@@ -36,6 +34,7 @@
 #ifndef BLOOMERY_TOOL_RULE_H
 #define BLOOMERY_TOOL_RULE_H
 
+#include "base/options.h"
 #include "input/chunks.h"
 
 #include <bloomery/records.h>
@@ -131,6 +130,21 @@ enum {
     "      --utf16          the key is UTF-8; it becomes UTF-16, the lower byte of a\n"    \
     "                       unit first\n"                                                  \
     "      --skip-empty     an empty key counts as no key\n"
+
+/* The rows of a table of options: what is read of an input, and the rule. Both are groups of a
+ * struct tool_rule_choice; their values are complete only after tool_rule_complete. */
+extern const struct tool_option tool_text_options[];
+extern const struct tool_option tool_rule_options[];
+
+/* The two groups, under one title. */
+#define TOOL_RULE_GROUPS(said, structure, member)                         \
+    {.title = (said),                                                     \
+     .rows = tool_text_options,                                           \
+     .offset = TOOL_MEMBER(structure, member, struct tool_rule_choice)},  \
+    {                                                                     \
+        .rows = tool_rule_options,                                        \
+        .offset = TOOL_MEMBER(structure, member, struct tool_rule_choice) \
+    }
 
 /* Takes one option that tool_getopt returned. False if it is none of these ('?', whose message
  * tool_getopt has printed), or after a message. */

@@ -63,6 +63,89 @@ static bool take_path(struct tool_layout *layout, const char *text)
     return false;
 }
 
+/* As functions of rows: `at` is the whole choice. */
+static bool take_text(const char *option, const char *text, void *at)
+{
+    struct tool_rule_choice *choice = at;
+    (void)option;
+    (void)text;
+    choice->keep_bom = choice->text = true;
+    return true;
+}
+
+static bool take_delimiter(const char *option, const char *text, void *at)
+{
+    struct tool_rule_choice *choice = at;
+    choice->delimiter_given = true;
+    return take_byte(option, text, &choice->rule.delimiter);
+}
+
+static bool take_comment(const char *option, const char *text, void *at)
+{
+    struct tool_rule_choice *choice = at;
+    choice->comment_given = true;
+    choice->rule.comment = 0;
+    return text[0] == '\0' || take_byte(option, text, &choice->rule.comment);
+}
+
+static bool take_field(const char *option, const char *text, void *at)
+{
+    (void)option;
+    return take_fields(at, text);
+}
+
+static bool take_jsonl(const char *option, const char *text, void *at)
+{
+    struct tool_rule_choice *choice = at;
+    (void)option;
+    return take_path(&choice->layout, text);
+}
+
+#define RULE_BITS(bit) TOOL_BITS(struct tool_rule_choice, rule.flags, BLOOMERY_RULE_##bit)
+
+const struct tool_option tool_text_options[] = {
+    {0, "keep-bom", NULL, TOOL_FLAG(struct tool_rule_choice, keep_bom),
+     .help = "a UTF-8 byte order mark at the start of an input is part of its first line; by "
+             "default it is dropped. It is not kept: give it each time"},
+    {0, "text", NULL, TOOL_CALL_WHOLE(take_text),
+     .help = "inputs are taken as the bytes they are: nothing is unpacked, transcoded or refused, "
+             "and a mark stays"},
+    TOOL_OPTIONS_END,
+};
+
+const struct tool_option tool_rule_options[] = {
+    {0, "crlf", NULL, RULE_BITS(CRLF), .help = "remove one carriage return from the end of a line"},
+    {0, "comment", "C", TOOL_CALL_WHOLE(take_comment),
+     .help = "lines that begin with this byte have no key"},
+    {'F', "field", "N[,N...]", TOOL_CALL_WHOLE(take_field),
+     .help = "the key is field N of a line, -1 the last, 0 the line; several fields are joined in "
+             "this order. Lines without them have no key, and a warning counts them"},
+    {0, "header", NULL, TOOL_FLAG(struct tool_rule_choice, layout.header),
+     .help = "the first line of each input names its fields, also for -F; it has no key and stays "
+             "in the output"},
+    {0, "jsonl", "PATH", TOOL_CALL_WHOLE(take_jsonl),
+     .help = "lines are JSON; the key is the string or number at PATH, such as url or meta.id. "
+             "Give it each time, and so --header, names and several fields"},
+    {'d', "delimiter", "C", TOOL_CALL_WHOLE(take_delimiter),
+     .help = "fields are delimited by this byte. Default: tab, with --csv a comma"},
+    {0, "csv", NULL, RULE_BITS(CSV),
+     .help = "fields may stand in double quotes, with \"\" for one quote; line ends within quotes "
+             "belong to the record. Implies --crlf"},
+    {0, "trim", NULL, RULE_BITS(TRIM), .help = "remove blanks and tabs from both ends of the key"},
+    {0, "lower", NULL, RULE_BITS(LOWER)},
+    {0, "upper", NULL, RULE_BITS(UPPER),
+     .help = "ASCII letters of the key become lower or upper case"},
+    {0, "hex", NULL, RULE_BITS(HEX),
+     .help = "the key is written in hexadecimal digits, two a byte"},
+    {0, "int64", NULL, RULE_BITS(INT64)},
+    {0, "int32", NULL, RULE_BITS(INT32),
+     .help = "the key is a whole number; it becomes 8 or 4 bytes, the lowest one first"},
+    {0, "utf16", NULL, RULE_BITS(UTF16),
+     .help = "the key is UTF-8; it becomes UTF-16, the lower byte of a unit first"},
+    {0, "skip-empty", NULL, RULE_BITS(SKIP_EMPTY), .help = "an empty key counts as no key"},
+    TOOL_OPTIONS_END,
+};
+
 bool tool_rule_option(struct tool_rule_choice *choice, int option)
 {
     bloomery_key_rule *rule = &choice->rule;

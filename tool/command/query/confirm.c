@@ -25,7 +25,7 @@
  *   derived  The key is another field, or the rule has to change the line: blanks to trim, letters
  *            of both cases. Lines are compared by their keys, and must be in the order of these.
  */
-#include "command/query/confirm.h"
+#include "command/query/query.h"
 
 #include "base/watched.h"
 #include "input/unpack.h"

@@ -19,7 +19,7 @@
  * summed at the end. The text of a chunk is written at once, and a chunk ends when no more input
  * waits (stream.h). So a line of a pipe is answered before the next one comes.
  */
-#include "command/query/query_run.h"
+#include "command/query/query.h"
 
 #include "base/bits.h"
 #include "base/team.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the commands that write filters report of them. */
-#ifndef BLOOMERY_TOOL_REPORT_H
-#define BLOOMERY_TOOL_REPORT_H
+#ifndef BLOOMERY_TOOL_FILTER_FILTER_REPORT_H
+#define BLOOMERY_TOOL_FILTER_FILTER_REPORT_H
 
 #include "base/json.h"
+#include "base/report.h"
 #include "filter/fill.h"
 
 /* Size, plan and state of a filter that was scanned, by the names `inspect` has for them. */
@@ -12,10 +13,15 @@ void tool_json_add_facts(json_t *report, const struct tool_facts *facts);
 /* What `build` and `add` report of a filter that they wrote, by the names `inspect` has for it. */
 void tool_json_add_change(json_t *report, const char *file, const struct tool_change *change);
 
+/* The same as facts of a report, in JSON alone. */
+void tool_report_filter(struct tool_report *report, const struct tool_facts *facts);
+void tool_report_change(struct tool_report *report, const char *file,
+                        const struct tool_change *change);
+
 enum { TOOL_ROOM_BYTES = 160 };
 
 /* Describes the room of a small filter, whose block takes more keys than planned at the rate that
  * was asked for: "; it has room for ...". Empty for any other filter. Returns `text`. */
 const char *tool_describe_room(char text[TOOL_ROOM_BYTES], const bloomery_info *info);
 
-#endif /* BLOOMERY_TOOL_REPORT_H */
+#endif /* BLOOMERY_TOOL_FILTER_FILTER_REPORT_H */
