@@ -242,7 +242,7 @@ static int run(struct querying *querying)
     struct tool_chunk chunk = {0};
     const bool reads = querying->key_count == 0 || querying->source.count > 0;
     struct tool_chunks *chunks = tool_chunks_open(&querying->source, NULL);
-    /* The sieve is opened when something came: see sieve_feed.c. */
+    /* The sieve is opened when something came: see sieve_push.c. */
     const bool more = reads && tool_chunks_take(chunks, &chunk);
     const bool opened = open_and_flush(querying);
     if (opened)
