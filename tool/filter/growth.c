@@ -2,9 +2,7 @@
 #include "filter/growth.h"
 
 #include "base/experimental.h"
-#include "base/json.h"
 #include "base/numbers.h"
-#include "base/out.h"
 #include "tool.h"
 
 #include <math.h>
@@ -31,48 +29,6 @@ bool tool_growth_reaches(const bloomery_plan *plan, uint64_t keys)
                "keys, not to %s",
                tool_format_count(most, room), tool_format_count(wanted, keys));
     return false;
-}
-
-static const char head[] =
-    "  layer            keys     memory blocks probes       rate            odds\n";
-
-void tool_growth_print(struct tool_out *out, const bloomery_plan *plan, uint64_t keys)
-{
-    char count[TOOL_NUMBER_BYTES], memory[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES],
-        odds[TOOL_NUMBER_BYTES];
-    uint64_t room = 0, bytes = 0;
-    bloomery_plan layer = BLOOMERY_PLAN;
-    tool_out_format(out, "\nWith %s keys it will be a chain of\n\n%s",
-                    tool_format_count(count, keys), head);
-    for (uint32_t i = 0; next_layer(plan, keys, room, i, &layer); i++) {
-        room += layer.planned_keys;
-        bytes += layer.planned_bytes;
-        tool_out_format(out, "  %5u %15s %10s %6u %6u %10s %15s\n", i + 1,
-                        tool_format_count(count, layer.planned_keys),
-                        tool_format_size(memory, layer.planned_bytes), layer.blocks_per_key,
-                        layer.probes, tool_format_rate(rate, layer.planned_rate),
-                        tool_format_odds(odds, layer.planned_rate));
-    }
-    tool_out_format(out, "  all   %15s %10s, at a rate under %s\n", tool_format_count(count, room),
-                    tool_format_size(memory, bytes), tool_format_odds(odds, plan->planned_rate));
-}
-
-json_t *tool_growth_json(const bloomery_plan *plan, uint64_t keys)
-{
-    json_t *layers = tool_json_array();
-    uint64_t room = 0;
-    bloomery_plan layer = BLOOMERY_PLAN;
-    for (uint32_t i = 0; next_layer(plan, keys, room, i, &layer); i++) {
-        json_t *object = tool_json_object();
-        tool_json_add(object, "keys", tool_json_count(layer.planned_keys));
-        tool_json_add(object, "rate", tool_json_number(layer.planned_rate));
-        tool_json_add(object, "bytes", tool_json_count(layer.planned_bytes));
-        tool_json_add(object, "blocks_per_key", tool_json_count(layer.blocks_per_key));
-        tool_json_add(object, "probes", tool_json_count(layer.probes));
-        tool_json_append(layers, object);
-        room += layer.planned_keys;
-    }
-    return layers;
 }
 
 void tool_growth_report(struct tool_report *report, const bloomery_plan *plan, uint64_t keys)

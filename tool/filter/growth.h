@@ -3,8 +3,6 @@
 #ifndef BLOOMERY_TOOL_GROWTH_H
 #define BLOOMERY_TOOL_GROWTH_H
 
-#include "base/json.h"
-#include "base/out.h"
 #include "base/report.h"
 
 #include <bloomery/bloomery.h>
@@ -18,9 +16,6 @@ bool tool_growth_reaches(const bloomery_plan *plan, uint64_t keys);
 /* The layers that a chain of this plan will have with `keys` keys, and what they take together:
  * "layers" in JSON, and a table. */
 void tool_growth_report(struct tool_report *report, const bloomery_plan *plan, uint64_t keys);
-
-void tool_growth_print(struct tool_out *out, const bloomery_plan *plan, uint64_t keys);
-json_t *tool_growth_json(const bloomery_plan *plan, uint64_t keys);
 
 /* The layers of a filter, as they are: in JSON, and as a table of the text. */
 void tool_layers_list(struct tool_report *report, const char *name, const bloomery_filter *filter);

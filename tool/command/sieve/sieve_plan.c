@@ -10,58 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Options --------------------------------------------------------------------------------- */
-
-/* A number that need not be whole. False after a message. */
-static bool take_number(const char *option, const char *text, double least, double most,
-                        double *value)
-{
-    char *end = NULL;
-    const bool begins = (text[0] >= '0' && text[0] <= '9') || text[0] == '.';
-    const double number = begins && strpbrk(text, "xX") == NULL ? strtod(text, &end) : -1;
-    if (end == NULL || *end != '\0' || !(number >= least && number <= most))
-        return !tool_usage("%s %s: must be a number from %g to %g", option, text, least, most);
-    *value = number;
-    return true;
-}
-
-static bool take_disk_speed(const char *text, double *speed)
-{
-    uint64_t bytes;
-    if (!tool_option_size("--disk-speed", text, &bytes))
-        return false;
-    *speed = (double)bytes;
-    return true;
-}
-
-bool tool_sieve_plan_option(struct tool_sieve_wish *wish, int option)
-{
-    bloomery_sieve_plan *plan = &wish->plan;
-    uint32_t bits;
-    wish->in_use = true;
-    switch (option) {
-    case TOOL_SIEVE_PLAN_PUSHES:
-        return tool_option_count("--pushes", optarg, 1, UINT64_C(1) << 62, &plan->pushes);
-    case TOOL_SIEVE_PLAN_KEY_BYTES:
-        return take_number("--key-bytes", optarg, 1, BLOOMERY_SIEVE_ITEM_MAX, &plan->key_bytes);
-    case TOOL_SIEVE_PLAN_DISK_SPEED:
-        return take_disk_speed(optarg, &plan->disk_speed);
-    case TOOL_SIEVE_PLAN_CACHE_HIT:
-        return take_number("--cache-hit", optarg, 0, 1, &plan->cache_hit);
-    case TOOL_SIEVE_PLAN_FINGERPRINT_BITS:
-        if (!tool_option_small("--fingerprint-bits", optarg, 48, 64, &bits))
-            return false;
-        plan->fingerprint_bits = bits;
-        return bits == 48 || bits == 64 ||
-               !tool_usage("--fingerprint-bits %s: must be 64 or 48", optarg);
-    case TOOL_SIEVE_PLAN_PARTITIONS:
-        return tool_option_small("--partitions", optarg, 1, 256, &plan->partitions);
-    default:
-        wish->in_use = false;
-        return false;
-    }
-}
-
 /* ---- Text ------------------------------------------------------------------------------------ */
 
 static uint64_t whole(double value)
