@@ -11,7 +11,7 @@ import time
 from runner import case, has, main
 from sieves import memory_as_users_see_it, status
 
-SHARE = 4000000  # of the command itself: tool/command/sieve/sieve_plan.h
+SHARE = 4000000  # of the command itself: tool/command/sieve/sieve_command.h
 # Memory that is allocated and never touched counts for nothing, unless this fills it.
 os.environ.pop("MALLOC_PERTURB_", None)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options of `sieve`, and how it is opened.
+ * The options of `sieve`, how it is opened, and who has it.
  *
  * --memory is the memory of the process as a whole, since a machine has to have that much. The
  * command takes a share of it for itself, TOOL_SIEVE_SHARE: libraries, code, stack, buffers for
@@ -9,10 +9,16 @@
  * gives a little more, and another number in each run.
  */
 #include "command/sieve/sieve_command.h"
-#include "base/numbers.h"
-#include "command/sieve/sieve_plan.h"
 
+#include "base/numbers.h"
+#include "base/out.h"
+#include "base/report.h"
+
+#include <assert.h>
 #include <ctype.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,14 +26,171 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
-/* Seconds until it is checked again whether another process still has the sieve. */
-#define LOOK_AGAIN 0.02
-
 /* ---- Options --------------------------------------------------------------------------------- */
+
+static bool take_sync(const char *option, const char *text, void *at)
+{
+    bloomery_sieve_options *options = at;
+    options->sync = BLOOMERY_SIEVE_SYNC_TIMED;
+    options->sync_seconds = 0;
+    if (strcmp(text, "always") == 0)
+        options->sync = BLOOMERY_SIEVE_SYNC_ALWAYS;
+    else if (strcmp(text, "never") == 0)
+        options->sync = BLOOMERY_SIEVE_SYNC_NEVER;
+    else if (isdigit((unsigned char)text[0]) || text[0] == '.')
+        return tool_option_seconds(option, text, TOOL_SECONDS_SOME, &options->sync_seconds);
+    else
+        return !tool_usage("%s is always, never or a number of seconds (2, 500ms, 1m), not '%s'",
+                           option, text);
+    return true;
+}
+
+#define ENGINES "memory|disk"
+#define CANONS  "none|url|url-query"
+#define PRESETS "lineage"
+
+static bool take_engine(const char *option, const char *text, void *at)
+{
+    static const bloomery_sieve_engine engines[] = {BLOOMERY_SIEVE_MEMORY, BLOOMERY_SIEVE_DISK};
+    int engine;
+    if (!tool_take_choice(option, text, ENGINES, &engine))
+        return false;
+    *(bloomery_sieve_engine *)at = engines[engine];
+    return true;
+}
+
+static bool take_canon(const char *option, const char *text, void *at)
+{
+    int canon;
+    *(const char **)at = text;
+    return tool_take_choice(option, text, CANONS, &canon);
+}
+
+static bool take_preset(const char *option, const char *text, void *at)
+{
+    bloomery_sieve_options *options = at;
+    int preset;
+    if (!tool_take_choice(option, text, PRESETS, &preset))
+        return false;
+    options->engine = BLOOMERY_SIEVE_MEMORY;
+    options->full = BLOOMERY_SIEVE_WARN;
+    options->dialect = "sieve-murmur3";
+    if (options->rate == 0)
+        options->rate = 0.01;
+    return true;
+}
+
+static bool take_fingerprint_bits(const char *option, const char *text, void *at)
+{
+    const bool known = strcmp(text, "64") == 0 || strcmp(text, "48") == 0;
+    if (!known)
+        return !tool_usage("%s %s: must be 64 or 48", option, text);
+    *(uint32_t *)at = text[0] == '6' ? 64 : 48;
+    return true;
+}
+
+static bool take_partitions(const char *option, const char *text, void *at)
+{
+    uint32_t partitions;
+    if (!tool_option_small(option, text, 1, 256, &partitions))
+        return false;
+    *(uint32_t *)at = partitions;
+    return (partitions & (partitions - 1)) == 0 ||
+           !tool_usage("%s %s: must be a power of two, 1 to 256", option, text);
+}
+
+static bool take_ordered(const char *option, const char *text, void *at)
+{
+    (void)option, (void)text;
+    *(bloomery_sieve_order *)at = BLOOMERY_SIEVE_ORDER_FIFO;
+    return true;
+}
+
+const struct tool_option tool_sieve_memory_options[] = {
+    {0, "memory", "SIZE", TOOL_SIZE(struct tool_sieve_command, memory),
+     .help = "maximum memory of the whole process (18MB, 2GB), with libraries and buffers. Packed "
+             "inputs, and lines of more than 256 KiB, take up to 4 MiB on top of it. zstd and xz "
+             "also take the window that the input was packed with: up to 8 MiB as a rule, 64 with "
+             "xz -9, 2 GiB with --long=31. Default: 64 MiB for the sieve alone; memory engine: as "
+             "much as it takes",
+     .more = "If it is too little, the message says the least that works. (Of build and dedupe, "
+             "--memory is that of the filter.)"},
+    TOOL_OPTIONS_END,
+};
+
+const struct tool_option tool_sieve_sync_options[] = {
+    {0, "sync", "WHEN", TOOL_CALL(struct tool_sieve_command, options, take_sync),
+     .words = "always|never",
+     .help = "when work survives a crash of the machine: always (with each batch of lines), a "
+             "number of seconds or a time with a unit (500ms, 5m; default 1s), or never (left to "
+             "the system; a power cut may damage the sieve). When a command has ended, its work "
+             "survives, except with never"},
+    TOOL_OPTIONS_END,
+};
+
+const struct tool_option tool_sieve_wait_options[] = {
+    {0, "wait", "TIME", TOOL_SECONDS(struct tool_sieve_command, wait, true),
+     .help = "if another process has the sieve, wait so long: seconds, or with a unit (500ms, 30s, "
+             "5m, 1h). Default 10; 0: do not wait",
+     .more = "The message at the end names that process."},
+    TOOL_OPTIONS_END,
+};
+
+const struct tool_option tool_sieve_report_options[] = {
+    {'q', "quiet", NULL, TOOL_FLAG(struct tool_sieve_command, quiet),
+     .help = "no report at the end"},
+    {0, "json", NULL, TOOL_FLAG(struct tool_sieve_command, json),
+     .help = "the report as one JSON object"},
+    TOOL_OPTIONS_END,
+};
+
+const struct tool_option tool_sieve_make_options[] = {
+    {0, "engine", "NAME", TOOL_CALL(struct tool_sieve_command, options.engine, take_engine),
+     .words = ENGINES,
+     .help = "disk (default): sorted fingerprints in the directory, 8 bytes a key, whatever the "
+             "memory; keys are decided in batches. memory: a filter in memory; every key is "
+             "decided at once",
+     .more = "Keys of the disk engine are pending until a batch of them is decided. The memory "
+             "engine's filter is saved in the directory."},
+    {'n', "keys", "N", TOOL_COUNT(struct tool_sieve_command, options.keys, 1, TOOL_KEYS_MAX),
+     .help = "expected number of different keys. Default 1M. The disk engine has no limit, and "
+             "chooses its partitions by it"},
+    {'p', "rate", "RATE", TOOL_RATE(struct tool_sieve_command, options.rate),
+     .help = "false-positive rate of the memory engine: how often it drops a new key as seen. "
+             "Default 1e-6"},
+    {0, "on-full", "=WHAT", TOOL_CHOICE(struct tool_sieve_command, options.full, "grow|stop|warn"),
+     .help = "what the memory engine does when it has its -n keys: grow (default; the rate "
+             "holds), stop (new keys are refused) or warn (once; the rate rises)"},
+    {0, "dialect", "NAME", TOOL_TEXT(struct tool_sieve_command, options.dialect),
+     .help = "memory engine: use the filter of another system. With --on-full=stop or "
+             "--on-full=warn"},
+    {0, "preset", "lineage", TOOL_CALL(struct tool_sieve_command, options, take_preset),
+     .words = PRESETS,
+     .help = "the queue that this one follows: --engine memory --on-full=warn -p 0.01 --dialect "
+             "sieve-murmur3, its filter bit for bit; -n is its capacity"},
+    {0, "fingerprint-bits", "B",
+     TOOL_CALL(struct tool_sieve_command, options.fingerprint_bits, take_fingerprint_bits),
+     .words = "64|48",
+     .help = "disk engine: 64 (default), or 48 for 6 bytes a key. Of 1e9 keys some 1,800 are then "
+             "dropped wrongly, else 0.03"},
+    {0, "partitions", "P",
+     TOOL_CALL(struct tool_sieve_command, options.partitions, take_partitions),
+     .help = "disk engine: a power of two up to 256"},
+    {0, "ordered", NULL, TOOL_CALL(struct tool_sieve_command, options.order, take_ordered),
+     .help = "keys come out in the order of their first pushes: first in, first out, as a "
+             "breadth-first crawl. Without it so in each partition, and a key's partition is "
+             "chance",
+     .more = "The memory engine always keeps that order."},
+    {0, "canon", "NAME", TOOL_CALL(struct tool_sieve_command, options.canon, take_canon),
+     .words = CANONS,
+     .help = "bring keys into one form first: url (scheme and host in lower case, without default "
+             "port and fragment), url-query (and the parameters sorted), or none (default)",
+     .more = "Keys come out in that form."},
+    {0, "leases", "N", TOOL_SMALL(struct tool_sieve_command, options.leases, 1, 1000000),
+     .help = "maximum number of leased keys. Default 4096. It may be changed later",
+     .more = "Of an existing sieve push, mark, import and pop change it for good."},
+    TOOL_OPTIONS_END,
+};
 
 static void warn(void *context, const char *text)
 {
@@ -45,149 +208,18 @@ void tool_sieve_start(struct tool_sieve_command *command)
     command->options.warning_context = command;
 }
 
-/* Which of some names this is; -1 after a message. */
-static int take_name(const char *option, const char *text, const char *const *names, int count)
+bool tool_sieve_fits_together(const struct tool_sieve_command *command)
 {
-    for (int i = 0; i < count; i++)
-        if (strcmp(text, names[i]) == 0)
-            return i;
-    const char *nearest = tool_nearest(text, names, (size_t)count);
-    char list[120] = "";
-    for (int i = 0; i < count; i++)
-        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
-                 i == 0           ? ""
-                 : i + 1 == count ? " or "
-                                  : ", ",
-                 names[i]);
-    if (nearest != NULL)
-        tool_usage("%s is %s, not '%s'; did you mean '%s'?", option, list, text, nearest);
-    else
-        tool_usage("%s is %s, not '%s'", option, list, text);
-    return -1;
-}
-
-static bool take_sync(struct tool_sieve_command *command, const char *text)
-{
-    command->options.sync = BLOOMERY_SIEVE_SYNC_TIMED;
-    command->options.sync_seconds = 0;
-    if (strcmp(text, "always") == 0)
-        command->options.sync = BLOOMERY_SIEVE_SYNC_ALWAYS;
-    else if (strcmp(text, "never") == 0)
-        command->options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
-    else if (isdigit((unsigned char)text[0]) || text[0] == '.')
-        return tool_option_seconds("--sync", text, TOOL_SECONDS_SOME,
-                                   &command->options.sync_seconds);
-    else
-        return !tool_usage("--sync is always, never or a number of seconds (2, 500ms, 1m), "
-                           "not '%s'",
-                           text);
+    const bloomery_sieve_options *options = &command->options;
+    if (options->engine == BLOOMERY_SIEVE_DISK &&
+        (options->rate > 0 || options->full != BLOOMERY_SIEVE_GROW || options->dialect != NULL))
+        return !tool_usage("-p, --on-full and --dialect are for --engine memory; the disk engine "
+                           "has no filter");
+    if (options->engine == BLOOMERY_SIEVE_MEMORY &&
+        (options->fingerprint_bits > 0 || options->partitions > 0 ||
+         options->order != BLOOMERY_SIEVE_ORDER_BY_PARTITION))
+        return !tool_usage("--fingerprint-bits, --partitions and --ordered are for --engine disk");
     return true;
-}
-
-bool tool_sieve_option(struct tool_sieve_command *command, int option)
-{
-    switch (option) {
-    case 'q':
-        command->quiet = true;
-        return true;
-    case TOOL_SIEVE_OPTION_MEMORY:
-        return tool_option_size("--memory", optarg, &command->memory);
-    case TOOL_SIEVE_OPTION_SYNC:
-        return take_sync(command, optarg);
-    case TOOL_SIEVE_OPTION_WAIT:
-        return tool_option_seconds("--wait", optarg, 0, &command->wait);
-    case TOOL_SIEVE_OPTION_JSON:
-        command->json = true;
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool take_fingerprint_bits(struct tool_sieve_command *command, const char *text)
-{
-    const bool known = strcmp(text, "64") == 0 || strcmp(text, "48") == 0;
-    if (known)
-        command->options.fingerprint_bits = text[0] == '6' ? 64 : 48;
-    else
-        tool_usage("--fingerprint-bits %s: must be 64 or 48", text);
-    return known;
-}
-
-static bool take_partitions(struct tool_sieve_command *command, const char *text)
-{
-    uint32_t partitions;
-    if (!tool_option_small("--partitions", text, 1, 256, &partitions))
-        return false;
-    command->options.partitions = partitions;
-    return (partitions & (partitions - 1)) == 0 ||
-           !tool_usage("--partitions %s: must be a power of two, 1 to 256", text);
-}
-
-bool tool_sieve_make_option(struct tool_sieve_command *command, int option)
-{
-    static const char *const engines[] = {"memory", "disk"};
-    static const char *const fulls[] = {"grow", "stop", "warn"};
-    static const char *const canons[] = {"none", "url", "url-query"};
-    static const char *const presets[] = {"lineage"};
-    bloomery_sieve_options *options = &command->options;
-    int name;
-    switch (option) {
-    case 'n':
-        return tool_option_count("-n", optarg, 1, TOOL_KEYS_MAX, &options->keys);
-    case 'p':
-        return tool_option_rate("-p", optarg, &options->rate);
-    case TOOL_SIEVE_OPTION_ENGINE:
-        name = take_name("--engine", optarg, engines, 2);
-        options->engine = name == 0 ? BLOOMERY_SIEVE_MEMORY : BLOOMERY_SIEVE_DISK;
-        return name >= 0;
-    case TOOL_SIEVE_OPTION_FULL:
-        name = take_name("--on-full", optarg, fulls, 3);
-        options->full = name > 0 ? (bloomery_sieve_full)name : BLOOMERY_SIEVE_GROW;
-        return name >= 0;
-    case TOOL_SIEVE_OPTION_CANON:
-        name = take_name("--canon", optarg, canons, 3);
-        options->canon = name >= 0 ? canons[name] : NULL;
-        return name >= 0;
-    case TOOL_SIEVE_OPTION_PRESET:
-        if (take_name("--preset", optarg, presets, 1) < 0)
-            return false;
-        options->engine = BLOOMERY_SIEVE_MEMORY;
-        options->full = BLOOMERY_SIEVE_WARN;
-        options->dialect = "sieve-murmur3";
-        if (options->rate == 0)
-            options->rate = 0.01;
-        return true;
-    case TOOL_SIEVE_OPTION_DIALECT:
-        options->dialect = optarg;
-        return true;
-    case TOOL_SIEVE_OPTION_FINGERPRINT_BITS:
-        return take_fingerprint_bits(command, optarg);
-    case TOOL_SIEVE_OPTION_PARTITIONS:
-        return take_partitions(command, optarg);
-    case TOOL_SIEVE_OPTION_ORDERED:
-        options->order = BLOOMERY_SIEVE_ORDER_FIFO;
-        return true;
-    case TOOL_SIEVE_OPTION_LEASES:
-        return tool_option_small("--leases", optarg, 1, 1000000, &options->leases);
-    default:
-        return tool_sieve_option(command, option);
-    }
-}
-
-bool tool_sieve_read_plain(struct tool_sieve_command *command, int argc, char **argv,
-                           const char *letters, const struct option *options, int *code)
-{
-    int option;
-    tool_sieve_start(command);
-    *code = TOOL_ERROR;
-    while ((option = tool_getopt(argc, argv, letters, options)) != -1) {
-        if (option == TOOL_OPTION_HELP)
-            *code = TOOL_FOUND;
-        if (option == TOOL_OPTION_HELP || !tool_sieve_option(command, option))
-            return false;
-    }
-    return tool_sieve_operand(command, argc, argv) && tool_sieve_no_more(argc, argv);
 }
 
 bool tool_sieve_operand(struct tool_sieve_command *command, int argc, char **argv)
@@ -201,9 +233,10 @@ bool tool_sieve_operand(struct tool_sieve_command *command, int argc, char **arg
     return true;
 }
 
-bool tool_sieve_no_more(int argc, char **argv)
+bool tool_sieve_sole_operand(struct tool_sieve_command *command, int argc, char **argv)
 {
-    return optind >= argc || !tool_usage("'%s': one directory is all it takes", argv[optind]);
+    return tool_sieve_operand(command, argc, argv) &&
+           (optind >= argc || !tool_usage("'%s': one directory is all it takes", argv[optind]));
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -219,141 +252,21 @@ static uint64_t min_memory(const bloomery_error *error)
 
 static int refuse_memory(struct tool_sieve_command *command, const bloomery_error *error)
 {
-    char given[TOOL_NUMBER_BYTES], share[TOOL_NUMBER_BYTES], least[TOOL_NUMBER_BYTES];
-    const uint64_t sieve = min_memory(error);
-    tool_format_count(given, command->memory);
-    tool_format_count(share, TOOL_SIEVE_SHARE);
+    const uint64_t sieve = min_memory(error), sum = TOOL_SIEVE_SHARE + sieve;
     if (sieve == 0) {
         tool_sieve_error(command, error);
-        tool_notice("of --memory %s bytes this command takes %s itself", given, share);
+        tool_notice("of --memory %s bytes this command takes %s itself",
+                    TOOL_SAY_COUNT(command->memory), TOOL_SAY_COUNT(TOOL_SIEVE_SHARE));
         return TOOL_ERROR;
     }
-    const uint64_t sum = TOOL_SIEVE_SHARE + sieve;
     tool_error("%s: --memory %s bytes is too little: this command takes %s itself, and the least "
                "that works is %s bytes",
-               command->directory, given, share,
-               tool_format_count(least, (sum + 99999) / 100000 * 100000));
+               command->directory, TOOL_SAY_COUNT(command->memory),
+               TOOL_SAY_COUNT(TOOL_SIEVE_SHARE), TOOL_SAY_COUNT((sum + 99999) / 100000 * 100000));
     return TOOL_ERROR;
 }
 
-/* Long items come and go in memory of their own. The C library learns to keep freed memory of such
- * sizes, up to four times a long item. Memory that is kept counts, so here it goes back to the
- * system at once. */
-static void give_back_what_is_freed(void)
-{
-#ifdef __GLIBC__
-    mallopt(M_MMAP_THRESHOLD, 64 << 10);
-    mallopt(M_TRIM_THRESHOLD, 128 << 10);
-#endif
-}
-
-/* ---- The sieve ------------------------------------------------------------------------------- */
-
-bool tool_sieve_open(struct tool_sieve_command *command)
-{
-    bloomery_error error = {0};
-    if (command->memory > 0) {
-        command->options.memory =
-            command->memory > TOOL_SIEVE_SHARE ? command->memory - TOOL_SIEVE_SHARE : 1;
-        give_back_what_is_freed();
-    }
-    bloomery_status status = bloomery_sieve_open(&command->options, &command->sieve, &error);
-    for (double waited = 0;
-         status == BLOOMERY_BUSY && !command->passes_busy && waited < command->wait;
-         waited += LOOK_AGAIN) {
-        usleep((useconds_t)(LOOK_AGAIN * 1e6));
-        status = bloomery_sieve_open(&command->options, &command->sieve, &error);
-    }
-    if (status == BLOOMERY_OK)
-        return true;
-    command->sieve = NULL;
-    command->status = status;
-    if (status == BLOOMERY_BUSY && command->passes_busy)
-        return false;
-    if (status == BLOOMERY_BUSY)
-        tool_sieve_say_busy(command, &error);
-    else if (status == BLOOMERY_BAD_ARGUMENT && command->memory > 0)
-        refuse_memory(command, &error);
-    else
-        tool_sieve_error(command, &error);
-    return false;
-}
-
-int tool_sieve_close(struct tool_sieve_command *command, int code)
-{
-    bloomery_error error = {0};
-    bloomery_sieve *sieve = command->sieve;
-    command->sieve = NULL;
-    if (bloomery_sieve_close(sieve, &error) == BLOOMERY_OK)
-        return code;
-    if (!command->io_failed || error.status != BLOOMERY_IO_FAILED)
-        tool_sieve_error(command, &error);
-    return TOOL_ERROR;
-}
-
-int tool_sieve_error(struct tool_sieve_command *command, const bloomery_error *error)
-{
-    command->io_failed = command->io_failed || error->status == BLOOMERY_IO_FAILED;
-    return tool_library_error(command->directory, error);
-}
-
-int tool_sieve_say_busy(struct tool_sieve_command *command, const bloomery_error *error)
-{
-    char text[240];
-    const struct tool_sieve_holder holder = tool_sieve_find_holder(command->directory);
-    if (holder.pid <= 0)
-        return tool_sieve_error(command, error);
-    tool_error("%s: another process is using it: %s", command->directory,
-               tool_sieve_format_holder(&holder, text));
-    return TOOL_ERROR;
-}
-
-bloomery_sieve_info tool_sieve_info(const struct tool_sieve_command *command)
-{
-    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-    bloomery_sieve_info_get(command->sieve, &info);
-    return info;
-}
-
-const char *tool_sieve_things(char text[TOOL_SIEVE_TEXT], uint64_t count, const char *thing)
-{
-    char number[TOOL_NUMBER_BYTES];
-    const char *plural = strcmp(thing, "push") == 0 ? "es" : "s";
-    snprintf(text, TOOL_SIEVE_TEXT, "%s %s%s", tool_format_count(number, count), thing,
-             count == 1 ? "" : plural);
-    return text;
-}
-
-static void add_bytes(json_t *object, const char *name, const char *hex_name, bloomery_key bytes)
-{
-    json_t *text = json_stringn(bytes.data, bytes.bytes);
-    if (text != NULL) {
-        tool_json_add(object, name, text);
-        return;
-    }
-    static const char digits[] = "0123456789abcdef";
-    const unsigned char *from = bytes.data;
-    char *hex = tool_allocate(2 * bytes.bytes + 1);
-    for (size_t i = 0; i < bytes.bytes; i++) {
-        hex[2 * i] = digits[from[i] >> 4];
-        hex[2 * i + 1] = digits[from[i] & 15];
-    }
-    hex[2 * bytes.bytes] = '\0';
-    tool_json_add(object, hex_name, tool_json_text(hex));
-    free(hex);
-}
-
-json_t *tool_sieve_json_item(const bloomery_sieve_item *item)
-{
-    json_t *object = tool_json_object();
-    tool_json_add(object, "number", tool_json_count(item->number));
-    add_bytes(object, "key", "key_hex", item->key);
-    if (item->payload.bytes > 0)
-        add_bytes(object, "payload", "payload_hex", item->payload);
-    return object;
-}
-
-/* ---- Sieve holder ---------------------------------------------------------------------------- */
+/* ---- The holder ------------------------------------------------------------------------------ */
 
 /*
  * The holder of a sieve: the process that holds the lock of its directory, by /proc/locks, and its
@@ -451,4 +364,150 @@ const char *tool_sieve_format_holder(const struct tool_sieve_holder *holder, cha
     else
         snprintf(text, 240, "process %ld (%s)", holder->pid, holder->command);
     return text;
+}
+
+/* ---- The sieve ------------------------------------------------------------------------------- */
+
+bool tool_sieve_open(struct tool_sieve_command *command)
+{
+    bloomery_error error = {0};
+    assert(command->sieve == NULL && command->directory == command->options.directory);
+    if (command->memory > 0) {
+        command->options.memory =
+            command->memory > TOOL_SIEVE_SHARE ? command->memory - TOOL_SIEVE_SHARE : 1;
+        /* Long items come and go in memory of their own. The C library learns to keep freed memory
+         * of such sizes, up to four times a long item. Memory that is kept counts, so here it goes
+         * back to the system at once. */
+#ifdef __GLIBC__
+        mallopt(M_MMAP_THRESHOLD, 64 << 10);
+        mallopt(M_TRIM_THRESHOLD, 128 << 10);
+#endif
+    }
+    bloomery_status status = bloomery_sieve_open(&command->options, &command->sieve, &error);
+    for (double waited = 0;
+         status == BLOOMERY_BUSY && !command->passes_busy && waited < command->wait;
+         waited += TOOL_SIEVE_LOOK_AGAIN) {
+        usleep((useconds_t)(TOOL_SIEVE_LOOK_AGAIN * 1e6));
+        status = bloomery_sieve_open(&command->options, &command->sieve, &error);
+    }
+    command->status = status;
+    assert((status == BLOOMERY_OK) == (command->sieve != NULL));
+    if (status == BLOOMERY_BUSY && !command->passes_busy)
+        tool_sieve_say_busy(command, &error);
+    else if (status == BLOOMERY_BAD_ARGUMENT && command->memory > 0)
+        refuse_memory(command, &error);
+    else if (status != BLOOMERY_OK && status != BLOOMERY_BUSY)
+        tool_sieve_error(command, &error);
+    return status == BLOOMERY_OK;
+}
+
+int tool_sieve_close(struct tool_sieve_command *command, int code)
+{
+    bloomery_error error = {0};
+    bloomery_sieve *sieve = command->sieve;
+    command->sieve = NULL;
+    if (bloomery_sieve_close(sieve, &error) == BLOOMERY_OK)
+        return code;
+    if (!command->io_failed || error.status != BLOOMERY_IO_FAILED)
+        tool_sieve_error(command, &error);
+    return TOOL_ERROR;
+}
+
+bool tool_sieve_flush_all(struct tool_sieve_command *command)
+{
+    bloomery_error error = {0};
+    assert(command->sieve != NULL);
+    if (bloomery_sieve_flush(command->sieve, &error) == BLOOMERY_OK &&
+        bloomery_sieve_commit(command->sieve, &error) == BLOOMERY_OK)
+        return true;
+    tool_sieve_error(command, &error);
+    tool_sieve_close(command, TOOL_ERROR);
+    return false;
+}
+
+int tool_sieve_error(struct tool_sieve_command *command, const bloomery_error *error)
+{
+    assert(error->status != BLOOMERY_OK);
+    command->io_failed = command->io_failed || error->status == BLOOMERY_IO_FAILED;
+    return tool_library_error(command->directory, error);
+}
+
+int tool_sieve_say_busy(struct tool_sieve_command *command, const bloomery_error *error)
+{
+    char text[240];
+    const struct tool_sieve_holder holder = tool_sieve_find_holder(command->directory);
+    if (holder.pid <= 0)
+        return tool_sieve_error(command, error);
+    tool_error("%s: another process is using it: %s", command->directory,
+               tool_sieve_format_holder(&holder, text));
+    return TOOL_ERROR;
+}
+
+bloomery_sieve_info tool_sieve_info(const struct tool_sieve_command *command)
+{
+    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
+    bloomery_sieve_info_get(command->sieve, &info);
+    return info;
+}
+
+/* ---- Output ---------------------------------------------------------------------------------- */
+
+const char *tool_sieve_format_things(char text[TOOL_SIEVE_TEXT], uint64_t count, const char *thing)
+{
+    const char *plural = strcmp(thing, "push") == 0 ? "es" : "s";
+    snprintf(text, TOOL_SIEVE_TEXT, "%s %s%s", TOOL_SAY_COUNT(count), thing,
+             count == 1 ? "" : plural);
+    return text;
+}
+
+static void add_bytes(json_t *object, const char *name, const char *hex_name, bloomery_key bytes)
+{
+    json_t *text = json_stringn(bytes.data, bytes.bytes);
+    if (text != NULL) {
+        tool_json_add(object, name, text);
+        return;
+    }
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *from = bytes.data;
+    char *hex = tool_allocate(2 * bytes.bytes + 1);
+    for (size_t i = 0; i < bytes.bytes; i++) {
+        hex[2 * i] = digits[from[i] >> 4];
+        hex[2 * i + 1] = digits[from[i] & 15];
+    }
+    hex[2 * bytes.bytes] = '\0';
+    tool_json_add(object, hex_name, tool_json_text(hex));
+    free(hex);
+}
+
+json_t *tool_sieve_json_item(const bloomery_sieve_item *item)
+{
+    json_t *object = tool_json_object();
+    tool_json_add(object, "number", tool_json_count(item->number));
+    add_bytes(object, "key", "key_hex", item->key);
+    if (item->payload.bytes > 0)
+        add_bytes(object, "payload", "payload_hex", item->payload);
+    return object;
+}
+
+static int take_json(const char *text, size_t bytes, void *out)
+{
+    tool_out_bytes(out, text, bytes);
+    return 0;
+}
+
+void tool_sieve_begin_items(struct tool_out *out, const char *command)
+{
+    tool_out_format(out, "{\n  \"schema\": 1,\n  \"command\": \"%s\",\n  \"items\": [", command);
+}
+
+void tool_sieve_print_item(struct tool_out *out, uint64_t before, json_t *item)
+{
+    tool_out_text(out, before == 0 ? "\n    " : ",\n    ");
+    json_dump_callback(item, take_json, out, 0);
+    json_decref(item);
+}
+
+void tool_sieve_end_items(struct tool_out *out, uint64_t count)
+{
+    tool_out_text(out, count > 0 ? "\n  ]\n}\n" : "]\n}\n");
 }
