@@ -231,7 +231,7 @@ static void say_choices(const char *option, const char *text, const char *const 
         tool_usage("%s is %s, not '%s'", option, list, text);
 }
 
-static bool take_choice(const char *option, const char *text, const char *words, int *choice)
+bool tool_take_choice(const char *option, const char *text, const char *words, int *choice)
 {
     enum { CHOICES_MAX = 16, BYTES = 200 };
     char copy[BYTES];
@@ -297,7 +297,7 @@ static bool take_value(const struct tool_option *row, const char *text, void *at
     case TOOL_TYPE_SECONDS:
         return tool_option_seconds(option, text, row->least == 0 ? 0 : TOOL_SECONDS_SOME, at);
     case TOOL_TYPE_CHOICE:
-        return take_choice(option, text, row->words, at);
+        return tool_take_choice(option, text, row->words, at);
     case TOOL_TYPE_CALL:
         return row->call(option, text, at);
     }

@@ -7,7 +7,7 @@
  * wait for each other. A state is written last, when everything that it holds was delivered. If
  * anything ends the command before, the old state stays, and what was printed since comes again. A
  * command that lost its reader (SIGPIPE) ends so, too. A first signal that asks it to end
- * (interrupt.c) ends the input, and the state is written.
+ * (system.h) ends the input, and the state is written.
  *
  * dedupe.h has a map of the other files.
  */
