@@ -63,7 +63,36 @@ void tool_json_add_change(json_t *report, const char *file, const struct tool_ch
     tool_json_add_facts(report, &change->facts);
 }
 
-/* ---- Layers ---------------------------------------------------------------------------------- */
+void tool_report_filter(struct tool_report *report, const struct tool_facts *facts)
+{
+    const bloomery_info *info = &facts->info;
+    const bloomery_scan_result *scan = &facts->scan;
+    tool_fact(report, "bytes", NULL, tool_size(info->bytes));
+    tool_fact(report, "file_bytes", NULL, tool_size(info->file_bytes));
+    tool_fact(report, "planned_keys", NULL,
+              tool_known(info->planned_keys > 0, tool_count(info->planned_keys)));
+    tool_fact(report, "planned_rate", NULL,
+              tool_known(info->planned_rate > 0, tool_number(info->planned_rate)));
+    tool_fact(report, "wanted_rate", NULL,
+              tool_known(info->wanted_rate > 0, tool_number(info->wanted_rate)));
+    tool_fact(report, "estimated_keys", NULL, tool_about(scan->estimated_keys));
+    tool_fact(report, "predicted_rate", NULL, tool_number(scan->expected_rate));
+    tool_fact(report, "live_rate", NULL, tool_number(scan->live_rate));
+}
+
+void tool_report_change(struct tool_report *report, const char *file,
+                        const struct tool_change *change)
+{
+    const bloomery_info *info = &change->facts.info;
+    tool_fact(report, "file", NULL, tool_text(file));
+    tool_fact(report, "records", NULL, tool_count(change->records));
+    tool_fact(report, "passed_over", NULL, tool_count(change->passed_over));
+    /* A static filter's bits are a solution of equations, not what keys have set. */
+    tool_fact(report, "new_bits", NULL,
+              tool_known(info->kind != BLOOMERY_STATIC, tool_count(change->new_bits)));
+    tool_fact(report, "estimated_new_keys", NULL, tool_about(change->estimated_new_keys));
+    tool_report_filter(report, &change->facts);
+}
 
 /* ---- Layers to come ------------------------------------------------------------------------- */
 
@@ -168,35 +197,4 @@ void tool_layers_table(struct tool_report *report, const bloomery_filter *filter
     tool_report_blank(report);
     add_layers(tool_fact_table(report, NULL, &table), filter);
     tool_report_blank(report);
-}
-
-void tool_report_filter(struct tool_report *report, const struct tool_facts *facts)
-{
-    const bloomery_info *info = &facts->info;
-    const bloomery_scan_result *scan = &facts->scan;
-    tool_fact(report, "bytes", NULL, tool_size(info->bytes));
-    tool_fact(report, "file_bytes", NULL, tool_size(info->file_bytes));
-    tool_fact(report, "planned_keys", NULL,
-              tool_known(info->planned_keys > 0, tool_count(info->planned_keys)));
-    tool_fact(report, "planned_rate", NULL,
-              tool_known(info->planned_rate > 0, tool_number(info->planned_rate)));
-    tool_fact(report, "wanted_rate", NULL,
-              tool_known(info->wanted_rate > 0, tool_number(info->wanted_rate)));
-    tool_fact(report, "estimated_keys", NULL, tool_about(scan->estimated_keys));
-    tool_fact(report, "predicted_rate", NULL, tool_number(scan->expected_rate));
-    tool_fact(report, "live_rate", NULL, tool_number(scan->live_rate));
-}
-
-void tool_report_change(struct tool_report *report, const char *file,
-                        const struct tool_change *change)
-{
-    const bloomery_info *info = &change->facts.info;
-    tool_fact(report, "file", NULL, tool_text(file));
-    tool_fact(report, "records", NULL, tool_count(change->records));
-    tool_fact(report, "passed_over", NULL, tool_count(change->passed_over));
-    /* A static filter's bits are a solution of equations, not what keys have set. */
-    tool_fact(report, "new_bits", NULL,
-              tool_known(info->kind != BLOOMERY_STATIC, tool_count(change->new_bits)));
-    tool_fact(report, "estimated_new_keys", NULL, tool_about(change->estimated_new_keys));
-    tool_report_filter(report, &change->facts);
 }
