@@ -17,8 +17,8 @@
 #include "base/numbers.h"
 #include "base/out.h"
 #include "base/random.h"
-#include "base/standard.h"
 #include "base/statistics.h"
+#include "base/system.h"
 #include "sets.h"
 #include "tool.h"
 

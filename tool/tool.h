@@ -3,10 +3,10 @@
  * The frame of the command `bloomery`.
  *
  * Every subcommand has a file cmd_NAME.c, in tool/command or in a folder of it, that defines one
- * `struct tool_command`; main.c lists them. main.c sets the name that messages carry and answers
- * `help`, `--help` and `--version`. It calls `run` with the subcommand's own name as argv[0], so
- * that getopt_long works on it as on a program's argv. The value that `run` returns is the exit
- * code.
+ * `struct tool_command`; commands.c lists them. main.c sets the name that messages carry and
+ * answers `help`, `--help` and `--version`. It calls `run` with the subcommand's own name as
+ * argv[0], so that getopt_long works on it as on a program's argv. The value that `run` returns is
+ * the exit code.
  *
  * Data goes to stdout through tool/base/out.h and nothing else goes there; messages for people go
  * to stderr through the functions here.
@@ -68,6 +68,10 @@ extern const struct tool_command cmd_explore;
 extern const struct tool_command cmd_generate;
 extern const struct tool_command cmd_sieve;
 
+/* All of them. */
+enum { TOOL_COMMANDS = 16 };
+extern const struct tool_command *const tool_commands[TOOL_COMMANDS];
+
 /* The command whose name messages carry and whose help tool_getopt prints. main.c sets it. NULL:
  * none yet. */
 void tool_set_command(const struct tool_command *command);
@@ -98,6 +102,11 @@ void tool_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A sentence on stderr without a prefix: the success line of a command that changed something. The
  * caller leaves it out under -q. */
 void tool_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The line of a long job (base/progress.h) stands on the terminal from now on. It is wiped if it
+ * stands there: every message on stderr does this first. */
+void tool_status_line_begin(void);
+void tool_status_line_wipe(void);
 
 /*
  * getopt_long for a subcommand. `letters` does not begin with ':' or '+'. It prints unknown options

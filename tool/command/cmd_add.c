@@ -10,11 +10,11 @@
 #include "base/numbers.h"
 #include "base/options.h"
 #include "base/progress.h"
-#include "base/team.h"
+#include "base/system.h"
 #include "filter/files.h"
 #include "filter/fill.h"
+#include "filter/filter_file.h"
 #include "filter/filter_report.h"
-#include "filter/foreign_file.h"
 #include "key/rule.h"
 #include "tool.h"
 
@@ -53,7 +53,10 @@ static const struct tool_option options[] = {
          "than the one filter, is refused."},
     {0, "max-rate", "RATE", TOOL_RATE(struct addition, max_rate),
      .help = "refuse what would bring the rate over this, in place of the limit below",
-     .more = "Nothing is written then, and the exit code is 2."},
+     .more = "Nothing is written then, and the exit code is 2. Without it the limit is twice the "
+             "rate that the filter was planned for, or the rate that 'bloomery build' was given "
+             "if that is higher: a small filter is planned for a far lower one, since it takes at "
+             "least a block."},
     {0, "force", NULL, TOOL_FLAG(struct addition, force), .help = "add whatever the rate becomes"},
     TOOL_PROGRESS_ROW,
     {'q', "quiet", NULL, TOOL_FLAG(struct addition, quiet), .help = "do not report what was added"},

@@ -4,7 +4,7 @@
  *
  * In order: everything that can be refused without reading (options, what stands at the output),
  * then the size, the filter, the keys, and the file at once at the end. Where the number of keys is
- * not given, the keys come first: what is kept of them is their hashes (hash_store.c), and the
+ * not given, the keys come first: what is kept of them is their hashes (hasher.c), and the
  * filter is made for as many as there are, the same that -n makes. So input is read once, and may
  * be a pipe. Before the end nothing has been written, so an interrupted build leaves what was
  * there.
@@ -13,14 +13,13 @@
 #include "base/numbers.h"
 #include "base/options.h"
 #include "base/progress.h"
-#include "base/team.h"
+#include "base/system.h"
 #include "filter/dialect_option.h"
 #include "filter/files.h"
 #include "filter/fill.h"
-#include "filter/foreign_file.h"
-#include "filter/hasher.h"
-#include "filter/output.h"
+#include "filter/filter_file.h"
 #include "filter/filter_report.h"
+#include "filter/hasher.h"
 #include "key/rule.h"
 #include "tool.h"
 
@@ -84,9 +83,8 @@ static const struct tool_option options[] = {
          "makes. Up to 16,384 different keys are counted exactly. The number of more is estimated "
          "with a standard deviation of 1.1 % at most. Four times that is added, or all keys are "
          "planned for if they are fewer, so the rate holds. The input is read once, be it a pipe. "
-         "What is kept of each key until then is its hash; past 256 MiB of them more go to a file "
-         "without a name, where a container or ulimit allows less than 1 GiB past a quarter of "
-         "that."},
+         "What is kept of each key is its hash. The file for them has no name; where a container "
+         "or ulimit allows less than 1 GiB it is begun at a quarter of that."},
     {'p', "rate", "RATE", TOOL_RATE(struct build, rate),
      .help = "the false-positive rate (0.01, 1e-6, 0.01%, 1/1000). Default 1e-4, or what "
              "--memory allows"},
@@ -97,7 +95,8 @@ static const struct tool_option options[] = {
              "would grow past it ends the command with an error that says how many keys it holds; "
              "nothing is written."},
     {0, "kind", "KIND", TOOL_CALL(struct build, kind, tool_take_kind), .words = TOOL_KIND_WORDS,
-     .help = "blocked (default; one cache miss per block), classic (least memory), counting (4 "
+     .help = "the kind of filter: blocked (default; one cache miss per block), classic (least "
+             "memory), counting (4"
              "times the memory; lines can be removed and counted), scalable (grows; -n is the "
              "number of keys before it first does, by default 1 Mi. The rate holds at any size; "
              "past --memory it stops with an error) or static (the smallest; nothing can be "
@@ -134,8 +133,7 @@ static const struct tool_option options[] = {
              "for keys",
      .more =
          "Keys are counted where nothing says how large it is to be. An existing file is replaced "
-         "only where it is recognised as the same system's, or with --force. See OTHER SYSTEMS' "
-         "FILTERS in bloomery(1)."},
+         "only where it is recognised as the same system's, or with --force."},
     {0, "ours", NULL, TOOL_FLAG(struct build, ours),
      .help = "with --dialect: a file of ours that has that system's filter, and keeps rule and "
              "note"},

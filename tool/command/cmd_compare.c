@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/numbers.h"
 #include "base/out.h"
-#include "filter/foreign_file.h"
+#include "filter/filter_file.h"
 #include "tool.h"
 
 #include <math.h>
@@ -30,8 +30,7 @@ static const struct tool_option options[] = {
     {'q', "quiet", NULL, TOOL_FLAG(struct answer, quiet), .help = "only the exit code"},
     {0, "dialect", "D", TOOL_DIALECT(struct answer, dialect),
      .help = "filters that are not Bloomery files are another system's: NAME[,parameter=value...] "
-             "as 'bloomery dialects' lists them",
-     .more = "See OTHER SYSTEMS' FILTERS in bloomery(1)."},
+             "as 'bloomery dialects' lists them"},
     {0, "json", NULL, TOOL_FLAG(struct answer, json), .help = "one JSON object, numbers unrounded"},
     TOOL_OPTIONS_END,
 };

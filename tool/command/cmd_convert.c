@@ -15,8 +15,7 @@
 #include "base/options.h"
 #include "base/out.h"
 #include "filter/files.h"
-#include "filter/foreign_file.h"
-#include "filter/output.h"
+#include "filter/filter_file.h"
 #include "key/rule.h"
 #include "tool.h"
 

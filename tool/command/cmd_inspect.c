@@ -18,13 +18,11 @@
 #include "base/report.h"
 #include "base/statistics.h"
 #include "filter/files.h"
+#include "filter/filter_file.h"
 #include "filter/filter_report.h"
-#include "filter/foreign_file.h"
-#include "filter/growth.h"
 #include "input/chunks.h"
-#include "key/batch.h"
-#include "key/hint.h"
 #include "key/rule.h"
+#include "key/wrong_form.h"
 #include "tool.h"
 
 #include <assert.h>

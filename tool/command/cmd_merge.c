@@ -12,8 +12,7 @@
 #include "base/options.h"
 #include "base/out.h"
 #include "filter/files.h"
-#include "filter/foreign_file.h"
-#include "filter/output.h"
+#include "filter/filter_file.h"
 #include "tool.h"
 
 #include <stdio.h>

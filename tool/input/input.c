@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "input/input.h"
 
-#include "base/io.h"
 #include "base/numbers.h"
-#include "base/standard.h"
-#include "base/team.h"
+#include "base/system.h"
 #include "input/unpack.h"
 #include "input/utf16.h"
 #include "tool.h"

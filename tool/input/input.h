@@ -12,11 +12,11 @@
 #ifndef BLOOMERY_TOOL_INPUT_H
 #define BLOOMERY_TOOL_INPUT_H
 
-#include "base/interrupt.h"
+#include "base/system.h"
 #include "input/layout.h"
 #include "input/packing.h"
-#include "input/quotes.h"
-#include "input/stream.h"
+#include "input/split.h"
+#include "input/unpack.h"
 
 #include <getopt.h>
 #include <stdbool.h>
@@ -63,7 +63,7 @@ struct tool_source {
      * that were given back. 0: neither. */
     size_t record_max;
 
-    /* Called if a pipe has had nothing for so long; see stream.h. */
+    /* Called if a pipe has had nothing for so long; see tool_stream. */
     void (*idle)(void *context);
     void *idle_context;
     int idle_milliseconds;

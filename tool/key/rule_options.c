@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Key rules on the command line and in messages. Their effect on a record: rule.c. */
 #include "base/numbers.h"
-#include "input/json_line.h"
+#include "input/layout.h"
 #include "key/rule.h"
 #include "tool.h"
 

@@ -3,19 +3,18 @@
  * The store in which dedupe remembers lines, before it begins: its size, and its contents so far.
  *
  * The number of distinct lines comes from -n, or from the sizes of the inputs and a sample of them
- * (estimate.c). Of a pipe it comes from nowhere: then a filter for a million is made, which grows,
+ * (sample.c). Of a pipe it comes from nowhere: then a filter for a million is made, which grows,
  * and with a state, which stays on the disk, one for fewer. Only a filter that can't grow needs the
  * number, and is made for all lines: a sample proves nothing.
  */
-#include "command/dedupe/dedupe_command.h"
+#include "command/dedupe/dedupe.h"
 
 #include "base/experimental.h"
-#include "base/io.h"
 #include "base/numbers.h"
-#include "base/watched.h"
-#include "command/dedupe/estimate.h"
+#include "base/system.h"
+#include "command/dedupe/sample.h"
 #include "filter/files.h"
-#include "filter/foreign_file.h"
+#include "filter/filter_file.h"
 #include "filter/hasher.h"
 #include "input/packing.h"
 #include "input/utf16.h"
@@ -34,22 +33,13 @@
 #define RATE_DEFAULT 1e-6
 
 enum {
-    KEYS_OF_PIPE = 1 << 20,   /* the first filter's, if nothing is known */
-    KEYS_OF_STATE = 1 << 16,  /* and if it is kept in a file */
-    KEYS_OF_SAMPLE = 1 << 16, /* at least, if a sample tells the number */
+    KEYS_OF_PIPE = 1 << 20,  /* the first filter's, if nothing is known */
+    KEYS_OF_STATE = 1 << 16, /* and if it is kept in a file */
     KEYS_MIN = 1 << 10,
     ROOM_MIN = 1 << 20, /* for the first filter, however little memory there seems to be */
 };
 
-const char *const tool_on_full_names[3] = {"stop", "grow", "pass"};
-
 /* ---- The size -------------------------------------------------------------------------------- */
-
-double tool_keys_of_sample(double distinct, double all, bool whole)
-{
-    const double least = all < KEYS_OF_SAMPLE ? all : KEYS_OF_SAMPLE;
-    return whole || distinct > least ? distinct : least;
-}
 
 /* The keys to make room for; false if nothing gives their number. `grows`: an estimate that is too
  * low ends nothing. */
@@ -274,6 +264,7 @@ static void warn_of_others(const struct tool_dedupe_command *command, const bloo
 /* Whether the options beside a filter that is there can be followed. */
 static bool agrees_with_state(const struct tool_dedupe_command *command, const bloomery_info *info)
 {
+    static const char *const names[] = {"stop", "grow", "pass"}; /* as --on-full has them */
     const bool grows = info->can_grow;
     char taken[TOOL_NUMBER_BYTES], given[TOOL_NUMBER_BYTES];
     if (command->memory > 0 && info->bytes > command->memory) {
@@ -286,7 +277,7 @@ static bool agrees_with_state(const struct tool_dedupe_command *command, const b
         !(grows && command->memory > 0)) {
         tool_usage("%s: is there already, a %s filter, which %s; --on-full=%s is not for it",
                    command->state, bloomery_kind_name((int)info->kind),
-                   grows ? "grows" : "can't grow", tool_on_full_names[command->on_full]);
+                   grows ? "grows" : "can't grow", names[command->on_full]);
         return false;
     }
     warn_of_others(command, info);
@@ -422,7 +413,7 @@ bool tool_dedupe_prepare(struct tool_dedupe_command *command)
     command->dedupe.rule = command->choice.rule;
     if (command->state != NULL && !lock_state(command, &there))
         return false;
-    if (!there && command->secret_file != NULL && command->against_given == 0 && !command->keyed) {
+    if (!there && command->secret_file != NULL && command->againsts.count == 0 && !command->keyed) {
         tool_error("%s: does not exist, and would be made without a secret; --keyed makes it with "
                    "the secret of %s",
                    command->state, command->secret_file);
@@ -510,14 +501,14 @@ static bool sort_against(struct tool_dedupe_command *command, const char *path)
 /* Tells the filters from the lists, opens those, and puts the file to append to before these. */
 bool tool_dedupe_sort_againsts(struct tool_dedupe_command *command)
 {
-    const size_t most = command->against_given + 1;
+    const size_t most = command->againsts.count + 1;
     struct tool_against *filters = tool_allocate(most * sizeof(*filters));
     command->dedupe.against = filters;
     command->lists = tool_allocate(most * sizeof(char *));
     if (command->append != NULL)
         command->lists[command->list_count++] = command->append;
-    for (size_t i = 0; i < command->against_given; i++)
-        if (!sort_against(command, command->againsts[i]))
+    for (size_t i = 0; i < command->againsts.count; i++)
+        if (!sort_against(command, command->againsts.list[i]))
             return false;
     return true;
 }

@@ -70,7 +70,7 @@ static uint64_t bytes_of(uint32_t width, uint64_t slots, uint64_t tail)
     return bytes;
 }
 
-/* The slots for so many keys; UINT64_MAX for too many. */
+/* The slots for a number of keys; UINT64_MAX for too many. */
 static uint64_t slots_for(uint64_t keys)
 {
     uint64_t slots;

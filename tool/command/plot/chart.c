@@ -4,7 +4,7 @@
 #include "base/experimental.h"
 #include "base/json.h"
 #include "base/numbers.h"
-#include "filter/facts.h"
+#include "filter/files.h"
 #include "tool.h"
 
 #include <assert.h>

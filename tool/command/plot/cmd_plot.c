@@ -4,7 +4,7 @@
 #include "base/options.h"
 #include "base/out.h"
 #include "command/plot/chart.h"
-#include "filter/foreign_file.h"
+#include "filter/filter_file.h"
 #include "filter/text_output.h"
 #include "tool.h"
 

@@ -27,7 +27,7 @@
  */
 #include "command/query/query.h"
 
-#include "base/watched.h"
+#include "base/system.h"
 #include "input/unpack.h"
 #include "tool.h"
 

@@ -8,8 +8,8 @@
 
 #include "base/out.h"
 #include "input/input.h"
-#include "key/hint.h"
 #include "key/rule.h"
+#include "key/wrong_form.h"
 
 #include <bloomery/bloomery.h>
 #include <bloomery/dialect.h>

@@ -17,14 +17,14 @@
  * Each thread has a querier of its own: a chunk of input, its answers, its counts, and the text
  * that its chunk will print. Text waits until all chunks before it have been printed; counts are
  * summed at the end. The text of a chunk is written at once, and a chunk ends when no more input
- * waits (stream.h). So a line of a pipe is answered before the next one comes.
+ * waits (tool_stream). So a line of a pipe is answered before the next one comes.
  */
 #include "command/query/query.h"
 
 #include "base/bits.h"
-#include "base/team.h"
+#include "base/system.h"
 #include "input/chunks.h"
-#include "key/batch.h"
+#include "key/rule.h"
 #include "tool.h"
 
 #include <assert.h>
