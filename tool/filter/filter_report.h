@@ -11,7 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Facts for JSON alone: size, plan and state of a filter that was scanned, by the names `inspect` has for them. */
+/* Facts for JSON alone: size, plan and state of a filter that was scanned, by the names `inspect`
+ * has for them. */
 void tool_report_filter(struct tool_report *report, const struct tool_facts *facts);
 
 /* What `build` and `add` report of a filter that they wrote, by the names `inspect` has for it. */
