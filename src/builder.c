@@ -5,21 +5,16 @@
  */
 #include <bloomery/builder.h>
 
-#include "add.h"
-#include "create.h"
-#include "options.h"
-#include "save.h"
-#include "ways.h"
+#include "library.h"
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/io.h"
 #include "base/memory.h"
-#include "base/scratch.h"
-#include "base/sized.h"
-#include "base/workers.h"
-#include "batch/input.h"
+#include "base/threads.h"
+#include "base/versioned.h"
 #include "builder/assemble.h"
+#include "kernels/input.h"
 #include "plan/solve.h"
 
 #include <string.h>
@@ -126,8 +121,11 @@ static bloomery_status make_empty(const bloomery_plan *plan, const bloomery_crea
                                   bloomery_filter **empty, bloomery_error *error)
 {
     struct bloomery_layer layer = {.ribbon = bloomery_ribbon_for(0, plan->rate)};
-    struct bloomery_shape shape = {
-        .kind = BLOOMERY_STATIC, .cell_bits = 1, .layer_count = 1, .layers = &layer};
+    struct bloomery_shape shape = {.kind = BLOOMERY_STATIC,
+                                   .kind_row = bloomery_kind_row(BLOOMERY_STATIC),
+                                   .cell_bits = 1,
+                                   .layer_count = 1,
+                                   .layers = &layer};
     struct bloomery_traits traits = {.allocator = options->allocator,
                                      .rule = options->rule,
                                      .note = options->note,

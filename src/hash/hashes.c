@@ -2,7 +2,7 @@
 #include "hash/hashes.h"
 
 #include "base/bytes.h"
-#include "base/entropy.h"
+#include "base/system.h"
 
 #include <assert.h>
 #include <string.h>
@@ -17,7 +17,7 @@ const struct bloomery_hash_row *bloomery_hash_find(uint32_t id)
 #define ROW(id_, variable, name) \
     case id_:                    \
         return &bloomery_hash_##variable;
-        BLOOMERY_HASH_LIST(ROW)
+        BLOOMERY_HASH_OWN(ROW)
 #undef ROW
     default:
         return NULL;

@@ -11,7 +11,7 @@ struct bloomery_short_secret {
 };
 
 /* What turns a public hash function into this filter's own. The seed comes last: those of other
- * systems read nothing else, and a filter with one of them has nothing else (core/filter.h). */
+ * systems read nothing else, and a filter with one of them has nothing else (kinds/filter.h). */
 struct bloomery_hash_secret {
     union {
         uint8_t siphash[BLOOMERY_SECRET_BYTES]; /* of a keyed filter */
@@ -136,7 +136,7 @@ enum {
 bloomery_hash bloomery_xxh3_salted(const void *salt, size_t salt_bytes, const void *data,
                                    size_t bytes);
 
-/* NULL for an unknown id. */
+/* Of our own hashes; NULL for another id. */
 const struct bloomery_hash_row *bloomery_hash_find(uint32_t id);
 
 /* Whether keys can be hashed: in this build, and on this machine. */

@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
-#include "core/derive.h"
-#include "hash/foreign/digest.h"
-#include "hash/foreign/wide.h"
+#include "dialects/dialects.h"
+#include "hash/digest.h"
 #include "hash/hashes.h"
+#include "kinds/derive.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,7 +240,7 @@ static void positions_are_always_below_the_size(void **state)
     (void)state;
     need_digests();
     for (uint32_t id = BLOOMERY_HASH_FOREIGN; id < 64; id++) {
-        const struct bloomery_hash_row *hash = bloomery_hash_find(id);
+        const struct bloomery_hash_row *hash = bloomery_dialect_rows->hash(id);
         for (int round = 0; round < 300 && hash != NULL && hash->positions != NULL; round++) {
             static uint64_t positions[1024];
             const uint32_t probes = round < 8 ? 1024 : 1 + (uint32_t)draw() % 40;

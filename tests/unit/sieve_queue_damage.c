@@ -6,7 +6,7 @@
  */
 #include "sieve_place.h"
 
-#include "sieve/queue/queue_inside.h"
+#include "sieve/queue.h"
 
 #include <stdlib.h>
 

@@ -6,46 +6,18 @@
 #include "base/json.h"
 #include "base/numbers.h"
 #include "base/out.h"
-#include "filter/foreign_file.h"
+#include "filter/filter_file.h"
 #include "tool.h"
 
 #include <math.h>
 #include <stdio.h>
-
-static const char help[] =
-    "bloomery compare FILTER OTHER\n"
-    "\n"
-    "Compares two filters: the keys in each, in either and in both, and their\n"
-    "Jaccard index (both / either). These are estimated from the bits, with 95 %\n"
-    "intervals. The report also says whether all keys of one seem to be in the\n"
-    "other, and whether the filters are equal, bit for bit. The larger of two sizes\n"
-    "is first folded to the smaller one.\n"
-    "\n"
-    "  -q, --quiet      only the exit code\n"
-    "      --dialect D  filters that are not Bloomery files are another system's:\n"
-    "                   NAME[,parameter=value...] as 'bloomery dialects' lists them\n"
-    "      --json       one JSON object, numbers unrounded\n"
-    "\n"
-    "Exit codes, as of cmp and diff: 0 they are equal; 1 they are not, or are not\n"
-    "compatible; 2 an error.\n"
-    "\n"
-    "  bloomery compare monday.bloom tuesday.bloom\n"
-    "  bloomery compare --dialect guava one.bf other.bf\n";
-
-enum { OPTION_DIALECT = TOOL_OPTION_OWN, OPTION_JSON };
-
-static const struct option options[] = {
-    {"quiet", no_argument, NULL, 'q'},
-    {"dialect", required_argument, NULL, OPTION_DIALECT},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {NULL, 0, NULL, 0},
-};
 
 /* 95 % of a normal distribution lie within so many standard deviations. */
 #define DEVIATIONS 1.96
 
 struct answer {
     char **paths;
+    struct tool_dialect_choice dialect;
     bool quiet, json;
     bool fit;
     bloomery_error reason; /* why they do not */
@@ -53,6 +25,17 @@ struct answer {
     double common[2]; /* the interval */
     double jaccard[2];
 };
+
+static const struct tool_option options[] = {
+    {'q', "quiet", NULL, TOOL_FLAG(struct answer, quiet), .help = "only the exit code"},
+    {0, "dialect", "D", TOOL_DIALECT(struct answer, dialect),
+     .help = "filters that are not Bloomery files are another system's: NAME[,parameter=value...] "
+             "as 'bloomery dialects' lists them"},
+    {0, "json", NULL, TOOL_FLAG(struct answer, json), .help = "one JSON object, numbers unrounded"},
+    TOOL_OPTIONS_END,
+};
+
+static const struct tool_option_group groups[] = {{.rows = options}, TOOL_GROUPS_END};
 
 /* The common keys are none at least, and at most those of the smaller filter. */
 static void find_intervals(struct answer *answer)
@@ -216,27 +199,10 @@ static int compare_filters(struct answer *answer, const bloomery_filter *const f
 
 static int compare_main(int argc, char **argv)
 {
-    struct answer answer = {.found = BLOOMERY_COMPARISON};
-    struct tool_dialect_choice dialect = {.ours_too = true};
-    int option;
-    while ((option = tool_getopt(argc, argv, "q", options)) != -1) {
-        switch (option) {
-        case 'q':
-            answer.quiet = true;
-            break;
-        case OPTION_DIALECT:
-            if (!tool_dialect_option("--dialect", optarg, &dialect))
-                return TOOL_ERROR;
-            break;
-        case OPTION_JSON:
-            answer.json = true;
-            break;
-        case TOOL_OPTION_HELP:
-            return TOOL_FOUND;
-        default:
-            return TOOL_ERROR;
-        }
-    }
+    struct answer answer = {.found = BLOOMERY_COMPARISON, .dialect.ours_too = true};
+    int code;
+    if (!tool_options_read(argc, argv, &answer, &code))
+        return code;
     if (argc - optind != 2)
         return tool_usage("two filters are compared, as in 'bloomery compare one.bloom "
                           "other.bloom'");
@@ -244,9 +210,9 @@ static int compare_main(int argc, char **argv)
     const bloomery_filter *filters[2] = {NULL, NULL};
     bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
     opening.inspect = true;
-    int code = TOOL_ERROR;
+    code = TOOL_ERROR;
     for (int i = 0; i < 2 && (i == 0 || filters[0] != NULL); i++)
-        filters[i] = tool_filter_open_any(answer.paths[i], opening, NULL, &dialect, NULL);
+        filters[i] = tool_filter_open_any(answer.paths[i], opening, NULL, &answer.dialect, NULL);
     if (filters[0] != NULL && filters[1] != NULL)
         code = compare_filters(&answer, filters);
     bloomery_free(filters[0]);
@@ -258,5 +224,17 @@ const struct tool_command cmd_compare = {
     .name = "compare",
     .run = compare_main,
     .summary = "say what two filters have in common",
-    .help = help,
+    .synopsis = "bloomery compare FILTER OTHER",
+    .introduction =
+        "Compares two filters: the keys in each, in either and in both, and their Jaccard index "
+        "(both / either). These are estimated from the bits, with 95 % intervals. The report also "
+        "says whether all keys of one seem to be in the other, and whether the filters are equal, "
+        "bit for bit. The larger of two sizes is first folded to the smaller one.",
+    .groups = groups,
+    .epilogue =
+        "Exit codes, as of cmp and diff: 0 they are equal; 1 they are not, or are not compatible; "
+        "2 an error.\n"
+        "\n"
+        "  bloomery compare monday.bloom tuesday.bloom\n"
+        "  bloomery compare --dialect guava one.bf other.bf",
 };

@@ -1,40 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dialects: which other systems' filters there are, and what can be done with them. */
 #include "base/json.h"
+#include "base/options.h"
 #include "base/out.h"
 #include "filter/dialect_option.h"
 #include "tool.h"
 
 #include <string.h>
-
-static const char help[] =
-    "bloomery dialects [--json]\n"
-    "\n"
-    "Lists the other systems whose filters can be read, queried, extended or\n"
-    "written, bit for bit:\n"
-    "\n"
-    "  r         their files can be read      (convert --from, query, inspect, add)\n"
-    "  w         and written                  (convert --to, add)\n"
-    "  c         new ones can be made         (build)\n"
-    "  m         files are recognised by their first bytes; for others give --dialect\n"
-    "\n"
-    "It also lists what NAME[,parameter=value...] takes. For reading a file: the\n"
-    "parameters of 'reading' that the file does not say (at least those of 'needs').\n"
-    "For making one: those of 'making'. variant= is one of the variants, of which\n"
-    "the first is the default. Parameters: keys (n), rate (p), bits (m), bytes\n"
-    "(size), probes (k), bits_per_key, seed, growth (expansion), columns, index,\n"
-    "cell_bits.\n"
-    "\n"
-    "      --json   one JSON object\n"
-    "\n"
-    "  bloomery inspect --dialect guava seen.bf\n"
-    "  bloomery build --dialect clickhouse,bytes=64KiB,probes=3,seed=1 \\\n"
-    "      -o tokens.bf tokens.txt\n";
-
-static const struct option options[] = {
-    {"json", no_argument, NULL, 'J'},
-    {NULL, 0, NULL, 0},
-};
 
 static void print_list(struct tool_out *out, const char *name, const char *list)
 {
@@ -102,25 +74,49 @@ static int print_json(void)
     return tool_json_print(object, TOOL_FOUND);
 }
 
+struct request {
+    bool json;
+};
+
+static const struct tool_option options[] = {
+    {0, "json", NULL, TOOL_FLAG(struct request, json), .help = "one JSON object"},
+    TOOL_OPTIONS_END,
+};
+
+static const struct tool_option_group groups[] = {{.rows = options}, TOOL_GROUPS_END};
+
 static int dialects_main(int argc, char **argv)
 {
-    bool json = false;
-    int option;
-    while ((option = tool_getopt(argc, argv, "", options)) != -1) {
-        if (option == TOOL_OPTION_HELP)
-            return TOOL_FOUND;
-        if (option != 'J')
-            return TOOL_ERROR;
-        json = true;
-    }
+    struct request request = {.json = false};
+    int code;
+    if (!tool_options_read(argc, argv, &request, &code))
+        return code;
     if (optind < argc)
         return tool_usage("'%s': it takes no names; it lists all dialects", argv[optind]);
-    return json ? print_json() : print_text();
+    return request.json ? print_json() : print_text();
 }
 
 const struct tool_command cmd_dialects = {
     .name = "dialects",
     .run = dialects_main,
     .summary = "other systems' filters: what can be done with them",
-    .help = help,
+    .synopsis = "bloomery dialects [--json]",
+    .introduction =
+        "Lists the other systems whose filters can be read, queried, extended or written, bit for "
+        "bit:\n"
+        "\n"
+        "  r         their files can be read      (convert --from, query, inspect, add)\n"
+        "  w         and written                  (convert --to, add)\n"
+        "  c         new ones can be made         (build)\n"
+        "  m         files are recognised by their first bytes; for others give --dialect\n"
+        "\n"
+        "It also lists what NAME[,parameter=value...] takes. For reading a file: the parameters of "
+        "'reading' that the file does not say (at least those of 'needs'). For making one: those "
+        "of 'making'. variant= is one of the variants, of which the first is the default. "
+        "Parameters: keys (n), rate (p), bits (m), bytes (size), probes (k), bits_per_key, seed, "
+        "growth (expansion), columns, index, cell_bits.",
+    .groups = groups,
+    .epilogue = "  bloomery inspect --dialect guava seen.bf\n"
+                "  bloomery build --dialect clickhouse,bytes=64KiB,probes=3,seed=1 \\\n"
+                "      -o tokens.bf tokens.txt",
 };

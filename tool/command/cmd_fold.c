@@ -4,7 +4,7 @@
 #include "base/numbers.h"
 #include "base/options.h"
 #include "filter/files.h"
-#include "filter/output.h"
+#include "filter/filter_file.h"
 #include "tool.h"
 
 #include <stdio.h>

@@ -57,11 +57,7 @@ static const struct tool_option options[] = {
 
 static const struct tool_option_group groups[] = {
     {.rows = options},
-    {.rows = tool_text_options,
-     .offset = TOOL_MEMBER(struct removal, choice, struct tool_rule_choice)},
-    {.rows = tool_rule_options,
-     .offset = TOOL_MEMBER(struct removal, choice, struct tool_rule_choice),
-     .unlisted = true},
+    TOOL_KEPT_RULE_GROUPS(struct removal, choice),
     TOOL_GROUPS_END,
 };
 

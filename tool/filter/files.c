@@ -2,9 +2,8 @@
 #include "filter/files.h"
 
 #include "base/experimental.h"
-#include "base/io.h"
 #include "base/numbers.h"
-#include "base/watched.h"
+#include "base/system.h"
 #include "tool.h"
 
 #include <errno.h>

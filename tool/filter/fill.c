@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/fill.h"
 
-#include "base/team.h"
+#include "base/system.h"
 #include "input/chunks.h"
 #include "tool.h"
 

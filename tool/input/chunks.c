@@ -33,16 +33,34 @@
 
 #include "base/numbers.h"
 #include "base/progress.h"
-#include "input/rest.h"
 #include "tool.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* ---- Bytes that are set aside ---------------------------------------------------------------- */
+
+/* Bytes set aside from one chunk for the next: the beginning of a record. Begins as zeros. */
+
+struct tool_rest {
+    unsigned char *data;
+    size_t bytes;
+    size_t capacity;
+};
+
+/* Sets bytes aside, instead of those that were. */
+void tool_rest_set(struct tool_rest *rest, const unsigned char *data, size_t bytes);
+
+/* Moves them all to `to`. Memory beyond `kept` is not kept: it was for a long record. */
+void tool_rest_take(struct tool_rest *rest, unsigned char *to, size_t kept);
+
+void tool_rest_free(struct tool_rest *rest);
 
 struct past {
     uint64_t lines; /* UNKNOWN if the chunk was not split to its end, or not yet */
@@ -121,6 +139,33 @@ uint32_t tool_chunks_threads(const struct tool_chunks *chunks)
 {
     return chunks->threads;
 }
+
+void tool_rest_set(struct tool_rest *rest, const unsigned char *data, size_t bytes)
+{
+    if (bytes > rest->capacity) {
+        rest->capacity = bytes * 2;
+        rest->data = tool_reallocate(rest->data, rest->capacity);
+    }
+    if (bytes > 0)
+        memcpy(rest->data, data, bytes);
+    rest->bytes = bytes;
+}
+
+void tool_rest_take(struct tool_rest *rest, unsigned char *to, size_t kept)
+{
+    memcpy(to, rest->data, rest->bytes);
+    rest->bytes = 0;
+    if (rest->capacity > kept)
+        tool_rest_free(rest);
+}
+
+void tool_rest_free(struct tool_rest *rest)
+{
+    free(rest->data);
+    *rest = (struct tool_rest){0};
+}
+
+/* ---- Chunks ---------------------------------------------------------------------------------- */
 
 /* ---- The baton ------------------------------------------------------------------------------- */
 

@@ -2,8 +2,8 @@
 #include "input/decode.h"
 
 #include "base/experimental.h"
-#include "base/load.h"
 #include "base/numbers.h"
+#include "base/system.h"
 #include "tool.h"
 
 #include <stdint.h>

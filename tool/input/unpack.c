@@ -1,19 +1,140 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "input/unpack.h"
 
-#include "base/load.h"
-#include "input/archive_reader.h"
+#include "base/system.h"
 #include "input/decode.h"
 #include "input/utf16.h"
 #include "tool.h"
 
+#include <archive.h>
+#include <archive_entry.h>
 #include <assert.h>
 #include <errno.h>
+#include <locale.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* ---- Streams --------------------------------------------------------------------------------- */
+
+static int wait_for_bytes(const struct tool_stream *stream)
+{
+    struct pollfd both[2] = {{.fd = stream->descriptor, .events = POLLIN},
+                             {.fd = stream->wake, .events = POLLIN}};
+    int patience = stream->idle != NULL ? stream->idle_milliseconds : -1;
+    int ready;
+    while ((ready = poll(both, 2, patience)) <= 0) {
+        if (ready < 0 && errno != EINTR && errno != EAGAIN)
+            return -1;
+        if (ready == 0 && stream->idle != NULL) {
+            stream->idle(stream->idle_context);
+            patience = -1;
+        }
+    }
+    if (both[1].revents != 0) {
+        errno = ECANCELED;
+        return -1;
+    }
+    return 0;
+}
+
+/* Reads of one call: a writer that is as fast as the reader keeps nobody waiting for longer. */
+enum { READS_MAX = 64 };
+
+static bool more_waits(const struct tool_stream *stream)
+{
+    struct pollfd one = {.fd = stream->descriptor, .events = POLLIN};
+    return poll(&one, 1, 0) == 1 && (one.revents & POLLIN) != 0;
+}
+
+/* The bytes that already wait behind the first `count`. Its end, or an error, is left to the next
+ * call, which meets it again: true of pipes, not of terminals. */
+static size_t read_waiting(const struct tool_stream *stream, unsigned char *buffer, size_t count,
+                           size_t room)
+{
+    for (int reads = 1; reads < READS_MAX && count < room && more_waits(stream); reads++) {
+        ssize_t more = read(stream->descriptor, buffer + count, room - count);
+        if (more <= 0)
+            break;
+        count += (size_t)more;
+    }
+    return count;
+}
+
+ssize_t tool_stream_read(struct tool_stream *stream, void *buffer, size_t room)
+{
+    if (stream->may_wait && stream->wake >= 0 && wait_for_bytes(stream) != 0)
+        return -1;
+    ssize_t count;
+    do
+        count = read(stream->descriptor, buffer, room);
+    while (count < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_bytes(stream) == 0)));
+    if (stream->may_wait)
+        tool_watched_check();
+    if (count > 0 && stream->is_pipe)
+        count = (ssize_t)read_waiting(stream, buffer, (size_t)count, room);
+    if (count > 0)
+        stream->bytes_read += (uint64_t)count;
+    return count;
+}
+
+/* ---- libarchive, loaded ---------------------------------------------------------------------- */
+
+/* The part of libarchive that reads, which is loaded when it is needed. */
+
+/* The functions that are called. */
+#define LIBARCHIVE_FUNCTIONS(X)             \
+    X(archive_entry_filetype)               \
+    X(archive_entry_is_encrypted)           \
+    X(archive_entry_pathname)               \
+    X(archive_errno)                        \
+    X(archive_error_string)                 \
+    X(archive_read_data_block)              \
+    X(archive_read_free)                    \
+    X(archive_read_has_encrypted_entries)   \
+    X(archive_read_new)                     \
+    X(archive_read_next_header)             \
+    X(archive_read_open2)                   \
+    X(archive_read_set_seek_callback)       \
+    X(archive_read_support_filter_bzip2)    \
+    X(archive_read_support_filter_compress) \
+    X(archive_read_support_filter_lz4)      \
+    X(archive_read_support_filter_lzip)     \
+    X(archive_read_support_filter_lzma)     \
+    X(archive_read_support_filter_lzop)     \
+    X(archive_read_support_filter_xz)       \
+    X(archive_read_support_filter_zstd)     \
+    X(archive_read_support_format_7zip)     \
+    X(archive_read_support_format_cpio)     \
+    X(archive_read_support_format_empty)    \
+    X(archive_read_support_format_rar)      \
+    X(archive_read_support_format_rar5)     \
+    X(archive_read_support_format_raw)      \
+    X(archive_read_support_format_tar)      \
+    X(archive_read_support_format_zip)      \
+    X(archive_set_error)
+
+#define LIBARCHIVE_FIELD(name) __typeof__(name) *name;
+
+struct libarchive {
+    LIBARCHIVE_FUNCTIONS(LIBARCHIVE_FIELD)
+};
+
+/* NULL, or why it can't be had. */
+const char *tool_libarchive_load(struct libarchive *functions);
+
+/* The next member. Its name is in `name`, cut to `room` bytes, in UTF-8 if it can be; "?" if
+ * not. */
+int tool_libarchive_next(const struct libarchive *library, struct archive *archive,
+                         struct archive_entry **entry, char *name, size_t room);
+
+/* What kind of failure it is that libarchive describes by `text`: a sentence of what to do. Only
+ * what is damaged is called so. */
+const char *tool_libarchive_why(const struct libarchive *library, struct archive *archive,
+                                const char *text);
 
 enum { PACKED_BYTES = TOOL_UNPACK_HEAD_MAX };
 
@@ -49,6 +170,53 @@ struct tool_unpack {
     size_t head_bytes;
     unsigned char packed[PACKED_BYTES];
 };
+
+const char *tool_libarchive_load(struct libarchive *functions)
+{
+    const struct tool_wanted wanted[] = {LIBARCHIVE_FUNCTIONS(TOOL_LOAD_WANTED)};
+    return tool_load(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
+}
+
+/* libarchive converts names to the encoding of the locale, and gives none that it can't convert.
+ * The locale is this thread's for that long. */
+int tool_libarchive_next(const struct libarchive *library, struct archive *archive,
+                         struct archive_entry **entry, char *name, size_t room)
+{
+    const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    const locale_t before = utf8 != (locale_t)0 ? uselocale(utf8) : (locale_t)0;
+    const int result = library->archive_read_next_header(archive, entry);
+    const char *found = NULL;
+    if (result == ARCHIVE_OK || result == ARCHIVE_WARN)
+        found = library->archive_entry_pathname(*entry);
+    snprintf(name, room, "%s", found != NULL ? found : "?");
+    if (utf8 != (locale_t)0) {
+        uselocale(before);
+        freelocale(utf8);
+    }
+    return result;
+}
+
+/* libarchive says it by a sentence alone, whose words tell the kinds apart. */
+const char *tool_libarchive_why(const struct libarchive *library, struct archive *archive,
+                                const char *text)
+{
+    if (library->archive_read_has_encrypted_entries(archive) == 1 ||
+        strcasestr(text, "encrypt") != NULL || strcasestr(text, "passphrase") != NULL)
+        return "is encrypted; unpack it with its password first";
+    if (strcasestr(text, "too much memory") != NULL) /* libzstd's word */
+        return "needs a window that is too large for this libarchive; 'zstd -dc --long=31 FILE | "
+               "bloomery ...' reads it";
+    if (library->archive_errno(archive) == ENOMEM || strcasestr(text, "memory") != NULL ||
+        strcasestr(text, "allocate") != NULL)
+        return "there is not enough memory to unpack it";
+    if (strcasestr(text, "support") != NULL)
+        return "this libarchive can't unpack it; unpack it first";
+    if (strcasestr(text, "truncated") != NULL)
+        return "the compressed data is cut short";
+    return "the compressed data is damaged";
+}
+
+/* ---- Packed input ---------------------------------------------------------------------------- */
 
 /* ---- Packed bytes ---------------------------------------------------------------------------- */
 

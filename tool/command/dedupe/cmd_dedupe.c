@@ -7,13 +7,13 @@
  * wait for each other. A state is written last, when everything that it holds was delivered. If
  * anything ends the command before, the old state stays, and what was printed since comes again. A
  * command that lost its reader (SIGPIPE) ends so, too. A first signal that asks it to end
- * (interrupt.c) ends the input, and the state is written.
+ * (system.h) ends the input, and the state is written.
  *
  * dedupe.h has a map of the other files.
  */
 #include "base/numbers.h"
 #include "base/progress.h"
-#include "base/team.h"
+#include "base/system.h"
 #include "command/dedupe/dedupe.h"
 #include "filter/files.h"
 #include "tool.h"

@@ -26,8 +26,8 @@
 #include "command/dedupe/sample.h"
 #include "filter/files.h"
 #include "filter/hasher.h"
-#include "filter/packed_output.h"
-#include "key/words.h"
+#include "filter/text_output.h"
+#include "key/word_breaks.h"
 #include "tool.h"
 
 #include <assert.h>

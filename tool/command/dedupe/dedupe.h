@@ -18,9 +18,9 @@
 #ifndef BLOOMERY_TOOL_DEDUPE_H
 #define BLOOMERY_TOOL_DEDUPE_H
 
-#include "base/interrupt.h"
 #include "base/options.h"
 #include "base/out.h"
+#include "base/system.h"
 #include "command/dedupe/documents.h"
 #include "command/dedupe/seen.h"
 #include "filter/text_output.h"

@@ -29,10 +29,9 @@
 #include "command/dedupe/dedupe.h"
 
 #include "base/bits.h"
-#include "base/team.h"
-#include "base/watched.h"
+#include "base/system.h"
 #include "input/chunks.h"
-#include "key/batch.h"
+#include "key/rule.h"
 #include "tool.h"
 
 #include <assert.h>

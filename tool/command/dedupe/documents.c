@@ -14,8 +14,8 @@
  */
 #include "command/dedupe/documents.h"
 #include "base/bits.h"
-#include "key/batch.h"
-#include "key/words.h"
+#include "key/rule.h"
+#include "key/word_breaks.h"
 #include "tool.h"
 
 #include <assert.h>

@@ -13,7 +13,7 @@
 
 #include "command/dedupe/seen.h"
 #include "input/chunks.h"
-#include "input/json_line.h"
+#include "input/layout.h"
 #include "key/rule.h"
 
 #include <bloomery/bloomery.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a run leaves behind beside its output: a file that lines are appended to, the outputs in a
  * directory and the journal of these. */
-#include "base/io.h"
+#include "base/system.h"
 #include "command/dedupe/dedupe.h"
 #include "filter/files.h"
 #include "input/unpack.h"

@@ -24,13 +24,13 @@
  * exact if all was read.
  */
 #include "command/dedupe/sample.h"
-#include "base/io.h"
+#include "base/system.h"
 #include "command/dedupe/documents.h"
 #include "filter/hasher.h"
 #include "input/chunks.h"
 #include "input/input.h"
 #include "input/unpack.h"
-#include "key/batch.h"
+#include "key/rule.h"
 #include "tool.h"
 
 #include <assert.h>
