@@ -262,6 +262,8 @@ struct bloomery_disk {
     /* Bytes of a record in a log: fingerprint, and if ordered the push's number less the frame's
      * first. */
     unsigned stride;
+    uint8_t *arena; /* all that follows, as the budget splits it */
+    uint64_t arena_bytes;
     struct bloomery_partition *partition;
     uint8_t *buffers;
     uint64_t *cache;
@@ -297,6 +299,13 @@ static inline uint64_t bloomery_partition_waiting(const struct bloomery_partitio
 {
     return partition->log_entries - partition->decided_entries + partition->entries;
 }
+
+/* ---- Rows of the manifest (disk.c) ----------------------------------------------------------- */
+
+/* What a partition's row of BLOOMERY_PARTITION_STATE bytes says: of its log, what is decided, and
+ * its seen-set. */
+void bloomery_partition_load(const uint8_t *from, struct bloomery_partition *partition);
+void bloomery_partition_store(const struct bloomery_partition *partition, uint8_t *to);
 
 /* ---- Facts of a sieve that is not open (disk.c) ---------------------------------------------- */
 
@@ -339,6 +348,9 @@ bloomery_status bloomery_log_read(bloomery_sieve *sieve, uint32_t number, uint64
                                   uint8_t *area, size_t room, struct bloomery_log_frame *frame,
                                   bloomery_error *error);
 void bloomery_log_release(bloomery_sieve *sieve, struct bloomery_log_frame *frame);
+/* What the header of a log's frame promises beyond what store.h checks: a record for each entry, in
+ * an area. */
+bool bloomery_log_is_frame(const struct bloomery_frame *frame, unsigned stride);
 /* The header of the frame at `offset`, checked. */
 bloomery_status bloomery_log_header(bloomery_sieve *sieve, uint32_t number, uint64_t offset,
                                     struct bloomery_frame *frame, bloomery_error *error);
@@ -420,9 +432,11 @@ bloomery_status bloomery_disk_contains(bloomery_sieve *sieve, const bloomery_has
                                        uint64_t *order, size_t count, uint8_t *results,
                                        bloomery_error *error);
 
-/* ---- Verifying (disk.c) ---------------------------------------------------------------------- */
-bloomery_status bloomery_disk_verify(bloomery_sieve *sieve, bloomery_sieve_report report,
-                                     void *context, uint64_t *damaged, bloomery_error *error);
+/* ---- Verifying (seen.c) ---------------------------------------------------------------------- */
+
+bloomery_status bloomery_disk_verify(bloomery_sieve *sieve, struct bloomery_findings *findings,
+                                     bloomery_error *error);
+/* Calls `take` for each fingerprint of all seen-sets. Non-zero ends it and is returned. */
 int bloomery_disk_each(bloomery_sieve *sieve, int (*take)(void *context, uint64_t fingerprint),
                        void *context, bloomery_error *error);
 

@@ -138,20 +138,29 @@ int bloomery_queue_each(struct bloomery_queue *queue,
 /* Where the next frame will be written: to be asked right after a seal. */
 struct bloomery_queue_position bloomery_queue_tail(const struct bloomery_queue *queue);
 
-/* What a state says, with no file looked at. False: its numbers do not fit together. */
-struct bloomery_queue_facts {
+/* The state's numbers, which are followed by the leases. */
+struct bloomery_queue_state {
+    struct bloomery_queue_position head;
+    uint64_t head_index;  /* entries of the frame there that were taken */
+    uint64_t head_number; /* of the next entry to come out */
     struct bloomery_queue_position tail;
+    uint64_t next; /* number of the next entry to go in */
     uint64_t queued;
-    uint64_t leased;
     uint64_t done;
+    uint64_t leases;
 };
-bool bloomery_queue_state_read(const uint8_t *from, size_t bytes,
-                               struct bloomery_queue_facts *facts);
 
-/* Reads every frame that the state names, popped ones with leases in them too; reports damage,
- * counts it. */
-bloomery_status bloomery_queue_verify(struct bloomery_queue *queue, bloomery_sieve_report report,
-                                      void *context, uint64_t *damaged, bloomery_error *error);
+/* BLOOMERY_QUEUE_STATE bytes, as they are. */
+void bloomery_queue_state_load(const uint8_t *from, struct bloomery_queue_state *state);
+void bloomery_queue_state_store(const struct bloomery_queue_state *state, uint8_t *to);
+
+/* Those of a state of `bytes` bytes, with no file looked at. False: they do not fit together. */
+bool bloomery_queue_state_read(const uint8_t *from, size_t bytes,
+                               struct bloomery_queue_state *state);
+
+/* Reads every frame that the state names, popped ones with leases in them too. */
+bloomery_status bloomery_queue_verify(struct bloomery_queue *queue,
+                                      struct bloomery_findings *findings, bloomery_error *error);
 
 /* Facts. */
 uint64_t bloomery_queue_queued(
@@ -216,19 +225,17 @@ bloomery_status bloomery_dead_sync(struct bloomery_dead *dead, bloomery_error *e
 /* After it. */
 void bloomery_dead_committed(struct bloomery_dead *dead);
 
-/* Whether a frame may be one of these. */
-bool bloomery_dead_is_frame(const struct bloomery_frame *frame);
-
-/* Calls `take` for each item, in the order in which they were put aside. Non-zero ends it and is
- * returned. */
+/* Calls `take`, unless NULL, for each item, in the order in which they were put aside. Non-zero
+ * ends it and is returned. Damage, which `error` has, ends it too unless there is `damaged`. */
 int bloomery_dead_each(struct bloomery_dead *dead,
                        int (*take)(void *context, const struct bloomery_entry *entry,
                                    uint64_t number),
+                       bloomery_status (*damaged)(void *context, bloomery_error *error),
                        void *context, bloomery_error *error);
 
-/* Reads all frames; reports damage, and counts it. */
-bloomery_status bloomery_dead_verify(struct bloomery_dead *dead, bloomery_sieve_report report,
-                                     void *context, uint64_t *damaged, bloomery_error *error);
+/* Reads all frames. */
+bloomery_status bloomery_dead_verify(struct bloomery_dead *dead, struct bloomery_findings *findings,
+                                     bloomery_error *error);
 
 /* ---- Inside ---------------------------------------------------------------------------------- */
 
