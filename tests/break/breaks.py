@@ -1964,7 +1964,7 @@ BREAKS = [
           "cli/test_sieve_input.py/lines_that_are_too_long_are_passed_over"),
     Break("keys_of_any_length_are_pushed", "sieve_push.c:push_keys()",
           [("            pass_over(run, chunk, i);\n", "            run->ended = true;\n")],
-          "cli/test_sieve_input.py/lines_that_are_too_long_are_passed_over"),
+          "cli/test_sieve_input.py/keys_that_are_too_long_are_passed_over"),
     Break("payloads_go_to_the_next_key", "find_payloads()",
           [("        paid += has;\n", "        paid += has && tool_bit(run->made->with_key, i);\n"),
            ("    assert(key == run->made->count && paid == run->paid->count);\n", "")],
