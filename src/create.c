@@ -485,9 +485,9 @@ bloomery_status bloomery_filter_make(struct bloomery_checked_shape checked,
     if (status != BLOOMERY_OK)
         return status;
     struct bloomery_filter *filter = *out;
-    const bool blocked = shape->block_bits == BLOOMERY_BLOCK_BITS && shape->cell_bits == 1 &&
-                         !filter->foreign && !filter->kind->grows;
-    const bool one_by_one = blocked && shape->hash == BLOOMERY_HASH_XXH3_64;
+    const bool blocked =
+        shape->block_bits == BLOOMERY_BLOCK_BITS && shape->cell_bits == 1 && !filter->foreign;
+    const bool one_by_one = blocked && !filter->kind->grows && shape->hash == BLOOMERY_HASH_XXH3_64;
     if (shape->hash == BLOOMERY_HASH_XXH3_64)
         bloomery_secret_of(filter)->brief = bloomery_short_secret_of(shape->seed);
     if (blocked)
