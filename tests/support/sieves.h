@@ -24,6 +24,9 @@ void sieve_copy(const char *from, const char *to);
 /* Removes all files of a directory, and it. Nothing there is fine. */
 void sieve_remove(const char *path);
 
+/* Changes one bit of a byte of a file of sieve_place. */
+void sieve_flip(const char *name, long offset);
+
 /* Of a sieve at sieve_place that never syncs. `partitions` are those of the disk engine; 0: as many
  * as the library makes. */
 bloomery_sieve_options sieve_options(bloomery_sieve_engine engine, uint32_t partitions);
