@@ -138,7 +138,8 @@ static bool parse_url(bloomery_key key, struct url *url)
 
 /* ---- Putting together ------------------------------------------------------------------------ */
 
-/* Copies with escapes in upper case, and the rest in lower case if `lower_case`; returns the bytes. */
+/* Copies with escapes in upper case, and the rest in lower case if `lower_case`; returns the
+ * bytes. */
 static size_t copy(uint8_t *to, const uint8_t *text, size_t from, size_t end, bool lower_case)
 {
     size_t put = 0;

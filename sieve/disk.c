@@ -523,8 +523,8 @@ const struct bloomery_sieve_engine_row bloomery_sieve_disk = {
  *
  * Of a partition in which many are looked up, all frames are read front to back, each once. Of one
  * in which few are, those frames are read where they must be. Then the fingerprints that were
- * decided without a merge, which lie in the log yet, are looked up among the keys that were given, in one
- * pass.
+ * decided without a merge, which lie in the log yet, are looked up among the keys that were given,
+ * in one pass.
  */
 
 enum {

@@ -6,9 +6,9 @@
  *
  * Rates. With b bits set, n keys are in the layer (its kind's estimate). A further key is called
  * seen as often as a layer of this shape calls one with n keys (its expected rate). Of our own
- * flat array it is (b/m)^k, exactly. A key that was dropped would have set no bit, so n counts it. The
- * number of keys that were let through is less, and past the plan far less. A key passes a chain if
- * it passes each layer.
+ * flat array it is (b/m)^k, exactly. A key that was dropped would have set no bit, so n counts it.
+ * The number of keys that were let through is less, and past the plan far less. A key passes a
+ * chain if it passes each layer.
  *
  * Drops. A push is of a key that was pushed before, or of a new one. At a rate r, a new one is
  * answered NEW with probability 1 - r, and dropped with r. Of T pushes, of which a share q is of
@@ -76,8 +76,8 @@ static double layer_rate(const bloomery_filter *filter, uint32_t index, uint64_t
     return filter->kind->expected_rate(layer, (uint64_t)llround(keys));
 }
 
-/* How often a new key is called seen with `bits_set` bits in the newest layer. What the hash adds is
- * part of our own rates, as everywhere (plan/solve.h). */
+/* How often a new key is called seen with `bits_set` bits in the newest layer. What the hash adds
+ * is part of our own rates, as everywhere (plan/solve.h). */
 static double rate_with(const struct bloomery_fill_level *level, const bloomery_filter *filter,
                         uint64_t bits_set)
 {

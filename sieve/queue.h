@@ -471,7 +471,8 @@ bloomery_status bloomery_queue_step(struct bloomery_queue *queue,
 void bloomery_queue_pass_damage(struct bloomery_queue *queue, struct bloomery_queue_position *place,
                                 uint64_t *number);
 /* Whether a queue whose next number is `next` may have written a frame with such a header. A sound
- * checksum can stand over numbers that none writes. And whether a body has exactly `entries` entries. */
+ * checksum can stand over numbers that none writes. And whether a body has exactly `entries`
+ * entries. */
 bool bloomery_queue_is_frame(const struct bloomery_frame *frame, uint64_t next);
 bool bloomery_queue_is_body(const uint8_t *body, uint32_t bytes, uint32_t entries);
 /* Forgets the frame read last. */

@@ -1855,7 +1855,7 @@ BREAKS = [
           "sieve/filled/drops_are_expected_however_full_it_is"),
     Break("notes_are_pushes_that_may_be_dropped", "estimate_drops()",
           [("const uint64_t fresh = counters->new_keys - before->new_keys;",
-            "const uint64_t fresh = counters->new_keys + counters->noted - before->new_keys - before->noted;")],
+            "const uint64_t fresh = counters->new_keys + counters->marked - before->new_keys - before->marked;")],
           "sieve/filled/marked_and_forced_keys_are_no_drops"),
     Break("an_opened_sieve_knows_no_share", "bloomery_drops_start()",
           [("level->fresh = level->chances * fmin(1, fresh / pushes);", "level->fresh = 0 * fresh;")],
