@@ -54,7 +54,7 @@ static uint64_t count_layer(const bloomery_filter *filter, uint32_t index)
 {
     const struct bloomery_layer *layer = &filter->layers[index];
     struct bloomery_scan scan;
-    if (filter->kind->grows && layer->unsure == 0)
+    if (filter->kind->grows)
         return layer->bits_set;
     filter->kind->scan(&filter->shape, layer, layer->payload, &scan);
     return scan.bits_set;

@@ -7,7 +7,7 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "library.h"
+#include "for_sieve.h"
 
 #include <assert.h>
 #include <math.h>

@@ -7,8 +7,8 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/versioned.h"
+#include "for_sieve.h"
 #include "hash/hashes.h"
-#include "library.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -104,7 +104,7 @@ static void add_portion(struct team *team, struct bloomery_aside *aside,
     if (team->by_range)
         bloomery_aside_add(aside, keys, count);
     else if (native != NULL)
-        native->add[true](team->filter, keys, count, NULL, NULL);
+        native->add[true](team->filter, team->filter->layers, keys, count, NULL, NULL);
     else
         bloomery_walk(team->filter, keys, count, true, add_word, team);
 }

@@ -233,13 +233,6 @@ uint64_t bloomery_memory(const bloomery_filter *filter)
     return bytes;
 }
 
-/* Whether the bits of a layer are counted as keys come: in chains that can grow, unless a batch
- * left some uncounted. */
-static bool counts_bits(const bloomery_filter *filter, const struct bloomery_layer *layer)
-{
-    return filter->kind->grows && filter->storage == BLOOMERY_OWNED && layer->unsure == 0;
-}
-
 bloomery_status bloomery_layer_info_get(const bloomery_filter *filter, uint32_t index, bool scan,
                                         bloomery_layer_info *out)
 {
@@ -265,7 +258,7 @@ bloomery_status bloomery_layer_info_get(const bloomery_filter *filter, uint32_t 
         info.bits_set = found.bits_set;
         info.estimated_keys = filter->kind->estimate(layer, found.bits_set);
         info.live_rate = with_hash(filter, info.estimated_keys, found.live_rate);
-    } else if (counts_bits(filter, layer)) {
+    } else if (filter->kind->grows && filter->storage == BLOOMERY_OWNED) { /* as keys come */
         info.bits_known = true;
         info.bits_set = __atomic_load_n(&layer->bits_set, __ATOMIC_RELAXED);
         info.estimated_keys = filter->kind->estimate(layer, info.bits_set);
@@ -278,7 +271,7 @@ bloomery_status bloomery_layer_info_get(const bloomery_filter *filter, uint32_t 
 static uint64_t older_bits(const bloomery_filter *filter, const struct bloomery_layer *layer)
 {
     struct bloomery_scan scan;
-    if (counts_bits(filter, layer))
+    if (filter->storage == BLOOMERY_OWNED) /* they are counted as keys come */
         return __atomic_load_n(&layer->bits_set, __ATOMIC_RELAXED);
     filter->kind->scan(&filter->shape, layer, layer->payload, &scan);
     return scan.bits_set;

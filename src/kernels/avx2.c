@@ -21,8 +21,6 @@
 #define LEVEL_TARGET TARGET_AVX2
 #include "kernels/block_template.h"
 
-#include "kernels/blocked_operations_template.h"
-
 #include "kernels/native_template.h"
 
 /* ---- Static filters -------------------------------------------------------------------------- */

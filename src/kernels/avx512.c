@@ -59,8 +59,6 @@ INLINE_AVX512 void eights_avx512(const struct bloomery_short_secret *secret, con
 #define LEVEL_EIGHTS eights_avx512
 #include "kernels/block_template.h"
 
-#include "kernels/blocked_operations_template.h"
-
 #include "kernels/native_template.h"
 
 /* ---- Static filters -------------------------------------------------------------------------- */

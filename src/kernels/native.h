@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The short ways of blocked filters of one layer: whole batches, and single keys, each compiled in
- * one piece for every processor (native_template.h). Everything else - chains, classic filters,
- * counters, filters of other systems - goes through kernels/window.h, to the same answers.
+ * The short ways of blocked layers: whole batches, and single keys of filters of one layer, each
+ * compiled in one piece for every processor (native_template.h). Chains of blocked layers take them
+ * layer by layer (kinds/chain.c). Everything else - classic filters, counters, filters of other
+ * systems - goes through kernels/window.h, to the same answers.
  */
 #ifndef BLOOMERY_KERNELS_NATIVE_H
 #define BLOOMERY_KERNELS_NATIVE_H
@@ -10,14 +11,17 @@
 #include "base/cpu.h"
 #include "kernels/input.h"
 
-/* `answers` as in bloomery_may_contain_keys, or NULL; returns how many are true. */
+/* In one layer of a filter. `answers` as in bloomery_may_contain_keys, or NULL; returns how many
+ * are true. */
 typedef size_t bloomery_native_query(const bloomery_filter *filter,
+                                     const struct bloomery_layer *layer,
                                      const struct bloomery_input *keys, size_t count,
                                      uint64_t *answers);
 
 /* `answers` and `counts` as in bloomery_add_keys, or NULL. */
-typedef void bloomery_native_add(bloomery_filter *filter, const struct bloomery_input *keys,
-                                 size_t count, uint64_t *answers, bloomery_counts *counts);
+typedef void bloomery_native_add(const bloomery_filter *filter, const struct bloomery_layer *layer,
+                                 const struct bloomery_input *keys, size_t count, uint64_t *answers,
+                                 bloomery_counts *counts);
 
 /* One key of a filter with XXH3-64; for `add_key`, of one that keys can be added to. `error` as in
  * bloomery_add. */

@@ -22,8 +22,6 @@
 #define LEVEL_TARGET BLOOMERY_RACES_MEANT
 #include "kernels/block_template.h"
 
-#include "kernels/blocked_operations_template.h"
-
 #include "kernels/native_template.h"
 
 /* ---- Static filters -------------------------------------------------------------------------- */

@@ -241,6 +241,7 @@ LEVEL_INLINE void OF_LEVEL(visit)(struct OF_LEVEL(static_batch) * batch,
 }
 
 LEVEL_INLINE size_t OF_LEVEL(query_planes)(const bloomery_filter *filter,
+                                           const struct bloomery_layer *layer,
                                            const struct bloomery_input *keys, size_t count,
                                            uint64_t *answers, const bool last)
 {
@@ -249,8 +250,8 @@ LEVEL_INLINE size_t OF_LEVEL(query_planes)(const bloomery_filter *filter,
     struct OF_LEVEL(static_ring) ring;
     struct OF_LEVEL(static_batch) batch;
     batch.filter = filter;
-    batch.layer = filter->layers;
-    batch.thresholds = bloomery_static_thresholds(filter->layers);
+    batch.layer = layer;
+    batch.thresholds = bloomery_static_thresholds(layer);
     batch.answers = answers;
     batch.found = batch.side_count = 0;
     batch.survivors = 0;
@@ -275,19 +276,20 @@ LEVEL_INLINE size_t OF_LEVEL(query_planes)(const bloomery_filter *filter,
 }
 
 LEVEL_TARGET static size_t OF_LEVEL(static_query)(const bloomery_filter *filter,
+                                                  const struct bloomery_layer *layer,
                                                   const struct bloomery_input *keys, size_t count,
                                                   uint64_t *answers)
 {
-    if (filter->layers->keys == 0) {
+    if (layer->keys == 0) {
         if (answers != NULL && count > 0)
             memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
         return 0;
     }
-    const bool last = filter->layers->ribbon.columns < BLOOMERY_RIBBON_PLANE;
+    const bool last = layer->ribbon.columns < BLOOMERY_RIBBON_PLANE;
     if (BLOOMERY_FOR_SIZE)
-        return OF_LEVEL(query_planes)(filter, keys, count, answers, last);
-    return last ? OF_LEVEL(query_planes)(filter, keys, count, answers, true)
-                : OF_LEVEL(query_planes)(filter, keys, count, answers, false);
+        return OF_LEVEL(query_planes)(filter, layer, keys, count, answers, last);
+    return last ? OF_LEVEL(query_planes)(filter, layer, keys, count, answers, true)
+                : OF_LEVEL(query_planes)(filter, layer, keys, count, answers, false);
 }
 
 /* One key: so few instructions that the processor has the next ones on their way, too. */

@@ -33,7 +33,9 @@ struct bloomery_operations {
     uint32_t (*add)(const struct bloomery_layer *layer, uint8_t *payload, bloomery_hash hash);
     bool (*may_contain)(const struct bloomery_layer *layer, const uint8_t *payload,
                         bloomery_hash hash);
-    /* Prefetch the memory that these hashes will touch when they are added, or looked up. */
+    /* The next four are for batches, but blocked layers have prefetch_add alone of them: their
+     * batches are those of kernels/native.h. Prefetch the memory that these hashes will touch when
+     * they are added, or looked up. */
     void (*prefetch_add)(const struct bloomery_layer *layer, const uint8_t *payload,
                          const bloomery_hash *hashes, size_t count);
     void (*prefetch_query)(const struct bloomery_layer *layer, const uint8_t *payload,
@@ -158,4 +160,4 @@ struct bloomery_foreign_rows {
 void bloomery_shape_find_rows(struct bloomery_shape *shape,
                               const struct bloomery_foreign_rows *foreign);
 
-#endif
+#endif /* BLOOMERY_KINDS_KINDS_H */

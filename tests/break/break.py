@@ -170,9 +170,9 @@ class Tree:
 
     def program(self, name, broken=None):
         """A test program, linked."""
-        support = [f"tests/support/{part}.c" for part in ("support", "bounds", "columns", "forge", "specimens")]
+        support = [f"tests/support/{part}.c" for part in ("support", "bounds", "columns", "faults", "forge", "specimens", "team")]
         if name.startswith("sieve/"):
-            parts = [*(f"tests/sieve/{part}.c" for part in ("stream", "life", "drive")), "tests/support/sieves.c"]
+            parts = [*(f"tests/sieve/{part}.c" for part in ("stream", "life")), "tests/support/sieves.c"]
             sources = [f"tests/{name}.c", *parts, *support, *self.library()]
         else:
             sources = [f"tests/property/{name}.c", *support, *self.library()]
@@ -186,7 +186,8 @@ class Tree:
 
     def command(self, broken=None, test=None):
         """The command, linked; or a test of its parts, which has a main() of its own."""
-        sources = [source for source in self.sources("tool") if test is None or source != "tool/main.c"]
+        sources = [source for source in self.sources("tool") if source != "tool/describe_options.c" and
+                   (test is None or source != "tool/main.c")]
         sources += self.library() + ([f"tests/{test}.c", "tests/support/support.c"] if test else [])
         target = os.path.join(self.objects, os.path.basename(test or "bloomery"))
         libraries = pkg_config("--libs", "jansson", "libarchive", "zlib", "libcrypto", "libsodium",

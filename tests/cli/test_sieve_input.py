@@ -8,14 +8,10 @@ import shutil
 import struct
 import subprocess
 
-from runner import EMULATOR, TOOL, Skip, case, has, main
+from runner import case, has, main
+from sieves import DISK, memory_as_users_see_it, status
 
-DISK = "--engine disk --partitions 1"
 KEY_MOST = 1 << 20
-
-
-def status(c, sieve):
-    return json.loads(c.run(f"sieve status --json {sieve}", stdout=None)[0])
 
 
 # ---- Keys ------------------------------------------------------------------------------------------------
@@ -292,14 +288,6 @@ def what_is_kept_can_not_be_changed(c):
     c.run("sieve pop -n 3 --done s", stdout="a\nb\n")
 
 
-def is_plain():
-    """Whether the command's memory is what a user would see: no sanitizer, no emulator."""
-    with open(TOOL, "rb") as file:
-        image = file.read()
-    if EMULATOR or b"__asan_init" in image or b"__tsan_init" in image or b"__ubsan" in image:
-        raise Skip("in an emulator or with sanitizers a process has another size")
-
-
 def memory_of(process):
     """The most that it had in memory."""
     with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
@@ -308,7 +296,7 @@ def memory_of(process):
 
 @case
 def the_memory_that_is_given_is_that_of_the_process(c):
-    is_plain()
+    memory_as_users_see_it()
     c.run("generate urls -n 400k", stdout_file=open(c.path("urls"), "wb"))  # pylint: disable=consider-using-with
     for number, (engine, memory) in enumerate((("--partitions 16", 18000000), ("--partitions 1 --ordered", 9000000), ("--engine memory -n 1M", 18000000))):
         # What it prints is not read: so it waits when all was decided, and its memory can be looked at.
@@ -323,7 +311,7 @@ def the_memory_that_is_given_is_that_of_the_process(c):
 
 @case
 def the_least_memory_is_told(c):
-    is_plain()
+    memory_as_users_see_it()
     for number, engine in enumerate((DISK, "-n 1e9", "-n 1e10")):
         said = c.run(f"sieve push {engine} --memory 2MB s{number}", stdin="a\n", code=2, stderr=has("--memory 2,000,000 bytes is too little"))[1].decode()
         least = said.split("the least that works is ")[1].split()[0].replace(",", "")

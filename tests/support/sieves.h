@@ -21,8 +21,6 @@ int sieve_teardown(void **state);
 
 /* Copies all files of a directory to another, which is made or emptied. */
 void sieve_copy(const char *from, const char *to);
-/* Removes all files of a directory, and it. Nothing there is fine. */
-void sieve_remove(const char *path);
 
 /* Changes one bit of a byte of a file of sieve_place. */
 void sieve_flip(const char *name, long offset);

@@ -32,38 +32,36 @@ const char *tool_describe_room(char text[TOOL_ROOM_BYTES], const bloomery_info *
     return text;
 }
 
-void tool_json_add_facts(json_t *report, const struct tool_facts *facts)
+void tool_report_filter(struct tool_report *report, const struct tool_facts *facts)
 {
     const bloomery_info *info = &facts->info;
     const bloomery_scan_result *scan = &facts->scan;
-    tool_json_add(report, "bytes", tool_json_count(info->bytes));
-    tool_json_add(report, "file_bytes", tool_json_count(info->file_bytes));
-    tool_json_add(report, "planned_keys",
-                  info->planned_keys > 0 ? tool_json_count(info->planned_keys) : tool_json_null());
-    tool_json_add(report, "planned_rate",
-                  info->planned_rate > 0 ? tool_json_number(info->planned_rate) : tool_json_null());
-    tool_json_add(report, "wanted_rate",
-                  info->wanted_rate > 0 ? tool_json_number(info->wanted_rate) : tool_json_null());
-    tool_json_add(report, "estimated_keys", tool_json_number(scan->estimated_keys));
-    tool_json_add(report, "predicted_rate", tool_json_number(scan->expected_rate));
-    tool_json_add(report, "live_rate", tool_json_number(scan->live_rate));
+    tool_fact(report, "bytes", NULL, tool_size(info->bytes));
+    tool_fact(report, "file_bytes", NULL, tool_size(info->file_bytes));
+    tool_fact(report, "planned_keys", NULL,
+              tool_known(info->planned_keys > 0, tool_count(info->planned_keys)));
+    tool_fact(report, "planned_rate", NULL,
+              tool_known(info->planned_rate > 0, tool_number(info->planned_rate)));
+    tool_fact(report, "wanted_rate", NULL,
+              tool_known(info->wanted_rate > 0, tool_number(info->wanted_rate)));
+    tool_fact(report, "estimated_keys", NULL, tool_about(scan->estimated_keys));
+    tool_fact(report, "predicted_rate", NULL, tool_number(scan->expected_rate));
+    tool_fact(report, "live_rate", NULL, tool_number(scan->live_rate));
 }
 
-void tool_json_add_change(json_t *report, const char *file, const struct tool_change *change)
+void tool_report_change(struct tool_report *report, const char *file,
+                        const struct tool_change *change)
 {
     const bloomery_info *info = &change->facts.info;
-    tool_json_add(report, "file", tool_json_text(file));
-    tool_json_add(report, "records", tool_json_count(change->records));
-    tool_json_add(report, "passed_over", tool_json_count(change->passed_over));
+    tool_fact(report, "file", NULL, tool_text(file));
+    tool_fact(report, "records", NULL, tool_count(change->records));
+    tool_fact(report, "passed_over", NULL, tool_count(change->passed_over));
     /* A static filter's bits are a solution of equations, not what keys have set. */
-    tool_json_add(report, "new_bits",
-                  info->kind == BLOOMERY_STATIC ? tool_json_null()
-                                                : tool_json_count(change->new_bits));
-    tool_json_add(report, "estimated_new_keys", tool_json_number(change->estimated_new_keys));
-    tool_json_add_facts(report, &change->facts);
+    tool_fact(report, "new_bits", NULL,
+              tool_known(info->kind != BLOOMERY_STATIC, tool_count(change->new_bits)));
+    tool_fact(report, "estimated_new_keys", NULL, tool_about(change->estimated_new_keys));
+    tool_report_filter(report, &change->facts);
 }
-
-/* ---- Layers ---------------------------------------------------------------------------------- */
 
 /* ---- Layers to come ------------------------------------------------------------------------- */
 
@@ -87,48 +85,6 @@ bool tool_growth_reaches(const bloomery_plan *plan, uint64_t keys)
                "keys, not to %s",
                tool_format_count(most, room), tool_format_count(wanted, keys));
     return false;
-}
-
-static const char head[] =
-    "  layer            keys     memory blocks probes       rate            odds\n";
-
-void tool_growth_print(struct tool_out *out, const bloomery_plan *plan, uint64_t keys)
-{
-    char count[TOOL_NUMBER_BYTES], memory[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES],
-        odds[TOOL_NUMBER_BYTES];
-    uint64_t room = 0, bytes = 0;
-    bloomery_plan layer = BLOOMERY_PLAN;
-    tool_out_format(out, "\nWith %s keys it will be a chain of\n\n%s",
-                    tool_format_count(count, keys), head);
-    for (uint32_t i = 0; next_layer(plan, keys, room, i, &layer); i++) {
-        room += layer.planned_keys;
-        bytes += layer.planned_bytes;
-        tool_out_format(out, "  %5u %15s %10s %6u %6u %10s %15s\n", i + 1,
-                        tool_format_count(count, layer.planned_keys),
-                        tool_format_size(memory, layer.planned_bytes), layer.blocks_per_key,
-                        layer.probes, tool_format_rate(rate, layer.planned_rate),
-                        tool_format_odds(odds, layer.planned_rate));
-    }
-    tool_out_format(out, "  all   %15s %10s, at a rate under %s\n", tool_format_count(count, room),
-                    tool_format_size(memory, bytes), tool_format_odds(odds, plan->planned_rate));
-}
-
-json_t *tool_growth_json(const bloomery_plan *plan, uint64_t keys)
-{
-    json_t *layers = tool_json_array();
-    uint64_t room = 0;
-    bloomery_plan layer = BLOOMERY_PLAN;
-    for (uint32_t i = 0; next_layer(plan, keys, room, i, &layer); i++) {
-        json_t *object = tool_json_object();
-        tool_json_add(object, "keys", tool_json_count(layer.planned_keys));
-        tool_json_add(object, "rate", tool_json_number(layer.planned_rate));
-        tool_json_add(object, "bytes", tool_json_count(layer.planned_bytes));
-        tool_json_add(object, "blocks_per_key", tool_json_count(layer.blocks_per_key));
-        tool_json_add(object, "probes", tool_json_count(layer.probes));
-        tool_json_append(layers, object);
-        room += layer.planned_keys;
-    }
-    return layers;
 }
 
 void tool_growth_report(struct tool_report *report, const bloomery_plan *plan, uint64_t keys)
@@ -210,35 +166,4 @@ void tool_layers_table(struct tool_report *report, const bloomery_filter *filter
     tool_report_blank(report);
     add_layers(tool_fact_table(report, NULL, &table), filter);
     tool_report_blank(report);
-}
-
-void tool_report_filter(struct tool_report *report, const struct tool_facts *facts)
-{
-    const bloomery_info *info = &facts->info;
-    const bloomery_scan_result *scan = &facts->scan;
-    tool_fact(report, "bytes", NULL, tool_size(info->bytes));
-    tool_fact(report, "file_bytes", NULL, tool_size(info->file_bytes));
-    tool_fact(report, "planned_keys", NULL,
-              tool_known(info->planned_keys > 0, tool_count(info->planned_keys)));
-    tool_fact(report, "planned_rate", NULL,
-              tool_known(info->planned_rate > 0, tool_number(info->planned_rate)));
-    tool_fact(report, "wanted_rate", NULL,
-              tool_known(info->wanted_rate > 0, tool_number(info->wanted_rate)));
-    tool_fact(report, "estimated_keys", NULL, tool_about(scan->estimated_keys));
-    tool_fact(report, "predicted_rate", NULL, tool_number(scan->expected_rate));
-    tool_fact(report, "live_rate", NULL, tool_number(scan->live_rate));
-}
-
-void tool_report_change(struct tool_report *report, const char *file,
-                        const struct tool_change *change)
-{
-    const bloomery_info *info = &change->facts.info;
-    tool_fact(report, "file", NULL, tool_text(file));
-    tool_fact(report, "records", NULL, tool_count(change->records));
-    tool_fact(report, "passed_over", NULL, tool_count(change->passed_over));
-    /* A static filter's bits are a solution of equations, not what keys have set. */
-    tool_fact(report, "new_bits", NULL,
-              tool_known(info->kind != BLOOMERY_STATIC, tool_count(change->new_bits)));
-    tool_fact(report, "estimated_new_keys", NULL, tool_about(change->estimated_new_keys));
-    tool_report_filter(report, &change->facts);
 }

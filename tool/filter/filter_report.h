@@ -2,8 +2,7 @@
 /* What the commands that write filters report of them. */
 #ifndef BLOOMERY_TOOL_FILTER_REPORT_H
 #define BLOOMERY_TOOL_FILTER_REPORT_H
-#include "base/json.h"
-#include "base/out.h"
+
 #include "base/report.h"
 #include "filter/fill.h"
 
@@ -12,14 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Size, plan and state of a filter that was scanned, by the names `inspect` has for them. */
-void tool_json_add_facts(json_t *report, const struct tool_facts *facts);
+/* Facts for JSON alone: size, plan and state of a filter that was scanned, by the names `inspect`
+ * has for them. */
+void tool_report_filter(struct tool_report *report, const struct tool_facts *facts);
 
 /* What `build` and `add` report of a filter that they wrote, by the names `inspect` has for it. */
-void tool_json_add_change(json_t *report, const char *file, const struct tool_change *change);
-
-/* The same as facts of a report, in JSON alone. */
-void tool_report_filter(struct tool_report *report, const struct tool_facts *facts);
 void tool_report_change(struct tool_report *report, const char *file,
                         const struct tool_change *change);
 
@@ -39,9 +35,6 @@ bool tool_growth_reaches(const bloomery_plan *plan, uint64_t keys);
 /* The layers that a chain of this plan will have with `keys` keys, and what they take together:
  * "layers" in JSON, and a table. */
 void tool_growth_report(struct tool_report *report, const bloomery_plan *plan, uint64_t keys);
-
-void tool_growth_print(struct tool_out *out, const bloomery_plan *plan, uint64_t keys);
-json_t *tool_growth_json(const bloomery_plan *plan, uint64_t keys);
 
 /* The layers of a filter, as they are: in JSON, and as a table of the text. */
 void tool_layers_list(struct tool_report *report, const char *name, const bloomery_filter *filter);
