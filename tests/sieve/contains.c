@@ -7,11 +7,9 @@
  */
 #include "stream.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const bloomery_key nothing;
 
@@ -190,19 +188,6 @@ static void a_batch_reads_a_frame_once(void **state)
     must_close(sieve);
 }
 
-static void flip(const char *name, long offset)
-{
-    char path[400];
-    uint8_t byte;
-    snprintf(path, sizeof path, "%s/%s", sieve_place.path, name);
-    const int file = open(path, O_RDWR);
-    assert_true(file >= 0);
-    assert_int_equal(pread(file, &byte, 1, offset), 1);
-    byte ^= 64;
-    assert_int_equal(pwrite(file, &byte, 1, offset), 1);
-    close(file);
-}
-
 static void what_fails_one_key_fails_its_batch(void **state)
 {
     (void)state;
@@ -213,7 +198,7 @@ static void what_fails_one_key_fails_its_batch(void **state)
     push_many(sieve, 0, 8000);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     must_close(sieve);
-    flip("seen-003.1", 200);
+    sieve_flip("seen-003.1", 200);
     sieve = must_open(&options);
     choose_keys(2000, 8000);
     assert_int_equal(bloomery_sieve_contains(sieve, scene.keys, 2000, scene.answers, &error),

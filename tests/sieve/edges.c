@@ -7,7 +7,6 @@
  */
 #include "stream.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,20 +27,6 @@ static void push_many(bloomery_sieve *sieve, uint64_t from, uint64_t to)
 {
     for (uint64_t i = from; i < to; i++)
         assert_true(push(sieve, i) >= 0);
-}
-
-/* Changes one byte of a file of the directory. */
-static void flip(const char *name, long offset)
-{
-    char path[400];
-    uint8_t byte;
-    snprintf(path, sizeof path, "%s/%s", sieve_place.path, name);
-    const int file = open(path, O_RDWR);
-    assert_true(file >= 0);
-    assert_int_equal(pread(file, &byte, 1, offset), 1);
-    byte ^= 64;
-    assert_int_equal(pwrite(file, &byte, 1, offset), 1);
-    close(file);
 }
 
 /* The memory engine saves its filter by a path. */
@@ -77,7 +62,7 @@ static void a_damaged_partition_stops_no_other(void **state)
     bloomery_sieve *sieve = must_open(&options);
     push_many(sieve, 0, 8000);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
-    flip("pending-003.0", 200);
+    sieve_flip("pending-003.0", 200);
     sieve = must_open(&options);
     assert_int_equal(bloomery_sieve_flush(sieve, &error), BLOOMERY_CORRUPT);
     assert_non_null(strstr(error.text, "pending-003.0"));
@@ -309,13 +294,13 @@ static void damage_of_the_older_slot_does_not_matter(void **state)
     push_many(sieve, 0, 10);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK); /* the first commit: slot 1 */
     for (long offset = 0; offset < 320; offset++) {
-        flip("MANIFEST", offset);
+        sieve_flip("MANIFEST", offset);
         sieve = must_open(&options);
         bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
         bloomery_sieve_info_get(sieve, &info);
         assert_int_equal(info.pushed, 10);
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
-        flip("MANIFEST", offset);
+        sieve_flip("MANIFEST", offset);
     }
 }
 

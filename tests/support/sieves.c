@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,6 +57,19 @@ void sieve_copy(const char *from, const char *to)
     }
     close(target);
     closedir(directory);
+}
+
+void sieve_flip(const char *name, long offset)
+{
+    char path[400];
+    uint8_t byte = 0;
+    snprintf(path, sizeof path, "%s/%s", sieve_place.path, name);
+    const int file = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(file >= 0);
+    assert_int_equal(pread(file, &byte, 1, offset), 1);
+    byte ^= 64;
+    assert_int_equal(pwrite(file, &byte, 1, offset), 1);
+    close(file);
 }
 
 bloomery_sieve_options sieve_options(bloomery_sieve_engine engine, uint32_t partitions)

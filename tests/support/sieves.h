@@ -22,6 +22,9 @@ int sieve_teardown(void **state);
 /* Copies all files of a directory to another, which is made or emptied. */
 void sieve_copy(const char *from, const char *to);
 
+/* Changes one bit of a byte of a file of sieve_place. */
+void sieve_flip(const char *name, long offset);
+
 /* Of a sieve at sieve_place that never syncs. `partitions` are those of the disk engine; 0: as many
  * as the library makes. */
 bloomery_sieve_options sieve_options(bloomery_sieve_engine engine, uint32_t partitions);
