@@ -339,6 +339,9 @@ bloomery_status bloomery_log_read(bloomery_sieve *sieve, uint32_t number, uint64
                                   uint8_t *area, size_t room, struct bloomery_log_frame *frame,
                                   bloomery_error *error);
 void bloomery_log_release(bloomery_sieve *sieve, struct bloomery_log_frame *frame);
+/* What the header of a log's frame promises beyond what store.h checks: a record for each entry, in
+ * an area. */
+bool bloomery_log_is_frame(const struct bloomery_frame *frame, unsigned stride);
 /* The header of the frame at `offset`, checked. */
 bloomery_status bloomery_log_header(bloomery_sieve *sieve, uint32_t number, uint64_t offset,
                                     struct bloomery_frame *frame, bloomery_error *error);
@@ -420,9 +423,11 @@ bloomery_status bloomery_disk_contains(bloomery_sieve *sieve, const bloomery_has
                                        uint64_t *order, size_t count, uint8_t *results,
                                        bloomery_error *error);
 
-/* ---- Verifying (disk.c) ---------------------------------------------------------------------- */
-bloomery_status bloomery_disk_verify(bloomery_sieve *sieve, bloomery_sieve_report report,
-                                     void *context, uint64_t *damaged, bloomery_error *error);
+/* ---- Verifying (seen.c) ---------------------------------------------------------------------- */
+
+bloomery_status bloomery_disk_verify(bloomery_sieve *sieve, struct bloomery_findings *findings,
+                                     bloomery_error *error);
+/* Calls `take` for each fingerprint of all seen-sets. Non-zero ends it and is returned. */
 int bloomery_disk_each(bloomery_sieve *sieve, int (*take)(void *context, uint64_t fingerprint),
                        void *context, bloomery_error *error);
 

@@ -108,8 +108,8 @@ struct bloomery_sieve_engine_row {
     bool (*names)(const bloomery_sieve *sieve, enum bloomery_file_kind kind, uint64_t number,
                   uint64_t generation);
     void (*info)(bloomery_sieve *sieve, bloomery_sieve_info *info);
-    bloomery_status (*verify)(bloomery_sieve *sieve, bloomery_sieve_report report, void *context,
-                              uint64_t *damaged, bloomery_error *error);
+    bloomery_status (*verify)(bloomery_sieve *sieve, struct bloomery_findings *findings,
+                              bloomery_error *error);
     /* The first segment of the queue that it still needs; UINT64_MAX: none. */
     uint64_t (*keep_segment)(const bloomery_sieve *sieve);
 };
@@ -183,9 +183,8 @@ bloomery_status bloomery_manifest_settle(bloomery_sieve *sieve, bloomery_error *
  * last commit that is not whole, or older, from its twin. */
 void bloomery_manifest_mend(bloomery_sieve *sieve);
 
-/* Reports a copy of the last commit that is not whole, and counts it. */
-bloomery_status bloomery_manifest_verify(bloomery_sieve *sieve, bloomery_sieve_report report,
-                                         void *context, uint64_t *damaged, bloomery_error *error);
+/* Reports a copy of the last commit that is not whole. */
+void bloomery_manifest_verify(const bloomery_sieve *sieve, struct bloomery_findings *findings);
 
 /* Whether the state that was read was written by a process that did not sync. */
 bool bloomery_manifest_unsynced(const bloomery_sieve *sieve);
@@ -458,25 +457,6 @@ bloomery_status bloomery_recovery_keep_part(struct bloomery_recovery *recovery,
                                             const struct bloomery_store_file *file, uint64_t from,
                                             uint64_t end, bloomery_error *error);
 
-/* ---- Entries of nothing (recover_queue.c) ---------------------------------------------------- */
-
-/* Where entries were lost: in which file, and which number comes next. */
-struct bloomery_recovery_gap {
-    struct bloomery_recovery *recovery;
-    struct bloomery_store_file *file; /* of the segment */
-    uint64_t *number;                 /* of the next entry; rises with each that is put there */
-    bool is_log;                      /* the queue is the memory engine's log */
-};
-
-/* Puts so many entries of nothing into just so many bytes at `at`. BLOOMERY_CORRUPT if they do not
- * fit. */
-bloomery_status bloomery_recovery_fill(struct bloomery_recovery_gap gap, uint64_t at,
-                                       uint64_t bytes, uint64_t entries, bloomery_error *error);
-
-/* As many at the end of a segment, a byte each, and the file ends behind them. `at` moves there. */
-bloomery_status bloomery_recovery_append(struct bloomery_recovery_gap gap, uint64_t *at,
-                                         uint64_t entries, bloomery_error *error);
-
 /* ---- Parts of the image ---------------------------------------------------------------------- */
 
 /* The queue, from its head on, or from `saved`, where the memory engine's filter was saved, which
@@ -488,10 +468,6 @@ bloomery_status bloomery_recovery_queue(struct bloomery_recovery *recovery,
 
 /* The list of dead items, by its state in the image (recover_queue.c). */
 bloomery_status bloomery_recovery_dead(struct bloomery_recovery *recovery, uint8_t *state,
-                                       bloomery_error *error);
-
-/* The rows of the partitions, in the image. */
-bloomery_status bloomery_recovery_disk(struct bloomery_recovery *recovery, uint8_t *rows,
                                        bloomery_error *error);
 
 #endif /* BLOOMERY_SIEVE_INTERNAL_H */

@@ -626,20 +626,16 @@ bloomery_status bloomery_manifest_restore(bloomery_sieve *sieve, bool keep_lease
                                  : status;
 }
 
-bloomery_status bloomery_manifest_verify(bloomery_sieve *sieve, bloomery_sieve_report report,
-                                         void *context, uint64_t *damaged, bloomery_error *error)
+void bloomery_manifest_verify(const bloomery_sieve *sieve, struct bloomery_findings *findings)
 {
     const struct bloomery_manifest *manifest = &sieve->manifest;
     bloomery_error found;
-    (void)error;
     if (manifest->file < 0 || !manifest->mends || manifest->broken_at == UINT64_MAX)
-        return BLOOMERY_OK;
-    *damaged += 1;
-    bloomery_fail(&found, BLOOMERY_CORRUPT, manifest->broken_at,
-                  "%s/MANIFEST is damaged at %llu: one of the two copies of the last commit; the "
-                  "other one counts, and the next command that writes makes them alike",
-                  sieve->path, (unsigned long long)manifest->broken_at);
-    if (report != NULL)
-        report(context, found.text);
-    return BLOOMERY_OK;
+        return;
+    const bloomery_status status = bloomery_fail(
+        &found, BLOOMERY_CORRUPT, manifest->broken_at,
+        "%s/MANIFEST is damaged at %llu: one of the two copies of the last commit; the "
+        "other one counts, and the next command that writes makes them alike",
+        sieve->path, (unsigned long long)manifest->broken_at);
+    (void)bloomery_findings_add(findings, status, &found, NULL);
 }

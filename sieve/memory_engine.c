@@ -7,7 +7,7 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "library.h"
+#include "for_sieve.h"
 
 #include <assert.h>
 #include <math.h>
@@ -509,24 +509,20 @@ static void info_filter(bloomery_sieve *sieve, bloomery_sieve_info *info)
     info->over_capacity = engine->warned;
 }
 
-static bloomery_status verify_filter(bloomery_sieve *sieve, bloomery_sieve_report report,
-                                     void *context, uint64_t *damaged, bloomery_error *error)
+/* Whatever keeps it from being read is a finding: a missing file, too. */
+static bloomery_status verify_filter(bloomery_sieve *sieve, struct bloomery_findings *findings,
+                                     bloomery_error *error)
 {
     const bloomery_filter *filter = NULL;
     bloomery_error found;
-    (void)error;
     if (sieve->filter->generation == 0)
         return BLOOMERY_OK;
     bloomery_status status = map_saved(sieve, &filter, &found);
     if (status == BLOOMERY_OK)
         status = bloomery_verify_map(filter, &found);
     bloomery_free(filter);
-    if (status != BLOOMERY_OK) {
-        *damaged += 1;
-        if (report != NULL)
-            report(context, found.text);
-    }
-    return BLOOMERY_OK;
+    return status == BLOOMERY_OK ? BLOOMERY_OK
+                                 : bloomery_findings_add(findings, BLOOMERY_CORRUPT, &found, error);
 }
 
 const struct bloomery_sieve_engine_row bloomery_sieve_memory = {

@@ -552,12 +552,20 @@ bool bloomery_dead_names(const struct bloomery_dead *dead, uint64_t generation)
 
 /* ---- Changes ----------------------------------------------------------------------------- */
 
+/* Whether a frame may be one of the list. */
+static bool is_frame(const struct bloomery_frame *frame)
+{
+    return frame->entries == 1 && frame->fixed_bytes == 0 && frame->body_bytes > 0 &&
+           frame->body_bytes <= BLOOMERY_SIEVE_ITEM_MAX + BLOOMERY_ENTRY_PREFIX_MAX &&
+           frame->first > 0 && frame->first < most;
+}
+
 bloomery_status bloomery_dead_append(struct bloomery_dead *dead, uint64_t number,
                                      const uint8_t *entry, size_t bytes, bloomery_error *error)
 {
     struct bloomery_frame frame = {.entries = 1, .body_bytes = (uint32_t)bytes, .first = number};
     bloomery_status status = BLOOMERY_OK;
-    assert(dead->store->directory >= 0 && bloomery_dead_is_frame(&frame));
+    assert(dead->store->directory >= 0 && is_frame(&frame));
     if (dead->file.file < 0)
         status = bloomery_store_create(dead->store, BLOOMERY_FILE_DEAD, 0, dead->generation,
                                        &dead->file, error);
@@ -599,89 +607,81 @@ void bloomery_dead_committed(struct bloomery_dead *dead)
 
 /* ---- Reading ----------------------------------------------------------------------------- */
 
-bool bloomery_dead_is_frame(const struct bloomery_frame *frame)
+static bloomery_status fits_dead(struct bloomery_frame_walk *walk,
+                                 const struct bloomery_frame *frame, bloomery_error *error)
 {
-    return frame->entries == 1 && frame->fixed_bytes == 0 && frame->body_bytes > 0 &&
-           frame->body_bytes <= BLOOMERY_SIEVE_ITEM_MAX + BLOOMERY_ENTRY_PREFIX_MAX &&
-           frame->first > 0 && frame->first < most;
+    return is_frame(frame)
+               ? BLOOMERY_OK
+               : bloomery_store_damaged(walk->store, walk->file, walk->at, error,
+                                        "the header of a frame has numbers that cannot be");
 }
 
-/* The frame at a place, its body in memory of its own, frame->body_bytes long. */
-static bloomery_status read_item(struct bloomery_dead *dead, uint64_t at,
-                                 struct bloomery_frame *frame, uint8_t **body,
-                                 struct bloomery_entry *entry, bloomery_error *error)
+struct visiting {
+    int (*take)(void *context, const struct bloomery_entry *entry, uint64_t number);
+    bloomery_status (*damaged)(void *context, bloomery_error *error);
+    void *context;
+    int ended; /* what `take` returned */
+};
+
+/* Reads the item into memory of its own. */
+static bloomery_status take_dead(struct bloomery_frame_walk *walk, struct bloomery_frame *frame,
+                                 bloomery_error *error)
 {
-    struct bloomery_store *store = dead->store;
-    bloomery_status status =
-        bloomery_frame_header(store, &dead->file, at, dead->bytes, frame, error);
-    if (status == BLOOMERY_OK && !bloomery_dead_is_frame(frame))
-        status = bloomery_store_damaged(store, &dead->file, at, error,
-                                        "the header of a frame has numbers that cannot be");
-    if (status != BLOOMERY_OK)
-        return status;
-    *body = bloomery_store_take(store, frame->body_bytes);
-    if (*body == NULL)
+    struct visiting *visiting = walk->context;
+    struct bloomery_store *store = walk->store;
+    struct bloomery_entry entry = {.flags = 0};
+    uint8_t *body = bloomery_store_take(store, frame->body_bytes);
+    if (body == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "no memory for an item of %" PRIu32 " bytes", frame->body_bytes);
-    status = bloomery_frame_body(store, &dead->file, at, frame, *body, error);
+    bloomery_status status = bloomery_frame_body(store, walk->file, walk->at, frame, body, error);
     if (status == BLOOMERY_OK &&
-        (bloomery_entry_get(*body, frame->body_bytes, entry) != frame->body_bytes ||
-         !bloomery_entry_fits(entry)))
-        status = bloomery_store_damaged(store, &dead->file, at, error,
+        (bloomery_entry_get(body, frame->body_bytes, &entry) != frame->body_bytes ||
+         !bloomery_entry_fits(&entry)))
+        status = bloomery_store_damaged(store, walk->file, walk->at, error,
                                         "the entry of dead item %" PRIu64, frame->first);
-    if (status != BLOOMERY_OK)
-        bloomery_store_give(store, *body, frame->body_bytes);
+    if (status == BLOOMERY_OK && visiting->take != NULL)
+        visiting->ended = visiting->take(visiting->context, &entry, frame->first);
+    bloomery_store_give(store, body, frame->body_bytes);
+    walk->to = visiting->ended == 0 ? walk->to : walk->at;
     return status;
+}
+
+static bloomery_status damaged_dead(struct bloomery_frame_walk *walk, bloomery_error *error)
+{
+    const struct visiting *visiting = walk->context;
+    return visiting->damaged(visiting->context, error);
 }
 
 int bloomery_dead_each(struct bloomery_dead *dead,
                        int (*take)(void *context, const struct bloomery_entry *entry,
                                    uint64_t number),
+                       bloomery_status (*damaged)(void *context, bloomery_error *error),
                        void *context, bloomery_error *error)
 {
-    int ended = 0;
-    uint64_t at = BLOOMERY_FILE_HEADER;
-    while (ended == 0 && at < dead->bytes) {
-        struct bloomery_frame frame;
-        struct bloomery_entry entry = {.flags = 0};
-        uint8_t *body = NULL;
-        const bloomery_status status = read_item(dead, at, &frame, &body, &entry, error);
-        if (status != BLOOMERY_OK)
-            return status;
-        ended = take(context, &entry, frame.first);
-        bloomery_store_give(dead->store, body, frame.body_bytes);
-        at += bloomery_frame_bytes(&frame);
-    }
-    return ended;
+    struct visiting visiting = {.take = take, .damaged = damaged, .context = context};
+    struct bloomery_frame_walk walk = {
+        .store = dead->store,
+        .file = &dead->file,
+        .at = BLOOMERY_FILE_HEADER,
+        .to = dead->bytes,
+        .end = dead->bytes,
+        .context = &visiting,
+        .fits = fits_dead,
+        .take = take_dead,
+        .damaged = damaged != NULL ? damaged_dead : NULL,
+    };
+    const bloomery_status status = bloomery_frames_walk(&walk, error);
+    return visiting.ended != 0 ? visiting.ended : status;
 }
 
-bloomery_status bloomery_dead_verify(struct bloomery_dead *dead, bloomery_sieve_report report,
-                                     void *context, uint64_t *damaged, bloomery_error *error)
+static bloomery_status report_damage(void *context, bloomery_error *error)
 {
-    uint64_t at = BLOOMERY_FILE_HEADER;
-    while (at < dead->bytes) {
-        struct bloomery_frame frame = {.entries = 0};
-        struct bloomery_entry entry = {.flags = 0};
-        uint8_t *body = NULL;
-        bloomery_error found = {.text = ""};
-        bloomery_status status = read_item(dead, at, &frame, &body, &entry, &found);
-        if (status == BLOOMERY_OK) {
-            bloomery_store_give(dead->store, body, frame.body_bytes);
-            at += bloomery_frame_bytes(&frame);
-            continue;
-        }
-        if (status != BLOOMERY_CORRUPT) {
-            if (error != NULL)
-                *error = found;
-            return status;
-        }
-        ++*damaged;
-        if (report != NULL)
-            report(context, found.text);
-        status =
-            bloomery_frame_find(dead->store, &dead->file, at + 1, dead->bytes, &at, &frame, error);
-        if (status != BLOOMERY_OK)
-            return status;
-    }
-    return BLOOMERY_OK;
+    return bloomery_findings_add(context, BLOOMERY_CORRUPT, error, NULL);
+}
+
+bloomery_status bloomery_dead_verify(struct bloomery_dead *dead, struct bloomery_findings *findings,
+                                     bloomery_error *error)
+{
+    return (bloomery_status)bloomery_dead_each(dead, NULL, report_damage, findings, error);
 }

@@ -148,10 +148,9 @@ struct bloomery_queue_facts {
 bool bloomery_queue_state_read(const uint8_t *from, size_t bytes,
                                struct bloomery_queue_facts *facts);
 
-/* Reads every frame that the state names, popped ones with leases in them too; reports damage,
- * counts it. */
-bloomery_status bloomery_queue_verify(struct bloomery_queue *queue, bloomery_sieve_report report,
-                                      void *context, uint64_t *damaged, bloomery_error *error);
+/* Reads every frame that the state names, popped ones with leases in them too. */
+bloomery_status bloomery_queue_verify(struct bloomery_queue *queue,
+                                      struct bloomery_findings *findings, bloomery_error *error);
 
 /* Facts. */
 uint64_t bloomery_queue_queued(
@@ -216,19 +215,17 @@ bloomery_status bloomery_dead_sync(struct bloomery_dead *dead, bloomery_error *e
 /* After it. */
 void bloomery_dead_committed(struct bloomery_dead *dead);
 
-/* Whether a frame may be one of these. */
-bool bloomery_dead_is_frame(const struct bloomery_frame *frame);
-
-/* Calls `take` for each item, in the order in which they were put aside. Non-zero ends it and is
- * returned. */
+/* Calls `take`, unless NULL, for each item, in the order in which they were put aside. Non-zero
+ * ends it and is returned. Damage, which `error` has, ends it too unless there is `damaged`. */
 int bloomery_dead_each(struct bloomery_dead *dead,
                        int (*take)(void *context, const struct bloomery_entry *entry,
                                    uint64_t number),
+                       bloomery_status (*damaged)(void *context, bloomery_error *error),
                        void *context, bloomery_error *error);
 
-/* Reads all frames; reports damage, and counts it. */
-bloomery_status bloomery_dead_verify(struct bloomery_dead *dead, bloomery_sieve_report report,
-                                     void *context, uint64_t *damaged, bloomery_error *error);
+/* Reads all frames. */
+bloomery_status bloomery_dead_verify(struct bloomery_dead *dead, struct bloomery_findings *findings,
+                                     bloomery_error *error);
 
 /* ---- Inside ---------------------------------------------------------------------------------- */
 

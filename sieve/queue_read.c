@@ -284,41 +284,39 @@ static void pass_end(struct bloomery_queue *queue, struct bloomery_queue_positio
         *place = (struct bloomery_queue_position){place->segment + 1, BLOOMERY_FILE_HEADER};
 }
 
-int bloomery_queue_each(struct bloomery_queue *queue, const struct bloomery_queue_position *from,
-                        int (*take)(void *context, const struct bloomery_entry *entry,
-                                    uint64_t number),
-                        void *context, bloomery_error *error)
+/* From the frame at a place on, whose entry `index` is the first to be taken, to the tail. `number`:
+ * with what the frame begins; 0: not known. Without `findings` damage ends it. */
+static int walk_frames(struct bloomery_queue *queue, struct bloomery_queue_position place,
+                       uint32_t index, uint64_t number,
+                       int (*take)(void *context, const struct bloomery_entry *entry,
+                                   uint64_t number),
+                       void *context, struct bloomery_findings *findings, bloomery_error *error)
 {
-    struct bloomery_queue_position place = from != NULL ? *from : queue->head;
-    uint32_t index = from != NULL ? 0 : queue->head_index;
-    uint64_t number = from != NULL ? 0 : queue->head_number - index;
-    assert(from == NULL || bloomery_queue_on_disk(queue)); /* in memory what was popped is gone */
-    /* Nothing was removed yet: if segment 1 is missing now, that is damage, and found. */
-    if (place.segment == 0)
-        place = (struct bloomery_queue_position){1, BLOOMERY_FILE_HEADER};
-    if (from != NULL)
-        pass_end(queue, &place);
-    if (bloomery_place_before(queue->tail, place)) {
-        const struct bloomery_store_file named = segment_named(place.segment);
-        return bloomery_store_damaged(queue->store, &named, place.offset, error,
-                                      "it is behind the end of the queue");
-    }
     for (;;) {
+        const bool last = bloomery_place_same(place, queue->tail);
         struct bloomery_queue_view view;
         struct bloomery_entry entry;
-        bloomery_status status = bloomery_queue_load(queue, place, &view, error);
-        if (status == BLOOMERY_OK && number > 0)
-            status = expect(queue, place, &view, number, error);
+        bloomery_error found = {.text = ""};
+        bloomery_status status = bloomery_queue_load(queue, place, &view, &found);
+        const bool loaded = status == BLOOMERY_OK;
+        if (loaded && number > 0)
+            status = expect(queue, place, &view, number, &found);
+        status = bloomery_findings_add(findings, status, &found, error);
         if (status != BLOOMERY_OK)
             return status;
+        if (!loaded) {
+            bloomery_queue_pass(queue, &place, &number);
+            continue;
+        }
         uint32_t at = 0;
-        for (uint32_t i = 0; i < view.entries; i++) {
+        for (uint32_t i = 0; take != NULL && i < view.entries; i++) {
             at += (uint32_t)bloomery_entry_get(view.body + at, view.bytes - at, &entry);
             const int ended = i < index ? 0 : take(context, &entry, view.first + i);
             if (ended != 0)
                 return ended;
         }
-        if (bloomery_place_same(place, queue->tail))
+        assert(take == NULL || at == view.bytes);
+        if (last)
             return BLOOMERY_OK;
         number = view.first + view.entries;
         index = 0;
@@ -328,30 +326,31 @@ int bloomery_queue_each(struct bloomery_queue *queue, const struct bloomery_queu
     }
 }
 
-struct findings {
-    bloomery_sieve_report report;
-    void *context;
-    uint64_t *damaged;
-};
-
-/* Reports what is damaged, and hands on what is not a finding but a failure. */
-static bloomery_status find(struct findings *findings, bloomery_status status,
-                            const bloomery_error *failure, bloomery_error *error)
+int bloomery_queue_each(struct bloomery_queue *queue, const struct bloomery_queue_position *from,
+                        int (*take)(void *context, const struct bloomery_entry *entry,
+                                    uint64_t number),
+                        void *context, bloomery_error *error)
 {
-    if (status != BLOOMERY_CORRUPT) {
-        if (status != BLOOMERY_OK && error != NULL)
-            *error = *failure;
-        return status;
+    if (from == NULL)
+        return walk_frames(queue, queue->head, queue->head_index,
+                           queue->head_number - queue->head_index, take, context, NULL, error);
+    struct bloomery_queue_position place = *from;
+    assert(bloomery_queue_on_disk(queue)); /* in memory what was popped is gone */
+    /* Nothing was removed yet: if segment 1 is missing now, that is damage, and found. */
+    if (place.segment == 0)
+        place = (struct bloomery_queue_position){1, BLOOMERY_FILE_HEADER};
+    pass_end(queue, &place);
+    if (bloomery_place_before(queue->tail, place)) {
+        const struct bloomery_store_file named = segment_named(place.segment);
+        return bloomery_store_damaged(queue->store, &named, place.offset, error,
+                                      "it is behind the end of the queue");
     }
-    ++*findings->damaged;
-    if (findings->report != NULL)
-        findings->report(findings->context, failure->text);
-    return BLOOMERY_OK;
+    return walk_frames(queue, place, 0, 0, take, context, NULL, error);
 }
 
 /* Frames before the head, if leases lie in them. */
-static bloomery_status verify_leases(struct bloomery_queue *queue, struct findings *findings,
-                                     bloomery_error *error)
+static bloomery_status verify_leases(struct bloomery_queue *queue,
+                                     struct bloomery_findings *findings, bloomery_error *error)
 {
     struct bloomery_queue_position last = {0, 0};
     for (uint32_t i = 0;; i++) {
@@ -360,49 +359,31 @@ static bloomery_status verify_leases(struct bloomery_queue *queue, struct findin
             return BLOOMERY_OK;
         const struct bloomery_lease *lease = &queue->leases.list[i];
         struct bloomery_queue_view view;
-        bloomery_error failure = {.text = ""};
+        bloomery_error found = {.text = ""};
         const struct bloomery_queue_position place = bloomery_lease_place(lease);
         if (bloomery_place_same(place, last) || !bloomery_place_before(place, queue->head))
             continue;
         last = place;
-        bloomery_status status = bloomery_queue_load(queue, last, &view, &failure);
+        bloomery_status status = bloomery_queue_load(queue, last, &view, &found);
         if (status == BLOOMERY_OK &&
             (lease->number < view.first || lease->number - view.first >= view.entries))
-            status = expect(queue, last, &view, lease->number, &failure);
-        status = find(findings, status, &failure, error);
+            status = expect(queue, last, &view, lease->number, &found);
+        status = bloomery_findings_add(findings, status, &found, error);
         if (status != BLOOMERY_OK)
             return status;
     }
 }
 
-bloomery_status bloomery_queue_verify(struct bloomery_queue *queue, bloomery_sieve_report report,
-                                      void *context, uint64_t *damaged, bloomery_error *error)
+bloomery_status bloomery_queue_verify(struct bloomery_queue *queue,
+                                      struct bloomery_findings *findings, bloomery_error *error)
 {
-    struct findings findings = {report, context, damaged};
-    struct bloomery_queue_position place = queue->head;
-    uint64_t number = queue->head_number - queue->head_index;
     if (!bloomery_queue_on_disk(queue))
         return BLOOMERY_OK;
-    bloomery_status status = verify_leases(queue, &findings, error);
-    while (status == BLOOMERY_OK) {
-        struct bloomery_queue_view view;
-        bloomery_error failure = {.text = ""};
-        const bool last = bloomery_place_same(place, queue->tail);
-        const bloomery_status loaded = bloomery_queue_load(queue, place, &view, &failure);
-        if (loaded != BLOOMERY_OK) {
-            status = find(&findings, loaded, &failure, error);
-            if (status == BLOOMERY_OK)
-                bloomery_queue_pass(queue, &place, &number);
-            continue;
-        }
-        status = find(&findings, expect(queue, place, &view, number, &failure), &failure, error);
-        number = view.first + view.entries;
-        if (last)
-            break;
-        if (status == BLOOMERY_OK)
-            status = bloomery_queue_step(queue, &place, view.bytes, error);
-    }
-    return status;
+    const bloomery_status status = verify_leases(queue, findings, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    return (bloomery_status)walk_frames(
+        queue, queue->head, 0, queue->head_number - queue->head_index, NULL, NULL, findings, error);
 }
 
 /* ---- Leases ---------------------------------------------------------------------------------- */

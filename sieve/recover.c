@@ -7,8 +7,8 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/versioned.h"
+#include "for_sieve.h"
 #include "hash/hashes.h"
-#include "library.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -143,291 +143,6 @@ static void count_again(const struct bloomery_recovery *recovery)
     bloomery_store_u64(counters + 24, now);
 }
 
-/* ---- The memory engine's filter ---------------------------------------------------------- */
-
-static bloomery_status filter_is_whole(const bloomery_sieve *sieve, uint64_t generation,
-                                       bloomery_error *error)
-{
-    char name[BLOOMERY_FILE_NAME];
-    char path[4096];
-    const bloomery_filter *filter = NULL;
-    bloomery_store_name(BLOOMERY_FILE_FILTER, 0, generation, name);
-    const int bytes = snprintf(path, sizeof path, "%s/%s", sieve->real_path, name);
-    if (bytes < 0 || (size_t)bytes >= sizeof path)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "the directory's path is too long");
-    bloomery_status status = bloomery_map(path, NULL, &filter, error);
-    if (status == BLOOMERY_OK)
-        status = bloomery_verify_map(filter, error);
-    bloomery_free(filter);
-    return status;
-}
-
-/* Without its filter, what the queue's segments still hold is all that is known. */
-static bloomery_status recover_filter(struct bloomery_recovery *recovery, struct parts *parts,
-                                      bool *lost, bloomery_error *error)
-{
-    bloomery_sieve *sieve = recovery->sieve;
-    uint8_t *state = parts->engine_state;
-    const uint64_t generation = bloomery_load_u64(state);
-    char name[BLOOMERY_FILE_NAME];
-    bloomery_error found = {.text = ""};
-    struct bloomery_queue_position *saved = &parts->saved;
-    saved->segment = bloomery_load_u64(state + 8);
-    saved->offset = bloomery_load_u64(state + 16);
-    *lost = false;
-    if (saved->segment == 0) /* it was never saved */
-        *saved = (struct bloomery_queue_position){1, BLOOMERY_FILE_HEADER};
-    if (bloomery_place_before(parts->queue.tail, *saved) || saved->offset < BLOOMERY_FILE_HEADER)
-        *saved = parts->queue.head;
-    const bloomery_status status =
-        generation == 0 ? BLOOMERY_OK : filter_is_whole(sieve, generation, &found);
-    if (status == BLOOMERY_OK || status == BLOOMERY_OUT_OF_MEMORY ||
-        status == BLOOMERY_BAD_ARGUMENT) {
-        if (status != BLOOMERY_OK && error != NULL)
-            *error = found;
-        return status;
-    }
-    *lost = true;
-    recovery->changed = true;
-    bloomery_recovery_tell(recovery, "%s", found.text);
-    bloomery_store_name(BLOOMERY_FILE_FILTER, 0, generation, name);
-    bloomery_store_u64(state, 0);
-    if (bloomery_place_before(parts->queue.head, *saved))
-        *saved = parts->queue.head;
-    for (struct stat facts; saved->segment > 1; saved->segment--) {
-        char before[BLOOMERY_FILE_NAME];
-        bloomery_store_name(BLOOMERY_FILE_QUEUE, saved->segment - 1, 0, before);
-        if (fstatat(sieve->store.directory, before, &facts, AT_SYMLINK_NOFOLLOW) != 0)
-            break;
-    }
-    saved->offset = BLOOMERY_FILE_HEADER;
-    return bloomery_recovery_keep(recovery, name, error);
-}
-
-static void put_filter(struct bloomery_recovery *recovery, struct parts *parts, bool lost)
-{
-    uint8_t *state = parts->engine_state;
-    const uint64_t keys = bloomery_load_u64(state + 24);
-    assert(recovery->first <= parts->queue.next);
-    const uint64_t left = recovery->first > 0 ? parts->queue.next - recovery->first : 0;
-    bloomery_store_u64(state + 8, parts->saved.segment);
-    bloomery_store_u64(state + 16, parts->saved.offset);
-    if (!lost || left >= keys)
-        return;
-    recovery->result.seen += keys - left;
-    bloomery_store_u64(state + 24, left);
-}
-
-/* ---- What the state before the last commit does not name --------------------------------- */
-
-struct keeping {
-    struct bloomery_recovery *recovery;
-    const struct parts *parts;
-    bloomery_status status;
-    bloomery_error error;
-};
-
-static bool is_named(const struct keeping *keeping, enum bloomery_file_kind kind, uint64_t number,
-                     uint64_t generation)
-{
-    const bloomery_sieve *sieve = keeping->recovery->sieve;
-    const struct parts *parts = keeping->parts;
-    const uint8_t *row = parts->engine_state + number * BLOOMERY_PARTITION_STATE;
-    const bool disk = sieve->settings.engine == BLOOMERY_SIEVE_DISK;
-    const uint64_t head = parts->queue.head.segment;
-    const uint64_t from = !disk && parts->saved.segment < head ? parts->saved.segment : head;
-    if (kind == BLOOMERY_FILE_QUEUE)
-        return number >= from && number <= parts->queue.tail.segment;
-    if (kind == BLOOMERY_FILE_DEAD)
-        return generation == bloomery_load_u64(sieve->manifest.image + BLOOMERY_MANIFEST_DEAD);
-    if (kind == BLOOMERY_FILE_FILTER)
-        return !disk && generation == bloomery_load_u64(parts->engine_state);
-    if (!disk || number >= sieve->settings.partitions)
-        return false;
-    if (kind == BLOOMERY_FILE_PENDING)
-        return generation == bloomery_load_u64(row);
-    return kind == BLOOMERY_FILE_SEEN && generation == bloomery_load_u64(row + 40);
-}
-
-static bool keep_unnamed(void *context, const char *name)
-{
-    struct keeping *keeping = context;
-    enum bloomery_file_kind kind;
-    uint64_t number;
-    uint64_t generation;
-    if (bloomery_directory_take_apart(name, &kind, &number, &generation) &&
-        !is_named(keeping, kind, number, generation))
-        keeping->status = bloomery_recovery_keep(keeping->recovery, name, &keeping->error);
-    return keeping->status == BLOOMERY_OK;
-}
-
-/* All that opening will remove or cut, and the manifest. */
-static bloomery_status keep_undone(struct bloomery_recovery *recovery, const struct parts *parts,
-                                   bloomery_error *error)
-{
-    const bloomery_sieve *sieve = recovery->sieve;
-    struct keeping keeping = {.recovery = recovery, .parts = parts};
-    bool all = true;
-    bloomery_status status = bloomery_recovery_keep(recovery, "MANIFEST", error);
-    if (status == BLOOMERY_OK)
-        status = bloomery_directory_each(recovery->sieve, keep_unnamed, &keeping, &all, error);
-    if (status == BLOOMERY_OK && keeping.status != BLOOMERY_OK) {
-        if (error != NULL)
-            *error = keeping.error;
-        return keeping.status;
-    }
-    if (status == BLOOMERY_OK)
-        status = keep_rest(recovery, BLOOMERY_FILE_QUEUE, parts->queue.tail.segment, 0,
-                           parts->queue.tail.offset, error);
-    const uint8_t *dead = sieve->manifest.image + BLOOMERY_MANIFEST_DEAD;
-    if (status == BLOOMERY_OK)
-        status = keep_rest(recovery, BLOOMERY_FILE_DEAD, 0, bloomery_load_u64(dead),
-                           bloomery_load_u64(dead + 8), error);
-    for (uint32_t i = 0; status == BLOOMERY_OK && sieve->settings.engine == BLOOMERY_SIEVE_DISK &&
-                         i < sieve->settings.partitions;
-         i++) {
-        const uint8_t *row = parts->engine_state + (uint64_t)i * BLOOMERY_PARTITION_STATE;
-        status = keep_rest(recovery, BLOOMERY_FILE_PENDING, i, bloomery_load_u64(row),
-                           bloomery_load_u64(row + 8), error);
-    }
-    return status;
-}
-
-/* ---- All of it --------------------------------------------------------------------------- */
-
-static bloomery_status recover_parts(struct bloomery_recovery *recovery, struct parts *parts,
-                                     bloomery_error *error)
-{
-    const bool disk = recovery->sieve->settings.engine == BLOOMERY_SIEVE_DISK;
-    bool lost = false;
-    bloomery_status status = disk ? bloomery_recovery_disk(recovery, parts->engine_state, error)
-                                  : recover_filter(recovery, parts, &lost, error);
-    recovery->rolls = recovery->rolls && recovery->result.older;
-    if (status == BLOOMERY_OK)
-        status =
-            bloomery_recovery_queue(recovery, &parts->queue, disk ? NULL : &parts->saved, error);
-    if (status == BLOOMERY_OK)
-        status = bloomery_recovery_dead(
-            recovery, recovery->sieve->manifest.image + BLOOMERY_MANIFEST_DEAD, error);
-    if (status == BLOOMERY_OK && recovery->result.older)
-        status = keep_undone(recovery, parts, error);
-    if (status != BLOOMERY_OK)
-        return status;
-    if (disk)
-        count_again(recovery);
-    else
-        put_filter(recovery, parts, lost);
-    recovery->result.pending -=
-        recovery->rolled < recovery->result.pending ? recovery->rolled : recovery->result.pending;
-    return BLOOMERY_OK;
-}
-
-static bloomery_status recover(struct bloomery_recovery *recovery, bloomery_error *error)
-{
-    bloomery_sieve *sieve = recovery->sieve;
-    struct parts parts = {.queue_bytes = 0};
-    bloomery_status status = bloomery_manifest_open_older(sieve, &recovery->result.older, error);
-    if (status == BLOOMERY_OK)
-        status = take_apart(sieve, &parts, error);
-    if (status != BLOOMERY_OK)
-        return status;
-    sieve->store.seed = bloomery_checksum(sieve->store.id, sizeof sieve->store.id, 0);
-    if (recovery->result.older)
-        bloomery_recovery_tell(
-            recovery,
-            "%s/MANIFEST: no copy of what may be the last commit is whole; the "
-            "one before it counts, after %" PRIu64 " pushes",
-            sieve->path, bloomery_load_u64(sieve->manifest.image + BLOOMERY_MANIFEST_COUNTERS));
-    if (sieve->manifest.mends && sieve->manifest.broken_at != UINT64_MAX)
-        bloomery_recovery_tell(recovery,
-                               "%s/MANIFEST is damaged at %" PRIu64 ": one of the two copies of "
-                               "the last commit; the other one counts, and is copied there",
-                               sieve->path, sieve->manifest.broken_at);
-    assert(recovery->own == NULL && sieve->engine == NULL);
-    recovery->own = bloomery_store_take(&sieve->store, OWN);
-    if (recovery->own == NULL)
-        return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory to recover a sieve");
-    recovery->area = recovery->own;
-    recovery->records = recovery->own + BLOOMERY_QUEUE_BODY_MAX;
-    status = recover_parts(recovery, &parts, error);
-    if (status == BLOOMERY_OK && recovery->folder >= 0 && fsync(recovery->folder) != 0)
-        status = bloomery_fail_system(error, errno, "syncing %s/%s", sieve->path,
-                                      recovery->result.folder);
-    if (status == BLOOMERY_OK && recovery->changed && fsync(sieve->store.directory) != 0)
-        status = bloomery_fail_system(error, errno, "syncing the directory %s", sieve->path);
-    if (status == BLOOMERY_OK && (recovery->changed || recovery->result.older))
-        status = bloomery_manifest_replace(sieve, put_together(sieve, &parts), error);
-    return status;
-}
-
-/* Opened as ever, which removes and cuts what does not count, and read once more. `directory`: it,
- * locked all the time, or who waits for it would come between. */
-static bloomery_status look_again(const bloomery_sieve_options *options, int directory,
-                                  struct bloomery_recovery *recovery, bloomery_error *error)
-{
-    bloomery_sieve *sieve = NULL;
-    uint64_t damaged = 0;
-    bloomery_status status = bloomery_sieve_open_locked(options, directory, &sieve, error);
-    if (status != BLOOMERY_OK)
-        return status;
-    status = bloomery_sieve_verify(sieve, recovery->report, recovery->context, &damaged, error);
-    recovery->result.damaged += damaged;
-    if (status == BLOOMERY_OK && damaged > 0)
-        status = bloomery_fail(error, BLOOMERY_CORRUPT, 0,
-                               "%s is still damaged: %" PRIu64 " frames could not be recovered",
-                               options->directory, damaged);
-    const bloomery_status closed =
-        bloomery_sieve_close(sieve, status == BLOOMERY_OK ? error : NULL);
-    return status == BLOOMERY_OK ? closed : status;
-}
-
-bloomery_status bloomery_sieve_recover(const bloomery_sieve_options *options,
-                                       bloomery_sieve_report report, void *context,
-                                       bloomery_sieve_recovery *result, bloomery_error *error)
-{
-    struct bloomery_recovery recovery = {.report = report, .context = context, .folder = -1};
-    bloomery_sieve_options given;
-    bloomery_sieve_options plain = BLOOMERY_SIEVE_OPTIONS;
-    bloomery_status status = bloomery_sieve_copy_options(options, &given, error);
-    if (status == BLOOMERY_OK && given.directory == NULL)
-        status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                               "only a sieve in a directory can be recovered");
-    if (status != BLOOMERY_OK)
-        return status;
-    plain.allocator = given.allocator;
-    plain.directory = given.directory;
-    plain.memory = given.memory;
-    plain.canon = given.canon;
-    plain.canonicaliser = given.canonicaliser;
-    plain.canonicaliser_context = given.canonicaliser_context;
-    plain.warning = given.warning;
-    plain.warning_context = given.warning_context;
-    plain.keep_leases = true;
-    plain.existing = true;
-    status = bloomery_sieve_allocate(&plain, &recovery.sieve, error);
-    if (status == BLOOMERY_OK)
-        status = bloomery_directory_enter(recovery.sieve, true, error);
-    if (status == BLOOMERY_OK)
-        status = recover(&recovery, error);
-    if (recovery.folder >= 0)
-        close(recovery.folder);
-    int directory = -1;
-    if (recovery.sieve != NULL) {
-        bloomery_store_give(&recovery.sieve->store, recovery.own, OWN);
-        if (status == BLOOMERY_OK) {
-            directory = recovery.sieve->store.directory;
-            recovery.sieve->store.directory = -1;
-        }
-        bloomery_sieve_destroy(recovery.sieve);
-    }
-    if (status == BLOOMERY_OK)
-        status = look_again(&plain, directory, &recovery, error);
-    if (result != NULL)
-        bloomery_sized_give(&recovery.result, sizeof recovery.result, result,
-                            BLOOMERY_SIEVE_RECOVERY_BYTES_FIRST);
-    return status;
-}
-
 /* ---- The disk engine ------------------------------------------------------------------------- */
 
 /* Logs and seen-sets: what of them is whole goes into files of the next generation. */
@@ -493,32 +208,30 @@ struct log {
     struct bloomery_store_file new;
     unsigned stride;
     uint64_t end;     /* of what is there of it */
+    uint64_t decided; /* where the first frame lies that is not decided */
     uint64_t at;      /* where the next whole frame goes */
     struct row kept;  /* what the whole frames add up to */
     uint64_t plain;   /* pushes among those that are not decided */
     uint64_t damaged; /* frames */
 };
 
-static bool is_log_frame(const struct log *log, const struct bloomery_frame *frame)
+static bloomery_status fits_log(struct bloomery_frame_walk *walk,
+                                const struct bloomery_frame *frame, bloomery_error *error)
 {
-    return frame->entries > 0 && frame->fixed_bytes == (uint64_t)frame->entries * log->stride &&
-           frame->fixed_bytes <= BLOOMERY_LOG_AREA && frame->body_bytes >= frame->entries &&
-           (frame->body_bytes <= BLOOMERY_LOG_AREA || frame->entries == 1) &&
-           frame->body_bytes <= BLOOMERY_QUEUE_BODY_MAX;
+    const struct log *log = walk->context;
+    if (bloomery_log_is_frame(frame, log->stride))
+        return BLOOMERY_OK;
+    return bloomery_store_damaged(walk->store, walk->file, walk->at, error,
+                                  "a frame of %" PRIu32 " pending keys that does not add up",
+                                  frame->entries);
 }
 
-/* A failure that is damage is counted and over. */
-static bloomery_status took(struct log *log, bloomery_status status, const bloomery_error *found,
-                            bloomery_error *error)
+static bloomery_status damaged_log(struct bloomery_frame_walk *walk, bloomery_error *error)
 {
-    if (status == BLOOMERY_CORRUPT) {
-        log->damaged++;
-        bloomery_recovery_tell(log->recovery, "%s", found->text);
-        return BLOOMERY_OK;
-    }
-    if (status != BLOOMERY_OK && error != NULL)
-        *error = *found;
-    return status;
+    struct log *log = walk->context;
+    log->damaged++;
+    bloomery_recovery_tell(log->recovery, "%s", error->text);
+    return BLOOMERY_OK;
 }
 
 static uint64_t plain_pushes(const uint8_t *body, const struct bloomery_frame *frame)
@@ -538,7 +251,7 @@ static bloomery_status keep_frame(struct log *log, struct bloomery_frame *frame,
                                   bloomery_error *error)
 {
     struct bloomery_recovery *recovery = log->recovery;
-    assert(is_log_frame(log, frame));
+    assert(bloomery_log_is_frame(frame, log->stride));
     if (log->new.file >= 0) {
         const bloomery_status status =
             bloomery_frame_write(&recovery->sieve->store, &log->new, log->at, frame,
@@ -558,61 +271,50 @@ static bloomery_status keep_frame(struct log *log, struct bloomery_frame *frame,
     return BLOOMERY_OK;
 }
 
-/* A frame whose header is whole. Of one that is decided the fingerprints are enough. */
-static bloomery_status take_frame(struct log *log, uint64_t at, struct bloomery_frame *frame,
-                                  bool decided, bloomery_error *error)
+/* Of a frame that is decided the fingerprints are enough. */
+static bloomery_status take_log(struct bloomery_frame_walk *walk, struct bloomery_frame *frame,
+                                bloomery_error *error)
 {
+    struct log *log = walk->context;
     struct bloomery_recovery *recovery = log->recovery;
-    struct bloomery_store *store = &recovery->sieve->store;
-    bloomery_error found = {.text = ""};
+    const bool decided = walk->at < log->decided;
     bloomery_status status =
-        bloomery_frame_fixed(store, &log->old, at, frame, recovery->records, &found);
+        bloomery_frame_fixed(walk->store, walk->file, walk->at, frame, recovery->records, error);
     if (status != BLOOMERY_OK)
-        return took(log, status, &found, error);
-    status = bloomery_frame_body(store, &log->old, at, frame, recovery->area, &found);
+        return status;
+    status = bloomery_frame_body(walk->store, walk->file, walk->at, frame, recovery->area, error);
     if (status == BLOOMERY_OK &&
         !bloomery_queue_is_body(recovery->area, frame->body_bytes, frame->entries))
-        status = bloomery_store_damaged(store, &log->old, at, &found,
+        status = bloomery_store_damaged(walk->store, walk->file, walk->at, error,
                                         "the entries of a frame of %" PRIu32 " pending keys",
                                         frame->entries);
-    if (status != BLOOMERY_OK) {
-        status = took(log, status, &found, error);
-        if (status != BLOOMERY_OK || !decided)
-            return status;
+    if (status == BLOOMERY_CORRUPT && decided) {
+        status = damaged_log(walk, error);
         frame->body_bytes = frame->entries;
         memset(recovery->area, BLOOMERY_ENTRY_VOID, frame->entries);
     }
-    return keep_frame(log, frame, decided, error);
+    return status == BLOOMERY_OK ? keep_frame(log, frame, decided, error) : status;
 }
 
 /* All frames that are whole, into the new file if there is one. */
-static bloomery_status take_frames(struct log *log, const struct row *row, bloomery_error *error)
+static bloomery_status take_frames(struct log *log, bloomery_error *error)
 {
-    struct bloomery_store *store = &log->recovery->sieve->store;
-    bloomery_status status = BLOOMERY_OK;
+    struct bloomery_frame_walk walk = {
+        .store = &log->recovery->sieve->store,
+        .file = &log->old,
+        .at = BLOOMERY_FILE_HEADER,
+        .to = log->end,
+        .end = log->end,
+        .context = log,
+        .fits = fits_log,
+        .take = take_log,
+        .damaged = damaged_log,
+    };
     log->at = BLOOMERY_FILE_HEADER;
     log->kept = (struct row){.log_bytes = log->at, .decided_bytes = log->at};
     log->plain = 0;
     log->damaged = 0;
-    for (uint64_t at = BLOOMERY_FILE_HEADER; status == BLOOMERY_OK && at < log->end;) {
-        struct bloomery_frame frame = {.entries = 0};
-        bloomery_error found;
-        status = bloomery_frame_header(store, &log->old, at, log->end, &frame, &found);
-        if (status == BLOOMERY_OK && !is_log_frame(log, &frame))
-            status = bloomery_store_damaged(
-                store, &log->old, at, &found,
-                "a frame of %" PRIu32 " pending keys that does not add up", frame.entries);
-        if (status == BLOOMERY_OK) {
-            const uint64_t next = at + bloomery_frame_bytes(&frame);
-            status = take_frame(log, at, &frame, at < row->decided_bytes, error);
-            at = next;
-        } else {
-            status = took(log, status, &found, error);
-            if (status == BLOOMERY_OK)
-                status =
-                    bloomery_frame_find(store, &log->old, at + 1, log->end, &at, &frame, error);
-        }
-    }
+    const bloomery_status status = bloomery_frames_walk(&walk, error);
     assert(log->kept.log_entries == 0 || log->at <= log->end);
     return status;
 }
@@ -628,7 +330,7 @@ static bloomery_status write_log(struct log *log, struct row *row, bloomery_erro
                                                    generation, &log->new, error);
     log->recovery->report = NULL; /* it has been told */
     if (status == BLOOMERY_OK)
-        status = take_frames(log, row, error);
+        status = take_frames(log, error);
     log->recovery->report = report;
     log->recovery->result.damaged = damaged;
     if (status == BLOOMERY_OK)
@@ -660,7 +362,10 @@ static bloomery_status recover_log(struct bloomery_recovery *recovery, uint32_t 
                                    struct row *row, bloomery_error *error)
 {
     const bool ordered = recovery->sieve->settings.ordered;
-    struct log log = {.recovery = recovery, .new.file = -1, .stride = ordered ? 12 : 8};
+    struct log log = {.recovery = recovery,
+                      .new.file = -1,
+                      .stride = ordered ? 12 : 8,
+                      .decided = row->decided_bytes};
     uint64_t length = 0;
     bool headed = false;
     if (row->log_bytes == 0)
@@ -682,7 +387,7 @@ static bloomery_status recover_log(struct bloomery_recovery *recovery, uint32_t 
     }
     recovery->rolls = recovery->rolls || !there;
     if (there)
-        status = take_frames(&log, row, error);
+        status = take_frames(&log, error);
     if (status == BLOOMERY_OK &&
         (!there || !headed || log.damaged > 0 || log.kept.log_entries != row->log_entries)) {
         if (there)
@@ -853,8 +558,9 @@ static bloomery_status recover_seen(struct bloomery_recovery *recovery, uint32_t
     return status;
 }
 
-bloomery_status bloomery_recovery_disk(struct bloomery_recovery *recovery, uint8_t *rows,
-                                       bloomery_error *error)
+/* The rows of the partitions, in the image. */
+static bloomery_status recover_disk(struct bloomery_recovery *recovery, uint8_t *rows,
+                                    bloomery_error *error)
 {
     bloomery_status status = BLOOMERY_OK;
     for (uint32_t i = 0; status == BLOOMERY_OK && i < recovery->sieve->settings.partitions; i++) {
@@ -874,5 +580,290 @@ bloomery_status bloomery_recovery_disk(struct bloomery_recovery *recovery, uint8
             status = recover_seen(recovery, i, &row, logged && row.log_bytes == 0, error);
         store_row(&row, place);
     }
+    return status;
+}
+
+/* ---- The memory engine's filter ---------------------------------------------------------- */
+
+static bloomery_status filter_is_whole(const bloomery_sieve *sieve, uint64_t generation,
+                                       bloomery_error *error)
+{
+    char name[BLOOMERY_FILE_NAME];
+    char path[4096];
+    const bloomery_filter *filter = NULL;
+    bloomery_store_name(BLOOMERY_FILE_FILTER, 0, generation, name);
+    const int bytes = snprintf(path, sizeof path, "%s/%s", sieve->real_path, name);
+    if (bytes < 0 || (size_t)bytes >= sizeof path)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "the directory's path is too long");
+    bloomery_status status = bloomery_map(path, NULL, &filter, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_verify_map(filter, error);
+    bloomery_free(filter);
+    return status;
+}
+
+/* Without its filter, what the queue's segments still hold is all that is known. */
+static bloomery_status recover_filter(struct bloomery_recovery *recovery, struct parts *parts,
+                                      bool *lost, bloomery_error *error)
+{
+    bloomery_sieve *sieve = recovery->sieve;
+    uint8_t *state = parts->engine_state;
+    const uint64_t generation = bloomery_load_u64(state);
+    char name[BLOOMERY_FILE_NAME];
+    bloomery_error found = {.text = ""};
+    struct bloomery_queue_position *saved = &parts->saved;
+    saved->segment = bloomery_load_u64(state + 8);
+    saved->offset = bloomery_load_u64(state + 16);
+    *lost = false;
+    if (saved->segment == 0) /* it was never saved */
+        *saved = (struct bloomery_queue_position){1, BLOOMERY_FILE_HEADER};
+    if (bloomery_place_before(parts->queue.tail, *saved) || saved->offset < BLOOMERY_FILE_HEADER)
+        *saved = parts->queue.head;
+    const bloomery_status status =
+        generation == 0 ? BLOOMERY_OK : filter_is_whole(sieve, generation, &found);
+    if (status == BLOOMERY_OK || status == BLOOMERY_OUT_OF_MEMORY ||
+        status == BLOOMERY_BAD_ARGUMENT) {
+        if (status != BLOOMERY_OK && error != NULL)
+            *error = found;
+        return status;
+    }
+    *lost = true;
+    recovery->changed = true;
+    bloomery_recovery_tell(recovery, "%s", found.text);
+    bloomery_store_name(BLOOMERY_FILE_FILTER, 0, generation, name);
+    bloomery_store_u64(state, 0);
+    if (bloomery_place_before(parts->queue.head, *saved))
+        *saved = parts->queue.head;
+    for (struct stat facts; saved->segment > 1; saved->segment--) {
+        char before[BLOOMERY_FILE_NAME];
+        bloomery_store_name(BLOOMERY_FILE_QUEUE, saved->segment - 1, 0, before);
+        if (fstatat(sieve->store.directory, before, &facts, AT_SYMLINK_NOFOLLOW) != 0)
+            break;
+    }
+    saved->offset = BLOOMERY_FILE_HEADER;
+    return bloomery_recovery_keep(recovery, name, error);
+}
+
+static void put_filter(struct bloomery_recovery *recovery, struct parts *parts, bool lost)
+{
+    uint8_t *state = parts->engine_state;
+    const uint64_t keys = bloomery_load_u64(state + 24);
+    assert(recovery->first <= parts->queue.next);
+    const uint64_t left = recovery->first > 0 ? parts->queue.next - recovery->first : 0;
+    bloomery_store_u64(state + 8, parts->saved.segment);
+    bloomery_store_u64(state + 16, parts->saved.offset);
+    if (!lost || left >= keys)
+        return;
+    recovery->result.seen += keys - left;
+    bloomery_store_u64(state + 24, left);
+}
+
+/* ---- What the state before the last commit does not name --------------------------------- */
+
+struct keeping {
+    struct bloomery_recovery *recovery;
+    const struct parts *parts;
+    bloomery_status status;
+    bloomery_error error;
+};
+
+static bool is_named(const struct keeping *keeping, enum bloomery_file_kind kind, uint64_t number,
+                     uint64_t generation)
+{
+    const bloomery_sieve *sieve = keeping->recovery->sieve;
+    const struct parts *parts = keeping->parts;
+    const uint8_t *row = parts->engine_state + number * BLOOMERY_PARTITION_STATE;
+    const bool disk = sieve->settings.engine == BLOOMERY_SIEVE_DISK;
+    const uint64_t head = parts->queue.head.segment;
+    const uint64_t from = !disk && parts->saved.segment < head ? parts->saved.segment : head;
+    if (kind == BLOOMERY_FILE_QUEUE)
+        return number >= from && number <= parts->queue.tail.segment;
+    if (kind == BLOOMERY_FILE_DEAD)
+        return generation == bloomery_load_u64(sieve->manifest.image + BLOOMERY_MANIFEST_DEAD);
+    if (kind == BLOOMERY_FILE_FILTER)
+        return !disk && generation == bloomery_load_u64(parts->engine_state);
+    if (!disk || number >= sieve->settings.partitions)
+        return false;
+    if (kind == BLOOMERY_FILE_PENDING)
+        return generation == bloomery_load_u64(row);
+    return kind == BLOOMERY_FILE_SEEN && generation == bloomery_load_u64(row + 40);
+}
+
+static bool keep_unnamed(void *context, const char *name)
+{
+    struct keeping *keeping = context;
+    enum bloomery_file_kind kind;
+    uint64_t number;
+    uint64_t generation;
+    if (bloomery_directory_take_apart(name, &kind, &number, &generation) &&
+        !is_named(keeping, kind, number, generation))
+        keeping->status = bloomery_recovery_keep(keeping->recovery, name, &keeping->error);
+    return keeping->status == BLOOMERY_OK;
+}
+
+/* All that opening will remove or cut, and the manifest. */
+static bloomery_status keep_undone(struct bloomery_recovery *recovery, const struct parts *parts,
+                                   bloomery_error *error)
+{
+    const bloomery_sieve *sieve = recovery->sieve;
+    struct keeping keeping = {.recovery = recovery, .parts = parts};
+    bool all = true;
+    bloomery_status status = bloomery_recovery_keep(recovery, "MANIFEST", error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_directory_each(recovery->sieve, keep_unnamed, &keeping, &all, error);
+    if (status == BLOOMERY_OK && keeping.status != BLOOMERY_OK) {
+        if (error != NULL)
+            *error = keeping.error;
+        return keeping.status;
+    }
+    if (status == BLOOMERY_OK)
+        status = keep_rest(recovery, BLOOMERY_FILE_QUEUE, parts->queue.tail.segment, 0,
+                           parts->queue.tail.offset, error);
+    const uint8_t *dead = sieve->manifest.image + BLOOMERY_MANIFEST_DEAD;
+    if (status == BLOOMERY_OK)
+        status = keep_rest(recovery, BLOOMERY_FILE_DEAD, 0, bloomery_load_u64(dead),
+                           bloomery_load_u64(dead + 8), error);
+    for (uint32_t i = 0; status == BLOOMERY_OK && sieve->settings.engine == BLOOMERY_SIEVE_DISK &&
+                         i < sieve->settings.partitions;
+         i++) {
+        const uint8_t *row = parts->engine_state + (uint64_t)i * BLOOMERY_PARTITION_STATE;
+        status = keep_rest(recovery, BLOOMERY_FILE_PENDING, i, bloomery_load_u64(row),
+                           bloomery_load_u64(row + 8), error);
+    }
+    return status;
+}
+
+/* ---- All of it --------------------------------------------------------------------------- */
+
+static bloomery_status recover_parts(struct bloomery_recovery *recovery, struct parts *parts,
+                                     bloomery_error *error)
+{
+    const bool disk = recovery->sieve->settings.engine == BLOOMERY_SIEVE_DISK;
+    bool lost = false;
+    bloomery_status status = disk ? recover_disk(recovery, parts->engine_state, error)
+                                  : recover_filter(recovery, parts, &lost, error);
+    recovery->rolls = recovery->rolls && recovery->result.older;
+    if (status == BLOOMERY_OK)
+        status =
+            bloomery_recovery_queue(recovery, &parts->queue, disk ? NULL : &parts->saved, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_recovery_dead(
+            recovery, recovery->sieve->manifest.image + BLOOMERY_MANIFEST_DEAD, error);
+    if (status == BLOOMERY_OK && recovery->result.older)
+        status = keep_undone(recovery, parts, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (disk)
+        count_again(recovery);
+    else
+        put_filter(recovery, parts, lost);
+    recovery->result.pending -=
+        recovery->rolled < recovery->result.pending ? recovery->rolled : recovery->result.pending;
+    return BLOOMERY_OK;
+}
+
+static bloomery_status recover(struct bloomery_recovery *recovery, bloomery_error *error)
+{
+    bloomery_sieve *sieve = recovery->sieve;
+    struct parts parts = {.queue_bytes = 0};
+    bloomery_status status = bloomery_manifest_open_older(sieve, &recovery->result.older, error);
+    if (status == BLOOMERY_OK)
+        status = take_apart(sieve, &parts, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    sieve->store.seed = bloomery_checksum(sieve->store.id, sizeof sieve->store.id, 0);
+    if (recovery->result.older)
+        bloomery_recovery_tell(
+            recovery,
+            "%s/MANIFEST: no copy of what may be the last commit is whole; the "
+            "one before it counts, after %" PRIu64 " pushes",
+            sieve->path, bloomery_load_u64(sieve->manifest.image + BLOOMERY_MANIFEST_COUNTERS));
+    if (sieve->manifest.mends && sieve->manifest.broken_at != UINT64_MAX)
+        bloomery_recovery_tell(recovery,
+                               "%s/MANIFEST is damaged at %" PRIu64 ": one of the two copies of "
+                               "the last commit; the other one counts, and is copied there",
+                               sieve->path, sieve->manifest.broken_at);
+    assert(recovery->own == NULL && sieve->engine == NULL);
+    recovery->own = bloomery_store_take(&sieve->store, OWN);
+    if (recovery->own == NULL)
+        return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory to recover a sieve");
+    recovery->area = recovery->own;
+    recovery->records = recovery->own + BLOOMERY_QUEUE_BODY_MAX;
+    status = recover_parts(recovery, &parts, error);
+    if (status == BLOOMERY_OK && recovery->folder >= 0 && fsync(recovery->folder) != 0)
+        status = bloomery_fail_system(error, errno, "syncing %s/%s", sieve->path,
+                                      recovery->result.folder);
+    if (status == BLOOMERY_OK && recovery->changed && fsync(sieve->store.directory) != 0)
+        status = bloomery_fail_system(error, errno, "syncing the directory %s", sieve->path);
+    if (status == BLOOMERY_OK && (recovery->changed || recovery->result.older))
+        status = bloomery_manifest_replace(sieve, put_together(sieve, &parts), error);
+    return status;
+}
+
+/* Opened as ever, which removes and cuts what does not count, and read once more. `directory`: it,
+ * locked all the time, or who waits for it would come between. */
+static bloomery_status look_again(const bloomery_sieve_options *options, int directory,
+                                  struct bloomery_recovery *recovery, bloomery_error *error)
+{
+    bloomery_sieve *sieve = NULL;
+    uint64_t damaged = 0;
+    bloomery_status status = bloomery_sieve_open_locked(options, directory, &sieve, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    status = bloomery_sieve_verify(sieve, recovery->report, recovery->context, &damaged, error);
+    recovery->result.damaged += damaged;
+    if (status == BLOOMERY_OK && damaged > 0)
+        status = bloomery_fail(error, BLOOMERY_CORRUPT, 0,
+                               "%s is still damaged: %" PRIu64 " frames could not be recovered",
+                               options->directory, damaged);
+    const bloomery_status closed =
+        bloomery_sieve_close(sieve, status == BLOOMERY_OK ? error : NULL);
+    return status == BLOOMERY_OK ? closed : status;
+}
+
+bloomery_status bloomery_sieve_recover(const bloomery_sieve_options *options,
+                                       bloomery_sieve_report report, void *context,
+                                       bloomery_sieve_recovery *result, bloomery_error *error)
+{
+    struct bloomery_recovery recovery = {.report = report, .context = context, .folder = -1};
+    bloomery_sieve_options given;
+    bloomery_sieve_options plain = BLOOMERY_SIEVE_OPTIONS;
+    bloomery_status status = bloomery_sieve_copy_options(options, &given, error);
+    if (status == BLOOMERY_OK && given.directory == NULL)
+        status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                               "only a sieve in a directory can be recovered");
+    if (status != BLOOMERY_OK)
+        return status;
+    plain.allocator = given.allocator;
+    plain.directory = given.directory;
+    plain.memory = given.memory;
+    plain.canon = given.canon;
+    plain.canonicaliser = given.canonicaliser;
+    plain.canonicaliser_context = given.canonicaliser_context;
+    plain.warning = given.warning;
+    plain.warning_context = given.warning_context;
+    plain.keep_leases = true;
+    plain.existing = true;
+    status = bloomery_sieve_allocate(&plain, &recovery.sieve, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_directory_enter(recovery.sieve, true, error);
+    if (status == BLOOMERY_OK)
+        status = recover(&recovery, error);
+    if (recovery.folder >= 0)
+        close(recovery.folder);
+    int directory = -1;
+    if (recovery.sieve != NULL) {
+        bloomery_store_give(&recovery.sieve->store, recovery.own, OWN);
+        if (status == BLOOMERY_OK) {
+            directory = recovery.sieve->store.directory;
+            recovery.sieve->store.directory = -1;
+        }
+        bloomery_sieve_destroy(recovery.sieve);
+    }
+    if (status == BLOOMERY_OK)
+        status = look_again(&plain, directory, &recovery, error);
+    if (result != NULL)
+        bloomery_sized_give(&recovery.result, sizeof recovery.result, result,
+                            BLOOMERY_SIEVE_RECOVERY_BYTES_FIRST);
     return status;
 }

@@ -136,6 +136,14 @@ enum {
     LONGEST = BLOOMERY_QUEUE_BODY_MAX - 1, /* an item's entry: prefixes of 4 and 3 bytes */
 };
 
+/* Where entries were lost: in which file, and which number comes next. */
+struct gap {
+    struct bloomery_recovery *recovery;
+    struct bloomery_store_file *file; /* of the segment */
+    uint64_t *number;                 /* of the next entry; rises with each that is put there */
+    bool is_log;                      /* the queue is the memory engine's log */
+};
+
 /* A head that takes `prefix` bytes, for a key of so many. */
 static bool put_head(uint8_t *to, uint64_t prefix, uint64_t key, uint32_t flags)
 {
@@ -168,8 +176,8 @@ static void put_void(uint8_t *to, uint64_t bytes)
 }
 
 /* A frame of so many entries of nothing, with a body of so many bytes. */
-static bloomery_status put_frame(struct bloomery_recovery_gap gap, uint64_t *at, uint64_t entries,
-                                 uint64_t bytes, bloomery_error *error)
+static bloomery_status put_frame(struct gap gap, uint64_t *at, uint64_t entries, uint64_t bytes,
+                                 bloomery_error *error)
 {
     uint8_t *body = gap.recovery->area;
     struct bloomery_frame frame = {
@@ -190,7 +198,7 @@ static bloomery_status put_frame(struct bloomery_recovery_gap gap, uint64_t *at,
     return BLOOMERY_OK;
 }
 
-static bloomery_status no_fit(struct bloomery_recovery_gap gap, uint64_t at, bloomery_error *error)
+static bloomery_status no_fit(struct gap gap, uint64_t at, bloomery_error *error)
 {
     return bloomery_store_damaged(&gap.recovery->sieve->store, gap.file, at, error,
                                   "the numbers of the items around it do not fit to the bytes "
@@ -203,10 +211,11 @@ static uint64_t min_bytes(uint64_t entries)
     return entries + (entries + DENSE - 1) / DENSE * BLOOMERY_FRAME_HEADER;
 }
 
-/* There may be more bytes than frames of short entries take. Then one entry alone takes what it
+/* Puts so many entries of nothing into just so many bytes at `at`. BLOOMERY_CORRUPT if they do not
+ * fit. There may be more bytes than frames of short entries take. Then one entry alone takes what it
  * can, and the others are left what they need. */
-bloomery_status bloomery_recovery_fill(struct bloomery_recovery_gap gap, uint64_t at,
-                                       uint64_t bytes, uint64_t entries, bloomery_error *error)
+static bloomery_status fill_void(struct gap gap, uint64_t at, uint64_t bytes, uint64_t entries,
+                                 bloomery_error *error)
 {
     const uint64_t end = at + bytes;
     bloomery_status status = BLOOMERY_OK;
@@ -233,8 +242,9 @@ bloomery_status bloomery_recovery_fill(struct bloomery_recovery_gap gap, uint64_
     return status == BLOOMERY_OK && at != end ? no_fit(gap, at, error) : status;
 }
 
-bloomery_status bloomery_recovery_append(struct bloomery_recovery_gap gap, uint64_t *at,
-                                         uint64_t entries, bloomery_error *error)
+/* As many at the end of a segment, a byte each, and the file ends behind them. `at` moves there. */
+static bloomery_status append_void(struct gap gap, uint64_t *at, uint64_t entries,
+                                   bloomery_error *error)
 {
     bloomery_status status = BLOOMERY_OK;
     while (status == BLOOMERY_OK && entries > 0) {
@@ -267,19 +277,19 @@ struct walk {
     struct bloomery_recovery_queue *queue;
     struct bloomery_queue_position *saved; /* NULL: the disk engine */
     struct bloomery_store_file file;       /* of the segment */
+    struct bloomery_frame_walk frames;     /* through it */
     uint64_t segment;
-    uint64_t end;    /* of its frames */
     uint64_t length; /* of the file, when it was opened; behind its frames nothing was committed */
     uint64_t number; /* that comes next; 0: not known yet */
     uint64_t items;  /* not popped, in whole frames */
 };
 
-static struct bloomery_recovery_gap gap_of(struct walk *walk)
+static struct gap gap_of(struct walk *walk)
 {
-    return (struct bloomery_recovery_gap){.recovery = walk->recovery,
-                                          .file = &walk->file,
-                                          .number = &walk->number,
-                                          .is_log = walk->saved != NULL};
+    return (struct gap){.recovery = walk->recovery,
+                        .file = &walk->file,
+                        .number = &walk->number,
+                        .is_log = walk->saved != NULL};
 }
 
 /* ---- What goes with a range -------------------------------------------------------------- */
@@ -360,38 +370,6 @@ static bloomery_status number_behind(struct walk *walk, uint64_t *number, bloome
     return BLOOMERY_OK;
 }
 
-/* Whether the frame at `at` is whole and the one that comes next; damage is told. */
-static bloomery_status take_frame(struct walk *walk, uint64_t at, struct bloomery_frame *frame,
-                                  bool *whole, bloomery_error *error)
-{
-    struct bloomery_recovery *recovery = walk->recovery;
-    struct bloomery_recovery_queue *queue = walk->queue;
-    struct bloomery_store *store = &recovery->sieve->store;
-    bloomery_error found = {.text = ""};
-    bloomery_status status =
-        bloomery_frame_header(store, &walk->file, at, walk->end, frame, &found);
-    if (status == BLOOMERY_OK && (!bloomery_queue_is_frame(frame, queue->next) ||
-                                  (walk->number > 0 && frame->first != walk->number)))
-        status = bloomery_store_damaged(store, &walk->file, at, &found,
-                                        "the frame there begins with number %" PRIu64
-                                        ", and %" PRIu64 " was expected",
-                                        frame->first, walk->number);
-    if (status == BLOOMERY_OK)
-        status = bloomery_frame_body(store, &walk->file, at, frame, recovery->area, &found);
-    if (status == BLOOMERY_OK &&
-        !bloomery_queue_is_body(recovery->area, frame->body_bytes, frame->entries))
-        status = bloomery_store_damaged(store, &walk->file, at, &found,
-                                        "the entries of a frame of %" PRIu32, frame->entries);
-    *whole = status == BLOOMERY_OK;
-    if (status == BLOOMERY_CORRUPT) {
-        bloomery_recovery_tell(recovery, "%s", found.text);
-        return BLOOMERY_OK;
-    }
-    if (status != BLOOMERY_OK && error != NULL)
-        *error = found;
-    return status;
-}
-
 /* Items of the frame in the area that were not popped. */
 static void count_items(struct walk *walk, const struct bloomery_frame *frame)
 {
@@ -433,19 +411,20 @@ static bloomery_status find_next(struct walk *walk, uint64_t at, uint64_t *next,
                                  bloomery_error *error)
 {
     struct bloomery_store *store = &walk->recovery->sieve->store;
-    assert(at < walk->end);
+    const uint64_t end = walk->frames.end;
+    assert(at < end);
     *next = at;
     do {
         struct bloomery_frame frame = {.entries = 0};
         const bloomery_status status =
-            bloomery_frame_find(store, &walk->file, *next + 1, walk->end, next, &frame, error);
+            bloomery_frame_find(store, &walk->file, *next + 1, end, next, &frame, error);
         if (status != BLOOMERY_OK)
             return status;
         *number = frame.first;
-        if (*next < walk->end && bloomery_queue_is_frame(&frame, walk->queue->next) &&
+        if (*next < end && bloomery_queue_is_frame(&frame, walk->queue->next) &&
             frame.first > walk->number)
             return BLOOMERY_OK;
-    } while (*next < walk->end);
+    } while (*next < end);
     return BLOOMERY_OK;
 }
 
@@ -464,7 +443,7 @@ static bloomery_status replace(struct walk *walk, uint64_t *at, bloomery_error *
         number = walk->queue->head_number - walk->queue->head_index;
     }
     assert(status != BLOOMERY_OK || next > begin);
-    const bool last = next >= walk->end;
+    const bool last = next >= walk->frames.end;
     if (status == BLOOMERY_OK && last)
         status = number_behind(walk, &number, error);
     if (status == BLOOMERY_OK)
@@ -484,10 +463,10 @@ static bloomery_status replace(struct walk *walk, uint64_t *at, bloomery_error *
     *at = next;
     if (last) {
         *at = begin;
-        status = bloomery_recovery_append(gap_of(walk), at, number - first, error);
-        walk->end = *at;
+        status = append_void(gap_of(walk), at, number - first, error);
+        walk->frames.to = walk->frames.end = *at;
     } else {
-        status = bloomery_recovery_fill(gap_of(walk), begin, next - begin, number - first, error);
+        status = fill_void(gap_of(walk), begin, next - begin, number - first, error);
     }
     if (status == BLOOMERY_OK)
         leave_range(walk, begin, last ? UINT64_MAX : next);
@@ -524,7 +503,7 @@ static bloomery_status open_segment(struct walk *walk, bloomery_error *error)
     }
     assert(status != BLOOMERY_OK || walk->file.file >= 0);
     walk->length = length;
-    walk->end = walk->segment == tail.segment && tail.offset < length ? tail.offset : length;
+    walk->frames.end = walk->segment == tail.segment && tail.offset < length ? tail.offset : length;
     return status;
 }
 
@@ -548,7 +527,7 @@ static bloomery_status end_segment(struct walk *walk, uint64_t at, bloomery_erro
             status =
                 bloomery_recovery_keep_part(walk->recovery, &walk->file, at, UINT64_MAX, error);
         if (status == BLOOMERY_OK)
-            status = bloomery_recovery_append(gap_of(walk), &at, number - first, error);
+            status = append_void(gap_of(walk), &at, number - first, error);
         leave_range(walk, begin, UINT64_MAX);
     }
     if (last)
@@ -572,33 +551,74 @@ static bloomery_status end_segment(struct walk *walk, uint64_t at, bloomery_erro
     return status;
 }
 
+/* Where the head is, the number that comes next is known. */
+static void expect_head(struct walk *walk)
+{
+    const struct bloomery_recovery_queue *queue = walk->queue;
+    const struct bloomery_queue_position place = {walk->segment, walk->frames.at};
+    if (walk->number == 0 && bloomery_place_same(place, queue->head))
+        walk->number = queue->head_number - queue->head_index;
+}
+
+static bloomery_status fits_queue(struct bloomery_frame_walk *frames,
+                                  const struct bloomery_frame *frame, bloomery_error *error)
+{
+    struct walk *walk = frames->context;
+    expect_head(walk);
+    if (bloomery_queue_is_frame(frame, walk->queue->next) &&
+        (walk->number == 0 || frame->first == walk->number))
+        return BLOOMERY_OK;
+    return bloomery_store_damaged(frames->store, frames->file, frames->at, error,
+                                  "the frame there begins with number %" PRIu64 ", and %" PRIu64
+                                  " was expected",
+                                  frame->first, walk->number);
+}
+
+static bloomery_status take_queue(struct bloomery_frame_walk *frames, struct bloomery_frame *frame,
+                                  bloomery_error *error)
+{
+    struct walk *walk = frames->context;
+    uint8_t *area = walk->recovery->area;
+    const bloomery_status status =
+        bloomery_frame_body(frames->store, frames->file, frames->at, frame, area, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (!bloomery_queue_is_body(area, frame->body_bytes, frame->entries))
+        return bloomery_store_damaged(frames->store, frames->file, frames->at, error,
+                                      "the entries of a frame of %" PRIu32, frame->entries);
+    leave_void(walk, frames->at, frame);
+    count_items(walk, frame);
+    if (walk->recovery->first == 0)
+        walk->recovery->first = frame->first;
+    walk->number = frame->first + frame->entries;
+    return BLOOMERY_OK;
+}
+
+static bloomery_status damaged_queue(struct bloomery_frame_walk *frames, bloomery_error *error)
+{
+    struct walk *walk = frames->context;
+    expect_head(walk);
+    bloomery_recovery_tell(walk->recovery, "%s", error->text);
+    return replace(walk, &frames->at, error);
+}
+
 static bloomery_status walk_segment(struct walk *walk, uint64_t at, bloomery_error *error)
 {
-    struct bloomery_recovery_queue *queue = walk->queue;
+    struct bloomery_frame_walk *frames = &walk->frames;
     assert(walk->file.file < 0);
+    *frames = (struct bloomery_frame_walk){.store = &walk->recovery->sieve->store,
+                                           .file = &walk->file,
+                                           .context = walk,
+                                           .fits = fits_queue,
+                                           .take = take_queue,
+                                           .damaged = damaged_queue};
     bloomery_status status = open_segment(walk, error);
-    if (at > walk->end)
-        at = walk->end;
-    while (status == BLOOMERY_OK && at < walk->end) {
-        struct bloomery_frame frame;
-        bool whole = false;
-        const struct bloomery_queue_position place = {walk->segment, at};
-        if (walk->number == 0 && bloomery_place_same(place, queue->head))
-            walk->number = queue->head_number - queue->head_index;
-        status = take_frame(walk, at, &frame, &whole, error);
-        if (status == BLOOMERY_OK && whole) {
-            leave_void(walk, at, &frame);
-            count_items(walk, &frame);
-            if (walk->recovery->first == 0)
-                walk->recovery->first = frame.first;
-            walk->number = frame.first + frame.entries;
-            at += bloomery_frame_bytes(&frame);
-        } else if (status == BLOOMERY_OK) {
-            status = replace(walk, &at, error);
-        }
-    }
+    frames->to = frames->end;
+    frames->at = at < frames->end ? at : frames->end;
     if (status == BLOOMERY_OK)
-        status = end_segment(walk, at, error);
+        status = bloomery_frames_walk(frames, error);
+    if (status == BLOOMERY_OK)
+        status = end_segment(walk, frames->at, error);
     if (status == BLOOMERY_OK)
         status = bloomery_store_sync(&walk->recovery->sieve->store, &walk->file, error);
     bloomery_store_close(&walk->file);
@@ -803,61 +823,45 @@ bloomery_status bloomery_recovery_queue(struct bloomery_recovery *recovery,
 
 struct list {
     struct bloomery_recovery *recovery;
-    struct bloomery_store_file file;
-    uint64_t end; /* of its frames */
+    struct bloomery_dead old; /* as far as its file goes */
     struct bloomery_dead kept;
+    bool copies; /* what is whole, to `kept`; otherwise it is only counted */
+    bool damaged;
+    uint64_t whole;
+    bloomery_error error; /* of copying */
 };
 
-/* The frame at `at` into the area. */
-static bloomery_status take_dead(struct list *list, uint64_t at, struct bloomery_frame *frame,
-                                 bloomery_error *error)
+static int take_whole(void *context, const struct bloomery_entry *entry, uint64_t number)
 {
-    struct bloomery_store *store = &list->recovery->sieve->store;
+    struct list *list = context;
     uint8_t *area = list->recovery->area;
-    struct bloomery_entry entry = {.flags = 0};
-    bloomery_status status = bloomery_frame_header(store, &list->file, at, list->end, frame, error);
-    if (status == BLOOMERY_OK && !bloomery_dead_is_frame(frame))
-        status = bloomery_store_damaged(store, &list->file, at, error,
-                                        "the header of a frame has numbers that cannot be");
-    if (status == BLOOMERY_OK)
-        status = bloomery_frame_body(store, &list->file, at, frame, area, error);
-    if (status == BLOOMERY_OK &&
-        bloomery_entry_get(area, frame->body_bytes, &entry) != frame->body_bytes)
-        status = bloomery_store_damaged(store, &list->file, at, error,
-                                        "the entry of dead item %" PRIu64, frame->first);
-    return status;
+    list->whole++;
+    if (!list->copies)
+        return 0;
+    assert(bloomery_entry_bound(entry) <= BLOOMERY_QUEUE_BODY_MAX);
+    return bloomery_dead_append(&list->kept, number, area, bloomery_entry_put(area, entry),
+                                &list->error);
 }
 
-/* Copies what is whole, unless `copies` is false: then it is only counted. */
-static bloomery_status walk_list(struct list *list, bool copies, uint64_t *whole, bool *damaged,
-                                 bloomery_error *error)
+static bloomery_status damaged_list(void *context, bloomery_error *error)
 {
-    struct bloomery_recovery *recovery = list->recovery;
-    uint64_t at = BLOOMERY_FILE_HEADER;
-    *whole = 0;
-    while (at < list->end) {
-        struct bloomery_frame frame = {.entries = 0};
-        bloomery_error found = {.text = ""};
-        bloomery_status status = take_dead(list, at, &frame, &found);
-        if (status == BLOOMERY_OK) {
-            if (copies)
-                status = bloomery_dead_append(&list->kept, frame.first, recovery->area,
-                                              frame.body_bytes, error);
-            ++*whole;
-            at += bloomery_frame_bytes(&frame);
-        } else if (status == BLOOMERY_CORRUPT) {
-            if (!copies)
-                bloomery_recovery_tell(recovery, "%s", found.text);
-            *damaged = true;
-            status = bloomery_frame_find(&recovery->sieve->store, &list->file, at + 1, list->end,
-                                         &at, &frame, error);
-        } else if (error != NULL) {
-            *error = found;
-        }
-        if (status != BLOOMERY_OK)
-            return status;
-    }
+    struct list *list = context;
+    list->damaged = true;
+    if (!list->copies)
+        bloomery_recovery_tell(list->recovery, "%s", error->text);
     return BLOOMERY_OK;
+}
+
+static bloomery_status walk_list(struct list *list, bool copies, bloomery_error *error)
+{
+    list->copies = copies;
+    list->whole = 0;
+    list->error.status = BLOOMERY_OK;
+    const bloomery_status status =
+        (bloomery_status)bloomery_dead_each(&list->old, take_whole, damaged_list, list, error);
+    if (list->error.status != BLOOMERY_OK && error != NULL)
+        *error = list->error;
+    return status;
 }
 
 /* What is whole into a new file, which `state` names then. */
@@ -865,18 +869,17 @@ static bloomery_status renew(struct list *list, const char *name, uint64_t items
                              bloomery_error *error)
 {
     struct bloomery_recovery *recovery = list->recovery;
-    uint64_t whole = 0;
-    bool damaged = false;
     bloomery_status status = bloomery_recovery_keep(recovery, name, error);
     bloomery_dead_start(&list->kept, &recovery->sieve->store);
     list->kept.generation = bloomery_load_u64(state) + 1;
-    if (status == BLOOMERY_OK && list->file.file >= 0)
-        status = walk_list(list, true, &whole, &damaged, error);
+    list->whole = 0;
+    if (status == BLOOMERY_OK && list->old.file.file >= 0)
+        status = walk_list(list, true, error);
     if (status == BLOOMERY_OK)
         status = bloomery_dead_sync(&list->kept, error);
     if (status == BLOOMERY_OK) {
         bloomery_dead_store(&list->kept, state);
-        recovery->result.queued += items > whole ? items - whole : 0;
+        recovery->result.queued += items > list->whole ? items - list->whole : 0;
         recovery->changed = true;
     }
     bloomery_dead_close(&list->kept);
@@ -893,27 +896,26 @@ bloomery_status bloomery_recovery_dead(struct bloomery_recovery *recovery, uint8
     const uint64_t items = bloomery_load_u64(state + 16);
     char name[BLOOMERY_FILE_NAME];
     uint64_t length = 0;
-    uint64_t whole = 0;
     bool headed = false;
-    bool damaged = false;
     if (bytes == 0)
         return BLOOMERY_OK;
+    bloomery_dead_start(&list.old, store);
     bloomery_store_name(BLOOMERY_FILE_DEAD, 0, generation, name);
     bloomery_status status = bloomery_store_open_any(store, BLOOMERY_FILE_DEAD, 0, generation,
-                                                     &list.file, &length, &headed, error);
+                                                     &list.old.file, &length, &headed, error);
     if (status != BLOOMERY_OK)
         return status;
-    list.end = bytes < length ? bytes : length;
+    list.old.bytes = bytes < length ? bytes : length;
     if (!headed || length < bytes) {
-        damaged = true;
+        list.damaged = true;
         bloomery_recovery_tell(recovery, "%s/%s, with dead items, %s", recovery->sieve->path, name,
-                               list.file.file < 0 ? "is missing"
-                               : !headed          ? "has no sound header"
-                                                  : "is cut short");
+                               list.old.file.file < 0 ? "is missing"
+                               : !headed              ? "has no sound header"
+                                                      : "is cut short");
     }
-    status = walk_list(&list, false, &whole, &damaged, error);
-    if (status == BLOOMERY_OK && damaged)
+    status = walk_list(&list, false, error);
+    if (status == BLOOMERY_OK && list.damaged)
         status = renew(&list, name, items, state, error);
-    bloomery_store_close(&list.file);
+    bloomery_store_close(&list.old.file);
     return status;
 }

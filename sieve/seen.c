@@ -361,10 +361,9 @@ uint32_t bloomery_log_split(const struct bloomery_disk *disk, uint64_t body_byte
     return (uint32_t)(body / disk->stride * disk->stride);
 }
 
-/* What a frame promises, beyond what store.h checks: records for each entry, in an area. */
-static bool adds_up(const struct bloomery_disk *disk, const struct bloomery_frame *frame)
+bool bloomery_log_is_frame(const struct bloomery_frame *frame, unsigned stride)
 {
-    return frame->entries > 0 && frame->fixed_bytes == (uint64_t)frame->entries * disk->stride &&
+    return frame->entries > 0 && frame->fixed_bytes == (uint64_t)frame->entries * stride &&
            frame->fixed_bytes <= BLOOMERY_LOG_AREA && frame->body_bytes >= frame->entries &&
            (frame->body_bytes <= BLOOMERY_LOG_AREA || frame->entries == 1) &&
            frame->body_bytes <= BLOOMERY_SIEVE_ITEM_MAX + BLOOMERY_ENTRY_PREFIX_MAX;
@@ -392,7 +391,7 @@ static bloomery_status write_frame(bloomery_sieve *sieve, uint32_t number,
                                    const void *body, bloomery_error *error)
 {
     struct bloomery_partition *partition = &sieve->disk->partition[number];
-    assert(adds_up(sieve->disk, frame));
+    assert(bloomery_log_is_frame(frame, sieve->disk->stride));
     bloomery_status status = log_file(sieve, number, error);
     if (status == BLOOMERY_OK)
         status = bloomery_frame_write(&sieve->store, &partition->log, partition->log_bytes, frame,
@@ -504,7 +503,7 @@ static bloomery_status check_frame(bloomery_sieve *sieve, uint32_t number, uint6
                                    const struct bloomery_frame *frame, bloomery_error *error)
 {
     const struct bloomery_disk *disk = sieve->disk;
-    if (adds_up(disk, frame))
+    if (bloomery_log_is_frame(frame, disk->stride))
         return BLOOMERY_OK;
     return bloomery_store_damaged(&sieve->store, &disk->partition[number].log, offset, error,
                                   "a frame of %u pending keys that does not add up",
@@ -520,33 +519,12 @@ bloomery_status bloomery_log_header(bloomery_sieve *sieve, uint32_t number, uint
     return status == BLOOMERY_OK ? check_frame(sieve, number, offset, frame, error) : status;
 }
 
-bloomery_status bloomery_log_each(bloomery_sieve *sieve, uint32_t number, uint64_t from,
-                                  uint64_t to,
-                                  bloomery_status (*take)(void *context, const uint8_t *records,
-                                                          uint32_t count, bloomery_error *error),
-                                  void *context, bloomery_error *error)
+/* The frame's parts: in the area if both fit, else in memory of its own. */
+static bloomery_status read_parts(bloomery_sieve *sieve, uint32_t number, uint8_t *area,
+                                  size_t room, struct bloomery_log_frame *frame,
+                                  bloomery_error *error)
 {
-    struct bloomery_disk *disk = sieve->disk;
-    const struct bloomery_partition *partition = &disk->partition[number];
-    struct bloomery_frame frame;
-    assert(from >= BLOOMERY_FILE_HEADER && to <= partition->log_bytes);
-    for (uint64_t at = from; at < to; at += bloomery_frame_bytes(&frame)) {
-        bloomery_status status = bloomery_log_header(sieve, number, at, &frame, error);
-        if (status == BLOOMERY_OK)
-            status =
-                bloomery_frame_fixed(&sieve->store, &partition->log, at, &frame, disk->area, error);
-        if (status == BLOOMERY_OK)
-            status = take(context, disk->area, frame.entries, error);
-        if (status != BLOOMERY_OK)
-            return status;
-    }
-    return BLOOMERY_OK;
-}
-
-/* In the area if both parts fit, else in memory of its own. */
-static bloomery_status find_room(bloomery_sieve *sieve, uint8_t *area, size_t room,
-                                 struct bloomery_log_frame *frame, bloomery_error *error)
-{
+    const struct bloomery_store_file *file = &sieve->disk->partition[number].log;
     const uint64_t bytes = (uint64_t)frame->frame.fixed_bytes + frame->frame.body_bytes;
     frame->records = area;
     if (bytes > room) {
@@ -558,31 +536,180 @@ static bloomery_status find_room(bloomery_sieve *sieve, uint8_t *area, size_t ro
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "no memory for a frame of %llu bytes", (unsigned long long)bytes);
     frame->body = frame->records + frame->frame.fixed_bytes;
-    return BLOOMERY_OK;
+    bloomery_status status = bloomery_frame_fixed(&sieve->store, file, frame->offset, &frame->frame,
+                                                  frame->records, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_frame_body(&sieve->store, file, frame->offset, &frame->frame, frame->body,
+                                     error);
+    if (status != BLOOMERY_OK)
+        bloomery_log_release(sieve, frame);
+    return status;
 }
 
 bloomery_status bloomery_log_read(bloomery_sieve *sieve, uint32_t number, uint64_t offset,
                                   uint8_t *area, size_t room, struct bloomery_log_frame *frame,
                                   bloomery_error *error)
 {
-    const struct bloomery_store_file *file = &sieve->disk->partition[number].log;
     *frame = (struct bloomery_log_frame){.offset = offset};
-    bloomery_status status = bloomery_log_header(sieve, number, offset, &frame->frame, error);
-    if (status == BLOOMERY_OK)
-        status = find_room(sieve, area, room, frame, error);
-    if (status == BLOOMERY_OK)
-        status =
-            bloomery_frame_fixed(&sieve->store, file, offset, &frame->frame, frame->records, error);
-    if (status == BLOOMERY_OK)
-        status =
-            bloomery_frame_body(&sieve->store, file, offset, &frame->frame, frame->body, error);
-    if (status != BLOOMERY_OK)
-        bloomery_log_release(sieve, frame);
-    return status;
+    const bloomery_status status = bloomery_log_header(sieve, number, offset, &frame->frame, error);
+    return status == BLOOMERY_OK ? read_parts(sieve, number, area, room, frame, error) : status;
 }
 
 void bloomery_log_release(bloomery_sieve *sieve, struct bloomery_log_frame *frame)
 {
     bloomery_store_give(&sieve->store, frame->own, frame->own_bytes);
     frame->own = NULL;
+}
+
+/* A walk through a log: by its records, or to verify all of it. */
+struct log_walk {
+    bloomery_sieve *sieve;
+    uint32_t number;
+    bloomery_status (*take)(void *context, const uint8_t *records, uint32_t count,
+                            bloomery_error *error);
+    void *context;
+    struct bloomery_findings *findings;
+    uint64_t entries; /* in frames whose header is sound */
+};
+
+static bloomery_status fits_log(struct bloomery_frame_walk *walk,
+                                const struct bloomery_frame *frame, bloomery_error *error)
+{
+    const struct log_walk *log = walk->context;
+    return check_frame(log->sieve, log->number, walk->at, frame, error);
+}
+
+static bloomery_status take_fixed(struct bloomery_frame_walk *walk, struct bloomery_frame *frame,
+                                    bloomery_error *error)
+{
+    const struct log_walk *log = walk->context;
+    uint8_t *area = log->sieve->disk->area;
+    const bloomery_status status =
+        bloomery_frame_fixed(walk->store, walk->file, walk->at, frame, area, error);
+    return status == BLOOMERY_OK ? log->take(log->context, area, frame->entries, error) : status;
+}
+
+static bloomery_status walk_log(struct log_walk *log, struct bloomery_frame_walk frames,
+                                uint64_t from, uint64_t to, bloomery_error *error)
+{
+    const struct bloomery_partition *partition = &log->sieve->disk->partition[log->number];
+    frames.store = &log->sieve->store;
+    frames.file = &partition->log;
+    frames.at = from;
+    frames.to = to;
+    frames.end = partition->log_bytes;
+    frames.context = log;
+    frames.fits = fits_log;
+    return bloomery_frames_walk(&frames, error);
+}
+
+bloomery_status bloomery_log_each(bloomery_sieve *sieve, uint32_t number, uint64_t from,
+                                  uint64_t to,
+                                  bloomery_status (*take)(void *context, const uint8_t *records,
+                                                          uint32_t count, bloomery_error *error),
+                                  void *context, bloomery_error *error)
+{
+    struct log_walk log = {.sieve = sieve, .number = number, .take = take, .context = context};
+    const struct bloomery_frame_walk frames = {.take = take_fixed};
+    return walk_log(&log, frames, from, to, error);
+}
+
+/* ---- Verifying ------------------------------------------------------------------------------- */
+
+/* Every frame of the disk engine's files is read, and every fingerprint. */
+
+static bloomery_status take_parts(struct bloomery_frame_walk *walk, struct bloomery_frame *frame,
+                                  bloomery_error *error)
+{
+    struct log_walk *log = walk->context;
+    struct bloomery_log_frame parts = {.offset = walk->at, .frame = *frame};
+    log->entries += frame->entries;
+    const bloomery_status status = read_parts(log->sieve, log->number, log->sieve->disk->area,
+                                              BLOOMERY_LOG_FRAME, &parts, error);
+    bloomery_log_release(log->sieve, &parts);
+    return status;
+}
+
+static bloomery_status report_log(struct bloomery_frame_walk *walk, bloomery_error *error)
+{
+    const struct log_walk *log = walk->context;
+    return bloomery_findings_add(log->findings, BLOOMERY_CORRUPT, error, NULL);
+}
+
+static bloomery_status verify_log(bloomery_sieve *sieve, uint32_t number,
+                                  struct bloomery_findings *findings, bloomery_error *error)
+{
+    const struct bloomery_partition *partition = &sieve->disk->partition[number];
+    struct log_walk log = {.sieve = sieve, .number = number, .findings = findings};
+    const struct bloomery_frame_walk frames = {.take = take_parts, .damaged = report_log};
+    bloomery_error found;
+    if (partition->log_bytes == 0)
+        return BLOOMERY_OK;
+    bloomery_status status =
+        walk_log(&log, frames, BLOOMERY_FILE_HEADER, partition->log_bytes, error);
+    if (status != BLOOMERY_OK || log.entries == partition->log_entries)
+        return status;
+    status = bloomery_store_damaged(
+        &sieve->store, &partition->log, 0, &found,
+        "%llu pending keys of those that the manifest counts are not in whole frames",
+        (unsigned long long)(partition->log_entries - log.entries));
+    return bloomery_findings_add(findings, status, &found, error);
+}
+
+/* Reads the seen-set of a partition: `take`, unless NULL, has each fingerprint, and with `findings`
+ * damage does not end it. */
+static int read_seen(bloomery_sieve *sieve, uint32_t number,
+                     int (*take)(void *context, uint64_t fingerprint), void *context,
+                     struct bloomery_findings *findings, bloomery_error *error)
+{
+    struct bloomery_disk *disk = sieve->disk;
+    const struct bloomery_partition *partition = &disk->partition[number];
+    const uint64_t entries = partition->seen_entries;
+    struct bloomery_store_file file;
+    struct bloomery_seen_reader reader;
+    bloomery_error found = {.text = ""};
+    size_t count = 0;
+    int ended = 0;
+    if (entries == 0) /* there is no file */
+        return BLOOMERY_OK;
+    bloomery_status status =
+        bloomery_store_open(&sieve->store, BLOOMERY_FILE_SEEN, number, partition->seen_generation,
+                            bloomery_seen_bytes(entries, disk->width), false, &file, &found);
+    if (status == BLOOMERY_WRONG_VERSION && findings != NULL)
+        status = BLOOMERY_CORRUPT; /* its header: the other files can be read */
+    if (status != BLOOMERY_OK)
+        return bloomery_findings_add(findings, status, &found, error);
+    bloomery_seen_begin(&reader, &sieve->store, &file, entries, disk->width, disk->in);
+    do {
+        status = bloomery_seen_next(&reader, disk->frame_values, &count, &found);
+        const size_t sound = status == BLOOMERY_OK && take != NULL ? count : 0;
+        for (size_t i = 0; ended == 0 && i < sound; i++)
+            ended = take(context, disk->frame_values[i]);
+        status = bloomery_findings_add(findings, status, &found, error);
+    } while (status == BLOOMERY_OK && ended == 0 && count > 0);
+    bloomery_store_close(&file);
+    return ended != 0 ? ended : status;
+}
+
+bloomery_status bloomery_disk_verify(bloomery_sieve *sieve, struct bloomery_findings *findings,
+                                     bloomery_error *error)
+{
+    bloomery_status status = BLOOMERY_OK;
+    for (uint32_t i = 0; status == BLOOMERY_OK && i < sieve->disk->partitions; i++) {
+        status = bloomery_log_seal(sieve, i, error);
+        if (status == BLOOMERY_OK)
+            status = (bloomery_status)read_seen(sieve, i, NULL, NULL, findings, error);
+        if (status == BLOOMERY_OK)
+            status = verify_log(sieve, i, findings, error);
+    }
+    return status;
+}
+
+int bloomery_disk_each(bloomery_sieve *sieve, int (*take)(void *context, uint64_t fingerprint),
+                       void *context, bloomery_error *error)
+{
+    int result = 0;
+    for (uint32_t i = 0; result == 0 && i < sieve->disk->partitions; i++)
+        result = read_seen(sieve, i, take, context, NULL, error);
+    return result;
 }

@@ -453,16 +453,16 @@ void bloomery_sieve_info_get(bloomery_sieve *sieve, bloomery_sieve_info *info)
 bloomery_status bloomery_sieve_verify(bloomery_sieve *sieve, bloomery_sieve_report report,
                                       void *context, uint64_t *damaged, bloomery_error *error)
 {
-    *damaged = 0;
+    struct bloomery_findings findings = {.report = report, .context = context};
     lock(sieve);
-    bloomery_status status = bloomery_manifest_verify(sieve, report, context, damaged, error);
+    bloomery_manifest_verify(sieve, &findings);
+    bloomery_status status = sieve->engine->verify(sieve, &findings, error);
     if (status == BLOOMERY_OK)
-        status = sieve->engine->verify(sieve, report, context, damaged, error);
+        status = bloomery_queue_verify(sieve->queue, &findings, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_queue_verify(sieve->queue, report, context, damaged, error);
-    if (status == BLOOMERY_OK)
-        status = bloomery_dead_verify(&sieve->dead, report, context, damaged, error);
+        status = bloomery_dead_verify(&sieve->dead, &findings, error);
     unlock(sieve);
+    *damaged = findings.damaged;
     return status;
 }
 
@@ -608,7 +608,7 @@ static int each(bloomery_sieve *sieve, bloomery_sieve_items which, struct visit 
     case BLOOMERY_SIEVE_LEASED:
         return bloomery_queue_each_leased(sieve->queue, visit_leased, visit, error);
     case BLOOMERY_SIEVE_DEAD:
-        return bloomery_dead_each(&sieve->dead, visit_entry, visit, error);
+        return bloomery_dead_each(&sieve->dead, visit_entry, NULL, visit, error);
     }
     return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                          "%d are not items of a sieve: BLOOMERY_SIEVE_QUEUED, _LEASED or _DEAD",
@@ -651,7 +651,7 @@ static bloomery_status queue_dead(bloomery_sieve *sieve, bloomery_error *error)
     if (status != BLOOMERY_OK)
         return status;
     bloomery_queue_mark(sieve->queue, &mark);
-    status = (bloomery_status)bloomery_dead_each(&sieve->dead, queue_again, &queueing, error);
+    status = (bloomery_status)bloomery_dead_each(&sieve->dead, queue_again, NULL, &queueing, error);
     if (status == BLOOMERY_OK)
         status = bloomery_queue_seal(sieve->queue, error);
     if (status != BLOOMERY_OK)

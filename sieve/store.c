@@ -35,15 +35,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* ---- Store write ----------------------------------------------------------------------------- */
-
-/* Writing several pieces of memory, one behind the other in the file, with one system call. */
-
-/* As bloomery_store_write. The pieces are used up. */
-bloomery_status bloomery_store_write_pieces(struct bloomery_store *store,
-                                            struct bloomery_store_file *file, uint64_t offset,
-                                            struct iovec *pieces, int count, bloomery_error *error);
-
 static const uint8_t magic[8] = "BLMSIEVE";
 static const size_t alignment = 64;
 
@@ -317,9 +308,10 @@ void bloomery_store_remove(struct bloomery_store *store, enum bloomery_file_kind
 
 /* ---- Reading and writing --------------------------------------------------------------------- */
 
-bloomery_status bloomery_store_write_pieces(struct bloomery_store *store,
-                                            struct bloomery_store_file *file, uint64_t offset,
-                                            struct iovec *pieces, int count, bloomery_error *error)
+/* Pieces of memory, one behind the other in the file, with one system call. They are used up. */
+static bloomery_status write_pieces(struct bloomery_store *store, struct bloomery_store_file *file,
+                                    uint64_t offset, struct iovec *pieces, int count,
+                                    bloomery_error *error)
 {
     assert(file->file >= 0 && !store->read_only);
     assert(offset <= INT64_MAX);
@@ -341,7 +333,7 @@ bloomery_status bloomery_store_write(struct bloomery_store *store, struct bloome
     struct iovec piece;
     memcpy(&piece.iov_base, &data, sizeof data); /* it is not written to */
     piece.iov_len = bytes;
-    return bloomery_store_write_pieces(store, file, offset, &piece, 1, error);
+    return write_pieces(store, file, offset, &piece, 1, error);
 }
 
 bloomery_status bloomery_store_read(struct bloomery_store *store,
@@ -433,25 +425,18 @@ bloomery_status bloomery_store_sync_names(struct bloomery_store *store, bloomery
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
 
-/* Frames: what store.h says they are, written with one call and read part by part. */
-
 /* Frames are told apart within their file by where they begin. */
 static uint64_t seed_at(const struct bloomery_store_file *file, uint64_t offset)
 {
     return file->seed + offset;
 }
 
-static void *unconst(const void *data)
-{
-    void *same;
-    memcpy(&same, &data, sizeof data);
-    return same;
-}
-
-void bloomery_frame_seal(struct bloomery_frame *frame, uint64_t seed, const void *fixed,
-                         const void *body, uint8_t header[BLOOMERY_FRAME_HEADER])
+/* Fills in the checksums, and makes the header. */
+static void seal(struct bloomery_frame *frame, uint64_t seed, const void *fixed, const void *body,
+                 uint8_t header[BLOOMERY_FRAME_HEADER])
 {
     assert(fixed != NULL || frame->fixed_bytes == 0);
+    assert(body != NULL || frame->body_bytes == 0);
     frame->fixed_checksum = bloomery_checksum(fixed, frame->fixed_bytes, seed);
     frame->body_checksum = bloomery_checksum(body, frame->body_bytes, seed);
     bloomery_store_u32(header, frame->entries);
@@ -486,15 +471,17 @@ bloomery_status bloomery_frame_write(struct bloomery_store *store, struct bloome
 {
     uint8_t header[BLOOMERY_FRAME_HEADER];
     assert(offset >= BLOOMERY_FILE_HEADER);
-    bloomery_frame_seal(frame, seed_at(file, offset), fixed, body, header);
+    seal(frame, seed_at(file, offset), fixed, body, header);
     /* What is written can be read. */
     assert(take_header(file, offset, header, &(struct bloomery_frame){.entries = 0}));
     struct iovec pieces[3] = {
         {.iov_base = header, .iov_len = sizeof header},
-        {.iov_base = unconst(fixed), .iov_len = frame->fixed_bytes},
-        {.iov_base = unconst(body), .iov_len = frame->body_bytes},
+        {.iov_len = frame->fixed_bytes},
+        {.iov_len = frame->body_bytes},
     };
-    return bloomery_store_write_pieces(store, file, offset, pieces, 3, error);
+    memcpy(&pieces[1].iov_base, &fixed, sizeof fixed); /* they are not written to */
+    memcpy(&pieces[2].iov_base, &body, sizeof body);
+    return write_pieces(store, file, offset, pieces, 3, error);
 }
 
 bloomery_status bloomery_frame_header(struct bloomery_store *store,
@@ -578,4 +565,54 @@ bloomery_status bloomery_frame_body(struct bloomery_store *store,
                                     bloomery_error *error)
 {
     return read_part(store, file, offset, frame, true, body, error);
+}
+
+/* ---- Walking through them -------------------------------------------------------------------- */
+
+bloomery_status bloomery_frames_walk(struct bloomery_frame_walk *walk, bloomery_error *error)
+{
+    assert(walk->at >= BLOOMERY_FILE_HEADER && walk->to <= walk->end);
+    while (walk->at < walk->to) {
+        const uint64_t at = walk->at;
+        struct bloomery_frame frame = {.entries = 0};
+        bloomery_error found = {.text = ""};
+        bloomery_status status =
+            bloomery_frame_header(walk->store, walk->file, at, walk->end, &frame, &found);
+        if (status == BLOOMERY_OK)
+            status = walk->fits(walk, &frame, &found);
+        /* `take` may change what it was given of the frame. 0: nobody says where the next one is. */
+        uint64_t next = status == BLOOMERY_OK ? at + bloomery_frame_bytes(&frame) : 0;
+        if (status == BLOOMERY_OK)
+            status = walk->take(walk, &frame, &found);
+        if (status == BLOOMERY_CORRUPT && walk->damaged != NULL) {
+            status = walk->damaged(walk, &found);
+            if (status == BLOOMERY_OK && walk->at == at && at < walk->to && next == 0)
+                status = bloomery_frame_find(walk->store, walk->file, at + 1, walk->end, &next,
+                                             &frame, &found);
+        }
+        if (status != BLOOMERY_OK) {
+            if (error != NULL)
+                *error = found;
+            return status;
+        }
+        if (walk->at == at && at < walk->to) {
+            assert(next > at && next <= walk->end);
+            walk->at = next;
+        }
+    }
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_findings_add(struct bloomery_findings *findings, bloomery_status status,
+                                      const bloomery_error *found, bloomery_error *error)
+{
+    if (status != BLOOMERY_CORRUPT || findings == NULL) {
+        if (status != BLOOMERY_OK && error != NULL)
+            *error = *found;
+        return status;
+    }
+    findings->damaged++;
+    if (findings->report != NULL)
+        findings->report(findings->context, found->text);
+    return BLOOMERY_OK;
 }

@@ -183,10 +183,51 @@ bloomery_status bloomery_frame_body(struct bloomery_store *store,
                                     const struct bloomery_frame *frame, void *body,
                                     bloomery_error *error);
 
-/* For the memory queue, which keeps the same frames: seals and checks one that lies whole in
- * memory. */
-void bloomery_frame_seal(struct bloomery_frame *frame, uint64_t seed, const void *fixed,
-                         const void *body, uint8_t header[BLOOMERY_FRAME_HEADER]);
+/* ---- Walking through the frames of a file ---------------------------------------------------- */
+
+/*
+ * Reading, verifying and recovering a file of frames are the same walk:
+ *
+ *     | frame | frame | damaged ? ? ? ? | frame | frame |
+ *       take    take    damaged  find --> take    take
+ *
+ * A header that is sound, and that `fits` accepts, says where the next frame begins, even if a part
+ * of its own frame is damaged. Behind any other header the walk goes on at the next sound one.
+ * Without `damaged` the first damage ends the walk. Other failures always do.
+ */
+struct bloomery_frame_walk {
+    struct bloomery_store *store;
+    const struct bloomery_store_file *file;
+    uint64_t at;  /* the frame; before the walk: the first one */
+    uint64_t to;  /* the walk ends here: at `end`, unless only a part is walked through */
+    uint64_t end; /* where the counted bytes of the file end */
+    void *context;
+    /* BLOOMERY_CORRUPT: this file has no frame with such a header, though its checksum is right. */
+    bloomery_status (*fits)(struct bloomery_frame_walk *walk, const struct bloomery_frame *frame,
+                            bloomery_error *error);
+    /* Reads the parts that it wants. BLOOMERY_CORRUPT: one of them is damaged. It may bring `to`
+     * nearer, down to `at`, to end the walk. */
+    bloomery_status (*take)(struct bloomery_frame_walk *walk, struct bloomery_frame *frame,
+                            bloomery_error *error);
+    /* Reports damage, which `error` has. If it fails itself, `error` says why. It may set `at`
+     * and `to`; then the walk goes on there. */
+    bloomery_status (*damaged)(struct bloomery_frame_walk *walk, bloomery_error *error);
+};
+
+/* Afterwards `at` is behind the last frame. */
+bloomery_status bloomery_frames_walk(struct bloomery_frame_walk *walk, bloomery_error *error);
+
+/* What a verification finds. */
+struct bloomery_findings {
+    bloomery_sieve_report report; /* NULL: damage is only counted */
+    void *context;
+    uint64_t damaged;
+};
+
+/* Reports damage, counts it and returns BLOOMERY_OK. Any other status is returned, with its error,
+ * and so is damage if `findings` is NULL. */
+bloomery_status bloomery_findings_add(struct bloomery_findings *findings, bloomery_status status,
+                                      const bloomery_error *found, bloomery_error *error);
 
 /* ---- Entries --------------------------------------------------------------------------------- */
 

@@ -156,7 +156,7 @@ bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
         .extra_bytes = design->extra_bytes,
     };
     assert(design->shape.layers == design->layers && design->shape.layer_count >= 1);
-    bloomery_shape_find_rows(&design->shape, bloomery_dialect_rows);
+    assert(design->shape.hash_row != NULL && design->shape.kind_row != NULL);
     bloomery_status status = bloomery_shape_lay_out(&design->shape, &payload_bytes, error);
     if (status == BLOOMERY_OK)
         status = bloomery_shape_check(&design->shape, payload_bytes, error);
@@ -231,7 +231,10 @@ static bloomery_status plan(const bloomery_dialect *dialect,
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "filters of dialect %s can be read, not made", row->facts.name);
     status = check_parameters(row, row->facts.create_takes, &parameters, error);
-    return status == BLOOMERY_OK ? row->plan(&parameters, design, error) : status;
+    if (status != BLOOMERY_OK)
+        return status;
+    const int variant = bloomery_dialect_choose(row, parameters.variant, error);
+    return variant < 0 ? BLOOMERY_BAD_ARGUMENT : row->plan(&parameters, variant, design, error);
 }
 
 bloomery_status bloomery_dialect_create_bytes(const bloomery_dialect *dialect,
@@ -279,8 +282,12 @@ bloomery_status bloomery_dialect_load(const bloomery_dialect *dialect, const voi
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "dialect %s has no bytes to read",
                              row->facts.name);
     status = check_parameters(row, row->facts.load_takes, &parameters, error);
+    const int variant =
+        status == BLOOMERY_OK ? bloomery_dialect_choose(row, parameters.variant, error) : 0;
+    if (variant < 0)
+        status = BLOOMERY_BAD_ARGUMENT;
     if (status == BLOOMERY_OK)
-        status = row->parse(data, bytes, &parameters, &design, error);
+        status = row->parse(data, bytes, &parameters, variant, &design, error);
     if (status != BLOOMERY_OK) {
         bloomery_design_end(&design);
         return status;
@@ -314,8 +321,7 @@ bloomery_status bloomery_dialect_write(const bloomery_filter *filter,
     if (row->write == NULL)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "dialect %s has no bytes to write",
                              row->facts.name);
-    assert(row->fits != NULL);
-    row->fits(filter, &why);
+    bloomery_dialect_fits(row, filter, &why);
     if (why.status != BLOOMERY_OK)
         return bloomery_fail(
             error, BLOOMERY_MISMATCH, 0,
@@ -364,13 +370,18 @@ bloomery_status bloomery_dialect_save(const bloomery_filter *filter,
 bool bloomery_dialect_remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
 {
     const struct bloomery_dialect_row *row = bloomery_dialect_row(filter->shape.dialect);
-    return row != NULL && row->remark != NULL && row->remark(filter, index, text, room);
+    if (row == NULL || !bloomery_dialect_is(row, filter)) /* a file of ours may say anything */
+        return false;
+    for (size_t i = 0; row->remarks[i] != NULL; i++)
+        if (row->remarks[i](filter, text, room) && index-- == 0)
+            return true;
+    return false;
 }
 
 const char *bloomery_dialect_variant(const bloomery_filter *filter)
 {
     const struct bloomery_dialect_row *row = bloomery_dialect_row(filter->shape.dialect);
-    return row != NULL && row->variant != NULL ? row->variant(filter) : NULL;
+    return row != NULL && row->variant != NULL ? row->names[row->variant(row, filter)] : NULL;
 }
 
 const char *bloomery_hash_name(uint32_t id)
@@ -452,7 +463,8 @@ static struct bloomery_layer *layer_at(const bloomery_filter *filter, uint64_t *
 
 size_t bloomery_redisbloom_header_bytes(const bloomery_filter *filter)
 {
-    const bool fits = bloomery_redisbloom_fits(filter, NULL) == BLOOMERY_OK;
+    const bool fits =
+        bloomery_dialect_fits(&bloomery_dialect_redisbloom, filter, NULL) == BLOOMERY_OK;
     return fits ? bloomery_redisbloom_header_size(filter) : 0;
 }
 
@@ -464,8 +476,9 @@ bloomery_status bloomery_redisbloom_scandump(const bloomery_filter *filter, uint
     *bytes = 0;
     *next = 0;
     /* The header has the numbers of all layers. A dump asks for each layer's bits by itself. */
-    const bloomery_status status = iterator == 0 ? bloomery_redisbloom_fits(filter, error)
-                                                 : bloomery_redisbloom_is_chain(filter, error);
+    const bloomery_status status =
+        iterator == 0 ? bloomery_dialect_fits(&bloomery_dialect_redisbloom, filter, error)
+                      : bloomery_redisbloom_is_chain(filter, error);
     if (status != BLOOMERY_OK)
         return status;
     if (iterator == 0 && header == NULL)

@@ -23,6 +23,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "dialects/dialects.h"
+#include "dialects/schemes.h"
 #include "hash/hashes.h"
 #include "hash/murmur3.h"
 #include "plan/solve.h"
@@ -77,28 +78,23 @@ static void positions_of(const struct bloomery_hash_secret *secret, bloomery_key
         positions[i] = (words[i & 1] + i * words[2 + (((i + (i & 1)) & 3) >> 1)]) % cells;
 }
 
-const struct bloomery_hash_row bloomery_hash_murmur3_twice = {
-    BLOOMERY_HASH_NAMED(murmur3_twice),
+static const struct bloomery_hash_row murmur3_twice = {
+    .id = BLOOMERY_HASH_MURMUR3_TWICE,
+    .name = "bits-and-blooms",
     .available = true,
     .positions = positions_of,
 };
 
 /* ---- Numbers and bytes ----------------------------------------------------------------------- */
 
-enum {
-    HASH = BLOOMERY_HASH_ID_murmur3_twice,
-    HEADER = 24,
-    EXTRA = 9,
-    BIG_ENDIAN_WORDS = 0,
-    LITTLE_ENDIAN_WORDS = 1
-};
+enum { HEADER = 24, EXTRA = 9, BIG_ENDIAN_WORDS = 0, LITTLE_ENDIAN_WORDS = 1 };
 enum { MISSING_WORDS = 1024 };
 
 /* Extra: the byte order, and L. */
 static void lay_out(struct bloomery_design *design, int order, uint64_t bits, uint32_t probes,
                     uint64_t length)
 {
-    bloomery_design_flat(design, HASH, BLOOMERY_PROBES_POSITIONS, bits, probes);
+    bloomery_design_flat(design, &murmur3_twice, &bloomery_scheme_positions, bits, probes);
     design->layout =
         order == LITTLE_ENDIAN_WORDS ? BLOOMERY_LAYOUT_BYTES : BLOOMERY_LAYOUT_BE_WORDS;
     design->small[0] = (uint8_t)order;
@@ -108,16 +104,13 @@ static void lay_out(struct bloomery_design *design, int order, uint64_t bits, ui
 }
 
 /* Keys and rate; or bits and probes, as for New(m, k), in which either may be 0 for 1. */
-static bloomery_status plan(const bloomery_dialect_parameters *given,
+static bloomery_status plan(const bloomery_dialect_parameters *given, int order,
                             struct bloomery_design *design, bloomery_error *error)
 {
-    const int order = bloomery_dialect_choose("big-endian, little-endian", given->variant, error);
     const double keys = (double)given->keys;
     const double ln2 = log(2);
     double bits = (double)given->bits;
     double probes = given->probes;
-    if (order < 0)
-        return BLOOMERY_BAD_ARGUMENT;
     if (given->bits == 0 && given->probes == 0 && given->keys > 0 && given->rate > 0 &&
         given->rate < 1) {
         bits = ceil(-1 * keys * log(given->rate) / (ln2 * ln2));
@@ -185,12 +178,10 @@ static bloomery_status check_end(const uint8_t *data, uint64_t length, int order
 }
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,
-                             const bloomery_dialect_parameters *given,
+                             const bloomery_dialect_parameters *given, int order,
                              struct bloomery_design *design, bloomery_error *error)
 {
-    const int order = bloomery_dialect_choose("big-endian, little-endian", given->variant, error);
-    if (order < 0)
-        return BLOOMERY_BAD_ARGUMENT;
+    (void)given;
     bloomery_status status = check_header(data, bytes, order, error);
     if (status != BLOOMERY_OK)
         return status;
@@ -201,15 +192,6 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     design->bits[0] = data + HEADER;
     design->bit_bytes[0] = bloomery_words_of(length) * 8;
     return check_end(data, length, order, error);
-}
-
-static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
-{
-    if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
-        filter->shape.seed != 0 || filter->shape.probe_scheme != BLOOMERY_PROBES_POSITIONS)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "bits-and-blooms takes four words of two murmur3 hashes of a key");
-    return BLOOMERY_OK;
 }
 
 static bool is_little_endian(const bloomery_filter *filter)
@@ -239,7 +221,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     const bool little = is_little_endian(filter);
     const uint64_t length = length_of(filter);
     uint8_t header[HEADER];
-    assert(fits(filter, NULL) == BLOOMERY_OK);
+    assert(bloomery_dialect_fits(&bloomery_dialect_bits_and_blooms, filter, NULL) == BLOOMERY_OK);
     bloomery_store_be(header, layer->bits, 8);
     bloomery_store_be(header + 8, layer->probes, 8);
     if (little)
@@ -253,14 +235,10 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
                : status;
 }
 
-static const char *variant(const bloomery_filter *filter)
+static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
 {
-    return is_little_endian(filter) ? "little-endian" : "big-endian";
-}
-
-static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
-{
-    return index == 0 && bloomery_remark_rate(filter, 1.1, text, room);
+    (void)row;
+    return is_little_endian(filter) ? LITTLE_ENDIAN_WORDS : BIG_ENDIAN_WORDS;
 }
 
 const struct bloomery_dialect_row bloomery_dialect_bits_and_blooms = {
@@ -278,10 +256,13 @@ const struct bloomery_dialect_row bloomery_dialect_bits_and_blooms = {
             .writes = true,
             .creates = true,
         },
+    .names = {"big-endian", "little-endian"},
+    .hashes = {&murmur3_twice},
+    .schemes = {&bloomery_scheme_positions},
+    .others = "bits-and-blooms takes four words of two murmur3 hashes of a key",
     .plan = plan,
     .parse = parse,
     .write = write,
-    .fits = fits,
-    .remark = remark,
-    .variant = variant,
+    .remarks = {bloomery_remark_rate},
+    .variant = variant_of,
 };

@@ -77,14 +77,16 @@ static bloomery_hash swapped(const struct bloomery_hash_secret *secret, bloomery
     return (bloomery_hash){.lo = hash.hi, .hi = hash.lo};
 }
 
-const struct bloomery_hash_row bloomery_hash_murmur3_cassandra = {
-    BLOOMERY_HASH_NAMED(murmur3_cassandra),
+static const struct bloomery_hash_row old_hash = {
+    .id = BLOOMERY_HASH_MURMUR3_CASSANDRA,
+    .name = "murmur3-cassandra",
     .available = true,
     .one = one,
 };
 
-const struct bloomery_hash_row bloomery_hash_murmur3_cassandra_swapped = {
-    BLOOMERY_HASH_NAMED(murmur3_cassandra_swapped),
+static const struct bloomery_hash_row new_hash = {
+    .id = BLOOMERY_HASH_MURMUR3_CASSANDRA_SWAPPED,
+    .name = "murmur3-cassandra-swapped",
     .available = true,
     .one = swapped,
 };
@@ -117,41 +119,35 @@ static inline uint64_t absolute_double_next(const struct bloomery_layer *layer,
 #define SCHEME absolute_double
 #include "dialects/scheme_template.h"
 
-double bloomery_absolute_double_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
+static double absolute_double_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
     return bloomery_turned_rate(BLOOMERY_TURN_ABSOLUTE, layer->bits, layer->probes, keys);
 }
 
-void bloomery_absolute_double_scan(const struct bloomery_shape *shape,
-                                   const struct bloomery_layer *layer, const uint8_t *payload,
-                                   struct bloomery_scan *scan)
+static void absolute_double_scan(const struct bloomery_shape *shape,
+                                 const struct bloomery_layer *layer, const uint8_t *payload,
+                                 struct bloomery_scan *scan)
 {
-    bloomery_flat_scan(shape, layer, payload, scan);
+    bloomery_classic_scan(shape, layer, payload, scan);
     scan->live_rate = bloomery_turned_live(BLOOMERY_TURN_ABSOLUTE, layer->bits, layer->probes,
                                            (double)scan->bits_set / (double)layer->bits);
 }
 
-/* ---- Numbers and bytes ----------------------------------------------------------------------- */
-
-enum {
-    NEW = 0,
-    OLD = 1,
-    HASH_OLD = BLOOMERY_HASH_ID_murmur3_cassandra,
-    HASH_NEW = BLOOMERY_HASH_ID_murmur3_cassandra_swapped,
-    HEADER = 8,
-    EXCESS = 20
+static const struct bloomery_kind_row absolute_double = {
+    BLOOMERY_FLAT_ROW(BLOOMERY_PROBES_ABSOLUTE_DOUBLE),
+    .check = bloomery_classic_check,
+    .operations = absolute_double_operations,
+    .expected_rate = absolute_double_expected_rate,
+    .estimate = bloomery_classic_estimate,
+    .scan = absolute_double_scan,
+    .probes_max = BLOOMERY_POSITIONS_MAX,
 };
 
-static const char variants[] = "new, old";
-static const uint64_t words_max = INT32_MAX;
-
-static void lay_out(struct bloomery_design *design, int variant, uint64_t words, uint32_t probes)
-{
-    bloomery_design_flat(design, variant == OLD ? HASH_OLD : HASH_NEW,
-                         BLOOMERY_PROBES_ABSOLUTE_DOUBLE, words * 64, probes);
-}
-
 /* ---- Numbers --------------------------------------------------------------------------------- */
+
+enum { NEW = 0, OLD = 1, HEADER = 8, EXCESS = 20 };
+
+static const uint64_t words_max = INT32_MAX;
 
 /* Bits for a key, and probes. 0.393 <= p: the two were meant the other way round. */
 static bloomery_status specify(double rate, uint64_t *bits, uint32_t *probes, bloomery_error *error)
@@ -181,15 +177,12 @@ static bloomery_status specify(double rate, uint64_t *bits, uint32_t *probes, bl
     return BLOOMERY_OK;
 }
 
-static bloomery_status plan(const bloomery_dialect_parameters *given,
+static bloomery_status plan(const bloomery_dialect_parameters *given, int variant,
                             struct bloomery_design *design, bloomery_error *error)
 {
-    const int variant = bloomery_dialect_choose(variants, given->variant, error);
     uint64_t bits = given->bits;
     uint32_t probes = given->probes;
     bloomery_status status = BLOOMERY_OK;
-    if (variant < 0)
-        return BLOOMERY_BAD_ARGUMENT;
     if (bits == 0 && probes == 0) {
         status = specify(given->rate, &bits, &probes, error);
         if (status != BLOOMERY_OK)
@@ -204,7 +197,8 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
                              "Cassandra's filters have 1 to 137,438,953,408 bits and here 1 to %d "
                              "probes; these numbers make another",
                              BLOOMERY_POSITIONS_MAX);
-    lay_out(design, variant, words, probes);
+    bloomery_design_flat(design, bloomery_dialect_cassandra.hashes[variant], &absolute_double,
+                         words * 64, probes);
     design->layers[0].keys = given->keys;
     design->layers[0].rate = given->rate;
     return BLOOMERY_OK;
@@ -212,18 +206,11 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
 
 /* ---- Bytes ----------------------------------------------------------------------------------- */
 
-static enum bloomery_layout layout_of(int variant)
-{
-    return variant == OLD ? BLOOMERY_LAYOUT_BE_WORDS : BLOOMERY_LAYOUT_BYTES;
-}
-
 static bloomery_status parse(const uint8_t *data, size_t bytes,
-                             const bloomery_dialect_parameters *given,
+                             const bloomery_dialect_parameters *given, int variant,
                              struct bloomery_design *design, bloomery_error *error)
 {
-    const int variant = bloomery_dialect_choose(variants, given->variant, error);
-    if (variant < 0)
-        return BLOOMERY_BAD_ARGUMENT;
+    (void)given;
     if (bytes < HEADER)
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
                              "cut short: a Filter.db begins with 8 bytes, there are %zu", bytes);
@@ -239,57 +226,27 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     bloomery_status status = bloomery_dialect_length(words, HEADER, bytes, error);
     if (status != BLOOMERY_OK)
         return status;
-    lay_out(design, variant, words, (uint32_t)probes);
-    design->layout = layout_of(variant);
+    bloomery_design_flat(design, bloomery_dialect_cassandra.hashes[variant], &absolute_double,
+                         words * 64, (uint32_t)probes);
+    design->layout = variant == OLD ? BLOOMERY_LAYOUT_BE_WORDS : BLOOMERY_LAYOUT_BYTES;
     design->bits[0] = data + HEADER;
     design->bit_bytes[0] = words * 8;
-    return BLOOMERY_OK;
-}
-
-static int variant_of(const bloomery_filter *filter)
-{
-    return filter->shape.hash == HASH_OLD ? OLD : NEW;
-}
-
-static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
-{
-    const struct bloomery_layer *layer = filter->layers;
-    if (filter->shape.kind != BLOOMERY_CLASSIC ||
-        (filter->shape.hash != HASH_OLD && filter->shape.hash != HASH_NEW) ||
-        filter->shape.seed != 0 || filter->shape.probe_scheme != BLOOMERY_PROBES_ABSOLUTE_DOUBLE)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "Cassandra hashes by its own murmur3 and takes signs away");
-    if (layer->bits % 64 != 0 || layer->bits / 64 > words_max)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "Cassandra's filters have whole words of 64 bits, 2^31-1 at most");
     return BLOOMERY_OK;
 }
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     const struct bloomery_layer *layer = filter->layers;
+    const enum bloomery_layout layout =
+        filter->hash == &old_hash ? BLOOMERY_LAYOUT_BE_WORDS : BLOOMERY_LAYOUT_BYTES;
     uint8_t header[HEADER];
-    assert(fits(filter, NULL) == BLOOMERY_OK);
+    assert(bloomery_dialect_fits(&bloomery_dialect_cassandra, filter, NULL) == BLOOMERY_OK);
     assert(layer->bits % 64 == 0 && layer->bits / 64 <= words_max);
     bloomery_store_be(header, layer->probes, 4);
     bloomery_store_be(header + 4, layer->bits / 64, 4);
     bloomery_status status = bloomery_emit(emitter, header, sizeof header);
-    return status == BLOOMERY_OK
-               ? bloomery_emit_bits(emitter, layer, layer->bits / 8, layout_of(variant_of(filter)))
-               : status;
-}
-
-/* ---- Facts ----------------------------------------------------------------------------------- */
-
-static const char *variant(const bloomery_filter *filter)
-{
-    return variant_of(filter) == OLD ? "old" : "new";
-}
-
-/* Two probes in one bit for a key: see expected_rate. */
-static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
-{
-    return index == 0 && bloomery_remark_rate(filter, 1.1, text, room);
+    return status == BLOOMERY_OK ? bloomery_emit_bits(emitter, layer, layer->bits / 8, layout)
+                                 : status;
 }
 
 const struct bloomery_dialect_row bloomery_dialect_cassandra = {
@@ -298,7 +255,7 @@ const struct bloomery_dialect_row bloomery_dialect_cassandra = {
             .id = BLOOMERY_DIALECT_CASSANDRA,
             .name = "cassandra",
             .description = "the Filter.db of Apache Cassandra's tables",
-            .variants = variants,
+            .variants = "new, old",
             .load_needs = "",
             .load_takes = "variant",
             .create_takes = "variant, keys, rate, bits, probes",
@@ -307,10 +264,16 @@ const struct bloomery_dialect_row bloomery_dialect_cassandra = {
             .creates = true,
             .hashes = true,
         },
+    .names = {"new", "old"},
+    .hashes = {&new_hash, &old_hash},
+    .schemes = {&absolute_double},
+    .others = "Cassandra hashes by its own murmur3 and takes signs away",
+    .unit_bits = 64,
+    .units_max = INT32_MAX,
+    .sizes = "Cassandra's filters have whole words of 64 bits, 2^31-1 at most",
     .plan = plan,
     .parse = parse,
     .write = write,
-    .fits = fits,
-    .remark = remark,
-    .variant = variant,
+    .remarks = {bloomery_remark_rate},
+    .variant = bloomery_variant_by_hash,
 };

@@ -43,8 +43,9 @@ static bloomery_hash pair_one(const struct bloomery_hash_secret *secret, bloomer
                            .hi = bloomery_city_mix(city, other_seed)};
 }
 
-const struct bloomery_hash_row bloomery_hash_city64_pair = {
-    BLOOMERY_HASH_NAMED(city64_pair),
+static const struct bloomery_hash_row city64_pair = {
+    .id = BLOOMERY_HASH_CITY64_PAIR,
+    .name = "city64-pair",
     .available = true,
     .one = pair_one,
 };
@@ -160,23 +161,16 @@ static inline uint64_t quadratic_next(const struct bloomery_layer *layer,
 #define SCHEME quadratic
 #include "dialects/scheme_template.h"
 
-double bloomery_quadratic_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
+static double quadratic_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
     return bloomery_quadratic_rate(layer->bits, layer->probes, keys,
                                    bloomery_classic_rate(layer->bits, layer->probes, keys));
 }
 
-/* Fill gives the number of keys as in a classic filter: a key's own positions coincide hardly more
- * often. */
-double bloomery_quadratic_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
+static void quadratic_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
+                           const uint8_t *payload, struct bloomery_scan *scan)
 {
-    return bloomery_classic_estimate(layer, bits_set);
-}
-
-void bloomery_quadratic_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
-                             const uint8_t *payload, struct bloomery_scan *scan)
-{
-    bloomery_flat_scan(shape, layer, payload, scan);
+    bloomery_classic_scan(shape, layer, payload, scan);
     const double fill = (double)scan->bits_set / (double)layer->bits;
     assert(fill <= 1);
     if (scan->bits_set < layer->bits)
@@ -185,6 +179,17 @@ void bloomery_quadratic_scan(const struct bloomery_shape *shape, const struct bl
                                           layer->bits, layer->probes,
                                           bloomery_classic_estimate(layer, scan->bits_set), fill));
 }
+
+static const struct bloomery_kind_row quadratic = {
+    BLOOMERY_FLAT_ROW(BLOOMERY_PROBES_QUADRATIC),
+    .check = bloomery_classic_check,
+    .operations = quadratic_operations,
+    .expected_rate = quadratic_expected_rate,
+    /* A key's own positions coincide hardly more often than in a classic filter. */
+    .estimate = bloomery_classic_estimate,
+    .scan = quadratic_scan,
+    .probes_max = BLOOMERY_POSITIONS_MAX,
+};
 
 /* ---- From a rate to bits and probes ---------------------------------------------------------- */
 
@@ -236,7 +241,7 @@ struct bloomery_practice bloomery_sound_practice(double rate)
 
 /* ---- Numbers and bytes ----------------------------------------------------------------------- */
 
-enum { HASH = BLOOMERY_HASH_ID_city64_pair, DECIMAL = 0, DOUBLE = 1 };
+enum { DECIMAL = 0, DOUBLE = 1 };
 
 static const uint64_t bytes_max = UINT64_C(1) << 30;
 
@@ -278,7 +283,7 @@ bool bloomery_clickhouse_bytes(uint32_t bits_per_key, uint64_t keys, uint64_t *b
 }
 
 /* Between the rates that 3 and 4 bits reach no row of the table qualifies. */
-static bool remark_gap(const bloomery_filter *filter, char *text, size_t room)
+bool bloomery_clickhouse_remark_gap(const bloomery_filter *filter, char *text, size_t room)
 {
     const double rate = filter->layers[0].rate;
     const struct bloomery_practice taken = bloomery_best_practice(rate, BLOOMERY_PRACTICE_DOUBLE);
@@ -294,7 +299,7 @@ static bool remark_gap(const bloomery_filter *filter, char *text, size_t room)
     return true;
 }
 
-static bool remark_literals(const bloomery_filter *filter, char *text, size_t room)
+bool bloomery_clickhouse_remark_literals(const bloomery_filter *filter, char *text, size_t room)
 {
     const double rate = filter->layers[0].rate;
     if (!(rate > 0))
@@ -310,7 +315,7 @@ static bool remark_literals(const bloomery_filter *filter, char *text, size_t ro
     return true;
 }
 
-static bool remark_place(const bloomery_filter *filter, char *text, size_t room)
+bool bloomery_clickhouse_remark_place(const bloomery_filter *filter, char *text, size_t room)
 {
     uint64_t index, count;
     bloomery_clickhouse_place(filter, &index, &count);
@@ -319,19 +324,6 @@ static bool remark_place(const bloomery_filter *filter, char *text, size_t room)
     snprintf(text, room, "this is filter number %llu of the %llu of an index, counted from 0",
              (unsigned long long)index, (unsigned long long)count);
     return true;
-}
-
-bool bloomery_clickhouse_remark(const bloomery_filter *filter, uint32_t index, char *text,
-                                size_t room)
-{
-    bool (*const remarks[])(const bloomery_filter *, char *, size_t) = {remark_gap, remark_literals,
-                                                                        remark_place};
-    if (bloomery_remark_rate(filter, 1.1, text, room) && index-- == 0)
-        return true;
-    for (size_t i = 0; i < sizeof remarks / sizeof remarks[0]; i++)
-        if (remarks[i](filter, text, room) && index-- == 0)
-            return true;
-    return false;
 }
 
 /* ---- The core filter ------------------------------------------------------------------------- */
@@ -349,20 +341,17 @@ static bloomery_status check_numbers(uint64_t bytes, uint32_t probes, bloomery_e
 static void lay_out(const bloomery_dialect_parameters *given, uint64_t bytes, uint32_t probes,
                     struct bloomery_design *design)
 {
-    bloomery_design_flat(design, HASH, BLOOMERY_PROBES_QUADRATIC, bytes * 8, probes);
+    bloomery_design_flat(design, &city64_pair, &quadratic, bytes * 8, probes);
     design->shape.seed = given->seed;
     design->layers[0].keys = given->keys;
     design->layers[0].rate = given->rate;
 }
 
-static bloomery_status plan(const bloomery_dialect_parameters *given,
+static bloomery_status plan(const bloomery_dialect_parameters *given, int literals,
                             struct bloomery_design *design, bloomery_error *error)
 {
-    const int literals = bloomery_dialect_choose("decimal, double", given->variant, error);
     struct bloomery_practice practice;
     uint64_t bytes = given->bytes;
-    if (literals < 0)
-        return BLOOMERY_BAD_ARGUMENT;
     bloomery_status status =
         bloomery_clickhouse_practice(given, literals == DOUBLE, &practice, error);
     if (status != BLOOMERY_OK)
@@ -379,9 +368,10 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
 }
 
 static bloomery_status parse(const uint8_t *data, size_t data_bytes,
-                             const bloomery_dialect_parameters *given,
+                             const bloomery_dialect_parameters *given, int variant,
                              struct bloomery_design *design, bloomery_error *error)
 {
+    (void)variant;
     struct bloomery_clickhouse_payload payload;
     bloomery_status status = bloomery_clickhouse_open(data, data_bytes, &payload, error);
     if (status != BLOOMERY_OK)
@@ -407,23 +397,17 @@ static bloomery_status parse(const uint8_t *data, size_t data_bytes,
     return BLOOMERY_OK;
 }
 
+/* What is around a filter is read off `extra`, which is another dialect's in another dialect. */
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
-    const struct bloomery_layer *layer = filter->layers;
-    if (filter->shape.dialect != BLOOMERY_DIALECT_CLICKHOUSE || filter->shape.hash != HASH ||
-        filter->shape.probe_scheme != BLOOMERY_PROBES_QUADRATIC)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "ClickHouse's filters are hashed by two CityHash64 and placed by a "
-                             "quadratic scheme");
-    if (layer->bits % 8 != 0 || layer->bits / 8 > bytes_max)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "ClickHouse's filters have whole bytes, 2^30 at most");
+    if (filter->shape.dialect != BLOOMERY_DIALECT_CLICKHOUSE)
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "%s", bloomery_dialect_clickhouse.others);
     return BLOOMERY_OK;
 }
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
-    assert(fits(filter, NULL) == BLOOMERY_OK);
+    assert(bloomery_dialect_fits(&bloomery_dialect_clickhouse, filter, NULL) == BLOOMERY_OK);
     return bloomery_clickhouse_write(filter, bloomery_rest_in(filter)->extra, 0, emitter);
 }
 
@@ -444,11 +428,20 @@ const struct bloomery_dialect_row bloomery_dialect_clickhouse = {
             .creates = true,
             .hashes = true,
         },
+    .names = {"decimal", "double"},
+    .hashes = {&city64_pair},
+    .schemes = {&quadratic},
+    .seeded = true,
+    .others = "ClickHouse's filters are hashed by two CityHash64 and placed by a quadratic scheme",
+    .unit_bits = 8,
+    .units_max = UINT64_C(1) << 30,
+    .sizes = "ClickHouse's filters have whole bytes, 2^30 at most",
     .plan = plan,
     .parse = parse,
     .write = write,
     .fits = fits,
-    .remark = bloomery_clickhouse_remark,
+    .remarks = {bloomery_remark_rate, bloomery_clickhouse_remark_gap,
+                bloomery_clickhouse_remark_literals, bloomery_clickhouse_remark_place},
 };
 
 /* ---- The bytes around a filter --------------------------------------------------------------- */

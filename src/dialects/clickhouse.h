@@ -79,9 +79,10 @@ bloomery_status bloomery_clickhouse_practice(const bloomery_dialect_parameters *
 /* ceil(bits_per_key keys / 8); false if that passes 2^64. */
 bool bloomery_clickhouse_bytes(uint32_t bits_per_key, uint64_t keys, uint64_t *bytes);
 
-/* The remarks on rate, table and place. */
-bool bloomery_clickhouse_remark(const bloomery_filter *filter, uint32_t index, char *text,
-                                size_t room);
+/* The remarks on the table, on releases, and on the filter's place in an index. */
+bloomery_remark bloomery_clickhouse_remark_gap;
+bloomery_remark bloomery_clickhouse_remark_literals;
+bloomery_remark bloomery_clickhouse_remark_place;
 
 /* ---- The bytes around a filter --------------------------------------------------------------- */
 

@@ -39,8 +39,9 @@ static bloomery_hash of_string(const struct bloomery_hash_secret *secret, bloome
     return (bloomery_hash){.lo = bloomery_city64(key.data, key.bytes), .hi = 0};
 }
 
-const struct bloomery_hash_row bloomery_hash_city64 = {
-    BLOOMERY_HASH_NAMED(city64),
+static const struct bloomery_hash_row city64 = {
+    .id = BLOOMERY_HASH_CITY64,
+    .name = "city64",
     .available = true,
     .one = of_string,
 };
@@ -73,8 +74,9 @@ static bloomery_hash of_number(const struct bloomery_hash_secret *secret, bloome
     return (bloomery_hash){.lo = bloomery_fmix64(value), .hi = 0};
 }
 
-const struct bloomery_hash_row bloomery_hash_fmix64 = {
-    BLOOMERY_HASH_NAMED(fmix64),
+static const struct bloomery_hash_row fmix64 = {
+    .id = BLOOMERY_HASH_FMIX64,
+    .name = "fmix64",
     .available = true,
     .one = of_number,
 };
@@ -88,8 +90,10 @@ const struct bloomery_hash_row bloomery_hash_fmix64 = {
  * rate.
  */
 
+enum { SALTS = 15 };
+
 /* Random numbers, the same ones in every index there is. */
-static const uint64_t salts[BLOOMERY_SALTED_PAIR_PROBES] = {
+static const uint64_t salts[SALTS] = {
     UINT64_C(13635471485423070496), UINT64_C(10336109063487487899), UINT64_C(17779957404565211594),
     UINT64_C(8988612159822229247),  UINT64_C(4954614162757618085),  UINT64_C(12980113590177089081),
     UINT64_C(9263883436177860930),  UINT64_C(3656772712723269762),  UINT64_C(10362091744962961274),
@@ -107,26 +111,28 @@ static inline struct bloomery_steps salted_pair_begin(const struct bloomery_laye
 static inline uint64_t salted_pair_next(const struct bloomery_layer *layer,
                                         struct bloomery_steps *steps, uint32_t i)
 {
-    assert(i < BLOOMERY_SALTED_PAIR_PROBES);
+    assert(i < SALTS);
     return bloomery_city_mix(steps->at, salts[i]) % layer->bits;
 }
 
 #define SCHEME salted_pair
 #include "dialects/scheme_template.h"
 
+static const struct bloomery_kind_row salted_pair = {
+    BLOOMERY_FLAT_ROW(BLOOMERY_PROBES_SALTED_PAIR),
+    .check = bloomery_classic_check,
+    .operations = salted_pair_operations,
+    BLOOMERY_ROW_RATES(bloomery_classic),
+    .probes_max = SALTS,
+};
+
 /* ---- Numbers and bytes ----------------------------------------------------------------------- */
 
-enum {
-    CITY64 = BLOOMERY_HASH_ID_city64,
-    FMIX64 = BLOOMERY_HASH_ID_fmix64,
-    COLUMNS_MAX = 65536,
-    ROWS_BYTES = 9
-};
+enum { COLUMNS_MAX = 65536, ROWS_BYTES = 9 };
 enum { BITS_MIN = 2, BITS_MAX = 19 }; /* per key, by dialects/clickhouse.h */
 
 /* By its number; from the third on with the doubles of older releases. */
 enum { STRINGS, NUMBERS, STRINGS_DOUBLE, NUMBERS_DOUBLE };
-#define VARIANTS "strings, numbers, strings-double, numbers-double"
 
 static const uint64_t rows_max = UINT64_C(1) << 48;
 
@@ -138,26 +144,24 @@ static bloomery_status lay_out(int variant, double rate, uint64_t rows, uint64_t
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a filter of an index has 1 to 2^47 bytes, not %llu",
                              (unsigned long long)bytes);
-    if (probes < 1 || probes > BLOOMERY_SALTED_PAIR_PROBES)
+    if (probes < 1 || probes > SALTS)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "ClickHouse's index has 1 to 15 probes, not %u: give the probes, or "
                              "the rate of the index",
                              probes);
-    bloomery_design_flat(design, variant == NUMBERS || variant == NUMBERS_DOUBLE ? FMIX64 : CITY64,
-                         BLOOMERY_PROBES_SALTED_PAIR, bytes * 8, probes);
+    bloomery_design_flat(design,
+                         variant == NUMBERS || variant == NUMBERS_DOUBLE ? &fmix64 : &city64,
+                         &salted_pair, bytes * 8, probes);
     design->layers[0].keys = rows;
     design->layers[0].rate = rate;
     return BLOOMERY_OK;
 }
 
-static bloomery_status plan(const bloomery_dialect_parameters *given,
+static bloomery_status plan(const bloomery_dialect_parameters *given, int variant,
                             struct bloomery_design *design, bloomery_error *error)
 {
-    const int variant = bloomery_dialect_choose(VARIANTS, given->variant, error);
     struct bloomery_practice practice;
     uint64_t bytes = given->bytes;
-    if (variant < 0)
-        return BLOOMERY_BAD_ARGUMENT;
     bloomery_status status =
         bloomery_clickhouse_practice(given, variant >= STRINGS_DOUBLE, &practice, error);
     if (status != BLOOMERY_OK)
@@ -267,17 +271,14 @@ static bloomery_status find_granule(struct bloomery_clickhouse_payload *payload,
 }
 
 static bloomery_status parse(const uint8_t *data, size_t data_bytes,
-                             const bloomery_dialect_parameters *given,
+                             const bloomery_dialect_parameters *given, int variant,
                              struct bloomery_design *design, bloomery_error *error)
 {
-    const int variant = bloomery_dialect_choose(VARIANTS, given->variant, error);
     const uint32_t columns = given->columns != 0 ? given->columns : 1;
     struct bloomery_practice practice;
     struct bloomery_clickhouse_payload payload;
     struct granule granule = {.at = 0};
     uint64_t count;
-    if (variant < 0)
-        return BLOOMERY_BAD_ARGUMENT;
     if (columns > COLUMNS_MAX)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "an index has 1 to 65536 columns");
     bloomery_status status =
@@ -309,10 +310,9 @@ static bloomery_status parse(const uint8_t *data, size_t data_bytes,
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
     const struct bloomery_layer *layer = filter->layers;
-    if (filter->shape.dialect != BLOOMERY_DIALECT_CLICKHOUSE_INDEX ||
-        filter->shape.probe_scheme != BLOOMERY_PROBES_SALTED_PAIR)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "ClickHouse's index has a hash and a scheme of its own");
+    if (filter->shape.dialect != BLOOMERY_DIALECT_CLICKHOUSE_INDEX)
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "%s",
+                             bloomery_dialect_clickhouse_index.others);
     if (layer->bits % 8 != 0 || layer->keys == 0 || layer->keys > rows_max)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "ClickHouse's index has whole bytes, and says for how many rows");
@@ -324,7 +324,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     uint8_t head[ROWS_BYTES];
     size_t bytes = 0;
     uint64_t rows = filter->layers[0].keys;
-    assert(fits(filter, NULL) == BLOOMERY_OK);
+    assert(bloomery_dialect_fits(&bloomery_dialect_clickhouse_index, filter, NULL) == BLOOMERY_OK);
     assert(rows > 0 && rows <= rows_max);
     for (; rows >= 0x80; rows >>= 7)
         head[bytes++] = (uint8_t)(rows | 0x80);
@@ -334,24 +334,21 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static const char *variant(const bloomery_filter *filter)
+static bool remark_zeros(const bloomery_filter *filter, char *text, size_t room)
 {
-    return filter->shape.hash == FMIX64 ? "numbers" : "strings";
+    snprintf(text, room,
+             "0.0 and -0.0 are equal and have different hashes: queried for the one, ClickHouse "
+             "loses rows with the other");
+    return filter->hash == &fmix64;
 }
 
-static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
+static bool remark_wide(const bloomery_filter *filter, char *text, size_t room)
 {
-    static const char *const of_numbers[] = {
-        "0.0 and -0.0 are equal and have different hashes: queried for the one, ClickHouse loses "
-        "rows with the other",
-        "of numbers of 256 bits the highest 64 are not hashed, and of 128 bits (UUID, IPv6) the "
-        "two halves are only XORed: numbers that differ in those ways are one to this index",
-    };
-    const uint32_t own = filter->shape.hash == FMIX64 ? 2 : 0;
-    if (index >= own)
-        return bloomery_clickhouse_remark(filter, index - own, text, room);
-    snprintf(text, room, "%s", of_numbers[index]);
-    return true;
+    snprintf(text, room,
+             "of numbers of 256 bits the highest 64 are not hashed, and of 128 bits (UUID, IPv6) "
+             "the two halves are only XORed: numbers that differ in those ways are one to this "
+             "index");
+    return filter->hash == &fmix64;
 }
 
 const struct bloomery_dialect_row bloomery_dialect_clickhouse_index = {
@@ -360,7 +357,7 @@ const struct bloomery_dialect_row bloomery_dialect_clickhouse_index = {
             .id = BLOOMERY_DIALECT_CLICKHOUSE_INDEX,
             .name = "clickhouse-index",
             .description = "ClickHouse's skip index bloom_filter, a granule of it or its file",
-            .variants = VARIANTS,
+            .variants = "strings, numbers, strings-double, numbers-double",
             .load_needs = "probes",
             .load_takes = "variant, rate, probes, bits_per_key, columns, index",
             .create_takes = "variant, keys, rate, bytes, probes, bits_per_key",
@@ -369,10 +366,16 @@ const struct bloomery_dialect_row bloomery_dialect_clickhouse_index = {
             .creates = true,
             .hashes = true,
         },
+    .names = {"strings", "numbers", "strings-double", "numbers-double"},
+    .hashes = {&city64, &fmix64},
+    .schemes = {&salted_pair},
+    .seeded = true,
+    .others = "ClickHouse's index has a hash and a scheme of its own",
     .plan = plan,
     .parse = parse,
     .write = write,
     .fits = fits,
-    .remark = remark,
-    .variant = variant,
+    .remarks = {remark_zeros, remark_wide, bloomery_remark_rate, bloomery_clickhouse_remark_gap,
+                bloomery_clickhouse_remark_literals, bloomery_clickhouse_remark_place},
+    .variant = bloomery_variant_by_hash,
 };

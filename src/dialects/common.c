@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the dialects' files have in common: parameters, designs, bits and remarks (dialects.h). */
 #include "dialects/dialects.h"
+#include "dialects/schemes.h"
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -10,23 +11,64 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Parameters ------------------------------------------------------------------------------ */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
-int bloomery_dialect_choose(const char *variants, const char *wanted, bloomery_error *error)
+int bloomery_dialect_choose(const struct bloomery_dialect_row *row, const char *wanted,
+                            bloomery_error *error)
 {
-    int number = 0;
     if (wanted == NULL)
         return 0;
-    for (const char *name = variants; name != NULL; number++) {
-        const char *end = strstr(name, ", ");
-        const size_t length = end != NULL ? (size_t)(end - name) : strlen(name);
-        if (strlen(wanted) == length && memcmp(name, wanted, length) == 0)
-            return number;
-        name = end != NULL ? end + 2 : NULL;
-    }
+    for (int i = 0; row->names[i] != NULL; i++)
+        if (strcmp(row->names[i], wanted) == 0)
+            return i;
     bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no variant \"%.40s\", only %s", wanted,
-                  variants);
+                  row->facts.variants);
     return -1;
+}
+
+int bloomery_variant_by_hash(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
+{
+    int i = 0;
+    while (row->hashes[i] != filter->hash && row->hashes[i + 1] != NULL)
+        i++;
+    assert(row->names[i] != NULL);
+    return i;
+}
+
+int bloomery_variant_by_scheme(const struct bloomery_dialect_row *row,
+                               const bloomery_filter *filter)
+{
+    int i = 0;
+    while (row->schemes[i] != filter->kind && row->schemes[i + 1] != NULL)
+        i++;
+    assert(row->names[i] != NULL);
+    return i;
+}
+
+bool bloomery_dialect_is(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
+{
+    const struct bloomery_shape *shape = &filter->shape;
+    size_t hash = 0, scheme = 0;
+    while (row->hashes[hash] != NULL && row->hashes[hash] != filter->hash)
+        hash++;
+    while (row->schemes[scheme] != NULL && row->schemes[scheme] != filter->kind)
+        scheme++;
+    return row->hashes[hash] != NULL && row->schemes[scheme] != NULL &&
+           (row->seeded || shape->seed == 0) &&
+           (!row->counts_new || shape->count_scheme == BLOOMERY_COUNTS_NEW);
+}
+
+bloomery_status bloomery_dialect_fits(const struct bloomery_dialect_row *row,
+                                      const bloomery_filter *filter, bloomery_error *error)
+{
+    if (!bloomery_dialect_is(row, filter))
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "%s", row->others);
+    const struct bloomery_layer *layer = filter->layers;
+    if ((row->unit_bits > 0 && layer->bits % row->unit_bits != 0) ||
+        (row->units_max > 0 && layer->bits / row->unit_bits > row->units_max) ||
+        (row->probes_max > 0 && layer->probes > row->probes_max))
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "%s", row->sizes);
+    return row->fits != NULL ? row->fits(filter, error) : BLOOMERY_OK;
 }
 
 /* ---- Designs --------------------------------------------------------------------------------- */
@@ -70,17 +112,39 @@ bloomery_status bloomery_design_room(struct bloomery_design *design, uint32_t la
     return BLOOMERY_OK;
 }
 
-void bloomery_design_flat(struct bloomery_design *design, uint32_t hash, uint32_t probe_scheme,
-                          uint64_t bits, uint32_t probes)
+void bloomery_design_rows(struct bloomery_design *design, const struct bloomery_hash_row *hash,
+                          const struct bloomery_kind_row *scheme)
+{
+    struct bloomery_shape *shape = &design->shape;
+    assert(hash->id >= BLOOMERY_HASH_FOREIGN && hash->id <= UINT16_MAX);
+    assert(scheme->block_scheme <= UINT8_MAX && scheme->probe_scheme <= UINT8_MAX);
+    shape->hash_row = hash;
+    shape->hash = (uint16_t)hash->id;
+    shape->kind_row = scheme;
+    shape->kind = (uint16_t)scheme->id;
+    shape->block_scheme = (uint8_t)scheme->block_scheme;
+    shape->probe_scheme = (uint8_t)scheme->probe_scheme;
+    shape->repeat_scheme = (uint8_t)scheme->repeat_scheme;
+    shape->cell_bits = 1;
+}
+
+void bloomery_design_flat(struct bloomery_design *design, const struct bloomery_hash_row *hash,
+                          const struct bloomery_kind_row *scheme, uint64_t bits, uint32_t probes)
 {
     assert(design->shape.layers == design->layers && design->shape.layer_count == 0);
-    design->shape.kind = BLOOMERY_CLASSIC;
-    assert(hash <= UINT16_MAX && probe_scheme <= UINT8_MAX);
-    design->shape.hash = (uint16_t)hash;
-    design->shape.probe_scheme = (uint8_t)probe_scheme;
-    design->shape.cell_bits = 1;
+    bloomery_design_rows(design, hash, scheme);
     design->shape.layer_count = 1;
     design->layers[0] = (struct bloomery_layer){.bits = bits, .probes = probes};
+}
+
+void bloomery_design_blocks(struct bloomery_design *design, const struct bloomery_hash_row *hash,
+                            const struct bloomery_kind_row *scheme, uint64_t blocks,
+                            uint16_t block_bits, uint32_t probes)
+{
+    assert(scheme->id == BLOOMERY_BLOCKED && block_bits > 0);
+    bloomery_design_flat(design, hash, scheme, blocks * block_bits, probes);
+    design->shape.block_bits = block_bits;
+    design->layers[0].blocks_per_key = 1;
 }
 
 bloomery_status bloomery_dialect_length(uint64_t words, size_t header, size_t bytes,
@@ -148,7 +212,8 @@ bloomery_status bloomery_emit_bits(struct bloomery_emitter *emitter,
 
 /* ---- Remarks --------------------------------------------------------------------------------- */
 
-bool bloomery_remark_rate(const bloomery_filter *filter, double factor, char *text, size_t room)
+bool bloomery_remark_rate_above(const bloomery_filter *filter, double factor, char *text,
+                                size_t room)
 {
     const struct bloomery_layer *layer = &filter->layers[0];
     struct bloomery_phrase is, queried;
@@ -164,4 +229,9 @@ bool bloomery_remark_rate(const bloomery_filter *filter, double factor, char *te
         (unsigned long long)layer->keys, bloomery_phrase_rate(&is, rate),
         bloomery_phrase_rate(&queried, layer->rate));
     return true;
+}
+
+bool bloomery_remark_rate(const bloomery_filter *filter, char *text, size_t room)
+{
+    return bloomery_remark_rate_above(filter, 1.1, text, room);
 }

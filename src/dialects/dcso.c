@@ -61,8 +61,9 @@ static bloomery_hash fnv1(const struct bloomery_hash_secret *secret, bloomery_ke
     return (bloomery_hash){.lo = h < modulus ? h : h - modulus, .hi = 0};
 }
 
-const struct bloomery_hash_row bloomery_hash_fnv1_modulo = {
-    BLOOMERY_HASH_NAMED(fnv1_modulo),
+static const struct bloomery_hash_row fnv1_modulo = {
+    .id = BLOOMERY_HASH_FNV1_MODULO,
+    .name = "fnv1-modulo",
     .available = true,
     .one = fnv1,
 };
@@ -211,31 +212,36 @@ static inline uint64_t modular_chain_next(const struct bloomery_layer *layer,
 #define SCHEME modular_chain
 #include "dialects/scheme_template.h"
 
-double bloomery_modular_chain_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
+static double modular_chain_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
     return chain_walk_rate(layer->bits, layer->probes, keys);
 }
 
-/* How many bits are set is as in a classic filter; which of them belong together is not. */
-double bloomery_modular_chain_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
+static void modular_chain_scan(const struct bloomery_shape *shape,
+                               const struct bloomery_layer *layer, const uint8_t *payload,
+                               struct bloomery_scan *scan)
 {
-    return bloomery_classic_estimate(layer, bits_set);
-}
-
-void bloomery_modular_chain_scan(const struct bloomery_shape *shape,
-                                 const struct bloomery_layer *layer, const uint8_t *payload,
-                                 struct bloomery_scan *scan)
-{
-    bloomery_flat_scan(shape, layer, payload, scan);
+    bloomery_classic_scan(shape, layer, payload, scan);
     if (scan->bits_set < layer->bits)
         scan->live_rate =
             chain_walk_rate(layer->bits, layer->probes,
                             (uint64_t)llround(bloomery_classic_estimate(layer, scan->bits_set)));
 }
 
+static const struct bloomery_kind_row modular_chain = {
+    BLOOMERY_FLAT_ROW(BLOOMERY_PROBES_MODULAR_CHAIN),
+    .check = bloomery_classic_check,
+    .operations = modular_chain_operations,
+    .expected_rate = modular_chain_expected_rate,
+    /* How many bits are set is as in a classic filter; which of them belong together is not. */
+    .estimate = bloomery_classic_estimate,
+    .scan = modular_chain_scan,
+    .probes_max = BLOOMERY_POSITIONS_MAX,
+};
+
 /* ---- Numbers and bytes ----------------------------------------------------------------------- */
 
-enum { HASH = BLOOMERY_HASH_ID_fnv1_modulo, HEADER = 48, VERSION = 1 };
+enum { HEADER = 48, VERSION = 1 };
 
 static bloomery_status wrong_numbers(bloomery_error *error)
 {
@@ -247,17 +253,18 @@ static bloomery_status wrong_numbers(bloomery_error *error)
 
 static void lay_out(struct bloomery_design *design, uint64_t bits, uint32_t probes)
 {
-    bloomery_design_flat(design, HASH, BLOOMERY_PROBES_MODULAR_CHAIN, bits, probes);
+    bloomery_design_flat(design, &fnv1_modulo, &modular_chain, bits, probes);
     design->shape.count_scheme = BLOOMERY_COUNTS_NEW;
 }
 
-static bloomery_status plan(const bloomery_dialect_parameters *given,
+static bloomery_status plan(const bloomery_dialect_parameters *given, int variant,
                             struct bloomery_design *design, bloomery_error *error)
 {
     const double ln2 = log(2);
     const double keys = (double)given->keys;
     double bits = (double)given->bits;
     double probes = given->probes;
+    (void)variant;
     if (given->bits == 0 && given->probes == 0) {
         if (given->keys == 0 || !(given->rate > 0 && given->rate < 1))
             return wrong_numbers(error);
@@ -292,10 +299,11 @@ static bloomery_status check_header(const uint8_t *data, size_t bytes, bloomery_
 }
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,
-                             const bloomery_dialect_parameters *given,
+                             const bloomery_dialect_parameters *given, int variant,
                              struct bloomery_design *design, bloomery_error *error)
 {
     (void)given;
+    (void)variant;
     bloomery_status status = check_header(data, bytes, error);
     if (status != BLOOMERY_OK)
         return status;
@@ -328,20 +336,11 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     return BLOOMERY_OK;
 }
 
-static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
-{
-    if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
-        filter->shape.seed != 0 || filter->shape.probe_scheme != BLOOMERY_PROBES_MODULAR_CHAIN)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "DCSO's filters hash by FNV-1 and step by products");
-    return BLOOMERY_OK;
-}
-
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     const struct bloomery_layer *layer = filter->layers;
     uint8_t header[HEADER];
-    assert(fits(filter, NULL) == BLOOMERY_OK);
+    assert(bloomery_dialect_fits(&bloomery_dialect_dcso, filter, NULL) == BLOOMERY_OK);
     bloomery_store_u64(header, VERSION);
     bloomery_store_u64(header + 8, layer->keys);
     bloomery_store_f64(header + 16, layer->rate);
@@ -378,12 +377,6 @@ static bool remark_half(const bloomery_filter *filter, char *text, size_t room)
     return true;
 }
 
-static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
-{
-    return index == 0 &&
-           (bloomery_remark_rate(filter, 1.1, text, room) || remark_half(filter, text, room));
-}
-
 const struct bloomery_dialect_row bloomery_dialect_dcso = {
     .facts =
         {
@@ -398,9 +391,11 @@ const struct bloomery_dialect_row bloomery_dialect_dcso = {
             .creates = true,
             .hashes = true,
         },
+    .hashes = {&fnv1_modulo},
+    .schemes = {&modular_chain},
+    .others = "DCSO's filters hash by FNV-1 and step by products",
     .plan = plan,
     .parse = parse,
     .write = write,
-    .fits = fits,
-    .remark = remark,
+    .remarks = {bloomery_remark_rate, remark_half},
 };

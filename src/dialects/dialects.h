@@ -63,10 +63,19 @@ void bloomery_design_end(struct bloomery_design *design);
 bloomery_status bloomery_design_room(struct bloomery_design *design, uint32_t layers,
                                      size_t kept_bytes, bloomery_error *error);
 
-/* A design of one flat layer, all of whose numbers are those of dialects/schemes.h. `hash` is a
- * number of hash/hashes.h. */
-void bloomery_design_flat(struct bloomery_design *design, uint32_t hash, uint32_t probe_scheme,
-                          uint64_t bits, uint32_t probes);
+/* Gives a design a hash and a scheme: kind, schemes and hash of its shape are theirs, and a cell is
+ * a bit. */
+void bloomery_design_rows(struct bloomery_design *design, const struct bloomery_hash_row *hash,
+                          const struct bloomery_kind_row *scheme);
+
+/* A design of one flat layer. */
+void bloomery_design_flat(struct bloomery_design *design, const struct bloomery_hash_row *hash,
+                          const struct bloomery_kind_row *scheme, uint64_t bits, uint32_t probes);
+
+/* A design of one layer in which a key has one block of `block_bits` bits. */
+void bloomery_design_blocks(struct bloomery_design *design, const struct bloomery_hash_row *hash,
+                            const struct bloomery_kind_row *scheme, uint64_t blocks,
+                            uint16_t block_bits, uint32_t probes);
 
 /* The destination of the bytes of a filter. */
 struct bloomery_emitter {
@@ -75,27 +84,53 @@ struct bloomery_emitter {
     bloomery_error *error;
 };
 
+enum {
+    BLOOMERY_DIALECT_HASHES = 7,
+    BLOOMERY_DIALECT_SCHEMES = 3,
+    BLOOMERY_DIALECT_NAMES = 7,
+    BLOOMERY_DIALECT_REMARKS = 6,
+};
+
+/* Says something about a filter; false if there is nothing to say. */
+typedef bool bloomery_remark(const bloomery_filter *filter, char *text, size_t room);
+
+/* A system. Arrays end with NULL. */
 struct bloomery_dialect_row {
     bloomery_dialect facts;
+    const char *names[BLOOMERY_DIALECT_NAMES + 1]; /* of facts.variants, by number */
+    /* By what its keys are hashed, and how positions come of that; in the order of the variants
+     * where these differ in it. What several systems have, each of them names. */
+    const struct bloomery_hash_row *hashes[BLOOMERY_DIALECT_HASHES + 1];
+    const struct bloomery_kind_row *schemes[BLOOMERY_DIALECT_SCHEMES + 1];
+    bool seeded;        /* else the seed is 0 */
+    bool counts_new;    /* adds counts the keys that set a bit */
+    const char *others; /* what is to be said of a filter of which all that is not so */
+    /* Its bytes hold whole units of so many bits, up to so many of them, and up to so many probes;
+     * 0: any. And what is to be said of a filter with others. */
+    uint32_t unit_bits;
+    uint32_t probes_max;
+    uint64_t units_max;
+    const char *sizes;
     /* NULL if there is no magic. */
     bool (*sniff)(const uint8_t *data, size_t bytes);
     /* Of an empty filter; NULL: unsupported. `parameters` is never NULL; fields that
-     * facts.create_takes does not name are 0. */
-    bloomery_status (*plan)(const bloomery_dialect_parameters *parameters,
+     * facts.create_takes does not name are 0. `variant` is the number of its variant. */
+    bloomery_status (*plan)(const bloomery_dialect_parameters *parameters, int variant,
                             struct bloomery_design *design, bloomery_error *error);
     /* NULL: unsupported. Fields that facts.load_takes does not name are 0. */
     bloomery_status (*parse)(const uint8_t *data, size_t bytes,
-                             const bloomery_dialect_parameters *parameters,
+                             const bloomery_dialect_parameters *parameters, int variant,
                              struct bloomery_design *design, bloomery_error *error);
-    /* NULL: unsupported. Called with filters that `fits` approves. `extra` may be anything: it may
-     * come from a file of ours. */
+    /* NULL: unsupported. Called with filters that bloomery_dialect_fits approves. `extra` may be
+     * anything: it may come from a file of ours. */
     bloomery_status (*write)(const bloomery_filter *filter, struct bloomery_emitter *emitter);
-    /* Whether the filter's hash, schemes and numbers are this dialect's; says what is not. NULL
-     * only if `write` is. The dialect that a shape names proves nothing: a file of ours may name
-     * any. */
+    /* Whether the other numbers of a filter with all that are such as this dialect's bytes can have;
+     * says what is not so. NULL: any. */
     bloomery_status (*fits)(const bloomery_filter *filter, bloomery_error *error);
-    bool (*remark)(const bloomery_filter *filter, uint32_t index, char *text, size_t room);
-    const char *(*variant)(const bloomery_filter *filter);
+    /* In the order in which they are given. Called with filters of the row's hash and scheme. */
+    bloomery_remark *remarks[BLOOMERY_DIALECT_REMARKS + 1];
+    /* The number of a filter's variant. NULL: a filter has none to speak of. */
+    int (*variant)(const struct bloomery_dialect_row *row, const bloomery_filter *filter);
 };
 
 /* The rows, one per file. */
@@ -133,15 +168,29 @@ bloomery_status bloomery_dialect_may_open(const struct bloomery_shape *shape,
                                           const struct bloomery_traits *traits,
                                           bloomery_error *error);
 
+/* Whether a filter has a hash and a scheme of the row. The dialect that a shape names proves
+ * nothing: a file of ours may name any. */
+bool bloomery_dialect_is(const struct bloomery_dialect_row *row, const bloomery_filter *filter);
+
+/* And whether its numbers are the dialect's; says what is not. */
+bloomery_status bloomery_dialect_fits(const struct bloomery_dialect_row *row,
+                                      const bloomery_filter *filter, bloomery_error *error);
+
 /* Says that a hash is not available. */
 bloomery_status bloomery_dialect_no_hash(const struct bloomery_hash_row *hash,
                                          bloomery_error *error);
 
 /* ---- For the rows' functions ----------------------------------------------------------------- */
 
-/* The number of `wanted` among names separated by ", "; 0 if it is NULL. -1: none of them, and
+/* The number of the variant `wanted` of a row; 0 if it is NULL. -1: there is no such one, and
  * `error` says so. */
-int bloomery_dialect_choose(const char *variants, const char *wanted, bloomery_error *error);
+int bloomery_dialect_choose(const struct bloomery_dialect_row *row, const char *wanted,
+                            bloomery_error *error);
+
+/* `variant` of rows whose variants differ in their hash, and in their scheme. */
+int bloomery_variant_by_hash(const struct bloomery_dialect_row *row, const bloomery_filter *filter);
+int bloomery_variant_by_scheme(const struct bloomery_dialect_row *row,
+                               const bloomery_filter *filter);
 
 /* Whether `bytes` bytes are a header of `header` bytes and `words` words of 64 bits, and nothing
  * else; says what is wrong. `header` is at most `bytes`. */
@@ -174,9 +223,10 @@ static inline void bloomery_store_be(uint8_t *to, uint64_t value, unsigned bytes
         to[i] = (uint8_t)value;
 }
 
-/* A remark of the usual sort, "with N keys (those it was planned for) the rate is X, not the Y it
- * was asked for". X is the scheme's own rate and more than `factor` times Y. Returns false if it is
- * not, or if no rate is known. */
-bool bloomery_remark_rate(const bloomery_filter *filter, double factor, char *text, size_t room);
+/* The usual remark, "with N keys (those it was planned for) the rate is X, not the Y it was asked
+ * for": if X, the scheme's own rate, is known and more than 1.1 times Y, or `factor` times. */
+bloomery_remark bloomery_remark_rate;
+bool bloomery_remark_rate_above(const bloomery_filter *filter, double factor, char *text,
+                                size_t room);
 
 #endif

@@ -30,18 +30,9 @@
 #include <assert.h>
 #include <math.h>
 
-/* ---- The hash -------------------------------------------------------------------------------- */
+enum { HEADER = 6, MITZ_32 = 0, MITZ_64 = 1, PROBES_MAX = 255 };
 
-static bloomery_hash murmur3(const struct bloomery_hash_secret *secret, bloomery_key key)
-{
-    return bloomery_murmur3(secret->seed, key.data, key.bytes);
-}
-
-const struct bloomery_hash_row bloomery_hash_murmur3 = {
-    BLOOMERY_HASH_NAMED(murmur3),
-    .available = true,
-    .one = murmur3,
-};
+static const uint64_t words_max = INT32_MAX;
 
 /* ---- Positions, by MITZ_64 ------------------------------------------------------------------- */
 
@@ -64,29 +55,26 @@ static inline uint64_t masked_double_next(const struct bloomery_layer *layer,
 #define SCHEME masked_double
 #include "dialects/scheme_template.h"
 
+static const struct bloomery_kind_row masked_double = {
+    BLOOMERY_FLAT_ROW(BLOOMERY_PROBES_MASKED_DOUBLE),
+    .check = bloomery_classic_check,
+    .operations = masked_double_operations,
+    BLOOMERY_ROW_RATES(bloomery_double),
+    .probes_max = PROBES_MAX,
+};
+
 /* ---- Numbers and bytes ----------------------------------------------------------------------- */
 
-enum { HEADER = 6, HASH = BLOOMERY_HASH_ID_murmur3, MITZ_64 = 0, MITZ_32 = 1, PROBES_MAX = 255 };
-
-static const uint64_t words_max = INT32_MAX;
-
-static void lay_out(struct bloomery_design *design, int variant, uint64_t words, uint32_t probes)
-{
-    bloomery_design_flat(design, HASH,
-                         variant == MITZ_32 ? BLOOMERY_PROBES_FLIPPED_DOUBLE_32
-                                            : BLOOMERY_PROBES_MASKED_DOUBLE,
-                         words * 64, probes);
-}
+/* By the number of the strategy. */
+static const struct bloomery_kind_row *const strategies[] = {&bloomery_scheme_flipped_double_32,
+                                                             &masked_double};
 
 /* Raw numbers, or Guava's from n and p. */
-static bloomery_status plan(const bloomery_dialect_parameters *given,
+static bloomery_status plan(const bloomery_dialect_parameters *given, int variant,
                             struct bloomery_design *design, bloomery_error *error)
 {
-    const int variant = bloomery_dialect_choose("mitz64, mitz32", given->variant, error);
     double bits = (double)given->bits;
     double probes = given->probes;
-    if (variant < 0)
-        return BLOOMERY_BAD_ARGUMENT;
     if (given->bits == 0 && given->probes == 0) {
         const uint64_t keys = given->keys > 0 ? given->keys : 1;
         if (!(given->rate > 0 && given->rate < 1) || keys > INT64_MAX)
@@ -100,17 +88,19 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
     bloomery_status status = bloomery_java_check("Guava", words, probes, PROBES_MAX, error);
     if (status != BLOOMERY_OK)
         return status;
-    lay_out(design, variant, (uint64_t)words, (uint32_t)probes);
+    bloomery_design_flat(design, &bloomery_hash_murmur3, bloomery_dialect_guava.schemes[variant],
+                         (uint64_t)words * 64, (uint32_t)probes);
     design->layers[0].keys = given->keys;
     design->layers[0].rate = given->rate;
     return BLOOMERY_OK;
 }
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,
-                             const bloomery_dialect_parameters *given,
+                             const bloomery_dialect_parameters *given, int variant,
                              struct bloomery_design *design, bloomery_error *error)
 {
     (void)given;
+    (void)variant;
     if (bytes < HEADER)
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
                              "cut short: a stream of Guava's begins with 6 bytes, there are %zu",
@@ -129,28 +119,10 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     bloomery_status status = bloomery_dialect_length(words, HEADER, bytes, error);
     if (status != BLOOMERY_OK)
         return status;
-    lay_out(design, strategy == 0 ? MITZ_32 : MITZ_64, words, probes);
+    bloomery_design_flat(design, &bloomery_hash_murmur3, strategies[strategy], words * 64, probes);
     design->layout = BLOOMERY_LAYOUT_BE_WORDS;
     design->bits[0] = data + HEADER;
     design->bit_bytes[0] = words * 8;
-    return BLOOMERY_OK;
-}
-
-/* Any filter with Guava's hash and one of its schemes is one of Guava's. */
-static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
-{
-    const struct bloomery_layer *layer = filter->layers;
-    if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
-        filter->shape.seed != 0 ||
-        (filter->shape.probe_scheme != BLOOMERY_PROBES_MASKED_DOUBLE &&
-         filter->shape.probe_scheme != BLOOMERY_PROBES_FLIPPED_DOUBLE_32))
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "Guava hashes by murmur3 with seed 0 and steps by one of its two "
-                             "strategies");
-    if (layer->bits % 64 != 0 || layer->bits / 64 > words_max || layer->probes > PROBES_MAX)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "Guava's filters have whole words of 64 bits, 2^31-1 at most, and at "
-                             "most 255 probes");
     return BLOOMERY_OK;
 }
 
@@ -158,20 +130,15 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 {
     const struct bloomery_layer *layer = filter->layers;
     uint8_t header[HEADER];
-    assert(fits(filter, NULL) == BLOOMERY_OK);
+    assert(bloomery_dialect_fits(&bloomery_dialect_guava, filter, NULL) == BLOOMERY_OK);
     assert(layer->probes <= PROBES_MAX && layer->bits % 64 == 0);
-    header[0] = filter->shape.probe_scheme == BLOOMERY_PROBES_MASKED_DOUBLE;
+    header[0] = filter->kind == &masked_double ? MITZ_64 : MITZ_32;
     header[1] = (uint8_t)layer->probes;
     bloomery_store_be(header + 2, layer->bits / 64, 4);
     bloomery_status status = bloomery_emit(emitter, header, sizeof header);
     return status == BLOOMERY_OK
                ? bloomery_emit_bits(emitter, layer, layer->bits / 8, BLOOMERY_LAYOUT_BE_WORDS)
                : status;
-}
-
-static const char *variant(const bloomery_filter *filter)
-{
-    return filter->shape.probe_scheme == BLOOMERY_PROBES_MASKED_DOUBLE ? "mitz64" : "mitz32";
 }
 
 const struct bloomery_dialect_row bloomery_dialect_guava = {
@@ -189,10 +156,17 @@ const struct bloomery_dialect_row bloomery_dialect_guava = {
             .creates = true,
             .hashes = true,
         },
+    .names = {"mitz64", "mitz32"},
+    .hashes = {&bloomery_hash_murmur3},
+    .schemes = {&masked_double, &bloomery_scheme_flipped_double_32},
+    .others = "Guava hashes by murmur3 with seed 0 and steps by one of its two strategies",
+    .unit_bits = 64,
+    .units_max = INT32_MAX,
+    .probes_max = PROBES_MAX,
+    .sizes = "Guava's filters have whole words of 64 bits, 2^31-1 at most, and at most 255 probes",
     .plan = plan,
     .parse = parse,
     .write = write,
-    .fits = fits,
-    .remark = bloomery_java_remark,
-    .variant = variant,
+    .remarks = {bloomery_java_remark},
+    .variant = bloomery_variant_by_scheme,
 };

@@ -46,8 +46,9 @@ static bloomery_hash leveldb(const struct bloomery_hash_secret *secret, bloomery
     return bloomery_storage_hash(bloomery_unsigned_byte, key);
 }
 
-const struct bloomery_hash_row bloomery_hash_leveldb = {
-    BLOOMERY_HASH_NAMED(leveldb),
+static const struct bloomery_hash_row leveldb_hash = {
+    .id = BLOOMERY_HASH_LEVELDB,
+    .name = "leveldb",
     .available = true,
     .one = leveldb,
 };
@@ -126,7 +127,7 @@ static double counted_rate(const struct bloomery_layer *layer, uint64_t keys)
     return (double)found / (double)walks;
 }
 
-double bloomery_rotated_step_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
+static double rotated_step_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
     const struct bloomery_layer lesser = reached(layer);
     double rate = bloomery_classic_rate(lesser.bits, lesser.probes, keys);
@@ -135,15 +136,15 @@ double bloomery_rotated_step_expected_rate(const struct bloomery_layer *layer, u
     return bloomery_rate_of_32_bits(rate, (double)keys);
 }
 
-double bloomery_rotated_step_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
+static double rotated_step_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
     const struct bloomery_layer lesser = reached(layer);
     return bloomery_classic_estimate(&lesser, bits_set);
 }
 
-void bloomery_rotated_step_scan(const struct bloomery_shape *shape,
-                                const struct bloomery_layer *layer, const uint8_t *payload,
-                                struct bloomery_scan *scan)
+static void rotated_step_scan(const struct bloomery_shape *shape,
+                              const struct bloomery_layer *layer, const uint8_t *payload,
+                              struct bloomery_scan *scan)
 {
     const struct bloomery_layer lesser = reached(layer);
     uint64_t state = 0;
@@ -153,10 +154,17 @@ void bloomery_rotated_step_scan(const struct bloomery_shape *shape,
         fmax(scan->live_rate, (double)hits(layer, payload, WALKS, &state) / (double)WALKS);
 }
 
+static const struct bloomery_kind_row rotated_step = {
+    BLOOMERY_FLAT_ROW(BLOOMERY_PROBES_ROTATED_STEP),
+    .check = bloomery_classic_check,
+    .operations = rotated_step_operations,
+    BLOOMERY_ROW_RATES(rotated_step),
+    .probes_max = INT8_MAX, /* the number is a signed byte */
+};
+
 /* ---- Numbers and bytes ----------------------------------------------------------------------- */
 
 enum {
-    HASH = BLOOMERY_HASH_ID_leveldb,
     PROBES_MAX = 30,
     MIN_BITS = 64,
     FILTER = 0,
@@ -165,24 +173,18 @@ enum {
     OFFSET = 4,
 };
 
-static const char variants[] = "filter, block";
-
-static void lay_out(struct bloomery_design *design, uint64_t bits, uint32_t probes)
-{
-    bloomery_design_flat(design, HASH, BLOOMERY_PROBES_ROTATED_STEP, bits, probes);
-}
-
 static uint32_t probes_for(double bits_per_key)
 {
     return (uint32_t)fmax(1, fmin(PROBES_MAX, trunc(bits_per_key * 0.69)));
 }
 
 /* Raw numbers, or LevelDB's from n and b. */
-static bloomery_status plan(const bloomery_dialect_parameters *given,
+static bloomery_status plan(const bloomery_dialect_parameters *given, int variant,
                             struct bloomery_design *design, bloomery_error *error)
 {
     double bits = (double)given->bits;
     uint32_t probes = given->probes;
+    (void)variant;
     if (given->bits == 0 && given->probes == 0) {
         if (!(given->bits_per_key >= 1) || given->bits_per_key > INT32_MAX ||
             given->bits_per_key != trunc(given->bits_per_key))
@@ -200,7 +202,8 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
             error, BLOOMERY_BAD_ARGUMENT, 0,
             "LevelDB's filters have 1 to 30 probes, and here up to 2^50 bits; these "
             "numbers make another");
-    lay_out(design, ((uint64_t)bits + 7) / 8 * 8, probes);
+    bloomery_design_flat(design, &leveldb_hash, &rotated_step, ((uint64_t)bits + 7) / 8 * 8,
+                         probes);
     design->layers[0].keys = given->keys;
     return BLOOMERY_OK;
 }
@@ -219,7 +222,8 @@ static bloomery_status parse_filter(const uint8_t *data, size_t bytes,
         return bloomery_fail(error, BLOOMERY_CORRUPT, bytes - 1,
                              "damaged, or not LevelDB's: a filter without probes");
     if (probes <= PROBES_MAX) {
-        lay_out(design, (uint64_t)(bytes - 1) * 8, probes);
+        bloomery_design_flat(design, &leveldb_hash, &rotated_step, (uint64_t)(bytes - 1) * 8,
+                             probes);
         design->bits[0] = data;
         design->bit_bytes[0] = bytes - 1;
         return BLOOMERY_OK;
@@ -230,7 +234,7 @@ static bloomery_status parse_filter(const uint8_t *data, size_t bytes,
             "its last byte, %u, means an encoding that is not known: LevelDB would "
             "say \"maybe\" to every key",
             probes);
-    lay_out(design, MIN_BITS, 1);
+    bloomery_design_flat(design, &leveldb_hash, &rotated_step, MIN_BITS, 1);
     bloomery_design_constant(design, true, data, bytes);
     return BLOOMERY_OK;
 }
@@ -267,14 +271,11 @@ static bloomery_status find_filter(const uint8_t *data, size_t bytes, uint64_t i
 }
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,
-                             const bloomery_dialect_parameters *given,
+                             const bloomery_dialect_parameters *given, int variant,
                              struct bloomery_design *design, bloomery_error *error)
 {
-    const int variant = bloomery_dialect_choose(variants, given->variant, error);
     size_t from = 0;
     size_t to = bytes;
-    if (variant < 0)
-        return BLOOMERY_BAD_ARGUMENT;
     if (variant == FILTER && given->index > 0)
         return bloomery_fail(
             error, BLOOMERY_BAD_ARGUMENT, 0,
@@ -284,7 +285,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
         if (status != BLOOMERY_OK)
             return status;
         if (from == to) { /* a range of data in which no key begins */
-            lay_out(design, MIN_BITS, 1);
+            bloomery_design_flat(design, &leveldb_hash, &rotated_step, MIN_BITS, 1);
             bloomery_design_constant(design, false, NULL, 0);
             return BLOOMERY_OK;
         }
@@ -294,26 +295,13 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
-{
-    const struct bloomery_layer *layer = filter->layers;
-    if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
-        filter->shape.seed != 0 || filter->shape.probe_scheme != BLOOMERY_PROBES_ROTATED_STEP)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "LevelDB has a hash of its own, and steps by its rotation");
-    if (layer->bits % 8 != 0 || layer->probes > PROBES_MAX)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "LevelDB's filters have whole bytes and at most 30 probes");
-    return BLOOMERY_OK;
-}
-
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     const struct bloomery_layer *layer = filter->layers;
     const uint8_t probes = (uint8_t)layer->probes;
     const uint8_t *bytes;
     size_t count;
-    assert(fits(filter, NULL) == BLOOMERY_OK);
+    assert(bloomery_dialect_fits(&bloomery_dialect_leveldb, filter, NULL) == BLOOMERY_OK);
     if (bloomery_is_constant(filter, &bytes, &count))
         return bloomery_emit(emitter, bytes, count);
     bloomery_status status =
@@ -323,18 +311,17 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static const char *variant(const bloomery_filter *filter)
-{
-    (void)filter;
-    return "filter";
-}
-
 static double promised(const struct bloomery_layer *layer, uint64_t keys)
 {
     return bloomery_classic_rate(layer->bits, layer->probes, keys);
 }
 
-/* From here on dialects/storage.h counts no more. */
+static bool remark_promise(const bloomery_filter *filter, char *text, size_t room)
+{
+    return bloomery_remark_promise(filter, promised, 1.1, text, room);
+}
+
+/* From here on rates are not counted any more. */
 static bool remark_step(const bloomery_filter *filter, char *text, size_t room)
 {
     if (filter->layers->bits <= UINT64_C(1) << 19)
@@ -348,16 +335,12 @@ static bool remark_step(const bloomery_filter *filter, char *text, size_t room)
     return true;
 }
 
-static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
+/* Of a filter block only one filter is kept. */
+static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
 {
-    if (fits(filter, NULL) != BLOOMERY_OK) /* a file of ours may say anything */
-        return false;
-    if (bloomery_remark_promise(filter, promised, 1.1, text, room)) {
-        if (index == 0)
-            return true;
-        index--;
-    }
-    return index == 0 && remark_step(filter, text, room);
+    (void)row;
+    (void)filter;
+    return FILTER;
 }
 
 const struct bloomery_dialect_row bloomery_dialect_leveldb = {
@@ -366,7 +349,7 @@ const struct bloomery_dialect_row bloomery_dialect_leveldb = {
             .id = BLOOMERY_DIALECT_LEVELDB,
             .name = "leveldb",
             .description = "LevelDB's filter, by itself or out of a table's filter block",
-            .variants = variants,
+            .variants = "filter, block",
             .load_needs = "variant, index",
             .load_takes = "variant, index",
             .create_takes = "keys, bits, probes, bits_per_key",
@@ -375,10 +358,16 @@ const struct bloomery_dialect_row bloomery_dialect_leveldb = {
             .creates = true,
             .hashes = true,
         },
+    .names = {"filter", "block"},
+    .hashes = {&leveldb_hash},
+    .schemes = {&rotated_step},
+    .others = "LevelDB has a hash of its own, and steps by its rotation",
+    .unit_bits = 8,
+    .probes_max = PROBES_MAX,
+    .sizes = "LevelDB's filters have whole bytes and at most 30 probes",
     .plan = plan,
     .parse = parse,
     .write = write,
-    .fits = fits,
-    .remark = remark,
-    .variant = variant,
+    .remarks = {remark_promise, remark_step},
+    .variant = variant_of,
 };

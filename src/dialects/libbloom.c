@@ -80,8 +80,9 @@ static bloomery_hash pair_32(const struct bloomery_hash_secret *secret, bloomery
     return (bloomery_hash){.lo = first, .hi = murmur2(first, key.data, key.bytes)};
 }
 
-const struct bloomery_hash_row bloomery_hash_murmur2 = {
-    BLOOMERY_HASH_NAMED(murmur2),
+static const struct bloomery_hash_row murmur2_pair = {
+    .id = BLOOMERY_HASH_MURMUR2,
+    .name = "murmur2-pair",
     .available = true,
     .one = pair_32,
 };
@@ -297,22 +298,22 @@ static inline uint64_t double_halves_next(const struct bloomery_layer *layer,
 
 /* ---- Statistics ------------------------------------------------------------------------------ */
 
-double bloomery_double_32_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
+static double double_32_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
     return half_rate(layer->bits, layer->probes, keys, true);
 }
 
-double bloomery_double_halves_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
+static double double_halves_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
     return half_rate(layer->bits, layer->probes, keys, false);
 }
 
-double bloomery_double_32_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
+static double double_32_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
     return half_keys(layer->bits, layer->probes, (double)bits_set / (double)layer->bits, true);
 }
 
-double bloomery_double_halves_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
+static double double_halves_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
     return half_keys(layer->bits, layer->probes, (double)bits_set / (double)layer->bits, false);
 }
@@ -325,36 +326,52 @@ static double live_rate(const struct bloomery_layer *layer, double keys, bool wr
                          : 1;
 }
 
-void bloomery_double_32_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
-                             const uint8_t *payload, struct bloomery_scan *scan)
+static void double_32_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
+                           const uint8_t *payload, struct bloomery_scan *scan)
 {
-    bloomery_flat_scan(shape, layer, payload, scan);
-    scan->live_rate = live_rate(layer, bloomery_double_32_estimate(layer, scan->bits_set), true);
+    bloomery_classic_scan(shape, layer, payload, scan);
+    scan->live_rate = live_rate(layer, double_32_estimate(layer, scan->bits_set), true);
 }
 
-void bloomery_double_halves_scan(const struct bloomery_shape *shape,
-                                 const struct bloomery_layer *layer, const uint8_t *payload,
-                                 struct bloomery_scan *scan)
+static void double_halves_scan(const struct bloomery_shape *shape,
+                               const struct bloomery_layer *layer, const uint8_t *payload,
+                               struct bloomery_scan *scan)
 {
-    bloomery_flat_scan(shape, layer, payload, scan);
-    scan->live_rate =
-        live_rate(layer, bloomery_double_halves_estimate(layer, scan->bits_set), false);
+    bloomery_classic_scan(shape, layer, payload, scan);
+    scan->live_rate = live_rate(layer, double_halves_estimate(layer, scan->bits_set), false);
 }
 
-bloomery_status bloomery_double_32_check(const struct bloomery_shape *shape,
-                                         const struct bloomery_layer *layer, bloomery_error *error)
+static bloomery_status double_32_check(const struct bloomery_shape *shape,
+                                       const struct bloomery_layer *layer, bloomery_error *error)
 {
     if (layer->bits > UINT64_C(1) << 32)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "positions of 32 bits reach at most 2^32 bits, not %llu",
                              (unsigned long long)layer->bits);
-    return bloomery_flat_check(shape, layer, error);
+    return bloomery_classic_check(shape, layer, error);
 }
+
+static const struct bloomery_kind_row double_32 = {
+    BLOOMERY_FLAT_ROW(BLOOMERY_PROBES_DOUBLE_32),
+    .check = double_32_check,
+    .operations = double_32_operations,
+    .expected_rate = double_32_expected_rate,
+    .estimate = double_32_estimate,
+    .scan = double_32_scan,
+    .probes_max = BLOOMERY_POSITIONS_MAX,
+};
+
+static const struct bloomery_kind_row double_halves = {
+    BLOOMERY_FLAT_ROW(BLOOMERY_PROBES_DOUBLE_HALVES),
+    .check = bloomery_classic_check,
+    .operations = double_halves_operations,
+    BLOOMERY_ROW_RATES(double_halves),
+    .probes_max = BLOOMERY_POSITIONS_MAX,
+};
 
 /* ---- Numbers and bytes ----------------------------------------------------------------------- */
 
 enum {
-    HASH = BLOOMERY_HASH_ID_murmur2,
     RELEASE_2 = 0,
     RELEASE_1 = 1,
     MAGIC_BYTES = 9,
@@ -374,14 +391,6 @@ enum {
 
 static const char magic[] = "libbloom2";
 static const uint64_t entries_min = 1000;
-
-static void lay_out(struct bloomery_design *design, int release, uint64_t bits, uint32_t probes)
-{
-    bloomery_design_flat(design, HASH,
-                         release == RELEASE_1 ? BLOOMERY_PROBES_DOUBLE_32
-                                              : BLOOMERY_PROBES_DOUBLE_HALVES,
-                         bits, probes);
-}
 
 /* ---- Sizing ---------------------------------------------------------------------------------- */
 
@@ -447,18 +456,16 @@ static bloomery_status design_by_rate(int release, uint64_t entries, double rate
                              release == RELEASE_1
                                  ? "libbloom 1.6 has no filters of more than 2^31 - 1 bits"
                                  : "libbloom 2.0 makes a filter without probes of these numbers");
-    lay_out(design, release, bits, probes);
+    bloomery_design_flat(design, &murmur2_pair, bloomery_dialect_libbloom.schemes[release], bits,
+                         probes);
     design->layers[0].keys = entries;
     design->layers[0].rate = rate;
     return BLOOMERY_OK;
 }
 
-static bloomery_status plan(const bloomery_dialect_parameters *given,
+static bloomery_status plan(const bloomery_dialect_parameters *given, int release,
                             struct bloomery_design *design, bloomery_error *error)
 {
-    const int release = bloomery_dialect_choose("2.0, 1.6", given->variant, error);
-    if (release < 0)
-        return BLOOMERY_BAD_ARGUMENT;
     return design_by_rate(release, given->keys, given->rate, design, error);
 }
 
@@ -533,7 +540,7 @@ static bloomery_status read_file(const uint8_t *data, size_t bytes, struct bloom
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
                              "cut short: the bitmap has %llu bytes, there are %zu",
                              (unsigned long long)bitmap, bytes - BITMAP);
-    lay_out(design, RELEASE_2, bits, probes);
+    bloomery_design_flat(design, &murmur2_pair, &double_halves, bits, probes);
     design->layers[0].keys = bloomery_load_u32(data + ENTRIES);
     design->layers[0].rate = rate;
     design->bits[0] = data + BITMAP;
@@ -555,12 +562,9 @@ static bloomery_status read_file(const uint8_t *data, size_t bytes, struct bloom
 }
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,
-                             const bloomery_dialect_parameters *given,
+                             const bloomery_dialect_parameters *given, int release,
                              struct bloomery_design *design, bloomery_error *error)
 {
-    const int release = bloomery_dialect_choose("2.0, 1.6", given->variant, error);
-    if (release < 0)
-        return BLOOMERY_BAD_ARGUMENT;
     if (release == RELEASE_1)
         return read_bitmap(data, bytes, given, design, error);
     if (given->keys != 0 || given->rate != 0)
@@ -575,18 +579,12 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 
 static bool is_release_1(const bloomery_filter *filter)
 {
-    return filter->shape.probe_scheme == BLOOMERY_PROBES_DOUBLE_32;
+    return filter->kind == &double_32;
 }
 
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
     const struct bloomery_layer *layer = filter->layers;
-    if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
-        filter->shape.seed != 0 ||
-        (!is_release_1(filter) && filter->shape.probe_scheme != BLOOMERY_PROBES_DOUBLE_HALVES))
-        return bloomery_fail(
-            error, BLOOMERY_MISMATCH, 0,
-            "libbloom hashes by murmurhash2 and steps by one of its two releases' schemes");
     if (layer->keys > UINT32_MAX || (!is_release_1(filter) && layer->probes > 255) ||
         !(layer->rate > 0 && layer->rate < 1))
         return bloomery_fail(
@@ -601,7 +599,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     const bool kept = bloomery_rest_in(filter)->extra_bytes >= EXTRA;
     const uint64_t bitmap = (layer->bits + 7) / 8;
     uint8_t header[BITMAP] = {0};
-    assert(fits(filter, NULL) == BLOOMERY_OK);
+    assert(bloomery_dialect_fits(&bloomery_dialect_libbloom, filter, NULL) == BLOOMERY_OK);
     if (is_release_1(filter))
         return bloomery_emit_bits(emitter, layer, bitmap, BLOOMERY_LAYOUT_BYTES);
     memcpy(header, magic, MAGIC_BYTES);
@@ -629,11 +627,6 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static const char *variant(const bloomery_filter *filter)
-{
-    return is_release_1(filter) ? "1.6" : "2.0";
-}
-
 static bool remark_bytes(const bloomery_filter *filter, char *text, size_t room)
 {
     if (bloomery_rest_in(filter)->extra_bytes <= EXTRA)
@@ -659,18 +652,6 @@ static bool remark_probes(const bloomery_filter *filter, char *text, size_t room
     return true;
 }
 
-static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
-{
-    bool (*const remarks[])(const bloomery_filter *, char *, size_t) = {remark_probes,
-                                                                        remark_bytes};
-    if (bloomery_remark_rate(filter, 1.1, text, room) && index-- == 0)
-        return true;
-    for (size_t i = 0; i < sizeof remarks / sizeof remarks[0]; i++)
-        if (remarks[i](filter, text, room) && index-- == 0)
-            return true;
-    return false;
-}
-
 const struct bloomery_dialect_row bloomery_dialect_libbloom = {
     .facts =
         {
@@ -687,11 +668,15 @@ const struct bloomery_dialect_row bloomery_dialect_libbloom = {
             .magic = true,
             .hashes = true,
         },
+    .names = {"2.0", "1.6"},
+    .hashes = {&murmur2_pair},
+    .schemes = {&double_halves, &double_32},
+    .others = "libbloom hashes by murmurhash2 and steps by one of its two releases' schemes",
     .sniff = sniff,
     .plan = plan,
     .parse = parse,
     .write = write,
     .fits = fits,
-    .remark = remark,
-    .variant = variant,
+    .remarks = {bloomery_remark_rate, remark_probes, remark_bytes},
+    .variant = bloomery_variant_by_scheme,
 };

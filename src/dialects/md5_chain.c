@@ -117,30 +117,30 @@ static bool has_positions(uint64_t cells, uint32_t probes)
     return cells > 0 && cells <= UINT64_C(1) << 53 && probes > 0;
 }
 
-#define FORM(letter)                                                                            \
+#define FORM(letter, number)                                                                    \
     static void positions_##letter(const struct bloomery_hash_secret *secret, bloomery_key key, \
                                    uint64_t cells, uint32_t probes, uint64_t *positions)        \
     {                                                                                           \
         (void)secret;                                                                           \
         assert(has_positions(cells, probes));                                                   \
-        draw(&forms[BLOOMERY_HASH_ID_md5_chain_##letter - BLOOMERY_HASH_ID_md5_chain_a], key,   \
-             cells, probes, positions);                                                         \
+        draw(&forms[number], key, cells, probes, positions);                                    \
     }                                                                                           \
-    const struct bloomery_hash_row bloomery_hash_md5_chain_##letter = {                         \
-        BLOOMERY_HASH_NAMED(md5_chain_##letter),                                                \
+    static const struct bloomery_hash_row form_##letter = {                                     \
+        .id = BLOOMERY_HASH_MD5_CHAIN_A + (number),                                             \
+        .name = "md5-chain-" #letter,                                                           \
         .available = BLOOMERY_DIGESTS_BUILT,                                                    \
         .ready = bloomery_digest_ready,                                                         \
         .positions = positions_##letter,                                                        \
         .fits = has_positions,                                                                  \
     };
 
-FORM(a)
-FORM(b)
-FORM(c)
-FORM(d)
-FORM(e)
-FORM(f)
-FORM(g)
+FORM(a, 0)
+FORM(b, 1)
+FORM(c, 2)
+FORM(d, 3)
+FORM(e, 4)
+FORM(f, 5)
+FORM(g, 6)
 
 /* ---- Counters -------------------------------------------------------------------------------- */
 
@@ -297,8 +297,7 @@ INSTANCE(positions_bytes, 8, false, "positions")
 INSTANCE(positions_atomic_nibbles, 4, true, "positions-concurrent")
 INSTANCE(positions_atomic_bytes, 8, true, "positions-concurrent")
 
-const struct bloomery_operations *bloomery_counted_positions_operations(uint32_t cell_bits,
-                                                                        bool concurrent)
+static const struct bloomery_operations *counted_operations(uint32_t cell_bits, bool concurrent)
 {
     const bool shared = bloomery_is_shared(concurrent);
     assert(cell_bits == 4 || cell_bits == 8);
@@ -311,9 +310,8 @@ const struct bloomery_operations *bloomery_counted_positions_operations(uint32_t
 
 /* Whether a key may be in depends on which counters are 0: rates and estimates are those of
  * bits. */
-void bloomery_counted_positions_scan(const struct bloomery_shape *shape,
-                                     const struct bloomery_layer *layer, const uint8_t *payload,
-                                     struct bloomery_scan *scan)
+static void counted_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
+                         const uint8_t *payload, struct bloomery_scan *scan)
 {
     const uint32_t max = bloomery_counter_max(shape->cell_bits);
     scan->bits_set = scan->saturated = 0;
@@ -326,73 +324,76 @@ void bloomery_counted_positions_scan(const struct bloomery_shape *shape,
     scan->live_rate = pow((double)scan->bits_set / (double)layer->bits, layer->probes);
 }
 
+static const struct bloomery_kind_row counted_positions = {
+    .id = BLOOMERY_COUNTING,
+    .probe_scheme = BLOOMERY_PROBES_POSITIONS,
+    .repeat_scheme = BLOOMERY_REPEATS_COUNT,
+    .takes_positions = true,
+    .check = bloomery_classic_check,
+    .operations = counted_operations,
+    .expected_rate = bloomery_classic_expected_rate,
+    .estimate = bloomery_classic_estimate,
+    .scan = counted_scan,
+    .cell_sizes = 1 << 4 | 1 << 8,
+    .probes_max = BLOOMERY_POSITIONS_MAX,
+    .adds = true,
+    .removes = true,
+    .merges = true,
+    .has_bits = true,
+};
+
 /* ---- Numbers and bytes ----------------------------------------------------------------------- */
 
-enum { FIRST_HASH = BLOOMERY_HASH_ID_md5_chain_a, FIRST_SIZED = 'e' - 'a', BIT_PER_CELL = 1 };
-_Static_assert(BLOOMERY_HASH_ID_md5_chain_g == FIRST_HASH + 'g' - 'a', "a form is added to the id");
+enum { BIT_PER_CELL = 1 };
 
-static const char variants[] = "e, a, b, c, d, f, g";
-
-/* Which of a to g, as a number from 0 on; -1: none. */
-static int choose(const char *wanted, bloomery_error *error)
-{
-    const int number = bloomery_dialect_choose(variants, wanted, error);
-    return number < 0 ? -1 : variants[(size_t)number * 3] - 'a';
-}
-
-/* Whether m and k were said or could be computed; fills in what was not. */
-static bloomery_status size(const bloomery_dialect_parameters *given, int form, double *bits,
+/* Whether m and k were said or could be computed, as from form e on; fills in what was not. */
+static bloomery_status size(const bloomery_dialect_parameters *given, bool sized, double *bits,
                             double *probes, bloomery_error *error)
 {
     *bits = (double)given->bits;
     *probes = given->probes;
     if (given->bits > 0 && given->probes > 0)
         return BLOOMERY_OK;
-    if (given->bits > 0 || given->probes > 0 || form < FIRST_SIZED || given->keys == 0 ||
+    if (given->bits > 0 || given->probes > 0 || !sized || given->keys == 0 ||
         !(given->rate > 0 && given->rate < 1))
         return bloomery_fail(
             error, BLOOMERY_BAD_ARGUMENT, 0,
-            form < FIRST_SIZED ? "variants a to d of md5-chain have no sizing: they take bits and "
-                                 "probes"
-                               : "md5-chain takes keys and a rate above 0 and below 1, or bits "
-                                 "and probes");
+            !sized ? "variants a to d of md5-chain have no sizing: they take bits and "
+                     "probes"
+                   : "md5-chain takes keys and a rate above 0 and below 1, or bits "
+                     "and probes");
     *probes = ceil(-log2(given->rate));
     *bits = ceil(-(double)given->keys * log2(given->rate) / log(2));
     return BLOOMERY_OK;
 }
 
-static bloomery_status plan(const bloomery_dialect_parameters *given,
+static bloomery_status plan(const bloomery_dialect_parameters *given, int variant,
                             struct bloomery_design *design, bloomery_error *error)
 {
-    const int form = choose(given->variant, error);
+    const struct bloomery_hash_row *form = bloomery_dialect_md5_chain.hashes[variant];
     const uint32_t cell_bits = given->cell_bits > 0 ? given->cell_bits : BIT_PER_CELL;
     double bits, probes;
-    if (form < 0)
-        return BLOOMERY_BAD_ARGUMENT;
-    bloomery_status status = size(given, form, &bits, &probes, error);
+    bloomery_status status = size(given, form->id >= form_e.id, &bits, &probes, error);
     if (status != BLOOMERY_OK)
         return status;
     if (!(bits <= (double)BLOOMERY_BITS_MAX) || !(probes <= BLOOMERY_POSITIONS_MAX))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a filter has at most 2^50 bits and 1024 probes; these numbers make "
                              "another");
-    bloomery_design_flat(design, (uint32_t)(FIRST_HASH + form), BLOOMERY_PROBES_POSITIONS,
-                         given->bits > 0 ? given->bits : (uint64_t)bits, (uint32_t)probes);
-    if (cell_bits != BIT_PER_CELL) {
-        design->shape.kind = BLOOMERY_COUNTING;
-        design->shape.cell_bits = bloomery_cell_bits_field(cell_bits);
-        design->shape.repeat_scheme = BLOOMERY_REPEATS_COUNT;
-    }
+    bloomery_design_flat(
+        design, form, cell_bits == BIT_PER_CELL ? &bloomery_scheme_positions : &counted_positions,
+        given->bits > 0 ? given->bits : (uint64_t)bits, (uint32_t)probes);
+    design->shape.cell_bits = bloomery_cell_bits_field(cell_bits);
     design->layers[0].keys = given->keys;
     design->layers[0].rate = given->rate;
     return BLOOMERY_OK;
 }
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,
-                             const bloomery_dialect_parameters *given,
+                             const bloomery_dialect_parameters *given, int variant,
                              struct bloomery_design *design, bloomery_error *error)
 {
-    bloomery_status status = plan(given, design, error);
+    bloomery_status status = plan(given, variant, design, error);
     if (status != BLOOMERY_OK)
         return status;
     const uint64_t bits = design->layers[0].bits;
@@ -408,18 +409,9 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     return BLOOMERY_OK;
 }
 
-static int form_of(const bloomery_filter *filter)
-{
-    const int form = (int)filter->shape.hash - FIRST_HASH;
-    return form >= 0 && form <= 'g' - 'a' ? form : -1;
-}
-
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
-    if (form_of(filter) < 0)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "bitarray's example takes positions off a chain of digests");
-    if (filter->shape.kind != BLOOMERY_CLASSIC)
+    if (filter->kind == &counted_positions)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "it has counters, and bitarray's example knows bits only");
     return BLOOMERY_OK;
@@ -428,20 +420,13 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     const struct bloomery_layer *layer = filter->layers;
-    assert(fits(filter, NULL) == BLOOMERY_OK);
+    assert(bloomery_dialect_fits(&bloomery_dialect_md5_chain, filter, NULL) == BLOOMERY_OK);
     assert(filter->shape.cell_bits == BIT_PER_CELL);
     return bloomery_emit_bits(emitter, layer, layer->bits / 8 + (layer->bits % 8 != 0),
                               BLOOMERY_LAYOUT_MSB_FIRST);
 }
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
-
-static const char *variant(const bloomery_filter *filter)
-{
-    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g"};
-    const int form = form_of(filter);
-    return form >= 0 ? names[form] : NULL;
-}
 
 /* b: m^i passes 2^512 with position i, from which on all are 0. */
 static bool remark_exhausted(const struct bloomery_layer *layer, char *text, size_t room)
@@ -474,35 +459,25 @@ static bool remark_stops(const struct bloomery_layer *layer, char *text, size_t 
     return true;
 }
 
-static bool remark_own(const bloomery_filter *filter, char *text, size_t room)
+static bool remark_draws(const struct bloomery_layer *layer, char *text, size_t room)
 {
-    const struct bloomery_layer *layer = filter->layers;
-    switch (form_of(filter)) {
-    case 'b' - 'a':
-        return remark_exhausted(layer, text, room);
-    case 'c' - 'a':
-        return remark_stops(layer, text, room);
-    case 'f' - 'a':
-    case 'g' - 'a':
-        if ((layer->bits & (layer->bits - 1)) != 0)
-            return false;
-        snprintf(
-            text, room,
-            "with %llu bits, a power of two, the original passes over half of all it draws: %u "
-            "draws for a key of %u probes",
-            (unsigned long long)layer->bits, 2 * layer->probes, layer->probes);
-        return true;
-    default:
+    if ((layer->bits & (layer->bits - 1)) != 0)
         return false;
-    }
+    snprintf(text, room,
+             "with %llu bits, a power of two, the original passes over half of all it draws: %u "
+             "draws for a key of %u probes",
+             (unsigned long long)layer->bits, 2 * layer->probes, layer->probes);
+    return true;
 }
 
-static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
+static bool remark_form(const bloomery_filter *filter, char *text, size_t room)
 {
-    const bool rate = bloomery_remark_rate(filter, 1.1, text, room);
-    if (rate && index == 0)
-        return true;
-    return index == (rate ? 1 : 0) && remark_own(filter, text, room);
+    const struct bloomery_layer *layer = filter->layers;
+    if (filter->hash == &form_b)
+        return remark_exhausted(layer, text, room);
+    if (filter->hash == &form_c)
+        return remark_stops(layer, text, room);
+    return (filter->hash == &form_f || filter->hash == &form_g) && remark_draws(layer, text, room);
 }
 
 const struct bloomery_dialect_row bloomery_dialect_md5_chain = {
@@ -511,7 +486,7 @@ const struct bloomery_dialect_row bloomery_dialect_md5_chain = {
             .id = BLOOMERY_DIALECT_MD5_CHAIN,
             .name = "md5-chain",
             .description = "the example filter of Python's bitarray, its bytes by tofile()",
-            .variants = variants,
+            .variants = "e, a, b, c, d, f, g",
             .load_needs = "bits, probes",
             .load_takes = "variant, keys, rate, bits, probes",
             .create_takes = "variant, keys, rate, bits, probes, cell_bits",
@@ -519,10 +494,14 @@ const struct bloomery_dialect_row bloomery_dialect_md5_chain = {
             .writes = true,
             .creates = true,
         },
+    .names = {"e", "a", "b", "c", "d", "f", "g"},
+    .hashes = {&form_e, &form_a, &form_b, &form_c, &form_d, &form_f, &form_g},
+    .schemes = {&bloomery_scheme_positions, &counted_positions},
+    .others = "bitarray's example takes positions off a chain of digests",
     .plan = plan,
     .parse = parse,
     .write = write,
     .fits = fits,
-    .remark = remark,
-    .variant = variant,
+    .remarks = {bloomery_remark_rate, remark_form},
+    .variant = bloomery_variant_by_hash,
 };

@@ -27,6 +27,7 @@
  * keys they have, and nothing in the bytes shows it.
  */
 #include "base/error.h"
+#include "dialects/schemes.h"
 #include "dialects/sizing.h"
 #include "hash/hashes.h"
 #include "hash/murmur3.h"
@@ -95,24 +96,24 @@ static bloomery_hash of_number(const struct bloomery_hash_secret *secret, bloome
     return (bloomery_hash){.lo = k};
 }
 
-const struct bloomery_hash_row bloomery_hash_orc_bytes = {
-    BLOOMERY_HASH_NAMED(orc_bytes),
+static const struct bloomery_hash_row orc_bytes = {
+    .id = BLOOMERY_HASH_ORC_BYTES,
+    .name = "orc-bytes",
     .available = true,
     .one = of_bytes,
 };
 
-const struct bloomery_hash_row bloomery_hash_orc_long = {
-    BLOOMERY_HASH_NAMED(orc_long),
+static const struct bloomery_hash_row orc_long = {
+    .id = BLOOMERY_HASH_ORC_LONG,
+    .name = "orc-long",
     .available = true,
     .one = of_number,
 };
 
 /* ---- Numbers and bytes ----------------------------------------------------------------------- */
 
-enum { HASH_BYTES = BLOOMERY_HASH_ID_orc_bytes, HASH_LONG = BLOOMERY_HASH_ID_orc_long };
-
 /* Variants are a hash and, from FIXED on, the old form. */
-enum { KEYS_LONG = 1, FIXED = 2, VARIANTS = 4 };
+enum { KEYS_LONG = 1, FIXED = 2 };
 
 /* The tags of the fields, and the most bytes of a varint of 32 bits, and of 64. */
 enum { TAG_PROBES = 0x08, TAG_WORD = 0x11, TAG_BYTES = 0x1a, VARINT_32 = 5, VARINT_64 = 10 };
@@ -120,15 +121,13 @@ enum { TAG_PROBES = 0x08, TAG_WORD = 0x11, TAG_BYTES = 0x1a, VARINT_32 = 5, VARI
 /* What of a filter's numbers comes before its bits. */
 enum { HEADER_MAX = 1 + VARINT_32 + 1 + VARINT_64, TAGGED_WORD = 9 };
 
-static const char variants[] = "bytes, long, bytes-fixed64, long-fixed64";
-
 static const double bits_max = INT32_MAX;
 static const uint64_t words_max = INT32_MAX;
 
 static void lay_out(struct bloomery_design *design, int variant, uint64_t words, uint32_t probes)
 {
-    bloomery_design_flat(design, (variant & KEYS_LONG) != 0 ? HASH_LONG : HASH_BYTES,
-                         BLOOMERY_PROBES_FLIPPED_DOUBLE_32, words * 64, probes);
+    bloomery_design_flat(design, bloomery_dialect_orc.hashes[variant & KEYS_LONG],
+                         &bloomery_scheme_flipped_double_32, words * 64, probes);
     /* All that the bytes say besides. */
     design->small[0] = variant >= FIXED;
     design->extra = design->small;
@@ -142,14 +141,11 @@ static uint64_t counted(uint64_t keys)
     return keys > 0 ? keys : 1;
 }
 
-static bloomery_status plan(const bloomery_dialect_parameters *given,
+static bloomery_status plan(const bloomery_dialect_parameters *given, int variant,
                             struct bloomery_design *design, bloomery_error *error)
 {
-    const int variant = bloomery_dialect_choose(variants, given->variant, error);
     double bits = (double)given->bits;
     double probes = given->probes;
-    if (variant < 0)
-        return BLOOMERY_BAD_ARGUMENT;
     if (given->bits == 0 && given->probes == 0) {
         const uint64_t keys = counted(given->keys);
         if (!(given->rate > 0 && given->rate < 1) || keys > INT64_MAX)
@@ -276,15 +272,12 @@ static void untag_words(const struct bloomery_design *design, uint32_t layer, ui
 }
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,
-                             const bloomery_dialect_parameters *given,
+                             const bloomery_dialect_parameters *given, int variant,
                              struct bloomery_design *design, bloomery_error *error)
 {
     struct reader reader = {.data = data, .bytes = bytes};
     uint64_t probes = 0;
     uint64_t words = 0;
-    const int wanted = bloomery_dialect_choose(variants, given->variant, error);
-    if (wanted < 0)
-        return BLOOMERY_BAD_ARGUMENT;
     bloomery_status status = read_probes(&reader, &probes, error);
     if (status != BLOOMERY_OK)
         return status;
@@ -296,7 +289,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
                              "damaged: behind the number of probes come bits, not a field with "
                              "tag %02x",
                              tag);
-    if (wanted >= FIXED && tag == TAG_BYTES)
+    if (variant >= FIXED && tag == TAG_BYTES)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, reader.at,
                              "the bits are one field of bytes, which is not %s", given->variant);
     status =
@@ -305,7 +298,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
         return status;
     if (words > words_max)
         return bloomery_fail(error, BLOOMERY_CORRUPT, reader.at, "damaged: more than 2^31-1 words");
-    lay_out(design, (wanted & KEYS_LONG) | (tag == TAG_WORD ? FIXED : 0), words, (uint32_t)probes);
+    lay_out(design, (variant & KEYS_LONG) | (tag == TAG_WORD ? FIXED : 0), words, (uint32_t)probes);
     design->layout = BLOOMERY_LAYOUT_BYTES;
     design->gather = tag == TAG_WORD ? untag_words : NULL;
     design->bits[0] = data + reader.at;
@@ -318,20 +311,6 @@ static bool is_fixed(const bloomery_filter *filter)
 {
     return filter->shape.dialect == BLOOMERY_DIALECT_ORC &&
            bloomery_rest_in(filter)->extra_bytes > 0 && bloomery_rest_in(filter)->extra[0] == 1;
-}
-
-static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
-{
-    const struct bloomery_layer *layer = filter->layers;
-    if (filter->shape.kind != BLOOMERY_CLASSIC ||
-        (filter->shape.hash != HASH_BYTES && filter->shape.hash != HASH_LONG) ||
-        filter->shape.probe_scheme != BLOOMERY_PROBES_FLIPPED_DOUBLE_32)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "ORC has two hashes of its own and steps in 32 bits");
-    if (layer->bits % 64 != 0 || layer->bits / 64 > words_max)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "ORC's filters have whole words of 64 bits, 2^31-1 at most");
-    return BLOOMERY_OK;
 }
 
 static bloomery_status write_words(const struct bloomery_layer *layer,
@@ -358,7 +337,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     const struct bloomery_layer *layer = filter->layers;
     uint8_t header[HEADER_MAX];
     size_t bytes = 0;
-    assert(fits(filter, NULL) == BLOOMERY_OK);
+    assert(bloomery_dialect_fits(&bloomery_dialect_orc, filter, NULL) == BLOOMERY_OK);
     assert(layer->bits % 64 == 0);
     header[bytes++] = TAG_PROBES;
     bytes += write_varint(header + bytes, layer->probes);
@@ -377,11 +356,10 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static const char *variant(const bloomery_filter *filter)
+static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
 {
-    static const char *const names[VARIANTS] = {"bytes", "long", "bytes-fixed64", "long-fixed64"};
-    const int keys = filter->shape.hash == HASH_LONG ? KEYS_LONG : 0;
-    return names[keys | (is_fixed(filter) ? FIXED : 0)];
+    (void)row;
+    return (filter->hash == &orc_long ? KEYS_LONG : 0) | (is_fixed(filter) ? FIXED : 0);
 }
 
 /* The intended size, if the added bits decided the number of probes, or if none were needed. */
@@ -414,7 +392,7 @@ static bool remark_origin(const bloomery_filter *filter, char *text, size_t room
 {
     if (filter->layers[0].keys > 0 || filter->layers[0].rate > 0)
         return false;
-    if (filter->shape.hash == HASH_LONG)
+    if (filter->hash == &orc_long)
         snprintf(text, room,
                  "ORC for C++ 1.6.0 to 1.6.11 and 1.7.0 hashed numbers in another way: a filter of "
                  "theirs says no to numbers that it has, and nothing in its bytes shows it");
@@ -428,23 +406,13 @@ static bool remark_origin(const bloomery_filter *filter, char *text, size_t room
     return true;
 }
 
-static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
-{
-    uint32_t number = 0;
-    if (bloomery_java_remark(filter, 0, text, room) && number++ == index)
-        return true;
-    if (remark_size(filter, text, room) && number++ == index)
-        return true;
-    return remark_origin(filter, text, room) && number == index;
-}
-
 const struct bloomery_dialect_row bloomery_dialect_orc = {
     .facts =
         {
             .id = BLOOMERY_DIALECT_ORC,
             .name = "orc",
             .description = "Apache ORC's message BloomFilter, one of a row index",
-            .variants = variants,
+            .variants = "bytes, long, bytes-fixed64, long-fixed64",
             .load_needs = "",
             .load_takes = "variant",
             .create_takes = "variant, keys, rate, bits, probes",
@@ -453,10 +421,16 @@ const struct bloomery_dialect_row bloomery_dialect_orc = {
             .creates = true,
             .hashes = true,
         },
+    .names = {"bytes", "long", "bytes-fixed64", "long-fixed64"},
+    .hashes = {&orc_bytes, &orc_long},
+    .schemes = {&bloomery_scheme_flipped_double_32},
+    .others = "ORC has two hashes of its own and steps in 32 bits",
+    .unit_bits = 64,
+    .units_max = INT32_MAX,
+    .sizes = "ORC's filters have whole words of 64 bits, 2^31-1 at most",
     .plan = plan,
     .parse = parse,
     .write = write,
-    .fits = fits,
-    .remark = remark,
-    .variant = variant,
+    .remarks = {bloomery_java_remark, remark_size, remark_origin},
+    .variant = variant_of,
 };

@@ -47,17 +47,18 @@
 
 /* XXH64: compiled in from libxxhash's header, as XXH3 is. */
 
-static bloomery_hash one(const struct bloomery_hash_secret *secret, bloomery_key key)
+static bloomery_hash hash_by_xxh64(const struct bloomery_hash_secret *secret, bloomery_key key)
 {
     if (key.data == NULL) /* the empty key may come so */
         return (bloomery_hash){.lo = XXH64("", 0, secret->seed)};
     return (bloomery_hash){.lo = XXH64(key.data, key.bytes, secret->seed)};
 }
 
-const struct bloomery_hash_row bloomery_hash_xxh64 = {
-    BLOOMERY_HASH_NAMED(xxh64),
+static const struct bloomery_hash_row xxh64 = {
+    .id = BLOOMERY_HASH_XXH64,
+    .name = "xxh64",
     .available = true,
-    .one = one,
+    .one = hash_by_xxh64,
 };
 
 /* ---- Positions, and their rate --------------------------------------------------------------- */
@@ -106,9 +107,8 @@ static inline uint64_t salted_words_next(const struct bloomery_layer *layer,
 #define SCHEME_BLOCKS
 #include "dialects/scheme_template.h"
 
-bloomery_status bloomery_salted_words_check(const struct bloomery_shape *shape,
-                                            const struct bloomery_layer *layer,
-                                            bloomery_error *error)
+static bloomery_status salted_words_check(const struct bloomery_shape *shape,
+                                          const struct bloomery_layer *layer, bloomery_error *error)
 {
     if (layer->probes != WORDS)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
@@ -122,7 +122,7 @@ static double salted_with(void *context, uint64_t load)
     return pow(-expm1((double)load * log1p(-1.0 / WORD_BITS)), WORDS);
 }
 
-double bloomery_salted_words_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
+static double salted_words_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
     if (keys == 0)
         return 0;
@@ -135,7 +135,7 @@ double bloomery_salted_words_expected_rate(const struct bloomery_layer *layer, u
 
 /* A key has a bit in every word of its block: it misses a given bit of a word with probability
  * 31/32. */
-double bloomery_salted_words_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
+static double salted_words_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
     if (bits_set >= layer->bits)
         return INFINITY;
@@ -143,9 +143,9 @@ double bloomery_salted_words_estimate(const struct bloomery_layer *layer, uint64
     return log1p(-(double)bits_set / (double)layer->bits) / log1p(-hit);
 }
 
-void bloomery_salted_words_scan(const struct bloomery_shape *shape,
-                                const struct bloomery_layer *layer, const uint8_t *payload,
-                                struct bloomery_scan *scan)
+static void salted_words_scan(const struct bloomery_shape *shape,
+                              const struct bloomery_layer *layer, const uint8_t *payload,
+                              struct bloomery_scan *scan)
 {
     double sum = 0;
     (void)shape;
@@ -162,15 +162,21 @@ void bloomery_salted_words_scan(const struct bloomery_shape *shape,
         sum += rate;
     }
     assert(scan->bits_set <= layer->bits);
-    const double keys = bloomery_salted_words_estimate(layer, scan->bits_set);
+    const double keys = salted_words_estimate(layer, scan->bits_set);
     scan->live_rate = bloomery_rate_of_32_bits(sum / (double)layer->blocks,
                                                bloomery_keys_of_a_block(layer, keys));
 }
 
+static const struct bloomery_kind_row salted_words = {
+    BLOOMERY_BLOCKS_ROW(BLOOMERY_BLOCKS_HIGH_HALF, BLOOMERY_PROBES_SALTED_WORDS),
+    .check = salted_words_check,
+    .operations = salted_words_operations,
+    BLOOMERY_ROW_RATES(salted_words),
+};
+
 /* ---- Numbers and bytes ----------------------------------------------------------------------- */
 
 enum {
-    HASH = BLOOMERY_HASH_ID_xxh64,
     WITH_HEADER = 0,
     RAW = 1,
     BLOCK = 32, /* bytes */
@@ -182,7 +188,6 @@ enum {
     HEADER_MAX = 1 + VARINT_MAX + ENDING,
 };
 
-static const char variants[] = "header, raw";
 static const uint8_t ending[ENDING] = {0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0};
 static const uint8_t raw_mark = RAW; /* `extra` of raw filters; others have none */
 static const uint64_t header_bytes_max = INT32_MAX;
@@ -192,16 +197,7 @@ static const double java_bits_max = 1 << 30;
 
 static void lay_out(struct bloomery_design *design, int variant, uint64_t blocks)
 {
-    struct bloomery_shape *shape = &design->shape;
-    shape->kind = BLOOMERY_BLOCKED;
-    shape->hash = HASH;
-    shape->block_bits = BLOCK_BITS;
-    shape->block_scheme = BLOOMERY_BLOCKS_HIGH_HALF;
-    shape->probe_scheme = BLOOMERY_PROBES_SALTED_WORDS;
-    shape->cell_bits = 1;
-    shape->layer_count = 1;
-    design->layers[0] =
-        (struct bloomery_layer){.bits = blocks * BLOCK_BITS, .probes = PROBES, .blocks_per_key = 1};
+    bloomery_design_blocks(design, &xxh64, &salted_words, blocks, BLOCK_BITS, PROBES);
     design->extra = &raw_mark;
     design->extra_bytes = variant == RAW ? sizeof raw_mark : 0;
 }
@@ -248,13 +244,10 @@ static double bytes_for(const bloomery_dialect_parameters *given)
     return rate ? java_bytes(floor(java_bits(given->keys, given->rate) / 8.0)) : 0;
 }
 
-static bloomery_status plan(const bloomery_dialect_parameters *given,
+static bloomery_status plan(const bloomery_dialect_parameters *given, int variant,
                             struct bloomery_design *design, bloomery_error *error)
 {
-    const int variant = bloomery_dialect_choose(variants, given->variant, error);
     const double bytes = bytes_for(given);
-    if (variant < 0)
-        return BLOOMERY_BAD_ARGUMENT;
     if (bytes == 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "Parquet takes one of: keys and a rate above 0 and below 1, keys and "
@@ -345,14 +338,12 @@ static bloomery_status check_header(const uint8_t *data, size_t bytes, uint64_t 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,
-                             const bloomery_dialect_parameters *given,
+                             const bloomery_dialect_parameters *given, int variant,
                              struct bloomery_design *design, bloomery_error *error)
 {
-    const int variant = bloomery_dialect_choose(variants, given->variant, error);
+    (void)given;
     uint64_t number = bytes;
     size_t header_bytes = 0;
-    if (variant < 0)
-        return BLOOMERY_BAD_ARGUMENT;
     if (variant == WITH_HEADER) {
         bloomery_status status = check_header(data, bytes, &number, &header_bytes, error);
         if (status != BLOOMERY_OK)
@@ -384,12 +375,6 @@ static bool is_raw(const bloomery_filter *filter)
 
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
-    const struct bloomery_shape *shape = &filter->shape;
-    if (shape->kind != BLOOMERY_BLOCKED || shape->hash != HASH || shape->seed != 0 ||
-        shape->block_scheme != BLOOMERY_BLOCKS_HIGH_HALF ||
-        shape->probe_scheme != BLOOMERY_PROBES_SALTED_WORDS)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "Parquet hashes by XXH64 with seed 0 into split blocks");
     if (filter->layers->bits / 8 > header_bytes_max && !is_raw(filter))
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "Parquet's filters with a header have at most 2^31-1 bytes");
@@ -400,7 +385,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 {
     const struct bloomery_layer *layer = filter->layers;
     uint8_t header[HEADER_MAX];
-    assert(fits(filter, NULL) == BLOOMERY_OK);
+    assert(bloomery_dialect_fits(&bloomery_dialect_parquet, filter, NULL) == BLOOMERY_OK);
     bloomery_status status = BLOOMERY_OK;
     if (!is_raw(filter))
         status = bloomery_emit(emitter, header, make_header(layer->bits / 8, header));
@@ -411,9 +396,10 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static const char *variant(const bloomery_filter *filter)
+static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
 {
-    return is_raw(filter) ? "raw" : "header";
+    (void)row;
+    return is_raw(filter) ? RAW : WITH_HEADER;
 }
 
 /* What parquet-java's sizing went through on its way to this filter. */
@@ -432,25 +418,13 @@ static bool remark_sizing(const bloomery_filter *filter, char *text, size_t room
     return true;
 }
 
-static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
-{
-    if (fits(filter, NULL) != BLOOMERY_OK) /* a file of ours may say anything */
-        return false;
-    if (bloomery_remark_rate(filter, 1.1, text, room)) {
-        if (index == 0)
-            return true;
-        index--;
-    }
-    return index == 0 && remark_sizing(filter, text, room);
-}
-
 const struct bloomery_dialect_row bloomery_dialect_parquet = {
     .facts =
         {
             .id = BLOOMERY_DIALECT_PARQUET,
             .name = "parquet",
             .description = "Parquet's split block filter, with its header or without",
-            .variants = variants,
+            .variants = "header, raw",
             .load_needs = "variant",
             .load_takes = "variant",
             .create_takes = "variant, keys, rate, bits, bytes, bits_per_key",
@@ -460,11 +434,15 @@ const struct bloomery_dialect_row bloomery_dialect_parquet = {
             .magic = true,
             .hashes = true,
         },
+    .names = {"header", "raw"},
+    .hashes = {&xxh64},
+    .schemes = {&salted_words},
+    .others = "Parquet hashes by XXH64 with seed 0 into split blocks",
     .sniff = sniff,
     .plan = plan,
     .parse = parse,
     .write = write,
     .fits = fits,
-    .remark = remark,
-    .variant = variant,
+    .remarks = {bloomery_remark_rate, remark_sizing},
+    .variant = variant_of,
 };

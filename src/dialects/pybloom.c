@@ -154,16 +154,18 @@ static void positions_4(const struct bloomery_hash_secret *secret, bloomery_key 
     positions_of(key, cells, probes, true, positions);
 }
 
-const struct bloomery_hash_row bloomery_hash_pybloom_3 = {
-    BLOOMERY_HASH_NAMED(pybloom_3),
+static const struct bloomery_hash_row hash_3 = {
+    .id = BLOOMERY_HASH_PYBLOOM_3,
+    .name = "pybloom-3",
     .available = BLOOMERY_DIGESTS_BUILT,
     .ready = bloomery_digest_ready,
     .positions = positions_3,
     .fits = has_slices,
 };
 
-const struct bloomery_hash_row bloomery_hash_pybloom_4 = {
-    BLOOMERY_HASH_NAMED(pybloom_4),
+static const struct bloomery_hash_row hash_4 = {
+    .id = BLOOMERY_HASH_PYBLOOM_4,
+    .name = "pybloom-4",
     .available = BLOOMERY_DIGESTS_BUILT,
     .ready = bloomery_digest_ready,
     .positions = positions_4,
@@ -191,17 +193,17 @@ const struct bloomery_hash_row bloomery_hash_pybloom_4 = {
  * `tightening` times its rate, and has its own k and s (bloomery_slices_size).
  */
 
-bloomery_status bloomery_slices_check(const struct bloomery_shape *shape,
-                                      const struct bloomery_layer *layer, bloomery_error *error)
+static bloomery_status slices_check(const struct bloomery_shape *shape,
+                                    const struct bloomery_layer *layer, bloomery_error *error)
 {
     if (layer->probes == 0 || layer->bits % layer->probes != 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "%llu bits are not %u slices of the same size",
                              (unsigned long long)layer->bits, layer->probes);
-    return bloomery_flat_check(shape, layer, error);
+    return bloomery_classic_check(shape, layer, error);
 }
 
-double bloomery_slices_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
+static double slices_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
     const uint64_t cells = layer->bits / layer->probes;
     const double slice = (double)cells;
@@ -211,7 +213,7 @@ double bloomery_slices_expected_rate(const struct bloomery_layer *layer, uint64_
     return pow(-expm1((double)keys * log1p(-1 / slice)), layer->probes);
 }
 
-double bloomery_slices_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
+static double slices_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
     const uint64_t cells = layer->bits / layer->probes;
     const double slice = (double)cells;
@@ -239,8 +241,8 @@ static uint64_t count_range(const uint8_t *payload, uint64_t from, uint64_t to)
     return count;
 }
 
-void bloomery_slices_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
-                          const uint8_t *payload, struct bloomery_scan *scan)
+static void slices_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
+                        const uint8_t *payload, struct bloomery_scan *scan)
 {
     const uint64_t slice = layer->bits / layer->probes;
     (void)shape;
@@ -255,8 +257,8 @@ void bloomery_slices_scan(const struct bloomery_shape *shape, const struct bloom
 
 /* The sums in the order of the system that does so, to the last bit: log2(1/p) is a quotient of
  * logarithms. */
-bloomery_status bloomery_slices_size(uint64_t keys, double rate, struct bloomery_layer *layer,
-                                     bloomery_error *error)
+static bloomery_status slices_size(uint64_t keys, double rate, struct bloomery_layer *layer,
+                                   bloomery_error *error)
 {
     const double ln2 = log(2);
     if (!(rate > 0 && rate < 1) || keys == 0 || keys > BLOOMERY_KEYS_MAX)
@@ -279,22 +281,44 @@ bloomery_status bloomery_slices_size(uint64_t keys, double rate, struct bloomery
     return BLOOMERY_OK;
 }
 
-bloomery_status bloomery_slices_next_layer(const struct bloomery_shape *shape,
-                                           const struct bloomery_layer *newest,
-                                           struct bloomery_layer *next, bloomery_error *error)
+static bloomery_status slices_next_layer(const struct bloomery_shape *shape,
+                                         const struct bloomery_layer *newest,
+                                         struct bloomery_layer *next, bloomery_error *error)
 {
     uint64_t keys;
     assert(shape->growth > 0 && newest->keys > 0);
     if (__builtin_mul_overflow(newest->keys, (uint64_t)shape->growth, &keys))
         keys = UINT64_MAX;
-    return bloomery_slices_size(keys, newest->rate * shape->tightening, next, error);
+    return slices_size(keys, newest->rate * shape->tightening, next, error);
 }
+
+static const struct bloomery_kind_row slices = {
+    BLOOMERY_FLAT_ROW(BLOOMERY_PROBES_SLICES),
+    .takes_positions = true,
+    .check = slices_check,
+    .operations = bloomery_positions_operations,
+    BLOOMERY_ROW_RATES(slices),
+    .probes_max = BLOOMERY_POSITIONS_MAX,
+};
+
+static const struct bloomery_kind_row chain_of_slices = {
+    .id = BLOOMERY_SCALABLE,
+    .probe_scheme = BLOOMERY_PROBES_SLICES,
+    .takes_positions = true,
+    .check = slices_check,
+    .operations = bloomery_positions_operations,
+    BLOOMERY_ROW_RATES(slices),
+    .next_layer = slices_next_layer,
+    .cell_sizes = 1 << 1,
+    .probes_max = BLOOMERY_POSITIONS_MAX,
+    .adds = true,
+    .grows = true,
+    .has_bits = true,
+};
 
 /* ---- Numbers and bytes ----------------------------------------------------------------------- */
 
 enum {
-    HASH_3 = BLOOMERY_HASH_ID_pybloom_3,
-    HASH_4 = BLOOMERY_HASH_ID_pybloom_4,
     HEADER = 40,
     CHAIN_HEADER = 32,
     /* The variant; of chains the n and rate of the header, and whether there is a first filter. */
@@ -303,7 +327,6 @@ enum {
 
 enum variant { V4, V3, V2 };
 
-static const char variants[] = "4, 3, 2";
 static const double ratio_default = 0.9;
 /* 32 bytes can name a first filter of any size; one of 64 MiB is believed. */
 static const uint64_t empty_bits_max = UINT64_C(1) << 29;
@@ -312,10 +335,8 @@ static const double ratio_min = 1e-9; /* any less is a filter's k */
 /* A shape without layers. */
 static void begin(struct bloomery_design *design, enum variant variant, bool chain)
 {
-    design->shape.kind = chain ? BLOOMERY_SCALABLE : BLOOMERY_CLASSIC;
-    design->shape.hash = variant == V4 ? HASH_4 : HASH_3;
-    design->shape.probe_scheme = BLOOMERY_PROBES_SLICES;
-    design->shape.cell_bits = 1;
+    bloomery_design_rows(design, variant == V4 ? &hash_4 : &hash_3,
+                         chain ? &chain_of_slices : &slices);
     design->shape.count_scheme = BLOOMERY_COUNTS_NEW;
     design->layout = BLOOMERY_LAYOUT_BYTES;
     design->small[0] = (uint8_t)variant;
@@ -335,15 +356,12 @@ static bloomery_status begin_chain(struct bloomery_design *design, uint64_t keys
     bloomery_store_f64(design->small + 9, rate);
     design->small[17] = 1;
     design->shape.layer_count = 1;
-    return bloomery_slices_size(keys, first, &design->layers[0], error);
+    return slices_size(keys, first, &design->layers[0], error);
 }
 
-static bloomery_status plan(const bloomery_dialect_parameters *given,
+static bloomery_status plan(const bloomery_dialect_parameters *given, int variant,
                             struct bloomery_design *design, bloomery_error *error)
 {
-    const int variant = bloomery_dialect_choose(variants, given->variant, error);
-    if (variant < 0)
-        return BLOOMERY_BAD_ARGUMENT;
     if (given->keys == 0 || !(given->rate > 0 && given->rate < 1))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "pybloom takes keys and a rate above 0 and below 1");
@@ -358,7 +376,7 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
         return status;
     }
     design->shape.layer_count = 1;
-    return bloomery_slices_size(given->keys, given->rate, &design->layers[0], error);
+    return slices_size(given->keys, given->rate, &design->layers[0], error);
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -460,12 +478,10 @@ static bloomery_status parse_chain(const uint8_t *data, size_t bytes,
 }
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,
-                             const bloomery_dialect_parameters *given,
+                             const bloomery_dialect_parameters *given, int variant,
                              struct bloomery_design *design, bloomery_error *error)
 {
-    const int variant = bloomery_dialect_choose(variants, given->variant, error);
-    if (variant < 0)
-        return BLOOMERY_BAD_ARGUMENT;
+    (void)given;
     const double ratio = bytes >= 12 ? bloomery_load_f64(data + 4) : 0;
     const bool chain = ratio >= ratio_min && ratio < 1;
     begin(design, (enum variant)variant, chain);
@@ -474,17 +490,6 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
-
-/* A file of ours may name this dialect and have any shape. */
-static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
-{
-    const struct bloomery_shape *shape = &filter->shape;
-    if ((shape->hash == HASH_3 || shape->hash == HASH_4) && shape->seed == 0 &&
-        shape->probe_scheme == BLOOMERY_PROBES_SLICES && shape->count_scheme == BLOOMERY_COUNTS_NEW)
-        return BLOOMERY_OK;
-    return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                         "its keys are hashed or placed in another way than in pybloom's slices");
-}
 
 /* What the header of a chain needs, of which a file of ours may hold anything. */
 struct header {
@@ -496,7 +501,7 @@ struct header {
 
 static struct header header_of(const bloomery_filter *filter)
 {
-    const bool four = filter->shape.hash == HASH_4;
+    const bool four = filter->hash == &hash_4;
     const struct bloomery_layer *first = &filter->layers[0];
     struct header header = {
         .variant = four ? V4 : V3,
@@ -540,7 +545,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 {
     const struct header header = header_of(filter);
     uint8_t bytes[CHAIN_HEADER];
-    assert(fits(filter, NULL) == BLOOMERY_OK);
+    assert(bloomery_dialect_fits(&bloomery_dialect_pybloom, filter, NULL) == BLOOMERY_OK);
     if (!filter->kind->grows)
         return write_layer(&filter->layers[0], emitter);
     bloomery_store_u32(bytes, filter->shape.growth);
@@ -560,10 +565,10 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static const char *variant(const bloomery_filter *filter)
+static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
 {
-    static const char *const names[] = {[V4] = "4", [V3] = "3", [V2] = "2"};
-    return names[header_of(filter).variant];
+    (void)row;
+    return (int)header_of(filter).variant;
 }
 
 /* What rates of layers, each `ratio` times the one before, add up to in the end. */
@@ -614,19 +619,7 @@ static bool remark_one_more(const bloomery_filter *filter, char *text, size_t ro
 
 static bool remark_rate(const bloomery_filter *filter, char *text, size_t room)
 {
-    return filter->shape.kind == BLOOMERY_CLASSIC && bloomery_remark_rate(filter, 1.1, text, room);
-}
-
-static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
-{
-    static bool (*const all[])(const bloomery_filter *, char *, size_t) = {
-        remark_rate, remark_chain, remark_version, remark_one_more};
-    if (fits(filter, NULL) != BLOOMERY_OK)
-        return false;
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (all[i](filter, text, room) && index-- == 0)
-            return true;
-    return false;
+    return filter->shape.kind == BLOOMERY_CLASSIC && bloomery_remark_rate(filter, text, room);
 }
 
 const struct bloomery_dialect_row bloomery_dialect_pybloom = {
@@ -635,7 +628,7 @@ const struct bloomery_dialect_row bloomery_dialect_pybloom = {
             .id = BLOOMERY_DIALECT_PYBLOOM_LIVE,
             .name = "pybloom-live",
             .description = "pybloom_live and pybloom (Python), the bytes of tofile()",
-            .variants = variants,
+            .variants = "4, 3, 2",
             .load_needs = "",
             .load_takes = "variant",
             .create_takes = "variant, keys, rate, growth",
@@ -643,10 +636,14 @@ const struct bloomery_dialect_row bloomery_dialect_pybloom = {
             .writes = true,
             .creates = true,
         },
+    .names = {"4", "3", "2"},
+    .hashes = {&hash_4, &hash_3},
+    .schemes = {&slices, &chain_of_slices},
+    .counts_new = true,
+    .others = "its keys are hashed or placed in another way than in pybloom's slices",
     .plan = plan,
     .parse = parse,
     .write = write,
-    .fits = fits,
-    .remark = remark,
-    .variant = variant,
+    .remarks = {remark_rate, remark_chain, remark_version, remark_one_more},
+    .variant = variant_of,
 };

@@ -81,8 +81,9 @@ static bloomery_hash pair_64(const struct bloomery_hash_secret *secret, bloomery
     return (bloomery_hash){.lo = first, .hi = murmur64a(first, key.data, key.bytes)};
 }
 
-const struct bloomery_hash_row bloomery_hash_murmur64a = {
-    BLOOMERY_HASH_NAMED(murmur64a),
+static const struct bloomery_hash_row murmur64a_pair = {
+    .id = BLOOMERY_HASH_MURMUR64A,
+    .name = "murmur64a-pair",
     .available = true,
     .one = pair_64,
 };
@@ -101,8 +102,8 @@ const struct bloomery_hash_row bloomery_hash_murmur64a = {
  * With t = 1/2 all layers together stay below 2 r however many there are.
  */
 
-bloomery_status bloomery_tightened_size(uint64_t keys, double rate, struct bloomery_layer *layer,
-                                        bloomery_error *error)
+static bloomery_status tightened_size(uint64_t keys, double rate, struct bloomery_layer *layer,
+                                      bloomery_error *error)
 {
     if (!(rate > 0 && rate < 1) || keys == 0 || keys > BLOOMERY_KEYS_MAX)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
@@ -125,21 +126,34 @@ bloomery_status bloomery_tightened_size(uint64_t keys, double rate, struct bloom
     return BLOOMERY_OK;
 }
 
-bloomery_status bloomery_tightened_next_layer(const struct bloomery_shape *shape,
-                                              const struct bloomery_layer *newest,
-                                              struct bloomery_layer *next, bloomery_error *error)
+static bloomery_status next_layer(const struct bloomery_shape *shape,
+                                  const struct bloomery_layer *newest, struct bloomery_layer *next,
+                                  bloomery_error *error)
 {
     uint64_t keys;
     assert(shape->growth > 0 && newest->keys > 0);
     if (__builtin_mul_overflow(newest->keys, (uint64_t)shape->growth, &keys))
         keys = UINT64_MAX;
-    return bloomery_tightened_size(keys, newest->rate * shape->tightening, next, error);
+    return tightened_size(keys, newest->rate * shape->tightening, next, error);
 }
+
+static const struct bloomery_kind_row chain = {
+    .id = BLOOMERY_SCALABLE,
+    .probe_scheme = BLOOMERY_PROBES_DOUBLE,
+    .check = bloomery_classic_check,
+    .operations = bloomery_double_operations,
+    BLOOMERY_ROW_RATES(bloomery_double),
+    .next_layer = next_layer,
+    .cell_sizes = 1 << 1,
+    .probes_max = BLOOMERY_POSITIONS_MAX,
+    .adds = true,
+    .grows = true,
+    .has_bits = true,
+};
 
 /* ---- Numbers and bytes ----------------------------------------------------------------------- */
 
 enum {
-    HASH = BLOOMERY_HASH_ID_murmur64a,
     HEADER = 20,
     LAYER = 53,
     OPTIONS = 5,    /* no rounding, 64 bits */
@@ -153,7 +167,6 @@ enum {
 _Static_assert(BLOOMERY_REDISBLOOM_HEADER == HEADER + LAYER * BLOOMERY_CHAIN_MAX,
                "the public header has room for all layers of most chains");
 
-static const char variants[] = "scaling, nonscaling, large-scaling, large-nonscaling";
 static const uint64_t keys_max = UINT64_C(1) << 30; /* in releases from 8 on */
 static const uint64_t keys_max_large = UINT64_C(1) << 40;
 static const double rate_max = 0.25;
@@ -168,10 +181,7 @@ static bloomery_status begin(struct bloomery_design *design, uint32_t options, u
     const bloomery_status status = bloomery_design_room(design, layers, kept, error);
     if (status != BLOOMERY_OK)
         return status;
-    shape->kind = BLOOMERY_SCALABLE;
-    shape->hash = HASH;
-    shape->probe_scheme = BLOOMERY_PROBES_DOUBLE;
-    shape->cell_bits = 1;
+    bloomery_design_rows(design, &murmur64a_pair, &chain);
     shape->count_scheme = BLOOMERY_COUNTS_NEW;
     shape->growth = (options & NONSCALING) != 0 ? 0 : growth;
     shape->tightening = 0.5;
@@ -213,17 +223,14 @@ static void keep_unusual(struct bloomery_design *design)
 
 /* ---- Making ---------------------------------------------------------------------------------- */
 
-static bloomery_status plan(const bloomery_dialect_parameters *given,
+static bloomery_status plan(const bloomery_dialect_parameters *given, int variant,
                             struct bloomery_design *design, bloomery_error *error)
 {
-    const int variant = bloomery_dialect_choose(variants, given->variant, error);
     const bool scales = variant % 2 == 0;
     const bool is_large = variant >= 2;
     const uint64_t keys = given->keys > 0 ? given->keys : 100;
     const uint32_t growth = given->growth > 0 ? given->growth : 2;
     double rate = given->rate == 0 ? 0.01 : given->rate;
-    if (variant < 0)
-        return BLOOMERY_BAD_ARGUMENT;
     if (!(rate > 0 && rate < 1) || keys > (is_large ? keys_max_large : keys_max) ||
         growth > GROWTH_MAX)
         return bloomery_fail(
@@ -234,8 +241,7 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
     rate = fmin(rate, rate_max);
     bloomery_status status = begin(design, OPTIONS | (scales ? 0 : NONSCALING), growth, 1, error);
     if (status == BLOOMERY_OK)
-        status =
-            bloomery_tightened_size(keys, scales ? rate * 0.5 : rate, &design->layers[0], error);
+        status = tightened_size(keys, scales ? rate * 0.5 : rate, &design->layers[0], error);
     if (status != BLOOMERY_OK)
         return status;
     bloomery_store_f64(design->kept + EXTRA_HEAD,
@@ -354,12 +360,13 @@ bloomery_status bloomery_redisbloom_parse_header(const uint8_t *data, size_t byt
 }
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,
-                             const bloomery_dialect_parameters *given,
+                             const bloomery_dialect_parameters *given, int variant,
                              struct bloomery_design *design, bloomery_error *error)
 {
     size_t header = 0;
     uint64_t at;
     (void)given;
+    (void)variant;
     bloomery_status status = bloomery_redisbloom_parse_header(data, bytes, design, &header, error);
     if (status != BLOOMERY_OK)
         return status;
@@ -395,21 +402,14 @@ static double bits_per_key_of(const bloomery_filter *filter, uint32_t layer)
 
 bloomery_status bloomery_redisbloom_is_chain(const bloomery_filter *filter, bloomery_error *error)
 {
-    const struct bloomery_shape *shape = &filter->shape;
-    if (shape->kind != BLOOMERY_SCALABLE || shape->hash != HASH || shape->seed != 0 ||
-        shape->probe_scheme != BLOOMERY_PROBES_DOUBLE || shape->count_scheme != BLOOMERY_COUNTS_NEW)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "RedisBloom hashes by murmurhash64a and keeps chains of layers");
+    if (!bloomery_dialect_is(&bloomery_dialect_redisbloom, filter))
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "%s", bloomery_dialect_redisbloom.others);
     return BLOOMERY_OK;
 }
 
-bloomery_status bloomery_redisbloom_fits(const bloomery_filter *filter, bloomery_error *error)
+static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
-    const struct bloomery_shape *shape = &filter->shape;
-    const bloomery_status status = bloomery_redisbloom_is_chain(filter, error);
-    if (status != BLOOMERY_OK)
-        return status;
-    for (uint32_t i = 0; i < shape->layer_count; i++) {
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         const struct bloomery_layer *layer = &filter->layers[i];
         if (layer->bits % 8 != 0 || !(layer->rate > 0 && layer->rate < 1) ||
             bloomery_short_probes(bits_per_key_of(filter, i)) != layer->probes)
@@ -483,21 +483,20 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static const char *variant(const bloomery_filter *filter)
+static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
 {
-    return filter->shape.growth == 0 ? "nonscaling" : "scaling";
+    (void)row;
+    return filter->shape.growth == 0;
 }
 
 /* With all layers full. The planned rate is twice the first layer's if the chain scales. */
-static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
+static bool remark_rate(const bloomery_filter *filter, char *text, size_t room)
 {
     struct bloomery_phrase is, wanted;
     const double first = filter->layers[0].rate;
     const double queried = filter->shape.growth == 0 ? first : fmin(1, 2 * first);
     double none = 0;
     uint64_t keys = 0;
-    if (index > 0)
-        return false;
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         const struct bloomery_layer *layer = &filter->layers[i];
         none += log1p(-filter->kind->expected_rate(layer, layer->keys));
@@ -522,7 +521,7 @@ const struct bloomery_dialect_row bloomery_dialect_redisbloom = {
             .name = "redisbloom",
             .description =
                 "RedisBloom's filters, the chunks of its BF.SCANDUMP one behind the other",
-            .variants = variants,
+            .variants = "scaling, nonscaling, large-scaling, large-nonscaling",
             .load_needs = "",
             .load_takes = "",
             .create_takes = "variant, keys, rate, growth",
@@ -531,10 +530,15 @@ const struct bloomery_dialect_row bloomery_dialect_redisbloom = {
             .creates = true,
             .hashes = true,
         },
+    .names = {"scaling", "nonscaling", "large-scaling", "large-nonscaling"},
+    .hashes = {&murmur64a_pair},
+    .schemes = {&chain},
+    .counts_new = true,
+    .others = "RedisBloom hashes by murmurhash64a and keeps chains of layers",
     .plan = plan,
     .parse = parse,
     .write = write,
-    .fits = bloomery_redisbloom_fits,
-    .remark = remark,
-    .variant = variant,
+    .fits = fits,
+    .remarks = {remark_rate},
+    .variant = variant_of,
 };

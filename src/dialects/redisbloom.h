@@ -12,10 +12,9 @@ bloomery_status bloomery_redisbloom_parse_header(const uint8_t *data, size_t byt
                                                  struct bloomery_design *design,
                                                  size_t *header_bytes, bloomery_error *error);
 
-/* Whether a filter is a chain with RedisBloom's hash and positions; and whether its layers have
- * RedisBloom's numbers, too. Says why not. O(1), and O(layers). */
+/* Whether a filter is a chain with RedisBloom's hash and positions; says why not. O(1); whether its
+ * layers have RedisBloom's numbers, too, takes O(layers): bloomery_dialect_fits. */
 bloomery_status bloomery_redisbloom_is_chain(const bloomery_filter *filter, bloomery_error *error);
-bloomery_status bloomery_redisbloom_fits(const bloomery_filter *filter, bloomery_error *error);
 
 /* Writes the header of a filter that can be one of RedisBloom's; and its bytes. */
 void bloomery_redisbloom_write_header(const bloomery_filter *filter, uint8_t *header);

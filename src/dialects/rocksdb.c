@@ -230,8 +230,9 @@ static bloomery_hash xxph3(const struct bloomery_hash_secret *secret, bloomery_k
     return (bloomery_hash){.lo = lo};
 }
 
-const struct bloomery_hash_row bloomery_hash_xxph3 = {
-    BLOOMERY_HASH_NAMED(xxph3),
+static const struct bloomery_hash_row fast_hash = {
+    .id = BLOOMERY_HASH_XXPH3,
+    .name = "xxph3",
     .available = true,
     .one = xxph3,
 };
@@ -244,8 +245,9 @@ static bloomery_hash rocksdb(const struct bloomery_hash_secret *secret, bloomery
     return bloomery_storage_hash(bloomery_signed_byte, key);
 }
 
-const struct bloomery_hash_row bloomery_hash_rocksdb_legacy = {
-    BLOOMERY_HASH_NAMED(rocksdb_legacy),
+static const struct bloomery_hash_row legacy_hash = {
+    .id = BLOOMERY_HASH_ROCKSDB_LEGACY,
+    .name = "rocksdb-legacy",
     .available = true,
     .one = rocksdb,
 };
@@ -341,14 +343,13 @@ static inline uint64_t golden_block_next(const struct bloomery_layer *layer,
 #define SCHEME_BLOCKS
 #include "dialects/scheme_template.h"
 
-bloomery_status bloomery_golden_block_check(const struct bloomery_shape *shape,
-                                            const struct bloomery_layer *layer,
-                                            bloomery_error *error)
+static bloomery_status golden_block_check(const struct bloomery_shape *shape,
+                                          const struct bloomery_layer *layer, bloomery_error *error)
 {
     return bloomery_blocks_check(shape, layer, BLOCK_BITS, error);
 }
 
-double bloomery_golden_block_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
+static double golden_block_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
     const double rate = scattered_rate(layer->blocks, layer->probes, keys);
     return bloomery_rate_of_32_bits(rate, bloomery_keys_of_a_block(layer, (double)keys));
@@ -356,7 +357,7 @@ double bloomery_golden_block_expected_rate(const struct bloomery_layer *layer, u
 
 /* A given bit is missed by a key with probability 1 - q, q = (1 - (1-1/512)^k) / N, so
  * E[fill] = 1 - (1 - q)^n; solved for n. */
-double bloomery_golden_block_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
+static double golden_block_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
     if (bits_set >= layer->bits)
         return INFINITY;
@@ -365,9 +366,9 @@ double bloomery_golden_block_estimate(const struct bloomery_layer *layer, uint64
 }
 
 /* A key's k bits are anywhere in its block: all set with probability (bits set there / 512)^k. */
-void bloomery_golden_block_scan(const struct bloomery_shape *shape,
-                                const struct bloomery_layer *layer, const uint8_t *payload,
-                                struct bloomery_scan *scan)
+static void golden_block_scan(const struct bloomery_shape *shape,
+                              const struct bloomery_layer *layer, const uint8_t *payload,
+                              struct bloomery_scan *scan)
 {
     double sum = 0;
     (void)shape;
@@ -379,10 +380,17 @@ void bloomery_golden_block_scan(const struct bloomery_shape *shape,
         sum += pow((double)set / BLOCK_BITS, layer->probes);
     }
     assert(scan->bits_set <= layer->bits);
-    const double keys = bloomery_golden_block_estimate(layer, scan->bits_set);
+    const double keys = golden_block_estimate(layer, scan->bits_set);
     scan->live_rate = bloomery_rate_of_32_bits(sum / (double)layer->blocks,
                                                bloomery_keys_of_a_block(layer, keys));
 }
+
+static const struct bloomery_kind_row golden_block = {
+    BLOOMERY_BLOCKS_ROW(BLOOMERY_BLOCKS_LOW_HALF, BLOOMERY_PROBES_GOLDEN_BLOCK),
+    .check = golden_block_check,
+    .operations = golden_block_operations,
+    BLOOMERY_ROW_RATES(golden_block),
+};
 
 /* ---- Positions in legacy filters ------------------------------------------------------------- */
 
@@ -427,9 +435,9 @@ static inline uint64_t rotated_block_next(const struct bloomery_layer *layer,
 #define SCHEME_BLOCKS
 #include "dialects/scheme_template.h"
 
-bloomery_status bloomery_rotated_block_check(const struct bloomery_shape *shape,
-                                             const struct bloomery_layer *layer,
-                                             bloomery_error *error)
+static bloomery_status rotated_block_check(const struct bloomery_shape *shape,
+                                           const struct bloomery_layer *layer,
+                                           bloomery_error *error)
 {
     for (uint32_t shift = MIN_SHIFT; shift <= MAX_SHIFT; shift++)
         if (shape->block_bits == 1u << shift)
@@ -524,7 +532,7 @@ static double covered_with(void *context, uint64_t load)
     return sum / tries;
 }
 
-double bloomery_rotated_block_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
+static double rotated_block_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
     const double load = (double)keys / (double)layer->blocks;
     const double each = ldexp(load * layer->probes, -(int)block_shift(layer));
@@ -548,7 +556,7 @@ static double cells_of_a_walk(uint32_t shift, uint32_t probes)
     return ldexp(sum, -(int)shift);
 }
 
-double bloomery_rotated_block_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
+static double rotated_block_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
     if (bits_set >= layer->bits)
         return INFINITY;
@@ -559,9 +567,9 @@ double bloomery_rotated_block_estimate(const struct bloomery_layer *layer, uint6
 enum { BLOCKS_TRIED = 256 };
 
 /* All walks in some blocks, and the fill of all blocks: the one corrects the other. */
-void bloomery_rotated_block_scan(const struct bloomery_shape *shape,
-                                 const struct bloomery_layer *layer, const uint8_t *payload,
-                                 struct bloomery_scan *scan)
+static void rotated_block_scan(const struct bloomery_shape *shape,
+                               const struct bloomery_layer *layer, const uint8_t *payload,
+                               struct bloomery_scan *scan)
 {
     const uint32_t shift = block_shift(layer);
     const size_t bytes = (size_t)1 << (shift - 3);
@@ -586,18 +594,23 @@ void bloomery_rotated_block_scan(const struct bloomery_shape *shape,
     }
     assert(next == tried && scan->bits_set <= layer->bits);
     const double rate = tried_fills > 0 ? fills / tried_fills * tried_covered : fills;
-    scan->live_rate =
-        bloomery_rate_of_32_bits(fmin(1, rate / (double)layer->blocks),
-                                 bloomery_rotated_block_estimate(layer, scan->bits_set));
+    scan->live_rate = bloomery_rate_of_32_bits(fmin(1, rate / (double)layer->blocks),
+                                               rotated_block_estimate(layer, scan->bits_set));
 }
+
+static const struct bloomery_kind_row rotated_block = {
+    BLOOMERY_BLOCKS_ROW(BLOOMERY_BLOCKS_MODULO, BLOOMERY_PROBES_ROTATED_BLOCK),
+    .check = rotated_block_check,
+    .operations = rotated_block_operations,
+    BLOOMERY_ROW_RATES(rotated_block),
+    .probes_max = INT8_MAX, /* the number is a signed byte */
+};
 
 /* ---- Numbers and bytes ----------------------------------------------------------------------- */
 
 enum {
     FAST = 0,
     LEGACY = 1,
-    FAST_HASH = BLOOMERY_HASH_ID_xxph3,
-    LEGACY_HASH = BLOOMERY_HASH_ID_rocksdb_legacy,
     TRAILER = 5,
     BLOCK = 64,              /* bytes */
     MACHINE_BLOCK_MAX = 256, /* bytes, of other machines */
@@ -609,8 +622,6 @@ enum {
     MARK_RIBBON = 0xfe,
 };
 
-static const char variants[] = "fast, legacy";
-
 /* RocksDB counts bytes of fast filters and bits of legacy ones in 32 bits. */
 static const uint64_t fast_blocks_max = UINT32_MAX / BLOCK;
 static const uint64_t legacy_bits_max = UINT32_MAX;
@@ -618,17 +629,9 @@ static const uint64_t legacy_bits_max = UINT32_MAX;
 static void lay_out(struct bloomery_design *design, int variant, uint64_t blocks,
                     uint16_t block_bits, uint32_t probes)
 {
-    struct bloomery_shape *shape = &design->shape;
-    shape->kind = BLOOMERY_BLOCKED;
-    shape->hash = variant == FAST ? FAST_HASH : LEGACY_HASH;
-    shape->block_bits = block_bits;
-    shape->block_scheme = variant == FAST ? BLOOMERY_BLOCKS_LOW_HALF : BLOOMERY_BLOCKS_MODULO;
-    shape->probe_scheme =
-        variant == FAST ? BLOOMERY_PROBES_GOLDEN_BLOCK : BLOOMERY_PROBES_ROTATED_BLOCK;
-    shape->cell_bits = 1;
-    shape->layer_count = 1;
-    design->layers[0] =
-        (struct bloomery_layer){.bits = blocks * block_bits, .probes = probes, .blocks_per_key = 1};
+    const struct bloomery_dialect_row *row = &bloomery_dialect_rocksdb;
+    bloomery_design_blocks(design, row->hashes[variant], row->schemes[variant], blocks, block_bits,
+                           probes);
 }
 
 /* ---- Sizing ---------------------------------------------------------------------------------- */
@@ -695,12 +698,9 @@ static bloomery_status plan_bits_per_key(const bloomery_dialect_parameters *give
     return BLOOMERY_OK;
 }
 
-static bloomery_status plan(const bloomery_dialect_parameters *given,
+static bloomery_status plan(const bloomery_dialect_parameters *given, int variant,
                             struct bloomery_design *design, bloomery_error *error)
 {
-    const int variant = bloomery_dialect_choose(variants, given->variant, error);
-    if (variant < 0)
-        return BLOOMERY_BAD_ARGUMENT;
     if (given->bits == 0 && given->probes == 0)
         return plan_bits_per_key(given, variant, design, error);
     const uint64_t blocks = given->bits / BLOCK_BITS;
@@ -780,10 +780,11 @@ static bloomery_status parse_any_key(const uint8_t *data, size_t bytes,
 }
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,
-                             const bloomery_dialect_parameters *given,
+                             const bloomery_dialect_parameters *given, int variant,
                              struct bloomery_design *design, bloomery_error *error)
 {
     (void)given;
+    (void)variant;
     if (bytes < TRAILER)
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
                              "cut short: a filter of RocksDB's ends with 5 bytes, there are %zu",
@@ -818,29 +819,18 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-static bool is_fast(const struct bloomery_shape *shape)
+static bool is_fast(const bloomery_filter *filter)
 {
-    return shape->hash == FAST_HASH && shape->block_scheme == BLOOMERY_BLOCKS_LOW_HALF &&
-           shape->probe_scheme == BLOOMERY_PROBES_GOLDEN_BLOCK;
-}
-
-static bool is_legacy(const struct bloomery_shape *shape)
-{
-    return shape->hash == LEGACY_HASH && shape->block_scheme == BLOOMERY_BLOCKS_MODULO &&
-           shape->probe_scheme == BLOOMERY_PROBES_ROTATED_BLOCK;
+    return filter->hash == &fast_hash;
 }
 
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
-    const struct bloomery_shape *shape = &filter->shape;
     const struct bloomery_layer *layer = filter->layers;
-    if (shape->kind != BLOOMERY_BLOCKED || shape->seed != 0 ||
-        (!is_fast(shape) && !is_legacy(shape)))
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "RocksDB hashes by XXPH3, or by LevelDB's hash with signed bytes, "
-                             "into one block of a key");
-    if (is_fast(shape) ? layer->blocks > fast_blocks_max || layer->probes > PROBES_MAX
-                       : layer->bits > legacy_bits_max || layer->probes > LEGACY_PROBES_MAX)
+    if (is_fast(filter) != (filter->kind == &golden_block))
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "%s", bloomery_dialect_rocksdb.others);
+    if (is_fast(filter) ? layer->blocks > fast_blocks_max || layer->probes > PROBES_MAX
+                        : layer->bits > legacy_bits_max || layer->probes > LEGACY_PROBES_MAX)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "RocksDB's filters have fewer than 2^32 bytes, legacy ones than 2^32 "
                              "bits, and at most 30 probes");
@@ -850,11 +840,11 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     const struct bloomery_layer *layer = filter->layers;
-    const int variant = is_fast(&filter->shape) ? FAST : LEGACY;
+    const int variant = is_fast(filter) ? FAST : LEGACY;
     uint8_t trailer[TRAILER];
     const uint8_t *bytes;
     size_t count;
-    assert(fits(filter, NULL) == BLOOMERY_OK);
+    assert(bloomery_dialect_fits(&bloomery_dialect_rocksdb, filter, NULL) == BLOOMERY_OK);
     if (bloomery_is_constant(filter, &bytes, &count))
         return bloomery_emit(emitter, bytes, count);
     assert(layer->blocks <= UINT32_MAX && layer->probes <= LEGACY_PROBES_MAX);
@@ -866,11 +856,6 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static const char *variant(const bloomery_filter *filter)
-{
-    return is_fast(&filter->shape) ? "fast" : "legacy";
-}
-
 /* Of blocks with k independent bits for each key. */
 static double promised(const struct bloomery_layer *layer, uint64_t keys)
 {
@@ -878,9 +863,9 @@ static double promised(const struct bloomery_layer *layer, uint64_t keys)
     return scattered_rate(blocks, layer->probes < 64 ? layer->probes : 64, keys);
 }
 
-static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
+static bool remark_promise(const bloomery_filter *filter, char *text, size_t room)
 {
-    return index == 0 && fits(filter, NULL) == BLOOMERY_OK &&
+    return fits(filter, NULL) == BLOOMERY_OK &&
            bloomery_remark_promise(filter, promised, 1.1, text, room);
 }
 
@@ -890,7 +875,7 @@ const struct bloomery_dialect_row bloomery_dialect_rocksdb = {
             .id = BLOOMERY_DIALECT_ROCKSDB,
             .name = "rocksdb",
             .description = "RocksDB's full Bloom filter, fast and legacy",
-            .variants = variants,
+            .variants = "fast, legacy",
             .load_needs = "",
             .load_takes = "",
             .create_takes = "variant, keys, bits, probes, bits_per_key",
@@ -899,10 +884,16 @@ const struct bloomery_dialect_row bloomery_dialect_rocksdb = {
             .creates = true,
             .hashes = true,
         },
+    .names = {"fast", "legacy"},
+    .hashes = {&fast_hash, &legacy_hash},
+    .schemes = {&golden_block, &rotated_block},
+    .others =
+        "RocksDB hashes by XXPH3, or by LevelDB's hash with signed bytes, into one block of a "
+        "key",
     .plan = plan,
     .parse = parse,
     .write = write,
     .fits = fits,
-    .remark = remark,
-    .variant = variant,
+    .remarks = {remark_promise},
+    .variant = bloomery_variant_by_hash,
 };

@@ -2,7 +2,7 @@
 /*
  * The operations of a probe scheme: a template, instantiated by defining before inclusion
  *
- *     SCHEME               the scheme's name, as in bloomery_SCHEME_operations
+ *     SCHEME               the scheme's name, as in SCHEME_operations
  *     SCHEME_BLOCKS        if a key's bits are all in one block, that of steps.base
  *
  * in a file that has
@@ -265,8 +265,8 @@ static uint64_t SCHEME_ATOMIC(query_window)(const struct bloomery_layer *layer,
 }
 #endif
 
-const struct bloomery_operations *SCHEME_PASTE(SCHEME_PASTE(bloomery, SCHEME),
-                                               operations)(uint32_t cell_bits, bool concurrent)
+static const struct bloomery_operations *SCHEME_NAME(operations)(uint32_t cell_bits,
+                                                                 bool concurrent)
 {
     static const struct bloomery_operations plain = {
         .name = "scalar",

@@ -11,35 +11,27 @@
 #include "base/error.h"
 #include "base/threads.h"
 #include "dialects/rates.h"
+#include "hash/murmur3.h"
 #include "plan/classic_rate.h"
 
 #include <assert.h>
 #include <math.h>
 
-/* ---- Statistics ------------------------------------------------------------------------------ */
+/* ---- A hash ---------------------------------------------------------------------------------- */
 
-bloomery_status bloomery_flat_check(const struct bloomery_shape *shape,
-                                    const struct bloomery_layer *layer, bloomery_error *error)
+static bloomery_hash murmur3(const struct bloomery_hash_secret *secret, bloomery_key key)
 {
-    return bloomery_classic_check(shape, layer, error);
+    return bloomery_murmur3(secret->seed, key.data, key.bytes);
 }
 
-void bloomery_flat_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
-                        const uint8_t *payload, struct bloomery_scan *scan)
-{
-    bloomery_classic_scan(shape, layer, payload, scan);
-}
+const struct bloomery_hash_row bloomery_hash_murmur3 = {
+    .id = BLOOMERY_HASH_MURMUR3,
+    .name = "murmur3-x64-128",
+    .available = true,
+    .one = murmur3,
+};
 
-/* A scheme that reaches only the first cells of a large array is a filter of those. */
-static struct bloomery_layer reached(const struct bloomery_layer *layer, uint64_t reach)
-{
-    struct bloomery_layer lesser = *layer;
-    lesser.bits = layer->bits < reach ? layer->bits : reach;
-    assert(lesser.bits > 0 && lesser.bits <= layer->bits);
-    return lesser;
-}
-
-/* ---- Without a mask -------------------------------------------------------------------------- */
+/* ---- Sums that wrap at 2^64 ------------------------------------------------------------------ */
 
 static inline struct bloomery_steps double_begin(const struct bloomery_layer *layer,
                                                  bloomery_hash hash)
@@ -60,6 +52,11 @@ static inline uint64_t double_next(const struct bloomery_layer *layer, struct bl
 #define SCHEME double
 #include "dialects/scheme_template.h"
 
+const struct bloomery_operations *bloomery_double_operations(uint32_t cell_bits, bool concurrent)
+{
+    return double_operations(cell_bits, concurrent);
+}
+
 double bloomery_double_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
     return bloomery_step_rate(layer->bits, layer->probes, keys, true);
@@ -73,16 +70,31 @@ double bloomery_double_estimate(const struct bloomery_layer *layer, uint64_t bit
 void bloomery_double_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                           const uint8_t *payload, struct bloomery_scan *scan)
 {
-    bloomery_flat_scan(shape, layer, payload, scan);
+    bloomery_classic_scan(shape, layer, payload, scan);
     const double fill = (double)scan->bits_set / (double)layer->bits;
     const double keys = bloomery_classic_estimate(layer, scan->bits_set);
     scan->live_rate = fmin(
         1, scan->live_rate + bloomery_step_excess(layer->bits, layer->probes, keys, fill, true));
 }
 
+const struct bloomery_kind_row bloomery_scheme_double = {
+    BLOOMERY_FLAT_ROW(BLOOMERY_PROBES_DOUBLE), .check = bloomery_classic_check,
+    .operations = double_operations,           BLOOMERY_ROW_RATES(bloomery_double),
+    .probes_max = BLOOMERY_POSITIONS_MAX,
+};
+
 /* ---- 32 bits, the sign turned ---------------------------------------------------------------- */
 
 enum { SIGNED_BITS = 31 };
+
+/* A scheme that reaches only the first cells of a large array is a filter of those. */
+static struct bloomery_layer reached(const struct bloomery_layer *layer, uint64_t reach)
+{
+    struct bloomery_layer lesser = *layer;
+    lesser.bits = layer->bits < reach ? layer->bits : reach;
+    assert(lesser.bits > 0 && lesser.bits <= layer->bits);
+    return lesser;
+}
 
 static inline struct bloomery_steps flipped_double_32_begin(const struct bloomery_layer *layer,
                                                             bloomery_hash hash)
@@ -102,28 +114,38 @@ static inline uint64_t flipped_double_32_next(const struct bloomery_layer *layer
 #define SCHEME flipped_double_32
 #include "dialects/scheme_template.h"
 
-double bloomery_flipped_double_32_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
+/* As far as the scheme reaches, and as evenly. Cells past 2^31 always stay 0. Cells that two
+ * numbers reach are set sooner than those that one reaches (dialects/rates.h). */
+static double flipped_double_32_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
     const struct bloomery_layer lesser = reached(layer, UINT64_C(1) << SIGNED_BITS);
     return bloomery_turned_rate(BLOOMERY_TURN_FLIPPED_32, lesser.bits, lesser.probes, keys);
 }
 
-double bloomery_flipped_double_32_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
+static double flipped_double_32_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
     const struct bloomery_layer lesser = reached(layer, UINT64_C(1) << SIGNED_BITS);
     return bloomery_turned_keys(BLOOMERY_TURN_FLIPPED_32, lesser.bits, lesser.probes,
                                 fmin(1, (double)bits_set / (double)lesser.bits));
 }
 
-void bloomery_flipped_double_32_scan(const struct bloomery_shape *shape,
-                                     const struct bloomery_layer *layer, const uint8_t *payload,
-                                     struct bloomery_scan *scan)
+static void flipped_double_32_scan(const struct bloomery_shape *shape,
+                                   const struct bloomery_layer *layer, const uint8_t *payload,
+                                   struct bloomery_scan *scan)
 {
     const struct bloomery_layer lesser = reached(layer, UINT64_C(1) << SIGNED_BITS);
-    bloomery_flat_scan(shape, layer, payload, scan);
+    bloomery_classic_scan(shape, layer, payload, scan);
     scan->live_rate = bloomery_turned_live(BLOOMERY_TURN_FLIPPED_32, lesser.bits, lesser.probes,
                                            fmin(1, (double)scan->bits_set / (double)lesser.bits));
 }
+
+const struct bloomery_kind_row bloomery_scheme_flipped_double_32 = {
+    BLOOMERY_FLAT_ROW(BLOOMERY_PROBES_FLIPPED_DOUBLE_32),
+    .check = bloomery_classic_check,
+    .operations = flipped_double_32_operations,
+    BLOOMERY_ROW_RATES(flipped_double_32),
+    .probes_max = BLOOMERY_POSITIONS_MAX,
+};
 
 /* ---- Positions that the hash gives ----------------------------------------------------------- */
 
@@ -209,6 +231,15 @@ const struct bloomery_operations *bloomery_positions_operations(uint32_t cell_bi
     return bloomery_is_shared(concurrent) ? &atomic : &plain;
 }
 
+const struct bloomery_kind_row bloomery_scheme_positions = {
+    BLOOMERY_FLAT_ROW(BLOOMERY_PROBES_POSITIONS),
+    .check = bloomery_classic_check,
+    .takes_positions = true,
+    .operations = bloomery_positions_operations,
+    BLOOMERY_ROW_RATES(bloomery_classic),
+    .probes_max = BLOOMERY_POSITIONS_MAX,
+};
+
 /* ---- One block for a key --------------------------------------------------------------------- */
 
 bloomery_status bloomery_blocks_check(const struct bloomery_shape *shape,
@@ -234,10 +265,4 @@ bloomery_status bloomery_blocks_check(const struct bloomery_shape *shape,
 double bloomery_rate_of_32_bits(double rate, double keys)
 {
     return rate + (1 - rate) * -expm1(-ldexp(keys, -32));
-}
-
-double bloomery_keys_of_a_block(const struct bloomery_layer *layer, double keys)
-{
-    assert(layer->blocks > 0);
-    return keys / (double)layer->blocks;
 }

@@ -1,12 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a hash becomes positions in filters of other systems: their schemes, as values of the shape.
+ * Hashes of other systems, and how a hash becomes positions: their schemes. Both are numbers of a
+ * shape, which stand in files, and both have rows, in the file of their system; here are those that
+ * several have. What hashes make of a key:
+ *
+ *   id  hash
+ *   16  murmur3                    {lo, hi} are its h1 and h2
+ *   17  murmur3-cassandra          the same with the last bytes sign-extended
+ *   18  city64-pair                CityHash 1.0.2 with the seed, and with 845897321 seed +
+ *                                  217728422
+ *   19  city64                     lo: CityHash 1.0.2
+ *   20  fmix64                     lo: murmur3's finaliser of a number of 1 to 8 bytes,
+ *                                  little-endian; of 16 and 32 bytes: of its words XORed, but for
+ *                                  the last one of four
+ *   21  murmur64a-pair             lo: MurmurHash64A with seed 0xc6a4a7935bd1e995; hi: with seed lo
+ *   22  murmur2-pair               lo: MurmurHash2 with seed 0x9747b28c; hi: with seed lo; 32 bits
+ *                                  each
+ *   23  xxh64                      lo: XXH64
+ *   24  fnv1-modulo                lo: FNV-1 modulo 2^64 - 59
+ *   25  leveldb                    lo: its hash, seed 0xbc9f1d34; 32 bits
+ *   26  rocksdb-legacy             the same with the last bytes sign-extended
+ *   27  xxph3                      lo: the preview of XXH3 that RocksDB kept
+ *   28  orc-bytes                  lo: one lane of murmur3
+ *   29  orc-long                   lo: Wang's mix of a number of 8 bytes, little-endian
+ *   30  spark-pair                 murmur3 x86 32 with a tail of its own: lo, and with that as
+ *                                  seed, lo >> 32
+ *   31  bits-and-blooms            positions: two murmur3 x64 128 of key and key 0x01
+ *   32  sha384-slices              positions: 28 bits of each 32 of SHA-384
+ *   33  simple-hash                positions: h = seed h + c, seeds 5 7 11 13 31 37 61, c units of
+ *                                  UTF-16
+ *   34  simple-hash-six            seeds 7 11 13 31 37 61
+ *   35  md5-chain-a .. 41 -g       positions: a chain of digests divided by m, in seven forms
+ *   42  pybloom-3                  positions: chunks of salted digests, MD5 where they fit in 128
+ *                                  bits
+ *   43  pybloom-4                  the same with XXH3-128 there
+ *   44  murmur3-cassandra-swapped  17 in the other order
+ *
  * A scheme goes with a kind, and the pair has a row of the same form as a kind (kinds/kinds.h):
  *
  *     kind, block scheme, probe scheme  ->  a row: check, operations, expected rate, estimate, scan
  *
- * so that nothing else in core knows that there are others. The hash is {lo, hi}, m the cells, N
- * the blocks and s32(x) the low 32 bits as a signed number. Probe i = 0 .. k-1 touches:
+ * so that nothing in core knows that there are others. The hash is {lo, hi}, m the cells, N the
+ * blocks and s32(x) the low 32 bits as a signed number. Probe i = 0 .. k-1 touches:
  *
  *   id  probe scheme         cell
  *   1   POSITIONS          what the hash itself hands out (hash/hashes.h): 128 bits are too few
@@ -31,19 +66,44 @@
  *   12  SALTED_WORDS       bit (lo32 salt[i] mod 2^32) >> 27 of word i of 8; blocks of 256
  *   13  ROTATED_BLOCK       (h + i rotr32(h, 17)) mod B, h = lo32; blocks of B = 512, 1024 or 2048
  *   14  GOLDEN_BLOCK        x >> 23, x = hi32(lo) 0x9e3779b9^i mod 2^32; blocks of 512
- *
- * The numbers stand in files.
  */
 #ifndef BLOOMERY_DIALECTS_SCHEMES_H
 #define BLOOMERY_DIALECTS_SCHEMES_H
 
 #include "base/bits.h"
 #include "base/threads.h"
+#include "hash/hashes.h"
 #include "kinds/kinds.h"
 
 #include <bloomery/dialect.h>
 
 #include <assert.h>
+
+enum { /* hashes */
+       BLOOMERY_HASH_MURMUR3 = 16,
+       BLOOMERY_HASH_MURMUR3_CASSANDRA = 17,
+       BLOOMERY_HASH_CITY64_PAIR = 18,
+       BLOOMERY_HASH_CITY64 = 19,
+       BLOOMERY_HASH_FMIX64 = 20,
+       BLOOMERY_HASH_MURMUR64A = 21,
+       BLOOMERY_HASH_MURMUR2 = 22,
+       BLOOMERY_HASH_XXH64 = 23,
+       BLOOMERY_HASH_FNV1_MODULO = 24,
+       BLOOMERY_HASH_LEVELDB = 25,
+       BLOOMERY_HASH_ROCKSDB_LEGACY = 26,
+       BLOOMERY_HASH_XXPH3 = 27,
+       BLOOMERY_HASH_ORC_BYTES = 28,
+       BLOOMERY_HASH_ORC_LONG = 29,
+       BLOOMERY_HASH_SPARK_PAIR = 30,
+       BLOOMERY_HASH_MURMUR3_TWICE = 31,
+       BLOOMERY_HASH_SHA384_SLICES = 32,
+       BLOOMERY_HASH_SIMPLE_SEVEN = 33,
+       BLOOMERY_HASH_SIMPLE_SIX = 34,
+       BLOOMERY_HASH_MD5_CHAIN_A = 35, /* to G, 41 */
+       BLOOMERY_HASH_PYBLOOM_3 = 42,
+       BLOOMERY_HASH_PYBLOOM_4 = 43,
+       BLOOMERY_HASH_MURMUR3_CASSANDRA_SWAPPED = 44,
+};
 
 enum { /* block schemes */
        BLOOMERY_BLOCKS_HIGH_HALF = 1,
@@ -75,90 +135,35 @@ enum { /* probe schemes */
  * often as a position of it comes up. */
 enum { BLOOMERY_REPEATS_COUNT = 1 };
 
-/* Of the shape's kind and schemes; NULL if this version has none. */
-const struct bloomery_kind_row *bloomery_scheme_row(const struct bloomery_shape *shape);
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* The statistics of flat arrays whose positions are uniform and independent, for every flat scheme
- * that has none of its own. The check is that of a flat array. */
-bloomery_status bloomery_flat_check(const struct bloomery_shape *shape,
-                                    const struct bloomery_layer *layer, bloomery_error *error);
-void bloomery_flat_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
-                        const uint8_t *payload, struct bloomery_scan *scan);
+/* The numbers of a row: of a flat array of bits, and of one whose keys have one block each. */
+#define BLOOMERY_FLAT_ROW(scheme)                                                         \
+    .id = BLOOMERY_CLASSIC, .probe_scheme = (scheme), .cell_sizes = 1 << 1, .adds = true, \
+    .merges = true, .has_bits = true
+#define BLOOMERY_BLOCKS_ROW(blocks, scheme)                                     \
+    .id = BLOOMERY_BLOCKED, .block_scheme = (blocks), .probe_scheme = (scheme), \
+    .cell_sizes = 1 << 1, .adds = true, .merges = true, .has_bits = true
 
-/* The operations of each scheme; defined by dialects/scheme_template.h. */
-#define BLOOMERY_DECLARE_SCHEME(prefix) \
-    const struct bloomery_operations *prefix##_operations(uint32_t cell_bits, bool concurrent);
-BLOOMERY_DECLARE_SCHEME(bloomery_positions)
-BLOOMERY_DECLARE_SCHEME(bloomery_masked_double)
-BLOOMERY_DECLARE_SCHEME(bloomery_flipped_double_32)
-BLOOMERY_DECLARE_SCHEME(bloomery_double)
-BLOOMERY_DECLARE_SCHEME(bloomery_quadratic)
-BLOOMERY_DECLARE_SCHEME(bloomery_salted_pair)
-BLOOMERY_DECLARE_SCHEME(bloomery_flipped_sum_64_kept)
+/* And its functions, which have one name but for its end. */
+#define BLOOMERY_ROW_RATES(name) \
+    .expected_rate = name##_expected_rate, .estimate = name##_estimate, .scan = name##_scan
 
-/* Counters that are touched as often as positions name them (dialects/md5_chain.c). */
-BLOOMERY_DECLARE_SCHEME(bloomery_counted_positions)
-void bloomery_counted_positions_scan(const struct bloomery_shape *shape,
-                                     const struct bloomery_layer *layer, const uint8_t *payload,
-                                     struct bloomery_scan *scan);
+/* What several systems have. */
+extern const struct bloomery_hash_row bloomery_hash_murmur3;
+extern const struct bloomery_kind_row bloomery_scheme_positions;
+extern const struct bloomery_kind_row bloomery_scheme_double;
+extern const struct bloomery_kind_row bloomery_scheme_flipped_double_32;
 
-/* Slices, and chains of such filters (dialects/pybloom.c). */
-bloomery_status bloomery_slices_check(const struct bloomery_shape *shape,
-                                      const struct bloomery_layer *layer, bloomery_error *error);
-double bloomery_slices_expected_rate(const struct bloomery_layer *layer, uint64_t keys);
-double bloomery_slices_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
-void bloomery_slices_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
+/* For rows elsewhere: how the positions of a hash that gives them are set and tested, and all about
+ * double hashing whose sums wrap at 2^64. */
+const struct bloomery_operations *bloomery_positions_operations(uint32_t cell_bits,
+                                                                bool concurrent);
+const struct bloomery_operations *bloomery_double_operations(uint32_t cell_bits, bool concurrent);
+double bloomery_double_expected_rate(const struct bloomery_layer *layer, uint64_t keys);
+double bloomery_double_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
+void bloomery_double_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                           const uint8_t *payload, struct bloomery_scan *scan);
-bloomery_status bloomery_slices_next_layer(const struct bloomery_shape *shape,
-                                           const struct bloomery_layer *newest,
-                                           struct bloomery_layer *next, bloomery_error *error);
-
-/* The layer of a filter in slices for keys at a rate: k = ceil(log2(1/p)) of ceil(n |ln p| / (k
- * ln2^2)) bits. BLOOMERY_BAD_ARGUMENT if there is none. */
-bloomery_status bloomery_slices_size(uint64_t keys, double rate, struct bloomery_layer *layer,
-                                     bloomery_error *error);
-
-/* The probes of SALTED_PAIR: it has so many salts. */
-enum { BLOOMERY_SALTED_PAIR_PROBES = 15 };
-
-/* With the cost of positions that depend on each other (dialects/clickhouse.h). */
-double bloomery_quadratic_expected_rate(const struct bloomery_layer *layer, uint64_t keys);
-double bloomery_quadratic_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
-void bloomery_quadratic_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
-                             const uint8_t *payload, struct bloomery_scan *scan);
-
-/* As far as FLIPPED_DOUBLE_32 reaches, and as evenly. Cells past 2^31 always stay 0. Cells that two
- * numbers reach are set sooner than those that one reaches (dialects/rates.h). */
-double bloomery_flipped_double_32_expected_rate(const struct bloomery_layer *layer, uint64_t keys);
-double bloomery_flipped_double_32_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
-void bloomery_flipped_double_32_scan(const struct bloomery_shape *shape,
-                                     const struct bloomery_layer *layer, const uint8_t *payload,
-                                     struct bloomery_scan *scan);
-
-/* Blocks, and walks by a hash that is its own step: rates of their own
- * (dialects/schemes.c, dialects/storage.h). */
-#define BLOOMERY_DECLARE_RATES(prefix)                                                         \
-    BLOOMERY_DECLARE_SCHEME(prefix)                                                            \
-    double prefix##_expected_rate(const struct bloomery_layer *layer, uint64_t keys);          \
-    void prefix##_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer, \
-                       const uint8_t *payload, struct bloomery_scan *scan);
-BLOOMERY_DECLARE_RATES(bloomery_rotated_step)
-BLOOMERY_DECLARE_RATES(bloomery_salted_words)
-BLOOMERY_DECLARE_RATES(bloomery_rotated_block)
-BLOOMERY_DECLARE_RATES(bloomery_golden_block)
-double bloomery_rotated_step_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
-double bloomery_golden_block_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
-double bloomery_salted_words_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
-double bloomery_rotated_block_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
-bloomery_status bloomery_salted_words_check(const struct bloomery_shape *shape,
-                                            const struct bloomery_layer *layer,
-                                            bloomery_error *error);
-bloomery_status bloomery_rotated_block_check(const struct bloomery_shape *shape,
-                                             const struct bloomery_layer *layer,
-                                             bloomery_error *error);
-bloomery_status bloomery_golden_block_check(const struct bloomery_shape *shape,
-                                            const struct bloomery_layer *layer,
-                                            bloomery_error *error);
 
 /* The requirements of every scheme with one block per key: L = 1, whole blocks of that size, fewer
  * than 2^32 of them. */
@@ -167,36 +172,14 @@ bloomery_status bloomery_blocks_check(const struct bloomery_shape *shape,
                                       bloomery_error *error);
 
 /* The mean of `keys` keys in a block. */
-double bloomery_keys_of_a_block(const struct bloomery_layer *layer, double keys);
+static inline double bloomery_keys_of_a_block(const struct bloomery_layer *layer, double keys)
+{
+    assert(layer->blocks > 0);
+    return keys / (double)layer->blocks;
+}
 
 /* The rate if only 32 bits of a key are seen, among so many keys. `keys` may be infinite. */
 double bloomery_rate_of_32_bits(double rate, double keys);
-
-/* Rates that are not the classic one: of double hashing (dialects/rates.h,
- * dialects/libbloom.c, dialects/rates.h), and of a chain
- * of products (dialects/dcso.c). */
-double bloomery_double_expected_rate(const struct bloomery_layer *layer, uint64_t keys);
-double bloomery_double_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
-void bloomery_double_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
-                          const uint8_t *payload, struct bloomery_scan *scan);
-BLOOMERY_DECLARE_RATES(bloomery_double_32)
-BLOOMERY_DECLARE_RATES(bloomery_double_halves)
-BLOOMERY_DECLARE_RATES(bloomery_modular_chain)
-BLOOMERY_DECLARE_RATES(bloomery_flipped_sum_64)
-BLOOMERY_DECLARE_RATES(bloomery_absolute_double)
-double bloomery_double_32_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
-double bloomery_double_halves_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
-double bloomery_modular_chain_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
-bloomery_status bloomery_double_32_check(const struct bloomery_shape *shape,
-                                         const struct bloomery_layer *layer, bloomery_error *error);
-
-/* Chains of layers by DOUBLE (dialects/redisbloom.c): a layer for 1 to 2^48 keys at a rate, and
- * the one after another. BLOOMERY_BAD_ARGUMENT if there is none. */
-bloomery_status bloomery_tightened_size(uint64_t keys, double rate, struct bloomery_layer *layer,
-                                        bloomery_error *error);
-bloomery_status bloomery_tightened_next_layer(const struct bloomery_shape *shape,
-                                              const struct bloomery_layer *newest,
-                                              struct bloomery_layer *next, bloomery_error *error);
 
 /* ---- Where a walk over positions stands ------------------------------------------------------ */
 

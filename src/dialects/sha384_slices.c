@@ -25,6 +25,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "dialects/dialects.h"
+#include "dialects/schemes.h"
 #include "dialects/sizing.h"
 #include "hash/digest.h"
 #include "hash/hashes.h"
@@ -63,8 +64,9 @@ static bool is_only_size(uint64_t cells, uint32_t probes)
     return cells == UINT64_C(1) << KEPT_BITS && probes == PROBES;
 }
 
-const struct bloomery_hash_row bloomery_hash_sha384_slices = {
-    BLOOMERY_HASH_NAMED(sha384_slices),
+static const struct bloomery_hash_row sha384_slices = {
+    .id = BLOOMERY_HASH_SHA384_SLICES,
+    .name = "sha384-slices",
     .available = BLOOMERY_DIGESTS_BUILT,
     .ready = bloomery_digest_ready,
     .positions = positions_of,
@@ -113,7 +115,6 @@ double bloomery_calc_rate(uint64_t n, uint64_t bits, uint32_t probes)
 /* ---- Numbers and bytes ----------------------------------------------------------------------- */
 
 enum {
-    HASH = BLOOMERY_HASH_ID_sha384_slices,
     IMAGE_BYTES = 1 << 25,
     WORDS_MAX = IMAGE_BYTES / 8,
     EXTRA_BYTES = 5, /* the form, and of `java` its W */
@@ -121,7 +122,6 @@ enum {
 
 enum form { IMAGE, TRIMMED, JAVA, FORMS };
 
-static const char variants[] = "image, trimmed, java";
 static const uint64_t bits_fixed = UINT64_C(1) << 28;
 
 /* A stream with one object, of a class with one field, of an array type. Numbers are as in Java's
@@ -137,19 +137,16 @@ enum { JAVA_WORDS_AT = sizeof java_begin, JAVA_HEADER = JAVA_WORDS_AT + 4, JAVA_
 
 static void lay_out(struct bloomery_design *design, enum form form, uint32_t words)
 {
-    bloomery_design_flat(design, HASH, BLOOMERY_PROBES_POSITIONS, bits_fixed, PROBES);
+    bloomery_design_flat(design, &sha384_slices, &bloomery_scheme_positions, bits_fixed, PROBES);
     design->small[0] = (uint8_t)form;
     bloomery_store_u32(design->small + 1, words);
     design->extra = design->small;
     design->extra_bytes = EXTRA_BYTES;
 }
 
-static bloomery_status plan(const bloomery_dialect_parameters *given,
+static bloomery_status plan(const bloomery_dialect_parameters *given, int form,
                             struct bloomery_design *design, bloomery_error *error)
 {
-    const int form = bloomery_dialect_choose(variants, given->variant, error);
-    if (form < 0)
-        return BLOOMERY_BAD_ARGUMENT;
     if ((given->bits != 0 && given->bits != bits_fixed) ||
         (given->probes != 0 && given->probes != PROBES))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
@@ -200,12 +197,10 @@ static bloomery_status parse_java(const uint8_t *data, size_t bytes, struct bloo
 }
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,
-                             const bloomery_dialect_parameters *given,
+                             const bloomery_dialect_parameters *given, int form,
                              struct bloomery_design *design, bloomery_error *error)
 {
-    const int form = bloomery_dialect_choose(variants, given->variant, error);
-    if (form < 0)
-        return BLOOMERY_BAD_ARGUMENT;
+    (void)given;
     if (form == JAVA)
         return parse_java(data, bytes, design, error);
     if (bytes > IMAGE_BYTES || (form == IMAGE && bytes < IMAGE_BYTES))
@@ -242,19 +237,6 @@ static uint64_t bytes_in_use(const struct bloomery_layer *layer)
     return bytes;
 }
 
-/* A file of ours may name this dialect and have any shape. The hash has these bits and probes
- * alone. */
-static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
-{
-    const struct bloomery_shape *shape = &filter->shape;
-    if (shape->kind == BLOOMERY_CLASSIC && shape->hash == HASH && shape->seed == 0 &&
-        shape->probe_scheme == BLOOMERY_PROBES_POSITIONS)
-        return BLOOMERY_OK;
-    return bloomery_fail(
-        error, BLOOMERY_MISMATCH, 0,
-        "its keys are hashed or placed in another way than by 12 slices of SHA-384");
-}
-
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     const struct bloomery_layer *layer = filter->layers;
@@ -262,7 +244,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     uint8_t count[4];
     uint32_t words;
     const enum form form = form_of(filter, &words);
-    assert(fits(filter, NULL) == BLOOMERY_OK);
+    assert(bloomery_dialect_fits(&bloomery_dialect_sha384_slices, filter, NULL) == BLOOMERY_OK);
     if (form == IMAGE)
         return bloomery_emit_bits(emitter, layer, IMAGE_BYTES, BLOOMERY_LAYOUT_BYTES);
     const uint64_t used = bytes_in_use(layer);
@@ -282,21 +264,34 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static const char *variant(const bloomery_filter *filter)
+static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
 {
-    static const char *const names[] = {[IMAGE] = "image", [TRIMMED] = "trimmed", [JAVA] = "java"};
     uint32_t words;
-    return names[form_of(filter, &words)];
+    (void)row;
+    return (int)form_of(filter, &words);
+}
+
+static bool remark_rate(const bloomery_filter *filter, char *text, size_t room)
+{
+    return bloomery_remark_rate_above(filter, 1, text, room);
+}
+
+/* Whether it is known for what the filter is. */
+static bool is_planned(const struct bloomery_layer *layer)
+{
+    return bloomery_calc_aligned(layer->keys, layer->rate) > 0;
 }
 
 /* If the helper that rounds up goes wrong for the filter's plan. */
-static bool remark_helper(uint64_t keys, double rate, char *text, size_t room)
+static bool remark_helper(const bloomery_filter *filter, char *text, size_t room)
 {
+    const uint64_t keys = filter->layers[0].keys;
+    const double rate = filter->layers[0].rate;
     struct bloomery_phrase queried, would_be;
     const uint64_t needed = bloomery_calc_bits(keys, rate);
     const uint64_t aligned = bloomery_calc_aligned(keys, rate);
     const uint32_t probes = bloomery_calc_probes(keys, aligned);
-    if (aligned >= needed && needed != aligned / 2)
+    if (!is_planned(filter->layers) || (aligned >= needed && needed != aligned / 2))
         return false;
     snprintf(
         text, room,
@@ -310,13 +305,14 @@ static bool remark_helper(uint64_t keys, double rate, char *text, size_t room)
 }
 
 /* If another number of probes would be better by an amount that can be measured. */
-static bool remark_probes(uint64_t keys, char *text, size_t room)
+static bool remark_probes(const bloomery_filter *filter, char *text, size_t room)
 {
+    const uint64_t keys = filter->layers[0].keys;
     struct bloomery_phrase better, is;
     const uint32_t probes = bloomery_calc_probes(keys, bits_fixed);
     const double rate = bloomery_calc_rate(keys, bits_fixed, PROBES);
     const double least = bloomery_calc_rate(keys, bits_fixed, probes);
-    if (rate < 1e-9 || least * 1.01 > rate)
+    if (keys == 0 || rate < 1e-9 || least * 1.01 > rate)
         return false;
     snprintf(text, room,
              "12 probes are used for %llu keys where the original's own formula has %u, with which "
@@ -327,9 +323,11 @@ static bool remark_probes(uint64_t keys, char *text, size_t room)
 }
 
 /* If it is not known: for as many keys as there are bits the helper finds this very size. */
-static void remark_size(char *text, size_t room)
+static bool remark_size(const bloomery_filter *filter, char *text, size_t room)
 {
     struct bloomery_phrase queried, rate;
+    if (is_planned(filter->layers))
+        return false;
     snprintf(
         text, room,
         "the original's helper that rounds sizes up compares with the keys, not with the bits "
@@ -338,23 +336,7 @@ static void remark_size(char *text, size_t room)
         (unsigned long long)bits_fixed, bloomery_phrase_rate(&queried, 0.5),
         (unsigned long long)bloomery_calc_bits(bits_fixed, 0.5),
         bloomery_phrase_rate(&rate, bloomery_calc_rate(bits_fixed, bits_fixed, PROBES)));
-}
-
-static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
-{
-    const struct bloomery_layer *layer = filter->layers;
-    if (fits(filter, NULL) != BLOOMERY_OK)
-        return false;
-    const bool known = bloomery_calc_aligned(layer->keys, layer->rate) > 0;
-    if (bloomery_remark_rate(filter, 1, text, room) && index-- == 0)
-        return true;
-    if (known && remark_helper(layer->keys, layer->rate, text, room) && index-- == 0)
-        return true;
-    if (layer->keys > 0 && remark_probes(layer->keys, text, room) && index-- == 0)
-        return true;
-    if (!known && index == 0)
-        remark_size(text, room);
-    return !known && index == 0;
+    return true;
 }
 
 const struct bloomery_dialect_row bloomery_dialect_sha384_slices = {
@@ -364,7 +346,7 @@ const struct bloomery_dialect_row bloomery_dialect_sha384_slices = {
             .name = "sha384-slices",
             .description =
                 "the BitSet of the 20-million-ID experiment (Java), 12 slices of SHA-384",
-            .variants = variants,
+            .variants = "image, trimmed, java",
             .load_needs = "",
             .load_takes = "variant",
             .create_takes = "variant, keys, rate, bits, probes",
@@ -372,10 +354,13 @@ const struct bloomery_dialect_row bloomery_dialect_sha384_slices = {
             .writes = true,
             .creates = true,
         },
+    .names = {"image", "trimmed", "java"},
+    .hashes = {&sha384_slices},
+    .schemes = {&bloomery_scheme_positions},
+    .others = "its keys are hashed or placed in another way than by 12 slices of SHA-384",
     .plan = plan,
     .parse = parse,
     .write = write,
-    .fits = fits,
-    .remark = remark,
-    .variant = variant,
+    .remarks = {remark_rate, remark_helper, remark_probes, remark_size},
+    .variant = variant_of,
 };

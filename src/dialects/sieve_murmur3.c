@@ -16,13 +16,14 @@
  */
 #include "base/error.h"
 #include "dialects/dialects.h"
+#include "dialects/schemes.h"
 #include "plan/solve.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
-enum { HASH = BLOOMERY_HASH_ID_murmur3, WORD_BITS = 128, WORD_BYTES = 16 };
+enum { WORD_BITS = 128, WORD_BYTES = 16 };
 
 static uint64_t byte_count(uint64_t bits)
 {
@@ -30,11 +31,12 @@ static uint64_t byte_count(uint64_t bits)
 }
 
 /* Raw numbers, or Sieve's from n and p. */
-static bloomery_status plan(const bloomery_dialect_parameters *given,
+static bloomery_status plan(const bloomery_dialect_parameters *given, int variant,
                             struct bloomery_design *design, bloomery_error *error)
 {
     double bits = (double)given->bits;
     double probes = given->probes;
+    (void)variant;
     const bool raw = given->bits > 0 && given->probes > 0;
     if (!raw) {
         const double ln2 = log(2);
@@ -53,18 +55,18 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
                                         "which the original stops"
                                       : "a filter has 1 to 2^50 bits and 1 to 1024 probes; these "
                                         "numbers make another");
-    bloomery_design_flat(design, HASH, BLOOMERY_PROBES_DOUBLE, raw ? given->bits : (uint64_t)bits,
-                         (uint32_t)probes);
+    bloomery_design_flat(design, &bloomery_hash_murmur3, &bloomery_scheme_double,
+                         raw ? given->bits : (uint64_t)bits, (uint32_t)probes);
     design->layers[0].keys = given->keys;
     design->layers[0].rate = given->rate;
     return BLOOMERY_OK;
 }
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,
-                             const bloomery_dialect_parameters *given,
+                             const bloomery_dialect_parameters *given, int variant,
                              struct bloomery_design *design, bloomery_error *error)
 {
-    bloomery_status status = plan(given, design, error);
+    bloomery_status status = plan(given, variant, design, error);
     if (status != BLOOMERY_OK)
         return status;
     const uint64_t needed = byte_count(design->layers[0].bits);
@@ -80,20 +82,10 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     return BLOOMERY_OK;
 }
 
-static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
-{
-    if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
-        filter->shape.seed != 0 || filter->shape.probe_scheme != BLOOMERY_PROBES_DOUBLE)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "Sieve hashes by murmur3 with seed 0 and steps by h1 + i h2 modulo "
-                             "the bits");
-    return BLOOMERY_OK;
-}
-
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     const struct bloomery_layer *layer = filter->layers;
-    assert(fits(filter, NULL) == BLOOMERY_OK);
+    assert(bloomery_dialect_fits(&bloomery_dialect_sieve, filter, NULL) == BLOOMERY_OK);
     return bloomery_emit_bits(emitter, layer, byte_count(layer->bits), BLOOMERY_LAYOUT_BYTES);
 }
 
@@ -104,13 +96,10 @@ static uint64_t keys_for(const struct bloomery_layer *layer, double bits_set)
     return (uint64_t)(log1p(-bits_set / bits) / (layer->probes * log1p(-1 / bits)));
 }
 
-static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
+static bool remark_count(const bloomery_filter *filter, char *text, size_t room)
 {
     const struct bloomery_layer *layer = filter->layers;
-    const bool rate = bloomery_remark_rate(filter, 1.1, text, room);
-    if (rate && index == 0)
-        return true;
-    if (index != (rate ? 1 : 0) || layer->bits <= UINT32_MAX)
+    if (layer->bits <= UINT32_MAX)
         return false;
     snprintf(text, room,
              "the original counts the bits that are set in 32 bits: of these %llu bits that many "
@@ -134,9 +123,11 @@ const struct bloomery_dialect_row bloomery_dialect_sieve = {
             .creates = true,
             .hashes = true,
         },
+    .hashes = {&bloomery_hash_murmur3},
+    .schemes = {&bloomery_scheme_double},
+    .others = "Sieve hashes by murmur3 with seed 0 and steps by h1 + i h2 modulo the bits",
     .plan = plan,
     .parse = parse,
     .write = write,
-    .fits = fits,
-    .remark = remark,
+    .remarks = {bloomery_remark_rate, remark_count},
 };

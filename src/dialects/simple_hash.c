@@ -32,6 +32,7 @@
  */
 #include "base/error.h"
 #include "dialects/dialects.h"
+#include "dialects/schemes.h"
 #include "hash/hashes.h"
 #include "plan/classic_rate.h"
 
@@ -158,15 +159,17 @@ static void positions_six(const struct bloomery_hash_secret *secret, bloomery_ke
     hash(key, simple_seeds + 1, probes, cells, positions);
 }
 
-const struct bloomery_hash_row bloomery_hash_simple_seven = {
-    BLOOMERY_HASH_NAMED(simple_seven),
+static const struct bloomery_hash_row seven = {
+    .id = BLOOMERY_HASH_SIMPLE_SEVEN,
+    .name = "simple-hash",
     .available = true,
     .positions = positions_seven,
     .fits = fits_seven,
 };
 
-const struct bloomery_hash_row bloomery_hash_simple_six = {
-    BLOOMERY_HASH_NAMED(simple_six),
+static const struct bloomery_hash_row six = {
+    .id = BLOOMERY_HASH_SIMPLE_SIX,
+    .name = "simple-hash-six",
     .available = true,
     .positions = positions_six,
     .fits = fits_six,
@@ -174,23 +177,12 @@ const struct bloomery_hash_row bloomery_hash_simple_six = {
 
 /* ---- Numbers and bytes ----------------------------------------------------------------------- */
 
-enum {
-    SEVEN_HASH = BLOOMERY_HASH_ID_simple_seven,
-    DEFAULT_BITS = 1 << 25,
-    FIRST_CHARACTER = 32,
-    LAST_CHARACTER = 126
-};
-_Static_assert(BLOOMERY_HASH_ID_simple_six == SEVEN_HASH + 1, "a variant is added to the id");
+enum { DEFAULT_BITS = 1 << 25, FIRST_CHARACTER = 32, LAST_CHARACTER = 126 };
 
-static const char variants[] = "seven, six";
-
-static bloomery_status plan(const bloomery_dialect_parameters *given,
+static bloomery_status plan(const bloomery_dialect_parameters *given, int variant,
                             struct bloomery_design *design, bloomery_error *error)
 {
-    const int variant = bloomery_dialect_choose(variants, given->variant, error);
     const uint64_t bits = given->bits > 0 ? given->bits : DEFAULT_BITS;
-    if (variant < 0)
-        return BLOOMERY_BAD_ARGUMENT;
     const uint32_t probes = (uint32_t)(SEEDS - variant);
     if ((bits & (bits - 1)) != 0 || bits > UINT64_C(1) << 30)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
@@ -199,8 +191,8 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
     if (given->probes != 0 && given->probes != probes)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "this variant of simple-hash has %u probes", probes);
-    bloomery_design_flat(design, (uint32_t)(SEVEN_HASH + variant), BLOOMERY_PROBES_POSITIONS, bits,
-                         probes);
+    bloomery_design_flat(design, bloomery_dialect_simple_hash.hashes[variant],
+                         &bloomery_scheme_positions, bits, probes);
     return BLOOMERY_OK;
 }
 
@@ -210,10 +202,10 @@ static uint64_t byte_count(uint64_t bits)
 }
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,
-                             const bloomery_dialect_parameters *given,
+                             const bloomery_dialect_parameters *given, int variant,
                              struct bloomery_design *design, bloomery_error *error)
 {
-    bloomery_status status = plan(given, design, error);
+    bloomery_status status = plan(given, variant, design, error);
     if (status != BLOOMERY_OK)
         return status;
     const uint64_t needed = byte_count(design->layers[0].bits);
@@ -228,22 +220,9 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     return BLOOMERY_OK;
 }
 
-/* A file of ours may name this dialect and have any shape. The hashes take care of bits and
- * probes. */
-static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
-{
-    const struct bloomery_shape *shape = &filter->shape;
-    if (shape->kind == BLOOMERY_CLASSIC && shape->seed == 0 &&
-        (shape->hash == SEVEN_HASH || shape->hash == SEVEN_HASH + 1) &&
-        shape->probe_scheme == BLOOMERY_PROBES_POSITIONS)
-        return BLOOMERY_OK;
-    return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                         "its keys are hashed or placed in another way than by polynomials");
-}
-
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
-    assert(fits(filter, NULL) == BLOOMERY_OK);
+    assert(bloomery_dialect_fits(&bloomery_dialect_simple_hash, filter, NULL) == BLOOMERY_OK);
     return bloomery_emit_bits(emitter, filter->layers, byte_count(filter->layers->bits),
                               BLOOMERY_LAYOUT_BYTES);
 }
@@ -314,13 +293,9 @@ static double crowd_rate(const struct crowd *crowd)
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static const char *variant(const bloomery_filter *filter)
+static bool remark_one(const bloomery_filter *filter, char *text, size_t room)
 {
-    return filter->shape.hash == SEVEN_HASH ? "seven" : "six";
-}
-
-static bool remark_one(const struct bloomery_layer *layer, char *text, size_t room)
-{
+    const struct bloomery_layer *layer = filter->layers;
     struct bloomery_phrase one, all;
     snprintf(
         text, room,
@@ -340,7 +315,7 @@ static bool remark_crowd(const bloomery_filter *filter, uint32_t length, uint64_
                          size_t room)
 {
     const struct bloomery_layer *layer = filter->layers;
-    const uint32_t *seeds = simple_seeds + (filter->shape.hash == SEVEN_HASH ? 0 : 1);
+    const uint32_t *seeds = simple_seeds + (filter->hash == &seven ? 0 : 1);
     const uint8_t first[] = {FIRST_CHARACTER, FIRST_CHARACTER, FIRST_CHARACTER};
     const uint8_t last[] = {LAST_CHARACTER, LAST_CHARACTER, LAST_CHARACTER};
     const uint64_t lowest = value_of(seeds[0], first, length);
@@ -361,20 +336,14 @@ static bool remark_crowd(const bloomery_filter *filter, uint32_t length, uint64_
     return true;
 }
 
-static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
+static bool remark_two(const bloomery_filter *filter, char *text, size_t room)
 {
-    if (fits(filter, NULL) != BLOOMERY_OK)
-        return false;
-    switch (index) {
-    case 0:
-        return remark_one(filter->layers, text, room);
-    case 1:
-        return remark_crowd(filter, 2, 1000, text, room);
-    case 2:
-        return remark_crowd(filter, 3, 10000, text, room);
-    default:
-        return false;
-    }
+    return remark_crowd(filter, 2, 1000, text, room);
+}
+
+static bool remark_three(const bloomery_filter *filter, char *text, size_t room)
+{
+    return remark_crowd(filter, 3, 10000, text, room);
 }
 
 const struct bloomery_dialect_row bloomery_dialect_simple_hash = {
@@ -383,7 +352,7 @@ const struct bloomery_dialect_row bloomery_dialect_simple_hash = {
             .id = BLOOMERY_DIALECT_SIMPLE_HASH,
             .name = "simple-hash",
             .description = "a crawler's BitSet with seven or six polynomials (Java, SimpleHash)",
-            .variants = variants,
+            .variants = "seven, six",
             .load_needs = "",
             .load_takes = "variant, bits, probes",
             .create_takes = "variant, bits, probes",
@@ -391,10 +360,13 @@ const struct bloomery_dialect_row bloomery_dialect_simple_hash = {
             .writes = true,
             .creates = true,
         },
+    .names = {"seven", "six"},
+    .hashes = {&seven, &six},
+    .schemes = {&bloomery_scheme_positions},
+    .others = "its keys are hashed or placed in another way than by polynomials",
     .plan = plan,
     .parse = parse,
     .write = write,
-    .fits = fits,
-    .remark = remark,
-    .variant = variant,
+    .remarks = {remark_one, remark_two, remark_three},
+    .variant = bloomery_variant_by_hash,
 };

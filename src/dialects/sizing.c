@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See sizing.h. */
 #include "dialects/sizing.h"
+#include "dialects/schemes.h"
 
 #include "base/error.h"
 
@@ -42,15 +43,13 @@ bloomery_status bloomery_java_check(const char *system, double words, double pro
                          system, most);
 }
 
-bool bloomery_java_remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
+bool bloomery_java_remark(const bloomery_filter *filter, char *text, size_t room)
 {
     const struct bloomery_layer *layer = &filter->layers[0];
     const uint64_t reach = UINT64_C(1) << 31;
-    if (index > 0)
-        return false;
-    if (bloomery_remark_rate(filter, 1.1, text, room))
+    if (bloomery_remark_rate(filter, text, room))
         return true;
-    if (filter->shape.probe_scheme != BLOOMERY_PROBES_FLIPPED_DOUBLE_32 || layer->bits <= reach)
+    if (filter->kind != &bloomery_scheme_flipped_double_32 || layer->bits <= reach)
         return false;
     snprintf(
         text, room,

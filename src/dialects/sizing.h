@@ -23,9 +23,9 @@ double bloomery_java_probes(double bits, uint64_t keys);
 bloomery_status bloomery_java_check(const char *system, double words, double probes, uint32_t most,
                                     bloomery_error *error);
 
-/* Remark 0: the rate at this size, if it is not the planned one. If that is not known: that a
- * scheme whose numbers have 31 bits reaches no further. false for every other index. */
-bool bloomery_java_remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room);
+/* The rate at this size, if it is not the planned one. If that is not known: that a scheme whose
+ * numbers have 31 bits reaches no further. */
+bloomery_remark bloomery_java_remark;
 
 /* ---- Constants cut short --------------------------------------------------------------------- */
 

@@ -89,8 +89,9 @@ static bloomery_hash pair(const struct bloomery_hash_secret *secret, bloomery_ke
     return (bloomery_hash){.lo = (uint64_t)second << 32 | first};
 }
 
-const struct bloomery_hash_row bloomery_hash_spark_pair = {
-    BLOOMERY_HASH_NAMED(spark_pair),
+static const struct bloomery_hash_row spark_pair = {
+    .id = BLOOMERY_HASH_SPARK_PAIR,
+    .name = "spark-pair",
     .available = true,
     .one = pair,
 };
@@ -156,16 +157,16 @@ static inline uint64_t flipped_sum_64_kept_next(const struct bloomery_layer *lay
 #define SCHEME flipped_sum_64_kept
 #include "dialects/scheme_template.h"
 
-double bloomery_flipped_sum_64_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
+static double flipped_sum_64_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
     return bloomery_step_rate(layer->bits, layer->probes, keys, false);
 }
 
-void bloomery_flipped_sum_64_scan(const struct bloomery_shape *shape,
-                                  const struct bloomery_layer *layer, const uint8_t *payload,
-                                  struct bloomery_scan *scan)
+static void flipped_sum_64_scan(const struct bloomery_shape *shape,
+                                const struct bloomery_layer *layer, const uint8_t *payload,
+                                struct bloomery_scan *scan)
 {
-    bloomery_flat_scan(shape, layer, payload, scan);
+    bloomery_classic_scan(shape, layer, payload, scan);
     scan->live_rate =
         fmin(1, scan->live_rate +
                     bloomery_step_excess(layer->bits, layer->probes,
@@ -173,32 +174,29 @@ void bloomery_flipped_sum_64_scan(const struct bloomery_shape *shape,
                                          (double)scan->bits_set / (double)layer->bits, false));
 }
 
-/* ---- Numbers and bytes ----------------------------------------------------------------------- */
-
-enum {
-    HASH = BLOOMERY_HASH_ID_spark_pair,
-    V2 = 0,
-    V1 = 1,
-    V2_EARLY = 2,
-    HEADER_1 = 12,
-    HEADER_2 = 16
+static const struct bloomery_kind_row flipped_sum_64 = {
+    BLOOMERY_FLAT_ROW(BLOOMERY_PROBES_FLIPPED_SUM_64),
+    .check = bloomery_classic_check,
+    .operations = flipped_sum_64_operations,
+    .expected_rate = flipped_sum_64_expected_rate,
+    .estimate = bloomery_classic_estimate,
+    .scan = flipped_sum_64_scan,
+    .probes_max = BLOOMERY_POSITIONS_MAX,
 };
 
-static const char variants[] = "v2, v1, v2-early";
-static const uint32_t schemes[] = {
-    [V2] = BLOOMERY_PROBES_FLIPPED_SUM_64,
-    [V1] = BLOOMERY_PROBES_FLIPPED_DOUBLE_32,
-    [V2_EARLY] = BLOOMERY_PROBES_FLIPPED_SUM_64_KEPT,
+static const struct bloomery_kind_row flipped_sum_64_kept = {
+    BLOOMERY_FLAT_ROW(BLOOMERY_PROBES_FLIPPED_SUM_64_KEPT),
+    .check = bloomery_classic_check,
+    .operations = flipped_sum_64_kept_operations,
+    .expected_rate = flipped_sum_64_expected_rate,
+    .estimate = bloomery_classic_estimate,
+    .scan = flipped_sum_64_scan,
+    .probes_max = BLOOMERY_POSITIONS_MAX,
 };
-
-static void lay_out(struct bloomery_design *design, int variant, uint32_t seed, uint64_t words,
-                    uint32_t probes)
-{
-    bloomery_design_flat(design, HASH, schemes[variant], words * 64, probes);
-    design->shape.seed = seed;
-}
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
+
+enum { V2 = 0, V1 = 1, V2_EARLY = 2, HEADER_1 = 12, HEADER_2 = 16 };
 
 /* A seed is a number of 32 bits; a negative one may be given as it is or with its sign on top. */
 static bool good_seed(uint64_t seed)
@@ -223,14 +221,11 @@ static bloomery_status count(const bloomery_dialect_parameters *given, double *b
     return BLOOMERY_OK;
 }
 
-static bloomery_status plan(const bloomery_dialect_parameters *given,
+static bloomery_status plan(const bloomery_dialect_parameters *given, int variant,
                             struct bloomery_design *design, bloomery_error *error)
 {
-    const int variant = bloomery_dialect_choose(variants, given->variant, error);
     double bits;
     double probes;
-    if (variant < 0)
-        return BLOOMERY_BAD_ARGUMENT;
     if (!good_seed(given->seed) || (variant == V1 && given->seed != 0))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              variant == V1 ? "filters of version 1 have no seed"
@@ -241,7 +236,9 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
         status = bloomery_java_check("Spark", words, probes, BLOOMERY_POSITIONS_MAX, error);
     if (status != BLOOMERY_OK)
         return status;
-    lay_out(design, variant, (uint32_t)given->seed, (uint64_t)words, (uint32_t)probes);
+    bloomery_design_flat(design, &spark_pair, bloomery_dialect_spark.schemes[variant],
+                         (uint64_t)words * 64, (uint32_t)probes);
+    design->shape.seed = (uint32_t)given->seed;
     design->layers[0].keys = given->keys;
     design->layers[0].rate = given->rate;
     return BLOOMERY_OK;
@@ -262,12 +259,8 @@ static bloomery_status read_version(const uint8_t *data, size_t bytes, const cha
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
                              "cut short: a stream of Spark's begins with %d bytes, there are %zu",
                              version == 1 ? HEADER_1 : HEADER_2, bytes);
-    *variant = version == 1 ? V1 : V2;
     if (wanted == NULL)
-        return BLOOMERY_OK;
-    *variant = bloomery_dialect_choose(variants, wanted, error);
-    if (*variant < 0)
-        return BLOOMERY_BAD_ARGUMENT;
+        *variant = version == 1 ? V1 : V2;
     if ((*variant == V1) != (version == 1))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "the stream is of version %llu, which is not %s",
@@ -276,10 +269,9 @@ static bloomery_status read_version(const uint8_t *data, size_t bytes, const cha
 }
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,
-                             const bloomery_dialect_parameters *given,
+                             const bloomery_dialect_parameters *given, int variant,
                              struct bloomery_design *design, bloomery_error *error)
 {
-    int variant = V2;
     bloomery_status status = read_version(data, bytes, given->variant, &variant, error);
     if (status != BLOOMERY_OK)
         return status;
@@ -299,44 +291,34 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     status = bloomery_dialect_length(words, header, bytes, error);
     if (status != BLOOMERY_OK)
         return status;
-    lay_out(design, variant, (uint32_t)seed, words, (uint32_t)probes);
+    bloomery_design_flat(design, &spark_pair, bloomery_dialect_spark.schemes[variant], words * 64,
+                         (uint32_t)probes);
+    design->shape.seed = seed;
     design->layout = BLOOMERY_LAYOUT_BE_WORDS;
     design->bits[0] = data + header;
     design->bit_bytes[0] = words * 8;
     return BLOOMERY_OK;
 }
 
-/* -1: none of them. */
-static int variant_of(const bloomery_filter *filter)
+static bool is_first(const bloomery_filter *filter)
 {
-    for (int i = V2; i <= V2_EARLY; i++)
-        if (filter->shape.probe_scheme == schemes[i])
-            return i;
-    return -1;
+    return filter->kind == &bloomery_scheme_flipped_double_32;
 }
 
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
-    const struct bloomery_layer *layer = filter->layers;
-    if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
-        variant_of(filter) < 0 || filter->shape.seed > UINT32_MAX ||
-        (variant_of(filter) == V1 && filter->shape.seed != 0))
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "Spark hashes by its own murmur3 of 32 bits and steps by one of "
-                             "its versions");
-    if (layer->bits % 64 != 0 || layer->bits / 64 > INT32_MAX)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "Spark's filters have whole words of 64 bits, 2^31-1 at most");
+    if (filter->shape.seed > UINT32_MAX || (is_first(filter) && filter->shape.seed != 0))
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "%s", bloomery_dialect_spark.others);
     return BLOOMERY_OK;
 }
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     const struct bloomery_layer *layer = filter->layers;
-    const bool first = variant_of(filter) == V1;
+    const bool first = is_first(filter);
     const size_t header = first ? HEADER_1 : HEADER_2;
     uint8_t bytes[HEADER_2];
-    assert(fits(filter, NULL) == BLOOMERY_OK);
+    assert(bloomery_dialect_fits(&bloomery_dialect_spark, filter, NULL) == BLOOMERY_OK);
     assert(layer->bits % 64 == 0 && (!first || filter->shape.seed == 0));
     bloomery_store_be(bytes, first ? 1 : 2, 4);
     bloomery_store_be(bytes + 4, layer->probes, 4);
@@ -350,20 +332,10 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static const char *variant(const bloomery_filter *filter)
-{
-    static const char *const names[] = {[V2] = "v2", [V1] = "v1", [V2_EARLY] = "v2-early"};
-    const int number = variant_of(filter);
-    return number >= 0 ? names[number] : NULL;
-}
-
 /* Filters from bytes do not know what they were planned for. */
-static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
+static bool remark_early(const bloomery_filter *filter, char *text, size_t room)
 {
-    const bool first = bloomery_java_remark(filter, 0, text, room);
-    if (first && index == 0)
-        return true;
-    if (index != first || variant_of(filter) != V2 || filter->layers[0].keys > 0)
+    if (filter->kind != &flipped_sum_64 || filter->layers[0].keys > 0)
         return false;
     snprintf(
         text, room,
@@ -378,7 +350,7 @@ const struct bloomery_dialect_row bloomery_dialect_spark = {
             .id = BLOOMERY_DIALECT_SPARK,
             .name = "spark",
             .description = "Spark's BloomFilter (sketch), the stream of its writeTo",
-            .variants = variants,
+            .variants = "v2, v1, v2-early",
             .load_needs = "",
             .load_takes = "variant",
             .create_takes = "variant, keys, rate, bits, probes, seed",
@@ -387,10 +359,18 @@ const struct bloomery_dialect_row bloomery_dialect_spark = {
             .creates = true,
             .hashes = true,
         },
+    .names = {"v2", "v1", "v2-early"},
+    .hashes = {&spark_pair},
+    .schemes = {&flipped_sum_64, &bloomery_scheme_flipped_double_32, &flipped_sum_64_kept},
+    .seeded = true,
+    .others = "Spark hashes by its own murmur3 of 32 bits and steps by one of its versions",
+    .unit_bits = 64,
+    .units_max = INT32_MAX,
+    .sizes = "Spark's filters have whole words of 64 bits, 2^31-1 at most",
     .plan = plan,
     .parse = parse,
     .write = write,
     .fits = fits,
-    .remark = remark,
-    .variant = variant,
+    .remarks = {bloomery_java_remark, remark_early},
+    .variant = bloomery_variant_by_scheme,
 };

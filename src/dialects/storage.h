@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "dialects/dialects.h"
+#include "dialects/schemes.h"
 #include "kinds/derive.h"
 
 /* ---- Filters with one answer, and promises --------------------------------------------------- */

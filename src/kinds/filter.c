@@ -103,7 +103,7 @@ static bloomery_status check_pair(const struct bloomery_shape *shape,
                                   const struct bloomery_hash_row *hash, bloomery_error *error)
 {
     const bool foreign = bloomery_is_foreign(shape);
-    if (foreign == ((uint32_t)hash->id >= BLOOMERY_HASH_FOREIGN) &&
+    if (foreign == (hash->id >= BLOOMERY_HASH_FOREIGN) &&
         shape->kind_row->takes_positions == (hash->positions != NULL))
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "hash %s does not go with probe scheme %u",

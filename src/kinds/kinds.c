@@ -58,7 +58,7 @@ void bloomery_shape_find_rows(struct bloomery_shape *shape,
     if (shape->hash_row == NULL && foreign != NULL)
         shape->hash_row = foreign->hash(shape->hash);
     assert(shape->kind_row == NULL || (uint32_t)shape->kind_row->id == shape->kind);
-    assert(shape->hash_row == NULL || (uint32_t)shape->hash_row->id == shape->hash);
+    assert(shape->hash_row == NULL || shape->hash_row->id == shape->hash);
 }
 
 /* By number, as in files. */

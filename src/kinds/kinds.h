@@ -158,4 +158,4 @@ struct bloomery_foreign_rows {
 void bloomery_shape_find_rows(struct bloomery_shape *shape,
                               const struct bloomery_foreign_rows *foreign);
 
-#endif
+#endif /* BLOOMERY_KINDS_KINDS_H */

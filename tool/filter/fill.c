@@ -242,7 +242,7 @@ bool tool_lines_hash(const struct tool_source *source, const bloomery_key_rule *
 {
     struct adding adding;
     struct tool_source stoppable = *source;
-    stoppable.stoppable = true;
+    stoppable.stops = TOOL_STOPS_EARLY;
     begin(&adding, &stoppable, rule, quiet ? NULL : "reading");
     adding.hasher = hasher;
     tool_hasher_start(hasher, adding.threads);
@@ -279,7 +279,7 @@ bool tool_lines_build(const struct tool_source *source, const bloomery_key_rule 
     struct adding adding;
     struct tool_source stoppable = *source;
     bloomery_error error;
-    stoppable.stoppable = true;
+    stoppable.stops = TOOL_STOPS_EARLY;
     begin(&adding, &stoppable, rule, quiet ? NULL : "reading");
     adding.builder = builder;
     tool_team_run(adding.threads, build_chunks, &adding);

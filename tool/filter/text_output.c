@@ -304,19 +304,6 @@ bool tool_text_output_is_new(const struct tool_text_output *output)
     return false;
 }
 
-static bool is_filter(const char *path)
-{
-    unsigned char begin[TOOL_INPUT_LEAST_ROOM];
-    bool undecided = false;
-    const char *why;
-    const int file = tool_open_regular(path, &why);
-    if (file < 0)
-        return false;
-    const ssize_t count = read(file, begin, sizeof(begin));
-    close(file);
-    return count > 0 && tool_packing_of(begin, (size_t)count, &undecided) == TOOL_FILTER;
-}
-
 /* Where the file is: `resolved` ends at its directory, `target` is its last name. */
 static const char *find_place(struct tool_text_output *output, bool exists, char resolved[PATH_MAX])
 {
@@ -471,7 +458,7 @@ bool tool_text_output_begin(struct tool_text_output *output, struct tool_out *ou
     if (!tool_may_replace(output->path, true))
         return false;
     const bool exists = stat(output->path, &facts) == 0;
-    if (exists && is_filter(output->path))
+    if (exists && tool_path_packing(output->path) == TOOL_FILTER)
         return !tool_usage("%s: is a filter, and would become text", output->path);
     const char *why = find_place(output, exists, resolved);
     if (why == NULL) {

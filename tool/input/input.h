@@ -23,49 +23,55 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The source of keys. */
 #define TOOL_LINE_MAX ((size_t)64 << 20)
 
+/* Whether the reader may end before the inputs do, by tool_chunks_stop. */
+enum tool_stops {
+    TOOL_STOPS_NEVER,
+    TOOL_STOPS_EARLY,
+    TOOL_STOPS_SETTLED, /* and then nothing is said of later inputs: an input is opened, or a
+                         * failure reported, when all chunks before are given back */
+};
+
+/* The source of keys: what is read, and how. Nothing changes it once reading has begun. */
 struct tool_source {
-    char *const *paths;      /* files; "-" is stdin. They are read one after the other */
-    size_t count;            /* 0: stdin alone */
-    unsigned char delimiter; /* ends a record: '\n' or 0 */
-    bool keep_going;         /* an input that fails is reported and the next one is read; otherwise
-                                the first failure ends the input */
-    bool keep_bom;           /* a byte order mark stays, as part of an input's first record */
-    bool returns_taken;      /* the key rule removes carriage returns: no warning of them */
-    bool
-        makes_filter; /* the keys make a new filter: lines with a hash and a number are warned of */
+    /* What the user chose. */
+    char *const *paths;               /* files; "-" is stdin. They are read one after the other */
+    size_t count;                     /* 0: stdin alone */
+    unsigned char delimiter;          /* ends a record: '\n' or 0 */
+    struct tool_quotes quotes;        /* in which a record may go over several lines */
     const struct tool_layout *layout; /* the place of keys in records, beyond a key rule; NULL: the
                                          key rule is all */
-    bloomery_key_rule cuts;           /* the key rule's field, whose end the warning looks at */
-    bool unwarned;  /* no warnings about the inputs, as in a pass that only counts */
-    bool stoppable; /* the reader may stop early */
-    bool settled;   /* and then later inputs get no messages yet: an input is opened, or a failure
-                     * reported, when all chunks before are given back */
-    const struct tool_interrupt *interrupt; /* ends reading when it fires, as if the inputs ended
-                                               there; NULL: nothing does */
-    /* The bytes as they are: the type of an input is not looked at. So nothing is unpacked,
-     * transcoded or refused. */
-    bool text;
-    bool no_archives;          /* an archive is refused: each input is one text */
-    struct tool_quotes quotes; /* in which a record may go over several lines */
-    uint32_t threads;          /* that take part; 0: as many as the process may run at once */
-
+    bool keep_bom;    /* a byte order mark stays, as part of an input's first record */
+    bool text;        /* the bytes as they are: the type of an input is not looked at, so nothing is
+                         unpacked, transcoded or refused */
+    uint32_t threads; /* that take part; 0: as many as the process may run at once */
     /* A longer record makes its input fail, with its line in the message, when all chunks before
      * are given back. No chunk is longer than that, which bounds the memory of a thread. 0:
      * TOOL_LINE_MAX. */
     size_t line_max;
 
+    /* What the command makes of it. */
+    bool keep_going;       /* an input that fails is reported and the next one is read; otherwise
+                              the first failure ends the input */
+    bool no_archives;      /* an archive is refused: each input is one text */
+    enum tool_stops stops; /* whether it may end early */
+    const struct tool_interrupt *interrupt; /* ends reading when it fires, as if the inputs ended
+                                               there; NULL: nothing does */
     /* For inputs without an end, in bounded memory and by one thread. Records longer than this are
      * no failure, but passed over and counted (tool_chunks_too_long). Nothing is kept of chunks
      * that were given back. 0: neither. */
     size_t record_max;
-
     /* Called if a pipe has had nothing for so long; see tool_stream. */
     void (*idle)(void *context);
     void *idle_context;
     int idle_milliseconds;
+
+    /* What the inputs are warned of. */
+    bool unwarned;          /* nothing, as in a pass that only counts */
+    bool returns_taken;     /* not of carriage returns: the key rule removes them */
+    bool makes_filter;      /* also of lines with a hash and a number: the keys make a new filter */
+    bloomery_key_rule cuts; /* the key rule's field, at whose end returns are looked for */
 };
 
 /* The row of --max-line, which all commands have that hold whole lines; the member is a size_t. The

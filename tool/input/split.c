@@ -376,80 +376,74 @@ struct tool_scan tool_scan_begin(const struct tool_quotes *quotes, unsigned char
                               .place = marked ? TOOL_AT_MARK : TOOL_AT_RECORD};
 }
 
-/* Behind the byte, or `count` if it does not come. */
-static size_t behind(const unsigned char *bytes, size_t at, size_t count, unsigned char byte)
+/* Within quotes, from behind the one that began them: goes on to behind the one that closes them,
+ * or to `end`. `behind_quote`: the byte before is a quote that closes unless another follows. */
+static const unsigned char *quotes_end(const unsigned char *at, const unsigned char *end,
+                                       bool *behind_quote)
 {
-    const unsigned char *found = memchr(bytes + at, byte, count - at);
-    return found != NULL ? (size_t)(found - bytes) + 1 : count;
-}
-
-/* A byte that begins a field, or a record. It is taken only if it is a quote. */
-static size_t begin_field(struct tool_scan *scan, const unsigned char *bytes, size_t at)
-{
-    const struct tool_quotes *quotes = &scan->quotes;
-    if (scan->place == TOOL_AT_RECORD && quotes->comment != 0 && bytes[at] == quotes->comment) {
-        scan->place = TOOL_IN_COMMENT;
-        return at;
+    while (at < end && !(*behind_quote && *at != '"')) {
+        at += *behind_quote;
+        const unsigned char *quote = memchr(at, '"', (size_t)(end - at));
+        *behind_quote = quote != NULL;
+        at = quote != NULL ? quote + 1 : end;
     }
-    scan->place = bytes[at] == '"' ? TOOL_IN_QUOTES : TOOL_IN_FIELD;
-    if (scan->place == TOOL_IN_FIELD)
-        return at;
-    scan->opened = scan->scanned + at;
-    return at + 1;
+    return at;
 }
 
-static size_t skip_mark(struct tool_scan *scan, const unsigned char *bytes, size_t at)
+/* One step, at most to the end of a record:
+ *
+ *     AT_MARK --> AT_RECORD --> IN_COMMENT --> AT_RECORD
+ *     AT_RECORD, AT_FIELD --> IN_FIELD --> AT_FIELD, AT_RECORD
+ *     AT_RECORD, AT_FIELD --> IN_QUOTES <--> AT_QUOTE --> IN_FIELD
+ */
+static size_t step(struct tool_scan *scan, const unsigned char *bytes, size_t at, size_t count)
 {
     static const unsigned char mark[3] = {0xef, 0xbb, 0xbf};
-    if (bytes[at] != mark[scan->mark]) {
-        scan->place = scan->mark == 0 ? TOOL_AT_RECORD : TOOL_IN_FIELD;
+    const unsigned char delimiter = scan->quotes.delimiter, terminator = scan->terminator;
+    switch (scan->place) {
+    case TOOL_AT_MARK:
+        if (bytes[at] != mark[scan->mark]) {
+            scan->place = scan->mark == 0 ? TOOL_AT_RECORD : TOOL_IN_FIELD;
+            return at;
+        }
+        if (++scan->mark == sizeof(mark))
+            scan->place = TOOL_AT_RECORD;
+        return at + 1;
+    case TOOL_AT_RECORD:
+        if (scan->quotes.comment != 0 && bytes[at] == scan->quotes.comment) {
+            scan->place = TOOL_IN_COMMENT;
+            return at;
+        }
+        __attribute__((fallthrough)); /* its first field */
+    case TOOL_AT_FIELD:
+        scan->place = bytes[at] == '"' ? TOOL_IN_QUOTES : TOOL_IN_FIELD;
+        if (scan->place == TOOL_IN_FIELD)
+            return at;
+        scan->opened = scan->scanned + at;
+        return at + 1;
+    case TOOL_IN_QUOTES:
+    case TOOL_AT_QUOTE: {
+        bool behind_quote = scan->place == TOOL_AT_QUOTE;
+        at = (size_t)(quotes_end(bytes + at, bytes + count, &behind_quote) - bytes);
+        scan->place = at < count ? TOOL_IN_FIELD : behind_quote ? TOOL_AT_QUOTE : TOOL_IN_QUOTES;
         return at;
     }
-    if (++scan->mark == sizeof(mark))
+    case TOOL_IN_COMMENT: {
+        const unsigned char *end = memchr(bytes + at, terminator, count - at);
+        if (end == NULL)
+            return count;
         scan->place = TOOL_AT_RECORD;
-    return at + 1;
-}
-
-/* To the end of a field, or of the bytes. */
-static size_t pass_field(struct tool_scan *scan, const unsigned char *bytes, size_t at,
-                         size_t count)
-{
-    const unsigned char delimiter = scan->quotes.delimiter, terminator = scan->terminator;
+        return (size_t)(end - bytes) + 1;
+    }
+    case TOOL_IN_FIELD:
+        break;
+    }
     while (at < count && bytes[at] != delimiter && bytes[at] != terminator)
         at++;
     if (at == count)
         return at;
     scan->place = bytes[at] == terminator ? TOOL_AT_RECORD : TOOL_AT_FIELD;
     return at + 1;
-}
-
-/* One step, at most to the end of a record. */
-static size_t step(struct tool_scan *scan, const unsigned char *bytes, size_t at, size_t count)
-{
-    size_t next;
-    switch (scan->place) {
-    case TOOL_AT_MARK:
-        return skip_mark(scan, bytes, at);
-    case TOOL_AT_RECORD:
-    case TOOL_AT_FIELD:
-        return begin_field(scan, bytes, at);
-    case TOOL_IN_QUOTES:
-        next = behind(bytes, at, count, '"');
-        if (bytes[next - 1] == '"')
-            scan->place = TOOL_AT_QUOTE;
-        return next;
-    case TOOL_AT_QUOTE:
-        scan->place = bytes[at] == '"' ? TOOL_IN_QUOTES : TOOL_IN_FIELD;
-        return bytes[at] == '"' ? at + 1 : at;
-    case TOOL_IN_COMMENT:
-        next = behind(bytes, at, count, scan->terminator);
-        if (bytes[next - 1] == scan->terminator)
-            scan->place = TOOL_AT_RECORD;
-        return next;
-    case TOOL_IN_FIELD:
-        break;
-    }
-    return pass_field(scan, bytes, at, count);
 }
 
 /* If no quote is among the bytes and none is open, only the end of the last record matters. */

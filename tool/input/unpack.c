@@ -3,7 +3,6 @@
 
 #include "base/system.h"
 #include "input/decode.h"
-#include "input/utf16.h"
 #include "tool.h"
 
 #include <archive.h>
@@ -83,9 +82,7 @@ ssize_t tool_stream_read(struct tool_stream *stream, void *buffer, size_t room)
 
 /* ---- libarchive, loaded ---------------------------------------------------------------------- */
 
-/* The part of libarchive that reads, which is loaded when it is needed. */
-
-/* The functions that are called. */
+/* The part of libarchive that reads: the functions that are called. */
 #define LIBARCHIVE_FUNCTIONS(X)             \
     X(archive_entry_filetype)               \
     X(archive_entry_is_encrypted)           \
@@ -117,24 +114,59 @@ ssize_t tool_stream_read(struct tool_stream *stream, void *buffer, size_t room)
     X(archive_read_support_format_zip)      \
     X(archive_set_error)
 
-#define LIBARCHIVE_FIELD(name) __typeof__(name) *name;
-
 struct libarchive {
-    LIBARCHIVE_FUNCTIONS(LIBARCHIVE_FIELD)
+    LIBARCHIVE_FUNCTIONS(TOOL_LOAD_FIELD)
 };
 
 /* NULL, or why it can't be had. */
-const char *tool_libarchive_load(struct libarchive *functions);
+static const char *libarchive_load(struct libarchive *functions)
+{
+    const struct tool_wanted wanted[] = {LIBARCHIVE_FUNCTIONS(TOOL_LOAD_WANTED)};
+    return tool_load(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
+}
 
-/* The next member. Its name is in `name`, cut to `room` bytes, in UTF-8 if it can be; "?" if
- * not. */
-int tool_libarchive_next(const struct libarchive *library, struct archive *archive,
-                         struct archive_entry **entry, char *name, size_t room);
+/* The next member. Its name is in `name`, cut to `room` bytes, in UTF-8 if it can be; "?" if not:
+ * libarchive converts names to the encoding of the locale, and gives none that it can't convert.
+ * The locale is this thread's for that long. */
+static int libarchive_next(const struct libarchive *library, struct archive *archive,
+                           struct archive_entry **entry, char *name, size_t room)
+{
+    const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    const locale_t before = utf8 != (locale_t)0 ? uselocale(utf8) : (locale_t)0;
+    const int result = library->archive_read_next_header(archive, entry);
+    const char *found = NULL;
+    if (result == ARCHIVE_OK || result == ARCHIVE_WARN)
+        found = library->archive_entry_pathname(*entry);
+    snprintf(name, room, "%s", found != NULL ? found : "?");
+    if (utf8 != (locale_t)0) {
+        uselocale(before);
+        freelocale(utf8);
+    }
+    return result;
+}
 
 /* What kind of failure it is that libarchive describes by `text`: a sentence of what to do. Only
- * what is damaged is called so. */
-const char *tool_libarchive_why(const struct libarchive *library, struct archive *archive,
-                                const char *text);
+ * what is damaged is called so. The words of the text tell the kinds apart. */
+static const char *libarchive_why(const struct libarchive *library, struct archive *archive,
+                                  const char *text)
+{
+    if (library->archive_read_has_encrypted_entries(archive) == 1 ||
+        strcasestr(text, "encrypt") != NULL || strcasestr(text, "passphrase") != NULL)
+        return "is encrypted; unpack it with its password first";
+    if (strcasestr(text, "too much memory") != NULL) /* libzstd's word */
+        return "needs a window that is too large for this libarchive; 'zstd -dc --long=31 FILE | "
+               "bloomery ...' reads it";
+    if (library->archive_errno(archive) == ENOMEM || strcasestr(text, "memory") != NULL ||
+        strcasestr(text, "allocate") != NULL)
+        return "there is not enough memory to unpack it";
+    if (strcasestr(text, "support") != NULL)
+        return "this libarchive can't unpack it; unpack it first";
+    if (strcasestr(text, "truncated") != NULL)
+        return "the compressed data is cut short";
+    return "the compressed data is damaged";
+}
+
+/* ---- Packed input ---------------------------------------------------------------------------- */
 
 enum { PACKED_BYTES = TOOL_UNPACK_HEAD_MAX };
 
@@ -170,53 +202,6 @@ struct tool_unpack {
     size_t head_bytes;
     unsigned char packed[PACKED_BYTES];
 };
-
-const char *tool_libarchive_load(struct libarchive *functions)
-{
-    const struct tool_wanted wanted[] = {LIBARCHIVE_FUNCTIONS(TOOL_LOAD_WANTED)};
-    return tool_load(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
-}
-
-/* libarchive converts names to the encoding of the locale, and gives none that it can't convert.
- * The locale is this thread's for that long. */
-int tool_libarchive_next(const struct libarchive *library, struct archive *archive,
-                         struct archive_entry **entry, char *name, size_t room)
-{
-    const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-    const locale_t before = utf8 != (locale_t)0 ? uselocale(utf8) : (locale_t)0;
-    const int result = library->archive_read_next_header(archive, entry);
-    const char *found = NULL;
-    if (result == ARCHIVE_OK || result == ARCHIVE_WARN)
-        found = library->archive_entry_pathname(*entry);
-    snprintf(name, room, "%s", found != NULL ? found : "?");
-    if (utf8 != (locale_t)0) {
-        uselocale(before);
-        freelocale(utf8);
-    }
-    return result;
-}
-
-/* libarchive says it by a sentence alone, whose words tell the kinds apart. */
-const char *tool_libarchive_why(const struct libarchive *library, struct archive *archive,
-                                const char *text)
-{
-    if (library->archive_read_has_encrypted_entries(archive) == 1 ||
-        strcasestr(text, "encrypt") != NULL || strcasestr(text, "passphrase") != NULL)
-        return "is encrypted; unpack it with its password first";
-    if (strcasestr(text, "too much memory") != NULL) /* libzstd's word */
-        return "needs a window that is too large for this libarchive; 'zstd -dc --long=31 FILE | "
-               "bloomery ...' reads it";
-    if (library->archive_errno(archive) == ENOMEM || strcasestr(text, "memory") != NULL ||
-        strcasestr(text, "allocate") != NULL)
-        return "there is not enough memory to unpack it";
-    if (strcasestr(text, "support") != NULL)
-        return "this libarchive can't unpack it; unpack it first";
-    if (strcasestr(text, "truncated") != NULL)
-        return "the compressed data is cut short";
-    return "the compressed data is damaged";
-}
-
-/* ---- Packed input ---------------------------------------------------------------------------- */
 
 /* ---- Packed bytes ---------------------------------------------------------------------------- */
 
@@ -404,7 +389,7 @@ static void archive_failed(struct tool_unpack *unpack)
         set_error(unpack, text);
     else if (text != NULL)
         snprintf(unpack->error, sizeof(unpack->error), "%s (%.80s)",
-                 tool_libarchive_why(&unpack->library, unpack->archive, text), text);
+                 libarchive_why(&unpack->library, unpack->archive, text), text);
     else
         set_error(unpack, "the compressed data is damaged or cut short");
 }
@@ -460,7 +445,7 @@ static int choose_archive(struct tool_unpack *unpack, enum tool_packing packing)
 
 static void archive_start(struct tool_unpack *unpack, enum tool_packing packing)
 {
-    const char *trouble = tool_libarchive_load(&unpack->library);
+    const char *trouble = libarchive_load(&unpack->library);
     if (trouble != NULL) {
         snprintf(unpack->error, sizeof(unpack->error), "can't be unpacked: %.170s", trouble);
         return;
@@ -517,8 +502,8 @@ static int archive_next_entry(struct tool_unpack *unpack)
     int result;
     do {
         /* A warning is about the member's name, which is not used here. */
-        result = tool_libarchive_next(&unpack->library, unpack->archive, &entry, unpack->entry_name,
-                                      sizeof(unpack->entry_name));
+        result = libarchive_next(&unpack->library, unpack->archive, &entry, unpack->entry_name,
+                                 sizeof(unpack->entry_name));
         /* "empty" also takes an input of which a failed filter gave no byte; the failure is then
          * noted. */
         if (result == ARCHIVE_EOF && unpack->library.archive_errno(unpack->archive) == 0)

@@ -446,8 +446,7 @@ static void work(void *context, uint32_t number)
 static bool run_source(struct tool_dedupe *dedupe, const struct tool_source *source, bool learns)
 {
     struct tool_source stoppable = *source;
-    stoppable.stoppable = true;
-    stoppable.settled = dedupe->may_stop;
+    stoppable.stops = dedupe->may_stop ? TOOL_STOPS_SETTLED : TOOL_STOPS_EARLY;
     stoppable.interrupt = learns ? NULL : dedupe->interrupt;
     const bool documents = dedupe->judge != NULL;
     struct run run = {.dedupe = dedupe, .learns = learns};

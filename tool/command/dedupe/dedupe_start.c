@@ -17,7 +17,6 @@
 #include "filter/filter_file.h"
 #include "filter/hasher.h"
 #include "input/packing.h"
-#include "input/utf16.h"
 #include "tool.h"
 
 #include <errno.h>

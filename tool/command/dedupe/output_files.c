@@ -4,8 +4,8 @@
 #include "base/system.h"
 #include "command/dedupe/dedupe.h"
 #include "filter/files.h"
+#include "input/packing.h"
 #include "input/unpack.h"
-#include "input/utf16.h"
 #include "tool.h"
 
 #include <assert.h>

@@ -496,8 +496,7 @@ static void print_input_counts(const struct querying *querying)
 bool tool_query_source(struct tool_question *question, const struct tool_source *source)
 {
     struct tool_source stoppable = *source;
-    stoppable.stoppable = true;
-    stoppable.settled = question->quiet;
+    stoppable.stops = question->quiet ? TOOL_STOPS_SETTLED : TOOL_STOPS_EARLY;
     if (question->line_numbers || question->most > 0)
         stoppable.threads = 1;
     assert(source->delimiter == question->delimiter);
