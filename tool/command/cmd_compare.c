@@ -3,9 +3,9 @@
  * compare: what two filters have in common. Exit codes are those of cmp and diff: 0 if they are the
  * same, bit for bit, 1 if they are not, 2 if that could not be found out.
  */
+#include "base/json.h"
 #include "base/numbers.h"
 #include "base/out.h"
-#include "base/report.h"
 #include "filter/filter_file.h"
 #include "tool.h"
 
@@ -127,36 +127,40 @@ static int print_text(const struct answer *answer)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void add_pair(struct tool_report *report, const char *name, const double values[2])
+static json_t *pair(const double values[2])
 {
-    struct tool_report *list = tool_fact_list(report, name);
-    tool_fact(list, NULL, NULL, tool_number(values[0]));
-    tool_fact(list, NULL, NULL, tool_number(values[1]));
+    json_t *array = tool_json_array();
+    tool_json_append(array, tool_json_number(values[0]));
+    tool_json_append(array, tool_json_number(values[1]));
+    return array;
 }
 
 static int print_json(const struct answer *answer)
 {
     const bloomery_comparison *found = &answer->found;
-    struct tool_report *report = tool_report_start("compare", (struct tool_report_form){0});
-    struct tool_report *files = tool_fact_list(report, "files");
-    tool_fact(files, NULL, NULL, tool_text(answer->paths[0]));
-    tool_fact(files, NULL, NULL, tool_text(answer->paths[1]));
-    tool_fact(report, "fit", NULL, tool_yes(answer->fit));
-    tool_fact(report, "reason", NULL, answer->fit ? tool_null() : tool_text(answer->reason.text));
+    json_t *report = tool_json_report("compare");
+    json_t *files = tool_json_array();
+    tool_json_append(files, tool_json_text(answer->paths[0]));
+    tool_json_append(files, tool_json_text(answer->paths[1]));
+    tool_json_add(report, "files", files);
+    tool_json_add(report, "fit", tool_json_bool(answer->fit));
+    tool_json_add(report, "reason",
+                  answer->fit ? tool_json_null() : tool_json_text(answer->reason.text));
     if (answer->fit) {
-        add_pair(report, "keys", found->keys);
-        tool_fact(report, "union_keys", NULL, tool_number(found->union_keys));
-        tool_fact(report, "common_keys", NULL, tool_number(found->common_keys));
-        tool_fact(report, "common_keys_deviation", NULL, tool_number(found->deviation));
-        add_pair(report, "common_keys_interval", answer->common);
-        tool_fact(report, "jaccard", NULL, tool_number(found->jaccard));
-        add_pair(report, "jaccard_interval", answer->jaccard);
-        struct tool_report *within = tool_fact_list(report, "within");
-        tool_fact(within, NULL, NULL, tool_yes(found->within[0]));
-        tool_fact(within, NULL, NULL, tool_yes(found->within[1]));
-        tool_fact(report, "equal", NULL, tool_yes(found->equal));
+        json_t *within = tool_json_array();
+        tool_json_append(within, tool_json_bool(found->within[0]));
+        tool_json_append(within, tool_json_bool(found->within[1]));
+        tool_json_add(report, "keys", pair(found->keys));
+        tool_json_add(report, "union_keys", tool_json_number(found->union_keys));
+        tool_json_add(report, "common_keys", tool_json_number(found->common_keys));
+        tool_json_add(report, "common_keys_deviation", tool_json_number(found->deviation));
+        tool_json_add(report, "common_keys_interval", pair(answer->common));
+        tool_json_add(report, "jaccard", tool_json_number(found->jaccard));
+        tool_json_add(report, "jaccard_interval", pair(answer->jaccard));
+        tool_json_add(report, "within", within);
+        tool_json_add(report, "equal", tool_json_bool(found->equal));
     }
-    return tool_report_print(report, true, answer->fit && found->equal ? TOOL_FOUND : TOOL_NONE);
+    return tool_json_print(report, answer->fit && found->equal ? TOOL_FOUND : TOOL_NONE);
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
