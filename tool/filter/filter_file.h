@@ -13,7 +13,6 @@
 
 #include <bloomery/dialect.h>
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -48,8 +47,8 @@ bool tool_filter_file_held(struct tool_filter_file *file, const char *path, int 
 void tool_filter_file_stdin(struct tool_filter_file *file, const bloomery_dialect *dialect);
 void tool_filter_file_close(struct tool_filter_file *file);
 
-/* The filter in it. A Bloomery file is mapped, or read if a `copy` is to receive it (files.h,
- * tool_filter_map); others are read whole and unpacked. `options` has, for another system's, the
+/* The filter in it. A Bloomery file is mapped and watched, or read if a `copy` is to receive
+ * it; others are read whole and unpacked. `options` has, for another system's, the
  * key rule and the note. NULL with the reason in `error`, or after a message if `error->status` is
  * BLOOMERY_OK. */
 const bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
@@ -86,13 +85,6 @@ void tool_foreign_hint(const struct tool_filter_file *file, const char *option,
 void tool_foreign_hint_other(const struct tool_filter_file *file,
                              const struct tool_dialect_choice *chosen);
 
-/* Whether stands there what a filter of this dialect may replace: nothing, one that is recognised
- * as the same dialect's, or anything with `force`. */
-bool tool_foreign_may_replace(const char *path, const bloomery_dialect *dialect, bool force);
-/* The same of a file that is open: of the lock on it. */
-bool tool_foreign_may_replace_held(const char *path, int descriptor,
-                                   const bloomery_dialect *dialect, bool force);
-
 /* Writes the dialect's own bytes to a file, as a whole or not at all, or to stdout if it is "-".
  * `bytes` receives their number, if not NULL. */
 bool tool_foreign_write(const bloomery_filter *filter, const bloomery_dialect *dialect,
@@ -116,9 +108,8 @@ bool tool_foreign_reading(const bloomery_filter *filter, const bloomery_dialect 
 /* Says so. */
 void tool_foreign_say_reading(const bloomery_filter *filter, const bloomery_dialect *dialect);
 
-/* "note: " and what the library remarks of a filter, on stderr; and as an array. */
+/* "note: " and what the library remarks of a filter, on stderr. */
 void tool_remarks_say(const char *path, const bloomery_filter *filter);
-json_t *tool_remarks_json(const bloomery_filter *filter);
 
 /* The same as a list of a report, and as facts of its text if they have a label. */
 void tool_remarks_add(struct tool_report *report, const char *name, const char *label,
@@ -138,17 +129,6 @@ struct tool_output {
     bool force, quiet, json;
     int lock; /* -1: none */
 };
-
-/* The rows of --force, --quiet and --json in a table of options. */
-#define TOOL_OUTPUT_ROWS(structure, member)            \
-    {.name = "force",                                  \
-     TOOL_FLAG(structure, member.force),               \
-     .help = "overwrite OUT even if it is no filter"}, \
-        {.letter = 'q',                                \
-         .name = "quiet",                              \
-         TOOL_FLAG(structure, member.quiet),           \
-         .help = "do not report what was written"},    \
-        TOOL_JSON_ROW(structure, member.json)
 
 /* The rows of --force, --quiet and --json in a table of options. */
 #define TOOL_OUTPUT_ROWS(structure, member)            \
@@ -184,8 +164,6 @@ bool tool_output_look(const struct tool_output *output, const bloomery_filter *f
                       struct tool_facts *facts);
 
 /* The facts of a filter that was written, by the names `inspect` has for them. */
-void tool_output_add_facts(json_t *report, const struct tool_output *output,
-                           const struct tool_facts *facts);
 void tool_output_report(struct tool_report *report, const struct tool_output *output,
                         const struct tool_facts *facts);
 

@@ -142,13 +142,6 @@ uint64_t tool_source_bytes(const struct tool_source *source);
 void tool_input_warn(const struct tool_input *input, bloomery_key record, size_t bytes,
                      const struct tool_columns *columns);
 
-/* How many bytes a chunk of an input begins with. */
-size_t tool_input_chunk_bytes(void);
-
-/* How many threads are of use for a source of so many bytes (0: not known) in chunks of so many. Of
- * packed files more chunks come than their size says, but unpacking is one thread's work. */
-uint32_t tool_source_threads(const struct tool_source *source, uint64_t bytes, size_t chunk_bytes);
-
 /* Whether all inputs can be read twice, being files. A file that can't be opened is left to the
  * reading, which reports why. `culprit` is the first that can't. */
 bool tool_source_readable_twice(const struct tool_source *source, const char **culprit);
