@@ -6,10 +6,10 @@
  * the load until after the rename, so that of two adders the second loads what the first has
  * written and nothing is lost. Whatever goes wrong before the rename leaves the file as it was.
  */
-#include "base/json.h"
 #include "base/numbers.h"
 #include "base/options.h"
 #include "base/progress.h"
+#include "base/report.h"
 #include "base/system.h"
 #include "filter/files.h"
 #include "filter/fill.h"
@@ -102,9 +102,9 @@ static int report(const struct addition *addition, const bloomery_filter *filter
         tool_remarks_say(addition->path, filter);
     if (!addition->json)
         return TOOL_FOUND;
-    json_t *object = tool_json_report("add");
-    tool_json_add_change(object, addition->path, change);
-    return tool_json_print(object, TOOL_FOUND);
+    struct tool_report *object = tool_report_start("add", (struct tool_report_form){0});
+    tool_report_change(object, addition->path, change);
+    return tool_report_print(object, true, TOOL_FOUND);
 }
 
 /* The filter that is to change. NULL after a message. */

@@ -9,10 +9,10 @@
  * be a pipe. Before the end nothing has been written, so an interrupted build leaves what was
  * there.
  */
-#include "base/json.h"
 #include "base/numbers.h"
 #include "base/options.h"
 #include "base/progress.h"
+#include "base/report.h"
 #include "base/system.h"
 #include "filter/dialect_option.h"
 #include "filter/files.h"
@@ -96,7 +96,7 @@ static const struct tool_option options[] = {
              "nothing is written."},
     {0, "kind", "KIND", TOOL_CALL(struct build, kind, tool_take_kind), .words = TOOL_KIND_WORDS,
      .help = "the kind of filter: blocked (default; one cache miss per block), classic (least "
-             "memory), counting (4"
+             "memory), counting (4 "
              "times the memory; lines can be removed and counted), scalable (grows; -n is the "
              "number of keys before it first does, by default 1 Mi. The rate holds at any size; "
              "past --memory it stops with an error) or static (the smallest; nothing can be "
@@ -405,9 +405,9 @@ static void say_written(const struct build *build, const bloomery_plan *plan,
 
 static int print_json(const struct build *build, const struct tool_change *change)
 {
-    json_t *object = tool_json_report("build");
-    tool_json_add_change(object, build->output, change);
-    return tool_json_print(object, TOOL_FOUND);
+    struct tool_report *object = tool_report_start("build", (struct tool_report_form){0});
+    tool_report_change(object, build->output, change);
+    return tool_report_print(object, true, TOOL_FOUND);
 }
 
 /* Reads the filter's bits only if something is to be said of them. `change` is what building found;
@@ -658,18 +658,17 @@ static int report_dialect(const struct build *build, const struct tool_output *o
         tool_remarks_say(tool_output_said(output), filter);
     if (!output->json)
         return TOOL_FOUND;
-    json_t *object = tool_json_report("build");
-    tool_json_add_change(object, output->path, change);
-    tool_json_add(object, "dialect", tool_json_text(build->dialect.dialect->name));
+    struct tool_report *object = tool_report_start("build", (struct tool_report_form){0});
+    tool_report_change(object, output->path, change);
+    tool_fact(object, "dialect", NULL, tool_text(build->dialect.dialect->name));
     if (!build->ours) {
         tool_foreign_reading(filter, output->dialect, reading);
-        tool_json_add(object, "read_as", tool_json_text(reading));
+        tool_fact(object, "read_as", NULL, tool_text(reading));
     }
-    tool_json_add(object, "file_bytes",
-                  tool_json_count(bytes)); /* and not those of a file of ours */
-    tool_json_add(object, "written_bytes", tool_json_count(bytes));
-    tool_json_add(object, "remarks", tool_remarks_json(filter));
-    return tool_json_print(object, TOOL_FOUND);
+    tool_fact(object, "file_bytes", NULL, tool_size(bytes)); /* and not those of a file of ours */
+    tool_fact(object, "written_bytes", NULL, tool_size(bytes));
+    tool_remarks_add(object, "remarks", NULL, filter);
+    return tool_report_print(object, true, TOOL_FOUND);
 }
 
 static int build_dialect_filter(struct build *build, const struct tool_output *output)

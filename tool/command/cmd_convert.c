@@ -10,10 +10,10 @@
  *     both          one system's file -> another's
  */
 #include "base/experimental.h"
-#include "base/json.h"
 #include "base/numbers.h"
 #include "base/options.h"
 #include "base/out.h"
+#include "base/report.h"
 #include "filter/files.h"
 #include "filter/filter_file.h"
 #include "key/rule.h"
@@ -116,11 +116,11 @@ static int report(const struct request *request, const bloomery_info *before,
                  tool_format_size(was, before->file_bytes));
     if (!request->output.json)
         return TOOL_FOUND;
-    json_t *object = tool_json_report("convert");
-    tool_output_add_facts(object, &request->output, facts);
-    tool_json_add(object, "from", tool_json_text(request->path));
-    tool_json_add(object, "from_kind", tool_json_text(bloomery_kind_name((int)before->kind)));
-    return tool_json_print(object, TOOL_FOUND);
+    struct tool_report *object = tool_report_start("convert", (struct tool_report_form){0});
+    tool_output_report(object, &request->output, facts);
+    tool_fact(object, "from", NULL, tool_text(request->path));
+    tool_fact(object, "from_kind", NULL, tool_text(bloomery_kind_name((int)before->kind)));
+    return tool_report_print(object, true, TOOL_FOUND);
 }
 
 /* The checksums first: the new file would put good ones on damaged bits. */
@@ -233,25 +233,22 @@ static int report_dialect(const struct request *request, const struct tool_origi
         return TOOL_FOUND;
     struct tool_facts facts;
     tool_facts_read(filter, &facts);
-    json_t *object = tool_json_report("convert");
-    tool_output_add_facts(object, output, &facts);
-    tool_json_add(object, "from", tool_json_text(request->path));
-    tool_json_add(object, "from_dialect",
-                  origin->dialect != NULL ? tool_json_text(origin->dialect->name)
-                                          : tool_json_null());
-    tool_json_add(object, "to_dialect",
-                  output->dialect != NULL ? tool_json_text(output->dialect->name)
-                                          : tool_json_null());
-    tool_json_add(object, "dialect",
-                  dialect != NULL ? tool_json_text(dialect->name) : tool_json_null());
+    struct tool_report *object = tool_report_start("convert", (struct tool_report_form){0});
+    tool_output_report(object, output, &facts);
+    tool_fact(object, "from", NULL, tool_text(request->path));
+    tool_fact(object, "from_dialect", NULL,
+              tool_text(origin->dialect != NULL ? origin->dialect->name : NULL));
+    tool_fact(object, "to_dialect", NULL,
+              tool_text(output->dialect != NULL ? output->dialect->name : NULL));
+    tool_fact(object, "dialect", NULL, tool_text(dialect != NULL ? dialect->name : NULL));
     if (output->dialect != NULL) {
         char reading[TOOL_READING_BYTES];
         tool_foreign_reading(filter, output->dialect, reading);
-        tool_json_add(object, "read_as", tool_json_text(reading));
+        tool_fact(object, "read_as", NULL, tool_text(reading));
     }
-    tool_json_add(object, "written_bytes", tool_json_count(bytes));
-    tool_json_add(object, "remarks", tool_remarks_json(filter));
-    return tool_json_print(object, TOOL_FOUND);
+    tool_fact(object, "written_bytes", NULL, tool_size(bytes));
+    tool_remarks_add(object, "remarks", NULL, filter);
+    return tool_report_print(object, true, TOOL_FOUND);
 }
 
 /* Standard input is not looked at to see what it is: it was named. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dialects: which other systems' filters there are, and what can be done with them. */
-#include "base/json.h"
 #include "base/options.h"
 #include "base/out.h"
+#include "base/report.h"
 #include "filter/dialect_option.h"
 #include "tool.h"
 
@@ -33,45 +33,42 @@ static int print_text(void)
 }
 
 /* The words of a list separated by commas. */
-static json_t *words_of(const char *list)
+static void add_words(struct tool_report *report, const char *name, const char *list)
 {
-    json_t *array = tool_json_array();
+    struct tool_report *words = tool_fact_list(report, name);
     char word[64];
     while (list != NULL && *list != '\0') {
         const size_t length = strcspn(list, ",");
         if (length < sizeof(word)) {
             memcpy(word, list, length);
             word[length] = '\0';
-            tool_json_append(array, tool_json_text(word));
+            tool_fact(words, NULL, NULL, tool_text(word));
         }
         list += length;
         list += strspn(list, ", ");
     }
-    return array;
 }
 
 static int print_json(void)
 {
     const bloomery_dialect *dialect;
-    json_t *object = tool_json_report("dialects");
-    json_t *array = tool_json_array();
+    struct tool_report *report = tool_report_start("dialects", (struct tool_report_form){0});
+    struct tool_report *dialects = tool_fact_list(report, "dialects");
     for (uint32_t id = 1; (dialect = bloomery_dialect_get(id)) != NULL; id++) {
-        json_t *one = tool_json_object();
-        tool_json_add(one, "name", tool_json_text(dialect->name));
-        tool_json_add(one, "number", tool_json_count(dialect->id));
-        tool_json_add(one, "note", tool_json_text(dialect->description));
-        tool_json_add(one, "reads", tool_json_bool(dialect->reads));
-        tool_json_add(one, "writes", tool_json_bool(dialect->writes));
-        tool_json_add(one, "creates", tool_json_bool(dialect->creates));
-        tool_json_add(one, "magic", tool_json_bool(dialect->magic));
-        tool_json_add(one, "variants", words_of(dialect->variants));
-        tool_json_add(one, "needed", words_of(dialect->load_needs));
-        tool_json_add(one, "reading", words_of(dialect->load_takes));
-        tool_json_add(one, "making", words_of(dialect->create_takes));
-        tool_json_append(array, one);
+        struct tool_report *one = tool_fact_object(dialects, NULL);
+        tool_fact(one, "name", NULL, tool_text(dialect->name));
+        tool_fact(one, "number", NULL, tool_count(dialect->id));
+        tool_fact(one, "note", NULL, tool_text(dialect->description));
+        tool_fact(one, "reads", NULL, tool_yes(dialect->reads));
+        tool_fact(one, "writes", NULL, tool_yes(dialect->writes));
+        tool_fact(one, "creates", NULL, tool_yes(dialect->creates));
+        tool_fact(one, "magic", NULL, tool_yes(dialect->magic));
+        add_words(one, "variants", dialect->variants);
+        add_words(one, "needed", dialect->load_needs);
+        add_words(one, "reading", dialect->load_takes);
+        add_words(one, "making", dialect->create_takes);
     }
-    tool_json_add(object, "dialects", array);
-    return tool_json_print(object, TOOL_FOUND);
+    return tool_report_print(report, true, TOOL_FOUND);
 }
 
 struct request {

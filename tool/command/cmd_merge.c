@@ -7,10 +7,10 @@
  * to stdout, which can't be taken back, and other systems' files. Everything is known to be good
  * before the first byte.
  */
-#include "base/json.h"
 #include "base/numbers.h"
 #include "base/options.h"
 #include "base/out.h"
+#include "base/report.h"
 #include "filter/files.h"
 #include "filter/filter_file.h"
 #include "tool.h"
@@ -115,23 +115,23 @@ static void close_all(struct merging *merging)
 
 static int check_json(const struct merging *merging)
 {
-    json_t *report = tool_json_report("merge");
-    json_t *filters = tool_json_array();
+    struct tool_report *report = tool_report_start("merge", (struct tool_report_form){0});
     bool all = true;
+    for (size_t i = 0; i < merging->count; i++)
+        all = all &&
+              bloomery_compatible(merging->filters[0], merging->filters[i], NULL) == BLOOMERY_OK;
+    tool_fact(report, "fits", NULL, tool_yes(all));
+    struct tool_report *filters = tool_fact_list(report, "filters");
     for (size_t i = 0; i < merging->count; i++) {
         bloomery_error error;
-        bool fits =
+        const bool fits =
             bloomery_compatible(merging->filters[0], merging->filters[i], &error) == BLOOMERY_OK;
-        json_t *filter = tool_json_object();
-        tool_json_add(filter, "file", tool_json_text(merging->paths[i]));
-        tool_json_add(filter, "fits", tool_json_bool(fits));
-        tool_json_add(filter, "reason", fits ? tool_json_null() : tool_json_text(error.text));
-        tool_json_append(filters, filter);
-        all = all && fits;
+        struct tool_report *filter = tool_fact_object(filters, NULL);
+        tool_fact(filter, "file", NULL, tool_text(merging->paths[i]));
+        tool_fact(filter, "fits", NULL, tool_yes(fits));
+        tool_fact(filter, "reason", NULL, tool_text(fits ? NULL : error.text));
     }
-    tool_json_add(report, "fits", tool_json_bool(all));
-    tool_json_add(report, "filters", filters);
-    return tool_json_print(report, all ? TOOL_FOUND : TOOL_NONE);
+    return tool_report_print(report, true, all ? TOOL_FOUND : TOOL_NONE);
 }
 
 static int check_only(const struct merging *merging)
@@ -286,16 +286,16 @@ static int report(const struct merging *merging, const struct tool_facts *facts,
     tool_warn_overfull(name, facts);
     if (!merging->output.json)
         return TOOL_FOUND;
-    json_t *object = tool_json_report("merge");
-    tool_output_add_facts(object, &merging->output, facts);
-    tool_json_add(object, "filters", tool_json_count(merging->count));
-    tool_json_add(object, "folded", tool_json_count(folded));
+    struct tool_report *object = tool_report_start("merge", (struct tool_report_form){0});
+    tool_output_report(object, &merging->output, facts);
+    tool_fact(object, "filters", NULL, tool_count(merging->count));
+    tool_fact(object, "folded", NULL, tool_count(folded));
     if (merging->output.dialect != NULL) {
-        tool_json_add(object, "dialect", tool_json_text(merging->output.dialect->name));
-        tool_json_add(object, "written_bytes", tool_json_count(bytes));
+        tool_fact(object, "dialect", NULL, tool_text(merging->output.dialect->name));
+        tool_fact(object, "written_bytes", NULL, tool_size(bytes));
     }
-    tool_json_add(object, "intersect", tool_json_bool(merging->intersect));
-    return tool_json_print(object, TOOL_FOUND);
+    tool_fact(object, "intersect", NULL, tool_yes(merging->intersect));
+    return tool_report_print(object, true, TOOL_FOUND);
 }
 
 static int merge_all(struct merging *merging)

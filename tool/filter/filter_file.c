@@ -579,15 +579,6 @@ void tool_remarks_say(const char *path, const bloomery_filter *filter)
         tool_notice("%s: %s", path, text);
 }
 
-json_t *tool_remarks_json(const bloomery_filter *filter)
-{
-    char text[REMARK_BYTES];
-    json_t *array = tool_json_array();
-    for (uint32_t i = 0; bloomery_dialect_remark(filter, i, text, sizeof(text)); i++)
-        tool_json_append(array, tool_json_text(text));
-    return array;
-}
-
 void tool_remarks_add(struct tool_report *report, const char *name, const char *label,
                       const bloomery_filter *filter)
 {
@@ -836,17 +827,6 @@ bool tool_output_look(const struct tool_output *output, const bloomery_filter *f
     facts->info.note = NULL; /* it ends with the filter */
     bloomery_free(opened);
     return true;
-}
-
-void tool_output_add_facts(json_t *report, const struct tool_output *output,
-                           const struct tool_facts *facts)
-{
-    const bloomery_info *info = &facts->info;
-    tool_json_add(report, "file", tool_json_text(output->path));
-    tool_json_add(report, "kind", tool_json_text(bloomery_kind_name((int)info->kind)));
-    tool_json_add(report, "layers", tool_json_count(info->layers));
-    tool_json_add(report, "adds", tool_json_count(info->adds));
-    tool_json_add_facts(report, facts);
 }
 
 void tool_output_report(struct tool_report *report, const struct tool_output *output,

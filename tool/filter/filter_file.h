@@ -13,7 +13,6 @@
 
 #include <bloomery/dialect.h>
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -109,9 +108,8 @@ bool tool_foreign_reading(const bloomery_filter *filter, const bloomery_dialect 
 /* Says so. */
 void tool_foreign_say_reading(const bloomery_filter *filter, const bloomery_dialect *dialect);
 
-/* "note: " and what the library remarks of a filter, on stderr; and as an array. */
+/* "note: " and what the library remarks of a filter, on stderr. */
 void tool_remarks_say(const char *path, const bloomery_filter *filter);
-json_t *tool_remarks_json(const bloomery_filter *filter);
 
 /* The same as a list of a report, and as facts of its text if they have a label. */
 void tool_remarks_add(struct tool_report *report, const char *name, const char *label,
@@ -131,17 +129,6 @@ struct tool_output {
     bool force, quiet, json;
     int lock; /* -1: none */
 };
-
-/* The rows of --force, --quiet and --json in a table of options. */
-#define TOOL_OUTPUT_ROWS(structure, member)            \
-    {.name = "force",                                  \
-     TOOL_FLAG(structure, member.force),               \
-     .help = "overwrite OUT even if it is no filter"}, \
-        {.letter = 'q',                                \
-         .name = "quiet",                              \
-         TOOL_FLAG(structure, member.quiet),           \
-         .help = "do not report what was written"},    \
-        TOOL_JSON_ROW(structure, member.json)
 
 /* The rows of --force, --quiet and --json in a table of options. */
 #define TOOL_OUTPUT_ROWS(structure, member)            \
@@ -177,8 +164,6 @@ bool tool_output_look(const struct tool_output *output, const bloomery_filter *f
                       struct tool_facts *facts);
 
 /* The facts of a filter that was written, by the names `inspect` has for them. */
-void tool_output_add_facts(json_t *report, const struct tool_output *output,
-                           const struct tool_facts *facts);
 void tool_output_report(struct tool_report *report, const struct tool_output *output,
                         const struct tool_facts *facts);
 

@@ -79,19 +79,14 @@ enum tool_packing tool_path_packing(const char *path)
     return reason == 0 ? tool_packing_of(begin, (size_t)count, &undecided) : TOOL_PLAIN;
 }
 
-bool tool_option_max_line(const char *text, size_t *bytes)
-{
-    uint64_t size;
-    if (!tool_option_size("--max-line", text, &size))
-        return false;
-    *bytes = (size_t)size;
-    return true;
-}
-
 bool tool_take_max_line(const char *option, const char *text, void *at)
 {
-    (void)option;
-    return tool_option_max_line(text, at);
+    uint64_t size;
+    if (!tool_option_size(option, text, &size))
+        return false;
+    const size_t bytes = (size_t)size;
+    memcpy(at, &bytes, sizeof(bytes));
+    return true;
 }
 
 /* ---- UTF-16 ---------------------------------------------------------------------------------- */
