@@ -47,9 +47,9 @@
  *
  * Bytes are bytes: nothing here knows an encoding. The last record needs no delimiter: the buffer
  * always has room for one, and it is added. An empty record is the empty key, and an empty input
- * has no record. A byte order mark that begins an input is not text and is dropped (`keep_bom` keeps
- * it). A carriage return is not seen in a text either and yet becomes part of its keys. If no key
- * rule removes it, a warning is printed, once for an input.
+ * has no record. A byte order mark that begins an input is not text and is dropped (`keep_bom`
+ * keeps it). A carriage return is not seen in a text either and yet becomes part of its keys. If
+ * no key rule removes it, a warning is printed, once for an input.
  */
 #include "input/chunks.h"
 
