@@ -105,7 +105,8 @@ class Tree:
         self.library_flags = ["-I" + self.path("include"), "-I" + self.path("src"), "-I" + self.root, "-DBLOOMERY_LIMITS_SWITCH",
                               *(["-DBLOOMERY_HAVE_SODIUM"] if sodium else []),
                               *(["-DBLOOMERY_HAVE_LIBCRYPTO"] if crypto else [])]
-        self.tool_flags = ["-I" + self.path("include"), "-I" + self.path("tool"), "-DBLOOMERY_TOOL_SWITCH",
+        self.tool_flags = ["-I" + self.path("include"), "-I" + self.path("tool"), "-I" + self.root,
+                           "-DBLOOMERY_TOOL_SWITCH",
                            *(["-DBLOOMERY_HAVE_LIBCRYPTO"] if crypto else []),
                            *(["-DBLOOMERY_HAVE_LIBBZ2"] if os.path.exists("/usr/include/bzlib.h") else []),
                            *(["-DBLOOMERY_HAVE_LIBLZ4"] if has_package("liblz4") else []),
@@ -141,7 +142,7 @@ class Tree:
         if source.startswith("python/"):
             return self.library_flags + ["-DPy_LIMITED_API=0x030b0000", "-I" + PYTHON_HEADERS]
         if source.startswith("tests/unit/"):
-            return self.test_flags + ["-I" + self.path("tool")]
+            return self.test_flags + ["-I" + self.path("tool"), "-I" + self.root]
         return self.tool_flags if source.startswith(("tool/", "lineage/")) else self.test_flags
 
     def objects_of(self, sources, broken=None):
