@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The breaks of break.py: what is done wrong, and which test must notice it."""
+"""The breaks of mutate.py: what is done wrong, and which test must notice it."""
 
 import os
 import shlex
