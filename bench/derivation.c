@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does what a filter makes of its keys (XXH3 of 64 bits, then src/core/derive.h) give the rates of
+ * Does what a filter makes of its keys (XXH3 of 64 bits, then src/kinds/derive.h) give the rates of
  * ideal random positions? Three questions, all counted, none timed.
  *
  * 1. Is the plan's rate the one of ideal positions? Filters are filled with random positions, made
@@ -23,7 +23,7 @@
  */
 #include "derivation_keys.h"
 
-#include "core/derive.h"
+#include "kinds/derive.h"
 
 #include <bloomery/bloomery.h>
 

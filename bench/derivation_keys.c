@@ -4,7 +4,7 @@
 #include "derivation_keys.h"
 
 #include "base/bytes.h"
-#include "core/derive.h"
+#include "kinds/derive.h"
 
 #include <string.h>
 

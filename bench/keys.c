@@ -10,7 +10,7 @@
  */
 #include "bench.h"
 
-#include "core/derive.h"
+#include "kinds/derive.h"
 
 #include <assert.h>
 #include <string.h>

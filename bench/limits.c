@@ -24,8 +24,8 @@
  */
 #include "loop.h"
 
-#include "core/derive.h"
-#include "core/filter.h"
+#include "kinds/derive.h"
+#include "kinds/filter.h"
 #include "plan/blocked_rate.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Clock, processor, median, memory. */
 #include "bench.h"
 
-#include "core/filter.h"
+#include "kinds/filter.h"
 #include "plan/blocked_rate.h"
 
 #include <inttypes.h>

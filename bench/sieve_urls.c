@@ -2,7 +2,7 @@
 /* URLs, their order, and the check of what came out of them: sieve.h. */
 #include "sieve.h"
 
-#include "core/derive.h"
+#include "kinds/derive.h"
 
 #include <assert.h>
 #include <string.h>

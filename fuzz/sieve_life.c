@@ -11,8 +11,8 @@
  */
 #include "sieve.h"
 
-#include "sieve/filter_engine.h"
-#include "sieve/queue/queue_inside.h"
+#include "sieve/memory_engine.h"
+#include "sieve/queue.h"
 
 #include <dirent.h>
 #include <stdio.h>

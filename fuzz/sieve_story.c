@@ -11,7 +11,7 @@
 #include "mend.h"
 #include "sieve.h"
 
-#include "sieve/filter_engine.h"
+#include "sieve/memory_engine.h"
 
 #include <dirent.h>
 #include <fcntl.h>

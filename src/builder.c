@@ -5,21 +5,16 @@
  */
 #include <bloomery/builder.h>
 
-#include "add.h"
-#include "create.h"
-#include "options.h"
-#include "save.h"
-#include "ways.h"
+#include "library.h"
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/io.h"
 #include "base/memory.h"
-#include "base/scratch.h"
-#include "base/sized.h"
-#include "base/workers.h"
-#include "batch/input.h"
+#include "base/threads.h"
+#include "base/versioned.h"
 #include "builder/assemble.h"
+#include "kernels/input.h"
 #include "plan/solve.h"
 
 #include <string.h>
@@ -126,12 +121,16 @@ static bloomery_status make_empty(const bloomery_plan *plan, const bloomery_crea
                                   bloomery_filter **empty, bloomery_error *error)
 {
     struct bloomery_layer layer = {.ribbon = bloomery_ribbon_for(0, plan->rate)};
-    struct bloomery_shape shape = {
-        .kind = BLOOMERY_STATIC, .cell_bits = 1, .layer_count = 1, .layers = &layer};
+    struct bloomery_shape shape = {.kind = BLOOMERY_STATIC,
+                                   .kind_row = bloomery_kind_row(BLOOMERY_STATIC),
+                                   .cell_bits = 1,
+                                   .layer_count = 1,
+                                   .layers = &layer};
     struct bloomery_traits traits = {.allocator = options->allocator,
                                      .rule = options->rule,
                                      .note = options->note,
                                      .note_bytes = options->note ? strlen(options->note) : 0};
+    struct bloomery_checked_shape checked;
     uint64_t bytes = 0;
     layer.bits = bloomery_ribbon_blocks(&layer.ribbon) * BLOOMERY_RIBBON_WIDTH;
     layer.probes = layer.ribbon.columns + 1U;
@@ -140,9 +139,9 @@ static bloomery_status make_empty(const bloomery_plan *plan, const bloomery_crea
     if (status == BLOOMERY_OK)
         status = bloomery_shape_lay_out(&shape, &bytes, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_shape_check(&shape, bytes, error);
+        status = bloomery_shape_check(&shape, bytes, &checked, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_filter_make(&shape, &traits, NULL, bytes, empty, error);
+        status = bloomery_filter_make(checked, &traits, NULL, empty, error);
     bloomery_wipe(&traits.secret, sizeof traits.secret);
     return status;
 }
@@ -328,12 +327,12 @@ static bloomery_status make_filter(const bloomery_builder *builder,
 {
     struct bloomery_shape shape = builder->empty->shape;
     struct bloomery_traits traits = bloomery_traits_of(builder->empty);
+    struct bloomery_checked_shape checked;
     shape.layers = assembly->layers;
     shape.layer_count = assembly->layer_count;
-    bloomery_status status = bloomery_shape_check(&shape, assembly->payload_bytes, error);
+    bloomery_status status = bloomery_shape_check(&shape, assembly->payload_bytes, &checked, error);
     if (status == BLOOMERY_OK)
-        status =
-            bloomery_filter_make(&shape, &traits, payload, assembly->payload_bytes, filter, error);
+        status = bloomery_filter_make(checked, &traits, payload, filter, error);
     bloomery_wipe(&traits.secret, sizeof traits.secret);
     return status;
 }

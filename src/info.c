@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts about a filter: off its shape, and off its bits. */
-#include "chain/grow.h"
-#include "core/filter.h"
-#include "format/format.h"
-#include "options.h"
-#include "ways.h"
-
+#include "base/error.h"
 #include "base/experimental.h"
-#include "base/sized.h"
-#include "plan/hash_rate.h"
+#include "base/system.h"
+#include "base/threads.h"
+#include "base/versioned.h"
+#include "format/format.h"
+#include "kinds/chain.h"
+#include "kinds/filter.h"
+#include "library.h"
+#include "plan/blocked_rate.h"
 #include "plan/solve.h"
 
 #include <assert.h>
+#include <bloomery/bloomery.h>
+#include <bloomery/inline.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 /* What version 0.1 has of each struct. */
@@ -310,4 +314,103 @@ double bloomery_expected_rate(const bloomery_filter *filter, uint64_t keys)
         return filter->kind->expected_rate(filter->layers, held);
     const struct bloomery_layer *newest = &filter->layers[bloomery_layer_count(filter) - 1];
     return with_hash(filter, (double)held, filter->kind->expected_rate(newest, held));
+}
+
+/* ---- Limits and threads ---------------------------------------------------------------------- */
+
+/* What the process may use: memory, and how many threads are worth making. */
+
+/* What version 0.1 has of the struct. */
+enum { LIMITS_BYTES_FIRST = sizeof(bloomery_limits) };
+
+void bloomery_limits_get(bloomery_limits *limits)
+{
+    bloomery_limits all = BLOOMERY_LIMITS;
+    bloomery_limits_read(bloomery_limits_root(), &all);
+    bloomery_phrase_limits(&all);
+    bloomery_sized_give(&all, sizeof all, limits, LIMITS_BYTES_FIRST);
+}
+
+/* What a thread may take: of addresses 8 MiB for its stack, and 128 MiB while the C library makes
+ * an area of allocations for it; of a container's memory its buffers. */
+static const uint64_t addresses = (uint64_t)136 << 20;
+static const uint64_t buffers = (uint64_t)8 << 20;
+
+uint32_t bloomery_threads(void)
+{
+    uint32_t threads = bloomery_processors();
+    bloomery_limits limits = BLOOMERY_LIMITS;
+    if (threads == 1)
+        return threads;
+    bloomery_limits_get(&limits);
+    if (limits.process_left / addresses < threads)
+        threads = (uint32_t)(limits.process_left / addresses);
+    if (limits.container_left / buffers < threads)
+        threads = (uint32_t)(limits.container_left / buffers);
+    return threads > 0 ? threads : 1;
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+/* The names of statuses, and the version. */
+
+struct status_row {
+    int value;
+    const char *name;
+};
+
+static const struct status_row rows[] = {
+#define ROW(name) {name, #name},
+    ROW(BLOOMERY_OK) ROW(BLOOMERY_BAD_ARGUMENT) ROW(BLOOMERY_OUT_OF_MEMORY) ROW(BLOOMERY_IO_FAILED)
+        ROW(BLOOMERY_NOT_A_FILTER) ROW(BLOOMERY_WRONG_VERSION) ROW(BLOOMERY_CORRUPT)
+            ROW(BLOOMERY_TRUNCATED) ROW(BLOOMERY_MISMATCH) ROW(BLOOMERY_READ_ONLY)
+                ROW(BLOOMERY_FULL) ROW(BLOOMERY_UNSUPPORTED) ROW(BLOOMERY_SECRET_NEEDED)
+                    ROW(BLOOMERY_BUSY)
+#undef ROW
+};
+
+const char *bloomery_status_name(int status)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].value == status)
+            return rows[i].name;
+    return NULL;
+}
+
+const char *bloomery_version(void)
+{
+    return BLOOMERY_VERSION;
+}
+
+/* ---- Inlined queries ------------------------------------------------------------------------- */
+
+/* Which filters fit <bloomery/inline.h>. */
+
+bloomery_status bloomery_inline_of(const bloomery_filter *filter, bloomery_inline *taken,
+                                   bloomery_error *error)
+{
+    const struct bloomery_shape *shape = &filter->shape;
+    const struct bloomery_layer *layer = filter->layers;
+    memset(taken, 0, sizeof *taken);
+    if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "inlined queries need a little-endian host");
+    if (filter->foreign || shape->kind != BLOOMERY_BLOCKED)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "inlined queries are for blocked filters of Bloomery's own");
+    if (shape->hash != BLOOMERY_HASH_XXH3_64)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "inlined queries are for filters with hash %s, not %s",
+                             bloomery_hash_xxh3_64.name, filter->hash->name);
+    if (filter->concurrent)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "inlined queries are not for filters to which several threads add");
+    *taken = (bloomery_inline){
+        .words = (const uint64_t *)(const void *)layer->payload,
+        .count = layer->blocks,
+        .seed = shape->seed,
+        .blocks_per_key = layer->blocks_per_key,
+        .probes = layer->probes,
+    };
+    return BLOOMERY_OK;
 }

@@ -1,253 +1,693 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many keys: a caller's struct is checked whole, and becomes an input (batch/input.h). */
-#include "add.h"
-#include "chain/layers.h"
-#include "query.h"
-
+/*
+ * Adding keys: key bytes become hashes here, once, and only hashes go on to core.
+ */
+#include "base/bits.h"
+#include "base/bytes.h"
 #include "base/error.h"
-#include "base/sized.h"
+#include "dialects/dialects.h"
+#include "hash/xxh3.h"
+#include "kernels/window.h"
+#include "kinds/chain.h"
+#include "kinds/counting.h"
+#include "kinds/derive.h"
+#include "library.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { WORD = 64, KEYS_BYTES_FIRST = sizeof(bloomery_keys) };
-
-/* More bytes than any process has: no key can have a number beyond. */
-static const size_t count_max =
-    (size_t)(sizeof(size_t) > 4 ? UINT64_C(1) << 47 : (uint64_t)(SIZE_MAX / 2));
-
-static size_t words_of(size_t count)
+bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *error)
 {
-    return count / WORD + (count % WORD != 0);
-}
-
-/* ---- Checking -------------------------------------------------------------------------------- */
-
-static bloomery_status bad(bloomery_error *error, const char *text)
-{
-    return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "%s", text);
-}
-
-/* Values of `width` bytes, one every `stride` bytes. */
-static bloomery_status check_fixed(const bloomery_keys *keys, size_t width, size_t stride,
-                                   bloomery_error *error)
-{
-    size_t end;
-    if (keys->count == 0)
-        return BLOOMERY_OK;
-    if (width == 0)
-        return bad(error, "keys of one width have at least 1 byte: set `width`");
-    if (stride < width)
-        return bad(error, "the keys overlap: their stride is less than their width");
-    if (keys->data == NULL)
-        return bad(error, "there are keys, and `data` is NULL");
-    if (__builtin_mul_overflow(keys->first + keys->count - 1, stride, &end) ||
-        __builtin_add_overflow(end, width, &end))
-        return bad(error, "the keys end past the end of memory: `count`, `first` or `stride` is "
-                          "too large");
+    if (!filter->kind->adds)
+        return bloomery_fail(error, BLOOMERY_READ_ONLY, 0,
+                             "a static filter takes no more keys: build it again from all of them, "
+                             "or query a scalable filter of the new ones beside it");
+    if (filter->storage != BLOOMERY_OWNED)
+        return bloomery_fail(
+            error, BLOOMERY_READ_ONLY, 0,
+            "the filter is read-only: bloomery_open and _load make one that keys can be added to");
+    if (!filter->secret_known && filter->foreign)
+        return bloomery_dialect_no_hash(filter->hash, error);
+    if (!filter->secret_known)
+        return bloomery_fail(
+            error, BLOOMERY_SECRET_NEEDED, 0,
+            "keys can't be added: the filter is keyed and its secret was not given");
     return BLOOMERY_OK;
 }
 
-/* `wide`: 64 bits. */
-static inline __attribute__((always_inline)) int64_t offset_of(const uint8_t *offsets, size_t i,
-                                                               const bool wide)
+void bloomery_count_adds(bloomery_filter *filter, uint64_t adds)
 {
-    int64_t offset = 0;
-    int32_t narrow = 0;
-    if (wide) {
-        memcpy(&offset, offsets + i * sizeof offset, sizeof offset);
-        return offset;
-    }
-    memcpy(&narrow, offsets + i * sizeof narrow, sizeof narrow);
-    return narrow;
+    struct bloomery_layer *layer = bloomery_newest_layer(filter);
+    /* Chains count by themselves: only kinds/chain.c knows which layer was the newest. */
+    if (filter->kind->grows)
+        return;
+    if (filter->concurrent)
+        __atomic_fetch_add(&layer->adds, adds, __ATOMIC_RELAXED);
+    else
+        layer->adds += adds;
 }
 
-static bloomery_status check_offsets(const bloomery_keys *keys, const bool wide,
+/* ---- Keys that could not be added ------------------------------------------------------------ */
+
+/* Keeps in mind what no caller heard of. Returns false: the key is not new. */
+static bool refused(bloomery_filter *filter, bloomery_status status, const bloomery_error *error)
+{
+    assert(status < 0 && -status <= UINT8_MAX);
+    if (error != NULL)
+        return false;
+    if (filter->has_rest)
+        __atomic_fetch_add(&bloomery_rest_of(filter)->failed_adds, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&filter->add_failure, (uint8_t)-status, __ATOMIC_RELEASE);
+    return false;
+}
+
+/* ---- Single keys ----------------------------------------------------------------------------- */
+
+/* Adds a key, which is new if it set bits; or says why a chain could not grow. */
+static bloomery_status add_bits(bloomery_filter *filter, bloomery_hash hash, uint32_t *set,
+                                bloomery_error *error)
+{
+    struct bloomery_layer *layer = bloomery_newest_layer(filter);
+    if (filter->kind->grows)
+        return bloomery_chain_add(filter, hash, set, error);
+    *set = filter->operations->add(layer, layer->payload, hash);
+    return BLOOMERY_OK;
+}
+
+/* A key whose hash gives positions; it is counted. */
+static bloomery_status add_positions(bloomery_filter *filter, bloomery_key key, uint32_t *set,
                                      bloomery_error *error)
 {
-    const size_t size = wide ? sizeof(int64_t) : sizeof(int32_t);
-    size_t total;
-    if (keys->count == 0)
-        return BLOOMERY_OK;
-    if (keys->offsets == NULL)
-        return bad(error, "keys by offsets need `offsets`, which is NULL");
-    if (__builtin_mul_overflow(keys->first + keys->count, size, &total) || total > SIZE_MAX - size)
-        return bad(error, "there are more keys than memory has room for offsets");
-    const uint8_t *offsets = (const uint8_t *)keys->offsets + keys->first * size;
-    int64_t before = offset_of(offsets, 0, wide);
-    if (before < 0)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "the first offset is negative");
-    for (size_t i = 0; i < keys->count; i++) {
-        const int64_t next = offset_of(offsets, i + 1, wide);
-        if (next < before)
-            return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, i,
-                                 "offsets fall: key %zu begins at byte %lld and ends at %lld", i,
-                                 (long long)before, (long long)next);
-        if ((uint64_t)next > keys->bytes)
-            return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, i,
-                                 "key %zu ends at byte %lld of the %zu that `bytes` says", i,
-                                 (long long)next, keys->bytes);
-        before = next;
-    }
-    if (keys->data == NULL && before > 0)
-        return bad(error, "there are keys, and `data` is NULL");
-    return BLOOMERY_OK;
-}
-
-static bloomery_status check_form(const bloomery_filter *filter, const bloomery_keys *keys,
-                                  bloomery_error *error)
-{
-    switch (keys->form) {
-    case BLOOMERY_KEYS_LIST:
-        return check_fixed(keys, sizeof(bloomery_key), sizeof(bloomery_key), error);
-    case BLOOMERY_KEYS_FIXED:
-        return check_fixed(keys, keys->width, keys->stride != 0 ? keys->stride : keys->width,
-                           error);
-    case BLOOMERY_KEYS_OFFSETS32:
-        return check_offsets(keys, false, error);
-    case BLOOMERY_KEYS_OFFSETS64:
-        return check_offsets(keys, true, error);
-    case BLOOMERY_KEYS_HASHES64:
-        if (filter->shape.hash != BLOOMERY_HASH_XXH3_64)
-            return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                                 "hashes of 64 bits are for filters with hash %s, not %s",
-                                 bloomery_hash_xxh3_64.name, filter->hash->name);
-        return check_fixed(keys, sizeof(uint64_t), sizeof(uint64_t), error);
-    case BLOOMERY_KEYS_HASHES128:
-        if (bloomery_by_positions(filter))
-            return bloomery_can_take_hashes(filter, error);
-        return check_fixed(keys, sizeof(bloomery_hash), sizeof(bloomery_hash), error);
-    }
-    return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                         "there is no form %d of keys: set `form`, or call bloomery_keys_of_list "
-                         "or another function that does",
-                         (int)keys->form);
-}
-
-static bool has_a_size(const bloomery_keys *keys)
-{
-    return keys->struct_bytes == 0 || keys->struct_bytes == sizeof *keys ||
-           bloomery_sized_is_known(keys, KEYS_BYTES_FIRST, sizeof *keys);
-}
-
-static bool has_a_count(const bloomery_keys *keys)
-{
-    return keys->first <= count_max && keys->count <= count_max - keys->first;
-}
-
-/* Everything that keys can have wrong, before anything is done with them. */
-bloomery_status bloomery_keys_read(const bloomery_filter *filter, const bloomery_keys *keys,
-                                   struct bloomery_input *input, bloomery_error *error)
-{
-    static const uint8_t nothing[1]; /* what keys of no bytes point to */
-    if (!has_a_size(keys))
-        return bad(error, "the struct does not begin with its size, or sets a field that this "
-                          "version of the library does not know: initialise it with BLOOMERY_KEYS");
-    if (!has_a_count(keys))
-        return bad(error, "there are more keys than memory has bytes: `count` or `first` is wrong");
-    if (keys->nulls < -1 || (keys->nulls > 0 && (uint64_t)keys->nulls > keys->count))
-        return bad(error, "there can't be that many nulls");
-    if (keys->nulls > 0 && keys->valid == NULL)
-        return bad(error, "some keys are null, and `valid`, which says which, is NULL");
-    *input = (struct bloomery_input){
-        .form = (int)keys->form,
-        .data = keys->data != NULL ? keys->data : nothing,
-        .width = keys->width,
-        .stride = keys->stride != 0 ? keys->stride : keys->width,
-        .offsets = keys->offsets,
-        .valid = keys->valid,
-    };
+    const struct bloomery_subject subject = {.key = key};
     bloomery_status status = BLOOMERY_OK;
-    if (keys->threads > 1)
-        status = bloomery_threads_check(keys->threads, error);
+    if (filter->kind->grows)
+        status = bloomery_chain_add_positions(filter, key, set, error);
+    else
+        *set = bloomery_layer_add(filter, filter->layers, &subject, true);
+    assert(status != BLOOMERY_OK || *set <= BLOOMERY_POSITIONS_MAX);
     if (status == BLOOMERY_OK)
-        status = check_form(filter, keys, error);
-    if (status == BLOOMERY_OK && keys->first > 0 && keys->count > 0)
-        *input = bloomery_input_from(input, keys->first);
+        bloomery_count_adds(filter, bloomery_counts_new(filter) ? *set > 0 : 1);
     return status;
 }
 
-/* ---- The entry points ------------------------------------------------------------------------ */
-
-/* After a refusal all answers and counts are 0. A count that cannot be right has no answers. */
-static bloomery_status refuse(bloomery_status status, const bloomery_keys *keys, uint64_t *answers,
-                              bloomery_counts *counts)
+/* A key by its hash; it is counted. */
+static bloomery_status add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *set,
+                                bloomery_error *error)
 {
-    assert(status != BLOOMERY_OK);
-    if (answers != NULL && has_a_size(keys) && keys->count <= count_max && keys->count > 0)
-        memset(answers, 0, words_of(keys->count) * sizeof *answers);
-    if (counts != NULL)
-        *counts = (bloomery_counts){0, 0, 0};
+    const bloomery_status status = add_bits(filter, hash, set, error);
+    if (status == BLOOMERY_OK)
+        bloomery_count_adds(filter, bloomery_counts_new(filter) ? *set > 0 : 1);
     return status;
 }
 
-bloomery_status bloomery_may_contain_keys(const bloomery_filter *filter, const bloomery_keys *keys,
+/* What a call that adds one key returns. */
+static bool answer(bloomery_filter *filter, bloomery_status status, uint32_t set,
+                   bloomery_error *error)
+{
+    if (status != BLOOMERY_OK)
+        return refused(filter, status, error);
+    if (error != NULL)
+        error->status = BLOOMERY_OK;
+    return set > 0;
+}
+
+bool bloomery_add_hash(bloomery_filter *filter, bloomery_hash hash, bloomery_error *error)
+{
+    uint32_t set = 0;
+    bloomery_status status = bloomery_can_add(filter, error);
+    if (status == BLOOMERY_OK && bloomery_by_positions(filter))
+        status = bloomery_can_take_hashes(filter, error);
+    else if (status == BLOOMERY_OK)
+        status = add_hash(filter, hash, &set, error);
+    return answer(filter, status, set, error);
+}
+
+bool bloomery_add(bloomery_filter *filter, bloomery_key key, bloomery_error *error)
+{
+    return filter->add_key(filter, key, error);
+}
+
+bool bloomery_add_key_any(bloomery_filter *filter, bloomery_key key, bloomery_error *error)
+{
+    uint32_t set = 0;
+    bloomery_status status = bloomery_can_add(filter, error);
+    if (status == BLOOMERY_OK && bloomery_by_positions(filter))
+        status = add_positions(filter, key, &set, error);
+    else if (status == BLOOMERY_OK)
+        status = add_hash(filter, filter->hash->one(bloomery_secret_of(filter), key), &set, error);
+    return answer(filter, status, set, error);
+}
+
+/* ---- Many keys ------------------------------------------------------------------------------- */
+
+struct adding {
+    bloomery_filter *filter;
+    uint64_t *answers;
+    uint64_t *cells; /* NULL: not counted */
+    size_t added;
+    size_t found_new; /* of them */
+    bloomery_status status;
+    bloomery_error *error;
+};
+
+/* How many of a word's keys were added; fewer than `count` only if a chain could not grow. */
+typedef size_t add_some(struct adding *adding, const bloomery_hash *hashes, size_t count,
+                        uint64_t *answers);
+
+static size_t add_to_layer(struct adding *adding, const bloomery_hash *hashes, size_t count,
+                           uint64_t *answers)
+{
+    bloomery_filter *filter = adding->filter;
+    struct bloomery_layer *layer = bloomery_newest_layer(filter);
+    *answers = filter->operations->add_word(layer, layer->payload, hashes, count, adding->cells);
+    return count;
+}
+
+/* Each key by itself; the window around it still hides the memory's latency. */
+static size_t add_singly(struct adding *adding, const bloomery_hash *hashes, size_t count,
+                         uint64_t *answers)
+{
+    *answers = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t set = 0;
+        adding->status = add_bits(adding->filter, hashes[i], &set, adding->error);
+        if (adding->status != BLOOMERY_OK)
+            return i;
+        *answers |= (uint64_t)(set > 0) << i;
+        if (adding->cells != NULL)
+            *adding->cells += set;
+    }
+    return count;
+}
+
+static size_t add_to_chain(struct adding *adding, const bloomery_hash *hashes, size_t count,
+                           uint64_t *answers)
+{
+    if (bloomery_chain_add_word(adding->filter, hashes, count, answers, adding->cells))
+        return count;
+    return add_singly(adding, hashes, count, answers);
+}
+
+static inline __attribute__((always_inline)) void add_word(struct adding *adding, size_t word,
+                                                           const bloomery_hash *hashes,
+                                                           size_t count, add_some *some)
+{
+    uint64_t answers = 0;
+    if (adding->status == BLOOMERY_OK)
+        adding->added += some(adding, hashes, count, &answers);
+    adding->found_new += (size_t)__builtin_popcountll(answers);
+    if (adding->answers != NULL)
+        adding->answers[word] = answers;
+}
+
+static void add_word_plain(void *context, size_t word, const bloomery_hash *hashes, size_t count)
+{
+    add_word(context, word, hashes, count, add_to_layer);
+}
+
+static void add_word_chain(void *context, size_t word, const bloomery_hash *hashes, size_t count)
+{
+    add_word(context, word, hashes, count, add_to_chain);
+}
+
+static bloomery_status add_many(bloomery_filter *filter, const struct bloomery_input *keys,
+                                size_t count, uint64_t *answers, bloomery_counts *counts,
+                                bloomery_error *error)
+{
+    uint64_t cells = 0;
+    struct adding adding = {filter,      answers, counts != NULL ? &cells : NULL, 0, 0,
+                            BLOOMERY_OK, error};
+    if (filter->kind->grows)
+        bloomery_walk(filter, keys, count, true, add_word_chain, &adding);
+    else
+        bloomery_walk(filter, keys, count, true, add_word_plain, &adding);
+    assert(adding.added <= count && (adding.added == count) == (adding.status == BLOOMERY_OK));
+    bloomery_count_adds(filter, bloomery_counts_new(filter) ? adding.found_new : adding.added);
+    if (counts != NULL)
+        *counts = (bloomery_counts){adding.added, adding.found_new, cells};
+    return adding.status;
+}
+
+/* Keys whose hash gives positions, one by one: a digest takes longer than the way to memory. */
+static bloomery_status add_many_positions(bloomery_filter *filter,
+                                          const struct bloomery_input *keys, size_t count,
                                           uint64_t *answers, bloomery_counts *counts,
                                           bloomery_error *error)
 {
-    struct bloomery_input input;
-    const bloomery_status status = bloomery_keys_read(filter, keys, &input, error);
-    if (status != BLOOMERY_OK)
-        return refuse(status, keys, answers, counts);
-    const size_t found = bloomery_query_present(filter, &input, keys->count, answers);
+    bloomery_counts done = {0, 0, 0};
+    bloomery_status status = BLOOMERY_OK;
+    assert(!bloomery_input_is_hashes(keys));
+    if (answers != NULL && count > 0)
+        memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
+    for (; done.done < count; done.done++) {
+        uint32_t set = 0;
+        status = add_positions(filter, bloomery_input_at(keys, done.done), &set, error);
+        if (status != BLOOMERY_OK)
+            break;
+        if (answers != NULL)
+            answers[done.done / 64] |= (uint64_t)(set > 0) << done.done % 64;
+        done.positive += set > 0;
+        done.cells += set;
+    }
     if (counts != NULL)
-        *counts = (bloomery_counts){keys->count, found, 0};
-    if (filter->secret_known)
-        return BLOOMERY_OK;
-    return bloomery_fail(error, BLOOMERY_SECRET_NEEDED, 0,
-                         "the filter is keyed and its secret was not given: every answer is "
-                         "\"possibly\"");
+        *counts = done;
+    return status;
 }
 
-bloomery_status bloomery_add_keys(bloomery_filter *filter, const bloomery_keys *keys,
-                                  uint64_t *answers, bloomery_counts *counts, bloomery_error *error)
+bloomery_status bloomery_add_input(bloomery_filter *filter, const struct bloomery_input *keys,
+                                   size_t count, uint64_t *answers, bloomery_counts *counts,
+                                   bloomery_error *error)
 {
-    struct bloomery_input input;
-    bloomery_status status = bloomery_keys_read(filter, keys, &input, error);
-    if (status == BLOOMERY_OK)
-        status = bloomery_can_add(filter, error);
-    if (status == BLOOMERY_OK && keys->threads > 1 && answers != NULL)
-        status = bad(error, "several threads give no answers: pass NULL, or set `threads` to 1");
-    if (status != BLOOMERY_OK)
-        return refuse(status, keys, answers, counts);
-    if (keys->threads > 1)
-        return bloomery_build_input(filter, &input, keys->count, keys->threads, counts, error);
-    return bloomery_add_present(filter, &input, keys->count, answers, counts, error);
+    const struct bloomery_native *native = bloomery_native_of(filter);
+    assert(bloomery_can_add(filter, NULL) == BLOOMERY_OK && keys->valid == NULL);
+    if (bloomery_by_positions(filter))
+        return add_many_positions(filter, keys, count, answers, counts, error);
+    if (native == NULL)
+        return add_many(filter, keys, count, answers, counts, error);
+    native->add[filter->concurrent](filter, keys, count, answers, counts);
+    bloomery_count_adds(filter, count);
+    return BLOOMERY_OK;
 }
 
-bloomery_status bloomery_remove_keys(bloomery_filter *filter, const bloomery_keys *keys,
-                                     uint64_t *answers, bloomery_counts *counts,
+/* ---- Queries --------------------------------------------------------------------------------- */
+
+/* Queries: keys -> hash/ -> hashes -> core/<kind> -> words of answers. */
+
+bloomery_status bloomery_can_take_hashes(const bloomery_filter *filter, bloomery_error *error)
+{
+    if (!bloomery_by_positions(filter))
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                         "the positions of keys in this filter are not a function of a hash");
+}
+
+bloomery_status bloomery_can_hash(const bloomery_filter *filter, bloomery_error *error)
+{
+    if (!filter->secret_known)
+        return bloomery_fail(
+            error, BLOOMERY_SECRET_NEEDED, 0,
+            "keys can't be hashed: the filter is keyed and its secret was not given");
+    return bloomery_can_take_hashes(filter, error);
+}
+
+bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key key,
+                                  bloomery_hash *hash, bloomery_error *error)
+{
+    if (!filter->secret_known || bloomery_by_positions(filter))
+        return bloomery_can_hash(filter, error);
+    *hash =
+        filter->shape.hash == BLOOMERY_HASH_XXH3_64
+            ? bloomery_xxh3_64(bloomery_secret_of(filter), &bloomery_secret_of(filter)->brief, key)
+            : filter->hash->one(bloomery_secret_of(filter), key);
+    return BLOOMERY_OK;
+}
+
+bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash)
+{
+    const uint32_t layers = bloomery_layer_count(filter);
+    if (filter->operations->may_contain == NULL) /* no hash gives its positions */
+        return true;
+    if (__builtin_expect(layers == 1, 1))
+        return filter->operations->may_contain(&filter->layers[0], filter->layers[0].payload, hash);
+    if (filter->kind->hands_on)
+        return filter->operations->may_contain(filter->layers, filter->layers[0].payload, hash);
+    const struct bloomery_subject subject = {.hash = hash};
+    return bloomery_layers_may_contain(filter, layers, &subject, false);
+}
+
+void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash)
+{
+    if (filter->operations->prefetch_add == NULL)
+        return;
+    for (uint32_t i = bloomery_queried_layers(filter); i-- > 0;) {
+        const struct bloomery_layer *layer = &filter->layers[i];
+        filter->operations->prefetch_add(layer, layer->payload, &hash, 1);
+    }
+}
+
+bool bloomery_query_key_any(const bloomery_filter *filter, bloomery_key key)
+{
+    if (!filter->secret_known) /* whatever was added, "possibly" is never wrong */
+        return true;
+    if (bloomery_by_positions(filter))
+        return bloomery_positions_may_contain(filter, key);
+    return bloomery_may_contain_hash(filter, filter->hash->one(bloomery_secret_of(filter), key));
+}
+
+bool bloomery_may_contain(const bloomery_filter *filter, bloomery_key key)
+{
+    return filter->query_key(filter, key);
+}
+
+struct querying {
+    const bloomery_filter *filter;
+    uint64_t *answers;
+    size_t found;
+};
+
+/* A key may be in a chain if it may be in one of its layers. */
+static void query_word(void *context, size_t word, const bloomery_hash *hashes, size_t count)
+{
+    struct querying *querying = context;
+    const bloomery_filter *filter = querying->filter;
+    const uint64_t all = count < 64 ? ((uint64_t)1 << count) - 1 : UINT64_MAX;
+    uint64_t answers = 0;
+    for (uint32_t i = bloomery_queried_layers(filter); i-- > 0 && answers != all;) {
+        const struct bloomery_layer *layer = &filter->layers[i];
+        answers |= filter->operations->query_word(layer, layer->payload, hashes, count);
+    }
+    assert(count == BLOOMERY_WORD || answers >> count == 0);
+    querying->found += (size_t)__builtin_popcountll(answers);
+    if (querying->answers != NULL)
+        querying->answers[word] = answers;
+}
+
+/* Every answer "possibly". */
+static size_t all_maybe(size_t count, uint64_t *answers)
+{
+    if (answers != NULL && count > 0) {
+        memset(answers, 0xff, (size_t)bloomery_words_of(count) * 8);
+        if (count % 64 != 0)
+            answers[count / 64] = ((uint64_t)1 << count % 64) - 1;
+    }
+    return count;
+}
+
+static size_t query_positions(const bloomery_filter *filter, const struct bloomery_input *keys,
+                              size_t count, uint64_t *answers)
+{
+    size_t found = 0;
+    assert(!bloomery_input_is_hashes(keys));
+    if (answers != NULL && count > 0)
+        memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
+    for (size_t i = 0; i < count; i++) {
+        const bool there = bloomery_positions_may_contain(filter, bloomery_input_at(keys, i));
+        found += there;
+        if (answers != NULL)
+            answers[i / 64] |= (uint64_t)there << i % 64;
+    }
+    return found;
+}
+
+size_t bloomery_query_input(const bloomery_filter *filter, const struct bloomery_input *keys,
+                            size_t count, uint64_t *answers)
+{
+    struct querying querying = {filter, answers, 0};
+    const struct bloomery_native *native = bloomery_native_of(filter);
+    if (!filter->secret_known)
+        return all_maybe(count, answers);
+    if (bloomery_by_positions(filter))
+        return query_positions(filter, keys, count, answers);
+    if (native != NULL)
+        return native->query(filter, keys, count, answers);
+    bloomery_walk(filter, keys, count, false, query_word, &querying);
+    return querying.found;
+}
+
+/* ---- Removing -------------------------------------------------------------------------------- */
+
+/*
+ * What counters are for: removing keys, counting them, and leaving the counters behind. Removals do
+ * not change the filter's count of adds: that counts calls of add.
+ */
+
+bloomery_status bloomery_can_remove(const bloomery_filter *filter, bloomery_error *error)
+{
+    if (!filter->kind->removes)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "keys can be removed from counting filters only");
+    return bloomery_can_add(filter, error);
+}
+
+/* Removes a key by its hash; `zero` counts the counters that are 0 now. */
+static inline bool remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *zero)
+{
+    struct bloomery_layer *layer = bloomery_newest_layer(filter);
+    assert(filter->shape.layer_count == 1);
+    const bool removed = filter->operations->remove(layer, layer->payload, hash, zero);
+    assert(*zero <= 64 && (removed || *zero == 0));
+    return removed;
+}
+
+bool bloomery_remove(bloomery_filter *filter, bloomery_key key, bloomery_error *error)
+{
+    uint32_t zero = 0;
+    if (bloomery_can_remove(filter, error) != BLOOMERY_OK)
+        return false;
+    if (error != NULL)
+        error->status = BLOOMERY_OK;
+    if (bloomery_by_positions(filter))
+        return bloomery_positions_remove(filter, key, &zero);
+    return remove_hash(filter, filter->hash->one(bloomery_secret_of(filter), key), &zero);
+}
+
+/* ---- Removing many keys ---------------------------------------------------------------------- */
+
+struct removing {
+    bloomery_filter *filter;
+    const struct bloomery_input *keys;
+    uint64_t *answers;
+    bloomery_counts counts;
+};
+
+/* Keys one after the other, since one may come twice; the window hides the memory's latency. */
+static void remove_word(void *context, size_t word, const bloomery_hash *hashes, size_t count)
+{
+    struct removing *removing = context;
+    uint64_t answers = 0;
+    uint64_t left = bloomery_input_valid(removing->keys, word * BLOOMERY_WORD, count);
+    for (; left != 0; left &= left - 1) {
+        uint32_t zero = 0;
+        if (remove_hash(removing->filter, hashes[__builtin_ctzll(left)], &zero))
+            answers |= left & -left;
+        removing->counts.cells += zero;
+    }
+    removing->counts.positive += (size_t)__builtin_popcountll(answers);
+    if (removing->answers != NULL)
+        removing->answers[word] = answers;
+}
+
+/* The same of a list of which some are not keys: the walk would read them. */
+static void remove_present(struct removing *removing, size_t count)
+{
+    bloomery_hash hashes[BLOOMERY_WORD];
+    bloomery_take *take = bloomery_take_of(removing->keys, removing->filter);
+    for (size_t i = 0; i < count; i += BLOOMERY_WORD) {
+        const size_t now = count - i < BLOOMERY_WORD ? count - i : BLOOMERY_WORD;
+        bloomery_take_valid(take, removing->keys, removing->filter, i, now,
+                            bloomery_input_valid(removing->keys, i, now), hashes);
+        remove_word(removing, i / BLOOMERY_WORD, hashes, now);
+    }
+}
+
+/* The same of keys whose hash gives positions. */
+static void remove_positions(struct removing *removing, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t zero = 0;
+        const bool removed = bloomery_input_valid(removing->keys, i, 1) != 0 &&
+                             bloomery_positions_remove(removing->filter,
+                                                       bloomery_input_at(removing->keys, i), &zero);
+        assert(zero <= BLOOMERY_POSITIONS_MAX && (removed || zero == 0));
+        removing->counts.positive += removed;
+        removing->counts.cells += zero;
+        if (removing->answers != NULL && i % BLOOMERY_WORD == 0)
+            removing->answers[i / BLOOMERY_WORD] = 0;
+        if (removing->answers != NULL && removed)
+            removing->answers[i / BLOOMERY_WORD] |= (uint64_t)1 << i % BLOOMERY_WORD;
+    }
+}
+
+void bloomery_remove_input(bloomery_filter *filter, const struct bloomery_input *keys, size_t count,
+                           uint64_t *answers, bloomery_counts *counts)
+{
+    struct removing removing = {filter, keys, answers, {count, 0, 0}};
+    assert(bloomery_can_remove(filter, NULL) == BLOOMERY_OK);
+    if (bloomery_by_positions(filter))
+        remove_positions(&removing, count);
+    else if (keys->form == BLOOMERY_KEYS_LIST && keys->valid != NULL)
+        remove_present(&removing, count);
+    else
+        bloomery_walk(filter, keys, count, true, remove_word, &removing);
+    if (counts != NULL)
+        *counts = removing.counts;
+}
+
+/* ---- Counting -------------------------------------------------------------------------------- */
+
+uint32_t bloomery_key_count(const bloomery_filter *filter, bloomery_key key)
+{
+    const struct bloomery_layer *layer = filter->layers;
+    if (filter->operations->count == NULL && filter->operations->count_positions == NULL)
+        return bloomery_may_contain(filter, key) ? 1 : 0;
+    if (!filter->secret_known) /* whatever was added, that is never too low */
+        return bloomery_counter_max(filter->shape.cell_bits);
+    if (filter->operations->count == NULL)
+        return bloomery_positions_count(filter, key);
+    return filter->operations->count(layer, layer->payload,
+                                     filter->hash->one(bloomery_secret_of(filter), key));
+}
+
+/* ---- Keys of which some are null ------------------------------------------------------------- */
+
+/*
+ * Inputs of which some are not keys. The others go on as hashes, 1,024 at a time, and the answers
+ * come back to their places:
+ *
+ *     valid      1 1 0 1 0 0 1 1
+ *     hashes     a b   c     d e   ──>   a b c d e   ──>   1 0 1 1 0
+ *     answers    1 0 0 1 0 0 1 0
+ *
+ * Filters whose hash gives positions take them one by one.
+ */
+
+/* Answer j goes to the place of the j-th bit of `valid`. */
+static uint64_t spread(uint64_t answers, uint64_t valid)
+{
+    uint64_t all = 0;
+    for (; valid != 0; valid &= valid - 1, answers >>= 1)
+        all |= (valid & -valid) & -(answers & 1);
+    return all;
+}
+
+/* The same for many words. */
+static void spread_all(const uint64_t *answers, const uint64_t *valid, size_t words, uint64_t *to)
+{
+    size_t at = 0; /* answers taken */
+    for (size_t i = 0; i < words; i++) {
+        const size_t now = (size_t)__builtin_popcountll(valid[i]);
+        uint64_t bits = answers[at / BLOOMERY_WORD] >> at % BLOOMERY_WORD;
+        if (at % BLOOMERY_WORD + now > BLOOMERY_WORD)
+            bits |= answers[at / BLOOMERY_WORD + 1] << (BLOOMERY_WORD - at % BLOOMERY_WORD);
+        to[i] = spread(bits, valid[i]);
+        at += now;
+    }
+}
+
+/* The answers of a word of keys that hand out positions, or of a filter without its key. */
+static uint64_t query_singly(const bloomery_filter *filter, const struct bloomery_input *keys,
+                             size_t first, size_t count)
+{
+    const uint64_t valid = bloomery_input_valid(keys, first, count);
+    uint64_t word = 0;
+    if (!filter->secret_known) /* "possibly" is never wrong */
+        return valid;
+    for (uint64_t left = valid; left != 0; left &= left - 1)
+        if (bloomery_may_contain(filter,
+                                 bloomery_input_at(keys, first + (size_t)__builtin_ctzll(left))))
+            word |= left & -left;
+    return word;
+}
+
+size_t bloomery_query_present(const bloomery_filter *filter, const struct bloomery_input *keys,
+                              size_t count, uint64_t *answers)
+{
+    if (keys->valid == NULL)
+        return bloomery_query_input(filter, keys, count, answers);
+    const bool singly = !filter->secret_known || bloomery_by_positions(filter);
+    struct bloomery_compact compact;
+    const struct bloomery_input list = bloomery_input_of_hashes(compact.hashes);
+    uint64_t compacted[BLOOMERY_COMPACT / BLOOMERY_WORD + 1] = {0};
+    uint64_t placed[BLOOMERY_COMPACT / BLOOMERY_WORD];
+    size_t found = 0;
+    for (size_t i = 0; i < count; i += BLOOMERY_COMPACT) {
+        const size_t now = count - i < BLOOMERY_COMPACT ? count - i : BLOOMERY_COMPACT;
+        if (singly) {
+            for (size_t j = 0; j < now; j += BLOOMERY_WORD) {
+                placed[j / BLOOMERY_WORD] = query_singly(
+                    filter, keys, i + j, now - j < BLOOMERY_WORD ? now - j : BLOOMERY_WORD);
+                found += (size_t)__builtin_popcountll(placed[j / BLOOMERY_WORD]);
+            }
+        } else {
+            const size_t kept = bloomery_input_compact(keys, filter, i, now, &compact);
+            found += bloomery_query_input(filter, &list, kept, compacted);
+            spread_all(compacted, compact.valid, bloomery_words_of(now), placed);
+        }
+        if (answers != NULL)
+            memcpy(answers + i / BLOOMERY_WORD, placed, bloomery_words_of(now) * sizeof *placed);
+    }
+    return found;
+}
+
+/* Keys with positions, one by one: those before one that fails are in the filter, and have their
+ * answers. */
+static bloomery_status add_valid_singly(bloomery_filter *filter, const struct bloomery_input *keys,
+                                        size_t count, uint64_t *answers, bloomery_counts *counts,
+                                        bloomery_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct bloomery_input one = bloomery_input_from(keys, i);
+        bloomery_counts found;
+        one.valid = NULL;
+        counts->done = i;
+        if (bloomery_input_valid(keys, i, 1) == 0)
+            continue;
+        const bloomery_status status = bloomery_add_input(filter, &one, 1, NULL, &found, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        counts->positive += found.positive;
+        counts->cells += found.cells;
+        if (answers != NULL)
+            answers[i / BLOOMERY_WORD] |= (uint64_t)found.positive << i % BLOOMERY_WORD;
+    }
+    counts->done = count;
+    return BLOOMERY_OK;
+}
+
+/* The place of key `number` of those that are keys. */
+static size_t place_of(const struct bloomery_compact *compact, size_t number)
+{
+    size_t word = 0;
+    uint64_t left = compact->valid[0];
+    for (size_t now; number >= (now = (size_t)__builtin_popcountll(left)); number -= now)
+        left = compact->valid[++word];
+    for (; number > 0; number--)
+        left &= left - 1;
+    assert(left != 0 && word < BLOOMERY_COMPACT / BLOOMERY_WORD);
+    return word * BLOOMERY_WORD + (size_t)__builtin_ctzll(left);
+}
+
+/* The keys among `count` (at most BLOOMERY_COMPACT) from `first` on. */
+static bloomery_status add_valid_some(bloomery_filter *filter, const struct bloomery_input *keys,
+                                      size_t first, size_t count, uint64_t *answers,
+                                      bloomery_counts *counts, bloomery_error *error)
+{
+    struct bloomery_compact compact;
+    const struct bloomery_input list = bloomery_input_of_hashes(compact.hashes);
+    uint64_t compacted[BLOOMERY_COMPACT / BLOOMERY_WORD + 1] = {0};
+    bloomery_counts found = {0, 0, 0};
+    const size_t kept = bloomery_input_compact(keys, filter, first, count, &compact);
+    const bloomery_status status =
+        bloomery_add_input(filter, &list, kept, answers != NULL ? compacted : NULL,
+                           counts != NULL ? &found : NULL, error);
+    if (answers != NULL)
+        spread_all(compacted, compact.valid, bloomery_words_of(count), answers);
+    if (counts != NULL) {
+        counts->done += status == BLOOMERY_OK ? count : place_of(&compact, found.done);
+        counts->positive += found.positive;
+        counts->cells += found.cells;
+    }
+    return status;
+}
+
+bloomery_status bloomery_add_present(bloomery_filter *filter, const struct bloomery_input *keys,
+                                     size_t count, uint64_t *answers, bloomery_counts *counts,
                                      bloomery_error *error)
 {
-    struct bloomery_input input;
-    bloomery_status status = bloomery_keys_read(filter, keys, &input, error);
-    if (status == BLOOMERY_OK)
-        status = bloomery_can_remove(filter, error);
-    if (status != BLOOMERY_OK)
-        return refuse(status, keys, answers, counts);
-    bloomery_remove_input(filter, &input, keys->count, answers, counts);
-    return BLOOMERY_OK;
-}
-
-bloomery_status bloomery_hash_keys(const bloomery_filter *filter, const bloomery_keys *keys,
-                                   bloomery_hash *hashes, bloomery_error *error)
-{
-    struct bloomery_input input;
-    bloomery_status status = bloomery_keys_read(filter, keys, &input, error);
-    if (status == BLOOMERY_OK)
-        status = bloomery_can_hash(filter, error);
-    if (status != BLOOMERY_OK)
-        return status;
-    bloomery_take *take = bloomery_take_of(&input, filter);
-    if (input.valid == NULL && keys->count > 0)
-        take(&input, filter, 0, keys->count, hashes);
-    for (size_t i = 0; input.valid != NULL && i < keys->count; i += WORD) {
-        const size_t now = keys->count - i < WORD ? keys->count - i : WORD;
-        const uint64_t valid = bloomery_input_valid(&input, i, now);
-        bloomery_take_valid(take, &input, filter, i, now, valid, hashes + i);
-        for (size_t j = 0; j < now; j++)
-            if ((valid >> j & 1) == 0)
-                hashes[i + j] = (bloomery_hash){0, 0};
-    }
-    return BLOOMERY_OK;
+    if (keys->valid == NULL)
+        return bloomery_add_input(filter, keys, count, answers, counts, error);
+    bloomery_counts own = {0, 0, 0};
+    bloomery_status status = BLOOMERY_OK;
+    if (counts != NULL)
+        *counts = own;
+    if (answers != NULL && count > 0)
+        memset(answers, 0, bloomery_words_of(count) * sizeof *answers);
+    if (bloomery_by_positions(filter))
+        return add_valid_singly(filter, keys, count, answers, counts != NULL ? counts : &own,
+                                error);
+    for (size_t i = 0; i < count && status == BLOOMERY_OK; i += BLOOMERY_COMPACT)
+        status = add_valid_some(
+            filter, keys, i, count - i < BLOOMERY_COMPACT ? count - i : BLOOMERY_COMPACT,
+            answers != NULL ? answers + i / BLOOMERY_WORD : NULL, counts, error);
+    return status;
 }

@@ -3,8 +3,7 @@
  * below command/. */
 #include "base/options.h"
 #include "base/out.h"
-#include "base/standard.h"
-#include "base/watched.h"
+#include "base/system.h"
 #include "input/unpack.h"
 #include "tool.h"
 
@@ -12,14 +11,6 @@
 #include <stdint.h>
 #include <string.h>
 #include <zlib.h>
-
-static const struct tool_command *const commands[] = {
-    &cmd_plan,  &cmd_build,   &cmd_add,      &cmd_remove,   &cmd_query,   &cmd_dedupe,
-    &cmd_merge, &cmd_fold,    &cmd_convert,  &cmd_dialects, &cmd_compare, &cmd_inspect,
-    &cmd_plot,  &cmd_explore, &cmd_generate, &cmd_sieve,
-};
-
-enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 static const char introduction[] =
     "bloomery makes Bloom filters. A filter stores keys in a few bits each and\n"
@@ -99,9 +90,9 @@ static const char *name_here(const char *name)
 
 static const struct tool_command *find_command(const char *name)
 {
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
+    for (size_t i = 0; i < TOOL_COMMANDS; i++)
+        if (strcmp(tool_commands[i]->name, name) == 0)
+            return tool_commands[i];
 
     const char *here = name_here(name);
     if (here != NULL) {
@@ -113,11 +104,11 @@ static const struct tool_command *find_command(const char *name)
                    "(docs/lists.md)");
         return NULL;
     }
-    const char *names[COMMANDS + 1];
-    for (size_t i = 0; i < COMMANDS; i++)
-        names[i] = commands[i]->name;
-    names[COMMANDS] = "help";
-    const char *nearest = tool_nearest(name, names, COMMANDS + 1);
+    const char *names[TOOL_COMMANDS + 1];
+    for (size_t i = 0; i < TOOL_COMMANDS; i++)
+        names[i] = tool_commands[i]->name;
+    names[TOOL_COMMANDS] = "help";
+    const char *nearest = tool_nearest(name, names, TOOL_COMMANDS + 1);
     const char *what = name[0] == '-' ? "option" : "command";
     if (nearest != NULL)
         tool_usage("unknown %s '%s'; did you mean '%s'?", what, name, nearest);
@@ -131,8 +122,8 @@ static int print_help(void)
     struct tool_out out;
     tool_out_start(&out);
     tool_out_text(&out, introduction);
-    for (size_t i = 0; i < COMMANDS; i++)
-        tool_out_format(&out, "  %-12s%s\n", commands[i]->name, commands[i]->summary);
+    for (size_t i = 0; i < TOOL_COMMANDS; i++)
+        tool_out_format(&out, "  %-12s%s\n", tool_commands[i]->name, tool_commands[i]->summary);
     tool_out_text(&out, conclusion);
     return tool_out_finish(&out, TOOL_FOUND);
 }

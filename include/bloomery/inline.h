@@ -15,7 +15,7 @@
  * -march=...) it uses vectors; else plain C, on any processor. It needs libxxhash's header, 0.8.0
  * or later (Debian: libxxhash-dev), and nothing else of that library. C11 and C++17, gcc and clang.
  *
- * src/core/derive.h and docs/format.md say what is computed here. It is a part of the file format,
+ * src/kinds/derive.h and docs/format.md say what is computed here. It is a part of the file format,
  * and changes as little.
  */
 #ifndef BLOOMERY_INLINE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Libraries that few programs need, loaded when one does (docs/decisions.md says why). The command
- * has the same for its own, tool/base/load.h.
+ * has the same for its own, tool/base/system.h.
  */
 #ifndef BLOOMERY_BASE_LOAD_H
 #define BLOOMERY_BASE_LOAD_H

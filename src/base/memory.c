@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Without an allocator of the caller's, small pieces of memory come from the C library and large
- * ones from the kernel (base/pages.c).
+ * ones from the kernel (base/system.c).
  *
  * The kernel gives a container addresses for more memory than it may use, and ends who touches too
  * much of it. So large blocks are held to what the container can still give. One that would take
@@ -9,9 +9,8 @@
  * planned for more keys than come would take all of its memory.
  */
 #include "base/memory.h"
-
-#include "base/limits.h"
-#include "base/pages.h"
+#include "base/system.h"
+#include "base/threads.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -69,4 +68,33 @@ void bloomery_release(const bloomery_allocator *allocator, void *memory, size_t 
         allocator->release(allocator->context, memory, bytes, alignment);
     else
         free(memory);
+}
+
+/* ---- Locks ----------------------------------------------------------------------------------- */
+
+/* Their memory; what a lock is, the system says (base/threads.c). */
+
+struct bloomery_lock *bloomery_locks_make(const bloomery_allocator *allocator, uint32_t count)
+{
+    assert(count > 0);
+    struct bloomery_lock *locks =
+        bloomery_allocate(allocator, count * sizeof *locks, sizeof *locks);
+    for (uint32_t i = 0; locks != NULL && i < count; i++)
+        if (!bloomery_lock_begin(&locks[i])) {
+            for (uint32_t made = 0; made < i; made++)
+                bloomery_lock_end(&locks[made]);
+            bloomery_release(allocator, locks, count * sizeof *locks, sizeof *locks);
+            locks = NULL;
+        }
+    return locks;
+}
+
+void bloomery_locks_free(const bloomery_allocator *allocator, struct bloomery_lock *locks,
+                         uint32_t count)
+{
+    if (locks == NULL)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        bloomery_lock_end(&locks[i]);
+    bloomery_release(allocator, locks, count * sizeof *locks, sizeof *locks);
 }

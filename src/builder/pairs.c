@@ -14,7 +14,7 @@
  */
 #include "builder/pairs.h"
 
-#include "core/equation.h"
+#include "kinds/static.h"
 
 enum {
     DIGIT_BITS = 8,

@@ -5,7 +5,7 @@
 
 #include <bloomery/bloomery.h>
 
-/* Sorts by x of layer `layer` (core/equation.h), then by lo, in place. All have the same first `same`
+/* Sorts by x of layer `layer` (kinds/static.h), then by lo, in place. All have the same first `same`
  * bits of x, which are not looked at. */
 void bloomery_pairs_sort(bloomery_hash *hashes, size_t count, uint32_t layer, uint32_t same);
 

@@ -6,7 +6,7 @@
 #ifndef BLOOMERY_BUILDER_SECTION_H
 #define BLOOMERY_BUILDER_SECTION_H
 
-#include "core/equation.h"
+#include "kinds/static.h"
 
 struct bloomery_band {
     uint64_t coefficients; /* of row p, bit i is row p + i's; 0: no equation */

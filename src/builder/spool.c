@@ -3,9 +3,9 @@
 #include "builder/spool.h"
 
 #include "base/error.h"
+#include "base/io.h"
 #include "base/memory.h"
-#include "base/scratch.h"
-#include "core/equation.h"
+#include "kinds/static.h"
 
 #include <assert.h>
 #include <string.h>

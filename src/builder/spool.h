@@ -13,7 +13,7 @@
 #ifndef BLOOMERY_BUILDER_SPOOL_H
 #define BLOOMERY_BUILDER_SPOOL_H
 
-#include "base/lock.h"
+#include "base/threads.h"
 
 #include <bloomery/bloomery.h>
 

@@ -11,7 +11,7 @@
 #ifndef BLOOMERY_FORMAT_FORMAT_H
 #define BLOOMERY_FORMAT_FORMAT_H
 
-#include "core/filter.h"
+#include "kinds/filter.h"
 
 #include <bloomery/records.h>
 
@@ -27,6 +27,7 @@ enum {
 /* What the bytes before the payload say. */
 struct bloomery_parsed {
     struct bloomery_shape shape; /* shape.layers points to `layers` */
+    struct bloomery_checked_shape checked;
     struct bloomery_layer layers[BLOOMERY_CHAIN_MAX];
     uint64_t payload_offset;
     uint64_t payload_bytes;
@@ -63,12 +64,13 @@ static inline bool bloomery_rule_is_sound(const bloomery_key_rule *rule)
 /*
  * Reads the prefix of a file that is `file_bytes` long: its first `prefix_bytes` bytes, all of them
  * or BLOOMERY_PREFIX_MAX. Checks, in this order and each with its own message: length, magic,
- * version, reserved bits, header checksum, records, every size against the file's, the shape.
- * Allocates nothing.
+ * version, reserved bits, header checksum, records, every size against the file's, the shape. Rows
+ * that are not ours are those of `foreign`. Allocates nothing.
  */
 bloomery_status bloomery_format_parse(const uint8_t *prefix, size_t prefix_bytes,
-                                      uint64_t file_bytes, struct bloomery_parsed *parsed,
-                                      bloomery_error *error);
+                                      uint64_t file_bytes,
+                                      const struct bloomery_foreign_rows *foreign,
+                                      struct bloomery_parsed *parsed, bloomery_error *error);
 
 /* Writes the bytes before the payload; `prefix` holds BLOOMERY_PREFIX_MAX. Returns their number and
  * gives the checksum in the header. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A list of small checks, from the outside in. Nothing here trusts a number before the check that
- * bounds it, nothing is allocated, and what comes out is a shape that core/make.c has approved.
+ * bounds it, nothing is allocated, and what comes out is a shape that kinds/filter.c has approved.
  */
 #include "format/format.h"
 #include "format/layout.h"
@@ -369,8 +369,9 @@ static bloomery_status place_wanted(struct bloomery_parsed *parsed, bloomery_err
 }
 
 bloomery_status bloomery_format_parse(const uint8_t *prefix, size_t prefix_bytes,
-                                      uint64_t file_bytes, struct bloomery_parsed *parsed,
-                                      bloomery_error *error)
+                                      uint64_t file_bytes,
+                                      const struct bloomery_foreign_rows *foreign,
+                                      struct bloomery_parsed *parsed, bloomery_error *error)
 {
     const struct prefix whole = {prefix, prefix_bytes, file_bytes};
     bloomery_status status;
@@ -388,7 +389,8 @@ bloomery_status bloomery_format_parse(const uint8_t *prefix, size_t prefix_bytes
         (status = place_wanted(parsed, error)) != BLOOMERY_OK ||
         (status = check_secret(parsed, error)) != BLOOMERY_OK)
         return status;
-    status = bloomery_shape_check(&parsed->shape, parsed->payload_bytes, error);
+    bloomery_shape_find_rows(&parsed->shape, foreign);
+    status = bloomery_shape_check(&parsed->shape, parsed->payload_bytes, &parsed->checked, error);
     if (status == BLOOMERY_BAD_ARGUMENT) /* no argument of the caller: the file's own numbers */
         status = bloomery_fail(error, BLOOMERY_CORRUPT, BLOOMERY_HEADER_BYTES,
                                "damaged: its numbers describe no filter");

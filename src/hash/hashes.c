@@ -2,23 +2,20 @@
 #include "hash/hashes.h"
 
 #include "base/bytes.h"
-#include "base/entropy.h"
+#include "base/system.h"
 
 #include <assert.h>
 #include <string.h>
 
-#define NAME(id, variable, name) const char bloomery_hash_name_##variable[] = name;
-BLOOMERY_HASH_LIST(NAME)
-#undef NAME
-
 const struct bloomery_hash_row *bloomery_hash_find(uint32_t id)
 {
-    switch (id) { /* two rows of one id do not compile */
-#define ROW(id_, variable, name) \
-    case id_:                    \
-        return &bloomery_hash_##variable;
-        BLOOMERY_HASH_LIST(ROW)
-#undef ROW
+    switch (id) {
+    case BLOOMERY_HASH_XXH3_64:
+        return &bloomery_hash_xxh3_64;
+    case BLOOMERY_HASH_XXH3_128:
+        return &bloomery_hash_xxh3_128;
+    case BLOOMERY_HASH_SIPHASH:
+        return &bloomery_hash_siphash;
     default:
         return NULL;
     }

@@ -45,5 +45,10 @@ static void many(const struct bloomery_hash_secret *secret, const bloomery_key *
 }
 
 const struct bloomery_hash_row bloomery_hash_siphash = {
-    BLOOMERY_HASH_NAMED(siphash), .keyed = true, .available = available, .one = one, .many = many,
+    .id = BLOOMERY_HASH_SIPHASH,
+    .name = "siphash",
+    .keyed = true,
+    .available = available,
+    .one = one,
+    .many = many,
 };

@@ -35,11 +35,17 @@ bloomery_hash bloomery_xxh3_salted(const void *salt, size_t salt_bytes, const vo
 }
 
 const struct bloomery_hash_row bloomery_hash_xxh3_64 = {
-    BLOOMERY_HASH_NAMED(xxh3_64), .keyed = false, .available = true, .one = one_64, .many = many_64,
+    .id = BLOOMERY_HASH_XXH3_64,
+    .name = "xxh3-64",
+    .keyed = false,
+    .available = true,
+    .one = one_64,
+    .many = many_64,
 };
 
 const struct bloomery_hash_row bloomery_hash_xxh3_128 = {
-    BLOOMERY_HASH_NAMED(xxh3_128),
+    .id = BLOOMERY_HASH_XXH3_128,
+    .name = "xxh3-128",
     .keyed = false,
     .available = true,
     .one = one_128,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/blocked_rate.h"
 
-#include "plan/coinciding.h"
-
 #include <assert.h>
 #include <math.h>
 #include <stdbool.h>
@@ -307,7 +305,7 @@ double bloomery_blocked_rate(uint64_t blocks, uint32_t blocks_per_key, uint32_t 
     return bloomery_block_rates_expect(&rates, blocks, keys);
 }
 
-/* ---- Bits ------------------------------------------------------------------------------------ */
+/* ---- Set bits -------------------------------------------------------------------------------- */
 
 double bloomery_blocked_hit(uint64_t blocks, uint32_t probes)
 {
@@ -323,4 +321,304 @@ double bloomery_blocked_estimate_keys(uint64_t bits, uint64_t blocks, uint32_t b
         return INFINITY;
     return log1p(-(double)bits_set / (double)bits) /
            (blocks_per_key * log1p(-bloomery_blocked_hit(blocks, probes)));
+}
+
+/* ---- The chance of one block ----------------------------------------------------------------- */
+
+enum { WORDS = BLOOMERY_RING_WORDS, SETS = BLOOMERY_RING_SETS, MASKS = 1 << WORDS };
+
+static const double hit = 1.0 / 64; /* the marked bit of a word, which a key sets a bit in */
+
+static uint32_t turned(uint32_t set, uint32_t by)
+{
+    return (set << by | set >> (WORDS - by)) & (MASKS - 1);
+}
+
+static uint32_t mirrored(uint32_t set)
+{
+    uint32_t mirror = 0;
+    for (uint32_t word = 0; word < WORDS; word++)
+        mirror |= (set >> word & 1) << (WORDS - 1 - word);
+    return mirror;
+}
+
+/* The least of all sets that are this one turned or mirrored. */
+static uint32_t min_alike(uint32_t set)
+{
+    uint32_t min = set;
+    for (uint32_t by = 0; by < WORDS; by++) {
+        const uint32_t one = turned(set, by);
+        const uint32_t other = mirrored(one);
+        min = one < min ? one : min;
+        min = other < min ? other : min;
+    }
+    return min;
+}
+
+static uint32_t size_of(uint32_t set)
+{
+    return (uint32_t)__builtin_popcount(set);
+}
+
+/* The number of each of 256 sets among the 30, fewer words first; and which those are. */
+static void number_sets(uint8_t number[MASKS], uint32_t sets[SETS])
+{
+    uint32_t alike[MASKS];
+    uint32_t found = 0;
+    for (uint32_t set = 0; set < MASKS; set++)
+        alike[set] = min_alike(set);
+    for (uint32_t size = 0; size <= WORDS; size++)
+        for (uint32_t set = 0; set < MASKS; set++)
+            if (alike[set] == set && size_of(set) == size) {
+                assert(found < SETS);
+                number[set] = (uint8_t)found;
+                sets[found++] = set;
+            }
+    assert(found == SETS);
+    for (uint32_t set = 0; set < MASKS; set++)
+        number[set] = number[alike[set]];
+}
+
+/* The factors of set i start here: it has i + 1 of them. */
+static size_t row(uint32_t i)
+{
+    return (size_t)i * (i + 1) / 2;
+}
+
+/* What a key with this window does to the marks of a set. */
+static void add_window(double *factor, const uint8_t number[MASKS], uint32_t set, uint32_t window)
+{
+    const uint32_t touched = set & window;
+    uint32_t missed = touched; /* T: all subsets, down to none */
+    for (;;) {
+        const double chance =
+            pow(hit, size_of(touched) - size_of(missed)) * pow(1 - hit, size_of(missed));
+        factor[number[(set & ~window) | missed]] += chance / WORDS;
+        if (missed == 0)
+            break;
+        missed = (missed - 1) & touched;
+    }
+}
+
+void bloomery_ring_start(struct bloomery_ring *ring, uint32_t probes)
+{
+    uint8_t number[MASKS];
+    uint32_t sets[SETS];
+    assert(probes >= 1 && probes <= WORDS);
+    const uint32_t window = (1U << probes) - 1;
+    number_sets(number, sets);
+    *ring = (struct bloomery_ring){.window = number[window]};
+    ring->chance[0] = 1; /* of no marks */
+    for (uint32_t i = 0; i < SETS; i++) {
+        double missed = 0;
+        for (uint32_t by = 0; by < WORDS; by++) {
+            const uint32_t words = turned(window, by);
+            add_window(ring->step + row(i), number, sets[i], words);
+            missed += pow(1 - hit, size_of(sets[i] & words)) / WORDS;
+        }
+        ring->missed[i] = log(missed);
+    }
+    for (uint32_t set = 0; set <= window; set++)
+        ring->sign[number[set]] += size_of(set) % 2 == 0 ? 1 : -1;
+}
+
+void bloomery_ring_step(struct bloomery_ring *ring)
+{
+    /* From the largest down: a set needs the smaller ones of the key before. */
+    for (uint32_t i = ring->window; i > 0; i--) {
+        const double *factor = ring->step + row(i);
+        double sum = 0;
+        for (uint32_t s = 0; s <= i; s++)
+            sum += factor[s] * ring->chance[s];
+        ring->chance[i] = sum;
+    }
+}
+
+double bloomery_ring_chance(const struct bloomery_ring *ring)
+{
+    return ring->chance[ring->window];
+}
+
+double bloomery_ring_chance_at(const struct bloomery_ring *ring, double keys)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i <= ring->window; i++)
+        if (ring->sign[i] != 0)
+            sum += ring->sign[i] * exp(keys * ring->missed[i]);
+    return sum < 0 ? 0 : sum < 1 ? sum : 1;
+}
+
+/* ---- What two filters have in common --------------------------------------------------------- */
+
+/* The other cells of a cell's block, by how far their word is from its word on the ring of eight.
+ * In a flat array all are alike. */
+struct neighbours {
+    double cells;
+    double either; /* the chance that a pick hits one of the two, or both */
+};
+
+struct pick {
+    double cells; /* m */
+    double block; /* the cells of a block */
+    double count; /* picks of a key */
+    double hit;   /* q, the chance that one pick hits a given cell */
+    uint32_t groups;
+    struct neighbours group[BLOOMERY_RING_WORDS];
+};
+
+/* How many of the eight windows of k words have both of two words that are so far apart. */
+static uint32_t common_windows(uint32_t probes, uint32_t distance)
+{
+    const uint32_t other_way = BLOOMERY_RING_WORDS - distance;
+    return (probes > distance ? probes - distance : 0) +
+           (probes > other_way ? probes - other_way : 0);
+}
+
+static struct pick pick_of(const struct bloomery_overlap *overlap)
+{
+    struct pick pick = {.cells = (double)overlap->bits};
+    if (overlap->blocks == 0) {
+        pick.block = pick.cells;
+        pick.count = overlap->probes;
+        pick.hit = 1 / pick.cells;
+        pick.groups = 1;
+        pick.group[0] = (struct neighbours){pick.cells - 1, 2 / pick.cells};
+        return pick;
+    }
+    const double blocks = (double)overlap->blocks;
+    const double word = (double)BLOOMERY_BLOCK_BITS / BLOOMERY_RING_WORDS;
+    pick.block = BLOOMERY_BLOCK_BITS;
+    pick.count = overlap->blocks_per_key;
+    pick.hit = bloomery_blocked_hit(overlap->blocks, overlap->probes);
+    pick.groups = BLOOMERY_RING_WORDS;
+    /* Of a word one bit at most is set, so no pick hits two. */
+    pick.group[0] = (struct neighbours){word - 1, 2 * pick.hit};
+    for (uint32_t distance = 1; distance < BLOOMERY_RING_WORDS; distance++) {
+        const double windows = common_windows(overlap->probes, distance);
+        const double both = windows / BLOOMERY_RING_WORDS / (word * word) / blocks;
+        pick.group[distance] = (struct neighbours){word, 2 * pick.hit - both};
+    }
+    return pick;
+}
+
+/* v: Var[Z] / E[Z]^2 after so many keys. Pairs of cells come in three sorts: one cell twice, two of
+ * a block by the distance of their words, two of different blocks. Each has its own chance to stay
+ * 0, which is divided by the square of a single cell's. They are all close to 1, so what is summed
+ * up is what they differ from it. */
+static double spread(const struct pick *pick, double keys)
+{
+    const double picks = pick->count * keys;
+    const double missed = log1p(-pick->hit);
+    const double others = pick->cells - pick->block;
+    if (!(picks > 0) || pick->cells < 2)
+        return 0;
+    assert(pick->hit > 0 && pick->hit < 1 && others >= 0);
+    double sum = expm1(-picks * missed);
+    for (uint32_t i = 0; i < pick->groups; i++) {
+        const struct neighbours *group = &pick->group[i];
+        sum += group->cells * expm1(picks * (log1p(-group->either) - 2 * missed));
+    }
+    if (others > 0) {
+        /* (1 - 2q) / (1 - q)^2 = 1 - (q / (1 - q))^2 */
+        const double ratio = pick->hit / (1 - pick->hit);
+        sum += others * expm1(picks * log1p(-ratio * ratio));
+    }
+    return sum > 0 ? sum / pick->cells : 0;
+}
+
+double bloomery_overlap_jaccard(const struct bloomery_overlap *overlap)
+{
+    const struct pick pick = pick_of(overlap);
+    const double all = overlap->union_keys;
+    if (!(all < INFINITY))
+        return INFINITY;
+    if (pick.cells < 2 || !(all > 0))
+        return 0;
+    const double share = (overlap->keys[0] + overlap->keys[1]) / all;
+    const double parts = spread(&pick, overlap->keys[0]) + spread(&pick, overlap->keys[1]);
+    double variance = parts * (1 - 2 * share) + 2 * spread(&pick, overlap->common_keys) +
+                      share * share * spread(&pick, all);
+    return variance > 0 ? sqrt(variance) / (pick.count * -log1p(-pick.hit)) / all : 0;
+}
+
+double bloomery_overlap_deviation(const struct bloomery_overlap *overlap)
+{
+    const struct pick pick = pick_of(overlap);
+    if (!(overlap->union_keys < INFINITY))
+        return INFINITY;
+    if (pick.cells < 2)
+        return 0;
+    double variance = spread(&pick, overlap->union_keys) - spread(&pick, overlap->keys[0]) -
+                      spread(&pick, overlap->keys[1]) + 2 * spread(&pick, overlap->common_keys);
+    return variance > 0 ? sqrt(variance) / (pick.count * -log1p(-pick.hit)) : 0;
+}
+
+/* ---- Blocks that coincide -------------------------------------------------------------------- */
+
+enum {
+    DENSE = 8,  /* up to here each load has a node */
+    OCTAVE = 4, /* nodes of each octave after it */
+    POINTS = 6, /* of a polynomial */
+    LAST = 1024,
+};
+
+/* The load of a node. */
+static double node_load(uint32_t node)
+{
+    if (node < DENSE)
+        return node + 1;
+    const uint32_t after = node - (DENSE - 1);
+    const uint32_t octaves = after / OCTAVE;
+    const uint32_t steps = (OCTAVE + after % OCTAVE) * (DENSE / OCTAVE);
+    return (double)steps * (double)(1U << octaves);
+}
+
+/* The last node that is not past a load. */
+static uint32_t node_of(uint64_t load)
+{
+    if (load <= DENSE)
+        return (uint32_t)load - 1;
+    const uint32_t octave = 63 - (uint32_t)__builtin_clzll(load / DENSE);
+    const uint32_t part = (uint32_t)(load >> octave) * OCTAVE / DENSE - OCTAVE;
+    return DENSE - 1 + octave * OCTAVE + part;
+}
+
+/* The polynomial through six nodes around the load (Lagrange). */
+static double between(const float *table, uint64_t load)
+{
+    const uint32_t node = node_of(load);
+    const double x = (double)load;
+    uint32_t first = node < POINTS / 2 ? 0 : node - POINTS / 2 + 1;
+    double sum = 0;
+    assert(node < BLOOMERY_COINCIDING_NODES && node_load(node) <= x);
+    if (node_load(node) >= x)
+        return (double)table[node];
+    if (first > BLOOMERY_COINCIDING_NODES - POINTS)
+        first = BLOOMERY_COINCIDING_NODES - POINTS;
+    for (uint32_t i = first; i < first + POINTS; i++) {
+        double above = 1;
+        double below = 1;
+        for (uint32_t other = first; other < first + POINTS; other++)
+            if (other != i) {
+                above *= x - node_load(other);
+                below *= node_load(i) - node_load(other);
+            }
+        sum += above / below * (double)table[i];
+    }
+    return sum;
+}
+
+double bloomery_coinciding(uint32_t probes, uint32_t times, uint64_t load)
+{
+    assert(probes >= 1 && probes <= 8 && load >= 1);
+    assert(times >= 1 && times <= BLOOMERY_COINCIDING_MAX);
+    if (times == 1)
+        return 1;
+    const float *table = bloomery_coinciding_table[probes - 1][times - 2];
+    const double pairs = times * (times - 1) / 2.0;
+    /* Past the table what varies falls with the bits that are still 0. */
+    const double excess = load <= LAST ? between(table, load)
+                                       : (double)table[BLOOMERY_COINCIDING_NODES - 1] *
+                                             exp(((double)LAST - (double)load) * probes / 512);
+    return exp(pairs * excess);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Generated; do not edit:  tests/reference/rates.py --coinciding > src/plan/coinciding_table.c */
-#include "plan/coinciding.h"
+#include "plan/blocked_rate.h"
 
 /* clang-format off */
 const float bloomery_coinciding_table[8][BLOOMERY_COINCIDING_MAX - 1]

@@ -23,6 +23,7 @@
 #define BLOOMERY_PLAN_RIBBON_H
 
 #include <assert.h>
+#include <bloomery/bloomery.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -135,4 +136,16 @@ double bloomery_ribbon_rate(const struct bloomery_ribbon *ribbon);
 /* The starts of blocks below `block`, of all sections. */
 uint64_t bloomery_ribbon_starts_below(const struct bloomery_ribbon *ribbon, uint64_t block);
 
-#endif
+/* ---- Solving a plan -------------------------------------------------------------------------- */
+
+/* Plans of static filters: plan/ribbon.h has the geometry of one layer. */
+
+/* As bloomery_plan_solve says, for BLOOMERY_STATIC: reads keys, rate and bytes, fills the fields
+ * below them. */
+bloomery_status bloomery_ribbon_solve(bloomery_plan *plan, const bloomery_plan_options *options,
+                                      bloomery_error *error);
+
+/* The bytes that a filter will have: exact but for how many keys of a layer are bumped. */
+uint64_t bloomery_ribbon_expected_bytes(uint64_t keys, double rate);
+
+#endif /* BLOOMERY_PLAN_RIBBON_H */

@@ -20,13 +20,11 @@
  * if its rate is no worse than that of the best k with 2 % more keys, or if it holds at most 2 %
  * fewer keys.
  *
- * The hash's own rate (plan/hash_rate.h) is part of every rate. If the hash is free, a plan is
+ * The hash's own rate (plan/solve.h) is part of every rate. If the hash is free, a plan is
  * solved with 64 bits of it, and again with 128 if those were too few.
  */
 #ifndef BLOOMERY_PLAN_SOLVE_H
 #define BLOOMERY_PLAN_SOLVE_H
-
-#include "plan/hash_rate.h"
 
 #include <bloomery/bloomery.h>
 
@@ -65,4 +63,29 @@ uint32_t bloomery_cell_bits(const bloomery_plan *plan);
 double bloomery_geometry_rate(bloomery_kind kind, uint64_t bits, uint32_t blocks_per_key,
                               uint32_t probes, bloomery_hash_id hash, uint64_t keys);
 
-#endif
+/* ---- What the hash adds to a rate ------------------------------------------------------------ */
+
+/*
+ * What 64 bits of hash cost. If one of n keys has all 64 bits of an absent key's hash, no
+ * structure can distinguish the two: with probability
+ *
+ *     c = 1 - (1 - 2^-64)^n = n / 2^64
+ *
+ * (to n/2^65 of it, 8e-6 for the maximum number of keys). The rest of the rate, r, comes on top:
+ *
+ *     rate = r + c - r c
+ *
+ * For 1e9 keys c is 5.4e-11. A plan takes XXH3's 64 bits while that is at most 1 % of the rate, and
+ * its 128 below. A hash of 128 bits adds nothing (1e-24 for the maximum number of keys).
+ */
+
+/* c of a hash; BLOOMERY_HASH_DEFAULT counts as XXH3_64. */
+double bloomery_hash_rate(bloomery_hash_id hash, uint64_t keys);
+
+/* A structure's rate with the hash's own. */
+double bloomery_rate_with_hash(bloomery_hash_id hash, uint64_t keys, double rate);
+
+/* XXH3_64 if its c is at most 1 % of the rate, or the rate is not known (0); else XXH3_128. */
+bloomery_hash_id bloomery_hash_for(uint64_t keys, double rate);
+
+#endif /* BLOOMERY_PLAN_SOLVE_H */

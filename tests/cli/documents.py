@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands that the documents tell people to type, and the options that they name."""
 
-import importlib.machinery
-import importlib.util
 import os
 import re
 import shlex
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+
+import option_tables  # pylint: disable=wrong-import-position
 # They tell what was done when, not what to type.
 RECORDS = ("NEWS.md", os.path.join("docs", "decisions.md"))
 # A line of an indented block is a command if it begins with one of these programs, or with a path below these
@@ -122,20 +124,16 @@ def rows(page):
 
 
 def options_of_the_command(tool):
-    """{command: {option: whether a value follows it}}, those of the sieve as "sieve push"; letters too."""
-    path = os.path.join(ROOT, "scripts", "make-completions")
-    loader = importlib.machinery.SourceFileLoader("make_completions", path)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-    sys.dont_write_bytecode = True
-    loader.exec_module(module)
+    """{command: {option: whether a value follows it}}, those of the sieve as "sieve push"; letters too. From the
+    tables of options, which are printed when the command is built."""
     known = {}
-    for name, _, options in module.read_commands(tool)[0]:
-        known[name] = {"--help": False}
-        for option in options:
-            value = bool(option.value) and not option.optional
-            known[name]["--" + option.name] = value
-            if option.letter:
-                known[name]["-" + option.letter] = value
+    for command in option_tables.read(os.path.join(os.path.dirname(tool), "options.json"))[0]:
+        options = known[command["name"]] = {"--help": False}
+        for option in option_tables.listed(command):
+            value = bool(option["argument"]) and not option_tables.optional(option)
+            options["--" + option["name"]] = value
+            if option["letter"]:
+                options["-" + option["letter"]] = value
     return known
 
 

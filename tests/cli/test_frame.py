@@ -11,7 +11,7 @@ import socket
 import subprocess
 import zipfile
 
-from runner import EMULATOR, Skip, case, has, main
+from runner import EMULATOR, Skip, TOOL, case, has, main
 
 
 def listed(c, line):
@@ -39,10 +39,15 @@ def described_in(help_text):
 
 
 def manual(name="bloomery"):
-    """A page of the manual, without what quotes and joins words in its source."""
+    """A page of the manual, without what quotes and joins words in its source. Those with options are beside the
+    command."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "man", name + ".1")
+    if not os.path.exists(path):
+        path = os.path.join(os.path.dirname(TOOL), "..", "man", name + ".1")
+    if not os.path.exists(path):
+        raise Skip("this build has no pages of the commands")
     with open(path, encoding="utf-8") as file:
-        return file.read().replace("\\-", "-")
+        return re.sub(r"\\f[BIPR]", "", file.read()).replace("\\-", "-")
 
 
 def page_of(command):

@@ -115,7 +115,7 @@ def examples_of_the_manual_work(c):
     prepare(c, "manual")
     known = {} if EMULATOR else documents.options_of_the_command(TOOL)
     ran = 0
-    for name in sorted(os.listdir(os.path.join(documents.ROOT, "man"))):
+    for name in sorted(os.listdir(os.path.join(documents.ROOT, "man"))):  # pages, and templates of pages
         text = documents.read(os.path.join("man", name)).partition(".SH EXAMPLES\n")[2].partition("\n.SH")[0]
         for line in re.findall(r"^(?!\.)(.*\bbloomery .*)$", text.replace("\\-", "-").replace("\\(aq", "'"), re.M):
             wrong = [option for called, words in documents.calls(line, known)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CityHash 1.0.2 once more, from its description: a reference for src/hash/foreign/city.c that shares nothing with it."""
+"""CityHash 1.0.2 once more, from its description: a reference for src/hash/city.c that shares nothing with it."""
 
 MASK = (1 << 64) - 1
 K0, K1, K2, K3 = 0xc3a5c85c97cb3127, 0xb492b66fbe98f273, 0x9ae16a3b2f90404f, 0xc949d7c7509e6557

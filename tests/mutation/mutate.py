@@ -89,7 +89,7 @@ def compile_all(jobs):
 class Tree:
     """A copy of the sources that can be broken, with its objects."""
 
-    PARTS = ["include", "src", "tool", "scripts", "lineage", "tests/support", "tests/property", "tests/sieve", "tests/unit",
+    PARTS = ["include", "src", "sieve", "tool", "scripts", "lineage", "tests/support", "tests/property", "tests/sieve", "tests/unit",
              "tests/vectors", "tests/cli", "tests/dialect", "tests/reference", "tests/module", "tests/python", "module",
              "python", "fuzz"]
 
@@ -102,7 +102,7 @@ class Tree:
                             ignore=shutil.ignore_patterns("__pycache__"))
         sodium = has_package("libsodium")
         crypto = has_package("libcrypto")
-        self.library_flags = ["-I" + self.path("include"), "-I" + self.path("src"), "-DBLOOMERY_LIMITS_SWITCH",
+        self.library_flags = ["-I" + self.path("include"), "-I" + self.path("src"), "-I" + self.root, "-DBLOOMERY_LIMITS_SWITCH",
                               *(["-DBLOOMERY_HAVE_SODIUM"] if sodium else []),
                               *(["-DBLOOMERY_HAVE_LIBCRYPTO"] if crypto else [])]
         self.tool_flags = ["-I" + self.path("include"), "-I" + self.path("tool"), "-DBLOOMERY_TOOL_SWITCH",
@@ -129,8 +129,12 @@ class Tree:
                       for name in names if name.endswith(".c")]
         return sorted(found)
 
+    def library(self):
+        """All C files of the library, relative to the tree."""
+        return self.sources("src") + self.sources("sieve")
+
     def flags_for(self, source):
-        if source.startswith("src/"):
+        if source.startswith(("src/", "sieve/")):
             return self.library_flags
         if source.startswith(("fuzz/", "tests/module/")):
             return self.library_flags + ["-I" + self.root]
@@ -169,9 +173,9 @@ class Tree:
         support = [f"tests/support/{part}.c" for part in ("support", "bounds", "columns", "faults", "forge", "specimens", "team")]
         if name.startswith("sieve/"):
             parts = [*(f"tests/sieve/{part}.c" for part in ("stream", "life")), "tests/support/sieves.c"]
-            sources = [f"tests/{name}.c", *parts, *support, *self.sources("src")]
+            sources = [f"tests/{name}.c", *parts, *support, *self.library()]
         else:
-            sources = [f"tests/property/{name}.c", *support, *self.sources("src")]
+            sources = [f"tests/property/{name}.c", *support, *self.library()]
         target = os.path.join(self.objects, name.replace("/", "_"))
         status, said = run([*CC, *self.objects_of(sources, broken), "-o", target,
                             *pkg_config("--libs", "cmocka", "libxxhash", "libsodium"), "-lm",
@@ -182,8 +186,9 @@ class Tree:
 
     def command(self, broken=None, test=None):
         """The command, linked; or a test of its parts, which has a main() of its own."""
-        sources = [source for source in self.sources("tool") if test is None or source != "tool/main.c"]
-        sources += self.sources("src") + ([f"tests/{test}.c", "tests/support/support.c"] if test else [])
+        sources = [source for source in self.sources("tool") if source != "tool/describe_options.c" and
+                   (test is None or source != "tool/main.c")]
+        sources += self.library() + ([f"tests/{test}.c", "tests/support/support.c"] if test else [])
         target = os.path.join(self.objects, os.path.basename(test or "bloomery"))
         libraries = pkg_config("--libs", "jansson", "libarchive", "zlib", "libcrypto", "libsodium",
                                *(["cmocka", "libxxhash"] if test else []))
@@ -196,7 +201,7 @@ class Tree:
     def experiment(self, broken=None):
         """The experiment, linked."""
         target = os.path.join(self.objects, "bloomery-experiment")
-        sources = self.sources("lineage") + self.sources("tool/base") + self.sources("src")
+        sources = self.sources("lineage") + self.sources("tool/base") + self.library()
         status, said = run([*CC, *self.objects_of(sources, broken), "-o", target,
                             *pkg_config("--libs", "jansson", "zlib", "libcrypto", "libsodium"), "-lm", "-lpthread"])
         if status != 0:
@@ -206,7 +211,7 @@ class Tree:
     def server_module(self, broken=None):
         """The module of servers, linked."""
         target = os.path.join(self.objects, "bloomery.so")
-        sources = self.sources("module") + self.sources("src")
+        sources = self.sources("module") + self.library()
         status, said = run([*CC, *self.objects_of(sources, broken), "-shared", "-o", target,
                             "-Wl,--version-script=" + self.path("module/exports.map"),
                             *pkg_config("--libs", "libsodium"), "-lm", "-lpthread"])
@@ -217,7 +222,7 @@ class Tree:
     def stand_in(self, parts, target, broken=None):
         """The module in one program with the stand-in for a server, linked."""
         target = os.path.join(self.objects, target)
-        sources = [*parts, "tests/module/stand_in.c", *self.sources("module"), *self.sources("src")]
+        sources = [*parts, "tests/module/stand_in.c", *self.sources("module"), *self.library()]
         status, said = run([*CC, *self.objects_of(sources, broken), "-o", target,
                             *pkg_config("--libs", "cmocka", "libsodium"), "-lm", "-lpthread"])
         if status != 0:
@@ -234,7 +239,7 @@ class Tree:
     def driver(self, broken=None):
         """The driver of the tests of dialects, linked."""
         target = os.path.join(self.objects, "driver")
-        sources = ["tests/dialect/driver.c", *self.sources("src")]
+        sources = ["tests/dialect/driver.c", *self.library()]
         status, said = run([*CC, *self.objects_of(sources, broken), "-o", target,
                             *pkg_config("--libs", "libsodium"), "-lm", "-lpthread"])
         if status != 0:
@@ -249,7 +254,7 @@ class Tree:
         parts = [source for source in self.sources("fuzz") if source.startswith(f"fuzz/{name}") or
                  (name == "look" and source.startswith("fuzz/sieve_"))]
         target = os.path.join(self.objects, "fuzz_" + name)
-        status, said = run([*CC, *self.objects_of([*parts, "fuzz/regression.c", *self.sources("src")], broken),
+        status, said = run([*CC, *self.objects_of([*parts, "fuzz/regression.c", *self.library()], broken),
                             "-o", target, *pkg_config("--libs", "libsodium"), "-lm", "-lpthread"])
         if status != 0:
             raise Broken(f"the fuzz target {name} does not link:\n{said}")
@@ -261,7 +266,7 @@ class Tree:
             raise Missing("Python's headers (python3-dev) are not here")
         target = os.path.join(self.objects, "python")
         shutil.copytree(self.path("python", "bloomery"), os.path.join(target, "bloomery"), dirs_exist_ok=True)
-        status, said = run([*CC, *self.objects_of(self.sources("python") + self.sources("src"), broken), "-shared",
+        status, said = run([*CC, *self.objects_of(self.sources("python") + self.library(), broken), "-shared",
                             "-o", os.path.join(target, "bloomery", "_native.abi3.so"),
                             *pkg_config("--libs", "libsodium", "libcrypto"), "-lm", "-lpthread"])
         if status != 0:

@@ -14,7 +14,7 @@ piece of Python is found as it stands.
 import os
 import re
 
-FOLDERS = ["include", "src", "tool", "lineage", "module", "python", "fuzz", "tests"]
+FOLDERS = ["include", "src", "sieve", "tool", "lineage", "module", "python", "fuzz", "tests"]
 TOKEN = re.compile(r"""/\*.*?\*/|//[^\n]*|\\\n|\s+|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\w+|.""", re.S)
 NAME = re.compile(r"(\w+)\((?:[^()]|\([^()]*\))*\)\s*$")
 

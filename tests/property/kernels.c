@@ -10,9 +10,9 @@
 #include "../support/built.h"
 
 #include "base/cpu.h"
-#include "core/block.h"
-#include "core/blocked.h"
-#include "core/filter.h"
+#include "kernels/block.h"
+#include "kinds/blocked.h"
+#include "kinds/filter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -150,7 +150,7 @@ static __attribute__((unused)) void compare_all(enum bloomery_cpu level)
             }
 }
 
-/* The definition, written once more from core/derive.h's words: every bit of a block by itself. */
+/* The definition, written once more from kinds/derive.h's words: every bit of a block by itself. */
 static bool bit_is_of_key(uint64_t w, uint32_t probes, uint32_t word, uint32_t bit)
 {
     const uint32_t first = (uint32_t)(w >> 48) % 8;

@@ -9,13 +9,13 @@
  * and of no special form; and the positions within a block; and pairs, which show steps that are
  * too regular.
  *
- * Build: this file, ../support/support.c, ../support/bounds.c; src/ in reach (core/derive.h),
+ * Build: this file, ../support/support.c, ../support/bounds.c; src/ in reach (kinds/derive.h),
  * cmocka, the library, libm. No arguments. Suite: property.
  */
 #include "../support/bounds.h"
 #include "../support/support.h"
 
-#include "core/derive.h"
+#include "kinds/derive.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -57,7 +57,7 @@ def occupancy_distribution(cells, throws):
 
 
 def moments_by_recurrence(cells, highest, throws, one=Fraction(1)):
-    """E[(X_t / cells)^i] for i = 0 .. highest, as src/plan/occupancy.c steps them."""
+    """E[(X_t / cells)^i] for i = 0 .. highest, as src/plan/classic_rate.c steps them."""
     step = []
     for i in range(highest + 1):
         row = [one * 0] * (i + 1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints with what chance two random lines of whole numbers agree: the constants of src/plan/foreign/quadratic_rate.c.
+"""Prints with what chance two random lines of whole numbers agree: the constants of src/dialects/clickhouse.c.
 
     python3 tests/reference/lines_agree.py [MOST]
 

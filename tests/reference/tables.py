@@ -333,7 +333,7 @@ def print_poisson():
 
 
 def expansion(bits, probes, keys):
-    """The moment from mean and variance, as src/plan/occupancy.c has it for many bits."""
+    """The moment from mean and variance, as src/plan/classic_rate.c has it for many bits."""
     throws = probes * keys
     mean = -math.expm1(throws * math.log1p(-1 / bits))
     load = throws / bits

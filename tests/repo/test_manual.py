@@ -25,6 +25,15 @@ def script(name):
     return module
 
 
+def paths_of_commands():
+    """The pages of section 1: of the source, and of the build where those with options were made."""
+    folders = [os.path.join(ROOT, "man"), os.environ.get("BLOOMERY_PAGES", "")]
+    paths = [os.path.join(folder, name) for folder in folders if os.path.isdir(folder)
+             for name in sorted(os.listdir(folder)) if name.endswith(".1")]
+    expect(len(paths) > 10 or "BLOOMERY_PAGES" not in os.environ, f"too few pages: {paths}")
+    return paths
+
+
 def every_public_function_and_type_has_a_page(pages):
     public = script("check-symbols").declared(ROOT)
     folder = os.path.join(ROOT, "include", "bloomery")
@@ -90,12 +99,12 @@ def pages_of_types_have_their_declaration(pages):
 
 
 def pages_name_only_pages_that_are_there(pages):
-    commands = {name[:-2] for name in os.listdir(os.path.join(ROOT, "man")) if name.endswith(".1")}
+    commands = {os.path.basename(path)[:-2] for path in paths_of_commands()}
     others = {"grep (1)", "sort (1)", "cmp (1)", "xz (1)"}
     texts = dict(pages)
-    for name in commands:
-        with open(os.path.join(ROOT, "man", name + ".1"), encoding="utf-8") as file:
-            texts[name + ".1"] = file.read()
+    for path in paths_of_commands():
+        with open(path, encoding="utf-8") as file:
+            texts[os.path.basename(path)] = file.read()
     for name, text in texts.items():
         for page, section in re.findall(r"^\.BR (\S+) \(([13])\)", text, re.M):
             page = page.replace("\\-", "-")
@@ -114,7 +123,7 @@ def the_formatter_has_nothing_to_say(pages):
             with open(os.path.join(folder, "man3", name), "w", encoding="utf-8") as file:
                 file.write(text)
         paths = [os.path.join("man3", name) for name in pages if not pages[name].startswith(".so ")]
-        paths += [os.path.join(ROOT, "man", name) for name in os.listdir(os.path.join(ROOT, "man")) if name.endswith(".1")]
+        paths += paths_of_commands()
         for path in paths:
             done = subprocess.run([groff, "-man", "-ww", "-z", "-Tutf8", path], cwd=folder, capture_output=True,
                                   text=True, check=False)

@@ -6,7 +6,7 @@
  * answered SEEN was dropped: D of them, counted here. Of those that were new a share r was to be
  * dropped, r being the rate at the time, so D varies by sum of r (1 - r). What the sieve expects
  * rests on the share of new keys among the pushes, estimated by those that the last 1,024
- * "chances" let through (src/sieve/filled.c), with a deviation of sqrt(q / 1024): in a window of
+ * "chances" let through (sieve/fill_level.c), with a deviation of sqrt(q / 1024): in a window of
  * so many chances, in which D_w are dropped, D_w / sqrt(1024 q). Neighbouring windows overlap,
  * which at most doubles the variance:
  *

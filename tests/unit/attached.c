@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "core/filter.h"
+#include "kinds/filter.h"
 
 #include <bloomery/dialect.h>
 #include <stdlib.h>

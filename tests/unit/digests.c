@@ -7,10 +7,11 @@
 
 #include <cmocka.h>
 
-#include "core/derive.h"
-#include "hash/foreign/digest.h"
-#include "hash/foreign/wide.h"
+#include "dialects/dialects.h"
+#include "dialects/schemes.h"
+#include "hash/digest.h"
 #include "hash/hashes.h"
+#include "kinds/derive.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,63 +158,63 @@ static void wide_numbers_are_compared(void **state)
 /* In 2^40 + 15 bits, where three digits use an MD5 up: bitarray's own
  * (tests/vectors/dialect/pybitarray). */
 static const struct {
-    const struct bloomery_hash_row *hash;
+    uint32_t hash;
     const char *key;
     uint64_t positions[9];
 } exhausting[] = {
-    {&bloomery_hash_md5_chain_a,
+    {BLOOMERY_HASH_MD5_CHAIN_A + 'a' - 'a',
      "",
      {81856767499, 1060535010971, 382011929965, 211854253646, 747012187974, 798445229593,
       67469458570, 974049068867, 290785841128}},
-    {&bloomery_hash_md5_chain_a,
+    {BLOOMERY_HASH_MD5_CHAIN_A + 'a' - 'a',
      "abc",
      {112305366732, 772784011875, 542135740672, 467899111575, 491333223263, 331779785587,
       189910571637, 1025284177666, 921545581159}},
-    {&bloomery_hash_md5_chain_b,
+    {BLOOMERY_HASH_MD5_CHAIN_A + 'b' - 'a',
      "",
      {785672433877, 851812814725, 312240600663, 216440200169, 1093005451845, 783726886264,
       1020031577096, 857686596222, 954439442589}},
-    {&bloomery_hash_md5_chain_b,
+    {BLOOMERY_HASH_MD5_CHAIN_A + 'b' - 'a',
      "abc",
      {440788313059, 380087470678, 19753942049, 313004156707, 107773613453, 435656352533,
       557767670974, 1039386699792, 994418774573}},
-    {&bloomery_hash_md5_chain_c,
+    {BLOOMERY_HASH_MD5_CHAIN_A + 'c' - 'a',
      "",
      {152177050907, 255608024386, 126917110201, 81856767499, 1060535010971, 382011929965,
       211854253646, 747012187974, 798445229593}},
-    {&bloomery_hash_md5_chain_c,
+    {BLOOMERY_HASH_MD5_CHAIN_A + 'c' - 'a',
      "abc",
      {1072166124575, 172855718223, 5647115138, 112305366732, 772784011875, 542135740672,
       467899111575, 491333223263, 331779785587}},
-    {&bloomery_hash_md5_chain_d,
+    {BLOOMERY_HASH_MD5_CHAIN_A + 'd' - 'a',
      "",
      {152177050907, 255608024386, 126917110201, 995162614616, 607495971855, 914364631770,
       509499132885, 452953219883, 235886753450}},
-    {&bloomery_hash_md5_chain_d,
+    {BLOOMERY_HASH_MD5_CHAIN_A + 'd' - 'a',
      "abc",
      {1072166124575, 172855718223, 5647115138, 440685547962, 713441869438, 723050869506,
       812109990140, 299522085924, 29704632880}},
-    {&bloomery_hash_md5_chain_e,
+    {BLOOMERY_HASH_MD5_CHAIN_A + 'e' - 'a',
      "",
      {152177050907, 255608024386, 995162614616, 607495971855, 509499132885, 452953219883,
       1075367749439, 546607238236, 656478539035}},
-    {&bloomery_hash_md5_chain_e,
+    {BLOOMERY_HASH_MD5_CHAIN_A + 'e' - 'a',
      "abc",
      {1072166124575, 172855718223, 440685547962, 713441869438, 812109990140, 299522085924,
       517565315246, 536042470438, 956961731472}},
-    {&bloomery_hash_md5_chain_f,
+    {BLOOMERY_HASH_MD5_CHAIN_A + 'f' - 'a',
      "",
      {26174913519, 1098466013888, 960355848777, 437036843552, 578640511589, 861916641250,
       623448954217, 895397823288, 62051841888}},
-    {&bloomery_hash_md5_chain_f,
+    {BLOOMERY_HASH_MD5_CHAIN_A + 'f' - 'a',
      "abc",
      {305852750249, 684463571075, 1025047373491, 29186979769, 195385993422, 605037076374,
       431325594969, 61008327106, 187108581988}},
-    {&bloomery_hash_md5_chain_g,
+    {BLOOMERY_HASH_MD5_CHAIN_A + 'g' - 'a',
      "",
      {1098466013888, 960355848777, 437036843552, 578640511589, 861916641250, 623448954217,
       895397823288, 62051841888, 903612222848}},
-    {&bloomery_hash_md5_chain_g,
+    {BLOOMERY_HASH_MD5_CHAIN_A + 'g' - 'a',
      "abc",
      {1025047373491, 29186979769, 195385993422, 605037076374, 431325594969, 61008327106,
       187108581988, 336136875642, 426995481993}},
@@ -227,8 +228,9 @@ static void chains_go_on_where_a_digest_is_used_up(void **state)
     for (size_t i = 0; i < sizeof exhausting / sizeof exhausting[0]; i++) {
         uint64_t positions[9];
         const bloomery_key key = bloomery_key_of(exhausting[i].key, strlen(exhausting[i].key));
-        assert_true(exhausting[i].hash->fits(UINT64_C(1099511627791), 9));
-        exhausting[i].hash->positions(&none, key, UINT64_C(1099511627791), 9, positions);
+        const struct bloomery_hash_row *hash = bloomery_dialect_rows->hash(exhausting[i].hash);
+        assert_true(hash->fits(UINT64_C(1099511627791), 9));
+        hash->positions(&none, key, UINT64_C(1099511627791), 9, positions);
         assert_memory_equal(positions, exhausting[i].positions, sizeof positions);
     }
 }
@@ -240,7 +242,7 @@ static void positions_are_always_below_the_size(void **state)
     (void)state;
     need_digests();
     for (uint32_t id = BLOOMERY_HASH_FOREIGN; id < 64; id++) {
-        const struct bloomery_hash_row *hash = bloomery_hash_find(id);
+        const struct bloomery_hash_row *hash = bloomery_dialect_rows->hash(id);
         for (int round = 0; round < 300 && hash != NULL && hash->positions != NULL; round++) {
             static uint64_t positions[1024];
             const uint32_t probes = round < 8 ? 1024 : 1 + (uint32_t)draw() % 40;

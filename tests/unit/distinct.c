@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The number of different hashes: exact while it is small, then within bounds. */
-#include "filter/distinct.h"
+#include "filter/hasher.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

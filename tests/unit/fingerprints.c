@@ -2,7 +2,7 @@
 /* The table of fingerprints is a set, however it grows; and the sums of expected drops. */
 #include "command/dedupe/fingerprints.h"
 #include "base/random.h"
-#include "command/dedupe/expected.h"
+#include "command/dedupe/drop_estimate.h"
 
 #include <math.h>
 #include <setjmp.h>

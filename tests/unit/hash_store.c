@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hashes come back out of the store, each as often as it was kept, wherever they lay meanwhile. */
-#include "filter/hash_store.h"
+#include "filter/hasher.h"
 
-#include "base/team.h"
+#include "base/system.h"
 
 #include <setjmp.h>
 #include <signal.h>

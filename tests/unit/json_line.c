@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of JSON are read as another reader of JSON reads them: jansson, which builds a tree. */
-#include "input/json_line.h"
+#include "input/layout.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
 #define BLOOMERY_EXPERIMENTAL
 #include "../support/support.h"
 
-#include "base/limits.h"
+#include "base/system.h"
 
 #include <bloomery/experimental.h>
 #include <bloomery/sieve.h>

@@ -6,7 +6,7 @@
  */
 #include "../support/support.h"
 
-#include "base/modulo.h"
+#include "base/bytes.h"
 
 static void assert_remainder(uint64_t a, uint64_t divisor)
 {

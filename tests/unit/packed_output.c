@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packed outputs: what is read of them is what was written, and a failure leaves the old file. */
-#include "filter/packed_output.h"
+#include "filter/text_output.h"
 
 #include "input/input.h"
 

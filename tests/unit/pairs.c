@@ -8,7 +8,7 @@
 #include "../support/built.h"
 
 #include "builder/pairs.h"
-#include "core/equation.h"
+#include "kinds/static.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The distinct keys of a whole, from places of it: exact of all places, and of some rather too many
  * than too few, however the repeats lie. */
-#include "command/dedupe/places.h"
+#include "command/dedupe/sample.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -18,8 +18,8 @@
 
 #include <cmocka.h>
 
-#include "plan/describe.h"
-#include "plan/occupancy.h"
+#include "base/error.h"
+#include "plan/classic_rate.h"
 #include "plan_reference.h"
 
 #include <bloomery/bloomery.h>

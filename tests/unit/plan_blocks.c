@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the planner says of blocks of eight words, against blocks that are built bit by bit with the
- * real derivation (src/core/derive.h) and against sums of another kind; and what it says of hashes.
+ * real derivation (src/kinds/derive.h) and against sums of another kind; and what it says of
+ * hashes.
  *
  * Seeds are fixed. Each simulated number is a mean over many filters and may be 4.5 of its standard
  * errors from what it should be: one in 150,000 passes that by accident, and there are some 250.
@@ -13,12 +14,8 @@
 
 #include <cmocka.h>
 
-#include "core/derive.h"
+#include "kinds/derive.h"
 #include "plan/blocked_rate.h"
-#include "plan/coinciding.h"
-#include "plan/hash_rate.h"
-#include "plan/overlap.h"
-#include "plan/ring.h"
 #include "plan/solve.h"
 
 #include <bloomery/bloomery.h>

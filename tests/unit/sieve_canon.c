@@ -2,7 +2,7 @@
 /* URLs that are one get one form, and what is different by a hair stays different. */
 #include "../support/support.h"
 
-#include "sieve/canon.h"
+#include "sieve/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "../support/sieve_keys.h"
 #include "../support/support.h"
 
-#include "sieve/filter_engine.h"
+#include "sieve/memory_engine.h"
 
 #include <bloomery/dialect.h>
 

@@ -6,7 +6,7 @@
 #include "../support/support.h"
 
 #include "base/bytes.h"
-#include "sieve/store/store.h"
+#include "sieve/store.h"
 
 #include <fcntl.h>
 #include <signal.h>

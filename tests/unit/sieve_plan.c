@@ -4,7 +4,7 @@
 #include "../support/support.h"
 
 #include "plan/classic_rate.h"
-#include "sieve/disk/budget.h"
+#include "sieve/disk.h"
 
 #include <bloomery/sieve.h>
 

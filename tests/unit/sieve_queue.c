@@ -6,7 +6,7 @@
  */
 #include "sieve_place.h"
 
-#include "sieve/queue/queue_inside.h"
+#include "sieve/queue.h"
 
 #include <stdlib.h>
 
@@ -311,7 +311,7 @@ static void check(struct run *run, bool deep)
     const struct model *model = &run->now_is;
     struct bloomery_queue *queue = run->queue;
     bloomery_error error;
-    uint64_t damaged = 0;
+    struct bloomery_findings findings = {.damaged = 0};
     assert_int_equal(bloomery_queue_queued(queue), model->queued);
     assert_int_equal(bloomery_queue_leased(queue), model->leased);
     assert_int_equal(bloomery_queue_done(queue), model->done);
@@ -332,8 +332,8 @@ static void check(struct run *run, bool deep)
         assert_int_equal(bloomery_queue_each(queue, &run->from, walk_one, &walk, &error), 0);
         assert_int_equal(walk.next, model->count + 1);
     }
-    assert_int_equal(bloomery_queue_verify(queue, NULL, NULL, &damaged, &error), BLOOMERY_OK);
-    assert_int_equal(damaged, 0);
+    assert_int_equal(bloomery_queue_verify(queue, &findings, &error), BLOOMERY_OK);
+    assert_int_equal(findings.damaged, 0);
 }
 
 /* ---- Commits and crashes ------------------------------------------------------------- */

@@ -6,7 +6,7 @@
  */
 #include "sieve_place.h"
 
-#include "sieve/queue/queue_inside.h"
+#include "sieve/queue.h"
 
 #include <stdlib.h>
 
@@ -164,13 +164,12 @@ static void count_report(void *context, const char *text)
 
 static uint64_t verify(struct bloomery_queue *queue)
 {
-    uint64_t damaged = 0;
     uint64_t reports = 0;
+    struct bloomery_findings findings = {.report = count_report, .context = &reports};
     bloomery_error error;
-    assert_int_equal(bloomery_queue_verify(queue, count_report, &reports, &damaged, &error),
-                     BLOOMERY_OK);
-    assert_int_equal(reports, damaged);
-    return damaged;
+    assert_int_equal(bloomery_queue_verify(queue, &findings, &error), BLOOMERY_OK);
+    assert_int_equal(reports, findings.damaged);
+    return findings.damaged;
 }
 
 /* Opens what is there now, and empties it; false where it can't be opened. */
@@ -307,10 +306,10 @@ static void use(struct bloomery_queue *queue, uint8_t *room)
     const struct bloomery_queue_position start = {0, 0};
     const struct bloomery_entry entry = {.key = bloomery_key_of("new", 3)};
     bloomery_error error;
-    uint64_t damaged = 0;
+    struct bloomery_findings findings = {.damaged = 0};
     uint64_t sum = 0;
     size_t count = 1;
-    (void)bloomery_queue_verify(queue, NULL, NULL, &damaged, &error);
+    (void)bloomery_queue_verify(queue, &findings, &error);
     (void)bloomery_queue_each(queue, NULL, pass_over, &sum, &error);
     (void)bloomery_queue_each(queue, &start, pass_over, &sum, &error);
     bloomery_queue_mark(queue, &mark);

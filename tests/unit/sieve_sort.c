@@ -2,7 +2,7 @@
 /* Fingerprints are sorted as qsort sorts them, whatever they are. */
 #include "../support/support.h"
 
-#include "sieve/disk/sort.h"
+#include "sieve/disk.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -14,11 +14,9 @@
 
 #include "calc_utils_reference.h"
 
+#include "dialects/clickhouse.h"
+#include "dialects/sizing.h"
 #include "plan/classic_rate.h"
-#include "plan/foreign/best_practice.h"
-#include "plan/foreign/calc_utils.h"
-#include "plan/foreign/quadratic_rate.h"
-#include "plan/foreign/rate_table.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -8,8 +8,8 @@
 #include "../support/built.h"
 
 #include "base/cpu.h"
-#include "batch/static_batch.h"
-#include "core/static_query.h"
+#include "kernels/native.h"
+#include "kinds/static.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -12,14 +12,14 @@
  */
 #include "../support/built.h"
 
-#include "core/filter.h"
-#include "core/static_query.h"
+#include "kinds/filter.h"
+#include "kinds/static.h"
 
 #include <math.h>
 
 enum { PLANES = 5, SETS = 1 << PLANES, KEYS = 100000 };
 
-/* Of one column, row by row as docs/format.md has it: not as core/static_query.h does it. */
+/* Of one column, row by row as docs/format.md has it: not as kinds/static.h does it. */
 static unsigned column_of(const struct bloomery_layer *layer, const struct bloomery_equation *at,
                           uint32_t plane, uint32_t column)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words are those of libunistring over the whole text, wherever the text is cut on the way. */
-#include "key/words.h"
+#include "key/word_breaks.h"
 
-#include "base/load.h"
+#include "base/system.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

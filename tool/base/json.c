@@ -2,7 +2,6 @@
 #include "base/json.h"
 
 #include "base/out.h"
-#include "base/status_line.h"
 #include "tool.h"
 
 #include <math.h>

@@ -1,13 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Everything that is said to people on stderr. */
 #include "base/experimental.h"
-#include "base/status_line.h"
 #include "tool.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- The line on the terminal ---------------------------------------------------------------- */
+
+static bool line_stands;
+
+void tool_status_line_begin(void)
+{
+    line_stands = true;
+}
+
+void tool_status_line_wipe(void)
+{
+    if (line_stands)
+        fputs("\r\x1b[K", stderr);
+    line_stands = false;
+}
+
+/* ---- Messages -------------------------------------------------------------------------------- */
 
 static const char *program = "bloomery";
 static const struct tool_command *running;

@@ -38,6 +38,7 @@
 
 #include "tool.h"
 
+#include <getopt.h> /* optind */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

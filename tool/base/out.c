@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/out.h"
 
-#include "base/io.h"
-#include "base/watched.h"
+#include "base/system.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -35,7 +34,7 @@ void tool_out_divert(struct tool_out *out,
     out->context = context;
 }
 
-static void write_all(struct tool_out *out, const unsigned char *data, size_t bytes)
+static void out_write(struct tool_out *out, const unsigned char *data, size_t bytes)
 {
     if (bytes > 0)
         tool_watched_check(); /* what is wrong by now does not leave */
@@ -47,7 +46,7 @@ static void write_all(struct tool_out *out, const unsigned char *data, size_t by
 
 bool tool_out_flush(struct tool_out *out)
 {
-    write_all(out, out->buffer, out->used);
+    out_write(out, out->buffer, out->used);
     out->used = 0;
     return out->failure == 0;
 }
@@ -62,7 +61,7 @@ void tool_out_bytes(struct tool_out *out, const void *data, size_t bytes)
     if (bytes > TOOL_OUT_BYTES - out->used)
         tool_out_flush(out);
     if (bytes > TOOL_OUT_BYTES) { /* too long to gain anything from a copy */
-        write_all(out, data, bytes);
+        out_write(out, data, bytes);
         return;
     }
     if (bytes > 0)

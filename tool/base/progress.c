@@ -2,7 +2,6 @@
 #include "base/progress.h"
 
 #include "base/numbers.h"
-#include "base/status_line.h"
 #include "tool.h"
 
 #include <stdio.h>

@@ -6,69 +6,20 @@
  * the load until after the rename, so that of two adders the second loads what the first has
  * written and nothing is lost. Whatever goes wrong before the rename leaves the file as it was.
  */
-#include "base/json.h"
 #include "base/numbers.h"
+#include "base/options.h"
 #include "base/progress.h"
-#include "base/team.h"
+#include "base/report.h"
+#include "base/system.h"
 #include "filter/files.h"
 #include "filter/fill.h"
+#include "filter/filter_file.h"
 #include "filter/filter_report.h"
-#include "filter/foreign_file.h"
 #include "key/rule.h"
 #include "tool.h"
 
 #include <math.h>
 #include <stdio.h>
-
-static const char help[] =
-    "bloomery add FILTER [INPUT...]\n"
-    "\n"
-    "Adds the lines of the inputs to a filter. The file is replaced once all of them\n"
-    "are in, or not at all; concurrent adders wait for each other. No INPUT, or '-',\n"
-    "is standard input; packed inputs and archives are unpacked ('bloomery help\n"
-    "build').\n"
-    "\n"
-    "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as\n"
-    "                       there are cores\n"
-    "  -0, --null           lines end with NUL instead of newline\n"
-    "      --max-line SIZE  the longest line accepted; a longer one is an error and\n"
-    "                       ends its input. Default 64MiB. Each thread may need a\n"
-    "                       few times that much memory\n"
-    "      --memory SIZE    the maximum memory of a scalable filter. If it would\n"
-    "                       have to grow further, nothing is added. Other kinds do\n"
-    "                       not grow\n"
-    "      --secret-file FILE\n"
-    "                       the secret of a filter that does not carry it\n"
-    "      --dialect D      FILTER is another system's file:\n"
-    "                       NAME[,parameter=value...] as 'bloomery dialects' lists\n"
-    "                       them; files with a magic need no name. Such a file\n"
-    "                       keeps no rule for keys: give the rule each time\n"
-    "      --max-rate RATE  refuse what would bring the rate over this, in place of\n"
-    "                       the limit below\n"
-    "      --force          add whatever the rate becomes\n" TOOL_PROGRESS_HELP
-    "  -q, --quiet          do not report what was added\n"
-    "      --json           report on standard output as one JSON object, numbers\n"
-    "                       unrounded\n"
-    "      --keep-bom       a UTF-8 byte order mark at the start of an input is part\n"
-    "                       of its first line; by default it is dropped\n"
-    "      --text           inputs are taken as the bytes they are: nothing is\n"
-    "                       unpacked, transcoded or refused, and a mark stays\n"
-    "\n"
-    "Lines become keys by the rule that the filter was built with. The options of\n"
-    "that rule (-F, -d, --csv, --crlf, --comment, --trim, --lower, --upper, --hex,\n"
-    "--int64, --int32, --utf16, --skip-empty; 'bloomery help build') may be omitted;\n"
-    "if given, they must agree with it. Fields by name, several fields, --header and\n"
-    "--jsonl are not kept: without them, lines are refused. If every line lacks the\n"
-    "field of the rule, that is an error and nothing is added.\n"
-    "\n"
-    "A filter can take more keys than it was planned for, but its rate rises, and a\n"
-    "warning says how far. The limit is twice the planned rate, or the rate that\n"
-    "'build' was given if that is higher: a small filter is planned for a far lower\n"
-    "rate, since it takes at least a block. What would pass the limit is refused\n"
-    "before the file is written.\n"
-    "\n"
-    "  bloomery add seen.bloom today.txt\n"
-    "  zcat log.gz | cut -f 3 | bloomery add seen.bloom\n";
 
 struct addition {
     const char *path;
@@ -82,29 +33,41 @@ struct addition {
     bool quiet, json;
 };
 
-enum {
-    OPTION_SECRET_FILE = TOOL_OPTION_OWN,
-    OPTION_MEMORY,
-    OPTION_DIALECT,
-    OPTION_JSON,
-    OPTION_MAX_RATE,
-    OPTION_FORCE
+static const struct tool_option options[] = {
+    {'j', "threads", "N", TOOL_SMALL(struct addition, source.threads, 0, TOOL_THREADS_MAX),
+     .help = "work with N threads, 1 to 256. Default, or 0: as many as there are cores"},
+    {'0', "null", NULL, TOOL_BYTE(struct addition, source.delimiter, '\0'),
+     .help = "lines end with NUL instead of newline"},
+    TOOL_MAX_LINE_ROW(struct addition, source.line_max),
+    {0, "memory", "SIZE", TOOL_SIZE(struct addition, memory),
+     .help = "the maximum memory of a scalable filter. If it would have to grow further, nothing "
+             "is added. Other kinds do not grow"},
+    {0, "secret-file", "FILE", TOOL_TEXT(struct addition, secret_file),
+     .help = "the secret of a filter that does not carry it"},
+    {0, "dialect", "D", TOOL_DIALECT(struct addition, dialect),
+     .help = "FILTER is another system's file: NAME[,parameter=value...] as 'bloomery dialects' "
+             "lists them; files with a magic need no name. Such a file keeps no rule for keys: "
+             "give the rule each time",
+     .more =
+         "It is rewritten as that, at once or not at all. A file that is compressed, or has more "
+         "than the one filter, is refused."},
+    {0, "max-rate", "RATE", TOOL_RATE(struct addition, max_rate),
+     .help = "refuse what would bring the rate over this, in place of the limit below",
+     .more = "Nothing is written then, and the exit code is 2. Without it the limit is twice the "
+             "rate that the filter was planned for, or the rate that 'bloomery build' was given "
+             "if that is higher: a small filter is planned for a far lower one, since it takes at "
+             "least a block."},
+    {0, "force", NULL, TOOL_FLAG(struct addition, force), .help = "add whatever the rate becomes"},
+    TOOL_PROGRESS_ROW,
+    {'q', "quiet", NULL, TOOL_FLAG(struct addition, quiet), .help = "do not report what was added"},
+    TOOL_JSON_ROW(struct addition, json),
+    TOOL_OPTIONS_END,
 };
 
-static const struct option options[] = {
-    {"threads", required_argument, NULL, 'j'},
-    {"null", no_argument, NULL, '0'},
-    {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
-    {"memory", required_argument, NULL, OPTION_MEMORY},
-    {"dialect", required_argument, NULL, OPTION_DIALECT},
-    {"quiet", no_argument, NULL, 'q'},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"max-rate", required_argument, NULL, OPTION_MAX_RATE},
-    {"force", no_argument, NULL, OPTION_FORCE},
-    TOOL_LINE_OPTIONS,
-    TOOL_PROGRESS_OPTION,
-    TOOL_RULE_OPTIONS,
-    {NULL, 0, NULL, 0},
+static const struct tool_option_group groups[] = {
+    {.rows = options},
+    TOOL_KEPT_RULE_GROUPS(struct addition, choice),
+    TOOL_GROUPS_END,
 };
 
 /* Keys that the filter already seemed to have, rightly or not, changed no bit. */
@@ -139,9 +102,9 @@ static int report(const struct addition *addition, const bloomery_filter *filter
         tool_remarks_say(addition->path, filter);
     if (!addition->json)
         return TOOL_FOUND;
-    json_t *object = tool_json_report("add");
-    tool_json_add_change(object, addition->path, change);
-    return tool_json_print(object, TOOL_FOUND);
+    struct tool_report *object = tool_report_start("add", (struct tool_report_form){0});
+    tool_report_change(object, addition->path, change);
+    return tool_report_print(object, true, TOOL_FOUND);
 }
 
 /* The filter that is to change. NULL after a message. */
@@ -279,49 +242,12 @@ static int add_locked(const struct addition *addition, int lock)
     return code;
 }
 
-static bool take_option(struct addition *addition, int option)
-{
-    switch (option) {
-    case 'j':
-        return tool_option_small("-j", optarg, 0, TOOL_THREADS_MAX, &addition->source.threads);
-    case '0':
-        addition->source.delimiter = 0;
-        return true;
-    case 'q':
-        addition->quiet = true;
-        return true;
-    case OPTION_SECRET_FILE:
-        addition->secret_file = optarg;
-        return true;
-    case OPTION_MEMORY:
-        return tool_option_size("--memory", optarg, &addition->memory);
-    case OPTION_DIALECT:
-        return tool_dialect_option("--dialect", optarg, &addition->dialect);
-    case OPTION_JSON:
-        addition->json = true;
-        return true;
-    case OPTION_MAX_RATE:
-        return tool_option_rate("--max-rate", optarg, &addition->max_rate);
-    case OPTION_FORCE:
-        addition->force = true;
-        return true;
-    case TOOL_OPTION_MAX_LINE:
-        return tool_option_max_line(optarg, &addition->source.line_max);
-    default:
-        return tool_rule_option(&addition->choice, option);
-    }
-}
-
 static int add_main(int argc, char **argv)
 {
     struct addition addition = {.source = {.delimiter = '\n'}};
-    int option;
-    while ((option = tool_getopt(argc, argv, "j:0q" TOOL_RULE_LETTERS, options)) != -1) {
-        if (option == TOOL_OPTION_HELP)
-            return TOOL_FOUND;
-        if (!take_option(&addition, option))
-            return TOOL_ERROR;
-    }
+    int code;
+    if (!tool_options_read(argc, argv, &addition, &code))
+        return code;
     if (!tool_rule_complete(&addition.choice))
         return TOOL_ERROR;
     if (optind == argc)
@@ -333,7 +259,7 @@ static int add_main(int argc, char **argv)
     int lock = tool_filter_lock(addition.path);
     if (lock < 0)
         return TOOL_ERROR;
-    int code = add_locked(&addition, lock);
+    code = add_locked(&addition, lock);
     tool_filter_unlock(lock);
     return code;
 }
@@ -342,5 +268,25 @@ const struct tool_command cmd_add = {
     .name = "add",
     .run = add_main,
     .summary = "add lines to a filter",
-    .help = help,
+    .synopsis = "bloomery add FILTER [INPUT...]",
+    .introduction =
+        "Adds the lines of the inputs to a filter. The file is replaced once all of them are in, "
+        "or not at all; concurrent adders wait for each other. No INPUT, or '-', is standard "
+        "input; packed inputs and archives are unpacked ('bloomery help build').",
+    .groups = groups,
+    .epilogue =
+        "Lines become keys by the rule that the filter was built with. The options of that rule "
+        "(-F, -d, --csv, --crlf, --comment, --trim, --lower, --upper, --hex, --int64, --int32, "
+        "--utf16, --skip-empty; 'bloomery help build') may be omitted; if given, they must agree "
+        "with it. Fields by name, several fields, --header and --jsonl are not kept: without "
+        "them, lines are refused. If every line lacks the field of the rule, that is an error "
+        "and nothing is added.\n"
+        "\n"
+        "A filter can take more keys than it was planned for, but its rate rises, and a warning "
+        "says how far. The limit is twice the planned rate, or the rate that 'build' was given "
+        "if that is higher: a small filter is planned for a far lower rate, since it takes at "
+        "least a block. What would pass the limit is refused before the file is written.\n"
+        "\n"
+        "  bloomery add seen.bloom today.txt\n"
+        "  zcat log.gz | cut -f 3 | bloomery add seen.bloom",
 };

@@ -4,113 +4,32 @@
  *
  * In order: everything that can be refused without reading (options, what stands at the output),
  * then the size, the filter, the keys, and the file at once at the end. Where the number of keys is
- * not given, the keys come first: what is kept of them is their hashes (hash_store.c), and the
+ * not given, the keys come first: what is kept of them is their hashes (hasher.c), and the
  * filter is made for as many as there are, the same that -n makes. So input is read once, and may
  * be a pipe. Before the end nothing has been written, so an interrupted build leaves what was
  * there.
  */
 #include "base/numbers.h"
+#include "base/options.h"
 #include "base/progress.h"
-#include "base/team.h"
-#include "command/build_report.h"
-#include "command/dialect_build.h"
-#include "command/static_build.h"
+#include "base/report.h"
+#include "base/system.h"
+#include "filter/dialect_option.h"
 #include "filter/files.h"
 #include "filter/fill.h"
+#include "filter/filter_file.h"
 #include "filter/filter_report.h"
 #include "filter/hasher.h"
-#include "filter/output.h"
 #include "key/rule.h"
 #include "tool.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
-
-static const char help[] =
-    "bloomery build [-n N] [-p RATE] [--memory SIZE] -o FILE [INPUT...]\n"
-    "bloomery build --dialect DIALECT [-n N] [-p RATE] -o FILE [INPUT...]\n"
-    "\n"
-    "Makes a Bloom filter of the lines of the inputs. No INPUT, or '-', is standard\n"
-    "input; gzip, zlib, zstd, xz, bzip2, lz4, lzip, lzma and .Z are unpacked; tar,\n"
-    "zip, cpio, 7z and rar give their members, one after the other. Other formats\n"
-    "are refused. UTF-16 that begins with a byte order mark is read as UTF-8.\n"
-    "FILE is written whole at the end; an existing filter is replaced.\n"
-    "\n"
-    "  -o, --output FILE    the filter; '-' is standard output\n"
-    "  -n, --keys N         the keys to plan for. Default: as many different ones as\n"
-    "                       there are, by an estimate. Until the input has been read,\n"
-    "                       8 bytes of each key are kept (16 if keyed, 24 for rates\n"
-    "                       below 1e-7 and for --memory without -p), past 256 MiB\n"
-    "                       in a file in TMPDIR or /tmp (sooner if a container or\n"
-    "                       ulimit allows less than 1 GiB). A static filter takes\n"
-    "                       as many as come, whatever N is\n"
-    "  -p, --rate RATE      the false-positive rate (0.01, 1e-6, 0.01%, 1/1000).\n"
-    "                       Default 1e-4, or what --memory allows\n"
-    "      --memory SIZE    the maximum memory of the filter (512MiB, 2GB). With -p\n"
-    "                       it is a limit: a filter that needs more is refused\n"
-    "      --kind KIND      blocked (default; one cache miss per block), classic\n"
-    "                       (least memory), counting (4 times the memory; lines can\n"
-    "                       be removed and counted), scalable (grows; -n is the\n"
-    "                       number of keys before it first does, by default 1 Mi.\n"
-    "                       The rate holds at any size; past --memory it stops with\n"
-    "                       an error) or static (the smallest; nothing can be added\n"
-    "                       later. --memory is what the build may use, 1GiB or\n"
-    "                       half of what the machine, container and ulimit allow\n"
-    "                       by default, at least 16MiB, for keys of 16 bytes each)\n"
-    "      --temp DIR       of a static filter: where keys wait that do not fit in\n"
-    "                       --memory, and the filter until it is complete, in files\n"
-    "                       without names. Default: TMPDIR or /tmp\n"
-    "      --counter-bits B counters of a counting filter: 4 bits, which count to 15\n"
-    "                       (default), or 8 for twice the memory, to 255. A counter\n"
-    "                       saturates there\n"
-    "      --blocks L       blocks per key, 1 to 4; not for a classic filter.\n"
-    "                       Default: chosen\n"
-    "      --folds D        make a filter that can be halved D times. Default 0\n"
-    "      --seed S         another seed for the hash. Default 0. No protection; see\n"
-    "                       --keyed\n"
-    "      --keyed          hash with a random secret, kept in the filter's file.\n"
-    "                       Anyone who can read the file can forge false positives,\n"
-    "                       so only its owner can read a new one. A file that is\n"
-    "                       replaced keeps its mode\n"
-    "      --secret-file FILE\n"
-    "                       keep the secret in this file instead; if the file does\n"
-    "                       not exist, it is made with a random secret. Implies\n"
-    "                       --keyed\n"
-    "      --note TEXT      a remark to keep in the file\n"
-    "      --dialect D      write another system's file, by that system's sizing:\n"
-    "                       NAME[,parameter=value...] as 'bloomery dialects' lists\n"
-    "                       them. -n and -p are its keys and rate. It keeps no rule\n"
-    "                       for keys\n"
-    "      --ours           with --dialect: a file of ours that has that system's\n"
-    "                       filter, and keeps rule and note\n"
-    "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as\n"
-    "                       there are cores. The filter is the same whatever N is\n"
-    "  -0, --null           lines end with NUL instead of newline\n"
-    "      --max-line SIZE  the longest line accepted; a longer one is an error and\n"
-    "                       ends its input. Default 64MiB. Each thread may need a\n"
-    "                       few times that much memory\n"
-    "      --force          overwrite FILE even if it is no filter\n" TOOL_PROGRESS_HELP
-    "  -q, --quiet          do not report what was written\n"
-    "      --json           report on standard output as one JSON object, numbers\n"
-    "                       unrounded\n"
-    "\n"
-    "How a line becomes a key, in this order; the filter keeps it, and query and add\n"
-    "follow it:\n"
-    "\n" TOOL_RULE_HELP "\n"
-    "Without --crlf a carriage return at the end of a line belongs to the key; a\n"
-    "warning says so if the first line of an input ends in one. If every line lacks\n"
-    "field N, that is an error and nothing is written. A line of column names is a\n"
-    "line like others; --header leaves it out.\n"
-    "\n"
-    "  bloomery build -p 0.01 -o ids.bloom ids.txt\n"
-    "  zcat urls.gz | bloomery build -n 20M -p 1/10000 -o urls.bloom\n"
-    "  bloomery build --csv --header -F name --lower -o names.bloom people.csv\n"
-    "  bloomery build --dialect guava -p 0.01 -o words.bf words.txt\n"
-    "  bloomery build --memory 512MiB --kind classic -o words.bloom words-*.txt\n";
 
 struct build {
     const char *output;
@@ -130,113 +49,125 @@ struct build {
     struct tool_source source;
 };
 
-enum {
-    OPTION_MEMORY = TOOL_OPTION_OWN,
-    OPTION_KIND,
-    OPTION_COUNTER_BITS,
-    OPTION_BLOCKS,
-    OPTION_FOLDS,
-    OPTION_SEED,
-    OPTION_KEYED,
-    OPTION_SECRET_FILE,
-    OPTION_NOTE,
-    OPTION_DIALECT,
-    OPTION_OURS,
-    OPTION_FORCE,
-    OPTION_JSON,
-    OPTION_TEMP,
+static bool take_keyed(const char *option, const char *text, void *at)
+{
+    struct build *build = at;
+    (void)option;
+    (void)text;
+    build->wish.hash = BLOOMERY_HASH_SIPHASH;
+    return true;
+}
+
+static bool take_secret_file(const char *option, const char *text, void *at)
+{
+    struct build *build = at;
+    build->secret_file = text;
+    build->options.secret_outside = true;
+    return take_keyed(option, text, at);
+}
+
+static const struct tool_option options[] = {
+    {'o', "output", "FILE", TOOL_TEXT(struct build, output),
+     .help = "the filter; '-' is standard output",
+     .more =
+         "An existing filter is replaced, any other file only with --force. Standard output must "
+         "not be a terminal."},
+    {'n', "keys", "N", TOOL_COUNT(struct build, keys, 1, TOOL_KEYS_MAX),
+     .help = "the keys to plan for. Default: as many different ones as there are, by an "
+             "estimate. Until the input has been read, 8 bytes of each key are kept (16 if "
+             "keyed, 24 for rates below 1e-7 and for --memory without -p), past 256 MiB in a "
+             "file in TMPDIR or /tmp (sooner if a container or ulimit allows less than 1 GiB). A "
+             "static filter takes as many as come, whatever N is",
+     .more =
+         "Without it each key is counted once, and the filter is the one that -n with this number "
+         "makes. Up to 16,384 different keys are counted exactly. The number of more is estimated "
+         "with a standard deviation of 1.1 % at most. Four times that is added, or all keys are "
+         "planned for if they are fewer, so the rate holds. The input is read once, be it a pipe. "
+         "What is kept of each key is its hash. The file for them has no name; where a container "
+         "or ulimit allows less than 1 GiB it is begun at a quarter of that."},
+    {'p', "rate", "RATE", TOOL_RATE(struct build, rate),
+     .help = "the false-positive rate (0.01, 1e-6, 0.01%, 1/1000). Default 1e-4, or what "
+             "--memory allows"},
+    {0, "memory", "SIZE", TOOL_SIZE(struct build, memory),
+     .help = "the maximum memory of the filter (512MiB, 2GB). With -p it is a limit: a filter "
+             "that needs more is refused",
+     .more = "Without -n that is known only once the keys have been read. A scalable filter that "
+             "would grow past it ends the command with an error that says how many keys it holds; "
+             "nothing is written."},
+    {0, "kind", "KIND", TOOL_CALL(struct build, kind, tool_take_kind), .words = TOOL_KIND_WORDS,
+     .help = "the kind of filter: blocked (default; one cache miss per block), classic (least "
+             "memory), counting (4 "
+             "times the memory; lines can be removed and counted), scalable (grows; -n is the "
+             "number of keys before it first does, by default 1 Mi. The rate holds at any size; "
+             "past --memory it stops with an error) or static (the smallest; nothing can be "
+             "added later. --memory is what the build may use, 1GiB or half of what the machine, "
+             "container and ulimit allow by default, at least 16MiB, for keys of 16 bytes each)"},
+    {0, "temp", "DIR", TOOL_TEXT(struct build, temporary),
+     .help = "of a static filter: where keys wait that do not fit in --memory, and the filter "
+             "until it is complete, in files without names. Default: TMPDIR or /tmp"},
+    {0, "counter-bits", "B", TOOL_CALL(struct build, wish.cell_bits, tool_take_counter_bits),
+     .words = "4|8",
+     .help = "counters of a counting filter: 4 bits, which count to 15 (default), or 8 for twice "
+             "the memory, to 255. A counter saturates there"},
+    {0, "blocks", "L", TOOL_SMALL(struct build, wish.blocks_per_key, 1, 4),
+     .help = "blocks per key, 1 to 4; not for a classic filter. Default: chosen"},
+    {0, "folds", "D", TOOL_SMALL(struct build, wish.folds, 0, 30),
+     .help = "make a filter that can be halved D times. Default 0"},
+    {0, "seed", "S", TOOL_COUNT(struct build, options.seed, 0, UINT64_MAX),
+     .help = "another seed for the hash. Default 0. No protection; see --keyed"},
+    {0, "keyed", NULL, TOOL_CALL_WHOLE(take_keyed),
+     .help = "hash with a random secret, kept in the filter's file. Anyone who can read the file "
+             "can forge false positives, so only its owner can read a new one. A file that is "
+             "replaced keeps its mode"},
+    {0, "secret-file", "FILE", TOOL_CALL_WHOLE(take_secret_file),
+     .help = "keep the secret in this file instead; if the file does not exist, it is made with "
+             "a random secret. Implies --keyed",
+     .more =
+         "It has 32 hexadecimal digits; one that is made is readable by its owner alone. It can't "
+         "be the filter's own file."},
+    {0, "note", "TEXT", TOOL_TEXT(struct build, options.note),
+     .help = "a remark to keep in the file"},
+    {0, "dialect", "D", TOOL_DIALECT(struct build, dialect),
+     .help = "write another system's file, by that system's sizing: NAME[,parameter=value...] as "
+             "'bloomery dialects' lists them. -n and -p are its keys and rate. It keeps no rule "
+             "for keys",
+     .more =
+         "Keys are counted where nothing says how large it is to be. An existing file is replaced "
+         "only where it is recognised as the same system's, or with --force."},
+    {0, "ours", NULL, TOOL_FLAG(struct build, ours),
+     .help = "with --dialect: a file of ours that has that system's filter, and keeps rule and "
+             "note"},
+    {'j', "threads", "N", TOOL_SMALL(struct build, source.threads, 0, TOOL_THREADS_MAX),
+     .help = "work with N threads, 1 to 256. Default, or 0: as many as there are cores. The "
+             "filter is the same whatever N is"},
+    {'0', "null", NULL, TOOL_BYTE(struct build, source.delimiter, '\0'),
+     .help = "lines end with NUL instead of newline"},
+    TOOL_MAX_LINE_ROW(struct build, source.line_max),
+    {0, "force", NULL, TOOL_FLAG(struct build, force),
+     .help = "overwrite FILE even if it is no filter"},
+    TOOL_PROGRESS_ROW,
+    {'q', "quiet", NULL, TOOL_FLAG(struct build, quiet), .help = "do not report what was written"},
+    {0, "json", NULL, TOOL_FLAG(struct build, json),
+     .help = "report on standard output as one JSON object, numbers unrounded",
+     .more =
+         "Among them: how many records were added (records), how many had no key (passed_over), "
+         "how many bits they set that were not set before (new_bits, exact), about how many "
+         "different keys that makes (estimated_new_keys), the filter's memory and file size in "
+         "bytes, the keys and rate it was planned for, how many keys it holds by its bits, the "
+         "rate to expect with them, and the rate of these very bits. Not with '-o -'."},
+    TOOL_OPTIONS_END,
 };
 
-static const struct option options[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"keys", required_argument, NULL, 'n'},
-    {"rate", required_argument, NULL, 'p'},
-    {"memory", required_argument, NULL, OPTION_MEMORY},
-    {"kind", required_argument, NULL, OPTION_KIND},
-    {"counter-bits", required_argument, NULL, OPTION_COUNTER_BITS},
-    {"blocks", required_argument, NULL, OPTION_BLOCKS},
-    {"folds", required_argument, NULL, OPTION_FOLDS},
-    {"seed", required_argument, NULL, OPTION_SEED},
-    {"keyed", no_argument, NULL, OPTION_KEYED},
-    {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
-    {"note", required_argument, NULL, OPTION_NOTE},
-    {"dialect", required_argument, NULL, OPTION_DIALECT},
-    {"ours", no_argument, NULL, OPTION_OURS},
-    {"threads", required_argument, NULL, 'j'},
-    {"null", no_argument, NULL, '0'},
-    {"force", no_argument, NULL, OPTION_FORCE},
-    {"quiet", no_argument, NULL, 'q'},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"temp", required_argument, NULL, OPTION_TEMP},
-    TOOL_LINE_OPTIONS,
-    TOOL_PROGRESS_OPTION,
-    TOOL_RULE_OPTIONS,
-    {NULL, 0, NULL, 0},
+static const struct tool_option_group groups[] = {
+    {.rows = options},
+    TOOL_RULE_GROUPS(
+        "How a line becomes a key, in this order; the filter keeps it, and query and add follow "
+        "it:",
+        struct build, choice),
+    TOOL_GROUPS_END,
 };
 
 /* ---- The command line ------------------------------------------------------------------------ */
-
-/* One option with a value or without. False after a message. */
-static bool take_option(struct build *build, int option)
-{
-    switch (option) {
-    case 'o':
-        build->output = optarg;
-        return true;
-    case 'n':
-        return tool_option_count("-n", optarg, 1, TOOL_KEYS_MAX, &build->keys);
-    case 'p':
-        return tool_option_rate("-p", optarg, &build->rate);
-    case OPTION_MEMORY:
-        return tool_option_size("--memory", optarg, &build->memory);
-    case OPTION_KIND:
-        return tool_parse_kind(optarg, &build->kind);
-    case OPTION_COUNTER_BITS:
-        return tool_option_counter_bits(optarg, &build->wish.cell_bits);
-    case OPTION_BLOCKS:
-        return tool_option_small("--blocks", optarg, 1, 4, &build->wish.blocks_per_key);
-    case OPTION_FOLDS:
-        return tool_option_small("--folds", optarg, 0, 30, &build->wish.folds);
-    case OPTION_SEED:
-        return tool_option_count("--seed", optarg, 0, UINT64_MAX, &build->options.seed);
-    case OPTION_SECRET_FILE:
-        build->secret_file = optarg;
-        build->options.secret_outside = true;
-        build->wish.hash = BLOOMERY_HASH_SIPHASH;
-        return true;
-    case OPTION_KEYED:
-        build->wish.hash = BLOOMERY_HASH_SIPHASH;
-        return true;
-    case OPTION_NOTE:
-        build->options.note = optarg;
-        return true;
-    case OPTION_OURS:
-        build->ours = true;
-        return true;
-    case OPTION_DIALECT:
-        return tool_dialect_option("--dialect", optarg, &build->dialect);
-    case 'j':
-        return tool_option_small("-j", optarg, 0, TOOL_THREADS_MAX, &build->source.threads);
-    case '0':
-        build->source.delimiter = 0;
-        return true;
-    case TOOL_OPTION_MAX_LINE:
-        return tool_option_max_line(optarg, &build->source.line_max);
-    case OPTION_FORCE:
-        build->force = true;
-        return true;
-    case 'q':
-        build->quiet = true;
-        return true;
-    case OPTION_JSON:
-        return build->json = true;
-    case OPTION_TEMP:
-        build->temporary = optarg;
-        return true;
-    default:
-        return tool_rule_option(&build->choice, option);
-    }
-}
 
 /* The key would be written there first, and then be lost under the filter that needs it. */
 static bool key_has_its_own_file(const struct build *build)
@@ -332,7 +263,7 @@ static void let_it_grow(struct build *build)
         build->keys = TOOL_CHAIN_KEYS;
 }
 
-/* ---- The secret -------------------------------------------------------------------------- */
+/* ---- The secret ------------------------------------------------------------------------------ */
 
 /* Takes the key out of its file. Of a filter without such the library draws one. */
 static bool take_key(struct build *build)
@@ -366,7 +297,9 @@ static void wipe_key(struct build *build)
 
 /* ---- The result ------------------------------------------------------------------------------ */
 
-static bool save(const struct build *build, const bloomery_filter *filter)
+/* A filter, or what makes it straight in its file. */
+static bool save(const struct build *build, const bloomery_filter *filter,
+                 bloomery_builder *builder)
 {
     if (strcmp(build->output, "-") == 0)
         return tool_filter_to_stdout(filter);
@@ -379,12 +312,115 @@ static bool save(const struct build *build, const bloomery_filter *filter)
     bloomery_error error;
     bool good = lock >= 0 ? tool_may_replace_held(build->output, lock, build->force)
                           : tool_may_replace(build->output, build->force);
-    if (good && bloomery_save(filter, build->output, &error) != BLOOMERY_OK) {
+    if (good && (builder != NULL ? bloomery_builder_save(builder, build->output, &error)
+                                 : bloomery_save(filter, build->output, &error)) != BLOOMERY_OK) {
         tool_library_error(build->output, &error);
         good = false;
     }
     tool_filter_unlock(lock);
     return good;
+}
+
+/* ---- What is reported of it ------------------------------------------------------------------ */
+
+/*
+ * The number of different keys is an estimate. Of m bits, n keys with k bits each set a number
+ * whose variance is about m e^-c (1 - (1 + c) e^-c), where c = n k / m, and a bit more or less
+ * stands for e^c / k keys; so the estimate's standard deviation is sqrt(m (e^c - 1 - c)) / k: 2,500
+ * of 100 million keys at a rate of 1 in 100. Lines that are fuller than others add a twentieth.
+ * Only where the records are six times that more, and some, it is said that keys were repeated.
+ */
+static bool surely_repeated(const struct tool_change *change)
+{
+    const bloomery_info *info = &change->facts.info;
+    const bloomery_scan_result *scan = &change->facts.scan;
+    if (!info->has_bits) /* its keys are counted, not estimated */
+        return (double)change->records > scan->estimated_keys;
+    double bits_per_key = info->probes * (info->blocks_per_key > 0 ? info->blocks_per_key : 1.0);
+    double load = -log1p(-scan->fill);
+    double deviation = sqrt((double)info->bits * (expm1(load) - load)) / bits_per_key;
+    if (info->layers > 1) /* layers differ in fill and probes: a bound, not the deviation */
+        deviation += 0.001 * (double)change->records;
+    return (double)change->records - scan->estimated_keys > 10 + 6 * deviation;
+}
+
+/* More keys than it was planned for. A scalable filter grows instead. */
+static bool is_overfull(const bloomery_plan *plan, const struct tool_change *change)
+{
+    return plan->kind != BLOOMERY_SCALABLE && change->records > plan->planned_keys;
+}
+
+/* What "wrote" says of keys and rate. While the filter is within its plan, the rate is the one
+ * planned; past it, only the bits know what has become of it. */
+static void describe(char *text, size_t room, const bloomery_plan *plan,
+                     const struct tool_change *change)
+{
+    char records[TOOL_NUMBER_BYTES], keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
+    char size[TOOL_NUMBER_BYTES], layers[TOOL_NUMBER_BYTES] = "";
+    bool overfull = is_overfull(plan, change);
+    double estimated = change->facts.scan.estimated_keys;
+    tool_format_count(records, change->records);
+    tool_format_size(size, change->facts.info.file_bytes);
+    tool_format_odds(odds, overfull ? change->facts.scan.live_rate : plan->planned_rate);
+    if (plan->kind == BLOOMERY_SCALABLE)
+        snprintf(layers, sizeof(layers), " in %u layer%s", change->facts.info.layers,
+                 change->facts.info.layers == 1 ? "" : "s");
+    if (overfull && !(estimated < 1e15))
+        snprintf(text, room, "%s records, %s, every bit set: it takes any key for added", records,
+                 size);
+    else if (overfull || surely_repeated(change))
+        snprintf(text, room, "%s records, about %s different keys, %s%s, %s", records,
+                 tool_format_count(keys, (uint64_t)(estimated + 0.5)), size, layers, odds);
+    else
+        snprintf(text, room, "%s key%s, %s%s, %s", records, change->records == 1 ? "" : "s", size,
+                 layers, odds);
+}
+
+enum { PASSED_BYTES = TOOL_NUMBER_BYTES + 40 };
+
+static const char *describe_passed_over(char text[PASSED_BYTES], const struct tool_change *change)
+{
+    char number[TOOL_NUMBER_BYTES];
+    const uint64_t keyless = change->passed_over - change->headers; /* a header should have none */
+    text[0] = '\0';
+    if (keyless > 0)
+        snprintf(text, PASSED_BYTES, "; %s record%s no key", tool_format_count(number, keyless),
+                 keyless == 1 ? " has" : "s have");
+    return text;
+}
+
+static void say_written(const struct build *build, const bloomery_plan *plan,
+                        const struct tool_change *change)
+{
+    char text[6 * TOOL_NUMBER_BYTES + 80], passed[PASSED_BYTES], space[TOOL_ROOM_BYTES];
+    const char *name = strcmp(build->output, "-") == 0 ? "stdout" : build->output;
+    if (!build->quiet && !build->json) {
+        describe(text, sizeof(text), plan, change);
+        tool_say("wrote %s: %s%s%s", name, text, describe_passed_over(passed, change),
+                 tool_describe_room(space, &change->facts.info));
+    }
+    if (is_overfull(plan, change))
+        tool_warn_overfull(name, &change->facts);
+}
+
+static int print_json(const struct build *build, const struct tool_change *change)
+{
+    struct tool_report *object = tool_report_start("build", (struct tool_report_form){0});
+    tool_report_change(object, build->output, change);
+    return tool_report_print(object, true, TOOL_FOUND);
+}
+
+/* Reads the filter's bits only if something is to be said of them. `change` is what building found;
+ * this fills the rest of it. Returns the exit code. */
+static int report(const struct build *build, const bloomery_plan *plan,
+                  const bloomery_filter *filter, struct tool_change *change)
+{
+    static const bloomery_scan_result nothing;
+    if (build->quiet && !build->json && !is_overfull(plan, change))
+        return TOOL_FOUND;
+    tool_change_find(&nothing, filter, change);
+    say_written(build, plan, change);
+    return build->json ? print_json(build, change) : TOOL_FOUND;
 }
 
 /* ---- Building -------------------------------------------------------------------------------- */
@@ -439,26 +475,6 @@ static bloomery_filter *count_keys(struct build *build, struct tool_hasher *hash
     return NULL;
 }
 
-/* A static filter, for as many keys as come. */
-static int build_static(struct build *build)
-{
-    if (!take_key(build))
-        return TOOL_ERROR;
-    const int code = tool_static_build(
-        &(struct tool_static_build){.source = &build->source,
-                                    .options = &build->options,
-                                    .wish = &build->wish,
-                                    .rate = build->rate,
-                                    .keys = build->keys,
-                                    .memory = build->memory,
-                                    .directory = build->temporary,
-                                    .force = build->force,
-                                    .saves = &build->saves,
-                                    .report = {build->output, build->quiet, build->json}});
-    wipe_key(build);
-    return code;
-}
-
 static int build_filter(struct build *build)
 {
     bloomery_plan plan;
@@ -476,10 +492,205 @@ static int build_filter(struct build *build)
     wipe_key(build);
     int code = TOOL_ERROR;
     build->saves = filter != NULL;
-    if (filter != NULL && save(build, filter))
-        code =
-            tool_build_report(&(struct tool_build_report){build->output, build->quiet, build->json},
-                              &plan, filter, &change);
+    if (filter != NULL && save(build, filter, NULL))
+        code = report(build, &plan, filter, &change);
+    bloomery_free(filter);
+    return code;
+}
+
+/* ---- Static filters -------------------------------------------------------------------------- */
+
+enum { STATIC_MEMORY_MIN = 16 << 20 };
+
+static bool open_builder(const struct build *build, bloomery_plan *plan, bloomery_builder **builder)
+{
+    bloomery_builder_options limits = BLOOMERY_BUILDER_OPTIONS;
+    bloomery_error error;
+    const char *temporary = getenv("TMPDIR");
+    if (build->memory > 0 && build->memory < STATIC_MEMORY_MIN)
+        return !tool_usage("--memory is what the build of a static filter may use, and that is at "
+                           "least 16MiB; the filter itself is as small as its keys and rate allow");
+    limits.memory = build->memory;
+    limits.threads = build->source.threads;
+    limits.directory = build->temporary != NULL                    ? build->temporary
+                       : temporary != NULL && temporary[0] != '\0' ? temporary
+                                                                   : "/tmp";
+    *plan = (bloomery_plan){.kind = BLOOMERY_STATIC,
+                            .keys = build->keys > 0 ? build->keys : 1,
+                            .rate = build->rate > 0 ? build->rate : TOOL_RATE_DEFAULT};
+    if (bloomery_plan_solve(plan, &build->wish, &error) == BLOOMERY_OK &&
+        bloomery_builder_open(plan, &build->options, &limits, builder, &error) == BLOOMERY_OK)
+        return true;
+    tool_library_error(NULL, &error);
+    return false;
+}
+
+/* The filter of all keys: in memory for standard output, else a map of its file. */
+static const bloomery_filter *finish_static(const struct build *build, bloomery_builder *builder)
+{
+    const bool to_stdout = strcmp(build->output, "-") == 0;
+    const bloomery_filter *filter = NULL;
+    bloomery_error error;
+    if (!to_stdout && !save(build, NULL, builder))
+        return NULL;
+    bloomery_open_options inspect = BLOOMERY_OPEN_OPTIONS;
+    inspect.inspect = true;
+    const bloomery_status status = to_stdout
+                                       ? bloomery_builder_finish(builder, &filter, &error)
+                                       : bloomery_map(build->output, &inspect, &filter, &error);
+    if (status != BLOOMERY_OK) {
+        tool_library_error(to_stdout ? NULL : build->output, &error);
+        return NULL;
+    }
+    if (!to_stdout || tool_filter_to_stdout(filter))
+        return filter;
+    bloomery_free(filter);
+    return NULL;
+}
+
+/* For as many keys as come: they go to a builder, which makes the file when all have come. */
+static int build_static(struct build *build)
+{
+    bloomery_plan plan;
+    bloomery_builder *builder = NULL;
+    const bloomery_filter *filter = NULL;
+    struct tool_change change;
+    int code = TOOL_ERROR;
+    if (!take_key(build))
+        return TOOL_ERROR;
+    if (open_builder(build, &plan, &builder) &&
+        tool_lines_build(&build->source, &build->options.rule, builder, build->quiet, &change)) {
+        build->saves = true;
+        filter = finish_static(build, builder);
+    }
+    if (filter != NULL) {
+        plan.planned_keys = change.records; /* it is built for those that came */
+        code = report(build, &plan, filter, &change);
+    }
+    bloomery_free(filter);
+    bloomery_builder_free(builder);
+    wipe_key(build);
+    return code;
+}
+
+/* ---- Filters of other systems ---------------------------------------------------------------- */
+
+/*
+ * The other system's own sizing decides, so what it is told is what the user said, and what it
+ * needs besides: the number of keys is counted where nothing else says how large the filter is to
+ * be, and the rate is our default where nothing else says how good.
+ */
+static bool takes(const struct build *build, const char *name)
+{
+    return tool_dialect_list_has(build->dialect.dialect->create_takes, name);
+}
+
+/* -n and -p are other words for two of the parameters. */
+static bool take_keys_and_rate(struct build *build)
+{
+    bloomery_dialect_parameters *parameters = &build->dialect.parameters;
+    if ((build->keys > 0 && parameters->keys > 0) || (build->rate > 0 && parameters->rate > 0)) {
+        tool_usage("%s is given twice, as an option and as a parameter of the dialect",
+                   build->keys > 0 && parameters->keys > 0 ? "the number of keys" : "the rate");
+        return false;
+    }
+    if (build->keys > 0)
+        parameters->keys = build->keys;
+    if (build->rate > 0)
+        parameters->rate = build->rate;
+    return true;
+}
+
+static bool complete_parameters(struct build *build)
+{
+    bloomery_dialect_parameters *parameters = &build->dialect.parameters;
+    const bool sized = parameters->bits > 0 || parameters->bytes > 0;
+    if (!take_keys_and_rate(build))
+        return false;
+    if (parameters->rate == 0 && !sized && parameters->probes == 0 &&
+        parameters->bits_per_key == 0 && takes(build, "rate"))
+        parameters->rate = TOOL_RATE_DEFAULT;
+    if (parameters->keys > 0 || sized || !takes(build, "keys"))
+        return true;
+    return tool_lines_count(&build->source, &build->options.rule,
+                            "can't be read twice to count its keys; say how many with -n",
+                            build->quiet, &parameters->keys);
+}
+
+static int stop(void *context, const void *data, size_t bytes)
+{
+    (void)context, (void)data, (void)bytes;
+    return -1;
+}
+
+/* Whether it can be written, asked before the keys are read: what stops is only the receiver
+ * then. */
+static bool can_be_written(const struct build *build, const bloomery_filter *filter)
+{
+    bloomery_error error;
+    const bloomery_status status =
+        build->ours ? BLOOMERY_OK
+                    : bloomery_dialect_write(filter, build->dialect.dialect, stop, NULL, &error);
+    if (status == BLOOMERY_OK || status == BLOOMERY_IO_FAILED)
+        return true;
+    tool_library_error(NULL, &error);
+    tool_say("a file of ours can have such a filter: --ours");
+    return false;
+}
+
+static int report_dialect(const struct build *build, const struct tool_output *output,
+                          const bloomery_filter *filter, struct tool_change *change, uint64_t bytes)
+{
+    static const bloomery_scan_result nothing;
+    char keys[TOOL_NUMBER_BYTES], size[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
+    tool_change_find(&nothing, filter, change);
+    if (!output->quiet && !output->json)
+        tool_say("wrote %s: a file of %s, %s key%s, %s, %s", tool_output_said(output),
+                 build->ours ? "ours" : build->dialect.dialect->name,
+                 tool_format_count(keys, change->records), change->records == 1 ? "" : "s",
+                 tool_format_size(size, bytes),
+                 tool_format_odds(odds, change->facts.scan.live_rate));
+    char reading[TOOL_READING_BYTES];
+    if (!output->quiet && !output->json && !build->ours)
+        tool_foreign_say_reading(filter, output->dialect);
+    tool_warn_overfull(tool_output_said(output), &change->facts);
+    if (!output->quiet)
+        tool_remarks_say(tool_output_said(output), filter);
+    if (!output->json)
+        return TOOL_FOUND;
+    struct tool_report *object = tool_report_start("build", (struct tool_report_form){0});
+    tool_report_change(object, output->path, change);
+    tool_fact(object, "dialect", NULL, tool_text(build->dialect.dialect->name));
+    if (!build->ours) {
+        tool_foreign_reading(filter, output->dialect, reading);
+        tool_fact(object, "read_as", NULL, tool_text(reading));
+    }
+    tool_fact(object, "file_bytes", NULL, tool_size(bytes)); /* and not those of a file of ours */
+    tool_fact(object, "written_bytes", NULL, tool_size(bytes));
+    tool_remarks_add(object, "remarks", NULL, filter);
+    return tool_report_print(object, true, TOOL_FOUND);
+}
+
+static int build_dialect_filter(struct build *build, const struct tool_output *output)
+{
+    bloomery_create_options kept = BLOOMERY_CREATE_OPTIONS;
+    bloomery_filter *filter = NULL;
+    bloomery_error error;
+    struct tool_change change;
+    uint64_t bytes = 0;
+    kept.rule = build->options.rule;
+    kept.note = build->options.note;
+    if (!complete_parameters(build))
+        return TOOL_ERROR;
+    if (bloomery_dialect_create(build->dialect.dialect, &build->dialect.parameters, &kept, &filter,
+                                &error) != BLOOMERY_OK)
+        return tool_library_error(NULL, &error);
+    int code = TOOL_ERROR;
+    if (can_be_written(build, filter) &&
+        tool_lines_add(&build->source, &build->options.rule, filter, output->path, "building",
+                       build->quiet, &change) &&
+        tool_output_write(output, filter, &bytes))
+        code = report_dialect(build, output, filter, &change, bytes);
     bloomery_free(filter);
     return code;
 }
@@ -500,33 +711,27 @@ static int build_dialect(struct build *build)
         return tool_usage("%s is for filters of ours; what a file of %s can have are the "
                           "parameters of --dialect",
                           wrong, build->dialect.dialect->name);
-    struct tool_dialect_build foreign = {.choice = &build->dialect,
-                                         .keys = build->keys,
-                                         .rate = build->rate,
-                                         .rule = &build->options.rule,
-                                         .note = build->options.note,
-                                         .ours = build->ours,
-                                         .source = &build->source,
-                                         .output = {.path = build->output,
-                                                    .force = build->force,
-                                                    .quiet = build->quiet,
-                                                    .json = build->json,
-                                                    .lock = -1}};
-    return tool_dialect_build(&foreign);
+    struct tool_output output = {.path = build->output,
+                                 .dialect = build->ours ? NULL : build->dialect.dialect,
+                                 .force = build->force,
+                                 .quiet = build->quiet,
+                                 .json = build->json,
+                                 .lock = -1};
+    const int code = tool_output_begin(&output) ? build_dialect_filter(build, &output) : TOOL_ERROR;
+    tool_output_end(&output);
+    return code;
 }
+
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static int build_main(int argc, char **argv)
 {
     struct build build = {.wish = BLOOMERY_PLAN_OPTIONS,
                           .options = BLOOMERY_CREATE_OPTIONS,
                           .source = {.delimiter = '\n'}};
-    int option;
-    while ((option = tool_getopt(argc, argv, "o:n:p:j:0q" TOOL_RULE_LETTERS, options)) != -1) {
-        if (option == TOOL_OPTION_HELP)
-            return TOOL_FOUND;
-        if (!take_option(&build, option))
-            return TOOL_ERROR;
-    }
+    int code;
+    if (!tool_options_read(argc, argv, &build, &code))
+        return code;
     if (!tool_rule_complete(&build.choice))
         return TOOL_ERROR;
     build.options.rule = tool_rule_to_keep(&build.choice);
@@ -545,7 +750,7 @@ static int build_main(int argc, char **argv)
                                        : !tool_may_replace(build.output, build.force))
         return TOOL_ERROR;
     tool_output_warn_of_name(build.output);
-    const int code = build.kind == BLOOMERY_STATIC ? build_static(&build) : build_filter(&build);
+    code = build.kind == BLOOMERY_STATIC ? build_static(&build) : build_filter(&build);
     if (code == TOOL_ERROR && !build.saves)
         tool_secret_unmake();
     return code;
@@ -555,5 +760,24 @@ const struct tool_command cmd_build = {
     .name = "build",
     .run = build_main,
     .summary = "make a filter of lines",
-    .help = help,
+    .synopsis = "bloomery build [-n N] [-p RATE] [--memory SIZE] -o FILE [INPUT...]\n"
+                "bloomery build --dialect DIALECT [-n N] [-p RATE] -o FILE [INPUT...]",
+    .introduction =
+        "Makes a Bloom filter of the lines of the inputs. No INPUT, or '-', is standard input; "
+        "gzip, zlib, zstd, xz, bzip2, lz4, lzip, lzma and .Z are unpacked; tar, zip, cpio, 7z "
+        "and rar give their members, one after the other. Other formats are refused. UTF-16 that "
+        "begins with a byte order mark is read as UTF-8. FILE is written whole at the end; an "
+        "existing filter is replaced.",
+    .groups = groups,
+    .epilogue =
+        "Without --crlf a carriage return at the end of a line belongs to the key; a warning "
+        "says so if the first line of an input ends in one. If every line lacks field N, that is "
+        "an error and nothing is written. A line of column names is a line like others; --header "
+        "leaves it out.\n"
+        "\n"
+        "  bloomery build -p 0.01 -o ids.bloom ids.txt\n"
+        "  zcat urls.gz | bloomery build -n 20M -p 1/10000 -o urls.bloom\n"
+        "  bloomery build --csv --header -F name --lower -o names.bloom people.csv\n"
+        "  bloomery build --dialect guava -p 0.01 -o words.bf words.txt\n"
+        "  bloomery build --memory 512MiB --kind classic -o words.bloom words-*.txt",
 };

@@ -3,49 +3,20 @@
  * compare: what two filters have in common. Exit codes are those of cmp and diff: 0 if they are the
  * same, bit for bit, 1 if they are not, 2 if that could not be found out.
  */
-#include "base/json.h"
 #include "base/numbers.h"
-#include "base/out.h"
-#include "filter/foreign_file.h"
+#include "base/report.h"
+#include "filter/filter_file.h"
 #include "tool.h"
 
 #include <math.h>
 #include <stdio.h>
-
-static const char help[] =
-    "bloomery compare FILTER OTHER\n"
-    "\n"
-    "Compares two filters: the keys in each, in either and in both, and their\n"
-    "Jaccard index (both / either). These are estimated from the bits, with 95 %\n"
-    "intervals. The report also says whether all keys of one seem to be in the\n"
-    "other, and whether the filters are equal, bit for bit. The larger of two sizes\n"
-    "is first folded to the smaller one.\n"
-    "\n"
-    "  -q, --quiet      only the exit code\n"
-    "      --dialect D  filters that are not Bloomery files are another system's:\n"
-    "                   NAME[,parameter=value...] as 'bloomery dialects' lists them\n"
-    "      --json       one JSON object, numbers unrounded\n"
-    "\n"
-    "Exit codes, as of cmp and diff: 0 they are equal; 1 they are not, or are not\n"
-    "compatible; 2 an error.\n"
-    "\n"
-    "  bloomery compare monday.bloom tuesday.bloom\n"
-    "  bloomery compare --dialect guava one.bf other.bf\n";
-
-enum { OPTION_DIALECT = TOOL_OPTION_OWN, OPTION_JSON };
-
-static const struct option options[] = {
-    {"quiet", no_argument, NULL, 'q'},
-    {"dialect", required_argument, NULL, OPTION_DIALECT},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {NULL, 0, NULL, 0},
-};
 
 /* 95 % of a normal distribution lie within so many standard deviations. */
 #define DEVIATIONS 1.96
 
 struct answer {
     char **paths;
+    struct tool_dialect_choice dialect;
     bool quiet, json;
     bool fit;
     bloomery_error reason; /* why they do not */
@@ -53,6 +24,17 @@ struct answer {
     double common[2]; /* the interval */
     double jaccard[2];
 };
+
+static const struct tool_option options[] = {
+    {'q', "quiet", NULL, TOOL_FLAG(struct answer, quiet), .help = "only the exit code"},
+    {0, "dialect", "D", TOOL_DIALECT(struct answer, dialect),
+     .help = "filters that are not Bloomery files are another system's: NAME[,parameter=value...] "
+             "as 'bloomery dialects' lists them"},
+    {0, "json", NULL, TOOL_FLAG(struct answer, json), .help = "one JSON object, numbers unrounded"},
+    TOOL_OPTIONS_END,
+};
+
+static const struct tool_option_group groups[] = {{.rows = options}, TOOL_GROUPS_END};
 
 /* The common keys are none at least, and at most those of the smaller filter. */
 static void find_intervals(struct answer *answer)
@@ -71,113 +53,79 @@ static void find_intervals(struct answer *answer)
     }
 }
 
-/* ---- Text ------------------------------------------------------------------------------------ */
+/* ---- The report ------------------------------------------------------------------------------ */
 
-static const char *about(char *text, size_t room, double keys)
+static void say_keys(struct tool_report *report, const char *label, double keys)
 {
-    char number[TOOL_NUMBER_BYTES];
     if (keys < 1e15)
-        snprintf(text, room, "about %s", tool_format_count(number, (uint64_t)(keys + 0.5)));
+        tool_fact_say(report, label, "about %s", TOOL_SAY_ABOUT(keys));
     else
-        snprintf(text, room, "any number: all bits set");
-    return text;
+        tool_fact_say(report, label, "any number: all bits set");
 }
 
-static void print_within(struct tool_out *out, const struct answer *answer)
+static void add_pair(struct tool_report *report, const char *name, const double values[2])
+{
+    struct tool_report *list = tool_fact_list(report, name);
+    tool_fact(list, NULL, NULL, tool_number(values[0]));
+    tool_fact(list, NULL, NULL, tool_number(values[1]));
+}
+
+/* What both have in common. */
+static void report_found(struct tool_report *report, const struct answer *answer)
 {
     const bloomery_comparison *found = &answer->found;
-    if (found->equal)
-        tool_out_text(out, "  equal            bit for bit\n");
-    else if (found->within[0] && found->within[1])
-        tool_out_text(out,
-                      "  equal            no: the same cells are set, but not counted alike\n");
-    else
-        tool_out_text(out, "  equal            no\n");
+    say_keys(report, "keys in the 1st", found->keys[0]);
+    say_keys(report, "keys in the 2nd", found->keys[1]);
+    say_keys(report, "keys in either", found->union_keys);
+    if (isnan(found->common_keys))
+        tool_fact_say(report, "keys in both", "unknown: together they have all bits set");
+    else {
+        char keys[TOOL_NUMBER_BYTES + 32] = "any number: all bits set";
+        if (found->common_keys < 1e15)
+            snprintf(keys, sizeof(keys), "about %s", TOOL_SAY_ABOUT(found->common_keys));
+        tool_fact_say(report, "keys in both", "%s; 95 %% interval %s to %s", keys,
+                      TOOL_SAY_ABOUT(answer->common[0]), TOOL_SAY_ABOUT(answer->common[1]));
+        tool_fact_say(report, "Jaccard index", "%.3g; 95 %% interval %.3g to %.3g", found->jaccard,
+                      answer->jaccard[0], answer->jaccard[1]);
+    }
+    tool_fact_say(report, "equal", "%s",
+                  found->equal                           ? "bit for bit"
+                  : found->within[0] && found->within[1] ? "no: the same cells are set, but not "
+                                                           "counted alike"
+                                                         : "no");
     for (int i = 0; i < 2; i++)
-        if (found->within[i] && !found->within[1 - i]) {
-            tool_out_text(out, "  all keys of      ");
-            tool_out_name(out, answer->paths[i]);
-            tool_out_text(out, " seem to be in ");
-            tool_out_name(out, answer->paths[1 - i]);
-            tool_out_text(out, "\n");
-        }
+        if (found->within[i] && !found->within[1 - i])
+            tool_fact_say(report, "all keys of", "%s seem to be in %s", answer->paths[i],
+                          answer->paths[1 - i]);
+    add_pair(report, "keys", found->keys);
+    tool_fact(report, "union_keys", NULL, tool_about(found->union_keys));
+    tool_fact(report, "common_keys", NULL, tool_about(found->common_keys));
+    tool_fact(report, "common_keys_deviation", NULL, tool_number(found->deviation));
+    add_pair(report, "common_keys_interval", answer->common);
+    tool_fact(report, "jaccard", NULL, tool_number(found->jaccard));
+    add_pair(report, "jaccard_interval", answer->jaccard);
+    struct tool_report *within = tool_fact_list(report, "within");
+    tool_fact(within, NULL, NULL, tool_yes(found->within[0]));
+    tool_fact(within, NULL, NULL, tool_yes(found->within[1]));
+    tool_fact(report, "equal", NULL, tool_yes(found->equal));
 }
 
-static void print_common(struct tool_out *out, const struct answer *answer)
+static int report_answer(const struct answer *answer)
 {
-    char text[80], low[TOOL_NUMBER_BYTES], high[TOOL_NUMBER_BYTES];
-    const bloomery_comparison *found = &answer->found;
-    if (isnan(found->common_keys)) {
-        tool_out_text(out, "  keys in both     unknown: together they have all bits set\n");
-        return;
-    }
-    tool_out_format(out, "  keys in both     %s; 95 %% interval %s to %s\n",
-                    about(text, sizeof(text), found->common_keys),
-                    tool_format_count(low, (uint64_t)(answer->common[0] + 0.5)),
-                    tool_format_count(high, (uint64_t)(answer->common[1] + 0.5)));
-    tool_out_format(out, "  Jaccard index    %.3g; 95 %% interval %.3g to %.3g\n", found->jaccard,
-                    answer->jaccard[0], answer->jaccard[1]);
-}
-
-static int print_text(const struct answer *answer)
-{
-    struct tool_out out;
-    char text[80];
-    tool_out_start(&out);
-    tool_out_name(&out, answer->paths[0]);
-    tool_out_text(&out, " and ");
-    tool_out_name(&out, answer->paths[1]);
-    if (!answer->fit) {
-        tool_out_format(&out, " are not compatible: %s\n", answer->reason.text);
-        return tool_out_finish(&out, TOOL_NONE);
-    }
-    tool_out_text(&out, "\n");
-    for (int i = 0; i < 2; i++)
-        tool_out_format(&out, "  keys in the %s %s\n", i == 0 ? "1st " : "2nd ",
-                        about(text, sizeof(text), answer->found.keys[i]));
-    tool_out_format(&out, "  keys in either   %s\n",
-                    about(text, sizeof(text), answer->found.union_keys));
-    print_common(&out, answer);
-    print_within(&out, answer);
-    return tool_out_finish(&out, answer->found.equal ? TOOL_FOUND : TOOL_NONE);
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-static json_t *pair(const double values[2])
-{
-    json_t *array = tool_json_array();
-    tool_json_append(array, tool_json_number(values[0]));
-    tool_json_append(array, tool_json_number(values[1]));
-    return array;
-}
-
-static int print_json(const struct answer *answer)
-{
-    const bloomery_comparison *found = &answer->found;
-    json_t *report = tool_json_report("compare");
-    json_t *files = tool_json_array();
-    tool_json_append(files, tool_json_text(answer->paths[0]));
-    tool_json_append(files, tool_json_text(answer->paths[1]));
-    tool_json_add(report, "files", files);
-    tool_json_add(report, "fit", tool_json_bool(answer->fit));
-    tool_json_add(report, "reason",
-                  answer->fit ? tool_json_null() : tool_json_text(answer->reason.text));
-    if (answer->fit) {
-        json_t *within = tool_json_array();
-        tool_json_append(within, tool_json_bool(found->within[0]));
-        tool_json_append(within, tool_json_bool(found->within[1]));
-        tool_json_add(report, "keys", pair(found->keys));
-        tool_json_add(report, "union_keys", tool_json_number(found->union_keys));
-        tool_json_add(report, "common_keys", tool_json_number(found->common_keys));
-        tool_json_add(report, "common_keys_deviation", tool_json_number(found->deviation));
-        tool_json_add(report, "common_keys_interval", pair(answer->common));
-        tool_json_add(report, "jaccard", tool_json_number(found->jaccard));
-        tool_json_add(report, "jaccard_interval", pair(answer->jaccard));
-        tool_json_add(report, "within", within);
-        tool_json_add(report, "equal", tool_json_bool(found->equal));
-    }
-    return tool_json_print(report, answer->fit && found->equal ? TOOL_FOUND : TOOL_NONE);
+    static const struct tool_report_form form = {.indent = 2, .label = 17};
+    struct tool_report *report = tool_report_start("compare", form);
+    tool_report_line(
+        report, "%s and %s%s%s", answer->paths[0], answer->paths[1],
+        answer->fit ? "" : " are not compatible: ", answer->fit ? "" : answer->reason.text);
+    struct tool_report *files = tool_fact_list(report, "files");
+    tool_fact(files, NULL, NULL, tool_text(answer->paths[0]));
+    tool_fact(files, NULL, NULL, tool_text(answer->paths[1]));
+    tool_fact(report, "fit", NULL, tool_yes(answer->fit));
+    tool_fact(report, "reason", NULL, tool_text(answer->fit ? NULL : answer->reason.text));
+    if (answer->fit)
+        report_found(report, answer);
+    return tool_report_print(report, answer->json,
+                             answer->fit && answer->found.equal ? TOOL_FOUND : TOOL_NONE);
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
@@ -207,36 +155,17 @@ static int compare_filters(struct answer *answer, const bloomery_filter *const f
         find_intervals(answer);
         say_folded(answer, filters);
     }
-    if (answer->json)
-        return print_json(answer);
-    if (answer->quiet)
+    if (answer->quiet && !answer->json)
         return answer->fit && answer->found.equal ? TOOL_FOUND : TOOL_NONE;
-    return print_text(answer);
+    return report_answer(answer);
 }
 
 static int compare_main(int argc, char **argv)
 {
-    struct answer answer = {.found = BLOOMERY_COMPARISON};
-    struct tool_dialect_choice dialect = {.ours_too = true};
-    int option;
-    while ((option = tool_getopt(argc, argv, "q", options)) != -1) {
-        switch (option) {
-        case 'q':
-            answer.quiet = true;
-            break;
-        case OPTION_DIALECT:
-            if (!tool_dialect_option("--dialect", optarg, &dialect))
-                return TOOL_ERROR;
-            break;
-        case OPTION_JSON:
-            answer.json = true;
-            break;
-        case TOOL_OPTION_HELP:
-            return TOOL_FOUND;
-        default:
-            return TOOL_ERROR;
-        }
-    }
+    struct answer answer = {.found = BLOOMERY_COMPARISON, .dialect.ours_too = true};
+    int code;
+    if (!tool_options_read(argc, argv, &answer, &code))
+        return code;
     if (argc - optind != 2)
         return tool_usage("two filters are compared, as in 'bloomery compare one.bloom "
                           "other.bloom'");
@@ -244,9 +173,9 @@ static int compare_main(int argc, char **argv)
     const bloomery_filter *filters[2] = {NULL, NULL};
     bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
     opening.inspect = true;
-    int code = TOOL_ERROR;
+    code = TOOL_ERROR;
     for (int i = 0; i < 2 && (i == 0 || filters[0] != NULL); i++)
-        filters[i] = tool_filter_open_any(answer.paths[i], opening, NULL, &dialect, NULL);
+        filters[i] = tool_filter_open_any(answer.paths[i], opening, NULL, &answer.dialect, NULL);
     if (filters[0] != NULL && filters[1] != NULL)
         code = compare_filters(&answer, filters);
     bloomery_free(filters[0]);
@@ -258,5 +187,17 @@ const struct tool_command cmd_compare = {
     .name = "compare",
     .run = compare_main,
     .summary = "say what two filters have in common",
-    .help = help,
+    .synopsis = "bloomery compare FILTER OTHER",
+    .introduction =
+        "Compares two filters: the keys in each, in either and in both, and their Jaccard index "
+        "(both / either). These are estimated from the bits, with 95 % intervals. The report also "
+        "says whether all keys of one seem to be in the other, and whether the filters are equal, "
+        "bit for bit. The larger of two sizes is first folded to the smaller one.",
+    .groups = groups,
+    .epilogue =
+        "Exit codes, as of cmp and diff: 0 they are equal; 1 they are not, or are not compatible; "
+        "2 an error.\n"
+        "\n"
+        "  bloomery compare monday.bloom tuesday.bloom\n"
+        "  bloomery compare --dialect guava one.bf other.bf",
 };

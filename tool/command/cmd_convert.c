@@ -10,74 +10,18 @@
  *     both          one system's file -> another's
  */
 #include "base/experimental.h"
-#include "base/json.h"
 #include "base/numbers.h"
+#include "base/options.h"
 #include "base/out.h"
+#include "base/report.h"
 #include "filter/files.h"
-#include "filter/foreign_file.h"
-#include "filter/output.h"
+#include "filter/filter_file.h"
 #include "key/rule.h"
 #include "tool.h"
 
-#include <bloomery/dialect.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- Redis commands -------------------------------------------------------------------------- */
-
-/* A filter as commands for a Redis server: `convert --to redisbloom --redis-key`. */
-
-/*
- * Writes to stdout the commands that make this filter under the name `key`, in the server's
- * protocol, as `redis-cli --pipe` takes them: BF.LOADCHUNK with the header, then with each chunk of
- * the bits. `bytes` becomes their length. False after a message; nothing was written then where the
- * filter is none of RedisBloom's.
- */
-bool tool_redis_commands(const bloomery_filter *filter, const char *path, const char *key,
-                         uint64_t *bytes);
-
-static const char help[] =
-    "bloomery convert -o OUT --kind KIND FILTER\n"
-    "bloomery convert -o OUT --from DIALECT [--to DIALECT] FILE\n"
-    "bloomery convert -o OUT --to DIALECT FILTER\n"
-    "\n"
-    "With --from it reads another system's file (a compressed one too, and '-',\n"
-    "standard input). It writes a filter of ours with the same bits and the same\n"
-    "answers, which knows its dialect. With --to it writes another system's file\n"
-    "from a filter that has that system's hash and geometry. Any other filter is\n"
-    "refused: it would have to be built from its keys. DIALECT is\n"
-    "NAME[,parameter=value...], as in 'guava' or 'clickhouse,probes=3'; 'bloomery\n"
-    "dialects' lists them. OUT must not be FILE, except with --force.\n"
-    "\n"
-    "With --kind it makes a filter of another kind from FILTER, with the same\n"
-    "answers. So far: a counting filter becomes a blocked one of a quarter (or an\n"
-    "eighth) of the size. Its bits are those that a build of the present lines sets\n"
-    "(a saturated counter keeps its bit). The adds in its header are those of the\n"
-    "counting filter, from which removals were never subtracted. Keys can no longer\n"
-    "be removed from it. OUT may be FILTER itself.\n"
-    "\n"
-    "  -o, --output OUT   the new filter; '-' is standard output\n"
-    "      --kind KIND    the kind of OUT: blocked\n"
-    "      --from DIALECT what FILE is\n"
-    "      --to DIALECT   what OUT is to be\n"
-    "      --redis-key K  with --to redisbloom: no file, but the BF.LOADCHUNK\n"
-    "                     commands that make the filter under this name in a server;\n"
-    "                     with -o -, for 'redis-cli --pipe'\n"
-    "      --note TEXT    with --from: a remark to keep in OUT\n"
-    "      --force        overwrite OUT even if it is no filter\n"
-    "  -q, --quiet        do not report what was written\n"
-    "      --json         report on standard output as one JSON object, numbers\n"
-    "                     unrounded\n"
-    "\n"
-    "With --from, how lines become that system's keys; OUT keeps it ('bloomery help\n"
-    "build'):\n"
-    "\n" TOOL_RULE_HELP "\n"
-    "  bloomery convert -o members-small.bloom --kind blocked members.bloom\n"
-    "  bloomery convert --from guava --int64 -o seen.bloom seen.bf\n"
-    "  bloomery convert --to guava -o again.bf seen.bloom\n";
 
 struct request {
     struct tool_output output;
@@ -89,28 +33,34 @@ struct request {
     struct tool_rule_choice choice;
 };
 
-enum {
-    OPTION_KIND = TOOL_OPTION_OWN,
-    OPTION_FROM,
-    OPTION_TO,
-    OPTION_REDIS_KEY,
-    OPTION_NOTE,
-    OPTION_FORCE,
-    OPTION_JSON
+static const struct tool_option options[] = {
+    {'o', "output", "OUT", TOOL_TEXT(struct request, output.path),
+     .help = "the new filter; '-' is standard output"},
+    {0, "kind", "KIND", TOOL_CALL(struct request, kind, tool_take_kind), .words = "blocked",
+     .help = "the kind of OUT: blocked"},
+    {0, "from", "DIALECT", TOOL_DIALECT(struct request, from), .help = "what FILE is",
+     .more =
+         "It may be compressed, or '-', standard input. OUT is then a filter of ours with the "
+         "same bits, which knows its dialect, and keeps the rule for keys that the options say."},
+    {0, "to", "DIALECT", TOOL_DIALECT(struct request, to), .help = "what OUT is to be",
+     .more =
+         "Only a filter whose hash and geometry are that system's can be written so; any other is "
+         "refused, with what differs: it has to be built from its keys."},
+    {0, "redis-key", "K", TOOL_TEXT(struct request, redis_key),
+     .help = "with --to redisbloom: no file, but the BF.LOADCHUNK commands that make the filter "
+             "under this name in a server; with -o -, for 'redis-cli --pipe'"},
+    {0, "note", "TEXT", TOOL_TEXT(struct request, note),
+     .help = "with --from: a remark to keep in OUT"},
+    TOOL_OUTPUT_ROWS(struct request, output),
+    TOOL_OPTIONS_END,
 };
 
-static const struct option options[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"kind", required_argument, NULL, OPTION_KIND},
-    {"from", required_argument, NULL, OPTION_FROM},
-    {"to", required_argument, NULL, OPTION_TO},
-    {"redis-key", required_argument, NULL, OPTION_REDIS_KEY},
-    {"note", required_argument, NULL, OPTION_NOTE},
-    {"force", no_argument, NULL, OPTION_FORCE},
-    {"quiet", no_argument, NULL, 'q'},
-    {"json", no_argument, NULL, OPTION_JSON},
-    TOOL_RULE_OPTIONS,
-    {NULL, 0, NULL, 0},
+static const struct tool_option_group groups[] = {
+    {.rows = options},
+    TOOL_RULE_GROUPS(
+        "With --from, how lines become that system's keys; OUT keeps it ('bloomery help build'):",
+        struct request, choice),
+    TOOL_GROUPS_END,
 };
 
 static const struct conversion {
@@ -166,11 +116,11 @@ static int report(const struct request *request, const bloomery_info *before,
                  tool_format_size(was, before->file_bytes));
     if (!request->output.json)
         return TOOL_FOUND;
-    json_t *object = tool_json_report("convert");
-    tool_output_add_facts(object, &request->output, facts);
-    tool_json_add(object, "from", tool_json_text(request->path));
-    tool_json_add(object, "from_kind", tool_json_text(bloomery_kind_name((int)before->kind)));
-    return tool_json_print(object, TOOL_FOUND);
+    struct tool_report *object = tool_report_start("convert", (struct tool_report_form){0});
+    tool_output_report(object, &request->output, facts);
+    tool_fact(object, "from", NULL, tool_text(request->path));
+    tool_fact(object, "from_kind", NULL, tool_text(bloomery_kind_name((int)before->kind)));
+    return tool_report_print(object, true, TOOL_FOUND);
 }
 
 /* The checksums first: the new file would put good ones on damaged bits. */
@@ -193,6 +143,68 @@ static int convert_kind(struct request *request, const bloomery_filter *filter)
         code = report(request, &before, &after);
     bloomery_free(made);
     return code;
+}
+
+/* ---- Commands for a Redis server ------------------------------------------------------------- */
+
+/*
+ * A command is an array of strings, each behind its length:
+ *
+ *     *4\r\n  $12\r\nBF.LOADCHUNK\r\n  $4\r\nseen\r\n  $1\r\n1\r\n  $73\r\n<73 bytes>\r\n
+ */
+static void put_string(struct tool_out *out, const void *data, size_t length, uint64_t *bytes)
+{
+    char head[32];
+    *bytes += (uint64_t)snprintf(head, sizeof(head), "$%zu\r\n", length) + length + 2;
+    tool_out_text(out, head);
+    tool_out_bytes(out, data, length);
+    tool_out_bytes(out, "\r\n", 2);
+}
+
+static void put_chunk(struct tool_out *out, const char *key, uint64_t iterator, const void *data,
+                      size_t length, uint64_t *bytes)
+{
+    static const char begin[] = "*4\r\n", name[] = "BF.LOADCHUNK";
+    char number[24];
+    const int digits = snprintf(number, sizeof(number), "%llu", (unsigned long long)iterator);
+    tool_out_bytes(out, begin, sizeof(begin) - 1);
+    *bytes += sizeof(begin) - 1;
+    put_string(out, name, sizeof(name) - 1, bytes);
+    put_string(out, key, strlen(key), bytes);
+    put_string(out, number, (size_t)digits, bytes);
+    put_string(out, data, length, bytes);
+}
+
+/* Writes to stdout the commands that make this filter under the name `key`, in the server's
+ * protocol, as `redis-cli --pipe` takes them: BF.LOADCHUNK with the header, then with each chunk of
+ * the bits. `bytes` becomes their length. False after a message; nothing was written then where the
+ * filter is none of RedisBloom's. */
+static bool write_redis_commands(const bloomery_filter *filter, const char *path, const char *key,
+                                 uint64_t *bytes)
+{
+    uint8_t *header = tool_allocate(bloomery_redisbloom_header_bytes(filter) + 1);
+    bloomery_error error;
+    uint64_t iterator = 0;
+    struct tool_out *out = tool_allocate(sizeof(*out));
+    bloomery_status status = bloomery_verify(filter, &error);
+    tool_out_start(out);
+    *bytes = 0;
+    do {
+        const void *data = NULL;
+        size_t length = 0;
+        if (status == BLOOMERY_OK)
+            status = bloomery_redisbloom_scandump(filter, iterator, header, &data, &length,
+                                                  &iterator, &error);
+        if (status == BLOOMERY_OK && iterator != 0)
+            put_chunk(out, key, iterator, data, length, bytes);
+    } while (status == BLOOMERY_OK && iterator != 0 && !tool_out_failed(out));
+    const bool good = tool_out_finish(out, TOOL_FOUND) == TOOL_FOUND;
+    free(out);
+    free(header);
+    if (status == BLOOMERY_OK)
+        return good;
+    tool_library_error(path, &error);
+    return false;
 }
 
 /* ---- Dialects -------------------------------------------------------------------------------- */
@@ -221,25 +233,22 @@ static int report_dialect(const struct request *request, const struct tool_origi
         return TOOL_FOUND;
     struct tool_facts facts;
     tool_facts_read(filter, &facts);
-    json_t *object = tool_json_report("convert");
-    tool_output_add_facts(object, output, &facts);
-    tool_json_add(object, "from", tool_json_text(request->path));
-    tool_json_add(object, "from_dialect",
-                  origin->dialect != NULL ? tool_json_text(origin->dialect->name)
-                                          : tool_json_null());
-    tool_json_add(object, "to_dialect",
-                  output->dialect != NULL ? tool_json_text(output->dialect->name)
-                                          : tool_json_null());
-    tool_json_add(object, "dialect",
-                  dialect != NULL ? tool_json_text(dialect->name) : tool_json_null());
+    struct tool_report *object = tool_report_start("convert", (struct tool_report_form){0});
+    tool_output_report(object, output, &facts);
+    tool_fact(object, "from", NULL, tool_text(request->path));
+    tool_fact(object, "from_dialect", NULL,
+              tool_text(origin->dialect != NULL ? origin->dialect->name : NULL));
+    tool_fact(object, "to_dialect", NULL,
+              tool_text(output->dialect != NULL ? output->dialect->name : NULL));
+    tool_fact(object, "dialect", NULL, tool_text(dialect != NULL ? dialect->name : NULL));
     if (output->dialect != NULL) {
         char reading[TOOL_READING_BYTES];
         tool_foreign_reading(filter, output->dialect, reading);
-        tool_json_add(object, "read_as", tool_json_text(reading));
+        tool_fact(object, "read_as", NULL, tool_text(reading));
     }
-    tool_json_add(object, "written_bytes", tool_json_count(bytes));
-    tool_json_add(object, "remarks", tool_remarks_json(filter));
-    return tool_json_print(object, TOOL_FOUND);
+    tool_fact(object, "written_bytes", NULL, tool_size(bytes));
+    tool_remarks_add(object, "remarks", NULL, filter);
+    return tool_report_print(object, true, TOOL_FOUND);
 }
 
 /* Standard input is not looked at to see what it is: it was named. */
@@ -265,7 +274,7 @@ static bool write_either(const struct request *request, const bloomery_filter *f
                          uint64_t *bytes)
 {
     if (request->redis_key != NULL)
-        return tool_redis_commands(filter, request->path, request->redis_key, bytes);
+        return write_redis_commands(filter, request->path, request->redis_key, bytes);
     return tool_output_write(&request->output, filter, bytes);
 }
 
@@ -324,38 +333,6 @@ static bool dialects_fit_together(const struct request *request)
     return true;
 }
 
-static bool take_option(struct request *request, int option)
-{
-    switch (option) {
-    case OPTION_FROM:
-        return tool_dialect_option("--from", optarg, &request->from);
-    case OPTION_TO:
-        return tool_dialect_option("--to", optarg, &request->to);
-    case OPTION_REDIS_KEY:
-        request->redis_key = optarg;
-        return true;
-    case OPTION_NOTE:
-        request->note = optarg;
-        return true;
-    case 'o':
-        request->output.path = optarg;
-        return true;
-    case OPTION_KIND:
-        return tool_parse_kind(optarg, &request->kind);
-    case OPTION_FORCE:
-        request->output.force = true;
-        return true;
-    case 'q':
-        request->output.quiet = true;
-        return true;
-    case OPTION_JSON:
-        request->output.json = true;
-        return true;
-    default:
-        return tool_rule_option(&request->choice, option);
-    }
-}
-
 /* Nothing says what to make of the filter. Another system's file needs its name. */
 static int ask_for_target(const struct request *request)
 {
@@ -396,13 +373,9 @@ static int convert(struct request *request)
 static int convert_main(int argc, char **argv)
 {
     struct request request = {.output.lock = -1, .from.option = "--from"};
-    int option;
-    while ((option = tool_getopt(argc, argv, "o:q" TOOL_RULE_LETTERS, options)) != -1) {
-        if (option == TOOL_OPTION_HELP)
-            return TOOL_FOUND;
-        if (!take_option(&request, option))
-            return TOOL_ERROR;
-    }
+    int code;
+    if (!tool_options_read(argc, argv, &request, &code))
+        return code;
     if (!tool_rule_complete(&request.choice) || !tool_rule_is_kept(&request.choice))
         return TOOL_ERROR;
     if (argc - optind != 1)
@@ -415,64 +388,24 @@ const struct tool_command cmd_convert = {
     .name = "convert",
     .run = convert_main,
     .summary = "make a filter of another kind, or another system's file",
-    .help = help,
+    .synopsis = "bloomery convert -o OUT --kind KIND FILTER\n"
+                "bloomery convert -o OUT --from DIALECT [--to DIALECT] FILE\n"
+                "bloomery convert -o OUT --to DIALECT FILTER",
+    .introduction =
+        "With --from it reads another system's file (a compressed one too, and '-', standard "
+        "input). It writes a filter of ours with the same bits and the same answers, which knows "
+        "its dialect. With --to it writes another system's file from a filter that has that "
+        "system's hash and geometry. Any other filter is refused: it would have to be built from "
+        "its keys. DIALECT is NAME[,parameter=value...], as in 'guava' or 'clickhouse,probes=3'; "
+        "'bloomery dialects' lists them. OUT must not be FILE, except with --force.\n"
+        "\n"
+        "With --kind it makes a filter of another kind from FILTER, with the same answers. So "
+        "far: a counting filter becomes a blocked one of a quarter (or an eighth) of the size. "
+        "Its bits are those that a build of the present lines sets (a saturated counter keeps "
+        "its bit). The adds in its header are those of the counting filter, from which removals "
+        "were never subtracted. Keys can no longer be removed from it. OUT may be FILTER itself.",
+    .groups = groups,
+    .epilogue = "  bloomery convert -o members-small.bloom --kind blocked members.bloom\n"
+                "  bloomery convert --from guava --int64 -o seen.bloom seen.bf\n"
+                "  bloomery convert --to guava -o again.bf seen.bloom",
 };
-
-/* ---- Redis commands -------------------------------------------------------------------------- */
-
-/*
- * A command is an array of strings, each behind its length:
- *
- *     *4\r\n  $12\r\nBF.LOADCHUNK\r\n  $4\r\nseen\r\n  $1\r\n1\r\n  $73\r\n<73 bytes>\r\n
- */
-
-static void put_string(struct tool_out *out, const void *data, size_t length, uint64_t *bytes)
-{
-    char head[32];
-    *bytes += (uint64_t)snprintf(head, sizeof(head), "$%zu\r\n", length) + length + 2;
-    tool_out_text(out, head);
-    tool_out_bytes(out, data, length);
-    tool_out_bytes(out, "\r\n", 2);
-}
-
-static void put_chunk(struct tool_out *out, const char *key, uint64_t iterator, const void *data,
-                      size_t length, uint64_t *bytes)
-{
-    static const char begin[] = "*4\r\n", name[] = "BF.LOADCHUNK";
-    char number[24];
-    const int digits = snprintf(number, sizeof(number), "%llu", (unsigned long long)iterator);
-    tool_out_bytes(out, begin, sizeof(begin) - 1);
-    *bytes += sizeof(begin) - 1;
-    put_string(out, name, sizeof(name) - 1, bytes);
-    put_string(out, key, strlen(key), bytes);
-    put_string(out, number, (size_t)digits, bytes);
-    put_string(out, data, length, bytes);
-}
-
-bool tool_redis_commands(const bloomery_filter *filter, const char *path, const char *key,
-                         uint64_t *bytes)
-{
-    uint8_t *header = tool_allocate(bloomery_redisbloom_header_bytes(filter) + 1);
-    bloomery_error error;
-    uint64_t iterator = 0;
-    struct tool_out *out = tool_allocate(sizeof(*out));
-    bloomery_status status = bloomery_verify(filter, &error);
-    tool_out_start(out);
-    *bytes = 0;
-    do {
-        const void *data = NULL;
-        size_t length = 0;
-        if (status == BLOOMERY_OK)
-            status = bloomery_redisbloom_scandump(filter, iterator, header, &data, &length,
-                                                  &iterator, &error);
-        if (status == BLOOMERY_OK && iterator != 0)
-            put_chunk(out, key, iterator, data, length, bytes);
-    } while (status == BLOOMERY_OK && iterator != 0 && !tool_out_failed(out));
-    const bool good = tool_out_finish(out, TOOL_FOUND) == TOOL_FOUND;
-    free(out);
-    free(header);
-    if (status == BLOOMERY_OK)
-        return good;
-    tool_library_error(path, &error);
-    return false;
-}

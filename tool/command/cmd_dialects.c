@@ -1,40 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dialects: which other systems' filters there are, and what can be done with them. */
-#include "base/json.h"
+#include "base/options.h"
 #include "base/out.h"
+#include "base/report.h"
 #include "filter/dialect_option.h"
 #include "tool.h"
 
 #include <string.h>
-
-static const char help[] =
-    "bloomery dialects [--json]\n"
-    "\n"
-    "Lists the other systems whose filters can be read, queried, extended or\n"
-    "written, bit for bit:\n"
-    "\n"
-    "  r         their files can be read      (convert --from, query, inspect, add)\n"
-    "  w         and written                  (convert --to, add)\n"
-    "  c         new ones can be made         (build)\n"
-    "  m         files are recognised by their first bytes; for others give --dialect\n"
-    "\n"
-    "It also lists what NAME[,parameter=value...] takes. For reading a file: the\n"
-    "parameters of 'reading' that the file does not say (at least those of 'needs').\n"
-    "For making one: those of 'making'. variant= is one of the variants, of which\n"
-    "the first is the default. Parameters: keys (n), rate (p), bits (m), bytes\n"
-    "(size), probes (k), bits_per_key, seed, growth (expansion), columns, index,\n"
-    "cell_bits.\n"
-    "\n"
-    "      --json   one JSON object\n"
-    "\n"
-    "  bloomery inspect --dialect guava seen.bf\n"
-    "  bloomery build --dialect clickhouse,bytes=64KiB,probes=3,seed=1 \\\n"
-    "      -o tokens.bf tokens.txt\n";
-
-static const struct option options[] = {
-    {"json", no_argument, NULL, 'J'},
-    {NULL, 0, NULL, 0},
-};
 
 static void print_list(struct tool_out *out, const char *name, const char *list)
 {
@@ -61,66 +33,87 @@ static int print_text(void)
 }
 
 /* The words of a list separated by commas. */
-static json_t *words_of(const char *list)
+static void add_words(struct tool_report *report, const char *name, const char *list)
 {
-    json_t *array = tool_json_array();
+    struct tool_report *words = tool_fact_list(report, name);
     char word[64];
     while (list != NULL && *list != '\0') {
         const size_t length = strcspn(list, ",");
         if (length < sizeof(word)) {
             memcpy(word, list, length);
             word[length] = '\0';
-            tool_json_append(array, tool_json_text(word));
+            tool_fact(words, NULL, NULL, tool_text(word));
         }
         list += length;
         list += strspn(list, ", ");
     }
-    return array;
 }
 
 static int print_json(void)
 {
     const bloomery_dialect *dialect;
-    json_t *object = tool_json_report("dialects");
-    json_t *array = tool_json_array();
+    struct tool_report *report = tool_report_start("dialects", (struct tool_report_form){0});
+    struct tool_report *dialects = tool_fact_list(report, "dialects");
     for (uint32_t id = 1; (dialect = bloomery_dialect_get(id)) != NULL; id++) {
-        json_t *one = tool_json_object();
-        tool_json_add(one, "name", tool_json_text(dialect->name));
-        tool_json_add(one, "number", tool_json_count(dialect->id));
-        tool_json_add(one, "note", tool_json_text(dialect->description));
-        tool_json_add(one, "reads", tool_json_bool(dialect->reads));
-        tool_json_add(one, "writes", tool_json_bool(dialect->writes));
-        tool_json_add(one, "creates", tool_json_bool(dialect->creates));
-        tool_json_add(one, "magic", tool_json_bool(dialect->magic));
-        tool_json_add(one, "variants", words_of(dialect->variants));
-        tool_json_add(one, "needed", words_of(dialect->load_needs));
-        tool_json_add(one, "reading", words_of(dialect->load_takes));
-        tool_json_add(one, "making", words_of(dialect->create_takes));
-        tool_json_append(array, one);
+        struct tool_report *one = tool_fact_object(dialects, NULL);
+        tool_fact(one, "name", NULL, tool_text(dialect->name));
+        tool_fact(one, "number", NULL, tool_count(dialect->id));
+        tool_fact(one, "note", NULL, tool_text(dialect->description));
+        tool_fact(one, "reads", NULL, tool_yes(dialect->reads));
+        tool_fact(one, "writes", NULL, tool_yes(dialect->writes));
+        tool_fact(one, "creates", NULL, tool_yes(dialect->creates));
+        tool_fact(one, "magic", NULL, tool_yes(dialect->magic));
+        add_words(one, "variants", dialect->variants);
+        add_words(one, "needed", dialect->load_needs);
+        add_words(one, "reading", dialect->load_takes);
+        add_words(one, "making", dialect->create_takes);
     }
-    tool_json_add(object, "dialects", array);
-    return tool_json_print(object, TOOL_FOUND);
+    return tool_report_print(report, true, TOOL_FOUND);
 }
+
+struct request {
+    bool json;
+};
+
+static const struct tool_option options[] = {
+    {0, "json", NULL, TOOL_FLAG(struct request, json), .help = "one JSON object"},
+    TOOL_OPTIONS_END,
+};
+
+static const struct tool_option_group groups[] = {{.rows = options}, TOOL_GROUPS_END};
 
 static int dialects_main(int argc, char **argv)
 {
-    bool json = false;
-    int option;
-    while ((option = tool_getopt(argc, argv, "", options)) != -1) {
-        if (option == TOOL_OPTION_HELP)
-            return TOOL_FOUND;
-        if (option != 'J')
-            return TOOL_ERROR;
-        json = true;
-    }
+    struct request request = {.json = false};
+    int code;
+    if (!tool_options_read(argc, argv, &request, &code))
+        return code;
     if (optind < argc)
         return tool_usage("'%s': it takes no names; it lists all dialects", argv[optind]);
-    return json ? print_json() : print_text();
+    return request.json ? print_json() : print_text();
 }
 
 const struct tool_command cmd_dialects = {
     .name = "dialects",
     .run = dialects_main,
     .summary = "other systems' filters: what can be done with them",
-    .help = help,
+    .synopsis = "bloomery dialects [--json]",
+    .introduction =
+        "Lists the other systems whose filters can be read, queried, extended or written, bit for "
+        "bit:\n"
+        "\n"
+        "  r         their files can be read      (convert --from, query, inspect, add)\n"
+        "  w         and written                  (convert --to, add)\n"
+        "  c         new ones can be made         (build)\n"
+        "  m         files are recognised by their first bytes; for others give --dialect\n"
+        "\n"
+        "It also lists what NAME[,parameter=value...] takes. For reading a file: the parameters of "
+        "'reading' that the file does not say (at least those of 'needs'). For making one: those "
+        "of 'making'. variant= is one of the variants, of which the first is the default. "
+        "Parameters: keys (n), rate (p), bits (m), bytes (size), probes (k), bits_per_key, seed, "
+        "growth (expansion), columns, index, cell_bits.",
+    .groups = groups,
+    .epilogue = "  bloomery inspect --dialect guava seen.bf\n"
+                "  bloomery build --dialect clickhouse,bytes=64KiB,probes=3,seed=1 \\\n"
+                "      -o tokens.bf tokens.txt",
 };

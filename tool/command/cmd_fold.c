@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fold: a filter of half the size, once or several times over, without its keys. */
-#include "base/json.h"
 #include "base/numbers.h"
 #include "base/options.h"
+#include "base/report.h"
 #include "filter/files.h"
-#include "filter/output.h"
+#include "filter/filter_file.h"
 #include "tool.h"
 
 #include <stdio.h>
@@ -87,10 +87,10 @@ static int report(const struct folding *folding, const struct tool_facts *facts,
     tool_warn_overfull(name, facts);
     if (!folding->output.json)
         return TOOL_FOUND;
-    json_t *object = tool_json_report("fold");
-    tool_output_add_facts(object, &folding->output, facts);
-    tool_json_add(object, "times", tool_json_count(times));
-    return tool_json_print(object, TOOL_FOUND);
+    struct tool_report *object = tool_report_start("fold", (struct tool_report_form){0});
+    tool_output_report(object, &folding->output, facts);
+    tool_fact(object, "times", NULL, tool_count(times));
+    return tool_report_print(object, true, TOOL_FOUND);
 }
 
 /* Folds once it is known how often; not at all if it is small enough as it is. */

@@ -15,6 +15,7 @@
  */
 #include "base/ids.h"
 #include "base/numbers.h"
+#include "base/options.h"
 #include "base/out.h"
 #include "base/progress.h"
 #include "base/random.h"
@@ -23,34 +24,10 @@
 #include <assert.h>
 #include <string.h>
 
-static const char help[] =
-    "bloomery generate ids|urls|integers -n N [--seed S]\n"
-    "\n"
-    "Writes N distinct lines to standard output, always the same for the same N and\n"
-    "seed.\n"
-    "\n"
-    "  ids        valid 12-digit identification numbers of an invented population:\n"
-    "             birth date, century and sex, serial, check digit; ages and sexes\n"
-    "             follow a table of 2020\n"
-    "  urls       web addresses of 40 to 71 bytes, a few hosts with many pages and\n"
-    "             many with few\n"
-    "  integers   64-bit numbers in decimal, spread over the whole range\n"
-    "\n"
-    "  -n, --count N   how many lines (20M, 1e6)\n"
-    "      --seed S    another seed for other lines. Default 0\n"
-    "  -0, --null      end lines with NUL instead of newline\n"
-    "      --progress WHEN\n"
-    "                  show how far it is, how fast, and the time left, on standard\n"
-    "                  error: always, never, or auto (default): on a terminal, unless\n"
-    "                  lines go there or into a pipe\n"
-    "\n"
-    "  bloomery generate ids -n 20M > ids.txt\n"
-    "  bloomery generate urls -n 1M --seed 7 | bloomery build -p 0.001 -o urls.bloom\n";
-
 struct request {
     uint64_t count;
     uint64_t seed;
-    char delimiter;
+    unsigned char delimiter;
 };
 
 struct generator {
@@ -92,7 +69,7 @@ static bool generate_ids(const struct request *request, struct tool_out *out,
         unsigned char *line = tool_out_room(out, ID_LINES);
         for (size_t i = 0; i < count; i++) {
             memcpy(line, digits + i * TOOL_ID_DIGITS, TOOL_ID_DIGITS);
-            line[TOOL_ID_DIGITS] = (unsigned char)request->delimiter;
+            line[TOOL_ID_DIGITS] = request->delimiter;
             line += ID_LINE;
         }
         tool_out_take(out, count * ID_LINE);
@@ -251,7 +228,7 @@ static bool generate_urls(const struct request *request, struct tool_out *out,
         put_token(&writer, token);
         size_t bytes = (size_t)(writer.end - begin);
         assert(bytes >= URL_BYTES_MIN && bytes <= URL_BYTES_MAX);
-        begin[bytes] = (unsigned char)request->delimiter;
+        begin[bytes] = request->delimiter;
         tool_out_take(out, bytes + 1);
     }
     return true;
@@ -276,7 +253,7 @@ static bool generate_integers(const struct request *request, struct tool_out *ou
         } while (value > 0);
         unsigned char *line = tool_out_room(out, DIGITS_MAX + 1);
         memcpy(line, digits + first, DIGITS_MAX - first);
-        line[DIGITS_MAX - first] = (unsigned char)request->delimiter;
+        line[DIGITS_MAX - first] = request->delimiter;
         tool_out_take(out, DIGITS_MAX - first + 1);
     }
     return true;
@@ -312,42 +289,29 @@ static bool find_generator(int operands, char **names, struct generator *found)
     return false;
 }
 
-enum { OPTION_SEED = TOOL_OPTION_OWN };
-
-static const struct option options[] = {
-    {"count", required_argument, NULL, 'n'},
-    {"seed", required_argument, NULL, OPTION_SEED},
-    {"null", no_argument, NULL, '0'},
-    TOOL_PROGRESS_OPTION,
-    {NULL, 0, NULL, 0},
+static const struct tool_option options[] = {
+    {'n', "count", "N", TOOL_COUNT(struct request, count, 1, UINT64_MAX),
+     .help = "how many lines (20M, 1e6)"},
+    {0, "seed", "S", TOOL_COUNT(struct request, seed, 0, UINT64_MAX),
+     .help = "another seed for other lines. Default 0"},
+    {'0', "null", NULL, TOOL_BYTE(struct request, delimiter, '\0'),
+     .help = "end lines with NUL instead of newline"},
+    TOOL_PROGRESS_ROW,
+    TOOL_OPTIONS_END,
 };
 
-static bool take_option(struct request *request, int option)
-{
-    switch (option) {
-    case 'n':
-        return tool_option_count("-n", optarg, 1, UINT64_MAX, &request->count);
-    case OPTION_SEED:
-        return tool_option_count("--seed", optarg, 0, UINT64_MAX, &request->seed);
-    case '0':
-        request->delimiter = '\0';
-        return true;
-    default:
-        return false;
-    }
-}
+static const struct tool_option_group groups[] = {
+    {.rows = options},
+    TOOL_GROUPS_END,
+};
 
 static int generate_main(int argc, char **argv)
 {
     struct request request = {.delimiter = '\n'};
     struct generator generator;
-    int option;
-    while ((option = tool_getopt(argc, argv, "n:0", options)) != -1) {
-        if (option == TOOL_OPTION_HELP)
-            return TOOL_FOUND;
-        if (!take_option(&request, option))
-            return TOOL_ERROR;
-    }
+    int code;
+    if (!tool_options_read(argc, argv, &request, &code))
+        return code;
     if (!find_generator(argc - optind, argv + optind, &generator))
         return TOOL_ERROR;
     if (request.count == 0)
@@ -373,5 +337,18 @@ const struct tool_command cmd_generate = {
     .name = "generate",
     .run = generate_main,
     .summary = "test input: ids, urls or integers",
-    .help = help,
+    .synopsis = "bloomery generate ids|urls|integers -n N [--seed S]",
+    .introduction =
+        "Writes N distinct lines to standard output, always the same for the same N and seed.\n"
+        "\n"
+        "  ids        valid 12-digit identification numbers of an invented population:\n"
+        "             birth date, century and sex, serial, check digit; ages and sexes\n"
+        "             follow a table of 2020\n"
+        "  urls       web addresses of 40 to 71 bytes, a few hosts with many pages and\n"
+        "             many with few\n"
+        "  integers   64-bit numbers in decimal, spread over the whole range",
+    .groups = groups,
+    .operands = "ids|urls|integers",
+    .epilogue = "  bloomery generate ids -n 20M > ids.txt\n"
+                "  bloomery generate urls -n 1M --seed 7 | bloomery build -p 0.001 -o urls.bloom",
 };

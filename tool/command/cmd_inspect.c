@@ -12,18 +12,17 @@
 #include "base/bits.h"
 #include "base/experimental.h"
 #include "base/numbers.h"
+#include "base/options.h"
 #include "base/progress.h"
 #include "base/random.h"
 #include "base/report.h"
 #include "base/statistics.h"
 #include "filter/files.h"
+#include "filter/filter_file.h"
 #include "filter/filter_report.h"
-#include "filter/foreign_file.h"
-#include "filter/growth.h"
 #include "input/chunks.h"
-#include "key/batch.h"
-#include "key/hint.h"
 #include "key/rule.h"
+#include "key/wrong_form.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -31,42 +30,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char help[] =
-    "bloomery inspect FILTER [--verify] [--measure N] [--canary FILE] [--json]\n"
-    "\n"
-    "Reports what a filter is and its state: shape, plan, fill, the number of its\n"
-    "keys, and its false-positive rate as planned, as predicted for these keys, and\n"
-    "live, from its actual bits.\n"
-    "\n"
-    "      --verify         read everything and compare every checksum\n"
-    "      --measure N      look up N random absent keys and test the measured rate.\n"
-    "                       There is no verdict if fewer than 10 false positives\n"
-    "                       are expected\n"
-    "      --seed S         other random keys. Default 0\n"
-    "      --canary FILE    look up the lines of this file, keys that must not be in\n"
-    "                       the filter, by the filter's rule, and show those that\n"
-    "                       possibly are. If hexadecimal digests would be in it in\n"
-    "                       the other case, a hint on standard error says so; that\n"
-    "                       is no finding\n"
-    "      --secret-file FILE\n"
-    "                       the secret of a filter that does not carry it; only\n"
-    "                       --measure and --canary need it\n"
-    "      --dialect D      FILTER is another system's file:\n"
-    "                       NAME[,parameter=value...] as 'bloomery dialects' lists\n"
-    "                       them; files with a magic need no name\n" TOOL_PROGRESS_HELP
-    "      --json           one JSON object, numbers unrounded\n"
-    "\n"
-    "A filter of ours keeps the rule by which lines of --canary become keys. For\n"
-    "another system's file, the options of 'bloomery help build' give it (-F, -d,\n"
-    "--csv, --crlf, --comment, --trim, --lower, --upper, --hex, --int64, --int32,\n"
-    "--utf16, --skip-empty).\n"
-    "\n"
-    "Exit codes: 0 all well; 1 a finding: damage (--verify), a rate that is not as\n"
-    "expected (--measure), or a key that must not be in it (--canary); 2 an error.\n"
-    "\n"
-    "  bloomery inspect ids.bloom\n"
-    "  bloomery inspect ids.bloom --verify --measure 10M\n";
 
 enum { CANARIES_SHOWN = 10, CANARY_BYTES = 80 };
 
@@ -108,6 +71,42 @@ struct inspection {
     bool part_full;      /* clearly fewer keys than planned, and so a better rate */
     bool above_planned;  /* live above planned, for whatever reason and by however little */
     struct canaries canaries;
+};
+
+/* ---- The command line ------------------------------------------------------------------------ */
+
+static const struct tool_option options[] = {
+    {0, "verify", NULL, TOOL_FLAG(struct inspection, verify),
+     .help = "read everything and compare every checksum",
+     .more = "Without it the header's alone is compared."},
+    {0, "measure", "N", TOOL_COUNT(struct inspection, measure, 1, TOOL_KEYS_MAX),
+     .help = "look up N random absent keys and test the measured rate. There is no verdict if "
+             "fewer than 10 false positives are expected",
+     .more = "Then enough_queries of --json is false."},
+    {0, "seed", "S", TOOL_COUNT(struct inspection, seed, 0, UINT64_MAX),
+     .help = "other random keys. Default 0"},
+    {0, "canary", "FILE", TOOL_TEXT(struct inspection, canary),
+     .help = "look up the lines of this file, keys that must not be in the filter, by the "
+             "filter's rule, and show those that possibly are. If hexadecimal digests would be in "
+             "it in the other case, a hint on standard error says so; that is no finding",
+     .more = "The number of those that are possibly in it is printed, with the first ten; one is "
+             "a finding."},
+    {0, "secret-file", "FILE", TOOL_TEXT(struct inspection, secret_file),
+     .help = "the secret of a filter that does not carry it; only --measure and --canary need it"},
+    {0, "dialect", "D", TOOL_DIALECT(struct inspection, chosen),
+     .help = "FILTER is another system's file: NAME[,parameter=value...] as 'bloomery dialects' "
+             "lists them; files with a magic need no name"},
+    TOOL_PROGRESS_ROW,
+    {0, "json", NULL, TOOL_FLAG(struct inspection, json),
+     .help = "one JSON object, numbers unrounded"},
+    TOOL_OPTIONS_END,
+};
+
+static const struct tool_option_group groups[] = {
+    {.rows = options},
+    {.rows = tool_text_options, .offset = offsetof(struct inspection, choice), .unlisted = true},
+    {.rows = tool_rule_options, .offset = offsetof(struct inspection, choice), .unlisted = true},
+    TOOL_GROUPS_END,
 };
 
 /* ---- Measuring ------------------------------------------------------------------------------- */
@@ -559,56 +558,7 @@ static int report(const struct inspection *it)
     return tool_report_print(report, it->json, finding ? TOOL_NONE : TOOL_FOUND);
 }
 
-/* ---- The command line ------------------------------------------------------------------------ */
-
-enum {
-    OPTION_VERIFY = TOOL_OPTION_OWN,
-    OPTION_MEASURE,
-    OPTION_CANARY,
-    OPTION_SEED,
-    OPTION_SECRET_FILE,
-    OPTION_DIALECT,
-    OPTION_JSON,
-};
-
-static const struct option options[] = {
-    {"verify", no_argument, NULL, OPTION_VERIFY},
-    {"measure", required_argument, NULL, OPTION_MEASURE},
-    {"canary", required_argument, NULL, OPTION_CANARY},
-    {"seed", required_argument, NULL, OPTION_SEED},
-    {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
-    {"dialect", required_argument, NULL, OPTION_DIALECT},
-    {"json", no_argument, NULL, OPTION_JSON},
-    TOOL_PROGRESS_OPTION,
-    TOOL_RULE_OPTIONS,
-    {NULL, 0, NULL, 0},
-};
-
-static bool take_option(struct inspection *it, int option)
-{
-    switch (option) {
-    case OPTION_VERIFY:
-        it->verify = true;
-        return true;
-    case OPTION_MEASURE:
-        return tool_option_count("--measure", optarg, 1, TOOL_KEYS_MAX, &it->measure);
-    case OPTION_CANARY:
-        it->canary = optarg;
-        return true;
-    case OPTION_SEED:
-        return tool_option_count("--seed", optarg, 0, UINT64_MAX, &it->seed);
-    case OPTION_SECRET_FILE:
-        it->secret_file = optarg;
-        return true;
-    case OPTION_DIALECT:
-        return tool_dialect_option("--dialect", optarg, &it->chosen);
-    case OPTION_JSON:
-        it->json = true;
-        return true;
-    default:
-        return tool_rule_option(&it->choice, option);
-    }
-}
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static int inspect_filter(struct inspection *it)
 {
@@ -638,13 +588,9 @@ static int inspect_filter(struct inspection *it)
 static int inspect_main(int argc, char **argv)
 {
     struct inspection it = {.info = BLOOMERY_INFO, .scan = BLOOMERY_SCAN_RESULT};
-    int option;
-    while ((option = tool_getopt(argc, argv, TOOL_RULE_LETTERS, options)) != -1) {
-        if (option == TOOL_OPTION_HELP)
-            return TOOL_FOUND;
-        if (!take_option(&it, option))
-            return TOOL_ERROR;
-    }
+    int code;
+    if (!tool_options_read(argc, argv, &it, &code))
+        return code;
     if (!tool_rule_complete(&it.choice) || !tool_rule_is_kept(&it.choice))
         return TOOL_ERROR;
     if (argc - optind != 1)
@@ -668,7 +614,7 @@ static int inspect_main(int argc, char **argv)
                           it.path);
     opening.rule = it.choice.rule;
     const bloomery_filter *filter = tool_filter_load(&file, &opening, &it.chosen, NULL, &error);
-    int code = TOOL_ERROR;
+    code = TOOL_ERROR;
     if (filter == NULL && error.status != BLOOMERY_OK)
         code = report_unreadable(&it, &file, &error);
     tool_filter_file_close(&file);
@@ -684,5 +630,20 @@ const struct tool_command cmd_inspect = {
     .name = "inspect",
     .run = inspect_main,
     .summary = "what a filter is and what state it is in",
-    .help = help,
+    .synopsis = "bloomery inspect FILTER [--verify] [--measure N] [--canary FILE] [--json]",
+    .introduction =
+        "Reports what a filter is and its state: shape, plan, fill, the number of its keys, and "
+        "its false-positive rate as planned, as predicted for these keys, and live, from its "
+        "actual bits.",
+    .groups = groups,
+    .epilogue =
+        "A filter of ours keeps the rule by which lines of --canary become keys. For another "
+        "system's file, the options of 'bloomery help build' give it (-F, -d, --csv, --crlf, "
+        "--comment, --trim, --lower, --upper, --hex, --int64, --int32, --utf16, --skip-empty).\n"
+        "\n"
+        "Exit codes: 0 all well; 1 a finding: damage (--verify), a rate that is not as expected "
+        "(--measure), or a key that must not be in it (--canary); 2 an error.\n"
+        "\n"
+        "  bloomery inspect ids.bloom\n"
+        "  bloomery inspect ids.bloom --verify --measure 10M",
 };

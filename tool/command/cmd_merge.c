@@ -7,57 +7,17 @@
  * to stdout, which can't be taken back, and other systems' files. Everything is known to be good
  * before the first byte.
  */
-#include "base/json.h"
 #include "base/numbers.h"
+#include "base/options.h"
 #include "base/out.h"
+#include "base/report.h"
 #include "filter/files.h"
-#include "filter/foreign_file.h"
-#include "filter/output.h"
+#include "filter/filter_file.h"
 #include "tool.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char help[] =
-    "bloomery merge -o OUT FILTER...\n"
-    "bloomery merge --check-only FILTER...\n"
-    "\n"
-    "Makes one filter with the keys of several. Filters are compatible if they were\n"
-    "built with the same kind, blocks per key, probes, hash, seed or secret, and key\n"
-    "options. Filters of different sizes are folded to the smallest one, if they can\n"
-    "be. Parts that were built with one plan, for the keys of all parts, give the\n"
-    "very filter that a single build of all these lines makes. OUT may be one of the\n"
-    "inputs; it is replaced at once, or not at all. Plan, key options and note are\n"
-    "those of the first filter. Layers of scalable filters with one plan become one\n"
-    "layer while it has room. Other layers stand side by side, and their rates add\n"
-    "up.\n"
-    "\n"
-    "  -o, --output OUT     the merged filter; '-' is standard output\n"
-    "      --intersect      keep the bits that all filters have. It contains every\n"
-    "                       key that all of them contain. Other keys pass less often\n"
-    "                       than in any of them, but more often than if only the\n"
-    "                       common keys had been added\n"
-    "      --check-only     only report whether they are compatible, and if not why:\n"
-    "                       exit code 0 or 1\n"
-    "      --secret-file FILE\n"
-    "                       compare this secret with the filters' as well; merging\n"
-    "                       needs none\n"
-    "      --dialect D      filters that are not Bloomery files are another system's:\n"
-    "                       NAME[,parameter=value...] as 'bloomery dialects' lists\n"
-    "                       them. OUT becomes such a file too\n"
-    "      --ours           with --dialect: OUT becomes a file of ours that has that\n"
-    "                       system's filter\n"
-    "      --force          overwrite OUT even if it is no filter; for --dialect,\n"
-    "                       whatever it is\n"
-    "  -q, --quiet          do not report what was done\n"
-    "      --json           report on standard output as one JSON object, numbers\n"
-    "                       unrounded\n"
-    "\n"
-    "  bloomery merge -o week.bloom monday.bloom tuesday.bloom wednesday.bloom\n"
-    "  bloomery merge -o seen.bloom seen.bloom today.bloom\n"
-    "  bloomery merge --check-only a.bloom b.bloom\n"
-    "  bloomery merge --dialect dcso -o both.bf a.bf b.bf\n";
 
 struct merging {
     struct tool_output output;
@@ -69,27 +29,35 @@ struct merging {
     bool intersect, check_only, ours;
 };
 
-enum {
-    OPTION_INTERSECT = TOOL_OPTION_OWN,
-    OPTION_CHECK,
-    OPTION_SECRET_FILE,
-    OPTION_DIALECT,
-    OPTION_OURS,
-    OPTION_FORCE,
-    OPTION_JSON
+static const struct tool_option options[] = {
+    {'o', "output", "OUT", TOOL_TEXT(struct merging, output.path),
+     .help = "the merged filter; '-' is standard output",
+     .more = "It may be one of the inputs, and is replaced at once, or not at all."},
+    {0, "intersect", NULL, TOOL_FLAG(struct merging, intersect),
+     .help = "keep the bits that all filters have. It contains every key that all of them "
+             "contain. Other keys pass less often than in any of them, but more often than if "
+             "only the common keys had been added"},
+    {0, "check-only", NULL, TOOL_FLAG(struct merging, check_only),
+     .help = "only report whether they are compatible, and if not why: exit code 0 or 1"},
+    {0, "secret-file", "FILE", TOOL_TEXT(struct merging, secret_file),
+     .help = "compare this secret with the filters' as well; merging needs none"},
+    {0, "dialect", "D", TOOL_DIALECT(struct merging, dialect),
+     .help = "filters that are not Bloomery files are another system's: "
+             "NAME[,parameter=value...] as 'bloomery dialects' lists them. OUT becomes such a "
+             "file too"},
+    {0, "ours", NULL, TOOL_FLAG(struct merging, ours),
+     .help = "with --dialect: OUT becomes a file of ours that has that system's filter"},
+    {0, "force", NULL, TOOL_FLAG(struct merging, output.force),
+     .help = "overwrite OUT even if it is no filter; for --dialect, whatever it is"},
+    {'q', "quiet", NULL, TOOL_FLAG(struct merging, output.quiet),
+     .help = "do not report what was done"},
+    TOOL_JSON_ROW(struct merging, output.json),
+    TOOL_OPTIONS_END,
 };
 
-static const struct option options[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"intersect", no_argument, NULL, OPTION_INTERSECT},
-    {"check-only", no_argument, NULL, OPTION_CHECK},
-    {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
-    {"dialect", required_argument, NULL, OPTION_DIALECT},
-    {"ours", no_argument, NULL, OPTION_OURS},
-    {"force", no_argument, NULL, OPTION_FORCE},
-    {"quiet", no_argument, NULL, 'q'},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {NULL, 0, NULL, 0},
+static const struct tool_option_group groups[] = {
+    {.rows = options},
+    TOOL_GROUPS_END,
 };
 
 /* What is written back to another system's file must be all that the files have. */
@@ -147,23 +115,23 @@ static void close_all(struct merging *merging)
 
 static int check_json(const struct merging *merging)
 {
-    json_t *report = tool_json_report("merge");
-    json_t *filters = tool_json_array();
+    struct tool_report *report = tool_report_start("merge", (struct tool_report_form){0});
     bool all = true;
+    for (size_t i = 0; i < merging->count; i++)
+        all = all &&
+              bloomery_compatible(merging->filters[0], merging->filters[i], NULL) == BLOOMERY_OK;
+    tool_fact(report, "fits", NULL, tool_yes(all));
+    struct tool_report *filters = tool_fact_list(report, "filters");
     for (size_t i = 0; i < merging->count; i++) {
         bloomery_error error;
-        bool fits =
+        const bool fits =
             bloomery_compatible(merging->filters[0], merging->filters[i], &error) == BLOOMERY_OK;
-        json_t *filter = tool_json_object();
-        tool_json_add(filter, "file", tool_json_text(merging->paths[i]));
-        tool_json_add(filter, "fits", tool_json_bool(fits));
-        tool_json_add(filter, "reason", fits ? tool_json_null() : tool_json_text(error.text));
-        tool_json_append(filters, filter);
-        all = all && fits;
+        struct tool_report *filter = tool_fact_object(filters, NULL);
+        tool_fact(filter, "file", NULL, tool_text(merging->paths[i]));
+        tool_fact(filter, "fits", NULL, tool_yes(fits));
+        tool_fact(filter, "reason", NULL, tool_text(fits ? NULL : error.text));
     }
-    tool_json_add(report, "fits", tool_json_bool(all));
-    tool_json_add(report, "filters", filters);
-    return tool_json_print(report, all ? TOOL_FOUND : TOOL_NONE);
+    return tool_report_print(report, true, all ? TOOL_FOUND : TOOL_NONE);
 }
 
 static int check_only(const struct merging *merging)
@@ -318,16 +286,16 @@ static int report(const struct merging *merging, const struct tool_facts *facts,
     tool_warn_overfull(name, facts);
     if (!merging->output.json)
         return TOOL_FOUND;
-    json_t *object = tool_json_report("merge");
-    tool_output_add_facts(object, &merging->output, facts);
-    tool_json_add(object, "filters", tool_json_count(merging->count));
-    tool_json_add(object, "folded", tool_json_count(folded));
+    struct tool_report *object = tool_report_start("merge", (struct tool_report_form){0});
+    tool_output_report(object, &merging->output, facts);
+    tool_fact(object, "filters", NULL, tool_count(merging->count));
+    tool_fact(object, "folded", NULL, tool_count(folded));
     if (merging->output.dialect != NULL) {
-        tool_json_add(object, "dialect", tool_json_text(merging->output.dialect->name));
-        tool_json_add(object, "written_bytes", tool_json_count(bytes));
+        tool_fact(object, "dialect", NULL, tool_text(merging->output.dialect->name));
+        tool_fact(object, "written_bytes", NULL, tool_size(bytes));
     }
-    tool_json_add(object, "intersect", tool_json_bool(merging->intersect));
-    return tool_json_print(object, TOOL_FOUND);
+    tool_fact(object, "intersect", NULL, tool_yes(merging->intersect));
+    return tool_report_print(object, true, TOOL_FOUND);
 }
 
 static int merge_all(struct merging *merging)
@@ -353,52 +321,13 @@ static int merge_all(struct merging *merging)
 
 /* ---- The command line ------------------------------------------------------------------------ */
 
-static bool take_option(struct merging *merging, int option)
-{
-    switch (option) {
-    case 'o':
-        merging->output.path = optarg;
-        return true;
-    case OPTION_INTERSECT:
-        merging->intersect = true;
-        return true;
-    case OPTION_CHECK:
-        merging->check_only = true;
-        return true;
-    case OPTION_SECRET_FILE:
-        merging->secret_file = optarg;
-        return true;
-    case OPTION_DIALECT:
-        merging->dialect.ours_too = true;
-        return tool_dialect_option("--dialect", optarg, &merging->dialect);
-    case OPTION_OURS:
-        merging->ours = true;
-        return true;
-    case OPTION_FORCE:
-        merging->output.force = true;
-        return true;
-    case 'q':
-        merging->output.quiet = true;
-        return true;
-    case OPTION_JSON:
-        merging->output.json = true;
-        return true;
-    default:
-        return false;
-    }
-}
-
 static int merge_main(int argc, char **argv)
 {
-    struct merging merging = {.output.lock = -1};
-    int option;
-    int code = TOOL_ERROR;
-    while ((option = tool_getopt(argc, argv, "o:q", options)) != -1) {
-        if (option == TOOL_OPTION_HELP)
-            return TOOL_FOUND;
-        if (!take_option(&merging, option))
-            return TOOL_ERROR;
-    }
+    struct merging merging = {.output.lock = -1, .dialect.ours_too = true};
+    int code;
+    if (!tool_options_read(argc, argv, &merging, &code))
+        return code;
+    code = TOOL_ERROR;
     merging.paths = argv + optind;
     merging.count = (size_t)(argc - optind);
     if (merging.count == 0)
@@ -425,5 +354,20 @@ const struct tool_command cmd_merge = {
     .name = "merge",
     .run = merge_main,
     .summary = "make one filter of several",
-    .help = help,
+    .synopsis = "bloomery merge -o OUT FILTER...\n"
+                "bloomery merge --check-only FILTER...",
+    .introduction =
+        "Makes one filter with the keys of several. Filters are compatible if they were built "
+        "with the same kind, blocks per key, probes, hash, seed or secret, and key options. "
+        "Filters of different sizes are folded to the smallest one, if they can be. Parts that "
+        "were built with one plan, for the keys of all parts, give the very filter that a single "
+        "build of all these lines makes. OUT may be one of the inputs; it is replaced at once, "
+        "or not at all. Plan, key options and note are those of the first filter. Layers of "
+        "scalable filters with one plan become one layer while it has room. Other layers stand "
+        "side by side, and their rates add up.",
+    .groups = groups,
+    .epilogue = "  bloomery merge -o week.bloom monday.bloom tuesday.bloom wednesday.bloom\n"
+                "  bloomery merge -o seen.bloom seen.bloom today.bloom\n"
+                "  bloomery merge --check-only a.bloom b.bloom\n"
+                "  bloomery merge --dialect dcso -o both.bf a.bf b.bf",
 };

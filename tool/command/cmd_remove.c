@@ -6,9 +6,9 @@
  * One thread does it all: of equal lines the second may be absent although the first was not. The
  * report must not depend on which came first.
  */
-#include "base/json.h"
 #include "base/numbers.h"
 #include "base/progress.h"
+#include "base/report.h"
 #include "filter/files.h"
 #include "input/chunks.h"
 #include "key/rule.h"
@@ -57,11 +57,7 @@ static const struct tool_option options[] = {
 
 static const struct tool_option_group groups[] = {
     {.rows = options},
-    {.rows = tool_text_options,
-     .offset = TOOL_MEMBER(struct removal, choice, struct tool_rule_choice)},
-    {.rows = tool_rule_options,
-     .offset = TOOL_MEMBER(struct removal, choice, struct tool_rule_choice),
-     .unlisted = true},
+    TOOL_KEPT_RULE_GROUPS(struct removal, choice),
     TOOL_GROUPS_END,
 };
 
@@ -172,21 +168,21 @@ static int print_json(const struct removal *removal, const struct outcome *outco
 {
     const bloomery_info *info = &outcome->facts.info;
     const bloomery_scan_result *scan = &outcome->facts.scan;
-    json_t *object = tool_json_report("remove");
-    tool_json_add(object, "file", tool_json_text(removal->path));
-    tool_json_add(object, "records", tool_json_count(outcome->removed + outcome->absent));
-    tool_json_add(object, "passed_over", tool_json_count(outcome->passed_over));
-    tool_json_add(object, "removed", tool_json_count(outcome->removed));
-    tool_json_add(object, "absent", tool_json_count(outcome->absent));
-    tool_json_add(object, "expected_wrong_removals", tool_json_number(outcome->expected_wrong));
-    tool_json_add(object, "cleared", tool_json_count(outcome->cleared));
-    tool_json_add(object, "saturated_cells", tool_json_count(scan->saturated_cells));
-    tool_json_add(object, "bytes", tool_json_count(info->bytes));
-    tool_json_add(object, "file_bytes", tool_json_count(info->file_bytes));
-    tool_json_add(object, "estimated_keys", tool_json_number(scan->estimated_keys));
-    tool_json_add(object, "predicted_rate", tool_json_number(scan->expected_rate));
-    tool_json_add(object, "live_rate", tool_json_number(scan->live_rate));
-    return tool_json_print(object, code);
+    struct tool_report *object = tool_report_start("remove", (struct tool_report_form){0});
+    tool_fact(object, "file", NULL, tool_text(removal->path));
+    tool_fact(object, "records", NULL, tool_count(outcome->removed + outcome->absent));
+    tool_fact(object, "passed_over", NULL, tool_count(outcome->passed_over));
+    tool_fact(object, "removed", NULL, tool_count(outcome->removed));
+    tool_fact(object, "absent", NULL, tool_count(outcome->absent));
+    tool_fact(object, "expected_wrong_removals", NULL, tool_number(outcome->expected_wrong));
+    tool_fact(object, "cleared", NULL, tool_count(outcome->cleared));
+    tool_fact(object, "saturated_cells", NULL, tool_count(scan->saturated_cells));
+    tool_fact(object, "bytes", NULL, tool_size(info->bytes));
+    tool_fact(object, "file_bytes", NULL, tool_size(info->file_bytes));
+    tool_fact(object, "estimated_keys", NULL, tool_number(scan->estimated_keys));
+    tool_fact(object, "predicted_rate", NULL, tool_number(scan->expected_rate));
+    tool_fact(object, "live_rate", NULL, tool_number(scan->live_rate));
+    return tool_report_print(object, true, code);
 }
 
 static void warn_of_wrong_ones(const struct removal *removal, const struct outcome *outcome)

@@ -211,29 +211,28 @@ static bool next_word(const char **text, char word[2 * WORD_BYTES])
     return true;
 }
 
-static bool take_parameter(char *word, uint32_t *given, struct tool_dialect_choice *choice)
+static bool take_parameter(const char *option, char *word, uint32_t *given,
+                           struct tool_dialect_choice *choice)
 {
     char *equals = strchr(word, '=');
     if (equals == NULL) {
-        tool_usage("%s: '%s' says no value: parameters are written as name=value", choice->option,
-                   word);
+        tool_usage("%s: '%s' says no value: parameters are written as name=value", option, word);
         return false;
     }
     *equals = '\0';
-    const struct parameter *parameter = find_parameter(choice->option, word);
+    const struct parameter *parameter = find_parameter(option, word);
     if (parameter == NULL)
         return false;
     const uint32_t bit = UINT32_C(1) << (parameter - parameters);
     if ((*given & bit) != 0) {
-        tool_usage("%s: %s is given twice", choice->option, parameter->name);
+        tool_usage("%s: %s is given twice", option, parameter->name);
         return false;
     }
     *given |= bit;
     choice->has_parameters = true;
     if (read_value(parameter, equals + 1, choice))
         return true;
-    tool_usage("%s: %s=%s: it takes %s", choice->option, word, equals + 1,
-               wanted(parameter->value));
+    tool_usage("%s: %s=%s: it takes %s", option, word, equals + 1, wanted(parameter->value));
     return false;
 }
 
@@ -243,12 +242,14 @@ bool tool_dialect_option(const char *option, const char *text, struct tool_diale
     const char *const all = text;
     uint32_t given = 0;
     _Static_assert(PARAMETERS <= 32, "a bit for each");
-    *choice = (struct tool_dialect_choice){
-        .option = option, .ours_too = choice->ours_too, .parameters = BLOOMERY_DIALECT_PARAMETERS};
+    *choice = (struct tool_dialect_choice){.ours_too = choice->ours_too,
+                                           .parameters = BLOOMERY_DIALECT_PARAMETERS};
+    assert(strlen(option) < sizeof(choice->option));
+    memcpy(choice->option, option, strlen(option) + 1);
     bool more = true;
     while (more && next_word(&text, word)) {
         if (choice->dialect != NULL) {
-            if (!take_parameter(word, &given, choice))
+            if (!take_parameter(option, word, &given, choice))
                 return false;
         } else if ((choice->dialect = find_dialect(word)) == NULL) {
             say_unknown_dialect(option, word);
@@ -259,4 +260,9 @@ bool tool_dialect_option(const char *option, const char *text, struct tool_diale
     if (more)
         tool_usage("%s '%.40s...': a name or a value is too long", option, all);
     return !more;
+}
+
+bool tool_take_dialect(const char *option, const char *text, void *at)
+{
+    return tool_dialect_option(option, text, at);
 }

@@ -13,13 +13,15 @@
 #ifndef BLOOMERY_TOOL_DIALECT_OPTION_H
 #define BLOOMERY_TOOL_DIALECT_OPTION_H
 
+#include "base/options.h"
+
 #include <bloomery/dialect.h>
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct tool_dialect_choice {
-    const char *option;              /* "--dialect", for messages */
+    char option[16];                 /* "--dialect", for messages; "": not known */
     const bloomery_dialect *dialect; /* NULL: not given */
     bloomery_dialect_parameters parameters;
     bool has_parameters;
@@ -29,6 +31,13 @@ struct tool_dialect_choice {
 
 /* Reads the value of an option. False after a message. */
 bool tool_dialect_option(const char *option, const char *text, struct tool_dialect_choice *choice);
+
+/* The same for a row in a table of options, whose member is a struct tool_dialect_choice. What such
+ * a row has for `words`: completions offer the names of all dialects. */
+tool_option_call tool_take_dialect;
+#define TOOL_DIALECT_WORDS "@dialects"
+#define TOOL_DIALECT(structure, member) \
+    TOOL_CALL(structure, member, tool_take_dialect), .words = TOOL_DIALECT_WORDS
 
 /* Whether a list of names separated by ", ", such as that of bloomery_dialect.load_takes, has this
  * one. */

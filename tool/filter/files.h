@@ -2,17 +2,30 @@
 /*
  * Filters and keys as files: opening with a message, locking, and the rules of what may be
  * overwritten. All functions print their own message before they report failure. Those that open
- * filters are in open_filter.c.
+ * filters are in filter_file.c.
  */
 #ifndef BLOOMERY_TOOL_FILES_H
 #define BLOOMERY_TOOL_FILES_H
-
-#include "filter/facts.h"
 
 #include <bloomery/bloomery.h>
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* What a filter is, and what its cells say. Reports need both. */
+struct tool_facts {
+    bloomery_info info;
+    bloomery_scan_result scan;
+};
+
+/* Reads all cells. */
+static inline void tool_facts_read(const bloomery_filter *filter, struct tool_facts *facts)
+{
+    facts->info = (bloomery_info)BLOOMERY_INFO;
+    facts->scan = (bloomery_scan_result)BLOOMERY_SCAN_RESULT;
+    bloomery_info_get(filter, &facts->info);
+    bloomery_scan(filter, &facts->scan);
+}
 
 /* Reads a secret file: 32 hexadecimal digits, blanks and newlines around them. */
 bool tool_secret_read(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES]);
@@ -38,13 +51,6 @@ bloomery_filter *tool_filter_open(const char *path, bloomery_open_options option
 
 /* The same of the file that `lock` holds (tool_filter_lock), whatever has its path by now. */
 bloomery_filter *tool_filter_open_held(const char *path, int lock, const char *secret_file);
-
-/* Maps one of our own filters in a file that is open. The map is watched (watched.h), and `path`
- * must stay. With a `copy` it is read into memory instead, and `copy` receives it too, to be
- * changed. NULL with the reason in `error`. */
-const bloomery_filter *tool_filter_map(int descriptor, const char *path,
-                                       const bloomery_open_options *options, bloomery_filter **copy,
-                                       bloomery_error *error);
 
 /* Says that it is a pipe or standard input: filters are mapped. Returns false. */
 bool tool_filter_refuse(const char *path);

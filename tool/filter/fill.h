@@ -4,7 +4,7 @@
 #ifndef BLOOMERY_TOOL_FILL_H
 #define BLOOMERY_TOOL_FILL_H
 
-#include "filter/facts.h"
+#include "filter/files.h"
 #include "filter/hasher.h"
 #include "input/input.h"
 #include "key/rule.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keys become hashes before there is a filter. Its plan decides its hash, and that needs the number
- * of keys. So if both are possible, both are made. hasher.c says when that is.
+ * of keys. So if both are possible, both are made. hasher.c has the essays.
  *
  *     struct tool_hasher hasher;
  *     if (tool_hasher_open(&hasher, &options, rate, memory)) {
@@ -14,16 +14,85 @@
  */
 #ifndef BLOOMERY_TOOL_HASHER_H
 #define BLOOMERY_TOOL_HASHER_H
-
-#include "filter/distinct.h"
-#include "filter/hash_store.h"
-
 #include <bloomery/bloomery.h>
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ---- Different hashes ------------------------------------------------------------------------ */
+
+/* How many different hashes there are, from a sample of them. */
+
+enum { TOOL_DISTINCT_KEPT = 1 << 14 }; /* different hashes in a sample, at most */
+
+/* One thread's sample. Begins as zeros. */
+struct tool_distinct {
+    uint32_t level;  /* those hashes are in the sample whose lowest `level` bits are 0 */
+    size_t count;    /* of them, without zero_seen */
+    bool zero_seen;  /* the hash 0, which marks empty slots, is in it */
+    uint64_t *slots; /* NULL: none yet */
+};
+
+/* Takes a hash, evenly spread over all numbers of 64 bits. */
+void tool_distinct_add_sampled(struct tool_distinct *distinct, uint64_t hash);
+
+static inline void tool_distinct_add(struct tool_distinct *distinct, uint64_t hash)
+{
+    if ((hash & ((UINT64_C(1) << distinct->level) - 1)) == 0)
+        tool_distinct_add_sampled(distinct, hash);
+}
+
+/* Takes those of another one. */
+void tool_distinct_merge(struct tool_distinct *into, const struct tool_distinct *from);
+
+/* The estimate, and its standard deviation: 0 while every hash is in the sample. */
+double tool_distinct_estimate(const struct tool_distinct *distinct, double *deviation);
+
+void tool_distinct_free(struct tool_distinct *distinct);
+
+/* ---- The store of hashes --------------------------------------------------------------------- */
+
+/*
+ * Hashes of keys that wait for the filter they go into: of any number, in bounded memory, and past
+ * that in a file. All threads keep, and then one builds:
+ *
+ *     struct tool_hash_store *store = tool_hash_store_new(sizeof(uint64_t), threads, max_bytes);
+ *     ... in each thread: tool_hash_store_keep(store, thread, hashes, count) ...
+ *     tool_hash_store_build(store, filter, "f.bloom", false);
+ *     tool_hash_store_free(store);
+ */
+
+struct tool_hash_store;
+
+/* `hash_bytes`: 8 of filters with XXH3-64, whose hashes have no more, else 16. `max_bytes` is the
+ * memory that they may take; at least 64 bytes a thread. Never NULL. */
+struct tool_hash_store *tool_hash_store_new(size_t hash_bytes, uint32_t threads, size_t max_bytes);
+
+/* Thread `thread`, 0 to threads - 1, keeps hashes. False if the file for them can't be made or
+ * written; from then on nothing is kept. */
+bool tool_hash_store_keep(struct tool_hash_store *store, uint32_t thread,
+                          const bloomery_hash *hashes, size_t count);
+
+/* Whether the file failed, and a message about it if it did. When no thread keeps any more. */
+bool tool_hash_store_failed(const struct tool_hash_store *store);
+void tool_hash_store_say(const struct tool_hash_store *store);
+
+/* How many hashes there are; and, for tests, how many bytes of them are in the file. When no thread
+ * keeps any more. */
+uint64_t tool_hash_store_count(const struct tool_hash_store *store);
+uint64_t tool_hash_store_file_bytes(const struct tool_hash_store *store);
+
+/* Adds all to the filter, which messages call `name`, with as many threads as there were, and
+ * progress unless quiet. The store is then used up. False after a message. */
+bool tool_hash_store_build(struct tool_hash_store *store, bloomery_filter *filter, const char *name,
+                           bool quiet);
+
+/* NULL is fine. */
+void tool_hash_store_free(struct tool_hash_store *store);
+
+/* ---- The hasher ------------------------------------------------------------------------------ */
 
 enum { TOOL_HASHER_PARTS = 2 };
 

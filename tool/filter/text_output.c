@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/text_output.h"
 
-#include "base/interrupt.h"
-#include "base/io.h"
+#include "base/system.h"
 #include "filter/files.h"
-#include "filter/pack.h"
 #include "input/input.h"
 #include "input/unpack.h"
 #include "tool.h"
 
+#include <archive.h>
+#include <archive_entry.h>
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,262 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
+
+/* ---- Packers --------------------------------------------------------------------------------- */
+
+/* The functions of libarchive that are called. */
+#define FUNCTIONS(X)                         \
+    X(archive_entry_free)                    \
+    X(archive_entry_new)                     \
+    X(archive_entry_set_filetype)            \
+    X(archive_error_string)                  \
+    X(archive_set_error)                     \
+    X(archive_write_add_filter_bzip2)        \
+    X(archive_write_add_filter_lz4)          \
+    X(archive_write_add_filter_lzip)         \
+    X(archive_write_add_filter_lzma)         \
+    X(archive_write_add_filter_xz)           \
+    X(archive_write_add_filter_zstd)         \
+    X(archive_write_close)                   \
+    X(archive_write_data)                    \
+    X(archive_write_free)                    \
+    X(archive_write_header)                  \
+    X(archive_write_new)                     \
+    X(archive_write_open)                    \
+    X(archive_write_set_bytes_in_last_block) \
+    X(archive_write_set_bytes_per_block)     \
+    X(archive_write_set_format_raw)
+
+struct libarchive {
+    FUNCTIONS(TOOL_LOAD_FIELD)
+};
+
+struct tool_pack {
+    enum tool_packing packing;
+    struct tool_out *out;
+    struct libarchive library;
+    struct archive *archive; /* NULL: gzip */
+    bool begun;              /* the archive: its output is open */
+    z_stream gzip;
+    char error[200];
+};
+
+static void set_error(struct tool_pack *pack, const char *text)
+{
+    snprintf(pack->error, sizeof(pack->error), "%.199s", text);
+}
+
+static bool is_well(const struct tool_pack *pack)
+{
+    return pack->error[0] == '\0' && !tool_out_failed(pack->out);
+}
+
+/* ---- Packers: gzip --------------------------------------------------------------------------- */
+
+/* The usual level; the format with a header and a checksum, and in the header neither name nor
+ * time, so the same text gives the same file. */
+enum { GZIP_LEVEL = 6, GZIP_WINDOW = 15 + 16, GZIP_MEMORY = 8, GZIP_ROOM = 1 << 14 };
+
+/* Packs all that is in `next_in`, straight into the output's buffer. */
+static void gzip_run(struct tool_pack *pack, int flush)
+{
+    do {
+        pack->gzip.next_out = tool_out_room(pack->out, GZIP_ROOM);
+        pack->gzip.avail_out = GZIP_ROOM;
+        const int result = deflate(&pack->gzip, flush);
+        assert(result != Z_STREAM_ERROR);
+        (void)result;
+        tool_out_take(pack->out, GZIP_ROOM - pack->gzip.avail_out);
+    } while (pack->gzip.avail_out == 0 && is_well(pack));
+}
+
+static void gzip_write(struct tool_pack *pack, const unsigned char *data, size_t bytes)
+{
+    const size_t most = (size_t)1 << 30; /* zlib's numbers have 32 bits */
+    while (bytes > 0 && is_well(pack)) {
+        const size_t now = bytes < most ? bytes : most;
+        pack->gzip.next_in = (Bytef *)(uintptr_t)data; /* only read */
+        pack->gzip.avail_in = (uInt)now;
+        gzip_run(pack, Z_NO_FLUSH);
+        data += now;
+        bytes -= now;
+    }
+}
+
+/* ---- Packers: all else through libarchive ---------------------------------------------------- */
+
+static la_ssize_t take_archive(struct archive *archive, void *context, const void *data,
+                               size_t bytes)
+{
+    struct tool_pack *pack = context;
+    tool_out_bytes(pack->out, data, bytes);
+    if (!tool_out_failed(pack->out))
+        return (la_ssize_t)bytes;
+    pack->library.archive_set_error(archive, pack->out->failure, "the output failed");
+    return -1;
+}
+
+/* A failure of the output itself is known there. */
+static void archive_failed(struct tool_pack *pack)
+{
+    const char *text = pack->library.archive_error_string(pack->archive);
+    if (is_well(pack))
+        snprintf(pack->error, sizeof(pack->error), "can't be packed (%.150s)",
+                 text != NULL ? text : "no reason is known");
+}
+
+/* libarchive's ARCHIVE_OK, or the failure; ARCHIVE_WARN means that it would start another program
+ * to do it. */
+static int choose(const struct tool_pack *pack)
+{
+    const struct libarchive *library = &pack->library;
+    int (*const filters[TOOL_PACKING_COUNT])(struct archive *) = {
+        [TOOL_ZSTD] = library->archive_write_add_filter_zstd,
+        [TOOL_XZ] = library->archive_write_add_filter_xz,
+        [TOOL_BZIP2] = library->archive_write_add_filter_bzip2,
+        [TOOL_LZ4] = library->archive_write_add_filter_lz4,
+        [TOOL_LZIP] = library->archive_write_add_filter_lzip,
+        [TOOL_LZMA] = library->archive_write_add_filter_lzma,
+    };
+    const int result = library->archive_write_set_format_raw(pack->archive);
+    return result == ARCHIVE_OK ? filters[pack->packing](pack->archive) : result;
+}
+
+static void archive_start(struct tool_pack *pack)
+{
+    struct libarchive *library = &pack->library, *functions = library;
+    const struct tool_wanted wanted[] = {FUNCTIONS(TOOL_LOAD_WANTED)};
+    const char *trouble = tool_load(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
+    if (trouble != NULL) {
+        snprintf(pack->error, sizeof(pack->error), "can't be packed: %.170s", trouble);
+        return;
+    }
+    pack->archive = library->archive_write_new();
+    if (pack->archive == NULL) {
+        set_error(pack, "not enough memory to pack");
+        return;
+    }
+    int result = choose(pack);
+    if (result == ARCHIVE_WARN) {
+        snprintf(pack->error, sizeof(pack->error),
+                 "is to be %s as its input is, which this libarchive can't do by itself; "
+                 "unpack the input first",
+                 tool_packing_name(pack->packing));
+        return;
+    }
+    /* No blocks as tapes have them: they would pad the end with zeros. */
+    if (result == ARCHIVE_OK)
+        result = library->archive_write_set_bytes_per_block(pack->archive, 0);
+    if (result == ARCHIVE_OK)
+        result = library->archive_write_set_bytes_in_last_block(pack->archive, 1);
+    if (result != ARCHIVE_OK)
+        archive_failed(pack);
+}
+
+/* The format "raw" is one member, of which only the content is written. */
+static void begin_member(struct tool_pack *pack)
+{
+    const struct libarchive *library = &pack->library;
+    struct archive_entry *entry = library->archive_entry_new();
+    if (entry == NULL) {
+        set_error(pack, "not enough memory to pack");
+        return;
+    }
+    pack->begun = true;
+    library->archive_entry_set_filetype(entry, AE_IFREG);
+    if (library->archive_write_open(pack->archive, pack, NULL, take_archive, NULL) != ARCHIVE_OK ||
+        library->archive_write_header(pack->archive, entry) != ARCHIVE_OK)
+        archive_failed(pack);
+    library->archive_entry_free(entry);
+}
+
+static void archive_write(struct tool_pack *pack, const void *data, size_t bytes)
+{
+    if (!pack->begun)
+        begin_member(pack);
+    if (is_well(pack) &&
+        pack->library.archive_write_data(pack->archive, data, bytes) != (la_ssize_t)bytes)
+        archive_failed(pack);
+}
+
+/* libarchive 3.6 crashes at the end of an lz4 stream that got nothing, also of one that is given
+ * up. So a stream is not opened before its first bytes, and lz4's empty one is known here: a
+ * frame's header, the mark of its end, and the checksum of nothing. */
+static void archive_end(struct tool_pack *pack)
+{
+    static const unsigned char empty_lz4[15] = {4, 0x22, 0x4d, 0x18, 0x64, 0x40, 0xa7, 0,
+                                                0, 0,    0,    5,    0x5d, 0xcc, 2};
+    if (!pack->begun && pack->packing == TOOL_LZ4) {
+        tool_out_bytes(pack->out, empty_lz4, sizeof(empty_lz4));
+        return;
+    }
+    if (!pack->begun)
+        begin_member(pack);
+    if (is_well(pack) && pack->library.archive_write_close(pack->archive) != ARCHIVE_OK)
+        archive_failed(pack);
+}
+
+/* ---- Packers: both --------------------------------------------------------------------------- */
+
+bool tool_pack_makes(enum tool_packing packing)
+{
+    return tool_packing_is_stream(packing) && packing != TOOL_COMPRESS && packing != TOOL_LZOP &&
+           packing != TOOL_SKIPPABLE && packing != TOOL_ZLIB;
+}
+
+struct tool_pack *tool_pack_open(enum tool_packing packing, struct tool_out *out)
+{
+    struct tool_pack *pack = tool_allocate(sizeof(*pack));
+    assert(tool_pack_makes(packing));
+    memset(pack, 0, sizeof(*pack));
+    pack->packing = packing;
+    pack->out = out;
+    if (packing != TOOL_GZIP)
+        archive_start(pack);
+    else if (deflateInit2(&pack->gzip, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY,
+                          Z_DEFAULT_STRATEGY) != Z_OK)
+        set_error(pack, "not enough memory to pack");
+    return pack;
+}
+
+bool tool_pack_write(struct tool_pack *pack, const void *data, size_t bytes)
+{
+    if (!is_well(pack) || bytes == 0)
+        return is_well(pack);
+    if (pack->archive == NULL)
+        gzip_write(pack, data, bytes);
+    else
+        archive_write(pack, data, bytes);
+    return is_well(pack);
+}
+
+bool tool_pack_end(struct tool_pack *pack)
+{
+    if (!is_well(pack))
+        return false;
+    if (pack->archive == NULL)
+        gzip_run(pack, Z_FINISH);
+    else
+        archive_end(pack);
+    return is_well(pack);
+}
+
+const char *tool_pack_error(const struct tool_pack *pack)
+{
+    return pack->error;
+}
+
+void tool_pack_close(struct tool_pack *pack)
+{
+    if (pack->archive != NULL)
+        pack->library.archive_write_free(pack->archive);
+    else if (pack->packing == TOOL_GZIP)
+        deflateEnd(&pack->gzip);
+    free(pack);
+}
+
+/* ---- Text outputs ---------------------------------------------------------------------------- */
 
 bool tool_text_output_is_file(const struct tool_text_output *output)
 {
@@ -33,19 +290,6 @@ bool tool_text_output_is_new(const struct tool_text_output *output)
         return true;
     tool_error("%s: exists; --force overwrites it", output->path);
     return false;
-}
-
-static bool is_filter(const char *path)
-{
-    unsigned char begin[TOOL_INPUT_LEAST_ROOM];
-    bool undecided = false;
-    const char *why;
-    const int file = tool_open_regular(path, &why);
-    if (file < 0)
-        return false;
-    const ssize_t count = read(file, begin, sizeof(begin));
-    close(file);
-    return count > 0 && tool_packing_of(begin, (size_t)count, &undecided) == TOOL_FILTER;
 }
 
 /* Where the file is: `resolved` ends at its directory, `target` is its last name. */
@@ -101,7 +345,7 @@ static int make_file(struct tool_text_output *output)
     return file;
 }
 
-/* ---- Packing --------------------------------------------------------------------------------- */
+/* ---- Text outputs: packing ------------------------------------------------------------------- */
 
 /* How a file with this name is packed. */
 static enum tool_packing packing_of_name(const char *name)
@@ -155,7 +399,7 @@ static int end_packing(struct tool_text_output *output, int code)
     return tool_out_finish(output->packed, code);
 }
 
-/* ---- The file -------------------------------------------------------------------------------- */
+/* ---- Text outputs: the file ------------------------------------------------------------------ */
 
 /* The name that a signal would remove is gone. */
 static void name_is_gone(struct tool_text_output *output)
@@ -202,7 +446,7 @@ bool tool_text_output_begin(struct tool_text_output *output, struct tool_out *ou
     if (!tool_may_replace(output->path, true))
         return false;
     const bool exists = stat(output->path, &facts) == 0;
-    if (exists && is_filter(output->path))
+    if (exists && tool_path_packing(output->path) == TOOL_FILTER)
         return !tool_usage("%s: is a filter, and would become text", output->path);
     const char *why = find_place(output, exists, resolved);
     if (why == NULL) {
@@ -261,4 +505,255 @@ int tool_text_output_finish(struct tool_text_output *output, struct tool_out *ou
         tool_say("%s was not written", output->path);
     tool_text_output_drop(output);
     return reason != 0 ? TOOL_ERROR : code;
+}
+
+/* ---- Packed outputs -------------------------------------------------------------------------- */
+
+/*
+ * Packing is several times slower than all else that is done with a line, so a thread does it while
+ * the others go on. Between the two lies a ring of buffers:
+ *
+ *     writer -> [ being filled ][ full ][ full ][ being packed ] -> packer -> file
+ *
+ * The writer fills one buffer without asking anybody, and waits only where the next is not free. A
+ * buffer belongs to the writer until it is handed on, and to the packer until it is taken out. So
+ * the two numbers and the flags are all that the mutex guards. Without a thread (the system gives
+ * none, or nothing is to be packed) the writer does all by itself.
+ */
+
+enum { SLOTS = 4, SLOT_BYTES = 1 << 20 };
+
+struct slot {
+    unsigned char *data; /* allocated when it is first filled */
+    size_t bytes;
+};
+
+struct tool_packed_output {
+    char *path;
+    struct tool_text_output file;
+    bool failed; /* and the message is printed */
+
+    /* The packer's, while its thread runs; otherwise the writer's. */
+    struct tool_out out;
+    struct tool_pack *pack; /* NULL: plain */
+
+    bool threaded;
+    pthread_t thread;
+    struct slot slots[SLOTS];
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    /* Under the mutex. */
+    uint64_t filled; /* buffers handed on; the next is slots[filled % SLOTS] */
+    uint64_t packed; /* and done with */
+    bool ended;      /* no more come */
+    bool dropped;    /* and those that came are of no use */
+    bool broken;     /* packing failed, and the packer is gone */
+};
+
+/* ---- Packed outputs: the packer -------------------------------------------------------------- */
+
+/* The next full buffer; NULL if none comes. */
+static const struct slot *next_slot(struct tool_packed_output *output)
+{
+    const struct slot *slot = NULL;
+    pthread_mutex_lock(&output->mutex);
+    while (output->packed == output->filled && !output->ended)
+        pthread_cond_wait(&output->changed, &output->mutex);
+    if (output->packed < output->filled && !output->dropped)
+        slot = &output->slots[output->packed % SLOTS];
+    pthread_mutex_unlock(&output->mutex);
+    return slot;
+}
+
+/* A buffer is free again, or all is over. */
+static void slot_is_packed(struct tool_packed_output *output, bool well)
+{
+    pthread_mutex_lock(&output->mutex);
+    output->packed++;
+    output->broken = !well;
+    pthread_cond_signal(&output->changed);
+    pthread_mutex_unlock(&output->mutex);
+}
+
+static void *run_packer(void *argument)
+{
+    struct tool_packed_output *output = argument;
+    bool well = true;
+    for (const struct slot *slot; well && (slot = next_slot(output)) != NULL;) {
+        well = tool_pack_write(output->pack, slot->data, slot->bytes);
+        slot_is_packed(output, well);
+    }
+    return NULL;
+}
+
+/* ---- Packed outputs: the writer -------------------------------------------------------------- */
+
+/* Says why, once; the packer is gone or idle. Returns false. */
+static bool fail(struct tool_packed_output *output)
+{
+    const char *reason = output->pack != NULL ? tool_pack_error(output->pack) : "";
+    if (output->failed)
+        return false;
+    output->failed = true;
+    if (tool_out_failed(&output->out))
+        tool_out_finish(&output->out, TOOL_ERROR);
+    else
+        tool_error("%s: %s", output->path, reason);
+    return false;
+}
+
+/* Hands the buffer on that has been filled. False if packing failed. */
+static bool hand_on(struct tool_packed_output *output)
+{
+    pthread_mutex_lock(&output->mutex);
+    output->filled++;
+    pthread_cond_signal(&output->changed);
+    while (output->filled - output->packed == SLOTS && !output->broken)
+        pthread_cond_wait(&output->changed, &output->mutex);
+    const bool well = !output->broken;
+    pthread_mutex_unlock(&output->mutex);
+    if (well)
+        output->slots[output->filled % SLOTS].bytes = 0;
+    return well;
+}
+
+static bool write_to_packer(struct tool_packed_output *output, const unsigned char *data,
+                            size_t bytes)
+{
+    while (bytes > 0) {
+        struct slot *slot = &output->slots[output->filled % SLOTS];
+        const size_t room = SLOT_BYTES - slot->bytes;
+        const size_t now = bytes < room ? bytes : room;
+        if (slot->data == NULL)
+            slot->data = tool_allocate(SLOT_BYTES);
+        memcpy(slot->data + slot->bytes, data, now);
+        slot->bytes += now;
+        data += now;
+        bytes -= now;
+        if (slot->bytes == SLOT_BYTES && !hand_on(output))
+            return false;
+    }
+    return true;
+}
+
+bool tool_packed_output_write(struct tool_packed_output *output, const void *data, size_t bytes)
+{
+    bool well = true;
+    if (output->failed)
+        return false;
+    if (output->threaded) {
+        well = write_to_packer(output, data, bytes);
+    } else if (output->pack != NULL) {
+        well = tool_pack_write(output->pack, data, bytes);
+    } else {
+        tool_out_bytes(&output->out, data, bytes);
+        well = !tool_out_failed(&output->out);
+    }
+    return well || fail(output);
+}
+
+/* Waits until the packer has packed what it has, or `dropped`: what it is at. False if packing
+ * failed. */
+static bool end_packer(struct tool_packed_output *output, bool dropped)
+{
+    if (!output->threaded)
+        return true;
+    pthread_mutex_lock(&output->mutex);
+    if (!output->broken && !dropped && output->slots[output->filled % SLOTS].bytes > 0)
+        output->filled++;
+    output->ended = true;
+    output->dropped = dropped;
+    pthread_cond_signal(&output->changed);
+    pthread_mutex_unlock(&output->mutex);
+    pthread_join(output->thread, NULL);
+    output->threaded = false;
+    return !output->broken;
+}
+
+/* ---- Packed outputs: beginning and end ------------------------------------------------------- */
+
+static void release(struct tool_packed_output *output)
+{
+    assert(!output->threaded);
+    if (output->pack != NULL)
+        tool_pack_close(output->pack);
+    for (size_t i = 0; i < SLOTS; i++)
+        free(output->slots[i].data);
+    pthread_cond_destroy(&output->changed);
+    pthread_mutex_destroy(&output->mutex);
+    free(output->path);
+    free(output);
+}
+
+/* False after a message. */
+static bool start_packer(struct tool_packed_output *output, enum tool_packing packing)
+{
+    output->pack = tool_pack_open(packing, &output->out);
+    if (tool_pack_error(output->pack)[0] != '\0' || tool_out_failed(&output->out))
+        return fail(output);
+    output->threaded = pthread_create(&output->thread, NULL, run_packer, output) == 0;
+    return true;
+}
+
+/* Whether what has the name may be replaced, as far as tool_text_output_begin does not say it in
+ * words of -o. False after a message. */
+static bool may_open(const char *path, enum tool_packing packing)
+{
+    struct stat facts;
+    const bool special =
+        stat(path, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
+    const bool packable = packing == TOOL_PLAIN || tool_pack_makes(packing);
+    if (special)
+        tool_error("%s: is not a regular file, and would be replaced", path);
+    else if (!packable)
+        tool_error("%s: its input is %s, and no output can be packed so; unpack the input first",
+                   path, tool_packing_name(packing));
+    return !special && packable;
+}
+
+struct tool_packed_output *tool_packed_output_open(const char *directory, const char *name,
+                                                   enum tool_packing packing)
+{
+    struct tool_packed_output *output = tool_allocate(sizeof(*output));
+    memset(output, 0, sizeof(*output));
+    const size_t path_bytes = strlen(directory) + strlen(name) + 2;
+    output->path = tool_allocate(path_bytes);
+    snprintf(output->path, path_bytes, "%s/%s", directory, name);
+    output->file.path = output->path;
+    pthread_mutex_init(&output->mutex, NULL);
+    pthread_cond_init(&output->changed, NULL);
+    tool_out_start(&output->out);
+    if (may_open(output->path, packing) && tool_text_output_begin(&output->file, &output->out)) {
+        if (packing == TOOL_PLAIN || start_packer(output, packing))
+            return output;
+        tool_text_output_drop(&output->file);
+    }
+    release(output);
+    return NULL;
+}
+
+void tool_packed_output_drop(struct tool_packed_output *output)
+{
+    end_packer(output, true);
+    tool_text_output_drop(&output->file);
+    release(output);
+}
+
+bool tool_packed_output_finish(struct tool_packed_output *output, uint64_t *bytes_written)
+{
+    bool well = end_packer(output, output->failed) && !output->failed;
+    if (well && output->pack != NULL)
+        well = tool_pack_end(output->pack);
+    if (well)
+        well = tool_out_flush(&output->out);
+    if (!well) {
+        fail(output);
+        tool_packed_output_drop(output);
+        return false;
+    }
+    well = tool_text_output_finish(&output->file, &output->out, TOOL_FOUND) == TOOL_FOUND;
+    if (well && bytes_written != NULL)
+        *bytes_written = output->out.written;
+    release(output);
+    return well;
 }

@@ -1,4 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Lines that go to a file: packed, by a thread of its own, whole or not at all. */
+#ifndef BLOOMERY_TOOL_TEXT_OUTPUT_H
+#define BLOOMERY_TOOL_TEXT_OUTPUT_H
+
+#include "base/out.h"
+#include "input/packing.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- Packers --------------------------------------------------------------------------------- */
+
+/*
+ * Packed output: what unpack.h reads, written. gzip is made by zlib, all other formats by
+ * libarchive, which is loaded when the first of them is needed. One thread at a time.
+ *
+ *     struct tool_pack *pack = tool_pack_open(TOOL_GZIP, &out);
+ *     packed = tool_pack_write(pack, data, bytes) && ... && tool_pack_end(pack);
+ *     tool_pack_close(pack);
+ */
+
+struct tool_pack;
+
+/* Whether files can be packed so: the streams that are in use, and neither .Z, lzop nor zlib. */
+bool tool_pack_makes(enum tool_packing packing);
+
+/* Begins to pack into `out`, which stays the caller's. Never NULL; whether it failed shows in
+ * tool_pack_error. */
+struct tool_pack *tool_pack_open(enum tool_packing packing, struct tool_out *out);
+
+/* False after a failure, which may also be that of `out`. */
+bool tool_pack_write(struct tool_pack *pack, const void *data, size_t bytes);
+
+/* The end of the packed stream; `out` is not flushed. */
+bool tool_pack_end(struct tool_pack *pack);
+
+/* Why packing failed; "" if it did not, or if only `out` did. */
+const char *tool_pack_error(const struct tool_pack *pack);
+
+void tool_pack_close(struct tool_pack *pack);
+
+/* ---- Text outputs ---------------------------------------------------------------------------- */
+
 /*
  * Lines for the file that -o names. It is written beside itself and renamed when the last line is
  * in it, so it may be an input too, and whatever fails leaves the file as it was.
@@ -7,13 +52,6 @@
  *     if (tool_text_output_begin(&output, &out))
  *         code = tool_text_output_finish(&output, &out, run(&out));
  */
-#ifndef BLOOMERY_TOOL_TEXT_OUTPUT_H
-#define BLOOMERY_TOOL_TEXT_OUTPUT_H
-
-#include "base/out.h"
-
-#include <limits.h>
-#include <stdbool.h>
 
 struct tool_text_output {
     const char *path; /* NULL or "-": stdout */
@@ -45,5 +83,37 @@ int tool_text_output_finish(struct tool_text_output *output, struct tool_out *ou
 
 /* Instead of finishing it, and without a message: the file is as before. */
 void tool_text_output_drop(struct tool_text_output *output);
+
+/* ---- Packed outputs -------------------------------------------------------------------------- */
+
+/*
+ * A file in a directory of outputs, packed as wanted, and written whole or not at all. Packing is
+ * the work of a thread of its own. One output is open at a time, and written by one thread at a
+ * time.
+ *
+ *     struct tool_packed_output *output = tool_packed_output_open("out", "a.jsonl.gz", TOOL_GZIP);
+ *     while (... && tool_packed_output_write(output, line, bytes))
+ *         ...
+ *     written = tool_packed_output_finish(output, &bytes_written);
+ */
+
+struct tool_packed_output;
+
+/* Opens DIRECTORY/NAME for writing, in a directory that exists; what has that name is replaced when
+ * all is written, and keeps its mode. What is no regular file, or is a filter, is refused, and so
+ * is packing that tool_pack_makes not. NULL after a message. */
+struct tool_packed_output *tool_packed_output_open(const char *directory, const char *name,
+                                                   enum tool_packing packing);
+
+/* The bytes are copied. False once anything has failed, after one message. */
+bool tool_packed_output_write(struct tool_packed_output *output, const void *data, size_t bytes);
+
+/* Packs the end, and then the file has the name and lies on the disk. `bytes_written` (may be
+ * NULL): the bytes of the file. Frees the output in any case. False after a message (that of a
+ * failed write is not repeated); then the file is as before. */
+bool tool_packed_output_finish(struct tool_packed_output *output, uint64_t *bytes_written);
+
+/* Frees the output; the file is as before. */
+void tool_packed_output_drop(struct tool_packed_output *output);
 
 #endif /* BLOOMERY_TOOL_TEXT_OUTPUT_H */

@@ -19,6 +19,28 @@
  * its cache. All messages about the inputs are printed with the baton in hand, and so in their
  * order.
  *
+ * The reading of a chunk, with the names of the functions:
+ *
+ *     fill           no input is open: the first bytes of the next one | the rest of the last chunk
+ *                        |                                              (AT_LONG: the input fails)
+ *                        v
+ *     read_records   does a record end in what is new? -- yes --> take_records: up to the last end,
+ *                    ^   | no                                     the rest is set aside
+ *                    |   v
+ *                    |  longer than any may be? -- yes --> its bytes are dropped (record_max), or
+ *                    |   | no                              the input fails (line_max)
+ *                    |   v
+ *                    +- more bytes
+ *                        | there are none
+ *                        v
+ *                    what is left is the last record; within quotes it fails
+ *
+ * An input that fails or ends is closed, and fill goes on with the next.
+ *
+ *     NO_INPUT -- is opened --> AT_BEGIN -- a chunk --> INSIDE -- more of them --> INSIDE
+ *        ^                         |                       |
+ *        +----- ends, or fails ----+-----------------------+--> AT_LONG: fails at the next call
+ *
  * Chunks are numbered as they are read. A thread that writes output waits with it until all earlier
  * chunks have been given back: the output is that of one thread. No more than one chunk per thread
  * exists at any time, which bounds the memory.
@@ -33,16 +55,38 @@
 
 #include "base/numbers.h"
 #include "base/progress.h"
-#include "input/rest.h"
 #include "tool.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Bytes set aside from one chunk for the next: the beginning of a record. */
+struct rest {
+    unsigned char *data;
+    size_t bytes;
+    size_t capacity;
+};
+
+/* Where the reading stands. */
+enum place {
+    NO_INPUT, /* is open */
+    AT_BEGIN, /* nothing of the open input has been handed out */
+    INSIDE,   /* something has */
+    AT_LONG,  /* and what follows is a record that is too long */
+};
+
+/* With record_max: whether the open input had records that were too long. */
+enum dropped {
+    NONE_DROPPED,
+    DROPPING, /* what is read belongs to one */
+    SOME_DROPPED,
+};
 
 struct past {
     uint64_t lines; /* UNKNOWN if the chunk was not split to its end, or not yet */
@@ -80,34 +124,62 @@ struct tool_chunks {
 
     /* The baton's. */
     struct tool_input input;
-    bool first_record;     /* none has been handed out of this input */
-    struct tool_scan scan; /* up to where it was read */
+    enum place place;
+    enum dropped dropped;
+    struct tool_scan scan; /* up to where the open input was read */
     struct tool_columns columns;
     char columns_error[160];
     bool failed;
-    bool ends_long;    /* what follows the last chunk is a record that is too long */
-    bool dropping;     /* what is read belongs to a record that is too long */
-    bool dropped_here; /* the open input has had one */
-    struct tool_rest rest;
+    struct rest rest;
     struct tool_progress progress;
 };
+
+/* A quarter of a core's second-level cache, where a chunk stays until it is done with. Chunks of
+ * 128 KiB to 1 MiB take the same time within 5 %. */
+enum { CHUNK_BYTES = 1 << 18 };
+
+/* How many bytes a chunk begins with. Tests want chunks that are full after some lines. */
+static size_t chunk_bytes(void)
+{
+#ifdef BLOOMERY_TOOL_SWITCH
+    const char *text = getenv("BLOOMERY_BLOCK_BYTES");
+    size_t wanted = text != NULL ? strtoul(text, NULL, 10) : 0;
+    if (wanted >= TOOL_INPUT_LEAST_ROOM && wanted <= CHUNK_BYTES)
+        return wanted;
+#endif
+    return CHUNK_BYTES;
+}
+
+/* How many threads are of use for a source of so many bytes (0: not known) in chunks of so many. Of
+ * packed files more chunks come than their size says, but unpacking is one thread's work. */
+static uint32_t threads_for(const struct tool_source *source, uint64_t bytes, size_t each)
+{
+    uint32_t threads = source->threads;
+    if (threads == 0)
+        threads = bloomery_threads();
+    if (threads > TOOL_THREADS_MAX)
+        threads = TOOL_THREADS_MAX;
+    if (bytes > 0 && bytes / each < threads)
+        threads = (uint32_t)(bytes / each) + 1;
+    return threads;
+}
 
 struct tool_chunks *tool_chunks_open(const struct tool_source *source, const char *verb)
 {
     struct tool_chunks *chunks = tool_allocate(sizeof(*chunks));
     memset(chunks, 0, sizeof(*chunks));
     chunks->source = *source;
-    chunks->chunk_bytes = tool_input_chunk_bytes();
+    chunks->chunk_bytes = chunk_bytes();
     chunks->line_max = source->record_max > 0 ? SIZE_MAX - 1
                        : source->line_max > 0 ? source->line_max
                                               : TOOL_LINE_MAX;
     chunks->total = tool_source_bytes(source);
-    chunks->threads = tool_source_threads(source, chunks->total, chunks->chunk_bytes);
+    chunks->threads = threads_for(source, chunks->total, chunks->chunk_bytes);
     chunks->wake[0] = chunks->wake[1] = -1;
     if (source->interrupt != NULL) {
         chunks->wake[0] = tool_interrupt_read_end(source->interrupt);
         chunks->wake[1] = tool_interrupt_write_end(source->interrupt);
-    } else if (source->stoppable && chunks->threads > 1 && pipe(chunks->wake) != 0)
+    } else if (source->stops != TOOL_STOPS_NEVER && chunks->threads > 1 && pipe(chunks->wake) != 0)
         chunks->wake[0] = chunks->wake[1] = -1; /* a stop then waits for the next bytes */
     pthread_mutex_init(&chunks->mutex, NULL);
     pthread_cond_init(&chunks->baton_free, NULL);
@@ -243,7 +315,7 @@ bool tool_chunks_turn(struct tool_chunks *chunks, const struct tool_chunk *chunk
 
 void tool_chunks_stop(struct tool_chunks *chunks)
 {
-    assert(chunks->source.stoppable);
+    assert(chunks->source.stops != TOOL_STOPS_NEVER);
     pthread_mutex_lock(&chunks->mutex);
     bool first = !chunks->stopped;
     chunks->stopped = true;
@@ -263,7 +335,7 @@ static void end_input(struct tool_chunks *chunks)
 {
     tool_input_close(&chunks->input);
     chunks->rest.bytes = 0;
-    chunks->ends_long = false;
+    chunks->place = NO_INPUT;
 }
 
 /* After an error: the next input is read, or none. */
@@ -277,7 +349,8 @@ static void leave_input(struct tool_chunks *chunks)
 /* Waiting for bytes also fails if reading was interrupted. */
 static void fail_input(struct tool_chunks *chunks)
 {
-    if (!tool_interrupt_came(chunks->source.interrupt) && goes_on(chunks, chunks->source.settled)) {
+    if (!tool_interrupt_came(chunks->source.interrupt) &&
+        goes_on(chunks, chunks->source.stops == TOOL_STOPS_SETTLED)) {
         tool_error("%s: %s", tool_path_said(chunks->input.name), chunks->input.error);
         chunks->failed = true;
     }
@@ -289,8 +362,9 @@ static void fail_input(struct tool_chunks *chunks)
 static uint64_t next_line(const struct tool_chunks *chunks)
 {
     if (chunks->source.record_max > 0)
-        return chunks->records + chunks->inner - chunks->input_start + !chunks->dropping;
-    if (chunks->first_record)
+        return chunks->records + chunks->inner - chunks->input_start +
+               (chunks->dropped != DROPPING);
+    if (chunks->place == AT_BEGIN)
         return 1;
     const uint64_t last = chunks->taken - 1;
     const uint64_t lines = chunks->past[last].lines;
@@ -301,7 +375,7 @@ static uint64_t next_line(const struct tool_chunks *chunks)
 static struct tool_scan scan_again(const struct tool_chunks *chunks, bool first)
 {
     return tool_scan_begin(&chunks->source.quotes, chunks->source.delimiter,
-                           first && chunks->first_record && !chunks->source.keep_bom);
+                           first && chunks->place == AT_BEGIN && !chunks->source.keep_bom);
 }
 
 /* The next record has no end: it is longer than any may be, or `ended` within quotes. `record`
@@ -319,8 +393,17 @@ static bool fail_record(struct tool_chunks *chunks, const unsigned char *record,
             number += tool_split_count(record, record + scan.opened, chunks->source.delimiter);
         if (number > 0)
             snprintf(line, sizeof(line), "line %llu", (unsigned long long)number);
-        tool_scan_say(&scan, ended, tool_path_said(chunks->input.name), line,
-                      tool_format_size(most, chunks->line_max));
+        const char *const input = tool_path_said(chunks->input.name);
+        tool_format_size(most, chunks->line_max);
+        if (ended)
+            tool_error("%s: %s has a quote that is never closed", input, line);
+        else if (tool_scan_is_open(&scan))
+            tool_error("%s: %s has a quote that is not closed within %s; --max-line SIZE takes "
+                       "longer records",
+                       input, line, most);
+        else
+            tool_error("%s: %s is longer than %s; --max-line SIZE takes longer ones", input, line,
+                       most);
         chunks->failed = true;
     }
     leave_input(chunks);
@@ -332,8 +415,9 @@ enum { MARK_BYTES = 3 };
 /* The mark has no delimiter in it, so it lies whole in the input's first chunk. */
 static bool is_marked(const struct tool_chunks *chunks, const unsigned char *text, size_t bytes)
 {
-    return chunks->first_record && !chunks->dropped_here && !chunks->source.keep_bom &&
-           bytes >= MARK_BYTES && memcmp(text, "\xef\xbb\xbf", MARK_BYTES) == 0;
+    return chunks->place == AT_BEGIN && chunks->dropped == NONE_DROPPED &&
+           !chunks->source.keep_bom && bytes >= MARK_BYTES &&
+           memcmp(text, "\xef\xbb\xbf", MARK_BYTES) == 0;
 }
 
 /* The first record of a chunk's text. */
@@ -350,7 +434,7 @@ static bloomery_key first_record(const struct tool_chunks *chunks, const struct 
 static bool find_columns(struct tool_chunks *chunks, const struct tool_chunk *chunk)
 {
     const struct tool_layout *layout = chunks->source.layout;
-    if (!chunks->first_record || layout == NULL || layout->field_count == 0)
+    if (chunks->place != AT_BEGIN || layout == NULL || layout->field_count == 0)
         return true;
     const char *error =
         tool_layout_find_columns(layout, first_record(chunks, chunk), &chunks->columns,
@@ -372,22 +456,23 @@ static bool set_records(struct tool_chunks *chunks, struct tool_chunk *chunk, si
     chunk->input = chunks->input.name;
     chunk->input_index = chunks->input.next - 1;
     chunk->packing = chunks->input.packing;
-    chunk->begins_input = chunks->first_record;
+    chunk->begins_input = chunks->place == AT_BEGIN;
     assert(chunk->end[-1] == chunk->delimiter);
     if (is_marked(chunks, chunk->from, end))
         chunk->from += MARK_BYTES;
     assert(chunk->from < chunk->end);
     chunk->begin = chunk->from;
-    chunk->quotes =
-        tool_quotes_in(&chunks->source.quotes, chunk->from, (size_t)(chunk->end - chunk->from));
+    const bool quoted = chunks->source.quotes.heeded &&
+                        memchr(chunk->from, '"', (size_t)(chunk->end - chunk->from)) != NULL;
+    chunk->quotes = quoted ? &chunks->source.quotes : NULL; /* else each line is a record */
     if (!find_columns(chunks, chunk))
         return false;
-    if (chunks->first_record && !chunks->source.unwarned)
+    if (chunk->begins_input && !chunks->source.unwarned)
         tool_input_warn(&chunks->input, first_record(chunks, chunk),
                         (size_t)(chunk->end - chunk->from), &chunks->columns);
     chunk->layout = chunks->source.layout;
     chunk->columns = chunks->columns;
-    chunks->first_record = false;
+    chunks->place = INSIDE;
     return true;
 }
 
@@ -415,7 +500,7 @@ static void begin_dropping(struct tool_chunks *chunks)
     }
     chunks->records++;
     pthread_mutex_unlock(&chunks->mutex);
-    chunks->dropping = chunks->dropped_here = true;
+    chunks->dropped = DROPPING;
 }
 
 /* Drops what belongs to that record of the chunk's first `used` bytes. Returns how many are
@@ -425,7 +510,7 @@ static size_t drop(struct tool_chunks *chunks, struct tool_chunk *chunk, size_t 
     const size_t end = tool_scan_on(&chunks->scan, chunk->buffer, used, true);
     if (end == 0)
         return 0;
-    chunks->dropping = false;
+    chunks->dropped = SOME_DROPPED;
     memmove(chunk->buffer, chunk->buffer + end, used - end);
     return used - end;
 }
@@ -447,6 +532,30 @@ static size_t find_long(const struct tool_chunks *chunks, const unsigned char *t
     return bytes;
 }
 
+static void set_aside(struct rest *rest, const unsigned char *data, size_t bytes)
+{
+    if (bytes > rest->capacity) {
+        rest->capacity = bytes * 2;
+        rest->data = tool_reallocate(rest->data, rest->capacity);
+    }
+    if (bytes > 0)
+        memcpy(rest->data, data, bytes);
+    rest->bytes = bytes;
+}
+
+/* Moves all that was set aside to `to`. Memory beyond `kept` is not kept: it was for a long
+ * record. */
+static void take_back(struct rest *rest, unsigned char *to, size_t kept)
+{
+    assert(rest->bytes > 0 && rest->bytes <= rest->capacity);
+    memcpy(to, rest->data, rest->bytes);
+    rest->bytes = 0;
+    if (rest->capacity > kept) {
+        free(rest->data);
+        *rest = (struct rest){0};
+    }
+}
+
 /* Of the chunk's `used` bytes the first `end` are whole records, and become its own; the others are
  * set aside. False if the first record is too long. */
 static bool take_records(struct tool_chunks *chunks, struct tool_chunk *chunk, size_t end,
@@ -455,9 +564,12 @@ static bool take_records(struct tool_chunks *chunks, struct tool_chunk *chunk, s
     const size_t good = find_long(chunks, chunk->buffer, end);
     if (good == 0)
         return fail_record(chunks, NULL, 0, false);
-    chunks->ends_long = good < end;
-    tool_rest_set(&chunks->rest, chunk->buffer + end, chunks->ends_long ? 0 : used - end);
-    return set_records(chunks, chunk, good);
+    set_aside(&chunks->rest, chunk->buffer + end, good < end ? 0 : used - end);
+    if (!set_records(chunks, chunk, good))
+        return false;
+    if (good < end)
+        chunks->place = AT_LONG;
+    return true;
 }
 
 /* Reads until there is a whole record. The chunk has `used` bytes already, in the first of which up
@@ -492,7 +604,7 @@ static bool read_records(struct tool_chunks *chunks, struct tool_chunk *chunk, s
         if (count == 0)
             break;
         used += (size_t)count;
-        if (chunks->dropping)
+        if (chunks->dropped == DROPPING)
             used = drop(chunks, chunk, used);
     }
     if (used == MARK_BYTES && is_marked(chunks, chunk->buffer, used))
@@ -500,8 +612,8 @@ static bool read_records(struct tool_chunks *chunks, struct tool_chunk *chunk, s
     /* The writer probably got the signal too, perhaps in the middle of a line. */
     if (tool_interrupt_came(chunks->source.interrupt))
         used = 0;
-    else if ((used > 0 || chunks->dropping) && tool_scan_is_open(&chunks->scan))
-        return fail_record(chunks, chunks->dropping ? NULL : chunk->buffer, used, true);
+    else if ((used > 0 || chunks->dropped == DROPPING) && tool_scan_is_open(&chunks->scan))
+        return fail_record(chunks, chunks->dropped == DROPPING ? NULL : chunk->buffer, used, true);
     if (used > 0) { /* what is left is a record without a delimiter */
         chunk->buffer[used] = chunks->source.delimiter;
         if (!set_records(chunks, chunk, used + 1))
@@ -521,15 +633,16 @@ static bool fill(struct tool_chunks *chunks, struct tool_chunk *chunk)
         size_t used = 0, searched = 0;
         if (tool_interrupt_came(chunks->source.interrupt))
             return false;
-        if (chunks->input.name == NULL) {
-            if (!goes_on(chunks, chunks->source.settled))
+        assert((chunks->place == NO_INPUT) == (chunks->input.name == NULL));
+        if (chunks->place == NO_INPUT) {
+            if (!goes_on(chunks, chunks->source.stops == TOOL_STOPS_SETTLED))
                 return false;
             enum tool_opened opened =
                 tool_input_open_next(&chunks->input, chunk->buffer, chunk->capacity, &used);
             if (opened == TOOL_OPENED_ALL)
                 return false;
-            chunks->first_record = true;
-            chunks->dropping = chunks->dropped_here = false;
+            chunks->place = AT_BEGIN;
+            chunks->dropped = NONE_DROPPED;
             chunks->scan = tool_scan_begin(&chunks->source.quotes, chunks->source.delimiter,
                                            !chunks->source.keep_bom);
             if (chunks->source.record_max > 0) /* and so one thread */
@@ -538,13 +651,13 @@ static bool fill(struct tool_chunks *chunks, struct tool_chunk *chunk)
                 fail_input(chunks);
                 continue;
             }
-        } else if (chunks->ends_long) {
+        } else if (chunks->place == AT_LONG) {
             fail_record(chunks, NULL, 0, false);
             continue;
         } else if (chunks->rest.bytes > 0) {
             used = searched = chunks->rest.bytes;
             make_room(chunks, chunk, used);
-            tool_rest_take(&chunks->rest, chunk->buffer, 4 * chunks->chunk_bytes);
+            take_back(&chunks->rest, chunk->buffer, 4 * chunks->chunk_bytes);
         }
         if (read_records(chunks, chunk, searched, used))
             return true;
@@ -582,7 +695,7 @@ bool tool_chunks_close(struct tool_chunks *chunks)
     pthread_cond_destroy(&chunks->baton_free);
     pthread_mutex_destroy(&chunks->mutex);
     free(chunks->past);
-    tool_rest_free(&chunks->rest);
+    free(chunks->rest.data);
     free(chunks);
     return whole;
 }

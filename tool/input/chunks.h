@@ -105,7 +105,7 @@ static inline bool tool_chunk_has_header(const struct tool_chunk *chunk, size_t 
  * every chunk. False after tool_chunks_stop. */
 bool tool_chunks_turn(struct tool_chunks *chunks, const struct tool_chunk *chunk);
 
-/* Ends it for all threads, also for one that waits for input. Needs `stoppable` in the source. */
+/* Ends it for all threads, also for one that waits for input. Needs `stops` in the source. */
 void tool_chunks_stop(struct tool_chunks *chunks);
 
 /* Records of all chunks given back. */

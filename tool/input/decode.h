@@ -4,7 +4,7 @@
  * is there at once: a line of a slow pipe is answered when it has come, while libarchive fills a
  * block of 64 KiB or more first. These libraries also know what libarchive does not say: whether
  * data is damaged or needs more memory than there is. zlib is linked; libbz2, liblz4, liblzma and
- * libzstd are loaded (load.h), if the build found their headers.
+ * libzstd are loaded if the build found their headers.
  */
 #ifndef BLOOMERY_TOOL_DECODE_H
 #define BLOOMERY_TOOL_DECODE_H

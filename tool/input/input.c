@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "input/input.h"
 
-#include "base/io.h"
 #include "base/numbers.h"
-#include "base/standard.h"
-#include "base/team.h"
+#include "base/system.h"
 #include "input/unpack.h"
-#include "input/utf16.h"
 #include "tool.h"
 
 #include <bloomery/records.h>
@@ -14,6 +11,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <iconv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,19 +53,13 @@ uint64_t tool_source_bytes(const struct tool_source *source)
     return total;
 }
 
-static bool readable_twice(const char *path)
-{
-    struct stat facts;
-    if (tool_path_is_stdin(path))
-        return false;
-    return stat(path, &facts) != 0 || S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode);
-}
-
 bool tool_source_readable_twice(const struct tool_source *source, const char **culprit)
 {
     for (size_t i = 0; i < tool_source_count(source); i++) {
+        struct stat facts;
         *culprit = tool_source_path(source, i);
-        if (!readable_twice(*culprit))
+        if (tool_path_is_stdin(*culprit) ||
+            (stat(*culprit, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)))
             return false;
     }
     return true;
@@ -87,19 +79,126 @@ enum tool_packing tool_path_packing(const char *path)
     return reason == 0 ? tool_packing_of(begin, (size_t)count, &undecided) : TOOL_PLAIN;
 }
 
-bool tool_option_max_line(const char *text, size_t *bytes)
+bool tool_take_max_line(const char *option, const char *text, void *at)
 {
     uint64_t size;
-    if (!tool_option_size("--max-line", text, &size))
+    if (!tool_option_size(option, text, &size))
         return false;
-    *bytes = (size_t)size;
+    const size_t bytes = (size_t)size;
+    memcpy(at, &bytes, sizeof(bytes));
     return true;
 }
 
-bool tool_take_max_line(const char *option, const char *text, void *at)
+/* ---- UTF-16 ---------------------------------------------------------------------------------- */
+
+/*
+ * A character is one unit of two bytes, or two units, the surrogates, of which the first says so:
+ *
+ *     d83d de00    1f600    f0 9f 98 80
+ *
+ * A surrogate without its other half is an error, and no replacement character: two keys would
+ * become one. iconv(3) stops at such, and at a character that the bytes at hand cut. The byte order
+ * mark comes out as that of UTF-8.
+ */
+enum { RAW_BYTES = 1 << 16, CHARACTER_BYTES = 4 };
+
+struct tool_utf16 {
+    iconv_t converter;
+    bool ended;
+    uint64_t offset; /* of raw[from] in the input */
+    size_t from, used, capacity;
+    unsigned char *raw; /* bytes to be converted: [from, used) */
+    unsigned char pending[CHARACTER_BYTES];
+    size_t pending_bytes; /* of a character for which there was no room: its last ones */
+};
+
+/* Begins with the first bytes of the input, mark included. False with the error. */
+static bool utf16_open(struct tool_input *input, const unsigned char *head, size_t count)
 {
-    (void)option;
-    return tool_option_max_line(text, at);
+    assert(tool_utf16_is_marked(head, count));
+    const iconv_t converter = iconv_open("UTF-8", head[0] == 0xfe ? "UTF-16BE" : "UTF-16LE");
+    if (converter == (iconv_t)-1) {
+        input->error = "is in UTF-16, and this system's iconv does not convert it";
+        return false;
+    }
+    struct tool_utf16 *text = tool_allocate(sizeof(*text));
+    *text = (struct tool_utf16){.converter = converter, .used = count};
+    text->capacity = count > RAW_BYTES ? count : RAW_BYTES;
+    text->raw = tool_allocate(text->capacity);
+    memcpy(text->raw, head, count);
+    input->utf16 = text;
+    return true;
+}
+
+/* Converts the bytes at hand. How many bytes came out: 0 if more are needed, if a character has no
+ * room, or after an error. */
+static size_t utf16_convert(struct tool_input *input, unsigned char *to, size_t room)
+{
+    struct tool_utf16 *text = input->utf16;
+    char *in = (char *)text->raw + text->from, *out = (char *)to;
+    const size_t before = text->used - text->from;
+    size_t left = before, free_bytes = room;
+    const size_t result = iconv(text->converter, &in, &left, &out, &free_bytes);
+    const int reason = result == (size_t)-1 ? errno : 0;
+    assert(left <= before && (before - left) % 2 == 0 && free_bytes <= room);
+    text->from += before - left;
+    text->offset += before - left;
+    if (free_bytes == room &&
+        (reason == EILSEQ || (reason == EINVAL && text->ended && left >= 2))) {
+        snprintf(input->text, sizeof(input->text),
+                 "half a character of UTF-16 at byte %llu; --text takes its bytes as they are",
+                 (unsigned long long)text->offset);
+        input->error = input->text;
+    }
+    return room - free_bytes;
+}
+
+static ssize_t read_some(struct tool_input *input, unsigned char *buffer, size_t room);
+
+/* 1, 0 at the end, -1. */
+static int utf16_read_more(struct tool_input *input)
+{
+    struct tool_utf16 *text = input->utf16;
+    if (text->ended && text->used > text->from) {
+        input->error = "ends within a character of UTF-16; --text takes its bytes as they are";
+        return -1;
+    }
+    if (text->ended)
+        return 0;
+    memmove(text->raw, text->raw + text->from, text->used - text->from);
+    text->used -= text->from;
+    text->from = 0;
+    const ssize_t count = read_some(input, text->raw + text->used, text->capacity - text->used);
+    if (count < 0)
+        return -1;
+    text->ended = count == 0;
+    text->used += (size_t)count;
+    return 1;
+}
+
+/* Up to `room` bytes of UTF-8; 0 at the end, -1 with the error. */
+static ssize_t utf16_read(struct tool_input *input, unsigned char *buffer, size_t room)
+{
+    struct tool_utf16 *text = input->utf16;
+    while (true) {
+        if (text->pending_bytes > 0) {
+            const size_t count = text->pending_bytes < room ? text->pending_bytes : room;
+            memcpy(buffer, text->pending, count);
+            text->pending_bytes -= count;
+            memmove(text->pending, text->pending + count, text->pending_bytes);
+            return (ssize_t)count;
+        }
+        const size_t count = utf16_convert(input, buffer, room);
+        if (count > 0)
+            return (ssize_t)count;
+        if (room < CHARACTER_BYTES && input->error == NULL)
+            text->pending_bytes = utf16_convert(input, text->pending, CHARACTER_BYTES);
+        if (text->pending_bytes > 0)
+            continue;
+        const int more = input->error != NULL ? -1 : utf16_read_more(input);
+        if (more <= 0)
+            return more;
+    }
 }
 
 /* ---- Inputs ---------------------------------------------------------------------------------- */
@@ -116,8 +215,11 @@ void tool_input_start(struct tool_input *input, const struct tool_source *source
 
 void tool_input_close(struct tool_input *input)
 {
-    if (input->utf16 != NULL)
-        tool_utf16_close(input->utf16);
+    if (input->utf16 != NULL) {
+        iconv_close(input->utf16->converter);
+        free(input->utf16->raw);
+    }
+    free(input->utf16);
     input->utf16 = NULL;
     if (input->unpack != NULL)
         tool_unpack_close(input->unpack);
@@ -129,9 +231,8 @@ void tool_input_close(struct tool_input *input)
 }
 
 /* The bytes that are unpacked, in any encoding. */
-static ssize_t read_some(void *context, unsigned char *buffer, size_t room)
+static ssize_t read_some(struct tool_input *input, unsigned char *buffer, size_t room)
 {
-    struct tool_input *input = context;
     ssize_t count = input->unpack != NULL ? tool_unpack_read(input->unpack, buffer, room)
                                           : tool_stream_read(&input->stream, buffer, room);
     if (count < 0)
@@ -157,23 +258,24 @@ static bool read_first(struct tool_input *input, unsigned char *buffer, size_t r
     return true;
 }
 
-/* Text in UTF-16 becomes UTF-8 if a byte order mark identifies it. */
-static void recognise_text(struct tool_input *input, const unsigned char *buffer, size_t *count)
+/* Text in UTF-16 becomes UTF-8 if a byte order mark identifies it. False after an error. */
+static bool recognise_text(struct tool_input *input, const unsigned char *buffer, size_t *count)
 {
     const struct tool_source *source = input->source;
     if (source->text)
-        return;
+        return true;
     if (tool_utf16_is_marked(buffer, *count)) {
-        input->utf16 = tool_utf16_open(read_some, input, buffer, *count);
+        const bool opened = utf16_open(input, buffer, *count);
         *count = 0;
         input->ended = false;
-        return;
+        return opened;
     }
     const char *seems = tool_utf16_seems(buffer, *count);
     if (seems != NULL && source->delimiter != '\0' && !source->unwarned)
         tool_warning("%s: seems to be %s without a byte order mark, and is taken as it is; "
                      "'iconv -f %s -t UTF-8' makes lines of it",
                      tool_path_said(input->name), seems, seems);
+    return true;
 }
 
 /* Whether the input may be an archive; false with the error. */
@@ -194,10 +296,8 @@ static bool recognise_inside(struct tool_input *input, unsigned char *buffer, si
     enum tool_packing packing;
     if (!read_first(input, buffer, room, count, &packing))
         return false;
-    if (packing == TOOL_PLAIN) {
-        recognise_text(input, buffer, count);
-        return true;
-    }
+    if (packing == TOOL_PLAIN)
+        return recognise_text(input, buffer, count);
     if (packing == TOOL_TAR || packing == TOOL_CPIO) {
         if (!takes_archive(input, packing))
             return false;
@@ -224,10 +324,8 @@ static bool recognise(struct tool_input *input, unsigned char *buffer, size_t ro
         room = TOOL_UNPACK_HEAD_MAX;
     if (!read_first(input, buffer, room, count, &packing))
         return false;
-    if (packing == TOOL_PLAIN || input->source->text) {
-        recognise_text(input, buffer, count);
-        return true;
-    }
+    if (packing == TOOL_PLAIN || input->source->text)
+        return recognise_text(input, buffer, count);
     if (packing == TOOL_FILTER) {
         input->error = "is a filter, not a list of keys";
         return false;
@@ -289,10 +387,8 @@ ssize_t tool_input_read(struct tool_input *input, unsigned char *buffer, size_t 
     assert(input->name != NULL && room > 0);
     if (input->ended)
         return 0;
-    ssize_t count = input->utf16 != NULL ? tool_utf16_read(input->utf16, buffer, room)
-                                         : read_some(input, buffer, room);
-    if (count < 0 && input->utf16 != NULL && tool_utf16_error(input->utf16)[0] != '\0')
-        input->error = tool_utf16_error(input->utf16);
+    ssize_t count =
+        input->utf16 != NULL ? utf16_read(input, buffer, room) : read_some(input, buffer, room);
     input->ended = count == 0;
     return count;
 }
@@ -302,39 +398,29 @@ static bool ends_in_return(bloomery_key text)
     return text.bytes > 0 && ((const char *)text.data)[text.bytes - 1] == '\r';
 }
 
-/* Whether one of several fields, or a field by its name, ends in a carriage return: as the last of
- * a line does. */
-static bool field_ends_in_return(const struct tool_layout *layout,
-                                 const struct tool_columns *columns, bloomery_key record)
-{
-    bool found = false;
-    for (uint32_t i = 0; i < layout->field_count && !found; i++) {
-        const bloomery_key_rule rule = {
-            .flags = layout->flags & ~(uint32_t)BLOOMERY_RULE_CSV, /* whose rule takes them */
-            .field = columns->numbers[i],
-            .delimiter = layout->delimiter};
-        bloomery_key text;
-        found = bloomery_rule_apply(&rule, record.data, record.bytes, NULL, 0, &text, NULL) ==
-                    BLOOMERY_RECORD_KEY &&
-                ends_in_return(text);
-    }
-    return found;
-}
-
+/* Whether the key's text ends in a carriage return, as the last field of a line does. The text is
+ * the record, its field, or one of several. */
 static bool key_ends_in_return(const struct tool_source *source, bloomery_key record,
                                const struct tool_columns *columns)
 {
     const struct tool_layout *layout = source->layout;
-    const bloomery_key_rule rule = {.field = source->cuts.field,
-                                    .delimiter = source->cuts.delimiter};
-    bloomery_key text = {NULL, 0};
+    const uint32_t fields = layout != NULL ? layout->field_count : 0;
+    bloomery_key_rule rule = {.field = source->cuts.field, .delimiter = source->cuts.delimiter};
+    bloomery_key text;
     if (layout != NULL && layout->jsonl)
         return false;
-    if (layout != NULL && layout->field_count > 0)
-        return field_ends_in_return(layout, columns, record);
-    return bloomery_rule_apply(&rule, record.data, record.bytes, NULL, 0, &text, NULL) ==
-               BLOOMERY_RECORD_KEY &&
-           ends_in_return(text);
+    for (uint32_t i = 0; i == 0 || i < fields; i++) {
+        if (fields > 0)
+            rule = (bloomery_key_rule){
+                .flags = layout->flags & ~(uint32_t)BLOOMERY_RULE_CSV, /* whose rule takes them */
+                .field = columns->numbers[i],
+                .delimiter = layout->delimiter};
+        if (bloomery_rule_apply(&rule, record.data, record.bytes, NULL, 0, &text, NULL) ==
+                BLOOMERY_RECORD_KEY &&
+            ends_in_return(text))
+            return true;
+    }
+    return false;
 }
 
 /* Lists of hashes are published with a count behind each. Returns the byte between, or 0. */
@@ -394,34 +480,4 @@ void tool_input_warn(const struct tool_input *input, bloomery_key record, size_t
         tool_warning("%s: its lines look like HEX%cNUMBER, and the number is part of the key. '-d "
                      "\"%c\" -F 1 --hex' makes keys of the hashes alone",
                      name, between, between);
-}
-
-/* ---- Sizes ----------------------------------------------------------------------------------- */
-
-/* A quarter of a core's second-level cache, where a chunk stays until it is done with. Chunks of
- * 128 KiB to 1 MiB take the same time within 5 %. */
-enum { CHUNK_BYTES = 1 << 18 };
-
-/* Tests want chunks that are full after some lines. */
-size_t tool_input_chunk_bytes(void)
-{
-#ifdef BLOOMERY_TOOL_SWITCH
-    const char *text = getenv("BLOOMERY_BLOCK_BYTES");
-    size_t wanted = text != NULL ? strtoul(text, NULL, 10) : 0;
-    if (wanted >= TOOL_INPUT_LEAST_ROOM && wanted <= CHUNK_BYTES)
-        return wanted;
-#endif
-    return CHUNK_BYTES;
-}
-
-uint32_t tool_source_threads(const struct tool_source *source, uint64_t bytes, size_t chunk_bytes)
-{
-    uint32_t threads = source->threads;
-    if (threads == 0)
-        threads = bloomery_threads();
-    if (threads > TOOL_THREADS_MAX)
-        threads = TOOL_THREADS_MAX;
-    if (bytes > 0 && bytes / chunk_bytes < threads)
-        threads = (uint32_t)(bytes / chunk_bytes) + 1;
-    return threads;
 }

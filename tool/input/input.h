@@ -12,79 +12,70 @@
 #ifndef BLOOMERY_TOOL_INPUT_H
 #define BLOOMERY_TOOL_INPUT_H
 
-#include "base/interrupt.h"
+#include "base/system.h"
 #include "input/layout.h"
 #include "input/packing.h"
-#include "input/quotes.h"
-#include "input/stream.h"
+#include "input/split.h"
+#include "input/unpack.h"
 
-#include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The source of keys. */
 #define TOOL_LINE_MAX ((size_t)64 << 20)
 
+/* Whether the reader may end before the inputs do, by tool_chunks_stop. */
+enum tool_stops {
+    TOOL_STOPS_NEVER,
+    TOOL_STOPS_EARLY,
+    TOOL_STOPS_SETTLED, /* and then nothing is said of later inputs: an input is opened, or a
+                         * failure reported, when all chunks before are given back */
+};
+
+/* The source of keys: what is read, and how. Nothing changes it once reading has begun. */
 struct tool_source {
-    char *const *paths;      /* files; "-" is stdin. They are read one after the other */
-    size_t count;            /* 0: stdin alone */
-    unsigned char delimiter; /* ends a record: '\n' or 0 */
-    bool keep_going;         /* an input that fails is reported and the next one is read; otherwise
-                                the first failure ends the input */
-    bool keep_bom;           /* a byte order mark stays, as part of an input's first record */
-    bool returns_taken;      /* the key rule removes carriage returns: no warning of them */
-    bool
-        makes_filter; /* the keys make a new filter: lines with a hash and a number are warned of */
+    /* What the user chose. */
+    char *const *paths;               /* files; "-" is stdin. They are read one after the other */
+    size_t count;                     /* 0: stdin alone */
+    unsigned char delimiter;          /* ends a record: '\n' or 0 */
+    struct tool_quotes quotes;        /* in which a record may go over several lines */
     const struct tool_layout *layout; /* the place of keys in records, beyond a key rule; NULL: the
                                          key rule is all */
-    bloomery_key_rule cuts;           /* the key rule's field, whose end the warning looks at */
-    bool unwarned;  /* no warnings about the inputs, as in a pass that only counts */
-    bool stoppable; /* the reader may stop early */
-    bool settled;   /* and then later inputs get no messages yet: an input is opened, or a failure
-                     * reported, when all chunks before are given back */
-    const struct tool_interrupt *interrupt; /* ends reading when it fires, as if the inputs ended
-                                               there; NULL: nothing does */
-    /* The bytes as they are: the type of an input is not looked at. So nothing is unpacked,
-     * transcoded or refused. */
-    bool text;
-    bool no_archives;          /* an archive is refused: each input is one text */
-    struct tool_quotes quotes; /* in which a record may go over several lines */
-    uint32_t threads;          /* that take part; 0: as many as the process may run at once */
-
+    bool keep_bom;    /* a byte order mark stays, as part of an input's first record */
+    bool text;        /* the bytes as they are: the type of an input is not looked at, so nothing is
+                         unpacked, transcoded or refused */
+    uint32_t threads; /* that take part; 0: as many as the process may run at once */
     /* A longer record makes its input fail, with its line in the message, when all chunks before
      * are given back. No chunk is longer than that, which bounds the memory of a thread. 0:
      * TOOL_LINE_MAX. */
     size_t line_max;
 
+    /* What the command makes of it. */
+    bool keep_going;       /* an input that fails is reported and the next one is read; otherwise
+                              the first failure ends the input */
+    bool no_archives;      /* an archive is refused: each input is one text */
+    enum tool_stops stops; /* whether it may end early */
+    const struct tool_interrupt *interrupt; /* ends reading when it fires, as if the inputs ended
+                                               there; NULL: nothing does */
     /* For inputs without an end, in bounded memory and by one thread. Records longer than this are
      * no failure, but passed over and counted (tool_chunks_too_long). Nothing is kept of chunks
      * that were given back. 0: neither. */
     size_t record_max;
-
-    /* Called if a pipe has had nothing for so long; see stream.h. */
+    /* Called if a pipe has had nothing for so long; see tool_stream. */
     void (*idle)(void *context);
     void *idle_context;
     int idle_milliseconds;
+
+    /* What the inputs are warned of. */
+    bool unwarned;          /* nothing, as in a pass that only counts */
+    bool returns_taken;     /* not of carriage returns: the key rule removes them */
+    bool makes_filter;      /* also of lines with a hash and a number: the keys make a new filter */
+    bloomery_key_rule cuts; /* the key rule's field, at whose end returns are looked for */
 };
 
-/* --max-line of all commands that hold whole lines: its number, its row, its lines of --help. Also
- * its value; false after a message. The commands of the sieve have none: they pass over records
- * that are longer than a key may be. */
-enum { TOOL_OPTION_MAX_LINE = 430 };
-#define TOOL_LINE_OPTIONS                                         \
-    {                                                             \
-        "max-line", required_argument, NULL, TOOL_OPTION_MAX_LINE \
-    }
-#define TOOL_LINE_HELP                                                                           \
-    "      --max-line SIZE  the longest line that is taken; a longer one is an error, and its\n" \
-    "                       input ends there. Default 64MiB; each thread may need a few times "  \
-    "so\n"                                                                                       \
-    "                       much memory\n"
-bool tool_option_max_line(const char *text, size_t *bytes);
-
-/* Its row in a table of options; the member is a size_t. */
+/* The row of --max-line, which all commands have that hold whole lines; the member is a size_t. The
+ * commands of the sieve have none: they pass over records that are longer than a key may be. */
 #define TOOL_MAX_LINE_ROW(structure, member)                                               \
     {                                                                                      \
         .name = "max-line", .argument = "SIZE", .type = TOOL_TYPE_CALL,                    \
@@ -150,13 +141,6 @@ uint64_t tool_source_bytes(const struct tool_source *source);
  * begin with the first. */
 void tool_input_warn(const struct tool_input *input, bloomery_key record, size_t bytes,
                      const struct tool_columns *columns);
-
-/* How many bytes a chunk of an input begins with. */
-size_t tool_input_chunk_bytes(void);
-
-/* How many threads are of use for a source of so many bytes (0: not known) in chunks of so many. Of
- * packed files more chunks come than their size says, but unpacking is one thread's work. */
-uint32_t tool_source_threads(const struct tool_source *source, uint64_t bytes, size_t chunk_bytes);
 
 /* Whether all inputs can be read twice, being files. A file that can't be opened is left to the
  * reading, which reports why. `culprit` is the first that can't. */

@@ -6,6 +6,7 @@
 #include <bloomery/records.h>
 
 #include <assert.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,4 +188,471 @@ enum tool_text tool_layout_text(const struct tool_layout *layout,
     *text = value.escaped ? bloomery_key_of(to, tool_json_unescape(value.at, value.bytes, to))
                           : bloomery_key_of(value.at, value.bytes);
     return TOOL_TEXT_FOUND;
+}
+
+/* ---- Lines of JSON --------------------------------------------------------------------------- */
+
+/*
+ * Lines of JSON are read in place: no tree is built, and what is found is a span of the line.
+ *
+ *     path   meta . id
+ *     line   {"n": 1, "meta": {"tags": [], "id": "x\u0041"}}
+ *                                                 ^^^^^^^^    at, bytes, escaped
+ *
+ * A parser's tree would not do for two reasons. A document whose text has been shortened is
+ * otherwise written as it was, byte by byte. So the place of the text in the line is needed. And
+ * such lines are nearly all one long string, which a tree copies and this passes over, eight bytes
+ * a step.
+ *
+ * The line is checked whole, by the grammar of RFC 8259, but for two things. Bytes of 0x80 and
+ * above are not checked to be UTF-8: keys are bytes. Halves of surrogate pairs may stand alone.
+ *
+ * `depth` counts the arrays and objects that are open. `matched` counts those of them on the path:
+ * the outermost always, an inner one if the step of its depth named it.
+ */
+
+/* ---- JSON: paths ----------------------------------------------------------------------------- */
+
+static long place_of(const char *name, size_t bytes)
+{
+    long place = 0;
+    if (bytes == 0 || bytes > 9 || (bytes > 1 && name[0] == '0'))
+        return -1;
+    for (size_t i = 0; i < bytes; i++) {
+        if (name[i] < '0' || name[i] > '9')
+            return -1;
+        place = 10 * place + (name[i] - '0');
+    }
+    return place;
+}
+
+bool tool_json_path_parse(const char *text, struct tool_json_path *path)
+{
+    char *to = path->names;
+    path->text = text;
+    path->steps = 0;
+    if (strlen(text) >= sizeof(path->names))
+        return false;
+    while (true) {
+        const char *name = to;
+        for (; *text != '\0' && *text != '.'; text++) {
+            if (text[0] == '\\' && (text[1] == '.' || text[1] == '\\'))
+                text++;
+            *to++ = *text;
+        }
+        const size_t bytes = (size_t)(to - name);
+        if (bytes == 0 || path->steps == TOOL_JSON_STEPS)
+            return false;
+        path->step[path->steps].name = (size_t)(name - path->names);
+        path->step[path->steps].bytes = bytes;
+        path->step[path->steps++].index = place_of(name, bytes);
+        if (*text++ == '\0')
+            return true;
+    }
+}
+
+/* ---- JSON: strings --------------------------------------------------------------------------- */
+
+/* In each byte of the result the highest bit is set if that byte ends a run of plain text. Such a
+ * byte is a quote, a backslash or a control character. Above the first such byte bits may be set
+ * wrongly. */
+static inline uint64_t ends_of_text(uint64_t bytes)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = 0x80 * ones;
+    const uint64_t quote = bytes ^ '"' * ones, back = bytes ^ '\\' * ones;
+    const uint64_t control = (bytes - 0x20 * ones) & ~bytes;
+    return (((quote - ones) & ~quote) | ((back - ones) & ~back) | control) & high;
+}
+
+/* The first byte from `at` on that is a quote, a backslash or a control character, or `end`. */
+static const unsigned char *skip_text(const unsigned char *at, const unsigned char *end)
+{
+    uint64_t word;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    for (; end - at >= 8; at += 8) {
+        memcpy(&word, at, 8);
+        const uint64_t ends = ends_of_text(word);
+        if (ends != 0)
+            return at + __builtin_ctzll(ends) / 8;
+    }
+#else
+    (void)word;
+#endif
+    while (at < end && *at != '"' && *at != '\\' && *at >= 0x20)
+        at++;
+    return at;
+}
+
+static int digit_of(unsigned char byte)
+{
+    if (byte >= '0' && byte <= '9')
+        return byte - '0';
+    byte |= 0x20;
+    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
+}
+
+/* Behind the escape at `at`, a backslash; NULL if it is none. */
+static const unsigned char *skip_escape(const unsigned char *at, const unsigned char *end)
+{
+    if (end - at < 2)
+        return NULL;
+    if (at[1] != 'u')
+        return at[1] != '\0' && strchr("\"\\/bfnrt", at[1]) != NULL ? at + 2 : NULL;
+    if (end - at < 6)
+        return NULL;
+    for (int i = 2; i < 6; i++)
+        if (digit_of(at[i]) < 0)
+            return NULL;
+    return at + 6;
+}
+
+/* The closing quote of a string whose inside begins at `at`; NULL if the string is broken. */
+static const unsigned char *string_end(const unsigned char *at, const unsigned char *end,
+                                       bool *escaped)
+{
+    *escaped = false;
+    while (true) {
+        at = skip_text(at, end);
+        if (at == end || (*at != '"' && *at != '\\'))
+            return NULL;
+        if (*at == '"')
+            return at;
+        *escaped = true;
+        at = skip_escape(at, end);
+        if (at == NULL)
+            return NULL;
+    }
+}
+
+static uint32_t four_digits(const unsigned char *at)
+{
+    uint32_t value = 0;
+    for (int i = 0; i < 4; i++)
+        value = 16 * value + (uint32_t)digit_of(at[i]);
+    return value;
+}
+
+static unsigned char *put_utf8(uint32_t code, unsigned char *to)
+{
+    if (code < 0x80) {
+        *to++ = (unsigned char)code;
+    } else if (code < 0x800) {
+        *to++ = (unsigned char)(0xc0 | code >> 6);
+        *to++ = (unsigned char)(0x80 | (code & 0x3f));
+    } else if (code < 0x10000) {
+        *to++ = (unsigned char)(0xe0 | code >> 12);
+        *to++ = (unsigned char)(0x80 | (code >> 6 & 0x3f));
+        *to++ = (unsigned char)(0x80 | (code & 0x3f));
+    } else {
+        *to++ = (unsigned char)(0xf0 | code >> 18);
+        *to++ = (unsigned char)(0x80 | (code >> 12 & 0x3f));
+        *to++ = (unsigned char)(0x80 | (code >> 6 & 0x3f));
+        *to++ = (unsigned char)(0x80 | (code & 0x3f));
+    }
+    return to;
+}
+
+/* Behind a \u, whose digits begin at `from`: its character, which may take a second \u. */
+static const unsigned char *unescape_code(const unsigned char *from, const unsigned char *end,
+                                          unsigned char **to)
+{
+    uint32_t code = four_digits(from);
+    from += 4;
+    if (code >= 0xd800 && code < 0xdc00 && end - from >= 6 && from[0] == '\\' && from[1] == 'u') {
+        const uint32_t low = four_digits(from + 2);
+        if (low >= 0xdc00 && low < 0xe000) {
+            code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+            from += 6;
+        }
+    }
+    *to = put_utf8(code, *to);
+    return from;
+}
+
+size_t tool_json_unescape(const unsigned char *from, size_t bytes, unsigned char *to)
+{
+    static const char letters[] = "bfnrt", stand_for[] = "\b\f\n\r\t";
+    const unsigned char *const end = from + bytes, *const start = to;
+    while (from < end) {
+        const unsigned char *back = memchr(from, '\\', (size_t)(end - from));
+        const size_t plain = (size_t)((back != NULL ? back : end) - from);
+        memmove(to, from, plain);
+        to += plain;
+        if (back == NULL)
+            break;
+        assert(end - back >= 2); /* it was checked when it was found */
+        from = back + 2;
+        const char *letter = strchr(letters, back[1]);
+        if (back[1] == 'u')
+            from = unescape_code(from, end, &to);
+        else
+            *to++ = letter != NULL ? (unsigned char)stand_for[letter - letters] : back[1];
+    }
+    assert((size_t)(to - start) <= bytes);
+    return (size_t)(to - start);
+}
+
+size_t tool_json_escape(const unsigned char *from, size_t bytes, unsigned char *to)
+{
+    static const char digits[] = "0123456789abcdef";
+    static const char letters[] = "bfnrt", stand_for[] = "\b\f\n\r\t";
+    const unsigned char *const end = from + bytes, *const start = to;
+    while (from < end) {
+        const unsigned char *stop = skip_text(from, end);
+        memcpy(to, from, (size_t)(stop - from));
+        to += stop - from;
+        from = stop;
+        if (from == end)
+            break;
+        const char *letter = *from != '\0' ? strchr(stand_for, *from) : NULL;
+        *to++ = '\\';
+        if (*from >= 0x20)
+            *to++ = *from;
+        else if (letter != NULL)
+            *to++ = (unsigned char)letters[letter - stand_for];
+        else {
+            memcpy(to, "u00", 3);
+            to[3] = (unsigned char)digits[*from >> 4];
+            to[4] = (unsigned char)digits[*from & 15];
+            to += 5;
+        }
+        from++;
+    }
+    return (size_t)(to - start);
+}
+
+/* ---- JSON: other values ---------------------------------------------------------------------- */
+
+static const unsigned char *skip_digits(const unsigned char *at, const unsigned char *end)
+{
+    while (at < end && *at >= '0' && *at <= '9')
+        at++;
+    return at;
+}
+
+/* Behind a number; NULL if it is none. */
+static const unsigned char *skip_number(const unsigned char *at, const unsigned char *end)
+{
+    if (at < end && *at == '-')
+        at++;
+    const unsigned char *digits = at;
+    at = skip_digits(at, end);
+    if (at == digits || (*digits == '0' && at - digits > 1))
+        return NULL;
+    if (at < end && *at == '.') {
+        digits = ++at;
+        at = skip_digits(at, end);
+        if (at == digits)
+            return NULL;
+    }
+    if (at < end && (*at | 0x20) == 'e') {
+        at++;
+        if (at < end && (*at == '+' || *at == '-'))
+            at++;
+        digits = at;
+        at = skip_digits(at, end);
+        if (at == digits)
+            return NULL;
+    }
+    return at;
+}
+
+/* Behind true, false or null; NULL if it is none of them. */
+static const unsigned char *skip_word(const unsigned char *at, const unsigned char *end)
+{
+    static const char *const words[] = {"true", "false", "null"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        const size_t bytes = strlen(words[i]);
+        if ((size_t)(end - at) >= bytes && memcmp(at, words[i], bytes) == 0)
+            return at + bytes;
+    }
+    return NULL;
+}
+
+static const unsigned char *skip_blanks(const unsigned char *at, const unsigned char *end)
+{
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n'))
+        at++;
+    return at;
+}
+
+/* ---- JSON: a line ---------------------------------------------------------------------------- */
+
+struct walk {
+    const struct tool_json_path *path;
+    const unsigned char *at, *end;
+    size_t depth;                           /* arrays and objects that are open */
+    size_t matched;                         /* of these, from the outermost on, those on the path */
+    bool on_path;                           /* the next value is what the path leads to, or to */
+    long places[TOOL_JSON_STEPS + 1];       /* of the next elements, in arrays on the path */
+    uint64_t objects[TOOL_JSON_DEPTH / 64]; /* a bit for each that is open: it is an object */
+    bool too_deep;
+    struct tool_json_value found;
+};
+
+static bool in_object(const struct walk *walk)
+{
+    assert(walk->depth > 0);
+    const size_t bit = walk->depth - 1;
+    return walk->objects[bit / 64] >> bit % 64 & 1;
+}
+
+/* Whether the path goes on in the innermost that is open: then by step[depth - 1]. */
+static bool has_step(const struct walk *walk)
+{
+    return walk->matched == walk->depth && walk->depth <= walk->path->steps;
+}
+
+/* A value found earlier in a member of the same name no longer counts. */
+static void set_on_path(struct walk *walk, bool on_path)
+{
+    walk->on_path = on_path;
+    if (on_path)
+        walk->found = (struct tool_json_value){.kind = TOOL_JSON_MISSING};
+}
+
+/* Whether the next value is the wanted one. */
+static bool is_wanted(const struct walk *walk)
+{
+    return walk->on_path && walk->depth == walk->path->steps;
+}
+
+/* Whether the name, as it is in the line, is that of the next step. */
+static bool is_step(const struct walk *walk, const unsigned char *at, size_t bytes, bool escaped)
+{
+    unsigned char plain[6 * TOOL_JSON_PATH_BYTES];
+    const size_t step = walk->depth - 1;
+    if (!has_step(walk))
+        return false;
+    if (escaped && bytes <= 6 * walk->path->step[step].bytes) {
+        bytes = tool_json_unescape(at, bytes, plain);
+        at = plain;
+    }
+    return bytes == walk->path->step[step].bytes &&
+           memcmp(at, walk->path->names + walk->path->step[step].name, bytes) == 0;
+}
+
+/* A member's name and the colon. */
+static bool take_name(struct walk *walk)
+{
+    bool escaped;
+    if (walk->at == walk->end || *walk->at != '"')
+        return false;
+    const unsigned char *name = walk->at + 1;
+    const unsigned char *stop = string_end(name, walk->end, &escaped);
+    if (stop == NULL)
+        return false;
+    set_on_path(walk, is_step(walk, name, (size_t)(stop - name), escaped));
+    walk->at = skip_blanks(stop + 1, walk->end);
+    if (walk->at == walk->end || *walk->at != ':')
+        return false;
+    walk->at = skip_blanks(walk->at + 1, walk->end);
+    return true;
+}
+
+/* Comes to the next member or element. */
+static bool take_next(struct walk *walk)
+{
+    if (in_object(walk))
+        return take_name(walk);
+    set_on_path(walk, has_step(walk) && walk->path->step[walk->depth - 1].index ==
+                                            walk->places[walk->depth - 1]++);
+    return true;
+}
+
+/* Opens an array or an object; `empty`: and closes it at once. */
+static bool open_nested(struct walk *walk, bool *empty)
+{
+    const bool object = *walk->at == '{';
+    walk->too_deep = walk->depth == TOOL_JSON_DEPTH;
+    if (walk->too_deep)
+        return false;
+    if (is_wanted(walk))
+        walk->found.kind = TOOL_JSON_OTHER;
+    const size_t bit = walk->depth++;
+    walk->objects[bit / 64] &= ~(UINT64_C(1) << bit % 64);
+    walk->objects[bit / 64] |= (uint64_t)object << bit % 64;
+    if (bit == 0 || (walk->on_path && walk->matched == bit))
+        walk->matched = walk->depth;
+    if (has_step(walk))
+        walk->places[bit] = 0;
+    walk->at = skip_blanks(walk->at + 1, walk->end);
+    *empty = walk->at < walk->end && *walk->at == (object ? '}' : ']');
+    return *empty || take_next(walk);
+}
+
+/* A value that is no array and no object. False if it is none at all. */
+static bool take_plain(struct walk *walk)
+{
+    const unsigned char *at = walk->at, *stop = NULL;
+    struct tool_json_value value = {.kind = TOOL_JSON_OTHER, .at = at};
+    if (at == walk->end)
+        return false;
+    if (*at == '"') {
+        value.kind = TOOL_JSON_STRING;
+        value.at = at + 1;
+        stop = string_end(value.at, walk->end, &value.escaped);
+        if (stop == NULL)
+            return false;
+        value.bytes = (size_t)(stop++ - value.at);
+    } else if (*at == '-' || (*at >= '0' && *at <= '9')) {
+        value.kind = TOOL_JSON_NUMBER;
+        stop = skip_number(at, walk->end);
+        value.bytes = stop != NULL ? (size_t)(stop - at) : 0;
+    } else {
+        stop = skip_word(at, walk->end);
+    }
+    if (is_wanted(walk))
+        walk->found = value;
+    walk->at = stop;
+    return stop != NULL;
+}
+
+/* Behind a value: closes what ends here, and comes to the next value. False if something else is
+ * there. The depth is 0 at the end of the line. */
+static bool go_on(struct walk *walk)
+{
+    while (walk->depth > 0) {
+        walk->at = skip_blanks(walk->at, walk->end);
+        if (walk->at == walk->end)
+            return false;
+        if (*walk->at == ',') {
+            walk->at = skip_blanks(walk->at + 1, walk->end);
+            return take_next(walk);
+        }
+        if (*walk->at != (in_object(walk) ? '}' : ']'))
+            return false;
+        walk->at++;
+        if (walk->matched == walk->depth)
+            walk->matched--;
+        walk->depth--;
+    }
+    return true;
+}
+
+static bool walk_line(struct walk *walk)
+{
+    walk->at = skip_blanks(walk->at, walk->end);
+    do {
+        bool empty = true; /* nothing is left open */
+        const bool nested = walk->at < walk->end && (*walk->at == '{' || *walk->at == '[');
+        if (nested ? !open_nested(walk, &empty) : !take_plain(walk))
+            return false;
+        if (empty && !go_on(walk))
+            return false;
+    } while (walk->depth > 0);
+    assert(walk->matched == 0);
+    return skip_blanks(walk->at, walk->end) == walk->end;
+}
+
+struct tool_json_value tool_json_find(const struct tool_json_path *path, const void *line,
+                                      size_t bytes)
+{
+    struct walk walk = {.path = path, .at = line, .end = (const unsigned char *)line + bytes};
+    walk.found.kind = TOOL_JSON_MISSING;
+    assert(path->steps > 0);
+    if (!walk_line(&walk))
+        return (struct tool_json_value){.kind =
+                                            walk.too_deep ? TOOL_JSON_TOO_DEEP : TOOL_JSON_BROKEN};
+    return walk.found;
 }

@@ -16,65 +16,6 @@
 
 enum verdict { NO, PERHAPS, YES };
 
-/* ---- Beginnings that say it all -------------------------------------------------------------- */
-
-struct beginning {
-    enum tool_packing packing;
-    size_t length;
-    const char *bytes;
-};
-
-/* The longer of two that begin alike comes first. */
-static const struct beginning beginnings[] = {
-    {TOOL_GZIP, 3, "\x1f\x8b\x08"},
-    {TOOL_ZSTD, 4, "\x28\xb5\x2f\xfd"},
-    {TOOL_XZ, 6, "\xfd\x37zXZ\0"},
-    {TOOL_LZ4, 4, "\x04\x22\x4d\x18"},
-    {TOOL_LZ4, 4, "\x02\x21\x4c\x18"}, /* the format before the frames */
-    {TOOL_LZIP, 5, "LZIP\1"},
-    {TOOL_LZIP, 5, "LZIP\0"},
-    {TOOL_LZOP, 9, "\x89LZO\0\r\n\x1a\n"},
-    {TOOL_ZIP, 4, "PK\3\4"},
-    {TOOL_ZIP, 4, "PK\5\6"}, /* a zip file without members */
-    {TOOL_SEVEN_ZIP, 6, "\x37z\xbc\xaf\x27\x1c"},
-    {TOOL_RAR, 7, "Rar!\x1a\7\0"},
-    {TOOL_RAR, 8, "Rar!\x1a\7\1\0"},
-    {TOOL_FILTER, 8,
-     "\x89"
-     "BLOOM\r\n"},
-    {TOOL_LRZIP, 5, "LRZI\0"},
-    {TOOL_RPM, 4, "\xed\xab\xee\xdb"},
-    {TOOL_AR, 8, "!<arch>\n"},
-    {TOOL_CAB, 8, "MSCF\0\0\0\0"},
-    {TOOL_XAR, 6, "xar!\0\x1c"},
-    {TOOL_SQLITE, 16, "SQLite format 3\0"},
-    {TOOL_PARQUET, 5, "PAR1\x15"}, /* behind the mark, the first field of a page's header */
-    {TOOL_ARROW, 8, "ARROW1\0\0"},
-    {TOOL_FEATHER, 8, "FEA1\0\0\0\0"},
-    {TOOL_AVRO, 4, "Obj\1"},
-    {TOOL_HDF5, 8, "\x89HDF\r\n\x1a\n"},
-    {TOOL_NUMPY, 6, "\x93NUMPY"},
-    {TOOL_JAVA, 4, "\xac\xed\0\5"},
-    {TOOL_PDF, 5, "%PDF-"},
-    {TOOL_ELF, 4,
-     "\x7f"
-     "ELF"},
-    {TOOL_IMAGE, 8, "\x89PNG\r\n\x1a\n"},
-    {TOOL_IMAGE, 4, "\xff\xd8\xff\xe0"},
-    {TOOL_IMAGE, 4, "\xff\xd8\xff\xe1"},
-    {TOOL_UTF32, 4, "\xff\xfe\0\0"},
-    {TOOL_UTF32, 4, "\0\0\xfe\xff"},
-};
-
-static enum verdict begins_with(const struct beginning *beginning, const unsigned char *bytes,
-                                size_t count)
-{
-    const size_t known = count < beginning->length ? count : beginning->length;
-    if (memcmp(bytes, beginning->bytes, known) != 0)
-        return NO;
-    return known == beginning->length ? YES : PERHAPS;
-}
-
 /* ---- Headers that are looked at more closely ------------------------------------------------- */
 
 /* "BZh", the level, and the mark of a block or, in a file of nothing, of the end. */
@@ -314,29 +255,108 @@ static enum verdict is_tar(const unsigned char *bytes, size_t count)
     return sum == noted ? YES : NO;
 }
 
+/* ---- UTF-16 ---------------------------------------------------------------------------------- */
+
+enum { SEEN_BYTES = 4096, SEEN_LEAST = 8 };
+
+bool tool_utf16_is_marked(const unsigned char *bytes, size_t count)
+{
+    return count >= 2 && (memcmp(bytes, "\xff\xfe", 2) == 0 || memcmp(bytes, "\xfe\xff", 2) == 0);
+}
+
+const char *tool_utf16_seems(const unsigned char *bytes, size_t count)
+{
+    size_t nuls[2] = {0, 0};
+    if (count > SEEN_BYTES)
+        count = SEEN_BYTES;
+    count &= ~(size_t)1;
+    for (size_t i = 0; i < count; i++)
+        nuls[i % 2] += bytes[i] == '\0';
+    if (count < SEEN_LEAST || (nuls[0] > 0 && nuls[1] > 0))
+        return NULL;
+    if (nuls[1] >= count / 2 - count / 8)
+        return "UTF-16LE";
+    return nuls[0] >= count / 2 - count / 8 ? "UTF-16BE" : NULL;
+}
+
 /* ---- All ------------------------------------------------------------------------------------- */
+
+/* In the order in which they are tried: beginnings that say it all, of two that begin alike the
+ * longer one first; then headers that are looked at more closely. */
+static const struct {
+    enum tool_packing packing;
+    size_t length;
+    const char *bytes;
+    enum verdict (*look)(const unsigned char *bytes, size_t count); /* NULL: the bytes decide */
+} types[] = {
+    {TOOL_GZIP, 3, "\x1f\x8b\x08", NULL},
+    {TOOL_ZSTD, 4, "\x28\xb5\x2f\xfd", NULL},
+    {TOOL_XZ, 6, "\xfd\x37zXZ\0", NULL},
+    {TOOL_LZ4, 4, "\x04\x22\x4d\x18", NULL},
+    {TOOL_LZ4, 4, "\x02\x21\x4c\x18", NULL}, /* the format before the frames */
+    {TOOL_LZIP, 5, "LZIP\1", NULL},
+    {TOOL_LZIP, 5, "LZIP\0", NULL},
+    {TOOL_LZOP, 9, "\x89LZO\0\r\n\x1a\n", NULL},
+    {TOOL_ZIP, 4, "PK\3\4", NULL},
+    {TOOL_ZIP, 4, "PK\5\6", NULL}, /* a zip file without members */
+    {TOOL_SEVEN_ZIP, 6, "\x37z\xbc\xaf\x27\x1c", NULL},
+    {TOOL_RAR, 7, "Rar!\x1a\7\0", NULL},
+    {TOOL_RAR, 8, "Rar!\x1a\7\1\0", NULL},
+    {TOOL_FILTER, 8,
+     "\x89"
+     "BLOOM\r\n",
+     NULL},
+    {TOOL_LRZIP, 5, "LRZI\0", NULL},
+    {TOOL_RPM, 4, "\xed\xab\xee\xdb", NULL},
+    {TOOL_AR, 8, "!<arch>\n", NULL},
+    {TOOL_CAB, 8, "MSCF\0\0\0\0", NULL},
+    {TOOL_XAR, 6, "xar!\0\x1c", NULL},
+    {TOOL_SQLITE, 16, "SQLite format 3\0", NULL},
+    {TOOL_PARQUET, 5, "PAR1\x15", NULL}, /* behind the mark, the first field of a page's header */
+    {TOOL_ARROW, 8, "ARROW1\0\0", NULL},
+    {TOOL_FEATHER, 8, "FEA1\0\0\0\0", NULL},
+    {TOOL_AVRO, 4, "Obj\1", NULL},
+    {TOOL_HDF5, 8, "\x89HDF\r\n\x1a\n", NULL},
+    {TOOL_NUMPY, 6, "\x93NUMPY", NULL},
+    {TOOL_JAVA, 4, "\xac\xed\0\5", NULL},
+    {TOOL_PDF, 5, "%PDF-", NULL},
+    {TOOL_ELF, 4,
+     "\x7f"
+     "ELF",
+     NULL},
+    {TOOL_IMAGE, 8, "\x89PNG\r\n\x1a\n", NULL},
+    {TOOL_IMAGE, 4, "\xff\xd8\xff\xe0", NULL},
+    {TOOL_IMAGE, 4, "\xff\xd8\xff\xe1", NULL},
+    {TOOL_UTF32, 4, "\xff\xfe\0\0", NULL},
+    {TOOL_UTF32, 4, "\0\0\xfe\xff", NULL},
+    {TOOL_BZIP2, 0, NULL, is_bzip2},
+    {TOOL_COMPRESS, 0, NULL, is_compress},
+    {TOOL_LZMA, 0, NULL, is_lzma},
+    {TOOL_CPIO, 0, NULL, is_cpio},
+    {TOOL_TAR, 0, NULL, is_tar},
+    {TOOL_SKIPPABLE, 0, NULL, is_skippable},
+    {TOOL_ORC, 0, NULL, is_orc},
+    {TOOL_WARC, 0, NULL, is_warc},
+    {TOOL_ISO, 0, NULL, is_iso},
+    {TOOL_ZLIB, 0, NULL, is_zlib},
+    {TOOL_REDIS, 0, NULL, is_redis},
+    {TOOL_PICKLE, 0, NULL, is_pickle},
+};
 
 enum tool_packing tool_packing_of(const unsigned char *bytes, size_t count, bool *undecided)
 {
-    static const struct {
-        enum tool_packing packing;
-        enum verdict (*look)(const unsigned char *bytes, size_t count);
-    } headers[] = {
-        {TOOL_BZIP2, is_bzip2}, {TOOL_COMPRESS, is_compress}, {TOOL_LZMA, is_lzma},
-        {TOOL_CPIO, is_cpio},   {TOOL_TAR, is_tar},           {TOOL_SKIPPABLE, is_skippable},
-        {TOOL_ORC, is_orc},     {TOOL_WARC, is_warc},         {TOOL_ISO, is_iso},
-        {TOOL_ZLIB, is_zlib},   {TOOL_REDIS, is_redis},       {TOOL_PICKLE, is_pickle}};
     *undecided = count == 0;
-    for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]) && count > 0; i++) {
-        const enum verdict verdict = begins_with(&beginnings[i], bytes, count);
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]) && count > 0; i++) {
+        enum verdict verdict;
+        if (types[i].look != NULL)
+            verdict = types[i].look(bytes, count);
+        else if (memcmp(bytes, types[i].bytes, count < types[i].length ? count : types[i].length) !=
+                 0)
+            verdict = NO;
+        else
+            verdict = count < types[i].length ? PERHAPS : YES;
         if (verdict == YES)
-            return beginnings[i].packing;
-        *undecided = *undecided || verdict == PERHAPS;
-    }
-    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]) && count > 0; i++) {
-        const enum verdict verdict = headers[i].look(bytes, count);
-        if (verdict == YES)
-            return headers[i].packing;
+            return types[i].packing;
         *undecided = *undecided || verdict == PERHAPS;
     }
     return TOOL_PLAIN;

@@ -87,4 +87,11 @@ static inline bool tool_packing_is_archive(enum tool_packing packing)
     return packing >= TOOL_ZIP && packing <= TOOL_RAR;
 }
 
+/* Whether text begins with a mark of UTF-16. */
+bool tool_utf16_is_marked(const unsigned char *bytes, size_t count);
+
+/* Recognises UTF-16 without a mark, as text of mostly Latin letters: every second byte is NUL. The
+ * encoding's name, or NULL. */
+const char *tool_utf16_seems(const unsigned char *bytes, size_t count);
+
 #endif /* BLOOMERY_TOOL_PACKING_H */

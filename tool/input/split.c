@@ -24,6 +24,8 @@
  */
 #include "input/split.h"
 
+#include "tool.h"
+
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
@@ -351,4 +353,154 @@ size_t tool_split_count(const unsigned char *from, const unsigned char *end,
 {
     assert(from <= end);
     return chosen()->count(from, end, delimiter);
+}
+
+/* ---- Records with quotes --------------------------------------------------------------------- */
+
+/*
+ * A record without quotes costs one look for its end. If there are quotes, a field is read byte by
+ * byte, one byte per cycle. Text in quotes is searched from quote to quote.
+ */
+
+struct tool_scan tool_scan_begin(const struct tool_quotes *quotes, unsigned char terminator,
+                                 bool marked)
+{
+    return (struct tool_scan){.quotes = *quotes,
+                              .terminator = terminator,
+                              .place = marked ? TOOL_AT_MARK : TOOL_AT_RECORD};
+}
+
+/* Within quotes, from behind the one that began them: goes on to behind the one that closes them,
+ * or to `end`. `behind_quote`: the byte before is a quote that closes unless another follows. */
+static const unsigned char *quotes_end(const unsigned char *at, const unsigned char *end,
+                                       bool *behind_quote)
+{
+    while (at < end && !(*behind_quote && *at != '"')) {
+        at += *behind_quote;
+        const unsigned char *quote = memchr(at, '"', (size_t)(end - at));
+        *behind_quote = quote != NULL;
+        at = quote != NULL ? quote + 1 : end;
+    }
+    return at;
+}
+
+/* One step, at most to the end of a record:
+ *
+ *     AT_MARK --> AT_RECORD --> IN_COMMENT --> AT_RECORD
+ *     AT_RECORD, AT_FIELD --> IN_FIELD --> AT_FIELD, AT_RECORD
+ *     AT_RECORD, AT_FIELD --> IN_QUOTES <--> AT_QUOTE --> IN_FIELD
+ */
+static size_t step(struct tool_scan *scan, const unsigned char *bytes, size_t at, size_t count)
+{
+    static const unsigned char mark[3] = {0xef, 0xbb, 0xbf};
+    const unsigned char delimiter = scan->quotes.delimiter, terminator = scan->terminator;
+    switch (scan->place) {
+    case TOOL_AT_MARK:
+        if (bytes[at] != mark[scan->mark]) {
+            scan->place = scan->mark == 0 ? TOOL_AT_RECORD : TOOL_IN_FIELD;
+            return at;
+        }
+        if (++scan->mark == sizeof(mark))
+            scan->place = TOOL_AT_RECORD;
+        return at + 1;
+    case TOOL_AT_RECORD:
+        if (scan->quotes.comment != 0 && bytes[at] == scan->quotes.comment) {
+            scan->place = TOOL_IN_COMMENT;
+            return at;
+        }
+        __attribute__((fallthrough)); /* its first field */
+    case TOOL_AT_FIELD:
+        scan->place = bytes[at] == '"' ? TOOL_IN_QUOTES : TOOL_IN_FIELD;
+        if (scan->place == TOOL_IN_FIELD)
+            return at;
+        scan->opened = scan->scanned + at;
+        return at + 1;
+    case TOOL_IN_QUOTES:
+    case TOOL_AT_QUOTE: {
+        bool behind_quote = scan->place == TOOL_AT_QUOTE;
+        at = (size_t)(quotes_end(bytes + at, bytes + count, &behind_quote) - bytes);
+        scan->place = at < count ? TOOL_IN_FIELD : behind_quote ? TOOL_AT_QUOTE : TOOL_IN_QUOTES;
+        return at;
+    }
+    case TOOL_IN_COMMENT: {
+        const unsigned char *end = memchr(bytes + at, terminator, count - at);
+        if (end == NULL)
+            return count;
+        scan->place = TOOL_AT_RECORD;
+        return (size_t)(end - bytes) + 1;
+    }
+    case TOOL_IN_FIELD:
+        break;
+    }
+    while (at < count && bytes[at] != delimiter && bytes[at] != terminator)
+        at++;
+    if (at == count)
+        return at;
+    scan->place = bytes[at] == terminator ? TOOL_AT_RECORD : TOOL_AT_FIELD;
+    return at + 1;
+}
+
+/* If no quote is among the bytes and none is open, only the end of the last record matters. */
+static bool is_simple(const struct tool_scan *scan, const unsigned char *bytes, size_t count)
+{
+    if (!scan->quotes.heeded)
+        return true;
+    return scan->place != TOOL_IN_QUOTES && scan->place != TOOL_AT_QUOTE &&
+           scan->place != TOOL_AT_MARK && memchr(bytes, '"', count) == NULL;
+}
+
+static size_t scan_simple(struct tool_scan *scan, const unsigned char *bytes, size_t count)
+{
+    const unsigned char *last = memrchr(bytes, scan->terminator, count);
+    size_t at = last != NULL ? (size_t)(last - bytes) + 1 : 0;
+    if (last != NULL)
+        scan->place = TOOL_AT_RECORD;
+    if (!scan->quotes.heeded || at == count)
+        return at;
+    const unsigned char comment = scan->quotes.comment;
+    if (scan->place == TOOL_AT_RECORD && comment != 0 && bytes[at] == comment)
+        scan->place = TOOL_IN_COMMENT;
+    else if (scan->place != TOOL_IN_COMMENT)
+        scan->place = bytes[count - 1] == scan->quotes.delimiter ? TOOL_AT_FIELD : TOOL_IN_FIELD;
+    return at;
+}
+
+size_t tool_scan_on(struct tool_scan *scan, const unsigned char *bytes, size_t count, bool first)
+{
+    size_t at = 0, end = 0;
+    if (!first && is_simple(scan, bytes, count)) {
+        end = scan_simple(scan, bytes, count);
+        scan->scanned += count;
+        return end;
+    }
+    if (!scan->quotes.heeded) {
+        const unsigned char *found = memchr(bytes, scan->terminator, count);
+        return found != NULL ? (size_t)(found - bytes) + 1 : 0;
+    }
+    while (at < count && !(first && end > 0)) {
+        const size_t next = step(scan, bytes, at, count);
+        if (next > at && scan->place == TOOL_AT_RECORD && bytes[next - 1] == scan->terminator)
+            end = next;
+        assert(next >= at && next <= count);
+        at = next;
+    }
+    scan->scanned += at;
+    return end;
+}
+
+size_t tool_quotes_split(const struct tool_quotes *quotes, const unsigned char **from,
+                         const unsigned char *end, unsigned char terminator, bloomery_key *keys,
+                         size_t most, uint64_t *inner)
+{
+    size_t count = 0;
+    while (count < most && *from < end) {
+        struct tool_scan scan = tool_scan_begin(quotes, terminator, false);
+        size_t bytes = tool_scan_on(&scan, *from, (size_t)(end - *from), true);
+        if (bytes == 0) /* the last record of an input: cut at the input's end */
+            bytes = (size_t)(end - *from);
+        keys[count++] = bloomery_key_of(*from, bytes - 1);
+        *inner += tool_split_count(*from, *from + bytes, terminator) - 1;
+        *from += bytes;
+    }
+    return count;
 }

@@ -1,19 +1,162 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "input/unpack.h"
 
-#include "base/load.h"
-#include "input/archive_reader.h"
+#include "base/system.h"
 #include "input/decode.h"
-#include "input/utf16.h"
 #include "tool.h"
 
+#include <archive.h>
+#include <archive_entry.h>
 #include <assert.h>
 #include <errno.h>
+#include <locale.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* ---- Streams --------------------------------------------------------------------------------- */
+
+static int wait_for_bytes(const struct tool_stream *stream)
+{
+    struct pollfd both[2] = {{.fd = stream->descriptor, .events = POLLIN},
+                             {.fd = stream->wake, .events = POLLIN}};
+    int patience = stream->idle != NULL ? stream->idle_milliseconds : -1;
+    int ready;
+    while ((ready = poll(both, 2, patience)) <= 0) {
+        if (ready < 0 && errno != EINTR && errno != EAGAIN)
+            return -1;
+        if (ready == 0 && stream->idle != NULL) {
+            stream->idle(stream->idle_context);
+            patience = -1;
+        }
+    }
+    if (both[1].revents != 0) {
+        errno = ECANCELED;
+        return -1;
+    }
+    return 0;
+}
+
+/* Reads of one call: a writer that is as fast as the reader keeps nobody waiting for longer. */
+enum { READS_MAX = 64 };
+
+/* The bytes that already wait behind the first `count`. Its end, or an error, is left to the next
+ * call, which meets it again: true of pipes, not of terminals. */
+static size_t read_waiting(const struct tool_stream *stream, unsigned char *buffer, size_t count,
+                           size_t room)
+{
+    struct pollfd one = {.fd = stream->descriptor, .events = POLLIN};
+    for (int reads = 1; reads < READS_MAX && count < room; reads++) {
+        if (poll(&one, 1, 0) != 1 || (one.revents & POLLIN) == 0)
+            break;
+        ssize_t more = read(stream->descriptor, buffer + count, room - count);
+        if (more <= 0)
+            break;
+        count += (size_t)more;
+    }
+    return count;
+}
+
+ssize_t tool_stream_read(struct tool_stream *stream, void *buffer, size_t room)
+{
+    if (stream->may_wait && stream->wake >= 0 && wait_for_bytes(stream) != 0)
+        return -1;
+    ssize_t count;
+    do
+        count = read(stream->descriptor, buffer, room);
+    while (count < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_bytes(stream) == 0)));
+    if (stream->may_wait)
+        tool_watched_check();
+    if (count > 0 && stream->is_pipe)
+        count = (ssize_t)read_waiting(stream, buffer, (size_t)count, room);
+    if (count > 0)
+        stream->bytes_read += (uint64_t)count;
+    return count;
+}
+
+/* ---- libarchive, loaded ---------------------------------------------------------------------- */
+
+/* The part of libarchive that reads: the functions that are called. */
+#define LIBARCHIVE_FUNCTIONS(X)             \
+    X(archive_entry_filetype)               \
+    X(archive_entry_is_encrypted)           \
+    X(archive_entry_pathname)               \
+    X(archive_errno)                        \
+    X(archive_error_string)                 \
+    X(archive_read_data_block)              \
+    X(archive_read_free)                    \
+    X(archive_read_has_encrypted_entries)   \
+    X(archive_read_new)                     \
+    X(archive_read_next_header)             \
+    X(archive_read_open2)                   \
+    X(archive_read_set_seek_callback)       \
+    X(archive_read_support_filter_bzip2)    \
+    X(archive_read_support_filter_compress) \
+    X(archive_read_support_filter_lz4)      \
+    X(archive_read_support_filter_lzip)     \
+    X(archive_read_support_filter_lzma)     \
+    X(archive_read_support_filter_lzop)     \
+    X(archive_read_support_filter_xz)       \
+    X(archive_read_support_filter_zstd)     \
+    X(archive_read_support_format_7zip)     \
+    X(archive_read_support_format_cpio)     \
+    X(archive_read_support_format_empty)    \
+    X(archive_read_support_format_rar)      \
+    X(archive_read_support_format_rar5)     \
+    X(archive_read_support_format_raw)      \
+    X(archive_read_support_format_tar)      \
+    X(archive_read_support_format_zip)      \
+    X(archive_set_error)
+
+struct libarchive {
+    LIBARCHIVE_FUNCTIONS(TOOL_LOAD_FIELD)
+};
+
+/* The next member. Its name is in `name`, cut to `room` bytes, in UTF-8 if it can be; "?" if not:
+ * libarchive converts names to the encoding of the locale, and gives none that it can't convert.
+ * The locale is this thread's for that long. */
+static int libarchive_next(const struct libarchive *library, struct archive *archive,
+                           struct archive_entry **entry, char *name, size_t room)
+{
+    const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    const locale_t before = utf8 != (locale_t)0 ? uselocale(utf8) : (locale_t)0;
+    const int result = library->archive_read_next_header(archive, entry);
+    const char *found = NULL;
+    if (result == ARCHIVE_OK || result == ARCHIVE_WARN)
+        found = library->archive_entry_pathname(*entry);
+    snprintf(name, room, "%s", found != NULL ? found : "?");
+    if (utf8 != (locale_t)0) {
+        uselocale(before);
+        freelocale(utf8);
+    }
+    return result;
+}
+
+/* What kind of failure it is that libarchive describes by `text`: a sentence of what to do. Only
+ * what is damaged is called so. The words of the text tell the kinds apart. */
+static const char *libarchive_why(const struct libarchive *library, struct archive *archive,
+                                  const char *text)
+{
+    if (library->archive_read_has_encrypted_entries(archive) == 1 ||
+        strcasestr(text, "encrypt") != NULL || strcasestr(text, "passphrase") != NULL)
+        return "is encrypted; unpack it with its password first";
+    if (strcasestr(text, "too much memory") != NULL) /* libzstd's word */
+        return "needs a window that is too large for this libarchive; 'zstd -dc --long=31 FILE | "
+               "bloomery ...' reads it";
+    if (library->archive_errno(archive) == ENOMEM || strcasestr(text, "memory") != NULL ||
+        strcasestr(text, "allocate") != NULL)
+        return "there is not enough memory to unpack it";
+    if (strcasestr(text, "support") != NULL)
+        return "this libarchive can't unpack it; unpack it first";
+    if (strcasestr(text, "truncated") != NULL)
+        return "the compressed data is cut short";
+    return "the compressed data is damaged";
+}
+
+/* ---- Packed input ---------------------------------------------------------------------------- */
 
 enum { PACKED_BYTES = TOOL_UNPACK_HEAD_MAX };
 
@@ -236,7 +379,7 @@ static void archive_failed(struct tool_unpack *unpack)
         set_error(unpack, text);
     else if (text != NULL)
         snprintf(unpack->error, sizeof(unpack->error), "%s (%.80s)",
-                 tool_libarchive_why(&unpack->library, unpack->archive, text), text);
+                 libarchive_why(&unpack->library, unpack->archive, text), text);
     else
         set_error(unpack, "the compressed data is damaged or cut short");
 }
@@ -252,10 +395,10 @@ static bool can_seek(const struct tool_unpack *unpack)
 
 /* Chooses the format as which libarchive takes the packed bytes. Its ARCHIVE_OK, or the failure;
  * ARCHIVE_WARN means that it would start another program to do it. */
-static int choose_stream(struct tool_unpack *unpack, enum tool_packing packing)
+static int choose(struct tool_unpack *unpack, enum tool_packing packing)
 {
     const struct libarchive *library = &unpack->library;
-    int (*filters[TOOL_PACKING_COUNT])(struct archive *) = {
+    int (*const formats[TOOL_PACKING_COUNT])(struct archive *) = {
         [TOOL_ZSTD] = library->archive_read_support_filter_zstd,
         [TOOL_XZ] = library->archive_read_support_filter_xz,
         [TOOL_BZIP2] = library->archive_read_support_filter_bzip2,
@@ -264,27 +407,24 @@ static int choose_stream(struct tool_unpack *unpack, enum tool_packing packing)
         [TOOL_LZIP] = library->archive_read_support_filter_lzip,
         [TOOL_LZMA] = library->archive_read_support_filter_lzma,
         [TOOL_LZOP] = library->archive_read_support_filter_lzop,
-    };
-    /* "raw" wants a byte at least; "empty" is for an input that unpacks to nothing. */
-    int result = library->archive_read_support_format_raw(unpack->archive);
-    if (result == ARCHIVE_OK)
-        result = library->archive_read_support_format_empty(unpack->archive);
-    return result == ARCHIVE_OK ? filters[packing](unpack->archive) : result;
-}
-
-static int choose_archive(struct tool_unpack *unpack, enum tool_packing packing)
-{
-    const struct libarchive *library = &unpack->library;
-    int (*formats[TOOL_PACKING_COUNT])(struct archive *) = {
         [TOOL_ZIP] = library->archive_read_support_format_zip,
         [TOOL_TAR] = library->archive_read_support_format_tar,
         [TOOL_CPIO] = library->archive_read_support_format_cpio,
         [TOOL_SEVEN_ZIP] = library->archive_read_support_format_7zip,
         [TOOL_RAR] = library->archive_read_support_format_rar,
     };
-    if (can_seek(unpack))
+    int result = ARCHIVE_OK;
+    assert(formats[packing] != NULL);
+    if (!unpack->whole_entries) {
+        /* "raw" wants a byte at least; "empty" is for an input that unpacks to nothing. */
+        result = library->archive_read_support_format_raw(unpack->archive);
+        if (result == ARCHIVE_OK)
+            result = library->archive_read_support_format_empty(unpack->archive);
+    } else if (can_seek(unpack)) {
         library->archive_read_set_seek_callback(unpack->archive, archive_seek_to);
-    int result = formats[packing](unpack->archive);
+    }
+    if (result == ARCHIVE_OK)
+        result = formats[packing](unpack->archive);
     if (packing == TOOL_RAR && result == ARCHIVE_OK)
         result = library->archive_read_support_format_rar5(unpack->archive);
     return result;
@@ -292,7 +432,9 @@ static int choose_archive(struct tool_unpack *unpack, enum tool_packing packing)
 
 static void archive_start(struct tool_unpack *unpack, enum tool_packing packing)
 {
-    const char *trouble = tool_libarchive_load(&unpack->library);
+    struct libarchive *functions = &unpack->library;
+    const struct tool_wanted wanted[] = {LIBARCHIVE_FUNCTIONS(TOOL_LOAD_WANTED)};
+    const char *trouble = tool_load(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
     if (trouble != NULL) {
         snprintf(unpack->error, sizeof(unpack->error), "can't be unpacked: %.170s", trouble);
         return;
@@ -307,8 +449,7 @@ static void archive_start(struct tool_unpack *unpack, enum tool_packing packing)
         return;
     }
     unpack->whole_entries = tool_packing_is_archive(packing);
-    int result =
-        unpack->whole_entries ? choose_archive(unpack, packing) : choose_stream(unpack, packing);
+    int result = choose(unpack, packing);
     if (result == ARCHIVE_WARN) {
         snprintf(unpack->error, sizeof(unpack->error),
                  "is %s, which this libarchive can't unpack by itself; unpack it first",
@@ -349,8 +490,8 @@ static int archive_next_entry(struct tool_unpack *unpack)
     int result;
     do {
         /* A warning is about the member's name, which is not used here. */
-        result = tool_libarchive_next(&unpack->library, unpack->archive, &entry, unpack->entry_name,
-                                      sizeof(unpack->entry_name));
+        result = libarchive_next(&unpack->library, unpack->archive, &entry, unpack->entry_name,
+                                 sizeof(unpack->entry_name));
         /* "empty" also takes an input of which a failed filter gave no byte; the failure is then
          * noted. */
         if (result == ARCHIVE_EOF && unpack->library.archive_errno(unpack->archive) == 0)

@@ -2,18 +2,44 @@
 /*
  * Packed input. Streams are decoded by their formats' own libraries where those are there
  * (decode.h). All others and archives go through libarchive, which is loaded when the first of them
- * comes (load.h). Of an archive the members' contents come one after the other.
+ * comes. Of an archive the members' contents come one after the other.
  */
 #ifndef BLOOMERY_TOOL_UNPACK_H
 #define BLOOMERY_TOOL_UNPACK_H
 
 #include "input/packing.h"
-#include "input/stream.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+/* ---- Streams --------------------------------------------------------------------------------- */
+
+/* Bytes of an open descriptor: read(2) that goes on after signals, counts, can be woken, and
+ * reports when it waits. */
+
+struct tool_stream {
+    int descriptor;
+    int wake;            /* -1, or a descriptor: when it becomes readable, waiting ends */
+    bool may_wait;       /* a pipe or a terminal, which may have nothing to say for hours */
+    bool is_pipe;        /* what waits in it is read together */
+    uint64_t bytes_read; /* so far, of all descriptors */
+
+    /* Called if nothing came for so long, once for each time of waiting; NULL: nothing is. */
+    void (*idle)(void *context);
+    void *idle_context;
+    int idle_milliseconds;
+};
+
+/*
+ * Up to `room` bytes; 0 at the end; -1 with errno, ECANCELED if it was woken. It waits for the
+ * first byte, and returns once no more input is waiting. So a flowing pipe yields as much at a time
+ * as a file does. A line that nothing follows is there at once.
+ */
+ssize_t tool_stream_read(struct tool_stream *stream, void *buffer, size_t room);
+
+/* ---- Packed input ---------------------------------------------------------------------------- */
 
 #define TOOL_LIBARCHIVE "libarchive.so.13" /* of all versions since 3.0 */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keys of records by the thousand. The effect of a rule on one record is the library's:
- * bloomery_rule_apply (src/rule.c) has the order of the steps and worked examples. Here a record
+ * bloomery_rule_apply (src/records.c) has the order of the steps and worked examples. Here a record
  * goes through it twice if its key is not text, since messages show its form as text:
  *
  *     record ── crlf, comment, field, trim ──> text ── case, hex, numbers, utf16, skip-empty ──>
@@ -13,7 +13,6 @@
 #include "key/rule.h"
 
 #include "base/bits.h"
-
 #include "tool.h"
 
 #include <assert.h>

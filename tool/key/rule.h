@@ -37,9 +37,9 @@
 #include "base/options.h"
 #include "input/chunks.h"
 
+#include <bloomery/bloomery.h>
 #include <bloomery/records.h>
 
-#include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -59,78 +59,6 @@ struct tool_rule_choice {
     bool keys_only;    /* no input is read: keys are given by themselves */
 };
 
-/* Numbers of the options without a letter; commands' own stay below. */
-enum {
-    TOOL_OPTION_CSV = 400,
-    TOOL_OPTION_CRLF,
-    TOOL_OPTION_TRIM,
-    TOOL_OPTION_LOWER,
-    TOOL_OPTION_UPPER,
-    TOOL_OPTION_HEX,
-    TOOL_OPTION_SKIP_EMPTY,
-    TOOL_OPTION_COMMENT,
-    TOOL_OPTION_KEEP_BOM,
-    TOOL_OPTION_INT64,
-    TOOL_OPTION_INT32,
-    TOOL_OPTION_UTF16,
-    TOOL_OPTION_HEADER,
-    TOOL_OPTION_JSONL,
-    TOOL_OPTION_TEXT = 440,
-};
-
-#define TOOL_RULE_LETTERS "d:F:"
-
-#define TOOL_RULE_OPTIONS                                                                 \
-    {"delimiter", required_argument, NULL, 'd'}, {"field", required_argument, NULL, 'F'}, \
-        {"csv", no_argument, NULL, TOOL_OPTION_CSV},                                      \
-        {"header", no_argument, NULL, TOOL_OPTION_HEADER},                                \
-        {"jsonl", required_argument, NULL, TOOL_OPTION_JSONL},                            \
-        {"crlf", no_argument, NULL, TOOL_OPTION_CRLF},                                    \
-        {"trim", no_argument, NULL, TOOL_OPTION_TRIM},                                    \
-        {"lower", no_argument, NULL, TOOL_OPTION_LOWER},                                  \
-        {"upper", no_argument, NULL, TOOL_OPTION_UPPER},                                  \
-        {"hex", no_argument, NULL, TOOL_OPTION_HEX},                                      \
-        {"int64", no_argument, NULL, TOOL_OPTION_INT64},                                  \
-        {"int32", no_argument, NULL, TOOL_OPTION_INT32},                                  \
-        {"utf16", no_argument, NULL, TOOL_OPTION_UTF16},                                  \
-        {"skip-empty", no_argument, NULL, TOOL_OPTION_SKIP_EMPTY},                        \
-        {"comment", required_argument, NULL, TOOL_OPTION_COMMENT},                        \
-        {"text", no_argument, NULL, TOOL_OPTION_TEXT},                                    \
-    {                                                                                     \
-        "keep-bom", no_argument, NULL, TOOL_OPTION_KEEP_BOM                               \
-    }
-
-/* The lines of --help that describe them. */
-#define TOOL_RULE_HELP                                                                     \
-    "      --keep-bom       a UTF-8 byte order mark at the start of an input is part\n"    \
-    "                       of its first line; by default it is dropped. It is\n"          \
-    "                       not kept: give it each time\n"                                 \
-    "      --text           inputs are taken as the bytes they are: nothing is\n"          \
-    "                       unpacked, transcoded or refused, and a mark stays\n"           \
-    "      --crlf           remove one carriage return from the end of a line\n"           \
-    "      --comment C      lines that begin with this byte have no key\n"                 \
-    "  -F, --field N[,N...] the key is field N of a line, -1 the last, 0 the line;\n"      \
-    "                       several fields are joined in this order. Lines\n"              \
-    "                       without them have no key, and a warning counts them\n"         \
-    "      --header         the first line of each input names its fields, also\n"         \
-    "                       for -F; it has no key and stays in the output\n"               \
-    "      --jsonl PATH     lines are JSON; the key is the string or number at PATH,\n"    \
-    "                       such as url or meta.id. Give it each time, and so\n"           \
-    "                       --header, names and several fields\n"                          \
-    "  -d, --delimiter C    fields are delimited by this byte. Default: tab, with\n"       \
-    "                       --csv a comma\n"                                               \
-    "      --csv            fields may stand in double quotes, with \"\" for one quote;\n" \
-    "                       line ends within quotes belong to the record. Implies\n"       \
-    "                       --crlf\n"                                                      \
-    "      --trim           remove blanks and tabs from both ends of the key\n"            \
-    "      --lower, --upper ASCII letters of the key become lower or upper case\n"         \
-    "      --hex            the key is written in hexadecimal digits, two a byte\n"        \
-    "      --int64, --int32 the key is a whole number; it becomes 8 or 4 bytes, the\n"     \
-    "                       lowest one first\n"                                            \
-    "      --utf16          the key is UTF-8; it becomes UTF-16, the lower byte of a\n"    \
-    "                       unit first\n"                                                  \
-    "      --skip-empty     an empty key counts as no key\n"
-
 /* The rows of a table of options: what is read of an input, and the rule. Both are groups of a
  * struct tool_rule_choice; their values are complete only after tool_rule_complete. */
 extern const struct tool_option tool_text_options[];
@@ -146,9 +74,14 @@ extern const struct tool_option tool_rule_options[];
         .offset = TOOL_MEMBER(structure, member, struct tool_rule_choice) \
     }
 
-/* Takes one option that tool_getopt returned. False if it is none of these ('?', whose message
- * tool_getopt has printed), or after a message. */
-bool tool_rule_option(struct tool_rule_choice *choice, int option);
+/* The same for a command whose filter keeps the rule: its options are not listed. */
+#define TOOL_KEPT_RULE_GROUPS(structure, member)                                            \
+    {.rows = tool_text_options,                                                             \
+     .offset = TOOL_MEMBER(structure, member, struct tool_rule_choice)},                    \
+    {                                                                                       \
+        .rows = tool_rule_options,                                                          \
+        .offset = TOOL_MEMBER(structure, member, struct tool_rule_choice), .unlisted = true \
+    }
 
 /* After the last one: sets the default delimiter; false after a message if they do not go
  * together. */
@@ -319,5 +252,31 @@ bool tool_tally_say(const struct tool_tally *tally, const bloomery_key_rule *rul
  * the delimiter is a mistake then. `keys`: how many there were. */
 bool tool_tally_has_keys(const struct tool_tally *tally, const bloomery_key_rule *rule,
                          uint64_t keys);
+
+/* ---- Batches of keys ------------------------------------------------------------------------- */
+
+/* Batches of keys, as an address and a length each, for calls that cannot fail.
+ *
+ * Returns how many of the keys the filter may have. Bit i & 63 of word i >> 6 of `answers`, which
+ * may be NULL, is set for these. A filter that was opened without its secret may have every key,
+ * and so the status says nothing more. */
+static inline size_t tool_batch_query(const bloomery_filter *filter, const bloomery_key *list,
+                                      size_t count, uint64_t *answers)
+{
+    const bloomery_keys keys = bloomery_keys_of_list(list, count);
+    bloomery_counts counts;
+    (void)bloomery_may_contain_keys(filter, &keys, answers, &counts, NULL);
+    return counts.positive;
+}
+
+/* Hashes the keys. BLOOMERY_UNSUPPORTED if they have positions and no hash, as in some filters of
+ * other systems. */
+static inline bloomery_status tool_batch_hash(const bloomery_filter *filter,
+                                              const bloomery_key *list, size_t count,
+                                              bloomery_hash *hashes)
+{
+    const bloomery_keys keys = bloomery_keys_of_list(list, count);
+    return bloomery_hash_keys(filter, &keys, hashes, NULL);
+}
 
 #endif /* BLOOMERY_TOOL_RULE_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hash/foreign/digest.h where the program that the library is built into gives the digests. */
-#include "hash/foreign/digest.h"
+/* hash/digest.h where the program that the library is built into gives the digests. */
+#include "hash/digest.h"
 
 #include <bloomery/embedded.h>
 

@@ -1,135 +1,322 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of dedupe at the end: the number of lines, the memory, and how many of the dropped
- * lines it should not have dropped. */
-#include "command/dedupe/dedupe_command.h"
+/*
+ * The report of dedupe at the end: what was read, what was kept, and how much of what went should
+ * have stayed; and the table of --dry-run.
+ *
+ * The expected number of wrong drops has three parts: new keys that the filter took for old ones
+ * while it was filled (drop_estimate.c), those that the filters of --against have by chance, and,
+ * of documents, how many such keys it takes to cut a paragraph.
+ */
+#include "command/dedupe/dedupe.h"
 
-#include "base/json.h"
 #include "base/numbers.h"
+#include "base/report.h"
+#include "command/dedupe/sample.h"
 #include "filter/files.h"
 #include "tool.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+enum { ESTIMATE_BYTES = TOOL_NUMBER_BYTES + 16 };
+
+static const char *say_estimate(char text[ESTIMATE_BYTES], double value)
+{
+    if (value > 0 && value < 0.01)
+        snprintf(text, ESTIMATE_BYTES, "fewer than 0.01");
+    else if (!(value < 1e15))
+        snprintf(text, ESTIMATE_BYTES, "countless");
+    else if (value >= 1000)
+        snprintf(text, ESTIMATE_BYTES, "about %s", TOOL_SAY_ABOUT(value));
+    else
+        snprintf(text, ESTIMATE_BYTES, value > 0 ? "about %s" : "%s", TOOL_SAY_RATE(value));
+    return text;
+}
+
+/* ---- Lines ----------------------------------------------------------------------------------- */
+
 /* Lines dropped by a filter that does not have them, by how many new ones came through. At most
  * those that were dropped: a full filter lets none through. */
-static double against_drops(const struct tool_dedupe_command *command, double arrived)
+static double against_drops(const struct tool_dedupe *dedupe, double arrived)
 {
     double pass = 0;
-    for (size_t i = 0; i < command->dedupe.against_count; i++) {
+    for (size_t i = 0; i < dedupe->against_count; i++) {
         struct tool_facts facts;
-        tool_facts_read(command->dedupe.against[i].filter, &facts);
-        tool_warn_overfull(command->dedupe.against[i].path, &facts);
+        tool_facts_read(dedupe->against[i].filter, &facts);
+        tool_warn_overfull(dedupe->against[i].path, &facts);
         pass += log1p(-facts.scan.live_rate);
     }
-    const double dropped = (double)command->dedupe.dropped, drops = arrived * expm1(-pass);
+    const double dropped = (double)dedupe->counts.dropped, drops = arrived * expm1(-pass);
     return drops < dropped ? drops : dropped;
 }
 
-static void get_facts(const struct tool_dedupe_command *command, struct tool_seen_facts *facts)
+static void say_lines(const struct tool_dedupe_command *command,
+                      const struct tool_seen_facts *facts)
 {
-    const struct tool_dedupe *dedupe = &command->dedupe;
-    tool_seen_facts_get(&command->seen, facts);
-    if (dedupe->against_count > 0)
-        facts->wrong_drops += against_drops(command, (double)(dedupe->kept - dedupe->without_key) +
-                                                         facts->wrong_drops);
-}
-
-static const char *say_drops(char text[TOOL_NUMBER_BYTES + 24], double drops)
-{
-    char number[TOOL_NUMBER_BYTES];
-    if (drops > 0 && drops < 0.01)
-        snprintf(text, TOOL_NUMBER_BYTES + 24, "fewer than 0.01 lines");
-    else if (!(drops < 1e15))
-        snprintf(text, TOOL_NUMBER_BYTES + 24, "countless lines");
-    else if (drops >= 1000)
-        snprintf(text, TOOL_NUMBER_BYTES + 24, "about %s lines",
-                 tool_format_count(number, (uint64_t)(drops + 0.5)));
-    else
-        snprintf(text, TOOL_NUMBER_BYTES + 24, drops > 0 ? "about %s lines" : "%s lines",
-                 tool_format_rate(number, drops));
-    return text;
-}
-
-/* What the memory was planned for, where nobody chose it, and whether it grew. */
-static const char *say_plan(const struct tool_dedupe_command *command,
-                            const struct tool_seen_facts *facts, char *text, size_t room)
-{
-    char keys[TOOL_NUMBER_BYTES];
-    text[0] = '\0';
-    if (facts->layers > 1)
-        snprintf(text, room, " in %u layers", facts->layers);
-    if (command->planned_from != NULL && strcmp(command->planned_from, "sample") == 0)
-        snprintf(text + strlen(text), room - strlen(text), ", planned for %s %s by a sample",
-                 tool_format_count(keys, command->planned_keys),
-                 command->seen.grows ? "distinct lines" : "lines");
-    return text;
-}
-
-static void say_report(const struct tool_dedupe_command *command,
-                       const struct tool_seen_facts *facts)
-{
-    const struct tool_dedupe *dedupe = &command->dedupe;
-    char lines[TOOL_NUMBER_BYTES], kept[TOOL_NUMBER_BYTES], dropped[TOOL_NUMBER_BYTES];
-    char size[TOOL_NUMBER_BYTES], drops[TOOL_NUMBER_BYTES + 24], more[3 * TOOL_NUMBER_BYTES];
-    char plan[2 * TOOL_NUMBER_BYTES + 60];
-    more[0] = '\0';
-    tool_format_count(kept, dedupe->without_key);
-    if (dedupe->without_key > 0)
-        snprintf(more, sizeof(more), " (%s without a key)", kept);
-    tool_format_count(kept, command->seen.unremembered);
+    const struct tool_dedupe_counts *counts = &command->dedupe.counts;
+    char drops[ESTIMATE_BYTES], kept[3 * TOOL_NUMBER_BYTES] = "";
+    char plan[2 * TOOL_NUMBER_BYTES + 60] = "";
+    size_t used = 0;
+    if (counts->without_key > 0)
+        used = (size_t)snprintf(kept, sizeof(kept), " (%s without a key)",
+                                TOOL_SAY_COUNT(counts->without_key));
     if (command->seen.unremembered > 0)
-        snprintf(more + strlen(more), sizeof(more) - strlen(more), " (%s not remembered)", kept);
-    tool_say("dedupe: read %s %s, kept %s%s, dropped %s; memory %s%s; expected wrong drops: %s",
-             tool_format_count(lines, dedupe->lines), dedupe->lines == 1 ? "line" : "lines",
-             tool_format_count(kept, dedupe->kept), more,
-             tool_format_count(dropped, dedupe->dropped), tool_format_size(size, facts->bytes),
-             say_plan(command, facts, plan, sizeof(plan)), say_drops(drops, facts->wrong_drops));
+        snprintf(kept + used, sizeof(kept) - used, " (%s not remembered)",
+                 TOOL_SAY_COUNT(command->seen.unremembered));
+    /* What the memory was planned for, where nobody chose it, and whether it grew. */
+    used = 0;
+    if (facts->layers > 1)
+        used = (size_t)snprintf(plan, sizeof(plan), " in %u layers", facts->layers);
+    if (command->planned_from != NULL && strcmp(command->planned_from, "sample") == 0)
+        snprintf(plan + used, sizeof(plan) - used, ", planned for %s %s by a sample",
+                 TOOL_SAY_COUNT(command->planned_keys),
+                 command->seen.grows ? "distinct lines" : "lines");
+    tool_say("dedupe: read %s %s, kept %s%s, dropped %s; memory %s%s; expected wrong drops: %s "
+             "lines",
+             TOOL_SAY_COUNT(counts->records), counts->records == 1 ? "line" : "lines",
+             TOOL_SAY_COUNT(counts->records - counts->dropped), kept,
+             TOOL_SAY_COUNT(counts->dropped), TOOL_SAY_SIZE(facts->bytes), plan,
+             say_estimate(drops, facts->wrong_drops));
 }
 
-static json_t *json_report(const struct tool_dedupe_command *command,
-                           const struct tool_seen_facts *facts)
+static struct tool_report *list_lines(const struct tool_dedupe_command *command,
+                                      const struct tool_seen_facts *facts)
+{
+    const struct tool_dedupe_counts *counts = &command->dedupe.counts;
+    const bool filter = command->seen.table == NULL;
+    struct tool_report *report = tool_report_start("dedupe", (struct tool_report_form){0});
+    tool_fact(report, "lines", NULL, tool_count(counts->records));
+    tool_fact(report, "kept", NULL, tool_count(counts->records - counts->dropped));
+    tool_fact(report, "dropped", NULL, tool_count(counts->dropped));
+    tool_fact(report, "without_key", NULL, tool_count(counts->without_key));
+    tool_fact(report, "not_remembered", NULL, tool_count(command->seen.unremembered));
+    tool_fact(report, "expected_wrong_drops", NULL, tool_number(facts->wrong_drops));
+    tool_fact(report, "bytes", NULL, tool_size(facts->bytes));
+    tool_fact(report, "fingerprint_bits", NULL,
+              tool_known(!filter, tool_count(command->seen.table_bits)));
+    tool_fact(report, "planned_keys", NULL, tool_known(filter, tool_count(command->planned_keys)));
+    tool_fact(report, "planned_from", NULL, tool_known(filter, tool_text(command->planned_from)));
+    tool_fact(report, "estimated_keys", NULL, tool_number(facts->keys));
+    tool_fact(report, "layers", NULL, tool_known(filter, tool_count(facts->layers)));
+    tool_fact(report, "planned_rate", NULL, tool_known(filter, tool_number(command->seen.target)));
+    tool_fact(report, "expected_rate", NULL, tool_known(filter, tool_number(facts->rate)));
+    tool_fact(report, "stopped", NULL, tool_yes(command->dedupe.stopped));
+    return report;
+}
+
+static int report_lines(const struct tool_dedupe_command *command, int code)
 {
     const struct tool_dedupe *dedupe = &command->dedupe;
-    const bool table = command->seen.table != NULL;
-    json_t *object = tool_json_report("dedupe");
-    tool_json_add(object, "lines", tool_json_count(dedupe->lines));
-    tool_json_add(object, "kept", tool_json_count(dedupe->kept));
-    tool_json_add(object, "dropped", tool_json_count(dedupe->dropped));
-    tool_json_add(object, "without_key", tool_json_count(dedupe->without_key));
-    tool_json_add(object, "not_remembered", tool_json_count(command->seen.unremembered));
-    tool_json_add(object, "expected_wrong_drops", tool_json_number(facts->wrong_drops));
-    tool_json_add(object, "bytes", tool_json_count(facts->bytes));
-    tool_json_add(object, "fingerprint_bits",
-                  table ? tool_json_count(command->seen.table_bits) : tool_json_null());
-    tool_json_add(object, "planned_keys",
-                  table ? tool_json_null() : tool_json_count(command->planned_keys));
-    tool_json_add(object, "planned_from",
-                  table ? tool_json_null() : tool_json_text(command->planned_from));
-    tool_json_add(object, "estimated_keys", tool_json_number(facts->keys));
-    tool_json_add(object, "layers", table ? tool_json_null() : tool_json_count(facts->layers));
-    tool_json_add(object, "planned_rate",
-                  table ? tool_json_null() : tool_json_number(command->seen.target));
-    tool_json_add(object, "expected_rate",
-                  table ? tool_json_null() : tool_json_number(facts->rate));
-    tool_json_add(object, "stopped", tool_json_bool(dedupe->stopped));
-    return object;
+    const uint64_t kept = dedupe->counts.records - dedupe->counts.dropped;
+    struct tool_seen_facts facts;
+    tool_seen_facts_get(&command->seen, &facts);
+    if (dedupe->against_count > 0)
+        facts.wrong_drops +=
+            against_drops(dedupe, (double)(kept - dedupe->counts.without_key) + facts.wrong_drops);
+    if (command->json && dedupe->count_only)
+        return tool_report_print(list_lines(command, &facts), true, code);
+    if (command->json)
+        tool_report_say_json(list_lines(command, &facts)); /* standard output has lines */
+    else
+        say_lines(command, &facts);
+    return code;
 }
 
-/* Returns `code`, or TOOL_ERROR if it can't be written. */
+/* ---- Documents ------------------------------------------------------------------------------- */
+
+/* The rate of the filters that keys were compared with. */
+static double rate_of_against(const struct tool_judge *judge)
+{
+    double pass = 0;
+    for (size_t i = 0; i < judge->against_count; i++) {
+        bloomery_scan_result scan = BLOOMERY_SCAN_RESULT;
+        bloomery_scan(judge->against[i].filter, &scan);
+        pass += log1p(-scan.live_rate);
+    }
+    return -expm1(pass);
+}
+
+/* A key is wrongly seen at the mean rate of this run. A paragraph with n new n-grams that is d
+ * short of the threshold is cut wrongly if d of the n are wrongly seen: in C(n, d) ways, at rate^d
+ * each. The sums over all paragraphs that stayed are in `short_by`. */
+double tool_corpus_wrong(const struct tool_dedupe_command *command)
+{
+    const struct tool_judge *judge = &command->corpus.judge;
+    const double *short_by = command->dedupe.counts.short_by;
+    struct tool_seen_facts facts = {0};
+    double rate = 0, wrong = 0, power = 1;
+    if (!judge->no_add) {
+        tool_seen_facts_get(&command->seen, &facts);
+        if (facts.wrong_drops > 0)
+            rate = facts.wrong_drops / (facts.wrong_drops + (double)command->seen.kept);
+    }
+    const double against = rate_of_against(judge);
+    rate = rate + against - rate * against;
+    for (size_t i = 0; i < sizeof(command->dedupe.counts.short_by) / sizeof(short_by[0]); i++) {
+        power *= rate / (1 - rate);
+        wrong += short_by[i] * power;
+    }
+    return wrong;
+}
+
+static struct tool_report *start_documents(const struct tool_judge *judge,
+                                           struct tool_report_form form)
+{
+    static const char *const units[] = {"document", "paragraph", "ngram"};
+    struct tool_report *report = tool_report_start("dedupe", form);
+    assert(judge->unit >= 0 && (size_t)judge->unit < sizeof(units) / sizeof(units[0]));
+    tool_fact(report, "unit", NULL, tool_text(units[judge->unit]));
+    return report;
+}
+
+static struct tool_report *list_documents(const struct tool_dedupe_command *command,
+                                          const struct tool_dedupe_counts *counts, uint64_t memory,
+                                          double wrong)
+{
+    struct tool_report *report =
+        start_documents(&command->corpus.judge, (struct tool_report_form){0});
+    tool_fact(report, "documents", NULL, tool_count(counts->records));
+    tool_fact(report, "documents_dropped", NULL, tool_count(counts->dropped));
+    tool_fact(report, "documents_changed", NULL, tool_count(counts->changed));
+    tool_fact(report, "without_text", NULL, tool_count(counts->without_key));
+    tool_fact(report, "paragraphs", NULL, tool_count(counts->paragraphs));
+    tool_fact(report, "paragraphs_removed", NULL, tool_count(counts->cut));
+    tool_fact(report, "keys", NULL, tool_count(counts->keys));
+    tool_fact(report, "keys_seen", NULL, tool_count(counts->seen));
+    tool_fact(report, "input_bytes", NULL, tool_size(counts->bytes));
+    tool_fact(report, "removed_bytes", NULL, tool_size(counts->removed_bytes));
+    tool_fact(report, "expected_wrong_removals", NULL, tool_number(wrong));
+    tool_fact(report, "bytes", NULL, tool_size(memory));
+    tool_fact(report, "stopped", NULL, tool_yes(command->dedupe.stopped));
+    return report;
+}
+
+static void say_documents(const struct tool_judge *judge, const struct tool_dedupe_counts *counts,
+                          uint64_t memory, double wrong)
+{
+    const bool annotates = judge->annotate != NULL;
+    char estimate[ESTIMATE_BYTES], inner[400] = "", without[80] = "", taken[80] = "";
+    size_t used = 0;
+    if (memory > 0) /* none, if there was nothing left to do */
+        snprintf(taken, sizeof(taken), " memory %s;", TOOL_SAY_SIZE(memory));
+    if (counts->without_key > 0)
+        snprintf(without, sizeof(without), ", %s without a text",
+                 TOOL_SAY_COUNT(counts->without_key));
+    if (judge->unit != TOOL_COMPARED_DOCUMENTS)
+        used = (size_t)snprintf(inner, sizeof(inner), ", %s %s; %s of %s paragraphs%s",
+                                TOOL_SAY_COUNT(counts->changed),
+                                annotates ? "with spans" : "changed", TOOL_SAY_COUNT(counts->cut),
+                                TOOL_SAY_COUNT(counts->paragraphs), annotates ? "" : " removed");
+    if (judge->unit == TOOL_COMPARED_NGRAMS)
+        snprintf(inner + used, sizeof(inner) - used, ", %s of %s n-grams seen",
+                 TOOL_SAY_COUNT(counts->seen), TOOL_SAY_COUNT(counts->keys));
+    tool_say("dedupe: read %s %s (%s)%s, %s %s%s; %s removed;%s expected wrong removals: %s",
+             TOOL_SAY_COUNT(counts->records), counts->records == 1 ? "document" : "documents",
+             TOOL_SAY_SIZE(counts->bytes), without, TOOL_SAY_COUNT(counts->dropped),
+             annotates ? "to be dropped" : "dropped", inner, TOOL_SAY_SIZE(counts->removed_bytes),
+             taken, say_estimate(estimate, wrong));
+}
+
+/* A directory has the counts of all runs into it. */
+static int report_documents(const struct tool_dedupe_command *command, int code)
+{
+    const struct tool_corpus *corpus = &command->corpus;
+    const bool to_directory = corpus->output_dir != NULL;
+    const struct tool_dedupe_counts *counts =
+        to_directory ? &corpus->journal.counts : &command->dedupe.counts;
+    const double wrong = to_directory ? corpus->journal.wrong : tool_corpus_wrong(command);
+    struct tool_seen_facts facts = {0};
+    if (command->seen.filter != NULL)
+        tool_seen_facts_get(&command->seen, &facts);
+    if (command->json)
+        tool_report_say_json(list_documents(command, counts, facts.bytes, wrong));
+    else
+        say_documents(&corpus->judge, counts, facts.bytes, wrong);
+    return code;
+}
+
 int tool_dedupe_report(const struct tool_dedupe_command *command, int code)
 {
-    struct tool_seen_facts facts;
-    const bool to_stdout = command->json && command->dedupe.count_only;
     if (command->quiet && !command->json)
         return code;
-    get_facts(command, &facts);
-    if (to_stdout)
-        return tool_json_print(json_report(command, &facts), code);
-    if (command->json)
-        tool_json_say(json_report(command, &facts)); /* standard output has lines */
-    else
-        say_report(command, &facts);
-    return code;
+    return tool_dedupe_takes_documents(command) ? report_documents(command, code)
+                                                : report_lines(command, code);
+}
+
+/* ---- --dry-run ------------------------------------------------------------------------------- */
+
+static const double rates[] = {1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
+
+/* Adds a row: a filter that is made for the distinct keys, and the removals that are expected to be
+ * wrong. The rate rises while the filter fills, to its own at the end: the mean is known of its
+ * plan. */
+static bool add_plan(struct tool_report *plans, const struct tool_judge *judge,
+                     const struct tool_corpus_size *size, double rate)
+{
+    bloomery_error error;
+    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .rate = rate};
+    plan.keys = size->different < 1024 ? 1024 : (uint64_t)size->different;
+    if (bloomery_plan_solve(&plan, NULL, &error) != BLOOMERY_OK) {
+        tool_library_error(NULL, &error);
+        return false;
+    }
+    char estimate[ESTIMATE_BYTES];
+    const double keys = (double)plan.planned_keys;
+    const double wrong =
+        tool_corpus_size_wrong(judge, size, (keys - tool_expected_new(&plan, 0, keys)) / keys);
+    struct tool_report *row = tool_fact_row(plans, true);
+    tool_fact(row, "rate", NULL, tool_number(rate));
+    tool_fact(row, "bytes", NULL, tool_size(plan.planned_bytes));
+    tool_fact(row, "expected_wrong_removals", NULL, tool_number(wrong));
+    tool_fact_say(row, "wrong", "%s", say_estimate(estimate, wrong));
+    return true;
+}
+
+/* The estimates are of things that are counted. */
+static struct tool_value whole(double value)
+{
+    return tool_count((uint64_t)(value + 0.5));
+}
+
+int tool_corpus_print_plans(const struct tool_dedupe_command *command,
+                            const struct tool_corpus_size *size)
+{
+    static const struct tool_column columns[] = {
+        {"rate", "rate", -8}, {"bytes", "memory", 12}, {"wrong", "wrong removals expected", 0}};
+    static const struct tool_table table = {"", "  ", columns, 3};
+    const struct tool_judge *judge = &command->corpus.judge;
+    const uint32_t threads =
+        command->source.threads > 0 ? command->source.threads : bloomery_threads();
+    /* Adding takes a thread of its own, and about as long again with n-grams. */
+    const double seconds = size->seconds * 1.5 / threads;
+    char duration[TOOL_NUMBER_BYTES];
+    tool_format_duration(duration, seconds);
+    struct tool_report *report = start_documents(judge, (struct tool_report_form){.label = 14});
+    tool_fact_say(report, "input", "about %s in %s documents", TOOL_SAY_SIZE((uint64_t)size->bytes),
+                  TOOL_SAY_ABOUT(size->documents));
+    tool_fact(report, "sampled_bytes", "sampled", tool_size(size->sampled_bytes));
+    tool_fact(report, "input_bytes", NULL, whole(size->bytes));
+    tool_fact(report, "documents", NULL, whole(size->documents));
+    tool_fact(report, "paragraphs", NULL, whole(size->paragraphs));
+    if (judge->unit != TOOL_COMPARED_DOCUMENTS)
+        tool_fact_say(report, "paragraphs", "about %s", TOOL_SAY_ABOUT(size->paragraphs));
+    tool_fact(report, "keys", NULL, whole(size->keys));
+    if (judge->unit == TOOL_COMPARED_NGRAMS)
+        tool_fact_say(report, "n-grams", "about %s of %u words", TOOL_SAY_ABOUT(size->keys),
+                      judge->ngram);
+    tool_fact(report, "different_keys", NULL, whole(size->different));
+    tool_fact_say(report, "different", "at most about %s", TOOL_SAY_ABOUT(size->different));
+    tool_fact(report, "seconds", NULL, tool_number(seconds));
+    tool_fact_say(report, "time", "%s, without packing and unpacking",
+                  seconds < 1 ? "less than a second" : duration);
+    tool_report_blank(report);
+    struct tool_report *plans = tool_fact_table(report, "plans", &table);
+    for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
+        if (!add_plan(plans, judge, size, rates[i])) {
+            tool_report_free(report);
+            return TOOL_ERROR;
+        }
+    return tool_report_print(report, command->json, TOOL_FOUND);
 }

@@ -3,22 +3,20 @@
  * The store in which dedupe remembers lines, before it begins: its size, and its contents so far.
  *
  * The number of distinct lines comes from -n, or from the sizes of the inputs and a sample of them
- * (estimate.c). Of a pipe it comes from nowhere: then a filter for a million is made, which grows,
+ * (sample.c). Of a pipe it comes from nowhere: then a filter for a million is made, which grows,
  * and with a state, which stays on the disk, one for fewer. Only a filter that can't grow needs the
  * number, and is made for all lines: a sample proves nothing.
  */
-#include "command/dedupe/dedupe_command.h"
+#include "command/dedupe/dedupe.h"
 
 #include "base/experimental.h"
-#include "base/io.h"
 #include "base/numbers.h"
-#include "base/watched.h"
-#include "command/dedupe/estimate.h"
+#include "base/system.h"
+#include "command/dedupe/sample.h"
 #include "filter/files.h"
-#include "filter/foreign_file.h"
+#include "filter/filter_file.h"
 #include "filter/hasher.h"
 #include "input/packing.h"
-#include "input/utf16.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -27,29 +25,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define RATE_DEFAULT 1e-6
 
 enum {
-    KEYS_OF_PIPE = 1 << 20,   /* the first filter's, if nothing is known */
-    KEYS_OF_STATE = 1 << 16,  /* and if it is kept in a file */
-    KEYS_OF_SAMPLE = 1 << 16, /* at least, if a sample tells the number */
+    KEYS_OF_PIPE = 1 << 20,  /* the first filter's, if nothing is known */
+    KEYS_OF_STATE = 1 << 16, /* and if it is kept in a file */
     KEYS_MIN = 1 << 10,
     ROOM_MIN = 1 << 20, /* for the first filter, however little memory there seems to be */
 };
 
-const char *const tool_on_full_names[3] = {"stop", "grow", "pass"};
-
 /* ---- The size -------------------------------------------------------------------------------- */
-
-double tool_keys_of_sample(double distinct, double all, bool whole)
-{
-    const double least = all < KEYS_OF_SAMPLE ? all : KEYS_OF_SAMPLE;
-    return whole || distinct > least ? distinct : least;
-}
 
 /* The keys to make room for; false if nothing gives their number. `grows`: an estimate that is too
  * low ends nothing. */
@@ -274,6 +262,7 @@ static void warn_of_others(const struct tool_dedupe_command *command, const bloo
 /* Whether the options beside a filter that is there can be followed. */
 static bool agrees_with_state(const struct tool_dedupe_command *command, const bloomery_info *info)
 {
+    static const char *const names[] = {"stop", "grow", "pass"}; /* as --on-full has them */
     const bool grows = info->can_grow;
     char taken[TOOL_NUMBER_BYTES], given[TOOL_NUMBER_BYTES];
     if (command->memory > 0 && info->bytes > command->memory) {
@@ -286,7 +275,7 @@ static bool agrees_with_state(const struct tool_dedupe_command *command, const b
         !(grows && command->memory > 0)) {
         tool_usage("%s: is there already, a %s filter, which %s; --on-full=%s is not for it",
                    command->state, bloomery_kind_name((int)info->kind),
-                   grows ? "grows" : "can't grow", tool_on_full_names[command->on_full]);
+                   grows ? "grows" : "can't grow", names[command->on_full]);
         return false;
     }
     warn_of_others(command, info);
@@ -337,19 +326,9 @@ static bool open_state(struct tool_dedupe_command *command)
  * name while we waited. */
 static int lock_named(const char *path, struct stat *held)
 {
-    struct stat named;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0)
-        return -1;
-    int locked;
-    do
-        locked = flock(descriptor, LOCK_EX);
-    while (locked != 0 && errno == EINTR);
-    if (locked == 0 && fstat(descriptor, held) == 0 && stat(path, &named) == 0) {
-        if (held->st_dev == named.st_dev && held->st_ino == named.st_ino)
-            return descriptor;
-        errno = ENOENT;
-    }
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0 || tool_lock_as_named(descriptor, path, held))
+        return descriptor;
     const int reason = errno;
     close(descriptor);
     errno = reason;
@@ -422,7 +401,7 @@ bool tool_dedupe_prepare(struct tool_dedupe_command *command)
     command->dedupe.rule = command->choice.rule;
     if (command->state != NULL && !lock_state(command, &there))
         return false;
-    if (!there && command->secret_file != NULL && command->against_given == 0 && !command->keyed) {
+    if (!there && command->secret_file != NULL && command->againsts.count == 0 && !command->keyed) {
         tool_error("%s: does not exist, and would be made without a secret; --keyed makes it with "
                    "the secret of %s",
                    command->state, command->secret_file);
@@ -476,19 +455,6 @@ static bool is_list(const struct tool_dedupe_command *command, const struct tool
     return false;
 }
 
-/* Also one of another system, which has no key. */
-static bool open_against(struct tool_dedupe_command *command, const struct tool_filter_file *file)
-{
-    const bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
-    struct tool_against *against = &command->dedupe.against[command->dedupe.against_count];
-    const char *secret_file = file->origin.dialect != NULL ? NULL : command->secret_file;
-    *against = (struct tool_against){
-        .path = file->path,
-        .filter = tool_filter_open_file(file, opening, secret_file, NULL, NULL)};
-    command->dedupe.against_count += against->filter != NULL;
-    return against->filter != NULL;
-}
-
 /* A filter or a list, as the file is that was opened. A file that can't be examined without
  * consuming it is taken for lines, and not opened: closing a FIFO would end its writer. */
 static bool sort_against(struct tool_dedupe_command *command, const char *path)
@@ -500,24 +466,35 @@ static bool sort_against(struct tool_dedupe_command *command, const char *path)
     if (looks && !tool_filter_file_open(&file, path, NULL))
         return false;
     const bool filter = file.origin.ours || file.origin.dialect != NULL;
-    const bool good = filter ? open_against(command, &file) : is_list(command, &file);
+    bool good;
+    if (filter) { /* also one of another system, which has no secret */
+        const bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
+        const char *secret_file = file.origin.dialect != NULL ? NULL : command->secret_file;
+        struct tool_against against = {.path = path};
+        against.filter = tool_filter_open_file(&file, opening, secret_file, NULL, NULL);
+        good = against.filter != NULL;
+        if (good)
+            command->dedupe.against[command->dedupe.against_count++] = against;
+    } else {
+        good = is_list(command, &file);
+        if (good)
+            command->lists[command->list_count++] = path;
+    }
     tool_filter_file_close(&file);
-    if (good && !filter)
-        command->lists[command->list_count++] = path;
     return good;
 }
 
 /* Tells the filters from the lists, opens those, and puts the file to append to before these. */
 bool tool_dedupe_sort_againsts(struct tool_dedupe_command *command)
 {
-    const size_t most = command->against_given + 1;
+    const size_t most = command->againsts.count + 1;
     struct tool_against *filters = tool_allocate(most * sizeof(*filters));
     command->dedupe.against = filters;
     command->lists = tool_allocate(most * sizeof(char *));
     if (command->append != NULL)
         command->lists[command->list_count++] = command->append;
-    for (size_t i = 0; i < command->against_given; i++)
-        if (!sort_against(command, command->againsts[i]))
+    for (size_t i = 0; i < command->againsts.count; i++)
+        if (!sort_against(command, command->againsts.list[i]))
             return false;
     return true;
 }

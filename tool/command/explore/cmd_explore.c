@@ -6,11 +6,9 @@
  *
  *     <script type="application/octet-stream" id="given-file" data-name="NAME">BASE64</script>
  */
-#include "base/interrupt.h"
-#include "base/io.h"
 #include "base/options.h"
 #include "base/out.h"
-#include "base/standard.h"
+#include "base/system.h"
 #include "command/explore/explorer_page.h"
 #include "filter/files.h"
 #include "filter/text_output.h"

@@ -22,7 +22,7 @@
 #include "command/explore/explorer_page.h"
 #include "command/plan/rate_tables.h"
 #include "command/sieve/sieve_command.h"
-#include "filter/growth.h"
+#include "filter/filter_report.h"
 #include "tool.h"
 
 #include <math.h>

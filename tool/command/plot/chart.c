@@ -1,28 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "command/plot/chart.h"
+
+#include "base/experimental.h"
+#include "base/json.h"
+#include "base/numbers.h"
+#include "filter/files.h"
+#include "tool.h"
+
+#include <assert.h>
+#include <bloomery/dialect.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The name of the file -------------------------------------------------------------------- */
+
+enum { NAME_BYTES = 200 };
+
+/* "ids.bloom, " or nothing. */
+static const char *show_file(char name[NAME_BYTES], const char *file)
+{
+    name[0] = '\0';
+    if (file == NULL)
+        return name;
+    json_t *text = tool_json_text(file); /* UTF-8, whatever the name was */
+    const char *from = json_string_value(text);
+    size_t length = strlen(from);
+    if (length > NAME_BYTES - 3) { /* its end tells more; not from within a character */
+        from += length - (NAME_BYTES - 3);
+        while (((unsigned char)*from & 0xc0) == 0x80)
+            from++;
+        length = strlen(from);
+    }
+    memcpy(name, from, length + 1);
+    tool_printable(name);
+    memcpy(name + length, ", ", 3);
+    json_decref(text);
+    return name;
+}
+
+/* ---- The rate -------------------------------------------------------------------------------- */
+
 /*
  * A filter of one layer has the rate that bloomery_plan_rate or bloomery_expected_rate returns. A
  * scalable filter with n keys has some full layers and one that is filling. An absent key passes if
  * it passes in one of them, so the chain's rate is 1 - (1 - r_0)(1 - r_1)... (docs/mathematics.md,
  * 8.1), with the library's rate of each layer.
  */
-#include "command/plot/chart.h"
-#include "base/experimental.h"
-#include "base/json.h"
-#include "base/numbers.h"
-#include "filter/facts.h"
-#include "tool.h"
-
-#include <assert.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     LAYERS_MAX = 64,
     ROOM_OF_PLAN = 2,  /* a curve goes to so many times the planned keys */
     ROOM_OF_CHAIN = 8, /* and of a chain to so many times those of its first layer */
+    DECADES_MIN = 2,
+    DECADES_MAX = 40,
+    DECADES_BELOW_PLAN = 6, /* a filter with hardly a key has rates like 1e-30 */
 };
+
+#define MARGIN 1.7 /* decades */
 
 static const double room_past_now = 1.25;
 static const double fill_shown = 0.75; /* if no plan is known */
@@ -76,33 +112,130 @@ static double rate_at(const struct source *source, uint64_t keys)
                                 : bloomery_expected_rate(source->filter, keys);
 }
 
-static void fill_points(const struct source *source, struct tool_curve *curve)
+/* Where the curve ends if the user did not say. */
+static uint64_t choose_end(const struct tool_chart *chart, double unplanned)
 {
-    const uint64_t whole = curve->keys_max / TOOL_CURVE_POINTS;
-    const uint64_t rest = curve->keys_max % TOOL_CURVE_POINTS;
+    const double room = chart->grows ? ROOM_OF_CHAIN : ROOM_OF_PLAN;
+    double end = chart->planned_keys > 0 ? room * chart->planned_keys : unplanned;
+    if (chart->has_now && isfinite(chart->now_keys))
+        end = fmax(end, room_past_now * chart->now_keys);
+    return end < (double)TOOL_KEYS_MAX ? (uint64_t)fmax(1, ceil(end)) : TOOL_KEYS_MAX;
+}
+
+/* The rates that a drawing shows. The interesting part begins a little below the plan, or below
+ * what is now. */
+static void find_range(struct tool_chart *chart)
+{
+    const double end = chart->points[chart->count - 1].line;
+    const double planned = chart->planned_rate > 0 ? chart->planned_rate : end;
+    const bool drawn = chart->now_rate > 0 && chart->now_keys <= chart->last;
+    const double now = drawn ? chart->now_rate : end;
+    const double lowest = fmin(planned, end) * pow(10, -DECADES_BELOW_PLAN);
+    const double low = fmax(fmin(fmin(planned, end), now), fmax(lowest, pow(10, -DECADES_MAX)));
+    const double high = fmin(1, fmax(fmax(planned, end), now));
+    chart->top = (unsigned)fmin(fmax(0, floor(-log10(high) + 1e-9)), DECADES_MAX - DECADES_MIN);
+    chart->bottom = (unsigned)fmin(ceil(-log10(low) + MARGIN), DECADES_MAX);
+    if (chart->bottom < chart->top + DECADES_MIN)
+        chart->bottom = chart->top + DECADES_MIN;
+}
+
+/* What a curve is of. */
+struct subject {
+    const char *file;    /* NULL: a plan */
+    const char *dialect; /* another system's name; NULL: ours */
+    bloomery_kind kind;
+    uint32_t blocks_per_key, probes; /* these three of the first layer */
+    uint64_t bits;
+    uint64_t bytes;
+    uint64_t planned_keys; /* 0: unknown */
+    double planned_rate;
+    const bloomery_scan_result *now; /* NULL: a plan */
+};
+
+/* The sentences of a chart, and the facts of its report. */
+static void describe_curve(struct tool_chart *chart, const struct subject *of)
+{
+    char name[NAME_BYTES];
+    const bool planned = of->planned_keys > 0;
+    const char *kind = bloomery_kind_name((int)of->kind);
+    struct tool_report *report = chart->report =
+        tool_report_start("plot", (struct tool_report_form){0});
+    snprintf(chart->title, sizeof(chart->title),
+             "False-positive rate over the number of keys: %s%s filter, %s",
+             show_file(name, of->file), of->dialect != NULL ? of->dialect : kind,
+             TOOL_SAY_SIZE(of->bytes));
+    if (planned)
+        snprintf(chart->facts[0], sizeof(chart->facts[0]),
+                 "planned: %s key%s at a rate of %s (%s)%s", TOOL_SAY_COUNT(of->planned_keys),
+                 of->planned_keys == 1 ? "" : "s", TOOL_SAY_RATE(of->planned_rate),
+                 TOOL_SAY_ODDS(of->planned_rate), chart->grows ? ", however far it grows" : "");
+    tool_fact(report, "plot", NULL, tool_text("rate"));
+    if (of->file != NULL)
+        tool_fact(report, "file", NULL, tool_text(of->file));
+    tool_fact(report, "kind", NULL, tool_text(kind));
+    tool_fact(report, "dialect", NULL, tool_text(of->dialect));
+    tool_fact(report, "blocks_per_key", NULL, tool_count(of->blocks_per_key));
+    tool_fact(report, "probes", NULL, tool_count(of->probes));
+    tool_fact(report, "bits", NULL, tool_count(of->bits));
+    tool_fact(report, "bytes", NULL, tool_size(of->bytes));
+    tool_fact(report, "planned_keys", NULL, tool_known(planned, tool_count(of->planned_keys)));
+    tool_fact(report, "planned_rate", NULL, tool_known(planned, tool_number(of->planned_rate)));
+    if (of->now == NULL)
+        return;
+    const double keys = of->now->estimated_keys;
+    if (isinf(keys))
+        snprintf(chart->facts[1], sizeof(chart->facts[1]),
+                 "now: any number of keys, all bits are set: rate 1");
+    else
+        snprintf(chart->facts[1], sizeof(chart->facts[1]),
+                 "now: about %s key%s, at a rate of %s as predicted, %s live", TOOL_SAY_ABOUT(keys),
+                 keys >= 0.5 && keys < 1.5 ? "" : "s", TOOL_SAY_RATE(of->now->expected_rate + 0.0),
+                 TOOL_SAY_RATE(of->now->live_rate + 0.0));
+    struct tool_report *now = tool_fact_object(report, "now");
+    tool_fact(now, "keys", NULL, tool_number(keys));
+    tool_fact(now, "predicted_rate", NULL, tool_number(of->now->expected_rate));
+    tool_fact(now, "live_rate", NULL, tool_number(of->now->live_rate));
+}
+
+/* A chart of this, to `keys_max` keys, without its points. If the user did not say how many, room
+ * is left past the plan and past what is now. */
+static struct tool_chart begin_curve(const struct subject *of, uint64_t keys_max, double unplanned)
+{
+    struct tool_chart chart = {
+        .grows = of->kind == BLOOMERY_SCALABLE,
+        .planned_keys = (double)of->planned_keys,
+        .planned_rate = of->planned_rate,
+        .has_now = of->now != NULL,
+        .now_keys = of->now != NULL ? of->now->estimated_keys : 0,
+        .now_rate = of->now != NULL ? of->now->expected_rate : 0,
+        .last = (double)keys_max,
+    };
+    if (keys_max == 0)
+        chart.last = (double)choose_end(&chart, unplanned);
+    return chart;
+}
+
+static void end_curve(struct tool_chart *chart, const struct subject *of,
+                      const struct source *source)
+{
+    const uint64_t keys_max = (uint64_t)chart->last;
+    const uint64_t whole = keys_max / TOOL_CURVE_POINTS, rest = keys_max % TOOL_CURVE_POINTS;
+    describe_curve(chart, of);
+    struct tool_report *points = tool_fact_list(chart->report, "points");
     uint64_t before = 0;
-    curve->count = 0;
     for (uint64_t i = 1; i <= TOOL_CURVE_POINTS; i++) {
         const uint64_t keys = whole * i + rest * i / TOOL_CURVE_POINTS;
-        if (keys > before)
-            curve->points[curve->count++] = (struct tool_curve_point){keys, rate_at(source, keys)};
+        if (keys > before) {
+            const double rate = rate_at(source, keys);
+            struct tool_report *point = tool_fact_object(points, NULL);
+            tool_fact(point, "keys", NULL, tool_count(keys));
+            tool_fact(point, "rate", NULL, tool_number(rate));
+            chart->points[chart->count++] = (struct tool_point){.x = (double)keys, .line = rate};
+        }
         before = keys;
     }
-}
-
-static uint64_t at_most_all(double keys)
-{
-    return keys < (double)TOOL_KEYS_MAX ? (uint64_t)fmax(1, ceil(keys)) : TOOL_KEYS_MAX;
-}
-
-/* Where the curve ends if the user did not say. */
-static uint64_t choose_end(const struct tool_curve *curve, double unplanned)
-{
-    const double room = curve->kind == BLOOMERY_SCALABLE ? ROOM_OF_CHAIN : ROOM_OF_PLAN;
-    double end = curve->planned_keys > 0 ? room * (double)curve->planned_keys : unplanned;
-    if (curve->has_now && isfinite(curve->now_keys))
-        end = fmax(end, room_past_now * curve->now_keys);
-    return at_most_all(end);
+    assert(chart->count > 0 && chart->count <= TOOL_CURVE_POINTS);
+    find_range(chart);
 }
 
 static bool one_rate(const char *file)
@@ -113,8 +246,6 @@ static bool one_rate(const char *file)
                file != NULL ? "inspect" : "plan");
     return false;
 }
-
-/* ---- Plans ----------------------------------------------------------------------------------- */
 
 /* A chain that `keys` keys do not fit in has no rate for them. */
 static bool chain_reaches(const struct chain *chain, uint64_t keys)
@@ -130,11 +261,11 @@ static bool chain_reaches(const struct chain *chain, uint64_t keys)
     return false;
 }
 
-bool tool_curve_of_plan(const bloomery_plan *plan, uint64_t keys_max, struct tool_curve *curve)
+bool tool_chart_of_plan(const bloomery_plan *plan, uint64_t keys_max, struct tool_chart *chart)
 {
     struct chain chain;
     struct source source = {.plan = plan};
-    *curve = (struct tool_curve){
+    const struct subject of = {
         .kind = plan->kind != BLOOMERY_KIND_DEFAULT ? plan->kind : BLOOMERY_BLOCKED,
         .blocks_per_key = plan->blocks_per_key,
         .probes = plan->probes,
@@ -145,18 +276,16 @@ bool tool_curve_of_plan(const bloomery_plan *plan, uint64_t keys_max, struct too
     };
     if (plan->kind == BLOOMERY_STATIC)
         return one_rate(NULL);
-    curve->keys_max = keys_max > 0 ? keys_max : choose_end(curve, 0);
+    *chart = begin_curve(&of, keys_max, 0);
     if (plan->kind == BLOOMERY_SCALABLE) {
-        plan_chain(plan, curve->keys_max, &chain);
+        plan_chain(plan, (uint64_t)chart->last, &chain);
         source.chain = &chain;
-        if (!chain_reaches(&chain, curve->keys_max))
+        if (!chain_reaches(&chain, (uint64_t)chart->last))
             return false;
     }
-    fill_points(&source, curve);
+    end_curve(chart, &of, &source);
     return true;
 }
-
-/* ---- Filters --------------------------------------------------------------------------------- */
 
 /* The plan that a chain of ours was made by, from its first layer. */
 static bloomery_plan plan_of(const bloomery_info *info, const bloomery_layer_info *first)
@@ -187,73 +316,64 @@ static bool has_layers_of(const bloomery_filter *filter, const struct chain *cha
     return layers <= chain->count;
 }
 
+/* The chain that a scalable filter is, with `keys` keys. False after a message. */
 static bool chain_of_filter(const char *file, const bloomery_filter *filter,
-                            const bloomery_info *info, struct tool_curve *curve,
-                            struct chain *chain)
+                            const bloomery_info *info, uint64_t keys, struct chain *chain)
 {
     bloomery_layer_info first = BLOOMERY_LAYER_INFO;
     bloomery_layer_info_get(filter, 0, false, &first);
     const bloomery_plan plan = plan_of(info, &first);
-    plan_chain(&plan, curve->keys_max > info->planned_keys ? curve->keys_max : info->planned_keys,
-               chain);
+    plan_chain(&plan, keys > info->planned_keys ? keys : info->planned_keys, chain);
     if (!has_layers_of(filter, chain, info->layers)) {
         tool_error("%s: its layers are not those of one plan, as after a merge: there is no curve "
                    "of it; 'bloomery inspect' shows the layers",
                    file);
         return false;
     }
-    return chain_reaches(chain, curve->keys_max);
+    return chain_reaches(chain, keys);
 }
 
-static bool has_curve(const char *file, const bloomery_info *info)
-{
-    if (!info->has_bits)
-        return one_rate(file);
-    if (info->dialect == 0 || (info->kind != BLOOMERY_SCALABLE && info->layers == 1))
-        return true;
-    tool_error("%s: a chain of %s grows by that system's rules: there is no curve of it; "
-               "'bloomery inspect' shows its layers",
-               file, bloomery_dialect_get(info->dialect)->name);
-    return false;
-}
-
-bool tool_curve_of_filter(const char *file, const bloomery_filter *filter, uint64_t keys_max,
-                          struct tool_curve *curve)
+bool tool_chart_of_filter(const char *file, const bloomery_filter *filter, uint64_t keys_max,
+                          struct tool_chart *chart)
 {
     struct chain chain;
     struct source source = {.filter = filter};
     struct tool_facts facts;
     tool_facts_read(filter, &facts);
-    const bloomery_info info = facts.info;
-    if (!has_curve(file, &info))
+    const bloomery_info *info = &facts.info;
+    const char *dialect = info->dialect != 0 ? bloomery_dialect_get(info->dialect)->name : NULL;
+    if (!info->has_bits)
+        return one_rate(file);
+    if (dialect != NULL && (info->kind == BLOOMERY_SCALABLE || info->layers > 1)) {
+        tool_error("%s: a chain of %s grows by that system's rules: there is no curve of it; "
+                   "'bloomery inspect' shows its layers",
+                   file, dialect);
         return false;
-    *curve = (struct tool_curve){
+    }
+    const struct subject of = {
         .file = file,
-        .dialect = info.dialect != 0 ? bloomery_dialect_get(info.dialect)->name : NULL,
-        .kind = info.kind,
-        .blocks_per_key = info.blocks_per_key,
-        .probes = info.probes,
-        .bits = info.bits,
-        .bytes = info.bytes,
-        .planned_keys = info.planned_rate > 0 ? info.planned_keys : 0,
-        .planned_rate = info.planned_rate,
-        .has_now = true,
-        .now_keys = facts.scan.estimated_keys,
-        .now_predicted = facts.scan.expected_rate,
-        .now_live = facts.scan.live_rate,
+        .dialect = dialect,
+        .kind = info->kind,
+        .blocks_per_key = info->blocks_per_key,
+        .probes = info->probes,
+        .bits = info->bits,
+        .bytes = info->bytes,
+        .planned_keys = info->planned_rate > 0 ? info->planned_keys : 0,
+        .planned_rate = info->planned_rate,
+        .now = &facts.scan,
     };
-    const double unplanned = bloomery_estimate(filter, (uint64_t)(fill_shown * (double)info.bits));
-    curve->keys_max = keys_max > 0 ? keys_max : choose_end(curve, unplanned);
-    if (info.kind == BLOOMERY_SCALABLE) {
-        if (!chain_of_filter(file, filter, &info, curve, &chain))
+    *chart = begin_curve(&of, keys_max,
+                         bloomery_estimate(filter, (uint64_t)(fill_shown * (double)info->bits)));
+    if (info->kind == BLOOMERY_SCALABLE) {
+        if (!chain_of_filter(file, filter, info, (uint64_t)chart->last, &chain))
             return false;
         source.chain = &chain;
     }
-    fill_points(&source, curve);
+    end_curve(chart, &of, &source);
     return true;
 }
 
-/* ---- Block fill ------------------------------------------------------------------------------ */
+/* ---- The fill -------------------------------------------------------------------------------- */
 
 /*
  * The fill of blocks. n keys make T = nL picks of a block each. The picks that one of the N blocks
@@ -272,7 +392,8 @@ enum {
     PROBES_MAX = 8,
 };
 
-/* ---- Measured -------------------------------------------------------------------------------- */
+/* Expected blocks that are less than this are left out of JSON if there are none. */
+static const double expected_shown = 1e-3;
 
 static unsigned cells_set(const unsigned char *block, uint32_t cell_bits)
 {
@@ -293,20 +414,6 @@ static unsigned cells_set(const unsigned char *block, uint32_t cell_bits)
     }
     return set;
 }
-
-static void measure(const bloomery_filter *filter, uint32_t layer, uint32_t cell_bits,
-                    uint64_t blocks, struct tool_block_fill *fill)
-{
-    const void *data;
-    uint64_t bytes;
-    const size_t block_bytes = (size_t)CELLS / 8 * cell_bits;
-    bloomery_layer_span(filter, layer, &data, &bytes);
-    assert(bytes >= blocks * block_bytes);
-    for (uint64_t i = 0; i < blocks; i++)
-        fill->measured[cells_set((const unsigned char *)data + i * block_bytes, cell_bits)]++;
-}
-
-/* ---- Expected -------------------------------------------------------------------------------- */
 
 /* The chances of loads `first` to `first + count - 1`, which are all that weigh anything. */
 struct loads {
@@ -394,8 +501,6 @@ static void expect(const bloomery_layer_info *layer, uint64_t blocks, double *ex
     free(loads.weights);
 }
 
-/* ---- Both ------------------------------------------------------------------------------------ */
-
 static bool has_blocks(const char *file, const bloomery_info *info)
 {
     if (info->dialect != 0)
@@ -415,240 +520,86 @@ static bool has_blocks(const char *file, const bloomery_info *info)
     return false;
 }
 
-static void sum_up(struct tool_block_fill *fill)
+/* Mean and standard deviation of a block's set bits, measured and expected: to the report and to
+ * the sentences. */
+static void sum_up(struct tool_chart *chart)
 {
-    const double blocks = (double)fill->blocks;
-    double squares[2] = {0};
+    const double blocks = (double)chart->blocks;
+    double mean[2] = {0}, squares[2] = {0};
     for (int x = 0; x <= CELLS; x++) {
-        fill->measured_mean += x * (double)fill->measured[x] / blocks;
-        fill->expected_mean += x * fill->expected[x] / blocks;
+        mean[0] += x * (double)chart->points[x].bar / blocks;
+        mean[1] += x * chart->points[x].line / blocks;
     }
     for (int x = 0; x <= CELLS; x++) {
-        const double off[2] = {x - fill->measured_mean, x - fill->expected_mean};
-        squares[0] += off[0] * off[0] * (double)fill->measured[x] / blocks;
-        squares[1] += off[1] * off[1] * fill->expected[x] / blocks;
+        const double off[2] = {x - mean[0], x - mean[1]};
+        squares[0] += off[0] * off[0] * (double)chart->points[x].bar / blocks;
+        squares[1] += off[1] * off[1] * chart->points[x].line / blocks;
     }
-    fill->measured_deviation = sqrt(squares[0]);
-    fill->expected_deviation = sqrt(squares[1]);
+    for (int i = 0; i < 2; i++) {
+        struct tool_report *moments =
+            tool_fact_object(chart->report, i == 0 ? "measured" : "expected");
+        tool_fact(moments, "mean", NULL, tool_number(mean[i]));
+        tool_fact(moments, "deviation", NULL, tool_number(sqrt(squares[i])));
+        snprintf(chart->facts[i], sizeof(chart->facts[i]), "%s: mean %.1f, standard deviation %.1f",
+                 i == 0 ? "measured" : "expected", mean[i], sqrt(squares[i]));
+    }
 }
 
-bool tool_block_fill(const char *file, const bloomery_filter *filter, struct tool_block_fill *fill)
+bool tool_chart_of_fill(const char *file, const bloomery_filter *filter, struct tool_chart *chart)
 {
+    double expected[CELLS + 1] = {0}, keys = 0;
+    char name[NAME_BYTES];
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter, &info);
     if (!has_blocks(file, &info))
         return false;
-    *fill = (struct tool_block_fill){
-        .file = file,
-        .kind = info.kind,
-        .counters = info.counter_max > 0,
-        .blocks_per_key = info.blocks_per_key,
-        .probes = info.probes,
-        .layers = info.layers,
-    };
+    *chart = (struct tool_chart){
+        .is_fill = true, .counters = info.counter_max > 0, .last = CELLS, .count = CELLS + 1};
+    const size_t block_bytes = (size_t)CELLS / 8 * info.cell_bits;
     for (uint32_t i = 0; i < info.layers; i++) {
         bloomery_layer_info layer = BLOOMERY_LAYER_INFO;
         bloomery_layer_info_get(filter, i, true, &layer);
         const uint64_t blocks = layer.bits / CELLS;
-        measure(filter, i, info.cell_bits, blocks, fill);
-        expect(&layer, blocks, fill->expected);
-        fill->blocks += blocks;
-        fill->keys += layer.estimated_keys;
+        const void *data;
+        uint64_t bytes;
+        bloomery_layer_span(filter, i, &data, &bytes);
+        assert(bytes >= blocks * block_bytes);
+        for (uint64_t b = 0; b < blocks; b++)
+            chart->points[cells_set((const unsigned char *)data + b * block_bytes, info.cell_bits)]
+                .bar++;
+        expect(&layer, blocks, expected);
+        chart->blocks += blocks;
+        keys += layer.estimated_keys;
     }
-    sum_up(fill);
+    for (unsigned x = 0; x <= CELLS; x++) {
+        chart->points[x].x = x;
+        chart->points[x].line = expected[x];
+    }
+    const char *kind = bloomery_kind_name((int)info.kind);
+    snprintf(chart->title, sizeof(chart->title), "Fill by block: %s%s filter, %s block%s of %d %s",
+             show_file(name, file), kind, TOOL_SAY_COUNT(chart->blocks),
+             chart->blocks == 1 ? "" : "s", CELLS, chart->counters ? "counters" : "bits");
+    struct tool_report *report = chart->report =
+        tool_report_start("plot", (struct tool_report_form){0});
+    tool_fact(report, "plot", NULL, tool_text("fill"));
+    tool_fact(report, "file", NULL, tool_text(file));
+    tool_fact(report, "kind", NULL, tool_text(kind));
+    tool_fact(report, "layers", NULL, tool_count(info.layers));
+    tool_fact(report, "blocks", NULL, tool_count(chart->blocks));
+    tool_fact(report, "block_cells", NULL, tool_count(CELLS));
+    tool_fact(report, "blocks_per_key", NULL, tool_count(info.blocks_per_key));
+    tool_fact(report, "probes", NULL, tool_count(info.probes));
+    tool_fact(report, "estimated_keys", NULL, tool_number(keys));
+    sum_up(chart);
+    struct tool_report *rows = tool_fact_list(report, "fill");
+    for (unsigned x = 0; x <= CELLS; x++) {
+        const struct tool_point *point = &chart->points[x];
+        if (point->bar == 0 && point->line < expected_shown)
+            continue;
+        struct tool_report *row = tool_fact_object(rows, NULL);
+        tool_fact(row, "cells_set", NULL, tool_count(x));
+        tool_fact(row, "blocks", NULL, tool_count(point->bar));
+        tool_fact(row, "expected", NULL, tool_number(point->line));
+    }
     return true;
-}
-
-/* ---- Plot scale ------------------------------------------------------------------------------ */
-
-/* ---- Ranges ---------------------------------------------------------------------------------- */
-
-enum {
-    DECADES_MIN = 2,
-    DECADES_MAX = 40,
-    DECADES_BELOW_PLAN = 6, /* a filter with hardly a key has rates like 1e-30 */
-};
-
-#define MARGIN 1.7 /* decades */
-
-double tool_tick_step(double max, unsigned ticks)
-{
-    static const double steps[] = {1, 2, 5, 10};
-    const double power = pow(10, floor(log10(max / ticks)));
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
-        if (max / (steps[i] * power) <= ticks * (1 + 1e-9))
-            return fmax(1, steps[i] * power);
-    return fmax(1, 20 * power);
-}
-
-const char *tool_tick_label(char *buffer, double value)
-{
-    static const char *const prefixes[] = {"", " k", " M", " G", " T"};
-    size_t prefix = 0;
-    while (value >= 1000 && prefix + 1 < sizeof(prefixes) / sizeof(prefixes[0])) {
-        value /= 1000;
-        prefix++;
-    }
-    snprintf(buffer, TOOL_NUMBER_BYTES, "%.4g%s", value, prefixes[prefix]);
-    return buffer;
-}
-
-struct tool_rate_range tool_curve_range(const struct tool_curve *curve)
-{
-    /* The interesting part begins a little below the plan, or below what is now. */
-    const double last = curve->points[curve->count - 1].rate;
-    const double planned = curve->planned_rate > 0 ? curve->planned_rate : last;
-    const bool drawn = curve->now_predicted > 0 && curve->now_keys <= (double)curve->keys_max;
-    const double now = drawn ? curve->now_predicted : last;
-    const double lowest = fmin(planned, last) * pow(10, -DECADES_BELOW_PLAN);
-    const double low = fmax(fmin(fmin(planned, last), now), fmax(lowest, pow(10, -DECADES_MAX)));
-    const double high = fmin(1, fmax(fmax(planned, last), now));
-    struct tool_rate_range range;
-    range.top = (unsigned)fmin(fmax(0, floor(-log10(high) + 1e-9)), DECADES_MAX - DECADES_MIN);
-    range.bottom = (unsigned)fmin(ceil(-log10(low) + MARGIN), DECADES_MAX);
-    if (range.bottom < range.top + DECADES_MIN)
-        range.bottom = range.top + DECADES_MIN;
-    return range;
-}
-
-double tool_rate_place(const struct tool_rate_range *range, double height)
-{
-    return fmin(1, fmax(0, (-height - range->top) / (range->bottom - range->top)));
-}
-
-double tool_curve_height(const struct tool_curve *curve, double keys)
-{
-    const struct tool_curve_point *points = curve->points;
-    size_t after = 0;
-    while (after < curve->count && (double)points[after].keys < keys)
-        after++;
-    if (after == curve->count)
-        return log10(points[curve->count - 1].rate);
-    if (after == 0)
-        return (double)points[0].keys <= keys ? log10(points[0].rate) : -INFINITY;
-    const double from = (double)points[after - 1].keys, to = (double)points[after].keys;
-    const double low = log10(points[after - 1].rate), high = log10(points[after].rate);
-    return isinf(low) ? low : low + (high - low) * (keys - from) / (to - from);
-}
-
-/* ---- Bins ------------------------------------------------------------------------------------ */
-
-/* Of few blocks what they might have been is shown, too. */
-static bool is_shown(const struct tool_block_fill *fill, unsigned set)
-{
-    return fill->measured[set] > 0 ||
-           fill->expected[set] >= fmin(0.5, 0.001 * (double)fill->blocks);
-}
-
-void tool_bins_make(const struct tool_block_fill *fill, unsigned bins, struct tool_bins *made)
-{
-    unsigned first = 0, last = TOOL_BLOCK_CELLS;
-    while (first < last && !is_shown(fill, first))
-        first++;
-    while (last > first && !is_shown(fill, last))
-        last--;
-    *made = (struct tool_bins){.width = 1};
-    while (last / made->width - first / made->width + 1 > bins)
-        made->width *= 2;
-    made->first = first / made->width * made->width;
-    made->count = last / made->width - first / made->width + 1;
-    for (unsigned set = made->first; set <= TOOL_BLOCK_CELLS; set++) {
-        const unsigned bin = (set - made->first) / made->width;
-        if (bin >= made->count)
-            break;
-        made->measured[bin] += fill->measured[set];
-        made->expected[bin] += fill->expected[set];
-    }
-    for (unsigned bin = 0; bin < made->count; bin++)
-        made->most = fmax(made->most, fmax((double)made->measured[bin], made->expected[bin]));
-}
-
-unsigned tool_bin_last(const struct tool_bins *bins, unsigned bin)
-{
-    const unsigned last = bins->first + (bin + 1) * bins->width - 1;
-    return last < TOOL_BLOCK_CELLS ? last : TOOL_BLOCK_CELLS;
-}
-
-/* ---- Sentences ------------------------------------------------------------------------------- */
-
-enum { NAME_BYTES = 200 };
-
-/* "ids.bloom, " or nothing. */
-static const char *show_file(char name[NAME_BYTES], const char *file)
-{
-    name[0] = '\0';
-    if (file == NULL)
-        return name;
-    json_t *text = tool_json_text(file); /* UTF-8, whatever the name was */
-    const char *from = json_string_value(text);
-    size_t length = strlen(from);
-    if (length > NAME_BYTES - 3) { /* its end tells more; not from within a character */
-        from += length - (NAME_BYTES - 3);
-        while (((unsigned char)*from & 0xc0) == 0x80)
-            from++;
-        length = strlen(from);
-    }
-    memcpy(name, from, length + 1);
-    tool_printable(name);
-    memcpy(name + length, ", ", 3);
-    json_decref(text);
-    return name;
-}
-
-const char *tool_curve_title(char text[TOOL_PLOT_TEXT_BYTES], const struct tool_curve *curve)
-{
-    char name[NAME_BYTES], memory[TOOL_NUMBER_BYTES];
-    snprintf(text, TOOL_PLOT_TEXT_BYTES,
-             "False-positive rate over the number of keys: %s%s filter, %s",
-             show_file(name, curve->file),
-             curve->dialect != NULL ? curve->dialect : bloomery_kind_name((int)curve->kind),
-             tool_format_size(memory, curve->bytes));
-    return text;
-}
-
-const char *tool_fill_title(char text[TOOL_PLOT_TEXT_BYTES], const struct tool_block_fill *fill)
-{
-    char name[NAME_BYTES], blocks[TOOL_NUMBER_BYTES];
-    snprintf(text, TOOL_PLOT_TEXT_BYTES, "Fill by block: %s%s filter, %s block%s of %d %s",
-             show_file(name, fill->file), bloomery_kind_name((int)fill->kind),
-             tool_format_count(blocks, fill->blocks), fill->blocks == 1 ? "" : "s",
-             TOOL_BLOCK_CELLS, fill->counters ? "counters" : "bits");
-    return text;
-}
-
-const char *tool_curve_planned(char text[TOOL_PLOT_TEXT_BYTES], const struct tool_curve *curve)
-{
-    char keys[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
-    text[0] = '\0';
-    if (curve->planned_keys > 0)
-        snprintf(text, TOOL_PLOT_TEXT_BYTES, "planned: %s key%s at a rate of %s (%s)%s",
-                 tool_format_count(keys, curve->planned_keys), curve->planned_keys == 1 ? "" : "s",
-                 tool_format_rate(rate, curve->planned_rate),
-                 tool_format_odds(odds, curve->planned_rate),
-                 curve->kind == BLOOMERY_SCALABLE ? ", however far it grows" : "");
-    return text;
-}
-
-const char *tool_curve_now(char text[TOOL_PLOT_TEXT_BYTES], const struct tool_curve *curve)
-{
-    char keys[TOOL_NUMBER_BYTES], predicted[TOOL_NUMBER_BYTES], live[TOOL_NUMBER_BYTES];
-    text[0] = '\0';
-    if (!curve->has_now)
-        return text;
-    if (isinf(curve->now_keys))
-        snprintf(text, TOOL_PLOT_TEXT_BYTES, "now: any number of keys, all bits are set: rate 1");
-    else
-        snprintf(text, TOOL_PLOT_TEXT_BYTES,
-                 "now: about %s key%s, at a rate of %s as predicted, %s live",
-                 tool_format_count(keys, (uint64_t)(curve->now_keys + 0.5)),
-                 curve->now_keys >= 0.5 && curve->now_keys < 1.5 ? "" : "s",
-                 tool_format_rate(predicted, curve->now_predicted + 0.0),
-                 tool_format_rate(live, curve->now_live + 0.0));
-    return text;
-}
-
-const char *tool_fill_moments(char text[TOOL_PLOT_TEXT_BYTES], double mean, double deviation)
-{
-    snprintf(text, TOOL_PLOT_TEXT_BYTES, "mean %.1f, standard deviation %.1f", mean, deviation);
-    return text;
 }

@@ -1,4 +1,120 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Two writers of a chart: for the terminal, and as an SVG. */
+#include "command/plot/chart.h"
+
+#include "base/numbers.h"
+#include "base/out.h"
+#include "tool.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* ---- Scales ---------------------------------------------------------------------------------- */
+
+/* The smallest of 1, 2 and 5 times a power of ten, at least 1, of which `max` has at most `ticks`.
+ */
+static double tick_step(double max, unsigned ticks)
+{
+    static const double steps[] = {1, 2, 5, 10};
+    const double power = pow(10, floor(log10(max / ticks)));
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+        if (max / (steps[i] * power) <= ticks * (1 + 1e-9))
+            return fmax(1, steps[i] * power);
+    return fmax(1, 20 * power);
+}
+
+/* "0", "500 k", "1.5 M": a count with a prefix, in a buffer of TOOL_NUMBER_BYTES. */
+static const char *tick_label(char *buffer, double value)
+{
+    static const char *const prefixes[] = {"", " k", " M", " G", " T"};
+    size_t prefix = 0;
+    while (value >= 1000 && prefix + 1 < sizeof(prefixes) / sizeof(prefixes[0])) {
+        value /= 1000;
+        prefix++;
+    }
+    snprintf(buffer, TOOL_NUMBER_BYTES, "%.4g%s", value, prefixes[prefix]);
+    return buffer;
+}
+
+/* Where a rate of this logarithm stands: 0 at the top of a drawing, 1 at its bottom, and in
+ * between. */
+static double rate_place(const struct tool_chart *chart, double height)
+{
+    return fmin(1, fmax(0, (-height - chart->top) / (chart->bottom - chart->top)));
+}
+
+/* The logarithm to base 10 of the rate with so many keys, between the points a straight line.
+ * -INFINITY before the first point. */
+static double rate_height(const struct tool_chart *chart, double keys)
+{
+    const struct tool_point *points = chart->points;
+    size_t after = 0;
+    while (after < chart->count && points[after].x < keys)
+        after++;
+    if (after == chart->count)
+        return log10(points[chart->count - 1].line);
+    if (after == 0)
+        return points[0].x <= keys ? log10(points[0].line) : -INFINITY;
+    const double from = points[after - 1].x, to = points[after].x;
+    const double low = log10(points[after - 1].line), high = log10(points[after].line);
+    return isinf(low) ? low : low + (high - low) * (keys - from) / (to - from);
+}
+
+/* Blocks by ranges of their fill: those that are not empty, and nearly all of what is expected. */
+struct bins {
+    unsigned first; /* the bits set of the first bin, which has `width` numbers of them */
+    unsigned width;
+    unsigned count;
+    uint64_t measured[TOOL_BLOCK_CELLS + 1];
+    double expected[TOOL_BLOCK_CELLS + 1];
+    double most; /* the largest of both */
+};
+
+/* Of few blocks what they might have been is shown, too. */
+static bool is_shown(const struct tool_chart *chart, unsigned set)
+{
+    return chart->points[set].bar > 0 ||
+           chart->points[set].line >= fmin(0.5, 0.001 * (double)chart->blocks);
+}
+
+/* As narrow as at most `bins` of them allow. */
+static void make_bins(const struct tool_chart *chart, unsigned bins, struct bins *made)
+{
+    unsigned first = 0, last = TOOL_BLOCK_CELLS;
+    while (first < last && !is_shown(chart, first))
+        first++;
+    while (last > first && !is_shown(chart, last))
+        last--;
+    *made = (struct bins){.width = 1};
+    while (last / made->width - first / made->width + 1 > bins)
+        made->width *= 2;
+    made->first = first / made->width * made->width;
+    made->count = last / made->width - first / made->width + 1;
+    for (unsigned set = made->first; set <= TOOL_BLOCK_CELLS; set++) {
+        const unsigned bin = (set - made->first) / made->width;
+        if (bin >= made->count)
+            break;
+        made->measured[bin] += chart->points[set].bar;
+        made->expected[bin] += chart->points[set].line;
+    }
+    for (unsigned bin = 0; bin < made->count; bin++)
+        made->most = fmax(made->most, fmax((double)made->measured[bin], made->expected[bin]));
+}
+
+/* The last number of bits of a bin. */
+static unsigned bin_last(const struct bins *bins, unsigned bin)
+{
+    const unsigned last = bins->first + (bin + 1) * bins->width - 1;
+    return last < TOOL_BLOCK_CELLS ? last : TOOL_BLOCK_CELLS;
+}
+
+/* ---- The terminal ---------------------------------------------------------------------------- */
+
 /*
  * A braille character is a cell of 2 by 4 dots, U+2800 plus a mask:
  *
@@ -10,17 +126,6 @@
  * The locale is read from the environment, as setlocale would: this program never calls that, so
  * that no number depends on it.
  */
-#include "base/out.h"
-#include "command/plot/chart.h"
-#include "tool.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 enum {
     WIDTH_MIN = 40,
@@ -31,8 +136,6 @@ enum {
     TERMINAL_BINS = 24,
     TICK_COLUMNS = 12, /* from one label of keys to the next, at least */
 };
-
-/* ---- The terminal ---------------------------------------------------------------------------- */
 
 static bool locale_is_utf8(void)
 {
@@ -82,8 +185,7 @@ static const char *const mark_signs[MARKS][2] = {
 struct canvas {
     bool utf8;
     unsigned columns;
-    double keys_max;
-    struct tool_rate_range range;
+    const struct tool_chart *chart;
     unsigned char dots[ROWS][WIDTH_MAX];
     unsigned char marks[ROWS][WIDTH_MAX]; /* enum mark */
 };
@@ -91,60 +193,55 @@ struct canvas {
 static unsigned dot_column(const struct canvas *canvas, double keys)
 {
     const double last = 2 * canvas->columns - 1;
-    return (unsigned)fmin(last, fmax(0, round(keys / canvas->keys_max * last)));
+    return (unsigned)fmin(last, fmax(0, round(keys / canvas->chart->last * last)));
 }
 
 /* Of a rate's logarithm; a rate below all that is shown is put at the bottom. */
 static unsigned dot_row(const struct canvas *canvas, double height)
 {
-    return (unsigned)round(tool_rate_place(&canvas->range, height) * (4 * ROWS - 1));
-}
-
-static void set_dot(struct canvas *canvas, unsigned column, unsigned row)
-{
-    static const unsigned char masks[4][2] = {{1, 8}, {2, 16}, {4, 32}, {64, 128}};
-    canvas->dots[row / 4][column / 2] |= masks[row % 4][column % 2];
+    return (unsigned)round(rate_place(canvas->chart, height) * (4 * ROWS - 1));
 }
 
 /* Without gaps where it is steep. */
-static void draw_curve(struct canvas *canvas, const struct tool_curve *curve)
+static void draw_curve(struct canvas *canvas, const struct tool_chart *chart)
 {
+    static const unsigned char masks[4][2] = {{1, 8}, {2, 16}, {4, 32}, {64, 128}};
     const unsigned columns = 2 * canvas->columns;
     unsigned before = 4 * ROWS;
     for (unsigned column = 0; column < columns; column++) {
-        const double keys = canvas->keys_max * column / (columns - 1);
-        const double height = tool_curve_height(curve, keys);
-        if (height < -(double)canvas->range.bottom)
+        const double keys = canvas->chart->last * column / (columns - 1);
+        const double height = rate_height(chart, keys);
+        if (height < -(double)chart->bottom)
             continue;
         const unsigned row = dot_row(canvas, height);
         const unsigned from = before > row + 1 ? before - 1 : row;
         for (unsigned at = row; at <= from; at++)
-            set_dot(canvas, column, at);
+            canvas->dots[at / 4][column / 2] |= masks[at % 4][column % 2];
         before = row;
     }
 }
 
-static void draw_planned(struct canvas *canvas, const struct tool_curve *curve)
+static void draw_planned(struct canvas *canvas, const struct tool_chart *chart)
 {
-    if (curve->planned_keys == 0 || curve->planned_keys > curve->keys_max)
+    if (chart->planned_keys <= 0 || chart->planned_keys > chart->last)
         return;
-    const unsigned column = dot_column(canvas, (double)curve->planned_keys) / 2;
-    const unsigned row = dot_row(canvas, log10(curve->planned_rate)) / 4;
+    const unsigned column = dot_column(canvas, chart->planned_keys) / 2;
+    const unsigned row = dot_row(canvas, log10(chart->planned_rate)) / 4;
     for (unsigned at = row; at < ROWS; at++)
         canvas->marks[at][column] = GUIDE_DOWN;
     /* A scalable filter stays below its rate however far it grows. */
-    const unsigned end = curve->kind == BLOOMERY_SCALABLE ? canvas->columns : column;
+    const unsigned end = chart->grows ? canvas->columns : column;
     for (unsigned at = 0; at < end; at++)
         canvas->marks[row][at] = GUIDE_ACROSS;
     canvas->marks[row][column] = PLANNED;
 }
 
-static void draw_now(struct canvas *canvas, const struct tool_curve *curve)
+static void draw_now(struct canvas *canvas, const struct tool_chart *chart)
 {
-    if (!curve->has_now || !(curve->now_keys <= (double)curve->keys_max))
+    if (!chart->has_now || !(chart->now_keys <= chart->last))
         return;
-    const double height = curve->now_predicted > 0 ? log10(curve->now_predicted) : -INFINITY;
-    const unsigned column = dot_column(canvas, curve->now_keys) / 2;
+    const double height = chart->now_rate > 0 ? log10(chart->now_rate) : -INFINITY;
+    const unsigned column = dot_column(canvas, chart->now_keys) / 2;
     canvas->marks[dot_row(canvas, height) / 4][column] = NOW;
 }
 
@@ -165,7 +262,7 @@ static void print_cell(struct tool_out *out, const struct canvas *canvas, unsign
 /* The name of the decade in this row, or "". */
 static const char *row_label(char *label, const struct canvas *canvas, unsigned row)
 {
-    const struct tool_rate_range *range = &canvas->range;
+    const struct tool_chart *range = canvas->chart;
     const unsigned decades = range->bottom - range->top;
     const unsigned step = (2 * decades + ROWS - 1) / ROWS; /* every other row at most */
     label[0] = '\0';
@@ -196,12 +293,12 @@ static void print_axis(struct tool_out *out, const struct canvas *canvas)
 {
     char label[TOOL_NUMBER_BYTES], line[WIDTH_MAX + TOOL_NUMBER_BYTES];
     bool ticks[WIDTH_MAX] = {false};
-    const double step = tool_tick_step(canvas->keys_max, canvas->columns / TICK_COLUMNS);
+    const double step = tick_step(canvas->chart->last, canvas->columns / TICK_COLUMNS);
     size_t used = 0;
     memset(line, ' ', sizeof(line));
-    for (double keys = 0; keys <= canvas->keys_max; keys += step) {
+    for (double keys = 0; keys <= canvas->chart->last; keys += step) {
         const unsigned column = dot_column(canvas, keys) / 2;
-        const size_t length = strlen(tool_tick_label(label, keys));
+        const size_t length = strlen(tick_label(label, keys));
         size_t at = LABEL_COLUMNS + 2 + column - (column + 2 > length / 2 ? length / 2 : 0);
         if (at + length > LABEL_COLUMNS + 2 + canvas->columns)
             at = LABEL_COLUMNS + 2 + canvas->columns - length;
@@ -217,28 +314,26 @@ static void print_axis(struct tool_out *out, const struct canvas *canvas)
     tool_out_format(out, "\n%s\n%*srate (logarithmic) over keys\n", line, LABEL_COLUMNS + 2, "");
 }
 
-int tool_curve_print(const struct tool_curve *curve)
+static int print_rate(const struct tool_chart *chart)
 {
-    char text[TOOL_PLOT_TEXT_BYTES];
     struct tool_out out;
     struct canvas canvas = {
         .utf8 = locale_is_utf8(),
         .columns = find_width() - LABEL_COLUMNS - 2,
-        .keys_max = (double)curve->keys_max,
-        .range = tool_curve_range(curve),
+        .chart = chart,
     };
-    draw_curve(&canvas, curve);
-    draw_planned(&canvas, curve);
-    draw_now(&canvas, curve);
+    draw_curve(&canvas, chart);
+    draw_planned(&canvas, chart);
+    draw_now(&canvas, chart);
     tool_out_start(&out);
-    tool_out_format(&out, "%s\n\n", tool_curve_title(text, curve));
+    tool_out_format(&out, "%s\n\n", chart->title);
     print_rows(&out, &canvas);
     print_axis(&out, &canvas);
     tool_out_text(&out, "\n");
-    if (tool_curve_planned(text, curve)[0] != '\0')
-        tool_out_format(&out, "%s %s\n", mark_signs[PLANNED][canvas.utf8], text);
-    if (tool_curve_now(text, curve)[0] != '\0')
-        tool_out_format(&out, "%s %s\n", mark_signs[NOW][canvas.utf8], text);
+    for (int i = 0; i < 2; i++)
+        if (chart->facts[i][0] != '\0')
+            tool_out_format(&out, "%s %s\n", mark_signs[i == 0 ? PLANNED : NOW][canvas.utf8],
+                            chart->facts[i]);
     return tool_out_finish(&out, TOOL_FOUND);
 }
 
@@ -279,12 +374,11 @@ static const char *format_tenths(char *buffer, double value)
     return buffer;
 }
 
-static void print_bins(struct tool_out *out, const struct tool_bins *bins, bool utf8,
-                       unsigned columns)
+static void print_bins(struct tool_out *out, const struct bins *bins, bool utf8, unsigned columns)
 {
     char label[2 * TOOL_NUMBER_BYTES], count[TOOL_NUMBER_BYTES], tenths[TOOL_NUMBER_BYTES];
     for (unsigned bin = 0; bin < bins->count; bin++) {
-        const unsigned first = bins->first + bin * bins->width, last = tool_bin_last(bins, bin);
+        const unsigned first = bins->first + bin * bins->width, last = bin_last(bins, bin);
         if (last > first)
             snprintf(label, sizeof(label), "%u-%u", first, last);
         else
@@ -303,28 +397,31 @@ static void print_bins(struct tool_out *out, const struct tool_bins *bins, bool 
     }
 }
 
-int tool_fill_print(const struct tool_block_fill *fill)
+static int print_fill(const struct tool_chart *chart)
 {
     enum { TABLE_COLUMNS = 39 };
-    char text[TOOL_PLOT_TEXT_BYTES], bar[4];
+    char bar[4];
     struct tool_out out;
-    struct tool_bins bins;
+    struct bins bins;
     const bool utf8 = locale_is_utf8();
     const unsigned width = find_width();
-    tool_bins_make(fill, TERMINAL_BINS, &bins);
+    make_bins(chart, TERMINAL_BINS, &bins);
     tool_out_start(&out);
-    tool_out_format(&out, "%s\n\n", tool_fill_title(text, fill));
-    tool_out_format(&out, "%9s %13s %13s\n", fill->counters ? "in use" : "bits set", "blocks",
+    tool_out_format(&out, "%s\n\n", chart->title);
+    tool_out_format(&out, "%9s %13s %13s\n", chart->counters ? "in use" : "bits set", "blocks",
                     "expected");
     print_bins(&out, &bins, utf8, width > TABLE_COLUMNS + 1 ? width - TABLE_COLUMNS : 1);
-    tool_out_format(&out, "\n%s measured: %s\n", utf8 ? braille(bar, 0x1b) : "#",
-                    tool_fill_moments(text, fill->measured_mean, fill->measured_deviation));
-    tool_out_format(&out, "%s expected: %s\n", utf8 ? braille(bar, 0xc0) : "|",
-                    tool_fill_moments(text, fill->expected_mean, fill->expected_deviation));
+    tool_out_format(&out, "\n%s %s\n", utf8 ? braille(bar, 0x1b) : "#", chart->facts[0]);
+    tool_out_format(&out, "%s %s\n", utf8 ? braille(bar, 0xc0) : "|", chart->facts[1]);
     return tool_out_finish(&out, TOOL_FOUND);
 }
 
-/* ---- Plot svg -------------------------------------------------------------------------------- */
+int tool_chart_print(const struct tool_chart *chart)
+{
+    return chart->is_fill ? print_fill(chart) : print_rate(chart);
+}
+
+/* ---- Pieces of an SVG ------------------------------------------------------------------------ */
 
 enum {
     SVG_WIDTH = 760,
@@ -368,8 +465,6 @@ static const char style[] =
     "}\n"
     "</style>\n";
 
-/* ---- Pieces ---------------------------------------------------------------------------------- */
-
 /* The titles are UTF-8 without control characters. U+FFFE and U+FFFF are UTF-8 and not XML. */
 static void put_text(struct tool_out *out, const char *text)
 {
@@ -402,167 +497,157 @@ static void put_line(struct tool_out *out, const char *look, double x1, double y
                     y2);
 }
 
-/* `facts`: two sentences without a full stop, which may be "". They are the description, and lines
- * below the title. */
-static void begin(struct tool_out *out, const char *title, const char *what,
-                  const char *const facts[2])
+/* What it is, for those who see it and for those who hear it; the facts are lines below the title,
+ * too. */
+static void begin(struct tool_out *out, const struct tool_chart *chart)
 {
+    /* Of a fill, what the facts are of. */
+    const char *const prefixes[2] = {chart->is_fill ? "bars, " : "",
+                                     chart->is_fill ? "line, " : ""};
+    char facts[2][TOOL_CHART_TEXT_BYTES + 8];
     tool_out_format(out,
                     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
                     "viewBox=\"0 0 %d %d\" role=\"img\" aria-labelledby=\"title desc\">\n"
                     "<title id=\"title\">",
                     SVG_WIDTH, SVG_HEIGHT, SVG_WIDTH, SVG_HEIGHT);
-    put_text(out, title);
+    put_text(out, chart->title);
     tool_out_text(out, "</title>\n<desc id=\"desc\">");
-    put_text(out, what);
-    for (int i = 0; i < 2; i++)
+    put_text(out, chart->is_fill && chart->counters
+                      ? "Bars: how many blocks have so many counters in use. A line: how many of "
+                        "them theory expects."
+                  : chart->is_fill
+                      ? "Bars: how many blocks have so many bits set. A line: how many "
+                        "of them theory expects."
+                      : "A curve: the false-positive rate, on a logarithmic scale, "
+                        "over the number of keys in the filter.");
+    for (int i = 0; i < 2; i++) {
+        snprintf(facts[i], sizeof(facts[i]), "%s%s", prefixes[i], chart->facts[i]);
         if (facts[i][0] != '\0') {
             tool_out_text(out, " ");
             put_text(out, facts[i]);
             tool_out_text(out, ".");
         }
+    }
     tool_out_format(out, "</desc>\n%s<rect class=\"page\" width=\"%d\" height=\"%d\"/>\n", style,
                     SVG_WIDTH, SVG_HEIGHT);
-    put_label(out, "strong", 24, 28, title);
+    put_label(out, "strong", 24, 28, chart->title);
+    put_label(out, "small", 24, 48, facts[0]);
+    put_label(out, "small", 24, 66, facts[1]);
 }
 
-/* Of the horizontal axis: counts from 0 to `max`, of which 0 is `first`. */
-static void put_across(struct tool_out *out, double first, double max, unsigned ticks,
-                       const char *name)
+/* A line across at this height, with its label. */
+static void put_grid(struct tool_out *out, double y, const char *label)
+{
+    put_line(out, "grid", LEFT, y, RIGHT, y);
+    put_label(out, "small end", LEFT - 10, y + 4, label);
+}
+
+/* Of the horizontal axis counts from `first` to `max`; and the names of both axes. */
+static void put_axes(struct tool_out *out, double first, double max, unsigned ticks,
+                     const char *across, const char *up)
 {
     char label[TOOL_NUMBER_BYTES];
-    const double step = tool_tick_step(max - first, ticks);
+    const double step = tick_step(max - first, ticks);
     for (double value = ceil(first / step) * step; value <= max; value += step) {
         const double x = LEFT + (RIGHT - LEFT) * (value - first) / (max - first);
         put_line(out, "grid", x, BOTTOM, x, BOTTOM + 5);
-        put_label(out, "small middle", x, BOTTOM + 20, tool_tick_label(label, value));
+        put_label(out, "small middle", x, BOTTOM + 20, tick_label(label, value));
     }
-    put_label(out, "middle", (LEFT + RIGHT) / 2.0, BOTTOM + 46, name);
+    put_label(out, "middle", (LEFT + RIGHT) / 2.0, BOTTOM + 46, across);
+    tool_out_format(out,
+                    "<text class=\"small middle\" transform=\"translate(22 %d) rotate(-90)\">"
+                    "%s</text>\n",
+                    (TOP + BOTTOM) / 2, up);
 }
 
-/* ---- The rate -------------------------------------------------------------------------------- */
+/* ---- The rate as an SVG ---------------------------------------------------------------------- */
 
-static double x_of(const struct tool_curve *curve, double keys)
+static double x_of(const struct tool_chart *chart, double keys)
 {
-    return LEFT + (RIGHT - LEFT) * keys / (double)curve->keys_max;
+    return LEFT + (RIGHT - LEFT) * keys / chart->last;
 }
 
 /* A rate below all that is shown is put at the bottom. */
-static double y_of(const struct tool_rate_range *range, double rate)
+static double y_of(const struct tool_chart *chart, double rate)
 {
     const double height = rate > 0 ? log10(rate) : -INFINITY;
-    return TOP + (BOTTOM - TOP) * tool_rate_place(range, height);
-}
-
-static void put_rates(struct tool_out *out, const struct tool_rate_range *range)
-{
-    char label[TOOL_NUMBER_BYTES];
-    const unsigned step = (range->bottom - range->top + RATE_LABELS - 1) / RATE_LABELS;
-    for (unsigned decade = range->top; decade <= range->bottom; decade += step) {
-        const double rate = pow(10, -(double)decade), y = y_of(range, rate);
-        put_line(out, "grid", LEFT, y, RIGHT, y);
-        put_label(out, "small end", LEFT - 10, y + 4, tool_format_rate(label, rate));
-    }
+    return TOP + (BOTTOM - TOP) * rate_place(chart, height);
 }
 
 /* From where the curve rises above the lower edge. */
-static void put_curve(struct tool_out *out, const struct tool_curve *curve,
-                      const struct tool_rate_range *range)
+static void put_curve(struct tool_out *out, const struct tool_chart *chart)
 {
-    const double edge = -(double)range->bottom;
+    const double edge = -(double)chart->bottom;
     double before = -INFINITY;
     bool begun = false;
-    for (size_t i = 0; i < curve->count; i++) {
-        const double keys = (double)curve->points[i].keys, rate = curve->points[i].rate;
+    for (size_t i = 0; i < chart->count; i++) {
+        const double keys = chart->points[i].x, rate = chart->points[i].line;
         const double height = log10(rate);
         if (height >= edge && !begun) {
             double entry = keys;
             if (isfinite(before))
-                entry -= (keys - (double)curve->points[i - 1].keys) * (height - edge) /
-                         (height - before);
-            tool_out_format(out, "<path class=\"curve\" d=\"M%.1f %.1f", x_of(curve, entry),
-                            isfinite(before) ? (double)BOTTOM : y_of(range, rate));
+                entry -= (keys - chart->points[i - 1].x) * (height - edge) / (height - before);
+            tool_out_format(out, "<path class=\"curve\" d=\"M%.1f %.1f", x_of(chart, entry),
+                            isfinite(before) ? (double)BOTTOM : y_of(chart, rate));
             begun = true;
         }
         if (begun)
-            tool_out_format(out, " L%.1f %.1f", x_of(curve, keys), y_of(range, rate));
+            tool_out_format(out, " L%.1f %.1f", x_of(chart, keys), y_of(chart, rate));
         before = height;
     }
     if (begun)
         tool_out_text(out, "\"/>\n");
 }
 
-static void put_planned(struct tool_out *out, const struct tool_curve *curve,
-                        const struct tool_rate_range *range)
+static void put_planned(struct tool_out *out, const struct tool_chart *chart)
 {
-    if (curve->planned_keys == 0 || curve->planned_keys > curve->keys_max)
+    if (chart->planned_keys <= 0 || chart->planned_keys > chart->last)
         return;
-    const double x = x_of(curve, (double)curve->planned_keys);
-    const double y = y_of(range, curve->planned_rate);
+    const double x = x_of(chart, chart->planned_keys);
+    const double y = y_of(chart, chart->planned_rate);
     /* A scalable filter stays below its rate however far it grows. */
-    put_line(out, "guide", LEFT, y, curve->kind == BLOOMERY_SCALABLE ? RIGHT : x, y);
+    put_line(out, "guide", LEFT, y, chart->grows ? RIGHT : x, y);
     put_line(out, "guide", x, y, x, BOTTOM);
     tool_out_format(out, "<circle class=\"planned\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"/>\n", x, y);
     put_label(out, "small", x + 10, y + 18, "planned");
 }
 
-static void put_now(struct tool_out *out, const struct tool_curve *curve,
-                    const struct tool_rate_range *range)
+static void put_now(struct tool_out *out, const struct tool_chart *chart)
 {
-    if (!curve->has_now || !(curve->now_keys <= (double)curve->keys_max))
+    if (!chart->has_now || !(chart->now_keys <= chart->last))
         return;
-    const double x = x_of(curve, curve->now_keys), y = y_of(range, curve->now_predicted);
+    const double x = x_of(chart, chart->now_keys), y = y_of(chart, chart->now_rate);
     tool_out_format(out, "<circle class=\"now\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"/>\n", x, y);
     put_label(out, "small end", x - 10, y - 8, "now");
 }
 
-void tool_curve_svg(struct tool_out *out, const struct tool_curve *curve)
+static void put_rate(struct tool_out *out, const struct tool_chart *chart)
 {
-    char title[TOOL_PLOT_TEXT_BYTES], planned[TOOL_PLOT_TEXT_BYTES], now[TOOL_PLOT_TEXT_BYTES];
-    const struct tool_rate_range range = tool_curve_range(curve);
-    const char *const facts[] = {tool_curve_planned(planned, curve), tool_curve_now(now, curve)};
-    begin(out, tool_curve_title(title, curve),
-          "A curve: the false-positive rate, on a logarithmic scale, over the number of keys in "
-          "the filter.",
-          facts);
-    put_label(out, "small", 24, 48, planned);
-    put_label(out, "small", 24, 66, now);
-    put_rates(out, &range);
-    put_across(out, 0, (double)curve->keys_max, KEY_TICKS, "keys in the filter");
-    tool_out_format(out,
-                    "<text class=\"small middle\" transform=\"translate(22 %d) rotate(-90)\">"
-                    "false-positive rate, logarithmic</text>\n",
-                    (TOP + BOTTOM) / 2);
-    put_curve(out, curve, &range);
-    put_planned(out, curve, &range);
-    put_now(out, curve, &range);
-    tool_out_text(out, "</svg>\n");
+    const unsigned step = (chart->bottom - chart->top + RATE_LABELS - 1) / RATE_LABELS;
+    for (unsigned decade = chart->top; decade <= chart->bottom; decade += step) {
+        const double rate = pow(10, -(double)decade);
+        put_grid(out, y_of(chart, rate), TOOL_SAY_RATE(rate));
+    }
+    put_axes(out, 0, chart->last, KEY_TICKS, "keys in the filter",
+             "false-positive rate, logarithmic");
+    put_curve(out, chart);
+    put_planned(out, chart);
+    put_now(out, chart);
 }
 
-/* ---- The fill -------------------------------------------------------------------------------- */
+/* ---- The fill as an SVG ---------------------------------------------------------------------- */
 
-static double bin_x(const struct tool_bins *bins, unsigned bin)
+static double bin_x(const struct bins *bins, unsigned bin)
 {
     return LEFT + (double)(RIGHT - LEFT) * bin / bins->count;
 }
 
-static double bin_y(const struct tool_bins *bins, double blocks)
+static double bin_y(const struct bins *bins, double blocks)
 {
     return BOTTOM - (BOTTOM - TOP) * blocks / bins->most;
 }
 
-static void put_blocks(struct tool_out *out, const struct tool_bins *bins)
-{
-    char label[TOOL_NUMBER_BYTES];
-    const double step = tool_tick_step(bins->most, BLOCK_TICKS);
-    for (double blocks = 0; blocks <= bins->most; blocks += step) {
-        const double y = bin_y(bins, blocks);
-        put_line(out, "grid", LEFT, y, RIGHT, y);
-        put_label(out, "small end", LEFT - 10, y + 4, tool_tick_label(label, blocks));
-    }
-}
-
-static void put_bars(struct tool_out *out, const struct tool_bins *bins)
+static void put_bars(struct tool_out *out, const struct bins *bins)
 {
     for (unsigned bin = 0; bin < bins->count; bin++)
         if (bins->measured[bin] > 0) {
@@ -579,32 +664,25 @@ static void put_bars(struct tool_out *out, const struct tool_bins *bins)
     tool_out_text(out, "\"/>\n");
 }
 
-void tool_fill_svg(struct tool_out *out, const struct tool_block_fill *fill)
+static void put_fill(struct tool_out *out, const struct tool_chart *chart)
 {
-    char title[TOOL_PLOT_TEXT_BYTES], moments[TOOL_PLOT_TEXT_BYTES];
-    char measured[TOOL_PLOT_TEXT_BYTES], expected[TOOL_PLOT_TEXT_BYTES];
-    struct tool_bins bins;
-    tool_bins_make(fill, SVG_BINS, &bins);
-    snprintf(measured, sizeof(measured), "bars, measured: %s",
-             tool_fill_moments(moments, fill->measured_mean, fill->measured_deviation));
-    snprintf(expected, sizeof(expected), "line, expected: %s",
-             tool_fill_moments(moments, fill->expected_mean, fill->expected_deviation));
-    const char *const facts[] = {measured, expected};
-    begin(out, tool_fill_title(title, fill),
-          fill->counters ? "Bars: how many blocks have so many counters in use. A line: how many "
-                           "of them theory expects."
-                         : "Bars: how many blocks have so many bits set. A line: how many of them "
-                           "theory expects.",
-          facts);
-    put_label(out, "small", 24, 48, measured);
-    put_label(out, "small", 24, 66, expected);
-    put_blocks(out, &bins);
-    put_across(out, bins.first, bins.first + (double)bins.width * bins.count, FILL_TICKS,
-               fill->counters ? "counters in use in a block" : "bits set in a block");
-    tool_out_format(out,
-                    "<text class=\"small middle\" transform=\"translate(22 %d) rotate(-90)\">"
-                    "blocks</text>\n",
-                    (TOP + BOTTOM) / 2);
+    char label[TOOL_NUMBER_BYTES];
+    struct bins bins;
+    make_bins(chart, SVG_BINS, &bins);
+    const double step = tick_step(bins.most, BLOCK_TICKS);
+    for (double blocks = 0; blocks <= bins.most; blocks += step)
+        put_grid(out, bin_y(&bins, blocks), tick_label(label, blocks));
+    put_axes(out, bins.first, bins.first + (double)bins.width * bins.count, FILL_TICKS,
+             chart->counters ? "counters in use in a block" : "bits set in a block", "blocks");
     put_bars(out, &bins);
+}
+
+void tool_chart_svg(struct tool_out *out, const struct tool_chart *chart)
+{
+    begin(out, chart);
+    if (chart->is_fill)
+        put_fill(out, chart);
+    else
+        put_rate(out, chart);
     tool_out_text(out, "</svg>\n");
 }

@@ -27,7 +27,7 @@
  */
 #include "command/query/query.h"
 
-#include "base/watched.h"
+#include "base/system.h"
 #include "input/unpack.h"
 #include "tool.h"
 
@@ -100,12 +100,6 @@ static size_t behind(const struct tool_confirm *confirm, struct line line)
 {
     size_t end = (size_t)(line.at - confirm->data) + line.bytes;
     return end < confirm->bytes ? end + 1 : end;
-}
-
-void tool_confirm_warn(const struct tool_confirm *confirm)
-{
-    if (confirm->bytes >= 3 && memcmp(confirm->data, "\xef\xbb\xbf", 3) == 0)
-        tool_warning("%s: begins with a UTF-8 byte order mark, which no key has", confirm->path);
 }
 
 /* ---- Lines as they are compared -------------------------------------------------------------- */
@@ -546,8 +540,11 @@ struct tool_confirm *tool_confirm_open(const char *path, unsigned char delimiter
     const bool mapped = file >= 0 && map_file(confirm, file);
     if (file >= 0)
         close(file);
-    if (mapped && is_text(confirm) && find_ways(confirm, rules, count))
+    if (mapped && is_text(confirm) && find_ways(confirm, rules, count)) {
+        if (confirm->bytes >= 3 && memcmp(confirm->data, "\xef\xbb\xbf", 3) == 0)
+            tool_warning("%s: begins with a UTF-8 byte order mark, which no key has", path);
         return confirm;
+    }
     tool_confirm_close(confirm);
     return NULL;
 }

@@ -8,8 +8,8 @@
 
 #include "base/out.h"
 #include "input/input.h"
-#include "key/hint.h"
 #include "key/rule.h"
+#include "key/wrong_form.h"
 
 #include <bloomery/bloomery.h>
 #include <bloomery/dialect.h>
@@ -77,12 +77,10 @@ struct tool_confirm;
 
 /* Opens a file of lines that end in `delimiter`, in the order of their bytes, or of their keys by
  * each of the rules. What its lines look like decides how they are compared with keys. NULL after a
- * message: also if it is packed, no file, or is seen to be out of order. */
+ * message: also if it is packed, no file, or is seen to be out of order. Warns if its first line
+ * begins with a byte order mark: no key is such a line. */
 struct tool_confirm *tool_confirm_open(const char *path, unsigned char delimiter,
                                        const bloomery_key_rule *rules, size_t count);
-
-/* Warns if its first line begins with a byte order mark. No key is such a line. */
-void tool_confirm_warn(const struct tool_confirm *confirm);
 
 /*
  * Whether a line of the file has this key, by rule number `rule`. `key`: as it is before the steps
@@ -100,34 +98,5 @@ void tool_confirm_say_unsorted(const struct tool_confirm *confirm);
 
 /* NULL is fine. */
 void tool_confirm_close(struct tool_confirm *confirm);
-
-/* ---- Query report ---------------------------------------------------------------------------- */
-
-/* The end of a query: what was found, what chance explains, and hints at what went wrong. */
-
-/* Messages after all queries. False if some could not be answered. `confirmed_by`: the name of the
- * file that confirms; NULL: none. */
-bool tool_query_say_rest(struct tool_question *question, const char *confirmed_by);
-
-/* Prints the counts, and how many false positives are to be expected among them, as one JSON object
- * on stdout. Returns `code`, or TOOL_ERROR after a message. */
-int tool_query_print_json(struct tool_question *question, const char *confirmed_by, bool all_read,
-                          int code);
-
-/* Prints the counts of -c on stdout. */
-void tool_query_print_counts(struct tool_question *question);
-
-/* ---- Print positions ------------------------------------------------------------------------- */
-
-/* The bits of keys: `query --positions`. */
-
-/* A line for each key by this rule, in a chain one for each layer: the positions, separated by
- * blanks, a tab, and the record. `asked` becomes the number of keys. False after a message. */
-bool tool_positions_of_keys(const bloomery_filter *filter, const bloomery_key_rule *rule,
-                            const char *const *keys, size_t count, unsigned char delimiter,
-                            struct tool_out *out, uint64_t *queried);
-bool tool_positions_of_source(const bloomery_filter *filter, const bloomery_key_rule *rule,
-                              const struct tool_source *source, struct tool_out *out,
-                              uint64_t *queried);
 
 #endif /* BLOOMERY_TOOL_COMMAND_QUERY_QUERY_H */

@@ -17,14 +17,14 @@
  * Each thread has a querier of its own: a chunk of input, its answers, its counts, and the text
  * that its chunk will print. Text waits until all chunks before it have been printed; counts are
  * summed at the end. The text of a chunk is written at once, and a chunk ends when no more input
- * waits (stream.h). So a line of a pipe is answered before the next one comes.
+ * waits (tool_stream). So a line of a pipe is answered before the next one comes.
  */
 #include "command/query/query.h"
 
 #include "base/bits.h"
-#include "base/team.h"
+#include "base/system.h"
 #include "input/chunks.h"
-#include "key/batch.h"
+#include "key/rule.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -59,21 +59,6 @@ struct querier {
     bloomery_key keys[TOOL_BATCH_ROOM]; /* the records */
 };
 
-static void make_room_for_rules(struct querier *querier, const bloomery_key_rule *rules,
-                                const struct tool_layout *layout)
-{
-    const size_t count = querier->question->rule_count;
-    assert(count >= 1);
-    querier->rules = rules;
-    querier->plain = querier->question->confirm == NULL;
-    querier->made = tool_allocate(count * sizeof(struct tool_made *));
-    for (size_t r = 0; r < count; r++) {
-        bool none = tool_rule_is_none(&rules[r]) && tool_layout_is_none(layout);
-        querier->made[r] = none ? NULL : tool_made_new();
-        querier->plain = querier->plain && none;
-    }
-}
-
 static struct querier *querier_new(const struct tool_question *question,
                                    const bloomery_key_rule *rules, const struct tool_layout *layout)
 {
@@ -85,7 +70,15 @@ static struct querier *querier_new(const struct tool_question *question,
     querier->rejected = tool_allocate(question->filter_count * sizeof(*querier->rejected));
     memset(querier->rejected, 0, question->filter_count * sizeof(*querier->rejected));
     querier->answers = tool_allocate(question->filter_count * sizeof(*querier->answers));
-    make_room_for_rules(querier, rules, layout);
+    assert(question->rule_count >= 1);
+    querier->rules = rules;
+    querier->plain = question->confirm == NULL;
+    querier->made = tool_allocate(question->rule_count * sizeof(struct tool_made *));
+    for (size_t r = 0; r < question->rule_count; r++) {
+        bool none = tool_rule_is_none(&rules[r]) && tool_layout_is_none(layout);
+        querier->made[r] = none ? NULL : tool_made_new();
+        querier->plain = querier->plain && none;
+    }
     return querier;
 }
 
@@ -289,13 +282,6 @@ static void append_lines(struct querier *querier, size_t count)
     }
 }
 
-static void append_input(struct querier *querier)
-{
-    const char *name = input_name(querier);
-    append(querier, name, strlen(name));
-    append(querier, &querier->question->delimiter, 1);
-}
-
 static void append_with_names(struct querier *querier, size_t count)
 {
     const struct tool_question *question = querier->question;
@@ -369,9 +355,11 @@ static void append_batch(struct querier *querier, size_t count, size_t hits)
         append_with_counts(querier, count);
     else if (question->with_filename)
         append_with_names(querier, count);
-    else if (question->list_inputs && hits > 0)
-        append_input(querier);
-    else if (question->input_names || question->line_numbers)
+    else if (question->list_inputs && hits > 0) {
+        const char *name = input_name(querier);
+        append(querier, name, strlen(name));
+        append(querier, &question->delimiter, 1);
+    } else if (question->input_names || question->line_numbers)
         append_lines(querier, count);
     else if (hits > 0)
         append_runs(querier, count);
@@ -508,8 +496,7 @@ static void print_input_counts(const struct querying *querying)
 bool tool_query_source(struct tool_question *question, const struct tool_source *source)
 {
     struct tool_source stoppable = *source;
-    stoppable.stoppable = true;
-    stoppable.settled = question->quiet;
+    stoppable.stops = question->quiet ? TOOL_STOPS_SETTLED : TOOL_STOPS_EARLY;
     if (question->line_numbers || question->most > 0)
         stoppable.threads = 1;
     assert(source->delimiter == question->delimiter);

@@ -13,6 +13,7 @@
 #include "base/numbers.h"
 #include "base/out.h"
 #include "base/report.h"
+#include "filter/dialect_option.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -162,6 +163,7 @@ const struct tool_option tool_sieve_make_options[] = {
      .help = "what the memory engine does when it has its -n keys: grow (default; the rate "
              "holds), stop (new keys are refused) or warn (once; the rate rises)"},
     {0, "dialect", "NAME", TOOL_TEXT(struct tool_sieve_command, options.dialect),
+     .words = TOOL_DIALECT_WORDS,
      .help = "memory engine: use the filter of another system. With --on-full=stop or "
              "--on-full=warn"},
     {0, "preset", "lineage", TOOL_CALL(struct tool_sieve_command, options, take_preset),

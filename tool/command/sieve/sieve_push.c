@@ -18,11 +18,11 @@
  * commit is made when the input has been silent for as long as commits are apart.
  */
 #include "base/bits.h"
-#include "base/interrupt.h"
 #include "base/numbers.h"
 #include "base/out.h"
 #include "base/progress.h"
 #include "base/report.h"
+#include "base/system.h"
 #include "command/sieve/sieve_command.h"
 #include "input/chunks.h"
 #include "key/rule.h"

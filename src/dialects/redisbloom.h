@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RedisBloom's header apart from the bits: what its SCANDUMP and LOADCHUNK handle first. */
+#ifndef BLOOMERY_DIALECTS_REDISBLOOM_H
+#define BLOOMERY_DIALECTS_REDISBLOOM_H
+
+#include "base/experimental.h"
+#include "dialects/dialects.h"
+
+/* Checks a header that begins at `data` and fills a design from it, all but where its bits are.
+ * `header_bytes` is how long it is: the bits follow there. */
+bloomery_status bloomery_redisbloom_parse_header(const uint8_t *data, size_t bytes,
+                                                 struct bloomery_design *design,
+                                                 size_t *header_bytes, bloomery_error *error);
+
+/* Whether a filter is a chain with RedisBloom's hash and positions; says why not. O(1); whether its
+ * layers have RedisBloom's numbers, too, takes O(layers): bloomery_dialect_fits. */
+bloomery_status bloomery_redisbloom_is_chain(const bloomery_filter *filter, bloomery_error *error);
+
+/* Writes the header of a filter that can be one of RedisBloom's; and its bytes. */
+void bloomery_redisbloom_write_header(const bloomery_filter *filter, uint8_t *header);
+size_t bloomery_redisbloom_header_size(const bloomery_filter *filter);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All kernels in AVX-512. Their answers are those of kernels/scalar.c, bit for bit. */
+#if defined(__x86_64__)
+
+#include "base/bits.h"
+#include "hash/xxh3.h"
+#include "kernels/block_avx512.h"
+#include "kernels/native.h"
+#include "kinds/blocked.h"
+#include "kinds/static.h"
+
+#include <assert.h>
+#include <immintrin.h>
+#include <string.h>
+
+/* ---- Blocked filters ------------------------------------------------------------------------- */
+
+/*
+ * Eight integers in eight lanes: bloomery_xxh3_8, then block and w of kinds/derive.h. High halves
+ * of products come from four products of 32 x 32 bits, as in school:
+ *
+ *     a b = (a1 2^32 + a0) (b1 2^32 + b0),    carries go over a1 b0 and a0 b1
+ */
+INLINE_AVX512 void eights_avx512(const struct bloomery_short_secret *secret, const uint8_t *words,
+                                 uint64_t blocks, uint64_t *at, uint64_t *word, uint64_t *hi)
+{
+    const __m512i prime = _mm512_set1_epi64((long long)UINT64_C(0x9FB21C651E98DF25));
+    const __m512i c1 = _mm512_set1_epi64((long long)BLOOMERY_MIX_1);
+    const __m512i count = _mm512_set1_epi64((long long)blocks);
+    const __m512i flip = _mm512_set1_epi64((long long)bloomery_rotate_left(secret->flip[0], 32));
+    __m512i x = _mm512_xor_si512(_mm512_loadu_si512(words), flip);
+    x = _mm512_ternarylogic_epi64(_mm512_rol_epi64(x, 32), _mm512_rol_epi64(x, 17),
+                                  _mm512_rol_epi64(x, 56), 0x96); /* XOR of the three */
+    x = _mm512_mullo_epi64(x, prime);
+    x = _mm512_xor_si512(x, _mm512_add_epi64(_mm512_srli_epi64(x, 35), _mm512_set1_epi64(8)));
+    x = _mm512_mullo_epi64(x, prime);
+    x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 28));
+    _mm512_store_si512(hi, x);
+
+    const __m512i x1 = _mm512_srli_epi64(x, 32);
+    const __m512i low = _mm512_srli_epi64(_mm512_mul_epu32(x, count), 32);
+    const __m512i block = _mm512_add_epi64(_mm512_mul_epu32(x1, count), low);
+    _mm512_store_si512(at, _mm512_slli_epi64(_mm512_srli_epi64(block, 32), 6));
+
+    const __m512i b1 = _mm512_srli_epi64(c1, 32);
+    const __m512i lowest = _mm512_srli_epi64(_mm512_mul_epu32(x, c1), 32);
+    const __m512i one = _mm512_add_epi64(_mm512_mul_epu32(x1, c1), lowest);
+    const __m512i other = _mm512_add_epi64(_mm512_mul_epu32(x, b1),
+                                           _mm512_and_si512(one, _mm512_set1_epi64(UINT32_MAX)));
+    const __m512i high =
+        _mm512_add_epi64(_mm512_add_epi64(_mm512_mul_epu32(x1, b1), _mm512_srli_epi64(one, 32)),
+                         _mm512_srli_epi64(other, 32));
+    _mm512_store_si512(word, _mm512_xor_si512(_mm512_mullo_epi64(x, c1), high));
+}
+
+#define LEVEL        avx512
+#define LEVEL_NAME   "avx512"
+#define LEVEL_TARGET TARGET_AVX512
+#define LEVEL_EIGHTS eights_avx512
+#include "kernels/block_template.h"
+
+#include "kernels/blocked_operations_template.h"
+
+#include "kernels/native_template.h"
+
+/* ---- Static filters -------------------------------------------------------------------------- */
+
+/* What both levels have: eight words in a register, eight thresholds at once. */
+
+#define INTO_AVX512                                                             \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) static inline \
+        __attribute__((always_inline))
+
+/* (word of the block & first) ^ (word of the next one & second), of the words in the mask. */
+INTO_AVX512 __m512i bloomery_selected_rows(const uint8_t *block, const uint8_t *next, uint32_t mask,
+                                           uint64_t first, uint64_t second)
+{
+    const __m512i one = _mm512_maskz_loadu_epi64((__mmask8)mask, block);
+    const __m512i two = _mm512_maskz_loadu_epi64((__mmask8)mask, next);
+    const __m512i some = _mm512_and_si512(two, _mm512_set1_epi64((long long)second));
+    return _mm512_ternarylogic_epi64(one, _mm512_set1_epi64((long long)first), some, 0x6a);
+}
+
+/* Eight bytes are gathered from each threshold's byte on: 64 bytes of zeros lie behind the last. */
+INTO_AVX512 uint32_t bloomery_bumped_avx512(const uint8_t *thresholds, const uint64_t *starts)
+{
+    const __m512i start = _mm512_load_si512(starts);
+    const __m512i bytes = _mm512_i64gather_epi64(_mm512_srli_epi64(start, 9), thresholds, 1);
+    const __m512i turn = _mm512_and_si512(_mm512_srli_epi64(start, 6), _mm512_set1_epi64(6));
+    const __m512i threshold =
+        _mm512_and_si512(_mm512_srlv_epi64(bytes, turn), _mm512_set1_epi64(3));
+    const __m512i cuts =
+        _mm512_srlv_epi64(_mm512_set1_epi64(0x80201000), _mm512_slli_epi64(threshold, 3));
+    return _mm512_cmplt_epu64_mask(_mm512_and_si512(start, _mm512_set1_epi64(127)),
+                                   _mm512_and_si512(cuts, _mm512_set1_epi64(0xff)));
+}
+
+#undef INTO_AVX512
+
+#undef LEVEL_TARGET
+#define LEVEL_TARGET \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt")))
+
+/* Each word is folded on itself down to four bits, whose parity is a bit of 0x6996. */
+LEVEL_INLINE uint32_t parities_avx512(const uint8_t *block, const uint8_t *next, uint32_t mask,
+                                      uint64_t first, uint64_t second)
+{
+    __m512i rows = bloomery_selected_rows(block, next, mask, first, second);
+    rows = _mm512_xor_si512(rows, _mm512_srli_epi64(rows, 32));
+    rows = _mm512_xor_si512(rows, _mm512_srli_epi64(rows, 16));
+    rows = _mm512_xor_si512(rows, _mm512_srli_epi64(rows, 8));
+    rows = _mm512_xor_si512(rows, _mm512_srli_epi64(rows, 4));
+    rows = _mm512_and_si512(rows, _mm512_set1_epi64(15));
+    return _mm512_test_epi64_mask(_mm512_srlv_epi64(_mm512_set1_epi64(0x6996), rows),
+                                  _mm512_set1_epi64(1));
+}
+
+LEVEL_INLINE uint32_t bumped_avx512(const uint8_t *thresholds, const uint64_t *starts)
+{
+    return bloomery_bumped_avx512(thresholds, starts);
+}
+
+#include "kernels/static_template.h"
+
+#undef LEVEL
+#undef LEVEL_NAME
+#undef LEVEL_TARGET
+#define LEVEL      vpopcntdq
+#define LEVEL_NAME "avx512-vpopcntdq"
+#define LEVEL_TARGET \
+    __attribute__((  \
+        target("avx512vpopcntdq,avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt")))
+
+/* A processor with VPOPCNTDQ counts the bits of each word by itself. */
+LEVEL_INLINE uint32_t parities_vpopcntdq(const uint8_t *block, const uint8_t *next, uint32_t mask,
+                                         uint64_t first, uint64_t second)
+{
+    const __m512i rows = bloomery_selected_rows(block, next, mask, first, second);
+    return _mm512_test_epi64_mask(_mm512_popcnt_epi64(rows), _mm512_set1_epi64(1));
+}
+
+LEVEL_INLINE uint32_t bumped_vpopcntdq(const uint8_t *thresholds, const uint64_t *starts)
+{
+    return bloomery_bumped_avx512(thresholds, starts);
+}
+
+#include "kernels/static_template.h"
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Many keys in one of several forms, and how they become hashes. Whatever a caller's keys look
+ * like, a batch takes them eight or 64 at a time through one function. From there on it knows
+ * hashes only:
+ *
+ *     list of keys ─┐
+ *     one width ────┤
+ *     offsets ──────┼─ take ─> bloomery_hash[8]
+ *     hashes ───────┘
+ */
+#ifndef BLOOMERY_KERNELS_INPUT_H
+#define BLOOMERY_KERNELS_INPUT_H
+
+#include "kinds/filter.h"
+
+struct bloomery_input {
+    int form;
+    const uint8_t *data;    /* the first key, its descriptor or its hash; offsets: their bytes */
+    size_t width;           /* fixed */
+    size_t stride;          /* fixed */
+    const uint8_t *offsets; /* the first of them, at any address */
+    /* NULL: all are keys; else bit valid_first + i says whether key i is one. */
+    const uint8_t *valid;
+    size_t valid_first;
+};
+
+static inline struct bloomery_input bloomery_input_of_list(const bloomery_key *keys)
+{
+    return (struct bloomery_input){.form = BLOOMERY_KEYS_LIST,
+                                   .data = (const uint8_t *)(const void *)keys};
+}
+
+static inline struct bloomery_input bloomery_input_of_hashes(const bloomery_hash *hashes)
+{
+    return (struct bloomery_input){.form = BLOOMERY_KEYS_HASHES128,
+                                   .data = (const uint8_t *)(const void *)hashes};
+}
+
+static inline bool bloomery_input_is_hashes(const struct bloomery_input *keys)
+{
+    return keys->form >= BLOOMERY_KEYS_HASHES64;
+}
+
+/* Key number `i` of a form that is not hashes. */
+bloomery_key bloomery_input_at(const struct bloomery_input *keys, size_t i);
+
+/* Which of keys `first` to first + count - 1 (at most 64) are keys. */
+uint64_t bloomery_input_valid(const struct bloomery_input *keys, size_t first, size_t count);
+
+/* Keys from number `first` on. */
+struct bloomery_input bloomery_input_from(const struct bloomery_input *keys, size_t first);
+
+/* The hashes of keys `first` to first + count - 1, valid or not. */
+typedef void bloomery_take(const struct bloomery_input *keys, const bloomery_filter *filter,
+                           size_t first, size_t count, bloomery_hash *hashes);
+
+/* For keys of this form and a filter that hashes keys. */
+bloomery_take *bloomery_take_of(const struct bloomery_input *keys, const bloomery_filter *filter);
+
+/* The same of `count` keys, at most 64, of which those in `valid` are keys. What else a list names
+ * is not read; its hashes, and those in other forms, are not to be used. */
+void bloomery_take_valid(bloomery_take *take, const struct bloomery_input *keys,
+                         const bloomery_filter *filter, size_t first, size_t count, uint64_t valid,
+                         bloomery_hash *hashes);
+
+/* The hashes of the keys that are valid: room for one word more than is used. */
+enum { BLOOMERY_COMPACT = 1024 };
+struct bloomery_compact {
+    bloomery_hash hashes[BLOOMERY_COMPACT + 64];
+    uint64_t valid[BLOOMERY_COMPACT / 64]; /* which they are */
+};
+
+/* Of keys `first` to first + count - 1, at most BLOOMERY_COMPACT; how many are keys. */
+size_t bloomery_input_compact(const struct bloomery_input *keys, const bloomery_filter *filter,
+                              size_t first, size_t count, struct bloomery_compact *compact);
+
+#endif /* BLOOMERY_KERNELS_INPUT_H */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The short ways of blocked filters of one layer: whole batches, and single keys, each compiled in
+ * one piece for every processor (native_template.h). Everything else - chains, classic filters,
+ * counters, filters of other systems - goes through kernels/window.h, to the same answers.
+ */
+#ifndef BLOOMERY_KERNELS_NATIVE_H
+#define BLOOMERY_KERNELS_NATIVE_H
+
+#include "base/cpu.h"
+#include "kernels/input.h"
+
+/* `answers` as in bloomery_may_contain_keys, or NULL; returns how many are true. */
+typedef size_t bloomery_native_query(const bloomery_filter *filter,
+                                     const struct bloomery_input *keys, size_t count,
+                                     uint64_t *answers);
+
+/* `answers` and `counts` as in bloomery_add_keys, or NULL. */
+typedef void bloomery_native_add(bloomery_filter *filter, const struct bloomery_input *keys,
+                                 size_t count, uint64_t *answers, bloomery_counts *counts);
+
+/* One key of a filter with XXH3-64; for `add_key`, of one that keys can be added to. `error` as in
+ * bloomery_add. */
+typedef bool bloomery_native_query_key(const bloomery_filter *filter, bloomery_key key);
+typedef bool bloomery_native_add_key(bloomery_filter *filter, bloomery_key key,
+                                     bloomery_error *error);
+
+/* Of a level of base/cpu.h; [1] for filters that several threads write. */
+struct bloomery_native {
+    const char *name; /* of static filters; for others the operations have it */
+    bloomery_native_query *query;
+    bloomery_native_add *add[2];
+    bloomery_native_query_key *query_key;
+    bloomery_native_add_key *add_key[2];
+};
+
+extern const struct bloomery_native bloomery_native_scalar;
+extern const struct bloomery_native bloomery_native_avx2;
+extern const struct bloomery_native bloomery_native_avx512;
+extern const struct bloomery_native bloomery_native_neon;
+
+/* Those for this processor. */
+const struct bloomery_native *bloomery_native_best(void);
+
+/* ---- Static filters -------------------------------------------------------------------------- */
+
+/* Batches of a static filter, for each processor; static_template.h has them. */
+
+/* Of these `name`, `query` and `query_key` are there: no key is ever added. */
+extern const struct bloomery_native bloomery_static_scalar;
+extern const struct bloomery_native bloomery_static_avx2;
+extern const struct bloomery_native bloomery_static_avx512;
+extern const struct bloomery_native bloomery_static_vpopcntdq;
+extern const struct bloomery_native bloomery_static_neon;
+
+/* Those for this processor. */
+const struct bloomery_native *bloomery_static_best(void);
+
+/* By the number that a filter has: those for the processors that this build knows. The first is
+ * NULL. */
+#if defined(__x86_64__)
+enum { BLOOMERY_SHORT_WAYS = 8 };
+#elif defined(BLOOMERY_ARM_KERNELS)
+enum { BLOOMERY_SHORT_WAYS = 5 };
+#else
+enum { BLOOMERY_SHORT_WAYS = 3 };
+#endif
+extern const struct bloomery_native *const bloomery_short_ways[BLOOMERY_SHORT_WAYS];
+
+#endif /* BLOOMERY_KERNELS_NATIVE_H */

@@ -1,0 +1,808 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The scalable filter: a chain of blocked layers, each for twice the keys of the one before and
+ * with a lower rate.
+ *
+ *     layer      0          1               2
+ *     keys      n          2 n             4 n                              ...
+ *     rate      p/4        3/4 p/4         (3/4)^2 p/4                      ...
+ *               ├──────┤   ├───────────┤   ├─────────────────────┤
+ *                  full         full            keys are added here
+ *
+ * An absent key is a false positive if it is one in some layer. So the rate of the chain is at most
+ * the sum of the layers' rates, and
+ *
+ *     p/4 (1 + 3/4 + (3/4)^2 + ...)  =  p/4 / (1 - 3/4)  =  p,
+ *
+ * however many layers there are. The factor is a trade-off between little and much growth. With 1/2
+ * the first layer would be planned for p/2 and not p/4 (a bit per key less). The eighth would be
+ * planned for p/256 and not p/30 (three bits more, for half of all keys).
+ *
+ * A layer is full when as many of its bits are set as n + sqrt(n) keys set on average. Here n is
+ * the number of keys that it was planned for, and the number of set bits is
+ *
+ *     full_at = m (1 - (1 - q)^((n + sqrt(n)) L)),    q = k / (512 N),
+ *
+ * which each add knows without reading anything, since it knows how many bits it set itself. A
+ * batch need not even look: its new keys set at most k L bits each. The bits are counted only if so
+ * many might make the layer full, from time to time first and near the end with each add. Calls of
+ * add would be a wrong measure: keys come again. The next layer is made when a key that is in none
+ * comes to a full one. So the sequence of the keys alone decides where layers begin. The number of
+ * bits that n keys set varies by a quarter of sqrt(n) keys (docs/mathematics.md, 9.2). Hence the
+ * margin of four times that. Without it every other filter with just its planned keys would grow,
+ * to three times its memory. Layers are made large enough for n + sqrt(n), so the rate holds there
+ * too.
+ *
+ * All layers have one hash. XXH3's 64 bits give n of them a rate of n/2^64 (plan/solve.h),
+ * whatever the layers are like. A chain takes 128 if its 10th doubling would make that more than 1
+ * % of the rate planned for its newest layer then.
+ *
+ * A key that an older layer may have is not added again. It would take the place of a new one, and
+ * the answer for it is "possibly" already.
+ *
+ * If several threads add, one of them makes a layer, under a lock. It becomes visible to all others
+ * with the number of layers. Cells never move, and in such a chain neither do the records of its
+ * layers: it has room for all of them. Other chains get room for records as they grow. Some keys
+ * may then still go to the layer that was full, at most one for each thread. A thread that adds a
+ * word of keys counts their bits before, and takes back what they did not set. While others do so a
+ * layer can seem full some words of keys early.
+ *
+ * Chains of other systems take the same way, with three differences. The row of their kind has
+ * `next_layer`, which describes the next layer. A layer is full with as many new keys as it was
+ * planned for, and `adds` counts those; bits are counted for estimates alone. One thread adds, and
+ * where a layer might become full, one key at a time.
+ */
+#include "kinds/chain.h"
+#include "base/bits.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "kinds/cells.h"
+#include "plan/blocked_rate.h"
+#include "plan/solve.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- Plans ---------------------------------------------------------------------------------- */
+
+/* The keys with which a layer for `keys` is full. */
+static double full_keys(uint64_t keys)
+{
+    return (double)keys + sqrt((double)keys);
+}
+
+/* The doublings of the keys for which 64 bits of hash have to be enough. */
+enum { DOUBLINGS_AHEAD = 10 };
+
+bloomery_hash_id bloomery_chain_hash(uint64_t keys, double rate)
+{
+    rate *= BLOOMERY_CHAIN_FIRST;
+    for (int i = 0; i < DOUBLINGS_AHEAD; i++)
+        rate *= BLOOMERY_CHAIN_FACTOR;
+    return bloomery_hash_for(keys << DOUBLINGS_AHEAD, rate);
+}
+
+/* Solves a plan for keys and rate, with room for those by which a full layer exceeds its plan. */
+static bloomery_status solve_layer(bloomery_plan *plan, uint32_t blocks_per_key, uint32_t probes,
+                                   uint32_t folds, bloomery_hash_id hash, bloomery_error *error)
+{
+    const uint64_t keys = plan->keys;
+    const double full = fmin(ceil(full_keys(keys)), (double)BLOOMERY_KEYS_MAX);
+    assert(keys <= BLOOMERY_KEYS_MAX);
+    if (keys == 0) /* a file may say so: a layer after its last one cannot be planned */
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a layer is planned for 1 key or more");
+    plan->keys = (uint64_t)full;
+    bloomery_status status = bloomery_solve(plan, blocks_per_key, probes, folds, hash, error);
+    plan->keys = keys;
+    if (status != BLOOMERY_OK)
+        return status;
+    plan->bits_per_key *= full / (double)keys;
+    plan->limit_ratio *= full / (double)keys;
+    plan->planned_keys = keys;
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t blocks_per_key, uint32_t probes,
+                                     uint32_t folds, bloomery_hash_id hash, bloomery_error *error)
+{
+    const double rate = plan->rate;
+    bloomery_plan layer = {
+        .kind = BLOOMERY_BLOCKED,
+        .keys = plan->keys,
+        .rate = rate * BLOOMERY_CHAIN_FIRST,
+        .cell_bits = plan->cell_bits,
+    };
+    if (plan->bytes != 0)
+        return bloomery_fail(
+            error, BLOOMERY_BAD_ARGUMENT, 0,
+            "a scalable filter is planned by keys and rate: leave bytes 0, and limit its memory "
+            "where it is made (memory_limit)");
+    if (plan->keys == 0 || !(rate >= BLOOMERY_CHAIN_RATE_MIN && rate < 1))
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a scalable filter takes the keys of its first layer and a rate of at "
+                             "least 1e-12 and below 1");
+    if (plan->keys > BLOOMERY_KEYS_MAX)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "keys must be 1 to 2^48");
+    if (hash == BLOOMERY_HASH_DEFAULT)
+        hash = bloomery_chain_hash(layer.keys, rate);
+    bloomery_status status = solve_layer(&layer, blocks_per_key, probes, folds, hash, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    layer.kind = plan->kind;
+    layer.rate = layer.planned_rate = rate;
+    *plan = layer;
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_chain_next(const struct bloomery_layer *newest, bloomery_plan *plan,
+                                    bloomery_hash_id hash, bloomery_error *error)
+{
+    /* No lower than any plan: a file may name any rate, and one of 0 would be none. */
+    const double next = newest->rate * BLOOMERY_CHAIN_FACTOR;
+    const double rate = next > BLOOMERY_RATE_MIN ? next : BLOOMERY_RATE_MIN;
+    *plan = (bloomery_plan){
+        .kind = BLOOMERY_BLOCKED,
+        .keys = newest->keys < BLOOMERY_KEYS_MAX / BLOOMERY_CHAIN_GROWTH
+                    ? newest->keys * BLOOMERY_CHAIN_GROWTH
+                    : BLOOMERY_KEYS_MAX,
+        .rate = rate,
+    };
+    /* Far beyond the doublings that the hash was chosen for no layer makes up for what it lacks. */
+    const bool wide = bloomery_hash_rate(hash, plan->keys) > rate / 2;
+    bloomery_status status =
+        solve_layer(plan, 0, 0, 0, wide ? BLOOMERY_HASH_XXH3_128 : hash, error);
+    plan->hash = hash;
+    plan->planned_rate = rate; /* as planned: the next one follows from it */
+    return status;
+}
+
+/*
+ * If each layer follows from the one before it, the rate is the one that the chain was planned for,
+ * to the last bit. If chains were merged, it is the sum of the rates of their layers and of those
+ * still to come: r (a + a^2 + ...) = r a / (1 - a) after a last layer of rate r.
+ */
+double bloomery_chain_rate(const struct bloomery_layer *layers, uint32_t count)
+{
+    const double coming = BLOOMERY_CHAIN_FACTOR / (1 - BLOOMERY_CHAIN_FACTOR);
+    double sum = 0;
+    bool planned = true;
+    for (uint32_t i = 0; i < count; i++) {
+        const double next = i > 0 ? layers[i - 1].rate * BLOOMERY_CHAIN_FACTOR : layers[i].rate;
+        planned =
+            planned && layers[i].rate == (next > BLOOMERY_RATE_MIN ? next : BLOOMERY_RATE_MIN);
+        sum += layers[i].rate;
+    }
+    sum += layers[count - 1].rate * coming;
+    if (planned)
+        sum = layers[0].rate / BLOOMERY_CHAIN_FIRST;
+    return sum < 1 ? sum : 1;
+}
+
+/* ---- Growing -------------------------------------------------------------------------------- */
+
+static uint64_t full_at(const struct bloomery_layer *layer)
+{
+    const double hit = bloomery_blocked_hit(layer->blocks, layer->probes);
+    double fill = -expm1(full_keys(layer->keys) * layer->blocks_per_key * log1p(-hit));
+    uint64_t bits = (uint64_t)ceil(fill * (double)layer->bits);
+    return bits < layer->bits ? bits : layer->bits;
+}
+
+/* What is known of a chain without reading it. Of other systems' layers it is their keys that say
+ * when they are full. */
+static void begin(struct bloomery_filter *filter)
+{
+    if (bloomery_rest_in(filter)->next != NULL)
+        bloomery_rest_in(filter)->next->planned_keys = 0;
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
+        struct bloomery_layer *layer = &filter->layers[i];
+        layer->bits_set = 0;
+        layer->unsure = 0;
+        if (!filter->foreign)
+            layer->full_at = full_at(layer);
+    }
+}
+
+void bloomery_chain_open(struct bloomery_filter *filter)
+{
+    if (!filter->kind->grows || filter->storage != BLOOMERY_OWNED)
+        return;
+    begin(filter);
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
+        struct bloomery_layer *layer = &filter->layers[i];
+        layer->bits_set = bloomery_count_payload(layer->payload,
+                                                 (size_t)(bloomery_held_bytes(filter, layer) / 8));
+    }
+}
+
+void bloomery_chain_begin(struct bloomery_filter *filter)
+{
+    if (!filter->kind->grows)
+        return;
+    assert(filter->storage == BLOOMERY_OWNED);
+    begin(filter);
+}
+
+static const char chain_max[] = "a chain has no more";
+
+static bool passes_limit(const struct bloomery_filter *filter, uint64_t bytes)
+{
+    uint64_t total;
+    return __builtin_add_overflow(bloomery_payload_bytes(filter), bytes, &total) ||
+           total > SIZE_MAX ||
+           (bloomery_rest_in(filter)->memory_limit > 0 &&
+            total > bloomery_rest_in(filter)->memory_limit);
+}
+
+/* Why there is no further layer, and where the chain stands. `why`: what else is in the way than
+ * the `wanted` bytes. */
+static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wanted,
+                              const char *why, bloomery_error *error)
+{
+    struct bloomery_phrase now = {{0}}, more = {{0}}, limit = {{0}};
+    const uint32_t layers = bloomery_layer_count(filter);
+    const char *about = filter->foreign ? "" : "about ", *plural = layers == 1 ? "" : "s";
+    double keys = 0;
+    for (uint32_t i = 0; i < layers; i++)
+        keys += filter->foreign
+                    ? (double)filter->layers[i].adds
+                    : filter->kind->estimate(
+                          &filter->layers[i],
+                          __atomic_load_n(&filter->layers[i].bits_set, __ATOMIC_RELAXED));
+    if (why != NULL)
+        return bloomery_fail(error, BLOOMERY_FULL, 0, "full with %s%llu keys in %u layer%s: %s",
+                             about, (unsigned long long)fmin(keys, 0x1p63), layers, plural, why);
+    bloomery_phrase_bytes(&now, bloomery_payload_bytes(filter));
+    bloomery_phrase_bytes(&more, wanted);
+    if (!passes_limit(filter, wanted)) {
+        struct bloomery_phrase_limit met;
+        return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
+                             "full with %s%llu keys in %u layer%s of %s; there is no memory "
+                             "for another layer of %s%s",
+                             about, (unsigned long long)fmin(keys, 0x1p63), layers, plural,
+                             now.text, more.text,
+                             bloomery_phrase_limit(&met, &filter->allocator, wanted));
+    }
+    return bloomery_fail(error, BLOOMERY_FULL, 0,
+                         "full with %s%llu keys in %u layer%s of %s; another layer of %s would "
+                         "pass the limit of %s",
+                         about, (unsigned long long)fmin(keys, 0x1p63), layers, plural, now.text,
+                         more.text,
+                         bloomery_phrase_bytes(&limit, bloomery_rest_in(filter)->memory_limit));
+}
+
+/* Planned once: a full chain is tried again and again. */
+static bloomery_status next_of_ours(struct bloomery_filter *filter,
+                                    const struct bloomery_layer *newest,
+                                    struct bloomery_layer *next, bloomery_error *error)
+{
+    bloomery_plan *plan = bloomery_rest_in(filter)->next;
+    if (plan->planned_keys == 0 &&
+        bloomery_chain_next(newest, plan, filter->shape.hash, NULL) != BLOOMERY_OK) {
+        plan->planned_keys = 0;
+        return refuse(filter, 0, chain_max, error);
+    }
+    *next = (struct bloomery_layer){
+        .bits = plan->bits,
+        .blocks = plan->bits / BLOOMERY_BLOCK_BITS,
+        .probes = plan->probes,
+        .blocks_per_key = plan->blocks_per_key,
+        .keys = plan->planned_keys,
+        .rate = plan->planned_rate,
+        .bytes = plan->planned_bytes,
+    };
+    next->full_at = full_at(next);
+    return BLOOMERY_OK;
+}
+
+static bloomery_status next_of_theirs(const struct bloomery_filter *filter,
+                                      const struct bloomery_layer *newest,
+                                      struct bloomery_layer *next, bloomery_error *error)
+{
+    struct bloomery_shape alone = filter->shape;
+    struct bloomery_checked_shape checked;
+    if (filter->shape.growth == 0)
+        return refuse(filter, 0, "a filter of its kind does not grow", error);
+    /* No rate is halved for ever: some time a layer needs more probes or bits than there are. */
+    if (filter->kind->next_layer(&filter->shape, newest, next, NULL) != BLOOMERY_OK)
+        return refuse(filter, 0, "there is no layer of the keys and rate of the next one", error);
+    alone.layers = next;
+    alone.layer_count = 1;
+    bloomery_status status = bloomery_shape_lay_out(&alone, &next->bytes, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_shape_check(&alone, next->bytes, &checked, error);
+    next->dumped = newest->dumped + newest->bits / 8;
+    return status;
+}
+
+/* Adds a layer. Nobody else does so meanwhile. */
+static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *error)
+{
+    const uint32_t count = filter->shape.layer_count;
+    const struct bloomery_layer *newest = &filter->layers[count - 1];
+    struct bloomery_layer next = {.offset = 0};
+    if (count == (filter->of_our_file ? BLOOMERY_CHAIN_MAX : bloomery_layers_max(&filter->shape)))
+        return refuse(filter, 0, chain_max, error);
+    const bloomery_status status = filter->kind->next_layer == NULL
+                                       ? next_of_ours(filter, newest, &next, error)
+                                       : next_of_theirs(filter, newest, &next, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    next.offset = bloomery_payload_bytes(filter);
+    bloomery_prepare_layer(&filter->shape, &next);
+    if (!passes_limit(filter, next.bytes) && bloomery_make_room(filter, count + 1))
+        next.payload =
+            bloomery_allocate(&filter->allocator, (size_t)next.bytes, BLOOMERY_PAYLOAD_UNIT);
+    if (next.payload == NULL)
+        return refuse(filter, next.bytes, NULL, error);
+    if (bloomery_rest_in(filter)->next != NULL)
+        bloomery_rest_in(filter)->next->planned_keys = 0;
+    filter->layers[count] = next;
+    __atomic_store_n(&filter->shape.layer_count, count + 1, __ATOMIC_RELEASE);
+    assert(bloomery_payload_bytes(filter) == next.offset + next.bytes);
+    return BLOOMERY_OK;
+}
+
+/* Adds a layer to a chain that had `count` of them, unless another thread was faster. */
+static bloomery_status grow_past(struct bloomery_filter *filter, uint32_t count,
+                                 bloomery_error *error)
+{
+    bloomery_status status = BLOOMERY_OK;
+    if (bloomery_rest_in(filter)->growing == NULL)
+        return grow(filter, error);
+    bloomery_lock(bloomery_rest_in(filter)->growing);
+    if (bloomery_layer_count(filter) == count)
+        status = grow(filter, error);
+    bloomery_unlock(bloomery_rest_in(filter)->growing);
+    return status;
+}
+
+/* Counts the bits of a layer to which nobody adds meanwhile, if their number is not known. */
+static void recount(struct bloomery_layer *layer)
+{
+    if (layer->unsure == 0)
+        return;
+    layer->bits_set = bloomery_count_payload(layer->payload, (size_t)(layer->bytes / 8));
+    layer->unsure = 0;
+}
+
+/* Whether the layer holds the keys that it was planned for. Other systems count new keys. */
+static bool is_full(const struct bloomery_filter *filter, struct bloomery_layer *layer)
+{
+    if (filter->foreign)
+        return layer->adds >= layer->keys;
+    const uint64_t known = __atomic_load_n(&layer->bits_set, __ATOMIC_RELAXED);
+    if (known + layer->unsure < layer->full_at)
+        return false;
+    recount(layer);
+    return __atomic_load_n(&layer->bits_set, __ATOMIC_RELAXED) >= layer->full_at;
+}
+
+/* ---- Adding --------------------------------------------------------------------------------- */
+
+/* Adds are counted in the layer that is the newest when they come, wherever the key is. So the
+ * counts follow from the sequence of the keys too. Other systems count new keys only. */
+static void count(const struct bloomery_filter *filter, struct bloomery_layer *layer, uint64_t adds,
+                  uint64_t bits)
+{
+    if (filter->concurrent) {
+        __atomic_fetch_add(&layer->adds, adds, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&layer->bits_set, bits, __ATOMIC_RELAXED);
+    } else {
+        layer->adds += filter->foreign ? bits > 0 : adds;
+        layer->bits_set += bits;
+    }
+    assert(filter->concurrent || layer->bits_set <= layer->bits);
+}
+
+/* A key that the newest layer may have is seen without a further one. */
+static inline __attribute__((always_inline)) bloomery_status
+add(struct bloomery_filter *filter, const struct bloomery_subject *subject, bool positions,
+    uint32_t *new_bits, bloomery_error *error)
+{
+    uint32_t layers = bloomery_layer_count(filter);
+    struct bloomery_layer *layer = &filter->layers[layers - 1];
+    uint32_t set = 0;
+    bool seen = bloomery_layers_may_contain(filter, layers - 1, subject, positions);
+    while (!seen && is_full(filter, layer)) {
+        seen = bloomery_layer_may_contain(filter, layer, subject, positions);
+        if (seen)
+            break;
+        bloomery_status status = grow_past(filter, layers, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        layer = &filter->layers[layers++];
+    }
+    if (!seen)
+        set = bloomery_layer_add(filter, layer, subject, positions);
+    count(filter, layer, 1, set);
+    *new_bits = set;
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash,
+                                   uint32_t *new_bits, bloomery_error *error)
+{
+    const struct bloomery_subject subject = {.hash = hash};
+    return add(filter, &subject, false, new_bits, error);
+}
+
+bloomery_status bloomery_chain_add_positions(struct bloomery_filter *filter, bloomery_key key,
+                                             uint32_t *new_bits, bloomery_error *error)
+{
+    const struct bloomery_subject subject = {.key = key};
+    return add(filter, &subject, true, new_bits, error);
+}
+
+/* Leaves those in `hashes` that `layer` surely does not have; `place` says where they were. */
+static size_t keep_absent(const struct bloomery_filter *filter, const struct bloomery_layer *layer,
+                          bloomery_hash *hashes, uint8_t *place, size_t count)
+{
+    uint64_t found = filter->operations->query_word(layer, layer->payload, hashes, count);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        hashes[kept] = hashes[i];
+        place[kept] = place[i];
+        kept += (found >> i & 1) == 0;
+    }
+    return kept;
+}
+
+/* The keys of a word that no older layer has; their places in it. */
+static size_t find_new(const struct bloomery_filter *filter, uint32_t layers,
+                       const bloomery_hash *hashes, size_t count, bloomery_hash left[64],
+                       uint8_t place[64])
+{
+    for (size_t i = 0; i < count; i++) {
+        left[i] = hashes[i];
+        place[i] = (uint8_t)i;
+    }
+    for (uint32_t i = layers - 1; i-- > 0 && count > 0;)
+        count = keep_absent(filter, &filter->layers[i], left, place, count);
+    return count;
+}
+
+/* Adds keys, none of which can make the newest layer full, in order. `set`: how many bits, unless
+ * NULL. */
+static uint64_t add_to_newest(const struct bloomery_filter *filter, uint32_t layers,
+                              const bloomery_hash *hashes, size_t keys, uint64_t *set)
+{
+    const struct bloomery_layer *layer = &filter->layers[layers - 1];
+    bloomery_hash left[64];
+    uint8_t place[64];
+    uint64_t answers = 0;
+    if (layers == 1)
+        return filter->operations->add_word(layer, layer->payload, hashes, keys, set);
+    const size_t rest = find_new(filter, layers, hashes, keys, left, place);
+    const uint64_t found =
+        rest > 0 ? filter->operations->add_word(layer, layer->payload, left, rest, set) : 0;
+    for (size_t i = 0; i < rest; i++)
+        answers |= (found >> i & 1) << place[i];
+    return answers;
+}
+
+/* Whether the bits that keys set may go uncounted: they must not make the layer full, and counting
+ * them all later must pay. That reads the whole layer: a sixteenth of its bits apart, it is a few
+ * ns a key. Others may add to a concurrent chain, and counting would miss theirs. */
+static bool may_guess(const struct bloomery_filter *filter, struct bloomery_layer *layer,
+                      uint64_t most)
+{
+    if (filter->concurrent)
+        return false;
+    if (layer->bits_set + layer->unsure + most <= layer->full_at)
+        return layer->unsure > 0 || layer->full_at - layer->bits_set > layer->bits / 16;
+    recount(layer);
+    return layer->bits_set + most <= layer->full_at &&
+           layer->full_at - layer->bits_set > layer->bits / 16;
+}
+
+/* Counts the maximum of bits that some keys can set as set, if the layer has room for so many. Bits
+ * that they did not set are taken back after. So threads that add at once do not fill the same
+ * room. */
+static bool reserve(const struct bloomery_filter *filter, struct bloomery_layer *layer,
+                    uint64_t most)
+{
+    uint64_t known = __atomic_load_n(&layer->bits_set, __ATOMIC_RELAXED);
+    do {
+        if (known + layer->unsure + most > layer->full_at)
+            return false;
+    } while (filter->concurrent &&
+             !__atomic_compare_exchange_n(&layer->bits_set, &known, known + most, true,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    if (!filter->concurrent)
+        layer->bits_set = known + most;
+    return true;
+}
+
+/* The same for layers that are full with as many new keys as they are planned for: not one of these
+ * must be the one that is too many. */
+static bool add_word_of_theirs(struct bloomery_filter *filter, const bloomery_hash *hashes,
+                               size_t keys, uint64_t *answers, uint64_t *new_bits)
+{
+    const uint32_t layers = bloomery_layer_count(filter);
+    struct bloomery_layer *layer = &filter->layers[layers - 1];
+    uint64_t set = 0;
+    if (layer->adds > layer->keys || layer->keys - layer->adds < keys)
+        return false;
+    *answers = add_to_newest(filter, layers, hashes, keys, &set);
+    layer->adds += (uint64_t)__builtin_popcountll(*answers);
+    layer->bits_set += set;
+    if (new_bits != NULL)
+        *new_bits += set;
+    return true;
+}
+
+bool bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash *hashes,
+                             size_t keys, uint64_t *answers, uint64_t *new_bits)
+{
+    const uint32_t layers = bloomery_layer_count(filter);
+    struct bloomery_layer *layer = &filter->layers[layers - 1];
+    const uint32_t each = layer->probes * layer->blocks_per_key;
+    const uint64_t most = (uint64_t)keys * each;
+    uint64_t set = 0;
+    assert(keys <= 64);
+    if (filter->foreign)
+        return add_word_of_theirs(filter, hashes, keys, answers, new_bits);
+    if (new_bits == NULL && may_guess(filter, layer, most)) {
+        *answers = add_to_newest(filter, layers, hashes, keys, NULL);
+        layer->unsure += (uint64_t)__builtin_popcountll(*answers) * each;
+        count(filter, layer, keys, 0);
+        return true;
+    }
+    if (!reserve(filter, layer, most))
+        return false;
+    *answers = add_to_newest(filter, layers, hashes, keys, &set);
+    assert(set <= most);
+    count(filter, layer, keys, set - most);
+    if (new_bits != NULL)
+        *new_bits += set;
+    return true;
+}
+
+/* ---- Positions ------------------------------------------------------------------------------- */
+
+bool bloomery_positions_may_contain(const bloomery_filter *filter, bloomery_key key)
+{
+    const struct bloomery_subject subject = {.key = key};
+    return bloomery_layers_may_contain(filter, bloomery_layer_count(filter), &subject, true);
+}
+
+bool bloomery_positions_remove(bloomery_filter *filter, bloomery_key key, uint32_t *cleared)
+{
+    uint64_t positions[BLOOMERY_POSITIONS_MAX];
+    const struct bloomery_layer *layer = filter->layers;
+    assert(filter->shape.layer_count == 1);
+    filter->hash->positions(bloomery_secret_of(filter), key, layer->bits, layer->probes, positions);
+    return filter->operations->remove_positions(layer, layer->payload, positions, cleared);
+}
+
+uint32_t bloomery_positions_count(const bloomery_filter *filter, bloomery_key key)
+{
+    uint64_t positions[BLOOMERY_POSITIONS_MAX];
+    const struct bloomery_layer *layer = filter->layers;
+    filter->hash->positions(bloomery_secret_of(filter), key, layer->bits, layer->probes, positions);
+    return filter->operations->count_positions(layer, layer->payload, positions);
+}
+
+/* ---- Joining chains -------------------------------------------------------------------------- */
+
+/*
+ * The union of two chains. Layers of one shape become one where it stays below the mark at which a
+ * layer is full (above), as those of shards with one plan do. The others stand side by side:
+ *
+ *     into    a0  a1  a2          ┐
+ *     from    b0  b1  b2          ┴──>    a0|b0  a1  b1  a2|b2
+ *
+ * An absent key is a false positive if it is one in some layer. So the rates of layers add up, and
+ * each layer keeps its own: the rate that it is planned for holds up to the mark. Keys go on to the
+ * last layer: of the two newest ones the larger is put there, and of equal ones the own. The layer
+ * after it is planned from it. So the rate of the whole stays under the sum of the two chains'
+ * planned rates: their layers so far are parts of the two sums, and layers to come are part of one.
+ *
+ * What a layer of the other has becomes known by counting: keys that both have are counted once. A
+ * layer whose bits are all in the other's adds nothing, so there the mark does not matter: it may
+ * be passed by the bits of one key.
+ *
+ * Layers that stay apart are copied, since the other chain remains, and all memory is taken before
+ * anything changes.
+ */
+
+/* ---- Which layers become one ---------------------------------------------------------------- */
+
+enum {
+    STRETCH = 4096,         /* bytes that pass over the stack */
+    SAMPLE = 256 * STRETCH, /* after which it is plain whether a layer would be too full */
+    APART = -1,
+};
+
+/* Where each layer of the other chain goes: into one of our layers, or beside them. */
+struct joining {
+    int into[BLOOMERY_CHAIN_MAX];
+    uint32_t apart;
+    uint64_t apart_bytes;
+};
+
+/* The bits of both layers in a stretch, and whether one of them has some that the other lacks. */
+struct overlap {
+    uint64_t bits;
+    bool more, less;
+};
+
+static void look_at_stretch(const uint8_t *one, const uint8_t *other, size_t bytes,
+                            struct overlap *overlap)
+{
+    uint8_t room[STRETCH];
+    memcpy(room, one, bytes);
+    bloomery_cells_unite(1, room, other, bytes);
+    const uint64_t both = bloomery_count_payload(room, bytes / 8);
+    overlap->bits += both;
+    overlap->more = overlap->more || both > bloomery_count_payload(one, bytes / 8);
+    overlap->less = overlap->less || both > bloomery_count_payload(other, bytes / 8);
+}
+
+/* Whether two layers of one shape may become one. Past the sample it need not read on if there are
+ * a twentieth too many bits: keys lie alike in all of a layer. */
+static bool may_unite(const struct bloomery_layer *one, const struct bloomery_layer *other)
+{
+    struct overlap overlap = {0, false, false};
+    const uint64_t bytes = one->bytes;
+    for (uint64_t at = 0; at < bytes; at += STRETCH) {
+        const size_t now = bytes - at < STRETCH ? (size_t)(bytes - at) : STRETCH;
+        const bool plain = at >= SAMPLE && (double)overlap.bits * (double)bytes >
+                                               1.05 * (double)one->full_at * (double)at;
+        if (overlap.more && overlap.less && (plain || overlap.bits > one->full_at))
+            return false;
+        look_at_stretch(one->payload + at, other->payload + at, now, &overlap);
+    }
+    return !overlap.more || !overlap.less || overlap.bits <= one->full_at;
+}
+
+static bool is_one_shape(const struct bloomery_layer *one, const struct bloomery_layer *other)
+{
+    return one->bits == other->bits && one->probes == other->probes &&
+           one->blocks_per_key == other->blocks_per_key;
+}
+
+/* Each of our layers takes at most one of the other's. Those of one chain do not fit together, or
+ * they would be one. */
+static void find_places(const bloomery_filter *into, const bloomery_filter *from,
+                        struct joining *joining)
+{
+    uint64_t taken = 0; /* a bit for each of our layers */
+    _Static_assert(BLOOMERY_CHAIN_MAX <= 64, "a layer has a bit");
+    *joining = (struct joining){.apart = 0};
+    for (uint32_t i = 0; i < from->shape.layer_count; i++) {
+        const struct bloomery_layer *other = &from->layers[i];
+        uint32_t at = 0;
+        while (at < into->shape.layer_count &&
+               ((taken >> at & 1) != 0 || !is_one_shape(&into->layers[at], other) ||
+                !may_unite(&into->layers[at], other)))
+            at++;
+        const bool unites = at < into->shape.layer_count;
+        joining->into[i] = unites ? (int)at : APART;
+        joining->apart += !unites;
+        joining->apart_bytes += unites ? 0 : other->bytes;
+        taken |= unites ? UINT64_C(1) << at : 0;
+    }
+}
+
+/* ---- The others ----------------------------------------------------------------------------- */
+
+static void release_copies(const bloomery_filter *into, struct bloomery_layer *copies,
+                           uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        bloomery_release(&into->allocator, copies[i].payload, (size_t)copies[i].bytes,
+                         BLOOMERY_PAYLOAD_UNIT);
+}
+
+/* Copies of the layers that stay apart; none if there is no memory. */
+static bloomery_status copy_layers(const bloomery_filter *into, const bloomery_filter *from,
+                                   const struct joining *joining, struct bloomery_layer *copies,
+                                   bloomery_error *error)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < from->shape.layer_count; i++) {
+        const struct bloomery_layer *layer = &from->layers[i];
+        if (joining->into[i] != APART)
+            continue;
+        copies[count] = *layer;
+        copies[count].payload =
+            bloomery_allocate(&into->allocator, (size_t)layer->bytes, BLOOMERY_PAYLOAD_UNIT);
+        if (copies[count].payload == NULL) {
+            release_copies(into, copies, count);
+            return bloomery_fail_memory(error, &into->allocator, "a copy of a layer", layer->bytes);
+        }
+        memcpy(copies[count++].payload, layer->payload, (size_t)layer->bytes);
+    }
+    assert(count == joining->apart);
+    return BLOOMERY_OK;
+}
+
+static bloomery_status check_room(const bloomery_filter *into, const struct joining *joining,
+                                  bloomery_error *error)
+{
+    const uint32_t layers = into->shape.layer_count + joining->apart;
+    struct bloomery_phrase all = {{0}}, limit = {{0}};
+    uint64_t bytes;
+    if (layers > BLOOMERY_CHAIN_MAX)
+        return bloomery_fail(
+            error, BLOOMERY_FULL, 0,
+            "the union would have %u layers, and a filter has %d at most; layers that "
+            "are full stay apart. Merge fewer filters, or look keys up in each "
+            "(dedupe --against, query -f)",
+            layers, BLOOMERY_CHAIN_MAX);
+    if (__builtin_add_overflow(bloomery_payload_bytes(into), joining->apart_bytes, &bytes) ||
+        bytes > SIZE_MAX)
+        return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
+                             "the layers of both would take more bytes than there are addresses");
+    if (bloomery_rest_in(into)->memory_limit > 0 && bytes > bloomery_rest_in(into)->memory_limit)
+        return bloomery_fail(error, BLOOMERY_FULL, 0,
+                             "the layers of both would take %s, and the limit is %s",
+                             bloomery_phrase_bytes(&all, bytes),
+                             bloomery_phrase_bytes(&limit, bloomery_rest_in(into)->memory_limit));
+    return BLOOMERY_OK;
+}
+
+/* Puts copies before our newest layer, or behind it if the newest of them is larger. */
+static void insert_copies(bloomery_filter *into, const struct bloomery_layer *copies, uint32_t more)
+{
+    uint32_t count = into->shape.layer_count;
+    const struct bloomery_layer newest = into->layers[count - 1];
+    const bool own_last = newest.bits >= copies[more - 1].bits;
+    if (own_last && into->first == count - 1)
+        into->first = (uint16_t)(into->first + more);
+    count -= own_last;
+    memcpy(&into->layers[count], copies, more * sizeof copies[0]);
+    count += more;
+    if (own_last)
+        into->layers[count++] = newest;
+    into->shape.layer_count = count;
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        into->layers[i].offset = end;
+        end += into->layers[i].bytes;
+    }
+    assert(bloomery_payload_bytes(into) == end);
+}
+
+static void unite_layers(bloomery_filter *into, const bloomery_filter *from,
+                         const struct joining *joining)
+{
+    for (uint32_t i = 0; i < from->shape.layer_count; i++) {
+        if (joining->into[i] == APART)
+            continue;
+        struct bloomery_layer *layer = &into->layers[joining->into[i]];
+        const struct bloomery_layer *other = &from->layers[i];
+        bloomery_cells_unite(1, layer->payload, other->payload, (size_t)layer->bytes);
+        if (__builtin_add_overflow(layer->adds, other->adds, &layer->adds))
+            layer->adds = UINT64_MAX;
+    }
+}
+
+bloomery_status bloomery_chain_join(bloomery_filter *into, const bloomery_filter *from,
+                                    bloomery_error *error)
+{
+    struct bloomery_layer copies[BLOOMERY_CHAIN_MAX];
+    struct joining joining;
+    assert(into != from && into->kind->grows && from->kind->grows);
+    assert(!into->foreign && into->storage == BLOOMERY_OWNED);
+    assert(into->shape.layer_count > 0 && from->shape.layer_count > 0);
+    find_places(into, from, &joining);
+    const uint32_t count = into->shape.layer_count + joining.apart;
+    bloomery_status status = check_room(into, &joining, error);
+    if (status == BLOOMERY_OK && !bloomery_make_room(into, count))
+        status = bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
+                               "not enough memory for the records of %u layers", count);
+    if (status == BLOOMERY_OK)
+        status = copy_layers(into, from, &joining, copies, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    unite_layers(into, from, &joining);
+    if (joining.apart > 0)
+        insert_copies(into, copies, joining.apart);
+    bloomery_chain_open(into);
+    return BLOOMERY_OK;
+}

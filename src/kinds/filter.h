@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The filter itself: a shape, a payload, and how keys become hashes for it. */
+#ifndef BLOOMERY_KINDS_FILTER_H
+#define BLOOMERY_KINDS_FILTER_H
+
+#include "base/bytes.h"
+#include "base/io.h"
+#include "base/threads.h"
+#include "hash/hashes.h"
+#include "kinds/kinds.h"
+
+#include <assert.h>
+
+enum bloomery_storage {
+    BLOOMERY_OWNED,    /* allocated, writable */
+    BLOOMERY_BORROWED, /* the caller's bytes */
+    BLOOMERY_MAPPED,   /* a map of a file */
+};
+
+/*
+ * What a small filter does without, so that it takes little more memory than its bits. A filter of
+ * which all of this is zero has no such struct of its own.
+ */
+struct bloomery_rest {
+    /* Of the layers that the filter was made with, unless they lie before it; later ones have
+     * memory of their own. */
+    uint8_t *payload; /* never written unless owned */
+    uint64_t payload_bytes;
+    struct bloomery_lock *growing; /* in concurrent chains: held while a layer is added */
+    uint64_t memory_limit;         /* of a chain, in bytes; 0: none */
+    /* Of a chain of ours: its next layer, once it was planned; else its planned_keys are 0. NULL:
+     * another kind. */
+    bloomery_plan *next;
+    struct bloomery_map map;  /* if storage is mapped */
+    const uint8_t *checksums; /* those behind a borrowed or mapped payload, else NULL */
+    uint64_t checksum_seed;   /* theirs */
+    uint64_t payload_offset;  /* where the payload lay in the bytes it came from */
+    bloomery_key_rule rule;
+    size_t note_bytes; /* 0: none */
+    char *note;        /* NUL-terminated */
+    /* What another system's bytes say that has no meaning here, kept to be written again. */
+    uint8_t *extra;
+    size_t extra_bytes;
+    /* How many keys could not be added while no caller took the error; atomic. add_failure of the
+     * filter says why. */
+    uint64_t failed_adds;
+};
+
+/*
+ * A filter is one allocation, and blocks that this one points to:
+ *
+ *     | payload, if it is small | secret | filter | own layers | rest | next | extra | note |
+ *     ^ a multiple of 64
+ *
+ * Schemes of other systems have no secret. So what a hash gets is in one piece with the seed, with
+ * which the filter begins: bloomery_secret_of.
+ */
+struct bloomery_filter {
+    union {
+        struct bloomery_shape shape;
+        struct {
+            uint64_t seed;                        /* shape.seed */
+            struct bloomery_layer *layers;        /* shape.layers: `own`, or a block of their own */
+            const struct bloomery_kind_row *kind; /* shape.kind_row */
+            const struct bloomery_hash_row *hash; /* shape.hash_row */
+        };
+    };
+    /* Single keys, by a short way or the long one. */
+    bool (*query_key)(const bloomery_filter *filter, bloomery_key key);
+    bool (*add_key)(bloomery_filter *filter, bloomery_key key, bloomery_error *error);
+    const struct bloomery_operations *operations;
+
+    bool secret_known : 1;   /* keys can be hashed */
+    bool secret_in_file : 1; /* written with the filter */
+    bool concurrent : 1;
+    bool foreign : 1;     /* by the schemes of another system */
+    bool of_our_file : 1; /* it goes back into one: it gets no more layers than that keeps */
+    bool has_rest : 1;    /* of its own */
+    uint8_t storage : 2;  /* enum bloomery_storage */
+    /* The status, negated, of a key that could not be added while no caller took the error, until
+     * the next writing reports it (src/keys.c). 0: there was none. Atomic. */
+    uint8_t add_failure;
+    uint8_t near_words; /* of the payload that lies before the filter; 0: elsewhere */
+    /* For how many layers there is room in `own`. As a chain grows it gets twice as much, in a
+     * block of its own, as often as it is doubled. Records of concurrent chains stay where they
+     * are. */
+    uint8_t own_room;
+    uint8_t doublings;
+    uint8_t short_ways; /* of batches: src/library.h */
+    /* Of a chain: the number of the layer that it began with, and goes back to when cleared. */
+    uint16_t first;
+    bloomery_allocator allocator;
+    struct bloomery_layer own[];
+};
+
+enum {
+    BLOOMERY_WORD_BYTES = 8, /* of near_words */
+    /* Of a secret, what lies before the seed. */
+    BLOOMERY_SECRET_BEFORE = offsetof(struct bloomery_hash_secret, seed),
+};
+
+_Static_assert(BLOOMERY_LAYERS_MAX - 1 <= UINT16_MAX, "the first layer has a number of 16 bits");
+
+_Static_assert(offsetof(struct bloomery_filter, seed) == 0 &&
+                   offsetof(struct bloomery_filter, shape.seed) == 0 &&
+                   offsetof(struct bloomery_filter, layers) ==
+                       offsetof(struct bloomery_filter, shape.layers),
+               "a filter begins with its seed and its layers");
+_Static_assert(offsetof(struct bloomery_filter, kind) ==
+                       offsetof(struct bloomery_filter, shape.kind_row) &&
+                   offsetof(struct bloomery_filter, hash) ==
+                       offsetof(struct bloomery_filter, shape.hash_row),
+               "and its rows");
+
+/* What its hash takes. If that is one of another system, only the seed is there. */
+static inline struct bloomery_hash_secret *bloomery_secret_of(const struct bloomery_filter *filter)
+{
+    return (struct bloomery_hash_secret *)((uintptr_t)filter - BLOOMERY_SECRET_BEFORE);
+}
+
+/* All zero. */
+extern const struct bloomery_rest bloomery_no_rest;
+
+/* To read: its own, or bloomery_no_rest. */
+static inline const struct bloomery_rest *bloomery_rest_in(const struct bloomery_filter *filter)
+{
+    return filter->has_rest
+               ? (const struct bloomery_rest *)(const void *)&filter->own[filter->own_room]
+               : &bloomery_no_rest;
+}
+
+/* To write to; the filter has one of its own. */
+static inline struct bloomery_rest *bloomery_rest_of(struct bloomery_filter *filter)
+{
+    assert(filter->has_rest);
+    return (struct bloomery_rest *)(void *)&filter->own[filter->own_room];
+}
+
+static inline size_t bloomery_room_bytes(uint32_t layers)
+{
+    return layers * sizeof(struct bloomery_layer);
+}
+
+/* For how many layers there is room. */
+static inline uint32_t bloomery_room(const struct bloomery_filter *filter)
+{
+    return (uint32_t)filter->own_room << filter->doublings;
+}
+
+/* Where the filter's allocation begins, and its bytes. */
+static inline uint8_t *bloomery_base_of(const struct bloomery_filter *filter)
+{
+    return (uint8_t *)(uintptr_t)filter - (filter->foreign ? 0 : BLOOMERY_SECRET_BEFORE) -
+           (size_t)filter->near_words * BLOOMERY_WORD_BYTES;
+}
+
+size_t bloomery_own_bytes(const struct bloomery_filter *filter);
+
+/* The memory of the layers that the filter was made with. */
+static inline uint8_t *bloomery_payload_of(const struct bloomery_filter *filter)
+{
+    return filter->near_words > 0 ? bloomery_base_of(filter) : bloomery_rest_in(filter)->payload;
+}
+
+static inline uint64_t bloomery_payload_room(const struct bloomery_filter *filter)
+{
+    return filter->near_words > 0 ? (uint64_t)filter->near_words * BLOOMERY_WORD_BYTES
+                                  : bloomery_rest_in(filter)->payload_bytes;
+}
+
+/* Whether a layer has memory for it alone, allocated after the filter was made. */
+static inline bool bloomery_is_apart(const struct bloomery_filter *filter,
+                                     const struct bloomery_layer *layer)
+{
+    const uintptr_t payload = (uintptr_t)bloomery_payload_of(filter);
+    return (uintptr_t)layer->payload - payload >= bloomery_payload_room(filter);
+}
+
+/* The bytes of a layer that are in memory. They are all but for a small chain of another system's,
+ * whose first layer has whole words there, and in a file, whole lines. Behind them a file has
+ * zeros. */
+static inline uint64_t bloomery_held_bytes(const struct bloomery_filter *filter,
+                                           const struct bloomery_layer *layer)
+{
+    const uint64_t room = bloomery_payload_room(filter);
+    return layer->bytes <= room || bloomery_is_apart(filter, layer) ? layer->bytes : room;
+}
+
+/* Everything about a filter that is neither shape nor bits. */
+struct bloomery_traits {
+    bloomery_allocator allocator;
+    struct bloomery_hash_secret secret;
+    bool secret_known;
+    bool secret_in_file;
+    bool concurrent;
+    bool of_our_file;
+    uint64_t memory_limit;
+    bloomery_key_rule rule;
+    const char *note; /* not NUL-terminated */
+    size_t note_bytes;
+    const uint8_t *extra;
+    size_t extra_bytes;
+    uint8_t add_failure; /* a filter made of this one lacks those keys, too */
+    uint64_t failed_adds;
+};
+
+/* What a filter that is made of this one has as well: all but how threads may use it. The secret is
+ * the caller's to wipe. */
+struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter);
+
+/* Lays the layers of a shape out in a payload: fills their offset and bytes and gives the total.
+ * For shapes that do not come from a file. BLOOMERY_BAD_ARGUMENT if a layer has no bits or too
+ * many. */
+bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *payload_bytes,
+                                       bloomery_error *error);
+
+/* A shape that was checked, and the bytes of its payload. bloomery_shape_check alone makes one, and
+ * whatever gives memory to a shape takes this and no other. The shape must stay as it is. */
+struct bloomery_checked_shape {
+    const struct bloomery_shape *shape;
+    uint64_t payload_bytes;
+};
+
+/* Whether this version can serve the shape, and whether its layers fill exactly a payload of these
+ * bytes. Nothing else stands between a hostile file and the memory. Allocates nothing. */
+bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_t payload_bytes,
+                                     struct bloomery_checked_shape *checked, bloomery_error *error);
+
+/* A filter of a shape. `payload` is a view of bytes that outlive the filter, or NULL for zeroed
+ * memory of its own. The shape and the note are copied. */
+bloomery_status bloomery_make(struct bloomery_checked_shape checked,
+                              const struct bloomery_traits *traits, const uint8_t *payload,
+                              struct bloomery_filter **out, bloomery_error *error);
+
+enum { BLOOMERY_ROOM_ALIGNMENT = 64 }; /* of such a block: a cache line */
+
+/* Computes what a layer's numbers decide and its operations need with each key. */
+static inline void bloomery_prepare_layer(const struct bloomery_shape *shape,
+                                          struct bloomery_layer *layer)
+{
+    if (bloomery_is_flat(shape) && bloomery_is_foreign(shape))
+        layer->inverse = bloomery_inverse(layer->bits);
+}
+
+/* Whether the records of the layers are in a block of their own. */
+static inline bool bloomery_has_room_apart(const struct bloomery_filter *filter)
+{
+    return filter->layers != filter->own;
+}
+
+/* Room for so many layers at least, of a filter that nobody else uses. False if there is no memory:
+ * nothing changed then. Layers may move. */
+bool bloomery_make_room(struct bloomery_filter *filter, uint32_t layers);
+
+/* Gives back the room that is no part of the filter's allocation; its layers are lost. */
+void bloomery_release_room(struct bloomery_filter *filter);
+
+/* Gives back the filter's allocation, and nothing that it points to. */
+void bloomery_release_itself(struct bloomery_filter *filter);
+
+/* How many layers there are, with acquire order: a thread that sees a layer's number sees all of
+ * the layer. */
+static inline uint32_t bloomery_layer_count(const struct bloomery_filter *filter)
+{
+    return __atomic_load_n(&filter->shape.layer_count, __ATOMIC_ACQUIRE);
+}
+
+/* How many layers a query takes one by one. If the kind hands keys on, that is the first, whose
+ * operations go on to the others. */
+static inline uint32_t bloomery_queried_layers(const struct bloomery_filter *filter)
+{
+    return filter->kind->hands_on ? 1 : bloomery_layer_count(filter);
+}
+
+/* Where keys are added. */
+static inline struct bloomery_layer *bloomery_newest_layer(struct bloomery_filter *filter)
+{
+    return &filter->layers[bloomery_layer_count(filter) - 1];
+}
+
+/*
+ * The rate that the filter's plan was asked for, if keys may be added up to it: if it is over twice
+ * the planned one, since the least filter of its kind has a far lower rate. Else 0.
+ */
+static inline double bloomery_wanted_rate(const struct bloomery_filter *filter)
+{
+    const struct bloomery_layer *layer = filter->layers;
+    /* In other filters its place has counts, which those who add may be writing. */
+    if (filter->foreign || filter->kind->grows || filter->kind->hands_on)
+        return 0;
+    const bool matters = layer->rate > 0 && layer->wanted > 2 * layer->rate && layer->wanted <= 1;
+    return matters ? layer->wanted : 0;
+}
+
+/* The bytes of all layers: those of the payload in the filter's file. */
+static inline uint64_t bloomery_payload_bytes(const struct bloomery_filter *filter)
+{
+    const struct bloomery_layer *last = &filter->layers[bloomery_layer_count(filter) - 1];
+    assert(last->offset % BLOOMERY_PAYLOAD_UNIT == 0 && last->bytes % BLOOMERY_PAYLOAD_UNIT == 0);
+    return last->offset + last->bytes;
+}
+
+/* Reports keys that bloomery_add could not add while its caller took no error: fails once, with
+ * that status; else BLOOMERY_OK. What writes a filter or takes its keys over calls this first. Any
+ * thread. */
+bloomery_status bloomery_failed_adds_take(const bloomery_filter *filter, bloomery_error *error);
+
+#endif /* BLOOMERY_KINDS_FILTER_H */

@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dedupe: the first occurrences of lines, in order; or what is new in documents.
+ *
+ * The order: refusals that need no reading; the locks; filter or table; what counts as seen; the
+ * inputs. The state is locked before the file to append to, so that two processes of Bloomery never
+ * wait for each other. A state is written last, when everything that it holds was delivered. If
+ * anything ends the command before, the old state stays, and what was printed since comes again. A
+ * command that lost its reader (SIGPIPE) ends so, too. A first signal that asks it to end
+ * (system.h) ends the input, and the state is written.
+ *
+ * dedupe.h has a map of the other files.
+ */
+#include "base/numbers.h"
+#include "base/progress.h"
+#include "base/system.h"
+#include "command/dedupe/dedupe.h"
+#include "filter/files.h"
+#include "tool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NGRAM_MAX = 1000, WORDS_MAX = 1000000, SHARDS_MAX = 1000000 };
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+static bool take_exact(const char *option, const char *text, void *at)
+{
+    uint32_t *bits = at;
+    *bits = text == NULL || strcmp(text, "64") == 0 ? 64 : 128;
+    return *bits == 64 || strcmp(text, "128") == 0 ||
+           !tool_usage("%s is 64 or 128 (bits of a fingerprint), not '%s'", option, text);
+}
+
+static bool take_threshold(const char *option, const char *text, void *at)
+{
+    char *end;
+    const double share = strtod(text, &end);
+    if (end == text || *end != '\0' || !(share > 0 && share <= 1) ||
+        share * TOOL_THRESHOLD_ONE < 0.5)
+        return !tool_usage("%s is a share of n-grams above 0 and up to 1, not '%s'", option, text);
+    *(uint32_t *)at = (uint32_t)(share * TOOL_THRESHOLD_ONE + 0.5);
+    return true;
+}
+
+static bool take_annotate(const char *option, const char *text, void *at)
+{
+    const char *name = text != NULL ? text : "bloomery";
+    *(const char **)at = name;
+    for (const char *byte = name; *byte != '\0'; byte++)
+        if (*byte == '"' || *byte == '\\' || (unsigned char)*byte < 0x20)
+            return !tool_usage("%s=NAME: the name has no quotes, backslashes or control characters",
+                               option);
+    if (strlen(name) > TOOL_ANNOTATE_MAX)
+        return !tool_usage("%s=NAME: the name has more than %d bytes", option, TOOL_ANNOTATE_MAX);
+    return name[0] != '\0' || !tool_usage("%s=NAME: the name is empty", option);
+}
+
+/* I/N, from 1/1 on. */
+static bool take_shard(const char *option, const char *text, void *at)
+{
+    struct tool_corpus *corpus = at;
+    char *end;
+    const unsigned long long shard = strtoull(text, &end, 10);
+    const char *second = end + (*end == '/');
+    const unsigned long long shards = strtoull(second, &end, 10);
+    if (second == text || *end != '\0' || second[-1] != '/' || *text < '0' || *text > '9' ||
+        *second < '0' || *second > '9' || shard < 1 || shard > shards || shards > SHARDS_MAX)
+        return !tool_usage("%s is I/N, the I-th of N parts, such as 1/4, not '%s'", option, text);
+    corpus->shard = (uint32_t)(shard - 1);
+    corpus->shards = (uint32_t)shards;
+    return true;
+}
+
+#define OWN    struct tool_dedupe_command
+#define CORPUS struct tool_corpus
+
+static const struct tool_option options[] = {
+    {'n', "keys", "N", TOOL_COUNT(OWN, keys, 1, TOOL_KEYS_MAX),
+     .help = "plan for N distinct lines (default: estimated from a sample of the input files, plus "
+             "5 %). Distinct are those whose keys differ. For inputs that are packed or come by a "
+             "pipe the default is a million, with --state 65,536. A filter that may not grow is "
+             "planned for all lines",
+     .more = "The sample is of up to 64 places of the input files. A key that was met at one place "
+             "counts for all places that were not read, and a key of several places counts once. "
+             "So the estimate is too high rather than too low, and if it is too low the filter "
+             "grows. The report says for how many distinct lines a sample made it plan."},
+    {'p', "rate", "RATE", TOOL_RATE(OWN, rate),
+     .help = "the filter's rate, also when it is full (1e-6, 0.01%, 1/1000). Default 1e-6"},
+    {0, "memory", "SIZE", TOOL_SIZE(OWN, memory),
+     .help = "the maximum memory for what is remembered (512MiB, 2GB). Alone or with -p: as many "
+             "lines as fit in it. With -n: the best rate that fits"},
+    {0, "on-full", "=WHAT", TOOL_CHOICE(OWN, on_full, TOOL_ON_FULL_WORDS),
+     .help = "if there are more lines than planned for:\n"
+             "grow\tadd a layer of twice the size; the rate of all layers stays below RATE "
+             "(default; with --memory up to SIZE)\n"
+             "stop\tend with exit code 2 when the rate reaches twice RATE; all kept lines have "
+             "been printed (default with --memory)\n"
+             "pass\tremember nothing more: lines not remembered are printed at each occurrence",
+     .more = "With grow and --memory it ends, as with stop, if the next layer would not fit. An "
+             "end by stop says how full the filter is. Lines that pass are counted in the report."},
+    {0, "exact", "[=BITS]", TOOL_CALL(OWN, exact, take_exact), .words = "64|128",
+     .help = "instead of a filter, remember a fingerprint of each line, of 64 bits (default) or "
+             "128: 11 to 21 bytes a line, or twice that. A wrong drop is practically impossible",
+     .more = "With n distinct lines about n^2 / 2^65 are dropped wrongly, or n^2 / 2^129."},
+    {'v', "invert", NULL, TOOL_FLAG(OWN, dedupe.invert),
+     .help = "print what is dropped: the repeated lines (with --unit: dropped documents, and of "
+             "others what is cut out)",
+     .more = "Paragraphs that are cut out are each in their document's line."},
+    {'c', "count", NULL, TOOL_FLAG(OWN, dedupe.count_only),
+     .help = "print only how many lines are kept; with -v, dropped"},
+    {'o', "output", "FILE", TOOL_TEXT(OWN, output.path),
+     .help = "write FILE instead of standard output, when all has been read: either complete or "
+             "not at all. Nothing is written after an error, a signal or a stop by --on-full. FILE "
+             "may be an input. Its name says how it is compressed: .gz, .zst, .xz, .bz2, .lz4, "
+             ".lz, .lzma",
+     .more = "A file that is a filter is not replaced. --state is then written only if FILE is."},
+    {0, "against", "X", TOOL_TEXTS(OWN, againsts),
+     .help = "drop also lines that are in X, a filter or a file of lines; repeatable",
+     .more = "A filter makes keys by its own rule, and nothing is added to it. Lines of a file are "
+             "remembered like those of the inputs, and are in the state, too."},
+    {0, "append", "FILE", TOOL_TEXT(OWN, append),
+     .help = "lines of FILE count as seen, and kept lines are both appended to it and printed. "
+             "FILE is made if it does not exist",
+     .more = "A missing newline at its end is written first. It is locked meanwhile. A write that "
+             "fails is cut back to whole lines."},
+    {0, "state", "FILE", TOOL_TEXT(OWN, state),
+     .help = "begin with the filter in FILE, if there is one. It is written back when everything "
+             "has been printed, or when a full filter stops the run. It begins small, grows, and "
+             "keeps the rate of its first run. SIGINT, SIGTERM and SIGHUP end the input, and the "
+             "state is written; a second one does not wait",
+     .more =
+         "If FILE does not exist, or is empty, it is made. Size, rate and the rule for keys are "
+         "those of the first time; other values of -n and -p change nothing, after a warning. "
+         "After a signal what was read is delivered, the state written, and then the command "
+         "ends by that signal. When the reader of the output goes away, the disk is full, an "
+         "input can't be read, or the command is killed otherwise, the old state stays, and "
+         "what was printed since comes again. It is a filter like others: query and inspect "
+         "work on it."},
+    {0, "keyed", NULL, TOOL_FLAG(OWN, keyed),
+     .help = "hash with a secret that is drawn for this run. Use it if others supply the lines: "
+             "without it they can choose lines that make other lines be dropped, or that slow "
+             "--exact and --unit ngram down. A new state keeps the secret, and only its owner can "
+             "read it; an older state must be keyed already. Filters of --against are not "
+             "protected by it",
+     .more = "It goes with all units, with --exact and with --append, whose file is hashed anew in "
+             "each run. Filters of --against have their own hashes."},
+    {0, "secret-file", "FILE", TOOL_TEXT(OWN, secret_file),
+     .help = "the secret of filters that do not carry it (--state, --against). With --keyed a new "
+             "state keeps its secret there; if FILE does not exist, it is made",
+     .more = "It is then made with a random secret."},
+    {'j', "threads", "N", TOOL_SMALL(OWN, source.threads, 0, TOOL_THREADS_MAX),
+     .help = "work with N threads, 1 to 256. Default, or 0: as many as there are cores. The output "
+             "and its order are the same whatever N is"},
+    {'0', "null", NULL, TOOL_BYTE(OWN, source.delimiter, 0),
+     .help = "lines end with NUL instead of newline, in input and output"},
+    TOOL_MAX_LINE_ROW(OWN, source.line_max),
+    TOOL_PROGRESS_ROW,
+    {'q', "quiet", NULL, TOOL_FLAG(OWN, quiet), .help = "no report at the end"},
+    {0, "json", NULL, TOOL_FLAG(OWN, json),
+     .help = "the report as one JSON object, numbers unrounded: on standard error, or with -c on "
+             "standard output in place of the number"},
+    TOOL_OPTIONS_END,
+};
+
+static const struct tool_option corpus_options[] = {
+    {0, "unit", "UNIT", TOOL_CHOICE(CORPUS, unit, "document|paragraph|ngram"),
+     .help = "with --jsonl PATH, the text of a document; repeated\n"
+             "document\ttexts: the document is dropped\n"
+             "paragraph\tlines of a text: they are cut out, and a document with nothing left is "
+             "dropped\n"
+             "ngram\truns of words: a paragraph is cut out if it has too many that came before "
+             "it, and so a document is dropped",
+     .more = "The inputs are then lines of JSON. Of the other options about keys only --trim, "
+             "--lower and --upper apply. A line that is not JSON, or has no string there, is kept "
+             "and counted. Words are divided by Unicode's word boundaries."},
+    {0, "ngram", "N", TOOL_SMALL(CORPUS, ngram, 1, NGRAM_MAX),
+     .help = "words in a run. Default 13; of fewer words all are one"},
+    {0, "threshold", "T", TOOL_CALL(CORPUS, threshold, take_threshold),
+     .help = "the share of a paragraph's runs, or a document's, that is too many. Default 0.8",
+     .more = "It is above 0 and up to 1."},
+    {0, "min-words", "N", TOOL_SMALL(CORPUS, min_words, 1, WORDS_MAX),
+     .help = "keep texts or paragraphs of fewer than N words wherever they come (headings, list "
+             "marks): they are not compared",
+     .more = "Nor are their keys added. Words are those of --unit ngram."},
+    {0, "annotate", "[=NAME]", TOOL_CALL(CORPUS, annotate, take_annotate),
+     .help = "keep all text; documents get a member NAME (default bloomery) with the repeated "
+             "spans, in code points",
+     .more = "Only documents with repeated text get it, as their last member: "
+             "{\"spans\":[[start,end,share],...],\"drop\":true}."},
+    {0, "no-add", NULL, TOOL_FLAG(CORPUS, no_add),
+     .help = "compare with --against alone: decontamination",
+     .more = "That may be filters, or files of documents. Nothing is remembered."},
+    {0, "output-dir", "DIR", TOOL_TEXT(CORPUS, output_dir),
+     .help = "a file for each input, under its name, packed as it is; whole or not at all. If "
+             "inputs of different folders have one name, all keep their folders below the shared "
+             "ones. A run that was ended goes on if it is started again",
+     .more = "DIR/.bloomery-dedupe records which inputs are done. The same command, started again, "
+             "goes on with the next one."},
+    {0, "checkpoint", "SECONDS", TOOL_SECONDS(CORPUS, checkpoint, true),
+     .help = "save the filter in DIR when an input is done and so long has passed (also 30s, 5m, "
+             "1h). Default 600",
+     .more = "Inputs that were done since are read again when a run goes on."},
+    {0, "dry-run", NULL, TOOL_FLAG(CORPUS, dry_run),
+     .help = "read a sample; print memory, time and wrong removals",
+     .more = "The memory is that of filters of several rates."},
+    {0, "shard", "I/N", TOOL_CALL_WHOLE(take_shard),
+     .help = "the I-th of N parts of the inputs, for N machines", .more = "I counts from 1."},
+    {0, "shard-by", "WHAT", TOOL_CHOICE(CORPUS, shard_by, "files|key"),
+     .help = "files (default), or key: all inputs, but of their texts or paragraphs one in N is "
+             "judged",
+     .more = "With files a shard is a contiguous range of the inputs. N runs by key, each over the "
+             "output of the one before, give what one run gives."},
+    TOOL_OPTIONS_END,
+};
+
+static const struct tool_option_group groups[] = {
+    {.rows = options},
+    TOOL_RULE_GROUPS(
+        "What is compared of a line; the whole line is printed. Lines without a key are kept each "
+        "time, and a warning counts those without the field; if no line has it, the exit code is "
+        "2. --skip-empty drops blank lines:",
+        struct tool_dedupe_command, choice),
+    {.title = "Corpora, whose documents are lines of JSON:",
+     .rows = corpus_options,
+     .offset = TOOL_MEMBER(struct tool_dedupe_command, corpus, struct tool_corpus)},
+    TOOL_GROUPS_END,
+};
+
+/* ---- Whether options go together ------------------------------------------------------------- */
+
+/* Keys are made of texts: only what changes a text is of use. */
+static bool rule_fits(const struct tool_rule_choice *choice)
+{
+    if ((choice->rule.flags & ~TOOL_RULES_OF_TEXT) == 0 && choice->rule.comment == 0 &&
+        !choice->field_given && !choice->delimiter_given && !choice->layout.header &&
+        choice->layout.field_count == 0)
+        return true;
+    return !tool_usage("of the options about keys, --unit takes --jsonl, --trim, --lower and "
+                       "--upper");
+}
+
+static bool lines_fit(const struct tool_dedupe_command *command)
+{
+    const struct tool_corpus *corpus = &command->corpus;
+    if (command->dedupe.count_only)
+        return !tool_usage("-c is for lines; the report of --unit has all counts");
+    if (command->dedupe.invert && corpus->annotate != NULL)
+        return !tool_usage("--annotate keeps all text, and -v prints what is removed: give one");
+    if (command->append != NULL)
+        return !tool_usage("--append is for lines; with --unit, --against takes documents");
+    if (command->source.delimiter != '\n')
+        return !tool_usage("-0 is for lines; documents end with line ends");
+    if (corpus->output_dir != NULL && command->output.path != NULL)
+        return !tool_usage("-o takes all documents, --output-dir a file for each input: give one");
+    if (corpus->output_dir != NULL && command->source.count == 0)
+        return !tool_usage("--output-dir writes a file for each input: name the inputs");
+    return true;
+}
+
+static bool adds_fit(const struct tool_dedupe_command *command)
+{
+    const struct tool_corpus *corpus = &command->corpus;
+    if (!corpus->no_add)
+        return true;
+    if (command->againsts.count == 0)
+        return !tool_usage("--no-add compares with what --against names, and nothing else");
+    if (command->state != NULL || command->exact > 0)
+        return !tool_usage("--no-add keeps nothing: it takes no --state and no --exact");
+    return true;
+}
+
+/* The first option that goes with --unit alone; NULL: none was given. */
+static const char *first_of_corpus(const struct tool_corpus *corpus)
+{
+    const struct {
+        bool given;
+        const char *name;
+    } all[] = {
+        {corpus->ngram > 0, "--ngram"},
+        {corpus->threshold > 0, "--threshold"},
+        {corpus->min_words > 0, "--min-words"},
+        {corpus->annotate != NULL, "--annotate"},
+        {corpus->no_add, "--no-add"},
+        {corpus->output_dir != NULL, "--output-dir"},
+        {corpus->checkpoint >= 0, "--checkpoint"},
+        {corpus->dry_run, "--dry-run"},
+        {corpus->shards > 0, "--shard"},
+        {corpus->shard_by >= 0, "--shard-by"},
+    };
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (all[i].given)
+            return all[i].name;
+    return NULL;
+}
+
+static bool documents_fit(const struct tool_dedupe_command *command)
+{
+    const struct tool_corpus *corpus = &command->corpus;
+    const bool by_key = corpus->shard_by == TOOL_SHARD_BY_KEY;
+    const char *other = first_of_corpus(corpus);
+    if (corpus->unit == TOOL_COMPARED_LINES)
+        return other == NULL ||
+               !tool_usage("%s goes with --unit document, paragraph or ngram", other);
+    if (!command->choice.layout.jsonl)
+        return !tool_usage("--unit needs --jsonl PATH, the place of a document's text in its line");
+    if (corpus->unit != TOOL_COMPARED_NGRAMS && (corpus->ngram > 0 || corpus->threshold > 0))
+        return !tool_usage("--ngram and --threshold go with --unit ngram");
+    if (corpus->shard_by >= 0 && corpus->shards == 0)
+        return !tool_usage("--shard-by goes with --shard I/N");
+    if (corpus->shards > 0 && !by_key && command->source.count == 0)
+        return !tool_usage("--shard takes one of N parts of the inputs: name them");
+    if (by_key && corpus->unit == TOOL_COMPARED_NGRAMS)
+        return !tool_usage("--shard-by key can't judge n-grams, since a paragraph's lie on all "
+                           "machines; --shard-by files can");
+    if (corpus->checkpoint >= 0 && corpus->output_dir == NULL)
+        return !tool_usage("--checkpoint goes with --output-dir");
+    return lines_fit(command) && rule_fits(&command->choice) && adds_fit(command);
+}
+
+/* Standard input can be read once. */
+static bool stdin_is_read_once(const struct tool_dedupe_command *command)
+{
+    size_t readers = command->source.count == 0;
+    for (size_t i = 0; i < command->source.count; i++)
+        readers += tool_path_is_stdin(command->source.paths[i]);
+    size_t against = 0;
+    for (size_t i = 0; i < command->againsts.count; i++)
+        against += tool_path_is_stdin(command->againsts.list[i]);
+    if (against == 0 || readers + against == 1)
+        return true;
+    tool_usage("standard input can be read once: as an input, or --against it");
+    return false;
+}
+
+/* The file that -o names is replaced, so nothing else may be written to it. */
+static bool output_fits(const struct tool_dedupe_command *command)
+{
+    const char *const others[] = {command->state, command->append, command->secret_file};
+    if (command->output.path != NULL && command->dedupe.count_only)
+        return !tool_usage("-o FILE takes lines; -c prints a number");
+    for (size_t i = 0; i < 3 && tool_text_output_is_file(&command->output); i++)
+        if (others[i] != NULL && tool_same_file(command->output.path, others[i]))
+            return !tool_usage("-o and another option name the same file, %s", others[i]);
+    return true;
+}
+
+static bool fits_together(const struct tool_dedupe_command *command)
+{
+    if (command->exact > 0 && command->rate > 0)
+        return !tool_usage("-p is the rate of a filter; --exact keeps fingerprints instead");
+    if (command->rate >= 0.5)
+        return !tool_usage("-p must be below 0.5; with more, most new lines would be dropped");
+    if (command->exact > 0 && command->on_full >= 0 && command->on_full != TOOL_FULL_GROW &&
+        command->memory == 0)
+        return !tool_usage("--exact is full where its memory is: --on-full goes with --memory");
+    if (command->exact > 0 && command->state != NULL)
+        return !tool_usage("--state keeps a filter; --exact has none to keep");
+    if (command->state != NULL && tool_path_is_stdin(command->state))
+        return !tool_usage("--state needs a file; '-' is none");
+    if (command->secret_file != NULL && command->state == NULL && command->againsts.count == 0)
+        return !tool_usage("--secret-file is for the filters of --state and --against");
+    if (command->state != NULL && command->secret_file != NULL &&
+        tool_same_file(command->state, command->secret_file))
+        return !tool_usage("--state and --secret-file name the same file, %s", command->state);
+    if (command->append != NULL && command->choice.layout.header)
+        return !tool_usage(
+            "--append would add the header to FILE again in each run; leave --header "
+            "out, and the first lines off with tail -n +2");
+    if (command->append != NULL && tool_path_is_stdin(command->append))
+        return !tool_usage("--append needs a file; what is kept is printed on standard output");
+    if (command->state != NULL && command->append != NULL &&
+        tool_same_file(command->state, command->append))
+        return !tool_usage("--state and --append name the same file, %s", command->state);
+    return output_fits(command) && stdin_is_read_once(command) && documents_fit(command);
+}
+
+/* ---- The run --------------------------------------------------------------------------------- */
+
+/* Whether an input is the open file, which is written to: it would be read for ever. */
+static bool is_input(const struct tool_dedupe_command *command, int descriptor, const char **name)
+{
+    struct stat output, input;
+    if (fstat(descriptor, &output) != 0 || !S_ISREG(output.st_mode))
+        return false;
+    for (size_t i = 0; i < tool_source_count(&command->source); i++) {
+        *name = tool_source_path(&command->source, i);
+        int failed = tool_path_is_stdin(*name) ? fstat(STDIN_FILENO, &input) : stat(*name, &input);
+        if (failed == 0 && input.st_dev == output.st_dev && input.st_ino == output.st_ino)
+            return true;
+    }
+    return false;
+}
+
+/* Whether what is printed goes to this open file as well. */
+static bool is_output(int descriptor)
+{
+    struct stat output, other;
+    return descriptor >= 0 && fstat(STDOUT_FILENO, &output) == 0 &&
+           fstat(descriptor, &other) == 0 && S_ISREG(output.st_mode) &&
+           output.st_dev == other.st_dev && output.st_ino == other.st_ino;
+}
+
+static bool output_is_no_input(const struct tool_dedupe_command *command)
+{
+    const char *name;
+    const bool printed =
+        !tool_text_output_is_file(&command->output) && command->corpus.output_dir == NULL;
+    if (printed && (is_output(command->lock) || is_output(command->appended.descriptor))) {
+        tool_error("standard output goes to %s too: it would be written twice, or lost",
+                   is_output(command->lock) ? command->state : command->append);
+        return false;
+    }
+    if (printed && !command->dedupe.count_only && is_input(command, STDOUT_FILENO, &name)) {
+        tool_error("%s: is also the output", tool_path_said(name));
+        return false;
+    }
+    if (command->append == NULL || !is_input(command, command->appended.descriptor, &name))
+        return true;
+    tool_usage("%s: is the file to append to, whose lines count as seen; it can't be an input too",
+               tool_path_said(name));
+    return false;
+}
+
+static bool learn_lists(struct tool_dedupe_command *command)
+{
+    struct tool_source lists = command->source;
+    if (command->list_count == 0)
+        return true;
+    lists.paths = (char *const *)(const void *)command->lists;
+    lists.count = command->list_count;
+    const bool good = tool_dedupe_learn(&command->dedupe, &lists);
+    tool_seen_restart(&command->seen);
+    return good;
+}
+
+static bool write_out(void *context, const void *data, size_t bytes)
+{
+    struct tool_out *out = context;
+    tool_out_bytes(out, data, bytes);
+    return tool_out_flush(out);
+}
+
+static void say_full(const struct tool_dedupe_command *command)
+{
+    const struct tool_dedupe_counts *counts = &command->dedupe.counts;
+    tool_seen_say_full(&command->seen, counts->records, counts->records - counts->dropped);
+}
+
+/* Ends the outputs: everything that was to be delivered is on its way. A file is written only if
+ * that is all there is (`whole`). The number that -c prints comes now. Returns whether all was
+ * delivered. */
+static bool finish_output(struct tool_dedupe_command *command, bool whole)
+{
+    const struct tool_dedupe_counts *counts = &command->dedupe.counts;
+    bool delivered = whole;
+    if (command->corpus.output_dir != NULL)
+        return delivered;
+    if (whole || tool_text_output_is_file(&command->output) || tool_out_failed(&command->out)) {
+        if (command->dedupe.count_only && !command->json)
+            tool_out_format(&command->out, "%llu\n",
+                            (unsigned long long)(command->dedupe.invert
+                                                     ? counts->dropped
+                                                     : counts->records - counts->dropped));
+        const int code = tool_text_output_finish(&command->output, &command->out,
+                                                 whole ? TOOL_FOUND : TOOL_ERROR);
+        delivered = code == TOOL_FOUND;
+    }
+    if (command->append != NULL)
+        delivered = tool_appended_close(&command->appended) && delivered;
+    return delivered;
+}
+
+/* After the inputs, of which all were read if it is `whole`. Lines are delivered before a state
+ * records them, and the state is written before it is reported. Returns the exit code. */
+static int finish(struct tool_dedupe_command *command, bool whole)
+{
+    const struct tool_dedupe *dedupe = &command->dedupe;
+    const bool documents = tool_dedupe_takes_documents(command);
+    const bool to_directory = command->corpus.output_dir != NULL;
+    const bool to_file = tool_text_output_is_file(&command->output);
+    const bool early = command->json && dedupe->count_only;
+    /* When the filter is full, what was printed before is delivered, and a file is not written. */
+    if (dedupe->stopped && to_file)
+        say_full(command);
+    const bool compared =
+        documents
+            ? tool_corpus_was_compared(command, whole)
+            : !whole || tool_tally_has_keys(&dedupe->tally, &dedupe->rule,
+                                            dedupe->counts.records - dedupe->counts.without_key);
+    bool good = whole && compared;
+    const bool delivered = finish_output(
+        command, (good || (dedupe->stopped && !to_file && !to_directory)) && !dedupe->failed);
+    if (delivered && early && tool_dedupe_report(command, TOOL_FOUND) != TOOL_FOUND)
+        return TOOL_ERROR;
+    /* What was seen when it was full has keys of documents that were not delivered. */
+    const bool saves = delivered && !(documents && dedupe->stopped) && !command->corpus.left_out;
+    const bool saved = saves && tool_dedupe_save_state(command) &&
+                       (!to_directory || tool_journal_end(&command->corpus.journal));
+    good = good && delivered && (saved || !saves);
+    if (saved && good && tool_interrupt_came(dedupe->interrupt) && !command->quiet)
+        tool_say("dedupe: %s ended the input; %s has what came before it", tool_interrupt_name(),
+                 command->state != NULL ? command->state : command->append);
+    if (!saves && command->state != NULL && !command->state_made)
+        tool_say("%s was not changed", command->state);
+    if (!delivered && !documents)
+        return TOOL_ERROR;
+    if (dedupe->stopped && !to_file)
+        say_full(command);
+    good = tool_tally_say(&dedupe->tally, &dedupe->rule, "it was kept unchecked") && good;
+    int code = good && !command->corpus.left_out ? TOOL_FOUND : TOOL_ERROR;
+    if (delivered && !early && (saved || !saves || !documents))
+        code = tool_dedupe_report(command, code);
+    if (to_directory && compared && code != TOOL_FOUND)
+        tool_say("dedupe: %zu of %zu inputs are done%s", command->corpus.journal.done_count,
+                 command->source.count,
+                 dedupe->stopped ? "" : "; the same command goes on from there");
+    return code;
+}
+
+static int run(struct tool_dedupe_command *command)
+{
+    struct tool_dedupe *dedupe = &command->dedupe;
+    const bool to_file = tool_text_output_is_file(&command->output);
+    if (command->corpus.output_dir != NULL)
+        return finish(command, tool_corpus_run_inputs(command));
+    if (!tool_text_output_begin(&command->output, &command->out))
+        return TOOL_ERROR;
+    dedupe->write = write_out;
+    dedupe->context = &command->out;
+    bool good = tool_dedupe_takes_documents(command) || learn_lists(command);
+    /* A file that is written whole has nothing of an input that was cut off. */
+    if (good && (command->state != NULL || command->append != NULL) && !to_file)
+        dedupe->interrupt = tool_interrupt_take();
+    good = good && tool_dedupe_run(dedupe, &command->source);
+    return finish(command, good);
+}
+
+/* What is locked, made and read before the first output. False if the command ends with *code. */
+static bool prepare(struct tool_dedupe_command *command, int *code)
+{
+    *code = TOOL_ERROR;
+    command->dedupe.silent = !tool_progress_is_shown(
+        command->corpus.output_dir == NULL && !tool_text_output_is_file(&command->output) &&
+        tool_progress_is_in_the_way(!command->dedupe.count_only));
+    if (!tool_dedupe_sort_againsts(command))
+        return false;
+    if (tool_dedupe_takes_documents(command))
+        return output_is_no_input(command) && tool_corpus_plan(command, code) &&
+               tool_dedupe_prepare(command) && tool_corpus_learn(command);
+    if (!tool_dedupe_prepare(command))
+        return false;
+    if (command->append != NULL &&
+        !tool_appended_open(&command->appended, command->append, command->source.delimiter))
+        return false;
+    command->dedupe.appended = command->append != NULL ? &command->appended : NULL;
+    return output_is_no_input(command) && tool_dedupe_settle_rules(command);
+}
+
+static void clean_up(struct tool_dedupe_command *command)
+{
+    if (command->append != NULL)
+        tool_appended_close(&command->appended);
+    tool_interrupt_remove(NULL);
+    tool_interrupt_say(NULL);
+    if (command->state_made) {
+        unlink(command->state);
+        tool_secret_unmake(); /* nothing was written with it */
+    }
+    tool_filter_unlock(command->lock);
+    tool_journal_close(&command->corpus.journal);
+    for (size_t i = 0; i < command->dedupe.against_count; i++)
+        bloomery_free(command->dedupe.against[i].filter);
+    free(command->dedupe.against);
+    free(command->lists);
+    free(command->againsts.list);
+    tool_fingerprints_free(command->seen.table);
+    bloomery_free(command->seen.filter);
+}
+
+static int dedupe_main(int argc, char **argv)
+{
+    struct tool_dedupe_command *command =
+        tool_allocate(sizeof(*command)); /* large: the output's buffer */
+    int code;
+    memset(command, 0, sizeof(*command));
+    command->on_full = command->lock = command->appended.descriptor = -1;
+    command->corpus.unit = TOOL_COMPARED_LINES;
+    command->corpus.shard_by = command->corpus.journal.file = -1;
+    command->corpus.checkpoint = -1;
+    command->output.packs = true;
+    command->source.delimiter = '\n';
+    command->dedupe.seen = &command->seen;
+    command->dedupe.tally.kept = true;
+    tool_out_start(&command->out);
+    if (tool_options_read(argc, argv, command, &code)) {
+        command->source.paths = argv + optind;
+        command->source.count = (size_t)(argc - optind);
+        code = TOOL_ERROR;
+        if (tool_rule_complete(&command->choice) && fits_together(command) &&
+            prepare(command, &code))
+            code = run(command);
+    }
+    clean_up(command);
+    free(command);
+    tool_interrupt_pass_on();
+    return code;
+}
+
+const struct tool_command cmd_dedupe = {
+    .name = "dedupe",
+    .run = dedupe_main,
+    .summary = "first occurrences of lines, in order",
+    .synopsis = "bloomery dedupe [-n N] [-p RATE | --memory SIZE] [OPTION...] [INPUT...]",
+    .introduction =
+        "Prints each line of the inputs at its first occurrence, in input order. Lines are "
+        "remembered in a Bloom filter, a few bytes each. A new line is mistaken for a repeated one "
+        "as often as the filter's rate says, and the report at the end says how many such lines "
+        "are expected. No INPUT, or '-', is standard input; packed inputs and archives are "
+        "unpacked ('bloomery help build').",
+    .groups = groups,
+    .epilogue =
+        "If an input can't be read, or has a line that is too long, the run ends with exit code 2: "
+        "no later input is read, and the state is not written.\n"
+        "\n"
+        "  bloomery dedupe urls.txt > unique.txt\n"
+        "  bloomery dedupe -o urls.txt urls.txt\n"
+        "  zcat *.gz | bloomery dedupe -n 100M -p 1e-9 > unique.txt\n"
+        "  tail -f access.log | bloomery dedupe --state seen.bloom -F 1 -d ' '\n"
+        "  bloomery dedupe --jsonl text --unit paragraph --output-dir out in/*.jsonl.gz",
+};

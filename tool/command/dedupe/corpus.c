@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dedupe --unit: repeated documents, paragraphs or runs of words are taken out of a corpus. The run
+ * is that of lines (cmd_dedupe.c, dedupe_run.c), and this is what documents have beside it:
+ *
+ *     judge           how documents are judged, by the options
+ *     sample          how many keys there will be (sample.c), unless -n says so
+ *     journal         what earlier runs into this directory have done (output_files.c)
+ *     filter          made for the keys, or the state's, or that of an earlier run's checkpoint
+ *     lists           documents of --against: their keys are added, nothing is written
+ *     each input      of a directory: judged in order; what stays is written beside it, whole or
+ *                     not at all, and the journal says that it is done
+ *
+ * One input after the other: between two of them the filter has the keys of whole inputs, and can
+ * be saved. A run that is ended anywhere goes on from there when it is started again.
+ *
+ *     in        a  b  c  d  e
+ *     done      a  b  c              the journal
+ *     saved     a  b                 the checkpoint
+ *     again           c  d  e        c: its keys alone; d and e: judged and written
+ */
+#include "command/dedupe/dedupe.h"
+
+#include "base/numbers.h"
+#include "base/progress.h"
+#include "command/dedupe/sample.h"
+#include "filter/files.h"
+#include "filter/hasher.h"
+#include "filter/text_output.h"
+#include "key/word_breaks.h"
+#include "tool.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CHECKPOINT_DEFAULT = 600, NGRAM_DEFAULT = 13, THRESHOLD_DEFAULT = 800000, KEYS_MIN = 1024 };
+
+/* An n-gram that is seen wrongly rarely decides about a paragraph. */
+#define NGRAM_RATE 1e-4
+
+/* ---- What is wrong --------------------------------------------------------------------------- */
+
+static const char prefix[] = "keys of a corpus: ";
+
+/* What the keys of a filter are, by its note; NULL if it does not say. */
+static const char *keys_of(const bloomery_filter *filter)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, &info);
+    const bool says = info.note != NULL && strncmp(info.note, prefix, strlen(prefix)) == 0;
+    return says ? info.note + strlen(prefix) : NULL;
+}
+
+/* A filter of a corpus says in its note what its keys are; one of lines says nothing. False after a
+ * message if these are other keys than `note` says. */
+static bool note_fits(const char *note, const char *path, const bloomery_filter *filter)
+{
+    const char *keys = keys_of(filter), *wanted = note + strlen(prefix);
+    if (keys == NULL || strcmp(keys, wanted) == 0)
+        return true;
+    tool_error("%s: has other keys (%s) than these options make (%s)", path, keys, wanted);
+    return false;
+}
+
+/* The same of all filters of --against, and their rules. One that says nothing is taken with a
+ * notice, unless `quiet`. */
+static bool againsts_fit(const struct tool_judge *judge, const char *note, bool quiet)
+{
+    for (size_t i = 0; i < judge->against_count; i++) {
+        const struct tool_against *against = &judge->against[i];
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(against->filter, &info);
+        if (!note_fits(note, against->path, against->filter))
+            return false;
+        if (!tool_rule_is_none(&info.rule) &&
+            ((info.rule.flags ^ judge->rule.flags) & TOOL_RULE_OF_KEY) != 0) {
+            tool_error("%s: its keys are made by another rule; give --trim, --lower and --upper "
+                       "as it was built",
+                       against->path);
+            return false;
+        }
+        if (keys_of(against->filter) == NULL && !quiet)
+            tool_say("%s: does not say what its keys are, and is compared with as if they were %s",
+                     against->path, note + strlen(prefix));
+    }
+    return true;
+}
+
+/* Whether all inputs can be opened and are no directories. */
+static bool inputs_are_there(const struct tool_source *source)
+{
+    for (size_t i = 0; i < source->count; i++) {
+        struct stat facts;
+        const char *path = source->paths[i];
+        if (tool_path_is_stdin(path))
+            continue;
+        const bool there = stat(path, &facts) == 0;
+        if (!there || S_ISDIR(facts.st_mode) || access(path, R_OK) != 0) {
+            tool_error("%s: %s", path,
+                       there && S_ISDIR(facts.st_mode) ? "is a directory; name the files in it"
+                                                       : strerror(errno));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* No document has a text: says so, and `path`, the file that was looked at (NULL: all). */
+static bool say_no_text(const struct tool_judge *judge, const char *path)
+{
+    tool_error("%s%sno document has a string at '%s', so there is nothing to compare; --jsonl "
+               "names the member that has the text",
+               path != NULL ? path : "", path != NULL ? ": " : "", judge->path->text);
+    return false;
+}
+
+bool tool_corpus_was_compared(const struct tool_dedupe_command *command, bool whole)
+{
+    const struct tool_dedupe *dedupe = &command->dedupe;
+    const struct tool_judge *judge = &command->corpus.judge;
+    if (dedupe->clashes > 0) {
+        tool_error("documents have a member '%s' already; --annotate=NAME takes another name",
+                   judge->annotate);
+        return false;
+    }
+    return !whole || dedupe->counts.records == 0 ||
+           dedupe->counts.without_key < dedupe->counts.records || say_no_text(judge, NULL);
+}
+
+/* ---- The plan -------------------------------------------------------------------------------- */
+
+/* The inputs of this shard: one of N contiguous ranges, so that the order of documents is that of
+ * all inputs when the shards are put one after the other. The names of outputs are chosen by the
+ * inputs of all shards. */
+static void choose_inputs(struct tool_dedupe_command *command)
+{
+    struct tool_corpus *corpus = &command->corpus;
+    struct tool_source *source = &command->source;
+    tool_output_names_choose(&corpus->names, corpus->output_dir, source);
+    source->layout = NULL;
+    source->returns_taken = true; /* white space of JSON */
+    source->no_archives = corpus->output_dir != NULL;
+    if (corpus->shards == 0 || corpus->shard_by == TOOL_SHARD_BY_KEY)
+        return;
+    const size_t from = source->count * corpus->shard / corpus->shards;
+    source->count = source->count * (corpus->shard + 1) / corpus->shards - from;
+    source->paths += from;
+}
+
+static void set_judge(struct tool_dedupe_command *command)
+{
+    struct tool_corpus *corpus = &command->corpus;
+    struct tool_judge *judge = &corpus->judge;
+    const bool ngrams = corpus->unit == TOOL_COMPARED_NGRAMS;
+    *judge = (struct tool_judge){
+        .unit = corpus->unit,
+        .ngram = corpus->ngram > 0 ? corpus->ngram : NGRAM_DEFAULT,
+        .min_words = corpus->min_words,
+        .threshold = !ngrams                 ? TOOL_THRESHOLD_ONE
+                     : corpus->threshold > 0 ? corpus->threshold
+                                             : THRESHOLD_DEFAULT,
+        .annotate = corpus->annotate,
+        .invert = command->dedupe.invert,
+        .shard = corpus->shard,
+        .shards = corpus->shard_by == TOOL_SHARD_BY_KEY ? corpus->shards : 0,
+        .path = &command->choice.layout.path,
+        .rule = command->choice.rule,
+        .against = command->dedupe.against,
+        .against_count = command->dedupe.against_count,
+    };
+    if (corpus->annotate != NULL) { /* its dots are not steps of the path */
+        char *to = corpus->member_text;
+        for (const char *at = corpus->annotate; *at != '\0'; at++) {
+            if (*at == '.')
+                *to++ = '\\';
+            *to++ = *at;
+        }
+        *to = '\0';
+        assert(to < corpus->member_text + sizeof(corpus->member_text));
+        if (tool_json_path_parse(corpus->member_text, &corpus->member))
+            judge->member = &corpus->member;
+    }
+    command->dedupe.judge = judge;
+    command->dedupe.may_stop = true;
+    command->rate_default = ngrams ? NGRAM_RATE : 0;
+    if (ngrams)
+        snprintf(corpus->note, sizeof(corpus->note), "%sruns of %u words", prefix, judge->ngram);
+    else
+        snprintf(corpus->note, sizeof(corpus->note), "%s%s", prefix,
+                 judge->unit == TOOL_COMPARED_DOCUMENTS ? "whole texts" : "paragraphs");
+    command->note = corpus->note;
+}
+
+/* Samples what will be added: the inputs, and the documents of --against. */
+static bool get_size(struct tool_dedupe_command *command, struct tool_corpus_size *size)
+{
+    struct tool_judge *judge = &command->corpus.judge;
+    struct tool_corpus_size lists = {0};
+    struct tool_source source = command->source;
+    bloomery_filter *hasher = tool_hasher_least(BLOOMERY_HASH_XXH3_64, NULL);
+    if (hasher == NULL)
+        return false;
+    judge->filter = hasher;
+    tool_corpus_size_get(judge, &source, size);
+    if (command->list_count > 0) {
+        source.paths = (char *const *)(const void *)command->lists;
+        source.count = command->list_count;
+        tool_corpus_size_get(judge, &source, &lists);
+        if (command->corpus.no_add)
+            size->different = 0;
+        size->different += lists.different;
+    }
+    judge->filter = NULL;
+    bloomery_free(hasher);
+    /* Before anything is written. */
+    if (size->sampled_texts > 0 || !size->known || size->bytes == 0)
+        return true;
+    const char *path = command->source.paths[0];
+    if (size->whole && size->sampled_documents > 0)
+        return say_no_text(judge, path);
+    if (size->sampled_documents == 0)
+        tool_error(
+            "%s: no line of the sample ends within 64 MiB, so how many keys there will be is "
+            "not known: -n says it",
+            path);
+    else
+        tool_error(
+            "%s: of %llu documents that were sampled, none has a string at '%s'. Is the path "
+            "right? If others have one, -n says how many keys to expect",
+            path, (unsigned long long)size->sampled_documents, judge->path->text);
+    return false;
+}
+
+/* What must be the same in all runs into one directory. */
+static void say_options(const struct tool_dedupe_command *command, char *text, size_t room)
+{
+    const struct tool_corpus *corpus = &command->corpus;
+    size_t used = (size_t)snprintf(
+        text, room,
+        "unit=%d jsonl=%s ngram=%u threshold=%u annotate=%s no-add=%d shard=%u/%u by=%d rule=%u "
+        "keys=%llu rate=%a memory=%llu exact=%u on-full=%d%s state=%s against=",
+        (int)corpus->unit + 1, command->choice.layout.path.text, corpus->judge.ngram,
+        corpus->judge.threshold, corpus->annotate != NULL ? corpus->annotate : "", corpus->no_add,
+        corpus->shard, corpus->shards, corpus->shard_by == TOOL_SHARD_BY_KEY,
+        corpus->judge.rule.flags, (unsigned long long)command->keys, command->rate,
+        (unsigned long long)command->memory, command->exact, command->on_full,
+        command->keyed ? " keyed" : "", command->state != NULL ? command->state : "");
+    for (size_t i = 0; i < command->againsts.count && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s,", command->againsts.list[i]);
+    if (corpus->min_words > 0 && used < room)
+        used += (size_t)snprintf(text + used, room - used, " min-words=%u", corpus->min_words);
+    if (corpus->judge.invert && used < room)
+        used += (size_t)snprintf(text + used, room - used, " invert");
+    assert(used < room);
+    for (char *at = text; *at != '\0'; at++)
+        if (*at == '\n')
+            *at = ' ';
+}
+
+static bool open_journal(struct tool_dedupe_command *command)
+{
+    struct tool_corpus *corpus = &command->corpus;
+    const struct tool_source *source = &command->source;
+    size_t room = 1024;
+    for (size_t i = 0; i < command->againsts.count; i++)
+        room += strlen(command->againsts.list[i]) + 1;
+    room += command->state != NULL ? strlen(command->state) : 0;
+    room += corpus->annotate != NULL ? strlen(corpus->annotate) : 0;
+    room += strlen(command->choice.layout.path.text);
+    char *text = tool_allocate(room);
+    say_options(command, text, room);
+    const bool good = tool_journal_open(&corpus->journal, corpus->output_dir, text);
+    free(text);
+    for (size_t i = 0; good && i < source->count; i++)
+        if (!tool_output_is_free(&corpus->names, &corpus->journal, source->paths[i]))
+            return false;
+    return good && tool_output_names_differ(&corpus->names, source);
+}
+
+/* A shard without inputs leaves what the others leave: a directory, and a state without keys. */
+static int run_empty(struct tool_dedupe_command *command)
+{
+    const struct tool_corpus *corpus = &command->corpus;
+    tool_say("dedupe: shard %u/%u has none of the inputs", corpus->shard + 1, corpus->shards);
+    if (corpus->output_dir != NULL && mkdir(corpus->output_dir, 0777) != 0 && errno != EEXIST) {
+        tool_error("%s: %s", corpus->output_dir, strerror(errno));
+        return TOOL_ERROR;
+    }
+    command->estimated_keys = KEYS_MIN;
+    const bool good =
+        command->state == NULL || (tool_dedupe_prepare(command) && tool_corpus_learn(command) &&
+                                   tool_dedupe_save_state(command));
+    return good ? TOOL_FOUND : TOOL_ERROR;
+}
+
+bool tool_corpus_plan(struct tool_dedupe_command *command, int *code)
+{
+    struct tool_corpus *corpus = &command->corpus;
+    struct tool_corpus_size size = {0};
+    const bool has_inputs = command->source.count > 0, to_directory = corpus->output_dir != NULL;
+    *code = TOOL_ERROR;
+    choose_inputs(command);
+    set_judge(command);
+    const bool words = corpus->unit == TOOL_COMPARED_NGRAMS || corpus->min_words > 0;
+    const char *missing = words ? tool_words_load() : NULL;
+    if (missing != NULL) {
+        tool_error("words need libunistring: %s", missing);
+        return false;
+    }
+    if (command->source.count == 0 && has_inputs) {
+        *code = run_empty(command);
+        return false;
+    }
+    const bool sampled = command->keys == 0 || corpus->dry_run;
+    if (!againsts_fit(&corpus->judge, corpus->note, command->quiet) ||
+        (corpus->dry_run && !inputs_are_there(&command->source)) ||
+        (sampled && !get_size(command, &size)))
+        return false;
+    if (corpus->dry_run) {
+        *code = size.known ? tool_corpus_print_plans(command, &size)
+                           : tool_usage("--dry-run samples files; a pipe can't be read twice");
+        return false;
+    }
+    if (to_directory && !open_journal(command))
+        return false;
+    bool has_work = !to_directory || !corpus->journal.whole, changed;
+    for (size_t i = 0; i < command->source.count && !has_work; i++)
+        has_work = !tool_journal_has(&corpus->journal, command->source.paths[i], &changed);
+    if (!has_work) {
+        if (!command->quiet)
+            tool_say("dedupe: all inputs were deduplicated into %s before", corpus->output_dir);
+        *code = tool_dedupe_report(command, TOOL_FOUND);
+        return false;
+    }
+    corpus->wrong_before = corpus->journal.wrong;
+    if (size.known)
+        command->estimated_keys =
+            KEYS_MIN +
+            (uint64_t)(1.05 * tool_keys_of_sample(size.different, size.keys, size.whole));
+    return true;
+}
+
+/* ---- What was seen --------------------------------------------------------------------------- */
+
+/* The filter of the earlier run takes the place of the one that was made. */
+static bool open_checkpoint(struct tool_dedupe_command *command)
+{
+    bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
+    opening.memory_limit = command->memory;
+    bloomery_free(command->seen.filter);
+    command->seen.filter =
+        tool_filter_open(command->corpus.journal.checkpoint_path, opening, command->secret_file);
+    if (command->seen.filter != NULL)
+        tool_seen_start(&command->seen, command->target);
+    return command->seen.filter != NULL;
+}
+
+/* Saves what was seen, which has the keys of all inputs that are done. */
+static bool write_checkpoint(struct tool_dedupe_command *command)
+{
+    struct tool_corpus *corpus = &command->corpus;
+    bloomery_error error;
+    if (corpus->no_add || command->exact > 0)
+        return true;
+    if (bloomery_save(command->seen.filter, corpus->journal.checkpoint_path, &error) !=
+        BLOOMERY_OK) {
+        tool_library_error(corpus->journal.checkpoint_path, &error);
+        return false;
+    }
+    corpus->saved_at = time(NULL);
+    return tool_journal_checkpoint(&corpus->journal);
+}
+
+/* Adds the keys of a file of documents, also with --no-add. */
+static bool learn(struct tool_dedupe_command *command, const char *path)
+{
+    struct tool_source one = command->source;
+    one.paths = (char *const *)(const void *)&path;
+    one.count = 1;
+    assert(!command->corpus.judge.no_add);
+    const bool good = tool_dedupe_learn(&command->dedupe, &one);
+    if (command->dedupe.stopped)
+        tool_seen_say_full(&command->seen, 0, 0);
+    return good;
+}
+
+static bool learn_lists(struct tool_dedupe_command *command)
+{
+    for (size_t i = 0; i < command->list_count; i++) {
+        const uint64_t texts = command->dedupe.texts;
+        if (!learn(command, command->lists[i]))
+            return false;
+        if (command->dedupe.texts == texts) {
+            tool_error("%s: no document has a string at '%s', so there is nothing to compare with",
+                       command->lists[i], command->corpus.judge.path->text);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The keys of inputs that are done and were not saved. */
+static bool learn_again(struct tool_dedupe_command *command)
+{
+    const struct tool_journal *journal = &command->corpus.journal;
+    if (command->corpus.no_add) /* they were compared with the lists, and not with each other */
+        return true;
+    /* A run that came to its end has written its state, if it is still there. */
+    if (journal->whole && command->state != NULL && !command->state_made)
+        return true;
+    for (size_t i = journal->checkpoint; i < journal->done_count; i++)
+        if (!learn(command, journal->done[i].path))
+            return false;
+    /* So that a run which is ended again and again comes to its end all the same. */
+    return journal->checkpoint == journal->done_count || write_checkpoint(command);
+}
+
+bool tool_corpus_learn(struct tool_dedupe_command *command)
+{
+    struct tool_judge *judge = &command->corpus.judge;
+    struct tool_dedupe *dedupe = &command->dedupe;
+    const bool saved = command->corpus.journal.checkpoint > 0;
+    if (command->state != NULL &&
+        !note_fits(command->corpus.note, command->state, command->seen.filter))
+        return false;
+    if (saved && !open_checkpoint(command))
+        return false;
+    judge->filter = command->seen.filter;
+    judge->rule = dedupe->rule;
+    if ((judge->rule.flags & ~TOOL_RULES_OF_TEXT) != 0 || judge->rule.comment != 0) {
+        tool_error("%s: makes its keys by a rule that is not for texts", command->state);
+        return false;
+    }
+    if ((!saved && !learn_lists(command)) || !learn_again(command))
+        return false;
+    tool_seen_restart(&command->seen);
+    judge->no_add = command->corpus.no_add;
+    /* The filter of the lists is then compared with, as those of --against are. */
+    if (judge->no_add && command->list_count > 0) {
+        dedupe->against[dedupe->against_count] = (struct tool_against){
+            .path = command->lists[0], .filter = command->seen.filter, .rule = judge->rule};
+        judge->against_count = dedupe->against_count + 1;
+    }
+    return true;
+}
+
+/* ---- Inputs with outputs of their own -------------------------------------------------------- */
+
+static bool write_packed(void *context, const void *data, size_t bytes)
+{
+    return tool_packed_output_write(context, data, bytes);
+}
+
+/* One input and its output. False: the run ends here. An input that can't even be opened is left
+ * out. One that fails later ends the run, for the filter has keys of it that nothing has. */
+static bool run_input(struct tool_dedupe_command *command, char *path)
+{
+    struct tool_corpus *corpus = &command->corpus;
+    struct tool_dedupe *dedupe = &command->dedupe;
+    struct tool_source one = command->source;
+    const struct tool_dedupe_counts before = dedupe->counts;
+    one.paths = &path;
+    one.count = 1;
+    if (!tool_journal_begin(&corpus->journal, path))
+        return false;
+    char *name = tool_output_name(&corpus->names, path);
+    struct tool_packed_output *output =
+        tool_output_folders_make(&corpus->names, name)
+            ? tool_packed_output_open(corpus->output_dir, name, tool_path_packing(path))
+            : NULL;
+    free(name);
+    if (output == NULL)
+        return false;
+    dedupe->write = write_packed;
+    dedupe->context = output;
+    dedupe->counts = (struct tool_dedupe_counts){0};
+    const bool good = tool_dedupe_run(dedupe, &one);
+    const struct tool_dedupe_counts these = dedupe->counts;
+    tool_dedupe_counts_add(&dedupe->counts, &before);
+    if (!good) {
+        tool_packed_output_drop(output);
+        corpus->left_out = true;
+        return these.records == 0 && !dedupe->stopped && !dedupe->failed;
+    }
+    if (!tool_packed_output_finish(output, NULL))
+        return false;
+    /* Of all runs: that of earlier ones, and this one's so far. */
+    if (!tool_journal_done(&corpus->journal, path, &these,
+                           corpus->wrong_before + tool_corpus_wrong(command)))
+        return false;
+    const double wanted = corpus->checkpoint >= 0 ? ceil(corpus->checkpoint) : CHECKPOINT_DEFAULT;
+    return (double)(time(NULL) - corpus->saved_at) < wanted || write_checkpoint(command);
+}
+
+bool tool_corpus_run_inputs(struct tool_dedupe_command *command)
+{
+    /* A run into a directory can go on later, which who ends it should know. The line of progress
+     * is to stay apart. */
+    static const char ended[] = "\nbloomery: dedupe: ended by a signal; the same command goes on "
+                                "after the last input that is done\n";
+    struct tool_corpus *corpus = &command->corpus;
+    const struct tool_source *source = &command->source;
+    const uint64_t all = tool_source_bytes(source);
+    struct tool_progress progress;
+    uint64_t done = 0;
+    bool changed, good = true;
+    if (!command->quiet)
+        tool_interrupt_say(ended + (command->dedupe.silent || !isatty(STDERR_FILENO) ? 1 : 0));
+    corpus->saved_at = time(NULL);
+    /* Inputs that are too short to show how far they are: how far all are is shown between them. */
+    tool_progress_start(&progress, "all inputs", command->dedupe.silent);
+    for (size_t i = 0; i < source->count && good; i++) {
+        if (!tool_journal_has(&corpus->journal, source->paths[i], &changed))
+            good = run_input(command, source->paths[i]);
+        struct tool_source one = *source;
+        one.paths += i;
+        one.count = 1;
+        done += tool_source_bytes(&one);
+        tool_progress_update(&progress, command->dedupe.counts.keys, done, all);
+    }
+    tool_progress_stop(&progress);
+    return good;
+}

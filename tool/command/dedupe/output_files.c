@@ -1,0 +1,690 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a run leaves behind beside its output: a file that lines are appended to, the outputs in a
+ * directory and the journal of these. */
+#include "base/system.h"
+#include "command/dedupe/dedupe.h"
+#include "filter/files.h"
+#include "input/packing.h"
+#include "input/unpack.h"
+#include "tool.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A text of its own, made as printf prints it. */
+static char *format_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static char *format_text(const char *format, ...)
+{
+    va_list arguments;
+    char *text;
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0) {
+        tool_error("not enough memory");
+        exit(TOOL_ERROR);
+    }
+    va_end(arguments);
+    return text;
+}
+
+/* ---- A file that lines are appended to ------------------------------------------------------- */
+
+/*
+ * A file that lines are appended to holds whole lines at every moment that can be observed from
+ * outside. A write that comes short (the disk is full) is cut back to its last whole line. A last
+ * line that somebody left without an end gets one before the next is written, or two would become
+ * one.
+ */
+
+static bool complain(const struct tool_appended *file, const char *why)
+{
+    tool_error("%s: %s", file->path, why);
+    return false;
+}
+
+bool tool_lock_as_named(int descriptor, const char *path, struct stat *held)
+{
+    struct stat named;
+    int locked;
+    do
+        locked = flock(descriptor, LOCK_EX);
+    while (locked != 0 && errno == EINTR);
+    if (locked != 0 || fstat(descriptor, held) != 0 || stat(path, &named) != 0)
+        return false;
+    errno = ENOENT;
+    return held->st_dev == named.st_dev && held->st_ino == named.st_ino;
+}
+
+/* The descriptor of the file that has this name, locked; or -1 with errno. */
+static int open_locked(const char *path, bool *made)
+{
+    while (true) {
+        /* O_NONBLOCK: a FIFO given by mistake must not hang here. */
+        const int flags = O_RDWR | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+        struct stat held;
+        int descriptor = open(path, flags | O_CREAT | O_EXCL, 0666);
+        *made = descriptor >= 0;
+        if (descriptor < 0 && errno == EEXIST)
+            descriptor = open(path, flags | O_CREAT, 0666); /* also if a link leads nowhere */
+        if (descriptor < 0 || tool_lock_as_named(descriptor, path, &held))
+            return descriptor;
+        const int reason = errno;
+        close(descriptor);
+        errno = reason;
+        if (reason != ENOENT)
+            return -1;
+    }
+}
+
+/* Whether it can be appended to; and whether its last record is ended. */
+static bool look_at(struct tool_appended *file)
+{
+    struct stat facts;
+    unsigned char head[512], last;
+    bool undecided;
+    if (fstat(file->descriptor, &facts) != 0)
+        return complain(file, strerror(errno));
+    if (!S_ISREG(facts.st_mode))
+        return complain(file, "is not a regular file, to which lines can be appended");
+    file->bytes = (uint64_t)facts.st_size;
+    if (file->bytes == 0)
+        return true;
+    uint64_t count = 0, one = 0;
+    int reason = tool_read_at(file->descriptor, 0, head, sizeof(head), &count);
+    if (reason == 0)
+        reason = tool_read_at(file->descriptor, file->bytes - 1, &last, 1, &one);
+    if (reason != 0 || one != 1)
+        return complain(file, strerror(reason != 0 ? reason : EIO));
+    enum tool_packing packing = tool_packing_of(head, (size_t)count, &undecided);
+    if (packing == TOOL_FILTER)
+        return complain(file, "is a filter; --append wants a file of lines, --state a filter");
+    if (tool_packing_is_stream(packing))
+        return complain(file, "is compressed; lines can be appended to a plain file only");
+    if (packing != TOOL_PLAIN)
+        return complain(file, "is no text; lines can be appended to a plain file only");
+    if (tool_utf16_is_marked(head, (size_t)count))
+        return complain(file, "is in UTF-16, and lines are appended in UTF-8");
+    file->unended = last != file->delimiter;
+    return true;
+}
+
+bool tool_appended_open(struct tool_appended *file, const char *path, unsigned char delimiter)
+{
+    *file = (struct tool_appended){.path = path, .delimiter = delimiter};
+    file->descriptor = open_locked(path, &file->made);
+    if (file->descriptor < 0)
+        return complain(file, strerror(errno));
+    return look_at(file);
+}
+
+/* The file as it is, after a write of `records` failed when `written` bytes of it were done. */
+static bool cut_back(struct tool_appended *file, const unsigned char *records, size_t written,
+                     int reason)
+{
+    const unsigned char *last = memrchr(records, file->delimiter, written);
+    size_t whole = last == NULL ? 0 : (size_t)(last - records) + 1;
+    const char *more = "";
+    struct stat facts;
+    /* If others have written too, what is to be cut off is not at its end. */
+    if (whole < written &&
+        (fstat(file->descriptor, &facts) != 0 || (uint64_t)facts.st_size != file->bytes + written ||
+         ftruncate(file->descriptor, (off_t)(file->bytes + whole)) != 0))
+        more = "; a line in it may be a part of one";
+    file->bytes += whole;
+    tool_error("%s: appending: %s%s", file->path, strerror(reason), more);
+    return false;
+}
+
+static bool write_all(struct tool_appended *file, const unsigned char *records, size_t bytes)
+{
+    uint64_t written = 0;
+    const int reason = tool_write_all(file->descriptor, records, bytes, &written);
+    if (reason != 0)
+        return cut_back(file, records, (size_t)written, reason);
+    file->bytes += bytes;
+    return true;
+}
+
+bool tool_appended_write(struct tool_appended *file, const void *records, size_t bytes)
+{
+    assert(file->descriptor >= 0);
+    if (bytes == 0)
+        return true;
+    assert(((const unsigned char *)records)[bytes - 1] == file->delimiter);
+    if (file->unended && !write_all(file, &file->delimiter, 1))
+        return false;
+    file->unended = false;
+    return write_all(file, records, bytes);
+}
+
+bool tool_appended_close(struct tool_appended *file)
+{
+    if (file->descriptor < 0)
+        return true;
+    struct stat facts;
+    if (file->made && fstat(file->descriptor, &facts) == 0 && facts.st_size == 0)
+        unlink(file->path);
+    /* Lines that are remembered as printed must not outlive it. */
+    bool synced = file->bytes == 0 || fdatasync(file->descriptor) == 0 || errno == EINVAL ||
+                  complain(file, strerror(errno));
+    int closed = close(file->descriptor);
+    file->descriptor = -1;
+    return (closed == 0 || errno == EINTR || complain(file, strerror(errno))) && synced;
+}
+
+/* ---- The names of outputs -------------------------------------------------------------------- */
+
+/* Paths are compared part by part, as they are given: "./a" is "a", and what
+ * ".." would lead to is not looked up. */
+
+struct part {
+    const char *at;
+    size_t bytes;
+};
+
+static bool is_part(const struct part *part, const char *text)
+{
+    return part->bytes == strlen(text) && memcmp(part->at, text, part->bytes) == 0;
+}
+
+/* The next part of a path, from part->at + part->bytes on. False at its end. */
+static bool next_part(struct part *part)
+{
+    do {
+        part->at += part->bytes;
+        part->at += strspn(part->at, "/");
+        part->bytes = strcspn(part->at, "/");
+    } while (is_part(part, "."));
+    return part->bytes > 0;
+}
+
+static size_t count_parts(const char *path)
+{
+    struct part part = {path, 0};
+    size_t count = 0;
+    while (next_part(&part))
+        count++;
+    return count;
+}
+
+/* How many parts two paths share from the beginning on. */
+static size_t count_shared(const char *one, const char *other)
+{
+    struct part a = {one, 0}, b = {other, 0};
+    size_t count = 0;
+    if ((one[0] == '/') != (other[0] == '/'))
+        return 0;
+    while (next_part(&a) && next_part(&b) && a.bytes == b.bytes && memcmp(a.at, b.at, a.bytes) == 0)
+        count++;
+    return count;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static int order_last_parts(const void *one, const void *other)
+{
+    return strcmp(last_part(*(char *const *)one), last_part(*(char *const *)other));
+}
+
+void tool_output_names_choose(struct tool_output_names *names, const char *directory,
+                              const struct tool_source *all)
+{
+    char **paths = tool_allocate((all->count + 1) * sizeof(*paths));
+    *names = (struct tool_output_names){.directory = directory};
+    if (all->count > 0) {
+        memcpy(paths, all->paths, all->count * sizeof(*paths));
+        names->shared = count_parts(paths[0]);
+        qsort(paths, all->count, sizeof(*paths), order_last_parts);
+    }
+    for (size_t i = 0; i < all->count; i++) {
+        const size_t shared = count_shared(paths[0], paths[i]), parts = count_parts(paths[i]);
+        const size_t most = shared < parts ? shared : parts > 0 ? parts - 1 : 0;
+        names->shared = most < names->shared ? most : names->shared;
+        names->folders =
+            names->folders || (i > 0 && order_last_parts(&paths[i - 1], &paths[i]) == 0);
+    }
+    free(paths);
+}
+
+char *tool_output_name(const struct tool_output_names *names, const char *input)
+{
+    char *name = tool_allocate(strlen(input) + 1);
+    struct part part = {input, 0};
+    size_t used = 0;
+    if (!names->folders)
+        part = (struct part){last_part(input), 0};
+    for (size_t i = 0; next_part(&part); i++) {
+        if (names->folders && i < names->shared)
+            continue;
+        if (used > 0)
+            name[used++] = '/';
+        memcpy(name + used, part.at, part.bytes);
+        used += part.bytes;
+    }
+    name[used] = '\0';
+    return name;
+}
+
+bool tool_output_folders_make(const struct tool_output_names *names, const char *name)
+{
+    char *path = format_text("%s/%s", names->directory, name);
+    bool good = true;
+    for (char *slash = strchr(path + strlen(names->directory) + 1, '/'); slash != NULL && good;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        good = mkdir(path, 0777) == 0 || errno == EEXIST;
+        if (!good)
+            tool_error("%s: %s", path, strerror(errno));
+        *slash = '/';
+    }
+    free(path);
+    return good;
+}
+
+struct named {
+    char *name;
+    const char *input;
+};
+
+static int order_names(const void *one, const void *other)
+{
+    return strcmp(((const struct named *)one)->name, ((const struct named *)other)->name);
+}
+
+bool tool_output_names_differ(const struct tool_output_names *names,
+                              const struct tool_source *source)
+{
+    struct named *all = tool_allocate((source->count + 1) * sizeof(*all));
+    bool good = true;
+    for (size_t i = 0; i < source->count; i++)
+        all[i] = (struct named){tool_output_name(names, source->paths[i]), source->paths[i]};
+    if (source->count > 0)
+        qsort(all, source->count, sizeof(*all), order_names);
+    for (size_t i = 1; i < source->count && good; i++) {
+        good = order_names(&all[i - 1], &all[i]) != 0;
+        if (!good)
+            tool_error("%s and %s would have one output, %s/%s; name each input once",
+                       all[i - 1].input, all[i].input, names->directory, all[i].name);
+    }
+    for (size_t i = 0; i < source->count; i++)
+        free(all[i].name);
+    free(all);
+    return good;
+}
+
+static bool may_be_a_name(const char *name, const char *input)
+{
+    if (tool_path_is_stdin(input) || last_part(input)[0] == '\0' || name[0] == '\0' ||
+        strchr(input, '\n') != NULL ||
+        strncmp(name, TOOL_JOURNAL_NAME, strlen(TOOL_JOURNAL_NAME)) == 0) {
+        tool_error("%s: --output-dir needs inputs with names for their outputs",
+                   tool_path_said(input));
+        return false;
+    }
+    struct part part = {name, 0};
+    while (next_part(&part) && !is_part(&part, ".."))
+        ;
+    if (part.bytes == 0)
+        return true;
+    tool_error("%s: inputs of one name keep their folders in --output-dir, and '..' can't be kept; "
+               "name the inputs without it",
+               input);
+    return false;
+}
+
+static bool is_free(const struct tool_output_names *names, const struct tool_journal *journal,
+                    const char *input, const char *path)
+{
+    struct stat output;
+    bool changed;
+    const bool there = lstat(path, &output) == 0;
+    if (there && tool_same_file(input, path)) {
+        tool_error("%s: is in --output-dir, and would be its own output", input);
+        return false;
+    }
+    if (tool_journal_has(journal, input, &changed)) {
+        if (changed || !there)
+            tool_error("%s: %s since it was deduplicated into %s; an empty --output-dir begins "
+                       "anew",
+                       changed ? input : path, changed ? "has changed" : "is gone",
+                       names->directory);
+        return !changed && there;
+    }
+    if (!there || tool_journal_has_begun(journal, input))
+        return true;
+    tool_error("%s: exists already, and is not of this run", path);
+    return false;
+}
+
+bool tool_output_is_free(const struct tool_output_names *names, const struct tool_journal *journal,
+                         const char *input)
+{
+    char *name = tool_output_name(names, input),
+         *path = format_text("%s/%s", names->directory, name);
+    const bool good = may_be_a_name(name, input) && is_free(names, journal, input, path);
+    free(path);
+    free(name);
+    return good;
+}
+
+/* ---- The journal ----------------------------------------------------------------------------- */
+
+/*
+ * The journal is a text file in the directory of outputs. Each line is appended and synced before
+ * what depends on it is done. A last line without a line end was cut off by a crash and does not
+ * count.
+ *
+ *     bloomery dedupe 1
+ *     options --unit paragraph --jsonl text ...
+ *     begin in/a.jsonl
+ *     done 1048576 1700000000000000000 12 ... 0x1p-4 in/a.jsonl
+ *     checkpoint 1
+ *     end
+ *
+ * A crash between an output's rename and its "done" leaves an output that the next run writes
+ * again, with the same bytes: what decides about it is the filter, and that has none of its keys.
+ * For the filter is saved at ends of files alone. Inputs that are done and not in the saved filter
+ * are read again and their keys added, which changes nothing for keys that are there.
+ */
+
+static const char first_line[] = "bloomery dedupe 1";
+
+enum { COUNTS = 10, SHORTS = 4 };
+
+/* Appends a line, which it frees. */
+static bool append(struct tool_journal *journal, char *line)
+{
+    uint64_t moved = 0;
+    assert(line[strlen(line) - 1] == '\n');
+    const int reason = tool_write_all(journal->file, line, strlen(line), &moved);
+    free(line);
+    if (reason == 0 && fdatasync(journal->file) == 0)
+        return true;
+    tool_error("%s: %s", journal->path, strerror(reason != 0 ? reason : errno));
+    return false;
+}
+
+/* The numbers of the counts, in the order of their lines. */
+static void list_counts(struct tool_dedupe_counts *counts, uint64_t *numbers[COUNTS])
+{
+    uint64_t *const all[COUNTS] = {&counts->records,      &counts->bytes,   &counts->without_key,
+                                   &counts->dropped,      &counts->changed, &counts->cut,
+                                   &counts->paragraphs,   &counts->keys,    &counts->seen,
+                                   &counts->removed_bytes};
+    memcpy(numbers, all, sizeof(all));
+}
+
+static void note_done(struct tool_journal *journal, const char *path, uint64_t bytes,
+                      int64_t modified)
+{
+    if (journal->done_count == journal->done_room) {
+        journal->done_room = 2 * journal->done_room + 16;
+        journal->done = tool_reallocate(journal->done, journal->done_room * sizeof(*journal->done));
+    }
+    journal->done[journal->done_count++] =
+        (struct tool_journal_input){format_text("%s", path), bytes, modified};
+}
+
+static void note_begun(struct tool_journal *journal, const char *path)
+{
+    const size_t bytes = (journal->begun_count + 1) * sizeof(char *);
+    journal->begun = tool_reallocate(journal->begun, bytes);
+    journal->begun[journal->begun_count++] = format_text("%s", path);
+}
+
+/* Reads a number, and goes on behind it. False if there is none, or nothing behind it. */
+static bool read_count(char **at, uint64_t *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtoull(*at, &end, 10);
+    const bool good = end != *at && errno == 0 && *end == ' ';
+    *at = end;
+    return good;
+}
+
+static bool read_real(char **at, double *number)
+{
+    char *end;
+    *number = strtod(*at, &end);
+    const bool good = end != *at && *end == ' ';
+    *at = end;
+    return good;
+}
+
+/* Reads the numbers of a line "done ..."; the path is behind them. */
+static bool read_done(struct tool_journal *journal, char *at)
+{
+    struct tool_dedupe_counts counts = {0};
+    uint64_t *numbers[COUNTS], size, modified;
+    if (!read_count(&at, &size) || !read_count(&at, &modified))
+        return false;
+    list_counts(&counts, numbers);
+    for (size_t i = 0; i < COUNTS; i++)
+        if (!read_count(&at, numbers[i]))
+            return false;
+    for (size_t i = 0; i < SHORTS; i++)
+        if (!read_real(&at, &counts.short_by[i]))
+            return false;
+    if (!read_real(&at, &journal->wrong))
+        return false;
+    tool_dedupe_counts_add(&journal->counts, &counts);
+    note_done(journal, at + 1, size, (int64_t)modified);
+    return true;
+}
+
+static bool read_line(struct tool_journal *journal, char *line)
+{
+    journal->whole = false;
+    if (strncmp(line, "begin ", 6) == 0)
+        note_begun(journal, line + 6);
+    else if (strncmp(line, "done ", 5) == 0)
+        return read_done(journal, line + 5);
+    else if (strncmp(line, "checkpoint ", 11) == 0)
+        journal->checkpoint = (size_t)strtoull(line + 11, NULL, 10);
+    else if (strcmp(line, "end") == 0) {
+        journal->whole = true;
+        journal->checkpoint = 0; /* the filter was removed */
+    } else
+        return false;
+    return journal->checkpoint <= journal->done_count;
+}
+
+static bool refuse(const struct tool_journal *journal, const char *why)
+{
+    tool_error("%s: %s; an empty --output-dir begins anew", journal->path, why);
+    return false;
+}
+
+/* Takes the lines of a journal that is there. What follows the last line end is cut off. */
+static bool read_lines(struct tool_journal *journal, char *text, size_t bytes, const char *options)
+{
+    char *line = text, *end;
+    size_t number = 0;
+    bool begins_anew = false;
+    for (; (end = memchr(line, '\n', bytes - (size_t)(line - text))) != NULL; line = end + 1) {
+        *end = '\0';
+        if (number == 0 && strcmp(line, first_line) != 0)
+            return refuse(journal, "is no journal of this version");
+        if (number == 1 && strcmp(line, options) != 0) {
+            const size_t left = bytes - (size_t)(end - text);
+            *end = '\n'; /* a path may have the word */
+            if (memmem(end, left, "\ndone ", 6) != NULL)
+                return refuse(journal, "is of a run with other options");
+            begins_anew = true; /* that run has done nothing yet */
+        }
+        if (number > 1 && !read_line(journal, line))
+            return refuse(journal, "is damaged");
+        number++;
+    }
+    journal->resumed = number > 2;
+    if (number < 2 || begins_anew)
+        line = text;
+    if (ftruncate(journal->file, line - text) != 0) {
+        tool_error("%s: %s", journal->path, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static bool read_journal(struct tool_journal *journal, const char *options)
+{
+    struct stat facts;
+    uint64_t count = 0;
+    if (fstat(journal->file, &facts) != 0 || !S_ISREG(facts.st_mode))
+        return refuse(journal, "is no regular file");
+    char *text = tool_allocate((size_t)facts.st_size + 1);
+    const int reason = tool_read_at(journal->file, 0, text, (size_t)facts.st_size, &count);
+    if (reason != 0)
+        tool_error("%s: %s", journal->path, strerror(reason));
+    const bool good = reason == 0 && read_lines(journal, text, (size_t)count, options);
+    free(text);
+    return good;
+}
+
+static bool write_head(struct tool_journal *journal, const char *options)
+{
+    struct stat facts;
+    if (fstat(journal->file, &facts) == 0 && facts.st_size > 0)
+        return true;
+    bool good = append(journal, format_text("%s\noptions %s\n", first_line, options));
+    /* What a run with other options has begun is ours to replace. */
+    for (size_t i = 0; good && i < journal->begun_count; i++)
+        good = append(journal, format_text("begin %s\n", journal->begun[i]));
+    return good;
+}
+
+bool tool_journal_open(struct tool_journal *journal, const char *directory, const char *options)
+{
+    *journal = (struct tool_journal){.file = -1};
+    if (mkdir(directory, 0777) != 0 && errno != EEXIST) {
+        tool_error("%s: %s", directory, strerror(errno));
+        return false;
+    }
+    journal->path = format_text("%s/%s", directory, TOOL_JOURNAL_NAME);
+    journal->checkpoint_path = format_text("%s/%s", directory, TOOL_CHECKPOINT_NAME);
+    journal->file = open(journal->path,
+                         O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    if (journal->file < 0) {
+        tool_error("%s: %s", journal->path, strerror(errno));
+        return false;
+    }
+    if (flock(journal->file, LOCK_EX | LOCK_NB) != 0) {
+        tool_error("%s: another run writes to this directory", directory);
+        return false;
+    }
+    char *line = format_text("options %s", options);
+    const bool good = read_journal(journal, line) && write_head(journal, options);
+    free(line);
+    return good;
+}
+
+void tool_journal_close(struct tool_journal *journal)
+{
+    for (size_t i = 0; i < journal->done_count; i++)
+        free(journal->done[i].path);
+    for (size_t i = 0; i < journal->begun_count; i++)
+        free(journal->begun[i]);
+    free(journal->done);
+    free(journal->begun);
+    free(journal->path);
+    free(journal->checkpoint_path);
+    if (journal->file >= 0)
+        close(journal->file);
+    *journal = (struct tool_journal){.file = -1};
+}
+
+/* Size and time of an input; zeros if it has none, as a pipe. */
+static void facts_of(const char *path, uint64_t *bytes, int64_t *modified)
+{
+    struct stat facts;
+    *bytes = 0;
+    *modified = 0;
+    if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode))
+        return;
+    *bytes = (uint64_t)facts.st_size;
+    *modified = (int64_t)facts.st_mtim.tv_sec * 1000000000 + facts.st_mtim.tv_nsec;
+}
+
+bool tool_journal_has(const struct tool_journal *journal, const char *path, bool *changed)
+{
+    uint64_t bytes;
+    int64_t modified;
+    *changed = false;
+    for (size_t i = 0; i < journal->done_count; i++)
+        if (strcmp(journal->done[i].path, path) == 0) {
+            facts_of(path, &bytes, &modified);
+            *changed = bytes != journal->done[i].bytes || modified != journal->done[i].modified;
+            return true;
+        }
+    return false;
+}
+
+bool tool_journal_has_begun(const struct tool_journal *journal, const char *path)
+{
+    for (size_t i = 0; i < journal->begun_count; i++)
+        if (strcmp(journal->begun[i], path) == 0)
+            return true;
+    return false;
+}
+
+bool tool_journal_begin(struct tool_journal *journal, const char *path)
+{
+    const bool good = append(journal, format_text("begin %s\n", path));
+    if (good)
+        note_begun(journal, path);
+    return good;
+}
+
+bool tool_journal_done(struct tool_journal *journal, const char *path,
+                       const struct tool_dedupe_counts *counts, double wrong)
+{
+    struct tool_dedupe_counts these = *counts;
+    uint64_t *numbers[COUNTS], bytes;
+    int64_t modified;
+    char text[24 * (COUNTS + SHORTS)] = "";
+    size_t used = 0;
+    facts_of(path, &bytes, &modified);
+    list_counts(&these, numbers);
+    for (size_t i = 0; i < COUNTS; i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, " %" PRIu64, *numbers[i]);
+    for (size_t i = 0; i < SHORTS; i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, " %a", these.short_by[i]);
+    assert(used < sizeof(text));
+    const bool good = append(journal, format_text("done %" PRIu64 " %" PRId64 "%s %a %s\n", bytes,
+                                                  modified, text, wrong, path));
+    if (good) {
+        note_done(journal, path, bytes, modified);
+        tool_dedupe_counts_add(&journal->counts, counts);
+    }
+    journal->wrong = wrong;
+    return good;
+}
+
+bool tool_journal_checkpoint(struct tool_journal *journal)
+{
+    journal->checkpoint = journal->done_count;
+    return append(journal, format_text("checkpoint %zu\n", journal->done_count));
+}
+
+bool tool_journal_end(struct tool_journal *journal)
+{
+    if (!append(journal, format_text("end\n")))
+        return false;
+    unlink(journal->checkpoint_path);
+    journal->whole = true;
+    return true;
+}
