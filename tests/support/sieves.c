@@ -103,6 +103,22 @@ void must_close(bloomery_sieve *sieve)
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
 }
 
+size_t must_pop(bloomery_sieve *sieve, bloomery_sieve_item *items, size_t most)
+{
+    size_t count = 0;
+    bloomery_error error = {.text = ""};
+    if (bloomery_sieve_pop(sieve, items, most, BLOOMERY_SIEVE_POP, &count, &error) != BLOOMERY_OK)
+        fail_msg("pop: %s", error.text);
+    assert_true(count <= most);
+    return count;
+}
+
+void must_finish(bloomery_sieve *sieve, const uint64_t *numbers, size_t count)
+{
+    assert_int_equal(bloomery_sieve_finish(sieve, numbers, count, BLOOMERY_SIEVE_DONE, NULL, NULL),
+                     BLOOMERY_OK);
+}
+
 bloomery_sieve_info sieve_info_of(bloomery_sieve *sieve)
 {
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
@@ -126,9 +142,7 @@ uint64_t sieve_drain_until(bloomery_sieve *sieve, size_t most, bloomery_status *
             return all;
         for (size_t i = 0; i < count; i++)
             numbers[i] = items[i].number;
-        assert_int_equal(
-            bloomery_sieve_finish(sieve, numbers, count, BLOOMERY_SIEVE_DONE, NULL, NULL),
-            BLOOMERY_OK);
+        must_finish(sieve, numbers, count);
         all += count;
     }
 }

@@ -34,6 +34,11 @@ bloomery_sieve *must_open(const bloomery_sieve_options *options);
 bloomery_sieve *must_open_for(const bloomery_sieve_options *options, const char *what);
 void must_close(bloomery_sieve *sieve);
 
+/* Pops up to `most` items; returns how many came. */
+size_t must_pop(bloomery_sieve *sieve, bloomery_sieve_item *items, size_t most);
+/* They are done. */
+void must_finish(bloomery_sieve *sieve, const uint64_t *numbers, size_t count);
+
 bloomery_sieve_info sieve_info_of(bloomery_sieve *sieve);
 
 /* Pops and finishes until nothing comes; how many came. */

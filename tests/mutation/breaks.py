@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The breaks of break.py: what is done wrong, and which test must notice it."""
+"""The breaks of mutate.py: what is done wrong, and which test must notice it."""
 
 import os
 import shlex
@@ -208,10 +208,10 @@ BREAKS = [
     Break("texts_without_words_fill_the_arena", "documents.c:flush_keys()",
           [("    keys->arena_used = 0; /* texts without keys were in it */\n    if (keys->count == 0)\n        return;\n",
             "    if (keys->count == 0)\n        return;\n    keys->arena_used = 0;\n")],
-          "cli/test_corpus_rough.py/paragraphs_without_words_take_no_room"),
+          "cli/test_corpus_edge_cases.py/paragraphs_without_words_take_no_room"),
     Break("keys_of_several_places_count_for_all", "tool_places_distinct()",
           [("whole * (double)single + (double)several", "whole * (double)(single + several)")],
-          "cli/test_corpus_rough.py/keys_that_every_input_has_are_planned_for_once"),
+          "cli/test_corpus_edge_cases.py/keys_that_every_input_has_are_planned_for_once"),
     Break("repeats_within_a_place_count_as_of_several", "sample.c:end_place()",
           [("kept == first || places->hashes[kept - 1] != places->hashes[i]", "true")],
           "cli/test_dedupe.py/repeats_that_lie_together_do_not_make_the_plan_small"),
@@ -243,13 +243,13 @@ BREAKS = [
           "cli/test_corpus.py/what_is_removed_can_be_printed"),
     Break("the_runs_of_a_paragraph_share_one_place", "find_twin()",
           [("(size_t)(hash.hi ^ hash.hi >> 32) & mask", "(size_t)(hash.lo ^ hash.lo >> 32) & mask")],
-          "cli/test_corpus_rough.py/runs_of_words_take_linear_time"),
+          "cli/test_corpus_edge_cases.py/runs_of_words_take_linear_time"),
     Break("a_text_that_waits_is_written_over", "documents.c:take_text()",
           [("    if (keys->count == BATCH)", "    if (false)")],
-          "cli/test_corpus_rough.py/texts_with_escapes_are_compared_as_what_they_say"),
+          "cli/test_corpus_edge_cases.py/texts_with_escapes_are_compared_as_what_they_say"),
     Break("what_was_done_is_compared_with_though_nothing_is_added", "corpus.c:learn_again()",
           [("    if (command->corpus.no_add)", "    if (false)")],
-          "cli/test_corpus_rough.py/a_run_without_adding_goes_on_without_adding"),
+          "cli/test_corpus_edge_cases.py/a_run_without_adding_goes_on_without_adding"),
     Break("a_list_without_texts_is_compared_with", "corpus.c:learn_lists()",
           [("if (command->dedupe.texts == texts) {", "if (command->dedupe.texts < texts) {")],
           "cli/test_corpus_files.py/a_member_that_no_document_has_is_an_error_before_anything_is_written"),
