@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "dialects/dialects.h"
 #include "hash/xxh3.h"
-#include "kernels/window.h"
+#include "kernels/pipeline.h"
 #include "kinds/chain.h"
 #include "kinds/counting.h"
 #include "kinds/derive.h"
@@ -55,8 +55,8 @@ static bool refused(bloomery_filter *filter, bloomery_status status, const bloom
     assert(status < 0 && -status <= UINT8_MAX);
     if (error != NULL)
         return false;
-    if (filter->has_rest)
-        __atomic_fetch_add(&bloomery_rest_of(filter)->failed_adds, 1, __ATOMIC_RELAXED);
+    if (filter->has_cold)
+        __atomic_fetch_add(&bloomery_cold_of(filter)->failed_adds, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&filter->add_failure, (uint8_t)-status, __ATOMIC_RELEASE);
     return false;
 }
@@ -154,7 +154,7 @@ static void add_many(bloomery_filter *filter, const struct bloomery_input *keys,
 {
     uint64_t cells = 0;
     struct adding adding = {filter, answers, counts != NULL ? &cells : NULL, 0};
-    bloomery_walk(filter, keys, count, true, add_word, &adding);
+    bloomery_pipeline(filter, keys, count, true, add_word, &adding);
     assert(adding.found_new <= count);
     bloomery_count_adds(filter, bloomery_counts_new(filter) ? adding.found_new : count);
     if (counts != NULL)
@@ -191,17 +191,17 @@ bloomery_status bloomery_add_input(bloomery_filter *filter, const struct bloomer
                                    size_t count, uint64_t *answers, bloomery_counts *counts,
                                    bloomery_error *error)
 {
-    const struct bloomery_native *native = bloomery_native_of(filter);
+    const struct bloomery_fast_path *fast = bloomery_fast_path_of(filter);
     assert(bloomery_can_add(filter, NULL) == BLOOMERY_OK && keys->valid == NULL);
     if (bloomery_by_positions(filter))
         return add_many_positions(filter, keys, count, answers, counts, error);
     if (filter->kind->grows)
-        return bloomery_chain_add_many(filter, native, keys, count, answers, counts, error);
-    if (native == NULL) {
+        return bloomery_chain_add_many(filter, fast, keys, count, answers, counts, error);
+    if (fast == NULL) {
         add_many(filter, keys, count, answers, counts);
         return BLOOMERY_OK;
     }
-    native->add[filter->concurrent](filter, filter->layers, keys, count, answers, counts);
+    fast->add[filter->concurrent](filter, filter->layers, keys, count, answers, counts);
     bloomery_count_adds(filter, count);
     return BLOOMERY_OK;
 }
@@ -246,7 +246,7 @@ bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash
         return true;
     if (__builtin_expect(layers == 1, 1))
         return filter->operations->may_contain(&filter->layers[0], filter->layers[0].payload, hash);
-    if (filter->kind->hands_on)
+    if (filter->kind->cascades)
         return filter->operations->may_contain(filter->layers, filter->layers[0].payload, hash);
     const struct bloomery_subject subject = {.hash = hash};
     return bloomery_layers_may_contain(filter, layers, &subject, false);
@@ -330,16 +330,16 @@ size_t bloomery_query_input(const bloomery_filter *filter, const struct bloomery
                             size_t count, uint64_t *answers)
 {
     struct querying querying = {filter, answers, 0};
-    const struct bloomery_native *native = bloomery_native_of(filter);
+    const struct bloomery_fast_path *fast = bloomery_fast_path_of(filter);
     if (!filter->secret_known)
         return all_maybe(count, answers);
     if (bloomery_by_positions(filter))
         return query_positions(filter, keys, count, answers);
-    if (native != NULL && filter->kind->grows)
-        return bloomery_chain_query(filter, native, keys, count, answers);
-    if (native != NULL)
-        return native->query(filter, filter->layers, keys, count, answers);
-    bloomery_walk(filter, keys, count, false, query_word, &querying);
+    if (fast != NULL && filter->kind->grows)
+        return bloomery_chain_query(filter, fast, keys, count, answers);
+    if (fast != NULL)
+        return fast->query(filter, filter->layers, keys, count, answers);
+    bloomery_pipeline(filter, keys, count, false, query_word, &querying);
     return querying.found;
 }
 
@@ -410,11 +410,11 @@ static void remove_word(void *context, size_t word, const bloomery_hash *hashes,
 static void remove_present(struct removing *removing, size_t count)
 {
     bloomery_hash hashes[BLOOMERY_WORD];
-    bloomery_take *take = bloomery_take_of(removing->keys, removing->filter);
+    bloomery_key_hasher *hash_keys = bloomery_key_hasher_of(removing->keys, removing->filter);
     for (size_t i = 0; i < count; i += BLOOMERY_WORD) {
         const size_t now = count - i < BLOOMERY_WORD ? count - i : BLOOMERY_WORD;
-        bloomery_take_valid(take, removing->keys, removing->filter, i, now,
-                            bloomery_input_valid(removing->keys, i, now), hashes);
+        bloomery_hash_valid_keys(hash_keys, removing->keys, removing->filter, i, now,
+                                 bloomery_input_valid(removing->keys, i, now), hashes);
         remove_word(removing, i / BLOOMERY_WORD, hashes, now);
     }
 }
@@ -447,7 +447,7 @@ void bloomery_remove_input(bloomery_filter *filter, const struct bloomery_input 
     else if (keys->form == BLOOMERY_KEYS_LIST && keys->valid != NULL)
         remove_present(&removing, count);
     else
-        bloomery_walk(filter, keys, count, true, remove_word, &removing);
+        bloomery_pipeline(filter, keys, count, true, remove_word, &removing);
     if (counts != NULL)
         *counts = removing.counts;
 }

@@ -194,16 +194,16 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 
 static bool is_little_endian(const bloomery_filter *filter)
 {
-    return bloomery_rest_in(filter)->extra_bytes >= EXTRA &&
-           bloomery_rest_in(filter)->extra[0] == LITTLE_ENDIAN_WORDS;
+    return bloomery_cold_in(filter)->extra_bytes >= EXTRA &&
+           bloomery_cold_in(filter)->extra[0] == LITTLE_ENDIAN_WORDS;
 }
 
 /* As long as it was, or longer if a key was added past that. */
 static uint64_t length_of(const bloomery_filter *filter)
 {
     const struct bloomery_layer *layer = filter->layers;
-    const uint64_t kept = bloomery_rest_in(filter)->extra_bytes >= EXTRA
-                              ? bloomery_load_u64(bloomery_rest_in(filter)->extra + 1)
+    const uint64_t kept = bloomery_cold_in(filter)->extra_bytes >= EXTRA
+                              ? bloomery_load_u64(bloomery_cold_in(filter)->extra + 1)
                               : layer->bits;
     uint64_t last = layer->bits;
     if (kept >= layer->bits)

@@ -349,8 +349,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
         status = bloomery_emit_bits(emitter, layer, bloomery_words_of(layer->bits) * 8,
                                     BLOOMERY_LAYOUT_BYTES);
     if (status == BLOOMERY_OK)
-        status = bloomery_emit(emitter, bloomery_rest_in(filter)->extra,
-                               bloomery_rest_in(filter)->extra_bytes);
+        status = bloomery_emit(emitter, bloomery_cold_in(filter)->extra,
+                               bloomery_cold_in(filter)->extra_bytes);
     return status;
 }
 

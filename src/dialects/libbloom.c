@@ -594,7 +594,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     const struct bloomery_layer *layer = filter->layers;
-    const bool kept = bloomery_rest_in(filter)->extra_bytes >= EXTRA;
+    const bool kept = bloomery_cold_in(filter)->extra_bytes >= EXTRA;
     const uint64_t bitmap = (layer->bits + 7) / 8;
     uint8_t header[BITMAP] = {0};
     assert(bloomery_dialect_fits(&bloomery_dialect_libbloom, filter, NULL) == BLOOMERY_OK);
@@ -603,7 +603,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     memcpy(header, magic, MAGIC_BYTES);
     bloomery_store_u16(header + MAGIC_BYTES, STRUCT_BYTES);
     if (kept) {
-        memcpy(header + STRUCT, bloomery_rest_in(filter)->extra, STRUCT_BYTES);
+        memcpy(header + STRUCT, bloomery_cold_in(filter)->extra, STRUCT_BYTES);
     } else {
         header[READY] = 1;
         bloomery_store_f64(header + BITS_PER_ENTRY, bloomery_short_bits_per_key(layer->rate));
@@ -618,8 +618,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     if (status == BLOOMERY_OK)
         status = bloomery_emit_bits(emitter, layer, bitmap, BLOOMERY_LAYOUT_BYTES);
     if (status == BLOOMERY_OK && kept)
-        status = bloomery_emit(emitter, bloomery_rest_in(filter)->extra + EXTRA,
-                               bloomery_rest_in(filter)->extra_bytes - EXTRA);
+        status = bloomery_emit(emitter, bloomery_cold_in(filter)->extra + EXTRA,
+                               bloomery_cold_in(filter)->extra_bytes - EXTRA);
     return status;
 }
 
@@ -627,11 +627,11 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 static bool remark_bytes(const bloomery_filter *filter, char *text, size_t room)
 {
-    if (bloomery_rest_in(filter)->extra_bytes <= EXTRA)
+    if (bloomery_cold_in(filter)->extra_bytes <= EXTRA)
         return false;
     snprintf(text, room,
              "%zu bytes follow the bitmap: libbloom wrote over a longer file and left its end",
-             bloomery_rest_in(filter)->extra_bytes - EXTRA);
+             bloomery_cold_in(filter)->extra_bytes - EXTRA);
     return true;
 }
 

@@ -309,7 +309,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 static bool is_fixed(const bloomery_filter *filter)
 {
     return filter->shape.dialect == BLOOMERY_DIALECT_ORC &&
-           bloomery_rest_in(filter)->extra_bytes > 0 && bloomery_rest_in(filter)->extra[0] == 1;
+           bloomery_cold_in(filter)->extra_bytes > 0 && bloomery_cold_in(filter)->extra[0] == 1;
 }
 
 static bloomery_status write_words(const struct bloomery_layer *layer,

@@ -370,7 +370,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 static bool is_raw(const bloomery_filter *filter)
 {
     return filter->shape.dialect == BLOOMERY_DIALECT_PARQUET &&
-           bloomery_rest_in(filter)->extra_bytes == 1 && bloomery_rest_in(filter)->extra[0] == RAW;
+           bloomery_cold_in(filter)->extra_bytes == 1 && bloomery_cold_in(filter)->extra[0] == RAW;
 }
 
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)

@@ -508,13 +508,13 @@ static struct header header_of(const bloomery_filter *filter)
         .rate = fmin(1, first->rate / filter->shape.tightening),
         .filters = bloomery_layer_count(filter),
     };
-    if (bloomery_rest_in(filter)->extra_bytes != EXTRA_BYTES)
+    if (bloomery_cold_in(filter)->extra_bytes != EXTRA_BYTES)
         return header;
-    if (!four && bloomery_rest_in(filter)->extra[0] == V2)
+    if (!four && bloomery_cold_in(filter)->extra[0] == V2)
         header.variant = V2;
-    header.keys = bloomery_load_u64(bloomery_rest_in(filter)->extra + 1);
-    header.rate = bloomery_load_f64(bloomery_rest_in(filter)->extra + 9);
-    if (bloomery_rest_in(filter)->extra[17] == 0 && header.filters == 1 && first->adds == 0)
+    header.keys = bloomery_load_u64(bloomery_cold_in(filter)->extra + 1);
+    header.rate = bloomery_load_f64(bloomery_cold_in(filter)->extra + 9);
+    if (bloomery_cold_in(filter)->extra[17] == 0 && header.filters == 1 && first->adds == 0)
         header.filters = 0;
     return header;
 }

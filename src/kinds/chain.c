@@ -55,7 +55,7 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "kernels/window.h"
+#include "kernels/pipeline.h"
 #include "kinds/cells.h"
 #include "plan/blocked_rate.h"
 #include "plan/solve.h"
@@ -194,8 +194,8 @@ static uint64_t full_at(const struct bloomery_layer *layer)
  * when they are full. */
 static void begin(struct bloomery_filter *filter)
 {
-    if (bloomery_rest_in(filter)->next != NULL)
-        bloomery_rest_in(filter)->next->planned_keys = 0;
+    if (bloomery_cold_in(filter)->next != NULL)
+        bloomery_cold_in(filter)->next->planned_keys = 0;
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         struct bloomery_layer *layer = &filter->layers[i];
         layer->bits_set = 0;
@@ -231,8 +231,8 @@ static bool passes_limit(const struct bloomery_filter *filter, uint64_t bytes)
     uint64_t total;
     return __builtin_add_overflow(bloomery_payload_bytes(filter), bytes, &total) ||
            total > SIZE_MAX ||
-           (bloomery_rest_in(filter)->memory_limit > 0 &&
-            total > bloomery_rest_in(filter)->memory_limit);
+           (bloomery_cold_in(filter)->memory_limit > 0 &&
+            total > bloomery_cold_in(filter)->memory_limit);
 }
 
 /* Why there is no further layer, and where the chain stands. `why`: what else is in the way than
@@ -269,7 +269,7 @@ static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wan
                          "pass the limit of %s",
                          about, (unsigned long long)fmin(keys, 0x1p63), layers, plural, now.text,
                          more.text,
-                         bloomery_phrase_bytes(&limit, bloomery_rest_in(filter)->memory_limit));
+                         bloomery_phrase_bytes(&limit, bloomery_cold_in(filter)->memory_limit));
 }
 
 /* Planned once: a full chain is tried again and again. */
@@ -277,7 +277,7 @@ static bloomery_status next_of_ours(struct bloomery_filter *filter,
                                     const struct bloomery_layer *newest,
                                     struct bloomery_layer *next, bloomery_error *error)
 {
-    bloomery_plan *plan = bloomery_rest_in(filter)->next;
+    bloomery_plan *plan = bloomery_cold_in(filter)->next;
     if (plan->planned_keys == 0 &&
         bloomery_chain_next(newest, plan, filter->shape.hash, NULL) != BLOOMERY_OK) {
         plan->planned_keys = 0;
@@ -336,8 +336,8 @@ static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *erro
             bloomery_allocate(&filter->allocator, (size_t)next.bytes, BLOOMERY_PAYLOAD_UNIT);
     if (next.payload == NULL)
         return refuse(filter, next.bytes, NULL, error);
-    if (bloomery_rest_in(filter)->next != NULL)
-        bloomery_rest_in(filter)->next->planned_keys = 0;
+    if (bloomery_cold_in(filter)->next != NULL)
+        bloomery_cold_in(filter)->next->planned_keys = 0;
     filter->layers[count] = next;
     __atomic_store_n(&filter->shape.layer_count, count + 1, __ATOMIC_RELEASE);
     assert(bloomery_payload_bytes(filter) == next.offset + next.bytes);
@@ -349,12 +349,12 @@ static bloomery_status grow_past(struct bloomery_filter *filter, uint32_t count,
                                  bloomery_error *error)
 {
     bloomery_status status = BLOOMERY_OK;
-    if (bloomery_rest_in(filter)->growing == NULL)
+    if (bloomery_cold_in(filter)->growing == NULL)
         return grow(filter, error);
-    bloomery_lock(bloomery_rest_in(filter)->growing);
+    bloomery_lock(bloomery_cold_in(filter)->growing);
     if (bloomery_layer_count(filter) == count)
         status = grow(filter, error);
-    bloomery_unlock(bloomery_rest_in(filter)->growing);
+    bloomery_unlock(bloomery_cold_in(filter)->growing);
     return status;
 }
 
@@ -446,28 +446,29 @@ static void fill(struct portion *portion, const struct bloomery_filter *filter,
                  const struct bloomery_input *keys, size_t first, size_t count)
 {
     assert(count > 0 && count <= PORTION);
-    bloomery_take_of(keys, filter)(keys, filter, first, count, portion->hashes);
+    bloomery_key_hasher_of(keys, filter)(keys, filter, first, count, portion->hashes);
     for (size_t i = 0; i < count; i++)
         portion->place[i] = (uint16_t)i;
     portion->count = count;
 }
 
 /* Leaves the keys that the layer surely does not have. */
-static void leave_absent(const struct bloomery_filter *filter, const struct bloomery_native *native,
-                         const struct bloomery_layer *layer, struct portion *portion)
+static void leave_absent(const struct bloomery_filter *filter,
+                         const struct bloomery_fast_path *fast, const struct bloomery_layer *layer,
+                         struct portion *portion)
 {
     const struct bloomery_input input = bloomery_input_of_hashes(portion->hashes);
     const size_t count = portion->count;
     uint64_t found[PORTION / WORD];
     size_t kept = 0;
-    if (native != NULL)
-        native->query(filter, layer, &input, count, found);
+    if (fast != NULL)
+        fast->query(filter, layer, &input, count, found);
     for (size_t first = 0; first < count; first += WORD) {
         const size_t now = count - first < WORD ? count - first : WORD;
         bloomery_hash *hashes = portion->hashes + first;
         const uint64_t may =
-            native != NULL ? found[first / WORD]
-                           : filter->operations->query_word(layer, layer->payload, hashes, now);
+            fast != NULL ? found[first / WORD]
+                         : filter->operations->query_word(layer, layer->payload, hashes, now);
         if (may == 0) { /* as it is for most words of new keys */
             memmove(portion->hashes + kept, hashes, now * sizeof *hashes);
             memmove(portion->place + kept, portion->place + first, now * sizeof *portion->place);
@@ -485,14 +486,14 @@ static void leave_absent(const struct bloomery_filter *filter, const struct bloo
 }
 
 size_t bloomery_chain_query(const struct bloomery_filter *filter,
-                            const struct bloomery_native *native, const struct bloomery_input *keys,
-                            size_t count, uint64_t *answers)
+                            const struct bloomery_fast_path *fast,
+                            const struct bloomery_input *keys, size_t count, uint64_t *answers)
 {
     const uint32_t layers = bloomery_layer_count(filter);
-    bloomery_take *take = bloomery_take_of(keys, filter);
+    bloomery_key_hasher *hash_keys = bloomery_key_hasher_of(keys, filter);
     size_t found = 0;
     if (layers == 1)
-        return native->query(filter, filter->layers, keys, count, answers);
+        return fast->query(filter, filter->layers, keys, count, answers);
     for (size_t first = 0; first < count; first += PORTION) {
         const size_t now = count - first < PORTION ? count - first : PORTION;
         const size_t words = (now + WORD - 1) / WORD;
@@ -500,9 +501,9 @@ size_t bloomery_chain_query(const struct bloomery_filter *filter,
         const struct bloomery_input input = bloomery_input_of_hashes(hashes);
         uint64_t here[PORTION / WORD], all[PORTION / WORD] = {0};
         size_t sum = 0;
-        take(keys, filter, first, now, hashes);
+        hash_keys(keys, filter, first, now, hashes);
         for (uint32_t i = layers; i-- > 0 && sum < now;) {
-            const size_t more = native->query(filter, &filter->layers[i], &input, now, here);
+            const size_t more = fast->query(filter, &filter->layers[i], &input, now, here);
             for (size_t word = 0; word < words && more > 0; word++)
                 all[word] |= here[word];
             sum = i == layers - 1 ? more
@@ -520,7 +521,7 @@ size_t bloomery_chain_query(const struct bloomery_filter *filter,
 /* Adds keys, none of which can make the newest layer full, in order. `answers`: which were new;
  * returns how many bits they set. */
 static uint64_t add_to_newest(const struct bloomery_filter *filter,
-                              const struct bloomery_native *native, uint32_t layers,
+                              const struct bloomery_fast_path *fast, uint32_t layers,
                               const struct bloomery_input *keys, size_t first, size_t count,
                               uint64_t *answers)
 {
@@ -529,19 +530,19 @@ static uint64_t add_to_newest(const struct bloomery_filter *filter,
     bloomery_counts counts = {0, 0, 0};
     struct portion portion;
     uint64_t set[PORTION / WORD];
-    if (native != NULL && layers == 1) {
-        native->add[filter->concurrent](filter, layer, &input, count, answers, &counts);
+    if (fast != NULL && layers == 1) {
+        fast->add[filter->concurrent](filter, layer, &input, count, answers, &counts);
         return counts.cells;
     }
     fill(&portion, filter, keys, first, count);
-    if (native == NULL)
-        bloomery_walk_prefetch(filter, portion.hashes, count, true);
+    if (fast == NULL)
+        bloomery_pipeline_prefetch(filter, portion.hashes, count, true);
     for (uint32_t i = layers - 1; i-- > 0 && portion.count > 0;)
-        leave_absent(filter, native, &filter->layers[i], &portion);
+        leave_absent(filter, fast, &filter->layers[i], &portion);
     input = bloomery_input_of_hashes(portion.hashes);
-    if (native != NULL && portion.count > 0)
-        native->add[filter->concurrent](filter, layer, &input, portion.count, set, &counts);
-    for (size_t i = 0; native == NULL && i < portion.count; i += WORD)
+    if (fast != NULL && portion.count > 0)
+        fast->add[filter->concurrent](filter, layer, &input, portion.count, set, &counts);
+    for (size_t i = 0; fast == NULL && i < portion.count; i += WORD)
         set[i / WORD] = filter->operations->add_word(
             layer, layer->payload, portion.hashes + i,
             portion.count - i < WORD ? portion.count - i : WORD, &counts.cells);
@@ -576,7 +577,7 @@ static size_t reserve(const struct bloomery_filter *filter, struct bloomery_laye
 }
 
 /* Adds a portion, or as many of its words as the newest layer has room for; 0: for none. */
-static size_t add_portion(struct bloomery_filter *filter, const struct bloomery_native *native,
+static size_t add_portion(struct bloomery_filter *filter, const struct bloomery_fast_path *fast,
                           const struct bloomery_input *keys, size_t first, size_t count,
                           uint64_t *answers, uint64_t *cells)
 {
@@ -585,7 +586,7 @@ static size_t add_portion(struct bloomery_filter *filter, const struct bloomery_
     const size_t fit = reserve(filter, layer, count);
     if (fit == 0)
         return 0;
-    const uint64_t set = add_to_newest(filter, native, layers, keys, first, fit, answers);
+    const uint64_t set = add_to_newest(filter, fast, layers, keys, first, fit, answers);
     const uint64_t most = (uint64_t)fit * layer->probes * layer->blocks_per_key;
     assert(filter->foreign || set <= most);
     uint64_t added = 0;
@@ -607,7 +608,7 @@ static size_t add_singly(struct bloomery_filter *filter, const struct bloomery_i
                          bloomery_status *status, bloomery_error *error)
 {
     bloomery_hash hashes[WORD];
-    bloomery_take_of(keys, filter)(keys, filter, first, count, hashes);
+    bloomery_key_hasher_of(keys, filter)(keys, filter, first, count, hashes);
     *answers = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t set = 0;
@@ -621,14 +622,14 @@ static size_t add_singly(struct bloomery_filter *filter, const struct bloomery_i
 }
 
 bloomery_status bloomery_chain_add_many(struct bloomery_filter *filter,
-                                        const struct bloomery_native *native,
+                                        const struct bloomery_fast_path *fast,
                                         const struct bloomery_input *keys, size_t count,
                                         uint64_t *answers, bloomery_counts *counts,
                                         bloomery_error *error)
 {
     /* Others add to a concurrent chain, and what is reserved is missing to them: a word at a time.
      * Without kernels of their own the memory of all keys of a portion is requested at once. */
-    const size_t most = filter->concurrent ? WORD : native == NULL ? 2 * WORD : PORTION;
+    const size_t most = filter->concurrent ? WORD : fast == NULL ? 2 * WORD : PORTION;
     bloomery_status status = BLOOMERY_OK;
     bloomery_counts done = {0, 0, 0};
     if (answers != NULL && count > 0)
@@ -636,7 +637,7 @@ bloomery_status bloomery_chain_add_many(struct bloomery_filter *filter,
     while (done.done < count && status == BLOOMERY_OK) {
         const size_t left = count - done.done;
         uint64_t found[PORTION / WORD];
-        size_t now = add_portion(filter, native, keys, done.done, left < most ? left : most, found,
+        size_t now = add_portion(filter, fast, keys, done.done, left < most ? left : most, found,
                                  &done.cells);
         if (now == 0)
             now = add_singly(filter, keys, done.done, left < WORD ? left : WORD, found, &done.cells,
@@ -830,11 +831,11 @@ static bloomery_status check_room(const bloomery_filter *into, const struct join
         bytes > SIZE_MAX)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "the layers of both would take more bytes than there are addresses");
-    if (bloomery_rest_in(into)->memory_limit > 0 && bytes > bloomery_rest_in(into)->memory_limit)
+    if (bloomery_cold_in(into)->memory_limit > 0 && bytes > bloomery_cold_in(into)->memory_limit)
         return bloomery_fail(error, BLOOMERY_FULL, 0,
                              "the layers of both would take %s, and the limit is %s",
                              bloomery_phrase_bytes(&all, bytes),
-                             bloomery_phrase_bytes(&limit, bloomery_rest_in(into)->memory_limit));
+                             bloomery_phrase_bytes(&limit, bloomery_cold_in(into)->memory_limit));
     return BLOOMERY_OK;
 }
 

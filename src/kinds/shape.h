@@ -56,7 +56,7 @@ struct bloomery_layer {
         };
         struct { /* in static filters */
             struct bloomery_ribbon ribbon;
-            bool hands_on; /* of a filter: to the layer behind this one in the array */
+            bool cascades; /* of a filter: to the layer behind this one in the array */
         };
         double wanted; /* in our other filters: the rate that the plan was asked for; 0: unknown */
     };
