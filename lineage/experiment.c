@@ -15,6 +15,7 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/numbers.h"
+#include "base/options.h"
 #include "base/out.h"
 #include "base/random.h"
 #include "base/statistics.h"
@@ -29,27 +30,6 @@
 #include <time.h>
 
 _Static_assert((int)TOOL_ID_DIGITS == (int)TOOL_DIGITS, "the structures take what is generated");
-
-static const char help[] =
-    "bloomery-experiment [--keys N] [--queries M] [-p RATE] [--structures NAME,...]\n"
-    "\n"
-    "Adds the same invented identification numbers to exact sets and filters,\n"
-    "queries each with the same random numbers, and compares memory, time and false\n"
-    "positives. Every number that was added is queried too: if one is not found, the\n"
-    "experiment ends with exit code 1.\n"
-    "\n"
-    "  -n, --keys N         how many numbers are added. Default 20M\n"
-    "      --queries M      how many random 12-digit numbers are queried. Default 10M\n"
-    "  -p, --rate RATE      the false-positive rate of the filters. Default 0.01\n"
-    "      --seed S         other numbers. Default 0\n"
-    "      --structures L   only these, separated by commas: strings, sorted,\n"
-    "                       integers, md5, bitmap, blocked, classic, guava,\n"
-    "                       sha384-slices. Default: all but the last, a slow one\n"
-    "      --json           one JSON object, numbers unrounded\n"
-    "\n"
-    "Exit codes: 0 all well; 1 a number that was added was not found, or a rate is\n"
-    "not as predicted; 2 an error. The default run takes about a gigabyte of memory\n"
-    "and half a minute.\n";
 
 enum verdict { EXACT, AS_PREDICTED, AS_THESE_BITS, OFF }; /* the last is a finding */
 static const char *const verdicts[] = {
@@ -342,8 +322,10 @@ static int print_json(const struct experiment *own)
 
 /* ---- The command line ------------------------------------------------------------------------ */
 
+enum { LIST_BYTES = 200 };
+
 /* Chooses the structures of a list. False after a message. */
-static bool choose(struct experiment *own, char *list)
+static bool choose(struct experiment *own, char list[LIST_BYTES])
 {
     const char *names[TOOL_STRUCTURES];
     for (size_t i = 0; i < TOOL_STRUCTURES; i++) {
@@ -369,53 +351,55 @@ static bool choose(struct experiment *own, char *list)
     return true;
 }
 
-static bool take_option(struct experiment *own, int option)
+static bool take_structures(const char *option, const char *text, void *at)
 {
-    switch (option) {
-    case 'n':
-        return tool_option_count("--keys", optarg, 1, tool_ids_maximum(), &own->key_count);
-    case 'q': /* more would not fit into the memory of any machine */
-        return tool_option_count("--queries", optarg, 1, UINT64_C(1000000000000),
-                                 &own->query_count);
-    case 'p':
-        return tool_option_rate("-p", optarg, &own->rate);
-    case 's':
-        return tool_option_count("--seed", optarg, 0, UINT64_MAX, &own->seed);
-    case 'l':
-        return choose(own, optarg);
-    case 'j':
-        return own->json = true;
-    default:
-        return false;
-    }
+    char list[LIST_BYTES];
+    if (strlen(text) >= sizeof(list))
+        return !tool_usage("%s: the list is too long", option);
+    snprintf(list, sizeof(list), "%s", text);
+    return choose(at, list);
 }
+
+static bool take_keys(const char *option, const char *text, void *at)
+{
+    (void)option;
+    return tool_option_count("--keys", text, 1, tool_ids_maximum(), at);
+}
+
+/* More queries would not fit into the memory of any machine. */
+static const struct tool_option options[] = {
+    {'n', "keys", "N", TOOL_CALL(struct experiment, key_count, take_keys),
+     .help = "how many numbers are added. Default 20M"},
+    {0, "queries", "M", TOOL_COUNT(struct experiment, query_count, 1, UINT64_C(1000000000000)),
+     .help = "how many random 12-digit numbers are queried. Default 10M"},
+    {'p', "rate", "RATE", TOOL_RATE(struct experiment, rate),
+     .help = "the false-positive rate of the filters. Default 0.01"},
+    {0, "seed", "S", TOOL_COUNT(struct experiment, seed, 0, UINT64_MAX),
+     .help = "other numbers. Default 0"},
+    {0, "structures", "L", TOOL_CALL_WHOLE(take_structures),
+     .help = "only these, separated by commas: strings, sorted, integers, md5, bitmap, blocked, "
+             "classic, guava, sha384-slices. Default: all but the last, a slow one"},
+    {0, "json", NULL, TOOL_FLAG(struct experiment, json),
+     .help = "one JSON object, numbers unrounded"},
+    TOOL_OPTIONS_END,
+};
+
+static const struct tool_option_group groups[] = {{.rows = options}, TOOL_GROUPS_END};
 
 static int experiment_main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"keys", required_argument, NULL, 'n'},
-        {"queries", required_argument, NULL, 'q'},
-        {"rate", required_argument, NULL, 'p'},
-        {"seed", required_argument, NULL, 's'},
-        {"structures", required_argument, NULL, 'l'},
-        {"json", no_argument, NULL, 'j'},
-        {NULL, 0, NULL, 0},
-    };
     struct experiment own = {.key_count = 20000000, .query_count = 10000000, .rate = 0.01};
     for (size_t i = 0; i < TOOL_STRUCTURES; i++)
         own.chosen[i] = i != TOOL_SHA384;
 #ifndef BLOOMERY_HAVE_LIBCRYPTO
     own.chosen[TOOL_MD5] = false;
 #endif
-    for (int option; (option = tool_getopt(argc, argv, "n:p:", options)) != -1;) {
-        if (option == TOOL_OPTION_HELP)
-            return TOOL_FOUND;
-        if (!take_option(&own, option))
-            return TOOL_ERROR;
-    }
+    int code;
+    if (!tool_options_read(argc, argv, &own, &code))
+        return code;
     if (optind < argc)
         return tool_usage("'%s': there are no operands", argv[optind]);
-    int code = make_digits(&own) ? run_one(&own, TOOL_INTEGERS) : TOOL_ERROR;
+    code = make_digits(&own) ? run_one(&own, TOOL_INTEGERS) : TOOL_ERROR;
     for (size_t i = 0; i < TOOL_STRUCTURES && code == TOOL_FOUND; i++)
         if (own.chosen[i] && i != TOOL_INTEGERS)
             code = run_one(&own, i);
@@ -431,7 +415,20 @@ static int experiment_main(int argc, char **argv)
 int main(int argc, char **argv)
 {
     static const struct tool_command command = {
-        .name = "bloomery-experiment", .run = experiment_main, .help = help};
+        .name = "bloomery-experiment",
+        .run = experiment_main,
+        .synopsis =
+            "bloomery-experiment [--keys N] [--queries M] [-p RATE] [--structures NAME,...]",
+        .introduction =
+            "Adds the same invented identification numbers to exact sets and filters, queries "
+            "each with the same random numbers, and compares memory, time and false positives. "
+            "Every number that was added is queried too: if one is not found, the experiment ends "
+            "with exit code 1.",
+        .groups = groups,
+        .epilogue = "Exit codes: 0 all well; 1 a number that was added was not found, or a rate is "
+                    "not as predicted; 2 an error. The default run takes about a gigabyte of "
+                    "memory and half a minute.",
+    };
     if (!tool_standard_begin())
         return TOOL_ERROR;
     tool_set_program(&command);

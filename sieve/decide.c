@@ -50,11 +50,6 @@ struct batch {
     size_t verdict; /* the bit of the next entry that is not decided */
 };
 
-static uint64_t lesser(uint64_t one, uint64_t other)
-{
-    return one < other ? one : other;
-}
-
 static uint64_t greater(uint64_t one, uint64_t other)
 {
     return one > other ? one : other;
@@ -207,9 +202,11 @@ static bloomery_status load(struct batch *batch, bool merge, bloomery_error *err
     batch->count = bloomery_unique_fingerprints(disk->values, batch->count);
     make_index(batch);
     memset(disk->marks, 0, bloomery_sieve_bits_bytes(batch->count));
-    return bloomery_log_each(
-        batch->sieve, batch->number, merge ? piece->from : BLOOMERY_FILE_HEADER,
-        lesser(partition->decided_bytes, piece->to), mark_decided, batch, error);
+    const uint64_t decided =
+        partition->decided_bytes < piece->to ? partition->decided_bytes : piece->to;
+    return bloomery_log_each(batch->sieve, batch->number,
+                             merge ? piece->from : BLOOMERY_FILE_HEADER, decided, mark_decided,
+                             batch, error);
 }
 
 /* ---- The seen-set -------------------------------------------------------------------------- */
@@ -245,6 +242,7 @@ static bloomery_status query(struct batch *batch, bloomery_error *error)
     const struct bloomery_partition *partition = &disk->partition[batch->number];
     struct bloomery_store_file file;
     struct bloomery_seen_probe probe;
+    assert(partition->staged_generation == 0); /* what is looked up is the seen-set that counts */
     bloomery_status status = open_seen(batch, &file, error);
     bloomery_seen_probe_begin(&probe, &batch->sieve->store, &file, partition->seen_entries,
                               disk->width, disk->partition_bits, disk->in, disk->frame_values);
@@ -429,6 +427,9 @@ void bloomery_stage_drop(bloomery_sieve *sieve, uint32_t number)
 static void adopt_seen(bloomery_sieve *sieve, uint32_t number)
 {
     struct bloomery_partition *partition = &sieve->disk->partition[number];
+    /* A merge loses nothing. */
+    assert(partition->staged_generation > partition->seen_generation &&
+           partition->staged_seen >= partition->seen_entries);
     if (partition->seen_generation != partition->committed_seen)
         bloomery_store_remove(&sieve->store, BLOOMERY_FILE_SEEN, number,
                               partition->seen_generation);
@@ -440,6 +441,7 @@ static void adopt_seen(bloomery_sieve *sieve, uint32_t number)
 static void forget_log(bloomery_sieve *sieve, uint32_t number)
 {
     struct bloomery_partition *partition = &sieve->disk->partition[number];
+    assert(partition->entries == 0); /* those in the buffer are not decided */
     bloomery_store_close(&partition->log);
     if (partition->log_generation != partition->committed_log)
         bloomery_store_remove(&sieve->store, BLOOMERY_FILE_PENDING, number,
@@ -500,20 +502,6 @@ bloomery_status bloomery_entry_damaged(bloomery_sieve *sieve, uint32_t number, u
                                   "an entry that does not fit in its frame of pending keys");
 }
 
-/* The next entry of a frame that was read whole, with its verdict. */
-static bloomery_status settle(bloomery_sieve *sieve, uint32_t number,
-                              const struct bloomery_log_frame *frame, size_t *place, bool first,
-                              struct bloomery_tally *tally, bloomery_error *error)
-{
-    struct bloomery_entry entry;
-    const size_t bytes =
-        bloomery_entry_get(frame->body + *place, frame->frame.body_bytes - *place, &entry);
-    if (bytes == 0 || !bloomery_entry_fits(&entry))
-        return bloomery_entry_damaged(sieve, number, frame->offset, error);
-    *place += bytes;
-    return bloomery_settle(sieve, &entry, first, tally, error);
-}
-
 static bloomery_status emit(bloomery_sieve *sieve, uint32_t number,
                             const struct bloomery_disk_piece *piece, struct bloomery_tally *tally,
                             bloomery_error *error)
@@ -521,7 +509,7 @@ static bloomery_status emit(bloomery_sieve *sieve, uint32_t number,
     struct bloomery_disk *disk = sieve->disk;
     const struct bloomery_partition *partition = &disk->partition[number];
     uint64_t at = piece->from > partition->decided_bytes ? piece->from : partition->decided_bytes;
-    uint64_t entry = 0;
+    uint64_t verdict = 0;
     bloomery_status status = BLOOMERY_OK;
     while (status == BLOOMERY_OK && at < piece->to) {
         struct bloomery_log_frame frame;
@@ -530,14 +518,21 @@ static bloomery_status emit(bloomery_sieve *sieve, uint32_t number,
             bloomery_log_read(sieve, number, at, disk->area, BLOOMERY_LOG_FRAME, &frame, error);
         if (status != BLOOMERY_OK)
             return status;
-        assert(entry + frame.frame.entries <= piece->waiting);
-        for (uint32_t i = 0; status == BLOOMERY_OK && i < frame.frame.entries; i++)
-            status = settle(sieve, number, &frame, &place,
-                            bloomery_word_bit(disk->verdicts, entry++), tally, error);
+        assert(verdict + frame.frame.entries <= piece->waiting);
+        for (uint32_t i = 0; status == BLOOMERY_OK && i < frame.frame.entries; i++, verdict++) {
+            struct bloomery_entry entry;
+            const size_t bytes =
+                bloomery_entry_get(frame.body + place, frame.frame.body_bytes - place, &entry);
+            place += bytes;
+            status = bytes > 0 && bloomery_entry_fits(&entry)
+                         ? bloomery_settle(sieve, &entry,
+                                           bloomery_word_bit(disk->verdicts, verdict), tally, error)
+                         : bloomery_entry_damaged(sieve, number, at, error);
+        }
         at += bloomery_frame_bytes(&frame.frame);
         bloomery_log_release(sieve, &frame);
     }
-    assert(status != BLOOMERY_OK || entry == piece->waiting);
+    assert(status != BLOOMERY_OK || verdict == piece->waiting);
     return status;
 }
 

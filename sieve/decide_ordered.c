@@ -209,6 +209,7 @@ static bloomery_status settle(struct order *order, struct cursor *cursor, const 
     const size_t taken = bloomery_entry_get(from, bytes, &entry);
     if (taken == 0 || !bloomery_entry_fits(&entry) || cursor->waiting == 0)
         return bloomery_entry_damaged(order->sieve, cursor->number, cursor->offset, error);
+    assert(cursor->record < cursor->frame.entries);
     cursor->place += (uint32_t)taken;
     cursor->record++;
     cursor->waiting--;
@@ -357,6 +358,7 @@ static bloomery_status emit_all(struct order *order, struct bloomery_tally *tall
         if (more)
             order->heap[order->live++] = i;
     }
+    assert(order->live <= disk->partitions);
     for (uint32_t i = order->live; i-- > 0;)
         sink(order, i);
     while (status == BLOOMERY_OK && order->live > 0) {

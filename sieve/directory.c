@@ -47,18 +47,6 @@ static bloomery_status find_real_path(bloomery_sieve *sieve, bloomery_error *err
                : bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for a sieve");
 }
 
-/* Those who only read share the lock; if the file system has none for them, they go without. */
-static bloomery_status lock(const bloomery_sieve *sieve, bloomery_error *error)
-{
-    const bool reads = sieve->store.read_only;
-    if (flock(sieve->store.directory, (reads ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0)
-        return BLOOMERY_OK;
-    if (errno == EWOULDBLOCK)
-        return bloomery_fail(error, BLOOMERY_BUSY, 0, "%s: another process is using it",
-                             sieve->path);
-    return reads ? BLOOMERY_OK : bloomery_fail_system(error, errno, "locking %s", sieve->path);
-}
-
 bloomery_status bloomery_directory_enter(bloomery_sieve *sieve, bool existing,
                                          bloomery_error *error)
 {
@@ -76,8 +64,15 @@ bloomery_status bloomery_directory_enter(bloomery_sieve *sieve, bool existing,
     if (directory < 0)
         return bloomery_fail_system(error, errno, "opening the directory %s", sieve->path);
     sieve->store.directory = directory;
-    const bloomery_status status = lock(sieve, error);
-    return status == BLOOMERY_OK ? find_real_path(sieve, error) : status;
+    /* Those who only read share the lock; if the file system has none for them, they go without. */
+    const bool reads = sieve->store.read_only;
+    const bool locked = flock(directory, (reads ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0;
+    if (!locked && errno == EWOULDBLOCK)
+        return bloomery_fail(error, BLOOMERY_BUSY, 0, "%s: another process is using it",
+                             sieve->path);
+    if (!locked && !reads)
+        return bloomery_fail_system(error, errno, "locking %s", sieve->path);
+    return find_real_path(sieve, error);
 }
 
 bloomery_status bloomery_directory_each(const bloomery_sieve *sieve,
@@ -191,14 +186,6 @@ bloomery_status bloomery_directory_without_manifest(const bloomery_sieve *sieve,
                     : BLOOMERY_OK;
 }
 
-/* Segments that the memory engine has yet to read again, if they were popped too. */
-static bool segment_counts(const bloomery_sieve *sieve, uint64_t number)
-{
-    return bloomery_queue_has_segment(sieve->queue, number) ||
-           (number >= sieve->engine->keep_segment(sieve) &&
-            number < bloomery_queue_tail(sieve->queue).segment);
-}
-
 bool bloomery_directory_is_litter(const bloomery_sieve *sieve, const char *name)
 {
     enum bloomery_file_kind kind;
@@ -208,8 +195,11 @@ bool bloomery_directory_is_litter(const bloomery_sieve *sieve, const char *name)
         return true;
     if (!bloomery_directory_take_apart(name, &kind, &number, &generation))
         return false;
+    /* Segments that the memory engine has yet to read again count too, popped or not. */
     if (kind == BLOOMERY_FILE_QUEUE)
-        return !segment_counts(sieve, number);
+        return !bloomery_queue_has_segment(sieve->queue, number) &&
+               (number < sieve->engine->keep_segment(sieve) ||
+                number >= bloomery_queue_tail(sieve->queue).segment);
     if (kind == BLOOMERY_FILE_DEAD)
         return !bloomery_dead_names(&sieve->dead, generation);
     return !sieve->engine->names(sieve, kind, number, generation);

@@ -11,62 +11,46 @@
 
 /* ---- Memory ------------------------------------------------------------------------------ */
 
-static void give(struct bloomery_store *store, void *memory, uint64_t bytes)
+/* Places the next `bytes` bytes of the arena, at a multiple of 64: NULL while there is none, and
+ * only `used` is reckoned. */
+static void *place(const struct bloomery_disk *disk, uint64_t *used, uint64_t bytes)
 {
-    bloomery_store_give(store, memory, bytes);
+    void *memory = disk->arena != NULL ? disk->arena + *used : NULL;
+    *used += (bytes + 63) / 64 * 64;
+    return memory;
+}
+
+/* Gives each part of the budget its place in the arena, and returns the bytes of all. */
+static uint64_t lay_out(struct bloomery_disk *disk)
+{
+    const struct bloomery_sieve_budget *budget = &disk->budget;
+    const uint64_t bits = bloomery_sieve_bits_bytes(disk->batch);
+    uint64_t used = 0;
+    disk->partition = place(disk, &used, disk->partitions * sizeof *disk->partition);
+    disk->buffers = place(disk, &used, (uint64_t)disk->partitions * budget->buffer_bytes);
+    disk->cache = place(disk, &used, (uint64_t)8 << budget->cache_bits);
+    disk->values = place(disk, &used, bloomery_sieve_batch_bytes(disk->batch));
+    disk->marks = place(disk, &used, bits);
+    disk->verdicts = place(disk, &used, bits);
+    disk->index = place(disk, &used, bloomery_sieve_index_bytes(budget->bucket_bits));
+    disk->in = place(disk, &used, BLOOMERY_SEEN_AREA);
+    disk->out = place(disk, &used, BLOOMERY_SEEN_AREA);
+    disk->area = place(disk, &used, BLOOMERY_LOG_FRAME);
+    disk->frame_values = place(disk, &used, BLOOMERY_VALUES_BYTES);
+    assert(disk->arena == NULL || used == disk->arena_bytes);
+    return used;
 }
 
 static void free_disk(bloomery_sieve *sieve)
 {
     struct bloomery_disk *disk = sieve->disk;
-    struct bloomery_store *store = &sieve->store;
     if (disk == NULL)
         return;
-    const struct bloomery_sieve_budget *budget = &disk->budget;
-    const uint64_t bits = bloomery_sieve_bits_bytes(disk->batch);
-    for (uint32_t i = 0; disk->partition != NULL && i < disk->partitions; i++)
+    for (uint32_t i = 0; disk->arena != NULL && i < disk->partitions; i++)
         bloomery_store_close(&disk->partition[i].log);
-    give(store, disk->partition, disk->partitions * sizeof *disk->partition);
-    give(store, disk->buffers, (uint64_t)disk->partitions * budget->buffer_bytes);
-    give(store, disk->cache, (uint64_t)8 << budget->cache_bits);
-    give(store, disk->values, disk->batch * 8);
-    give(store, disk->marks, bits);
-    give(store, disk->verdicts, bits);
-    give(store, disk->index, bloomery_sieve_index_bytes(budget->bucket_bits));
-    give(store, disk->in, BLOOMERY_SEEN_AREA);
-    give(store, disk->out, BLOOMERY_SEEN_AREA);
-    give(store, disk->area, BLOOMERY_LOG_FRAME);
-    give(store, disk->frame_values, BLOOMERY_VALUES_BYTES);
-    give(store, disk, sizeof *disk);
+    bloomery_store_give(&sieve->store, disk->arena, disk->arena_bytes);
+    bloomery_store_give(&sieve->store, disk, sizeof *disk);
     sieve->disk = NULL;
-}
-
-/* No file is open in any of them. */
-static bool take_partitions(struct bloomery_store *store, struct bloomery_disk *disk)
-{
-    disk->partition = bloomery_store_take(store, disk->partitions * sizeof *disk->partition);
-    for (uint32_t i = 0; disk->partition != NULL && i < disk->partitions; i++)
-        disk->partition[i].log.file = -1;
-    return disk->partition != NULL;
-}
-
-static bool take_areas(struct bloomery_store *store, struct bloomery_disk *disk)
-{
-    const struct bloomery_sieve_budget *budget = &disk->budget;
-    const uint64_t bits = bloomery_sieve_bits_bytes(disk->batch);
-    return take_partitions(store, disk) &&
-           (disk->buffers =
-                bloomery_store_take(store, (uint64_t)disk->partitions * budget->buffer_bytes)) &&
-           (disk->cache = bloomery_store_take(store, (uint64_t)8 << budget->cache_bits)) &&
-           (disk->values = bloomery_store_take(store, disk->batch * 8)) &&
-           (disk->marks = bloomery_store_take(store, bits)) &&
-           (disk->verdicts = bloomery_store_take(store, bits)) &&
-           (disk->index =
-                bloomery_store_take(store, bloomery_sieve_index_bytes(budget->bucket_bits))) &&
-           (disk->in = bloomery_store_take(store, BLOOMERY_SEEN_AREA)) &&
-           (disk->out = bloomery_store_take(store, BLOOMERY_SEEN_AREA)) &&
-           (disk->area = bloomery_store_take(store, BLOOMERY_LOG_FRAME)) &&
-           (disk->frame_values = bloomery_store_take(store, BLOOMERY_VALUES_BYTES));
 }
 
 static bloomery_status make_disk(bloomery_sieve *sieve, bloomery_error *error)
@@ -92,14 +76,18 @@ static bloomery_status make_disk(bloomery_sieve *sieve, bloomery_error *error)
         disk->stride = settings->ordered ? 12 : 8;
         disk->cache_mask = ((uint64_t)1 << budget.cache_bits) / BLOOMERY_CACHE_WAYS - 1;
         assert(settings->partitions == 1U << disk->partition_bits);
+        disk->arena_bytes = lay_out(disk);
+        disk->arena = bloomery_store_take(&sieve->store, disk->arena_bytes);
     }
-    if (disk == NULL || !take_areas(&sieve->store, disk)) {
+    if (disk == NULL || disk->arena == NULL) {
         free_disk(sieve);
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "no memory for a sieve of %llu bytes",
                              (unsigned long long)budget.total);
     }
+    (void)lay_out(disk);
     for (uint32_t i = 0; i < disk->partitions; i++) {
+        disk->partition[i].log.file = -1;
         disk->partition[i].buffer = disk->buffers + (uint64_t)i * budget.buffer_bytes;
         disk->partition[i].body = bloomery_log_split(disk, 0, 0);
     }
@@ -109,26 +97,8 @@ static bloomery_status make_disk(bloomery_sieve *sieve, bloomery_error *error)
 
 /* ---- State ------------------------------------------------------------------------------- */
 
-static bool sound(const struct bloomery_partition *partition);
-
-static size_t store_disk(const bloomery_sieve *sieve, uint8_t *to)
-{
-    const struct bloomery_disk *disk = sieve->disk;
-    for (uint32_t i = 0; i < disk->partitions; i++, to += BLOOMERY_PARTITION_STATE) {
-        const struct bloomery_partition *partition = &disk->partition[i];
-        assert(partition->entries == 0 && sound(partition));
-        bloomery_store_u64(to, partition->log_generation);
-        bloomery_store_u64(to + 8, partition->log_bytes);
-        bloomery_store_u64(to + 16, partition->log_entries);
-        bloomery_store_u64(to + 24, partition->decided_bytes);
-        bloomery_store_u64(to + 32, partition->decided_entries);
-        bloomery_store_u64(to + 40, partition->seen_generation);
-        bloomery_store_u64(to + 48, partition->seen_entries);
-    }
-    return (size_t)disk->partitions * BLOOMERY_PARTITION_STATE;
-}
-
-static bool sound(const struct bloomery_partition *partition)
+/* Whether the numbers of a row add up. */
+static bool is_sound(const struct bloomery_partition *partition)
 {
     if (partition->seen_entries > UINT64_MAX / 16 || partition->log_entries > UINT64_MAX / 16)
         return false;
@@ -140,6 +110,40 @@ static bool sound(const struct bloomery_partition *partition)
            partition->decided_bytes <= partition->log_bytes &&
            partition->decided_entries <= partition->log_entries &&
            partition->log_entries <= partition->log_bytes / 9;
+}
+
+void bloomery_partition_load(const uint8_t *from, struct bloomery_partition *partition)
+{
+    partition->log_generation = bloomery_load_u64(from);
+    partition->log_bytes = bloomery_load_u64(from + 8);
+    partition->log_entries = bloomery_load_u64(from + 16);
+    partition->decided_bytes = bloomery_load_u64(from + 24);
+    partition->decided_entries = bloomery_load_u64(from + 32);
+    partition->seen_generation = bloomery_load_u64(from + 40);
+    partition->seen_entries = bloomery_load_u64(from + 48);
+}
+
+void bloomery_partition_store(const struct bloomery_partition *partition, uint8_t *to)
+{
+    assert(partition->entries == 0); /* what is in the buffer is not in the row */
+    assert(partition->decided_entries <= partition->log_entries);
+    bloomery_store_u64(to, partition->log_generation);
+    bloomery_store_u64(to + 8, partition->log_bytes);
+    bloomery_store_u64(to + 16, partition->log_entries);
+    bloomery_store_u64(to + 24, partition->decided_bytes);
+    bloomery_store_u64(to + 32, partition->decided_entries);
+    bloomery_store_u64(to + 40, partition->seen_generation);
+    bloomery_store_u64(to + 48, partition->seen_entries);
+}
+
+static size_t store_disk(const bloomery_sieve *sieve, uint8_t *to)
+{
+    const struct bloomery_disk *disk = sieve->disk;
+    for (uint32_t i = 0; i < disk->partitions; i++) {
+        assert(is_sound(&disk->partition[i])); /* or it is refused when it is read again */
+        bloomery_partition_store(&disk->partition[i], to + (size_t)i * BLOOMERY_PARTITION_STATE);
+    }
+    return (size_t)disk->partitions * BLOOMERY_PARTITION_STATE;
 }
 
 static bloomery_status open_files(bloomery_sieve *sieve, uint32_t number, bloomery_error *error)
@@ -160,26 +164,15 @@ static bloomery_status open_files(bloomery_sieve *sieve, uint32_t number, bloome
     return status;
 }
 
-static void load_row(struct bloomery_partition *partition, const uint8_t *from)
-{
-    partition->log_generation = bloomery_load_u64(from);
-    partition->log_bytes = bloomery_load_u64(from + 8);
-    partition->log_entries = bloomery_load_u64(from + 16);
-    partition->decided_bytes = bloomery_load_u64(from + 24);
-    partition->decided_entries = bloomery_load_u64(from + 32);
-    partition->seen_generation = bloomery_load_u64(from + 40);
-    partition->seen_entries = bloomery_load_u64(from + 48);
-}
-
 static bloomery_status restore_partition(bloomery_sieve *sieve, uint32_t number,
                                          const uint8_t *from, bloomery_error *error)
 {
     struct bloomery_disk *disk = sieve->disk;
     struct bloomery_partition *partition = &disk->partition[number];
-    load_row(partition, from);
+    bloomery_partition_load(from, partition);
     partition->committed_log = partition->log_generation;
     partition->committed_seen = partition->seen_generation;
-    if (!sound(partition))
+    if (!is_sound(partition))
         return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
                              "%s is damaged: the manifest's row of partition %u does not add up",
                              sieve->path, number);
@@ -290,25 +283,19 @@ static void remember(const struct bloomery_disk *disk, uint64_t fingerprint)
     set[0] = fingerprint;
 }
 
-/* First batches are of different sizes, so that partitions, which fill evenly, are not all full at
- * once for ever. */
-static uint64_t threshold(const struct bloomery_disk *disk, uint32_t number)
-{
-    if (disk->partition[number].seen_entries > 0 || disk->stride > 8)
-        return disk->batch;
-    return disk->batch / disk->partitions * (number + 1);
-}
-
+/* First batches are of different sizes: partitions fill evenly, and would all be full at once. */
 static bloomery_status make_room(bloomery_sieve *sieve, uint32_t number, bloomery_error *error)
 {
     const struct bloomery_disk *disk = sieve->disk;
     const struct bloomery_partition *partition = &disk->partition[number];
-    if (partition->log_entries + partition->entries >= threshold(disk, number)) {
-        if (disk->stride > 8)
-            return bloomery_decide_ordered(sieve, true, error);
-        return bloomery_decide(sieve, number, true, error);
-    }
-    return BLOOMERY_OK;
+    const bool ordered = disk->stride > 8;
+    const uint64_t most = partition->seen_entries > 0 || ordered
+                              ? disk->batch
+                              : disk->batch / disk->partitions * (number + 1);
+    if (partition->log_entries + partition->entries < most)
+        return BLOOMERY_OK;
+    return ordered ? bloomery_decide_ordered(sieve, true, error)
+                   : bloomery_decide(sieve, number, true, error);
 }
 
 static bloomery_status push_one(bloomery_sieve *sieve, bloomery_hash hash,
@@ -501,8 +488,8 @@ bool bloomery_disk_rows_info(const struct bloomery_sieve_settings *settings, uin
                                        .width = settings->fingerprint_bits / 8};
     for (uint32_t i = 0; i < settings->partitions; i++) {
         struct bloomery_partition partition = {.log = {.file = -1}};
-        load_row(&partition, rows + (size_t)i * BLOOMERY_PARTITION_STATE);
-        if (!sound(&partition))
+        bloomery_partition_load(rows + (size_t)i * BLOOMERY_PARTITION_STATE, &partition);
+        if (!is_sound(&partition))
             return false;
         add_partition(&disk, &partition, info);
     }
@@ -696,14 +683,6 @@ static bloomery_status look(void *context, const uint8_t *records, uint32_t coun
 
 /* ---- Answers ------------------------------------------------------------------------------- */
 
-static size_t not_found(const struct querying *querying)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < querying->count; i++)
-        count += querying->results[querying->order[i] & number_mask] != BLOOMERY_SIEVE_SEEN;
-    return count;
-}
-
 static bloomery_status query_partition(struct querying *querying, uint32_t number,
                                        bloomery_error *error)
 {
@@ -715,7 +694,10 @@ static bloomery_status query_partition(struct querying *querying, uint32_t numbe
         querying->results[querying->order[i] & number_mask] = unseen;
     if (partition->seen_entries > 0)
         status = query_seen(querying, number, error);
-    if (status == BLOOMERY_OK && partition->decided_entries > 0 && not_found(querying) > 0)
+    size_t found = 0;
+    for (size_t i = 0; i < querying->count; i++)
+        found += querying->results[querying->order[i] & number_mask] == BLOOMERY_SIEVE_SEEN;
+    if (status == BLOOMERY_OK && partition->decided_entries > 0 && found < querying->count)
         status = bloomery_log_each(querying->sieve, number, BLOOMERY_FILE_HEADER,
                                    partition->decided_bytes, look, querying, error);
     return status;

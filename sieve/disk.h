@@ -262,6 +262,8 @@ struct bloomery_disk {
     /* Bytes of a record in a log: fingerprint, and if ordered the push's number less the frame's
      * first. */
     unsigned stride;
+    uint8_t *arena; /* all that follows, as the budget splits it */
+    uint64_t arena_bytes;
     struct bloomery_partition *partition;
     uint8_t *buffers;
     uint64_t *cache;
@@ -297,6 +299,13 @@ static inline uint64_t bloomery_partition_waiting(const struct bloomery_partitio
 {
     return partition->log_entries - partition->decided_entries + partition->entries;
 }
+
+/* ---- Rows of the manifest (disk.c) ----------------------------------------------------------- */
+
+/* What a partition's row of BLOOMERY_PARTITION_STATE bytes says: of its log, what is decided, and
+ * its seen-set. */
+void bloomery_partition_load(const uint8_t *from, struct bloomery_partition *partition);
+void bloomery_partition_store(const struct bloomery_partition *partition, uint8_t *to);
 
 /* ---- Facts of a sieve that is not open (disk.c) ---------------------------------------------- */
 

@@ -50,19 +50,14 @@ enum { STEPS_EMPTY = 2, STEPS_FULL = 4, STEPS_FIRST = 256, STEPS_LASTING = 256 }
 
 /* ---- Bits -------------------------------------------------------------------------------- */
 
-static uint64_t read_layer(const bloomery_filter *filter, uint32_t index)
-{
-    const struct bloomery_layer *layer = &filter->layers[index];
-    struct bloomery_scan scan;
-    filter->kind->scan(&filter->shape, layer, layer->payload, &scan);
-    return scan.bits_set;
-}
-
 static uint64_t count_layer(const bloomery_filter *filter, uint32_t index)
 {
     const struct bloomery_layer *layer = &filter->layers[index];
-    const bool counted = filter->kind->grows && layer->unsure == 0;
-    return counted ? layer->bits_set : read_layer(filter, index);
+    struct bloomery_scan scan;
+    if (filter->kind->grows && layer->unsure == 0)
+        return layer->bits_set;
+    filter->kind->scan(&filter->shape, layer, layer->payload, &scan);
+    return scan.bits_set;
 }
 
 static double layer_keys(const bloomery_filter *filter, uint32_t index, uint64_t bits_set)

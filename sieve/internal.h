@@ -189,7 +189,22 @@ void bloomery_manifest_verify(const bloomery_sieve *sieve, struct bloomery_findi
 /* Whether the state that was read was written by a process that did not sync. */
 bool bloomery_manifest_unsynced(const bloomery_sieve *sieve);
 
-/* Then, counters, queue and engine, which have been made meanwhile. */
+/* The parts of the image behind its fixed fields. BLOOMERY_CORRUPT: they do not add up. */
+struct bloomery_manifest_parts {
+    uint8_t *queue; /* the queue's state */
+    uint64_t queue_bytes;
+    uint8_t *engine; /* the engine's state */
+    uint64_t engine_bytes;
+};
+bloomery_status bloomery_manifest_parts(const bloomery_sieve *sieve,
+                                        struct bloomery_manifest_parts *parts,
+                                        bloomery_error *error);
+
+/* The counters of the last commit. */
+void bloomery_manifest_counters(const bloomery_sieve *sieve,
+                                struct bloomery_sieve_counters *counters);
+
+/* Then, counters, queue and engine, which have been made before. */
 bloomery_status bloomery_manifest_restore(bloomery_sieve *sieve, bool keep_leases,
                                           bloomery_error *error);
 
@@ -245,6 +260,13 @@ double bloomery_sieve_wall_clock(void);
 
 /* Whether it may be changed: BLOOMERY_IO_FAILED if a sync failed before, BLOOMERY_READ_ONLY. */
 bloomery_status bloomery_sieve_usable(const bloomery_sieve *sieve, bloomery_error *error);
+
+/* ---- Facts (sieve.c) ------------------------------------------------------------------------- */
+
+/* What settings and counters say, of a sieve that is open or of its last commit. */
+void bloomery_sieve_fill_info(const struct bloomery_sieve_settings *settings,
+                              const struct bloomery_sieve_counters *counters,
+                              bloomery_sieve_info *info);
 
 /* ---- Keys, without the lock (sieve.c) -------------------------------------------------------- */
 
@@ -421,25 +443,13 @@ struct bloomery_recovery {
     uint8_t *own; /* room for the longest body, and for the records of a frame */
     uint8_t *area;
     uint8_t *records;
-    bool changed; /* the image, or what it names */
+    uint8_t *leases; /* of the queue, in the image */
+    bool changed;    /* the image, or what it names */
     /* recount */
     uint64_t pending; /* plain pushes that are pending */
     uint64_t rolled;  /* items behind the tail of the state that was taken */
     uint64_t first; /* number of the first entry that the walk through the queue came by; 0: none */
     bool rolls;     /* a log is gone: what was in it may be in the queue, behind that tail */
-};
-
-/* The state of the queue, taken apart; recover_queue.c. */
-struct bloomery_recovery_queue {
-    struct bloomery_queue_position head;
-    uint64_t head_index;
-    uint64_t head_number;
-    struct bloomery_queue_position tail;
-    uint64_t next;
-    uint64_t queued;
-    uint64_t done;
-    uint64_t leases;
-    uint8_t *lease; /* the first, in the image */
 };
 
 /* ---- What is set aside (recover_queue.c) ----------------------------------------------------- */
@@ -462,7 +472,7 @@ bloomery_status bloomery_recovery_keep_part(struct bloomery_recovery *recovery,
 /* The queue, from its head on, or from `saved`, where the memory engine's filter was saved, which
  * may move. */
 bloomery_status bloomery_recovery_queue(struct bloomery_recovery *recovery,
-                                        struct bloomery_recovery_queue *queue,
+                                        struct bloomery_queue_state *queue,
                                         struct bloomery_queue_position *saved,
                                         bloomery_error *error);
 

@@ -85,20 +85,10 @@ static void put_settings(const bloomery_sieve *sieve, uint8_t *image)
     memcpy(image + 160, settings->dialect, sizeof settings->dialect);
 }
 
-static void put_counters(const struct bloomery_sieve_counters *counters, uint8_t *to)
-{
-    bloomery_store_u64(to, counters->pushed);
-    bloomery_store_u64(to + 8, counters->new_keys);
-    bloomery_store_u64(to + 16, counters->seen);
-    bloomery_store_u64(to + 24, counters->pending);
-    bloomery_store_u64(to + 32, counters->forced);
-    bloomery_store_u64(to + 40, counters->marked);
-    bloomery_store_f64(to + 48, counters->drops);
-}
-
 /* The state as it is now; the bytes that it takes. */
 static size_t put_state(bloomery_sieve *sieve)
 {
+    const struct bloomery_sieve_counters *counters = &sieve->counters;
     uint8_t *image = sieve->manifest.image;
     uint8_t *state = image + BLOOMERY_MANIFEST_STATE;
     memset(image, 0, BLOOMERY_MANIFEST_STATE);
@@ -108,7 +98,14 @@ static size_t put_state(bloomery_sieve *sieve)
     assert(queue >= BLOOMERY_QUEUE_STATE && used <= sieve->manifest.copy_bytes);
     memcpy(image, bloomery_manifest_magic, sizeof bloomery_manifest_magic);
     put_settings(sieve, image);
-    put_counters(&sieve->counters, image + BLOOMERY_MANIFEST_COUNTERS);
+    uint8_t *const to = image + BLOOMERY_MANIFEST_COUNTERS;
+    bloomery_store_u64(to, counters->pushed);
+    bloomery_store_u64(to + 8, counters->new_keys);
+    bloomery_store_u64(to + 16, counters->seen);
+    bloomery_store_u64(to + 24, counters->pending);
+    bloomery_store_u64(to + 32, counters->forced);
+    bloomery_store_u64(to + 40, counters->marked);
+    bloomery_store_f64(to + 48, counters->drops);
     bloomery_store_u64(image + BLOOMERY_MANIFEST_LENGTHS, queue);
     bloomery_store_u64(image + BLOOMERY_MANIFEST_LENGTHS + 8, engine);
     bloomery_store_f64(image + BLOOMERY_MANIFEST_LONGEST, bloomery_queue_longest(sieve->queue));
@@ -249,6 +246,7 @@ bloomery_status bloomery_manifest_replace(bloomery_sieve *sieve, size_t used, bl
     struct bloomery_manifest *manifest = &sieve->manifest;
     const int directory = sieve->store.directory;
     const uint64_t generation = manifest->generation + 2;
+    assert(directory >= 0 && !sieve->store.read_only);
     (void)!unlinkat(directory, unfinished, 0);
     const int file = create_unfinished(sieve);
     if (file < 0)
@@ -597,21 +595,28 @@ static bloomery_status restore_queue(bloomery_sieve *sieve, const uint8_t *from,
     return status;
 }
 
-bloomery_status bloomery_manifest_restore(bloomery_sieve *sieve, bool keep_leases,
-                                          bloomery_error *error)
+bloomery_status bloomery_manifest_parts(const bloomery_sieve *sieve,
+                                        struct bloomery_manifest_parts *parts,
+                                        bloomery_error *error)
 {
-    struct bloomery_sieve_counters *counters = &sieve->counters;
-    const uint8_t *image = sieve->manifest.image;
-    const uint8_t *from = image + BLOOMERY_MANIFEST_COUNTERS;
-    const uint8_t *state = image + BLOOMERY_MANIFEST_STATE;
-    assert(bloomery_load_u64(image + 24) >= BLOOMERY_MANIFEST_STATE &&
-           bloomery_load_u64(image + 24) <= sieve->manifest.copy_bytes);
-    const uint64_t rest = bloomery_load_u64(image + 24) - BLOOMERY_MANIFEST_STATE;
-    const uint64_t queue = bloomery_load_u64(image + BLOOMERY_MANIFEST_LENGTHS);
-    const uint64_t engine = bloomery_load_u64(image + BLOOMERY_MANIFEST_LENGTHS + 8);
-    if (queue > rest || engine != rest - queue)
+    uint8_t *image = sieve->manifest.image;
+    const uint64_t used = bloomery_load_u64(image + 24);
+    assert(used >= BLOOMERY_MANIFEST_STATE && used <= sieve->manifest.copy_bytes);
+    const uint64_t rest = used - BLOOMERY_MANIFEST_STATE;
+    parts->queue = parts->engine = image + BLOOMERY_MANIFEST_STATE;
+    parts->queue_bytes = bloomery_load_u64(image + BLOOMERY_MANIFEST_LENGTHS);
+    parts->engine_bytes = bloomery_load_u64(image + BLOOMERY_MANIFEST_LENGTHS + 8);
+    if (parts->queue_bytes > rest || parts->engine_bytes != rest - parts->queue_bytes)
         return bloomery_fail(error, BLOOMERY_CORRUPT, BLOOMERY_MANIFEST_LENGTHS,
                              "%s/MANIFEST is damaged: its parts do not add up", sieve->path);
+    parts->engine += parts->queue_bytes;
+    return BLOOMERY_OK;
+}
+
+void bloomery_manifest_counters(const bloomery_sieve *sieve,
+                                struct bloomery_sieve_counters *counters)
+{
+    const uint8_t *from = sieve->manifest.image + BLOOMERY_MANIFEST_COUNTERS;
     counters->pushed = bloomery_load_u64(from);
     counters->new_keys = bloomery_load_u64(from + 8);
     counters->seen = bloomery_load_u64(from + 16);
@@ -619,11 +624,23 @@ bloomery_status bloomery_manifest_restore(bloomery_sieve *sieve, bool keep_lease
     counters->forced = bloomery_load_u64(from + 32);
     counters->marked = bloomery_load_u64(from + 40);
     counters->drops = bloomery_load_f64(from + 48);
-    bloomery_status status = restore_queue(sieve, state, queue, keep_leases, error);
+}
+
+bloomery_status bloomery_manifest_restore(bloomery_sieve *sieve, bool keep_leases,
+                                          bloomery_error *error)
+{
+    struct bloomery_manifest_parts parts;
+    bloomery_status status = bloomery_manifest_parts(sieve, &parts, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    bloomery_manifest_counters(sieve, &sieve->counters);
+    status = restore_queue(sieve, parts.queue, parts.queue_bytes, keep_leases, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_dead_restore(&sieve->dead, image + BLOOMERY_MANIFEST_DEAD, error);
-    return status == BLOOMERY_OK ? sieve->engine->restore(sieve, state + queue, engine, error)
-                                 : status;
+        status = bloomery_dead_restore(&sieve->dead, sieve->manifest.image + BLOOMERY_MANIFEST_DEAD,
+                                       error);
+    return status == BLOOMERY_OK
+               ? sieve->engine->restore(sieve, parts.engine, parts.engine_bytes, error)
+               : status;
 }
 
 void bloomery_manifest_verify(const bloomery_sieve *sieve, struct bloomery_findings *findings)

@@ -35,6 +35,7 @@ static void free_filter(bloomery_sieve *sieve)
 
 static bloomery_status make_filter(bloomery_sieve *sieve, bloomery_error *error)
 {
+    assert(sieve->filter == NULL);
     sieve->filter = bloomery_store_take(&sieve->store, sizeof *sieve->filter);
     if (sieve->filter == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for a sieve");
@@ -335,6 +336,7 @@ static bloomery_status prepare_filter(bloomery_sieve *sieve, bool closing, bloom
     if (engine->generation != engine->committed)
         bloomery_store_remove(&sieve->store, BLOOMERY_FILE_FILTER, 0, engine->generation);
     engine->generation++;
+    assert(engine->generation > engine->committed); /* the one that counts is not overwritten */
     engine->saved = bloomery_queue_tail(sieve->queue);
     engine->appended = 0;
     sieve->store.bytes_written += bytes;
@@ -407,15 +409,6 @@ static int add_again(void *context, const struct bloomery_entry *entry, uint64_t
     return status == BLOOMERY_OK && adding->count == AGAIN ? add_portion_again(adding) : status;
 }
 
-static bloomery_status add_queue_again(bloomery_sieve *sieve, bloomery_error *error)
-{
-    struct adding adding = {.sieve = sieve, .error = error};
-    const int result =
-        bloomery_queue_each(sieve->queue, &sieve->filter->saved, add_again, &adding, error);
-    return result == BLOOMERY_OK && adding.count > 0 ? add_portion_again(&adding)
-                                                     : (bloomery_status)result;
-}
-
 /* A map of the saved filter, which takes no memory. */
 static bloomery_status map_saved(const bloomery_sieve *sieve, const bloomery_filter **filter,
                                  bloomery_error *error)
@@ -462,6 +455,7 @@ static bloomery_status load_saved(bloomery_sieve *sieve, bloomery_error *error)
         return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
                              "%s/filter.%llu is damaged, missing, or that of another sieve",
                              sieve->path, (unsigned long long)engine->generation);
+    assert(engine->filter != NULL);
     bloomery_filled_start(&engine->filled, engine->filter, true);
     return BLOOMERY_OK;
 }
@@ -485,7 +479,11 @@ static bloomery_status restore_filter(bloomery_sieve *sieve, const uint8_t *from
         if (status != BLOOMERY_OK)
             return status;
     }
-    const bloomery_status status = add_queue_again(sieve, error);
+    struct adding adding = {.sieve = sieve, .error = error};
+    bloomery_status status = (bloomery_status)bloomery_queue_each(sieve->queue, &engine->saved,
+                                                                  add_again, &adding, error);
+    if (status == BLOOMERY_OK && adding.count > 0)
+        status = add_portion_again(&adding);
     (void)bloomery_filled_rate_about(&engine->filled, engine->filter);
     bloomery_drops_start(&engine->filled, (double)sieve->counters.new_keys + sieve->counters.drops,
                          (double)(sieve->counters.new_keys + sieve->counters.seen));
@@ -505,7 +503,6 @@ static void info_filter(bloomery_sieve *sieve, bloomery_sieve_info *info)
     info->live_rate = bloomery_filled_rate(&engine->filled, engine->filter);
     info->seen_bytes = filter.bytes;
     info->memory += filter.bytes;
-    info->expected_drops = sieve->counters.drops;
     info->over_capacity = engine->warned;
 }
 

@@ -149,15 +149,6 @@ static bloomery_status differs(const bloomery_sieve *sieve, bloomery_error *erro
                          what, kept, given);
 }
 
-static bloomery_status differs_by(const bloomery_sieve *sieve, bloomery_error *error,
-                                  const char *what, uint64_t kept, uint64_t given)
-{
-    char texts[2][24];
-    snprintf(texts[0], sizeof texts[0], "%llu", (unsigned long long)kept);
-    snprintf(texts[1], sizeof texts[1], "%llu", (unsigned long long)given);
-    return differs(sieve, error, what, texts[0], texts[1]);
-}
-
 static bloomery_status compare_canon(const bloomery_sieve *sieve,
                                      const bloomery_sieve_options *options, bloomery_error *error)
 {
@@ -194,7 +185,9 @@ static bloomery_status compare_settings(const bloomery_sieve *sieve,
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (numbers[i].given != 0 && numbers[i].given != numbers[i].kept)
-            return differs_by(sieve, error, numbers[i].what, numbers[i].kept, numbers[i].given);
+            return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "%s was made with %s %llu, not %llu",
+                                 sieve->path, numbers[i].what, (unsigned long long)numbers[i].kept,
+                                 (unsigned long long)numbers[i].given);
     if (options->rate > 0 && options->rate != kept->rate)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "%s was made with another rate",
                              sieve->path);
@@ -300,34 +293,23 @@ static bloomery_status make_new(bloomery_sieve *sieve, const bloomery_sieve_opti
     return status;
 }
 
-/* One damaged copy of two costs nothing, but whoever has the disk should hear of it. */
-static void mend_manifest(bloomery_sieve *sieve)
-{
-    if (sieve->manifest.mends && sieve->manifest.broken_at != UINT64_MAX)
-        bloomery_sieve_warn(
-            sieve,
-            "one of the two copies of the last commit in MANIFEST was not whole, at "
-            "byte %llu: torn by a power cut, or damaged; it was written again",
-            (unsigned long long)sieve->manifest.broken_at);
-    bloomery_manifest_mend(sieve);
-}
-
 /* To as many as are wished for, unless more are out. */
 static bloomery_status change_leases(bloomery_sieve *sieve, const bloomery_sieve_options *options,
                                      bloomery_error *error)
 {
     const uint8_t *image = sieve->manifest.image;
-    struct bloomery_queue_facts facts = {.leased = 0};
+    struct bloomery_queue_state queue = {.leases = 0};
     if (options->leases == 0 || options->leases == sieve->settings.leases || options->read_only)
         return BLOOMERY_OK;
     const uint64_t bytes = bloomery_load_u64(image + BLOOMERY_MANIFEST_LENGTHS);
     if (bytes <= sieve->manifest.copy_bytes - BLOOMERY_MANIFEST_STATE &&
-        bloomery_queue_state_read(image + BLOOMERY_MANIFEST_STATE, bytes, &facts) &&
-        facts.leased > options->leases)
+        bloomery_queue_state_read(image + BLOOMERY_MANIFEST_STATE, bytes, &queue) &&
+        queue.leases > options->leases)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "%s has %llu leased items, which is more than the %u leases asked "
                              "for: acknowledge or return some first",
-                             sieve->path, (unsigned long long)facts.leased, options->leases);
+                             sieve->path, (unsigned long long)queue.leases, options->leases);
+    assert(options->leases <= LEASES_MAX);
     sieve->settings.leases = options->leases;
     return BLOOMERY_OK;
 }
@@ -353,8 +335,16 @@ static bloomery_status open_old(bloomery_sieve *sieve, const bloomery_sieve_opti
     sieve->durable = sieve->counters.pushed;
     if (status == BLOOMERY_OK && writes)
         status = bloomery_directory_tidy(sieve, error);
+    /* One damaged copy of two costs nothing, but the disk's owner should hear of it. */
+    if (status == BLOOMERY_OK && writes && sieve->manifest.mends &&
+        sieve->manifest.broken_at != UINT64_MAX)
+        bloomery_sieve_warn(
+            sieve,
+            "one of the two copies of the last commit in MANIFEST was not whole, at "
+            "byte %llu: torn by a power cut, or damaged; it was written again",
+            (unsigned long long)sieve->manifest.broken_at);
     if (status == BLOOMERY_OK && writes)
-        mend_manifest(sieve);
+        bloomery_manifest_mend(sieve);
     if (status == BLOOMERY_OK && sieve->settings.leases != leases)
         status = bloomery_manifest_resize(sieve, error);
     if (status == BLOOMERY_OK && writes)
@@ -596,29 +586,6 @@ static bloomery_status wrong(const bloomery_sieve *sieve, bloomery_error *error)
                          "%s/MANIFEST is damaged: its parts do not add up", sieve->path);
 }
 
-static void fill_settings(const struct bloomery_sieve_settings *settings, bloomery_sieve_info *info)
-{
-    info->engine = (bloomery_sieve_engine)settings->engine;
-    info->partitions = settings->partitions;
-    info->fingerprint_bits = settings->fingerprint_bits;
-    info->order = bloomery_sieve_order_of(settings);
-    info->planned = settings->keys;
-    info->leases = settings->leases;
-    memcpy(info->canon, settings->canon, sizeof info->canon);
-}
-
-static void fill_counters(const uint8_t *from, bloomery_sieve_info *info)
-{
-    info->pushed = bloomery_load_u64(from);
-    info->durable = info->pushed;
-    info->new_keys = bloomery_load_u64(from + 8);
-    info->seen = bloomery_load_u64(from + 16);
-    info->pending = bloomery_load_u64(from + 24);
-    info->forced = bloomery_load_u64(from + 32);
-    info->marked = bloomery_load_u64(from + 40);
-    info->expected_drops = bloomery_load_f64(from + 48);
-}
-
 static bool fill_engine(const bloomery_sieve *sieve, const uint8_t *from, uint64_t bytes,
                         struct sum *sum)
 {
@@ -640,27 +607,29 @@ static bool fill_engine(const bloomery_sieve *sieve, const uint8_t *from, uint64
 static bloomery_status fill(const bloomery_sieve *sieve, bloomery_sieve_info *info,
                             bloomery_error *error)
 {
-    const uint8_t *image = sieve->manifest.image;
-    const uint8_t *state = image + BLOOMERY_MANIFEST_STATE;
-    const uint64_t rest = bloomery_load_u64(image + 24) - BLOOMERY_MANIFEST_STATE;
-    const uint64_t queue = bloomery_load_u64(image + BLOOMERY_MANIFEST_LENGTHS);
-    const uint64_t engine = bloomery_load_u64(image + BLOOMERY_MANIFEST_LENGTHS + 8);
-    struct bloomery_queue_facts facts;
+    const uint8_t *dead = sieve->manifest.image + BLOOMERY_MANIFEST_DEAD;
+    struct bloomery_manifest_parts parts;
+    struct bloomery_sieve_counters counters;
+    struct bloomery_queue_state queue;
     struct sum sum = {.sieve = sieve, .info = info};
     bool all;
-    if (queue > rest || engine != rest - queue || !bloomery_queue_state_read(state, queue, &facts))
+    const bloomery_status status = bloomery_manifest_parts(sieve, &parts, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (!bloomery_queue_state_read(parts.queue, parts.queue_bytes, &queue))
         return wrong(sieve, error);
-    fill_settings(&sieve->settings, info);
-    fill_counters(image + BLOOMERY_MANIFEST_COUNTERS, info);
-    info->queued = facts.queued;
-    info->leased = facts.leased;
-    info->lease_bytes = facts.leased * BLOOMERY_LEASE_BYTES;
-    info->done = facts.done;
-    info->done_durable = facts.done;
-    info->dead_bytes = bloomery_load_u64(image + BLOOMERY_MANIFEST_DEAD + 8);
-    info->dead = bloomery_load_u64(image + BLOOMERY_MANIFEST_DEAD + 16);
-    sum.tail = facts.tail;
-    return fill_engine(sieve, state + queue, engine, &sum)
+    bloomery_manifest_counters(sieve, &counters);
+    bloomery_sieve_fill_info(&sieve->settings, &counters, info);
+    info->durable = info->pushed;
+    info->queued = queue.queued;
+    info->leased = queue.leases;
+    info->lease_bytes = queue.leases * BLOOMERY_LEASE_BYTES;
+    info->done = queue.done;
+    info->done_durable = queue.done;
+    info->dead_bytes = bloomery_load_u64(dead + 8);
+    info->dead = bloomery_load_u64(dead + 16);
+    sum.tail = queue.tail;
+    return fill_engine(sieve, parts.engine, parts.engine_bytes, &sum)
                ? bloomery_directory_each(sieve, add_file, &sum, &all, error)
                : wrong(sieve, error);
 }

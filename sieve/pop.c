@@ -68,6 +68,7 @@ static bloomery_status give(struct bloomery_queue *queue, struct popping *poppin
 {
     const size_t bytes = entry->key.bytes + entry->payload.bytes;
     const bool alone = view->bytes > BLOOMERY_QUEUE_BUFFER;
+    assert(popping->count <= popping->room && (!alone || view->entries == 1));
     if (popping->count == popping->room || (alone && popping->count > 0) ||
         (!alone && bytes > BLOOMERY_QUEUE_BUFFER - queue->arena_bytes)) {
         popping->full = true;
@@ -119,12 +120,6 @@ static bloomery_status find_leased(struct bloomery_queue *queue, const struct bl
                                   lease->number);
 }
 
-static bool was_delivered_enough(const struct bloomery_queue *queue,
-                                 const struct bloomery_lease *lease)
-{
-    return queue->most_deliveries > 0 && lease->deliveries >= queue->most_deliveries;
-}
-
 static bloomery_status pop_lease(struct bloomery_queue *queue, struct popping *popping,
                                  uint32_t index, bloomery_error *error)
 {
@@ -134,7 +129,8 @@ static bloomery_status pop_lease(struct bloomery_queue *queue, struct popping *p
     struct bloomery_entry entry = {.flags = 0};
     uint32_t at = 0;
     bloomery_status status = find_leased(queue, lease, &view, &entry, &at, error);
-    if (status == BLOOMERY_OK && was_delivered_enough(queue, lease)) {
+    if (status == BLOOMERY_OK && queue->most_deliveries > 0 &&
+        lease->deliveries >= queue->most_deliveries) {
         const size_t bytes = bloomery_entry_get(view.body + at, view.bytes - at, &entry);
         status =
             bloomery_dead_append(queue->dead, lease->number, view.body + at, bytes, popping->aside);
@@ -358,6 +354,7 @@ void bloomery_queue_end_lease(struct bloomery_queue *queue, uint32_t index)
 static void finish(struct bloomery_queue *queue, uint32_t index, bloomery_sieve_outcome outcome)
 {
     struct bloomery_lease *lease = &queue->leases.list[index];
+    assert(index < queue->leases.count);
     if (outcome == BLOOMERY_SIEVE_DONE) {
         bloomery_queue_end_lease(queue, index);
         queue->done++;
@@ -489,6 +486,7 @@ bloomery_status bloomery_queue_skip(struct bloomery_queue *queue, uint64_t *lost
         bloomery_queue_move_head(queue, place);
     }
     *lost = queue->head_number > before ? queue->head_number - before : 0;
+    assert(queue->head_number <= queue->next);
     /* How many of them were marked ones is not known. */
     if (queue->queued > queue->next - queue->head_number)
         queue->queued = queue->next - queue->head_number;
@@ -585,6 +583,7 @@ void bloomery_dead_empty(struct bloomery_dead *dead)
     if (dead->bytes == 0)
         return;
     bloomery_store_close(&dead->file);
+    assert(dead->generation == dead->committed || dead->generation == dead->committed + 1);
     /* No commit has named it, so that no crash leads back to it. */
     if (dead->generation != dead->committed)
         bloomery_store_remove(dead->store, BLOOMERY_FILE_DEAD, 0, dead->generation);

@@ -27,6 +27,12 @@ static void begin(struct bloomery_queue *queue)
     queue->ring.base = 1;
 }
 
+/* Buffer, arena and, to read frames of a file in, area. */
+static uint64_t areas_bytes(const struct bloomery_queue *queue)
+{
+    return (uint64_t)(bloomery_queue_on_disk(queue) ? 3 : 2) * BLOOMERY_QUEUE_BUFFER;
+}
+
 bloomery_status bloomery_queue_make(struct bloomery_store *store, uint32_t leases,
                                     uint64_t memory_max, struct bloomery_queue **made,
                                     bloomery_error *error)
@@ -37,14 +43,15 @@ bloomery_status bloomery_queue_make(struct bloomery_store *store, uint32_t lease
         queue->store = store;
         begin(queue);
         queue->ring.most = memory_max;
-        queue->buffer = bloomery_store_take(store, BLOOMERY_QUEUE_BUFFER);
-        queue->arena = bloomery_store_take(store, BLOOMERY_QUEUE_BUFFER);
-        enough = queue->buffer != NULL && queue->arena != NULL &&
-                 bloomery_leases_make(store, &queue->leases, leases);
+        queue->buffer = bloomery_store_take(store, areas_bytes(queue));
+        enough = queue->buffer != NULL && bloomery_leases_make(store, &queue->leases, leases);
         if (enough && bloomery_queue_on_disk(queue)) {
-            queue->area = bloomery_store_take(store, BLOOMERY_QUEUE_BUFFER);
             queue->kept = bloomery_store_take(store, leases * sizeof *queue->kept);
-            enough = queue->area != NULL && queue->kept != NULL;
+            enough = queue->kept != NULL;
+        }
+        if (enough) {
+            queue->arena = queue->buffer + BLOOMERY_QUEUE_BUFFER;
+            queue->area = queue->arena + BLOOMERY_QUEUE_BUFFER; /* with a directory alone */
         }
     }
     *made = queue;
@@ -68,9 +75,7 @@ void bloomery_queue_free(struct bloomery_queue *queue)
     bloomery_store_give(store, queue->kept, queue->leases.limit * sizeof *queue->kept);
     bloomery_leases_free(store, &queue->leases);
     bloomery_store_give(store, queue->held, queue->held_bytes);
-    bloomery_store_give(store, queue->area, BLOOMERY_QUEUE_BUFFER);
-    bloomery_store_give(store, queue->arena, BLOOMERY_QUEUE_BUFFER);
-    bloomery_store_give(store, queue->buffer, BLOOMERY_QUEUE_BUFFER);
+    bloomery_store_give(store, queue->buffer, areas_bytes(queue));
     bloomery_store_give(store, queue, sizeof *queue);
 }
 
@@ -80,6 +85,7 @@ void bloomery_queue_free(struct bloomery_queue *queue)
  * ends. If that fails the segment just becomes longer. */
 static void leave_segment(struct bloomery_queue *queue)
 {
+    assert(queue->tail_file.file >= 0 && queue->tail_file.number == queue->tail.segment);
     if (queue->spoiled && bloomery_store_cut(queue->store, &queue->tail_file, queue->tail.offset,
                                              NULL) != BLOOMERY_OK)
         return;
@@ -125,13 +131,6 @@ static bloomery_status put_frame(struct bloomery_queue *queue, const uint8_t *bo
     return BLOOMERY_OK;
 }
 
-/* Whether the head is in the buffer and has taken all of it. */
-static bool is_drained(const struct bloomery_queue *queue)
-{
-    return bloomery_place_same(queue->head, queue->tail) &&
-           queue->head_index == queue->buffer_entries;
-}
-
 void bloomery_queue_move_head(struct bloomery_queue *queue, struct bloomery_queue_position place)
 {
     for (uint64_t i = queue->head.segment; !bloomery_queue_on_disk(queue) && i < place.segment;
@@ -159,7 +158,9 @@ static bloomery_status seal(struct bloomery_queue *queue, bloomery_error *error)
     if (queue->buffer_entries == 0)
         return BLOOMERY_OK;
     assert(queue->buffer_first + queue->buffer_entries == queue->next);
-    const bool drained = is_drained(queue);
+    /* The head is in the buffer and has taken all of it. */
+    const bool drained =
+        bloomery_place_same(queue->head, queue->tail) && queue->head_index == queue->buffer_entries;
     /* In memory, what nobody can ask for any more need not become a frame. */
     if (bloomery_queue_on_disk(queue) || !drained || queue->buffer_leases > 0) {
         const bloomery_status status =
@@ -243,6 +244,7 @@ bloomery_status bloomery_queue_append(struct bloomery_queue *queue,
             queue->buffer_bytes +=
                 (uint32_t)bloomery_entry_put(queue->buffer + queue->buffer_bytes, entry);
             queue->buffer_entries++;
+            assert(queue->buffer_bytes <= BLOOMERY_QUEUE_BUFFER);
         }
     }
     if (status != BLOOMERY_OK)
@@ -298,6 +300,7 @@ static void rewind_memory(struct bloomery_queue *queue, const struct bloomery_qu
 static void rewind_files(struct bloomery_queue *queue, const struct bloomery_queue_mark *mark)
 {
     struct bloomery_store *store = queue->store;
+    assert(mark->segment <= queue->tail.segment);
     if (queue->tail.segment == mark->segment) {
         queue->spoiled = queue->spoiled || queue->tail.offset > mark->offset;
         return;
@@ -417,24 +420,65 @@ uint64_t bloomery_queue_bytes(const struct bloomery_queue *queue)
 
 static const uint64_t most = UINT64_C(1) << 62; /* of every number: sums do not overflow */
 
+void bloomery_queue_state_load(const uint8_t *from, struct bloomery_queue_state *state)
+{
+    state->head.segment = bloomery_load_u64(from);
+    state->head.offset = bloomery_load_u64(from + 8);
+    state->head_index = bloomery_load_u64(from + 16);
+    state->head_number = bloomery_load_u64(from + 24);
+    state->tail.segment = bloomery_load_u64(from + 32);
+    state->tail.offset = bloomery_load_u64(from + 40);
+    state->next = bloomery_load_u64(from + 48);
+    state->queued = bloomery_load_u64(from + 56);
+    state->done = bloomery_load_u64(from + 64);
+    state->leases = bloomery_load_u64(from + 72);
+}
+
+void bloomery_queue_state_store(const struct bloomery_queue_state *state, uint8_t *to)
+{
+    /* What opening, and recovery, check of it when it is read again. */
+    assert(state->head.segment >= 1 && state->head.offset >= BLOOMERY_FILE_HEADER);
+    assert(!bloomery_place_before(state->tail, state->head) && state->tail.segment < most);
+    assert(state->head_number >= 1 && state->head_number <= state->next && state->next < most);
+    bloomery_store_u64(to, state->head.segment);
+    bloomery_store_u64(to + 8, state->head.offset);
+    bloomery_store_u64(to + 16, state->head_index);
+    bloomery_store_u64(to + 24, state->head_number);
+    bloomery_store_u64(to + 32, state->tail.segment);
+    bloomery_store_u64(to + 40, state->tail.offset);
+    bloomery_store_u64(to + 48, state->next);
+    bloomery_store_u64(to + 56, state->queued);
+    bloomery_store_u64(to + 64, state->done);
+    bloomery_store_u64(to + 72, state->leases);
+}
+
+bool bloomery_queue_state_read(const uint8_t *from, size_t bytes,
+                               struct bloomery_queue_state *state)
+{
+    if (bytes < BLOOMERY_QUEUE_STATE)
+        return false;
+    bloomery_queue_state_load(from, state);
+    return state->leases == (bytes - BLOOMERY_QUEUE_STATE) / BLOOMERY_LEASE_BYTES &&
+           state->queued < most && state->done < most && state->tail.segment < most &&
+           state->tail.offset < most;
+}
+
 /* ---- Store ------------------------------------------------------------------------------- */
 
 size_t bloomery_queue_store(const struct bloomery_queue *queue, uint8_t *to)
 {
     const struct bloomery_leases *leases = &queue->leases;
     assert(queue->buffer_entries == 0 && queue->buffer_first == queue->next);
-    assert(!bloomery_place_before(queue->tail, queue->head) && queue->head_number <= queue->next);
     assert(leases->live <= leases->limit && leases->live <= leases->count);
-    bloomery_store_u64(to, queue->head.segment);
-    bloomery_store_u64(to + 8, queue->head.offset);
-    bloomery_store_u64(to + 16, queue->head_index);
-    bloomery_store_u64(to + 24, queue->head_number);
-    bloomery_store_u64(to + 32, queue->tail.segment);
-    bloomery_store_u64(to + 40, queue->tail.offset);
-    bloomery_store_u64(to + 48, queue->next);
-    bloomery_store_u64(to + 56, queue->queued);
-    bloomery_store_u64(to + 64, queue->done);
-    bloomery_store_u64(to + 72, leases->live);
+    const struct bloomery_queue_state state = {.head = queue->head,
+                                               .head_index = queue->head_index,
+                                               .head_number = queue->head_number,
+                                               .tail = queue->tail,
+                                               .next = queue->next,
+                                               .queued = queue->queued,
+                                               .done = queue->done,
+                                               .leases = leases->live};
+    bloomery_queue_state_store(&state, to);
     uint8_t *next = to + BLOOMERY_QUEUE_STATE;
     for (uint32_t i = bloomery_leases_next(leases, 0); i < leases->count;
          i = bloomery_leases_next(leases, i + 1)) {
@@ -449,23 +493,6 @@ size_t bloomery_queue_store(const struct bloomery_queue *queue, uint8_t *to)
     assert((size_t)(next - to) ==
            BLOOMERY_QUEUE_STATE + (size_t)leases->live * BLOOMERY_LEASE_BYTES);
     return (size_t)(next - to);
-}
-
-/* ---- Facts without a queue --------------------------------------------------------------- */
-
-bool bloomery_queue_state_read(const uint8_t *from, size_t bytes,
-                               struct bloomery_queue_facts *facts)
-{
-    if (bytes < BLOOMERY_QUEUE_STATE)
-        return false;
-    facts->tail.segment = bloomery_load_u64(from + 32);
-    facts->tail.offset = bloomery_load_u64(from + 40);
-    facts->queued = bloomery_load_u64(from + 56);
-    facts->done = bloomery_load_u64(from + 64);
-    facts->leased = bloomery_load_u64(from + 72);
-    return facts->leased == (bytes - BLOOMERY_QUEUE_STATE) / BLOOMERY_LEASE_BYTES &&
-           facts->queued < most && facts->done < most && facts->tail.segment < most &&
-           facts->tail.offset < most;
 }
 
 /* ---- Restore ----------------------------------------------------------------------------- */
@@ -484,18 +511,16 @@ static bool is_place(struct bloomery_queue_position place)
            place.offset < most;
 }
 
-static bloomery_status restore_ends(struct bloomery_queue *queue, const uint8_t *from,
-                                    bloomery_error *error)
+static bloomery_status restore_ends(struct bloomery_queue *queue,
+                                    const struct bloomery_queue_state *state, bloomery_error *error)
 {
-    const uint64_t index = bloomery_load_u64(from + 16);
-    queue->head.segment = bloomery_load_u64(from);
-    queue->head.offset = bloomery_load_u64(from + 8);
-    queue->head_number = bloomery_load_u64(from + 24);
-    queue->tail.segment = bloomery_load_u64(from + 32);
-    queue->tail.offset = bloomery_load_u64(from + 40);
-    queue->next = bloomery_load_u64(from + 48);
-    queue->queued = bloomery_load_u64(from + 56);
-    queue->done = bloomery_load_u64(from + 64);
+    const uint64_t index = state->head_index;
+    queue->head = state->head;
+    queue->head_number = state->head_number;
+    queue->tail = state->tail;
+    queue->next = state->next;
+    queue->queued = state->queued;
+    queue->done = state->done;
     const bool empty = bloomery_place_same(queue->head, queue->tail);
     if (!is_place(queue->head) || !is_place(queue->tail) ||
         bloomery_place_before(queue->tail, queue->head))
@@ -603,11 +628,13 @@ bloomery_status bloomery_queue_restore(struct bloomery_queue *queue, const uint8
     *ended = false;
     if (bytes < BLOOMERY_QUEUE_STATE)
         return wrong(queue, "its bytes", error);
-    const uint64_t leases = bloomery_load_u64(from + 72);
+    struct bloomery_queue_state state;
+    bloomery_queue_state_load(from, &state);
+    const uint64_t leases = state.leases;
     if (leases > queue->leases.limit ||
         bytes != BLOOMERY_QUEUE_STATE + leases * BLOOMERY_LEASE_BYTES)
         return wrong(queue, "its leases and their number", error);
-    bloomery_status status = restore_ends(queue, from, error);
+    bloomery_status status = restore_ends(queue, &state, error);
     if (status == BLOOMERY_OK)
         status = restore_leases(queue, from + BLOOMERY_QUEUE_STATE, leases,
                                 keep_leases ? latest : 0, ended, error);

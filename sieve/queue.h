@@ -138,15 +138,25 @@ int bloomery_queue_each(struct bloomery_queue *queue,
 /* Where the next frame will be written: to be asked right after a seal. */
 struct bloomery_queue_position bloomery_queue_tail(const struct bloomery_queue *queue);
 
-/* What a state says, with no file looked at. False: its numbers do not fit together. */
-struct bloomery_queue_facts {
+/* The state's numbers, which are followed by the leases. */
+struct bloomery_queue_state {
+    struct bloomery_queue_position head;
+    uint64_t head_index;  /* entries of the frame there that were taken */
+    uint64_t head_number; /* of the next entry to come out */
     struct bloomery_queue_position tail;
+    uint64_t next; /* number of the next entry to go in */
     uint64_t queued;
-    uint64_t leased;
     uint64_t done;
+    uint64_t leases;
 };
+
+/* BLOOMERY_QUEUE_STATE bytes, as they are. */
+void bloomery_queue_state_load(const uint8_t *from, struct bloomery_queue_state *state);
+void bloomery_queue_state_store(const struct bloomery_queue_state *state, uint8_t *to);
+
+/* Those of a state of `bytes` bytes, with no file looked at. False: they do not fit together. */
 bool bloomery_queue_state_read(const uint8_t *from, size_t bytes,
-                               struct bloomery_queue_facts *facts);
+                               struct bloomery_queue_state *state);
 
 /* Reads every frame that the state names, popped ones with leases in them too. */
 bloomery_status bloomery_queue_verify(struct bloomery_queue *queue,

@@ -156,6 +156,7 @@ bloomery_status bloomery_queue_load(struct bloomery_queue *queue,
             return status;
     }
     const struct bloomery_frame *frame = &queue->area_frame;
+    assert(bloomery_queue_is_frame(frame, queue->next));
     *view = (struct bloomery_queue_view){frame->first, frame->entries, frame->body_bytes,
                                          queue->long_body != NULL ? queue->long_body : queue->area};
     return BLOOMERY_OK;
@@ -253,6 +254,7 @@ void bloomery_queue_pass(struct bloomery_queue *queue, struct bloomery_queue_pos
         next = queue->tail;
         *number = queue->buffer_first;
     }
+    assert(bloomery_place_before(*place, next)); /* so reading comes to its end */
     *place = next;
 }
 
@@ -273,19 +275,8 @@ static bloomery_status expect(const struct bloomery_queue *queue,
                                   view->first, number);
 }
 
-/* From the end of a segment that was left later on to the beginning of the next one. */
-static void pass_end(struct bloomery_queue *queue, struct bloomery_queue_position *place)
-{
-    const struct bloomery_store_file *file = NULL;
-    uint64_t end = 0;
-    if (place->segment < queue->tail.segment &&
-        segment_file(queue, place->segment, &file, &end, NULL) == BLOOMERY_OK &&
-        place->offset == end)
-        *place = (struct bloomery_queue_position){place->segment + 1, BLOOMERY_FILE_HEADER};
-}
-
-/* From the frame at a place on, whose entry `index` is the first to be taken, to the tail. `number`:
- * with what the frame begins; 0: not known. Without `findings` damage ends it. */
+/* From the frame at a place on, whose entry `index` is the first to be taken, to the tail.
+ * `number`: with what the frame begins; 0: not known. Without `findings` damage ends it. */
 static int walk_frames(struct bloomery_queue *queue, struct bloomery_queue_position place,
                        uint32_t index, uint64_t number,
                        int (*take)(void *context, const struct bloomery_entry *entry,
@@ -339,7 +330,12 @@ int bloomery_queue_each(struct bloomery_queue *queue, const struct bloomery_queu
     /* Nothing was removed yet: if segment 1 is missing now, that is damage, and found. */
     if (place.segment == 0)
         place = (struct bloomery_queue_position){1, BLOOMERY_FILE_HEADER};
-    pass_end(queue, &place);
+    /* From the end of a segment that was left later on to the beginning of the next one. */
+    const struct bloomery_store_file *file = NULL;
+    uint64_t end = 0;
+    if (place.segment < queue->tail.segment &&
+        segment_file(queue, place.segment, &file, &end, NULL) == BLOOMERY_OK && place.offset == end)
+        place = (struct bloomery_queue_position){place.segment + 1, BLOOMERY_FILE_HEADER};
     if (bloomery_place_before(queue->tail, place)) {
         const struct bloomery_store_file named = segment_named(place.segment);
         return bloomery_store_damaged(queue->store, &named, place.offset, error,

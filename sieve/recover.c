@@ -39,37 +39,8 @@ static bloomery_status keep_rest(struct bloomery_recovery *recovery, enum bloome
 
 /* ---- The state --------------------------------------------------------------------------- */
 
-static void load_queue(uint8_t *from, struct bloomery_recovery_queue *queue)
-{
-    queue->head.segment = bloomery_load_u64(from);
-    queue->head.offset = bloomery_load_u64(from + 8);
-    queue->head_index = bloomery_load_u64(from + 16);
-    queue->head_number = bloomery_load_u64(from + 24);
-    queue->tail.segment = bloomery_load_u64(from + 32);
-    queue->tail.offset = bloomery_load_u64(from + 40);
-    queue->next = bloomery_load_u64(from + 48);
-    queue->queued = bloomery_load_u64(from + 56);
-    queue->done = bloomery_load_u64(from + 64);
-    queue->leases = bloomery_load_u64(from + 72);
-    queue->lease = from + BLOOMERY_QUEUE_STATE;
-}
-
-static void store_queue(const struct bloomery_recovery_queue *queue, uint8_t *to)
-{
-    bloomery_store_u64(to, queue->head.segment);
-    bloomery_store_u64(to + 8, queue->head.offset);
-    bloomery_store_u64(to + 16, queue->head_index);
-    bloomery_store_u64(to + 24, queue->head_number);
-    bloomery_store_u64(to + 32, queue->tail.segment);
-    bloomery_store_u64(to + 40, queue->tail.offset);
-    bloomery_store_u64(to + 48, queue->next);
-    bloomery_store_u64(to + 56, queue->queued);
-    bloomery_store_u64(to + 64, queue->done);
-    bloomery_store_u64(to + 72, queue->leases);
-}
-
 /* What the walk relies on; opening checks the rest. */
-static bool is_queue(const struct bloomery_recovery_queue *queue, uint64_t bytes)
+static bool is_queue(const struct bloomery_queue_state *queue, uint64_t bytes)
 {
     const uint64_t most = UINT64_C(1) << 62;
     return bytes >= BLOOMERY_QUEUE_STATE &&
@@ -84,33 +55,22 @@ static bool is_queue(const struct bloomery_recovery_queue *queue, uint64_t bytes
 
 /* The parts of the image. */
 struct parts {
-    uint8_t *queue_state;
-    uint64_t queue_bytes;
-    uint8_t *engine_state;
-    uint64_t engine_bytes;
-    struct bloomery_recovery_queue queue;
+    struct bloomery_manifest_parts in;
+    struct bloomery_queue_state queue;
     struct bloomery_queue_position saved; /* memory engine: the filter holds what is before it */
 };
 
 static bloomery_status take_apart(bloomery_sieve *sieve, struct parts *parts, bloomery_error *error)
 {
-    uint8_t *image = sieve->manifest.image;
     const bool disk = sieve->settings.engine == BLOOMERY_SIEVE_DISK;
-    assert(bloomery_load_u64(image + 24) >= BLOOMERY_MANIFEST_STATE &&
-           bloomery_load_u64(image + 24) <= sieve->manifest.copy_bytes);
-    const uint64_t rest = bloomery_load_u64(image + 24) - BLOOMERY_MANIFEST_STATE;
     const uint64_t wanted = disk ? (uint64_t)sieve->settings.partitions * BLOOMERY_PARTITION_STATE
                                  : BLOOMERY_MEMORY_STATE;
-    parts->queue_state = image + BLOOMERY_MANIFEST_STATE;
-    parts->queue_bytes = bloomery_load_u64(image + BLOOMERY_MANIFEST_LENGTHS);
-    parts->engine_bytes = bloomery_load_u64(image + BLOOMERY_MANIFEST_LENGTHS + 8);
-    const bool fits = parts->queue_bytes <= rest && parts->queue_bytes >= BLOOMERY_QUEUE_STATE &&
-                      parts->engine_bytes == rest - parts->queue_bytes &&
-                      parts->engine_bytes == wanted;
-    parts->engine_state = parts->queue_state + (fits ? parts->queue_bytes : 0);
+    const bool fits = bloomery_manifest_parts(sieve, &parts->in, NULL) == BLOOMERY_OK &&
+                      parts->in.queue_bytes >= BLOOMERY_QUEUE_STATE &&
+                      parts->in.engine_bytes == wanted;
     if (fits)
-        load_queue(parts->queue_state, &parts->queue);
-    if (fits && is_queue(&parts->queue, parts->queue_bytes))
+        bloomery_queue_state_load(parts->in.queue, &parts->queue);
+    if (fits && is_queue(&parts->queue, parts->in.queue_bytes))
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_CORRUPT, BLOOMERY_MANIFEST_LENGTHS,
                          "%s cannot be recovered: what its manifest says of the queue does not add "
@@ -123,11 +83,11 @@ static size_t put_together(bloomery_sieve *sieve, struct parts *parts)
 {
     uint8_t *image = sieve->manifest.image;
     const uint64_t bytes = BLOOMERY_QUEUE_STATE + parts->queue.leases * BLOOMERY_LEASE_BYTES;
-    assert(bytes <= parts->queue_bytes); /* leases go, none comes */
-    store_queue(&parts->queue, parts->queue_state);
-    memmove(parts->queue_state + bytes, parts->engine_state, parts->engine_bytes);
+    assert(bytes <= parts->in.queue_bytes); /* leases go, none comes */
+    bloomery_queue_state_store(&parts->queue, parts->in.queue);
+    memmove(parts->in.queue + bytes, parts->in.engine, parts->in.engine_bytes);
     bloomery_store_u64(image + BLOOMERY_MANIFEST_LENGTHS, bytes);
-    return BLOOMERY_MANIFEST_STATE + bytes + parts->engine_bytes;
+    return BLOOMERY_MANIFEST_STATE + bytes + parts->in.engine_bytes;
 }
 
 /* pushed = new + seen + pending + forced + marked, as ever: a push that was lost counts as dropped.
@@ -148,39 +108,6 @@ static void count_again(const struct bloomery_recovery *recovery)
 /* Logs and seen-sets: what of them is whole goes into files of the next generation. */
 
 enum { LATER = 64 }; /* generations that are looked for behind the one that is named */
-
-struct row {
-    uint64_t log_generation;
-    uint64_t log_bytes;
-    uint64_t log_entries;
-    uint64_t decided_bytes;
-    uint64_t decided_entries;
-    uint64_t seen_generation;
-    uint64_t seen_entries;
-};
-
-static void load_row(const uint8_t *from, struct row *row)
-{
-    row->log_generation = bloomery_load_u64(from);
-    row->log_bytes = bloomery_load_u64(from + 8);
-    row->log_entries = bloomery_load_u64(from + 16);
-    row->decided_bytes = bloomery_load_u64(from + 24);
-    row->decided_entries = bloomery_load_u64(from + 32);
-    row->seen_generation = bloomery_load_u64(from + 40);
-    row->seen_entries = bloomery_load_u64(from + 48);
-}
-
-static void store_row(const struct row *row, uint8_t *to)
-{
-    assert(row->decided_entries <= row->log_entries);
-    bloomery_store_u64(to, row->log_generation);
-    bloomery_store_u64(to + 8, row->log_bytes);
-    bloomery_store_u64(to + 16, row->log_entries);
-    bloomery_store_u64(to + 24, row->decided_bytes);
-    bloomery_store_u64(to + 32, row->decided_entries);
-    bloomery_store_u64(to + 40, row->seen_generation);
-    bloomery_store_u64(to + 48, row->seen_entries);
-}
 
 static uint64_t less(uint64_t one, uint64_t other)
 {
@@ -207,12 +134,12 @@ struct log {
     struct bloomery_store_file old;
     struct bloomery_store_file new;
     unsigned stride;
-    uint64_t end;     /* of what is there of it */
-    uint64_t decided; /* where the first frame lies that is not decided */
-    uint64_t at;      /* where the next whole frame goes */
-    struct row kept;  /* what the whole frames add up to */
-    uint64_t plain;   /* pushes among those that are not decided */
-    uint64_t damaged; /* frames */
+    uint64_t end;                   /* of what is there of it */
+    uint64_t decided;               /* where the first frame lies that is not decided */
+    uint64_t at;                    /* where the next whole frame goes */
+    struct bloomery_partition kept; /* what the whole frames add up to */
+    uint64_t plain;                 /* pushes among those that are not decided */
+    uint64_t damaged;               /* frames */
 };
 
 static bloomery_status fits_log(struct bloomery_frame_walk *walk,
@@ -311,7 +238,7 @@ static bloomery_status take_frames(struct log *log, bloomery_error *error)
         .damaged = damaged_log,
     };
     log->at = BLOOMERY_FILE_HEADER;
-    log->kept = (struct row){.log_bytes = log->at, .decided_bytes = log->at};
+    log->kept = (struct bloomery_partition){.log_bytes = log->at, .decided_bytes = log->at};
     log->plain = 0;
     log->damaged = 0;
     const bloomery_status status = bloomery_frames_walk(&walk, error);
@@ -320,7 +247,8 @@ static bloomery_status take_frames(struct log *log, bloomery_error *error)
 }
 
 /* The new file, which replaces the old one in the row; none if nothing is left. */
-static bloomery_status write_log(struct log *log, struct row *row, bloomery_error *error)
+static bloomery_status write_log(struct log *log, struct bloomery_partition *row,
+                                 bloomery_error *error)
 {
     struct bloomery_store *store = &log->recovery->sieve->store;
     const uint64_t generation = row->log_generation + 1;
@@ -341,7 +269,7 @@ static bloomery_status write_log(struct log *log, struct row *row, bloomery_erro
     return status;
 }
 
-static void take_row(struct log *log, struct row *row)
+static void take_row(struct log *log, struct bloomery_partition *row)
 {
     bloomery_sieve_recovery *result = &log->recovery->result;
     const bool any = log->kept.log_entries > 0;
@@ -359,7 +287,7 @@ static void take_row(struct log *log, struct row *row)
 }
 
 static bloomery_status recover_log(struct bloomery_recovery *recovery, uint32_t number,
-                                   struct row *row, bloomery_error *error)
+                                   struct bloomery_partition *row, bloomery_error *error)
 {
     const bool ordered = recovery->sieve->settings.ordered;
     struct log log = {.recovery = recovery,
@@ -428,16 +356,6 @@ struct seen {
     bool damaged;
 };
 
-static bool rises(const uint64_t *values, size_t count, uint64_t last, bool first)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (values[i] <= last && !(first && i == 0))
-            return false;
-        last = values[i];
-    }
-    return true;
-}
-
 /* Reads all of the old one; what is whole goes to the new one, if there is one. */
 static bloomery_status take_seen(struct seen *seen, bloomery_error *error)
 {
@@ -458,7 +376,10 @@ static bloomery_status take_seen(struct seen *seen, bloomery_error *error)
         bloomery_status status = bloomery_seen_next(&reader, values, &count, &found);
         if (status == BLOOMERY_OK && count == 0)
             break;
-        if (status == BLOOMERY_OK && !rises(values, count, last, seen->whole == 0))
+        bool rises = status == BLOOMERY_OK && (seen->whole == 0 || values[0] > last);
+        for (size_t i = 1; rises && i < count; i++)
+            rises = values[i] > values[i - 1];
+        if (status == BLOOMERY_OK && !rises)
             status = bloomery_store_damaged(store, &seen->old, 0, &found,
                                             "its fingerprints do not rise");
         if (status == BLOOMERY_CORRUPT && count > 0) {
@@ -498,8 +419,9 @@ static bloomery_status write_seen(struct seen *seen, uint64_t generation, bloome
 
 /* The file that the row names; if that is gone, one that a later commit made of it and of the
  * log. */
-static bloomery_status find_seen(struct seen *seen, uint32_t number, const struct row *row,
-                                 uint64_t *length, bool *headed, bloomery_error *error)
+static bloomery_status find_seen(struct seen *seen, uint32_t number,
+                                 const struct bloomery_partition *row, uint64_t *length,
+                                 bool *headed, bloomery_error *error)
 {
     struct bloomery_store *store = &seen->recovery->sieve->store;
     bloomery_status status = BLOOMERY_OK;
@@ -516,7 +438,8 @@ static bloomery_status find_seen(struct seen *seen, uint32_t number, const struc
 
 /* `gone`: its log is gone, into a seen-set that the row does not name. */
 static bloomery_status recover_seen(struct bloomery_recovery *recovery, uint32_t number,
-                                    struct row *row, bool gone, bloomery_error *error)
+                                    struct bloomery_partition *row, bool gone,
+                                    bloomery_error *error)
 {
     struct seen seen = {.recovery = recovery,
                         .new.file = -1,
@@ -565,8 +488,8 @@ static bloomery_status recover_disk(struct bloomery_recovery *recovery, uint8_t 
     bloomery_status status = BLOOMERY_OK;
     for (uint32_t i = 0; status == BLOOMERY_OK && i < recovery->sieve->settings.partitions; i++) {
         uint8_t *place = rows + (size_t)i * BLOOMERY_PARTITION_STATE;
-        struct row row;
-        load_row(place, &row);
+        struct bloomery_partition row = {.entries = 0};
+        bloomery_partition_load(place, &row);
         if (row.seen_entries > UINT64_MAX / 16 || row.log_entries > UINT64_MAX / 16 ||
             row.decided_entries > row.log_entries || row.log_generation > UINT64_MAX / 2 ||
             row.seen_generation > UINT64_MAX / 2)
@@ -578,7 +501,7 @@ static bloomery_status recover_disk(struct bloomery_recovery *recovery, uint8_t 
         status = recover_log(recovery, i, &row, error);
         if (status == BLOOMERY_OK)
             status = recover_seen(recovery, i, &row, logged && row.log_bytes == 0, error);
-        store_row(&row, place);
+        bloomery_partition_store(&row, place);
     }
     return status;
 }
@@ -607,7 +530,7 @@ static bloomery_status recover_filter(struct bloomery_recovery *recovery, struct
                                       bool *lost, bloomery_error *error)
 {
     bloomery_sieve *sieve = recovery->sieve;
-    uint8_t *state = parts->engine_state;
+    uint8_t *state = parts->in.engine;
     const uint64_t generation = bloomery_load_u64(state);
     char name[BLOOMERY_FILE_NAME];
     bloomery_error found = {.text = ""};
@@ -646,7 +569,7 @@ static bloomery_status recover_filter(struct bloomery_recovery *recovery, struct
 
 static void put_filter(struct bloomery_recovery *recovery, struct parts *parts, bool lost)
 {
-    uint8_t *state = parts->engine_state;
+    uint8_t *state = parts->in.engine;
     const uint64_t keys = bloomery_load_u64(state + 24);
     assert(recovery->first <= parts->queue.next);
     const uint64_t left = recovery->first > 0 ? parts->queue.next - recovery->first : 0;
@@ -672,7 +595,6 @@ static bool is_named(const struct keeping *keeping, enum bloomery_file_kind kind
 {
     const bloomery_sieve *sieve = keeping->recovery->sieve;
     const struct parts *parts = keeping->parts;
-    const uint8_t *row = parts->engine_state + number * BLOOMERY_PARTITION_STATE;
     const bool disk = sieve->settings.engine == BLOOMERY_SIEVE_DISK;
     const uint64_t head = parts->queue.head.segment;
     const uint64_t from = !disk && parts->saved.segment < head ? parts->saved.segment : head;
@@ -681,12 +603,14 @@ static bool is_named(const struct keeping *keeping, enum bloomery_file_kind kind
     if (kind == BLOOMERY_FILE_DEAD)
         return generation == bloomery_load_u64(sieve->manifest.image + BLOOMERY_MANIFEST_DEAD);
     if (kind == BLOOMERY_FILE_FILTER)
-        return !disk && generation == bloomery_load_u64(parts->engine_state);
+        return !disk && generation == bloomery_load_u64(parts->in.engine);
     if (!disk || number >= sieve->settings.partitions)
         return false;
+    struct bloomery_partition row = {.entries = 0};
+    bloomery_partition_load(parts->in.engine + number * BLOOMERY_PARTITION_STATE, &row);
     if (kind == BLOOMERY_FILE_PENDING)
-        return generation == bloomery_load_u64(row);
-    return kind == BLOOMERY_FILE_SEEN && generation == bloomery_load_u64(row + 40);
+        return generation == row.log_generation;
+    return kind == BLOOMERY_FILE_SEEN && generation == row.seen_generation;
 }
 
 static bool keep_unnamed(void *context, const char *name)
@@ -726,9 +650,10 @@ static bloomery_status keep_undone(struct bloomery_recovery *recovery, const str
     for (uint32_t i = 0; status == BLOOMERY_OK && sieve->settings.engine == BLOOMERY_SIEVE_DISK &&
                          i < sieve->settings.partitions;
          i++) {
-        const uint8_t *row = parts->engine_state + (uint64_t)i * BLOOMERY_PARTITION_STATE;
-        status = keep_rest(recovery, BLOOMERY_FILE_PENDING, i, bloomery_load_u64(row),
-                           bloomery_load_u64(row + 8), error);
+        struct bloomery_partition row = {.entries = 0};
+        bloomery_partition_load(parts->in.engine + (uint64_t)i * BLOOMERY_PARTITION_STATE, &row);
+        status =
+            keep_rest(recovery, BLOOMERY_FILE_PENDING, i, row.log_generation, row.log_bytes, error);
     }
     return status;
 }
@@ -740,7 +665,7 @@ static bloomery_status recover_parts(struct bloomery_recovery *recovery, struct 
 {
     const bool disk = recovery->sieve->settings.engine == BLOOMERY_SIEVE_DISK;
     bool lost = false;
-    bloomery_status status = disk ? recover_disk(recovery, parts->engine_state, error)
+    bloomery_status status = disk ? recover_disk(recovery, parts->in.engine, error)
                                   : recover_filter(recovery, parts, &lost, error);
     recovery->rolls = recovery->rolls && recovery->result.older;
     if (status == BLOOMERY_OK)
@@ -765,13 +690,14 @@ static bloomery_status recover_parts(struct bloomery_recovery *recovery, struct 
 static bloomery_status recover(struct bloomery_recovery *recovery, bloomery_error *error)
 {
     bloomery_sieve *sieve = recovery->sieve;
-    struct parts parts = {.queue_bytes = 0};
+    struct parts parts = {.in.queue = NULL};
     bloomery_status status = bloomery_manifest_open_older(sieve, &recovery->result.older, error);
     if (status == BLOOMERY_OK)
         status = take_apart(sieve, &parts, error);
     if (status != BLOOMERY_OK)
         return status;
     sieve->store.seed = bloomery_checksum(sieve->store.id, sizeof sieve->store.id, 0);
+    recovery->leases = parts.in.queue + BLOOMERY_QUEUE_STATE;
     if (recovery->result.older)
         bloomery_recovery_tell(
             recovery,

@@ -212,8 +212,8 @@ static uint64_t min_bytes(uint64_t entries)
 }
 
 /* Puts so many entries of nothing into just so many bytes at `at`. BLOOMERY_CORRUPT if they do not
- * fit. There may be more bytes than frames of short entries take. Then one entry alone takes what it
- * can, and the others are left what they need. */
+ * fit. There may be more bytes than frames of short entries take. Then one entry alone takes what
+ * it can, and the others are left what they need. */
 static bloomery_status fill_void(struct gap gap, uint64_t at, uint64_t bytes, uint64_t entries,
                                  bloomery_error *error)
 {
@@ -274,7 +274,7 @@ static bloomery_status append_void(struct gap gap, uint64_t *at, uint64_t entrie
 
 struct walk {
     struct bloomery_recovery *recovery;
-    struct bloomery_recovery_queue *queue;
+    struct bloomery_queue_state *queue;
     struct bloomery_queue_position *saved; /* NULL: the disk engine */
     struct bloomery_store_file file;       /* of the segment */
     struct bloomery_frame_walk frames;     /* through it */
@@ -301,16 +301,16 @@ static struct bloomery_queue_position lease_place(const uint8_t *lease)
 }
 
 /* Forgets the leases in frames from `from` on, before `end`. */
-static void drop_leases(struct bloomery_recovery *recovery, struct bloomery_recovery_queue *queue,
+static void drop_leases(struct bloomery_recovery *recovery, struct bloomery_queue_state *queue,
                         struct bloomery_queue_position from, struct bloomery_queue_position end)
 {
     uint64_t left = 0;
     for (uint64_t i = 0; i < queue->leases; i++) {
-        const uint8_t *lease = queue->lease + i * BLOOMERY_LEASE_BYTES;
+        const uint8_t *lease = recovery->leases + i * BLOOMERY_LEASE_BYTES;
         const struct bloomery_queue_position place = lease_place(lease);
         if (!bloomery_place_before(place, from) && bloomery_place_before(place, end))
             continue;
-        memmove(queue->lease + left++ * BLOOMERY_LEASE_BYTES, lease, BLOOMERY_LEASE_BYTES);
+        memmove(recovery->leases + left++ * BLOOMERY_LEASE_BYTES, lease, BLOOMERY_LEASE_BYTES);
     }
     recovery->result.queued += queue->leases - left;
     queue->leases = left;
@@ -319,7 +319,7 @@ static void drop_leases(struct bloomery_recovery *recovery, struct bloomery_reco
 /* The range of a segment was lost, with the numbers before walk->number. */
 static void leave_range(struct walk *walk, uint64_t at, uint64_t next)
 {
-    struct bloomery_recovery_queue *queue = walk->queue;
+    struct bloomery_queue_state *queue = walk->queue;
     const struct bloomery_queue_position from = {walk->segment, at};
     const struct bloomery_queue_position end = {walk->segment, next};
     assert(at < next);
@@ -387,7 +387,7 @@ static void count_items(struct walk *walk, const struct bloomery_frame *frame)
 /* A recovery that was interrupted may have put a frame of nothing where leases are, or the head. */
 static void leave_void(struct walk *walk, uint64_t at, const struct bloomery_frame *frame)
 {
-    struct bloomery_recovery_queue *queue = walk->queue;
+    struct bloomery_queue_state *queue = walk->queue;
     const struct bloomery_queue_position place = {walk->segment, at};
     const struct bloomery_queue_position end = {walk->segment, at + bloomery_frame_bytes(frame)};
     const uint64_t leases = queue->leases;
@@ -510,7 +510,7 @@ static bloomery_status open_segment(struct walk *walk, bloomery_error *error)
 /* The end of a segment: what comes next must begin with the number that comes next. */
 static bloomery_status end_segment(struct walk *walk, uint64_t at, bloomery_error *error)
 {
-    struct bloomery_recovery_queue *queue = walk->queue;
+    struct bloomery_queue_state *queue = walk->queue;
     const uint64_t first = walk->number;
     const bool last = walk->segment == queue->tail.segment;
     uint64_t number = 0;
@@ -554,7 +554,7 @@ static bloomery_status end_segment(struct walk *walk, uint64_t at, bloomery_erro
 /* Where the head is, the number that comes next is known. */
 static void expect_head(struct walk *walk)
 {
-    const struct bloomery_recovery_queue *queue = walk->queue;
+    const struct bloomery_queue_state *queue = walk->queue;
     const struct bloomery_queue_position place = {walk->segment, walk->frames.at};
     if (walk->number == 0 && bloomery_place_same(place, queue->head))
         walk->number = queue->head_number - queue->head_index;
@@ -650,7 +650,7 @@ static bloomery_status goes_on(struct walk *walk, bool *does, bloomery_error *er
  * */
 static bloomery_status roll(struct walk *walk, bloomery_error *error)
 {
-    struct bloomery_recovery_queue *queue = walk->queue;
+    struct bloomery_queue_state *queue = walk->queue;
     struct bloomery_store *store = &walk->recovery->sieve->store;
     bloomery_status status = BLOOMERY_OK;
     for (bool more = true; status == BLOOMERY_OK && more;) {
@@ -702,7 +702,7 @@ static bool is_void(const struct bloomery_recovery *recovery, const struct bloom
 }
 
 static bloomery_status look_at_lease(struct bloomery_recovery *recovery,
-                                     struct bloomery_recovery_queue *queue, const uint8_t *lease,
+                                     struct bloomery_queue_state *queue, const uint8_t *lease,
                                      bool *whole, bloomery_error *error)
 {
     struct bloomery_store *store = &recovery->sieve->store;
@@ -746,11 +746,11 @@ static bloomery_status look_at_lease(struct bloomery_recovery *recovery,
 /* After the walk, which need not come by their frames, and of which one before this may have
  * overwritten them. */
 static bloomery_status look_at_leases(struct bloomery_recovery *recovery,
-                                      struct bloomery_recovery_queue *queue, bloomery_error *error)
+                                      struct bloomery_queue_state *queue, bloomery_error *error)
 {
     struct bloomery_queue_position last = {0, 0};
     for (uint64_t i = 0; i < queue->leases;) {
-        const uint8_t *lease = queue->lease + i * BLOOMERY_LEASE_BYTES;
+        const uint8_t *lease = recovery->leases + i * BLOOMERY_LEASE_BYTES;
         const struct bloomery_queue_position place = lease_place(lease);
         bool whole = true;
         if (!bloomery_place_same(place, last)) {
@@ -771,7 +771,7 @@ static bloomery_status look_at_leases(struct bloomery_recovery *recovery,
 }
 
 bloomery_status bloomery_recovery_queue(struct bloomery_recovery *recovery,
-                                        struct bloomery_recovery_queue *queue,
+                                        struct bloomery_queue_state *queue,
                                         struct bloomery_queue_position *saved,
                                         bloomery_error *error)
 {

@@ -80,6 +80,8 @@ void bloomery_seen_begin(struct bloomery_seen_reader *reader, struct bloomery_st
                          const struct bloomery_store_file *file, uint64_t entries, unsigned width,
                          uint8_t *area)
 {
+    assert(file->file >= 0 || entries == 0);
+    assert(width == 6 || width == 8);
     *reader = (struct bloomery_seen_reader){
         .store = store,
         .file = file,
@@ -134,6 +136,7 @@ bloomery_status bloomery_seen_next(struct bloomery_seen_reader *reader, uint64_t
 void bloomery_seen_start(struct bloomery_seen_writer *writer, struct bloomery_store *store,
                          struct bloomery_store_file *file, unsigned width, uint8_t *area)
 {
+    assert(width == 6 || width == 8);
     *writer = (struct bloomery_seen_writer){
         .store = store,
         .file = file,
@@ -215,6 +218,7 @@ void bloomery_seen_probe_begin(struct bloomery_seen_probe *probe, struct bloomer
                                const struct bloomery_store_file *file, uint64_t entries,
                                unsigned width, unsigned skip_bits, uint8_t *area, uint64_t *values)
 {
+    assert((width == 6 || width == 8) && skip_bits <= 8);
     *probe = (struct bloomery_seen_probe){
         .store = store,
         .file = file,
@@ -526,6 +530,7 @@ static bloomery_status read_parts(bloomery_sieve *sieve, uint32_t number, uint8_
 {
     const struct bloomery_store_file *file = &sieve->disk->partition[number].log;
     const uint64_t bytes = (uint64_t)frame->frame.fixed_bytes + frame->frame.body_bytes;
+    assert(frame->own == NULL && bloomery_log_is_frame(&frame->frame, sieve->disk->stride));
     frame->records = area;
     if (bytes > room) {
         frame->own = bloomery_store_take(&sieve->store, bytes);
@@ -580,7 +585,7 @@ static bloomery_status fits_log(struct bloomery_frame_walk *walk,
 }
 
 static bloomery_status take_fixed(struct bloomery_frame_walk *walk, struct bloomery_frame *frame,
-                                    bloomery_error *error)
+                                  bloomery_error *error)
 {
     const struct log_walk *log = walk->context;
     uint8_t *area = log->sieve->disk->area;

@@ -92,6 +92,7 @@ bloomery_status bloomery_sieve_commit_now(bloomery_sieve *sieve, bool closing,
         return status;
     sieve->commits += sieve->store.directory >= 0 && sieve->changed;
     sieve->changed = false;
+    assert(sieve->durable <= sieve->counters.pushed);
     sieve->durable = sieve->counters.pushed;
     sieve->durable_done = bloomery_queue_done(sieve->queue);
     sieve->committed_at = bloomery_sieve_now();
@@ -362,32 +363,24 @@ static bloomery_status pop(bloomery_sieve *sieve, bool decides, bloomery_sieve_i
     return status == BLOOMERY_OK ? pop_from_queue(sieve, items, room, count, error) : status;
 }
 
-static bloomery_status pop_locked(bloomery_sieve *sieve, bool decides, bloomery_sieve_item *items,
-                                  size_t room, size_t *count, bloomery_error *error)
+bloomery_status bloomery_sieve_pop(bloomery_sieve *sieve, bloomery_sieve_item *items, size_t room,
+                                   bloomery_sieve_pop_mode mode, size_t *count,
+                                   bloomery_error *error)
 {
     *count = 0;
+    if (mode != BLOOMERY_SIEVE_POP && mode != BLOOMERY_SIEVE_POP_QUEUED)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "%d is not a mode of bloomery_sieve_pop", (int)mode);
     if (room == 0)
         return BLOOMERY_OK;
     lock(sieve);
     const uint64_t dead = sieve->dead.items;
-    bloomery_status status = pop(sieve, decides, items, room, count, error);
+    bloomery_status status = pop(sieve, mode == BLOOMERY_SIEVE_POP, items, room, count, error);
     if (status == BLOOMERY_OK && (*count > 0 || sieve->dead.items != dead))
         status = bloomery_sieve_commit_where_room(sieve, error);
     unlock(sieve);
     assert(*count <= room);
     return status;
-}
-
-bloomery_status bloomery_sieve_pop(bloomery_sieve *sieve, bloomery_sieve_item *items, size_t room,
-                                   bloomery_sieve_pop_mode mode, size_t *count,
-                                   bloomery_error *error)
-{
-    if (mode != BLOOMERY_SIEVE_POP && mode != BLOOMERY_SIEVE_POP_QUEUED) {
-        *count = 0;
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "%d is not a mode of bloomery_sieve_pop", (int)mode);
-    }
-    return pop_locked(sieve, mode == BLOOMERY_SIEVE_POP, items, room, count, error);
 }
 
 bloomery_status bloomery_sieve_skip(bloomery_sieve *sieve, uint64_t *lost, bloomery_error *error)
@@ -405,22 +398,30 @@ bloomery_status bloomery_sieve_skip(bloomery_sieve *sieve, uint64_t *lost, bloom
 
 /* ---- Facts ------------------------------------------------------------------------------- */
 
-static void fill_info(bloomery_sieve *sieve, bloomery_sieve_info *info)
+void bloomery_sieve_fill_info(const struct bloomery_sieve_settings *settings,
+                              const struct bloomery_sieve_counters *counters,
+                              bloomery_sieve_info *info)
 {
-    const struct bloomery_sieve_settings *settings = &sieve->settings;
-    const struct bloomery_sieve_counters *counters = &sieve->counters;
     info->engine = (bloomery_sieve_engine)settings->engine;
     info->partitions = settings->partitions;
     info->fingerprint_bits = settings->fingerprint_bits;
     info->order = bloomery_sieve_order_of(settings);
+    info->planned = settings->keys;
+    info->leases = settings->leases;
     memcpy(info->canon, settings->canon, sizeof info->canon);
     info->pushed = counters->pushed;
-    info->durable = sieve->store.directory < 0 ? 0 : sieve->durable;
     info->new_keys = counters->new_keys;
     info->seen = counters->seen;
     info->pending = counters->pending;
     info->forced = counters->forced;
     info->marked = counters->marked;
+    info->expected_drops = counters->drops;
+}
+
+static void fill_info(bloomery_sieve *sieve, bloomery_sieve_info *info)
+{
+    bloomery_sieve_fill_info(&sieve->settings, &sieve->counters, info);
+    info->durable = sieve->store.directory < 0 ? 0 : sieve->durable;
     info->queued = bloomery_queue_queued(sieve->queue);
     info->leased = bloomery_queue_leased(sieve->queue);
     info->done = bloomery_queue_done(sieve->queue);
@@ -428,15 +429,13 @@ static void fill_info(bloomery_sieve *sieve, bloomery_sieve_info *info)
     info->memory_budget = sieve->memory;
     info->memory = sieve->store.memory;
     info->queue_bytes = bloomery_queue_bytes(sieve->queue);
-    assert(info->leased <= settings->leases);
+    assert(info->leased <= sieve->settings.leases);
     info->lease_bytes = info->leased * BLOOMERY_LEASE_BYTES;
     info->bytes_read = sieve->store.bytes_read;
     info->bytes_written = sieve->store.bytes_written;
     info->commits = sieve->commits;
-    info->planned = settings->keys;
     info->dead = sieve->dead.items;
     info->dead_bytes = sieve->dead.bytes;
-    info->leases = settings->leases;
     sieve->engine->info(sieve, info);
 }
 
@@ -715,16 +714,6 @@ static bloomery_status hash_portion(const bloomery_sieve *sieve, const bloomery_
     return BLOOMERY_OK;
 }
 
-static bloomery_status hash_all(const bloomery_sieve *sieve, const bloomery_key *keys, size_t count,
-                                bloomery_hash *hashes, bloomery_error *error)
-{
-    bloomery_status status = BLOOMERY_OK;
-    size_t some = 0;
-    for (size_t at = 0; status == BLOOMERY_OK && at < count; at += some)
-        status = hash_portion(sieve, keys + at, count - at, hashes + at, &some, error);
-    return status;
-}
-
 /* `most` keys at a time, for which there is room. */
 static bloomery_status query(bloomery_sieve *sieve, const bloomery_key *keys, size_t count,
                              bloomery_hash *hashes, uint64_t *room, size_t most, uint8_t *results,
@@ -735,12 +724,15 @@ static bloomery_status query(bloomery_sieve *sieve, const bloomery_key *keys, si
     for (size_t at = 0; status == BLOOMERY_OK && at < count; at += some) {
         some = count - at < most ? count - at : most;
         assert(some > 0 && some <= BLOOMERY_CONTAINS_MAX);
-        status = hash_all(sieve, keys + at, some, hashes, error);
-        if (status != BLOOMERY_OK)
-            return status;
-        pthread_mutex_lock(&sieve->mutex);
+        for (size_t hashed = 0, more = 0; hashed < some; hashed += more) {
+            status = hash_portion(sieve, keys + at + hashed, some - hashed, hashes + hashed, &more,
+                                  error);
+            if (status != BLOOMERY_OK)
+                return status;
+        }
+        lock(sieve);
         status = sieve->engine->contains(sieve, hashes, some, room, results + at, error);
-        pthread_mutex_unlock(&sieve->mutex);
+        unlock(sieve);
     }
     return status;
 }

@@ -105,26 +105,20 @@ bloomery_status bloomery_store_damaged(const struct bloomery_store *store,
 
 /* ---- Making and opening ---------------------------------------------------------------------- */
 
-/* What sets the checksums of one file apart from those of all others. */
-static uint64_t seed_of(const struct bloomery_store *store, enum bloomery_file_kind kind,
-                        uint64_t number, uint64_t generation)
+static void describe(const struct bloomery_store *store, enum bloomery_file_kind kind,
+                     uint64_t number, uint64_t generation, struct bloomery_store_file *file)
 {
+    /* The seed sets the checksums of one file apart from those of all others. */
     uint8_t bytes[24];
     bloomery_store_u64(bytes, (uint64_t)kind);
     bloomery_store_u64(bytes + 8, number);
     bloomery_store_u64(bytes + 16, generation);
-    return bloomery_checksum(bytes, sizeof bytes, store->seed);
-}
-
-static void describe(const struct bloomery_store *store, enum bloomery_file_kind kind,
-                     uint64_t number, uint64_t generation, struct bloomery_store_file *file)
-{
     *file = (struct bloomery_store_file){
         .file = -1,
         .kind = kind,
         .number = number,
         .generation = generation,
-        .seed = seed_of(store, kind, number, generation),
+        .seed = bloomery_checksum(bytes, sizeof bytes, store->seed),
     };
 }
 
@@ -354,6 +348,7 @@ bloomery_status bloomery_store_read(struct bloomery_store *store,
         return bloomery_store_damaged(store, file, offset + moved, error,
                                       "it ends there, and %zu bytes more are expected",
                                       (size_t)(bytes - moved));
+    assert(moved == bytes);
     return BLOOMERY_OK;
 }
 
@@ -580,7 +575,7 @@ bloomery_status bloomery_frames_walk(struct bloomery_frame_walk *walk, bloomery_
             bloomery_frame_header(walk->store, walk->file, at, walk->end, &frame, &found);
         if (status == BLOOMERY_OK)
             status = walk->fits(walk, &frame, &found);
-        /* `take` may change what it was given of the frame. 0: nobody says where the next one is. */
+        /* Where the next one is, before `take` changes its frame; 0: no header says it. */
         uint64_t next = status == BLOOMERY_OK ? at + bloomery_frame_bytes(&frame) : 0;
         if (status == BLOOMERY_OK)
             status = walk->take(walk, &frame, &found);

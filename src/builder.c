@@ -130,6 +130,7 @@ static bloomery_status make_empty(const bloomery_plan *plan, const bloomery_crea
                                      .rule = options->rule,
                                      .note = options->note,
                                      .note_bytes = options->note ? strlen(options->note) : 0};
+    struct bloomery_checked_shape checked;
     uint64_t bytes = 0;
     layer.bits = bloomery_ribbon_blocks(&layer.ribbon) * BLOOMERY_RIBBON_WIDTH;
     layer.probes = layer.ribbon.columns + 1U;
@@ -138,9 +139,9 @@ static bloomery_status make_empty(const bloomery_plan *plan, const bloomery_crea
     if (status == BLOOMERY_OK)
         status = bloomery_shape_lay_out(&shape, &bytes, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_shape_check(&shape, bytes, error);
+        status = bloomery_shape_check(&shape, bytes, &checked, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_filter_make(&shape, &traits, NULL, bytes, empty, error);
+        status = bloomery_filter_make(checked, &traits, NULL, empty, error);
     bloomery_wipe(&traits.secret, sizeof traits.secret);
     return status;
 }
@@ -326,12 +327,12 @@ static bloomery_status make_filter(const bloomery_builder *builder,
 {
     struct bloomery_shape shape = builder->empty->shape;
     struct bloomery_traits traits = bloomery_traits_of(builder->empty);
+    struct bloomery_checked_shape checked;
     shape.layers = assembly->layers;
     shape.layer_count = assembly->layer_count;
-    bloomery_status status = bloomery_shape_check(&shape, assembly->payload_bytes, error);
+    bloomery_status status = bloomery_shape_check(&shape, assembly->payload_bytes, &checked, error);
     if (status == BLOOMERY_OK)
-        status =
-            bloomery_filter_make(&shape, &traits, payload, assembly->payload_bytes, filter, error);
+        status = bloomery_filter_make(checked, &traits, payload, filter, error);
     bloomery_wipe(&traits.secret, sizeof traits.secret);
     return status;
 }

@@ -111,6 +111,7 @@ bloomery_status bloomery_create(const bloomery_plan *given_plan,
                                      .rule = options.rule,
                                      .note = options.note,
                                      .note_bytes = options.note ? strlen(options.note) : 0};
+    struct bloomery_checked_shape checked;
     uint64_t payload_bytes = 0;
     if ((status = bloomery_shape_lay_out(&shape, &payload_bytes, error)) == BLOOMERY_OK &&
         plan->planned_bytes != 0 && plan->planned_bytes != payload_bytes)
@@ -125,9 +126,9 @@ bloomery_status bloomery_create(const bloomery_plan *given_plan,
         status =
             bloomery_choose_hash(plan, BLOOMERY_HASH_XXH3_64, &options, &shape, &traits, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_shape_check(&shape, payload_bytes, error);
+        status = bloomery_shape_check(&shape, payload_bytes, &checked, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_filter_make(&shape, &traits, NULL, payload_bytes, filter, error);
+        status = bloomery_filter_make(checked, &traits, NULL, filter, error);
     if (status == BLOOMERY_OK)
         bloomery_chain_begin(*filter);
     bloomery_wipe(&traits.secret, sizeof traits.secret);
@@ -475,12 +476,12 @@ static uint8_t number_of(const struct bloomery_native *native)
     return number;
 }
 
-bloomery_status bloomery_filter_make(const struct bloomery_shape *shape,
+bloomery_status bloomery_filter_make(struct bloomery_checked_shape checked,
                                      const struct bloomery_traits *traits, const uint8_t *payload,
-                                     uint64_t payload_bytes, struct bloomery_filter **out,
-                                     bloomery_error *error)
+                                     struct bloomery_filter **out, bloomery_error *error)
 {
-    const bloomery_status status = bloomery_make(shape, traits, payload, payload_bytes, out, error);
+    const struct bloomery_shape *shape = checked.shape;
+    const bloomery_status status = bloomery_make(checked, traits, payload, out, error);
     if (status != BLOOMERY_OK)
         return status;
     struct bloomery_filter *filter = *out;

@@ -142,6 +142,7 @@ bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
                                      const bloomery_open_options *options, bloomery_filter **filter,
                                      bloomery_error *error)
 {
+    struct bloomery_checked_shape checked;
     uint64_t payload_bytes = 0;
     design->shape.dialect = row->facts.id;
     struct bloomery_traits traits = {
@@ -159,7 +160,7 @@ bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
     assert(design->shape.hash_row != NULL && design->shape.kind_row != NULL);
     bloomery_status status = bloomery_shape_lay_out(&design->shape, &payload_bytes, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_shape_check(&design->shape, payload_bytes, error);
+        status = bloomery_shape_check(&design->shape, payload_bytes, &checked, error);
     if (status == BLOOMERY_OK)
         status = bloomery_dialect_may_open(&design->shape, &traits, error);
     if (status != BLOOMERY_OK)
@@ -168,7 +169,7 @@ bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
     traits.secret_known = bloomery_hash_usable(hash);
     if (!traits.secret_known && !options->inspect)
         return bloomery_dialect_no_hash(hash, error);
-    status = bloomery_filter_make(&design->shape, &traits, NULL, payload_bytes, filter, error);
+    status = bloomery_filter_make(checked, &traits, NULL, filter, error);
     if (status != BLOOMERY_OK)
         return status;
     assert((*filter)->shape.layer_count == design->shape.layer_count);
@@ -372,7 +373,10 @@ bool bloomery_dialect_remark(const bloomery_filter *filter, uint32_t index, char
     const struct bloomery_dialect_row *row = bloomery_dialect_row(filter->shape.dialect);
     if (row == NULL || !bloomery_dialect_is(row, filter)) /* a file of ours may say anything */
         return false;
-    for (size_t i = 0; row->remarks[i] != NULL; i++)
+    size_t count = 0;
+    while (row->remarks[count] != NULL)
+        count++;
+    for (size_t i = 0; i + index < count; i++) /* some rates take long to compute */
         if (row->remarks[i](filter, text, room) && index-- == 0)
             return true;
     return false;

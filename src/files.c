@@ -89,9 +89,8 @@ static bloomery_status make_view(const struct bloomery_parsed *parsed,
                                  const struct bloomery_traits *traits, const uint8_t *bytes,
                                  bloomery_filter **filter, bloomery_error *error)
 {
-    bloomery_status status =
-        bloomery_filter_make(&parsed->shape, traits, bytes + parsed->payload_offset,
-                             parsed->payload_bytes, filter, error);
+    bloomery_status status = bloomery_filter_make(parsed->checked, traits,
+                                                  bytes + parsed->payload_offset, filter, error);
     if (status == BLOOMERY_OK) {
         struct bloomery_rest *rest = bloomery_rest_of(*filter);
         rest->checksums = bytes + parsed->payload_offset + parsed->payload_bytes;
@@ -149,8 +148,7 @@ static bloomery_status open_copy(int file, const struct bloomery_parsed *parsed,
                                  bloomery_error *error)
 {
     const size_t bytes = (size_t)bloomery_checksums_bytes(parsed->payload_bytes);
-    bloomery_status status =
-        bloomery_filter_make(&parsed->shape, traits, NULL, parsed->payload_bytes, filter, error);
+    bloomery_status status = bloomery_filter_make(parsed->checked, traits, NULL, filter, error);
     if (status != BLOOMERY_OK)
         return status;
     uint8_t *checksums = bloomery_allocate(&traits->allocator, bytes, 8);
@@ -290,8 +288,7 @@ bloomery_status bloomery_load(const void *data, size_t bytes, const bloomery_ope
     *filter = NULL;
     bloomery_status status = parse_span(data, bytes, given, true, &parsed, &traits, error);
     if (status == BLOOMERY_OK)
-        status =
-            bloomery_filter_make(&parsed.shape, &traits, NULL, parsed.payload_bytes, filter, error);
+        status = bloomery_filter_make(parsed.checked, &traits, NULL, filter, error);
     if (status == BLOOMERY_OK) {
         memcpy(bloomery_payload_of(*filter), from + parsed.payload_offset,
                (size_t)parsed.payload_bytes);

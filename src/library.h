@@ -136,10 +136,9 @@ struct bloomery_cells bloomery_cells_at(const struct bloomery_filter *filter, ui
 /* From a shape to a filter whose keys take the shortest way that there is for them. */
 
 /* bloomery_make, and the ways that the filter's keys take. */
-bloomery_status bloomery_filter_make(const struct bloomery_shape *shape,
+bloomery_status bloomery_filter_make(struct bloomery_checked_shape checked,
                                      const struct bloomery_traits *traits, const uint8_t *payload,
-                                     uint64_t payload_bytes, struct bloomery_filter **out,
-                                     bloomery_error *error);
+                                     struct bloomery_filter **out, bloomery_error *error);
 
 /* Releases what a filter owns besides its own block (create.c). */
 void bloomery_release_others(struct bloomery_filter *filter);

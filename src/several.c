@@ -197,6 +197,7 @@ bloomery_status bloomery_fold(const bloomery_filter *filter, uint32_t times,
                               bloomery_error *error)
 {
     bloomery_open_options options;
+    struct bloomery_checked_shape checked;
     struct bloomery_layer layer;
     uint64_t payload_bytes;
     *folded = NULL;
@@ -218,7 +219,9 @@ bloomery_status bloomery_fold(const bloomery_filter *filter, uint32_t times,
     struct bloomery_traits traits = bloomery_traits_of(filter);
     traits.allocator = options.allocator;
     traits.concurrent = options.concurrent_adds;
-    status = bloomery_filter_make(&shape, &traits, NULL, payload_bytes, folded, error);
+    status = bloomery_shape_check(&shape, payload_bytes, &checked, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_filter_make(checked, &traits, NULL, folded, error);
     bloomery_wipe(&traits.secret, sizeof traits.secret);
     if (status != BLOOMERY_OK)
         return status;
@@ -284,6 +287,7 @@ static bloomery_status save_all(const bloomery_filter *const *filters, size_t co
                                 const char *path, bloomery_error *error)
 {
     struct stream stream = {.filters = filters, .count = count, .intersect = intersect};
+    struct bloomery_checked_shape checked;
     struct bloomery_layer layer;
     bloomery_filter *head;
     uint64_t adds = 0, payload_bytes;
@@ -294,8 +298,9 @@ static bloomery_status save_all(const bloomery_filter *const *filters, size_t co
     layer.adds = adds;
     struct bloomery_traits traits = bloomery_traits_of(filters[0]);
     /* What the file's head is written from: the payload that it views is not looked at. */
-    status = bloomery_filter_make(&shape, &traits, filters[0]->layers->payload, payload_bytes,
-                                  &head, error);
+    status = bloomery_shape_check(&shape, payload_bytes, &checked, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_filter_make(checked, &traits, filters[0]->layers->payload, &head, error);
     bloomery_wipe(&traits.secret, sizeof traits.secret);
     if (status != BLOOMERY_OK)
         return status;
@@ -610,6 +615,7 @@ bloomery_status bloomery_copy(const bloomery_filter *filter, const bloomery_open
                               bloomery_filter **copy, bloomery_error *error)
 {
     bloomery_open_options options;
+    struct bloomery_checked_shape checked;
     *copy = NULL;
     bloomery_status status = bloomery_open_options_read(given, &options, error);
     if (status != BLOOMERY_OK)
@@ -624,8 +630,10 @@ bloomery_status bloomery_copy(const bloomery_filter *filter, const bloomery_open
     if (status == BLOOMERY_OK)
         status = bloomery_verify(filter, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_filter_make(&filter->shape, &traits, NULL, bloomery_payload_bytes(filter),
-                                      copy, error);
+        status =
+            bloomery_shape_check(&filter->shape, bloomery_payload_bytes(filter), &checked, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_filter_make(checked, &traits, NULL, copy, error);
     bloomery_wipe(&traits.secret, sizeof traits.secret);
     if (status != BLOOMERY_OK)
         return status;
@@ -648,6 +656,7 @@ bloomery_status bloomery_drop_counters(const bloomery_filter *filter,
                                        bloomery_filter **dropped, bloomery_error *error)
 {
     bloomery_open_options options;
+    struct bloomery_checked_shape checked;
     uint64_t bytes = 0;
     *dropped = NULL;
     bloomery_status status = bloomery_open_options_read(given, &options, error);
@@ -675,9 +684,9 @@ bloomery_status bloomery_drop_counters(const bloomery_filter *filter,
     traits.allocator = options.allocator;
     status = bloomery_shape_lay_out(&shape, &bytes, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_shape_check(&shape, bytes, error);
+        status = bloomery_shape_check(&shape, bytes, &checked, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_filter_make(&shape, &traits, NULL, bytes, dropped, error);
+        status = bloomery_filter_make(checked, &traits, NULL, dropped, error);
     bloomery_wipe(&traits.secret, sizeof traits.secret);
     if (status == BLOOMERY_OK)
         bloomery_counting_drop(&filter->layers[0], filter->shape.cell_bits,

@@ -16,7 +16,6 @@
 
 #include <bloomery/bloomery.h>
 
-#include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,13 +27,6 @@ enum {
     TOOL_ERROR = 2,
 };
 
-/* The values that getopt_long returns for options that have no letter, and for --help. Commands
- * number theirs from TOOL_OPTION_OWN on. */
-enum {
-    TOOL_OPTION_HELP = 256,
-    TOOL_OPTION_OWN = 257,
-};
-
 struct tool_option_group;
 
 /* The texts are laid out as base/options.h says. */
@@ -42,7 +34,6 @@ struct tool_command {
     const char *name;
     int (*run)(int argc, char **argv); /* returns the exit code */
     const char *summary;               /* one line without a full stop, for the list of commands */
-    const char *help; /* printed by --help, with a final newline; NULL: made of what follows */
     const char *synopsis;
     const char *introduction;
     const struct tool_option_group *groups;  /* ended by TOOL_GROUPS_END; NULL: none */
@@ -72,8 +63,8 @@ extern const struct tool_command cmd_sieve;
 enum { TOOL_COMMANDS = 16 };
 extern const struct tool_command *const tool_commands[TOOL_COMMANDS];
 
-/* The command whose name messages carry and whose help tool_getopt prints. main.c sets it. NULL:
- * none yet. */
+/* The command whose name messages carry and whose options tool_options_read reads. main.c sets it.
+ * NULL: none yet. */
 void tool_set_command(const struct tool_command *command);
 const struct tool_command *tool_running_command(void);
 
@@ -108,31 +99,12 @@ void tool_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tool_status_line_begin(void);
 void tool_status_line_wipe(void);
 
-/*
- * getopt_long for a subcommand. `letters` does not begin with ':' or '+'. It prints unknown options
- * (with the nearest long name), missing values and superfluous ones itself, with the try-line, and
- * then returns '?': the command returns TOOL_ERROR. `--help` needs no row: tool_getopt prints the
- * running command's help on stdout and returns TOOL_OPTION_HELP. The command returns TOOL_FOUND. -1
- * at the end: optind is then the first operand (operands are moved behind options).
- *
- *     while ((option = tool_getopt(argc, argv, "n:p:", options)) != -1)
- *         switch (option) {
- *         case 'n': ...
- *         case TOOL_OPTION_HELP: return TOOL_FOUND;
- *         default: return TOOL_ERROR;
- *         }
- */
-int tool_getopt(int argc, char **argv, const char *letters, const struct option *options);
-
 /* The nearest of `count` names to a mistyped word, or NULL if none is near enough to suggest. */
 const char *tool_nearest(const char *word, const char *const *names, size_t count);
 
 /* The kind of this name. If it is none, or reserved for later: prints why (and the nearest name,
  * and the try-line) and returns false. */
 bool tool_parse_kind(const char *name, bloomery_kind *kind);
-
-/* A value of --counter-bits: 4 or 8. False after a message. */
-bool tool_option_counter_bits(const char *text, uint32_t *bits);
 
 /* --counter-bits makes the filter a counting one if its kind was not given; false after a message
  * if another was. */

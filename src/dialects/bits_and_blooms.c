@@ -16,15 +16,13 @@
  * which grows to 1 with the first key. Those of FromWithM have a bitset as long as its caller made
  * it, which grows with a key past its end. The missing words are zeros that we allocate, so a
  * handful of bytes could demand terabytes. More than MISSING_WORDS of them are refused as damage.
- * Sizing: m = ceil(-n ln p / ln(2)^2), k = ceil(m / n ln 2), both at least 1. Hash and positions:
- * dialects/bits_and_blooms.c.
+ * Sizing: m = ceil(-n ln p / ln(2)^2), k = ceil(m / n ln 2), both at least 1.
  */
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "dialects/dialects.h"
 #include "dialects/schemes.h"
-#include "hash/hashes.h"
 #include "hash/murmur3.h"
 #include "plan/solve.h"
 

@@ -8,15 +8,14 @@
  *            new (4.0 and later)    bit p is bit p & 7 of byte p >> 3
  *            old (up to 3.x)        words, big-endian; bit p is bit p & 63 of word p >> 6
  *
- * Keys are hashed by a murmur3 x64 128 of Cassandra's own (dialects/cassandra.c) with
- * seed 0. Probe i = 0 .. k-1 goes to |base + i step| mod m, the sum in signed 64 bits. Old filters
- * have base h1 and step h2, new ones the reverse. Nothing in the bytes distinguishes the two, so
- * the caller must say that one is old. (Filters of versions before 1.2 are others again and not
- * known here.)
+ * Keys are hashed by a murmur3 x64 128 of Cassandra's own with seed 0. Probe i = 0 .. k-1 goes to
+ * |base + i step| mod m, the sum in signed 64 bits. Old filters have base h1 and step h2, new ones
+ * the reverse. Nothing in the bytes distinguishes the two, so the caller must say that one is old.
+ * (Filters of versions before 1.2 are others again and not known here.)
  *
- * Sizing uses a table of rates (dialects/sizing.h), T[b][K] with b bits for a key and K
- * probes. It takes the least b from 2 on with min over K of T[b][K] <= p. Then it takes the least K
- * reached by going down from the best one while T[b][K] <= p still; m = 64 ceil((n b + 20) / 64).
+ * Sizing uses a table of rates (dialects/sizing.h), T[b][K] with b bits for a key and K probes. It
+ * takes the least b from 2 on with min over K of T[b][K] <= p. Then it takes the least K reached by
+ * going down from the best one while T[b][K] <= p still; m = 64 ceil((n b + 20) / 64).
  *
  * Known faults: if p is at least T[2][1] = 0.393, the original means 2 bits and 1 probe, and makes
  * 1 bit and 2 probes, of which keys are many. Rates under 6.71e-05 it has none; and for a rate of 1
@@ -27,7 +26,6 @@
 #include "dialects/rates.h"
 #include "dialects/schemes.h"
 #include "dialects/sizing.h"
-#include "hash/hashes.h"
 #include "hash/murmur3.h"
 
 #include <assert.h>

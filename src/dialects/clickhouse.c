@@ -9,8 +9,8 @@
  * the seed and one with 845897321 seed + 217728422 mod 2^64. They are (a + i b + i^2 mod 2^64) mod
  * m for i = 0 .. k-1; position p is bit p & 7 of byte p >> 3. A key is a token: of tokenbf a run of
  * letters and digits and of bytes from 0x80 on, of ngrambf so many code points. A file
- * skp_idx_NAME.idx holds one filter for each granule, behind each other
- * (dialects/clickhouse.c): `index` says which.
+ * skp_idx_NAME.idx holds one filter for each granule, behind each other (the end of this file draws
+ * it): `index` says which.
  *
  * From keys and rate: bits per key and probes as its bloom_filter index takes them
  * (dialects/clickhouse.h), and ceil(bits n / 8) bytes.
@@ -22,12 +22,10 @@
 #include "dialects/schemes.h"
 #include "dialects/sizing.h"
 #include "hash/city.h"
-#include "hash/hashes.h"
 #include "plan/classic_rate.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -138,7 +136,7 @@ double bloomery_quadratic_rate(uint64_t bits, uint32_t probes, uint64_t keys, do
 /*
  * Probe i at (a + i b + i^2) mod 2^64 mod m, as ClickHouse's core filter has it. From one probe to
  * the next a step is added that grows by 2: 1 + b, 3 + b, 5 + b. So b = 0 still gives k positions.
- * Two words cannot give k independent ones; dialects/clickhouse.c computes the cost.
+ * Two words cannot give k independent ones: the rates above compute the cost.
  */
 
 static inline struct bloomery_steps quadratic_begin(const struct bloomery_layer *layer,

@@ -8,13 +8,13 @@
  *              p & 7 of byte p >> 3
  *
  * Rows are the distinct values of the column that has most of them (in older releases all rows, or
- * all elements of arrays). Bits per key and the k probes follow from p
- * (dialects/clickhouse.h; 8 and 4 for the default p of 0.025). p is in the table's
- * definition and not in the bytes, like the number of columns. Filters are counted from 0 through
- * all granules: `index` is granule times columns plus column.
+ * all elements of arrays). Bits per key and the k probes follow from p (dialects/clickhouse.h; 8
+ * and 4 for the default p of 0.025). p is in the table's definition and not in the bytes, like the
+ * number of columns. Filters are counted from 0 through all granules: `index` is granule times
+ * columns plus column.
  *
- * A value has one hash: of strings (FixedString with its zeros) CityHash64, of numbers fmix64, of
- * a Float32 that of the double. Position i is H128(hash, salt i) mod 8 B, k at most 15. NULL counts
+ * A value has one hash: of strings (FixedString with its zeros) CityHash64, of numbers fmix64, of a
+ * Float32 that of the double. Position i is H128(hash, salt i) mod 8 B, k at most 15. NULL counts
  * as the type's default value; a granule whose arrays are all empty has the hash 0, which is
  * fmix64's of an empty key.
  *
@@ -25,7 +25,6 @@
 #include "dialects/clickhouse.h"
 #include "dialects/schemes.h"
 #include "hash/city.h"
-#include "hash/hashes.h"
 #include "hash/murmur3.h"
 
 #include <assert.h>

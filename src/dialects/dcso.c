@@ -15,20 +15,18 @@
  * The whole may be compressed by gzip, which the bytes themselves do not say: the caller unpacks
  * it.
  *
- * Keys are hashed by FNV-1 (dialects/dcso.c), positions are a chain of products
- * (dialects/dcso.c). Sizing: m = |ceil(n ln p / ln(2)^2)|, which is the floor, since
- * what is rounded up is negative; k = ceil(m / n ln 2).
+ * Keys are hashed by FNV-1, positions are a chain of products. Sizing: m = |ceil(n ln p /
+ * ln(2)^2)|, which is the floor, since what is rounded up is negative; k = ceil(m / n ln 2).
  *
  * Faults: if m = 2^j r with a small odd r, the positions of a key depend on each other, and the
- * rate is many times the planned one (dialects/dcso.c). m = 0, which n = 1 and p = 0.9
- * make, is a filter that contains everything; it is refused here.
+ * rate is many times the planned one. m = 0, which n = 1 and p = 0.9 make, is a filter that
+ * contains everything; it is refused here.
  */
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "dialects/dialects.h"
 #include "dialects/schemes.h"
-#include "hash/hashes.h"
 #include "plan/classic_rate.h"
 #include "plan/solve.h"
 
@@ -186,8 +184,7 @@ static double chain_walk_rate(uint64_t bits, uint32_t probes, uint64_t keys)
  *
  * The product wraps at 2^64 before it is reduced, so it is no multiplication modulo P. All but 59
  * in 2^64 products are below P, and then the reduction does nothing: the chain is h G^i modulo
- * 2^64. That is what makes sizes that are multiples of powers of two bad ones:
- * dialects/dcso.c.
+ * 2^64. That is what makes sizes that are multiples of powers of two bad ones.
  */
 
 static const uint64_t factor = 0 - UINT64_C(1469);

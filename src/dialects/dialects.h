@@ -124,8 +124,8 @@ struct bloomery_dialect_row {
     /* NULL: unsupported. Called with filters that bloomery_dialect_fits approves. `extra` may be
      * anything: it may come from a file of ours. */
     bloomery_status (*write)(const bloomery_filter *filter, struct bloomery_emitter *emitter);
-    /* Whether the other numbers of a filter with all that are such as this dialect's bytes can have;
-     * says what is not so. NULL: any. */
+    /* Whether the other numbers of a filter with all that can stand in this dialect's bytes; says
+     * what can't. NULL: any. */
     bloomery_status (*fits)(const bloomery_filter *filter, bloomery_error *error);
     /* In the order in which they are given. Called with filters of the row's hash and scheme. */
     bloomery_remark *remarks[BLOOMERY_DIALECT_REMARKS + 1];

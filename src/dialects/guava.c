@@ -24,8 +24,6 @@
 #include "base/error.h"
 #include "dialects/schemes.h"
 #include "dialects/sizing.h"
-#include "hash/hashes.h"
-#include "hash/murmur3.h"
 
 #include <assert.h>
 #include <math.h>

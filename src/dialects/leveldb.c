@@ -78,8 +78,8 @@ static inline uint64_t rotated_step_next(const struct bloomery_layer *layer,
 #include "dialects/scheme_template.h"
 
 /* How many walks are tried. Arrays up to so many bits (64 KiB on the stack) are filled for it.
- * Several are filled while that takes at most so many positions, and none that is fuller than
- * that. */
+ * Several are filled while that takes at most so many positions, and none that is fuller than that.
+ * */
 enum { WALKS = 1 << 17, SMALL_BITS = 1 << 19, POSITIONS = 1 << 18, ARRAYS_MAX = 64, FULL = 12 };
 
 static bloomery_hash draw_hash(uint64_t *state)

@@ -15,14 +15,13 @@
  * without meaning are kept, to be written again.
  *
  * Keys are hashed by MurmurHash2 with 32 bits twice, the second time with the first hash as seed.
- * Positions are dialects/libbloom.c's: 1.6 lets a + i b wrap at 2^32, 2.0 does not. Sizing:
- * dialects/sizing.h, bits = trunc(entries b), which 2.0 computes with 64 bits of mantissa
- * and 1.6 with 53; 2.0 keeps k in a byte.
+ * Positions: 1.6 lets a + i b wrap at 2^32, 2.0 does not. Sizing: dialects/sizing.h, bits =
+ * trunc(entries b), which 2.0 computes with 64 bits of mantissa and 1.6 with 53; 2.0 keeps k in a
+ * byte.
  *
  * Faults: the two releases place the same keys differently, and nothing tells each other's bitmaps
  * apart. From 2^26 bits on positions are spread less and less evenly. That costs a factor of 1.2 at
- * 2^33 bits, 3 at 2^34 and 18 at 2^35 (dialects/libbloom.c). A k above 255 loses its upper
- * bits.
+ * 2^33 bits, 3 at 2^34 and 18 at 2^35. A k above 255 loses its upper bits.
  */
 #include "base/bytes.h"
 #include "base/error.h"
@@ -30,7 +29,6 @@
 #include "dialects/rates.h"
 #include "dialects/schemes.h"
 #include "dialects/sizing.h"
-#include "hash/hashes.h"
 #include "plan/classic_rate.h"
 #include "plan/solve.h"
 
@@ -254,8 +252,8 @@ static double half_keys(uint64_t bits, uint32_t probes, double fill, bool wraps)
  * mod m. Its first releases let the sum wrap at 2^32 (DOUBLE_32), the later ones do not
  * (DOUBLE_HALVES). So the same keys set other bits once a sum passes 2^32.
  *
- * In arrays that are no small part of 2^32 bits neither spreads its positions evenly:
- * dialects/libbloom.c.
+ * In arrays that are no small part of 2^32 bits neither spreads its positions evenly: see the
+ * rates.
  */
 
 static inline struct bloomery_steps double_32_begin(const struct bloomery_layer *layer,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The Bloom filter among the examples of Python's bitarray (examples/bloom.py), whose positions are
- * the remainders of digests (dialects/md5_chain.c has the formulas). They changed with
- * releases: the variants.
+ * the remainders of digests. They changed with releases: the variants.
  *
  *     a    February 2012, in no release   e    1.2.0 to 2.8.2, Debian 12 among them: the default
  *     b    0.5.0                          f    2.8.3 to 3.1.0
@@ -44,10 +43,9 @@
 /* ---- The hash -------------------------------------------------------------------------------- */
 
 /*
- * The Bloom filter among the examples of Python's bitarray, in its seven forms. A digest of the key
- * is read as a number x, and divided by m again and again; the remainders are the positions. When x
- * is used up, a byte is appended to the message - key, key., key.., ... - and the next digest
- * taken:
+ * A digest of the key is read as a number x, and divided by m again and again; the remainders are
+ * the positions. When x is used up, a byte is appended to the message - key, key., key.., ... - and
+ * the next digest taken:
  *
  *     form        digest, as a number      begins with      another one if        byte
  *     a           MD5, high byte first     x = 0            x < m                 .

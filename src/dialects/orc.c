@@ -13,10 +13,10 @@
  * Fields in another order, unknown ones, and varints longer than necessary are refused. No ORC
  * writes them, and they would not be written again as they were.
  *
- * Bytes and texts (UTF-8) are hashed by one hash, whole numbers by another
- * (dialects/orc.c); the bytes do not tell which. A hash h gives a and b, its low and its
- * high half as signed numbers. Probe i = 1 .. k goes to c = a + i b in 32 bits, ~c if that is
- * negative, mod m. SQL's NULL has no bytes: its hash is 2862933555777941757.
+ * Bytes and texts (UTF-8) are hashed by one hash, whole numbers by another; the bytes do not tell
+ * which. A hash h gives a and b, its low and its high half as signed numbers. Probe i = 1 .. k goes
+ * to c = a + i b in 32 bits, ~c if that is negative, mod m. SQL's NULL has no bytes: its hash is
+ * 2862933555777941757.
  *
  * Sizing: N = trunc(-n ln p / (ln2 ln2)), n < 1 counting as 1; m = N + (64 - N mod 64); k = max(1,
  * round(m / n ln2)).
@@ -29,7 +29,6 @@
 #include "base/error.h"
 #include "dialects/schemes.h"
 #include "dialects/sizing.h"
-#include "hash/hashes.h"
 #include "hash/murmur3.h"
 
 #include <assert.h>

@@ -24,9 +24,9 @@
  *     keys, bits_per_key ClickHouse: that many bits, rounded up to bytes and then to a power of two
  *
  * Known faults of parquet-java's sizing: its formula is that of a filter whose blocks all have the
- * same number of keys, which they do not (dialects/schemes.c). So if rounding adds no
- * room the rate is higher than planned. Nothing is larger than 128 MiB. The mask clears bit 8
- * instead of rounding to a multiple of 256, which the power of two then hides.
+ * same number of keys, which they do not. So if rounding adds no room the rate is higher than
+ * planned. Nothing is larger than 128 MiB. The mask clears bit 8 instead of rounding to a multiple
+ * of 256, which the power of two then hides.
  */
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The filters of pybloom_live (Python), and of pybloom before it, as their tofile() writes them;
- * all numbers are little-endian. One filter, k slices of s bits (dialects/pybloom.c,
- * dialects/pybloom.c):
+ * all numbers are little-endian. One filter, k slices of s bits:
  *
  *      0  rate, a double
  *      8  k, 8 bytes       16  s       24  n, the keys it is for       32  keys in it

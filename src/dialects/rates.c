@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See rates.h. */
+/* The rates of flat filters by double hashing (rates.h). */
 #include "dialects/rates.h"
 
 #include "base/bytes.h"
@@ -9,6 +9,36 @@
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
+
+enum { PROBES_MAX = 64 }; /* of which pairs are looked at */
+
+/* The largest common divisor. */
+static uint32_t divisor(uint64_t a, uint32_t b)
+{
+    assert(b > 0);
+    while (b > 0) {
+        const uint32_t rest = (uint32_t)(a % b);
+        a = b;
+        b = rest;
+    }
+    return (uint32_t)a;
+}
+
+static double fraction(double value)
+{
+    return value - floor(value);
+}
+
+/* W(x) of both parts below: what a key adds that covers x of k positions at once, with a share f of
+ * the bits set and `all` = f^k. By products of which none passes 1. */
+static double covering(double f, double all, double k, uint32_t x)
+{
+    assert(f >= 0 && f <= 1 && x <= k);
+    if (x < 3)
+        return 0;
+    return pow(f, k - x) - all - x * pow(f, k - 1) * (1 - f) -
+           x * (x - 1.0) / 2 * pow(f, k - 2) * (1 - f) * (1 - f);
+}
 
 /* ---- Steps of one size ----------------------------------------------------------------------- */
 
@@ -52,22 +82,11 @@
  */
 
 enum {
-    PROBES_MAX = 64,     /* of which pairs are looked at */
     FRACTIONS = 8,       /* s up to so many */
     SMALL_ODD_PART = 23, /* there are so many fractions with them */
     OWN_POINTS = 96,
     OTHER_POINTS = 128,
 };
-
-static uint32_t divisor(uint32_t a, uint32_t b)
-{
-    while (b > 0) {
-        const uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
 
 static uint32_t totient(uint32_t d)
 {
@@ -97,17 +116,6 @@ static double own_orders(const struct step_filter *filter)
     return sum / (double)filter->bits;
 }
 
-/* W(x), by products of which none passes 1. */
-static double covering(const struct step_filter *filter, uint32_t x)
-{
-    const double f = filter->fill;
-    const double k = filter->probes;
-    if (x < 3)
-        return 0;
-    return pow(f, k - x) - filter->all - x * pow(f, k - 1) * (1 - f) -
-           x * (x - 1.0) / 2 * pow(f, k - 2) * (1 - f) * (1 - f);
-}
-
 /* Places in a grid of k x k at which x points with steps p and q begin. */
 static double beginnings(uint32_t probes, uint32_t p, uint32_t q, uint32_t x)
 {
@@ -124,18 +132,13 @@ static double other_slopes(const struct step_filter *filter)
     for (uint32_t p = 1; 2 * p < k; p++)
         for (uint32_t q = 1; 2 * q < k; q++)
             for (uint32_t x = 3; divisor(p, q) == 1 && beginnings(k, p, q, x) > 0; x++)
-                sum +=
-                    covering(filter, x) * (beginnings(k, p, q, x) - 2 * beginnings(k, p, q, x + 1) +
-                                           beginnings(k, p, q, x + 2));
+                sum += covering(filter->fill, filter->all, filter->probes, x) *
+                       (beginnings(k, p, q, x) - 2 * beginnings(k, p, q, x + 1) +
+                        beginnings(k, p, q, x + 2));
     return sum;
 }
 
 /* ---- With it --------------------------------------------------------------------------------- */
-
-static double fraction(double value)
-{
-    return value - floor(value);
-}
 
 static void count_wraps(int32_t *wraps, uint32_t probes, double start, double step)
 {
@@ -212,7 +215,7 @@ static double aligned(const struct step_filter *filter, const int32_t *one, cons
             count[one[i] - other[i + shift] + 2 * PROBES_MAX]++;
         for (int32_t i = from; i < to; i++) {
             uint32_t *here = &count[one[i] - other[i + shift] + 2 * PROBES_MAX];
-            sum += covering(filter, *here);
+            sum += covering(filter->fill, filter->all, filter->probes, *here);
             *here = 0;
         }
     }
@@ -310,9 +313,8 @@ double bloomery_step_rate(uint64_t bits, uint32_t probes, uint64_t keys, bool wr
  */
 
 enum {
-    TURNED_PROBES_MAX = 64, /* of which pairs are looked at */
-    DISTANCE_MAX = 8,       /* j - i */
-    POINTS_MAX = 256,       /* and fewer if there are many probes */
+    DISTANCE_MAX = 8, /* j - i */
+    POINTS_MAX = 256, /* and fewer if there are many probes */
     POINTS_MIN = 32,
     POINT_PROBES = 4096, /* for so many probes in all */
 };
@@ -336,7 +338,7 @@ struct place {
 };
 
 struct walk {
-    struct place places[TURNED_PROBES_MAX];
+    struct place places[PROBES_MAX];
 };
 
 /* ---- Numbers modulo m ------------------------------------------------------------------------ */
@@ -356,16 +358,6 @@ static uint64_t times(const struct turned *turned, uint64_t a, uint64_t b)
     return (uint64_t)((bloomery_uint128)a * b % turned->bits);
 }
 
-static uint32_t turned_divisor(uint64_t a, uint32_t b)
-{
-    while (b > 0) {
-        const uint32_t rest = (uint32_t)(a % b);
-        a = b;
-        b = rest;
-    }
-    return (uint32_t)a;
-}
-
 /* x / s modulo `modulus`, which s has no divisor in common with: s divides one of x, x + modulus,
  * .. */
 static uint64_t quotient(uint64_t x, uint32_t s, uint64_t modulus)
@@ -377,11 +369,6 @@ static uint64_t quotient(uint64_t x, uint32_t s, uint64_t modulus)
 }
 
 /* ---- Walks ----------------------------------------------------------------------------------- */
-
-static double turned_fraction(double value)
-{
-    return value - floor(value);
-}
 
 static void draw(const struct turned *turned, double start, double step, struct walk *walk)
 {
@@ -439,7 +426,7 @@ static double steps_back(const struct turned *turned, const struct walk *walk)
 {
     double sum = 0;
     for (uint32_t distance = 1; distance <= DISTANCE_MAX; distance++) {
-        const uint32_t common = turned_divisor(turned->bits, distance);
+        const uint32_t common = divisor(turned->bits, distance);
         const uint64_t part = turned->bits / common;
         for (uint32_t i = 0; i + distance < turned->probes; i++) {
             const struct place *place = &walk->places[i];
@@ -468,8 +455,8 @@ static double halves(const struct turned *turned, uint32_t total, uint64_t gap)
 /* All i < j of unlike sign with one sum, by the difference of their offsets. */
 static double turned_back_at(const struct turned *turned, const struct walk *walk, uint32_t total)
 {
-    uint64_t gaps[TURNED_PROBES_MAX];
-    uint32_t counts[TURNED_PROBES_MAX];
+    uint64_t gaps[PROBES_MAX];
+    uint32_t counts[PROBES_MAX];
     uint32_t found = 0;
     double sum = 0;
     for (uint32_t i = total < turned->probes ? 0 : total - turned->probes + 1; 2 * i < total; i++) {
@@ -497,17 +484,6 @@ static double turned_back_at(const struct turned *turned, const struct walk *wal
 
 /* ---- Those of other keys --------------------------------------------------------------------- */
 
-/* W(x), by products of which none passes 1. */
-static double turned_covering(const struct turned *turned, uint32_t x)
-{
-    const double f = turned->fill;
-    const double k = turned->probes;
-    if (x < 3)
-        return 0;
-    return pow(f, k - x) - turned->all - x * pow(f, k - 1) * (1 - f) -
-           x * (x - 1.0) / 2 * pow(f, k - 2) * (1 - f) * (1 - f);
-}
-
 /* The ways in which another walk may lie on this one: of the same sign or the opposite, in the same
  * direction or the opposite. Its step is that of this one and `extra`. */
 struct relation {
@@ -522,8 +498,8 @@ static double stretches(const struct turned *turned, const struct walk *one,
 {
     const int32_t k = (int32_t)turned->probes;
     const bool down = relation->opposite != relation->reversed;
-    uint64_t gaps[TURNED_PROBES_MAX];
-    uint32_t counts[TURNED_PROBES_MAX];
+    uint64_t gaps[PROBES_MAX];
+    uint32_t counts[PROBES_MAX];
     uint32_t found = 0;
     double sum = 0;
     for (int32_t j = 0; j < k; j++) {
@@ -545,7 +521,7 @@ static double stretches(const struct turned *turned, const struct walk *one,
         counts[at]++;
     }
     for (uint32_t at = 0; at < found; at++)
-        sum += turned_covering(turned, counts[at]);
+        sum += covering(turned->fill, turned->all, turned->probes, counts[at]);
     return sum;
 }
 
@@ -579,7 +555,7 @@ static double own_at(const struct turned *turned, uint32_t point, uint32_t point
     struct walk walk;
     double sum = 0;
     /* 1 over the plastic number: with even steps in the other direction, the most even points */
-    draw(turned, turned_fraction(point * 0.7548776662466927), (1 - cos(pi * u)) / 4, &walk);
+    draw(turned, fraction(point * 0.7548776662466927), (1 - cos(pi * u)) / 4, &walk);
     sum += steps_back(turned, &walk);
     for (uint32_t total = 1; total + 2 < 2 * turned->probes; total++)
         sum += turned_back_at(turned, &walk, total);
@@ -591,17 +567,16 @@ static double others_at(const struct turned *turned, uint32_t point)
     struct walk one;
     struct walk other;
     /* powers of 1 over the root of x^5 = x + 1 */
-    draw(turned, turned_fraction(point * 0.8566748838545029),
-         turned_fraction(point * 0.733891856627126), &one);
-    draw(turned, turned_fraction(point * 0.6287067210378087),
-         turned_fraction(point * 0.5385972572236101), &other);
+    draw(turned, fraction(point * 0.8566748838545029), fraction(point * 0.733891856627126), &one);
+    draw(turned, fraction(point * 0.6287067210378087), fraction(point * 0.5385972572236101),
+         &other);
     return lying_on(turned, &one, &other);
 }
 
 static double excess(enum bloomery_turn turn, uint64_t bits, uint32_t probes, double keys,
                      double fill)
 {
-    const uint32_t looked = probes < TURNED_PROBES_MAX ? probes : TURNED_PROBES_MAX;
+    const uint32_t looked = probes < PROBES_MAX ? probes : PROBES_MAX;
     const uint32_t wanted = POINT_PROBES / looked;
     const uint32_t points = wanted < POINTS_MIN   ? POINTS_MIN
                             : wanted > POINTS_MAX ? POINTS_MAX

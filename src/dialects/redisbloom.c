@@ -14,8 +14,8 @@
  *
  * Keys are hashed by MurmurHash64A twice, the second time with the first hash as seed; positions
  * are (a + i b) mod 2^64 mod m. A chain begins with a layer for the capacity at half the wanted
- * error, or at that error if it does not scale. dialects/redisbloom.c has how it goes on, and
- * how layers are sized. An error above 0.25 counts as 0.25. Keys are counted when they set a bit.
+ * error, or at that error if it does not scale. The section on chains has how it goes on, and how
+ * layers are sized. An error above 0.25 counts as 0.25. Keys are counted when they set a bit.
  *
  * Faults: the constants of the sizing are cut short, which gives a layer for error 2^-j a probe too
  * many. Few keys at a low error have a rate several times as high, since positions are steps of one
@@ -91,8 +91,7 @@ static const struct bloomery_hash_row murmur64a_pair = {
 /* ---- Chains ---------------------------------------------------------------------------------- */
 
 /*
- * Chains of flat layers by double hashing, each sized with constants cut short
- * (dialects/sizing.h):
+ * Chains of flat layers by double hashing, each sized with constants cut short (dialects/sizing.h):
  *
  *     layer      0         1            2
  *     keys      n         g n          g^2 n          g: growth

@@ -13,13 +13,13 @@
  * Legacy filters have blocks as long as the machine's cache lines: 128 bytes on ARM and POWER, 256
  * on mainframes. Such are read, and recognised by their N.
  *
- *     fast      h = XXPH3 (dialects/rocksdb.c), whose low half chooses the block, and whose high
+ *     fast      h = XXPH3, whose low half chooses the block, and whose high
  *               half x has bit x g^i mod 2^32 >> 23 there
  *     legacy    h = 32 bits (dialects/storage.h, last bytes sign-extended); bit
  *               (h + i rotr32(h, 17)) mod 512 of block h mod N
  *
- * Sizing from n keys and b bits per key: b below 0.5 is no filter, below 1 it is 1, from 100 on
- * it is 100.
+ * Sizing from n keys and b bits per key: b below 0.5 is no filter, below 1 it is 1, from 100 on it
+ * is 100.
  *
  *     fast      M = trunc(1000 b + 0.500001);  ceil(n M / 8000) bytes, rounded up to blocks; k by a
  *               table

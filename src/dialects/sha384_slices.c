@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The filter of the 20-million-ID experiment (Nyquest/bloom_filter, in Java): a java.util.BitSet of
- * 2^28 bits. A key sets the 12 that its SHA-384 names (dialects/sha384_slices.c). The size
- * is fixed and nothing is written but bits, in one of three forms, the variants:
+ * 2^28 bits. A key sets the 12 that its SHA-384 names. The size is fixed and nothing is written but
+ * bits, in one of three forms, the variants:
  *
  *     image      32 MiB; bit p is bit p & 7 of byte p >> 3
  *     trimmed    the same without the zero bytes at its end: BitSet.toByteArray()
@@ -18,9 +18,9 @@
  * Keys are the UTF-8 of a string; Java's encoder makes "?" of a surrogate without its other half.
  *
  * Faults: the helper that rounds sizes up to a power of two compares with the number of keys
- * instead of the bits needed (dialects/sizing.h). For the experiment's 20,000,000 keys at
- * 0.01 that does no harm: 2^28 is right. But the filter takes 12 probes although its own formula
- * has 10. It has 1 in 551 instead of 1 in 624.
+ * instead of the bits needed (dialects/sizing.h). For the experiment's 20,000,000 keys at 0.01 that
+ * does no harm: 2^28 is right. But the filter takes 12 probes although its own formula has 10. It
+ * has 1 in 551 instead of 1 in 624.
  */
 #include "base/bytes.h"
 #include "base/error.h"

@@ -2,7 +2,7 @@
 /*
  * A crawler's filter that was posted widely (Java, class SimpleHash): a java.util.BitSet of 2^25
  * bits - its comment says 2^24, its code has 2^25. A key sets the seven, or six, that its
- * polynomials name (dialects/simple_hash.c). It has no file format; the image is
+ * polynomials name. It has no file format; the image is
  *
  *     m / 8 bytes; bit p is bit p & 7 of byte p >> 3
  *
@@ -33,7 +33,6 @@
 #include "base/error.h"
 #include "dialects/dialects.h"
 #include "dialects/schemes.h"
-#include "hash/hashes.h"
 #include "plan/classic_rate.h"
 
 #include <assert.h>
@@ -49,7 +48,7 @@
  *
  * with the seeds 5 7 11 13 31 37 61. Keys are UTF-8 here and decoded on the way; a character past
  * U+FFFF is two units. The empty string has position 0 seven times, and a string of one unit its
- * unit seven times: src/dialects/simple_hash.c says what follows from that.
+ * unit seven times.
  */
 
 enum { REPLACEMENT = 0xfffd, LAST_PLANE_0 = 0xffff, SIZE_BITS_MAX = 30 };

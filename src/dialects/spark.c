@@ -10,9 +10,8 @@
  *     8  W               12 W, the number of 64-bit words, 1 to 2^31 - 1
  *     12 the words       16 the words; bit p is bit p & 63 of word p >> 6. m = 64 W
  *
- * Keys are hashed twice by a murmur3 of 32 bits (dialects/spark.c), which gives h1 and h2.
- * Texts are UTF-8, whole numbers of any width 8 bytes, the least significant first. For i = 1 .. k,
- * in signed numbers,
+ * Keys are hashed twice by a murmur3 of 32 bits, which gives h1 and h2. Texts are UTF-8, whole
+ * numbers of any width 8 bytes, the least significant first. For i = 1 .. k, in signed numbers,
  *
  *     v1         c = h1 + i h2 in 32 bits                bit (c < 0 ? ~c : c) mod m; the seed is 0
  *     v2         c = h1 (2^31 - 1) + i h2 in 64 bits     the same
@@ -29,7 +28,6 @@
 #include "dialects/rates.h"
 #include "dialects/schemes.h"
 #include "dialects/sizing.h"
-#include "hash/hashes.h"
 
 #include <assert.h>
 #include <math.h>

@@ -27,6 +27,7 @@ enum {
 /* What the bytes before the payload say. */
 struct bloomery_parsed {
     struct bloomery_shape shape; /* shape.layers points to `layers` */
+    struct bloomery_checked_shape checked;
     struct bloomery_layer layers[BLOOMERY_CHAIN_MAX];
     uint64_t payload_offset;
     uint64_t payload_bytes;

@@ -390,7 +390,7 @@ bloomery_status bloomery_format_parse(const uint8_t *prefix, size_t prefix_bytes
         (status = check_secret(parsed, error)) != BLOOMERY_OK)
         return status;
     bloomery_shape_find_rows(&parsed->shape, foreign);
-    status = bloomery_shape_check(&parsed->shape, parsed->payload_bytes, error);
+    status = bloomery_shape_check(&parsed->shape, parsed->payload_bytes, &parsed->checked, error);
     if (status == BLOOMERY_BAD_ARGUMENT) /* no argument of the caller: the file's own numbers */
         status = bloomery_fail(error, BLOOMERY_CORRUPT, BLOOMERY_HEADER_BYTES,
                                "damaged: its numbers describe no filter");

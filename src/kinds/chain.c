@@ -302,6 +302,7 @@ static bloomery_status next_of_theirs(const struct bloomery_filter *filter,
                                       struct bloomery_layer *next, bloomery_error *error)
 {
     struct bloomery_shape alone = filter->shape;
+    struct bloomery_checked_shape checked;
     if (filter->shape.growth == 0)
         return refuse(filter, 0, "a filter of its kind does not grow", error);
     /* No rate is halved for ever: some time a layer needs more probes or bits than there are. */
@@ -311,7 +312,7 @@ static bloomery_status next_of_theirs(const struct bloomery_filter *filter,
     alone.layer_count = 1;
     bloomery_status status = bloomery_shape_lay_out(&alone, &next->bytes, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_shape_check(&alone, next->bytes, error);
+        status = bloomery_shape_check(&alone, next->bytes, &checked, error);
     next->dumped = newest->dumped + newest->bits / 8;
     return status;
 }

@@ -173,9 +173,10 @@ static bloomery_status check_layer(const struct bloomery_shape *shape,
 }
 
 bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_t payload_bytes,
-                                     bloomery_error *error)
+                                     struct bloomery_checked_shape *checked, bloomery_error *error)
 {
     const struct bloomery_kind_row *kind = shape->kind_row;
+    *checked = (struct bloomery_checked_shape){NULL, 0};
     if (check_origin(shape, error) != BLOOMERY_OK)
         return BLOOMERY_CORRUPT;
     if (kind == NULL)
@@ -215,6 +216,8 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
         return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
                              "the layers take %llu bytes, but the payload has %llu",
                              (unsigned long long)end, (unsigned long long)payload_bytes);
+    if (status == BLOOMERY_OK)
+        *checked = (struct bloomery_checked_shape){shape, payload_bytes};
     return status;
 }
 
@@ -394,12 +397,13 @@ static void place_layers(struct bloomery_filter *filter)
     }
 }
 
-bloomery_status bloomery_make(const struct bloomery_shape *shape,
+bloomery_status bloomery_make(struct bloomery_checked_shape checked,
                               const struct bloomery_traits *traits, const uint8_t *payload,
-                              uint64_t payload_bytes, struct bloomery_filter **out,
-                              bloomery_error *error)
+                              struct bloomery_filter **out, bloomery_error *error)
 {
-    assert(bloomery_shape_check(shape, payload_bytes, NULL) == BLOOMERY_OK);
+    const struct bloomery_shape *shape = checked.shape;
+    const uint64_t payload_bytes = checked.payload_bytes;
+    assert(shape != NULL && shape->kind_row != NULL && shape->hash_row != NULL);
     struct bloomery_filter *filter = allocate_filter(shape, traits, payload == NULL, payload_bytes);
     if (filter == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "not enough memory for a filter");

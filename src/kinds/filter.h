@@ -214,17 +214,23 @@ struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter);
 bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *payload_bytes,
                                        bloomery_error *error);
 
+/* A shape that was checked, and the bytes of its payload. bloomery_shape_check alone makes one, and
+ * whatever gives memory to a shape takes this and no other. The shape must stay as it is. */
+struct bloomery_checked_shape {
+    const struct bloomery_shape *shape;
+    uint64_t payload_bytes;
+};
+
 /* Whether this version can serve the shape, and whether its layers fill exactly a payload of these
  * bytes. Nothing else stands between a hostile file and the memory. Allocates nothing. */
 bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_t payload_bytes,
-                                     bloomery_error *error);
+                                     struct bloomery_checked_shape *checked, bloomery_error *error);
 
-/* A filter of a shape that has been checked. `payload` is a view of bytes that outlive the filter,
- * or NULL for zeroed memory of its own. The shape and the note are copied. */
-bloomery_status bloomery_make(const struct bloomery_shape *shape,
+/* A filter of a shape. `payload` is a view of bytes that outlive the filter, or NULL for zeroed
+ * memory of its own. The shape and the note are copied. */
+bloomery_status bloomery_make(struct bloomery_checked_shape checked,
                               const struct bloomery_traits *traits, const uint8_t *payload,
-                              uint64_t payload_bytes, struct bloomery_filter **out,
-                              bloomery_error *error);
+                              struct bloomery_filter **out, bloomery_error *error);
 
 enum { BLOOMERY_ROOM_ALIGNMENT = 64 }; /* of such a block: a cache line */
 

@@ -170,9 +170,9 @@ class Tree:
 
     def program(self, name, broken=None):
         """A test program, linked."""
-        support = [f"tests/support/{part}.c" for part in ("support", "bounds", "columns", "forge", "specimens")]
+        support = [f"tests/support/{part}.c" for part in ("support", "bounds", "columns", "faults", "forge", "specimens", "team")]
         if name.startswith("sieve/"):
-            parts = [*(f"tests/sieve/{part}.c" for part in ("stream", "life", "drive")), "tests/support/sieves.c"]
+            parts = [*(f"tests/sieve/{part}.c" for part in ("stream", "life")), "tests/support/sieves.c"]
             sources = [f"tests/{name}.c", *parts, *support, *self.library()]
         else:
             sources = [f"tests/property/{name}.c", *support, *self.library()]

@@ -21,6 +21,8 @@ The command is the one named by the environment variable BLOOMERY_TOOL. Argument
 cases by a part of their name. `python3 runner.py` tests the runner: that each sort of difference is seen.
 """
 
+import array
+import fcntl
 import functools
 import os
 import pty
@@ -31,6 +33,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import termios
+import time
 import traceback
 
 TOOL = os.path.abspath(os.environ.get("BLOOMERY_TOOL", "build/tool/bloomery"))
@@ -78,6 +82,41 @@ def expect_text(what, expected, text):
             raise Difference(f"{what} lacks {shorten(part)}: {shorten(text)}")
     elif as_bytes(expected) != text:
         raise Difference(f"{what} is {shorten(text)}, not {shorten(as_bytes(expected))}")
+
+
+def is_read(pipe):
+    """Whether nothing is left in a pipe."""
+    waiting = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, waiting)
+    return waiting[0] == 0
+
+
+def rest_of(process):
+    """Which threads a process has and how often each has gone to sleep; None where one of them runs."""
+    threads = []
+    try:
+        for thread in os.listdir(f"/proc/{process.pid}/task"):
+            with open(f"/proc/{process.pid}/task/{thread}/status", encoding="utf-8") as file:
+                facts = dict(line.split(":", 1) for line in file)
+            if facts["State"].split()[0] != "S":
+                return None
+            threads.append((thread, facts["voluntary_ctxt_switches"]))
+    except (FileNotFoundError, ProcessLookupError):
+        return None  # it ended meanwhile
+    return threads
+
+
+def files_of(process, folder):
+    """The open files of a process that lie, or lay, in a folder."""
+    found = []
+    for name in os.listdir(f"/proc/{process.pid}/fd"):
+        try:
+            path = os.readlink(f"/proc/{process.pid}/fd/{name}")
+        except OSError:
+            continue
+        if path.startswith(folder):
+            found.append(path)
+    return found
 
 
 class Context:
@@ -129,6 +168,46 @@ class Context:
         self.processes.append(process)
         return process
 
+    def wait_until(self, condition, what, process=None):
+        """Waits for an event: looks until the condition holds. The process, if any, must not end before."""
+        end = time.monotonic() + SECONDS
+        while not condition():
+            self.expect(time.monotonic() < end, f"never: {what}")
+            self.expect(process is None or process.poll() is None, f"it ended before: {what}")
+            time.sleep(0.002)  # between two looks
+
+    def wait_for_file(self, name, process=None):
+        """Returns when there is a file of this name."""
+        self.wait_until(lambda: os.path.exists(self.path(name)), f"{name} is there", process)
+
+    def is_locked(self, name):
+        """Whether a command holds the lock of a file."""
+        try:
+            with open(self.path(name), "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return False
+        except FileNotFoundError:
+            return False
+        except BlockingIOError:
+            return True
+
+    def wait_for_lock(self, name):
+        """Returns when a command holds the lock of a file."""
+        self.wait_until(lambda: self.is_locked(name), f"{name} is locked")
+
+    def wait_until_read(self, process):
+        """Returns when a process has read what was written to it."""
+        self.wait_until(lambda: is_read(process.stdin), "its input is read", process)
+
+    def wait_until_it_waits(self, process, sort="it waits"):
+        """Returns when every thread of a process sleeps, for input, for a lock, for a reader. It must not end."""
+        before = [None]
+
+        def unchanged():
+            last, before[0] = before[0], rest_of(process)
+            return last is not None and last == before[0]
+        self.wait_until(unchanged, sort, process)
+
     def end(self):
         """Kills what the case left running, and closes the pipes to it."""
         for process in self.processes:
@@ -174,6 +253,24 @@ def case(function):
     """Decorator: this function is a case, and its name is the property it shows."""
     CASES.append((function.__name__, function))
     return function
+
+
+def checks(*functions, arguments=lambda c: (c.directory,), skipped=None):
+    """Makes cases of functions that raise AssertionError, and return why they were skipped, or None.
+
+    They get what `arguments` makes of the case. With `skipped`, the reason, all of them are."""
+    for function in functions:
+        def run(c, function=function):
+            reason = skipped or function(*arguments(c))
+            if reason:
+                raise Skip(reason)
+        CASES.append((function.__name__, run))
+
+
+def expect(condition, message):
+    """For such functions."""
+    if not condition:
+        raise AssertionError(message)
 
 
 def keyed(function):
@@ -250,9 +347,9 @@ def run_cases(cases, report=print):
     return passed, failed, skipped
 
 
-def main():
-    """Runs the cases that the arguments choose and ends the program."""
-    if not os.access(TOOL, os.X_OK):
+def main(command=True):
+    """Runs the cases that the arguments choose and ends the program. Without `command` they do not run it."""
+    if command and not os.access(TOOL, os.X_OK):
         sys.exit(f"{TOOL}: there is no such command; BLOOMERY_TOOL names it")
     # Under nohup it is ignored, and commands that are started would inherit that.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """add: everything or nothing, and never at the cost of another adder."""
 
-import fcntl
 import json
 import os
 import resource
 import signal
 import stat
-import time
 
 from runner import Skip, case, has, main
 
@@ -206,7 +204,7 @@ def killed_add_leaves_the_old_file(c):
         process = c.start("add f.bloom")
         process.stdin.write(numbers(0, 9000).encode())
         process.stdin.flush()
-        wait_for_lock(c, "f.bloom")
+        c.wait_for_lock("f.bloom")
         process.send_signal(number)
         process.communicate()
         c.expect(process.returncode == -number, f"exit code {process.returncode}")
@@ -216,34 +214,15 @@ def killed_add_leaves_the_old_file(c):
 
 # ---- Two at once -------------------------------------------------------------------------------------
 
-def is_locked(c, name):
-    """Whether a command holds the lock of a filter."""
-    with open(c.path(name), "rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return False
-        except BlockingIOError:
-            return True
-
-
-def wait_for_lock(c, name):
-    """Returns when a command holds it."""
-    until = time.monotonic() + 60
-    while not is_locked(c, name):
-        c.expect(time.monotonic() < until, "nobody took the lock")
-        time.sleep(0.01)
-
-
 @case
 def two_adders_lose_nothing(c):
     set_up(c)
     first = c.start("add f.bloom")  # holds the lock until its input ends
-    wait_for_lock(c, "f.bloom")
+    c.wait_for_lock("f.bloom")
     second = c.start("add f.bloom")
     second.stdin.write(numbers(5000, 5000).encode())
     second.stdin.close()
-    time.sleep(0.3)
-    c.expect(second.poll() is None, "the second adder did not wait for the first")
+    c.wait_until_it_waits(second, "the second adder waits for the first")
     first.stdin.write(numbers(0, 5000).encode())
     first.stdin.close()
     for process in (first, second):
@@ -270,17 +249,16 @@ def adder_that_waited_for_a_replaced_file_locks_the_new_one(c):
     though it never saw the file that the second waited for."""
     set_up(c)
     first = c.start("add -q f.bloom")
-    wait_for_lock(c, "f.bloom")
+    c.wait_for_lock("f.bloom")
     second = c.start("add -q f.bloom")
-    time.sleep(0.3)
+    c.wait_until_it_waits(second, "the second adder waits for the first")
     finish(c, first, numbers(0, 1000))
-    wait_for_lock(c, "f.bloom")
+    c.wait_for_lock("f.bloom")
     third = c.start("add -q f.bloom")
     third.stdin.write(numbers(2000, 1000).encode())
     third.stdin.close()
     third.stdin = None
-    time.sleep(0.3)
-    c.expect(third.poll() is None, "the third adder did not wait for the second")
+    c.wait_until_it_waits(third, "the third adder waits for the second")
     finish(c, second, numbers(1000, 1000))
     finish(c, third)
     c.run("query -c f.bloom", stdin=numbers(0, 3000), stdout="3000\n")
@@ -305,12 +283,11 @@ def eight_adders_lose_nothing(c):
 def build_over_a_filter_waits_for_its_adder(c):
     set_up(c)
     adder = c.start("add -q f.bloom")
-    wait_for_lock(c, "f.bloom")
+    c.wait_for_lock("f.bloom")
     builder = c.start("build -q -n 10 -p 1e-9 -o f.bloom")
     builder.stdin.write(b"built\n")
     builder.stdin.close()
-    time.sleep(0.3)
-    c.expect(builder.poll() is None, "the build did not wait for the adder")
+    c.wait_until_it_waits(builder, "the build waits for the adder")
     adder.stdin.write(b"added\n")
     adder.stdin.close()
     for process in (adder, builder):
@@ -325,7 +302,7 @@ def readers_need_no_lock(c):
     set_up(c)
     c.run("add -q f.bloom", stdin="old\n")
     adder = c.start("add -q f.bloom")
-    wait_for_lock(c, "f.bloom")
+    c.wait_for_lock("f.bloom")
     c.run("query f.bloom", stdin="old\nnew\n", stdout="old\n")
     adder.communicate(b"new\n", timeout=60)
     c.run("query f.bloom", stdin="old\nnew\n", stdout="old\nnew\n")

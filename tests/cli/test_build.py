@@ -7,9 +7,7 @@ import os
 import resource
 import signal
 import stat
-import struct
 import subprocess
-import termios
 import time
 
 from runner import Skip, case, everything_from, has, keyed, main, open_terminal
@@ -199,12 +197,9 @@ def file_that_is_no_filter_is_not_overwritten(c):
     c.run("query -c f.bloom keys", stdout="10000\n")
 
 
-def wait_for_file(c, name):
-    """Returns when a command has made it, or has ended."""
-    until = time.monotonic() + 60
-    while not os.path.exists(c.path(name)):
-        c.expect(time.monotonic() < until, f"{name} was not made")
-        time.sleep(0.01)
+def wait_for_secret(c):
+    """Returns when a command has made the file of its secret, whole."""
+    c.wait_until(lambda: "k" in c.names() and len(c.read("k")) > 32, "the secret is there")
 
 
 @case
@@ -213,7 +208,7 @@ def file_made_during_the_build_is_not_overwritten(c):
     """What stands at the output is looked at when the build begins, and again before it saves."""
     for options, saved in (("", False), ("--force", True)):
         process = c.start(f"build -q {options} -n 10 --secret-file k -o f.bloom")
-        wait_for_file(c, "k")  # made after the first look
+        wait_for_secret(c)  # made after the first look
         c.file("f.bloom", "precious\n")
         _, stderr = process.communicate(b"a\n", timeout=60)
         if saved:
@@ -283,7 +278,7 @@ def killed_build_leaves_the_old_file(c):
         process = c.start("build -n 10k -o f.bloom")
         process.stdin.write(KEYS.encode())
         process.stdin.flush()
-        time.sleep(0.1)
+        c.wait_until_it_waits(process, "it waits for more keys")
         process.send_signal(number)
         process.wait()
         process.communicate()
@@ -359,7 +354,7 @@ def shown_by_builds(c, pause, terminals):
         os.close(follower)
         builds.append((process, leader, terminal))
     for _ in range(4):
-        time.sleep(pause)
+        time.sleep(pause)  # no shorter: a line is drawn as time passes
         for process, _, _ in builds:
             process.stdin.write(b"a\nb\n" * 1000)
             process.stdin.flush()
@@ -399,7 +394,7 @@ def shown_while_reading(c, options):
             raise Skip("this file system has no leases") from why
         process = c.start(f"build {options} -o f.bloom keys", stderr=follower,
                           env={**os.environ, "TERM": "xterm"})
-        time.sleep(0.9)
+        time.sleep(0.9)  # no shorter: a line is drawn after half a second
         c.expect(process.poll() is None, "the build did not wait for the lease")
         fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
         c.expect(process.wait(timeout=60) == 0, f"exit code {process.returncode}")
@@ -506,7 +501,7 @@ def a_failed_build_leaves_no_new_secret_file(c):
 def a_secret_that_another_build_has_read_stays(c):
     c.file("keys", "a\nb\n")
     process = c.start("build -q --secret-file k -n 10 -o f.bloom - missing")
-    wait_for_file(c, "k")
+    wait_for_secret(c)
     c.run("build -q --secret-file k -o g.bloom keys")
     process.communicate(b"x\n", timeout=60)
     c.expect(process.returncode == 2, f"{process.returncode}")
@@ -534,14 +529,6 @@ def memory_of(process):
     return areas
 
 
-def wait_for_reader(c, process):
-    """Returns when the process has taken what was written to it."""
-    until = time.monotonic() + 60
-    while struct.unpack("i", fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)))[0] > 0:
-        c.expect(time.monotonic() < until, "nobody reads")
-        time.sleep(0.01)
-
-
 @case
 @keyed
 def secret_key_is_wiped_where_the_command_held_it(c):
@@ -554,7 +541,7 @@ def secret_key_is_wiped_where_the_command_held_it(c):
         # hashing one would bring the key back for a moment.
         process.stdin.write(b"a")
         process.stdin.flush()
-        wait_for_reader(c, process)
+        c.wait_until_read(process)
         digits = c.read("k").strip()
         areas = memory_of(process)
         process.communicate(timeout=60)

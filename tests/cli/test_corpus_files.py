@@ -135,12 +135,11 @@ def a_run_that_a_signal_ends_says_that_it_can_go_on(c):
     for number in (signal.SIGINT, signal.SIGTERM):
         out = f"out-{number}"
         process = c.start(f"dedupe --jsonl text --unit paragraph -n 200000 -j 2 --output-dir {out} {names} in/waits")
-        until = time.monotonic() + 60
-        done = []
-        while len(done) < len(parts) and time.monotonic() < until:  # then it waits for the third input
-            time.sleep(0.01)
-            done = [name for name in (os.listdir(c.path(out)) if os.path.isdir(c.path(out)) else [])
+
+        def done():
+            return [name for name in (os.listdir(c.path(out)) if os.path.isdir(c.path(out)) else [])  # pylint: disable=cell-var-from-loop
                     if not name.startswith(".")]
+        c.wait_until(lambda: len(done()) == len(parts), "it waits for the third input", process)  # pylint: disable=cell-var-from-loop
         process.send_signal(number)
         said = process.communicate()[1]
         c.expect(process.returncode == -number and said == b"bloomery: dedupe: ended by a signal; the same command goes "

@@ -7,7 +7,6 @@ import os
 import random
 import resource
 import signal
-import time
 
 from runner import case, has, main
 
@@ -171,10 +170,9 @@ def a_signal_ends_the_input_and_the_state_has_what_came_before(c):
     process = c.start(f"{quiet('paragraph', '-n 1000 --state s.bloom')}")
     process.stdin.write(text_of(lines))
     process.stdin.flush()
-    until = time.monotonic() + 60
-    while not os.path.exists(c.path("s.bloom")) and time.monotonic() < until:
-        time.sleep(0.01)
-    time.sleep(0.3)  # until it waits for more
+    c.wait_for_file("s.bloom", process)
+    c.wait_until_read(process)
+    c.wait_until_it_waits(process, "it waits for more")
     process.send_signal(signal.SIGTERM)
     out = process.communicate()[0]
     c.expect(process.returncode == -signal.SIGTERM, f"{process.returncode}")

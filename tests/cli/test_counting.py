@@ -4,7 +4,6 @@
 import fcntl
 import json
 import os
-import time
 
 from runner import case, has, keyed, main
 
@@ -159,8 +158,8 @@ def two_removers_lose_nothing(c):
         for process, first in zip(waiting, (0, 100)):
             process.stdin.write(numbers(first, 50).encode())
             process.stdin.close()
-        time.sleep(0.3)
-        c.expect(all(process.poll() is None for process in waiting), "one did not wait for the lock")
+        for process in waiting:
+            c.wait_until_it_waits(process, "it waits for the lock")
     for process in waiting:
         c.expect(process.wait(timeout=30) == 0, "a remover failed")
     c.run("query -c f.bloom", stdin=numbers(0, 200), stdout="100\n")

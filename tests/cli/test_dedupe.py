@@ -5,14 +5,12 @@ BLOOMERY_BLOCK_BYTES makes blocks so small that every input has many, where the 
 Rates are so low, where the output has to be exact, that a wrong drop would be a wonder.
 """
 
-import fcntl
 import gzip
 import json
 import os
 import random
 import resource
 import signal
-import time
 
 from runner import Skip, case, has, keyed, main
 
@@ -229,32 +227,17 @@ def failed_append_leaves_whole_lines(c):
 @case
 def two_that_append_lose_nothing_and_repeat_nothing(c):
     first = c.start("dedupe -q --append had")
-    wait_for_lock(c, "had")
+    c.wait_for_lock("had")
     second = c.start("dedupe -q --append had")
     for process in (second, first):
         process.stdin.write(numbers(0, 3000).encode())
         process.stdin.close()
         process.stdin = None
         if process is second:
-            time.sleep(0.2)
+            c.wait_until_it_waits(second, "the second waits for the lock")
     outputs = [process.communicate(timeout=60)[0] for process in (first, second)]
     c.expect(outputs == [numbers(0, 3000).encode(), b""], "both printed the same lines")
     c.expect(c.read("had") == numbers(0, 3000).encode(), "had is wrong")
-
-
-def wait_for_lock(c, name):
-    """Returns when a command holds the lock of a file."""
-    until = time.monotonic() + 60
-    while True:
-        c.expect(time.monotonic() < until, "nobody took the lock")
-        try:
-            with open(c.path(name), "rb") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return
-        except FileNotFoundError:
-            pass
-        time.sleep(0.01)
 
 
 @case
@@ -470,8 +453,7 @@ def second_signal_does_not_wait(c):
     process = c.start("dedupe --state s.bloom many")  # nobody reads its output
     process.stdout.read(10)
     process.send_signal(signal.SIGTERM)
-    time.sleep(0.3)
-    c.expect(process.poll() is None, "it did not wait for its reader")
+    c.wait_until_it_waits(process, "it waits for its reader")
     process.send_signal(signal.SIGTERM)
     c.expect(process.wait(timeout=60) == -signal.SIGTERM, f"exit code {process.returncode}")
     process.communicate()
@@ -488,7 +470,7 @@ def first_run_that_is_killed_leaves_no_empty_state(c):
     c.expect(c.names() == ["many"], f"{c.names()}")
     for number in (signal.SIGINT, signal.SIGTERM):  # while it learns, which is no input to end
         process = c.start("dedupe --state s.bloom --against - many")
-        wait_for_lock(c, "s.bloom")
+        c.wait_for_lock("s.bloom")
         process.send_signal(number)
         c.expect(process.wait(timeout=60) == -number, f"exit code {process.returncode}")
         process.communicate()
@@ -499,7 +481,7 @@ def first_run_that_is_killed_leaves_no_empty_state(c):
 def two_with_one_state_wait_for_each_other(c):
     for there in (False, True):
         first = c.start("dedupe -q --state s.bloom")
-        wait_for_lock(c, "s.bloom")
+        c.wait_for_lock("s.bloom")
         second = c.start("dedupe -q --state s.bloom")
         offset = 5000 * there
         for process in (second, first):
@@ -507,7 +489,7 @@ def two_with_one_state_wait_for_each_other(c):
             process.stdin.close()
             process.stdin = None
             if process is second:
-                time.sleep(0.2)
+                c.wait_until_it_waits(second, "the second waits for the lock")
         outputs = [process.communicate(timeout=60)[0] for process in (first, second)]
         c.expect(outputs == [numbers(offset, 3000).encode(), b""], "both printed the same lines")
 

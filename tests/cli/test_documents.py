@@ -46,9 +46,9 @@ NOT_RUN = (
 # Commands that another test takes out of the page and runs: page, command or "block", test, what the test has.
 ELSEWHERE = (
     (r"README", r".*(members|others)\.txt.*", "tests/cli/test_first_contact.py", "commands_of_readmes_first_screen"),
-    (r"README", r".*\b(20M|ids\.bloom|ids\.txt|1M)\b.*", "tests/cli/test_snippets.py", "commands_of_readmes_minute"),
-    (r"counting", r"bloomery .*", "tests/cli/test_snippets.py", "commands_of_the_counting_page"),
-    (r"format", r"printf .*", "tests/cli/test_snippets.py", "worked_example_of_the_format"),
+    (r"README", r".*\b(20M|ids\.bloom|ids\.txt|1M)\b.*", "tests/cli/test_guides.py", "commands_of_readmes_minute"),
+    (r"counting", r"bloomery .*", "tests/cli/test_guides.py", "commands_of_the_counting_page"),
+    (r"format", r"printf .*", "tests/cli/test_guides.py", "worked_example_of_the_format"),
     (r"coming-from", r".*", "tests/cli/test_first_contact.py", "commands_here_do_what_was_done_there"),
     (r"what-is", r"block", "tests/cli/test_first_contact.py", "commands_of_the_explanation"),
     (r"install", r"cc -O3 .*", "scripts/check-plain", "docs/install.md"),
@@ -75,13 +75,9 @@ def matching(table, piece):
 
 
 def guide_of(piece):
-    """The test that runs the blocks of a page: docs/a-b.md has tests/cli/test_a_b_guide.py, or None."""
-    name = os.path.splitext(os.path.basename(piece.page))[0].replace("-", "_")
-    path = os.path.join("tests", "cli", f"test_{name}_guide.py")
-    if piece.where != "block" or not os.path.exists(os.path.join(ROOT, path)):
-        return None
-    text = read(path)
-    return path if os.path.basename(piece.page) in text and "```sh" in text else None
+    """The test that runs the blocks of a page, or None."""
+    path = "tests/cli/test_guides.py"
+    return path if piece.where == "block" and f'blocks("{os.path.basename(piece.page)}")' in read(path) else None
 
 
 def pieces():
@@ -209,7 +205,7 @@ def options_of_documents_are_in_the_help(c):
                 looked += 1
             named = re.match(r"--[a-z][a-z0-9-]*", piece.text)
             if named and named.group() not in every and named.group() not in OTHERS:
-                c.expect(any(f'"{named.group()}"' in source or f'{{"{named.group()[2:]}",' in source for source in sources),
+                c.expect(any(f'"{named.group()}"' in source or f' "{named.group()[2:]}", ' in source for source in sources),
                          f"{page}: no command has an option {named.group()}")
     c.expect(looked > 250, f"{looked} calls")
 
@@ -225,7 +221,7 @@ def options_of_messages_are_in_the_help(c):
             for words in re.findall(r'"((?:[^"\\]|\\.)*)"', text):
                 if words.startswith("  ") or re.fullmatch(r"--[a-z0-9-]+", words):
                     continue  # a line of the help, or a name that is looked up
-                words = re.sub(r"\bzstd -dc --long=31\b", "", words)  # another program's option
+                words = re.sub(r"(\bzstd -dc|2 GiB with) --long=31\b", "", words)  # another program's option
                 wrong = {option for option in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", words)} - every
                 c.expect(not wrong, f"{name}: no help has {' '.join(sorted(wrong))}: {words}")
 

@@ -3,7 +3,6 @@
 
 import gzip
 import io
-import time
 import zipfile
 
 from runner import case, has, main
@@ -45,7 +44,7 @@ def utf16_is_cut_anywhere(c):
         for byte in MARKED[name]:
             process.stdin.write(bytes([byte]))
             process.stdin.flush()
-            time.sleep(0.001)
+            c.wait_until_read(process)
         stdout, stderr = process.communicate()
         c.expect(stdout.decode() == TEXT and stderr == b"", f"{stdout} {stderr}")
 

@@ -12,7 +12,6 @@ import os
 import random
 import shutil
 import subprocess
-import time
 import zipfile
 
 from runner import Skip, case, has, main
@@ -114,7 +113,7 @@ def mark_is_found_however_input_is_cut(c):
         for byte in text.encode():
             process.stdin.write(bytes([byte]))
             process.stdin.flush()
-            time.sleep(0.01)
+            c.wait_until_read(process)
         stdout, _ = process.communicate()
         c.expect(stdout == b"one\n", f"{stdout}")
 

@@ -211,7 +211,7 @@ def failed_write_leaves_the_old_file_and_no_litter(c):
 
 @case
 def killed_merge_leaves_the_old_file_or_the_new_one(c):
-    """Killed at moments that nobody chose, among them some while the file is written."""
+    """Killed right after it began, when it has the lock, and later and later, among them some while it writes."""
     c.run("build -q -n 20M -p 1% -o a.bloom", stdin=numbers(0, 1000))
     c.run("build -q -n 20M -p 1% -o b.bloom", stdin=numbers(1000, 1000))
     old = c.read("a.bloom")
@@ -221,7 +221,9 @@ def killed_merge_leaves_the_old_file_or_the_new_one(c):
     for attempt in range(12):
         c.file("a.bloom", old)
         process = c.start("merge -q -o a.bloom a.bloom b.bloom")
-        time.sleep(0.003 + attempt * 0.004)
+        if attempt > 0:
+            c.wait_until(lambda: process.poll() is not None or c.is_locked("a.bloom"), "it has the lock")  # pylint: disable=cell-var-from-loop
+        time.sleep(max(0, attempt - 1) * 0.002)  # any moment will do
         process.send_signal(signal.SIGKILL)
         process.communicate()
         killed += process.returncode == -signal.SIGKILL
@@ -237,10 +239,9 @@ def merge_waits_for_an_adder(c):
     adder = c.start("add -q a.bloom")
     adder.stdin.write(b"a key\n")
     adder.stdin.flush()
-    time.sleep(0.3)
+    c.wait_for_lock("a.bloom")
     merger = c.start("merge -q -o a.bloom a.bloom b.bloom")
-    time.sleep(0.3)
-    c.expect(merger.poll() is None, "the merge did not wait for the adder")
+    c.wait_until_it_waits(merger, "the merge waits for the adder")
     for process in (adder, merger):
         _, stderr = process.communicate(timeout=60)
         c.expect(process.returncode == 0 and stderr == b"", f"{process.returncode}: {stderr}")

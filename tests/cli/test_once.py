@@ -8,15 +8,13 @@ first part. tests/unit/hash_store.c looks at what goes to the file.
 
 import gzip
 import json
-import json
 import os
 import resource
 import signal
 import stat
 import subprocess
-import time
 
-from runner import EMULATOR, Difference, Skip, case, has, keyed, main, own_size
+from runner import EMULATOR, Difference, Skip, case, files_of, has, keyed, main, own_size
 
 COUNT = 30_000
 KEYS = "".join(f"key-{i}\n" for i in range(COUNT))
@@ -176,7 +174,7 @@ def a_file_that_grows_meanwhile_is_counted_as_it_was_read(c):
     for i in range(50):
         process.stdin.write(b"%d\n" % i)
         process.stdin.flush()
-        time.sleep(0.002)
+        c.wait_until_read(process)
     _, stderr = process.communicate(timeout=60)
     c.expect(process.returncode == 0 and stderr.startswith(b"wrote f.bloom: 50 keys, "),
              f"{stderr}")
@@ -253,19 +251,6 @@ def a_full_disk_is_told_and_leaves_the_old_file(c):
              not os.listdir(c.path("tmp")), f"{c.names()}")
 
 
-def files_of(process, folder):
-    """The open files of a process that lie, or lay, in a folder."""
-    found = []
-    for name in os.listdir(f"/proc/{process.pid}/fd"):
-        try:
-            path = os.readlink(f"/proc/{process.pid}/fd/{name}")
-        except OSError:
-            continue
-        if path.startswith(folder):
-            found.append(path)
-    return found
-
-
 @case
 def an_interrupted_build_leaves_nothing(c):
     """Killed while hashes are in the file, which has no name from the beginning."""
@@ -280,10 +265,7 @@ def an_interrupted_build_leaves_nothing(c):
                           env={**os.environ, **little("1", TMPDIR=c.path("tmp"))})
         process.stdin.write(KEYS.encode())
         process.stdin.flush()
-        until = time.monotonic() + 60
-        while not files_of(process, c.path("tmp")):
-            c.expect(time.monotonic() < until, "no hash goes to the file")
-            time.sleep(0.01)
+        c.wait_until(lambda: files_of(process, c.path("tmp")), "hashes go to a file", process)  # pylint: disable=cell-var-from-loop
         c.expect(not os.listdir(c.path("tmp")), "the file has a name")
         process.send_signal(number)
         process.communicate(timeout=60)

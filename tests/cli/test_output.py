@@ -5,7 +5,6 @@ import gzip
 import os
 import signal
 import stat
-import time
 
 from runner import Skip, case, has, main
 
@@ -137,7 +136,7 @@ def a_signal_leaves_the_file_as_it_was(c):
             process = c.start(line, env=environment)
             process.stdin.write(b"b\n")
             process.stdin.flush()
-            time.sleep(0.3)
+            c.wait_until_it_waits(process, "it waits for more")
             process.send_signal(signal.SIGINT)
             process.wait(timeout=60)
             c.expect(process.returncode == -signal.SIGINT, f"{line}: {process.returncode}")

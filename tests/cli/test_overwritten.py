@@ -4,7 +4,6 @@ a word. A filter that is replaced by rename stays the one that was opened."""
 
 import os
 import shutil
-import time
 
 from runner import case, main
 
@@ -25,13 +24,12 @@ def start(c, line, name="live.bloom"):
     """The command, once it has mapped the file."""
     process = c.start(line)
     path = os.path.realpath(c.path(name))
-    until = time.monotonic() + 60
-    while True:
+
+    def mapped():
         with open(f"/proc/{process.pid}/maps", encoding="utf-8") as maps:
-            if path in maps.read():
-                return process
-        c.expect(time.monotonic() < until and process.poll() is None, f"'{line}' did not map {name}")
-        time.sleep(0.01)
+            return path in maps.read()
+    c.wait_until(mapped, f"'{line}' maps {name}", process)
+    return process
 
 
 def finish(c, process, stdin=""):

@@ -1,23 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The progress line: what it says, and that --progress and the auto of it keep it off a pager."""
 
-import array
-import fcntl
 import os
 import re
 import shutil
 import subprocess
-import termios
 import time
 
-from runner import case, everything_from, has, main, open_terminal
-
-
-def is_read(pipe):
-    """Whether nothing waits in a pipe."""
-    waiting = array.array("i", [0])
-    fcntl.ioctl(pipe, termios.FIONREAD, waiting)
-    return waiting[0] == 0
+from runner import case, everything_from, has, is_read, main, open_terminal
 
 
 class Run:
@@ -44,15 +34,13 @@ class Run:
         return shown
 
 
-def give_slowly(runs):
-    """All of them at once get input for 0.9 s, from when the last one has begun to read."""
+def give_slowly(c, runs):
+    """All of them at once get input for 0.9 s at least, from when the last one has begun to read."""
     for run in runs:
         run.give()
-    end = time.monotonic() + 60
-    while not all(is_read(run.process.stdin) for run in runs) and time.monotonic() < end:
-        time.sleep(0.01)
+    c.wait_until(lambda: all(is_read(run.process.stdin) for run in runs), "all of them have read")
     for _ in range(3):
-        time.sleep(0.3)
+        time.sleep(0.3)  # no shorter: a line is drawn after half a second
         for run in runs:
             run.give()
 
@@ -83,7 +71,7 @@ def auto_draws_over_no_lines_and_no_pager(c):
     for line, part, drawn in COMMANDS:
         for stdout, expected in zip(("file", "terminal", "pipe"), drawn):
             runs.append((Run(c, own_names(c, line, len(runs)), stdout), part, expected))
-    give_slowly([run for run, _, _ in runs])
+    give_slowly(c, [run for run, _, _ in runs])
     for run, part, expected in runs:
         shown = run.shown()
         c.expect((part in shown) == expected, f"{run.line}: {shown[-200:]}")
@@ -97,7 +85,7 @@ def always_and_never_decide(c):
         runs.append((Run(c, own_names(c, line, len(runs)) + " --progress never", "file"), part, False))
         runs.append((Run(c, own_names(c, line, len(runs)) + " --progress=always", "pipe", stderr_is_terminal=False),
                      part, True))
-    give_slowly([run for run, _, _ in runs])
+    give_slowly(c, [run for run, _, _ in runs])
     for run, part, expected in runs:
         shown = run.shown()
         c.expect((part in shown) == expected, f"{run.line}: {shown[-200:]}")
@@ -113,7 +101,7 @@ def the_line_has_rate_and_time_left(c):
     end = time.monotonic() + 1.5
     while time.monotonic() < end:
         process.stdout.read(65536)
-        time.sleep(0.1)
+        time.sleep(0.1)  # no shorter: lines are drawn as time passes
     _, shown = process.communicate(timeout=60)
     lines = shown.split(b"\r")
     whole = [re.fullmatch(rb"generating: ([0-9,]+) keys, ([0-9]+) %, ([0-9,]+) a second, "

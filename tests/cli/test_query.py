@@ -392,7 +392,7 @@ def terminal_is_answered_line_by_line(c):
     set_up(c)
     leader, follower = open_terminal()
     process = c.start("query a.bloom", stdin=follower, stdout=follower)
-    time.sleep(0.2)
+    c.wait_until_it_waits(process, "it waits for a line")
     os.write(leader, b"a1\n")
     shown, until = b"", time.monotonic() + 20
     while shown.count(b"a1") < 2 and time.monotonic() < until:  # the echo, and the answer

@@ -10,30 +10,10 @@ import subprocess
 import time
 
 from runner import case, has, main
+from sieves import DISK, holding, pop_all, push, status, wait_for_commit
 
 # Ways to make one, small ones too: partitions are decided often then.
-DISK = "--engine disk --partitions 1"
 ENGINES = ("--engine memory", DISK, "--engine disk --partitions 16 --ordered", "--engine disk --fingerprint-bits 48 --partitions 1")
-
-
-def push(c, line, text, **more):
-    """Pushes lines; nothing is said."""
-    c.run(f"sieve push -q {line}", stdin=text, **more)
-
-
-def pop_all(c, sieve):
-    """Everything that is in it, done at once."""
-    out, _ = c.run(f"sieve pop -n 1e9 --done {sieve}", stdout=None, code=0)
-    return out.decode().splitlines()
-
-
-def status(c, sieve):
-    """What it says of itself."""
-    report = json.loads(c.run(f"sieve status --json {sieve}", stdout=None)[0])
-    c.expect(report["schema"] == 1 and report["command"] == "sieve status", f"{report}")
-    pushes = sum(report[name] for name in ("new", "seen", "pending", "forced", "marked"))
-    c.expect(report["pushed"] == pushes, f"pushes do not add up: {report}")
-    return report
 
 
 def links(count, different, seed=1):
@@ -149,7 +129,7 @@ def popped_keys_come_again_unless_acknowledged(c):
 def leases_end_with_their_time(c):
     push(c, f"{DISK} s", "a\nb\n")
     c.run("sieve pop --lease 0.2 s", stdout="1\ta\n")
-    time.sleep(0.3)
+    time.sleep(0.3)  # not shorter: so the lease has ended
     out, _ = c.run("sieve pop -n 2 --json s", stdout=None)
     items = json.loads(out)["items"]
     c.expect(items == [{"number": 1, "key": "a", "again": True, "deliveries": 2},
@@ -277,18 +257,6 @@ def pushes_that_are_lost_are_not_reported_as_pushed(c):
 # ---- Crashes and signals ----------------------------------------------------------------------------------
 
 
-def start_with(c, line, text):
-    """Starts a command, gives it the beginning of its input, and waits until it has made the sieve."""
-    process = c.start(line)
-    process.stdin.write(text)
-    process.stdin.flush()
-    manifest = c.path(f"{line.split()[-1]}/MANIFEST")
-    while not os.path.exists(manifest):
-        c.expect(process.poll() is None, "it ended before it made the sieve")
-        time.sleep(0.02)
-    return process
-
-
 @case
 def killed_in_the_middle_nothing_comes_twice_or_never(c):
     lines = links(200000, 60000)
@@ -298,7 +266,7 @@ def killed_in_the_middle_nothing_comes_twice_or_never(c):
         popped = []
         for _ in range(4):
             process = c.start(f"sieve push --sync 0.02 {engine} s{number} links", stdin=subprocess.DEVNULL)
-            time.sleep(chance.random() * 0.3)
+            time.sleep(chance.random() * 0.3)  # any moment will do
             process.kill()
             process.wait()
             if os.path.exists(c.path(f"s{number}/MANIFEST")):
@@ -313,7 +281,7 @@ def killed_in_the_middle_nothing_comes_twice_or_never(c):
 @case
 def signal_ends_the_input_and_keeps_what_came_before(c):
     for number, engine in enumerate(ENGINES[:2]):
-        process = start_with(c, f"sieve push {engine} s{number}", b"a\nb\nc")
+        process = holding(c, f"sieve push {engine} s{number}", b"a\nb\nc")
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=60)[1]
         c.expect(process.returncode == -signal.SIGINT, f"it ends by the signal, not with {process.returncode}")
@@ -323,16 +291,16 @@ def signal_ends_the_input_and_keeps_what_came_before(c):
 
 @case
 def a_silent_input_is_committed_too(c):
-    process = start_with(c, f"sieve push {DISK} --sync 0.1 s", b"a\nb\n")
-    time.sleep(0.6)
+    process = holding(c, f"sieve push {DISK} --sync 0.1 s", b"a\nb\n")
+    wait_for_commit(c, "s", 2)
     process.kill()
     process.wait()
-    c.expect(pop_all(c, "s") == ["a", "b"], "half a second of silence is more than --sync")
+    c.expect(pop_all(c, "s") == ["a", "b"], "a commit comes when no input does")
 
 
 @case
 def a_second_process_is_refused(c):
-    process = start_with(c, f"sieve push {DISK} s", b"a\n")
+    process = holding(c, f"sieve push {DISK} s", b"a\n")
     for line in ("push", "pop", "ack", "flush", "verify", "recover"):
         c.run(f"sieve {line} --wait 0 s", code=2, stderr=has(f"bloomery: sieve {line}: s: another process is using it"))
     waiting = c.start("sieve pop --done s", stdin=subprocess.DEVNULL)

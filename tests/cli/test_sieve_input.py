@@ -8,14 +8,10 @@ import shutil
 import struct
 import subprocess
 
-from runner import EMULATOR, TOOL, Skip, case, has, main
+from runner import case, has, main
+from sieves import DISK, memory_as_users_see_it, status
 
-DISK = "--engine disk --partitions 1"
 KEY_MOST = 1 << 20
-
-
-def status(c, sieve):
-    return json.loads(c.run(f"sieve status --json {sieve}", stdout=None)[0])
 
 
 # ---- Keys ------------------------------------------------------------------------------------------------
@@ -53,6 +49,13 @@ def lines_that_are_too_long_are_passed_over(c):
               stderr=has(f"standard input: line {line} is longer than 1 MiB", "2 such lines were not pushed", "pushed 3 lines"))
         c.run(f"sieve pop -n 9 --done s{number}", stdout="a\nb\nc\n")
     c.run(f"sieve push --json {DISK} s", stdin=long, code=2, stdout=has('"too_long": 1', '"complete": false', '"lines": 1'), stderr=None)
+
+
+@case
+def keys_that_are_too_long_are_passed_over(c):
+    """As UTF-16 it has twice the bytes, and is then longer than a line may be."""
+    c.run(f"sieve push --utf16 {DISK} s", stdin=b"a\n" + b"x" * 600000 + b"\nb\n", code=2,
+          stderr=has("standard input: line 2 is longer than 1 MiB", "1 such line was not pushed", "pushed 2 lines"))
 
 
 @case
@@ -292,14 +295,6 @@ def what_is_kept_can_not_be_changed(c):
     c.run("sieve pop -n 3 --done s", stdout="a\nb\n")
 
 
-def is_plain():
-    """Whether the command's memory is what a user would see: no sanitizer, no emulator."""
-    with open(TOOL, "rb") as file:
-        image = file.read()
-    if EMULATOR or b"__asan_init" in image or b"__tsan_init" in image or b"__ubsan" in image:
-        raise Skip("in an emulator or with sanitizers a process has another size")
-
-
 def memory_of(process):
     """The most that it had in memory."""
     with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
@@ -308,7 +303,7 @@ def memory_of(process):
 
 @case
 def the_memory_that_is_given_is_that_of_the_process(c):
-    is_plain()
+    memory_as_users_see_it()
     c.run("generate urls -n 400k", stdout_file=open(c.path("urls"), "wb"))  # pylint: disable=consider-using-with
     for number, (engine, memory) in enumerate((("--partitions 16", 18000000), ("--partitions 1 --ordered", 9000000), ("--engine memory -n 1M", 18000000))):
         # What it prints is not read: so it waits when all was decided, and its memory can be looked at.
@@ -323,7 +318,7 @@ def the_memory_that_is_given_is_that_of_the_process(c):
 
 @case
 def the_least_memory_is_told(c):
-    is_plain()
+    memory_as_users_see_it()
     for number, engine in enumerate((DISK, "-n 1e9", "-n 1e10")):
         said = c.run(f"sieve push {engine} --memory 2MB s{number}", stdin="a\n", code=2, stderr=has("--memory 2,000,000 bytes is too little"))[1].decode()
         least = said.split("the least that works is ")[1].split()[0].replace(",", "")

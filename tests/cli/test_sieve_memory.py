@@ -8,21 +8,14 @@ import os
 import subprocess
 import time
 
-from runner import EMULATOR, TOOL, Skip, case, has, main
+from runner import case, has, main
+from sieves import memory_as_users_see_it, status
 
-SHARE = 4000000  # of the command itself: tool/command/sieve/sieve_plan.h
+SHARE = 4000000  # of the command itself: tool/command/sieve/sieve_command.h
 # Memory that is allocated and never touched counts for nothing, unless this fills it.
 os.environ.pop("MALLOC_PERTURB_", None)
 
 MOST_BESIDE = 4 << 20  # beside --memory, for lines of more than 256 KiB: --help
-
-
-def is_plain():
-    """Whether the command's memory is what a user would see: no sanitizer, no emulator."""
-    with open(TOOL, "rb") as file:
-        image = file.read()
-    if EMULATOR or b"__asan_init" in image or b"__tsan_init" in image or b"__ubsan" in image:
-        raise Skip("in an emulator or with sanitizers a process has another size")
 
 
 def peak_of(c, line, stdin=None):
@@ -39,15 +32,10 @@ def peak_of(c, line, stdin=None):
                 peak = max(peak, int(facts["VmHWM"].split()[0]) * 1024)
         except (FileNotFoundError, ProcessLookupError):
             pass
-        time.sleep(0.001)
+        time.sleep(0.001)  # between two looks
     said = process.stderr.read().decode()
     c.expect(process.returncode == 0 or (process.returncode == 1 and "contains" in line), f"{line}: {process.returncode}: {said}")
     return peak
-
-
-def status(c, line):
-    """The status as an object."""
-    return json.loads(c.run(f"sieve status --json {line}", stdout=None)[0])
 
 
 @case
@@ -87,7 +75,7 @@ def less_memory_than_before_decides_in_pieces(c):
 
 @case
 def the_process_keeps_to_its_memory(c):
-    is_plain()
+    memory_as_users_see_it()
     c.run("generate urls -n 300k", stdout_file=open(c.path("urls"), "wb"))  # pylint: disable=consider-using-with
     c.file("more", "".join(f"http://example.org/{i}/{i * i}\n" for i in range(100000)))
     for number, (options, memory) in enumerate((("--partitions 16", 18000000), ("--partitions 1 --ordered", 9000000), ("--partitions 256 --ordered", 12000000),
@@ -102,7 +90,7 @@ def the_process_keeps_to_its_memory(c):
 
 @case
 def long_lines_take_what_help_says(c):
-    is_plain()
+    memory_as_users_see_it()
     for bytes_each, count in ((250000, 200), (1000000, 64)):
         c.file("lines", "".join(f"{i} " + "x" * (bytes_each - 8) + "\n" for i in range(count)))
         for number, (options, memory) in enumerate((("--partitions 16", 8000000), ("--partitions 16 --ordered", 8000000), ("--partitions 256 --ordered", 12000000),
@@ -126,7 +114,7 @@ def the_least_memory_that_works_is_said(c):
 
 @case
 def packed_inputs_take_their_window(c):
-    is_plain()
+    memory_as_users_see_it()
     text = "".join(f"http://example.org/page/{i:012}\n" for i in range(2500000)).encode()
     windows = {"gzip": 0, "xz8": 8 << 20, "xz64": 64 << 20}
     c.file("gzip", gzip.compress(text, 1))
@@ -141,7 +129,7 @@ def packed_inputs_take_their_window(c):
 
 @case
 def a_saved_filter_is_verified_within_the_memory(c):
-    is_plain()
+    memory_as_users_see_it()
     lines = "".join(f"http://example.org/page/{i:012}\n" for i in range(200000))
     c.run("sieve push -q --engine memory --on-full=warn -n 5M --memory 26MB s", stdin=lines)
     c.run("sieve pop --done s", stdout=None)
@@ -153,7 +141,7 @@ def a_saved_filter_is_verified_within_the_memory(c):
 
 @case
 def asking_for_long_lines_takes_what_help_says(c):
-    is_plain()
+    memory_as_users_see_it()
     c.run("sieve push -q --memory 8MB s", stdin="".join(f"{i}\n" for i in range(100000)))
     for bytes_each in (2000000, 8300000):
         c.file("lines", "".join(f"{i} " + "X" * bytes_each + "\n" for i in range(6)))

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 from runner import Skip, case, has, main
+from sieves import status
 
 ENGINES = ("--engine disk --partitions 1", "--engine memory", "--engine disk --partitions 4 --ordered")
 # Where the disk is full: files can't become longer, nor be written to at all. Pipes can.
@@ -18,11 +19,6 @@ def push(c, line, lines):
     """Pushes lines and decides them; nothing is said."""
     c.run(f"sieve push -q {line}", stdin="".join(line + "\n" for line in lines))
     c.run(f"sieve flush -q {line.split()[-1]}")
-
-
-def status(c, sieve):
-    """What it says of itself."""
-    return json.loads(c.run(f"sieve status --json {sieve}", stdout=None)[0])
 
 
 def whole_lines(text):

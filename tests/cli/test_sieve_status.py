@@ -9,41 +9,7 @@ import subprocess
 import time
 
 from runner import EMULATOR, TOOL, case, has, main
-
-DISK = "--engine disk --partitions 1"
-PUSHES = ("new", "seen", "pending", "forced", "marked")
-
-
-def status(c, sieve):
-    """What it says of itself, which adds up."""
-    report = json.loads(c.run(f"sieve status --json {sieve}", stdout=None)[0])
-    c.expect(report["pushed"] == sum(report[name] for name in PUSHES), f"pushes do not add up: {report}")
-    c.expect(report["new"] + report["forced"] == report["queued"] + report["leased"] + report["done"], f"the queue does not add up: {report}")
-    for other in ("undecided", "acked", "synced", "noted"):
-        c.expect(other not in report, f"{other} is there under another name: {report}")
-    return report
-
-
-def holding(c, line, text):
-    """A command that has the sieve, which is the last word of its line, and waits for more of its input."""
-    process = c.start(line)
-    process.stdin.write(text)
-    process.stdin.flush()
-    manifest = c.path(f"{line.split()[-1]}/MANIFEST")
-    while not os.path.exists(manifest):
-        c.expect(process.poll() is None, "it ended before it made the sieve")
-        time.sleep(0.02)
-    return process
-
-
-def wait_for(c, sieve, pushed):
-    """Until a commit has so many pushes."""
-    end = time.monotonic() + 60
-    while (report := status(c, sieve))["pushed"] < pushed:
-        c.expect(time.monotonic() < end, f"no commit came: {report}")
-        time.sleep(0.02)
-    return report
-
+from sieves import DISK, PUSHES, holding, status, wait_for_commit
 
 # ---- Beside another process --------------------------------------------------------------------------------
 
@@ -53,7 +19,7 @@ def status_answers_beside_a_running_push(c):
     for number, engine in enumerate((DISK, "--engine memory", "--ordered")):
         sieve = f"s{number}"
         process = holding(c, f"sieve push --sync 0.05 {engine} {sieve}", b"a\nb\na\n")
-        report = wait_for(c, sieve, 3)
+        report = wait_for_commit(c, sieve, 3)
         c.expect(process.poll() is None and report["pushed"] == 3 and report["seen"] == 1, f"{report}")
         c.expect(report["new"] + report["pending"] == 2 and report["durable"] == 3, f"{report}")
         out, _ = c.run(f"sieve status {sieve}", stdout=None)
@@ -85,7 +51,7 @@ def status_never_fails_while_commits_go_on(c):
 @case
 def status_of_a_large_filter_in_use_reads_the_commit_alone(c):
     process = holding(c, "sieve push --sync 0.05 --engine memory --on-full=stop -n 2M -p 1e-6 m", b"a\n")
-    report = wait_for(c, "m", 1)
+    report = wait_for_commit(c, "m", 1)
     c.expect(report["distinct"] is None and report["live_rate"] is None and report["memory"] == 0, f"{report}")
     c.expect(report["planned_keys"] == report["capacity"] == 2000000, f"{report}")
     c.run("sieve status m", stdout=has("not known while it is in use", "planned for                  2,000,000\n"))
@@ -134,7 +100,7 @@ def times_have_units(c):
     c.run(f"sieve push -q --sync 1s --wait 0 {DISK} s", stdin="a\nb\nc\n")
     c.run("sieve pop --lease 200ms --wait 0.5m s", stdout="1\ta\n")
     c.run("sieve pop --lease 1h --wait 0s s", stdout="2\tb\n")
-    time.sleep(0.3)
+    time.sleep(0.3)  # not shorter: so the lease has ended
     c.run("sieve pop -n 3 --lease 2d s", stdout="1\ta\n3\tc\n")
     for time_, words in (("0", "--lease 0: must be a number of seconds over 0"), ("1w", "500ms, 30s, 5m, 1h, 2d"), ("h", "--lease h"), ("0x1s", "--lease 0x1s")):
         c.run(f"sieve pop --lease {time_} s", code=2, stderr=has(words))

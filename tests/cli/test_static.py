@@ -3,14 +3,13 @@
 
 import json
 import os
-import random
 import resource
 import shutil
 import signal
 import subprocess
 import time
 
-from runner import EMULATOR, Skip, case, has, main
+from runner import EMULATOR, Skip, case, files_of, has, main
 
 
 def keys(c, count=20000):
@@ -119,15 +118,15 @@ def a_killed_build_leaves_the_old_file_and_no_litter(c):
     if EMULATOR:
         raise Skip("its time there is another")
     line, before = spilling_build(c)
-    start = time.monotonic()
     c.run(line.replace("root/old.bloom", "root/other.bloom"))
-    whole = time.monotonic() - start
     after = c.read("root/other.bloom")
     os.remove(c.path("root/other.bloom"))
-    chance, killed = random.Random(4), 0
-    for _ in range(8):
+    killed = 0
+    for pause in (0, 0, 0, 0.05, 0.1, 0.2, 0.4, 0.8):
         process = c.start(line)
-        time.sleep(whole * chance.random())
+        # What it spills has no name. From then on any moment will do.
+        c.wait_until(lambda: files_of(process, c.path("root/temp")), "it spills", process)  # pylint: disable=cell-var-from-loop
+        time.sleep(pause)
         process.kill()
         process.wait()
         if c.read("root/old.bloom") == after:

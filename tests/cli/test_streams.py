@@ -51,8 +51,10 @@ class Talk:
                                            f"{expected[:80]!r} ({len(expected)} bytes)")
 
     def hear_nothing(self):
-        """Shows that nothing comes."""
-        silent = not select.select([self.process.stdout], [], [], 0.2)[0]
+        """Shows that nothing comes: it waits for more."""
+        self.case.wait_until_read(self.process)
+        self.case.wait_until_it_waits(self.process)
+        silent = not select.select([self.process.stdout], [], [], 0)[0]
         self.case.expect(silent, f"{self.line}: something came")
 
     def end(self, expected=b"", code=0):
@@ -274,8 +276,7 @@ def quiet_ends_at_the_first_hit(c):
         for options in ("-q", "-qc", "-q --confirm sorted", "-q --trim"):
             talk = Talk(c, f"query {options} -j {threads} f.bloom")
             talk.say(b"x\n")
-            time.sleep(0.05)
-            c.expect(talk.process.poll() is None, "it ended without a hit")
+            c.wait_until_it_waits(talk.process, "it waits for more after a miss")
             talk.say(b"1\nx")
             c.expect(talk.process.wait(timeout=60) == 0, f"exit code {talk.process.returncode}")
 

@@ -12,7 +12,6 @@ import os
 import random
 import resource
 import subprocess
-import time
 
 from runner import EMULATOR, Skip, case, has, main
 
@@ -231,12 +230,9 @@ def threads_of(c, wanted):
     process = c.start(f"query -c -j {wanted} a.bloom")
     process.stdin.write(b"x\n")
     process.stdin.flush()
-    seen, same = 0, 0
-    while same < 10:
-        now = len(os.listdir(f"/proc/{process.pid}/task"))
-        same = same + 1 if now == seen else 0
-        seen = now
-        time.sleep(0.02)
+    c.wait_until_read(process)
+    c.wait_until_it_waits(process, "all threads wait for more input")
+    seen = len(os.listdir(f"/proc/{process.pid}/task"))
     process.communicate(b"", timeout=60)
     return seen
 
@@ -260,7 +256,7 @@ def an_input_that_does_not_wait_is_waited_for(c):
         os.set_blocking(reader, False)
         process = c.start(f"query -c -j {threads} a.bloom", stdin=reader)
         os.close(reader)
-        time.sleep(0.1)
+        c.wait_until_it_waits(process, "it waits for input")
         os.write(writer, b"".join(line + b"\n" for line in records(3000, 1)[:30:3]))
         os.close(writer)
         stdout, stderr = process.communicate(timeout=60)

@@ -227,7 +227,7 @@ class Server:
                     return self
             except OSError:
                 pass
-            time.sleep(0.02)
+            time.sleep(0.02)  # between two looks
         raise Difference(f"the server does not answer: {self.log()[-600:]}")
 
     def refuses_to_start(self):
@@ -277,7 +277,7 @@ class Server:
         while not condition():
             if time.monotonic() > end:
                 raise Difference(f"never: {what}; {self.log()[-400:]}")
-            time.sleep(0.02)
+            time.sleep(0.02)  # between two looks
 
     def aof_commands(self):
         """What the increments of the AOF have, as lists of words."""

@@ -267,7 +267,7 @@ static void wait_for_none(const char *counter)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
     for (int i = 0; i < 60000 && stand_in_info(counter) != 0; i++)
-        (void)nanosleep(&moment, NULL);
+        (void)nanosleep(&moment, NULL); /* between two looks */
     assert_int_equal(stand_in_info(counter), 0);
 }
 
@@ -374,6 +374,7 @@ int madvise(void *memory, size_t bytes, int advice)
     kernel.refused = memory == kernel.last ? kernel.refused + 1 : 0;
     kernel.last = memory;
     if (kernel.slow_ns > 0 && bytes >= BLOCK_FROM)
+        /* A kernel that takes its time: no test depends on how long. */
         (void)nanosleep(&(struct timespec){.tv_nsec = kernel.slow_ns}, NULL);
     if (kernel.refusals < 0 || kernel.refused < kernel.refusals) {
         errno = kernel.error;

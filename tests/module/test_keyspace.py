@@ -191,7 +191,7 @@ from live import Server
 from runner import Context
 server = Server(Context(sys.stdin.readline().strip()))
 print(server.process.pid, flush=True)
-time.sleep(60)
+time.sleep(60)  # it is killed before
 """
 
 
@@ -214,7 +214,7 @@ def servers_end_when_the_test_is_killed(c):
         if time.monotonic() > end:
             os.kill(server, signal.SIGKILL)
             raise Difference("the server goes on")
-        time.sleep(0.02)
+        time.sleep(0.02)  # between two looks
 
 
 main()

@@ -10,9 +10,9 @@
  */
 #include "../support/built.h"
 #include "../support/support.h"
+#include "../support/team.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -324,21 +324,23 @@ static void keyed_filters_without_their_key_are_refused(void **state)
 /* ---- Together with other adds -------------------------------------------------------------- */
 
 struct beside {
+    struct team team;
     bloomery_filter *filter;
     const struct test_keys *keys;
-    atomic_uint faults;
 };
 
-/* Adds every second key, one by one, and queries it. */
-static void *add_beside(void *argument)
+/* One adds all keys with several threads; the other every second key, one by one, and queries it.
+ */
+static void add_beside(void *context, unsigned number)
 {
-    struct beside *beside = argument;
-    for (size_t i = 0; i < beside->keys->count; i += 2) {
-        if (add_status(beside->filter, beside->keys->keys[i]) != BLOOMERY_OK ||
-            !bloomery_may_contain(beside->filter, beside->keys->keys[i]))
-            atomic_fetch_add(&beside->faults, 1);
-    }
-    return NULL;
+    struct beside *beside = context;
+    const struct test_keys *keys = beside->keys;
+    if (number == 0)
+        TEAM_MUST(&beside->team, add_list_threads(beside->filter, keys->keys, keys->count, 3,
+                                                  NULL) == BLOOMERY_OK);
+    for (size_t i = 0; number == 1 && i < keys->count; i += 2)
+        TEAM_MUST(&beside->team, add_status(beside->filter, keys->keys[i]) == BLOOMERY_OK &&
+                                     bloomery_may_contain(beside->filter, keys->keys[i]));
 }
 
 static void others_may_add_to_a_concurrent_filter_meanwhile(void **state)
@@ -350,12 +352,7 @@ static void others_may_add_to_a_concurrent_filter_meanwhile(void **state)
         bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
         options.concurrent_adds = true;
         struct beside beside = {.filter = test_create(&plan, &options), .keys = &keys};
-        pthread_t thread;
-        assert_int_equal(pthread_create(&thread, NULL, add_beside, &beside), 0);
-        assert_int_equal(add_list_threads(beside.filter, keys.keys, keys.count, 3, NULL),
-                         BLOOMERY_OK);
-        assert_int_equal(pthread_join(thread, NULL), 0);
-        assert_int_equal(atomic_load(&beside.faults), 0);
+        team_run(&beside.team, 2, add_beside, &beside);
         bloomery_filter *alone = test_create(&plan, NULL);
         add_list(alone, keys.keys, keys.count, NULL);
         for (size_t i = 0; i < keys.count; i += 2)

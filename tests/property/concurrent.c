@@ -8,10 +8,8 @@
  * Build: this file, ../support/support.c; cmocka, the library, threads. No arguments. Suite:
  * property.
  */
-#include "../support/support.h"
+#include "../support/team.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,18 +35,18 @@ static bool tells(int team)
     return team != CALL_ADD && team != CALL_HASH && team != TEAM_MIXED;
 }
 
-struct team {
+struct scene {
+    struct team team;
+    int calls;
     bloomery_filter *filter;
     const struct test_keys *keys;
-    pthread_barrier_t start;
     atomic_uint fresh[KEYS];   /* in how many threads the call returned NEW */
     atomic_size_t done;        /* the keys of thread 0 that are in */
     atomic_uint_fast64_t bits; /* newly set, as the calls returned */
-    atomic_uint faults;        /* cmocka's asserts belong to the main thread */
 };
 
 struct member {
-    struct team *team;
+    struct scene *scene;
     unsigned number;
     enum call call;
 };
@@ -62,25 +60,23 @@ static size_t key_number(unsigned thread, size_t i)
 
 static void add_a_key(struct member *member, size_t i)
 {
-    struct team *team = member->team;
+    struct scene *scene = member->scene;
     size_t number = key_number(member->number, i);
-    bloomery_key key = team->keys->keys[number];
+    bloomery_key key = scene->keys->keys[number];
     uint64_t bits = 0;
     int result = 0;
     if (member->call == CALL_ADD) {
-        result = add_outcome(team->filter, key);
+        result = add_outcome(scene->filter, key);
     } else if (member->call == CALL_ONE) {
-        result = add_one(team->filter, key, &bits);
+        result = add_one(scene->filter, key, &bits);
     } else {
         bloomery_hash hash;
-        if (bloomery_hash_key(team->filter, key, &hash, NULL) != BLOOMERY_OK)
-            atomic_fetch_add(&team->faults, 1);
-        result = add_hash_outcome(team->filter, hash);
+        TEAM_MUST(&scene->team, bloomery_hash_key(scene->filter, key, &hash, NULL) == BLOOMERY_OK);
+        result = add_hash_outcome(scene->filter, hash);
     }
-    if (result < 0)
-        atomic_fetch_add(&team->faults, 1);
-    atomic_fetch_add(&team->fresh[number], (unsigned)(result == WAS_NEW));
-    atomic_fetch_add(&team->bits, bits);
+    TEAM_MUST(&scene->team, result >= 0);
+    atomic_fetch_add(&scene->fresh[number], (unsigned)(result == WAS_NEW));
+    atomic_fetch_add(&scene->bits, bits);
 }
 
 /* How many keys a call for many of them gets. */
@@ -126,7 +122,7 @@ static bloomery_status add_rows(struct member *member, const bloomery_key *batch
     uint64_t wide[2 * STEP / 64 + 1];
     const bool nulls = member->number % 3 == 1;
     rows_fill(&rows, batch, count, nulls);
-    bloomery_filter *filter = member->team->filter;
+    bloomery_filter *filter = member->scene->filter;
     if (nulls) {
         const bloomery_status status = add_keys_bits(filter, &rows.column, wide, bits, NULL);
         memset(answers, 0, (count + 63) / 64 * sizeof *answers);
@@ -135,8 +131,8 @@ static bloomery_status add_rows(struct member *member, const bloomery_key *batch
         return status;
     }
     if (member->number % 3 == 2) {
-        if (bloomery_hash_keys(filter, &rows.column, hashes, NULL) != BLOOMERY_OK)
-            atomic_fetch_add(&member->team->faults, 1);
+        TEAM_MUST(&member->scene->team,
+                  bloomery_hash_keys(filter, &rows.column, hashes, NULL) == BLOOMERY_OK);
         rows.column.form = BLOOMERY_KEYS_HASHES128;
         rows.column.data = hashes;
     }
@@ -145,78 +141,79 @@ static bloomery_status add_rows(struct member *member, const bloomery_key *batch
 
 static void add_some(struct member *member, size_t first, size_t count)
 {
-    struct team *team = member->team;
+    struct scene *scene = member->scene;
     bloomery_key batch[STEP];
     uint64_t answers[STEP / 64 + 1];
     uint64_t bits = 0;
     for (size_t i = 0; i < count; i++)
-        batch[i] = team->keys->keys[key_number(member->number, first + i)];
+        batch[i] = scene->keys->keys[key_number(member->number, first + i)];
     const bloomery_status status = member->call == CALL_COLUMN
                                        ? add_rows(member, batch, count, answers, &bits)
-                                       : add_list_bits(team->filter, batch, count, answers, &bits);
-    if (status != BLOOMERY_OK)
-        atomic_fetch_add(&team->faults, 1);
+                                       : add_list_bits(scene->filter, batch, count, answers, &bits);
+    TEAM_MUST(&scene->team, status == BLOOMERY_OK);
     for (size_t i = 0; i < count; i++)
-        atomic_fetch_add(&team->fresh[key_number(member->number, first + i)],
+        atomic_fetch_add(&scene->fresh[key_number(member->number, first + i)],
                          (unsigned)(answers[i >> 6] >> (i & 63) & 1));
-    atomic_fetch_add(&team->bits, bits);
+    atomic_fetch_add(&scene->bits, bits);
 }
 
-static void *work(void *argument)
+/* Queries what is in already, while others add. */
+static void watch(struct scene *scene)
 {
-    struct member *member = argument;
-    struct team *team = member->team;
-    pthread_barrier_wait(&team->start);
-    const bool many = member->call == CALL_BATCH || member->call == CALL_COLUMN;
+    for (size_t done = 0; done < SHARE;) {
+        done = atomic_load(&scene->done);
+        for (size_t i = done > 300 ? done - 300 : 0; i < done; i++)
+            TEAM_MUST(&scene->team,
+                      bloomery_may_contain(scene->filter, scene->keys->keys[key_number(0, i)]));
+        size_t last = done < 128 ? done : 128;
+        TEAM_MUST(&scene->team, query_list(scene->filter, scene->keys->keys, last, NULL) == last);
+        struct rows rows;
+        rows_fill(&rows, scene->keys->keys, last, done % 2 == 0);
+        size_t found = 0;
+        TEAM_MUST(&scene->team,
+                  query_keys(scene->filter, &rows.column, NULL, &found, NULL) == BLOOMERY_OK &&
+                      found == last);
+    }
+}
+
+static void work(void *context, unsigned number)
+{
+    struct scene *scene = context;
+    struct member member = {scene, number, call_of(scene->calls, number)};
+    if (number == THREADS) {
+        watch(scene);
+        return;
+    }
+    const bool many = member.call == CALL_BATCH || member.call == CALL_COLUMN;
     size_t step = many ? STEP : 1;
     for (size_t i = 0; i < SHARE; i += step) {
         if (many)
-            add_some(member, i, step);
+            add_some(&member, i, step);
         else
-            add_a_key(member, i);
-        if (member->number == 0)
-            atomic_store(&team->done, i + step);
+            add_a_key(&member, i);
+        if (number == 0)
+            atomic_store(&scene->done, i + step);
     }
-    return NULL;
 }
 
-/* Asks for what is in already, while others add. */
-static void *watch(void *argument)
+static struct scene *run_together(const bloomery_plan *plan, int calls,
+                                  const struct test_keys *keys)
 {
-    struct member *member = argument;
-    struct team *team = member->team;
-    pthread_barrier_wait(&team->start);
-    for (size_t done = 0; done < SHARE;) {
-        done = atomic_load(&team->done);
-        for (size_t i = done > 300 ? done - 300 : 0; i < done; i++)
-            if (!bloomery_may_contain(team->filter, team->keys->keys[key_number(0, i)]))
-                atomic_fetch_add(&team->faults, 1);
-        size_t last = done < 128 ? done : 128;
-        if (query_list(team->filter, team->keys->keys, last, NULL) != last)
-            atomic_fetch_add(&team->faults, 1);
-        struct rows rows;
-        rows_fill(&rows, team->keys->keys, last, done % 2 == 0);
-        size_t found = 0;
-        if (query_keys(team->filter, &rows.column, NULL, &found, NULL) != BLOOMERY_OK ||
-            found != last)
-            atomic_fetch_add(&team->faults, 1);
-    }
-    return NULL;
+    struct scene *scene = calloc(1, sizeof *scene);
+    assert_non_null(scene);
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+    options.concurrent_adds = true;
+    scene->filter = test_create(plan, &options);
+    scene->keys = keys;
+    scene->calls = calls;
+    team_run(&scene->team, THREADS + 1, work, scene);
+    return scene;
 }
 
-static void run_team(struct team *team, int calls)
+static void scene_free(struct scene *scene)
 {
-    pthread_t threads[THREADS + 1];
-    struct member members[THREADS + 1];
-    assert_int_equal(pthread_barrier_init(&team->start, NULL, THREADS + 1), 0);
-    for (unsigned t = 0; t <= THREADS; t++) {
-        members[t] = (struct member){team, t, call_of(calls, t)};
-        assert_int_equal(pthread_create(&threads[t], NULL, t < THREADS ? work : watch, &members[t]),
-                         0);
-    }
-    for (unsigned t = 0; t <= THREADS; t++)
-        assert_int_equal(pthread_join(threads[t], NULL), 0);
-    pthread_barrier_destroy(&team->start);
+    bloomery_free(scene->filter);
+    free(scene);
 }
 
 /* The same calls by one thread. */
@@ -231,46 +228,38 @@ static bloomery_filter *run_alone(const bloomery_plan *plan, const struct test_k
 
 static void check_team(const bloomery_plan *plan, int calls, const struct test_keys *keys)
 {
-    struct team *team = calloc(1, sizeof *team);
-    assert_non_null(team);
-    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
-    options.concurrent_adds = true;
-    team->filter = test_create(plan, &options);
-    team->keys = keys;
-    run_team(team, calls);
-    assert_int_equal(atomic_load(&team->faults), 0);
+    struct scene *scene = run_together(plan, calls, keys);
     bloomery_filter *alone = run_alone(plan, keys);
     bloomery_info ours = BLOOMERY_INFO;
     bloomery_info theirs = BLOOMERY_INFO;
-    bloomery_info_get(team->filter, &ours);
-    bloomery_scan_result ours_scan = scan_of(team->filter);
+    bloomery_info_get(scene->filter, &ours);
+    bloomery_scan_result ours_scan = scan_of(scene->filter);
     bloomery_info_get(alone, &theirs);
     bloomery_scan_result theirs_scan = scan_of(alone);
     /* Each bit had one thread that set it, and each call was counted. */
     assert_int_equal(ours_scan.bits_set, theirs_scan.bits_set);
     if (tells(calls))
-        assert_int_equal(atomic_load(&team->bits), ours_scan.bits_set);
+        assert_int_equal(atomic_load(&scene->bits), ours_scan.bits_set);
     else
-        assert_true(atomic_load(&team->bits) <= ours_scan.bits_set);
+        assert_true(atomic_load(&scene->bits) <= ours_scan.bits_set);
     assert_int_equal(ours.adds, theirs.adds);
-    struct test_bytes together = test_written(team->filter);
+    struct test_bytes together = test_written(scene->filter);
     struct test_bytes apart = test_written(alone);
     assert_true(test_bytes_equal(&together, &apart));
     test_bytes_free(&together);
     test_bytes_free(&apart);
     for (size_t i = 0; i < KEYS; i++) {
-        unsigned fresh = atomic_load(&team->fresh[i]);
+        unsigned fresh = atomic_load(&scene->fresh[i]);
         bool added = false;
         for (unsigned t = 0; t < THREADS; t++)
             added |= (i + KEYS - t * 250) % KEYS < SHARE;
         /* The rate is 1e-12: none is SEEN by a false positive. */
         assert_true(added ? fresh >= 1 && fresh <= THREADS : fresh == 0);
         if (added)
-            assert_true(bloomery_may_contain(team->filter, keys->keys[i]));
+            assert_true(bloomery_may_contain(scene->filter, keys->keys[i]));
     }
     bloomery_free(alone);
-    bloomery_free(team->filter);
-    free(team);
+    scene_free(scene);
 }
 
 static void concurrent_adds_lose_nothing(void **state)
@@ -316,23 +305,15 @@ static void concurrent_adds_to_one_block_lose_nothing(void **state)
                               .blocks_per_key = test_shapes[s].blocks_per_key,
                               .probes = 1};
         for (int round = 0; round < 10; round++) {
-            struct team *team = calloc(1, sizeof *team);
-            assert_non_null(team);
-            bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
-            options.concurrent_adds = true;
-            team->filter = test_create(&plan, &options);
-            team->keys = &keys;
             const int calls = round % 2 ? TEAM_MIXED : TEAM_TELLS;
-            run_team(team, calls);
-            assert_int_equal(atomic_load(&team->faults), 0);
-            bloomery_scan_result scan = scan_of(team->filter);
-            assert_true(!tells(calls) || atomic_load(&team->bits) == scan.bits_set);
+            struct scene *scene = run_together(&plan, calls, &keys);
+            bloomery_scan_result scan = scan_of(scene->filter);
+            assert_true(!tells(calls) || atomic_load(&scene->bits) == scan.bits_set);
             bloomery_filter *alone = run_alone(&plan, &keys);
             bloomery_scan_result expected_scan = scan_of(alone);
             bloomery_free(alone);
             assert_int_equal(scan.bits_set, expected_scan.bits_set);
-            bloomery_free(team->filter);
-            free(team);
+            scene_free(scene);
         }
     }
     test_keys_free(&keys);

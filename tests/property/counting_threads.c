@@ -8,99 +8,65 @@
  * arguments. Suite: property, threads.
  */
 #include "../support/counters.h"
+#include "../support/team.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 enum { THREADS = 4, SHARE = 50, STAYING = 20 };
 
-struct team {
+struct scene {
+    struct team team;
     bloomery_filter *filter;
     struct test_keys keys; /* SHARE for each thread, then those that stay */
-    pthread_barrier_t start;
     atomic_uint running;
-    atomic_uint faults; /* cmocka's asserts belong to the main thread */
     atomic_uint removed;
     size_t rounds;
 };
 
-struct member {
-    struct team *team;
-    unsigned number;
-};
-
-static void expect(struct team *team, bool holds)
+static void watch(struct scene *scene)
 {
-    if (!holds)
-        atomic_fetch_add(&team->faults, 1);
+    const bloomery_key *staying = scene->keys.keys + (size_t)THREADS * SHARE;
+    while (atomic_load(&scene->running) > 0) {
+        for (size_t i = 0; i < STAYING; i++)
+            TEAM_MUST(&scene->team, bloomery_may_contain(scene->filter, staying[i]));
+        TEAM_MUST(&scene->team, query_list(scene->filter, staying, STAYING, NULL) == STAYING);
+    }
 }
 
 /* Adds its keys and takes them away again. All share one block or two, so counters meet. */
-static void *come_and_go(void *argument)
+static void come_and_go(void *context, unsigned number)
 {
-    const struct member *member = argument;
-    struct team *team = member->team;
-    const bloomery_key *keys = team->keys.keys + (size_t)member->number * SHARE;
-    pthread_barrier_wait(&team->start);
-    for (size_t round = 0; round < team->rounds; round++) {
+    struct scene *scene = context;
+    if (number == THREADS) {
+        watch(scene);
+        return;
+    }
+    const bloomery_key *keys = scene->keys.keys + (size_t)number * SHARE;
+    for (size_t round = 0; round < scene->rounds; round++) {
         const bloomery_key key = keys[round % SHARE];
-        expect(team, add_status(team->filter, key) == BLOOMERY_OK);
-        expect(team, bloomery_key_count(team->filter, key) >= 1);
-        expect(team, bloomery_remove(team->filter, key, NULL));
+        TEAM_MUST(&scene->team, add_status(scene->filter, key) == BLOOMERY_OK);
+        TEAM_MUST(&scene->team, bloomery_key_count(scene->filter, key) >= 1);
+        TEAM_MUST(&scene->team, bloomery_remove(scene->filter, key, NULL));
     }
-    atomic_fetch_sub(&team->running, 1);
-    return NULL;
+    atomic_fetch_sub(&scene->running, 1);
 }
 
-static void *watch(void *argument)
+static struct scene *scene_new(const bloomery_plan *plan)
 {
-    const struct member *member = argument;
-    struct team *team = member->team;
-    const bloomery_key *staying = team->keys.keys + (size_t)THREADS * SHARE;
-    pthread_barrier_wait(&team->start);
-    while (atomic_load(&team->running) > 0) {
-        for (size_t i = 0; i < STAYING; i++)
-            expect(team, bloomery_may_contain(team->filter, staying[i]));
-        expect(team, query_list(team->filter, staying, STAYING, NULL) == STAYING);
-    }
-    return NULL;
-}
-
-static void run_team(struct team *team, void *(*work)(void *), bool watched)
-{
-    pthread_t threads[THREADS + 1];
-    struct member members[THREADS + 1];
-    const unsigned count = THREADS + watched;
-    atomic_store(&team->running, THREADS);
-    assert_int_equal(pthread_barrier_init(&team->start, NULL, count), 0);
-    for (unsigned i = 0; i < count; i++) {
-        members[i] = (struct member){team, i};
-        assert_int_equal(pthread_create(&threads[i], NULL, i < THREADS ? work : watch, &members[i]),
-                         0);
-    }
-    for (unsigned i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
-    pthread_barrier_destroy(&team->start);
-    assert_int_equal(atomic_load(&team->faults), 0);
-}
-
-static struct team *team_new(const bloomery_plan *plan)
-{
-    struct team *team = calloc(1, sizeof *team);
+    struct scene *scene = calloc(1, sizeof *scene);
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
-    assert_non_null(team);
+    assert_non_null(scene);
     options.concurrent_adds = true;
-    team->filter = test_create(plan, &options);
-    team->keys = test_keys_make(TEST_RANDOM, 11, 0, THREADS * SHARE + STAYING);
-    return team;
+    scene->filter = test_create(plan, &options);
+    scene->keys = test_keys_make(TEST_RANDOM, 11, 0, THREADS * SHARE + STAYING);
+    return scene;
 }
 
-static void team_free(struct team *team)
+static void scene_free(struct scene *scene)
 {
-    bloomery_free(team->filter);
-    test_keys_free(&team->keys);
-    free(team);
+    bloomery_free(scene->filter);
+    test_keys_free(&scene->keys);
+    free(scene);
 }
 
 /* 2 keys stay and 4 come and go: no counter of 4 bits gets to 15, so what is left is exactly what
@@ -112,14 +78,15 @@ static void threads_that_add_and_remove_lose_nothing(void **state)
         for (uint32_t blocks_per_key = 1; blocks_per_key <= 2; blocks_per_key++) {
             bloomery_plan plan =
                 test_counting_plan(test_widths[w], blocks_per_key, 8, blocks_per_key);
-            struct team *team = team_new(&plan);
+            struct scene *scene = scene_new(&plan);
             const size_t first = (size_t)THREADS * SHARE;
-            team->rounds = test_long() ? 200000 : 10000;
+            scene->rounds = test_long() ? 200000 : 10000;
             for (size_t i = 0; i < STAYING; i++)
-                bloomery_add(team->filter, team->keys.keys[first + i], NULL);
-            struct test_bytes before = test_counters(team->filter);
-            run_team(team, come_and_go, true);
-            struct test_bytes after = test_counters(team->filter);
+                bloomery_add(scene->filter, scene->keys.keys[first + i], NULL);
+            struct test_bytes before = test_counters(scene->filter);
+            atomic_store(&scene->running, THREADS);
+            team_run(&scene->team, THREADS + 1, come_and_go, scene);
+            struct test_bytes after = test_counters(scene->filter);
             for (size_t cell = 0; cell < plan.bits; cell++) {
                 const uint32_t value = test_counter_at(&after, test_widths[w], cell);
                 if (value != (1u << test_widths[w]) - 1)
@@ -127,22 +94,21 @@ static void threads_that_add_and_remove_lose_nothing(void **state)
             }
             test_bytes_free(&before);
             test_bytes_free(&after);
-            team_free(team);
+            scene_free(scene);
         }
 }
 
 /* All threads remove the keys of thread 0, each of which is there once. */
-static void *remove_the_same(void *argument)
+static void remove_the_same(void *context, unsigned number)
 {
-    const struct member *member = argument;
-    struct team *team = member->team;
+    struct scene *scene = context;
+    (void)number;
     for (size_t i = 0; i < SHARE; i++) {
-        pthread_barrier_wait(&team->start);
-        int found = remove_outcome(team->filter, team->keys.keys[i]);
-        expect(team, found == WAS_REMOVED || found == WAS_ABSENT);
-        atomic_fetch_add(&team->removed, (unsigned)(found == WAS_REMOVED));
+        team_meet(&scene->team, THREADS);
+        int found = remove_outcome(scene->filter, scene->keys.keys[i]);
+        TEAM_MUST(&scene->team, found == WAS_REMOVED || found == WAS_ABSENT);
+        atomic_fetch_add(&scene->removed, (unsigned)(found == WAS_REMOVED));
     }
-    return NULL;
 }
 
 /* Each is removed once, whoever was first, and no counter falls short of what the others need. The
@@ -153,19 +119,19 @@ static void threads_remove_a_key_once(void **state)
     for (size_t w = 0; w < TEST_WIDTHS; w++)
         for (int round = 0; round < (test_long() ? 200 : 20); round++) {
             bloomery_plan plan = test_counting_plan(test_widths[w], 1, 8, 16);
-            struct team *team = team_new(&plan);
+            struct scene *scene = scene_new(&plan);
             bloomery_filter *left = test_create(&plan, NULL);
             for (size_t i = 0; i < STAYING; i++) {
-                bloomery_add(left, team->keys.keys[(size_t)THREADS * SHARE + i], NULL);
-                bloomery_add(team->filter, team->keys.keys[(size_t)THREADS * SHARE + i], NULL);
+                bloomery_add(left, scene->keys.keys[(size_t)THREADS * SHARE + i], NULL);
+                bloomery_add(scene->filter, scene->keys.keys[(size_t)THREADS * SHARE + i], NULL);
             }
             for (size_t i = 0; i < SHARE; i++)
-                bloomery_add(team->filter, team->keys.keys[i], NULL);
-            run_team(team, remove_the_same, false);
-            assert_int_equal(atomic_load(&team->removed), SHARE);
-            test_assert_same_counters(team->filter, left);
+                bloomery_add(scene->filter, scene->keys.keys[i], NULL);
+            team_run(&scene->team, THREADS, remove_the_same, scene);
+            assert_int_equal(atomic_load(&scene->removed), SHARE);
+            test_assert_same_counters(scene->filter, left);
             bloomery_free(left);
-            team_free(team);
+            scene_free(scene);
         }
 }
 

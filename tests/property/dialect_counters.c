@@ -10,13 +10,11 @@
  */
 #define BLOOMERY_EXPERIMENTAL
 #include "../support/counters.h"
+#include "../support/team.h"
 
 #include <bloomery/dialect.h>
 #include <bloomery/experimental.h>
 
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,76 +45,37 @@ static bloomery_filter *make(uint32_t cell_bits, bool concurrent)
     return filter;
 }
 
-struct team {
+struct scene {
+    struct team team;
     bloomery_filter *filter;
-    pthread_barrier_t start;
-    atomic_uint faults; /* cmocka's asserts belong to the main thread */
     atomic_uint removed;
-    atomic_uint arrived;
     unsigned rounds;
 };
 
-struct member {
-    struct team *team;
-    unsigned number;
-};
-
-static void expect(struct team *team, bool holds)
+static void come_and_go(void *context, unsigned number)
 {
-    if (!holds)
-        atomic_fetch_add(&team->faults, 1);
-}
-
-static void *come_and_go(void *argument)
-{
-    const struct member *member = argument;
-    struct team *team = member->team;
-    pthread_barrier_wait(&team->start);
-    for (unsigned round = 0; round < team->rounds; round++) {
-        const bloomery_key key = key_of(member->number * SHARE + round % SHARE);
-        expect(team, add_status(team->filter, key) == BLOOMERY_OK);
-        expect(team, bloomery_key_count(team->filter, key) >= 1);
-        expect(team, bloomery_remove(team->filter, key, NULL));
+    struct scene *scene = context;
+    for (unsigned round = 0; round < scene->rounds; round++) {
+        const bloomery_key key = key_of(number * SHARE + round % SHARE);
+        TEAM_MUST(&scene->team, add_status(scene->filter, key) == BLOOMERY_OK);
+        TEAM_MUST(&scene->team, bloomery_key_count(scene->filter, key) >= 1);
+        TEAM_MUST(&scene->team, bloomery_remove(scene->filter, key, NULL));
         for (unsigned i = 0; i < STAYING; i++)
-            expect(team, bloomery_may_contain(team->filter, key_of(THREADS * SHARE + i)));
+            TEAM_MUST(&scene->team,
+                      bloomery_may_contain(scene->filter, key_of(THREADS * SHARE + i)));
     }
-    return NULL;
 }
 
-/* Waits for the others without sleeping: a sleeper would come too late to be in the way. */
-static void meet(struct team *team)
+static void remove_the_same(void *context, unsigned number)
 {
-    const unsigned turn = atomic_fetch_add(&team->arrived, 1) / THREADS;
-    while (atomic_load(&team->arrived) < (turn + 1) * THREADS)
-        sched_yield();
-}
-
-static void *remove_the_same(void *argument)
-{
-    const struct member *member = argument;
-    struct team *team = member->team;
+    struct scene *scene = context;
+    (void)number;
     for (unsigned i = 0; i < SHARE; i++) {
-        meet(team);
-        const int found = remove_outcome(team->filter, key_of(i));
-        expect(team, found == WAS_REMOVED || found == WAS_ABSENT);
-        atomic_fetch_add(&team->removed, (unsigned)(found == WAS_REMOVED));
+        team_meet(&scene->team, THREADS);
+        const int found = remove_outcome(scene->filter, key_of(i));
+        TEAM_MUST(&scene->team, found == WAS_REMOVED || found == WAS_ABSENT);
+        atomic_fetch_add(&scene->removed, (unsigned)(found == WAS_REMOVED));
     }
-    return NULL;
-}
-
-static void run_team(struct team *team, void *(*work)(void *))
-{
-    pthread_t threads[THREADS];
-    struct member members[THREADS];
-    assert_int_equal(pthread_barrier_init(&team->start, NULL, THREADS), 0);
-    for (unsigned i = 0; i < THREADS; i++) {
-        members[i] = (struct member){team, i};
-        assert_int_equal(pthread_create(&threads[i], NULL, work, &members[i]), 0);
-    }
-    for (unsigned i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
-    pthread_barrier_destroy(&team->start);
-    assert_int_equal(atomic_load(&team->faults), 0);
 }
 
 static void name_all_keys(void)
@@ -132,13 +91,13 @@ static void threads_lose_no_count(void **state)
     (void)state;
     name_all_keys();
     for (size_t w = 0; w < TEST_WIDTHS; w++) {
-        struct team team = {.filter = make(test_widths[w], true),
-                            .rounds = test_long() ? 100000 : 5000};
+        struct scene scene = {.filter = make(test_widths[w], true),
+                              .rounds = test_long() ? 100000 : 5000};
         for (unsigned i = 0; i < STAYING; i++)
-            bloomery_add(team.filter, key_of(THREADS * SHARE + i), NULL);
-        struct test_bytes before = test_counters(team.filter);
-        run_team(&team, come_and_go);
-        struct test_bytes after = test_counters(team.filter);
+            bloomery_add(scene.filter, key_of(THREADS * SHARE + i), NULL);
+        struct test_bytes before = test_counters(scene.filter);
+        team_run(&scene.team, THREADS, come_and_go, &scene);
+        struct test_bytes after = test_counters(scene.filter);
         for (size_t cell = 0; cell < CELLS; cell++) {
             const uint32_t value = test_counter_at(&after, test_widths[w], cell);
             if (value != (1u << test_widths[w]) - 1)
@@ -146,7 +105,7 @@ static void threads_lose_no_count(void **state)
         }
         test_bytes_free(&before);
         test_bytes_free(&after);
-        bloomery_free(team.filter);
+        bloomery_free(scene.filter);
     }
 }
 
@@ -155,15 +114,15 @@ static void threads_remove_a_named_key_once(void **state)
     (void)state;
     name_all_keys();
     for (int round = 0; round < (test_long() ? 200 : 20); round++) {
-        struct team team = {.filter = make(8, true)};
+        struct scene scene = {.filter = make(8, true)};
         bloomery_filter *left = make(8, false);
         for (unsigned i = 0; i < SHARE; i++)
-            bloomery_add(team.filter, key_of(i), NULL);
-        run_team(&team, remove_the_same);
-        assert_int_equal(atomic_load(&team.removed), SHARE);
-        test_assert_same_counters(team.filter, left);
+            bloomery_add(scene.filter, key_of(i), NULL);
+        team_run(&scene.team, THREADS, remove_the_same, &scene);
+        assert_int_equal(atomic_load(&scene.removed), SHARE);
+        test_assert_same_counters(scene.filter, left);
         bloomery_free(left);
-        bloomery_free(team.filter);
+        bloomery_free(scene.filter);
     }
 }
 

@@ -8,12 +8,12 @@
  */
 #define BLOOMERY_EXPERIMENTAL
 #include "../support/support.h"
+#include "../support/team.h"
 
 #include <bloomery/experimental.h>
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -168,21 +168,32 @@ static void what_is_not_there_is_not_populated(void **state)
 /* ---- While others add ----------------------------------------------------------------------- */
 
 struct populating {
+    struct team team;
     bloomery_filter *filter;
-    bool done; /* atomic: the adder is */
+    const struct test_keys *keys;
+    atomic_bool done; /* the adder is */
 };
-
-static void *populate(void *argument)
-{
-    struct populating *populating = argument;
-    do
-        bloomery_populate(populating->filter, 0, UINT64_MAX);
-    while (!__atomic_load_n(&populating->done, __ATOMIC_ACQUIRE));
-    return NULL;
-}
 
 /* One thread adds and removes with plain instructions, and each change counts; the other populates
  * the one page again and again. */
+static void add_or_populate(void *context, unsigned number)
+{
+    struct populating *populating = context;
+    const struct test_keys *keys = populating->keys;
+    bloomery_filter *filter = populating->filter;
+    for (size_t k = 0; number == 0 && k < keys->count; k++) {
+        bloomery_add(filter, keys->keys[k], NULL);
+        if (k >= 10)
+            bloomery_remove(filter, keys->keys[k - 10], NULL);
+    }
+    if (number == 0)
+        atomic_store(&populating->done, true);
+    else
+        do
+            bloomery_populate(filter, 0, UINT64_MAX);
+        while (!atomic_load(&populating->done));
+}
+
 static void keys_added_meanwhile_stay(void **state)
 {
     struct test_keys keys = test_keys_make(TEST_LITTLE, 1, 0, 100000);
@@ -191,17 +202,9 @@ static void keys_added_meanwhile_stay(void **state)
     for (int old = 0; old < 2; old++) {
         bloomery_plan plan = test_plan(&shape, 10, 0.1);
         bloomery_filter *filter = test_create(&plan, NULL);
-        struct populating populating = {filter, false};
-        pthread_t thread;
+        struct populating populating = {.filter = filter, .keys = &keys};
         kernel_refuses(old == 1 ? EINVAL : 0, 0);
-        assert_int_equal(pthread_create(&thread, NULL, populate, &populating), 0);
-        for (size_t k = 0; k < keys.count; k++) {
-            bloomery_add(filter, keys.keys[k], NULL);
-            if (k >= 10)
-                bloomery_remove(filter, keys.keys[k - 10], NULL);
-        }
-        __atomic_store_n(&populating.done, true, __ATOMIC_RELEASE);
-        assert_int_equal(pthread_join(thread, NULL), 0);
+        team_run(&populating.team, 2, add_or_populate, &populating);
         kernel_refuses(0, 0);
         for (size_t k = keys.count - 10; k < keys.count; k++)
             assert_true(bloomery_remove(filter, keys.keys[k], NULL));

@@ -8,10 +8,10 @@
  */
 #include "../support/built.h"
 #include "../support/support.h"
+#include "../support/team.h"
 
 #include <bloomery/dialect.h>
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -303,18 +303,18 @@ static void a_copy_lacks_what_its_original_lacks(void **state)
     test_keys_free(&keys);
 }
 
-struct adder {
+struct vain {
+    struct team team;
     bloomery_filter *filter;
     bloomery_key key;
-    bool answered;
 };
 
-static void *add_in_vain(void *argument)
+static void add_in_vain(void *context, unsigned number)
 {
-    struct adder *adder = argument;
+    struct vain *vain = context;
+    (void)number;
     for (int i = 0; i < 1000; i++)
-        adder->answered |= bloomery_add(adder->filter, adder->key, NULL);
-    return NULL;
+        TEAM_MUST(&vain->team, !bloomery_add(vain->filter, vain->key, NULL));
 }
 
 static void failures_of_several_threads_are_all_counted(void **state)
@@ -322,20 +322,11 @@ static void failures_of_several_threads_are_all_counted(void **state)
     enum { THREADS = 4 };
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 5000);
     bloomery_filter *filter = full_chain(&keys, true);
-    pthread_t threads[THREADS];
-    struct adder adders[THREADS];
     bloomery_error error = {.text = ""};
     uint64_t bytes = 0;
-    const bloomery_key absent = absent_key(filter);
+    struct vain vain = {.filter = filter, .key = absent_key(filter)};
     (void)state;
-    for (size_t t = 0; t < THREADS; t++) {
-        adders[t] = (struct adder){filter, absent, false};
-        assert_int_equal(pthread_create(&threads[t], NULL, add_in_vain, &adders[t]), 0);
-    }
-    for (size_t t = 0; t < THREADS; t++) {
-        pthread_join(threads[t], NULL);
-        assert_false(adders[t].answered);
-    }
+    team_run(&vain.team, THREADS, add_in_vain, &vain);
     assert_int_equal(bloomery_write(filter, swallow, &bytes, &error), BLOOMERY_FULL);
     assert_non_null(strstr(error.text, "4000 keys could not be added"));
     assert_int_equal(bloomery_write(filter, swallow, &bytes, &error), BLOOMERY_OK);

@@ -10,12 +10,11 @@
 #define BLOOMERY_EXPERIMENTAL
 #include "../support/bounds.h"
 #include "../support/support.h"
+#include "../support/team.h"
 
 #include <bloomery/experimental.h>
 
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -463,35 +462,34 @@ static void plans_that_no_chain_has_are_refused(void **state)
 
 enum { THREADS = 4, SHARED = 8000 };
 
-struct adder {
+struct adders {
+    struct team team;
     bloomery_filter *filter;
     const struct test_keys *keys;
-    atomic_uint *fresh;
-    unsigned number;
-    bool failed;
+    atomic_uint fresh[SHARED];
 };
 
-static void *add_all(void *argument)
+static void add_all(void *context, unsigned number)
 {
-    struct adder *adder = argument;
+    struct adders *adders = context;
     bloomery_info info = BLOOMERY_INFO;
-    for (size_t i = 0; i < SHARED; i += adder->number % 2 ? 50 : 1) {
-        size_t at = (i + adder->number * 100) % SHARED;
-        const bloomery_key *keys = adder->keys->keys + at;
+    for (size_t i = 0; i < SHARED; i += number % 2 ? 50 : 1) {
+        size_t at = (i + number * 100) % SHARED;
+        const bloomery_key *keys = adders->keys->keys + at;
         uint64_t answers = 0;
-        if (adder->number % 2) { /* SHARED is a multiple of 50 */
-            adder->failed |= add_list(adder->filter, keys, 50, &answers) != 0;
-            adder->failed |= query_list(adder->filter, keys, 50, NULL) != 50;
+        if (number % 2) { /* SHARED is a multiple of 50 */
+            TEAM_MUST(&adders->team, add_list(adders->filter, keys, 50, &answers) == BLOOMERY_OK);
+            TEAM_MUST(&adders->team, query_list(adders->filter, keys, 50, NULL) == 50);
         } else {
-            answers = bloomery_add(adder->filter, *keys, NULL);
-            adder->failed |= !bloomery_may_contain(adder->filter, *keys);
+            answers = bloomery_add(adders->filter, *keys, NULL);
+            TEAM_MUST(&adders->team, bloomery_may_contain(adders->filter, *keys));
         }
         for (size_t key = 0; key < 50; key++)
-            atomic_fetch_add(&adder->fresh[(at + key) % SHARED], answers >> key & 1);
-        bloomery_info_get(adder->filter, &info);
-        adder->failed |= info.layers < 1 || info.bytes % 64 != 0 || info.bits != info.bytes * 8;
+            atomic_fetch_add(&adders->fresh[(at + key) % SHARED], answers >> key & 1);
+        bloomery_info_get(adders->filter, &info);
+        TEAM_MUST(&adders->team,
+                  info.layers >= 1 && info.bytes % 64 == 0 && info.bits == info.bytes * 8);
     }
-    return NULL;
 }
 
 static void many_adders_lose_nothing_while_it_grows(void **state)
@@ -499,24 +497,17 @@ static void many_adders_lose_nothing_while_it_grows(void **state)
     (void)state;
     struct test_keys keys = test_keys_make(TEST_URLS, 11, 0, SHARED);
     for (unsigned round = 0; round < 2; round++) {
-        static atomic_uint fresh[SHARED];
-        memset(fresh, 0, sizeof fresh);
+        static struct adders adders;
+        memset(&adders, 0, sizeof adders);
         bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
         options.concurrent_adds = true;
         bloomery_filter *filter = make(100, 1e-9, &options);
-        struct adder adders[THREADS];
-        pthread_t threads[THREADS];
-        for (unsigned t = 0; t < THREADS; t++) {
-            adders[t] = (struct adder){filter, &keys, fresh, t, false};
-            assert_int_equal(pthread_create(&threads[t], NULL, add_all, &adders[t]), 0);
-        }
-        for (unsigned t = 0; t < THREADS; t++) {
-            pthread_join(threads[t], NULL);
-            assert_false(adders[t].failed);
-        }
+        adders.filter = filter;
+        adders.keys = &keys;
+        team_run(&adders.team, THREADS, add_all, &adders);
         assert_int_equal(query_list(filter, keys.keys, SHARED, NULL), SHARED);
         for (size_t i = 0; i < SHARED; i++) /* at 1e-9 none is a false positive */
-            assert_true(fresh[i] >= 1);
+            assert_true(adders.fresh[i] >= 1);
         bloomery_info info = info_of(filter);
         assert_int_equal(info.adds, THREADS * SHARED);
         assert_int_equal(info.layers, 7);

@@ -6,9 +6,9 @@
  * Build: this file, ../support/support.c; cmocka, the library. Suite: property.
  */
 #include "../support/built.h"
+#include "../support/team.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -207,9 +207,9 @@ struct adder {
     size_t count;
 };
 
-static void *add_values(void *argument)
+static void add_values(void *context, unsigned number)
 {
-    const struct adder *adder = argument;
+    const struct adder *adder = (const struct adder *)context + number;
     bloomery_key keys[100];
     for (size_t i = 0; i < adder->count; i += 100) {
         const size_t now = adder->count - i < 100 ? adder->count - i : 100;
@@ -218,7 +218,6 @@ static void *add_values(void *argument)
         if (build_list(adder->builder, keys, now, NULL) != BLOOMERY_OK)
             abort();
     }
-    return NULL;
 }
 
 /* Shuffled, each twice, from three threads. */
@@ -237,15 +236,13 @@ static struct test_bytes built_shuffled(const uint64_t *values, size_t count,
         twice[i - 1] = other;
     }
     bloomery_builder *builder = test_builder(0.004, NULL, options);
-    pthread_t threads[3];
+    struct team team = {0};
     struct adder adders[3];
     for (size_t i = 0; i < 3; i++) {
         const size_t first = 2 * count * i / 3;
         adders[i] = (struct adder){builder, twice + first, 2 * count * (i + 1) / 3 - first};
-        assert_int_equal(pthread_create(&threads[i], NULL, add_values, &adders[i]), 0);
     }
-    for (size_t i = 0; i < 3; i++)
-        pthread_join(threads[i], NULL);
+    team_run(&team, 3, add_values, adders);
     free(twice);
     const bloomery_filter *filter = test_finish(builder);
     struct test_bytes bytes = test_written(filter);

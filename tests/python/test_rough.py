@@ -64,7 +64,7 @@ def readers_that_are_not_in_a_child_do_not_stop_it(c):
     keys = np.arange(20_000_000)
     thread = threading.Thread(target=lambda: f.contains_many(keys))
     thread.start()
-    time.sleep(0.03)
+    time.sleep(0.03)  # any moment of the call will do
 
     def use():
         return 0 if f.count_many(keys[:1000]) == 0 and f.add("x") and "x" in f and f.count_many(keys[:9]) == 0 else 1
@@ -145,7 +145,7 @@ def a_handler_may_use_a_filter_of_a_merge_that_waits(c):
         before = signal.signal(signal.SIGALRM, lambda number, frame, lo=lo, ran=ran: ran.append(lo.add("x")))
         thread = threading.Thread(target=lambda hi=hi: hi.contains_many(np.arange(12_000_000)))
         thread.start()
-        time.sleep(0.03)
+        time.sleep(0.03)  # any moment of the call will do
         signal.setitimer(signal.ITIMER_REAL, 0.03)
         try:
             hi.merge(lo)

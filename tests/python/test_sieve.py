@@ -55,10 +55,10 @@ def deliveries_are_counted_limited_and_renewed(c):
         s.push_many(["a", "b"])
         c.expect([item.deliveries for item in s.pop(2)] == [1, 1], "first")
         c.expect(s.extend([1, 7], 1000) == 1, "extend")
-        time.sleep(0.01)
+        time.sleep(0.01)  # not shorter: so the leases have ended
         second = s.pop(2)
         c.expect([(item.number, item.deliveries) for item in second] == [(2, 2)], f"{second}")
-        time.sleep(0.01)
+        time.sleep(0.01)  # not shorter: so the leases have ended
         c.expect(s.pop(2) == [] and s.status().dead == 1 and s.status().leased == 1, f"{s.status()}")
         with raises(c, (TypeError, ValueError)):
             s.extend()

@@ -205,7 +205,7 @@ static void decide_with(const struct form *form, uint64_t memory)
     assert_int_equal(drain(sieve, form, UINT32_MAX), 0);
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
     assert_within(form, memory);
-    sieve_remove(sieve_place.path);
+    test_remove(sieve_place.path);
     memset(scene.came, 0, 2 * KEYS);
 }
 
@@ -274,7 +274,7 @@ static void a_saved_filter_is_read_within_the_memory(void **state)
         assert_int_equal(query_key(sieve, key_of(form, 7), NULL), BLOOMERY_SIEVE_SEEN);
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
         assert_true(scene.memory.most <= options.memory);
-        sieve_remove(sieve_place.path);
+        test_remove(sieve_place.path);
     }
 }
 

@@ -76,7 +76,7 @@ static void clock_before_1970_pops(void **state)
                 BLOOMERY_OK);
             assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
             wall_is_set = false;
-            sieve_remove(path);
+            test_remove(path);
             test_directory_remove(&directory);
         }
 }

@@ -27,7 +27,7 @@ static struct place place_make(void)
 
 static void place_free(struct place *place)
 {
-    sieve_remove(place->path);
+    test_remove(place->path);
     test_directory_remove(&place->directory);
 }
 

@@ -115,7 +115,7 @@ static void stages_of(const bloomery_sieve_options *options)
     if (disk)
         query_in_batches(sieve, 30010, BLOOMERY_SIEVE_PENDING);
     must_close(sieve);
-    sieve_remove(sieve_place.path);
+    test_remove(sieve_place.path);
 }
 
 static void a_batch_answers_as_one_by_one(void **state)

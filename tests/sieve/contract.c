@@ -118,7 +118,7 @@ static void too_little_memory_is_told_the_least(void **state)
         sieve = must_open(&options);
         assert_int_equal(push_key(sieve, nothing, nothing, NULL, NULL), BLOOMERY_SIEVE_PENDING);
         must_close(sieve);
-        sieve_remove(sieve_place.path);
+        test_remove(sieve_place.path);
     }
 }
 
@@ -214,7 +214,7 @@ static void directories_that_are_no_sieve_are_left_alone(void **state)
         unlink(path);
     }
     must_close(must_open(&options)); /* an empty one is fine */
-    sieve_remove(sieve_place.path);
+    test_remove(sieve_place.path);
     test_write_file(sieve_place.path, "mine", 4);
     const bloomery_status status = bloomery_sieve_open(&options, &(bloomery_sieve *){NULL}, NULL);
     assert_true(status == BLOOMERY_NOT_A_FILTER || status == BLOOMERY_IO_FAILED);
@@ -282,7 +282,7 @@ static void a_second_process_is_refused(void **state)
             if (open_now)
                 must_close(sieve);
         }
-        sieve_remove(sieve_place.path);
+        test_remove(sieve_place.path);
     }
 }
 
@@ -355,7 +355,7 @@ static void items_of_any_length_pass_and_longer_ones_are_refused(void **state)
         assert_int_equal(items, 4);
         assert_int_equal(bytes_came, (size_t)BLOOMERY_SIEVE_ITEM_MAX * (empty == 0 ? 4 : 3));
         must_close(sieve);
-        sieve_remove(sieve_place.path);
+        test_remove(sieve_place.path);
     }
     free(bytes);
 }

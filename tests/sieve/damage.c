@@ -141,8 +141,8 @@ static struct stage *stage_make(bloomery_sieve_engine engine)
 
 static void stage_free(struct stage *stage)
 {
-    sieve_remove(stage->sound);
-    sieve_remove(stage->work);
+    test_remove(stage->sound);
+    test_remove(stage->work);
     test_directory_remove(&stage->directory);
     stream_area_free(&stage->area);
     free(stage);

@@ -32,7 +32,7 @@ static int set_scene(void **state)
 
 static int strike_scene(void **state)
 {
-    sieve_remove(scene.copy);
+    test_remove(scene.copy);
     return sieve_teardown(state);
 }
 
@@ -169,7 +169,7 @@ static void leases_of_a_dead_worker_are_listed_and_ended(void **state)
         assert_string_equal(pop_all(sieve), "a2 c2 d2 ");
         assert_string_equal(list_leased(sieve), "1a2 3c2 4d2 ");
         must_close(sieve);
-        sieve_remove(sieve_place.path);
+        test_remove(sieve_place.path);
     }
 }
 
@@ -197,7 +197,7 @@ static void leases_can_be_renewed(void **state)
     sieve = must_open(&options);
     assert_int_equal(bloomery_sieve_extend(sieve, numbers, 1, 0, &extended, NULL), BLOOMERY_OK);
     assert_int_equal(extended, 1);
-    usleep(10);
+    usleep(10); /* not shorter: so the lease has ended */
     assert_string_equal(pop_all(sieve), "a2 ");
     must_close(sieve);
 }
@@ -245,7 +245,7 @@ static void the_number_of_leases_can_change(void **state)
         assert_int_equal(return_all(sieve), 5);
         assert_string_equal(pop_all(sieve), "a2 b2 c2 d2 e2 ");
         must_close(sieve);
-        sieve_remove(sieve_place.path);
+        test_remove(sieve_place.path);
     }
 }
 
@@ -319,7 +319,7 @@ static void items_are_put_aside_after_their_deliveries(void **state)
         assert_int_equal(bloomery_sieve_verify(sieve, NULL, NULL, &damaged, NULL), BLOOMERY_OK);
         assert_int_equal(damaged, 0);
         must_close(sieve);
-        sieve_remove(sieve_place.path);
+        test_remove(sieve_place.path);
     }
 }
 
@@ -410,7 +410,7 @@ static void dead_items_are_forgotten_or_queued_again(void **state)
         assert_string_equal(pop_all(sieve), "");
         assert_int_equal(sieve_info_of(sieve).dead, 1);
         must_close(sieve);
-        sieve_remove(sieve_place.path);
+        test_remove(sieve_place.path);
     }
 }
 
@@ -523,8 +523,8 @@ static void remove_recovered(void)
 {
     char inner[400];
     snprintf(inner, sizeof inner, "%s/set-aside.1", sieve_place.path);
-    sieve_remove(inner);
-    sieve_remove(sieve_place.path);
+    test_remove(inner);
+    test_remove(sieve_place.path);
 }
 
 static void damaged_dead_items_are_found_and_given_up(void **state)

@@ -98,7 +98,7 @@ static void options_of_the_other_engine_do_not_matter(void **state)
     options.order = BLOOMERY_SIEVE_ORDER_FIFO;
     for (int i = 0; i < 2; i++)
         assert_int_equal(bloomery_sieve_close(must_open(&options), NULL), BLOOMERY_OK);
-    sieve_remove(sieve_place.path);
+    test_remove(sieve_place.path);
     options = sieve_options(BLOOMERY_SIEVE_DISK, 0);
     options.full = BLOOMERY_SIEVE_STOP;
     options.dialect = "sieve-murmur3";
@@ -355,7 +355,7 @@ static void absurd_lengths_are_refused(void **state)
         }
         assert_int_equal(push(sieve, 1), BLOOMERY_SIEVE_PENDING);
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
-        sieve_remove(sieve_place.path);
+        test_remove(sieve_place.path);
     }
 }
 

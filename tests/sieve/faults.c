@@ -4,10 +4,10 @@
  * is room; after a failed sync everything is refused until the sieve is opened again, which finds
  * the last commit. (life.h says how that is seen.)
  *
- * Build: this file, drive.c, life.c, stream.c, ../support; cmocka, the library. Argument: the path
+ * Build: this file, life.c, stream.c, ../support; cmocka, the library. Argument: the path
  * of the library of faults. Suite: sieve. BLOOMERY_TEST_LONG=1: every call, of all stories.
  */
-#include "drive.h"
+#include "life.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -34,10 +34,7 @@ static bool strike(const struct story *story, const struct fault *fault, enum li
         assert_int_equal(drive(&place, 2, &none, LIFE_NO_FAULTS, other), LIFE_END);
         ledger_judge(&place.ledger, place.path, place.copy, what);
     }
-    for (uint64_t push = 1; push <= story->pushes; push++)
-        if (!ledger_done(&place.ledger, push))
-            fail_msg("%s, %s: the item of push %llu never came", story->name, what,
-                     (unsigned long long)push);
+    place_judge_end(&place, what);
     place_free(&place);
     return struck[0] != '\0';
 }
@@ -175,16 +172,16 @@ static void recovery_that_failed_is_done_again(void **state)
                                         .error = ENOSPC};
             place_make(&place, &life_stories[0]);
             make_damaged((bloomery_sieve_engine)engine, place.path, place.copy);
-            sieve_remove(place.copy);
+            test_remove(place.copy);
             char *const arguments[] = {(char *)(uintptr_t) "recover", place.path, NULL};
             const int failed = drive_program(&place, &fault, arguments);
             snprintf(what, sizeof what, "engine %d, call %u, %d", engine, at, failed);
             if (recover(place.path, &recovery) != BLOOMERY_OK)
                 fail_msg("%s: it cannot be recovered", what);
             expect_whole_frames(place.path, what);
-            const bool struck = access(place.report, F_OK) == 0;
+            const bool struck = access(place.disk.report, F_OK) == 0;
             if (struck) {
-                struct test_bytes call = test_read_file(place.report);
+                struct test_bytes call = test_read_file(place.disk.report);
                 /* The manifest's, so that all is done and nothing counts. */
                 if (memcmp(call.data, "rename", 6) == 0)
                     assert_true(recovery.damaged > 0 && recovery.queued > 0);
@@ -229,6 +226,6 @@ int main(int count, char **arguments)
         fprintf(stderr, "usage: %s PATH-OF-FAULTY-IO\n", arguments[0]);
         return 2;
     }
-    drive_faulty_io = arguments[1];
+    fault_library = arguments[1];
     return test_run_group("sieve_faults", tests, NULL, NULL);
 }

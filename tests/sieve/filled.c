@@ -170,7 +170,7 @@ static void drops_are_expected_over_openings(void **state)
         judge(&stream, sieve);
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
     }
-    sieve_remove(path);
+    test_remove(path);
     test_directory_remove(&directory);
 }
 

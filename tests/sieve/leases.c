@@ -151,7 +151,7 @@ static void a_clock_that_ran_ahead_holds_no_item(void **state)
     lease_three(100);
     scene.ahead = 0;
     assert_int_equal(come_after_opening(100), 3);
-    sieve_remove(sieve_place.path);
+    test_remove(sieve_place.path);
     /* That they have ended is kept: nobody need pop them then. */
     scene.ahead = month;
     lease_three(100);
@@ -233,7 +233,7 @@ static void leases_of_unknown_length_may_be_of_an_hour(void **state)
     assert_int_equal(come_after_opening(10), 0);
     scene.ahead = 3001;
     assert_int_equal(come_after_opening(10), 3);
-    sieve_remove(sieve_place.path);
+    test_remove(sieve_place.path);
     scene.ahead = 86400;
     lease_three(3000);
     forget_the_longest();
@@ -360,7 +360,7 @@ static void an_empty_queue_makes_room_for_what_is_pending(void **state)
         assert_int_equal(sieve_info_of(sieve).queue_bytes, 0);
         scene.disk_max = 0;
         must_close(sieve);
-        sieve_remove(sieve_place.path);
+        test_remove(sieve_place.path);
     }
 }
 
@@ -424,7 +424,7 @@ static void what_comes_out_of_a_full_disk_can_be_committed(void **state)
                 BLOOMERY_OK);
         assert_int_equal(sieve_drain_until(sieve, 1, &status), KEYS - count);
         must_close(sieve);
-        sieve_remove(sieve_place.path);
+        test_remove(sieve_place.path);
     }
 }
 

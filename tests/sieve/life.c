@@ -664,6 +664,69 @@ void ledger_judge(struct ledger *ledger, const char *path, const char *copy, con
           pushed);
     draw_all(ledger, sieve, pushed, what);
     assert_int_equal(bloomery_sieve_close(sieve, &error), BLOOMERY_OK);
-    sieve_remove(copy);
+    test_remove(copy);
     settle(ledger, pushed, what);
+}
+
+/* ---- Places ---------------------------------------------------------------------------- */
+
+void place_make(struct place *place, const struct story *story)
+{
+    memset(place, 0, sizeof *place);
+    faulty_disk_make(&place->disk);
+    test_join(place->path, sizeof place->path, &place->disk.root, "sieve");
+    test_join(place->copy, sizeof place->copy, &place->disk.shadow, "copy");
+    ledger_make(&place->ledger, story);
+}
+
+void place_free(struct place *place)
+{
+    faulty_disk_free(&place->disk);
+    ledger_free(&place->ledger);
+}
+
+int drive(struct place *place, uint64_t number, const struct fault *fault, enum life_faults faults,
+          char struck[32])
+{
+    char texts[4][24];
+    const struct story *story = place->ledger.story;
+    size_t index = 0;
+    int output = -1;
+    while (index < LIFE_STORIES && strcmp(life_stories[index].name, story->name) != 0)
+        index++;
+    assert_true(index < LIFE_STORIES);
+    snprintf(texts[0], sizeof texts[0], "%zu", index);
+    snprintf(texts[1], sizeof texts[1], "%llu", (unsigned long long)story->pushes);
+    snprintf(texts[2], sizeof texts[2], "%llu", (unsigned long long)number);
+    snprintf(texts[3], sizeof texts[3], "%d", (int)faults);
+    char *const arguments[] = {
+        (char *)(uintptr_t) "life", place->path, texts[0], texts[1], texts[2], texts[3], NULL};
+    const pid_t child = fault_start(&place->disk, fault, arguments, &output);
+    ledger_listen(&place->ledger, output, -1);
+    close(output);
+    return fault_end(&place->disk, child, struck);
+}
+
+int drive_program(const struct place *place, const struct fault *fault, char *const *arguments)
+{
+    return test_wait(fault_start(&place->disk, fault, arguments, NULL));
+}
+
+bool drive_main(int count, char **arguments, int *status)
+{
+    if (count != 7 || strcmp(arguments[1], "life") != 0)
+        return false;
+    struct story story = life_stories[strtoul(arguments[3], NULL, 10) % LIFE_STORIES];
+    story.pushes = strtoull(arguments[4], NULL, 10);
+    *status = life_live(&story, arguments[2], strtoull(arguments[5], NULL, 10),
+                        (enum life_faults)strtoul(arguments[6], NULL, 10), STDOUT_FILENO);
+    return true;
+}
+
+void place_judge_end(const struct place *place, const char *what)
+{
+    for (uint64_t push = 1; push <= place->ledger.story->pushes; push++)
+        if (!ledger_done(&place->ledger, push))
+            fail_msg("%s, %s: the item of push %llu never came", place->ledger.story->name, what,
+                     (unsigned long long)push);
 }

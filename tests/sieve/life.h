@@ -27,6 +27,7 @@
 #ifndef TESTS_LIFE_H
 #define TESTS_LIFE_H
 
+#include "../support/faults.h"
 #include "stream.h"
 
 struct story {
@@ -90,5 +91,32 @@ bool ledger_listen(struct ledger *ledger, int from, double seconds);
 
 /* Judges what a life left at `path`, on a copy at `copy`. Fails the test, with `what` in front. */
 void ledger_judge(struct ledger *ledger, const char *path, const char *copy, const char *what);
+
+/* ---- Places ---------------------------------------------------------------------------- */
+
+/* A place for a life: the sieve is a directory in it, so that making it is seen too. */
+struct place {
+    struct faulty_disk disk;
+    char path[300];
+    char copy[300];
+    struct ledger ledger;
+};
+void place_make(struct place *place, const struct story *story);
+void place_free(struct place *place);
+
+/* A life in a process of its own, in front of a disk that fails. Returns its exit status; `struck`
+ * becomes the call that was struck, or "". */
+int drive(struct place *place, uint64_t number, const struct fault *fault, enum life_faults faults,
+          char struck[32]);
+
+/* This program, started again with these arguments, in front of the same disk. Returns its exit
+ * status. */
+int drive_program(const struct place *place, const struct fault *fault, char *const *arguments);
+
+/* main() of the process that drive starts: true where this is one, and its exit status. */
+bool drive_main(int count, char **arguments, int *status);
+
+/* Fails the test unless nothing more can come of any push of the story. */
+void place_judge_end(const struct place *place, const char *what);
 
 #endif

@@ -154,7 +154,7 @@ static void facts_are_those_of_the_last_commit(void **state)
             must_add_up(&info);
         }
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
-        sieve_remove(sieve_place.path);
+        test_remove(sieve_place.path);
     }
 }
 
@@ -222,7 +222,7 @@ static void a_reader_beside_a_writer_sees_whole_commits(void **state)
         }
         assert_int_equal(kill(child, SIGKILL), 0);
         assert_int_equal(waitpid(child, NULL, 0), child);
-        sieve_remove(sieve_place.path);
+        test_remove(sieve_place.path);
     }
 }
 

@@ -147,7 +147,7 @@ static uint64_t live(struct stage *stage, uint64_t refuse)
             continue;
         assert_int_equal(sieve_info_of(stage->sieve).done, PUSHES + 2 + MANY);
         close_sieve(stage);
-        sieve_remove(stage->path);
+        test_remove(stage->path);
     }
     return stage->memory.requests;
 }

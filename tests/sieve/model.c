@@ -291,7 +291,7 @@ static void close_sieve(struct stage *stage)
 static void stage_free(struct stage *stage)
 {
     close_sieve(stage);
-    sieve_remove(stage->path);
+    test_remove(stage->path);
     stream_area_free(&stage->area);
     model_free(&stage->model);
 }
@@ -777,14 +777,14 @@ static void leases_end_with_their_time(void **state)
                          BLOOMERY_OK);
         const bool early = now() < before + options.lease;
         assert_true(!early || (count == 1 && !items[0].again));
-        nanosleep(&(struct timespec){.tv_nsec = 350000000}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = 350000000}, NULL); /* not shorter: leases end */
         assert_int_equal(bloomery_sieve_pop(sieve, items, 8, BLOOMERY_SIEVE_POP, &count, &error),
                          BLOOMERY_OK);
         assert_int_equal(count, 3);
         assert_true(items[0].again && items[1].again && items[2].again);
         assert_int_equal(items[0].number, first);
         assert_int_equal(bloomery_sieve_close(sieve, &error), BLOOMERY_OK);
-        sieve_remove(path);
+        test_remove(path);
     }
     test_directory_remove(&directory);
 }

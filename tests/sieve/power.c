@@ -5,10 +5,10 @@
  * to be durable is there all the same (life.h says how that is seen). A kill, of which crash.c is
  * about, cannot show a missing sync; this can.
  *
- * Build: this file, drive.c, life.c, stream.c, ../support; cmocka, the library. Argument: the path
+ * Build: this file, life.c, stream.c, ../support; cmocka, the library. Argument: the path
  * of the library of faults. Suite: sieve. BLOOMERY_TEST_LONG=1: more cuts.
  */
-#include "drive.h"
+#include "life.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ static void cut_off_at(struct place *place, const char *calls, uint64_t number, 
     const int status = drive(place, number, &fault, LIFE_NO_FAULTS, struck);
     snprintf(what, sizeof what, "power cut before call %u (%s), seed %llu", at, struck,
              (unsigned long long)seed);
-    if (status != DRIVE_CUT && status != LIFE_END)
+    if (status != FAULT_CUT && status != LIFE_END)
         fail_msg("%s, life %llu, %s: it ended with status %d", place->ledger.story->name,
                  (unsigned long long)number, what, status);
     ledger_judge(&place->ledger, place->path, place->copy, what);
@@ -56,10 +56,9 @@ static void live_through_cuts(const struct story *told, uint64_t seed, unsigned 
                                                           : 1 + (unsigned)test_below(&random, 150);
         cut_off(&place, ++lives, at, test_next(&random) >> 20);
     }
-    for (uint64_t push = 1; push <= story.pushes; push++)
-        if (!ledger_done(&place.ledger, push))
-            fail_msg("%s, seed %llu: the item of push %llu never came", story.name,
-                     (unsigned long long)seed, (unsigned long long)push);
+    char what[40];
+    snprintf(what, sizeof what, "seed %llu", (unsigned long long)seed);
+    place_judge_end(&place, what);
     place_free(&place);
 }
 
@@ -251,12 +250,12 @@ static void a_killed_commit_outlives_a_power_cut(void **state)
         const struct fault fault = {.mode = "crash", .seed = seed};
         snprintf(what, sizeof what, "power cut after a kill, seed %llu", (unsigned long long)seed);
         place_make(&place, &life_stories[0]);
-        test_join(later, sizeof later, &place.shadow, "later");
+        test_join(later, sizeof later, &place.disk.shadow, "later");
         make_two_commits(place.path, later);
         char *const arguments[] = {(char *)(uintptr_t) "reopen", place.path, later, NULL};
         assert_int_equal(drive_program(&place, &fault, arguments), 0);
         expect_all_keys(place.path, what);
-        sieve_remove(later);
+        test_remove(later);
         place_free(&place);
     }
 }
@@ -420,10 +419,10 @@ static bool cut_errand(bloomery_sieve_engine engine, const char *sync, const str
     char *const arguments[] = {(char *)(uintptr_t) "errand", place.path, name,
                                (char *)(uintptr_t)sync, NULL};
     const int status = drive_program(&place, fault, arguments);
-    if (status != DRIVE_CUT && status != 0 && strcmp(fault->mode, "crash") == 0)
+    if (status != FAULT_CUT && status != 0 && strcmp(fault->mode, "crash") == 0)
         fail_msg("%s: it ended with status %d", what, status);
     judge_errand(place.path, engine, what);
-    const bool struck = access(place.report, F_OK) == 0;
+    const bool struck = access(place.disk.report, F_OK) == 0;
     place_free(&place);
     return struck;
 }
@@ -465,7 +464,7 @@ static void cuts_are_felt(void **state)
     char struck[32];
     const struct fault fault = {.mode = "crash", .calls = "write", .at = 5, .seed = 1};
     place_make(&place, &life_stories[0]);
-    assert_int_equal(drive(&place, 1, &fault, LIFE_NO_FAULTS, struck), DRIVE_CUT);
+    assert_int_equal(drive(&place, 1, &fault, LIFE_NO_FAULTS, struck), FAULT_CUT);
     assert_string_equal(struck, "write");
     place_free(&place);
 }
@@ -495,6 +494,6 @@ int main(int count, char **arguments)
         fprintf(stderr, "usage: %s PATH-OF-FAULTY-IO\n", arguments[0]);
         return 2;
     }
-    drive_faulty_io = arguments[1];
+    fault_library = arguments[1];
     return test_run_group("sieve_power", tests, NULL, NULL);
 }

@@ -8,8 +8,8 @@
  *     COUNTED_OTHER    a file that takes the path's name right before it is opened a second time
  *     COUNTED_REPORT   a file that gets "opens 1 stats 0 fstats 1" at the program's end
  */
-#include <fcntl.h>
-#include <stdarg.h>
+#include "opens.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static void __attribute__((destructor)) end_of_program(void)
 
 /* ---- Opening ------------------------------------------------------------------------- */
 
-static int open_anything(int directory, const char *path, int flags, mode_t mode)
+int open_anything(int directory, const char *path, int flags, mode_t mode)
 {
     const char *other = getenv("COUNTED_OTHER");
     opens += is_path(path);
@@ -60,47 +60,6 @@ static int open_anything(int directory, const char *path, int flags, mode_t mode
     if (file >= 0 && file < DESCRIPTORS)
         ours[file] = is_path(path);
     return file;
-}
-
-#define OPEN_BODY(directory)            \
-    va_list rest;                       \
-    va_start(rest, flags);              \
-    mode_t mode = va_arg(rest, mode_t); \
-    va_end(rest);                       \
-    return open_anything(directory, path, flags, mode)
-
-int open(const char *path, int flags, ...)
-{
-    OPEN_BODY(AT_FDCWD);
-}
-
-int open64(const char *path, int flags, ...)
-{
-    OPEN_BODY(AT_FDCWD);
-}
-
-int openat(int directory, const char *path, int flags, ...)
-{
-    OPEN_BODY(directory);
-}
-
-int openat64(int directory, const char *path, int flags, ...)
-{
-    OPEN_BODY(directory);
-}
-
-/* What open becomes in programs built with _FORTIFY_SOURCE. */
-int __open_2(const char *path, int flags);
-int __open64_2(const char *path, int flags);
-
-int __open_2(const char *path, int flags)
-{
-    return open_anything(AT_FDCWD, path, flags, 0);
-}
-
-int __open64_2(const char *path, int flags)
-{
-    return open_anything(AT_FDCWD, path, flags, 0);
 }
 
 /* ---- Asking for facts ---------------------------------------------------------------- */

@@ -7,9 +7,9 @@
  *   FAULTY_IO_ROOT    the directory; without it nothing happens
  *   FAULTY_IO_MODE    count   nothing fails
  *                     fail    the call number FAULTY_IO_AT (the first is 1) fails with
- *                             FAULTY_IO_ERRNO; with FAULTY_IO_TIMES=N the N calls from it on;
- *                             with FAULTY_IO_STICKY all after it. A write at an offset that fails
- *                             has written a part, as on a disk that became full
+ *                             FAULTY_IO_ERRNO; with FAULTY_IO_TIMES=N the N calls from it on.
+ *                             A write at an offset that fails has written a part, as on a disk
+ *                             that became full
  *                     short   reads and writes move some bytes only
  *                     eintr   reads, writes and syncs are interrupted now and then
  *                     crash   the power is cut just before call number FAULTY_IO_AT, or else
@@ -35,11 +35,10 @@
 #undef _FILE_OFFSET_BITS
 #undef _FORTIFY_SOURCE
 #include "faulty_power.h"
+#include "opens.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -63,7 +62,6 @@ static struct {
     const char *calls;
     const char *report;
     bool plain;
-    bool sticky;
     unsigned long times;
     int error;
     unsigned long at;
@@ -91,7 +89,6 @@ static void read_wishes(void)
     state.calls = getenv("FAULTY_IO_CALLS");
     state.report = getenv("FAULTY_IO_REPORT");
     state.plain = getenv("FAULTY_IO_PLAIN") != NULL;
-    state.sticky = getenv("FAULTY_IO_STICKY") != NULL;
     state.error = (int)number_of("FAULTY_IO_ERRNO");
     state.at = number_of("FAULTY_IO_AT");
     state.times = number_of("FAULTY_IO_TIMES");
@@ -185,7 +182,7 @@ static bool struck(const char *call)
         return true;
     }
     unsigned long last = state.at + (state.times > 0 ? state.times - 1 : 0);
-    bool now = state.count >= state.at && (state.sticky || state.count <= last) && state.at > 0;
+    bool now = state.count >= state.at && state.count <= last && state.at > 0;
     if (!now || (state.mode != MODE_FAIL && state.mode != MODE_CRASH))
         return false;
     if (state.count == state.at)
@@ -213,7 +210,7 @@ static bool writing(int flags)
     return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0;
 }
 
-static int open_anything(int directory, const char *path, int flags, mode_t mode)
+int open_anything(int directory, const char *path, int flags, mode_t mode)
 {
     char full[PATH_MAX];
     bool unnamed = (flags & O_TMPFILE) == O_TMPFILE;
@@ -242,64 +239,6 @@ static int open_anything(int directory, const char *path, int flags, mode_t mode
     if (fresh)
         power_name_made(full);
     return file;
-}
-
-static mode_t mode_of(int flags, va_list rest)
-{
-    return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(rest, mode_t) : 0;
-}
-
-#define OPEN_BODY(directory)            \
-    va_list rest;                       \
-    va_start(rest, flags);              \
-    mode_t mode = mode_of(flags, rest); \
-    va_end(rest);                       \
-    return open_anything(directory, path, flags, mode)
-
-int open(const char *path, int flags, ...)
-{
-    OPEN_BODY(AT_FDCWD);
-}
-
-int open64(const char *path, int flags, ...)
-{
-    OPEN_BODY(AT_FDCWD);
-}
-
-int openat(int directory, const char *path, int flags, ...)
-{
-    OPEN_BODY(directory);
-}
-
-int openat64(int directory, const char *path, int flags, ...)
-{
-    OPEN_BODY(directory);
-}
-
-/* What open becomes in programs built with _FORTIFY_SOURCE. */
-int __open_2(const char *path, int flags);
-int __open64_2(const char *path, int flags);
-int __openat_2(int directory, const char *path, int flags);
-int __openat64_2(int directory, const char *path, int flags);
-
-int __open_2(const char *path, int flags)
-{
-    return open_anything(AT_FDCWD, path, flags, 0);
-}
-
-int __open64_2(const char *path, int flags)
-{
-    return open_anything(AT_FDCWD, path, flags, 0);
-}
-
-int __openat_2(int directory, const char *path, int flags)
-{
-    return open_anything(directory, path, flags, 0);
-}
-
-int __openat64_2(int directory, const char *path, int flags)
-{
-    return open_anything(directory, path, flags, 0);
 }
 
 int creat(const char *path, mode_t mode)

@@ -19,20 +19,8 @@ int sieve_setup(void **state)
 int sieve_teardown(void **state)
 {
     (void)state;
-    sieve_remove(sieve_place.path);
     test_directory_remove(&sieve_place.directory);
     return 0;
-}
-
-void sieve_remove(const char *path)
-{
-    DIR *directory = opendir(path);
-    if (directory == NULL)
-        return;
-    for (struct dirent *entry; (entry = readdir(directory)) != NULL;)
-        unlinkat(dirfd(directory), entry->d_name, 0);
-    closedir(directory);
-    rmdir(path);
 }
 
 static void copy_file(int from, int to)
@@ -53,7 +41,7 @@ void sieve_copy(const char *from, const char *to)
 {
     DIR *directory = opendir(from);
     assert_non_null(directory);
-    sieve_remove(to);
+    test_remove(to);
     assert_int_equal(mkdir(to, 0700), 0);
     const int target = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(target >= 0);

@@ -21,8 +21,6 @@ int sieve_teardown(void **state);
 
 /* Copies all files of a directory to another, which is made or emptied. */
 void sieve_copy(const char *from, const char *to);
-/* Removes all files of a directory, and it. Nothing there is fine. */
-void sieve_remove(const char *path);
 
 /* Of a sieve at sieve_place that never syncs. `partitions` are those of the disk engine; 0: as many
  * as the library makes. */

@@ -6,11 +6,13 @@
 #include <bloomery/experimental.h>
 
 #include <dirent.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -464,32 +466,38 @@ void test_join(char *text, size_t size, const struct test_directory *directory, 
     assert_true(length > 0 && (size_t)length < size);
 }
 
-/* Counts the entries, and removes them on request. */
-static unsigned walk(const struct test_directory *directory, bool remove_them)
+unsigned test_directory_entries(const struct test_directory *directory)
 {
     DIR *open_directory = opendir(directory->path);
     unsigned entries = 0;
     assert_non_null(open_directory);
-    for (struct dirent *entry; (entry = readdir(open_directory)) != NULL;) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        entries++;
-        if (remove_them)
-            unlinkat(dirfd(open_directory), entry->d_name, 0);
-    }
+    for (struct dirent *entry; (entry = readdir(open_directory)) != NULL;)
+        entries += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
     closedir(open_directory);
     return entries;
 }
 
-unsigned test_directory_entries(const struct test_directory *directory)
+static int remove_entry(const char *path, const struct stat *facts, int kind, struct FTW *place)
 {
-    return walk(directory, false);
+    (void)facts, (void)kind, (void)place;
+    return remove(path);
 }
 
 void test_directory_remove(const struct test_directory *directory)
 {
-    walk(directory, true);
-    rmdir(directory->path);
+    test_remove(directory->path);
+}
+
+void test_remove(const char *path)
+{
+    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+int test_wait(pid_t child)
+{
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 /* ---- Memory -------------------------------------------------------------------------- */

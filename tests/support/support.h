@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <cmocka.h>
 
@@ -134,7 +135,7 @@ void test_bytes_free(struct test_bytes *bytes);
 void test_write_file(const char *path, const void *data, size_t bytes);
 bool test_bytes_equal(const struct test_bytes *one, const struct test_bytes *other);
 
-/* A new empty directory under TMPDIR (or /tmp), and its removal with all files directly in it. */
+/* A new empty directory under TMPDIR (or /tmp), and its removal with all that is in it. */
 struct test_directory {
     char path[200];
 };
@@ -144,6 +145,11 @@ void test_directory_remove(const struct test_directory *directory);
 void test_join(char *text, size_t size, const struct test_directory *directory, const char *name);
 /* How many entries lie in the directory, dots not counted. */
 unsigned test_directory_entries(const struct test_directory *directory);
+/* A file, or a directory with all that is in it. Nothing there is fine. */
+void test_remove(const char *path);
+
+/* The exit status of a process that this one started; where a signal ended it, minus its number. */
+int test_wait(pid_t child);
 
 /* A span whose end touches a page that must not be read: an overrun is a crash, no sanitizer
  * needed. The start is a multiple of 64 only where `bytes` is. */

@@ -4,13 +4,13 @@
 
 #include "base/numbers.h"
 #include "base/out.h"
-#include "base/progress.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { OPTIONS_MAX = 80, LETTERS_MAX = 80 };
+/* What getopt_long returns for --help, and from where on for rows without a letter. */
+enum { OPTION_HELP = 256, OPTION_ROWS = 257, OPTIONS_MAX = 80, LETTERS_MAX = 80 };
 
 /* ---- Options that are unknown ---------------------------------------------------------------- */
 
@@ -84,14 +84,14 @@ static bool say_synonym(const char *name, const struct option *options)
     return false;
 }
 
-static int unknown_option(char **argv, const struct option *options)
+static void say_unknown(char **argv, const struct option *options)
 {
     const char *text = argv[optind - 1];
     if (optopt != 0 && strncmp(text, "--", 2) == 0 && strchr(text, '=') != NULL) {
         for (const struct option *option = options; option->name != NULL; option++)
             if (option->val == optopt && option->has_arg == no_argument) {
                 tool_usage("--%s takes no value", option->name);
-                return '?';
+                return;
             }
     }
     char word[64];
@@ -99,11 +99,11 @@ static int unknown_option(char **argv, const struct option *options)
     if (optopt != 0) {
         if (!say_synonym(word, options))
             tool_usage("unknown option '%s'", word);
-        return '?';
+        return;
     }
     snprintf(word, sizeof(word), "%.*s", (int)strcspn(text, "="), text);
     if (say_synonym(word, options))
-        return '?';
+        return;
 
     const char *names[OPTIONS_MAX + 1];
     size_t count = 0;
@@ -115,55 +115,18 @@ static int unknown_option(char **argv, const struct option *options)
         tool_usage("unknown option '--%s'; did you mean '--%s'?", word, nearest);
     else
         tool_usage("unknown option '--%s'", word);
-    return '?';
 }
 
-static int missing_value(char **argv)
+static void say_missing_value(char **argv)
 {
     const char *text = argv[optind - 1];
     if (strncmp(text, "--", 2) == 0)
         tool_usage("%s needs a value", text);
     else
         tool_usage("-%c needs a value", optopt);
-    return '?';
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
-
-/* The next option as getopt_long returns it, without the help and --progress of old tables. */
-static int next_option(int argc, char **argv, const char *letters, const struct option *all)
-{
-    opterr = 0;
-    const int option = getopt_long(argc, argv, letters, all, NULL);
-    if (option == '?')
-        return unknown_option(argv, all);
-    if (option == ':')
-        return missing_value(argv);
-    if (option != 'h' && option != TOOL_OPTION_HELP)
-        return option;
-    return tool_print_help(tool_running_command()) == TOOL_FOUND ? TOOL_OPTION_HELP : '?';
-}
-
-int tool_getopt(int argc, char **argv, const char *letters, const struct option *options)
-{
-    struct option all[OPTIONS_MAX + 2];
-    size_t count = 0;
-    for (; options[count].name != NULL && count < OPTIONS_MAX; count++)
-        all[count] = options[count];
-    assert(options[count].name == NULL);
-    all[count] = (struct option){"help", no_argument, NULL, TOOL_OPTION_HELP};
-    all[count + 1] = (struct option){NULL, 0, NULL, 0};
-
-    /* The leading colon makes a missing value tell itself from an unknown option. */
-    char all_letters[LETTERS_MAX];
-    snprintf(all_letters, sizeof(all_letters), ":%sh", letters);
-    const int option = next_option(argc, argv, all_letters, all);
-    if (option == TOOL_OPTION_PROGRESS)
-        return tool_progress_take("--progress", optarg, NULL)
-                   ? tool_getopt(argc, argv, letters, options)
-                   : '?';
-    return option;
-}
 
 /* The table of a command as getopt_long takes it, and what stands behind each of its rows. */
 struct reading {
@@ -177,7 +140,7 @@ struct reading {
 static int value_of_row(const struct reading *reading, size_t row)
 {
     const char letter = reading->rows[row]->letter;
-    return letter != 0 ? letter : (int)row + TOOL_OPTION_OWN;
+    return letter != 0 ? letter : (int)row + OPTION_ROWS;
 }
 
 static void add_row(struct reading *reading, const struct tool_option_group *group,
@@ -210,7 +173,7 @@ static void lay_out_table(struct reading *reading, const struct tool_option_grou
     for (const struct tool_option_group *group = groups; group->rows != NULL; group++)
         for (const struct tool_option *row = group->rows; row->name != NULL; row++)
             add_row(reading, group, row);
-    reading->all[reading->count] = (struct option){"help", no_argument, NULL, TOOL_OPTION_HELP};
+    reading->all[reading->count] = (struct option){"help", no_argument, NULL, OPTION_HELP};
 }
 
 static void say_choices(const char *option, const char *text, const char *const *names,
@@ -231,7 +194,7 @@ static void say_choices(const char *option, const char *text, const char *const 
         tool_usage("%s is %s, not '%s'", option, list, text);
 }
 
-static bool take_choice(const char *option, const char *text, const char *words, int *choice)
+bool tool_take_choice(const char *option, const char *text, const char *words, int *choice)
 {
     enum { CHOICES_MAX = 16, BYTES = 200 };
     char copy[BYTES];
@@ -297,7 +260,7 @@ static bool take_value(const struct tool_option *row, const char *text, void *at
     case TOOL_TYPE_SECONDS:
         return tool_option_seconds(option, text, row->least == 0 ? 0 : TOOL_SECONDS_SOME, at);
     case TOOL_TYPE_CHOICE:
-        return take_choice(option, text, row->words, at);
+        return tool_take_choice(option, text, row->words, at);
     case TOOL_TYPE_CALL:
         return row->call(option, text, at);
     }
@@ -309,10 +272,16 @@ bool tool_options_read(int argc, char **argv, void *values, int *code)
     struct reading reading;
     lay_out_table(&reading, tool_running_command()->groups);
     *code = TOOL_ERROR;
-    for (int option; (option = next_option(argc, argv, reading.letters, reading.all)) != -1;) {
-        if (option == TOOL_OPTION_HELP)
-            *code = TOOL_FOUND;
-        if (option == TOOL_OPTION_HELP || option == '?')
+    opterr = 0;
+    for (int option;
+         (option = getopt_long(argc, argv, reading.letters, reading.all, NULL)) != -1;) {
+        if (option == 'h' || option == OPTION_HELP)
+            *code = tool_print_help(tool_running_command());
+        else if (option == '?')
+            say_unknown(argv, reading.all);
+        else if (option == ':')
+            say_missing_value(argv);
+        if (option == 'h' || option == OPTION_HELP || option == '?' || option == ':')
             return false;
         size_t row = 0;
         while (row < reading.count && value_of_row(&reading, row) != option)
@@ -455,10 +424,6 @@ int tool_print_help(const struct tool_command *command)
 {
     struct tool_out out;
     tool_out_start(&out);
-    if (command->help != NULL) {
-        tool_out_text(&out, command->help);
-        return tool_out_finish(&out, TOOL_FOUND);
-    }
     print_paragraphs(&out, command->synopsis);
     tool_out_text(&out, "\n");
     print_paragraphs(&out, command->introduction);
@@ -561,17 +526,11 @@ bool tool_take_kind(const char *option, const char *text, void *at)
 
 bool tool_take_counter_bits(const char *option, const char *text, void *at)
 {
-    (void)option;
-    return tool_option_counter_bits(text, at);
-}
-
-bool tool_option_counter_bits(const char *text, uint32_t *bits)
-{
     const bool known = strcmp(text, "4") == 0 || strcmp(text, "8") == 0;
     if (known)
-        *bits = text[0] == '4' ? 4 : 8;
+        *(uint32_t *)at = text[0] == '4' ? 4 : 8;
     else
-        tool_usage("--counter-bits %s: must be 4 or 8", text);
+        tool_usage("%s %s: must be 4 or 8", option, text);
     return known;
 }
 

@@ -38,6 +38,7 @@
 
 #include "tool.h"
 
+#include <getopt.h> /* optind */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -162,6 +163,10 @@ int tool_print_help(const struct tool_command *command);
         .name = "json", TOOL_FLAG(structure, member),                             \
         .help = "report on standard output as one JSON object, numbers unrounded" \
     }
+
+/* For functions that take a value: its place among the words "one|two", as TOOL_TYPE_CHOICE has it.
+ * False after a message. */
+bool tool_take_choice(const char *option, const char *text, const char *words, int *choice);
 
 /* For rows: the value of --kind, a bloomery_kind, and of --counter-bits, a uint32_t. */
 #define TOOL_KIND_WORDS "blocked|classic|counting|scalable|static"

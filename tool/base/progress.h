@@ -21,18 +21,6 @@
                 "never, or auto (default): on a terminal, unless lines go there or into a pipe" \
     }
 
-/* --progress auto|always|never: its number, its row, its lines of --help. tool_getopt takes it; no
- * command sees it. */
-enum { TOOL_OPTION_PROGRESS = 435 };
-#define TOOL_PROGRESS_OPTION                                      \
-    {                                                             \
-        "progress", required_argument, NULL, TOOL_OPTION_PROGRESS \
-    }
-#define TOOL_PROGRESS_HELP                                                            \
-    "      --progress WHEN  show how far it is, how fast, and the time left, on\n"    \
-    "                       standard error: always, never, or auto (default): on a\n" \
-    "                       terminal, unless lines go there or into a pipe\n"
-
 /* Takes its value. False after a message. */
 bool tool_progress_take(const char *option, const char *text, void *at);
 

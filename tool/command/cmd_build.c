@@ -96,7 +96,7 @@ static const struct tool_option options[] = {
              "nothing is written."},
     {0, "kind", "KIND", TOOL_CALL(struct build, kind, tool_take_kind), .words = TOOL_KIND_WORDS,
      .help = "the kind of filter: blocked (default; one cache miss per block), classic (least "
-             "memory), counting (4"
+             "memory), counting (4 "
              "times the memory; lines can be removed and counted), scalable (grows; -n is the "
              "number of keys before it first does, by default 1 Mi. The rate holds at any size; "
              "past --memory it stops with an error) or static (the smallest; nothing can be "

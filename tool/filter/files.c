@@ -90,14 +90,23 @@ bool tool_secret_read(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES])
     return good;
 }
 
+/* The directory that a path's last name lies in, to be freed. */
+static char *directory_of(const char *path)
+{
+    const size_t bytes = strlen(path) + 2; /* room for "." */
+    char *copy = tool_allocate(bytes);
+    memcpy(copy, path, bytes - 1);
+    const char *directory = dirname(copy);
+    memmove(copy, directory, strlen(directory) + 1);
+    return copy;
+}
+
 /* So that the new name survives a power cut; a filter whose secret file got lost is lost too. */
 static void sync_directory_of(const char *path)
 {
-    size_t bytes = strlen(path) + 1;
-    char *copy = tool_allocate(bytes);
-    memcpy(copy, path, bytes);
-    int directory = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(copy);
+    char *name = directory_of(path);
+    const int directory = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(name);
     if (directory < 0)
         return;
     fsync(directory);
@@ -225,32 +234,6 @@ bool tool_filter_refuse(const char *path)
     return false;
 }
 
-/* Before its bits come the header and the records. */
-enum { PREFIX_BYTES = 16384 };
-
-const bloomery_filter *tool_filter_map(int descriptor, const char *path,
-                                       const bloomery_open_options *options, bloomery_filter **copy,
-                                       bloomery_error *error)
-{
-    struct stat facts;
-    const bloomery_filter *filter = NULL;
-    bloomery_info info = BLOOMERY_INFO;
-    bloomery_open_options opening = *options;
-    const void *data;
-    uint64_t bytes;
-    opening.descriptor = descriptor;
-    if (copy != NULL)
-        return bloomery_open(NULL, &opening, copy, error) == BLOOMERY_OK ? *copy : NULL;
-    const bool known = fstat(descriptor, &facts) == 0;
-    if (bloomery_map(NULL, &opening, &filter, error) != BLOOMERY_OK)
-        return NULL;
-    bloomery_info_get(filter, &info);
-    if (known && info.mapped && bloomery_layer_span(filter, 0, &data, &bytes) == BLOOMERY_OK)
-        tool_watched_add(path, &facts, (const char *)data - PREFIX_BYTES,
-                         (size_t)facts.st_size + PREFIX_BYTES);
-    return filter;
-}
-
 /* The estimate strays by far less than this; the rate rises by more than as much again. */
 #define OVERFULL 1.05
 
@@ -346,20 +329,16 @@ static bool directory_takes_files(const char *path)
     char *whole = link ? realpath(path, NULL) : NULL;
     if (link && whole == NULL)
         return true;
-    const char *named = whole != NULL ? whole : path;
-    size_t bytes = strlen(named) + 1;
-    char *copy = tool_allocate(bytes);
-    memcpy(copy, named, bytes);
-    free(whole);
-    const char *directory = dirname(copy);
+    char *directory = directory_of(whole != NULL ? whole : path);
     const char *why = NULL;
+    free(whole);
     if (stat(directory, &facts) != 0)
         why = errno == ENOENT ? "does not exist" : strerror(errno);
     else if (access(directory, W_OK | X_OK) != 0)
         why = "is not writable";
     if (why != NULL)
         tool_error("%s: directory %s %s", path, directory, why);
-    free(copy);
+    free(directory);
     return why == NULL;
 }
 
@@ -438,14 +417,11 @@ bool tool_may_replace(const char *path, bool force)
     return may;
 }
 
-/* The directory that a path's last name lies in. */
 static bool directory_facts(const char *path, struct stat *facts)
 {
-    size_t bytes = strlen(path) + 1;
-    char *copy = tool_allocate(bytes);
-    memcpy(copy, path, bytes);
-    bool known = stat(dirname(copy), facts) == 0;
-    free(copy);
+    char *directory = directory_of(path);
+    const bool known = stat(directory, facts) == 0;
+    free(directory);
     return known;
 }
 
@@ -478,26 +454,5 @@ bool tool_stdout_takes_bytes(void)
     if (!isatty(STDOUT_FILENO))
         return true;
     tool_error("stdout is a terminal, and a filter is no text; redirect it or name a file");
-    return false;
-}
-
-static int write_some(void *context, const void *data, size_t bytes)
-{
-    int *reason = context;
-    uint64_t moved = 0;
-    *reason = tool_write_all(STDOUT_FILENO, data, bytes, &moved);
-    return *reason == 0 ? 0 : -1;
-}
-
-bool tool_filter_to_stdout(const bloomery_filter *filter)
-{
-    int reason = 0;
-    bloomery_error error;
-    if (bloomery_write(filter, write_some, &reason, &error) == BLOOMERY_OK)
-        return true;
-    if (reason != 0)
-        tool_error("writing to stdout: %s", strerror(reason));
-    else
-        tool_library_error(NULL, &error);
     return false;
 }

@@ -52,13 +52,6 @@ bloomery_filter *tool_filter_open(const char *path, bloomery_open_options option
 /* The same of the file that `lock` holds (tool_filter_lock), whatever has its path by now. */
 bloomery_filter *tool_filter_open_held(const char *path, int lock, const char *secret_file);
 
-/* Maps one of our own filters in a file that is open. The map is watched (system.h), and `path`
- * must stay. With a `copy` it is read into memory instead, and `copy` receives it too, to be
- * changed. NULL with the reason in `error`. */
-const bloomery_filter *tool_filter_map(int descriptor, const char *path,
-                                       const bloomery_open_options *options, bloomery_filter **copy,
-                                       bloomery_error *error);
-
 /* Says that it is a pipe or standard input: filters are mapped. Returns false. */
 bool tool_filter_refuse(const char *path);
 

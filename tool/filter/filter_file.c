@@ -206,15 +206,6 @@ static bool look_closer(struct tool_filter_file *file, bool seekable)
     return true;
 }
 
-/* A filter of ours is used where it lies, and so can't be compressed. */
-static bool refuse_packed(struct tool_filter_file *file, enum tool_packing packing)
-{
-    tool_error("%s: is a filter that is %s: '%s' makes a file of it that can be used", file->path,
-               tool_packing_name(packing), tool_packing_unpacker(packing));
-    tool_filter_file_close(file);
-    return false;
-}
-
 static bool look_at(struct tool_filter_file *file, const struct tool_dialect_choice *chosen)
 {
     unsigned char head[HEAD_BYTES];
@@ -230,8 +221,13 @@ static bool look_at(struct tool_filter_file *file, const struct tool_dialect_cho
     file->origin.packed = tool_packing_is_stream(packing);
     if (file->origin.packed)
         count = look_inside(file, head);
-    if (file->origin.packed && tool_packing_of(head, (size_t)count, &undecided) == TOOL_FILTER)
-        return refuse_packed(file, packing);
+    if (file->origin.packed && tool_packing_of(head, (size_t)count, &undecided) == TOOL_FILTER) {
+        /* A filter of ours is used where it lies. */
+        tool_error("%s: is a filter that is %s: '%s' makes a file of it that can be used",
+                   file->path, tool_packing_name(packing), tool_packing_unpacker(packing));
+        tool_filter_file_close(file);
+        return false;
+    }
     file->origin.dialect = chosen != NULL && chosen->dialect != NULL
                                ? chosen->dialect
                                : bloomery_dialect_sniff(head, (size_t)count);
@@ -283,13 +279,33 @@ void tool_filter_file_close(struct tool_filter_file *file)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-/* As the library says it when it opens a path. */
-static const bloomery_filter *fail_open(const struct tool_filter_file *file, bloomery_error *error)
+/* Before its bits come the header and the records. */
+enum { PREFIX_BYTES = 16384 };
+
+/* Maps one of our own filters in a file that is open. The map is watched (system.h), and `path`
+ * must stay. With a `copy` it is read into memory instead, and `copy` receives it too, to be
+ * changed. NULL with the reason in `error`. */
+static const bloomery_filter *map_ours(int descriptor, const char *path,
+                                       const bloomery_open_options *options, bloomery_filter **copy,
+                                       bloomery_error *error)
 {
-    const char *why = file->reason == EISDIR ? "is a directory" : strerror(file->reason);
-    *error = (bloomery_error){.status = BLOOMERY_IO_FAILED};
-    snprintf(error->text, sizeof(error->text), "%s: %s", file->path, why);
-    return NULL;
+    struct stat facts;
+    const bloomery_filter *filter = NULL;
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_open_options opening = *options;
+    const void *data;
+    uint64_t bytes;
+    opening.descriptor = descriptor;
+    if (copy != NULL)
+        return bloomery_open(NULL, &opening, copy, error) == BLOOMERY_OK ? *copy : NULL;
+    const bool known = fstat(descriptor, &facts) == 0;
+    if (bloomery_map(NULL, &opening, &filter, error) != BLOOMERY_OK)
+        return NULL;
+    bloomery_info_get(filter, &info);
+    if (known && info.mapped && bloomery_layer_span(filter, 0, &data, &bytes) == BLOOMERY_OK)
+        tool_watched_add(path, &facts, (const char *)data - PREFIX_BYTES,
+                         (size_t)facts.st_size + PREFIX_BYTES);
+    return filter;
 }
 
 const bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
@@ -302,10 +318,14 @@ const bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
     struct reader reader;
     size_t bytes = 0;
     *error = (bloomery_error){.status = BLOOMERY_OK};
+    if (dialect == NULL && file->descriptor < 0) {
+        error->status = BLOOMERY_IO_FAILED; /* in the library's words */
+        snprintf(error->text, sizeof(error->text), "%s: %s", file->path,
+                 file->reason == EISDIR ? "is a directory" : strerror(file->reason));
+        return NULL;
+    }
     if (dialect == NULL)
-        return file->descriptor < 0
-                   ? fail_open(file, error)
-                   : tool_filter_map(file->descriptor, file->path, options, copy, error);
+        return map_ours(file->descriptor, file->path, options, copy, error);
     unsigned char *data = reader_open(&reader, file, false) ? read_all(&reader, &bytes) : NULL;
     reader_close(&reader);
     if (data == NULL)
@@ -421,49 +441,6 @@ bool tool_origin_agrees(const char *path, const struct tool_dialect_choice *chos
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-static bool is_of(const struct tool_filter_file *file, const bloomery_dialect *dialect)
-{
-    const struct tool_origin *origin = &file->origin;
-    if (!origin->packed && dialect->magic && origin->dialect == dialect)
-        return true;
-    tool_error("%s: exists%s; --force overwrites it", file->path,
-               origin->ours     ? " and is a filter of ours"
-               : dialect->magic ? ", and not as such a filter"
-                                : ", and can't be told from any other file");
-    return false;
-}
-
-bool tool_foreign_may_replace_held(const char *path, int descriptor,
-                                   const bloomery_dialect *dialect, bool force)
-{
-    struct tool_filter_file file;
-    struct stat facts;
-    if (!tool_may_replace_held(path, descriptor, true))
-        return false;
-    if (force || (fstat(descriptor, &facts) == 0 && facts.st_size == 0))
-        return true;
-    if (!tool_filter_file_held(&file, path, descriptor, NULL))
-        return false;
-    const bool may = is_of(&file, dialect);
-    tool_filter_file_close(&file);
-    return may;
-}
-
-bool tool_foreign_may_replace(const char *path, const bloomery_dialect *dialect, bool force)
-{
-    struct tool_filter_file file;
-    struct stat facts;
-    if (!tool_may_replace(path, true))
-        return false;
-    if (stat(path, &facts) != 0 || facts.st_size == 0 || force)
-        return true;
-    if (!tool_filter_file_open(&file, path, NULL))
-        return false;
-    const bool may = is_of(&file, dialect);
-    tool_filter_file_close(&file);
-    return may;
-}
-
 struct output {
     int reason; /* errno of a write that failed, or 0 */
     uint64_t bytes;
@@ -474,6 +451,27 @@ static int write_to_stdout(void *context, const void *data, size_t bytes)
     struct output *output = context;
     output->reason = tool_write_all(STDOUT_FILENO, data, bytes, &output->bytes);
     return output->reason == 0 ? 0 : -1;
+}
+
+/* What comes of writing a filter; false after a message. */
+static bool is_written(bloomery_status status, const char *path, const struct output *output,
+                       const bloomery_error *error)
+{
+    if (status == BLOOMERY_OK)
+        return true;
+    if (output->reason != 0)
+        tool_error("writing to stdout: %s", strerror(output->reason));
+    else
+        tool_library_error(path, error);
+    return false;
+}
+
+bool tool_filter_to_stdout(const bloomery_filter *filter)
+{
+    struct output output = {.reason = 0};
+    bloomery_error error;
+    const bloomery_status status = bloomery_write(filter, write_to_stdout, &output, &error);
+    return is_written(status, NULL, &output, &error);
 }
 
 bool tool_foreign_write(const bloomery_filter *filter, const bloomery_dialect *dialect,
@@ -490,13 +488,7 @@ bool tool_foreign_write(const bloomery_filter *filter, const bloomery_dialect *d
         output.bytes = (uint64_t)facts.st_size;
     if (bytes != NULL)
         *bytes = output.bytes;
-    if (status == BLOOMERY_OK)
-        return true;
-    if (output.reason != 0)
-        tool_error("writing to stdout: %s", strerror(output.reason));
-    else
-        tool_library_error(to_stdout ? NULL : path, &error);
-    return false;
+    return is_written(status, to_stdout ? NULL : path, &output, &error);
 }
 
 static void add_parameter(char text[TOOL_READING_BYTES], const char *name, uint64_t value)
@@ -731,20 +723,38 @@ const char *tool_output_said(const struct tool_output *output)
     return tool_output_is_stdout(output) ? "stdout" : output->path;
 }
 
-static bool may_replace(const struct tool_output *output)
+static bool is_of(const struct tool_filter_file *file, const bloomery_dialect *dialect)
 {
-    if (output->dialect != NULL)
-        return tool_foreign_may_replace(output->path, output->dialect, output->force);
-    return tool_may_replace(output->path, output->force);
+    const struct tool_origin *origin = &file->origin;
+    if (!origin->packed && dialect->magic && origin->dialect == dialect)
+        return true;
+    tool_error("%s: exists%s; --force overwrites it", file->path,
+               origin->ours     ? " and is a filter of ours"
+               : dialect->magic ? ", and not as such a filter"
+                                : ", and can't be told from any other file");
+    return false;
 }
 
-/* What was locked, which may have taken a while. */
-static bool may_replace_held(const struct tool_output *output)
+/* Whether stands there what the new filter may replace: nothing, a filter of the same system, or
+ * anything with `force`. Of a file that is locked what is locked counts, which may have taken a
+ * while. */
+static bool may_replace(const struct tool_output *output)
 {
-    if (output->dialect != NULL)
-        return tool_foreign_may_replace_held(output->path, output->lock, output->dialect,
-                                             output->force);
-    return tool_may_replace_held(output->path, output->lock, output->force);
+    const bool held = output->lock >= 0, any = output->force || output->dialect != NULL;
+    const char *const path = output->path;
+    struct tool_filter_file file;
+    struct stat facts;
+    if (!(held ? tool_may_replace_held(path, output->lock, any) : tool_may_replace(path, any)))
+        return false;
+    if (output->dialect == NULL || output->force ||
+        (held ? fstat(output->lock, &facts) : stat(path, &facts)) != 0 || facts.st_size == 0)
+        return true;
+    if (!(held ? tool_filter_file_held(&file, path, output->lock, NULL)
+               : tool_filter_file_open(&file, path, NULL)))
+        return false;
+    const bool may = is_of(&file, output->dialect);
+    tool_filter_file_close(&file);
+    return may;
 }
 
 void tool_output_warn_of_name(const char *path)
@@ -777,7 +787,7 @@ bool tool_output_begin(struct tool_output *output)
     if (access(output->path, R_OK) != 0)
         return true;
     output->lock = tool_filter_lock(output->path);
-    return output->lock >= 0 && may_replace_held(output);
+    return output->lock >= 0 && may_replace(output);
 }
 
 void tool_output_end(struct tool_output *output)

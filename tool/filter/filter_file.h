@@ -47,8 +47,8 @@ bool tool_filter_file_held(struct tool_filter_file *file, const char *path, int 
 void tool_filter_file_stdin(struct tool_filter_file *file, const bloomery_dialect *dialect);
 void tool_filter_file_close(struct tool_filter_file *file);
 
-/* The filter in it. A Bloomery file is mapped, or read if a `copy` is to receive it (files.h,
- * tool_filter_map); others are read whole and unpacked. `options` has, for another system's, the
+/* The filter in it. A Bloomery file is mapped and watched, or read if a `copy` is to receive
+ * it; others are read whole and unpacked. `options` has, for another system's, the
  * key rule and the note. NULL with the reason in `error`, or after a message if `error->status` is
  * BLOOMERY_OK. */
 const bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
@@ -84,13 +84,6 @@ void tool_foreign_hint(const struct tool_filter_file *file, const char *option,
  * something else. */
 void tool_foreign_hint_other(const struct tool_filter_file *file,
                              const struct tool_dialect_choice *chosen);
-
-/* Whether stands there what a filter of this dialect may replace: nothing, one that is recognised
- * as the same dialect's, or anything with `force`. */
-bool tool_foreign_may_replace(const char *path, const bloomery_dialect *dialect, bool force);
-/* The same of a file that is open: of the lock on it. */
-bool tool_foreign_may_replace_held(const char *path, int descriptor,
-                                   const bloomery_dialect *dialect, bool force);
 
 /* Writes the dialect's own bytes to a file, as a whole or not at all, or to stdout if it is "-".
  * `bytes` receives their number, if not NULL. */

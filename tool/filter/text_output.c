@@ -51,13 +51,6 @@ struct libarchive {
     FUNCTIONS(TOOL_LOAD_FIELD)
 };
 
-/* NULL, or why it can't be had. */
-static const char *load(struct libarchive *functions)
-{
-    const struct tool_wanted wanted[] = {FUNCTIONS(TOOL_LOAD_WANTED)};
-    return tool_load(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
-}
-
 struct tool_pack {
     enum tool_packing packing;
     struct tool_out *out;
@@ -83,13 +76,6 @@ static bool is_well(const struct tool_pack *pack)
 /* The usual level; the format with a header and a checksum, and in the header neither name nor
  * time, so the same text gives the same file. */
 enum { GZIP_LEVEL = 6, GZIP_WINDOW = 15 + 16, GZIP_MEMORY = 8, GZIP_ROOM = 1 << 14 };
-
-static void gzip_start(struct tool_pack *pack)
-{
-    if (deflateInit2(&pack->gzip, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY,
-                     Z_DEFAULT_STRATEGY) != Z_OK)
-        set_error(pack, "not enough memory to pack");
-}
 
 /* Packs all that is in `next_in`, straight into the output's buffer. */
 static void gzip_run(struct tool_pack *pack, int flush)
@@ -158,8 +144,9 @@ static int choose(const struct tool_pack *pack)
 
 static void archive_start(struct tool_pack *pack)
 {
-    struct libarchive *library = &pack->library;
-    const char *trouble = load(library);
+    struct libarchive *library = &pack->library, *functions = library;
+    const struct tool_wanted wanted[] = {FUNCTIONS(TOOL_LOAD_WANTED)};
+    const char *trouble = tool_load(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
     if (trouble != NULL) {
         snprintf(pack->error, sizeof(pack->error), "can't be packed: %.170s", trouble);
         return;
@@ -244,10 +231,11 @@ struct tool_pack *tool_pack_open(enum tool_packing packing, struct tool_out *out
     memset(pack, 0, sizeof(*pack));
     pack->packing = packing;
     pack->out = out;
-    if (packing == TOOL_GZIP)
-        gzip_start(pack);
-    else
+    if (packing != TOOL_GZIP)
         archive_start(pack);
+    else if (deflateInit2(&pack->gzip, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY,
+                          Z_DEFAULT_STRATEGY) != Z_OK)
+        set_error(pack, "not enough memory to pack");
     return pack;
 }
 
@@ -697,14 +685,6 @@ static void release(struct tool_packed_output *output)
     free(output);
 }
 
-static char *join(const char *directory, const char *name)
-{
-    const size_t bytes = strlen(directory) + strlen(name) + 2;
-    char *path = tool_allocate(bytes);
-    snprintf(path, bytes, "%s/%s", directory, name);
-    return path;
-}
-
 /* False after a message. */
 static bool start_packer(struct tool_packed_output *output, enum tool_packing packing)
 {
@@ -736,7 +716,9 @@ struct tool_packed_output *tool_packed_output_open(const char *directory, const 
 {
     struct tool_packed_output *output = tool_allocate(sizeof(*output));
     memset(output, 0, sizeof(*output));
-    output->path = join(directory, name);
+    const size_t path_bytes = strlen(directory) + strlen(name) + 2;
+    output->path = tool_allocate(path_bytes);
+    snprintf(output->path, path_bytes, "%s/%s", directory, name);
     output->file.path = output->path;
     pthread_mutex_init(&output->mutex, NULL);
     pthread_cond_init(&output->changed, NULL);

@@ -6,6 +6,7 @@
 #include "base/system.h"
 #include "tool.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +137,16 @@ static enum tool_decoded fail_damaged(struct tool_decode *decode, const char *ho
     return TOOL_DECODE_FAILED;
 }
 
+/* A step has taken `in` bytes and made `out`. */
+static void move_on(struct tool_decode_bytes *bytes, size_t in, size_t out)
+{
+    assert(in <= bytes->in_bytes && out <= bytes->out_room);
+    bytes->in += in;
+    bytes->in_bytes -= in;
+    bytes->out += out;
+    bytes->out_room -= out;
+}
+
 /* Numbers of zlib and libbz2 have 32 bits. */
 static unsigned limit(size_t bytes)
 {
@@ -167,10 +178,7 @@ static enum tool_decoded step_zlib(struct tool_decode *decode, struct tool_decod
     stream->next_out = bytes->out;
     stream->avail_out = out;
     const int result = inflate(stream, Z_NO_FLUSH);
-    bytes->in += in - stream->avail_in;
-    bytes->in_bytes -= in - stream->avail_in;
-    bytes->out += out - stream->avail_out;
-    bytes->out_room -= out - stream->avail_out;
+    move_on(bytes, in - stream->avail_in, out - stream->avail_out);
     if (result == Z_STREAM_END)
         return TOOL_DECODED_END;
     if (result == Z_OK || result == Z_BUF_ERROR)
@@ -263,10 +271,7 @@ static enum tool_decoded step_zstd(struct tool_decode *decode, struct tool_decod
     ZSTD_inBuffer in = {bytes->in, bytes->in_bytes, 0};
     ZSTD_outBuffer out = {bytes->out, bytes->out_room, 0};
     const size_t result = decode->zstd.ZSTD_decompressStream(decode->zstd_stream, &out, &in);
-    bytes->in += in.pos;
-    bytes->in_bytes -= in.pos;
-    bytes->out += out.pos;
-    bytes->out_room -= out.pos;
+    move_on(bytes, in.pos, out.pos);
     if (decode->zstd.ZSTD_isError(result))
         return fail_zstd(decode, result);
     return result == 0 ? TOOL_DECODED_END : TOOL_DECODED_SOME;
@@ -343,10 +348,7 @@ static enum tool_decoded step_lzma(struct tool_decode *decode, struct tool_decod
     stream->next_out = bytes->out;
     stream->avail_out = bytes->out_room;
     const lzma_ret result = decode->lzma.lzma_code(stream, LZMA_RUN);
-    bytes->in = stream->next_in;
-    bytes->in_bytes = stream->avail_in;
-    bytes->out = stream->next_out;
-    bytes->out_room = stream->avail_out;
+    move_on(bytes, bytes->in_bytes - stream->avail_in, bytes->out_room - stream->avail_out);
     if (result == LZMA_STREAM_END)
         return TOOL_DECODED_END;
     return result == LZMA_OK || result == LZMA_BUF_ERROR ? TOOL_DECODED_SOME
@@ -393,10 +395,7 @@ static enum tool_decoded step_bz2(struct tool_decode *decode, struct tool_decode
     stream->next_out = (char *)bytes->out;
     stream->avail_out = out;
     const int result = decode->bz2.BZ2_bzDecompress(stream);
-    bytes->in += in - stream->avail_in;
-    bytes->in_bytes -= in - stream->avail_in;
-    bytes->out += out - stream->avail_out;
-    bytes->out_room -= out - stream->avail_out;
+    move_on(bytes, in - stream->avail_in, out - stream->avail_out);
     if (result == BZ_STREAM_END)
         return TOOL_DECODED_END;
     if (result == BZ_OK)
@@ -441,10 +440,7 @@ static enum tool_decoded step_lz4(struct tool_decode *decode, struct tool_decode
                    ? fail(decode, "there is not enough memory to decompress it")
                    : fail_damaged(decode, name);
     }
-    bytes->in += in;
-    bytes->in_bytes -= in;
-    bytes->out += out;
-    bytes->out_room -= out;
+    move_on(bytes, in, out);
     return result == 0 ? TOOL_DECODED_END : TOOL_DECODED_SOME;
 }
 

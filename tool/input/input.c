@@ -53,19 +53,13 @@ uint64_t tool_source_bytes(const struct tool_source *source)
     return total;
 }
 
-static bool readable_twice(const char *path)
-{
-    struct stat facts;
-    if (tool_path_is_stdin(path))
-        return false;
-    return stat(path, &facts) != 0 || S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode);
-}
-
 bool tool_source_readable_twice(const struct tool_source *source, const char **culprit)
 {
     for (size_t i = 0; i < tool_source_count(source); i++) {
+        struct stat facts;
         *culprit = tool_source_path(source, i);
-        if (!readable_twice(*culprit))
+        if (tool_path_is_stdin(*culprit) ||
+            (stat(*culprit, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode)))
             return false;
     }
     return true;
@@ -85,19 +79,14 @@ enum tool_packing tool_path_packing(const char *path)
     return reason == 0 ? tool_packing_of(begin, (size_t)count, &undecided) : TOOL_PLAIN;
 }
 
-bool tool_option_max_line(const char *text, size_t *bytes)
-{
-    uint64_t size;
-    if (!tool_option_size("--max-line", text, &size))
-        return false;
-    *bytes = (size_t)size;
-    return true;
-}
-
 bool tool_take_max_line(const char *option, const char *text, void *at)
 {
-    (void)option;
-    return tool_option_max_line(text, at);
+    uint64_t size;
+    if (!tool_option_size(option, text, &size))
+        return false;
+    const size_t bytes = (size_t)size;
+    memcpy(at, &bytes, sizeof(bytes));
+    return true;
 }
 
 /* ---- UTF-16 ---------------------------------------------------------------------------------- */
@@ -139,13 +128,6 @@ static bool utf16_open(struct tool_input *input, const unsigned char *head, size
     memcpy(text->raw, head, count);
     input->utf16 = text;
     return true;
-}
-
-static void utf16_close(struct tool_utf16 *text)
-{
-    iconv_close(text->converter);
-    free(text->raw);
-    free(text);
 }
 
 /* Converts the bytes at hand. How many bytes came out: 0 if more are needed, if a character has no
@@ -233,8 +215,11 @@ void tool_input_start(struct tool_input *input, const struct tool_source *source
 
 void tool_input_close(struct tool_input *input)
 {
-    if (input->utf16 != NULL)
-        utf16_close(input->utf16);
+    if (input->utf16 != NULL) {
+        iconv_close(input->utf16->converter);
+        free(input->utf16->raw);
+    }
+    free(input->utf16);
     input->utf16 = NULL;
     if (input->unpack != NULL)
         tool_unpack_close(input->unpack);
@@ -413,39 +398,29 @@ static bool ends_in_return(bloomery_key text)
     return text.bytes > 0 && ((const char *)text.data)[text.bytes - 1] == '\r';
 }
 
-/* Whether one of several fields, or a field by its name, ends in a carriage return: as the last of
- * a line does. */
-static bool field_ends_in_return(const struct tool_layout *layout,
-                                 const struct tool_columns *columns, bloomery_key record)
-{
-    bool found = false;
-    for (uint32_t i = 0; i < layout->field_count && !found; i++) {
-        const bloomery_key_rule rule = {
-            .flags = layout->flags & ~(uint32_t)BLOOMERY_RULE_CSV, /* whose rule takes them */
-            .field = columns->numbers[i],
-            .delimiter = layout->delimiter};
-        bloomery_key text;
-        found = bloomery_rule_apply(&rule, record.data, record.bytes, NULL, 0, &text, NULL) ==
-                    BLOOMERY_RECORD_KEY &&
-                ends_in_return(text);
-    }
-    return found;
-}
-
+/* Whether the key's text ends in a carriage return, as the last field of a line does. The text is
+ * the record, its field, or one of several. */
 static bool key_ends_in_return(const struct tool_source *source, bloomery_key record,
                                const struct tool_columns *columns)
 {
     const struct tool_layout *layout = source->layout;
-    const bloomery_key_rule rule = {.field = source->cuts.field,
-                                    .delimiter = source->cuts.delimiter};
-    bloomery_key text = {NULL, 0};
+    const uint32_t fields = layout != NULL ? layout->field_count : 0;
+    bloomery_key_rule rule = {.field = source->cuts.field, .delimiter = source->cuts.delimiter};
+    bloomery_key text;
     if (layout != NULL && layout->jsonl)
         return false;
-    if (layout != NULL && layout->field_count > 0)
-        return field_ends_in_return(layout, columns, record);
-    return bloomery_rule_apply(&rule, record.data, record.bytes, NULL, 0, &text, NULL) ==
-               BLOOMERY_RECORD_KEY &&
-           ends_in_return(text);
+    for (uint32_t i = 0; i == 0 || i < fields; i++) {
+        if (fields > 0)
+            rule = (bloomery_key_rule){
+                .flags = layout->flags & ~(uint32_t)BLOOMERY_RULE_CSV, /* whose rule takes them */
+                .field = columns->numbers[i],
+                .delimiter = layout->delimiter};
+        if (bloomery_rule_apply(&rule, record.data, record.bytes, NULL, 0, &text, NULL) ==
+                BLOOMERY_RECORD_KEY &&
+            ends_in_return(text))
+            return true;
+    }
+    return false;
 }
 
 /* Lists of hashes are published with a count behind each. Returns the byte between, or 0. */
@@ -505,34 +480,4 @@ void tool_input_warn(const struct tool_input *input, bloomery_key record, size_t
         tool_warning("%s: its lines look like HEX%cNUMBER, and the number is part of the key. '-d "
                      "\"%c\" -F 1 --hex' makes keys of the hashes alone",
                      name, between, between);
-}
-
-/* ---- Sizes ----------------------------------------------------------------------------------- */
-
-/* A quarter of a core's second-level cache, where a chunk stays until it is done with. Chunks of
- * 128 KiB to 1 MiB take the same time within 5 %. */
-enum { CHUNK_BYTES = 1 << 18 };
-
-/* Tests want chunks that are full after some lines. */
-size_t tool_input_chunk_bytes(void)
-{
-#ifdef BLOOMERY_TOOL_SWITCH
-    const char *text = getenv("BLOOMERY_BLOCK_BYTES");
-    size_t wanted = text != NULL ? strtoul(text, NULL, 10) : 0;
-    if (wanted >= TOOL_INPUT_LEAST_ROOM && wanted <= CHUNK_BYTES)
-        return wanted;
-#endif
-    return CHUNK_BYTES;
-}
-
-uint32_t tool_source_threads(const struct tool_source *source, uint64_t bytes, size_t chunk_bytes)
-{
-    uint32_t threads = source->threads;
-    if (threads == 0)
-        threads = bloomery_threads();
-    if (threads > TOOL_THREADS_MAX)
-        threads = TOOL_THREADS_MAX;
-    if (bytes > 0 && bytes / chunk_bytes < threads)
-        threads = (uint32_t)(bytes / chunk_bytes) + 1;
-    return threads;
 }

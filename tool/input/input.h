@@ -18,7 +18,6 @@
 #include "input/split.h"
 #include "input/unpack.h"
 
-#include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -75,22 +74,8 @@ struct tool_source {
     bloomery_key_rule cuts; /* the key rule's field, at whose end returns are looked for */
 };
 
-/* --max-line of all commands that hold whole lines: its number, its row, its lines of --help. Also
- * its value; false after a message. The commands of the sieve have none: they pass over records
- * that are longer than a key may be. */
-enum { TOOL_OPTION_MAX_LINE = 430 };
-#define TOOL_LINE_OPTIONS                                         \
-    {                                                             \
-        "max-line", required_argument, NULL, TOOL_OPTION_MAX_LINE \
-    }
-#define TOOL_LINE_HELP                                                                           \
-    "      --max-line SIZE  the longest line that is taken; a longer one is an error, and its\n" \
-    "                       input ends there. Default 64MiB; each thread may need a few times "  \
-    "so\n"                                                                                       \
-    "                       much memory\n"
-bool tool_option_max_line(const char *text, size_t *bytes);
-
-/* Its row in a table of options; the member is a size_t. */
+/* The row of --max-line, which all commands have that hold whole lines; the member is a size_t. The
+ * commands of the sieve have none: they pass over records that are longer than a key may be. */
 #define TOOL_MAX_LINE_ROW(structure, member)                                               \
     {                                                                                      \
         .name = "max-line", .argument = "SIZE", .type = TOOL_TYPE_CALL,                    \
@@ -156,13 +141,6 @@ uint64_t tool_source_bytes(const struct tool_source *source);
  * begin with the first. */
 void tool_input_warn(const struct tool_input *input, bloomery_key record, size_t bytes,
                      const struct tool_columns *columns);
-
-/* How many bytes a chunk of an input begins with. */
-size_t tool_input_chunk_bytes(void);
-
-/* How many threads are of use for a source of so many bytes (0: not known) in chunks of so many. Of
- * packed files more chunks come than their size says, but unpacking is one thread's work. */
-uint32_t tool_source_threads(const struct tool_source *source, uint64_t bytes, size_t chunk_bytes);
 
 /* Whether all inputs can be read twice, being files. A file that can't be opened is left to the
  * reading, which reports why. `culprit` is the first that can't. */

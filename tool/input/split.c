@@ -362,12 +362,6 @@ size_t tool_split_count(const unsigned char *from, const unsigned char *end,
  * byte, one byte per cycle. Text in quotes is searched from quote to quote.
  */
 
-const struct tool_quotes *tool_quotes_in(const struct tool_quotes *quotes,
-                                         const unsigned char *text, size_t bytes)
-{
-    return quotes->heeded && memchr(text, '"', bytes) != NULL ? quotes : NULL;
-}
-
 struct tool_scan tool_scan_begin(const struct tool_quotes *quotes, unsigned char terminator,
                                  bool marked)
 {
@@ -492,20 +486,6 @@ size_t tool_scan_on(struct tool_scan *scan, const unsigned char *bytes, size_t c
     }
     scan->scanned += at;
     return end;
-}
-
-void tool_scan_say(const struct tool_scan *scan, bool ended, const char *input, const char *line,
-                   const char *most)
-{
-    if (ended)
-        tool_error("%s: %s has a quote that is never closed", input, line);
-    else if (tool_scan_is_open(scan))
-        tool_error("%s: %s has a quote that is not closed within %s; --max-line SIZE takes longer "
-                   "records",
-                   input, line, most);
-    else
-        tool_error("%s: %s is longer than %s; --max-line SIZE takes longer ones", input, line,
-                   most);
 }
 
 size_t tool_quotes_split(const struct tool_quotes *quotes, const unsigned char **from,

@@ -59,10 +59,6 @@ struct tool_quotes {
     unsigned char comment; /* a record that begins so ends with its line; 0: none does */
 };
 
-/* The rule for text that has quotes; NULL if each line of it is a record. */
-const struct tool_quotes *tool_quotes_in(const struct tool_quotes *quotes,
-                                         const unsigned char *text, size_t bytes);
-
 enum tool_quotes_place {
     TOOL_AT_MARK, /* an input begins here, perhaps with a byte order mark */
     TOOL_AT_RECORD,
@@ -95,11 +91,6 @@ static inline bool tool_scan_is_open(const struct tool_scan *scan)
 {
     return scan->place == TOOL_IN_QUOTES;
 }
-
-/* The error of a record without an end, from the scan of what there is of it. Either the input
- * `ended`, or nothing longer than `most` is taken. */
-void tool_scan_say(const struct tool_scan *scan, bool ended, const char *input, const char *line,
-                   const char *most);
 
 /* As tool_split, for whole records that may have quotes. `inner` grows by the line ends within
  * them. */

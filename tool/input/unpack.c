@@ -43,18 +43,15 @@ static int wait_for_bytes(const struct tool_stream *stream)
 /* Reads of one call: a writer that is as fast as the reader keeps nobody waiting for longer. */
 enum { READS_MAX = 64 };
 
-static bool more_waits(const struct tool_stream *stream)
-{
-    struct pollfd one = {.fd = stream->descriptor, .events = POLLIN};
-    return poll(&one, 1, 0) == 1 && (one.revents & POLLIN) != 0;
-}
-
 /* The bytes that already wait behind the first `count`. Its end, or an error, is left to the next
  * call, which meets it again: true of pipes, not of terminals. */
 static size_t read_waiting(const struct tool_stream *stream, unsigned char *buffer, size_t count,
                            size_t room)
 {
-    for (int reads = 1; reads < READS_MAX && count < room && more_waits(stream); reads++) {
+    struct pollfd one = {.fd = stream->descriptor, .events = POLLIN};
+    for (int reads = 1; reads < READS_MAX && count < room; reads++) {
+        if (poll(&one, 1, 0) != 1 || (one.revents & POLLIN) == 0)
+            break;
         ssize_t more = read(stream->descriptor, buffer + count, room - count);
         if (more <= 0)
             break;
@@ -117,13 +114,6 @@ ssize_t tool_stream_read(struct tool_stream *stream, void *buffer, size_t room)
 struct libarchive {
     LIBARCHIVE_FUNCTIONS(TOOL_LOAD_FIELD)
 };
-
-/* NULL, or why it can't be had. */
-static const char *libarchive_load(struct libarchive *functions)
-{
-    const struct tool_wanted wanted[] = {LIBARCHIVE_FUNCTIONS(TOOL_LOAD_WANTED)};
-    return tool_load(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
-}
 
 /* The next member. Its name is in `name`, cut to `room` bytes, in UTF-8 if it can be; "?" if not:
  * libarchive converts names to the encoding of the locale, and gives none that it can't convert.
@@ -405,10 +395,10 @@ static bool can_seek(const struct tool_unpack *unpack)
 
 /* Chooses the format as which libarchive takes the packed bytes. Its ARCHIVE_OK, or the failure;
  * ARCHIVE_WARN means that it would start another program to do it. */
-static int choose_stream(struct tool_unpack *unpack, enum tool_packing packing)
+static int choose(struct tool_unpack *unpack, enum tool_packing packing)
 {
     const struct libarchive *library = &unpack->library;
-    int (*filters[TOOL_PACKING_COUNT])(struct archive *) = {
+    int (*const formats[TOOL_PACKING_COUNT])(struct archive *) = {
         [TOOL_ZSTD] = library->archive_read_support_filter_zstd,
         [TOOL_XZ] = library->archive_read_support_filter_xz,
         [TOOL_BZIP2] = library->archive_read_support_filter_bzip2,
@@ -417,27 +407,24 @@ static int choose_stream(struct tool_unpack *unpack, enum tool_packing packing)
         [TOOL_LZIP] = library->archive_read_support_filter_lzip,
         [TOOL_LZMA] = library->archive_read_support_filter_lzma,
         [TOOL_LZOP] = library->archive_read_support_filter_lzop,
-    };
-    /* "raw" wants a byte at least; "empty" is for an input that unpacks to nothing. */
-    int result = library->archive_read_support_format_raw(unpack->archive);
-    if (result == ARCHIVE_OK)
-        result = library->archive_read_support_format_empty(unpack->archive);
-    return result == ARCHIVE_OK ? filters[packing](unpack->archive) : result;
-}
-
-static int choose_archive(struct tool_unpack *unpack, enum tool_packing packing)
-{
-    const struct libarchive *library = &unpack->library;
-    int (*formats[TOOL_PACKING_COUNT])(struct archive *) = {
         [TOOL_ZIP] = library->archive_read_support_format_zip,
         [TOOL_TAR] = library->archive_read_support_format_tar,
         [TOOL_CPIO] = library->archive_read_support_format_cpio,
         [TOOL_SEVEN_ZIP] = library->archive_read_support_format_7zip,
         [TOOL_RAR] = library->archive_read_support_format_rar,
     };
-    if (can_seek(unpack))
+    int result = ARCHIVE_OK;
+    assert(formats[packing] != NULL);
+    if (!unpack->whole_entries) {
+        /* "raw" wants a byte at least; "empty" is for an input that unpacks to nothing. */
+        result = library->archive_read_support_format_raw(unpack->archive);
+        if (result == ARCHIVE_OK)
+            result = library->archive_read_support_format_empty(unpack->archive);
+    } else if (can_seek(unpack)) {
         library->archive_read_set_seek_callback(unpack->archive, archive_seek_to);
-    int result = formats[packing](unpack->archive);
+    }
+    if (result == ARCHIVE_OK)
+        result = formats[packing](unpack->archive);
     if (packing == TOOL_RAR && result == ARCHIVE_OK)
         result = library->archive_read_support_format_rar5(unpack->archive);
     return result;
@@ -445,7 +432,9 @@ static int choose_archive(struct tool_unpack *unpack, enum tool_packing packing)
 
 static void archive_start(struct tool_unpack *unpack, enum tool_packing packing)
 {
-    const char *trouble = libarchive_load(&unpack->library);
+    struct libarchive *functions = &unpack->library;
+    const struct tool_wanted wanted[] = {LIBARCHIVE_FUNCTIONS(TOOL_LOAD_WANTED)};
+    const char *trouble = tool_load(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
     if (trouble != NULL) {
         snprintf(unpack->error, sizeof(unpack->error), "can't be unpacked: %.170s", trouble);
         return;
@@ -460,8 +449,7 @@ static void archive_start(struct tool_unpack *unpack, enum tool_packing packing)
         return;
     }
     unpack->whole_entries = tool_packing_is_archive(packing);
-    int result =
-        unpack->whole_entries ? choose_archive(unpack, packing) : choose_stream(unpack, packing);
+    int result = choose(unpack, packing);
     if (result == ARCHIVE_WARN) {
         snprintf(unpack->error, sizeof(unpack->error),
                  "is %s, which this libarchive can't unpack by itself; unpack it first",

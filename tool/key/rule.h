@@ -40,7 +40,6 @@
 #include <bloomery/bloomery.h>
 #include <bloomery/records.h>
 
-#include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -59,78 +58,6 @@ struct tool_rule_choice {
     bool text;         /* and for tool_source.text */
     bool keys_only;    /* no input is read: keys are given by themselves */
 };
-
-/* Numbers of the options without a letter; commands' own stay below. */
-enum {
-    TOOL_OPTION_CSV = 400,
-    TOOL_OPTION_CRLF,
-    TOOL_OPTION_TRIM,
-    TOOL_OPTION_LOWER,
-    TOOL_OPTION_UPPER,
-    TOOL_OPTION_HEX,
-    TOOL_OPTION_SKIP_EMPTY,
-    TOOL_OPTION_COMMENT,
-    TOOL_OPTION_KEEP_BOM,
-    TOOL_OPTION_INT64,
-    TOOL_OPTION_INT32,
-    TOOL_OPTION_UTF16,
-    TOOL_OPTION_HEADER,
-    TOOL_OPTION_JSONL,
-    TOOL_OPTION_TEXT = 440,
-};
-
-#define TOOL_RULE_LETTERS "d:F:"
-
-#define TOOL_RULE_OPTIONS                                                                 \
-    {"delimiter", required_argument, NULL, 'd'}, {"field", required_argument, NULL, 'F'}, \
-        {"csv", no_argument, NULL, TOOL_OPTION_CSV},                                      \
-        {"header", no_argument, NULL, TOOL_OPTION_HEADER},                                \
-        {"jsonl", required_argument, NULL, TOOL_OPTION_JSONL},                            \
-        {"crlf", no_argument, NULL, TOOL_OPTION_CRLF},                                    \
-        {"trim", no_argument, NULL, TOOL_OPTION_TRIM},                                    \
-        {"lower", no_argument, NULL, TOOL_OPTION_LOWER},                                  \
-        {"upper", no_argument, NULL, TOOL_OPTION_UPPER},                                  \
-        {"hex", no_argument, NULL, TOOL_OPTION_HEX},                                      \
-        {"int64", no_argument, NULL, TOOL_OPTION_INT64},                                  \
-        {"int32", no_argument, NULL, TOOL_OPTION_INT32},                                  \
-        {"utf16", no_argument, NULL, TOOL_OPTION_UTF16},                                  \
-        {"skip-empty", no_argument, NULL, TOOL_OPTION_SKIP_EMPTY},                        \
-        {"comment", required_argument, NULL, TOOL_OPTION_COMMENT},                        \
-        {"text", no_argument, NULL, TOOL_OPTION_TEXT},                                    \
-    {                                                                                     \
-        "keep-bom", no_argument, NULL, TOOL_OPTION_KEEP_BOM                               \
-    }
-
-/* The lines of --help that describe them. */
-#define TOOL_RULE_HELP                                                                     \
-    "      --keep-bom       a UTF-8 byte order mark at the start of an input is part\n"    \
-    "                       of its first line; by default it is dropped. It is\n"          \
-    "                       not kept: give it each time\n"                                 \
-    "      --text           inputs are taken as the bytes they are: nothing is\n"          \
-    "                       unpacked, transcoded or refused, and a mark stays\n"           \
-    "      --crlf           remove one carriage return from the end of a line\n"           \
-    "      --comment C      lines that begin with this byte have no key\n"                 \
-    "  -F, --field N[,N...] the key is field N of a line, -1 the last, 0 the line;\n"      \
-    "                       several fields are joined in this order. Lines\n"              \
-    "                       without them have no key, and a warning counts them\n"         \
-    "      --header         the first line of each input names its fields, also\n"         \
-    "                       for -F; it has no key and stays in the output\n"               \
-    "      --jsonl PATH     lines are JSON; the key is the string or number at PATH,\n"    \
-    "                       such as url or meta.id. Give it each time, and so\n"           \
-    "                       --header, names and several fields\n"                          \
-    "  -d, --delimiter C    fields are delimited by this byte. Default: tab, with\n"       \
-    "                       --csv a comma\n"                                               \
-    "      --csv            fields may stand in double quotes, with \"\" for one quote;\n" \
-    "                       line ends within quotes belong to the record. Implies\n"       \
-    "                       --crlf\n"                                                      \
-    "      --trim           remove blanks and tabs from both ends of the key\n"            \
-    "      --lower, --upper ASCII letters of the key become lower or upper case\n"         \
-    "      --hex            the key is written in hexadecimal digits, two a byte\n"        \
-    "      --int64, --int32 the key is a whole number; it becomes 8 or 4 bytes, the\n"     \
-    "                       lowest one first\n"                                            \
-    "      --utf16          the key is UTF-8; it becomes UTF-16, the lower byte of a\n"    \
-    "                       unit first\n"                                                  \
-    "      --skip-empty     an empty key counts as no key\n"
 
 /* The rows of a table of options: what is read of an input, and the rule. Both are groups of a
  * struct tool_rule_choice; their values are complete only after tool_rule_complete. */
@@ -155,10 +82,6 @@ extern const struct tool_option tool_rule_options[];
         .rows = tool_rule_options,                                                          \
         .offset = TOOL_MEMBER(structure, member, struct tool_rule_choice), .unlisted = true \
     }
-
-/* Takes one option that tool_getopt returned. False if it is none of these ('?', whose message
- * tool_getopt has printed), or after a message. */
-bool tool_rule_option(struct tool_rule_choice *choice, int option);
 
 /* After the last one: sets the default delimiter; false after a message if they do not go
  * together. */

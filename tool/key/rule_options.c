@@ -146,65 +146,6 @@ const struct tool_option tool_rule_options[] = {
     TOOL_OPTIONS_END,
 };
 
-bool tool_rule_option(struct tool_rule_choice *choice, int option)
-{
-    bloomery_key_rule *rule = &choice->rule;
-    switch (option) {
-    case 'd':
-        choice->delimiter_given = true;
-        return take_byte("-d", optarg, &rule->delimiter);
-    case 'F':
-        return take_fields(choice, optarg);
-    case TOOL_OPTION_HEADER:
-        choice->layout.header = true;
-        return true;
-    case TOOL_OPTION_JSONL:
-        return take_path(&choice->layout, optarg);
-    case TOOL_OPTION_COMMENT:
-        choice->comment_given = true;
-        rule->comment = 0;
-        return optarg[0] == '\0' || take_byte("--comment", optarg, &rule->comment);
-    case TOOL_OPTION_CSV:
-        rule->flags |= BLOOMERY_RULE_CSV;
-        return true;
-    case TOOL_OPTION_CRLF:
-        rule->flags |= BLOOMERY_RULE_CRLF;
-        return true;
-    case TOOL_OPTION_TRIM:
-        rule->flags |= BLOOMERY_RULE_TRIM;
-        return true;
-    case TOOL_OPTION_LOWER:
-        rule->flags |= BLOOMERY_RULE_LOWER;
-        return true;
-    case TOOL_OPTION_UPPER:
-        rule->flags |= BLOOMERY_RULE_UPPER;
-        return true;
-    case TOOL_OPTION_HEX:
-        rule->flags |= BLOOMERY_RULE_HEX;
-        return true;
-    case TOOL_OPTION_INT64:
-        rule->flags |= BLOOMERY_RULE_INT64;
-        return true;
-    case TOOL_OPTION_INT32:
-        rule->flags |= BLOOMERY_RULE_INT32;
-        return true;
-    case TOOL_OPTION_UTF16:
-        rule->flags |= BLOOMERY_RULE_UTF16;
-        return true;
-    case TOOL_OPTION_SKIP_EMPTY:
-        rule->flags |= BLOOMERY_RULE_SKIP_EMPTY;
-        return true;
-    case TOOL_OPTION_KEEP_BOM:
-        choice->keep_bom = true;
-        return true;
-    case TOOL_OPTION_TEXT:
-        choice->keep_bom = choice->text = true;
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Several fields, and names, are the layout's; the rule then has none. */
 static bool complete_layout(struct tool_rule_choice *choice)
 {

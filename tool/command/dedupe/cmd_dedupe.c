@@ -7,7 +7,7 @@
  * wait for each other. A state is written last, when everything that it holds was delivered. If
  * anything ends the command before, the old state stays, and what was printed since comes again. A
  * command that lost its reader (SIGPIPE) ends so, too. A first signal that asks it to end
- * (interrupt.c) ends the input, and the state is written.
+ * (system.h) ends the input, and the state is written.
  *
  * dedupe.h has a map of the other files.
  */
@@ -475,13 +475,6 @@ static bool finish_output(struct tool_dedupe_command *command, bool whole)
     return delivered;
 }
 
-/* State and journal, when all that they record was delivered. */
-static bool save(struct tool_dedupe_command *command)
-{
-    return tool_dedupe_save_state(command) &&
-           (command->corpus.output_dir == NULL || tool_journal_end(&command->corpus.journal));
-}
-
 /* After the inputs, of which all were read if it is `whole`. Lines are delivered before a state
  * records them, and the state is written before it is reported. Returns the exit code. */
 static int finish(struct tool_dedupe_command *command, bool whole)
@@ -491,7 +484,7 @@ static int finish(struct tool_dedupe_command *command, bool whole)
     const bool to_directory = command->corpus.output_dir != NULL;
     const bool to_file = tool_text_output_is_file(&command->output);
     const bool early = command->json && dedupe->count_only;
-    /* What came before a full filter is delivered where it went as it came. */
+    /* When the filter is full, what was printed before is delivered, and a file is not written. */
     if (dedupe->stopped && to_file)
         say_full(command);
     const bool compared =
@@ -506,7 +499,8 @@ static int finish(struct tool_dedupe_command *command, bool whole)
         return TOOL_ERROR;
     /* What was seen when it was full has keys of documents that were not delivered. */
     const bool saves = delivered && !(documents && dedupe->stopped) && !command->corpus.left_out;
-    const bool saved = saves && save(command);
+    const bool saved = saves && tool_dedupe_save_state(command) &&
+                       (!to_directory || tool_journal_end(&command->corpus.journal));
     good = good && delivered && (saved || !saves);
     if (saved && good && tool_interrupt_came(dedupe->interrupt) && !command->quiet)
         tool_say("dedupe: %s ended the input; %s has what came before it", tool_interrupt_name(),

@@ -154,21 +154,6 @@ static void choose_inputs(struct tool_dedupe_command *command)
     source->paths += from;
 }
 
-/* The path of the member that --annotate adds. Its dots are no steps. */
-static void set_member(struct tool_corpus *corpus)
-{
-    char *to = corpus->member_text;
-    for (const char *at = corpus->annotate; *at != '\0'; at++) {
-        if (*at == '.')
-            *to++ = '\\';
-        *to++ = *at;
-    }
-    *to = '\0';
-    assert(to < corpus->member_text + sizeof(corpus->member_text));
-    if (tool_json_path_parse(corpus->member_text, &corpus->member))
-        corpus->judge.member = &corpus->member;
-}
-
 static void set_judge(struct tool_dedupe_command *command)
 {
     struct tool_corpus *corpus = &command->corpus;
@@ -190,8 +175,18 @@ static void set_judge(struct tool_dedupe_command *command)
         .against = command->dedupe.against,
         .against_count = command->dedupe.against_count,
     };
-    if (corpus->annotate != NULL)
-        set_member(corpus);
+    if (corpus->annotate != NULL) { /* its dots are not steps of the path */
+        char *to = corpus->member_text;
+        for (const char *at = corpus->annotate; *at != '\0'; at++) {
+            if (*at == '.')
+                *to++ = '\\';
+            *to++ = *at;
+        }
+        *to = '\0';
+        assert(to < corpus->member_text + sizeof(corpus->member_text));
+        if (tool_json_path_parse(corpus->member_text, &corpus->member))
+            judge->member = &corpus->member;
+    }
     command->dedupe.judge = judge;
     command->dedupe.may_stop = true;
     command->rate_default = ngrams ? NGRAM_RATE : 0;
@@ -289,15 +284,6 @@ static bool open_journal(struct tool_dedupe_command *command)
     return good && tool_output_names_differ(&corpus->names, source);
 }
 
-static bool has_work(const struct tool_dedupe_command *command)
-{
-    bool changed;
-    for (size_t i = 0; i < command->source.count; i++)
-        if (!tool_journal_has(&command->corpus.journal, command->source.paths[i], &changed))
-            return true;
-    return !command->corpus.journal.whole;
-}
-
 /* A shard without inputs leaves what the others leave: a directory, and a state without keys. */
 static int run_empty(struct tool_dedupe_command *command)
 {
@@ -344,7 +330,10 @@ bool tool_corpus_plan(struct tool_dedupe_command *command, int *code)
     }
     if (to_directory && !open_journal(command))
         return false;
-    if (to_directory && !has_work(command)) {
+    bool has_work = !to_directory || !corpus->journal.whole, changed;
+    for (size_t i = 0; i < command->source.count && !has_work; i++)
+        has_work = !tool_journal_has(&corpus->journal, command->source.paths[i], &changed);
+    if (!has_work) {
         if (!command->quiet)
             tool_say("dedupe: all inputs were deduplicated into %s before", corpus->output_dir);
         *code = tool_dedupe_report(command, TOOL_FOUND);

@@ -32,6 +32,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <time.h>
 
 /* ---- A file that lines are appended to ------------------------------------------------------- */
@@ -45,6 +46,10 @@ struct tool_appended {
     bool made;               /* it did not exist before */
     uint64_t bytes;          /* all of them whole records, but for an unended last one */
 };
+
+/* Locks an open file, and waits if another process holds the lock. False, with errno, if it can't
+ * be locked; ENOENT if it lost its name `path` before. */
+bool tool_lock_as_named(int descriptor, const char *path, struct stat *held);
 
 /* Opens the file, or makes it, and locks it; waits if another holds the lock. Refuses a file that
  * is not regular, is packed, or is a filter. False after a message. */

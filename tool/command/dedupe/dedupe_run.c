@@ -401,8 +401,8 @@ static const struct kind of_documents = {documents_begin, documents_read, docume
 /* ---- The run --------------------------------------------------------------------------------- */
 
 /* False if the run ends with this chunk. */
-static bool deliver(struct run *run, const struct tool_chunk *chunk,
-                    const struct delivery *delivery)
+static bool deliver_chunk(struct run *run, const struct tool_chunk *chunk,
+                          const struct delivery *delivery)
 {
     struct tool_dedupe *dedupe = run->dedupe;
     if (delivery->needless)
@@ -435,7 +435,7 @@ static void work(void *context, uint32_t number)
         bool more = adding->answered == adding->count;
         if (!run->learns) {
             const struct delivery delivery = run->kind->judge(worker, &chunk);
-            more = deliver(run, &chunk, &delivery) && more;
+            more = deliver_chunk(run, &chunk, &delivery) && more;
         }
         if (!more)
             tool_chunks_stop(run->chunks);

@@ -25,7 +25,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -327,19 +326,9 @@ static bool open_state(struct tool_dedupe_command *command)
  * name while we waited. */
 static int lock_named(const char *path, struct stat *held)
 {
-    struct stat named;
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0)
-        return -1;
-    int locked;
-    do
-        locked = flock(descriptor, LOCK_EX);
-    while (locked != 0 && errno == EINTR);
-    if (locked == 0 && fstat(descriptor, held) == 0 && stat(path, &named) == 0) {
-        if (held->st_dev == named.st_dev && held->st_ino == named.st_ino)
-            return descriptor;
-        errno = ENOENT;
-    }
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0 || tool_lock_as_named(descriptor, path, held))
+        return descriptor;
     const int reason = errno;
     close(descriptor);
     errno = reason;
@@ -466,19 +455,6 @@ static bool is_list(const struct tool_dedupe_command *command, const struct tool
     return false;
 }
 
-/* Also one of another system, which has no key. */
-static bool open_against(struct tool_dedupe_command *command, const struct tool_filter_file *file)
-{
-    const bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
-    struct tool_against *against = &command->dedupe.against[command->dedupe.against_count];
-    const char *secret_file = file->origin.dialect != NULL ? NULL : command->secret_file;
-    *against = (struct tool_against){
-        .path = file->path,
-        .filter = tool_filter_open_file(file, opening, secret_file, NULL, NULL)};
-    command->dedupe.against_count += against->filter != NULL;
-    return against->filter != NULL;
-}
-
 /* A filter or a list, as the file is that was opened. A file that can't be examined without
  * consuming it is taken for lines, and not opened: closing a FIFO would end its writer. */
 static bool sort_against(struct tool_dedupe_command *command, const char *path)
@@ -490,10 +466,21 @@ static bool sort_against(struct tool_dedupe_command *command, const char *path)
     if (looks && !tool_filter_file_open(&file, path, NULL))
         return false;
     const bool filter = file.origin.ours || file.origin.dialect != NULL;
-    const bool good = filter ? open_against(command, &file) : is_list(command, &file);
+    bool good;
+    if (filter) { /* also one of another system, which has no secret */
+        const bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
+        const char *secret_file = file.origin.dialect != NULL ? NULL : command->secret_file;
+        struct tool_against against = {.path = path};
+        against.filter = tool_filter_open_file(&file, opening, secret_file, NULL, NULL);
+        good = against.filter != NULL;
+        if (good)
+            command->dedupe.against[command->dedupe.against_count++] = against;
+    } else {
+        good = is_list(command, &file);
+        if (good)
+            command->lists[command->list_count++] = path;
+    }
     tool_filter_file_close(&file);
-    if (good && !filter)
-        command->lists[command->list_count++] = path;
     return good;
 }
 

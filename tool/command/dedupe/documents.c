@@ -62,16 +62,11 @@ static size_t escape_bytes(const unsigned char *at)
     return at[1] == 'u' ? 6 : 2;
 }
 
-static unsigned digit_of(unsigned char byte)
-{
-    return byte <= '9' ? byte - 48U : (byte | 0x20U) - 87U; /* '0' is 48, 'a' is 97 */
-}
-
 static uint32_t code_of(const unsigned char *at)
 {
     uint32_t code = 0;
     for (int i = 2; i < 6; i++)
-        code = 16 * code + digit_of(at[i]);
+        code = 16 * code + (at[i] <= '9' ? at[i] - 48U : (at[i] | 0x20U) - 87U); /* '0', 'a' */
     return code;
 }
 
@@ -98,17 +93,13 @@ static uint32_t escaped_ascii(const unsigned char *at)
     }
 }
 
-static bool is_space(uint32_t code)
-{
-    return code == ' ' || (code >= '\t' && code <= '\r' && code != '\n');
-}
-
 /* Behind the blanks from `at` on: at the end, at a line end or at something else. */
 static const unsigned char *skip_blanks(const unsigned char *at, const unsigned char *end)
 {
     while (at < end) {
         if (*at == '\\') {
-            if (!is_space(escaped_ascii(at)))
+            const uint32_t code = escaped_ascii(at);
+            if (code != ' ' && (code < '\t' || code > '\r' || code == '\n'))
                 break;
             at += escape_bytes(at);
         } else if (*at == ' ') {
@@ -241,21 +232,6 @@ struct twin {
     uint32_t place; /* among the paragraph's keys that are added */
 };
 
-/* ---- Twins ----------------------------------------------------------------------------------- */
-
-/* Begins a paragraph of `count` n-grams. */
-static void begin_twins(struct tool_document_keys *keys, size_t count)
-{
-    if (keys->twin_room < 4 * count || keys->stamp == UINT32_MAX) {
-        while (keys->twin_room < 4 * count || keys->twin_room == 0)
-            keys->twin_room = keys->twin_room == 0 ? 256 : 2 * keys->twin_room;
-        keys->twins = tool_reallocate(keys->twins, keys->twin_room * sizeof(*keys->twins));
-        memset(keys->twins, 0, keys->twin_room * sizeof(*keys->twins));
-        keys->stamp = 0;
-    }
-    keys->stamp++;
-}
-
 /* Returns the twin of this n-gram, or the place for it: its stamp is then another paragraph's. Its
  * place follows from `hi`, since `lo` is 0 in every hash of 64 bits. */
 static struct twin *find_twin(struct tool_document_keys *keys, bloomery_hash hash)
@@ -266,20 +242,6 @@ static struct twin *find_twin(struct tool_document_keys *keys, bloomery_hash has
            (keys->twins[at].hash.lo != hash.lo || keys->twins[at].hash.hi != hash.hi))
         at = (at + 1) & mask;
     return &keys->twins[at];
-}
-
-/* ---- Batches --------------------------------------------------------------------------------- */
-
-/* Sets the bits of the keys that one of the other filters may have. */
-static void find_known(struct tool_document_keys *keys, uint64_t *known)
-{
-    const struct tool_judge *judge = keys->judge;
-    uint64_t found[BATCH / 64];
-    for (size_t i = 0; i < judge->against_count; i++) {
-        tool_batch_query(judge->against[i].filter, keys->batch, keys->count, found);
-        for (size_t w = 0; w < tool_words_of(keys->count); w++)
-            known[w] |= found[w];
-    }
 }
 
 /* Whether a key is another machine's to judge. The shard is not made of the filter's hash, whose
@@ -314,11 +276,15 @@ static void take_new(struct tool_document_keys *keys, struct weighed *weighed, b
 static void flush_keys(struct tool_document_keys *keys)
 {
     const struct tool_judge *judge = keys->judge;
-    uint64_t known[BATCH / 64] = {0};
+    uint64_t known[BATCH / 64] = {0}, found[BATCH / 64];
     keys->arena_used = 0; /* texts without keys were in it */
     if (keys->count == 0)
         return;
-    find_known(keys, known);
+    for (size_t i = 0; i < judge->against_count; i++) {
+        tool_batch_query(judge->against[i].filter, keys->batch, keys->count, found);
+        for (size_t w = 0; w < tool_words_of(keys->count); w++)
+            known[w] |= found[w];
+    }
     tool_adding_make_room(keys->adding, keys->count);
     if (!judge->no_add) {
         const bloomery_status status =
@@ -348,8 +314,6 @@ static void put(struct tool_document_keys *keys, struct weighed *weighed, const 
     keys->batch[keys->count] = bloomery_key_of(data, bytes);
     keys->of[keys->count++] = weighed;
 }
-
-/* ---- Texts ----------------------------------------------------------------------------------- */
 
 /* Room in the arena. What is in it is used up first, if it is too small. */
 static unsigned char *arena_take(struct tool_document_keys *keys, size_t bytes)
@@ -396,7 +360,14 @@ static void take_ngrams(struct tool_document_keys *keys, struct weighed *weighed
         return;
     const size_t span = words->count < ngram ? words->count : ngram;
     const size_t count = words->count - span + 1;
-    begin_twins(keys, count);
+    if (keys->twin_room < 4 * count || keys->stamp == UINT32_MAX) {
+        while (keys->twin_room < 4 * count || keys->twin_room == 0)
+            keys->twin_room = keys->twin_room == 0 ? 256 : 2 * keys->twin_room;
+        keys->twins = tool_reallocate(keys->twins, keys->twin_room * sizeof(*keys->twins));
+        memset(keys->twins, 0, keys->twin_room * sizeof(*keys->twins));
+        keys->stamp = 0;
+    }
+    keys->stamp++; /* the twins of other paragraphs are free places */
     for (size_t i = 0; i < count; i++) {
         const size_t begin = words->words[i].begin, end = words->words[i + span - 1].end;
         put(keys, weighed, words->joined + begin, end - begin);
@@ -507,18 +478,6 @@ static struct tool_paragraph *new_paragraph(struct tool_documents *documents)
     return &documents->paragraphs[documents->paragraph_count++];
 }
 
-static void read_paragraphs(struct tool_documents *documents, struct tool_document *document)
-{
-    struct raw_text text = {document->text, document->text_end};
-    struct raw_paragraph raw;
-    while (next_paragraph(&text, &raw)) {
-        struct tool_paragraph *paragraph = new_paragraph(documents);
-        paragraph->raw = raw;
-        take_text(documents->keys, &paragraph->weighed, raw.content,
-                  (size_t)(raw.content_end - raw.content), raw.escaped);
-    }
-}
-
 static void read_document(struct tool_documents *documents, const struct tool_chunk *chunk,
                           bloomery_key line, size_t left)
 {
@@ -542,7 +501,14 @@ static void read_document(struct tool_documents *documents, const struct tool_ch
             .begin = document->text, .content = document->text, .content_end = document->text_end};
         take_text(documents->keys, &whole->weighed, value.at, value.bytes, value.escaped);
     } else {
-        read_paragraphs(documents, document);
+        struct raw_text text = {document->text, document->text_end};
+        struct raw_paragraph raw;
+        while (next_paragraph(&text, &raw)) {
+            struct tool_paragraph *paragraph = new_paragraph(documents);
+            paragraph->raw = raw;
+            take_text(documents->keys, &paragraph->weighed, raw.content,
+                      (size_t)(raw.content_end - raw.content), raw.escaped);
+        }
     }
     document->count = documents->paragraph_count - document->first;
 }
@@ -745,15 +711,6 @@ static void write_span(struct tool_documents *documents, const struct tool_docum
     documents->output_bytes += (size_t)bytes;
 }
 
-/* The closing brace of the line's object; NULL if the line is none. */
-static const unsigned char *closing_brace(const struct tool_document *document)
-{
-    const unsigned char *begin = document->line.data, *at = begin + document->line.bytes;
-    while (at > begin && (at[-1] == ' ' || at[-1] == '\t' || at[-1] == '\r'))
-        at--;
-    return at > begin && at[-1] == '}' ? at - 1 : NULL;
-}
-
 static void write_text(struct tool_documents *documents, const char *text)
 {
     write_bytes(documents, (const unsigned char *)text, (const unsigned char *)text + strlen(text));
@@ -762,14 +719,17 @@ static void write_text(struct tool_documents *documents, const char *text)
 static void write_annotated(struct tool_documents *documents, const struct tool_document *document,
                             bool dropped)
 {
-    const unsigned char *brace = closing_brace(document), *from = document->text;
+    const unsigned char *begin = document->line.data, *from = document->text;
+    const unsigned char *brace = begin + document->line.bytes; /* behind it, then at it */
     const char *separator = "";
     uint64_t place = 0;
-    if (brace == NULL) {
-        write_bytes(documents, document->line.data, end_of_line(document));
+    while (brace > begin && (brace[-1] == ' ' || brace[-1] == '\t' || brace[-1] == '\r'))
+        brace--;
+    if (brace == begin || *--brace != '}') {
+        write_bytes(documents, begin, end_of_line(document));
         return;
     }
-    write_bytes(documents, document->line.data, brace);
+    write_bytes(documents, begin, brace);
     write_text(documents, ",\"");
     write_text(documents, documents->judge->annotate);
     write_text(documents, "\":{\"spans\":[");

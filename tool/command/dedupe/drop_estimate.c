@@ -52,15 +52,6 @@ static double rate_with(const bloomery_plan *plan, double keys)
     return rate;
 }
 
-/* D(from, to) if all numbers between are few. */
-static double sum_drops(const bloomery_plan *plan, double from, double to)
-{
-    double sum = 0;
-    for (double x = from; x < to; x += 1)
-        sum += rate_with(plan, x) * fmin(1, to - x);
-    return sum;
-}
-
 /* D(from, to) by the rule of Gauss and Legendre: half of its points, the rest being their mirror
  * images. */
 static double expected_drops(const bloomery_plan *plan, double from, double to)
@@ -73,12 +64,15 @@ static double expected_drops(const bloomery_plan *plan, double from, double to)
                                      0.06225352393864789, 0.02715245941175409};
     if (!(to > from))
         return 0;
-    if (to - from <= 32)
-        return sum_drops(plan, from, to);
+    double sum = 0;
+    if (to - from <= 32) { /* few enough to be summed one by one */
+        for (double x = from; x < to; x += 1)
+            sum += rate_with(plan, x) * fmin(1, to - x);
+        return sum;
+    }
     /* Half a key less: the first of these keys comes when `from` others are in, not half a one
      * more. */
     const double middle = (from + to) / 2 - 0.5, half = (to - from) / 2;
-    double sum = 0;
     for (unsigned i = 0; i < 8; i++)
         sum += weight[i] * (rate_with(plan, middle - half * place[i]) +
                             rate_with(plan, middle + half * place[i]));

@@ -149,11 +149,6 @@ static inline bool is_taken(const uint64_t *slot, uint32_t width)
     return width == 1 ? slot[0] != 0 : (slot[0] | slot[1]) != 0;
 }
 
-static inline bool is_same(const uint64_t *slot, struct fingerprint print, uint32_t width)
-{
-    return slot[0] == print.high && (width == 1 || slot[1] == print.low);
-}
-
 static inline uint64_t home_of(const struct tool_fingerprints *set, uint64_t high)
 {
     return (uint64_t)((unsigned __int128)high * set->slots >> 64);
@@ -172,7 +167,8 @@ static inline uint64_t *find(const struct tool_fingerprints *set, struct fingerp
 {
     uint64_t *slot = slot_at(set, home_of(set, print.high), width);
     const uint64_t *end = set->words + (set->slots + set->tail) * width;
-    while (is_taken(slot, width) && !is_same(slot, print, width)) {
+    while (is_taken(slot, width) &&
+           !(slot[0] == print.high && (width == 1 || slot[1] == print.low))) {
         slot += width;
         if (slot == end)
             return NULL;
@@ -187,20 +183,7 @@ static inline void put(uint64_t *slot, struct fingerprint print, uint32_t width)
         slot[1] = print.low;
 }
 
-static inline struct fingerprint get(const uint64_t *slot, uint32_t width)
-{
-    return (struct fingerprint){slot[0], width == 2 ? slot[1] : 0};
-}
-
 /* ---- Growing --------------------------------------------------------------------------------- */
-
-/* The first slot of the cluster that ends before `end`. */
-static uint64_t cluster_begin(const struct tool_fingerprints *set, uint64_t end)
-{
-    while (end > 0 && is_taken(slot_at(set, end - 1, set->width), set->width))
-        end--;
-    return end;
-}
 
 /* Takes everything in slots [0, end) out, the last cluster first, and puts it where it belongs now.
  * `taken` has room for the longest cluster. */
@@ -210,14 +193,18 @@ static void move_all(struct tool_fingerprints *set, uint64_t end)
     const uint32_t width = set->width;
     struct fingerprint *taken = tool_allocate((size_t)room * sizeof(*taken));
     while (end > 0) {
-        uint64_t begin = cluster_begin(set, end);
+        uint64_t begin = end; /* the first slot of the cluster that ends there */
+        while (begin > 0 && is_taken(slot_at(set, begin - 1, width), width))
+            begin--;
         const uint64_t length = end - begin;
         if (length > room) {
             room = 2 * length;
             taken = tool_reallocate(taken, (size_t)room * sizeof(*taken));
         }
-        for (uint64_t i = 0; i < length; i++)
-            taken[i] = get(slot_at(set, begin + i, width), width);
+        for (uint64_t i = 0; i < length; i++) {
+            const uint64_t *slot = slot_at(set, begin + i, width);
+            taken[i] = (struct fingerprint){slot[0], width == 2 ? slot[1] : 0};
+        }
         if (length > 0)
             memset(slot_at(set, begin, width), 0, (size_t)(length * width) * sizeof(uint64_t));
         for (uint64_t i = 0; i < length; i++) {

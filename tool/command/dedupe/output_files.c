@@ -51,31 +51,36 @@ static bool complain(const struct tool_appended *file, const char *why)
     return false;
 }
 
+bool tool_lock_as_named(int descriptor, const char *path, struct stat *held)
+{
+    struct stat named;
+    int locked;
+    do
+        locked = flock(descriptor, LOCK_EX);
+    while (locked != 0 && errno == EINTR);
+    if (locked != 0 || fstat(descriptor, held) != 0 || stat(path, &named) != 0)
+        return false;
+    errno = ENOENT;
+    return held->st_dev == named.st_dev && held->st_ino == named.st_ino;
+}
+
 /* The descriptor of the file that has this name, locked; or -1 with errno. */
 static int open_locked(const char *path, bool *made)
 {
     while (true) {
         /* O_NONBLOCK: a FIFO given by mistake must not hang here. */
         const int flags = O_RDWR | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+        struct stat held;
         int descriptor = open(path, flags | O_CREAT | O_EXCL, 0666);
         *made = descriptor >= 0;
         if (descriptor < 0 && errno == EEXIST)
             descriptor = open(path, flags | O_CREAT, 0666); /* also if a link leads nowhere */
-        if (descriptor < 0)
-            return -1;
-        int locked;
-        do
-            locked = flock(descriptor, LOCK_EX);
-        while (locked != 0 && errno == EINTR);
-        struct stat held, named;
-        bool same = locked == 0 && fstat(descriptor, &held) == 0 && stat(path, &named) == 0 &&
-                    held.st_dev == named.st_dev && held.st_ino == named.st_ino;
-        if (same)
+        if (descriptor < 0 || tool_lock_as_named(descriptor, path, &held))
             return descriptor;
         const int reason = errno;
         close(descriptor);
         errno = reason;
-        if (locked != 0)
+        if (reason != ENOENT)
             return -1;
     }
 }

@@ -296,15 +296,6 @@ static bool measure(const char *path, struct stretch *input)
     return true;
 }
 
-static bool is_packed(int file, const struct stretch *input)
-{
-    unsigned char head[4096];
-    uint64_t count = 0;
-    bool undecided;
-    return tool_read_at(file, input->from, head, sizeof(head), &count) != 0 ||
-           tool_packing_of(head, (size_t)count, &undecided) != TOOL_PLAIN;
-}
-
 /* Samples at most `most` places of an input. False if it is packed. */
 static bool sample_input(struct line_sampler *sampler, const char *path,
                          const struct stretch *input, size_t most)
@@ -314,7 +305,11 @@ static bool sample_input(struct line_sampler *sampler, const char *path,
         from_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (file < 0)
         return true;
-    const bool good = !is_packed(file, input);
+    unsigned char head[4096];
+    uint64_t count = 0;
+    bool undecided;
+    const bool good = tool_read_at(file, input->from, head, sizeof(head), &count) == 0 &&
+                      tool_packing_of(head, (size_t)count, &undecided) == TOOL_PLAIN;
     if (good && most > 0) {
         name_columns(sampler, file, input);
         tool_places_read(&sampler->places, file, input->from, input->bytes, most);
@@ -405,7 +400,6 @@ bool tool_estimate_keys(const struct tool_source *source, const bloomery_key_rul
  */
 
 enum {
-
     DOCUMENT_PLACE_BYTES = 256 << 10,
     PACKED_SAMPLE = 1 << 20, /* packed bytes that are unpacked for the ratio */
     PLACE_ROOM = 64 << 20,   /* a place with its last line; a longer line is left out */
@@ -413,7 +407,6 @@ enum {
 };
 
 struct document_sampler {
-    const struct tool_judge *judge;
     struct tool_documents *documents;
     struct tool_corpus_size *size;
     struct tool_places places;
@@ -448,17 +441,6 @@ static void sample_lines(void *context, const unsigned char *from, size_t bytes)
         sampler->size->paragraphs_of[keys < TOOL_SIZE_KEYS ? keys : TOOL_SIZE_KEYS]++;
     }
     tool_places_hash(&sampler->places, adding->hashes, adding->count);
-}
-
-static void sample_plain(struct document_sampler *sampler, const char *path, uint64_t bytes,
-                         size_t places)
-{
-    const char *why;
-    const int file = tool_open_regular(path, &why); /* the reading says why it can't be read */
-    if (file < 0)
-        return;
-    tool_places_read(&sampler->places, file, 0, bytes, places);
-    close(file);
 }
 
 /* The factor by which an input grows when it is unpacked. Its beginning is sampled. */
@@ -499,24 +481,6 @@ static double sample_packed(struct document_sampler *sampler, char *path, uint64
     return factor;
 }
 
-/* The bytes of the inputs as they lie there. */
-static uint64_t sum_bytes(const struct tool_source *source, bool *known)
-{
-    uint64_t sum = 0;
-    *known = true;
-    for (size_t i = 0; i < tool_source_count(source); i++) {
-        struct stat facts;
-        const char *path = tool_source_path(source, i);
-        if (tool_path_is_stdin(path))
-            *known = false;
-        else if (stat(path, &facts) == 0 && S_ISREG(facts.st_mode))
-            sum += (uint64_t)facts.st_size;
-        else if (stat(path, &facts) == 0)
-            *known = false;
-    }
-    return sum;
-}
-
 /* Takes the sample: each input gets places by its share of all bytes. Of packed ones the first is
  * sampled and every one after a number of bytes; between them the last factor holds. */
 static void sample_files_of_documents(struct document_sampler *sampler,
@@ -531,9 +495,14 @@ static void sample_files_of_documents(struct document_sampler *sampler,
         const uint64_t bytes = (uint64_t)facts.st_size;
         const bool packed = tool_path_packing(path) != TOOL_PLAIN;
         owed += (double)PLACES * (double)bytes / (double)all;
-        if (!packed && owed >= 1)
-            sample_plain(sampler, path, bytes, (size_t)owed);
-        else if (packed && (owed >= 1 || factor == 0))
+        if (!packed && owed >= 1) {
+            const char *why;
+            const int file = tool_open_regular(path, &why); /* the reading says why it can't be */
+            if (file >= 0) {
+                tool_places_read(&sampler->places, file, 0, bytes, (size_t)owed);
+                close(file);
+            }
+        } else if (packed && (owed >= 1 || factor == 0))
             factor = sample_packed(sampler, path, bytes);
         else
             sampler->places.partly = true;
@@ -546,14 +515,21 @@ void tool_corpus_size_get(const struct tool_judge *judge, const struct tool_sour
                           struct tool_corpus_size *size)
 {
     struct tool_judge alone = *judge; /* keys of other filters are keys all the same */
-    struct document_sampler sampler = {.judge = &alone, .size = size};
+    struct document_sampler sampler = {.size = size};
     sampler.places = (struct tool_places){.delimiter = '\n',
                                           .place_bytes = DOCUMENT_PLACE_BYTES,
                                           .line_room = PLACE_ROOM,
                                           .take = sample_lines,
                                           .context = &sampler};
+    uint64_t all = 0; /* bytes of the inputs as they lie there */
     *size = (struct tool_corpus_size){0};
-    const uint64_t all = sum_bytes(source, &size->known);
+    size->known = true;
+    for (size_t i = 0; i < tool_source_count(source) && size->known; i++) {
+        const char *path = tool_source_path(source, i);
+        struct stretch input;
+        size->known = !tool_path_is_stdin(path) && measure(path, &input);
+        all += size->known ? input.bytes : 0;
+    }
     if (!size->known || all == 0)
         return;
     alone.against_count = 0;

@@ -47,18 +47,6 @@ static uint64_t new_until(const struct tool_seen *seen, double keys)
     return fresh > 0 ? (uint64_t)fresh : 0;
 }
 
-static void set_marks(struct tool_seen *seen)
-{
-    const struct tool_chain_layer *layer = &seen->start.layer[0];
-    if (seen->start.layers > 1 || !(seen->target > 0))
-        return;
-    uint64_t full = tool_expected_full(&layer->plan, FULL_FACTOR * seen->target);
-    if (layer->plan.planned_keys > 0)
-        seen->warn_at = new_until(seen, (double)layer->plan.planned_keys);
-    seen->full_at = new_until(seen, (double)full);
-    seen->full = seen->full_at == 0;
-}
-
 void tool_seen_start(struct tool_seen *seen, double target)
 {
     bloomery_info info = BLOOMERY_INFO;
@@ -69,8 +57,13 @@ void tool_seen_start(struct tool_seen *seen, double target)
     seen->grows = info.can_grow;
     seen->target = target > 0 ? target : info.planned_rate;
     tool_chain_read(seen->filter, &seen->start);
-    if (!seen->grows)
-        set_marks(seen);
+    if (seen->grows || seen->start.layers > 1 || !(seen->target > 0))
+        return;
+    const bloomery_plan *plan = &seen->start.layer[0].plan;
+    if (plan->planned_keys > 0)
+        seen->warn_at = new_until(seen, (double)plan->planned_keys);
+    seen->full_at = new_until(seen, (double)tool_expected_full(plan, FULL_FACTOR * seen->target));
+    seen->full = seen->full_at == 0;
 }
 
 static void follow(const struct tool_seen *seen, struct tool_chain *now)
@@ -142,13 +135,6 @@ static void warn_passing(struct tool_seen *seen)
 
 enum { PIECE = 4096, PIECE_WORDS = PIECE / 64 };
 
-/* Writes `count` bits into `to` from bit `at` on, over zeros. */
-static void put_bits(uint64_t *to, size_t at, const uint64_t *bits, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        to[(at + i) / 64] |= (uint64_t)tool_bit(bits, i) << (at + i) % 64;
-}
-
 /* Adds to filter or table whatever the marks. Fewer than `count`: it could not grow. */
 static size_t add_some(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
                        uint64_t *answers)
@@ -218,7 +204,8 @@ size_t tool_seen_add(struct tool_seen *seen, const bloomery_hash *hashes, size_t
             query_some(seen, hashes + done, now, piece);
         else
             now = add_to_mark(seen, hashes + done, now, piece);
-        put_bits(answers, done, piece, now);
+        for (size_t i = 0; i < now; i++)
+            answers[(done + i) / 64] |= (uint64_t)tool_bit(piece, i) << (done + i) % 64;
         done += now;
     }
     assert(done == count || seen->full);

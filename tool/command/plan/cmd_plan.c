@@ -21,7 +21,7 @@
 #include "base/report.h"
 #include "command/explore/explorer_page.h"
 #include "command/plan/rate_tables.h"
-#include "command/sieve/sieve_plan.h"
+#include "command/sieve/sieve_command.h"
 #include "filter/filter_report.h"
 #include "tool.h"
 

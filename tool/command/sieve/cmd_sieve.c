@@ -1,36 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sieve: finds the subcommand and runs it. They are in sieve_*.c. */
-#include "base/out.h"
 #include "command/sieve/sieve_command.h"
 
 #include <string.h>
-
-static const char help[] =
-    "bloomery sieve COMMAND [OPTION...] DIR ...\n"
-    "\n"
-    "A to-visit queue that drops keys it has seen. Each key that is pushed comes out\n"
-    "once, however often it is pushed. A popped key that is not acknowledged is\n"
-    "redelivered. The directory DIR holds everything; a crash loses at most the last\n"
-    "second's work.\n"
-    "\n"
-    "  push      enqueue the lines that were never pushed before\n"
-    "  pop       lease the next keys of the queue\n"
-    "  ack       acknowledge popped keys, return them, or keep them for longer\n"
-    "  mark      mark lines as seen without queueing them\n"
-    "  contains  print the lines that were seen, or were not\n"
-    "  flush     decide all that is pending\n"
-    "  status    print what is in the sieve, and what it takes\n"
-    "  import    mark what another program has seen (lists, Scrapy's requests.seen)\n"
-    "  export    print the queue, the leased or the dead keys, or what was seen\n"
-    "  verify    read all of it and compare the checksums\n"
-    "  recover   make a damaged sieve work again, and set aside what is damaged\n"
-    "\n"
-    "'bloomery sieve COMMAND --help' describes a command; 'bloomery plan --sieve'\n"
-    "computes what a sieve takes.\n"
-    "\n"
-    "  bloomery sieve push crawl seeds.txt\n"
-    "  bloomery sieve pop -n 10 --done crawl | visit | bloomery sieve push crawl\n"
-    "  bloomery sieve status crawl\n";
 
 static const struct tool_command *const parts[] = {
     &tool_sieve_push,     &tool_sieve_pop,    &tool_sieve_ack,     &tool_sieve_mark,
@@ -88,7 +60,7 @@ static const struct {
     {"fix", "recover"},
 };
 
-static int unknown(const char *name, const char *const names[PARTS])
+static int say_unknown(const char *name, const char *const names[PARTS])
 {
     for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
         if (strcmp(synonyms[i].name, name) == 0)
@@ -105,12 +77,8 @@ static int sieve_main(int argc, char **argv)
 {
     const size_t prefix = strlen("sieve ");
     const char *name = argc > 1 ? argv[1] : "--help";
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
-        struct tool_out out;
-        tool_out_start(&out);
-        tool_out_text(&out, help);
-        return tool_out_finish(&out, TOOL_FOUND);
-    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        return tool_print_help(&cmd_sieve);
     const char *names[PARTS];
     for (size_t i = 0; i < PARTS; i++) {
         names[i] = parts[i]->name + prefix;
@@ -120,13 +88,24 @@ static int sieve_main(int argc, char **argv)
         argv[1] = (char *)(uintptr_t)parts[i]->name;
         return parts[i]->run(argc - 1, argv + 1);
     }
-    return unknown(name, names);
+    return say_unknown(name, names);
 }
 
 const struct tool_command cmd_sieve = {
     .name = "sieve",
     .run = sieve_main,
     .summary = "a queue of what is to be visited that drops what was seen",
-    .help = help,
+    .synopsis = "bloomery sieve COMMAND [OPTION...] DIR ...",
+    .introduction =
+        "A to-visit queue that drops keys it has seen. Each key that is pushed comes out once, "
+        "however often it is pushed. A popped key that is not acknowledged is redelivered. The "
+        "directory DIR holds everything; a crash loses at most the last second's work.",
+    .epilogue =
+        "'bloomery sieve COMMAND --help' describes a command; 'bloomery plan --sieve' computes "
+        "what a sieve takes.\n"
+        "\n"
+        "  bloomery sieve push crawl seeds.txt\n"
+        "  bloomery sieve pop -n 10 --done crawl | visit | bloomery sieve push crawl\n"
+        "  bloomery sieve status crawl",
     .parts = parts,
 };

@@ -4,25 +4,33 @@
  * its own, named "sieve push" and so on. So messages and --help are those of the subcommand;
  * cmd_sieve.c lists them.
  *
- *     struct tool_sieve_command command;
- *     tool_sieve_start(&command);
- *     ... options: tool_sieve_option takes those that all have, tool_sieve_make_option those that
- *     make a sieve ...
- *     if (!tool_sieve_operand(&command, argc, argv) || !tool_sieve_open(&command))
+ *     struct popping {
+ *         struct tool_sieve_command command;
+ *         ...
+ *     };
+ *     static const struct tool_option_group groups[] = {
+ *         {.rows = options},
+ *         TOOL_SIEVE_CHANGE_GROUPS(struct popping, command),
+ *         TOOL_GROUPS_END,
+ *     };
+ *
+ *     tool_sieve_start(&popping.command);
+ *     if (!tool_options_read(argc, argv, &popping, &code) ||
+ *         !tool_sieve_sole_operand(&popping.command, argc, argv))
+ *         return code;
+ *     if (!tool_sieve_open(&popping.command))
  *         return TOOL_ERROR;
- *     ... command.sieve ...
- *     return tool_sieve_close(&command, code);
+ *     ... popping.command.sieve ...
+ *     return tool_sieve_close(&popping.command, code);
  */
 #ifndef BLOOMERY_TOOL_SIEVE_COMMAND_H
 #define BLOOMERY_TOOL_SIEVE_COMMAND_H
 
 #include "base/json.h"
-#include "input/input.h"
+#include "base/options.h"
 #include "tool.h"
 
 #include <bloomery/sieve.h>
-
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -46,139 +54,66 @@ void tool_sieve_start(struct tool_sieve_command *command);
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
-enum {
-    TOOL_SIEVE_OPTION_MEMORY = TOOL_OPTION_OWN,
-    TOOL_SIEVE_OPTION_JSON,
-    TOOL_SIEVE_OPTION_WAIT,
-    TOOL_SIEVE_OPTION_SYNC,
-    TOOL_SIEVE_OPTION_ENGINE,
-    TOOL_SIEVE_OPTION_FULL,
-    TOOL_SIEVE_OPTION_DIALECT,
-    TOOL_SIEVE_OPTION_PRESET,
-    TOOL_SIEVE_OPTION_FINGERPRINT_BITS,
-    TOOL_SIEVE_OPTION_PARTITIONS,
-    TOOL_SIEVE_OPTION_ORDERED,
-    TOOL_SIEVE_OPTION_CANON,
-    TOOL_SIEVE_OPTION_LEASES,
-    TOOL_SIEVE_OPTION_OWN, /* a subcommand's own begin here */
-};
+/* Rows for a struct tool_sieve_command: --memory, --sync and --wait; --quiet and --json; and how a
+ * sieve is made. */
+extern const struct tool_option tool_sieve_memory_options[], tool_sieve_sync_options[],
+    tool_sieve_wait_options[], tool_sieve_report_options[], tool_sieve_make_options[];
 
-/* Of all of them. */
-#define TOOL_SIEVE_ALL_OPTIONS                                     \
-    {"memory", required_argument, NULL, TOOL_SIEVE_OPTION_MEMORY}, \
-        {"wait", required_argument, NULL, TOOL_SIEVE_OPTION_WAIT}, \
-    {                                                              \
-        "json", no_argument, NULL, TOOL_SIEVE_OPTION_JSON          \
+#define TOOL_SIEVE_GROUP(list, structure, member)                                           \
+    {                                                                                       \
+        .rows = (list), .offset = TOOL_MEMBER(structure, member, struct tool_sieve_command) \
     }
 
-/* Of those that change something and report it. */
-#define TOOL_SIEVE_LETTERS "q"
+/* Of subcommands that read a sieve, and of those that change it. */
+#define TOOL_SIEVE_READ_GROUPS(structure, member)                   \
+    TOOL_SIEVE_GROUP(tool_sieve_memory_options, structure, member), \
+        TOOL_SIEVE_GROUP(tool_sieve_wait_options, structure, member)
+#define TOOL_SIEVE_CHANGE_GROUPS(structure, member)                   \
+    TOOL_SIEVE_GROUP(tool_sieve_memory_options, structure, member),   \
+        TOOL_SIEVE_GROUP(tool_sieve_sync_options, structure, member), \
+        TOOL_SIEVE_GROUP(tool_sieve_wait_options, structure, member)
 
-#define TOOL_SIEVE_OPTIONS                                                                        \
-    {"quiet", no_argument, NULL, 'q'}, {"sync", required_argument, NULL, TOOL_SIEVE_OPTION_SYNC}, \
-        TOOL_SIEVE_ALL_OPTIONS
-
-/* Of those that may make a sieve. */
-#define TOOL_SIEVE_MAKE_LETTERS "n:p:"
-
-#define TOOL_SIEVE_MAKE_OPTIONS                                                            \
-    {"keys", required_argument, NULL, 'n'}, {"rate", required_argument, NULL, 'p'},        \
-        {"engine", required_argument, NULL, TOOL_SIEVE_OPTION_ENGINE},                     \
-        {"on-full", required_argument, NULL, TOOL_SIEVE_OPTION_FULL},                      \
-        {"dialect", required_argument, NULL, TOOL_SIEVE_OPTION_DIALECT},                   \
-        {"preset", required_argument, NULL, TOOL_SIEVE_OPTION_PRESET},                     \
-        {"fingerprint-bits", required_argument, NULL, TOOL_SIEVE_OPTION_FINGERPRINT_BITS}, \
-        {"partitions", required_argument, NULL, TOOL_SIEVE_OPTION_PARTITIONS},             \
-        {"ordered", no_argument, NULL, TOOL_SIEVE_OPTION_ORDERED},                         \
-        {"canon", required_argument, NULL, TOOL_SIEVE_OPTION_CANON},                       \
-    {                                                                                      \
-        "leases", required_argument, NULL, TOOL_SIEVE_OPTION_LEASES                        \
+/* Of those that make one. */
+#define TOOL_SIEVE_MAKE_GROUP(structure, member)                                             \
+    {                                                                                        \
+        .title = "How a sieve is made. An existing sieve keeps what it was made with; only " \
+                 "--memory, --sync and --leases may change:",                                \
+        .rows = tool_sieve_make_options,                                                     \
+        .offset = TOOL_MEMBER(structure, member, struct tool_sieve_command)                  \
     }
 
-#define TOOL_SIEVE_MEMORY_HELP                                                          \
-    "      --memory SIZE    maximum memory of the whole process (18MB, 2GB), with\n"    \
-    "                       libraries and buffers. Packed inputs, and lines of more\n"  \
-    "                       than 256 KiB, take up to 4 MiB on top of it. zstd and xz\n" \
-    "                       also take the window that the input was packed with: up\n"  \
-    "                       to 8 MiB as a rule, 64 with xz -9, 2 GiB with --long=31.\n" \
-    "                       Default: 64 MiB for the sieve alone; memory engine: as\n"   \
-    "                       much as it takes\n"
-
-#define TOOL_SIEVE_WAIT_HELP                                                            \
-    "      --wait TIME      if another process has the sieve, wait so long: seconds,\n" \
-    "                       or with a unit (500ms, 30s, 5m, 1h). Default 10; 0: do\n"   \
-    "                       not wait\n"
-
-#define TOOL_SIEVE_SYNC_HELP                                                            \
-    "      --sync WHEN      when work survives a crash of the machine: always (with\n"  \
-    "                       each batch of lines), a number of seconds or a time with\n" \
-    "                       a unit (500ms, 5m; default 1s), or never (left to the\n"    \
-    "                       system; a power cut may damage the sieve). When a\n"        \
-    "                       command has ended, its work survives, except with\n"        \
-    "                       never\n"
-
-#define TOOL_SIEVE_MAKE_HELP                                                             \
-    "How a sieve is made. An existing sieve keeps what it was made with; only\n"         \
-    "--memory, --sync and --leases may change:\n"                                        \
-    "\n"                                                                                 \
-    "      --engine NAME    disk (default): sorted fingerprints in the directory, 8\n"   \
-    "                       bytes a key, whatever the memory; keys are decided in\n"     \
-    "                       batches. memory: a filter in memory; every key is decided\n" \
-    "                       at once\n"                                                   \
-    "  -n, --keys N         expected number of different keys. Default 1M. The disk\n"   \
-    "                       engine has no limit, and chooses its partitions by it\n"     \
-    "  -p, --rate RATE      false-positive rate of the memory engine: how often it\n"    \
-    "                       drops a new key as seen. Default 1e-6\n"                     \
-    "      --on-full=WHAT   what the memory engine does when it has its -n keys: grow\n" \
-    "                       (default; the rate holds), stop (new keys are refused) or\n" \
-    "                       warn (once; the rate rises)\n"                               \
-    "      --dialect NAME   memory engine: use the filter of another system. With\n"     \
-    "                       --on-full=stop or --on-full=warn\n"                          \
-    "      --preset lineage the queue that this one follows: --engine memory\n"          \
-    "                       --on-full=warn -p 0.01 --dialect sieve-murmur3, its\n"       \
-    "                       filter bit for bit; -n is its capacity\n"                    \
-    "      --fingerprint-bits B\n"                                                       \
-    "                       disk engine: 64 (default), or 48 for 6 bytes a key. Of\n"    \
-    "                       1e9 keys some 1,800 are then dropped wrongly, else 0.03\n"   \
-    "      --partitions P   disk engine: a power of two up to 256\n"                     \
-    "      --ordered        keys come out in the order of their first pushes: first\n"   \
-    "                       in, first out, as a breadth-first crawl. Without it so\n"    \
-    "                       in each partition, and a key's partition is chance\n"        \
-    "      --canon NAME     bring keys into one form first: url (scheme and host in\n"   \
-    "                       lower case, without default port and fragment), url-query\n" \
-    "                       (and the parameters sorted), or none (default)\n"            \
-    "      --leases N       maximum number of leased keys. Default 4096. It may be\n"    \
-    "                       changed later\n"
-
-/* One option that tool_getopt returned. False if it is none of these ('?', whose message was
- * printed), or after a message. */
-bool tool_sieve_option(struct tool_sieve_command *command, int option);
-bool tool_sieve_make_option(struct tool_sieve_command *command, int option);
-
-/* Options and operand of a subcommand that has none of its own. False if there is nothing more to
- * do, and then `*code` is the exit code. */
-bool tool_sieve_read_plain(struct tool_sieve_command *command, int argc, char **argv,
-                           const char *letters, const struct option *options, int *code);
+/* Makes a sieve's options fit its engine. False after a message. */
+bool tool_sieve_fits_together(const struct tool_sieve_command *command);
 
 /* The first operand is the directory; optind then stands behind it. False after a message. */
 bool tool_sieve_operand(struct tool_sieve_command *command, int argc, char **argv);
 
-/* No further operands. False after a message. */
-bool tool_sieve_no_more(int argc, char **argv);
+/* The same where it is the only one. */
+bool tool_sieve_sole_operand(struct tool_sieve_command *command, int argc, char **argv);
 
 /* ---- The sieve ------------------------------------------------------------------------------- */
 
-/* Opens it. If --memory was given, the sieve gets that, less the command's share
- * (TOOL_SIEVE_SHARE). False after a message. If the memory is too little, the message names the
- * minimum that works. */
+/* Seconds until it is checked again whether another process still has the sieve. */
+#define TOOL_SIEVE_LOOK_AGAIN 0.02
+
+/* Opens it. If --memory was given, the sieve gets that, less the command's
+ * share (TOOL_SIEVE_SHARE). False after a
+ * message. If the memory is too little, the message names the minimum that works. */
 bool tool_sieve_open(struct tool_sieve_command *command);
 
 /* Commits and closes it, and returns `code`, or TOOL_ERROR after a message. A write that fails
  * again, as one did that was reported, is not reported again. */
 int tool_sieve_close(struct tool_sieve_command *command, int code);
 
+/* Decides everything that is pending, and commits it. False after a message; the sieve is then
+ * closed. */
+bool tool_sieve_flush_all(struct tool_sieve_command *command);
+
 /* A message of a call that failed, with the directory's name. Returns TOOL_ERROR. */
 int tool_sieve_error(struct tool_sieve_command *command, const bloomery_error *error);
+
+/* The message of a call that found it in use, with the holder. Returns TOOL_ERROR. */
+int tool_sieve_say_busy(struct tool_sieve_command *command, const bloomery_error *error);
 
 /* The holder of a sieve's lock, as far as /proc shows it. */
 struct tool_sieve_holder {
@@ -188,16 +123,43 @@ struct tool_sieve_holder {
 struct tool_sieve_holder tool_sieve_find_holder(const char *directory);
 const char *tool_sieve_format_holder(const struct tool_sieve_holder *holder, char text[240]);
 
-/* The message of a call that found it in use, with the holder. Returns TOOL_ERROR. */
-int tool_sieve_say_busy(struct tool_sieve_command *command, const bloomery_error *error);
-
 bloomery_sieve_info tool_sieve_info(const struct tool_sieve_command *command);
+
+/* ---- Output ---------------------------------------------------------------------------------- */
 
 /* The number that a count of things is called by: "1 line", "2,000 lines", in `text`. */
 enum { TOOL_SIEVE_TEXT = 80 };
-const char *tool_sieve_things(char text[TOOL_SIEVE_TEXT], uint64_t count, const char *thing);
+const char *tool_sieve_format_things(char text[TOOL_SIEVE_TEXT], uint64_t count, const char *thing);
 
-/* Number, key and payload. */
+/* The same in the middle of a sentence. */
+#define TOOL_SAY_THINGS(count, thing) \
+    tool_sieve_format_things((char[TOOL_SIEVE_TEXT]){""}, (count), (thing))
+
+/* The list "items" of JSON, whose objects are printed as they come. An object has number, key and
+ * payload, and the caller adds to it; printing takes it over. `before`: how many came before it. */
+struct tool_out;
+void tool_sieve_begin_items(struct tool_out *out, const char *command);
 json_t *tool_sieve_json_item(const bloomery_sieve_item *item);
+void tool_sieve_print_item(struct tool_out *out, uint64_t before, json_t *item);
+void tool_sieve_end_items(struct tool_out *out, uint64_t count);
+
+/* ---- Sieve plan ------------------------------------------------------------------------------ */
+
+/* plan --sieve: the costs of a sieve before it is made. */
+
+/* The options; 0: the default. */
+struct tool_sieve_wish {
+    bloomery_sieve_plan plan; /* its memory is not set yet */
+    uint64_t memory;          /* of the whole process, as 'sieve push --memory' has it */
+    bool in_use;              /* an option was given that is for sieves alone */
+    bool json;
+};
+
+/* The memory that a process of `sieve` takes beside its sieve, with room to spare:
+ * tests/cli/test_sieve_memory.py measures it. */
+enum { TOOL_SIEVE_SHARE = 4000000 };
+
+/* Prints the plan; returns the exit code. */
+int tool_sieve_plan(struct tool_sieve_wish *wish);
 
 #endif /* BLOOMERY_TOOL_SIEVE_COMMAND_H */

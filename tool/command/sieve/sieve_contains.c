@@ -8,64 +8,23 @@
  * way to an answer.
  */
 #include "base/bits.h"
-#include "base/numbers.h"
 #include "base/out.h"
+#include "base/report.h"
 #include "command/sieve/sieve_command.h"
 #include "input/chunks.h"
 #include "key/rule.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
-    "bloomery sieve contains [OPTION...] DIR [INPUT...]\n"
-    "\n"
-    "Prints the lines of the inputs that the sieve in DIR has seen: pushed or marked,\n"
-    "popped or not. No INPUT, or '-', is standard input. The memory engine reports an\n"
-    "unseen line as seen as often as its rate says.\n"
-    "\n"
-    "  -v, --invert         print the lines that were definitely not seen\n"
-    "  -c, --count          print only how many lines there are\n"
-    "  -q, --quiet          print nothing; stop at the first one\n"
-    "  -k, --key KEY        query this key; repeatable. Input is then read only if it\n"
-    "                       is named\n"
-    "      --flush          decide all that is pending first (disk engine: may read\n"
-    "                       and write all fingerprints). Without it there is no\n"
-    "                       answer for lines that may be pending: they are printed\n"
-    "                       neither without nor with -v, and the exit code is 2\n"
-    "  -0, --null           input and output lines end with NUL instead of newline\n"
-    "      --json           with -c: one JSON object\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_WAIT_HELP
-    "\n"
-    "Lines of more than 2 MiB have no answer, which is an error reported at the end.\n"
-    "\n"
-    "How a line becomes a key; the whole line is printed:\n"
-    "\n" TOOL_RULE_HELP "\n"
-    "Exit code: 0 some line was (or, with -q or -c, would be) printed, 1 none, 2 an\n"
-    "error.\n"
-    "\n"
-    "  bloomery sieve contains -q -k http://example.org/ crawl && echo seen\n"
-    "  bloomery sieve contains -v --flush crawl < urls.txt\n";
-
-enum { OPTION_FLUSH = TOOL_SIEVE_OPTION_OWN, LINE_MAX = 2 << 20 };
-
-static const struct option options[] = {
-    {"invert", no_argument, NULL, 'v'},
-    {"count", no_argument, NULL, 'c'},
-    {"quiet", no_argument, NULL, 'q'},
-    {"key", required_argument, NULL, 'k'},
-    {"flush", no_argument, NULL, OPTION_FLUSH},
-    {"null", no_argument, NULL, '0'},
-    TOOL_SIEVE_ALL_OPTIONS,
-    TOOL_RULE_OPTIONS,
-    {NULL, 0, NULL, 0},
-};
+enum { LINE_MAX = 2 << 20 };
 
 struct querying {
     struct tool_sieve_command command;
     struct tool_rule_choice choice;
     struct tool_source source;
-    const char **keys; /* of -k */
-    size_t key_count;
+    struct tool_texts keys; /* of -k */
     bool invert, count_only, flush;
     uint64_t queried, seen, unseen, unknown;
     uint64_t too_long; /* to be held, and so not queried */
@@ -74,6 +33,34 @@ struct querying {
     struct tool_out out;
     uint8_t answers[TOOL_BATCH_ROOM];
     bloomery_key records[TOOL_BATCH_ROOM];
+};
+
+static const struct tool_option options[] = {
+    {'v', "invert", NULL, TOOL_FLAG(struct querying, invert),
+     .help = "print the lines that were definitely not seen"},
+    {'c', "count", NULL, TOOL_FLAG(struct querying, count_only),
+     .help = "print only how many lines there are"},
+    {'q', "quiet", NULL, TOOL_FLAG(struct querying, command.quiet),
+     .help = "print nothing; stop at the first one"},
+    {'k', "key", "KEY", TOOL_TEXTS(struct querying, keys),
+     .help = "query this key; repeatable. Input is then read only if it is named"},
+    {0, "flush", NULL, TOOL_FLAG(struct querying, flush),
+     .help = "decide all that is pending first (disk engine: may read and write all fingerprints). "
+             "Without it there is no answer for lines that may be pending: they are printed "
+             "neither without nor with -v, and the exit code is 2"},
+    {'0', "null", NULL, TOOL_BYTE(struct querying, source.delimiter, '\0'),
+     .help = "input and output lines end with NUL instead of newline"},
+    {0, "json", NULL, TOOL_FLAG(struct querying, command.json), .help = "with -c: one JSON object"},
+    TOOL_OPTIONS_END,
+};
+
+static const struct tool_option_group groups[] = {
+    {.rows = options},
+    TOOL_SIEVE_READ_GROUPS(struct querying, command),
+    TOOL_RULE_GROUPS("Lines of more than 2 MiB have no answer, which is an error reported at the "
+                     "end.\n\nHow a line becomes a key; the whole line is printed:",
+                     struct querying, choice),
+    TOOL_GROUPS_END,
 };
 
 static uint64_t selected(const struct querying *querying)
@@ -114,14 +101,6 @@ static int query_one(struct querying *querying, bloomery_key key)
     return -1;
 }
 
-/* Queries the keys of records together. If that fails for one of them, each is queried by itself:
- * it may be too long, or lie in a damaged frame. */
-static bool query_together(struct querying *querying, const struct tool_made *made)
-{
-    return bloomery_sieve_contains(querying->command.sieve, made->keys, made->count,
-                                   querying->answers, NULL) == BLOOMERY_OK;
-}
-
 static void query_chunk(struct querying *querying, struct tool_chunks *chunks,
                         struct tool_chunk *chunk, struct tool_made *made)
 {
@@ -130,7 +109,11 @@ static void query_chunk(struct querying *querying, struct tool_chunks *chunks,
         tool_rule_apply(&querying->choice.rule, chunk, querying->records, count, made);
         if (made->tally.malformed + made->tally.broken > 0)
             tool_tally_place(&made->tally, chunks);
-        const bool together = query_together(querying, made);
+        /* If that fails for one of them, each is queried by itself: it may be too long, or lie in a
+         * damaged frame. */
+        const bool together =
+            bloomery_sieve_contains(querying->command.sieve, made->keys, made->count,
+                                    querying->answers, NULL) == BLOOMERY_OK;
         size_t key = 0;
         for (size_t i = 0; i < count && !querying->ended; i++) {
             if (!tool_bit(made->with_key, i))
@@ -141,6 +124,7 @@ static void query_chunk(struct querying *querying, struct tool_chunks *chunks,
             if (answer >= 0)
                 take_answer(querying, answer, querying->records[i]);
         }
+        assert(querying->ended || key == made->count);
     }
     if (!tool_out_flush(&querying->out))
         querying->ended = true;
@@ -150,8 +134,9 @@ static void query_keys(struct querying *querying)
 {
     struct tool_made *made = tool_made_new();
     const bloomery_key_rule rule = tool_rule_of_keys(&querying->choice.rule);
-    for (size_t i = 0; i < querying->key_count && !querying->ended; i++) {
-        const bloomery_key record = bloomery_key_of(querying->keys[i], strlen(querying->keys[i]));
+    for (size_t i = 0; i < querying->keys.count && !querying->ended; i++) {
+        const bloomery_key record =
+            bloomery_key_of(querying->keys.list[i], strlen(querying->keys.list[i]));
         if (tool_rule_apply(&rule, NULL, &record, 1, made) != 1)
             continue;
         const int answer = query_one(querying, made->keys[0]);
@@ -160,17 +145,6 @@ static void query_keys(struct querying *querying)
     }
     querying->good = tool_tally_say(&made->tally, &rule, "it was not looked up") && querying->good;
     tool_made_free(made);
-}
-
-static bool open_and_flush(struct querying *querying)
-{
-    bloomery_error error = {0};
-    querying->command.options.read_only = !querying->flush;
-    if (!tool_sieve_open(&querying->command))
-        return false;
-    if (!querying->flush || bloomery_sieve_flush(querying->command.sieve, &error) == BLOOMERY_OK)
-        return true;
-    return !tool_sieve_close(&querying->command, tool_sieve_error(&querying->command, &error));
 }
 
 static void query_source(struct querying *querying, struct tool_chunks *chunks,
@@ -192,7 +166,6 @@ static void query_source(struct querying *querying, struct tool_chunks *chunks,
  * with -v it could not be printed. */
 static void say_too_long(struct querying *querying, const struct tool_chunks *chunks)
 {
-    char text[TOOL_SIEVE_TEXT];
     const char *name;
     uint64_t line;
     querying->too_long = tool_chunks_too_long(chunks, &name, &line);
@@ -201,37 +174,34 @@ static void say_too_long(struct querying *querying, const struct tool_chunks *ch
     querying->good = false;
     tool_error("%s: line %llu is longer than 2 MiB, the most for a line; %s %s not looked up",
                tool_path_said(name), (unsigned long long)line,
-               tool_sieve_things(text, querying->too_long, "such line"),
+               TOOL_SAY_THINGS(querying->too_long, "such line"),
                querying->too_long == 1 ? "was" : "were");
-}
-
-static int print_json(const struct querying *querying, int code)
-{
-    json_t *object = tool_json_report("sieve contains");
-    tool_json_add(object, "inverted", tool_json_bool(querying->invert));
-    tool_json_add(object, "asked", tool_json_count(querying->queried));
-    tool_json_add(object, "seen", tool_json_count(querying->seen));
-    tool_json_add(object, "not_seen", tool_json_count(querying->unseen));
-    tool_json_add(object, "not_known", tool_json_count(querying->unknown));
-    tool_json_add(object, "too_long", tool_json_count(querying->too_long));
-    return tool_json_print(object, code);
 }
 
 static int finish(struct querying *querying)
 {
-    char text[TOOL_SIEVE_TEXT];
     const bool found = selected(querying) > 0;
+    assert(querying->queried == querying->seen + querying->unseen + querying->unknown);
     const bool settled = querying->command.quiet && found;
     if (querying->unknown > 0 && !settled) {
         tool_error("%s may be among what is pending, and can't be answered; --flush decides that "
                    "first",
-                   tool_sieve_things(text, querying->unknown, "line"));
+                   TOOL_SAY_THINGS(querying->unknown, "line"));
         querying->good = false;
     }
     int code = !querying->good && !settled ? TOOL_ERROR : found ? TOOL_FOUND : TOOL_NONE;
     code = tool_sieve_close(&querying->command, code);
-    if (querying->command.json)
-        return print_json(querying, code);
+    if (querying->command.json) {
+        struct tool_report *report =
+            tool_report_start("sieve contains", (struct tool_report_form){0});
+        tool_fact(report, "inverted", NULL, tool_yes(querying->invert));
+        tool_fact(report, "asked", NULL, tool_count(querying->queried));
+        tool_fact(report, "seen", NULL, tool_count(querying->seen));
+        tool_fact(report, "not_seen", NULL, tool_count(querying->unseen));
+        tool_fact(report, "not_known", NULL, tool_count(querying->unknown));
+        tool_fact(report, "too_long", NULL, tool_count(querying->too_long));
+        return tool_report_print(report, true, code);
+    }
     if (querying->count_only && !querying->command.quiet)
         tool_out_format(&querying->out, "%llu\n", (unsigned long long)selected(querying));
     return tool_out_finish(&querying->out, code);
@@ -240,11 +210,13 @@ static int finish(struct querying *querying)
 static int run(struct querying *querying)
 {
     struct tool_chunk chunk = {0};
-    const bool reads = querying->key_count == 0 || querying->source.count > 0;
+    const bool reads = querying->keys.count == 0 || querying->source.count > 0;
     struct tool_chunks *chunks = tool_chunks_open(&querying->source, NULL);
-    /* The sieve is opened when something came: see sieve_feed.c. */
+    /* The sieve is opened when something came: see sieve_push.c. */
     const bool more = reads && tool_chunks_take(chunks, &chunk);
-    const bool opened = open_and_flush(querying);
+    querying->command.options.read_only = !querying->flush;
+    const bool opened = tool_sieve_open(&querying->command) &&
+                        (!querying->flush || tool_sieve_flush_all(&querying->command));
     if (opened)
         query_keys(querying);
     if (opened && more)
@@ -258,49 +230,6 @@ static int run(struct querying *querying)
     return opened ? finish(querying) : TOOL_ERROR;
 }
 
-/* One option. False after a message. */
-static bool take_option(struct querying *querying, int option)
-{
-    switch (option) {
-    case 'v':
-        querying->invert = true;
-        return true;
-    case 'c':
-        querying->count_only = true;
-        return true;
-    case 'k':
-        querying->keys[querying->key_count++] = optarg;
-        return true;
-    case OPTION_FLUSH:
-        querying->flush = true;
-        return true;
-    case '0':
-        querying->source.delimiter = 0;
-        return true;
-    default:
-        break;
-    }
-    if ((option >= TOOL_SIEVE_OPTION_MEMORY && option < TOOL_SIEVE_OPTION_OWN) || option == 'q')
-        return tool_sieve_option(&querying->command, option);
-    return tool_rule_option(&querying->choice, option);
-}
-
-static bool read_options(struct querying *querying, int argc, char **argv, int *code)
-{
-    int option;
-    *code = TOOL_ERROR;
-    while ((option = tool_getopt(argc, argv, "vcqk:0" TOOL_RULE_LETTERS, options)) != -1) {
-        if (option == TOOL_OPTION_HELP)
-            *code = TOOL_FOUND;
-        if (option == TOOL_OPTION_HELP || !take_option(querying, option))
-            return false;
-    }
-    if (querying->command.json && (!querying->count_only || querying->command.quiet))
-        return !tool_usage("--json is for the counts of -c, without -q");
-    return tool_rule_complete(&querying->choice) &&
-           tool_sieve_operand(&querying->command, argc, argv);
-}
-
 static int contains_main(int argc, char **argv)
 {
     struct querying *querying = tool_allocate(sizeof(*querying));
@@ -308,17 +237,21 @@ static int contains_main(int argc, char **argv)
     tool_sieve_start(&querying->command);
     tool_out_start(&querying->out);
     querying->good = true;
-    querying->keys = tool_allocate((size_t)argc * sizeof(const char *));
     querying->source = (struct tool_source){
         .delimiter = '\n', .keep_going = true, .threads = 1, .record_max = LINE_MAX};
     int code;
-    if (read_options(querying, argc, argv, &code)) {
+    if (!tool_options_read(argc, argv, querying, &code))
+        ; /* that is all */
+    else if (querying->command.json && (!querying->count_only || querying->command.quiet))
+        code = tool_usage("--json is for the counts of -c, without -q");
+    else if (tool_rule_complete(&querying->choice) &&
+             tool_sieve_operand(&querying->command, argc, argv)) {
         querying->source.paths = argv + optind;
         querying->source.count = (size_t)(argc - optind);
         tool_source_lay_out(&querying->source, &querying->choice, &querying->choice.rule);
         code = run(querying);
     }
-    free(querying->keys);
+    free((void *)querying->keys.list);
     free(querying);
     return code;
 }
@@ -327,5 +260,15 @@ const struct tool_command tool_sieve_contains = {
     .name = "sieve contains",
     .run = contains_main,
     .summary = "print the lines that were seen, or were not",
-    .help = help,
+    .synopsis = "bloomery sieve contains [OPTION...] DIR [INPUT...]",
+    .introduction =
+        "Prints the lines of the inputs that the sieve in DIR has seen: pushed or marked, popped "
+        "or not. No INPUT, or '-', is standard input. The memory engine reports an unseen line as "
+        "seen as often as its rate says.",
+    .groups = groups,
+    .epilogue =
+        "Exit code: 0 some line was (or, with -q or -c, would be) printed, 1 none, 2 an error.\n"
+        "\n"
+        "  bloomery sieve contains -q -k http://example.org/ crawl && echo seen\n"
+        "  bloomery sieve contains -v --flush crawl < urls.txt",
 };

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command/sieve/sieve_plan.h"
-
-#include "base/json.h"
+/* plan --sieve: the costs of a sieve before it is made. */
 #include "base/numbers.h"
-#include "base/out.h"
+#include "base/report.h"
+#include "command/sieve/sieve_command.h"
 #include "tool.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-/* ---- Text ------------------------------------------------------------------------------------ */
+/* ---- The report ------------------------------------------------------------------------------ */
 
 static uint64_t whole(double value)
 {
@@ -31,126 +28,97 @@ static const char *format_time(char text[TOOL_NUMBER_BYTES], double seconds)
     return text;
 }
 
-static void line(struct tool_out *out, const char *name, const char *value, const char *note)
+static void add_size(struct tool_report *report, const char *label, double bytes)
 {
-    tool_out_format(out, "  %-22s%16s%s%s\n", name, value, note[0] != '\0' ? "  " : "", note);
+    tool_fact(report, NULL, label, tool_size(whole(bytes)));
 }
 
-static void size_line(struct tool_out *out, const char *name, double bytes, const char *note)
-{
-    char text[TOOL_NUMBER_BYTES];
-    line(out, name, tool_format_size(text, whole(bytes)), note);
-}
-
-static void print_title(struct tool_out *out, const struct tool_sieve_wish *wish)
-{
-    char keys[TOOL_NUMBER_BYTES], pushes[TOOL_NUMBER_BYTES], memory[TOOL_NUMBER_BYTES];
-    const bloomery_sieve_plan *plan = &wish->plan;
-    tool_out_format(out, "A sieve of %s different keys, %s pushes, %g bytes a key",
-                    tool_format_count(keys, plan->keys), tool_format_count(pushes, plan->pushes),
-                    plan->key_bytes);
-    if (wish->memory > 0)
-        tool_out_format(out, ", a process of %s bytes\n\n",
-                        tool_format_count(memory, wish->memory));
-    else
-        tool_out_text(out, "\n\n");
-}
-
-static void print_disk_engine(struct tool_out *out, const struct tool_sieve_wish *wish)
-{
-    char text[TOOL_NUMBER_BYTES], note[2 * TOOL_NUMBER_BYTES], number[TOOL_NUMBER_BYTES];
-    const bloomery_sieve_plan *plan = &wish->plan;
-    tool_out_text(out, "disk engine: memory\n");
-    if (wish->memory > 0)
-        size_line(out, "process", (double)(wish->memory - plan->memory),
-                  "libraries, the command and its buffers, about");
-    size_line(out, "sieve", (double)plan->memory, "");
-    snprintf(note, sizeof(note), "with %s partition%s", tool_format_count(number, plan->partitions),
-             plan->partitions == 1 ? "" : "s");
-    size_line(out, "  at least", (double)plan->min_memory, note);
-    line(out, "  a batch", tool_format_count(text, plan->batch),
-         "pushes of a partition, decided together");
-    line(out, "  pending at most", tool_format_count(text, plan->pending_max),
-         "pushes; half of it on average");
-    tool_out_text(out, "disk\n");
-    snprintf(note, sizeof(note), "%.3g bytes a key", plan->seen_disk / (double)plan->keys);
-    size_line(out, "what was seen", plan->seen_disk, note);
-    size_line(out, "pending, at most", plan->pending_disk, "");
-    size_line(out, "queue", plan->queue_disk, "where nobody pops");
-    tool_out_text(out, "read and written, all together\n");
-    size_line(out, "what was seen", plan->seen_traffic, "");
-    size_line(out, "pending", plan->pending_traffic, "");
-    size_line(out, "queue", plan->queue_traffic, "");
-    snprintf(note, sizeof(note), "at %s a second: %s pushes a second",
-             tool_format_size(number, whole(plan->disk_speed)),
-             tool_format_count(text, plan->seconds > 0 ? whole((double)plan->pushes / plan->seconds)
-                                                       : 0));
-    line(out, "time for the disk", format_time(number, plan->seconds), note);
-    line(out, "a whole flush", format_time(text, plan->flush_seconds), "");
-    tool_out_text(out, "answers\n");
-    if (plan->wrong_drops < 1000)
-        tool_format_rate(text, plan->wrong_drops);
-    else
-        tool_format_count(text, whole(plan->wrong_drops));
-    line(out, "wrong drops", text, "new keys, expected");
-}
-
-static void print_without_disk(struct tool_out *out, const struct tool_sieve_wish *wish)
-{
-    char note[2 * TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES];
-    const bloomery_sieve_plan *plan = &wish->plan;
-    tool_out_text(out, "without a disk\n");
-    snprintf(note, sizeof(note), "at a rate of %s", tool_format_odds(odds, plan->rate));
-    size_line(out, "memory engine", plan->filter_bytes, note);
-    size_line(out, "any structure", plan->limit_bytes, "the least that there can be at that rate");
-    snprintf(note, sizeof(note), "of the new keys dropped, at best, in the memory of the sieve");
-    snprintf(rate, sizeof(rate), "%.3g %%", 100 * plan->budget_rate);
-    line(out, "", rate, note);
-}
-
-static int print_text(const struct tool_sieve_wish *wish)
-{
-    struct tool_out out;
-    tool_out_start(&out);
-    print_title(&out, wish);
-    print_disk_engine(&out, wish);
-    print_without_disk(&out, wish);
-    return tool_out_finish(&out, TOOL_FOUND);
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-static int print_json(const struct tool_sieve_wish *wish)
+/* The facts of the text. */
+static void say_disk_engine(struct tool_report *report, const struct tool_sieve_wish *wish)
 {
     const bloomery_sieve_plan *plan = &wish->plan;
-    json_t *object = tool_json_report("plan");
-    tool_json_add(object, "keys", tool_json_count(plan->keys));
-    tool_json_add(object, "pushes", tool_json_count(plan->pushes));
-    tool_json_add(object, "process_memory",
-                  wish->memory > 0 ? tool_json_count(wish->memory) : tool_json_null());
-    tool_json_add(object, "memory", tool_json_count(plan->memory));
-    tool_json_add(object, "least_memory", tool_json_count(plan->min_memory));
-    tool_json_add(object, "key_bytes", tool_json_number(plan->key_bytes));
-    tool_json_add(object, "rate", tool_json_number(plan->rate));
-    tool_json_add(object, "fingerprint_bits", tool_json_count(plan->fingerprint_bits));
-    tool_json_add(object, "partitions", tool_json_count(plan->partitions));
-    tool_json_add(object, "cache_hit", tool_json_number(plan->cache_hit));
-    tool_json_add(object, "disk_speed", tool_json_number(plan->disk_speed));
-    tool_json_add(object, "batch", tool_json_count(plan->batch));
-    tool_json_add(object, "pending_most", tool_json_count(plan->pending_max));
-    tool_json_add(object, "seen_disk", tool_json_number(plan->seen_disk));
-    tool_json_add(object, "pending_disk", tool_json_number(plan->pending_disk));
-    tool_json_add(object, "queue_disk", tool_json_number(plan->queue_disk));
-    tool_json_add(object, "seen_traffic", tool_json_number(plan->seen_traffic));
-    tool_json_add(object, "pending_traffic", tool_json_number(plan->pending_traffic));
-    tool_json_add(object, "queue_traffic", tool_json_number(plan->queue_traffic));
-    tool_json_add(object, "seconds", tool_json_number(plan->seconds));
-    tool_json_add(object, "flush_seconds", tool_json_number(plan->flush_seconds));
-    tool_json_add(object, "wrong_drops", tool_json_number(plan->wrong_drops));
-    tool_json_add(object, "filter_bytes", tool_json_number(plan->filter_bytes));
-    tool_json_add(object, "limit_bytes", tool_json_number(plan->limit_bytes));
-    tool_json_add(object, "budget_rate", tool_json_number(plan->budget_rate));
-    return tool_json_print(object, TOOL_FOUND);
+    tool_report_line(report, "disk engine: memory");
+    if (wish->memory > 0) {
+        tool_fact(report, NULL, "process", tool_size(wish->memory - plan->memory));
+        tool_fact_note(report, "libraries, the command and its buffers, about");
+    }
+    tool_fact(report, NULL, "sieve", tool_size(plan->memory));
+    tool_fact(report, NULL, "  at least", tool_size(plan->min_memory));
+    tool_fact_note(report, "with %s partition%s", TOOL_SAY_COUNT(plan->partitions),
+                   plan->partitions == 1 ? "" : "s");
+    tool_fact(report, NULL, "  a batch", tool_count(plan->batch));
+    tool_fact_note(report, "pushes of a partition, decided together");
+    tool_fact(report, NULL, "  pending at most", tool_count(plan->pending_max));
+    tool_fact_note(report, "pushes; half of it on average");
+    tool_report_line(report, "disk");
+    add_size(report, "what was seen", plan->seen_disk);
+    tool_fact_note(report, "%.3g bytes a key", plan->seen_disk / (double)plan->keys);
+    add_size(report, "pending, at most", plan->pending_disk);
+    add_size(report, "queue", plan->queue_disk);
+    tool_fact_note(report, "where nobody pops");
+    tool_report_line(report, "read and written, all together");
+    add_size(report, "what was seen", plan->seen_traffic);
+    add_size(report, "pending", plan->pending_traffic);
+    add_size(report, "queue", plan->queue_traffic);
+    const double speed = plan->seconds > 0 ? (double)plan->pushes / plan->seconds : 0;
+    tool_fact_say(report, "time for the disk", "%s", format_time(TOOL_SAY_BUFFER, plan->seconds));
+    tool_fact_note(report, "at %s a second: %s pushes a second",
+                   TOOL_SAY_SIZE(whole(plan->disk_speed)), TOOL_SAY_COUNT(whole(speed)));
+    tool_fact_say(report, "a whole flush", "%s", format_time(TOOL_SAY_BUFFER, plan->flush_seconds));
+    tool_report_line(report, "answers");
+    tool_fact(report, NULL, "wrong drops",
+              plan->wrong_drops < 1000 ? tool_number(plan->wrong_drops)
+                                       : tool_count(whole(plan->wrong_drops)));
+    tool_fact_note(report, "new keys, expected");
+}
+
+static int print_plan(const struct tool_sieve_wish *wish)
+{
+    static const struct tool_report_form form = {.indent = 2, .label = 22, .value = 16};
+    const bloomery_sieve_plan *plan = &wish->plan;
+    struct tool_report *report = tool_report_start("plan", form);
+    tool_report_line(report, "A sieve of %s different keys, %s pushes, %g bytes a key%s%s%s",
+                     TOOL_SAY_COUNT(plan->keys), TOOL_SAY_COUNT(plan->pushes), plan->key_bytes,
+                     wish->memory > 0 ? ", a process of " : "",
+                     wish->memory > 0 ? TOOL_SAY_COUNT(wish->memory) : "",
+                     wish->memory > 0 ? " bytes" : "");
+    tool_report_blank(report);
+    say_disk_engine(report, wish);
+    tool_report_line(report, "without a disk");
+    add_size(report, "memory engine", plan->filter_bytes);
+    tool_fact_note(report, "at a rate of %s", TOOL_SAY_ODDS(plan->rate));
+    add_size(report, "any structure", plan->limit_bytes);
+    tool_fact_note(report, "the least that there can be at that rate");
+    tool_fact_say(report, "", "%.3g %%", 100 * plan->budget_rate);
+    tool_fact_note(report, "of the new keys dropped, at best, in the memory of the sieve");
+    /* JSON has all numbers unrounded, in an order of its own. */
+    tool_fact(report, "keys", NULL, tool_count(plan->keys));
+    tool_fact(report, "pushes", NULL, tool_count(plan->pushes));
+    tool_fact(report, "process_memory", NULL,
+              tool_known(wish->memory > 0, tool_size(wish->memory)));
+    tool_fact(report, "memory", NULL, tool_size(plan->memory));
+    tool_fact(report, "least_memory", NULL, tool_size(plan->min_memory));
+    tool_fact(report, "key_bytes", NULL, tool_number(plan->key_bytes));
+    tool_fact(report, "rate", NULL, tool_number(plan->rate));
+    tool_fact(report, "fingerprint_bits", NULL, tool_count(plan->fingerprint_bits));
+    tool_fact(report, "partitions", NULL, tool_count(plan->partitions));
+    tool_fact(report, "cache_hit", NULL, tool_number(plan->cache_hit));
+    tool_fact(report, "disk_speed", NULL, tool_number(plan->disk_speed));
+    tool_fact(report, "batch", NULL, tool_count(plan->batch));
+    tool_fact(report, "pending_most", NULL, tool_count(plan->pending_max));
+    tool_fact(report, "seen_disk", NULL, tool_number(plan->seen_disk));
+    tool_fact(report, "pending_disk", NULL, tool_number(plan->pending_disk));
+    tool_fact(report, "queue_disk", NULL, tool_number(plan->queue_disk));
+    tool_fact(report, "seen_traffic", NULL, tool_number(plan->seen_traffic));
+    tool_fact(report, "pending_traffic", NULL, tool_number(plan->pending_traffic));
+    tool_fact(report, "queue_traffic", NULL, tool_number(plan->queue_traffic));
+    tool_fact(report, "seconds", NULL, tool_number(plan->seconds));
+    tool_fact(report, "flush_seconds", NULL, tool_number(plan->flush_seconds));
+    tool_fact(report, "wrong_drops", NULL, tool_number(plan->wrong_drops));
+    tool_fact(report, "filter_bytes", NULL, tool_number(plan->filter_bytes));
+    tool_fact(report, "limit_bytes", NULL, tool_number(plan->limit_bytes));
+    tool_fact(report, "budget_rate", NULL, tool_number(plan->budget_rate));
+    return tool_report_print(report, wish->json, TOOL_FOUND);
 }
 
 /* ---- The answer ------------------------------------------------------------------------------ */
@@ -158,7 +126,6 @@ static int print_json(const struct tool_sieve_wish *wish)
 /* Too little for the sieve after what the process takes: prints the minimum for all together. */
 static int refuse(const struct tool_sieve_wish *wish, const bloomery_error *error)
 {
-    char given[TOOL_NUMBER_BYTES], least[TOOL_NUMBER_BYTES];
     const uint64_t share = TOOL_SIEVE_SHARE;
     bloomery_sieve_plan plan = wish->plan;
     plan.memory = 0;
@@ -167,8 +134,8 @@ static int refuse(const struct tool_sieve_wish *wish, const bloomery_error *erro
         return tool_library_error(NULL, error);
     tool_error("--memory %s bytes is too little: the process takes 4 MB itself, and the least that "
                "works is %s bytes",
-               tool_format_count(given, wish->memory),
-               tool_format_count(least, (plan.min_memory + share + 99999) / 100000 * 100000));
+               TOOL_SAY_COUNT(wish->memory),
+               TOOL_SAY_COUNT((plan.min_memory + share + 99999) / 100000 * 100000));
     return TOOL_ERROR;
 }
 
@@ -182,5 +149,5 @@ int tool_sieve_plan(struct tool_sieve_wish *wish)
         wish->plan.memory = wish->memory > share ? wish->memory - share : 1;
     if (bloomery_sieve_plan_solve(&wish->plan, &error) != BLOOMERY_OK)
         return refuse(wish, &error);
-    return wish->json ? print_json(wish) : print_text(wish);
+    return print_plan(wish);
 }

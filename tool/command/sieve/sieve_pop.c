@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sieve pop: the next lines to visit, which are leased until they are acknowledged (sieve_ack.c).
+ * sieve pop: the next lines to visit, which are leased until they are acknowledged. sieve ack: they
+ * are done, come again at once, or stay leased for longer.
  *
  * Nothing is acknowledged, nor stays leased, that was not delivered. Items are written out before
  * --done acknowledges them. If that fails, as with a reader that went away, they are given back to
@@ -18,72 +19,17 @@
  */
 #include "base/numbers.h"
 #include "base/out.h"
+#include "base/report.h"
 #include "command/sieve/sieve_command.h"
+#include "input/chunks.h"
+#include "key/rule.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char pop_help[] =
-    "bloomery sieve pop [OPTION...] DIR\n"
-    "\n"
-    "Leases the next keys of the queue of the sieve in DIR and prints them. A leased\n"
-    "key is redelivered when its lease ends, unless 'sieve ack' acknowledges it\n"
-    "before. A line is a number to acknowledge by, a tab, and the key; with --done\n"
-    "the key alone. Keys that can't be written, because the reader is gone, are\n"
-    "returned at once. A lease is on the disk before its number is printed, so that\n"
-    "after a crash too the number is that of its key. With --sync never that holds if\n"
-    "the process is killed, not if the machine is.\n"
-    "\n"
-    "  -n, --count N        pop up to N keys. Default 1\n"
-    "      --done           acknowledge them when they are written: no lease, no\n"
-    "                       redelivery, except after a crash, which brings the last\n"
-    "                       ones again (see --sync)\n"
-    "      --queued         only what is queued: nothing that is pending is decided\n"
-    "      --lease TIME     lease duration: seconds, or with a unit (90s, 5m, 1h). A\n"
-    "                       key not acknowledged in time is redelivered. Default 1h\n"
-    "      --leases N       from now on up to N keys may be leased at a time\n"
-    "      --max-deliveries=N\n"
-    "                       put a key aside that was delivered N times and never\n"
-    "                       acknowledged, instead of delivering it again. 'export\n"
-    "                       --dead' lists such keys. Default: no limit\n"
-    "      --payload        print a tab and the payload behind each key that has one\n"
-    "      --skip-damaged   if a frame of the queue is damaged, give up the items in\n"
-    "                       it and go on behind it; by default it is an error\n"
-    "  -0, --null           lines end with NUL instead of newline\n"
-    "      --json           one JSON object, in which \"items\" is a list of objects\n"
-    "                       with number, key (key_hex if the key is no UTF-8),\n"
-    "                       payload, again: whether it is redelivered, and\n"
-    "                       deliveries: how often it was popped, this time included\n" /* and */
-    TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP "\n"
-    "If the queue is empty and keys are pending (disk engine), they are decided until\n"
-    "there is something, unless --queued is given. Leases go on from one command to\n"
-    "the next.\n"
-    "\n"
-    "Order: redelivered keys first. Then, of a sieve made with 'push --ordered' or of\n"
-    "the memory engine, the order of first pushes: first in, first out. By default\n"
-    "the disk engine keeps that order within each partition alone, and which\n"
-    "partition comes next is chance.\n"
-    "\n"
-    "Exit code: 0 something was popped, 1 nothing is queued or pending now (leased\n"
-    "keys may come back), 2 an error; that all leases are taken is one. The lines of\n"
-    "a command that ended with 2 or was killed may be cut off: use them only if it\n"
-    "ended with 0.\n"
-    "\n"
-    "  bloomery sieve pop -n 10 --done crawl\n"
-    "  bloomery sieve pop -n 100 --lease 60 crawl > work\n"
-    "  visit work && bloomery sieve ack crawl < work\n";
-
-enum {
-    OPTION_DONE = TOOL_SIEVE_OPTION_OWN,
-    OPTION_QUEUED,
-    OPTION_LEASE,
-    OPTION_PAYLOAD,
-    OPTION_SKIP_DAMAGED,
-    OPTION_MAX_DELIVERIES,
-};
 
 /* ---- pop ------------------------------------------------------------------------------------- */
 
@@ -111,20 +57,51 @@ struct pop {
     uint64_t ends[NUMBERS]; /* where their lines end in the output */
 };
 
-static int take_text(const char *text, size_t bytes, void *out)
-{
-    tool_out_bytes(out, text, bytes);
-    return 0;
-}
+static const struct tool_option pop_options[] = {
+    {'n', "count", "N", TOOL_COUNT(struct pop, wanted, 1, UINT64_C(1) << 62),
+     .help = "pop up to N keys. Default 1"},
+    {0, "done", NULL, TOOL_FLAG(struct pop, done),
+     .help = "acknowledge them when they are written: no lease, no redelivery, except after a "
+             "crash, which brings the last ones again (see --sync)",
+     .more = "If the acknowledgements can't be saved, the message at the end says how many come "
+             "again."},
+    {0, "queued", NULL, TOOL_FLAG(struct pop, queued),
+     .help = "only what is queued: nothing that is pending is decided"},
+    {0, "lease", "TIME", TOOL_SECONDS(struct pop, command.options.lease, false),
+     .help = "lease duration: seconds, or with a unit (90s, 5m, 1h). A key not acknowledged in "
+             "time is redelivered. Default 1h"},
+    {0, "leases", "N", TOOL_SMALL(struct pop, command.options.leases, 1, 1000000),
+     .help = "from now on up to N keys may be leased at a time"},
+    {0, "max-deliveries", "=N",
+     TOOL_SMALL(struct pop, command.options.max_deliveries, 1, BLOOMERY_SIEVE_DELIVERIES_MAX),
+     .help = "put a key aside that was delivered N times and never acknowledged, instead of "
+             "delivering it again. 'export --dead' lists such keys. Default: no limit"},
+    {0, "payload", NULL, TOOL_FLAG(struct pop, payload),
+     .help = "print a tab and the payload behind each key that has one"},
+    {0, "skip-damaged", NULL, TOOL_FLAG(struct pop, skip_damaged),
+     .help = "if a frame of the queue is damaged, give up the items in it and go on behind it; by "
+             "default it is an error"},
+    {'0', "null", NULL, TOOL_BYTE(struct pop, delimiter, '\0'),
+     .help = "lines end with NUL instead of newline"},
+    {0, "json", NULL, TOOL_FLAG(struct pop, command.json),
+     .help = "one JSON object, in which \"items\" is a list of objects with number, key (key_hex "
+             "if the key is not UTF-8), payload, again: whether it is redelivered, and deliveries: "
+             "how often it was popped, this time included"},
+    TOOL_OPTIONS_END,
+};
+
+static const struct tool_option_group pop_groups[] = {
+    {.rows = pop_options},
+    TOOL_SIEVE_CHANGE_GROUPS(struct pop, command),
+    TOOL_GROUPS_END,
+};
 
 static void print_json_item(struct pop *pop, const bloomery_sieve_item *item)
 {
     json_t *object = tool_sieve_json_item(item);
     tool_json_add(object, "again", tool_json_bool(item->again));
     tool_json_add(object, "deliveries", tool_json_count(item->deliveries));
-    tool_out_text(&pop->out, pop->popped == 0 ? "\n    " : ",\n    ");
-    json_dump_callback(object, take_text, &pop->out, 0);
-    json_decref(object);
+    tool_sieve_print_item(&pop->out, pop->popped, object);
 }
 
 static void put_out(struct pop *pop, const void *data, size_t bytes)
@@ -134,6 +111,7 @@ static void put_out(struct pop *pop, const void *data, size_t bytes)
 
 static void put_text(struct pop *pop, const void *data, size_t bytes)
 {
+    assert(bytes <= TEXT_BYTES - pop->text_bytes);
     if (bytes > 0)
         memcpy(pop->text + pop->text_bytes, data, bytes);
     pop->text_bytes += bytes;
@@ -233,12 +211,11 @@ static bool deliver(struct pop *pop)
 {
     bloomery_sieve *sieve = pop->command.sieve;
     bloomery_error error = {0};
-    char keys[TOOL_SIEVE_TEXT];
     if (!pop->done && bloomery_sieve_commit(sieve, &error) != BLOOMERY_OK) {
         bloomery_sieve_finish(sieve, pop->numbers, pop->held, BLOOMERY_SIEVE_UNDO, NULL, NULL);
         tool_sieve_error(&pop->command, &error);
         tool_error("%s: %s not printed, since their leases could not be saved",
-                   pop->command.directory, tool_sieve_things(keys, pop->held, "key"));
+                   pop->command.directory, TOOL_SAY_THINGS(pop->held, "key"));
         return false;
     }
     const bool good = print_held(pop);
@@ -253,13 +230,12 @@ static bool deliver(struct pop *pop)
 
 static bool skip_damage(struct pop *pop)
 {
-    char text[TOOL_SIEVE_TEXT];
     bloomery_error error = {0};
     uint64_t lost = 0;
     if (bloomery_sieve_skip(pop->command.sieve, &lost, &error) != BLOOMERY_OK)
         return !tool_sieve_error(&pop->command, &error);
     tool_warning("%s: a damaged frame of the queue was given up, and %s in it",
-                 pop->command.directory, tool_sieve_things(text, lost, "item"));
+                 pop->command.directory, TOOL_SAY_THINGS(lost, "item"));
     return lost > 0;
 }
 
@@ -309,7 +285,6 @@ static bool pop_items(struct pop *pop)
 /* Commits what was done. If that fails, lines that were printed as done come again. */
 static bool close_popped(struct pop *pop)
 {
-    char lines[TOOL_SIEVE_TEXT];
     uint64_t again = pop->unacked;
     if (pop->done) {
         const bloomery_sieve_info info = tool_sieve_info(&pop->command);
@@ -319,7 +294,7 @@ static bool close_popped(struct pop *pop)
         return true;
     if (again > 0)
         tool_error("%s: %s will come again: printed, and that they are done could not be saved",
-                   pop->command.directory, tool_sieve_things(lines, again, "line"));
+                   pop->command.directory, TOOL_SAY_THINGS(again, "line"));
     return false;
 }
 
@@ -331,11 +306,10 @@ static int run_pop(struct pop *pop)
     pop->text = gathers ? tool_allocate(TEXT_BYTES) : NULL;
     void (*const before)(int) = signal(SIGPIPE, SIG_IGN);
     if (pop->command.json)
-        tool_out_text(&pop->out,
-                      "{\n  \"schema\": 1,\n  \"command\": \"sieve pop\",\n  \"items\": [");
+        tool_sieve_begin_items(&pop->out, "sieve pop");
     const bool good = pop_items(pop);
     if (pop->command.json)
-        tool_out_text(&pop->out, pop->popped > 0 ? "\n  ]\n}\n" : "]\n}\n");
+        tool_sieve_end_items(&pop->out, pop->popped);
     tool_out_flush(&pop->out);
     const bool saved = close_popped(pop);
     const int code = !good || !saved ? TOOL_ERROR : pop->popped > 0 ? TOOL_FOUND : TOOL_NONE;
@@ -346,71 +320,20 @@ static int run_pop(struct pop *pop)
     return tool_out_finish(&pop->out, code);
 }
 
-static bool take_pop_option(struct pop *pop, int option)
-{
-    switch (option) {
-    case 'n':
-        return tool_option_count("-n", optarg, 1, UINT64_C(1) << 62, &pop->wanted);
-    case OPTION_DONE:
-        pop->done = true;
-        return true;
-    case OPTION_QUEUED:
-        pop->queued = true;
-        return true;
-    case OPTION_LEASE:
-        return tool_option_seconds("--lease", optarg, TOOL_SECONDS_SOME,
-                                   &pop->command.options.lease);
-    case OPTION_MAX_DELIVERIES:
-        return tool_option_small("--max-deliveries", optarg, 1, BLOOMERY_SIEVE_DELIVERIES_MAX,
-                                 &pop->command.options.max_deliveries);
-    case TOOL_SIEVE_OPTION_LEASES:
-        return tool_sieve_make_option(&pop->command, option);
-    case OPTION_PAYLOAD:
-        pop->payload = true;
-        return true;
-    case OPTION_SKIP_DAMAGED:
-        pop->skip_damaged = true;
-        return true;
-    case '0':
-        pop->delimiter = 0;
-        return true;
-    default:
-        return tool_sieve_option(&pop->command, option);
-    }
-}
-
 static int pop_main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"count", required_argument, NULL, 'n'},
-        {"done", no_argument, NULL, OPTION_DONE},
-        {"queued", no_argument, NULL, OPTION_QUEUED},
-        {"lease", required_argument, NULL, OPTION_LEASE},
-        {"leases", required_argument, NULL, TOOL_SIEVE_OPTION_LEASES},
-        {"max-deliveries", required_argument, NULL, OPTION_MAX_DELIVERIES},
-        {"payload", no_argument, NULL, OPTION_PAYLOAD},
-        {"skip-damaged", no_argument, NULL, OPTION_SKIP_DAMAGED},
-        {"null", no_argument, NULL, '0'},
-        {"sync", required_argument, NULL, TOOL_SIEVE_OPTION_SYNC},
-        TOOL_SIEVE_ALL_OPTIONS,
-        {NULL, 0, NULL, 0},
-    };
     struct pop *pop = tool_allocate(sizeof(*pop)); /* large: the output's buffer */
     memset(pop, 0, sizeof(*pop));
     tool_sieve_start(&pop->command);
     tool_out_start(&pop->out);
     pop->wanted = 1;
     pop->delimiter = '\n';
-    int option, code = TOOL_ERROR;
-    while ((option = tool_getopt(argc, argv, "n:0", options)) != -1)
-        if (option == TOOL_OPTION_HELP || !take_pop_option(pop, option))
-            break;
-    if (option == TOOL_OPTION_HELP)
-        code = TOOL_FOUND;
-    else if (option == -1 && pop->done && pop->command.options.lease > 0)
+    int code;
+    if (!tool_options_read(argc, argv, pop, &code))
+        ; /* that is all */
+    else if (pop->done && pop->command.options.lease > 0)
         code = tool_usage("--done acknowledges what was popped, and leaves nothing for --lease");
-    else if (option == -1 && tool_sieve_operand(&pop->command, argc, argv) &&
-             tool_sieve_no_more(argc, argv))
+    else if (tool_sieve_sole_operand(&pop->command, argc, argv))
         code = run_pop(pop);
     free(pop);
     return code;
@@ -419,6 +342,239 @@ static int pop_main(int argc, char **argv)
 const struct tool_command tool_sieve_pop = {
     .name = "sieve pop",
     .run = pop_main,
-    .summary = "take the next keys from the queue",
-    .help = pop_help,
+    .summary = "lease the next keys of the queue",
+    .synopsis = "bloomery sieve pop [OPTION...] DIR",
+    .introduction =
+        "Leases the next keys of the queue of the sieve in DIR and prints them. A leased key is "
+        "redelivered when its lease ends, unless 'sieve ack' acknowledges it before. A line is a "
+        "number to acknowledge by, a tab, and the key; with --done the key alone. Keys that can't "
+        "be written, because the reader is gone, are returned at once. A lease is on the disk "
+        "before its number is printed, so that after a crash too the number is that of its key. "
+        "With --sync never that holds if the process is killed, not if the machine is.",
+    .groups = pop_groups,
+    .epilogue =
+        "If the queue is empty and keys are pending (disk engine), they are decided until there is "
+        "something, unless --queued is given. Leases go on from one command to the next.\n"
+        "\n"
+        "Order: redelivered keys first. Then, of a sieve made with 'push --ordered' or of the "
+        "memory engine, the order of first pushes: first in, first out. By default the disk engine "
+        "keeps that order within each partition alone, and which partition comes next is chance.\n"
+        "\n"
+        "Exit code: 0 something was popped, 1 nothing is queued or pending now (leased keys may "
+        "come back), 2 an error; that all leases are taken is one. The lines of a command that "
+        "ended with 2 or was killed may be cut off: use them only if it ended with 0.\n"
+        "\n"
+        "  bloomery sieve pop -n 10 --done crawl\n"
+        "  bloomery sieve pop -n 100 --lease 60 crawl > work\n"
+        "  visit work && bloomery sieve ack crawl < work",
+};
+
+/* ---- ack ------------------------------------------------------------------------------------- */
+
+struct ack {
+    struct tool_sieve_command command;
+    bool returns, all, extends, dead; /* --return and so on */
+    double lease;                     /* seconds; 0: as long as by default */
+    struct tool_source source;
+    uint64_t *numbers;
+    size_t count, room;
+    uint64_t changed; /* of them: the others are not leased */
+};
+
+static const struct tool_option ack_options[] = {
+    {0, "return", NULL, TOOL_FLAG(struct ack, returns),
+     .help = "they are not done: the next pop redelivers them"},
+    {0, "all", NULL, TOOL_FLAG(struct ack, all),
+     .help = "with --return: all leased keys, as of workers that died. 'export --leased' lists "
+             "them"},
+    {0, "extend", NULL, TOOL_FLAG(struct ack, extends),
+     .help = "they take longer: their leases begin again now"},
+    {0, "lease", "TIME", TOOL_SECONDS(struct ack, lease, false),
+     .help = "with --extend: how long they last then: seconds, or with a unit (90s, 5m, 1h). "
+             "Default 1h"},
+    {0, "dead", NULL, TOOL_FLAG(struct ack, dead),
+     .help = "the keys that 'pop --max-deliveries' put aside: forget them, or with --return queue "
+             "all of them again. They stay seen. 'export --dead' lists them"},
+    {'0', "null", NULL, TOOL_BYTE(struct ack, source.delimiter, '\0'),
+     .help = "lines end with NUL instead of newline"},
+    TOOL_OPTIONS_END,
+};
+
+static const struct tool_option_group ack_groups[] = {
+    {.rows = ack_options},
+    TOOL_SIEVE_GROUP(tool_sieve_report_options, struct ack, command),
+    TOOL_SIEVE_CHANGE_GROUPS(struct ack, command),
+    TOOL_GROUPS_END,
+};
+
+/* Digits and nothing else, which is what pop prints. */
+static bool take_number(struct ack *ack, const char *text, size_t bytes)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < bytes; i++)
+        if (text[i] < '0' || text[i] > '9' || __builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, (uint64_t)(text[i] - '0'), &number))
+            return false;
+    if (bytes == 0)
+        return false;
+    if (ack->count == ack->room) {
+        ack->room = 2 * ack->room + 1000;
+        ack->numbers = tool_reallocate(ack->numbers, ack->room * sizeof(*ack->numbers));
+    }
+    ack->numbers[ack->count++] = number;
+    return true;
+}
+
+static bool take_line(struct ack *ack, bloomery_key record)
+{
+    char shown[80];
+    const char *tab = memchr(record.data, '\t', record.bytes);
+    const size_t bytes = tab != NULL ? (size_t)(tab - (const char *)record.data) : record.bytes;
+    if (take_number(ack, record.data, bytes))
+        return true;
+    tool_error("'%s' does not begin with a number as 'sieve pop' prints it; nothing was changed",
+               tool_show_bytes(shown, sizeof(shown), record.data, record.bytes));
+    return false;
+}
+
+/* All lines of standard input. The sieve is opened when they have ended. Until then the writer of
+ * our pipe may be using it, as in 'pop | visit | ack'. */
+static bool take_lines(struct ack *ack)
+{
+    struct tool_chunk chunk = {0};
+    bloomery_key *records = tool_allocate(TOOL_BATCH_ROOM * sizeof(*records));
+    struct tool_chunks *chunks = tool_chunks_open(&ack->source, NULL);
+    bool good = true;
+    while (good && tool_chunks_take(chunks, &chunk)) {
+        size_t count;
+        while (good && (count = tool_chunk_keys(&chunk, records)) > 0)
+            for (size_t i = 0; i < count && good; i++)
+                good = take_line(ack, records[i]);
+    }
+    tool_chunks_give_back(chunks, &chunk);
+    const char *name;
+    uint64_t line;
+    if (good && tool_chunks_too_long(chunks, &name, &line) > 0) {
+        tool_error("%s: line %llu is longer than any that 'sieve pop' prints; nothing was changed",
+                   tool_path_said(name), (unsigned long long)line);
+        good = false;
+    }
+    good = tool_chunks_close(chunks) && good;
+    tool_chunk_free(&chunk);
+    free(records);
+    return good;
+}
+
+static int report_ack(const struct ack *ack, int code)
+{
+    const uint64_t changed = ack->changed, rest = ack->count - ack->changed;
+    if (ack->command.json) {
+        struct tool_report *report = tool_report_start("sieve ack", (struct tool_report_form){0});
+        tool_fact(report, "returned", NULL, tool_yes(ack->returns));
+        tool_fact(report, "extended", NULL, tool_yes(ack->extends));
+        tool_fact(report, "dead", NULL, tool_yes(ack->dead));
+        tool_fact(report, "ended", NULL, tool_count(ack->extends ? 0 : changed));
+        tool_fact(report, "renewed", NULL, tool_count(ack->extends ? changed : 0));
+        tool_fact(report, "not_leased", NULL, tool_count(rest));
+        return tool_report_print(report, true, code);
+    }
+    const char *verb = ack->dead      ? ack->returns ? "queued again" : "forgotten"
+                       : ack->extends ? "leased for longer"
+                       : ack->returns ? "to be delivered again"
+                                      : "done";
+    if (ack->command.quiet)
+        return code;
+    if (ack->dead || ack->all)
+        tool_say("ack: %s %s", TOOL_SAY_THINGS(changed, ack->dead ? "dead key" : "key"), verb);
+    else
+        tool_say("ack: %s %s; %s not leased", TOOL_SAY_THINGS(changed, "key"), verb,
+                 TOOL_SAY_COUNT(rest));
+    return code;
+}
+
+/* Whatever it is about, by one call. */
+static bloomery_status change(struct ack *ack, bloomery_error *error)
+{
+    bloomery_sieve *sieve = ack->command.sieve;
+    bloomery_status status;
+    if (ack->dead)
+        status = bloomery_sieve_end_dead(sieve, ack->returns, &ack->changed, error);
+    else if (ack->extends)
+        status = bloomery_sieve_extend(sieve, ack->numbers, ack->count, ack->lease, &ack->changed,
+                                       error);
+    else
+        status = bloomery_sieve_finish(
+            sieve, ack->numbers, ack->all ? BLOOMERY_SIEVE_ALL : ack->count,
+            ack->returns ? BLOOMERY_SIEVE_BACK : BLOOMERY_SIEVE_DONE, &ack->changed, error);
+    if (ack->dead || ack->all)
+        ack->count = ack->changed;
+    assert(status != BLOOMERY_OK || ack->changed <= ack->count);
+    return status;
+}
+
+static int run_ack(struct ack *ack, char **texts, size_t count)
+{
+    bloomery_error error = {0};
+    for (size_t i = 0; i < count; i++)
+        if (!take_number(ack, texts[i], strlen(texts[i])))
+            return tool_usage("'%s' is not a number as 'sieve pop' prints it", texts[i]);
+    const bool reads = count == 0 && !ack->all && !ack->dead;
+    if ((reads && !take_lines(ack)) || !tool_sieve_open(&ack->command))
+        return TOOL_ERROR;
+    if (change(ack, &error) != BLOOMERY_OK)
+        return tool_sieve_close(&ack->command, tool_sieve_error(&ack->command, &error));
+    return report_ack(
+        ack, tool_sieve_close(&ack->command, ack->changed < ack->count ? TOOL_NONE : TOOL_FOUND));
+}
+
+static bool fits_together(const struct ack *ack, int argc)
+{
+    if (ack->all && !ack->returns)
+        return !tool_usage("--all goes with --return: that other workers' keys are done is for "
+                           "them to say");
+    if (ack->extends && (ack->returns || ack->all || ack->dead))
+        return !tool_usage("--extend keeps leases, and goes with none of --return, --all, --dead");
+    if (ack->lease > 0 && !ack->extends)
+        return !tool_usage("--lease goes with --extend");
+    if (ack->all && ack->dead)
+        return !tool_usage("--dead is about all dead keys; --all is about leased ones");
+    if ((ack->all || ack->dead) && optind + 1 < argc)
+        return !tool_usage("%s takes no numbers", ack->all ? "--all" : "--dead");
+    return true;
+}
+
+static int ack_main(int argc, char **argv)
+{
+    struct ack ack = {.source = {.delimiter = '\n', .threads = 1, .record_max = 2 << 20}};
+    int code;
+    tool_sieve_start(&ack.command);
+    if (!tool_options_read(argc, argv, &ack, &code))
+        return code;
+    if (!fits_together(&ack, argc) || !tool_sieve_operand(&ack.command, argc, argv))
+        return TOOL_ERROR;
+    code = run_ack(&ack, argv + optind, (size_t)(argc - optind));
+    free(ack.numbers);
+    return code;
+}
+
+const struct tool_command tool_sieve_ack = {
+    .name = "sieve ack",
+    .run = ack_main,
+    .summary = "acknowledge popped keys, return them, or keep them for longer",
+    .synopsis = "bloomery sieve ack [OPTION...] DIR [NUMBER...]",
+    .introduction =
+        "Ends the leases of keys that 'sieve pop' printed: they are done, and never come again. "
+        "The numbers are operands, or lines of standard input, in which everything behind a tab is "
+        "ignored: the lines that pop printed will do.",
+    .groups = ack_groups,
+    .epilogue =
+        "A key keeps its number when it is redelivered: after its lease has ended, its number may "
+        "be that of another worker's lease.\n"
+        "\n"
+        "Exit code: 0 all of them were leased, 1 some were not (acknowledged twice, or never "
+        "popped), 2 an error.\n"
+        "\n"
+        "  bloomery sieve ack crawl 17 18\n"
+        "  bloomery sieve ack --return --all crawl\n"
+        "  bloomery sieve ack --extend --lease 2h crawl 17",
 };

@@ -1,52 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sieve status: the contents of a sieve, in the terms of push and pop. A sieve that is in use is
- * looked at from outside: its last commit says the same. */
-#include "base/numbers.h"
+/*
+ * What is about a sieve as a whole: status, flush, export, verify and recover.
+ *
+ * status has the contents of a sieve, in the terms of push and pop. A sieve that is in use is
+ * looked at from outside: its last commit says the same.
+ */
 #include "base/out.h"
+#include "base/report.h"
 #include "command/sieve/sieve_command.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-static const char help[] =
-    "bloomery sieve status [OPTION...] DIR\n"
-    "\n"
-    "Prints what is in a sieve and what it takes. While another process has it, that\n"
-    "is what the last commit says (with --sync 1, a second ago), and who has it;\n"
-    "neither waits for the other.\n"
-    "\n"
-    "  pushed       lines that were pushed = new + seen + pending + forced + marked\n"
-    "  new          the first of their keys: each went to the queue\n"
-    "  seen         dropped\n"
-    "  pending      on the disk and not looked up yet (disk engine): new or seen. A\n"
-    "               batch of them is decided when it is full, when 'pop' finds the\n"
-    "               queue empty, or by 'flush'\n"
-    "  forced       queued though they were seen (--requeue)\n"
-    "  marked       by 'mark' and 'import': seen, not queued\n"
-    "  durable      of the pushed ones, those that a crash can't undo\n"
-    "  queued       not popped yet\n"
-    "  leased       popped, not acknowledged\n"
-    "  done         acknowledged\n"
-    "  dead         put aside after too many deliveries (pop --max-deliveries)\n"
-    "  wrong drops  new keys that were taken for seen ones, expected\n"
-    "\n"
-    "Keys that came to the queue, new and forced, are queued + leased + done + dead.\n"
-    "Forced ones that are pending are not there yet, and what damage took is not\n"
-    "any more. 'ack --dead' forgets dead ones. All counts are exact, and so are\n"
-    "bytes. Estimates are the wrong drops, the cost of a flush, and of the memory\n"
-    "engine the different keys and the rate.\n"
-    "\n"
-    "On disk a log of pending keys goes with the next merge, as a flush is, and a\n"
-    "file of the queue, of 64 MiB, when all in it is done: both may be there though\n"
-    "nothing is pending or queued.\n"
-    "\n"
-    "      --json           one JSON object, numbers unrounded. \"memory\" and\n"
-    "                       \"memory_budget\" are those of this command alone\n" /* and */
-    TOOL_SIEVE_MEMORY_HELP "      --wait TIME      as of the other commands, and of no effect\n";
+/* ---- status ---------------------------------------------------------------------------------- */
 
 struct status {
     struct tool_sieve_command command;
@@ -56,215 +29,176 @@ struct status {
     uint64_t disk_bytes;
 };
 
-/* ---- Text ------------------------------------------------------------------------------------ */
+static const struct tool_option status_options[] = {
+    {0, "json", NULL, TOOL_FLAG(struct status, command.json),
+     .help = "one JSON object, numbers unrounded. \"memory\" and \"memory_budget\" are those of "
+             "this command alone"},
+    TOOL_OPTIONS_END,
+};
 
-static void line(struct tool_out *out, const char *name, const char *value, const char *note)
+static const struct tool_option status_wait_options[] = {
+    {0, "wait", "TIME", TOOL_SECONDS(struct status, command.wait, true),
+     .help = "as of the other commands, and of no effect"},
+    TOOL_OPTIONS_END,
+};
+
+static const struct tool_option_group status_groups[] = {
+    {.rows = status_options},
+    TOOL_SIEVE_GROUP(tool_sieve_memory_options, struct status, command),
+    {.rows = status_wait_options},
+    TOOL_GROUPS_END,
+};
+
+static void add_count(struct tool_report *report, const char *name, uint64_t count,
+                      const char *note)
 {
-    tool_out_format(out, "  %-18s%20s%s%s\n", name, value, note[0] != '\0' ? "  " : "", note);
+    tool_fact(report, name, name, tool_count(count));
+    tool_fact_note(report, "%s", note);
 }
 
-static void line_of_count(struct tool_out *out, const char *name, uint64_t count, const char *note)
+static void add_queue(struct tool_report *report, const bloomery_sieve_info *info)
 {
-    char number[TOOL_NUMBER_BYTES];
-    line(out, name, tool_format_count(number, count), note);
+    const bool disk = info->engine == BLOOMERY_SIEVE_DISK;
+    tool_report_line(report, "pushes");
+    add_count(report, "pushed", info->pushed, "the sum of the next five");
+    tool_fact(report, "durable", NULL, tool_count(info->durable));
+    add_count(report, "new", info->new_keys, "the first of their keys");
+    add_count(report, "seen", info->seen, "dropped");
+    add_count(report, "pending", info->pending, disk ? "new or seen, not looked up yet" : "");
+    add_count(report, "forced", info->forced, "");
+    add_count(report, "marked", info->marked, "seen, not queued");
+    tool_fact(report, NULL, "durable", tool_count(info->durable));
+    tool_report_line(report, "queue");
+    add_count(report, "queued", info->queued, "not popped yet");
+    add_count(report, "leased", info->leased, "popped, not acknowledged");
+    add_count(report, "done", info->done, "acknowledged");
+    add_count(report, "dead", info->dead, "delivered too often, and put aside");
+    tool_fact(report, "leases_max", NULL, tool_count(info->leases));
 }
 
-static void line_of_size(struct tool_out *out, const char *name, uint64_t bytes, const char *note)
+static void add_filter(struct tool_report *report, const struct status *status)
 {
-    char size[TOOL_NUMBER_BYTES];
-    line(out, name, tool_format_size(size, bytes), note);
+    const bloomery_sieve_info *info = &status->info;
+    if (status->in_use) {
+        tool_fact_say(report, "different keys", "?");
+        tool_fact_note(report, "not known while it is in use");
+    } else if (info->distinct == UINT64_MAX) /* of a filter whose bits are all set */
+        tool_fact_say(report, "different keys", "too many to tell");
+    else {
+        tool_fact(report, NULL, "different keys", tool_count(info->distinct));
+        tool_fact_note(report, "estimated");
+    }
+    tool_fact(report, NULL, "planned for", tool_count(info->planned));
+    tool_fact_note(report, "%s",
+                   info->capacity == 0   ? "it grows"
+                   : info->over_capacity ? "and over that"
+                                         : "");
+    if (!status->in_use) {
+        tool_fact(report, NULL, "rate now", tool_number(info->live_rate));
+        tool_fact_note(report, "%s", TOOL_SAY_ODDS(info->live_rate));
+    }
 }
 
-static const char *format_drops(char *text, double drops)
+static void add_seen(struct tool_report *report, const struct status *status)
 {
+    const bloomery_sieve_info *info = &status->info;
+    const bool disk = info->engine == BLOOMERY_SIEVE_DISK;
+    const double drops = info->expected_drops;
+    tool_report_line(report, "seen");
+    if (!disk)
+        add_filter(report, status);
     if (drops > 0 && drops < 0.01)
-        snprintf(text, TOOL_NUMBER_BYTES, "less than 0.01");
-    else if (drops >= 1000 && drops < 1e15)
-        tool_format_count(text, (uint64_t)(drops + 0.5));
+        tool_fact_say(report, "wrong drops", "less than 0.01");
     else
-        tool_format_rate(text, drops);
-    return text;
+        tool_fact(report, NULL, "wrong drops",
+                  drops >= 1000 && drops < 1e15 ? tool_about(drops) : tool_number(drops));
+    tool_fact_note(report, "new keys that were dropped, expected");
+    tool_fact(report, "distinct", NULL,
+              tool_known(info->distinct < UINT64_MAX, tool_count(info->distinct)));
+    tool_fact(report, "planned_keys", NULL, tool_count(info->planned));
+    tool_fact(report, "capacity", NULL, tool_known(info->capacity > 0, tool_count(info->capacity)));
+    tool_fact(report, "live_rate", NULL,
+              tool_known(!disk && !status->in_use, tool_number(info->live_rate)));
+    tool_fact(report, "expected_wrong_drops", NULL, tool_number(drops));
+    tool_fact(report, "over_capacity", NULL, tool_yes(info->over_capacity));
 }
 
-static void print_queue(struct tool_out *out, const bloomery_sieve_info *info)
-{
-    const bool disk = info->engine == BLOOMERY_SIEVE_DISK;
-    tool_out_text(out, "pushes\n");
-    line_of_count(out, "pushed", info->pushed, "the sum of the next five");
-    line_of_count(out, "new", info->new_keys, "the first of their keys");
-    line_of_count(out, "seen", info->seen, "dropped");
-    line_of_count(out, "pending", info->pending, disk ? "new or seen, not looked up yet" : "");
-    line_of_count(out, "forced", info->forced, "");
-    line_of_count(out, "marked", info->marked, "seen, not queued");
-    line_of_count(out, "durable", info->durable, "");
-    tool_out_text(out, "queue\n");
-    line_of_count(out, "queued", info->queued, "not popped yet");
-    line_of_count(out, "leased", info->leased, "popped, not acknowledged");
-    line_of_count(out, "done", info->done, "acknowledged");
-    line_of_count(out, "dead", info->dead, "delivered too often, and put aside");
-}
-
-static void print_filter(struct tool_out *out, const struct status *status)
+static void add_bytes(struct tool_report *report, const struct status *status)
 {
     const bloomery_sieve_info *info = &status->info;
-    char text[TOOL_NUMBER_BYTES], note[2 * TOOL_NUMBER_BYTES];
-    if (status->in_use)
-        line(out, "different keys", "?", "not known while it is in use");
-    else if (info->distinct == UINT64_MAX) /* of a filter whose bits are all set */
-        line(out, "different keys", "too many to tell", "");
-    else
-        line_of_count(out, "different keys", info->distinct, "estimated");
-    line_of_count(out, "planned for", info->planned,
-                  info->capacity == 0   ? "it grows"
-                  : info->over_capacity ? "and over that"
-                                        : "");
-    if (!status->in_use)
-        line(out, "rate now", tool_format_rate(text, info->live_rate),
-             tool_format_odds(note, info->live_rate));
-}
-
-static void print_seen(struct tool_out *out, const struct status *status)
-{
-    char text[TOOL_NUMBER_BYTES];
-    tool_out_text(out, "seen\n");
-    if (status->info.engine != BLOOMERY_SIEVE_DISK)
-        print_filter(out, status);
-    line(out, "wrong drops", format_drops(text, status->info.expected_drops),
-         "new keys that were dropped, expected");
-}
-
-static void print_bytes(struct tool_out *out, const struct status *status)
-{
-    const bloomery_sieve_info *info = &status->info;
-    char number[TOOL_NUMBER_BYTES], note[3 * TOOL_NUMBER_BYTES];
     const bool disk = info->engine == BLOOMERY_SIEVE_DISK;
-    tool_out_text(out, "bytes\n");
-    line_of_size(out, "on disk", status->disk_bytes, "all files together");
+    tool_report_line(report, "bytes");
+    tool_fact(report, "memory_budget", NULL,
+              tool_known(info->memory_budget > 0, tool_size(info->memory_budget)));
+    tool_fact(report, "memory", NULL, tool_size(info->memory));
+    tool_fact(report, "disk_bytes", "on disk", tool_size(status->disk_bytes));
+    tool_fact_note(report, "all files together");
+    tool_fact(report, "seen_bytes", "what was seen", tool_size(info->seen_bytes));
     if (disk && info->distinct > 0)
-        snprintf(note, sizeof(note), "%s fingerprint%s, %.3g bytes each",
-                 tool_format_count(number, info->distinct), info->distinct == 1 ? "" : "s",
-                 (double)info->seen_bytes / (double)info->distinct);
+        tool_fact_note(report, "%s fingerprint%s, %.3g bytes each", TOOL_SAY_COUNT(info->distinct),
+                       info->distinct == 1 ? "" : "s",
+                       (double)info->seen_bytes / (double)info->distinct);
     else
-        snprintf(note, sizeof(note), "%s",
-                 disk             ? "no fingerprints yet"
-                 : status->in_use ? "the filter's file"
-                                  : "the filter, in memory");
-    line_of_size(out, "what was seen", info->seen_bytes, note);
-    if (disk)
-        line_of_size(out, "logs", info->pending_bytes, "of pending keys; a flush removes them");
-    line_of_size(out, "queue", info->queue_bytes, "files go when all in them is done");
-    line_of_size(out, "leases", info->lease_bytes, "");
-    if (disk)
-        line_of_size(out, "a flush now", (uint64_t)info->flush_bytes, "read and written, about");
+        tool_fact_note(report, "%s",
+                       disk             ? "no fingerprints yet"
+                       : status->in_use ? "the filter's file"
+                                        : "the filter, in memory");
+    tool_fact(report, "pending_bytes", disk ? "logs" : NULL, tool_size(info->pending_bytes));
+    tool_fact_note(report, "of pending keys; a flush removes them");
+    tool_fact(report, "queue_bytes", "queue", tool_size(info->queue_bytes));
+    tool_fact_note(report, "files go when all in them is done");
+    tool_fact(report, "lease_bytes", "leases", tool_size(info->lease_bytes));
+    tool_fact(report, "dead_bytes", NULL, tool_size(info->dead_bytes));
+    if (disk) {
+        tool_fact(report, NULL, "a flush now", tool_size((uint64_t)info->flush_bytes));
+        tool_fact_note(report, "read and written, about");
+    }
+    tool_fact(report, "flush_bytes", NULL, tool_number(info->flush_bytes));
+    tool_fact(report, "cache_hits", NULL, tool_count(info->cache_hits));
+    tool_fact(report, "decisions", NULL, tool_count(info->decisions));
+    tool_fact(report, "bytes_read", NULL, tool_count(info->bytes_read));
+    tool_fact(report, "bytes_written", NULL, tool_count(info->bytes_written));
+    tool_fact(report, "commits", NULL, tool_count(info->commits));
 }
 
-static int print_status(const struct status *status, int code)
+/* What it is, and who has it. */
+static void add_sieve(struct tool_report *report, const struct status *status)
 {
     const bloomery_sieve_info *info = &status->info;
-    char text[240];
-    struct tool_out out;
-    tool_out_start(&out);
-    if (info->engine == BLOOMERY_SIEVE_DISK)
-        tool_out_format(&out, "%s: disk engine, fingerprints of %u bits, %u partition%s%s",
-                        status->command.directory, info->fingerprint_bits, info->partitions,
-                        info->partitions == 1 ? "" : "s",
-                        info->order == BLOOMERY_SIEVE_ORDER_FIFO ? ", ordered" : "");
-    else
-        tool_out_format(&out, "%s: memory engine", status->command.directory);
-    if (info->canon[0] != '\0' && strcmp(info->canon, "none") != 0)
-        tool_out_format(&out, ", keys in the form '%s'", info->canon);
-    tool_out_text(&out, "\n");
-    if (status->in_use)
-        tool_out_format(&out, "in use by %s; this is its last commit\n",
-                        tool_sieve_format_holder(&status->holder, text));
-    print_queue(&out, info);
-    print_seen(&out, status);
-    print_bytes(&out, status);
-    return tool_out_finish(&out, code);
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void add_pushes(json_t *object, const bloomery_sieve_info *info)
-{
-    tool_json_add(object, "pushed", tool_json_count(info->pushed));
-    tool_json_add(object, "durable", tool_json_count(info->durable));
-    tool_json_add(object, "new", tool_json_count(info->new_keys));
-    tool_json_add(object, "seen", tool_json_count(info->seen));
-    tool_json_add(object, "pending", tool_json_count(info->pending));
-    tool_json_add(object, "forced", tool_json_count(info->forced));
-    tool_json_add(object, "marked", tool_json_count(info->marked));
-    tool_json_add(object, "queued", tool_json_count(info->queued));
-    tool_json_add(object, "leased", tool_json_count(info->leased));
-    tool_json_add(object, "done", tool_json_count(info->done));
-    tool_json_add(object, "dead", tool_json_count(info->dead));
-    tool_json_add(object, "leases_max", tool_json_count(info->leases));
-}
-
-/* null: nobody has it. */
-static json_t *json_holder(const struct status *status)
-{
     const struct tool_sieve_holder *holder = &status->holder;
-    if (!status->in_use)
-        return tool_json_null();
-    json_t *object = tool_json_object();
-    tool_json_add(object, "pid",
-                  holder->pid > 0 ? tool_json_count((uint64_t)holder->pid) : tool_json_null());
-    tool_json_add(object, "command",
-                  holder->command[0] != '\0' ? tool_json_text(holder->command) : tool_json_null());
-    return object;
-}
-
-static void add_bytes(json_t *object, const struct status *status)
-{
-    const bloomery_sieve_info *info = &status->info;
-    tool_json_add(object, "memory_budget",
-                  info->memory_budget > 0 ? tool_json_count(info->memory_budget)
-                                          : tool_json_null());
-    tool_json_add(object, "memory", tool_json_count(info->memory));
-    tool_json_add(object, "disk_bytes", tool_json_count(status->disk_bytes));
-    tool_json_add(object, "seen_bytes", tool_json_count(info->seen_bytes));
-    tool_json_add(object, "pending_bytes", tool_json_count(info->pending_bytes));
-    tool_json_add(object, "queue_bytes", tool_json_count(info->queue_bytes));
-    tool_json_add(object, "lease_bytes", tool_json_count(info->lease_bytes));
-    tool_json_add(object, "dead_bytes", tool_json_count(info->dead_bytes));
-    tool_json_add(object, "flush_bytes", tool_json_number(info->flush_bytes));
-    tool_json_add(object, "cache_hits", tool_json_count(info->cache_hits));
-    tool_json_add(object, "decisions", tool_json_count(info->decisions));
-    tool_json_add(object, "bytes_read", tool_json_count(info->bytes_read));
-    tool_json_add(object, "bytes_written", tool_json_count(info->bytes_written));
-    tool_json_add(object, "commits", tool_json_count(info->commits));
-}
-
-static json_t *json_status(const struct status *status)
-{
-    const bloomery_sieve_info *info = &status->info;
     const bool disk = info->engine == BLOOMERY_SIEVE_DISK;
-    json_t *object = tool_json_report("sieve status");
-    tool_json_add(object, "directory", tool_json_text(status->command.directory));
-    tool_json_add(object, "held_by", json_holder(status));
-    tool_json_add(object, "engine", tool_json_text(disk ? "disk" : "memory"));
-    tool_json_add(object, "partitions",
-                  disk ? tool_json_count(info->partitions) : tool_json_null());
-    tool_json_add(object, "fingerprint_bits",
-                  disk ? tool_json_count(info->fingerprint_bits) : tool_json_null());
-    tool_json_add(object, "ordered", tool_json_bool(info->order == BLOOMERY_SIEVE_ORDER_FIFO));
-    tool_json_add(object, "canon", tool_json_text(info->canon[0] != '\0' ? info->canon : "none"));
-    add_pushes(object, info);
-    tool_json_add(object, "distinct",
-                  info->distinct < UINT64_MAX ? tool_json_count(info->distinct) : tool_json_null());
-    tool_json_add(object, "planned_keys", tool_json_count(info->planned));
-    tool_json_add(object, "capacity",
-                  info->capacity > 0 ? tool_json_count(info->capacity) : tool_json_null());
-    tool_json_add(object, "live_rate",
-                  disk || status->in_use ? tool_json_null() : tool_json_number(info->live_rate));
-    tool_json_add(object, "expected_wrong_drops", tool_json_number(info->expected_drops));
-    tool_json_add(object, "over_capacity", tool_json_bool(info->over_capacity));
-    add_bytes(object, status);
-    return object;
+    const bool ordered = info->order == BLOOMERY_SIEVE_ORDER_FIFO;
+    const char *canon = info->canon[0] != '\0' ? info->canon : "none";
+    const bool changes = strcmp(canon, "none") != 0;
+    const char *form[] = {changes ? ", keys in the form '" : "", changes ? canon : "",
+                          changes ? "'" : ""};
+    if (disk)
+        tool_report_line(report, "%s: disk engine, fingerprints of %u bits, %u partition%s%s%s%s%s",
+                         status->command.directory, info->fingerprint_bits, info->partitions,
+                         info->partitions == 1 ? "" : "s", ordered ? ", ordered" : "", form[0],
+                         form[1], form[2]);
+    else
+        tool_report_line(report, "%s: memory engine%s%s%s", status->command.directory, form[0],
+                         form[1], form[2]);
+    tool_fact(report, "directory", NULL, tool_text(status->command.directory));
+    if (status->in_use) {
+        char text[240];
+        tool_report_line(report, "in use by %s; this is its last commit",
+                         tool_sieve_format_holder(holder, text));
+        struct tool_report *held = tool_fact_object(report, "held_by");
+        tool_fact(held, "pid", NULL,
+                  tool_known(holder->pid > 0, tool_count((uint64_t)holder->pid)));
+        tool_fact(held, "command", NULL,
+                  tool_known(holder->command[0] != '\0', tool_text(holder->command)));
+    } else
+        tool_fact(report, "held_by", NULL, tool_null());
+    tool_fact(report, "engine", NULL, tool_text(disk ? "disk" : "memory"));
+    tool_fact(report, "partitions", NULL, tool_known(disk, tool_count(info->partitions)));
+    tool_fact(report, "fingerprint_bits", NULL,
+              tool_known(disk, tool_count(info->fingerprint_bits)));
+    tool_fact(report, "ordered", NULL, tool_yes(ordered));
+    tool_fact(report, "canon", NULL, tool_text(canon));
 }
-
-/* ---- The command ----------------------------------------------------------------------------- */
 
 /* Of all files in a directory. Some may go while it is read. */
 static uint64_t bytes_on_disk(const char *path)
@@ -309,20 +243,447 @@ static bool look(struct status *status, int *code)
 
 static int status_main(int argc, char **argv)
 {
-    static const struct option options[] = {TOOL_SIEVE_ALL_OPTIONS, {NULL, 0, NULL, 0}};
+    static const struct tool_report_form form = {.indent = 2, .label = 18, .value = 20};
     struct status status = {.info = BLOOMERY_SIEVE_INFO};
     int code;
-    if (!tool_sieve_read_plain(&status.command, argc, argv, "", options, &code))
+    tool_sieve_start(&status.command);
+    if (!tool_options_read(argc, argv, &status, &code))
         return code;
-    if (!look(&status, &code))
+    if (!tool_sieve_sole_operand(&status.command, argc, argv) || !look(&status, &code))
         return TOOL_ERROR;
-    return status.command.json ? tool_json_print(json_status(&status), code)
-                               : print_status(&status, code);
+    struct tool_report *report = tool_report_start("sieve status", form);
+    add_sieve(report, &status);
+    add_queue(report, &status.info);
+    add_seen(report, &status);
+    add_bytes(report, &status);
+    return tool_report_print(report, status.command.json, code);
 }
 
 const struct tool_command tool_sieve_status = {
     .name = "sieve status",
     .run = status_main,
-    .summary = "what is in it, and what it takes",
-    .help = help,
+    .summary = "print what is in the sieve, and what it takes",
+    .synopsis = "bloomery sieve status [OPTION...] DIR",
+    .introduction =
+        "Prints what is in a sieve and what it takes. While another process has it, that is what "
+        "the last commit says (with --sync 1, a second ago), and who has it; neither waits for the "
+        "other.\n"
+        "\n"
+        "  pushed       lines that were pushed = new + seen + pending + forced + marked\n"
+        "  new          the first of their keys: each went to the queue\n"
+        "  seen         dropped\n"
+        "  pending      on the disk and not looked up yet (disk engine): new or seen. A\n"
+        "               batch of them is decided when it is full, when 'pop' finds the\n"
+        "               queue empty, or by 'flush'\n"
+        "  forced       queued though they were seen (--requeue)\n"
+        "  marked       by 'mark' and 'import': seen, not queued\n"
+        "  durable      of the pushed ones, those that a crash can't undo\n"
+        "  queued       not popped yet\n"
+        "  leased       popped, not acknowledged\n"
+        "  done         acknowledged\n"
+        "  dead         put aside after too many deliveries (pop --max-deliveries)\n"
+        "  wrong drops  new keys that were taken for seen ones, expected\n"
+        "\n"
+        "Keys that came to the queue, new and forced, are queued + leased + done + dead. Forced "
+        "ones that are pending are not there yet, and what damage took is not any more. 'ack "
+        "--dead' forgets dead ones. All counts are exact, and so are bytes. Estimates are the "
+        "wrong drops, the cost of a flush, and of the memory engine the different keys and the "
+        "rate.\n"
+        "\n"
+        "On disk a log of pending keys goes with the next merge, as a flush is, and a file of the "
+        "queue, of 64 MiB, when all in it is done: both may be there though nothing is pending or "
+        "queued.",
+    .groups = status_groups,
+};
+
+/* ---- flush ----------------------------------------------------------------------------------- */
+
+static const struct tool_option_group flush_groups[] = {
+    {.rows = tool_sieve_memory_options},
+    {.rows = tool_sieve_sync_options},
+    {.rows = tool_sieve_wait_options},
+    {.rows = tool_sieve_report_options},
+    TOOL_GROUPS_END,
+};
+
+static int flush_main(int argc, char **argv)
+{
+    struct tool_sieve_command command;
+    int code;
+    tool_sieve_start(&command);
+    if (!tool_options_read(argc, argv, &command, &code))
+        return code;
+    if (!tool_sieve_sole_operand(&command, argc, argv) || !tool_sieve_open(&command))
+        return TOOL_ERROR;
+    const bloomery_sieve_info before = tool_sieve_info(&command);
+    if (!tool_sieve_flush_all(&command))
+        return TOOL_ERROR;
+    const bloomery_sieve_info after = tool_sieve_info(&command);
+    const uint64_t decided = before.pending - after.pending;
+    const uint64_t fresh = after.new_keys - before.new_keys;
+    assert(after.pending == 0 && fresh <= decided);
+    code = tool_sieve_close(&command, TOOL_FOUND);
+    if (!command.json) {
+        if (!command.quiet)
+            tool_say("flush: decided %s, %s new; %s queued", TOOL_SAY_THINGS(decided, "push"),
+                     TOOL_SAY_COUNT(fresh), TOOL_SAY_COUNT(after.queued));
+        return code;
+    }
+    struct tool_report *report = tool_report_start("sieve flush", (struct tool_report_form){0});
+    tool_fact(report, "decided", NULL, tool_count(decided));
+    tool_fact(report, "new", NULL, tool_count(fresh));
+    tool_fact(report, "seen", NULL, tool_count(after.seen - before.seen));
+    tool_fact(report, "queued", NULL, tool_count(after.queued));
+    tool_fact(report, "bytes_read", NULL, tool_count(after.bytes_read));
+    tool_fact(report, "bytes_written", NULL, tool_count(after.bytes_written));
+    return tool_report_print(report, true, code);
+}
+
+const struct tool_command tool_sieve_flush = {
+    .name = "sieve flush",
+    .run = flush_main,
+    .summary = "decide all that is pending",
+    .synopsis = "bloomery sieve flush [OPTION...] DIR",
+    .introduction =
+        "Decides all that is pending (disk engine): afterwards what was new is in the queue. It "
+        "reads and writes up to all fingerprints of what was seen; 'sieve status' reports about "
+        "how much.",
+    .groups = flush_groups,
+};
+
+/* ---- export ---------------------------------------------------------------------------------- */
+
+struct export
+{
+    struct tool_sieve_command command;
+    bool seen, leased, dead, flush, payload;
+    unsigned char delimiter;
+    double now; /* seconds of the clock by which leases end */
+    uint64_t printed;
+    struct tool_out out;
+};
+
+static const struct tool_option export_options[] = {
+    {0, "leased", NULL, TOOL_FLAG(struct export, leased),
+     .help = "print the leased keys instead, each behind its number and a tab, as pop does: popped "
+             "and not acknowledged, those that await redelivery included"},
+    {0, "dead", NULL, TOOL_FLAG(struct export, dead),
+     .help = "print the keys that 'pop --max-deliveries' put aside"},
+    {0, "seen", NULL, TOOL_FLAG(struct export, seen),
+     .help = "print the fingerprints of what was seen instead, 16 hexadecimal digits each, in "
+             "rising order (disk engine). They are made with a secret of this sieve and mean "
+             "nothing in another; pending keys are not among them"},
+    {0, "flush", NULL, TOOL_FLAG(struct export, flush), .help = "decide all that is pending first"},
+    {0, "payload", NULL, TOOL_FLAG(struct export, payload),
+     .help = "print a tab and the payload behind each key that has one"},
+    {'0', "null", NULL, TOOL_BYTE(struct export, delimiter, '\0'),
+     .help = "lines end with NUL instead of newline"},
+    {0, "json", NULL, TOOL_FLAG(struct export, command.json),
+     .help = "with --leased or --dead: one JSON object, in which \"items\" is a list of objects "
+             "with number, key (key_hex if the key is not UTF-8) and payload; of leased keys also "
+             "deliveries, and seconds_left: 0 if it awaits redelivery"},
+    TOOL_OPTIONS_END,
+};
+
+static const struct tool_option_group export_groups[] = {
+    {.rows = export_options},
+    TOOL_SIEVE_READ_GROUPS(struct export, command),
+    TOOL_GROUPS_END,
+};
+
+static int print_fingerprint(void *context, uint64_t fingerprint)
+{
+    struct export *export = context;
+    tool_out_format(&export->out, "%016llx", (unsigned long long)fingerprint);
+    tool_out_bytes(&export->out, &export->delimiter, 1);
+    return tool_out_failed(&export->out);
+}
+
+/* An item of the list that is wanted, as a line or as an object. */
+static int print_item(void *context, const bloomery_sieve_item *item)
+{
+    struct export *export = context;
+    struct tool_out *out = &export->out;
+    if (export->command.json) {
+        json_t *object = tool_sieve_json_item(item);
+        if (export->leased) {
+            const double left = item->lease_ends - export->now;
+            tool_json_add(object, "deliveries", tool_json_count(item->deliveries));
+            tool_json_add(object, "seconds_left", tool_json_number(left > 0 ? left : 0));
+        }
+        tool_sieve_print_item(out, export->printed++, object);
+        return tool_out_failed(out);
+    }
+    if (export->leased)
+        tool_out_format(out, "%llu\t", (unsigned long long)item->number);
+    tool_out_bytes(out, item->key.data, item->key.bytes);
+    if (export->payload && item->payload.bytes > 0) {
+        tool_out_bytes(out, "\t", 1);
+        tool_out_bytes(out, item->payload.data, item->payload.bytes);
+    }
+    tool_out_bytes(out, &export->delimiter, 1);
+    return tool_out_failed(out);
+}
+
+static bloomery_status print_all(struct export *export, bloomery_error *error)
+{
+    const bloomery_sieve_items items = export->leased ? BLOOMERY_SIEVE_LEASED
+                                       : export->dead ? BLOOMERY_SIEVE_DEAD
+                                                      : BLOOMERY_SIEVE_QUEUED;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    export->now = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    if (export->seen)
+        return bloomery_sieve_each_seen(export->command.sieve, print_fingerprint, export, NULL,
+                                        error);
+    if (export->command.json)
+        tool_sieve_begin_items(&export->out, "sieve export");
+    const bloomery_status status =
+        bloomery_sieve_each(export->command.sieve, items, print_item, export, NULL, error);
+    if (export->command.json)
+        tool_sieve_end_items(&export->out, export->printed);
+    return status;
+}
+
+static int run_export(struct export *export)
+{
+    struct tool_sieve_command *command = &export->command;
+    bloomery_error error = {0};
+    command->options.read_only = !export->flush;
+    if (!tool_sieve_open(command) || (export->flush && !tool_sieve_flush_all(command)))
+        return TOOL_ERROR;
+    /* The fingerprints of what was decided may still lie with what is pending. */
+    const bloomery_sieve_info info = tool_sieve_info(command);
+    const bool whole = export->leased || export->dead ||
+                       (info.pending == 0 && (!export->seen || info.pending_bytes == 0));
+    const bloomery_status status = print_all(export, &error);
+    const int code = tool_sieve_close(
+        command, status != BLOOMERY_OK ? tool_sieve_error(command, &error) : TOOL_FOUND);
+    if (!whole && code == TOOL_FOUND)
+        tool_warning("%s: %s pending and not here; --flush decides that first", command->directory,
+                     info.pending == 0 ? "some of what was seen is"
+                                       : TOOL_SAY_THINGS(info.pending, "push"));
+    return tool_out_finish(&export->out, code);
+}
+
+static int export_main(int argc, char **argv)
+{
+    struct export *export = tool_allocate(sizeof(*export)); /* large: the output's buffer */
+    memset(export, 0, sizeof(*export));
+    tool_sieve_start(&export->command);
+    tool_out_start(&export->out);
+    export->delimiter = '\n';
+    int code;
+    if (!tool_options_read(argc, argv, export, &code))
+        ; /* that is all */
+    else if (export->seen + export->leased + export->dead > 1)
+        code = tool_usage("--seen, --leased and --dead are three lists: name one");
+    else if (export->command.json && !export->leased && !export->dead)
+        code = tool_usage("--json goes with --leased or --dead");
+    else if (tool_sieve_sole_operand(&export->command, argc, argv))
+        code = run_export(export);
+    free(export);
+    return code;
+}
+
+const struct tool_command tool_sieve_export = {
+    .name = "sieve export",
+    .run = export_main,
+    .summary = "print the queue, the leased or the dead keys, or what was seen",
+    .synopsis = "bloomery sieve export [OPTION...] DIR",
+    .introduction = "Prints the keys of the queue, front to back, without popping them. Leased "
+                    "keys are not among them.",
+    .groups = export_groups,
+    .epilogue = "  bloomery sieve export --leased crawl | bloomery sieve ack --return crawl\n"
+                "  bloomery sieve export --dead crawl > gone.txt",
+};
+
+/* ---- verify and recover ---------------------------------------------------------------------- */
+
+/* Both print a line for each thing that is damaged, or list these lines in their object. */
+struct care {
+    struct tool_sieve_command command;
+    char **lines; /* of the object */
+    size_t count;
+    struct tool_out out;
+};
+
+static void take_damage(void *context, const char *text)
+{
+    struct care *care = context;
+    const size_t bytes = strlen(text) + 1;
+    if (!care->command.json) {
+        tool_out_text(&care->out, text);
+        tool_out_text(&care->out, "\n");
+        return;
+    }
+    care->lines = tool_reallocate(care->lines, (care->count + 1) * sizeof(*care->lines));
+    care->lines[care->count++] = memcpy(tool_allocate(bytes), text, bytes);
+}
+
+/* The list ends the object. */
+static int print_object(struct care *care, struct tool_report *report, int code)
+{
+    struct tool_report *list = tool_fact_list(report, "reports");
+    for (size_t i = 0; i < care->count; i++) {
+        tool_fact(list, NULL, NULL, tool_text(care->lines[i]));
+        free(care->lines[i]);
+    }
+    free(care->lines);
+    return tool_report_print(report, true, code);
+}
+
+static const struct tool_option verify_options[] = {
+    {0, "json", NULL, TOOL_FLAG(struct care, command.json), .help = "one JSON object"},
+    TOOL_OPTIONS_END,
+};
+
+static const struct tool_option_group verify_groups[] = {
+    {.rows = verify_options},
+    TOOL_SIEVE_READ_GROUPS(struct care, command),
+    TOOL_GROUPS_END,
+};
+
+static int verify_main(int argc, char **argv)
+{
+    struct care care = {.lines = NULL};
+    const struct tool_sieve_command *command = &care.command;
+    bloomery_error error = {0};
+    uint64_t damaged = 0;
+    int code;
+    tool_sieve_start(&care.command);
+    tool_out_start(&care.out);
+    if (!tool_options_read(argc, argv, &care, &code))
+        return code;
+    care.command.options.read_only = true;
+    if (!tool_sieve_sole_operand(&care.command, argc, argv))
+        return TOOL_ERROR;
+    if (!tool_sieve_open(&care.command)) /* damage has been reported as well */
+        return command->status == BLOOMERY_CORRUPT ? TOOL_NONE : TOOL_ERROR;
+    if (bloomery_sieve_verify(command->sieve, take_damage, &care, &damaged, &error) != BLOOMERY_OK)
+        return tool_sieve_close(&care.command, tool_sieve_error(&care.command, &error));
+    code = tool_sieve_close(&care.command, damaged > 0 ? TOOL_NONE : TOOL_FOUND);
+    if (command->json) {
+        struct tool_report *report =
+            tool_report_start("sieve verify", (struct tool_report_form){0});
+        tool_fact(report, "damaged", NULL, tool_count(damaged));
+        return print_object(&care, report, code);
+    }
+    if (code == TOOL_NONE)
+        tool_say("%s: damaged: %s", command->directory, TOOL_SAY_THINGS(damaged, "frame"));
+    else if (code == TOOL_FOUND && damaged == 0)
+        tool_say("%s: all is sound", command->directory);
+    return tool_out_finish(&care.out, code);
+}
+
+const struct tool_command tool_sieve_verify = {
+    .name = "sieve verify",
+    .run = verify_main,
+    .summary = "read all of it and compare the checksums",
+    .synopsis = "bloomery sieve verify [OPTION...] DIR",
+    .introduction = "Reads every frame of every file of a sieve, compares the checksums, and "
+                    "prints a line for each that is damaged: which it is and what it held.",
+    .groups = verify_groups,
+    .epilogue = "Exit code: 0 all is sound, 1 something is damaged, 2 an error.",
+};
+
+static const struct tool_option_group recover_groups[] = {
+    TOOL_SIEVE_GROUP(tool_sieve_report_options, struct care, command),
+    TOOL_SIEVE_GROUP(tool_sieve_wait_options, struct care, command),
+    TOOL_GROUPS_END,
+};
+
+static bool is_whole(const bloomery_sieve_recovery *found)
+{
+    return !found->older && found->pending == 0 && found->queued == 0 && found->seen == 0;
+}
+
+static void say_recovered(const char *directory, const bloomery_sieve_recovery *found)
+{
+    if (found->damaged == 0) {
+        assert(is_whole(found));
+        tool_say("%s: all is sound", directory);
+        return;
+    }
+    if (found->older)
+        tool_say("%s: one of the last two commits could not be read; if that was the last one, the "
+                 "sieve is as it was one commit before: push again what came after",
+                 directory);
+    if (found->pending > 0)
+        tool_say("%s: %s pending and lost", directory, TOOL_SAY_THINGS(found->pending, "push"));
+    if (found->queued > 0)
+        tool_say("%s: %s of the queue lost", directory, TOOL_SAY_THINGS(found->queued, "item"));
+    if (found->seen > 0)
+        tool_say("%s: %s no longer known as seen; pushed again, they come out again", directory,
+                 TOOL_SAY_THINGS(found->seen, "key"));
+    if (is_whole(found))
+        tool_say("%s: nothing is lost", directory);
+    if (found->folder[0] != '\0')
+        tool_say("%s: what is damaged is set aside in %s/%s", directory, directory, found->folder);
+}
+
+static int report_recovery(struct care *care, const bloomery_sieve_recovery *found)
+{
+    const int code = is_whole(found) ? TOOL_FOUND : TOOL_NONE;
+    if (!care->command.json) {
+        if (!care->command.quiet)
+            say_recovered(care->command.directory, found);
+        return tool_out_finish(&care->out, code);
+    }
+    struct tool_report *report = tool_report_start("sieve recover", (struct tool_report_form){0});
+    tool_fact(report, "damaged", NULL, tool_count(found->damaged));
+    tool_fact(report, "older_commit", NULL, tool_yes(found->older));
+    tool_fact(report, "lost_pending", NULL, tool_count(found->pending));
+    tool_fact(report, "lost_queued", NULL, tool_count(found->queued));
+    tool_fact(report, "lost_seen", NULL, tool_count(found->seen));
+    tool_fact(report, "set_aside", NULL,
+              tool_known(found->folder[0] != '\0', tool_text(found->folder)));
+    return print_object(care, report, code);
+}
+
+static int recover_main(int argc, char **argv)
+{
+    struct care care = {.lines = NULL};
+    bloomery_sieve_recovery found = BLOOMERY_SIEVE_RECOVERY;
+    bloomery_error error = {0};
+    int code;
+    tool_sieve_start(&care.command);
+    tool_out_start(&care.out);
+    if (!tool_options_read(argc, argv, &care, &code))
+        return code;
+    if (!tool_sieve_sole_operand(&care.command, argc, argv))
+        return TOOL_ERROR;
+    bloomery_status status;
+    double waited = 0;
+    do {
+        if (waited > 0)
+            usleep((useconds_t)(TOOL_SIEVE_LOOK_AGAIN * 1e6));
+        status = bloomery_sieve_recover(&care.command.options, take_damage, &care, &found, &error);
+        waited += TOOL_SIEVE_LOOK_AGAIN;
+    } while (status == BLOOMERY_BUSY && waited < care.command.wait);
+    if (status == BLOOMERY_OK)
+        return report_recovery(&care, &found);
+    tool_out_finish(&care.out, TOOL_ERROR);
+    return status == BLOOMERY_BUSY ? tool_sieve_say_busy(&care.command, &error)
+                                   : tool_sieve_error(&care.command, &error);
+}
+
+const struct tool_command tool_sieve_recover = {
+    .name = "sieve recover",
+    .run = recover_main,
+    .summary = "make a damaged sieve work again, and set aside what is damaged",
+    .synopsis = "bloomery sieve recover [OPTION...] DIR",
+    .introduction =
+        "Makes a damaged sieve one that opens and works again, from what of it is whole, and "
+        "prints a line for each thing that was damaged and what is lost with it. If the last "
+        "commit can't be read, the one before it counts. Items of the queue and pending lines in "
+        "damaged frames are lost. Keys in damaged frames of what was seen come out again if they "
+        "are pushed again.\n"
+        "\n"
+        "Nothing is deleted: what is damaged is set aside in a folder 'set-aside.N' in DIR. A "
+        "sieve that is whole stays as it is.",
+    .groups = recover_groups,
+    .epilogue = "Exit code: 0 nothing is lost, 1 something is or may be, 2 an error.\n"
+                "\n"
+                "  bloomery sieve verify crawl || bloomery sieve recover crawl",
 };
