@@ -30,7 +30,7 @@ static size_t values_of(uint64_t entries, unsigned width, uint64_t frame)
     return rest < per_frame(width) ? (size_t)rest : per_frame(width);
 }
 
-/* Bytes that a frame of so many values takes in the file. */
+/* Bytes that a frame of `count` values takes in the file. */
 static size_t frame_bytes(size_t count, unsigned width)
 {
     return count == per_frame(width) ? BLOOMERY_SEEN_FRAME : BLOOMERY_SEEN_CHECKSUM + count * width;
@@ -450,7 +450,7 @@ static bloomery_status append_long(bloomery_sieve *sieve, uint32_t number, uint6
     if (status != BLOOMERY_OK)
         return status;
     const uint64_t bound = bloomery_entry_bound(entry);
-    uint8_t *body = bloomery_store_take(&sieve->store, bound);
+    uint8_t *body = bloomery_store_allocate(&sieve->store, bound);
     if (body == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "no memory for an entry of %llu bytes", (unsigned long long)bound);
@@ -462,7 +462,7 @@ static bloomery_status append_long(bloomery_sieve *sieve, uint32_t number, uint6
         .first = push,
     };
     status = write_frame(sieve, number, &frame, record, body, error);
-    bloomery_store_give(&sieve->store, body, bound);
+    bloomery_store_release(&sieve->store, body, bound);
     return status;
 }
 
@@ -533,7 +533,7 @@ static bloomery_status read_parts(bloomery_sieve *sieve, uint32_t number, uint8_
     assert(frame->own == NULL && bloomery_log_is_frame(&frame->frame, sieve->disk->stride));
     frame->records = area;
     if (bytes > room) {
-        frame->own = bloomery_store_take(&sieve->store, bytes);
+        frame->own = bloomery_store_allocate(&sieve->store, bytes);
         frame->own_bytes = bytes;
         frame->records = frame->own;
     }
@@ -562,7 +562,7 @@ bloomery_status bloomery_log_read(bloomery_sieve *sieve, uint32_t number, uint64
 
 void bloomery_log_release(bloomery_sieve *sieve, struct bloomery_log_frame *frame)
 {
-    bloomery_store_give(&sieve->store, frame->own, frame->own_bytes);
+    bloomery_store_release(&sieve->store, frame->own, frame->own_bytes);
     frame->own = NULL;
 }
 

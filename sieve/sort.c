@@ -23,7 +23,7 @@ enum {
         10, /* the most: 1024 places to write at fit the translation buffers of all processors */
     DIGITS = 1 << DIGIT_BITS,
     MEAN_BITS = 3,
-    FEW = 24, /* so many are left to insertion */
+    FEW = 24, /* the most that are left to insertion */
     DEPTH = 3,
 };
 

@@ -20,7 +20,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "kernels/input.h"
-#include "kernels/window.h"
+#include "kernels/pipeline.h"
 #include "kinds/chain.h"
 #include "kinds/derive.h"
 #include "library.h"
@@ -100,13 +100,13 @@ static void add_word(void *context, size_t word, const bloomery_hash *hashes, si
 static void add_portion(struct team *team, struct bloomery_aside *aside,
                         const struct bloomery_input *keys, size_t count)
 {
-    const struct bloomery_native *native = bloomery_native_of(team->filter);
+    const struct bloomery_fast_path *fast = bloomery_fast_path_of(team->filter);
     if (team->by_range)
         bloomery_aside_add(aside, keys, count);
-    else if (native != NULL)
-        native->add[true](team->filter, keys, count, NULL, NULL);
+    else if (fast != NULL)
+        fast->add[true](team->filter, team->filter->layers, keys, count, NULL, NULL);
     else
-        bloomery_walk(team->filter, keys, count, true, add_word, team);
+        bloomery_pipeline(team->filter, keys, count, true, add_word, team);
 }
 
 /* Adds those that are keys, as hashes; how many they are. */
@@ -519,11 +519,11 @@ void bloomery_aside_add(struct bloomery_aside *aside, const struct bloomery_inpu
 {
     const struct bloomery_ranges *ranges = aside->ranges;
     const uint64_t enough = (uint64_t)places(ranges) * ranges->room / 2;
-    bloomery_take *take = bloomery_take_of(keys, ranges->filter);
+    bloomery_key_hasher *hash_keys = bloomery_key_hasher_of(keys, ranges->filter);
     bloomery_hash hashes[BLOOMERY_WORD];
     for (size_t i = 0; i < count; i += BLOOMERY_WORD) {
         const size_t now = count - i < BLOOMERY_WORD ? count - i : BLOOMERY_WORD;
-        take(keys, ranges->filter, i, now, hashes);
+        hash_keys(keys, ranges->filter, i, now, hashes);
         while (aside->space < now && (aside->space = find_space(aside)) < now)
             add_range(aside);
         if (ranges->narrow)

@@ -61,10 +61,10 @@ static uint64_t default_memory(void)
 static bloomery_status read_options(const bloomery_builder_options *given,
                                     bloomery_builder_options *options, bloomery_error *error)
 {
-    bloomery_status status = bloomery_sized_read(
+    bloomery_status status = bloomery_versioned_read(
         given, OPTIONS_BYTES_FIRST, options, sizeof *options, "BLOOMERY_BUILDER_OPTIONS", error);
     if (status == BLOOMERY_OK)
-        status = bloomery_sized_reserved(options->reserved, sizeof options->reserved, error);
+        status = bloomery_versioned_reserved(options->reserved, sizeof options->reserved, error);
     if (status != BLOOMERY_OK)
         return status;
     if (options->memory == 0)
@@ -266,11 +266,11 @@ static bloomery_status add_keys(bloomery_builder *builder, const struct bloomery
 {
     bloomery_hash hashes[HASH_AT_ONCE];
     bloomery_error failure = {.status = BLOOMERY_OK};
-    bloomery_take *take = bloomery_take_of(keys, builder->empty);
+    bloomery_key_hasher *hash_keys = bloomery_key_hasher_of(keys, builder->empty);
     bloomery_status status = check_builder(builder, error);
     for (size_t i = 0; i < count && status == BLOOMERY_OK; i += HASH_AT_ONCE) {
         const size_t now = count - i < HASH_AT_ONCE ? count - i : HASH_AT_ONCE;
-        take(keys, builder->empty, i, now, hashes);
+        hash_keys(keys, builder->empty, i, now, hashes);
         if (bloomery_spool_add(&builder->spool, hashes, now, &failure) != BLOOMERY_OK)
             status = keep_failure(builder, &failure, error);
     }

@@ -125,7 +125,7 @@ static bloomery_status check_form(const bloomery_filter *filter, const bloomery_
 static bool has_a_size(const bloomery_keys *keys)
 {
     return keys->struct_bytes == 0 || keys->struct_bytes == sizeof *keys ||
-           bloomery_sized_is_known(keys, KEYS_BYTES_FIRST, sizeof *keys);
+           bloomery_versioned_is_known(keys, KEYS_BYTES_FIRST, sizeof *keys);
 }
 
 static bool has_a_count(const bloomery_keys *keys)
@@ -236,13 +236,13 @@ bloomery_status bloomery_hash_keys(const bloomery_filter *filter, const bloomery
         status = bloomery_can_hash(filter, error);
     if (status != BLOOMERY_OK)
         return status;
-    bloomery_take *take = bloomery_take_of(&input, filter);
+    bloomery_key_hasher *hash_keys = bloomery_key_hasher_of(&input, filter);
     if (input.valid == NULL && keys->count > 0)
-        take(&input, filter, 0, keys->count, hashes);
+        hash_keys(&input, filter, 0, keys->count, hashes);
     for (size_t i = 0; input.valid != NULL && i < keys->count; i += WORD) {
         const size_t now = keys->count - i < WORD ? keys->count - i : WORD;
         const uint64_t valid = bloomery_input_valid(&input, i, now);
-        bloomery_take_valid(take, &input, filter, i, now, valid, hashes + i);
+        bloomery_hash_valid_keys(hash_keys, &input, filter, i, now, valid, hashes + i);
         for (size_t j = 0; j < now; j++)
             if ((valid >> j & 1) == 0)
                 hashes[i + j] = (bloomery_hash){0, 0};

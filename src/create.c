@@ -166,14 +166,14 @@ static void clear_chain(bloomery_filter *filter)
     bool fresh = false;
     release_grown(filter);
     bloomery_release_room(filter);
-    if (filter->near_words == 0 && bloomery_rest_in(filter)->payload_bytes > bytes) {
+    if (filter->near_words == 0 && bloomery_cold_in(filter)->payload_bytes > bytes) {
         uint8_t *payload = bloomery_allocate(&filter->allocator, bytes, BLOOMERY_PAYLOAD_UNIT);
-        struct bloomery_rest *rest = bloomery_rest_of(filter);
+        struct bloomery_cold *cold = bloomery_cold_of(filter);
         if (payload != NULL) {
-            bloomery_release(&filter->allocator, rest->payload, (size_t)rest->payload_bytes,
+            bloomery_release(&filter->allocator, cold->payload, (size_t)cold->payload_bytes,
                              BLOOMERY_PAYLOAD_UNIT);
-            rest->payload = payload;
-            rest->payload_bytes = bytes;
+            cold->payload = payload;
+            cold->payload_bytes = bytes;
             fresh = true;
         }
     }
@@ -219,13 +219,13 @@ uint64_t bloomery_populate(bloomery_filter *filter, uint64_t from, uint64_t byte
 
 void bloomery_release_others(bloomery_filter *filter)
 {
-    struct bloomery_map map = bloomery_rest_in(filter)->map;
+    struct bloomery_map map = bloomery_cold_in(filter)->map;
     release_grown(filter);
     if (filter->storage == BLOOMERY_OWNED && filter->near_words == 0)
-        bloomery_release(&filter->allocator, bloomery_rest_in(filter)->payload,
-                         (size_t)bloomery_rest_in(filter)->payload_bytes, BLOOMERY_PAYLOAD_UNIT);
+        bloomery_release(&filter->allocator, bloomery_cold_in(filter)->payload,
+                         (size_t)bloomery_cold_in(filter)->payload_bytes, BLOOMERY_PAYLOAD_UNIT);
     bloomery_release_room(filter);
-    bloomery_locks_free(&filter->allocator, bloomery_rest_in(filter)->growing, 1);
+    bloomery_locks_free(&filter->allocator, bloomery_cold_in(filter)->growing, 1);
     bloomery_unmap(&map);
 }
 
@@ -341,9 +341,9 @@ static void move_payload(struct mover *mover, bloomery_filter *filter)
 {
     if (filter->storage != BLOOMERY_OWNED || filter->near_words > 0)
         return;
-    struct bloomery_rest *rest = bloomery_rest_of(filter);
+    struct bloomery_cold *cold = bloomery_cold_of(filter);
     detach_layers(filter);
-    rest->payload = move_block(mover, rest->payload, rest->payload_bytes, BLOOMERY_PAYLOAD_UNIT);
+    cold->payload = move_block(mover, cold->payload, cold->payload_bytes, BLOOMERY_PAYLOAD_UNIT);
     attach_layers(filter);
 }
 
@@ -383,14 +383,14 @@ static void move_room(struct mover *mover, bloomery_filter *filter)
 
 static void move_lock(struct mover *mover, bloomery_filter *filter)
 {
-    if (bloomery_rest_in(filter)->growing == NULL)
+    if (bloomery_cold_in(filter)->growing == NULL)
         return;
-    struct bloomery_rest *rest = bloomery_rest_of(filter);
-    bloomery_lock_end(rest->growing);
-    rest->growing = move_block(mover, rest->growing, sizeof *rest->growing, sizeof *rest->growing);
-    if (rest->growing == NULL)
+    struct bloomery_cold *cold = bloomery_cold_of(filter);
+    bloomery_lock_end(cold->growing);
+    cold->growing = move_block(mover, cold->growing, sizeof *cold->growing, sizeof *cold->growing);
+    if (cold->growing == NULL)
         return;
-    const bool begun = bloomery_lock_begin(rest->growing);
+    const bool begun = bloomery_lock_begin(cold->growing);
     assert(begun);
     (void)begun;
 }
@@ -399,7 +399,7 @@ static void move_lock(struct mover *mover, bloomery_filter *filter)
 union still {
     bloomery_filter filter;
     uint8_t bytes[sizeof(bloomery_filter) + BLOOMERY_CHAIN_MAX * sizeof(struct bloomery_layer) +
-                  sizeof(struct bloomery_rest)];
+                  sizeof(struct bloomery_cold)];
 };
 
 /* All pointers into the filter's own allocation, once it lies elsewhere. `was`: where it lay. */
@@ -408,13 +408,13 @@ static void point_anew(bloomery_filter *filter, uintptr_t was, bool room_apart)
     const uintptr_t by = (uintptr_t)filter - was; /* modulo 2^64 */
     if (!room_apart)
         filter->shape.layers = filter->own;
-    if (!filter->has_rest)
+    if (!filter->has_cold)
         return;
-    struct bloomery_rest *rest = bloomery_rest_of(filter);
-    if (rest->next != NULL)
-        rest->next = (bloomery_plan *)((uintptr_t)rest->next + by);
-    rest->extra = (uint8_t *)((uintptr_t)rest->extra + by);
-    rest->note = (char *)((uintptr_t)rest->note + by);
+    struct bloomery_cold *cold = bloomery_cold_of(filter);
+    if (cold->next != NULL)
+        cold->next = (bloomery_plan *)((uintptr_t)cold->next + by);
+    cold->extra = (uint8_t *)((uintptr_t)cold->extra + by);
+    cold->note = (char *)((uintptr_t)cold->note + by);
 }
 
 /* NULL: it is lost, and what it owned is released. */
@@ -467,12 +467,12 @@ bloomery_status bloomery_move(bloomery_filter **filter, bloomery_mover move, voi
 
 /* ---- The fastest path of its keys ------------------------------------------------------------ */
 
-static uint8_t number_of(const struct bloomery_native *native)
+static uint8_t number_of(const struct bloomery_fast_path *fast)
 {
     uint8_t number = 1;
-    while (number < BLOOMERY_SHORT_WAYS && bloomery_short_ways[number] != native)
+    while (number < BLOOMERY_FAST_PATHS && bloomery_fast_paths[number] != fast)
         number++;
-    assert(number < BLOOMERY_SHORT_WAYS);
+    assert(number < BLOOMERY_FAST_PATHS);
     return number;
 }
 
@@ -485,20 +485,20 @@ bloomery_status bloomery_filter_make(struct bloomery_checked_shape checked,
     if (status != BLOOMERY_OK)
         return status;
     struct bloomery_filter *filter = *out;
-    const bool blocked = shape->block_bits == BLOOMERY_BLOCK_BITS && shape->cell_bits == 1 &&
-                         !filter->foreign && !filter->kind->grows;
-    const bool one_by_one = blocked && shape->hash == BLOOMERY_HASH_XXH3_64;
+    const bool blocked =
+        shape->block_bits == BLOOMERY_BLOCK_BITS && shape->cell_bits == 1 && !filter->foreign;
+    const bool one_by_one = blocked && !filter->kind->grows && shape->hash == BLOOMERY_HASH_XXH3_64;
     if (shape->hash == BLOOMERY_HASH_XXH3_64)
         bloomery_secret_of(filter)->brief = bloomery_short_secret_of(shape->seed);
     if (blocked)
-        filter->short_ways = number_of(bloomery_native_best());
-    else if (filter->kind->hands_on)
-        filter->short_ways = number_of(bloomery_static_best());
+        filter->fast_path = number_of(bloomery_fast_path_best());
+    else if (filter->kind->cascades)
+        filter->fast_path = number_of(bloomery_fast_static_best());
     filter->query_key = bloomery_query_key_any;
     filter->add_key = bloomery_add_key_any;
-    if (one_by_one || filter->kind->hands_on)
-        filter->query_key = bloomery_native_of(filter)->query_key;
+    if (one_by_one || filter->kind->cascades)
+        filter->query_key = bloomery_fast_path_of(filter)->query_key;
     if (one_by_one && filter->storage == BLOOMERY_OWNED)
-        filter->add_key = bloomery_native_of(filter)->add_key[filter->concurrent];
+        filter->add_key = bloomery_fast_path_of(filter)->add_key[filter->concurrent];
     return BLOOMERY_OK;
 }

@@ -28,10 +28,11 @@ static bloomery_status read_parameters(const bloomery_dialect_parameters *given,
                                        bloomery_error *error)
 {
     bloomery_status status =
-        bloomery_sized_read(given, PARAMETERS_BYTES_FIRST, parameters, sizeof *parameters,
-                            "BLOOMERY_DIALECT_PARAMETERS", error);
+        bloomery_versioned_read(given, PARAMETERS_BYTES_FIRST, parameters, sizeof *parameters,
+                                "BLOOMERY_DIALECT_PARAMETERS", error);
     if (status == BLOOMERY_OK)
-        status = bloomery_sized_reserved(&parameters->reserved, sizeof parameters->reserved, error);
+        status =
+            bloomery_versioned_reserved(&parameters->reserved, sizeof parameters->reserved, error);
     return status;
 }
 
@@ -330,7 +331,7 @@ bloomery_status bloomery_dialect_write(const bloomery_filter *filter,
             "the keys",
             row->facts.name, why.text);
     bloomery_status status =
-        bloomery_rest_in(filter)->checksums != NULL ? bloomery_verify(filter, error) : BLOOMERY_OK;
+        bloomery_cold_in(filter)->checksums != NULL ? bloomery_verify(filter, error) : BLOOMERY_OK;
     if (status == BLOOMERY_OK)
         status = bloomery_failed_adds_take(filter, error);
     return status == BLOOMERY_OK ? row->write(filter, &emitter) : status;
@@ -385,7 +386,7 @@ bool bloomery_dialect_remark(const bloomery_filter *filter, uint32_t index, char
 const char *bloomery_dialect_variant(const bloomery_filter *filter)
 {
     const struct bloomery_dialect_row *row = bloomery_dialect_row(filter->shape.dialect);
-    return row != NULL && row->variant != NULL ? row->names[row->variant(row, filter)] : NULL;
+    return row != NULL ? bloomery_dialect_name(row, filter) : NULL;
 }
 
 const char *bloomery_hash_name(uint32_t id)
@@ -416,7 +417,7 @@ size_t bloomery_positions(const bloomery_filter *filter, uint32_t layer, bloomer
 {
     uint64_t all[BLOOMERY_POSITIONS_MAX];
     if (layer >= bloomery_layer_count(filter) || !filter->secret_known ||
-        filter->kind->hands_on) /* a key has an equation there, and no cells */
+        filter->kind->cascades) /* a key has an equation there, and no cells */
         return 0;
     const struct bloomery_layer *at = &filter->layers[layer];
     const size_t count = (size_t)at->probes * (at->blocks_per_key > 1 ? at->blocks_per_key : 1);

@@ -92,10 +92,10 @@ static bloomery_status make_view(const struct bloomery_parsed *parsed,
     bloomery_status status = bloomery_filter_make(parsed->checked, traits,
                                                   bytes + parsed->payload_offset, filter, error);
     if (status == BLOOMERY_OK) {
-        struct bloomery_rest *rest = bloomery_rest_of(*filter);
-        rest->checksums = bytes + parsed->payload_offset + parsed->payload_bytes;
-        rest->checksum_seed = parsed->header_checksum;
-        rest->payload_offset = parsed->payload_offset;
+        struct bloomery_cold *cold = bloomery_cold_of(*filter);
+        cold->checksums = bytes + parsed->payload_offset + parsed->payload_bytes;
+        cold->checksum_seed = parsed->header_checksum;
+        cold->payload_offset = parsed->payload_offset;
     }
     return status;
 }
@@ -107,7 +107,7 @@ static bloomery_status check_copy(const struct bloomery_parsed *parsed, const ui
 {
     const uint8_t *payload = bloomery_payload_of(*filter);
     assert(bloomery_payload_room(*filter) == parsed->payload_bytes);
-    assert(bloomery_rest_in(*filter)->checksums == NULL);
+    assert(bloomery_cold_in(*filter)->checksums == NULL);
     bloomery_status status =
         bloomery_checksums_verify(payload, parsed->payload_bytes, checksums,
                                   parsed->header_checksum, parsed->payload_offset, error);
@@ -139,7 +139,7 @@ static bloomery_status open_mapped(int file, const struct bloomery_parsed *parse
     if (parsed->has_secret)
         bloomery_pages_hide(map.data, (size_t)parsed->payload_offset);
     (*filter)->storage = BLOOMERY_MAPPED;
-    bloomery_rest_of(*filter)->map = map;
+    bloomery_cold_of(*filter)->map = map;
     return BLOOMERY_OK;
 }
 
@@ -409,7 +409,7 @@ static bloomery_status check_unread(const struct source *source, bloomery_error 
         status = bloomery_failed_adds_take(filter, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (source->spans != bloomery_filter_spans || bloomery_rest_in(filter)->checksums == NULL)
+    if (source->spans != bloomery_filter_spans || bloomery_cold_in(filter)->checksums == NULL)
         return BLOOMERY_OK;
     return bloomery_verify(filter, error);
 }
@@ -491,31 +491,31 @@ bloomery_status bloomery_verify_map(const bloomery_filter *filter, bloomery_erro
 {
     enum { SPANS = 16 };
     const uint64_t each = (uint64_t)SPANS * BLOOMERY_CHECKSUM_SPAN;
-    const uint64_t bytes = bloomery_rest_in(filter)->payload_bytes;
-    assert(bloomery_rest_in(filter)->checksums != NULL);
+    const uint64_t bytes = bloomery_cold_in(filter)->payload_bytes;
+    assert(bloomery_cold_in(filter)->checksums != NULL);
     for (uint64_t i = 0; i == 0 || i * each < bytes; i++) {
         const bloomery_status status = bloomery_checksums_verify_spans(
-            bloomery_rest_in(filter)->payload, bytes, bloomery_rest_in(filter)->checksums,
-            bloomery_rest_in(filter)->checksum_seed, bloomery_rest_in(filter)->payload_offset,
+            bloomery_cold_in(filter)->payload, bytes, bloomery_cold_in(filter)->checksums,
+            bloomery_cold_in(filter)->checksum_seed, bloomery_cold_in(filter)->payload_offset,
             i * SPANS, (i + 1) * SPANS, error);
         if (status != BLOOMERY_OK)
             return status;
-        bloomery_map_forget(bloomery_rest_in(filter)->payload + i * each,
-                            bloomery_rest_in(filter)->payload +
+        bloomery_map_forget(bloomery_cold_in(filter)->payload + i * each,
+                            bloomery_cold_in(filter)->payload +
                                 ((i + 1) * each < bytes ? (i + 1) * each : bytes));
     }
-    return bloomery_spare_bits_check(filter, bloomery_rest_in(filter)->payload_offset, error);
+    return bloomery_spare_bits_check(filter, bloomery_cold_in(filter)->payload_offset, error);
 }
 
 bloomery_status bloomery_verify(const bloomery_filter *filter, bloomery_error *error)
 {
     bloomery_status status = BLOOMERY_OK;
-    if (bloomery_rest_in(filter)->checksums != NULL) /* a filter of its own memory has none yet */
+    if (bloomery_cold_in(filter)->checksums != NULL) /* a filter of its own memory has none yet */
         status = bloomery_checksums_verify(
-            bloomery_rest_in(filter)->payload, bloomery_rest_in(filter)->payload_bytes,
-            bloomery_rest_in(filter)->checksums, bloomery_rest_in(filter)->checksum_seed,
-            bloomery_rest_in(filter)->payload_offset, error);
+            bloomery_cold_in(filter)->payload, bloomery_cold_in(filter)->payload_bytes,
+            bloomery_cold_in(filter)->checksums, bloomery_cold_in(filter)->checksum_seed,
+            bloomery_cold_in(filter)->payload_offset, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_spare_bits_check(filter, bloomery_rest_in(filter)->payload_offset, error);
+        status = bloomery_spare_bits_check(filter, bloomery_cold_in(filter)->payload_offset, error);
     return status;
 }

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "dialects/dialects.h"
 #include "hash/xxh3.h"
-#include "kernels/window.h"
+#include "kernels/pipeline.h"
 #include "kinds/chain.h"
 #include "kinds/counting.h"
 #include "kinds/derive.h"
@@ -55,24 +55,13 @@ static bool refused(bloomery_filter *filter, bloomery_status status, const bloom
     assert(status < 0 && -status <= UINT8_MAX);
     if (error != NULL)
         return false;
-    if (filter->has_rest)
-        __atomic_fetch_add(&bloomery_rest_of(filter)->failed_adds, 1, __ATOMIC_RELAXED);
+    if (filter->has_cold)
+        __atomic_fetch_add(&bloomery_cold_of(filter)->failed_adds, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&filter->add_failure, (uint8_t)-status, __ATOMIC_RELEASE);
     return false;
 }
 
 /* ---- Single keys ----------------------------------------------------------------------------- */
-
-/* Adds a key, which is new if it set bits; or says why a chain could not grow. */
-static bloomery_status add_bits(bloomery_filter *filter, bloomery_hash hash, uint32_t *set,
-                                bloomery_error *error)
-{
-    struct bloomery_layer *layer = bloomery_newest_layer(filter);
-    if (filter->kind->grows)
-        return bloomery_chain_add(filter, hash, set, error);
-    *set = filter->operations->add(layer, layer->payload, hash);
-    return BLOOMERY_OK;
-}
 
 /* A key whose hash gives positions; it is counted. */
 static bloomery_status add_positions(bloomery_filter *filter, bloomery_key key, uint32_t *set,
@@ -90,14 +79,16 @@ static bloomery_status add_positions(bloomery_filter *filter, bloomery_key key, 
     return status;
 }
 
-/* A key by its hash; it is counted. */
-static bloomery_status add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *set,
-                                bloomery_error *error)
+/* A key by its hash; it is counted. It is new if it set bits. Fails if a chain could not grow. */
+static inline __attribute__((always_inline)) bloomery_status
+add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *set, bloomery_error *error)
 {
-    const bloomery_status status = add_bits(filter, hash, set, error);
-    if (status == BLOOMERY_OK)
-        bloomery_count_adds(filter, bloomery_counts_new(filter) ? *set > 0 : 1);
-    return status;
+    const struct bloomery_layer *layer = filter->layers;
+    if (filter->kind->grows) /* it counts by itself */
+        return bloomery_chain_add(filter, hash, set, error);
+    *set = filter->operations->add(layer, layer->payload, hash);
+    bloomery_count_adds(filter, bloomery_counts_new(filter) ? *set > 0 : 1);
+    return BLOOMERY_OK;
 }
 
 /* What a call that adds one key returns. */
@@ -141,91 +132,33 @@ bool bloomery_add_key_any(bloomery_filter *filter, bloomery_key key, bloomery_er
 /* ---- Many keys ------------------------------------------------------------------------------- */
 
 struct adding {
-    bloomery_filter *filter;
+    const bloomery_filter *filter;
     uint64_t *answers;
     uint64_t *cells; /* NULL: not counted */
-    size_t added;
-    size_t found_new; /* of them */
-    bloomery_status status;
-    bloomery_error *error;
+    size_t found_new;
 };
 
-/* How many of a word's keys were added; fewer than `count` only if a chain could not grow. */
-typedef size_t add_some(struct adding *adding, const bloomery_hash *hashes, size_t count,
-                        uint64_t *answers);
-
-static size_t add_to_layer(struct adding *adding, const bloomery_hash *hashes, size_t count,
-                           uint64_t *answers)
+static void add_word(void *context, size_t word, const bloomery_hash *hashes, size_t count)
 {
-    bloomery_filter *filter = adding->filter;
-    struct bloomery_layer *layer = bloomery_newest_layer(filter);
-    *answers = filter->operations->add_word(layer, layer->payload, hashes, count, adding->cells);
-    return count;
-}
-
-/* Each key by itself; the window around it still hides the memory's latency. */
-static size_t add_singly(struct adding *adding, const bloomery_hash *hashes, size_t count,
-                         uint64_t *answers)
-{
-    *answers = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t set = 0;
-        adding->status = add_bits(adding->filter, hashes[i], &set, adding->error);
-        if (adding->status != BLOOMERY_OK)
-            return i;
-        *answers |= (uint64_t)(set > 0) << i;
-        if (adding->cells != NULL)
-            *adding->cells += set;
-    }
-    return count;
-}
-
-static size_t add_to_chain(struct adding *adding, const bloomery_hash *hashes, size_t count,
-                           uint64_t *answers)
-{
-    if (bloomery_chain_add_word(adding->filter, hashes, count, answers, adding->cells))
-        return count;
-    return add_singly(adding, hashes, count, answers);
-}
-
-static inline __attribute__((always_inline)) void add_word(struct adding *adding, size_t word,
-                                                           const bloomery_hash *hashes,
-                                                           size_t count, add_some *some)
-{
-    uint64_t answers = 0;
-    if (adding->status == BLOOMERY_OK)
-        adding->added += some(adding, hashes, count, &answers);
+    struct adding *adding = context;
+    const struct bloomery_layer *layer = adding->filter->layers;
+    const uint64_t answers =
+        adding->filter->operations->add_word(layer, layer->payload, hashes, count, adding->cells);
     adding->found_new += (size_t)__builtin_popcountll(answers);
     if (adding->answers != NULL)
         adding->answers[word] = answers;
 }
 
-static void add_word_plain(void *context, size_t word, const bloomery_hash *hashes, size_t count)
-{
-    add_word(context, word, hashes, count, add_to_layer);
-}
-
-static void add_word_chain(void *context, size_t word, const bloomery_hash *hashes, size_t count)
-{
-    add_word(context, word, hashes, count, add_to_chain);
-}
-
-static bloomery_status add_many(bloomery_filter *filter, const struct bloomery_input *keys,
-                                size_t count, uint64_t *answers, bloomery_counts *counts,
-                                bloomery_error *error)
+static void add_many(bloomery_filter *filter, const struct bloomery_input *keys, size_t count,
+                     uint64_t *answers, bloomery_counts *counts)
 {
     uint64_t cells = 0;
-    struct adding adding = {filter,      answers, counts != NULL ? &cells : NULL, 0, 0,
-                            BLOOMERY_OK, error};
-    if (filter->kind->grows)
-        bloomery_walk(filter, keys, count, true, add_word_chain, &adding);
-    else
-        bloomery_walk(filter, keys, count, true, add_word_plain, &adding);
-    assert(adding.added <= count && (adding.added == count) == (adding.status == BLOOMERY_OK));
-    bloomery_count_adds(filter, bloomery_counts_new(filter) ? adding.found_new : adding.added);
+    struct adding adding = {filter, answers, counts != NULL ? &cells : NULL, 0};
+    bloomery_pipeline(filter, keys, count, true, add_word, &adding);
+    assert(adding.found_new <= count);
+    bloomery_count_adds(filter, bloomery_counts_new(filter) ? adding.found_new : count);
     if (counts != NULL)
-        *counts = (bloomery_counts){adding.added, adding.found_new, cells};
-    return adding.status;
+        *counts = (bloomery_counts){count, adding.found_new, cells};
 }
 
 /* Keys whose hash gives positions, one by one: a digest takes longer than the way to memory. */
@@ -258,13 +191,17 @@ bloomery_status bloomery_add_input(bloomery_filter *filter, const struct bloomer
                                    size_t count, uint64_t *answers, bloomery_counts *counts,
                                    bloomery_error *error)
 {
-    const struct bloomery_native *native = bloomery_native_of(filter);
+    const struct bloomery_fast_path *fast = bloomery_fast_path_of(filter);
     assert(bloomery_can_add(filter, NULL) == BLOOMERY_OK && keys->valid == NULL);
     if (bloomery_by_positions(filter))
         return add_many_positions(filter, keys, count, answers, counts, error);
-    if (native == NULL)
-        return add_many(filter, keys, count, answers, counts, error);
-    native->add[filter->concurrent](filter, keys, count, answers, counts);
+    if (filter->kind->grows)
+        return bloomery_chain_add_many(filter, fast, keys, count, answers, counts, error);
+    if (fast == NULL) {
+        add_many(filter, keys, count, answers, counts);
+        return BLOOMERY_OK;
+    }
+    fast->add[filter->concurrent](filter, filter->layers, keys, count, answers, counts);
     bloomery_count_adds(filter, count);
     return BLOOMERY_OK;
 }
@@ -309,7 +246,7 @@ bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash
         return true;
     if (__builtin_expect(layers == 1, 1))
         return filter->operations->may_contain(&filter->layers[0], filter->layers[0].payload, hash);
-    if (filter->kind->hands_on)
+    if (filter->kind->cascades)
         return filter->operations->may_contain(filter->layers, filter->layers[0].payload, hash);
     const struct bloomery_subject subject = {.hash = hash};
     return bloomery_layers_may_contain(filter, layers, &subject, false);
@@ -393,14 +330,16 @@ size_t bloomery_query_input(const bloomery_filter *filter, const struct bloomery
                             size_t count, uint64_t *answers)
 {
     struct querying querying = {filter, answers, 0};
-    const struct bloomery_native *native = bloomery_native_of(filter);
+    const struct bloomery_fast_path *fast = bloomery_fast_path_of(filter);
     if (!filter->secret_known)
         return all_maybe(count, answers);
     if (bloomery_by_positions(filter))
         return query_positions(filter, keys, count, answers);
-    if (native != NULL)
-        return native->query(filter, keys, count, answers);
-    bloomery_walk(filter, keys, count, false, query_word, &querying);
+    if (fast != NULL && filter->kind->grows)
+        return bloomery_chain_query(filter, fast, keys, count, answers);
+    if (fast != NULL)
+        return fast->query(filter, filter->layers, keys, count, answers);
+    bloomery_pipeline(filter, keys, count, false, query_word, &querying);
     return querying.found;
 }
 
@@ -471,11 +410,11 @@ static void remove_word(void *context, size_t word, const bloomery_hash *hashes,
 static void remove_present(struct removing *removing, size_t count)
 {
     bloomery_hash hashes[BLOOMERY_WORD];
-    bloomery_take *take = bloomery_take_of(removing->keys, removing->filter);
+    bloomery_key_hasher *hash_keys = bloomery_key_hasher_of(removing->keys, removing->filter);
     for (size_t i = 0; i < count; i += BLOOMERY_WORD) {
         const size_t now = count - i < BLOOMERY_WORD ? count - i : BLOOMERY_WORD;
-        bloomery_take_valid(take, removing->keys, removing->filter, i, now,
-                            bloomery_input_valid(removing->keys, i, now), hashes);
+        bloomery_hash_valid_keys(hash_keys, removing->keys, removing->filter, i, now,
+                                 bloomery_input_valid(removing->keys, i, now), hashes);
         remove_word(removing, i / BLOOMERY_WORD, hashes, now);
     }
 }
@@ -508,7 +447,7 @@ void bloomery_remove_input(bloomery_filter *filter, const struct bloomery_input 
     else if (keys->form == BLOOMERY_KEYS_LIST && keys->valid != NULL)
         remove_present(&removing, count);
     else
-        bloomery_walk(filter, keys, count, true, remove_word, &removing);
+        bloomery_pipeline(filter, keys, count, true, remove_word, &removing);
     if (counts != NULL)
         *counts = removing.counts;
 }

@@ -9,8 +9,8 @@
 #define BLOOMERY_LIBRARY_H
 
 #include "for_sieve.h"
+#include "kernels/fast_path.h"
 #include "kernels/input.h"
-#include "kernels/native.h"
 #include "kinds/cells.h"
 #include "kinds/filter.h"
 
@@ -133,9 +133,9 @@ struct bloomery_cells bloomery_cells_at(const struct bloomery_filter *filter, ui
 
 /* ---- Making a filter ------------------------------------------------------------------------- */
 
-/* From a shape to a filter whose keys take the shortest way that there is for them. */
+/* From a shape to a filter whose keys take the fastest path that there is for them. */
 
-/* bloomery_make, and the ways that the filter's keys take. */
+/* bloomery_make, and the path that the filter's keys take. */
 bloomery_status bloomery_filter_make(struct bloomery_checked_shape checked,
                                      const struct bloomery_traits *traits, const uint8_t *payload,
                                      struct bloomery_filter **out, bloomery_error *error);
@@ -143,14 +143,14 @@ bloomery_status bloomery_filter_make(struct bloomery_checked_shape checked,
 /* Releases what a filter owns besides its own block (create.c). */
 void bloomery_release_others(struct bloomery_filter *filter);
 
-/* The short ways of a filter's batches; NULL: there are none. */
-static inline const struct bloomery_native *bloomery_native_of(const bloomery_filter *filter)
+/* The fast path of a filter's batches; NULL: there is none. */
+static inline const struct bloomery_fast_path *bloomery_fast_path_of(const bloomery_filter *filter)
 {
-    return bloomery_short_ways[filter->short_ways];
+    return bloomery_fast_paths[filter->fast_path];
 }
 
-/* The long way, for any filter (keys.c). */
-bloomery_native_query_key bloomery_query_key_any;
-bloomery_native_add_key bloomery_add_key_any;
+/* The slow path, for any filter (keys.c). */
+bloomery_fast_query_key bloomery_query_key_any;
+bloomery_fast_add_key bloomery_add_key_any;
 
 #endif /* BLOOMERY_LIBRARY_H */

@@ -232,10 +232,10 @@ static bloomery_status check_remarks(const bloomery_key_rule *rule, const char *
 bloomery_status bloomery_plan_options_read(const bloomery_plan_options *given,
                                            bloomery_plan_options *options, bloomery_error *error)
 {
-    bloomery_status status = bloomery_sized_read(given, PLAN_BYTES_FIRST, options, sizeof *options,
-                                                 "BLOOMERY_PLAN_OPTIONS", error);
+    bloomery_status status = bloomery_versioned_read(
+        given, PLAN_BYTES_FIRST, options, sizeof *options, "BLOOMERY_PLAN_OPTIONS", error);
     if (status == BLOOMERY_OK)
-        status = bloomery_sized_reserved(&options->reserved, sizeof options->reserved, error);
+        status = bloomery_versioned_reserved(&options->reserved, sizeof options->reserved, error);
     return status;
 }
 
@@ -243,42 +243,42 @@ bloomery_status bloomery_create_options_read(const bloomery_create_options *give
                                              bloomery_create_options *options,
                                              bloomery_error *error)
 {
-    bloomery_status status = bloomery_sized_read(given, CREATE_BYTES_FIRST, options,
-                                                 sizeof *options, "BLOOMERY_CREATE_OPTIONS", error);
+    bloomery_status status = bloomery_versioned_read(
+        given, CREATE_BYTES_FIRST, options, sizeof *options, "BLOOMERY_CREATE_OPTIONS", error);
     if (status == BLOOMERY_OK)
         status = check_allocator(&options->allocator, error);
     if (status == BLOOMERY_OK)
         status = check_remarks(&options->rule, options->note, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_sized_reserved(options->reserved, sizeof options->reserved, error);
+        status = bloomery_versioned_reserved(options->reserved, sizeof options->reserved, error);
     return status;
 }
 
 bloomery_status bloomery_open_options_read(const bloomery_open_options *given,
                                            bloomery_open_options *options, bloomery_error *error)
 {
-    bloomery_status status = bloomery_sized_read(given, OPEN_BYTES_FIRST, options, sizeof *options,
-                                                 "BLOOMERY_OPEN_OPTIONS", error);
+    bloomery_status status = bloomery_versioned_read(
+        given, OPEN_BYTES_FIRST, options, sizeof *options, "BLOOMERY_OPEN_OPTIONS", error);
     if (status == BLOOMERY_OK)
         status = check_allocator(&options->allocator, error);
     if (status == BLOOMERY_OK)
         status = check_remarks(&options->rule, options->note, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_sized_reserved(options->reserved, sizeof options->reserved, error);
+        status = bloomery_versioned_reserved(options->reserved, sizeof options->reserved, error);
     return status;
 }
 
 bloomery_status bloomery_plan_read(const bloomery_plan *given, bloomery_plan *plan,
                                    bloomery_error *error)
 {
-    bloomery_status status =
-        bloomery_sized_read(given, SOLVED_BYTES_FIRST, plan, sizeof *plan, "BLOOMERY_PLAN", error);
+    bloomery_status status = bloomery_versioned_read(given, SOLVED_BYTES_FIRST, plan, sizeof *plan,
+                                                     "BLOOMERY_PLAN", error);
     if (status == BLOOMERY_OK)
-        status = bloomery_sized_reserved(&plan->reserved, sizeof plan->reserved, error);
+        status = bloomery_versioned_reserved(&plan->reserved, sizeof plan->reserved, error);
     return status;
 }
 
 void bloomery_plan_give(const bloomery_plan *plan, bloomery_plan *given)
 {
-    bloomery_sized_give(plan, sizeof *plan, given, SOLVED_BYTES_FIRST);
+    bloomery_versioned_give(plan, sizeof *plan, given, SOLVED_BYTES_FIRST);
 }

@@ -38,7 +38,7 @@ static bloomery_status no_chain(const bloomery_filter *filter, const char *what,
     if (filter->foreign && filter->kind->grows)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "chains of other systems can't be %s",
                              what);
-    if (filter->kind->hands_on)
+    if (filter->kind->cascades)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "static filters can't be merged, intersected or folded: build one "
                              "from all keys");
@@ -110,7 +110,7 @@ static void learn_key(bloomery_filter *into, const bloomery_filter *from)
 static bloomery_status combine(bloomery_filter *into, const bloomery_filter *from, bool intersect,
                                bloomery_error *error)
 {
-    if (into->kind->hands_on)
+    if (into->kind->cascades)
         return no_chain(into, "merged", error);
     bloomery_status status = check_join(into, from, error);
     if (status != BLOOMERY_OK)
@@ -409,7 +409,7 @@ bloomery_status bloomery_compare(const bloomery_filter *one, const bloomery_filt
     const struct bloomery_cells second = bloomery_cells_at(other, lesser->bits);
     count_all(&first, &second, &counts);
     estimate(one->kind, lesser, &counts, &found);
-    bloomery_sized_give(&found, sizeof found, comparison, COMPARISON_BYTES_FIRST);
+    bloomery_versioned_give(&found, sizeof found, comparison, COMPARISON_BYTES_FIRST);
     return BLOOMERY_OK;
 }
 
@@ -578,8 +578,8 @@ bloomery_status bloomery_compatible(const bloomery_filter *one, const bloomery_f
     if (status == BLOOMERY_OK)
         status = compare_hashes(&one->shape, &other->shape, error);
     if (status == BLOOMERY_OK)
-        status = compare_rules(bloomery_rest_in(one)->rule.flags,
-                               bloomery_rest_in(other)->rule.flags, error);
+        status = compare_rules(bloomery_cold_in(one)->rule.flags,
+                               bloomery_cold_in(other)->rule.flags, error);
     if (status == BLOOMERY_OK)
         status = compare_geometry(one, other, error);
     return status;
@@ -669,7 +669,7 @@ bloomery_status bloomery_drop_counters(const bloomery_filter *filter,
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "a filter of kind %s has no counters to drop",
                              bloomery_kind_name((int)filter->shape.kind));
-    if (bloomery_rest_in(filter)->checksums != NULL) { /* what was not read yet may be damaged */
+    if (bloomery_cold_in(filter)->checksums != NULL) { /* what was not read yet may be damaged */
         status = bloomery_verify(filter, error);
         if (status != BLOOMERY_OK)
             return status;

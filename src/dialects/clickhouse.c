@@ -143,6 +143,7 @@ static inline struct bloomery_steps quadratic_begin(const struct bloomery_layer 
                                                     bloomery_hash hash)
 {
     (void)layer;
+    assert(layer->bits > 0);
     return (struct bloomery_steps){.at = hash.lo, .step = hash.hi + 1};
 }
 
@@ -176,6 +177,7 @@ static void quadratic_scan(const struct bloomery_shape *shape, const struct bloo
             fmin(1, scan->live_rate + bloomery_quadratic_excess(
                                           layer->bits, layer->probes,
                                           bloomery_classic_estimate(layer, scan->bits_set), fill));
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static const struct bloomery_kind_row quadratic = {
@@ -406,7 +408,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     assert(bloomery_dialect_fits(&bloomery_dialect_clickhouse, filter, NULL) == BLOOMERY_OK);
-    return bloomery_clickhouse_write(filter, bloomery_rest_in(filter)->extra, 0, emitter);
+    return bloomery_clickhouse_write(filter, bloomery_cold_in(filter)->extra, 0, emitter);
 }
 
 const struct bloomery_dialect_row bloomery_dialect_clickhouse = {
@@ -715,8 +717,8 @@ void bloomery_clickhouse_take(struct bloomery_clickhouse_payload *payload, uint6
 /* Reads it again, from a filter that may come from a file of ours. */
 static bool read_frame(const bloomery_filter *filter, struct frame *frame)
 {
-    const uint8_t *extra = bloomery_rest_in(filter)->extra;
-    if (bloomery_rest_in(filter)->extra_bytes < EXTRA_HEAD || extra[0] != EXTRA_VERSION ||
+    const uint8_t *extra = bloomery_cold_in(filter)->extra;
+    if (bloomery_cold_in(filter)->extra_bytes < EXTRA_HEAD || extra[0] != EXTRA_VERSION ||
         extra[1] > (EXTRA_IN_BLOCKS | EXTRA_PART))
         return false;
     *frame = (struct frame){
@@ -729,7 +731,7 @@ static bool read_frame(const bloomery_filter *filter, struct frame *frame)
     };
     const uint64_t before = bloomery_load_u64(extra + EXTRA_BEFORE);
     const uint64_t after = bloomery_load_u64(extra + EXTRA_AFTER);
-    const uint64_t room = bloomery_rest_in(filter)->extra_bytes - EXTRA_HEAD;
+    const uint64_t room = bloomery_cold_in(filter)->extra_bytes - EXTRA_HEAD;
     if (frame->index >= frame->count || (!frame->in_blocks && frame->block_count != 0))
         return false;
     if (frame->part)
@@ -800,7 +802,7 @@ bloomery_status bloomery_clickhouse_write(const bloomery_filter *filter, const u
 {
     const struct bloomery_layer *layer = filter->layers;
     struct frame frame = {.count = 1, .before = {head, head_bytes}};
-    if (bloomery_rest_in(filter)->extra_bytes > 0 && !read_frame(filter, &frame))
+    if (bloomery_cold_in(filter)->extra_bytes > 0 && !read_frame(filter, &frame))
         return bloomery_fail(emitter->error, BLOOMERY_CORRUPT, 0,
                              "what is attached to the filter does not fit it: its place in the "
                              "original's bytes is lost");

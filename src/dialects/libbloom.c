@@ -260,6 +260,7 @@ static inline struct bloomery_steps double_32_begin(const struct bloomery_layer 
                                                     bloomery_hash hash)
 {
     (void)layer;
+    assert(layer->bits > 0);
     return (struct bloomery_steps){.at = hash.lo, .step = hash.hi};
 }
 
@@ -279,6 +280,7 @@ static inline struct bloomery_steps double_halves_begin(const struct bloomery_la
                                                         bloomery_hash hash)
 {
     (void)layer;
+    assert(layer->bits > 0);
     return (struct bloomery_steps){.at = (uint32_t)hash.lo, .step = (uint32_t)hash.hi};
 }
 
@@ -329,6 +331,7 @@ static void double_32_scan(const struct bloomery_shape *shape, const struct bloo
 {
     bloomery_classic_scan(shape, layer, payload, scan);
     scan->live_rate = live_rate(layer, double_32_estimate(layer, scan->bits_set), true);
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static void double_halves_scan(const struct bloomery_shape *shape,
@@ -337,6 +340,7 @@ static void double_halves_scan(const struct bloomery_shape *shape,
 {
     bloomery_classic_scan(shape, layer, payload, scan);
     scan->live_rate = live_rate(layer, double_halves_estimate(layer, scan->bits_set), false);
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static bloomery_status double_32_check(const struct bloomery_shape *shape,
@@ -556,6 +560,7 @@ static bloomery_status read_file(const uint8_t *data, size_t bytes, struct bloom
     memcpy(design->small + EXTRA, data + BITMAP + (size_t)bitmap, stale);
     design->extra = design->small;
     design->extra_bytes = EXTRA + stale;
+    assert(design->extra_bytes <= sizeof design->small && BITMAP + bitmap + stale == bytes);
     return BLOOMERY_OK;
 }
 
@@ -594,16 +599,17 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     const struct bloomery_layer *layer = filter->layers;
-    const bool kept = bloomery_rest_in(filter)->extra_bytes >= EXTRA;
+    const bool kept = bloomery_cold_in(filter)->extra_bytes >= EXTRA;
     const uint64_t bitmap = (layer->bits + 7) / 8;
     uint8_t header[BITMAP] = {0};
     assert(bloomery_dialect_fits(&bloomery_dialect_libbloom, filter, NULL) == BLOOMERY_OK);
     if (is_release_1(filter))
         return bloomery_emit_bits(emitter, layer, bitmap, BLOOMERY_LAYOUT_BYTES);
+    assert(layer->probes <= UINT8_MAX && layer->keys <= UINT32_MAX);
     memcpy(header, magic, MAGIC_BYTES);
     bloomery_store_u16(header + MAGIC_BYTES, STRUCT_BYTES);
     if (kept) {
-        memcpy(header + STRUCT, bloomery_rest_in(filter)->extra, STRUCT_BYTES);
+        memcpy(header + STRUCT, bloomery_cold_in(filter)->extra, STRUCT_BYTES);
     } else {
         header[READY] = 1;
         bloomery_store_f64(header + BITS_PER_ENTRY, bloomery_short_bits_per_key(layer->rate));
@@ -618,8 +624,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     if (status == BLOOMERY_OK)
         status = bloomery_emit_bits(emitter, layer, bitmap, BLOOMERY_LAYOUT_BYTES);
     if (status == BLOOMERY_OK && kept)
-        status = bloomery_emit(emitter, bloomery_rest_in(filter)->extra + EXTRA,
-                               bloomery_rest_in(filter)->extra_bytes - EXTRA);
+        status = bloomery_emit(emitter, bloomery_cold_in(filter)->extra + EXTRA,
+                               bloomery_cold_in(filter)->extra_bytes - EXTRA);
     return status;
 }
 
@@ -627,11 +633,11 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 static bool remark_bytes(const bloomery_filter *filter, char *text, size_t room)
 {
-    if (bloomery_rest_in(filter)->extra_bytes <= EXTRA)
+    if (bloomery_cold_in(filter)->extra_bytes <= EXTRA)
         return false;
     snprintf(text, room,
              "%zu bytes follow the bitmap: libbloom wrote over a longer file and left its end",
-             bloomery_rest_in(filter)->extra_bytes - EXTRA);
+             bloomery_cold_in(filter)->extra_bytes - EXTRA);
     return true;
 }
 
@@ -676,5 +682,5 @@ const struct bloomery_dialect_row bloomery_dialect_libbloom = {
     .write = write,
     .fits = fits,
     .remarks = {bloomery_remark_rate, remark_probes, remark_bytes},
-    .variant = bloomery_variant_by_scheme,
+    .variants_by_scheme = true,
 };

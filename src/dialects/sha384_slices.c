@@ -220,13 +220,13 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 static enum form form_of(const bloomery_filter *filter, uint32_t *words)
 {
     *words = WORDS_MAX;
-    if (bloomery_rest_in(filter)->extra_bytes != EXTRA_BYTES ||
-        bloomery_rest_in(filter)->extra[0] >= FORMS)
+    if (bloomery_cold_in(filter)->extra_bytes != EXTRA_BYTES ||
+        bloomery_cold_in(filter)->extra[0] >= FORMS)
         return IMAGE;
-    const uint32_t kept = bloomery_load_u32(bloomery_rest_in(filter)->extra + 1);
+    const uint32_t kept = bloomery_load_u32(bloomery_cold_in(filter)->extra + 1);
     if (kept < WORDS_MAX)
         *words = kept;
-    return (enum form)bloomery_rest_in(filter)->extra[0];
+    return (enum form)bloomery_cold_in(filter)->extra[0];
 }
 
 static uint64_t bytes_in_use(const struct bloomery_layer *layer)
@@ -253,6 +253,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     const uint64_t used_words = (used + 7) / 8;
     if (words < used_words)
         words = (uint32_t)used_words;
+    assert(words <= WORDS_MAX && used <= IMAGE_BYTES);
     bloomery_store_be(count, words, sizeof count);
     bloomery_status status = bloomery_emit(emitter, java_begin, sizeof java_begin);
     if (status == BLOOMERY_OK)
@@ -264,10 +265,9 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
+static int variant_of(const bloomery_filter *filter)
 {
     uint32_t words;
-    (void)row;
     return (int)form_of(filter, &words);
 }
 

@@ -18,8 +18,8 @@ static size_t record_bytes(size_t body)
 
 static bool has_rule(const struct bloomery_filter *filter)
 {
-    return bloomery_rest_in(filter)->rule.flags != 0 || bloomery_rest_in(filter)->rule.field != 0 ||
-           bloomery_rest_in(filter)->rule.comment != 0;
+    return bloomery_cold_in(filter)->rule.flags != 0 || bloomery_cold_in(filter)->rule.field != 0 ||
+           bloomery_cold_in(filter)->rule.comment != 0;
 }
 
 static bool has_wanted(const struct bloomery_filter *filter)
@@ -30,7 +30,7 @@ static bool has_wanted(const struct bloomery_filter *filter)
 static bool has_dialect(const struct bloomery_filter *filter)
 {
     return filter->shape.growth != 0 || filter->shape.tightening != 0 ||
-           bloomery_rest_in(filter)->extra_bytes > 0;
+           bloomery_cold_in(filter)->extra_bytes > 0;
 }
 
 bloomery_status bloomery_format_check(const struct bloomery_filter *filter, bloomery_error *error)
@@ -41,12 +41,12 @@ bloomery_status bloomery_format_check(const struct bloomery_filter *filter, bloo
                              "the filter has %u layers, and a file of ours keeps %d at most: write "
                              "it in its own format",
                              layers, BLOOMERY_CHAIN_MAX);
-    if (bloomery_rest_in(filter)->extra_bytes <= BLOOMERY_EXTRA_MAX)
+    if (bloomery_cold_in(filter)->extra_bytes <= BLOOMERY_EXTRA_MAX)
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                          "%llu bytes are attached to the filter, and a file of ours keeps %d at "
                          "most: write it in its own format",
-                         (unsigned long long)bloomery_rest_in(filter)->extra_bytes,
+                         (unsigned long long)bloomery_cold_in(filter)->extra_bytes,
                          BLOOMERY_EXTRA_MAX);
 }
 
@@ -93,15 +93,15 @@ static void write_ribbon(const struct bloomery_ribbon *ribbon, uint8_t *body)
 /* Records in a fixed order, so that the same filter is always the same bytes. */
 static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefix)
 {
-    const bloomery_key_rule *rule = &bloomery_rest_in(filter)->rule;
+    const bloomery_key_rule *rule = &bloomery_cold_in(filter)->rule;
     size_t at = BLOOMERY_HEADER_BYTES;
-    assert(bloomery_rest_in(filter)->extra_bytes <= BLOOMERY_EXTRA_MAX &&
-           bloomery_rest_in(filter)->note_bytes <= BLOOMERY_NOTE_BYTES);
+    assert(bloomery_cold_in(filter)->extra_bytes <= BLOOMERY_EXTRA_MAX &&
+           bloomery_cold_in(filter)->note_bytes <= BLOOMERY_NOTE_BYTES);
     assert(!has_rule(filter) || bloomery_rule_is_sound(rule));
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         write_layer(&filter->layers[i],
                     begin_record(prefix, &at, RECORD_LAYER, RECORD_REQUIRED, LAYER_BODY_BYTES));
-        if (filter->kind->hands_on)
+        if (filter->kind->cascades)
             write_ribbon(
                 &filter->layers[i].ribbon,
                 begin_record(prefix, &at, RECORD_RIBBON, RECORD_REQUIRED, RIBBON_BODY_BYTES));
@@ -119,16 +119,16 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
                bloomery_secret_of(filter)->siphash, BLOOMERY_SECRET_BYTES);
     if (has_dialect(filter)) {
         uint8_t *body = begin_record(prefix, &at, RECORD_DIALECT, RECORD_REQUIRED,
-                                     DIALECT_EXTRA + bloomery_rest_in(filter)->extra_bytes);
+                                     DIALECT_EXTRA + bloomery_cold_in(filter)->extra_bytes);
         bloomery_store_f64(body + DIALECT_TIGHTENING, filter->shape.tightening);
         bloomery_store_u32(body + DIALECT_GROWTH, filter->shape.growth);
-        if (bloomery_rest_in(filter)->extra_bytes > 0)
-            memcpy(body + DIALECT_EXTRA, bloomery_rest_in(filter)->extra,
-                   bloomery_rest_in(filter)->extra_bytes);
+        if (bloomery_cold_in(filter)->extra_bytes > 0)
+            memcpy(body + DIALECT_EXTRA, bloomery_cold_in(filter)->extra,
+                   bloomery_cold_in(filter)->extra_bytes);
     }
-    if (bloomery_rest_in(filter)->note_bytes > 0)
-        memcpy(begin_record(prefix, &at, RECORD_NOTE, 0, bloomery_rest_in(filter)->note_bytes),
-               bloomery_rest_in(filter)->note, bloomery_rest_in(filter)->note_bytes);
+    if (bloomery_cold_in(filter)->note_bytes > 0)
+        memcpy(begin_record(prefix, &at, RECORD_NOTE, 0, bloomery_cold_in(filter)->note_bytes),
+               bloomery_cold_in(filter)->note, bloomery_cold_in(filter)->note_bytes);
     if (has_wanted(filter))
         bloomery_store_f64(begin_record(prefix, &at, RECORD_WANTED, 0, WANTED_BODY_BYTES),
                            bloomery_wanted_rate(filter));
@@ -139,7 +139,7 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
  * often. */
 static size_t payload_offset_after(const struct bloomery_filter *filter, size_t records_end)
 {
-    const size_t unit = filter->kind->hands_on ? PAYLOAD_PAGE : BLOOMERY_PAYLOAD_UNIT;
+    const size_t unit = filter->kind->cascades ? PAYLOAD_PAGE : BLOOMERY_PAYLOAD_UNIT;
     return (records_end + unit - 1) / unit * unit;
 }
 
@@ -147,14 +147,14 @@ size_t bloomery_format_payload_offset(const struct bloomery_filter *filter)
 {
     size_t end = BLOOMERY_HEADER_BYTES;
     end += bloomery_layer_count(filter) * record_bytes(LAYER_BODY_BYTES);
-    if (filter->kind->hands_on)
+    if (filter->kind->cascades)
         end += bloomery_layer_count(filter) * record_bytes(RIBBON_BODY_BYTES);
     end += has_rule(filter) ? record_bytes(RULE_BODY_BYTES) : 0;
-    end += has_dialect(filter) ? record_bytes(DIALECT_EXTRA + bloomery_rest_in(filter)->extra_bytes)
+    end += has_dialect(filter) ? record_bytes(DIALECT_EXTRA + bloomery_cold_in(filter)->extra_bytes)
                                : 0;
     end += filter->secret_in_file ? record_bytes(BLOOMERY_SECRET_BYTES) : 0;
-    end += bloomery_rest_in(filter)->note_bytes > 0
-               ? record_bytes(bloomery_rest_in(filter)->note_bytes)
+    end += bloomery_cold_in(filter)->note_bytes > 0
+               ? record_bytes(bloomery_cold_in(filter)->note_bytes)
                : 0;
     end += has_wanted(filter) ? record_bytes(WANTED_BODY_BYTES) : 0;
     return payload_offset_after(filter, end);

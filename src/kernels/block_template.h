@@ -15,7 +15,7 @@
 #define OF_LEVEL(name)            LEVEL_PASTE(name, LEVEL)
 #define LEVEL_INLINE              LEVEL_TARGET static inline __attribute__((always_inline))
 
-/* Batches (native_template.h, static_template.h) pass through rings of 256 places, in groups of
+/* Batches (fast_path_template.h, static_template.h) pass through rings of 256 places, in groups of
  * eight keys. 128 keys are on their way, and answers leave by words of 64. */
 enum { GROUP = 8, WORD = 64, WINDOW = 128, RING = WINDOW + 2 * WORD };
 

@@ -152,7 +152,8 @@ static void take_hashes128(const struct bloomery_input *keys, const bloomery_fil
     memcpy(hashes, keys->data + first * sizeof *hashes, count * sizeof *hashes);
 }
 
-bloomery_take *bloomery_take_of(const struct bloomery_input *keys, const bloomery_filter *filter)
+bloomery_key_hasher *bloomery_key_hasher_of(const struct bloomery_input *keys,
+                                            const bloomery_filter *filter)
 {
     if (keys->form == BLOOMERY_KEYS_HASHES64)
         return take_hashes64;
@@ -176,27 +177,27 @@ bloomery_take *bloomery_take_of(const struct bloomery_input *keys, const bloomer
     }
 }
 
-void bloomery_take_valid(bloomery_take *take, const struct bloomery_input *keys,
-                         const bloomery_filter *filter, size_t first, size_t count, uint64_t valid,
-                         bloomery_hash *hashes)
+void bloomery_hash_valid_keys(bloomery_key_hasher *hash_keys, const struct bloomery_input *keys,
+                              const bloomery_filter *filter, size_t first, size_t count,
+                              uint64_t valid, bloomery_hash *hashes)
 {
     bloomery_key list[64];
     const struct bloomery_input some = bloomery_input_of_list(list);
     assert(count <= sizeof list / sizeof list[0]);
     if (keys->form != BLOOMERY_KEYS_LIST) {
-        take(keys, filter, first, count, hashes);
+        hash_keys(keys, filter, first, count, hashes);
         return;
     }
     for (size_t i = 0; i < count; i++)
         list[i] = (valid >> i & 1) != 0 ? bloomery_input_at(keys, first + i)
                                         : (bloomery_key){keys->data, 0};
-    take(&some, filter, 0, count, hashes);
+    hash_keys(&some, filter, 0, count, hashes);
 }
 
 size_t bloomery_input_compact(const struct bloomery_input *keys, const bloomery_filter *filter,
                               size_t first, size_t count, struct bloomery_compact *compact)
 {
-    bloomery_take *take = bloomery_take_of(keys, filter);
+    bloomery_key_hasher *hash_keys = bloomery_key_hasher_of(keys, filter);
     size_t kept = 0;
     assert(count <= BLOOMERY_COMPACT);
     for (size_t i = 0; i < count; i += 64) {
@@ -205,7 +206,7 @@ size_t bloomery_input_compact(const struct bloomery_input *keys, const bloomery_
         bloomery_hash *hashes = compact->hashes + kept;
         assert(kept <= i);
         compact->valid[i / 64] = valid;
-        bloomery_take_valid(take, keys, filter, first + i, now, valid, hashes);
+        bloomery_hash_valid_keys(hash_keys, keys, filter, first + i, now, valid, hashes);
         for (uint64_t left = valid; left != 0; left &= left - 1)
             *hashes++ = compact->hashes[kept + (size_t)__builtin_ctzll(left)];
         kept += (size_t)__builtin_popcountll(valid);

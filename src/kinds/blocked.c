@@ -44,12 +44,6 @@ bloomery_status bloomery_blocked_check(const struct bloomery_shape *shape,
     return BLOOMERY_OK;
 }
 
-void bloomery_blocked_prefetch_first(const struct bloomery_layer *layer, const uint8_t *payload,
-                                     const bloomery_hash *hashes, size_t count)
-{
-    bloomery_blocked_prefetch_block(layer, payload, hashes, count, 0);
-}
-
 void bloomery_blocked_prefetch(const struct bloomery_layer *layer, const uint8_t *payload,
                                const bloomery_hash *hashes, size_t count)
 {

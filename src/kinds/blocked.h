@@ -15,10 +15,6 @@ enum { BLOOMERY_AHEAD = 128 };
 void bloomery_blocked_prefetch(const struct bloomery_layer *layer, const uint8_t *payload,
                                const bloomery_hash *hashes, size_t count);
 
-/* First blocks only: for queries block by block. */
-void bloomery_blocked_prefetch_first(const struct bloomery_layer *layer, const uint8_t *payload,
-                                     const bloomery_hash *hashes, size_t count);
-
 /* Block number `which` (0 to L-1) of each key. */
 static inline __attribute__((always_inline)) void
 bloomery_blocked_prefetch_block(const struct bloomery_layer *layer, const uint8_t *payload,

@@ -24,14 +24,13 @@
  *     full_at = m (1 - (1 - q)^((n + sqrt(n)) L)),    q = k / (512 N),
  *
  * which each add knows without reading anything, since it knows how many bits it set itself. A
- * batch need not even look: its new keys set at most k L bits each. The bits are counted only if so
- * many might make the layer full, from time to time first and near the end with each add. Calls of
- * add would be a wrong measure: keys come again. The next layer is made when a key that is in none
- * comes to a full one. So the sequence of the keys alone decides where layers begin. The number of
- * bits that n keys set varies by a quarter of sqrt(n) keys (docs/mathematics.md, 9.2). Hence the
- * margin of four times that. Without it every other filter with just its planned keys would grow,
- * to three times its memory. Layers are made large enough for n + sqrt(n), so the rate holds there
- * too.
+ * batch goes on as long as its keys, k L bits each, cannot make the layer full; near the end keys
+ * come one by one. Calls of add would be a wrong measure: keys come again. The next layer is made
+ * when a key that is in none comes to a full one. So the sequence of the keys alone decides where
+ * layers begin. The number of bits that n keys set varies by a quarter of sqrt(n) keys
+ * (docs/mathematics.md, 9.2). Hence the margin of four times that. Without it every other filter
+ * with just its planned keys would grow, to three times its memory. Layers are made large enough
+ * for n + sqrt(n), so the rate holds there too.
  *
  * All layers have one hash. XXH3's 64 bits give n of them a rate of n/2^64 (plan/solve.h),
  * whatever the layers are like. A chain takes 128 if its 10th doubling would make that more than 1
@@ -56,6 +55,7 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "kernels/pipeline.h"
 #include "kinds/cells.h"
 #include "plan/blocked_rate.h"
 #include "plan/solve.h"
@@ -194,12 +194,11 @@ static uint64_t full_at(const struct bloomery_layer *layer)
  * when they are full. */
 static void begin(struct bloomery_filter *filter)
 {
-    if (bloomery_rest_in(filter)->next != NULL)
-        bloomery_rest_in(filter)->next->planned_keys = 0;
+    if (bloomery_cold_in(filter)->next != NULL)
+        bloomery_cold_in(filter)->next->planned_keys = 0;
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         struct bloomery_layer *layer = &filter->layers[i];
         layer->bits_set = 0;
-        layer->unsure = 0;
         if (!filter->foreign)
             layer->full_at = full_at(layer);
     }
@@ -232,8 +231,8 @@ static bool passes_limit(const struct bloomery_filter *filter, uint64_t bytes)
     uint64_t total;
     return __builtin_add_overflow(bloomery_payload_bytes(filter), bytes, &total) ||
            total > SIZE_MAX ||
-           (bloomery_rest_in(filter)->memory_limit > 0 &&
-            total > bloomery_rest_in(filter)->memory_limit);
+           (bloomery_cold_in(filter)->memory_limit > 0 &&
+            total > bloomery_cold_in(filter)->memory_limit);
 }
 
 /* Why there is no further layer, and where the chain stands. `why`: what else is in the way than
@@ -270,7 +269,7 @@ static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wan
                          "pass the limit of %s",
                          about, (unsigned long long)fmin(keys, 0x1p63), layers, plural, now.text,
                          more.text,
-                         bloomery_phrase_bytes(&limit, bloomery_rest_in(filter)->memory_limit));
+                         bloomery_phrase_bytes(&limit, bloomery_cold_in(filter)->memory_limit));
 }
 
 /* Planned once: a full chain is tried again and again. */
@@ -278,7 +277,7 @@ static bloomery_status next_of_ours(struct bloomery_filter *filter,
                                     const struct bloomery_layer *newest,
                                     struct bloomery_layer *next, bloomery_error *error)
 {
-    bloomery_plan *plan = bloomery_rest_in(filter)->next;
+    bloomery_plan *plan = bloomery_cold_in(filter)->next;
     if (plan->planned_keys == 0 &&
         bloomery_chain_next(newest, plan, filter->shape.hash, NULL) != BLOOMERY_OK) {
         plan->planned_keys = 0;
@@ -337,8 +336,8 @@ static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *erro
             bloomery_allocate(&filter->allocator, (size_t)next.bytes, BLOOMERY_PAYLOAD_UNIT);
     if (next.payload == NULL)
         return refuse(filter, next.bytes, NULL, error);
-    if (bloomery_rest_in(filter)->next != NULL)
-        bloomery_rest_in(filter)->next->planned_keys = 0;
+    if (bloomery_cold_in(filter)->next != NULL)
+        bloomery_cold_in(filter)->next->planned_keys = 0;
     filter->layers[count] = next;
     __atomic_store_n(&filter->shape.layer_count, count + 1, __ATOMIC_RELEASE);
     assert(bloomery_payload_bytes(filter) == next.offset + next.bytes);
@@ -350,33 +349,20 @@ static bloomery_status grow_past(struct bloomery_filter *filter, uint32_t count,
                                  bloomery_error *error)
 {
     bloomery_status status = BLOOMERY_OK;
-    if (bloomery_rest_in(filter)->growing == NULL)
+    if (bloomery_cold_in(filter)->growing == NULL)
         return grow(filter, error);
-    bloomery_lock(bloomery_rest_in(filter)->growing);
+    bloomery_lock(bloomery_cold_in(filter)->growing);
     if (bloomery_layer_count(filter) == count)
         status = grow(filter, error);
-    bloomery_unlock(bloomery_rest_in(filter)->growing);
+    bloomery_unlock(bloomery_cold_in(filter)->growing);
     return status;
 }
 
-/* Counts the bits of a layer to which nobody adds meanwhile, if their number is not known. */
-static void recount(struct bloomery_layer *layer)
-{
-    if (layer->unsure == 0)
-        return;
-    layer->bits_set = bloomery_count_payload(layer->payload, (size_t)(layer->bytes / 8));
-    layer->unsure = 0;
-}
-
 /* Whether the layer holds the keys that it was planned for. Other systems count new keys. */
-static bool is_full(const struct bloomery_filter *filter, struct bloomery_layer *layer)
+static bool is_full(const struct bloomery_filter *filter, const struct bloomery_layer *layer)
 {
     if (filter->foreign)
         return layer->adds >= layer->keys;
-    const uint64_t known = __atomic_load_n(&layer->bits_set, __ATOMIC_RELAXED);
-    if (known + layer->unsure < layer->full_at)
-        return false;
-    recount(layer);
     return __atomic_load_n(&layer->bits_set, __ATOMIC_RELAXED) >= layer->full_at;
 }
 
@@ -384,8 +370,8 @@ static bool is_full(const struct bloomery_filter *filter, struct bloomery_layer 
 
 /* Adds are counted in the layer that is the newest when they come, wherever the key is. So the
  * counts follow from the sequence of the keys too. Other systems count new keys only. */
-static void count(const struct bloomery_filter *filter, struct bloomery_layer *layer, uint64_t adds,
-                  uint64_t bits)
+static void count_adds(const struct bloomery_filter *filter, struct bloomery_layer *layer,
+                       uint64_t adds, uint64_t bits)
 {
     if (filter->concurrent) {
         __atomic_fetch_add(&layer->adds, adds, __ATOMIC_RELAXED);
@@ -417,7 +403,7 @@ add(struct bloomery_filter *filter, const struct bloomery_subject *subject, bool
     }
     if (!seen)
         set = bloomery_layer_add(filter, layer, subject, positions);
-    count(filter, layer, 1, set);
+    count_adds(filter, layer, 1, set);
     *new_bits = set;
     return BLOOMERY_OK;
 }
@@ -436,129 +422,236 @@ bloomery_status bloomery_chain_add_positions(struct bloomery_filter *filter, blo
     return add(filter, &subject, true, new_bits, error);
 }
 
-/* Leaves those in `hashes` that `layer` surely does not have; `place` says where they were. */
-static size_t keep_absent(const struct bloomery_filter *filter, const struct bloomery_layer *layer,
-                          bloomery_hash *hashes, uint8_t *place, size_t count)
+/* ---- Many keys ------------------------------------------------------------------------------- */
+
+/*
+ * A portion of keys passes through the layers, from the newest to the oldest. Each leaves those
+ * that it surely does not have:
+ *
+ *     hashes     | a | b | c | d | e | f |      layer 2 may have b and e
+ *                | a | c | d | f |              layer 1 may have d
+ *                | a | c | f |      places 0, 2, 5
+ *
+ * Those that are left at the end are in no layer. Hashes and places fit in the first-level cache.
+ */
+enum { WORD = 64, PORTION = 512 };
+
+struct portion {
+    size_t count;
+    bloomery_hash hashes[PORTION];
+    uint16_t place[PORTION]; /* where they were among the keys */
+};
+
+static void fill(struct portion *portion, const struct bloomery_filter *filter,
+                 const struct bloomery_input *keys, size_t first, size_t count)
 {
-    uint64_t found = filter->operations->query_word(layer, layer->payload, hashes, count);
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        hashes[kept] = hashes[i];
-        place[kept] = place[i];
-        kept += (found >> i & 1) == 0;
-    }
-    return kept;
+    assert(count > 0 && count <= PORTION);
+    bloomery_key_hasher_of(keys, filter)(keys, filter, first, count, portion->hashes);
+    for (size_t i = 0; i < count; i++)
+        portion->place[i] = (uint16_t)i;
+    portion->count = count;
 }
 
-/* The keys of a word that no older layer has; their places in it. */
-static size_t find_new(const struct bloomery_filter *filter, uint32_t layers,
-                       const bloomery_hash *hashes, size_t count, bloomery_hash left[64],
-                       uint8_t place[64])
+/* Leaves the keys that the layer surely does not have. */
+static void leave_absent(const struct bloomery_filter *filter,
+                         const struct bloomery_fast_path *fast, const struct bloomery_layer *layer,
+                         struct portion *portion)
 {
-    for (size_t i = 0; i < count; i++) {
-        left[i] = hashes[i];
-        place[i] = (uint8_t)i;
+    const struct bloomery_input input = bloomery_input_of_hashes(portion->hashes);
+    const size_t count = portion->count;
+    uint64_t found[PORTION / WORD];
+    size_t kept = 0;
+    if (fast != NULL)
+        fast->query(filter, layer, &input, count, found);
+    for (size_t first = 0; first < count; first += WORD) {
+        const size_t now = count - first < WORD ? count - first : WORD;
+        bloomery_hash *hashes = portion->hashes + first;
+        const uint64_t may =
+            fast != NULL ? found[first / WORD]
+                         : filter->operations->query_word(layer, layer->payload, hashes, now);
+        if (may == 0) { /* as it is for most words of new keys */
+            memmove(portion->hashes + kept, hashes, now * sizeof *hashes);
+            memmove(portion->place + kept, portion->place + first, now * sizeof *portion->place);
+            kept += now;
+            continue;
+        }
+        for (size_t i = 0; i < now; i++) {
+            portion->hashes[kept] = hashes[i];
+            portion->place[kept] = portion->place[first + i];
+            kept += (may >> i & 1) == 0;
+        }
     }
-    for (uint32_t i = layers - 1; i-- > 0 && count > 0;)
-        count = keep_absent(filter, &filter->layers[i], left, place, count);
+    assert(kept <= count);
+    portion->count = kept;
+}
+
+size_t bloomery_chain_query(const struct bloomery_filter *filter,
+                            const struct bloomery_fast_path *fast,
+                            const struct bloomery_input *keys, size_t count, uint64_t *answers)
+{
+    const uint32_t layers = bloomery_layer_count(filter);
+    bloomery_key_hasher *hash_keys = bloomery_key_hasher_of(keys, filter);
+    size_t found = 0;
+    if (layers == 1)
+        return fast->query(filter, filter->layers, keys, count, answers);
+    for (size_t first = 0; first < count; first += PORTION) {
+        const size_t now = count - first < PORTION ? count - first : PORTION;
+        const size_t words = (now + WORD - 1) / WORD;
+        bloomery_hash hashes[PORTION];
+        const struct bloomery_input input = bloomery_input_of_hashes(hashes);
+        uint64_t here[PORTION / WORD], all[PORTION / WORD] = {0};
+        size_t sum = 0;
+        hash_keys(keys, filter, first, now, hashes);
+        for (uint32_t i = layers; i-- > 0 && sum < now;) {
+            const size_t more = fast->query(filter, &filter->layers[i], &input, now, here);
+            for (size_t word = 0; word < words && more > 0; word++)
+                all[word] |= here[word];
+            sum = i == layers - 1 ? more
+                  : more > 0      ? bloomery_count_bits((const uint8_t *)all, words)
+                                  : sum;
+        }
+        assert(sum <= now);
+        found += sum;
+        if (answers != NULL)
+            memcpy(answers + first / WORD, all, words * sizeof *all);
+    }
+    return found;
+}
+
+/* Adds keys, none of which can make the newest layer full, in order. `answers`: which were new;
+ * returns how many bits they set. */
+static uint64_t add_to_newest(const struct bloomery_filter *filter,
+                              const struct bloomery_fast_path *fast, uint32_t layers,
+                              const struct bloomery_input *keys, size_t first, size_t count,
+                              uint64_t *answers)
+{
+    const struct bloomery_layer *layer = &filter->layers[layers - 1];
+    struct bloomery_input input = bloomery_input_from(keys, first);
+    bloomery_counts counts = {0, 0, 0};
+    struct portion portion;
+    uint64_t set[PORTION / WORD];
+    if (fast != NULL && layers == 1) {
+        fast->add[filter->concurrent](filter, layer, &input, count, answers, &counts);
+        return counts.cells;
+    }
+    fill(&portion, filter, keys, first, count);
+    if (fast == NULL)
+        bloomery_pipeline_prefetch(filter, portion.hashes, count, true);
+    for (uint32_t i = layers - 1; i-- > 0 && portion.count > 0;)
+        leave_absent(filter, fast, &filter->layers[i], &portion);
+    input = bloomery_input_of_hashes(portion.hashes);
+    if (fast != NULL && portion.count > 0)
+        fast->add[filter->concurrent](filter, layer, &input, portion.count, set, &counts);
+    for (size_t i = 0; fast == NULL && i < portion.count; i += WORD)
+        set[i / WORD] = filter->operations->add_word(
+            layer, layer->payload, portion.hashes + i,
+            portion.count - i < WORD ? portion.count - i : WORD, &counts.cells);
+    memset(answers, 0, (count + WORD - 1) / WORD * sizeof *answers);
+    for (size_t i = 0; i < portion.count; i++)
+        answers[portion.place[i] / WORD] |= (set[i / WORD] >> i % WORD & 1)
+                                            << portion.place[i] % WORD;
+    return counts.cells;
+}
+
+/*
+ * How many of some keys surely do not make the newest layer full: whole words of them, or all. In a
+ * concurrent chain the bits that so many can set are counted as set. Those that they did not set
+ * are taken back after. So threads that add at once do not fill the same room.
+ */
+static size_t reserve(const struct bloomery_filter *filter, struct bloomery_layer *layer,
+                      size_t keys)
+{
+    const uint64_t each = (uint64_t)layer->probes * layer->blocks_per_key;
+    uint64_t known = __atomic_load_n(&layer->bits_set, __ATOMIC_RELAXED);
+    uint64_t fit;
+    do {
+        if (filter->foreign) /* full with as many new keys as it is planned for */
+            fit = layer->adds < layer->keys ? layer->keys - layer->adds : 0;
+        else
+            fit = known < layer->full_at ? (layer->full_at - known) / each : 0;
+        fit = fit < keys ? fit / WORD * WORD : keys;
+    } while (filter->concurrent && fit > 0 &&
+             !__atomic_compare_exchange_n(&layer->bits_set, &known, known + fit * each, true,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return (size_t)fit;
+}
+
+/* Adds a portion, or as many of its words as the newest layer has room for; 0: for none. */
+static size_t add_portion(struct bloomery_filter *filter, const struct bloomery_fast_path *fast,
+                          const struct bloomery_input *keys, size_t first, size_t count,
+                          uint64_t *answers, uint64_t *cells)
+{
+    const uint32_t layers = bloomery_layer_count(filter);
+    struct bloomery_layer *layer = &filter->layers[layers - 1];
+    const size_t fit = reserve(filter, layer, count);
+    if (fit == 0)
+        return 0;
+    const uint64_t set = add_to_newest(filter, fast, layers, keys, first, fit, answers);
+    const uint64_t most = (uint64_t)fit * layer->probes * layer->blocks_per_key;
+    assert(filter->foreign || set <= most);
+    uint64_t added = 0;
+    for (size_t i = 0; filter->foreign && i < fit; i += WORD)
+        added += (uint64_t)__builtin_popcountll(answers[i / WORD]);
+    if (filter->foreign) {
+        layer->adds += added;
+        layer->bits_set += set;
+    } else {
+        count_adds(filter, layer, fit, filter->concurrent ? set - most : set);
+    }
+    *cells += set;
+    return fit;
+}
+
+/* Adds a word of keys one by one; returns how many were added. */
+static size_t add_singly(struct bloomery_filter *filter, const struct bloomery_input *keys,
+                         size_t first, size_t count, uint64_t *answers, uint64_t *cells,
+                         bloomery_status *status, bloomery_error *error)
+{
+    bloomery_hash hashes[WORD];
+    bloomery_key_hasher_of(keys, filter)(keys, filter, first, count, hashes);
+    *answers = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t set = 0;
+        *status = bloomery_chain_add(filter, hashes[i], &set, error);
+        if (*status != BLOOMERY_OK)
+            return i;
+        *answers |= (uint64_t)(set > 0) << i;
+        *cells += set;
+    }
     return count;
 }
 
-/* Adds keys, none of which can make the newest layer full, in order. `set`: how many bits, unless
- * NULL. */
-static uint64_t add_to_newest(const struct bloomery_filter *filter, uint32_t layers,
-                              const bloomery_hash *hashes, size_t keys, uint64_t *set)
+bloomery_status bloomery_chain_add_many(struct bloomery_filter *filter,
+                                        const struct bloomery_fast_path *fast,
+                                        const struct bloomery_input *keys, size_t count,
+                                        uint64_t *answers, bloomery_counts *counts,
+                                        bloomery_error *error)
 {
-    const struct bloomery_layer *layer = &filter->layers[layers - 1];
-    bloomery_hash left[64];
-    uint8_t place[64];
-    uint64_t answers = 0;
-    if (layers == 1)
-        return filter->operations->add_word(layer, layer->payload, hashes, keys, set);
-    const size_t rest = find_new(filter, layers, hashes, keys, left, place);
-    const uint64_t found =
-        rest > 0 ? filter->operations->add_word(layer, layer->payload, left, rest, set) : 0;
-    for (size_t i = 0; i < rest; i++)
-        answers |= (found >> i & 1) << place[i];
-    return answers;
-}
-
-/* Whether the bits that keys set may go uncounted: they must not make the layer full, and counting
- * them all later must pay. That reads the whole layer: a sixteenth of its bits apart, it is a few
- * ns a key. Others may add to a concurrent chain, and counting would miss theirs. */
-static bool may_guess(const struct bloomery_filter *filter, struct bloomery_layer *layer,
-                      uint64_t most)
-{
-    if (filter->concurrent)
-        return false;
-    if (layer->bits_set + layer->unsure + most <= layer->full_at)
-        return layer->unsure > 0 || layer->full_at - layer->bits_set > layer->bits / 16;
-    recount(layer);
-    return layer->bits_set + most <= layer->full_at &&
-           layer->full_at - layer->bits_set > layer->bits / 16;
-}
-
-/* Counts the maximum of bits that some keys can set as set, if the layer has room for so many. Bits
- * that they did not set are taken back after. So threads that add at once do not fill the same
- * room. */
-static bool reserve(const struct bloomery_filter *filter, struct bloomery_layer *layer,
-                    uint64_t most)
-{
-    uint64_t known = __atomic_load_n(&layer->bits_set, __ATOMIC_RELAXED);
-    do {
-        if (known + layer->unsure + most > layer->full_at)
-            return false;
-    } while (filter->concurrent &&
-             !__atomic_compare_exchange_n(&layer->bits_set, &known, known + most, true,
-                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-    if (!filter->concurrent)
-        layer->bits_set = known + most;
-    return true;
-}
-
-/* The same for layers that are full with as many new keys as they are planned for: not one of these
- * must be the one that is too many. */
-static bool add_word_of_theirs(struct bloomery_filter *filter, const bloomery_hash *hashes,
-                               size_t keys, uint64_t *answers, uint64_t *new_bits)
-{
-    const uint32_t layers = bloomery_layer_count(filter);
-    struct bloomery_layer *layer = &filter->layers[layers - 1];
-    uint64_t set = 0;
-    if (layer->adds > layer->keys || layer->keys - layer->adds < keys)
-        return false;
-    *answers = add_to_newest(filter, layers, hashes, keys, &set);
-    layer->adds += (uint64_t)__builtin_popcountll(*answers);
-    layer->bits_set += set;
-    if (new_bits != NULL)
-        *new_bits += set;
-    return true;
-}
-
-bool bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash *hashes,
-                             size_t keys, uint64_t *answers, uint64_t *new_bits)
-{
-    const uint32_t layers = bloomery_layer_count(filter);
-    struct bloomery_layer *layer = &filter->layers[layers - 1];
-    const uint32_t each = layer->probes * layer->blocks_per_key;
-    const uint64_t most = (uint64_t)keys * each;
-    uint64_t set = 0;
-    assert(keys <= 64);
-    if (filter->foreign)
-        return add_word_of_theirs(filter, hashes, keys, answers, new_bits);
-    if (new_bits == NULL && may_guess(filter, layer, most)) {
-        *answers = add_to_newest(filter, layers, hashes, keys, NULL);
-        layer->unsure += (uint64_t)__builtin_popcountll(*answers) * each;
-        count(filter, layer, keys, 0);
-        return true;
+    /* Others add to a concurrent chain, and what is reserved is missing to them: a word at a time.
+     * Without kernels of their own the memory of all keys of a portion is requested at once. */
+    const size_t most = filter->concurrent ? WORD : fast == NULL ? 2 * WORD : PORTION;
+    bloomery_status status = BLOOMERY_OK;
+    bloomery_counts done = {0, 0, 0};
+    if (answers != NULL && count > 0)
+        memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
+    while (done.done < count && status == BLOOMERY_OK) {
+        const size_t left = count - done.done;
+        uint64_t found[PORTION / WORD];
+        size_t now = add_portion(filter, fast, keys, done.done, left < most ? left : most, found,
+                                 &done.cells);
+        if (now == 0)
+            now = add_singly(filter, keys, done.done, left < WORD ? left : WORD, found, &done.cells,
+                             &status, error);
+        for (size_t i = 0; i < now; i += WORD)
+            done.positive += (size_t)__builtin_popcountll(found[i / WORD]);
+        if (answers != NULL)
+            memcpy(answers + done.done / WORD, found, (now + WORD - 1) / WORD * sizeof *answers);
+        done.done += now;
     }
-    if (!reserve(filter, layer, most))
-        return false;
-    *answers = add_to_newest(filter, layers, hashes, keys, &set);
-    assert(set <= most);
-    count(filter, layer, keys, set - most);
-    if (new_bits != NULL)
-        *new_bits += set;
-    return true;
+    assert(done.done <= count && (done.done == count) == (status == BLOOMERY_OK));
+    if (counts != NULL)
+        *counts = done;
+    return status;
 }
 
 /* ---- Positions ------------------------------------------------------------------------------- */
@@ -738,11 +831,11 @@ static bloomery_status check_room(const bloomery_filter *into, const struct join
         bytes > SIZE_MAX)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "the layers of both would take more bytes than there are addresses");
-    if (bloomery_rest_in(into)->memory_limit > 0 && bytes > bloomery_rest_in(into)->memory_limit)
+    if (bloomery_cold_in(into)->memory_limit > 0 && bytes > bloomery_cold_in(into)->memory_limit)
         return bloomery_fail(error, BLOOMERY_FULL, 0,
                              "the layers of both would take %s, and the limit is %s",
                              bloomery_phrase_bytes(&all, bytes),
-                             bloomery_phrase_bytes(&limit, bloomery_rest_in(into)->memory_limit));
+                             bloomery_phrase_bytes(&limit, bloomery_cold_in(into)->memory_limit));
     return BLOOMERY_OK;
 }
 

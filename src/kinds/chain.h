@@ -4,6 +4,7 @@
 #ifndef BLOOMERY_KINDS_CHAIN_H
 #define BLOOMERY_KINDS_CHAIN_H
 
+#include "kernels/fast_path.h"
 #include "kinds/filter.h"
 
 /* A chain's first layer is planned for this part of the rate that the chain stays under. Each
@@ -32,11 +33,22 @@ bloomery_status bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash
 bloomery_status bloomery_chain_add_positions(struct bloomery_filter *filter, bloomery_key key,
                                              uint32_t *new_bits, bloomery_error *error);
 
-/* Adds up to 64 keys in order, as bloomery_chain_add does one by one. Bit i of `answers` is set if
- * key i was new; `new_bits` is added to, unless NULL. False if one of them might make the newest
- * layer full: nothing was added then, and each is to be added by itself. */
-bool bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash *hashes,
-                             size_t keys, uint64_t *answers, uint64_t *new_bits);
+/*
+ * Adds keys in order, as bloomery_chain_add does one by one; `answers` and `counts` as in
+ * bloomery_add_keys, or NULL. `fast`: the fast path of blocked layers, or NULL in a chain of
+ * another system.
+ */
+bloomery_status bloomery_chain_add_many(struct bloomery_filter *filter,
+                                        const struct bloomery_fast_path *fast,
+                                        const struct bloomery_input *keys, size_t count,
+                                        uint64_t *answers, bloomery_counts *counts,
+                                        bloomery_error *error);
+
+/* Queries a chain of our own; `answers` as in bloomery_may_contain_keys, or NULL. Returns how many
+ * are true. */
+size_t bloomery_chain_query(const struct bloomery_filter *filter,
+                            const struct bloomery_fast_path *fast,
+                            const struct bloomery_input *keys, size_t count, uint64_t *answers);
 
 /* The hash of a chain that is planned for these keys in its first layer and this rate: all its
  * layers have the same. */

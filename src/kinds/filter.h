@@ -21,7 +21,7 @@ enum bloomery_storage {
  * What a small filter does without, so that it takes little more memory than its bits. A filter of
  * which all of this is zero has no such struct of its own.
  */
-struct bloomery_rest {
+struct bloomery_cold {
     /* Of the layers that the filter was made with, unless they lie before it; later ones have
      * memory of their own. */
     uint8_t *payload; /* never written unless owned */
@@ -49,7 +49,7 @@ struct bloomery_rest {
 /*
  * A filter is one allocation, and blocks that this one points to:
  *
- *     | payload, if it is small | secret | filter | own layers | rest | next | extra | note |
+ *     | payload, if it is small | secret | filter | own layers | cold | next | extra | note |
  *     ^ a multiple of 64
  *
  * Schemes of other systems have no secret. So what a hash gets is in one piece with the seed, with
@@ -65,7 +65,7 @@ struct bloomery_filter {
             const struct bloomery_hash_row *hash; /* shape.hash_row */
         };
     };
-    /* Single keys, by a short way or the long one. */
+    /* Single keys, by the fast path or the slow one. */
     bool (*query_key)(const bloomery_filter *filter, bloomery_key key);
     bool (*add_key)(bloomery_filter *filter, bloomery_key key, bloomery_error *error);
     const struct bloomery_operations *operations;
@@ -75,7 +75,7 @@ struct bloomery_filter {
     bool concurrent : 1;
     bool foreign : 1;     /* by the schemes of another system */
     bool of_our_file : 1; /* it goes back into one: it gets no more layers than that keeps */
-    bool has_rest : 1;    /* of its own */
+    bool has_cold : 1;    /* of its own */
     uint8_t storage : 2;  /* enum bloomery_storage */
     /* The status, negated, of a key that could not be added while no caller took the error, until
      * the next writing reports it (src/keys.c). 0: there was none. Atomic. */
@@ -86,7 +86,7 @@ struct bloomery_filter {
      * are. */
     uint8_t own_room;
     uint8_t doublings;
-    uint8_t short_ways; /* of batches: src/library.h */
+    uint8_t fast_path; /* of batches: src/library.h */
     /* Of a chain: the number of the layer that it began with, and goes back to when cleared. */
     uint16_t first;
     bloomery_allocator allocator;
@@ -119,21 +119,21 @@ static inline struct bloomery_hash_secret *bloomery_secret_of(const struct bloom
 }
 
 /* All zero. */
-extern const struct bloomery_rest bloomery_no_rest;
+extern const struct bloomery_cold bloomery_no_cold;
 
-/* To read: its own, or bloomery_no_rest. */
-static inline const struct bloomery_rest *bloomery_rest_in(const struct bloomery_filter *filter)
+/* To read: its own, or bloomery_no_cold. */
+static inline const struct bloomery_cold *bloomery_cold_in(const struct bloomery_filter *filter)
 {
-    return filter->has_rest
-               ? (const struct bloomery_rest *)(const void *)&filter->own[filter->own_room]
-               : &bloomery_no_rest;
+    return filter->has_cold
+               ? (const struct bloomery_cold *)(const void *)&filter->own[filter->own_room]
+               : &bloomery_no_cold;
 }
 
 /* To write to; the filter has one of its own. */
-static inline struct bloomery_rest *bloomery_rest_of(struct bloomery_filter *filter)
+static inline struct bloomery_cold *bloomery_cold_of(struct bloomery_filter *filter)
 {
-    assert(filter->has_rest);
-    return (struct bloomery_rest *)(void *)&filter->own[filter->own_room];
+    assert(filter->has_cold);
+    return (struct bloomery_cold *)(void *)&filter->own[filter->own_room];
 }
 
 static inline size_t bloomery_room_bytes(uint32_t layers)
@@ -159,13 +159,13 @@ size_t bloomery_own_bytes(const struct bloomery_filter *filter);
 /* The memory of the layers that the filter was made with. */
 static inline uint8_t *bloomery_payload_of(const struct bloomery_filter *filter)
 {
-    return filter->near_words > 0 ? bloomery_base_of(filter) : bloomery_rest_in(filter)->payload;
+    return filter->near_words > 0 ? bloomery_base_of(filter) : bloomery_cold_in(filter)->payload;
 }
 
 static inline uint64_t bloomery_payload_room(const struct bloomery_filter *filter)
 {
     return filter->near_words > 0 ? (uint64_t)filter->near_words * BLOOMERY_WORD_BYTES
-                                  : bloomery_rest_in(filter)->payload_bytes;
+                                  : bloomery_cold_in(filter)->payload_bytes;
 }
 
 /* Whether a layer has memory for it alone, allocated after the filter was made. */
@@ -269,7 +269,7 @@ static inline uint32_t bloomery_layer_count(const struct bloomery_filter *filter
  * operations go on to the others. */
 static inline uint32_t bloomery_queried_layers(const struct bloomery_filter *filter)
 {
-    return filter->kind->hands_on ? 1 : bloomery_layer_count(filter);
+    return filter->kind->cascades ? 1 : bloomery_layer_count(filter);
 }
 
 /* Where keys are added. */
@@ -286,7 +286,7 @@ static inline double bloomery_wanted_rate(const struct bloomery_filter *filter)
 {
     const struct bloomery_layer *layer = filter->layers;
     /* In other filters its place has counts, which those who add may be writing. */
-    if (filter->foreign || filter->kind->grows || filter->kind->hands_on)
+    if (filter->foreign || filter->kind->grows || filter->kind->cascades)
         return 0;
     const bool matters = layer->rate > 0 && layer->wanted > 2 * layer->rate && layer->wanted <= 1;
     return matters ? layer->wanted : 0;

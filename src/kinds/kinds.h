@@ -33,7 +33,9 @@ struct bloomery_operations {
     uint32_t (*add)(const struct bloomery_layer *layer, uint8_t *payload, bloomery_hash hash);
     bool (*may_contain)(const struct bloomery_layer *layer, const uint8_t *payload,
                         bloomery_hash hash);
-    /* Prefetch the memory that these hashes will touch when they are added, or looked up. */
+    /* The next four are for batches, but blocked layers have prefetch_add alone of them: their
+     * batches are those of kernels/fast_path.h. Prefetch the memory that these hashes will touch
+     * when they are added, or looked up. */
     void (*prefetch_add)(const struct bloomery_layer *layer, const uint8_t *payload,
                          const bloomery_hash *hashes, size_t count);
     void (*prefetch_query)(const struct bloomery_layer *layer, const uint8_t *payload,
@@ -74,7 +76,7 @@ struct bloomery_scan {
     uint64_t bits_set;  /* cells that are not 0 */
     uint64_t saturated; /* counters */
     double live_rate;
-    double handed_on; /* if the kind hands keys on: the share that goes to the next layer */
+    double cascaded; /* if the kind hands keys on: the share that goes to the next layer */
 };
 
 struct bloomery_kind_row {
@@ -109,7 +111,7 @@ struct bloomery_kind_row {
     bool removes;  /* keys can be removed and counted */
     bool merges;   /* two of one shape become one */
     bool grows;    /* a chain to which layers are added */
-    bool hands_on; /* a chain whose operations take the first layer and go on to the others */
+    bool cascades; /* a chain whose operations take the first layer and go on to the others */
     bool has_bits; /* an array of cells: bits set, fill and live rate exist */
     bool takes_positions; /* the hash itself gives a key's positions: 128 bits are too few */
 };

@@ -47,7 +47,6 @@ struct bloomery_layer {
     union {                    /* of a filter, not of a shape, but for `ribbon` and `wanted` */
         struct {               /* in chains that can grow */
             uint64_t bits_set; /* the cells that are not 0; atomic if concurrent */
-            uint64_t unsure;   /* and at most so many more, set since they were counted last */
             union {
                 uint64_t full_at; /* and how many mean that it holds the keys it was planned for */
                 /* Of other systems' chains, which count keys for that: the bytes of bits that the
@@ -57,7 +56,7 @@ struct bloomery_layer {
         };
         struct { /* in static filters */
             struct bloomery_ribbon ribbon;
-            bool hands_on; /* of a filter: to the layer behind this one in the array */
+            bool cascades; /* of a filter: to the layer behind this one in the array */
         };
         double wanted; /* in our other filters: the rate that the plan was asked for; 0: unknown */
     };

@@ -141,7 +141,7 @@ bloomery_static_from(const struct bloomery_layer *layer, uint32_t number, bloome
             bloomery_static_cut(bloomery_static_thresholds(layer), equation.bucket);
         if (equation.offset >= cut)
             return bloomery_static_fits(layer, &equation, 0);
-        if (!layer->hands_on)
+        if (!layer->cascades)
             return true;
     }
 }

@@ -54,7 +54,7 @@ ELSEWHERE = (
     (r"install", r"cc -O3 .*", "scripts/check-plain", "docs/install.md"),
     (r"install", r"cc program\.c .*|libraries=.*|export .*", "scripts/check-install", "documented 'cc program.c'"),
     (r"install", r"bloomery = dependency.*", "scripts/check-install", "documented 'bloomery = dependency'"),
-    (r"install", r"scripts/amalgamate folder|cc .*-c bloomery\.c", "tests/house/test_single_file.py", "the_documented_line"),
+    (r"install", r"scripts/amalgamate folder|cc .*-c bloomery\.c", "tests/repo/test_single_file.py", "the_documented_line"),
 )
 # Options of others that documents name in backquotes, without their program.
 OTHERS = {

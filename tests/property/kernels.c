@@ -11,6 +11,7 @@
 
 #include "base/cpu.h"
 #include "kernels/block.h"
+#include "kernels/fast_path.h"
 #include "kinds/blocked.h"
 #include "kinds/filter.h"
 
@@ -68,44 +69,81 @@ static size_t word_length(size_t at)
     return length < HASHES - at ? length : HASHES - at;
 }
 
-static void compare(const struct bloomery_operations *kernel, uint32_t blocks_per_key,
-                    uint32_t probes)
+/* A level's kernels: for batches, and for single hashes. */
+struct kernels {
+    const struct bloomery_fast_path *batches;
+    const struct bloomery_operations *single; /* plain, and for several threads */
+};
+
+/* Of a blocked filter, whose own layer is not touched. */
+static const bloomery_filter *holder;
+
+static uint64_t query_word(const struct kernels *kernel, const struct bloomery_layer *layer,
+                           const bloomery_hash *word, size_t count)
 {
-    const struct bloomery_operations *scalar = &bloomery_blocked_scalar[0];
-    const struct bloomery_layer layer = layer_of(blocks_per_key, probes);
+    const struct bloomery_input input = bloomery_input_of_hashes(word);
+    uint64_t answers = 0;
+    const size_t found = kernel->batches->query(holder, layer, &input, count, &answers);
+    assert_int_equal(found, __builtin_popcountll(answers));
+    return answers;
+}
+
+/* `new_bits` grows, unless it is NULL. */
+static uint64_t add_word(const struct kernels *kernel, const struct bloomery_layer *layer,
+                         const bloomery_hash *word, size_t count, bool shared, uint64_t *new_bits)
+{
+    const struct bloomery_input input = bloomery_input_of_hashes(word);
+    bloomery_counts counts = {0, 0, 0};
+    uint64_t answers = 0;
+    kernel->batches->add[shared](holder, layer, &input, count, &answers,
+                                 new_bits != NULL ? &counts : NULL);
+    if (new_bits != NULL)
+        *new_bits += counts.cells;
+    return answers;
+}
+
+static void compare(const struct kernels *kernel, const struct kernels *scalar, bool shared,
+                    uint32_t blocks_per_key, uint32_t probes)
+{
+    const struct bloomery_operations *single = &kernel->single[shared];
+    struct bloomery_layer one_layer = layer_of(blocks_per_key, probes);
+    struct bloomery_layer other_layer = one_layer;
     static uint8_t left[BLOCKS * 64] __attribute__((aligned(64)));
     static uint8_t right[BLOCKS * 64] __attribute__((aligned(64)));
+    one_layer.payload = left;
+    other_layer.payload = right;
     memset(left, 0, sizeof left);
     memset(right, 0, sizeof right);
     for (size_t at = 0; at < HASHES; at += word_length(at)) {
         const size_t count = word_length(at);
         const bloomery_hash *word = hashes + at;
         uint64_t new_left = 7, new_right = 7;
-        assert_int_equal(scalar->query_word(&layer, left, word, count),
-                         kernel->query_word(&layer, right, word, count));
+        assert_int_equal(query_word(scalar, &one_layer, word, count),
+                         query_word(kernel, &other_layer, word, count));
         if (at % 7 == 0) /* what follows then finds nothing new */
             for (uint32_t which = 0; which < blocks_per_key; which++) {
                 const struct bloomery_hashes aside = {(const uint64_t *)(const void *)word, false};
-                scalar->add_block(&layer, left, aside, count, which);
-                if (kernel->add_block != NULL)
-                    kernel->add_block(&layer, right, aside, count, which);
+                scalar->single->add_block(&one_layer, left, aside, count, which);
+                if (single->add_block != NULL)
+                    single->add_block(&other_layer, right, aside, count, which);
                 else
-                    scalar->add_block(&layer, right, aside, count, which);
+                    scalar->single->add_block(&other_layer, right, aside, count, which);
                 assert_memory_equal(left, right, sizeof left);
             }
         /* With and without counting, which may be different code. */
         uint64_t *counts[] = {at % 3 == 0 ? NULL : &new_left, at % 3 == 0 ? NULL : &new_right};
-        assert_int_equal(scalar->add_word(&layer, left, word, count, counts[0]),
-                         kernel->add_word(&layer, right, word, count, counts[1]));
+        assert_int_equal(add_word(scalar, &one_layer, word, count, false, counts[0]),
+                         add_word(kernel, &other_layer, word, count, shared, counts[1]));
         assert_int_equal(new_left, new_right);
         assert_memory_equal(left, right, sizeof left);
-        assert_int_equal(kernel->query_word(&layer, right, word, count),
+        assert_int_equal(query_word(kernel, &other_layer, word, count),
                          count == 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1);
         bloomery_hash one = {random64(), random64()};
-        assert_int_equal(scalar->may_contain(&layer, left, one),
-                         kernel->may_contain(&layer, right, one));
+        assert_int_equal(scalar->single->may_contain(&one_layer, left, one),
+                         single->may_contain(&other_layer, right, one));
         if (at % 5 == 0)
-            assert_int_equal(scalar->add(&layer, left, one), kernel->add(&layer, right, one));
+            assert_int_equal(scalar->single->add(&one_layer, left, one),
+                             single->add(&other_layer, right, one));
         assert_memory_equal(left, right, sizeof left);
         if (at % 512 == 0) { /* before everything says yes */
             memset(left, 0, sizeof left);
@@ -114,21 +152,29 @@ static void compare(const struct bloomery_operations *kernel, uint32_t blocks_pe
     }
 }
 
-/* The kernels of a level, plain and for several threads; NULL where this architecture has none. */
-static const struct bloomery_operations *kernel_of(enum bloomery_cpu level)
+static const struct kernels scalar_kernels = {&bloomery_fast_scalar, bloomery_blocked_scalar};
+
+/* The kernels of a level; NULL where this architecture has none. */
+static const struct kernels *kernels_of(enum bloomery_cpu level)
 {
+#if defined(__x86_64__)
+    static const struct kernels avx2 = {&bloomery_fast_avx2, bloomery_blocked_avx2};
+    static const struct kernels avx512 = {&bloomery_fast_avx512, bloomery_blocked_avx512};
+#elif defined(BLOOMERY_ARM_KERNELS)
+    static const struct kernels neon = {&bloomery_fast_neon, bloomery_blocked_neon};
+#endif
     switch (level) {
     case BLOOMERY_CPU_SCALAR:
-        return bloomery_blocked_scalar;
+        return &scalar_kernels;
 #if defined(__x86_64__)
     case BLOOMERY_CPU_AVX2:
-        return bloomery_blocked_avx2;
+        return &avx2;
     case BLOOMERY_CPU_AVX512:
     case BLOOMERY_CPU_VPOPCNTDQ:
-        return bloomery_blocked_avx512;
+        return &avx512;
 #elif defined(BLOOMERY_ARM_KERNELS)
     case BLOOMERY_CPU_NEON:
-        return bloomery_blocked_neon;
+        return &neon;
 #endif
     default:
         return NULL;
@@ -137,17 +183,21 @@ static const struct bloomery_operations *kernel_of(enum bloomery_cpu level)
 
 static __attribute__((unused)) void compare_all(enum bloomery_cpu level)
 {
-    const struct bloomery_operations *kernel = kernel_of(level);
+    const struct kernels *kernel = kernels_of(level);
     assert_non_null(kernel);
     if (bloomery_cpu_level() < level)
         skip();
+    bloomery_filter *filter = bloomery_new(1000, 0.01, NULL);
+    assert_non_null(filter);
+    holder = filter;
     for (uint32_t blocks_per_key = 1; blocks_per_key <= BLOOMERY_BLOCKS_PER_KEY_MAX;
          blocks_per_key++)
         for (uint32_t probes = 1; probes <= BLOOMERY_BLOCK_PROBES; probes++)
             for (int shared = 0; shared < 2; shared++) {
                 make_hashes(blocks_per_key * 1000 + probes);
-                compare(&kernel[shared], blocks_per_key, probes);
+                compare(kernel, &scalar_kernels, shared, blocks_per_key, probes);
             }
+    bloomery_free(filter);
 }
 
 /* The definition, written once more from kinds/derive.h's words: every bit of a block by itself. */
@@ -191,7 +241,8 @@ static void scalar_blocks_make_a_key(void **state)
             make_hashes(blocks_per_key * 1000 + probes);
             memset(whole, 0, sizeof whole);
             memset(parts, 0, sizeof parts);
-            scalar->add_word(&layer, whole, hashes, 20, NULL);
+            for (size_t i = 0; i < 20; i++)
+                scalar->add(&layer, whole, hashes[i]);
             const struct bloomery_hashes aside = {(const uint64_t *)(const void *)hashes, false};
             for (uint32_t which = blocks_per_key; which-- > 0;)
                 scalar->add_block(&layer, parts, aside, 20, which);
@@ -234,7 +285,7 @@ static void the_environment_chooses_the_kernel(void **state)
     assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
     bloomery_filter *filter = test_create(&plan, NULL);
     bloomery_info_get(filter, &info);
-    assert_string_equal(info.kernel, kernel_of(bloomery_cpu_level())->name);
+    assert_string_equal(info.kernel, kernels_of(bloomery_cpu_level())->single->name);
     const char *wanted = getenv("BLOOMERY_CPU");
     if (wanted != NULL && wanted[0] != '\0')
         assert_string_equal(info.kernel, wanted);
@@ -251,7 +302,7 @@ static void levels_that_are_not_there_are_scalar(void **state)
 {
     (void)state;
     for (int level = 0; level < (int)(sizeof level_names / sizeof level_names[0]); level++) {
-        const bool known = kernel_of((enum bloomery_cpu)level) != NULL;
+        const bool known = kernels_of((enum bloomery_cpu)level) != NULL;
         for (int best = 0; best <= BLOOMERY_CPU_NEON; best++)
             assert_int_equal(bloomery_cpu_named(level_names[level], (enum bloomery_cpu)best),
                              known && level <= best ? level : BLOOMERY_CPU_SCALAR);

@@ -8,7 +8,7 @@
 #include "../support/built.h"
 
 #include "base/cpu.h"
-#include "kernels/native.h"
+#include "kernels/fast_path.h"
 #include "kinds/static.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static void make_hashes(uint64_t seed)
     }
 }
 
-static void compare(const struct bloomery_native *kernel, const bloomery_filter *filter)
+static void compare(const struct bloomery_fast_path *kernel, const bloomery_filter *filter)
 {
     uint64_t answers[HASHES / 64 + 2];
     static const size_t lengths[] = {0,   1,   7,   8,   9,   63,  64,    65,
@@ -44,7 +44,7 @@ static void compare(const struct bloomery_native *kernel, const bloomery_filter 
         const struct bloomery_input keys = bloomery_input_of_hashes(hashes + first);
         size_t expected = 0;
         memset(answers, 0x5a, sizeof answers);
-        const size_t found = kernel->query(filter, &keys, count, answers);
+        const size_t found = kernel->query(filter, filter->layers, &keys, count, answers);
         for (size_t j = 0; j < count; j++) {
             const bool yes = filter->layers->keys > 0 &&
                              bloomery_static_from(filter->layers, 0, hashes[first + j]);
@@ -52,7 +52,7 @@ static void compare(const struct bloomery_native *kernel, const bloomery_filter 
             assert_int_equal(answers[j / 64] >> j % 64 & 1, yes);
         }
         assert_int_equal(found, expected);
-        assert_int_equal(kernel->query(filter, &keys, count, NULL), expected);
+        assert_int_equal(kernel->query(filter, filter->layers, &keys, count, NULL), expected);
         if (count % 64 != 0)
             assert_int_equal(answers[count / 64] >> count % 64, 0);
         assert_true(answers[(count + 63) / 64] == UINT64_C(0x5a5a5a5a5a5a5a5a));
@@ -61,7 +61,7 @@ static void compare(const struct bloomery_native *kernel, const bloomery_filter 
 
 /* b0 at its borders and in the middle of a section; the payload is then no solution, which the
  * answers of a kernel must not depend on. */
-static void compare_all(const struct bloomery_native *kernel)
+static void compare_all(const struct bloomery_fast_path *kernel)
 {
     for (uint32_t columns = 0; columns <= 20; columns++)
         for (int keys = 0; keys < 3; keys++) {

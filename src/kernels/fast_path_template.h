@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Batches and single keys of blocked filters, compiled in one piece for a processor: a template,
- * included behind kernels/block_template.h.
+ * included behind kernels/block_template.h. LEVEL_NAME is defined too, its name for people.
  *
  * Keys flow through a ring of 256 places, in groups of eight:
  *
@@ -44,29 +44,31 @@ struct OF_LEVEL(batch) {
     const struct bloomery_input *keys;
     size_t count;
     struct bloomery_layer layer;
-    bloomery_take *take;
+    bloomery_key_hasher *hash_keys;
     struct bloomery_short_secret secret;
-    bool list;   /* descriptors, and XXH3-64 */
-    bool hashed; /* hashes of 64 bits */
+    bool list;     /* descriptors, and XXH3-64 */
+    size_t hashed; /* hashes of so many bytes, or 0 */
 };
 
 LEVEL_INLINE struct OF_LEVEL(batch)
-    OF_LEVEL(batch_of)(const bloomery_filter *filter, const struct bloomery_input *keys,
-                       size_t count)
+    OF_LEVEL(batch_of)(const bloomery_filter *filter, const struct bloomery_layer *layer,
+                       const struct bloomery_input *keys, size_t count)
 {
     assert(filter->shape.block_bits == BLOOMERY_BLOCK_BITS && !filter->foreign);
     return (struct OF_LEVEL(batch)){
         .filter = filter,
         .keys = keys,
         .count = count,
-        .layer = {.payload = filter->layers->payload,
-                  .blocks = filter->layers->blocks,
-                  .blocks_per_key = filter->layers->blocks_per_key,
-                  .probes = filter->layers->probes},
-        .take = bloomery_take_of(keys, filter),
+        .layer = {.payload = layer->payload,
+                  .blocks = layer->blocks,
+                  .blocks_per_key = layer->blocks_per_key,
+                  .probes = layer->probes},
+        .hash_keys = bloomery_key_hasher_of(keys, filter),
         .secret = bloomery_secret_of(filter)->brief,
         .list = keys->form == BLOOMERY_KEYS_LIST && filter->shape.hash == BLOOMERY_HASH_XXH3_64,
-        .hashed = keys->form == BLOOMERY_KEYS_HASHES64,
+        .hashed = keys->form == BLOOMERY_KEYS_HASHES64    ? sizeof(uint64_t)
+                  : keys->form == BLOOMERY_KEYS_HASHES128 ? sizeof(bloomery_hash)
+                                                          : 0,
     };
 }
 
@@ -170,7 +172,7 @@ LEVEL_INLINE void OF_LEVEL(enter)(const struct OF_LEVEL(batch) * batch, size_t i
     }
     const size_t now = batch->count - i < GROUP ? batch->count - i : GROUP;
     bloomery_hash hashes[GROUP];
-    if (batch->hashed && now == GROUP) {
+    if (batch->hashed == sizeof(uint64_t) && now == GROUP) {
         const uint8_t *words = batch->keys->data + i * sizeof(uint64_t);
         for (size_t j = 0; j < GROUP; j++) {
             uint64_t hash;
@@ -179,7 +181,16 @@ LEVEL_INLINE void OF_LEVEL(enter)(const struct OF_LEVEL(batch) * batch, size_t i
         }
         return;
     }
-    batch->take(batch->keys, batch->filter, i, now, hashes);
+    if (batch->hashed == sizeof(bloomery_hash) && now == GROUP) {
+        const uint8_t *pairs = batch->keys->data + i * sizeof(bloomery_hash);
+        for (size_t j = 0; j < GROUP; j++) {
+            bloomery_hash hash;
+            memcpy(&hash, pairs + j * sizeof hash, sizeof hash);
+            OF_LEVEL(place)(&batch->layer, ring, i % RING + j, hash, adding);
+        }
+        return;
+    }
+    batch->hash_keys(batch->keys, batch->filter, i, now, hashes);
     for (size_t j = 0; j < GROUP; j++)
         OF_LEVEL(place)(&batch->layer, ring, i % RING + j, hashes[j < now ? j : now - 1], adding);
 }
@@ -275,10 +286,11 @@ LEVEL_INLINE size_t OF_LEVEL(query_block)(struct OF_LEVEL(batch) batch, uint64_t
 }
 
 LEVEL_TARGET static size_t OF_LEVEL(query)(const bloomery_filter *filter,
+                                           const struct bloomery_layer *layer,
                                            const struct bloomery_input *keys, size_t count,
                                            uint64_t *answers)
 {
-    const struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);
+    const struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, layer, keys, count);
     if (BLOOMERY_FOR_SIZE)
         return OF_LEVEL(query_shape)(batch, answers, OF_LEVEL(all_integers)(filter, keys));
     if (batch.layer.blocks_per_key > 1)
@@ -346,10 +358,12 @@ LEVEL_INLINE void OF_LEVEL(add_uncounted)(struct OF_LEVEL(batch) batch, const bo
     }
 }
 
-LEVEL_TARGET static void OF_LEVEL(add)(bloomery_filter *filter, const struct bloomery_input *keys,
-                                       size_t count, uint64_t *answers, bloomery_counts *counts)
+LEVEL_TARGET static void OF_LEVEL(add)(const bloomery_filter *filter,
+                                       const struct bloomery_layer *layer,
+                                       const struct bloomery_input *keys, size_t count,
+                                       uint64_t *answers, bloomery_counts *counts)
 {
-    struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);
+    struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, layer, keys, count);
     if (BLOOMERY_FOR_SIZE) {
         const bool integers = OF_LEVEL(all_integers)(filter, keys);
         OF_LEVEL(add_shape)(batch, answers, counts, integers, true, false);
@@ -367,11 +381,12 @@ LEVEL_TARGET static void OF_LEVEL(add)(bloomery_filter *filter, const struct blo
     }
 }
 
-LEVEL_TARGET static void OF_LEVEL(add_shared)(bloomery_filter *filter,
+LEVEL_TARGET static void OF_LEVEL(add_shared)(const bloomery_filter *filter,
+                                              const struct bloomery_layer *layer,
                                               const struct bloomery_input *keys, size_t count,
                                               uint64_t *answers, bloomery_counts *counts)
 {
-    struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);
+    struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, layer, keys, count);
     if (batch.layer.blocks_per_key > 1) {
         OF_LEVEL(add_shape)(batch, answers, counts, false, true, true);
     } else if (answers != NULL || counts != NULL) {
@@ -490,10 +505,69 @@ LEVEL_TARGET static bool OF_LEVEL(add_key_shared)(bloomery_filter *filter, bloom
 
 #undef USUAL
 
-const struct bloomery_native OF_LEVEL(bloomery_native) = {
+const struct bloomery_fast_path OF_LEVEL(bloomery_fast) = {
     .query = OF_LEVEL(query),
     .add = {OF_LEVEL(add), BLOOMERY_HAS_THREADS ? OF_LEVEL(add_shared) : OF_LEVEL(add)},
     .query_key = OF_LEVEL(query_key),
     .add_key = {OF_LEVEL(add_key),
                 BLOOMERY_HAS_THREADS ? OF_LEVEL(add_key_shared) : OF_LEVEL(add_key)},
+};
+
+/* ---- Single hashes, and ranges of blocks ----------------------------------------------------- */
+
+/* bloomery_blocked_LEVEL[1] is for filters that several threads write. */
+
+LEVEL_TARGET static bool OF_LEVEL(may_contain)(const struct bloomery_layer *layer,
+                                               const uint8_t *payload, bloomery_hash hash)
+{
+    return OF_LEVEL(holds)(layer, payload, hash, 0);
+}
+
+LEVEL_TARGET static uint32_t OF_LEVEL(add_hash)(const struct bloomery_layer *layer,
+                                                uint8_t *payload, bloomery_hash hash)
+{
+    return OF_LEVEL(put_all)(layer, payload, hash, false);
+}
+
+LEVEL_INLINE void OF_LEVEL(fetch_block)(const struct bloomery_layer *layer, const uint8_t *payload,
+                                        struct bloomery_hashes hashes, size_t i, uint32_t which)
+{
+    const bloomery_hash hash = bloomery_hashes_at(hashes, i);
+    bloomery_blocked_prefetch_block(layer, payload, &hash, 1, which);
+}
+
+LEVEL_TARGET static void OF_LEVEL(add_block)(const struct bloomery_layer *layer, uint8_t *payload,
+                                             struct bloomery_hashes hashes, size_t count,
+                                             uint32_t which)
+{
+    assert(which < layer->blocks_per_key);
+    for (size_t i = 0; i < count && i < BLOOMERY_AHEAD; i++)
+        OF_LEVEL(fetch_block)(layer, payload, hashes, i, which);
+    for (size_t i = 0; i < count; i++) {
+        if (i + BLOOMERY_AHEAD < count)
+            OF_LEVEL(fetch_block)(layer, payload, hashes, i + BLOOMERY_AHEAD, which);
+        OF_LEVEL(put)(layer, payload, bloomery_hashes_at(hashes, i), which, false);
+    }
+}
+
+LEVEL_TARGET static uint32_t OF_LEVEL(add_hash_shared)(const struct bloomery_layer *layer,
+                                                       uint8_t *payload, bloomery_hash hash)
+{
+    return OF_LEVEL(put_all)(layer, payload, hash, true);
+}
+
+const struct bloomery_operations OF_LEVEL(bloomery_blocked)[2] = {
+    {
+        .name = LEVEL_NAME,
+        .add = OF_LEVEL(add_hash),
+        .may_contain = OF_LEVEL(may_contain),
+        .prefetch_add = bloomery_blocked_prefetch,
+        .add_block = OF_LEVEL(add_block),
+    },
+    {
+        .name = LEVEL_NAME "-concurrent",
+        .add = BLOOMERY_HAS_THREADS ? OF_LEVEL(add_hash_shared) : OF_LEVEL(add_hash),
+        .may_contain = OF_LEVEL(may_contain),
+        .prefetch_add = bloomery_blocked_prefetch,
+    },
 };

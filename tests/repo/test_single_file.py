@@ -158,7 +158,7 @@ def cpp_programs_use_it(folder):
 
 def set_up(c):
     run([os.path.join(ROOT, "scripts", "amalgamate"), c.directory], ROOT)
-    shutil.copy(os.path.join(ROOT, "tests", "house", "single_file.c"), c.directory)
+    shutil.copy(os.path.join(ROOT, "tests", "repo", "single_file.c"), c.directory)
     c.file("lines", "".join(f"key {i}\n" for i in range(1000)))
     return (c.directory,)
 
