@@ -992,7 +992,7 @@ BREAKS = [
     Break("a_low_rate_has_the_short_hash", "hasher.c",
           [("#define RATE_FOR_NARROW 1e-7", "#define RATE_FOR_NARROW 1e-16")],
           "cli/test_once.py/hashes_of_128_bits_are_those_of_n"),
-    Break("a_failed_store_waits_for_input", "take_keys()",
+    Break("a_failed_store_waits_for_input", "fill.c:take_keys()",
           [("        tool_chunks_stop(adding->chunks);\n", "")],
           "cli/test_once.py/a_directory_that_fails_ends_a_build_though_its_input_stays_open"),
     Break("what_is_unknown_is_taken_for_guava", "filter_file.c:look_at()",
