@@ -622,8 +622,8 @@ static bloomery_status fits_log(struct bloomery_frame_walk *walk,
     return check_frame(log->sieve, log->number, walk->at, frame, error);
 }
 
-static bloomery_status take_fingerprints(struct bloomery_frame_walk *walk,
-                                         struct bloomery_frame *frame, bloomery_error *error)
+static bloomery_status visit_records(struct bloomery_frame_walk *walk, struct bloomery_frame *frame,
+                                     bloomery_error *error)
 {
     const struct log_walk *log = walk->context;
     uint8_t *area = log->sieve->disk->area;
@@ -653,7 +653,7 @@ bloomery_status bloomery_log_each(bloomery_sieve *sieve, uint32_t number, uint64
                                   void *context, bloomery_error *error)
 {
     struct log_walk log = {.sieve = sieve, .number = number, .take = take, .context = context};
-    const struct bloomery_frame_walk frames = {.take = take_fingerprints};
+    const struct bloomery_frame_walk frames = {.take = visit_records};
     return walk_log(&log, frames, from, to, error);
 }
 
