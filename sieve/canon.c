@@ -67,8 +67,8 @@ static uint8_t upper_hex(uint8_t byte)
     return byte >= 'a' && byte <= 'f' ? (uint8_t)(byte - 32) : byte;
 }
 
-/* Whether an escape, % and two hex digits, begins at `at`. Two cannot overlap: % is no hex
- * digit. */
+/* Whether an escape, % and two hex digits, begins at `at`. Two cannot overlap: % is not
+ * a hex digit. */
 static bool is_escape(const uint8_t *text, size_t at, size_t end)
 {
     assert(at < end);
@@ -98,7 +98,7 @@ static size_t scheme_end(const uint8_t *text, size_t end)
 }
 
 /* Where the host ends: at a colon that only digits follow, and before which there is no other, or
- * only such as are in brackets. So a port that was dropped never makes another one of what is
+ * only those in brackets. So a port that was dropped never makes another one of what is
  * left. */
 static size_t host_end(const uint8_t *text, size_t from, size_t end)
 {
@@ -115,7 +115,7 @@ static size_t host_end(const uint8_t *text, size_t from, size_t end)
     return colon;
 }
 
-static bool take_apart(bloomery_key key, struct url *url)
+static bool parse_url(bloomery_key key, struct url *url)
 {
     const uint8_t *text = key.data;
     url->text = text;
@@ -138,7 +138,8 @@ static bool take_apart(bloomery_key key, struct url *url)
 
 /* ---- Putting together ------------------------------------------------------------------------ */
 
-/* Copies with escapes in upper case, all else in lower case if so wished; returns the bytes. */
+/* Copies with escapes in upper case, and the rest in lower case if `lower_case`; returns the
+ * bytes. */
 static size_t copy(uint8_t *to, const uint8_t *text, size_t from, size_t end, bool lower_case)
 {
     size_t put = 0;
@@ -155,7 +156,7 @@ static size_t copy(uint8_t *to, const uint8_t *text, size_t from, size_t end, bo
     return put;
 }
 
-/* The port that a scheme means if none is said; 0: none. */
+/* The default port of a scheme; 0: none. */
 static uint32_t scheme_port(const uint8_t *scheme, size_t bytes)
 {
     static const struct {
@@ -276,7 +277,7 @@ static size_t copy_sorted(uint8_t *to, const uint8_t *text, size_t from, size_t 
 
 /* ---- Entries --------------------------------------------------------------------------------- */
 
-static size_t put_together(const struct url *url, uint8_t *to, bool sorted)
+static size_t write_url(const struct url *url, uint8_t *to, bool sorted)
 {
     const uint8_t *text = url->text;
     size_t put = 0;
@@ -299,9 +300,9 @@ static size_t put_together(const struct url *url, uint8_t *to, bool sorted)
 static size_t canonical(bloomery_key key, void *out, size_t room, bool sorted)
 {
     struct url url;
-    if (room <= key.bytes || !take_apart(key, &url))
+    if (room <= key.bytes || !parse_url(key, &url))
         return SIZE_MAX;
-    const size_t put = put_together(&url, out, sorted);
+    const size_t put = write_url(&url, out, sorted);
     assert(put <= key.bytes + 1);
     return put;
 }

@@ -482,8 +482,9 @@ void bloomery_stage_adopt(bloomery_sieve *sieve, uint32_t number,
  * them: decide_ordered.c.
  */
 
-bloomery_status bloomery_settle(bloomery_sieve *sieve, struct bloomery_entry *entry, bool first,
-                                struct bloomery_tally *tally, bloomery_error *error)
+bloomery_status bloomery_apply_verdict(bloomery_sieve *sieve, struct bloomery_entry *entry,
+                                       bool first, struct bloomery_tally *tally,
+                                       bloomery_error *error)
 {
     const bool forced = (entry->flags & BLOOMERY_ENTRY_FORCED) != 0;
     const bool marked = (entry->flags & BLOOMERY_ENTRY_MARKED) != 0;
@@ -525,8 +526,9 @@ static bloomery_status emit(bloomery_sieve *sieve, uint32_t number,
                 bloomery_entry_get(frame.body + place, frame.frame.body_bytes - place, &entry);
             place += bytes;
             status = bytes > 0 && bloomery_entry_fits(&entry)
-                         ? bloomery_settle(sieve, &entry,
-                                           bloomery_word_bit(disk->verdicts, verdict), tally, error)
+                         ? bloomery_apply_verdict(sieve, &entry,
+                                                  bloomery_word_bit(disk->verdicts, verdict), tally,
+                                                  error)
                          : bloomery_entry_damaged(sieve, number, at, error);
         }
         at += bloomery_frame_bytes(&frame.frame);

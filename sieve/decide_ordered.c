@@ -214,7 +214,7 @@ static bloomery_status settle(struct order *order, struct cursor *cursor, const 
     cursor->record++;
     cursor->waiting--;
     const bloomery_status status = read_verdict(order, cursor, &first, error);
-    return status == BLOOMERY_OK ? bloomery_settle(order->sieve, &entry, first, tally, error)
+    return status == BLOOMERY_OK ? bloomery_apply_verdict(order->sieve, &entry, first, tally, error)
                                  : status;
 }
 
@@ -223,7 +223,7 @@ static bloomery_status settle_long(struct order *order, struct cursor *cursor,
 {
     struct bloomery_store *store = &order->sieve->store;
     const uint32_t bytes = cursor->frame.body_bytes;
-    uint8_t *own = bloomery_store_take(store, bytes);
+    uint8_t *own = bloomery_store_allocate(store, bytes);
     if (own == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for an entry of %u bytes",
                              bytes);
@@ -231,7 +231,7 @@ static bloomery_status settle_long(struct order *order, struct cursor *cursor,
                                                  &cursor->frame, own, error);
     if (status == BLOOMERY_OK)
         status = settle(order, cursor, own, bytes, tally, error);
-    bloomery_store_give(store, own, bytes);
+    bloomery_store_release(store, own, bytes);
     return status;
 }
 

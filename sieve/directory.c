@@ -36,7 +36,7 @@ static bloomery_status find_real_path(bloomery_sieve *sieve, bloomery_error *err
     if (real == NULL)
         return bloomery_fail_system(error, errno, "finding the directory %s", sieve->path);
     const size_t bytes = strlen(real) + 1;
-    sieve->real_path = bloomery_store_take(&sieve->store, bytes);
+    sieve->real_path = bloomery_store_allocate(&sieve->store, bytes);
     if (sieve->real_path != NULL) {
         sieve->real_path_bytes = bytes;
         memcpy(sieve->real_path, real, bytes);
@@ -125,7 +125,7 @@ static uint64_t number_in(const char *name, const char *before, const char **res
 }
 
 /* Names are compared with those that we would give. */
-bool bloomery_directory_take_apart(const char *name, enum bloomery_file_kind *kind,
+bool bloomery_directory_parse_name(const char *name, enum bloomery_file_kind *kind,
                                    uint64_t *number, uint64_t *generation)
 {
     static const struct {
@@ -159,7 +159,7 @@ static bool is_foreign(void *context, const char *name)
     enum bloomery_file_kind kind;
     uint64_t number, generation;
     (void)context;
-    return !bloomery_directory_take_apart(name, &kind, &number, &generation);
+    return !bloomery_directory_parse_name(name, &kind, &number, &generation);
 }
 
 bloomery_status bloomery_directory_without_manifest(const bloomery_sieve *sieve, bool existing,
@@ -193,7 +193,7 @@ bool bloomery_directory_is_litter(const bloomery_sieve *sieve, const char *name)
     uint64_t generation;
     if (is_nameless(name, "MANIFEST.") || is_nameless(name, "filter."))
         return true;
-    if (!bloomery_directory_take_apart(name, &kind, &number, &generation))
+    if (!bloomery_directory_parse_name(name, &kind, &number, &generation))
         return false;
     /* Segments that the memory engine has yet to read again count too, popped or not. */
     if (kind == BLOOMERY_FILE_QUEUE)

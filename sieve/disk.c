@@ -48,8 +48,8 @@ static void free_disk(bloomery_sieve *sieve)
         return;
     for (uint32_t i = 0; disk->arena != NULL && i < disk->partitions; i++)
         bloomery_store_close(&disk->partition[i].log);
-    bloomery_store_give(&sieve->store, disk->arena, disk->arena_bytes);
-    bloomery_store_give(&sieve->store, disk, sizeof *disk);
+    bloomery_store_release(&sieve->store, disk->arena, disk->arena_bytes);
+    bloomery_store_release(&sieve->store, disk, sizeof *disk);
     sieve->disk = NULL;
 }
 
@@ -65,7 +65,7 @@ static bloomery_status make_disk(bloomery_sieve *sieve, bloomery_error *error)
             "a sieve of %u partitions and %u leases needs at least %llu bytes of memory, not %llu",
             settings->partitions, settings->leases, (unsigned long long)least,
             (unsigned long long)sieve->memory);
-    struct bloomery_disk *disk = bloomery_store_take(&sieve->store, sizeof *disk);
+    struct bloomery_disk *disk = bloomery_store_allocate(&sieve->store, sizeof *disk);
     if (disk != NULL) {
         sieve->disk = disk;
         disk->budget = budget;
@@ -77,7 +77,7 @@ static bloomery_status make_disk(bloomery_sieve *sieve, bloomery_error *error)
         disk->cache_mask = ((uint64_t)1 << budget.cache_bits) / BLOOMERY_CACHE_WAYS - 1;
         assert(settings->partitions == 1U << disk->partition_bits);
         disk->arena_bytes = lay_out(disk);
-        disk->arena = bloomery_store_take(&sieve->store, disk->arena_bytes);
+        disk->arena = bloomery_store_allocate(&sieve->store, disk->arena_bytes);
     }
     if (disk == NULL || disk->arena == NULL) {
         free_disk(sieve);
@@ -386,7 +386,7 @@ static uint32_t cheapest(const struct bloomery_disk *disk)
     return best;
 }
 
-/* One partition. A damaged one does not keep the others from being decided: it is told of
+/* One partition. A damaged one does not keep the others from being decided: it is reported
  * afterwards. */
 static bloomery_status decide_one(bloomery_sieve *sieve, uint32_t number, bool merge,
                                   bloomery_error *damage, bloomery_error *error)
@@ -523,8 +523,8 @@ const struct bloomery_sieve_engine_row bloomery_sieve_disk = {
  *
  * Of a partition in which many are looked up, all frames are read front to back, each once. Of one
  * in which few are, those frames are read where they must be. Then the fingerprints that were
- * decided without a merge, which lie in the log yet, are looked up among those asked for, in one
- * pass.
+ * decided without a merge, which lie in the log yet, are looked up among the keys that were given,
+ * in one pass.
  */
 
 enum {
@@ -665,8 +665,8 @@ static size_t lower_bound(const struct querying *querying, uint64_t word)
     return low;
 }
 
-static bloomery_status look(void *context, const uint8_t *records, uint32_t count,
-                            bloomery_error *error)
+static bloomery_status find_decided(void *context, const uint8_t *records, uint32_t count,
+                                    bloomery_error *error)
 {
     const struct querying *querying = context;
     (void)error;
@@ -699,7 +699,7 @@ static bloomery_status query_partition(struct querying *querying, uint32_t numbe
         found += querying->results[querying->order[i] & number_mask] == BLOOMERY_SIEVE_SEEN;
     if (status == BLOOMERY_OK && partition->decided_entries > 0 && found < querying->count)
         status = bloomery_log_each(querying->sieve, number, BLOOMERY_FILE_HEADER,
-                                   partition->decided_bytes, look, querying, error);
+                                   partition->decided_bytes, find_decided, querying, error);
     return status;
 }
 

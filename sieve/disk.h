@@ -81,8 +81,8 @@ struct bloomery_sieve_budget {
     uint64_t total; /* bytes, all parts together */
 };
 
-/* Splits `memory` bytes for so many partitions (a power of two, 1 to 256) and leases. False: it is
- * less than `least`, the bytes that are needed (always set). Then `budget` is undefined. O(1). */
+/* Splits `memory` bytes for `partitions` (a power of two, 1 to 256) and `leases`. False: it is less
+ * than `least`, the bytes that are needed (always set). Then `budget` is undefined. O(1). */
 bool bloomery_sieve_split(uint64_t memory, uint32_t partitions, uint32_t leases,
                           struct bloomery_sieve_budget *budget, uint64_t *least);
 
@@ -101,7 +101,7 @@ static inline uint64_t bloomery_sieve_index_bytes(uint32_t bucket_bits)
     return (((uint64_t)1 << bucket_bits) + 1) * 4;
 }
 
-/* The partitions for so many distinct keys, if the caller does not choose: about 2^24 keys each,
+/* The partitions for `keys` distinct keys, if the caller does not choose: about 2^24 keys each,
  * 16 to 256. */
 uint32_t bloomery_sieve_partitions(uint64_t keys);
 
@@ -130,7 +130,7 @@ enum {
     BLOOMERY_SEEN_PER_FRAME = 682,   /* at most */
 };
 
-/* Bytes of a file of so many fingerprints of `width` bytes. */
+/* Bytes of a file of `entries` fingerprints of `width` bytes. */
 uint64_t bloomery_seen_bytes(uint64_t entries, unsigned width);
 
 /* Walks a file front to back, a frame at a time. */
@@ -196,7 +196,7 @@ void bloomery_seen_probe_begin(struct bloomery_seen_probe *probe, struct bloomer
 bloomery_status bloomery_seen_probe(struct bloomery_seen_probe *probe, uint64_t value, bool *found,
                                     bloomery_error *error);
 
-/* ---- Sorting (sort.c) ------------------------------------------------------------------------ */
+/* ---- Sorting (seen.c) ------------------------------------------------------------------------ */
 
 /* Sorts fingerprints in place: a batch fills the memory it has, there is no room for a second
  * one. */
@@ -204,8 +204,8 @@ bloomery_status bloomery_seen_probe(struct bloomery_seen_probe *probe, uint64_t 
 enum { BLOOMERY_SORT_SKIP_MAX = 10 };
 
 /* Sorts `count` values, rising, in O(count) for any values; meant for uniform ones. Takes no memory
- * but 60 KB of stack. `skip_bits` (to BLOOMERY_SORT_SKIP_MAX): so many of the first bits are the
- * same in all, as in one partition. It is a hint: the order is right even if it is wrong. */
+ * but 60 KB of stack. `skip_bits` (to BLOOMERY_SORT_SKIP_MAX): the number of first bits that are
+ * the same in all, as in one partition. It is a hint: the order is right even if it is wrong. */
 void bloomery_sort_fingerprints(uint64_t *values, size_t count, unsigned skip_bits);
 
 /* Keeps one of each value of a sorted array, in front; returns how many there are. What lies behind
@@ -368,8 +368,8 @@ struct bloomery_disk_piece {
     uint64_t waiting; /* its entries that are not decided */
     uint64_t before;  /* entries of the log, decided or in pieces before this one */
     bool last;
-    /* Verdicts of the piece before that share a word with the first ones of this piece: so many
-     * bits of it. */
+    /* Verdicts of the piece before that share a word with the first ones of this piece: how many
+     * bits they are, and the word. */
     unsigned carried;
     uint64_t carry;
 };
@@ -406,8 +406,9 @@ struct bloomery_tally {
 
 /* An entry with its verdict, whether it is the first of its key and that was not seen: to the
  * queue, or not. */
-bloomery_status bloomery_settle(bloomery_sieve *sieve, struct bloomery_entry *entry, bool first,
-                                struct bloomery_tally *tally, bloomery_error *error);
+bloomery_status bloomery_apply_verdict(bloomery_sieve *sieve, struct bloomery_entry *entry,
+                                       bool first, struct bloomery_tally *tally,
+                                       bloomery_error *error);
 void bloomery_tally_count(bloomery_sieve *sieve, const struct bloomery_tally *tally);
 /* BLOOMERY_CORRUPT: the entry at `place` in the frame at `offset` of a log is none. */
 bloomery_status bloomery_entry_damaged(bloomery_sieve *sieve, uint32_t number, uint64_t offset,

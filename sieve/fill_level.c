@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bits. Only the newest layer of a chain gets any: when there is a further layer, the bits of the
- * one before are what they stay. A chain of ours counts them itself; of others they are read then,
+ * one before are what they stay. Our own chains count them; those of other systems are read then,
  * once for each doubling.
  *
  * Rates. With b bits set, n keys are in the layer (its kind's estimate). A further key is called
- * seen as often as a layer of this shape calls one with n keys (its expected rate). Of a flat array
- * of ours it is (b/m)^k, exactly. A key that was dropped would have set no bit, so n counts it. The
- * number of keys that were let through is less, and past the plan far less. A key passes a chain if
- * it passes each layer.
+ * seen as often as a layer of this shape calls one with n keys (its expected rate). Of our own
+ * flat array it is (b/m)^k, exactly. A key that was dropped would have set no bit, so n counts it.
+ * The number of keys that were let through is less, and past the plan far less. A key passes a
+ * chain if it passes each layer.
  *
  * Drops. A push is of a key that was pushed before, or of a new one. At a rate r, a new one is
  * answered NEW with probability 1 - r, and dropped with r. Of T pushes, of which a share q is of
@@ -21,7 +21,7 @@
  * million new keys there is one NEW, or none, or two. What varies is the share only, and other
  * pushes show it, since it changes slowly:
  *
- *     q = sum of N / sum of T (1 - r)    over the last pushes: so many that 1,024 would be NEW
+ *     q = sum of N / sum of T (1 - r)    over the last pushes: as many as would have 1,024 NEW
  *                                        if all were new
  *     D = sum of q T r                   over all pushes
  *
@@ -76,16 +76,16 @@ static double layer_rate(const bloomery_filter *filter, uint32_t index, uint64_t
     return filter->kind->expected_rate(layer, (uint64_t)llround(keys));
 }
 
-/* How often a new key is called seen with so many bits in the newest layer. What the hash adds is
- * part of our own rates, as everywhere (plan/solve.h). */
-static double rate_with(const struct bloomery_filled *filled, const bloomery_filter *filter,
+/* How often a new key is called seen with `bits_set` bits in the newest layer. What the hash adds
+ * is part of our own rates, as everywhere (plan/solve.h). */
+static double rate_with(const struct bloomery_fill_level *level, const bloomery_filter *filter,
                         uint64_t bits_set)
 {
-    const uint32_t newest = filled->layers - 1;
-    assert(filled->layers > 0 && newest < bloomery_layer_count(filter));
+    const uint32_t newest = level->layers - 1;
+    assert(level->layers > 0 && newest < bloomery_layer_count(filter));
     const double passing = log1p(-layer_rate(filter, newest, bits_set));
-    const double rate = 0 - expm1(filled->older_passing + passing);
-    const double keys = filled->older_keys + layer_keys(filter, newest, bits_set);
+    const double rate = 0 - expm1(level->older_passing + passing);
+    const double keys = level->older_keys + layer_keys(filter, newest, bits_set);
     return filter->foreign || !(keys < (double)BLOOMERY_KEYS_MAX)
                ? rate
                : bloomery_rate_with_hash((bloomery_hash_id)filter->shape.hash,
@@ -93,69 +93,72 @@ static double rate_with(const struct bloomery_filled *filled, const bloomery_fil
 }
 
 /* Rates are interpolated from here on. */
-static void begin_rates(struct bloomery_filled *filled, const bloomery_filter *filter)
+static void begin_rates(struct bloomery_fill_level *level, const bloomery_filter *filter)
 {
-    const uint64_t set = filled->layer_bits[filled->layers - 1];
-    filled->rate = rate_with(filled, filter, set);
-    filled->rate_until = 0;
-    filled->found_bits[0] = filled->found_bits[1] = set;
-    filled->found_rates[0] = filled->found_rates[1] = filled->rate;
+    const uint64_t set = level->layer_bits[level->layers - 1];
+    level->rate = rate_with(level, filter, set);
+    level->rate_until = 0;
+    level->found_bits[0] = level->found_bits[1] = set;
+    level->found_rates[0] = level->found_rates[1] = level->rate;
 }
 
 /* The newest layer is another one: what the one before has stays. */
-static void close_layer(struct bloomery_filled *filled, const bloomery_filter *filter)
+static void close_layer(struct bloomery_fill_level *level, const bloomery_filter *filter)
 {
-    const uint32_t last = filled->layers - 1;
-    assert(filled->layers < BLOOMERY_CHAIN_MAX);
-    filled->layer_bits[last] = count_layer(filter, last);
-    filled->older_keys += layer_keys(filter, last, filled->layer_bits[last]);
-    filled->older_passing += log1p(-layer_rate(filter, last, filled->layer_bits[last]));
-    filled->layer_bits[filled->layers++] = 0;
+    const uint32_t last = level->layers - 1;
+    assert(level->layers < BLOOMERY_CHAIN_MAX);
+    level->layer_bits[last] = count_layer(filter, last);
+    level->older_keys += layer_keys(filter, last, level->layer_bits[last]);
+    level->older_passing += log1p(-layer_rate(filter, last, level->layer_bits[last]));
+    level->layer_bits[level->layers++] = 0;
 }
 
-void bloomery_filled_start(struct bloomery_filled *filled, const bloomery_filter *filter, bool scan)
+void bloomery_fill_level_start(struct bloomery_fill_level *level, const bloomery_filter *filter,
+                               bool scan)
 {
     const uint32_t layers = bloomery_layer_count(filter);
-    *filled = (struct bloomery_filled){.layers = 1};
-    while (filled->layers < layers) {
-        close_layer(filled, filter);
-        filled->bits_set += filled->layer_bits[filled->layers - 2];
+    *level = (struct bloomery_fill_level){.layers = 1};
+    while (level->layers < layers) {
+        close_layer(level, filter);
+        level->bits_set += level->layer_bits[level->layers - 2];
     }
-    filled->layer_bits[layers - 1] = scan ? count_layer(filter, layers - 1) : 0;
-    filled->bits_set += filled->layer_bits[layers - 1];
-    begin_rates(filled, filter);
+    level->layer_bits[layers - 1] = scan ? count_layer(filter, layers - 1) : 0;
+    level->bits_set += level->layer_bits[layers - 1];
+    begin_rates(level, filter);
 }
 
-void bloomery_filled_add(struct bloomery_filled *filled, const bloomery_filter *filter,
-                         uint64_t new_bits)
+void bloomery_fill_level_add(struct bloomery_fill_level *level, const bloomery_filter *filter,
+                             uint64_t new_bits)
 {
     const uint32_t layers = bloomery_layer_count(filter);
-    assert(filled->layers <= layers);
-    filled->bits_set += new_bits;
-    if (layers == filled->layers) {
-        filled->layer_bits[layers - 1] += new_bits;
+    assert(level->layers <= layers);
+    level->bits_set += new_bits;
+    if (layers == level->layers) {
+        level->layer_bits[layers - 1] += new_bits;
         return;
     }
     uint64_t older = 0;
-    while (filled->layers < layers)
-        close_layer(filled, filter);
-    begin_rates(filled, filter);
+    while (level->layers < layers)
+        close_layer(level, filter);
+    begin_rates(level, filter);
     for (uint32_t i = 0; i + 1 < layers; i++)
-        older += filled->layer_bits[i];
-    filled->layer_bits[layers - 1] = filled->bits_set - older;
+        older += level->layer_bits[i];
+    level->layer_bits[layers - 1] = level->bits_set - older;
 }
 
 /* ---- Keys and rates ---------------------------------------------------------------------- */
 
-double bloomery_filled_keys(const struct bloomery_filled *filled, const bloomery_filter *filter)
+double bloomery_fill_level_keys(const struct bloomery_fill_level *level,
+                                const bloomery_filter *filter)
 {
-    const uint32_t newest = filled->layers - 1;
-    return filled->older_keys + layer_keys(filter, newest, filled->layer_bits[newest]);
+    const uint32_t newest = level->layers - 1;
+    return level->older_keys + layer_keys(filter, newest, level->layer_bits[newest]);
 }
 
-double bloomery_filled_rate(const struct bloomery_filled *filled, const bloomery_filter *filter)
+double bloomery_fill_level_rate(const struct bloomery_fill_level *level,
+                                const bloomery_filter *filter)
 {
-    return rate_with(filled, filter, filled->layer_bits[filled->layers - 1]);
+    return rate_with(level, filter, level->layer_bits[level->layers - 1]);
 }
 
 /* Between two numbers of bits a rate rises about as a power of them. */
@@ -171,47 +174,48 @@ static double rate_between(const uint64_t bits[2], const double rates[2], uint64
     return rates[0] * pow(rates[1] / rates[0], part);
 }
 
-double bloomery_filled_rate_about(struct bloomery_filled *filled, const bloomery_filter *filter)
+double bloomery_fill_level_rate_about(struct bloomery_fill_level *level,
+                                      const bloomery_filter *filter)
 {
-    const uint32_t newest = filled->layers - 1;
+    const uint32_t newest = level->layers - 1;
     const uint64_t all = filter->layers[newest].bits;
-    const uint64_t set = filled->layer_bits[newest];
+    const uint64_t set = level->layer_bits[newest];
     const uint64_t rest = all - (set < all ? set : all);
-    if (set < filled->rate_until)
-        return filled->rate;
-    while (set >= filled->found_bits[1] && filled->found_bits[1] < all) {
-        const uint64_t from = filled->found_bits[1];
+    if (set < level->rate_until)
+        return level->rate;
+    while (set >= level->found_bits[1] && level->found_bits[1] < all) {
+        const uint64_t from = level->found_bits[1];
         const uint64_t step =
             from < all - from ? from / STEPS_EMPTY + all / STEPS_FIRST : (all - from) / STEPS_FULL;
-        filled->found_bits[0] = from;
-        filled->found_rates[0] = filled->found_rates[1];
-        filled->found_bits[1] = from + step + 1;
-        filled->found_rates[1] = rate_with(filled, filter, filled->found_bits[1]);
+        level->found_bits[0] = from;
+        level->found_rates[0] = level->found_rates[1];
+        level->found_bits[1] = from + step + 1;
+        level->found_rates[1] = rate_with(level, filter, level->found_bits[1]);
     }
-    filled->rate = rate_between(filled->found_bits, filled->found_rates, set);
-    filled->rate_until = set + 1 + (set < rest ? set : rest) / STEPS_LASTING;
-    return filled->rate;
+    level->rate = rate_between(level->found_bits, level->found_rates, set);
+    level->rate_until = set + 1 + (set < rest ? set : rest) / STEPS_LASTING;
+    return level->rate;
 }
 
 /* ---- Drops ------------------------------------------------------------------------------- */
 
-void bloomery_drops_start(struct bloomery_filled *filled, double fresh, double pushes)
+void bloomery_drops_start(struct bloomery_fill_level *level, double fresh, double pushes)
 {
     if (!(pushes > 0))
         return;
-    filled->chances = fmin(pushes, chances_kept);
-    filled->fresh = filled->chances * fmin(1, fresh / pushes);
+    level->chances = fmin(pushes, chances_kept);
+    level->fresh = level->chances * fmin(1, fresh / pushes);
 }
 
-double bloomery_drops_among(struct bloomery_filled *filled, uint64_t fresh, uint64_t pushes,
+double bloomery_drops_among(struct bloomery_fill_level *level, uint64_t fresh, uint64_t pushes,
                             double rate)
 {
     assert(fresh <= pushes);
-    filled->fresh += (double)fresh;
-    filled->chances += (double)pushes * (1 - rate);
-    if (filled->chances > chances_max) {
-        filled->fresh *= chances_max / filled->chances;
-        filled->chances = chances_max;
+    level->fresh += (double)fresh;
+    level->chances += (double)pushes * (1 - rate);
+    if (level->chances > chances_max) {
+        level->fresh *= chances_max / level->chances;
+        level->chances = chances_max;
     }
-    return filled->chances > 0 ? filled->fresh / filled->chances * (double)pushes * rate : 0;
+    return level->chances > 0 ? level->fresh / level->chances * (double)pushes * rate : 0;
 }

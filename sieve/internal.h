@@ -71,7 +71,7 @@ enum {
     BLOOMERY_CANON_ROOM = 16,            /* what a canonicaliser may add to a key */
     /* Bytes of a portion's canonical keys that need no memory of their own. */
     BLOOMERY_CANON_STACK = 32 * 1024,
-    /* Keys that are asked for under one lock; a number of one takes 16 bits. */
+    /* Keys that are looked up under one lock; a number of one takes 16 bits. */
     BLOOMERY_CONTAINS_MAX = 16384,
 };
 
@@ -242,8 +242,8 @@ bloomery_status bloomery_sieve_commit_now(bloomery_sieve *sieve, bool closing,
  * changed. */
 bloomery_status bloomery_sieve_commit_due(bloomery_sieve *sieve, bloomery_error *error);
 
-/* The same where a full disk must not keep anyone from emptying the queue: that the commit fails is
- * no failure. And after a change, if each is to be durable: without room it is made, and durable
+/* The same where a full disk must not keep anyone from emptying the queue: a commit that fails is
+ * not a failure. And after a change, if each is to be durable: without room it is made, and durable
  * with the next commit. */
 bloomery_status bloomery_sieve_commit_if_can(bloomery_sieve *sieve, bloomery_error *error);
 bloomery_status bloomery_sieve_commit_where_room(bloomery_sieve *sieve, bloomery_error *error);
@@ -305,18 +305,18 @@ bloomery_status bloomery_directory_each(const bloomery_sieve *sieve,
  * */
 bool bloomery_directory_is_beginning(void *context, const char *name);
 
-/* The kind of a file of ours by its name, and its numbers; false if it is none. */
-bool bloomery_directory_take_apart(const char *name, enum bloomery_file_kind *kind,
+/* The kind of a sieve's file by its name, and its numbers; false if it is not one. */
+bool bloomery_directory_parse_name(const char *name, enum bloomery_file_kind *kind,
                                    uint64_t *number, uint64_t *generation);
 
-/* Whether it is a file of ours that the state does not name, or that a crash left unfinished. */
+/* Whether it is a sieve's file that the state does not name, or that a crash left unfinished. */
 bool bloomery_directory_is_litter(const bloomery_sieve *sieve, const char *name);
 
-/* Removes litter; what is not ours is left alone. */
+/* Removes litter; other files are left alone. */
 bloomery_status bloomery_directory_tidy(bloomery_sieve *sieve, bloomery_error *error);
 
 /* There is no MANIFEST. BLOOMERY_OK: a sieve can be made here. BLOOMERY_NOT_A_FILTER: it cannot, or
- * only what exists was asked for; whether this was a sieve is told. */
+ * only what exists may be opened; the text says whether this was a sieve. */
 bloomery_status bloomery_directory_without_manifest(const bloomery_sieve *sieve, bool existing,
                                                     bloomery_error *error);
 
@@ -384,7 +384,7 @@ enum {
     BLOOMERY_MANIFEST_MAX = 64 << 20, /* bytes of a copy */
 };
 
-/* Where the checksum lies, and what it is of an image of so many bytes. */
+/* Writes, or compares, the checksum of an image of `used` bytes. */
 void bloomery_manifest_seal(uint8_t *image, size_t used);
 bool bloomery_manifest_is_sealed(uint8_t *image, size_t used);
 
@@ -399,7 +399,7 @@ bloomery_status bloomery_manifest_image(bloomery_sieve *sieve, uint64_t bytes,
 bloomery_status bloomery_manifest_open_older(bloomery_sieve *sieve, bool *undone,
                                              bloomery_error *error);
 
-/* Makes the file anew, all four copies with the state in the image, of so many bytes, and gives it
+/* Makes the file anew, all four copies with the state in the image, of `used` bytes, and gives it
  * its name in one step. Durable when it returns. */
 bloomery_status bloomery_manifest_replace(bloomery_sieve *sieve, size_t used,
                                           bloomery_error *error);
@@ -410,7 +410,7 @@ bloomery_status bloomery_manifest_replace(bloomery_sieve *sieve, size_t used,
 
 /* "url" and "url-query"; NULL for other names. They use no context, allocate nothing, and take time
  * linear in the key; given their own result they return it. They need `room` for one byte more than
- * the key has: with less, and for keys that are no absolute URLs, they return SIZE_MAX. */
+ * the key has: with less, and for keys that are not absolute URLs, they return SIZE_MAX. */
 bloomery_canonicaliser bloomery_canon_find(const char *name);
 
 /* ---- Recovery (recover.c, recover_queue.c) --------------------------------------------------- */
@@ -456,7 +456,7 @@ struct bloomery_recovery {
 
 /* Counts a finding and reports it. */
 __attribute__((format(printf, 2, 3))) void
-bloomery_recovery_tell(struct bloomery_recovery *recovery, const char *format, ...);
+bloomery_recovery_report(struct bloomery_recovery *recovery, const char *format, ...);
 
 /* Keeps a whole file in the folder: another name of it, or a copy. One that is not there is fine.
  * */

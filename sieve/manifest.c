@@ -41,7 +41,7 @@ bloomery_status bloomery_manifest_image(bloomery_sieve *sieve, uint64_t bytes,
                                         bloomery_error *error)
 {
     assert(sieve->manifest.image == NULL && bytes % BLOOMERY_MANIFEST_PAGE == 0);
-    sieve->manifest.image = bloomery_store_take(&sieve->store, bytes);
+    sieve->manifest.image = bloomery_store_allocate(&sieve->store, bytes);
     sieve->manifest.copy_bytes = bytes;
     if (sieve->manifest.image != NULL)
         return BLOOMERY_OK;
@@ -217,7 +217,7 @@ static bloomery_status write_copies(bloomery_sieve *sieve, int file, uint64_t ge
     return status;
 }
 
-/* Within the directory that is open, wherever that has gone meanwhile. */
+/* Within the directory that is open, wherever that has been moved to. */
 static bloomery_status give_name(bloomery_sieve *sieve, bloomery_error *error)
 {
     const int directory = sieve->store.directory;
@@ -279,7 +279,7 @@ bloomery_status bloomery_manifest_make(bloomery_sieve *sieve, bloomery_error *er
 bloomery_status bloomery_manifest_resize(bloomery_sieve *sieve, bloomery_error *error)
 {
     const uint64_t bytes = bloomery_manifest_slot(&sieve->settings);
-    bloomery_store_give(&sieve->store, sieve->manifest.image, sieve->manifest.copy_bytes);
+    bloomery_store_release(&sieve->store, sieve->manifest.image, sieve->manifest.copy_bytes);
     sieve->manifest.image = NULL;
     const bloomery_status status = bloomery_manifest_image(sieve, bytes, error);
     return status == BLOOMERY_OK ? bloomery_manifest_replace(sieve, put_state(sieve), error)
@@ -291,7 +291,7 @@ void bloomery_manifest_close(bloomery_sieve *sieve)
     if (sieve->manifest.file >= 0)
         close(sieve->manifest.file);
     sieve->manifest.file = -1;
-    bloomery_store_give(&sieve->store, sieve->manifest.image, sieve->manifest.copy_bytes);
+    bloomery_store_release(&sieve->store, sieve->manifest.image, sieve->manifest.copy_bytes);
     sieve->manifest.image = NULL;
 }
 
@@ -472,7 +472,7 @@ static bloomery_status choose_state(bloomery_sieve *sieve, bool *older, bloomery
     status = read_copy(sieve, &newest, error);
     if (status != BLOOMERY_OK)
         return status;
-    /* Whoever has no lock may meet a copy that is being written. */
+    /* A reader without a lock may meet a copy that is being written. */
     if (!newest.sound || newest.generation != best->generation)
         return bloomery_fail(error, BLOOMERY_CORRUPT, newest.offset,
                              "%s/MANIFEST was changed while it was read", sieve->path);

@@ -29,14 +29,14 @@ static void free_filter(bloomery_sieve *sieve)
     if (sieve->filter == NULL)
         return;
     bloomery_free(sieve->filter->filter);
-    bloomery_store_give(&sieve->store, sieve->filter, sizeof *sieve->filter);
+    bloomery_store_release(&sieve->store, sieve->filter, sizeof *sieve->filter);
     sieve->filter = NULL;
 }
 
 static bloomery_status make_filter(bloomery_sieve *sieve, bloomery_error *error)
 {
     assert(sieve->filter == NULL);
-    sieve->filter = bloomery_store_take(&sieve->store, sizeof *sieve->filter);
+    sieve->filter = bloomery_store_allocate(&sieve->store, sizeof *sieve->filter);
     if (sieve->filter == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for a sieve");
     const bloomery_status status = bloomery_filter_engine_create(sieve, error);
@@ -44,7 +44,7 @@ static bloomery_status make_filter(bloomery_sieve *sieve, bloomery_error *error)
         free_filter(sieve);
         return status;
     }
-    bloomery_filled_start(&sieve->filter->filled, sieve->filter->filter, false);
+    bloomery_fill_level_start(&sieve->filter->level, sieve->filter->filter, false);
     return BLOOMERY_OK;
 }
 
@@ -57,7 +57,7 @@ static void hash_filter(const bloomery_sieve *sieve, const bloomery_key *keys, s
     (void)bloomery_hash_keys(sieve->filter->filter, &list, hashes, NULL);
 }
 
-static void over_capacity(bloomery_sieve *sieve)
+static void warn_over_capacity(bloomery_sieve *sieve)
 {
     struct bloomery_filter_engine *engine = sieve->filter;
     if (engine->warned || sieve->settings.full != BLOOMERY_SIEVE_WARN ||
@@ -126,7 +126,7 @@ static bloomery_status add(bloomery_sieve *sieve, const bloomery_hash *hashes, s
     struct bloomery_filter_engine *engine = sieve->filter;
     const bloomery_keys keys = bloomery_keys_of_hashes(hashes, count);
     const bloomery_status status = bloomery_add_keys(engine->filter, &keys, answers, counts, NULL);
-    bloomery_filled_add(&engine->filled, engine->filter, counts->cells);
+    bloomery_fill_level_add(&engine->level, engine->filter, counts->cells);
     return status;
 }
 
@@ -227,17 +227,18 @@ static size_t portion(const struct bloomery_entry *entries, size_t count, size_t
 }
 
 /* What the pushes since `before` mean: expected drops, and whether the plan is passed. */
-static void reckon(bloomery_sieve *sieve, const struct bloomery_sieve_counters *before)
+static void estimate_drops(bloomery_sieve *sieve, const struct bloomery_sieve_counters *before)
 {
-    struct bloomery_filled *filled = &sieve->filter->filled;
+    struct bloomery_fill_level *level = &sieve->filter->level;
     struct bloomery_sieve_counters *counters = &sieve->counters;
     const uint64_t fresh = counters->new_keys - before->new_keys;
     const uint64_t pushes = fresh + counters->seen - before->seen;
-    const double earlier = filled->rate;
-    const double rate = (earlier + bloomery_filled_rate_about(filled, sieve->filter->filter)) / 2;
-    const double drops = bloomery_drops_among(filled, fresh, pushes, rate);
+    const double earlier = level->rate;
+    const double rate =
+        (earlier + bloomery_fill_level_rate_about(level, sieve->filter->filter)) / 2;
+    const double drops = bloomery_drops_among(level, fresh, pushes, rate);
     counters->drops = fmin(counters->drops + drops, (double)counters->seen);
-    over_capacity(sieve);
+    warn_over_capacity(sieve);
 }
 
 static bloomery_status push_filter(bloomery_sieve *sieve, const bloomery_hash *hashes,
@@ -264,7 +265,7 @@ static bloomery_status push_filter(bloomery_sieve *sieve, const bloomery_hash *h
         }
         at += sure;
         *done += sure;
-        reckon(sieve, &before);
+        estimate_drops(sieve, &before);
     }
     return status;
 }
@@ -303,8 +304,8 @@ static bloomery_status path_of(const bloomery_sieve *sieve, uint64_t generation,
 }
 
 /* What the manifest is to name must be there. */
-static bloomery_status look_for(const bloomery_sieve *sieve, uint64_t generation,
-                                bloomery_error *error)
+static bloomery_status check_is_there(const bloomery_sieve *sieve, uint64_t generation,
+                                      bloomery_error *error)
 {
     char name[BLOOMERY_FILE_NAME];
     bloomery_store_name(BLOOMERY_FILE_FILTER, 0, generation, name);
@@ -330,7 +331,7 @@ static bloomery_status prepare_filter(bloomery_sieve *sieve, bool closing, bloom
     if (status == BLOOMERY_OK)
         status = bloomery_save(engine->filter, path, error);
     if (status == BLOOMERY_OK)
-        status = look_for(sieve, engine->generation + 1, error);
+        status = check_is_there(sieve, engine->generation + 1, error);
     if (status != BLOOMERY_OK)
         return status;
     if (engine->generation != engine->committed)
@@ -421,7 +422,7 @@ static bloomery_status map_saved(const bloomery_sieve *sieve, const bloomery_fil
 }
 
 /* Whether the saved filter is one of this sieve and fits. */
-static bloomery_status look_at_saved(const bloomery_sieve *sieve, bloomery_error *error)
+static bloomery_status check_saved(const bloomery_sieve *sieve, bloomery_error *error)
 {
     const bloomery_filter *filter = NULL;
     bloomery_status status = map_saved(sieve, &filter, error);
@@ -443,7 +444,7 @@ static bloomery_status load_saved(bloomery_sieve *sieve, bloomery_error *error)
     options.memory_limit = bloomery_filter_engine_limit(sieve);
     bloomery_status status = path_of(sieve, engine->generation, path, error);
     if (status == BLOOMERY_OK)
-        status = look_at_saved(sieve, error);
+        status = check_saved(sieve, error);
     if (status == BLOOMERY_OK) {
         bloomery_free(engine->filter);
         engine->filter = NULL;
@@ -456,7 +457,7 @@ static bloomery_status load_saved(bloomery_sieve *sieve, bloomery_error *error)
                              "%s/filter.%llu is damaged, missing, or that of another sieve",
                              sieve->path, (unsigned long long)engine->generation);
     assert(engine->filter != NULL);
-    bloomery_filled_start(&engine->filled, engine->filter, true);
+    bloomery_fill_level_start(&engine->level, engine->filter, true);
     return BLOOMERY_OK;
 }
 
@@ -484,8 +485,8 @@ static bloomery_status restore_filter(bloomery_sieve *sieve, const uint8_t *from
                                                                   add_again, &adding, error);
     if (status == BLOOMERY_OK && adding.count > 0)
         status = add_portion_again(&adding);
-    (void)bloomery_filled_rate_about(&engine->filled, engine->filter);
-    bloomery_drops_start(&engine->filled, (double)sieve->counters.new_keys + sieve->counters.drops,
+    (void)bloomery_fill_level_rate_about(&engine->level, engine->filter);
+    bloomery_drops_start(&engine->level, (double)sieve->counters.new_keys + sieve->counters.drops,
                          (double)(sieve->counters.new_keys + sieve->counters.seen));
     return status;
 }
@@ -497,10 +498,10 @@ static void info_filter(bloomery_sieve *sieve, bloomery_sieve_info *info)
     const struct bloomery_filter_engine *engine = sieve->filter;
     bloomery_info filter = BLOOMERY_INFO;
     bloomery_info_get(engine->filter, &filter);
-    const double estimate = bloomery_filled_keys(&engine->filled, engine->filter);
+    const double estimate = bloomery_fill_level_keys(&engine->level, engine->filter);
     info->distinct = estimate < 0x1p63 ? (uint64_t)llrint(estimate) : UINT64_MAX;
     info->capacity = sieve->settings.full == BLOOMERY_SIEVE_GROW ? 0 : sieve->settings.keys;
-    info->live_rate = bloomery_filled_rate(&engine->filled, engine->filter);
+    info->live_rate = bloomery_fill_level_rate(&engine->level, engine->filter);
     info->seen_bytes = filter.bytes;
     info->memory += filter.bytes;
     info->over_capacity = engine->warned;

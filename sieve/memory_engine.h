@@ -9,7 +9,7 @@
 #include "kinds/filter.h"
 #include "sieve/internal.h"
 
-struct bloomery_filled {
+struct bloomery_fill_level {
     uint32_t layers;
     uint64_t bits_set;                       /* of all layers */
     uint64_t layer_bits[BLOOMERY_CHAIN_MAX]; /* of each */
@@ -28,26 +28,29 @@ struct bloomery_filled {
 };
 
 /* Begins; `scan`: reads what is in the filter, which is empty otherwise. */
-void bloomery_filled_start(struct bloomery_filled *filled, const bloomery_filter *filter,
-                           bool scan);
+void bloomery_fill_level_start(struct bloomery_fill_level *level, const bloomery_filter *filter,
+                               bool scan);
 
-/* Adds have set so many bits; the filter may have grown meanwhile. */
-void bloomery_filled_add(struct bloomery_filled *filled, const bloomery_filter *filter,
-                         uint64_t new_bits);
+/* Adds have set `new_bits` bits; the filter may have grown with them. */
+void bloomery_fill_level_add(struct bloomery_fill_level *level, const bloomery_filter *filter,
+                             uint64_t new_bits);
 
 /* Distinct keys; infinity if all bits are set. */
-double bloomery_filled_keys(const struct bloomery_filled *filled, const bloomery_filter *filter);
+double bloomery_fill_level_keys(const struct bloomery_fill_level *level,
+                                const bloomery_filter *filter);
 
 /* How often a new key is called seen now; and about so often, in a few ns. */
-double bloomery_filled_rate(const struct bloomery_filled *filled, const bloomery_filter *filter);
-double bloomery_filled_rate_about(struct bloomery_filled *filled, const bloomery_filter *filter);
+double bloomery_fill_level_rate(const struct bloomery_fill_level *level,
+                                const bloomery_filter *filter);
+double bloomery_fill_level_rate_about(struct bloomery_fill_level *level,
+                                      const bloomery_filter *filter);
 
-/* Goes on from counters that were kept: of so many pushes so many were of new keys. */
-void bloomery_drops_start(struct bloomery_filled *filled, double fresh, double pushes);
+/* Goes on from counters that were kept: `fresh` of `pushes` pushes were of new keys. */
+void bloomery_drops_start(struct bloomery_fill_level *level, double fresh, double pushes);
 
 /* New keys among `pushes` that were dropped, expected: `fresh` of these were answered NEW, at this
  * rate. */
-double bloomery_drops_among(struct bloomery_filled *filled, uint64_t fresh, uint64_t pushes,
+double bloomery_drops_among(struct bloomery_fill_level *level, uint64_t fresh, uint64_t pushes,
                             double rate);
 
 /* ---- The engine ------------------------------------------------------------------------------ */
@@ -56,7 +59,7 @@ double bloomery_drops_among(struct bloomery_filled *filled, uint64_t fresh, uint
  * The memory engine: a filter says at once whether a key is new.
  *
  * With a directory, the queue is its log. Each new key is appended there anyway, and keys that are
- * marked as seen are appended as entries that are no items. So the filter itself is only saved now
+ * marked as seen are appended as entries that are not items. So the filter itself is only saved now
  * and then ("filter.G"), when more was appended since than it has bytes. Opening adds what was
  * appended since. That bounds both: saving to as many bytes as the queue's own, opening to reading
  * about the filter twice.
@@ -66,7 +69,7 @@ enum { BLOOMERY_MEMORY_STATE = 40 };
 
 struct bloomery_filter_engine {
     bloomery_filter *filter;
-    struct bloomery_filled filled;
+    struct bloomery_fill_level level;
     uint64_t keys; /* new ones that were added: marked and forced ones too */
     bool warned;
     uint64_t generation; /* of the saved filter; 0: none */

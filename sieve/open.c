@@ -293,7 +293,7 @@ static bloomery_status make_new(bloomery_sieve *sieve, const bloomery_sieve_opti
     return status;
 }
 
-/* To as many as are wished for, unless more are out. */
+/* To the number in the options, unless more are out. */
 static bloomery_status change_leases(bloomery_sieve *sieve, const bloomery_sieve_options *options,
                                      bloomery_error *error)
 {
@@ -379,8 +379,8 @@ void bloomery_sieve_destroy(bloomery_sieve *sieve)
     bloomery_manifest_close(sieve);
     if (sieve->store.directory >= 0)
         close(sieve->store.directory);
-    bloomery_store_give(&sieve->store, sieve->path, sieve->path_bytes);
-    bloomery_store_give(&sieve->store, sieve->real_path, sieve->real_path_bytes);
+    bloomery_store_release(&sieve->store, sieve->path, sieve->path_bytes);
+    bloomery_store_release(&sieve->store, sieve->real_path, sieve->real_path_bytes);
     assert(sieve->store.memory == 0);
     pthread_mutex_destroy(&sieve->mutex);
     bloomery_release(&allocator, sieve, sizeof *sieve, 64);
@@ -410,7 +410,7 @@ bloomery_status bloomery_sieve_allocate(const bloomery_sieve_options *options,
     sieve->warning = options->warning;
     sieve->warning_context = options->warning_context;
     sieve->path_bytes = strlen(path) + 1;
-    sieve->path = bloomery_store_take(&sieve->store, sieve->path_bytes);
+    sieve->path = bloomery_store_allocate(&sieve->store, sieve->path_bytes);
     if (sieve->path == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for a sieve");
     memcpy(sieve->path, path, sieve->path_bytes);
@@ -566,7 +566,7 @@ static bool add_file(void *context, const char *name)
     enum bloomery_file_kind kind;
     uint64_t number, generation;
     struct stat facts;
-    if (!bloomery_directory_take_apart(name, &kind, &number, &generation) ||
+    if (!bloomery_directory_parse_name(name, &kind, &number, &generation) ||
         fstatat(sum->sieve->store.directory, name, &facts, AT_SYMLINK_NOFOLLOW) != 0)
         return true;
     if (kind == BLOOMERY_FILE_QUEUE && number < sum->tail.segment)

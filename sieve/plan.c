@@ -98,7 +98,7 @@ static double entry_bytes(double key_bytes)
     return key_bytes + (double)bloomery_varint_put(prefix, (uint32_t)key_bytes << 3);
 }
 
-/* Shares of all fingerprints that are read and written, with so many batches in a partition's
+/* Shares of all fingerprints that are read and written, with `batches` batches in a partition's
  * pushes. It is the mean over partitions of 2 (t1 + t2 + ...) + 1. */
 static double shares_moved(uint32_t partitions, double batches)
 {

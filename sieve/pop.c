@@ -51,7 +51,7 @@ static bloomery_status hold(struct bloomery_queue *queue, const struct bloomery_
         bloomery_queue_forget(queue);
         return BLOOMERY_OK;
     }
-    queue->held = bloomery_store_take(queue->store, view->bytes);
+    queue->held = bloomery_store_allocate(queue->store, view->bytes);
     if (queue->held == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "no memory for an item of %" PRIu32 " bytes", view->bytes);
@@ -278,14 +278,14 @@ static bloomery_status pop_new(struct bloomery_queue *queue, struct popping *pop
 }
 
 /* If a frame's header is damaged, nobody has said yet how much went with it. */
-static void tell_loss(struct bloomery_queue *queue, bloomery_error *error)
+static void append_loss(struct bloomery_queue *queue, bloomery_error *error)
 {
     struct bloomery_queue_position place = queue->head;
     uint64_t number = queue->head_number;
     if (queue->area_headed || queue->broken.segment != 0 ||
         bloomery_place_same(queue->head, queue->tail))
         return;
-    bloomery_queue_pass(queue, &place, &number);
+    bloomery_queue_pass_damage(queue, &place, &number);
     const size_t used = strlen(error->text);
     snprintf(error->text + used, sizeof error->text - used,
              "; %" PRIu64 " items from number %" PRIu64 " on can't be read",
@@ -302,7 +302,7 @@ bloomery_status bloomery_queue_pop(struct bloomery_queue *queue, double now, dou
         .items = items, .room = room, .now = now, .until = now + lease, .aside = &aside};
     assert(now >= 0 && lease >= 0);
     *count = 0;
-    bloomery_store_give(queue->store, queue->held, queue->held_bytes);
+    bloomery_store_release(queue->store, queue->held, queue->held_bytes);
     queue->held = NULL;
     queue->held_bytes = 0;
     queue->arena_bytes = 0;
@@ -321,7 +321,7 @@ bloomery_status bloomery_queue_pop(struct bloomery_queue *queue, double now, dou
     if (status == BLOOMERY_OK || popping.count > 0)
         return BLOOMERY_OK;
     if (status == BLOOMERY_CORRUPT)
-        tell_loss(queue, &failure);
+        append_loss(queue, &failure);
     if (error != NULL)
         *error = failure;
     return status;
@@ -482,7 +482,7 @@ bloomery_status bloomery_queue_skip(struct bloomery_queue *queue, uint64_t *lost
         queue->head_number = view.first; /* the frame is sound: what came before it is gone */
     } else {
         struct bloomery_queue_position place = queue->head;
-        bloomery_queue_pass(queue, &place, &queue->head_number);
+        bloomery_queue_pass_damage(queue, &place, &queue->head_number);
         bloomery_queue_move_head(queue, place);
     }
     *lost = queue->head_number > before ? queue->head_number - before : 0;
@@ -629,7 +629,7 @@ static bloomery_status take_dead(struct bloomery_frame_walk *walk, struct bloome
     struct visiting *visiting = walk->context;
     struct bloomery_store *store = walk->store;
     struct bloomery_entry entry = {.flags = 0};
-    uint8_t *body = bloomery_store_take(store, frame->body_bytes);
+    uint8_t *body = bloomery_store_allocate(store, frame->body_bytes);
     if (body == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "no memory for an item of %" PRIu32 " bytes", frame->body_bytes);
@@ -641,7 +641,7 @@ static bloomery_status take_dead(struct bloomery_frame_walk *walk, struct bloome
                                         "the entry of dead item %" PRIu64, frame->first);
     if (status == BLOOMERY_OK && visiting->take != NULL)
         visiting->ended = visiting->take(visiting->context, &entry, frame->first);
-    bloomery_store_give(store, body, frame->body_bytes);
+    bloomery_store_release(store, body, frame->body_bytes);
     walk->to = visiting->ended == 0 ? walk->to : walk->at;
     return status;
 }

@@ -37,16 +37,16 @@ bloomery_status bloomery_queue_make(struct bloomery_store *store, uint32_t lease
                                     uint64_t memory_max, struct bloomery_queue **made,
                                     bloomery_error *error)
 {
-    struct bloomery_queue *queue = bloomery_store_take(store, sizeof *queue);
+    struct bloomery_queue *queue = bloomery_store_allocate(store, sizeof *queue);
     bool enough = queue != NULL;
     if (enough) {
         queue->store = store;
         begin(queue);
         queue->ring.most = memory_max;
-        queue->buffer = bloomery_store_take(store, areas_bytes(queue));
+        queue->buffer = bloomery_store_allocate(store, areas_bytes(queue));
         enough = queue->buffer != NULL && bloomery_leases_make(store, &queue->leases, leases);
         if (enough && bloomery_queue_on_disk(queue)) {
-            queue->kept = bloomery_store_take(store, leases * sizeof *queue->kept);
+            queue->kept = bloomery_store_allocate(store, leases * sizeof *queue->kept);
             enough = queue->kept != NULL;
         }
         if (enough) {
@@ -72,11 +72,11 @@ void bloomery_queue_free(struct bloomery_queue *queue)
     bloomery_queue_close_read(queue);
     bloomery_queue_forget(queue);
     bloomery_ring_free(store, &queue->ring);
-    bloomery_store_give(store, queue->kept, queue->leases.limit * sizeof *queue->kept);
+    bloomery_store_release(store, queue->kept, queue->leases.limit * sizeof *queue->kept);
     bloomery_leases_free(store, &queue->leases);
-    bloomery_store_give(store, queue->held, queue->held_bytes);
-    bloomery_store_give(store, queue->buffer, areas_bytes(queue));
-    bloomery_store_give(store, queue, sizeof *queue);
+    bloomery_store_release(store, queue->held, queue->held_bytes);
+    bloomery_store_release(store, queue->buffer, areas_bytes(queue));
+    bloomery_store_release(store, queue, sizeof *queue);
 }
 
 /* ---- Writing frames ---------------------------------------------------------------------- */
@@ -215,7 +215,7 @@ static bloomery_status append_long(struct bloomery_queue *queue, const struct bl
     bloomery_status status = seal(queue, error);
     if (status != BLOOMERY_OK)
         return status;
-    uint8_t *body = bloomery_store_take(queue->store, room);
+    uint8_t *body = bloomery_store_allocate(queue->store, room);
     if (body == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for an item of %zu bytes",
                              (size_t)room);
@@ -224,7 +224,7 @@ static bloomery_status append_long(struct bloomery_queue *queue, const struct bl
     status = put_frame(queue, body, (uint32_t)bytes, 1, 0, error);
     if (status == BLOOMERY_OK)
         queue->buffer_first++;
-    bloomery_store_give(queue->store, body, room);
+    bloomery_store_release(queue->store, body, room);
     return status;
 }
 

@@ -383,7 +383,7 @@ struct bloomery_queue {
     uint32_t head_index; /* entries */
     uint32_t head_at;    /* bytes; not known while head_at == UINT32_MAX */
     uint64_t head_number;
-    /* Items from the head on; after damage at most so many, until the head is at the tail. */
+    /* Items from the head on; after damage at most as many, until the head is at the tail. */
     uint64_t queued;
     uint64_t done;
 
@@ -442,7 +442,7 @@ static inline bool bloomery_queue_on_disk(const struct bloomery_queue *queue)
 /* ---- Of the tail (queue.c) */
 /* Opens or makes the file of the tail's segment. */
 bloomery_status bloomery_queue_tail_file(struct bloomery_queue *queue, bloomery_error *error);
-/* The head to behind the last entry: everything that is left is no item. */
+/* The head to behind the last entry: nothing that is left is an item. */
 void bloomery_queue_finish_head(struct bloomery_queue *queue);
 /* Moves the head to another frame; gives back frames in memory that it leaves behind. */
 void bloomery_queue_move_head(struct bloomery_queue *queue, struct bloomery_queue_position place);
@@ -462,16 +462,17 @@ bloomery_status bloomery_queue_load(struct bloomery_queue *queue,
 /* Where entry `index` < entries begins. */
 uint32_t bloomery_queue_walk(struct bloomery_queue *queue, struct bloomery_queue_position place,
                              const struct bloomery_queue_view *view, uint32_t index);
-/* The place behind a frame of so many body bytes; not behind the tail. */
+/* The place behind a frame of `body_bytes` bytes of body; not behind the tail. */
 bloomery_status bloomery_queue_step(struct bloomery_queue *queue,
                                     struct bloomery_queue_position *place, uint32_t body_bytes,
                                     bloomery_error *error);
 /* From a frame that could not be read to where reading can go on. Gives the place, and the number
  * of its first entry, at least `number` before. */
-void bloomery_queue_pass(struct bloomery_queue *queue, struct bloomery_queue_position *place,
-                         uint64_t *number);
+void bloomery_queue_pass_damage(struct bloomery_queue *queue, struct bloomery_queue_position *place,
+                                uint64_t *number);
 /* Whether a queue whose next number is `next` may have written a frame with such a header. A sound
- * checksum can stand over numbers that none writes. And whether a body has just so many entries. */
+ * checksum can stand over numbers that none writes. And whether a body has exactly `entries`
+ * entries. */
 bool bloomery_queue_is_frame(const struct bloomery_frame *frame, uint64_t next);
 bool bloomery_queue_is_body(const uint8_t *body, uint32_t bytes, uint32_t entries);
 /* Forgets the frame read last. */

@@ -2,7 +2,7 @@
 /*
  * Reading frames by their place. What comes from a file is checked before anybody looks at it.
  * Checked are the header's checksum, the body's, that it has as many entries as it says, and that
- * they end where it ends. So whoever walks a frame need not fear its bytes.
+ * they end where it ends. So code that walks a frame need not fear its bytes.
  */
 #include "sieve/queue.h"
 
@@ -16,7 +16,7 @@
 
 void bloomery_queue_forget(struct bloomery_queue *queue)
 {
-    bloomery_store_give(queue->store, queue->long_body, queue->long_bytes);
+    bloomery_store_release(queue->store, queue->long_body, queue->long_bytes);
     queue->long_body = NULL;
     queue->long_bytes = 0;
     queue->area_place.segment = 0;
@@ -115,7 +115,7 @@ static bloomery_status load_file(struct bloomery_queue *queue, struct bloomery_q
     uint8_t *body = queue->area;
     assert(queue->long_body == NULL);
     if (frame->body_bytes > BLOOMERY_QUEUE_BUFFER) {
-        body = queue->long_body = bloomery_store_take(queue->store, frame->body_bytes);
+        body = queue->long_body = bloomery_store_allocate(queue->store, frame->body_bytes);
         if (body == NULL)
             return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                                  "no memory for an item of %" PRIu32 " bytes", frame->body_bytes);
@@ -194,7 +194,7 @@ bloomery_status bloomery_queue_step(struct bloomery_queue *queue,
     }
     next.offset += BLOOMERY_FRAME_HEADER + (uint64_t)body_bytes;
     /* A segment without frames is what recovery leaves of one that is lost. One that can't be
-     * opened is for whoever reads its first frame. */
+     * opened is reported when its first frame is read. */
     for (bool same = true; next.segment < queue->tail.segment; same = false) {
         const struct bloomery_store_file *file = NULL;
         uint64_t end = 0;
@@ -233,8 +233,8 @@ static bool find_frame(struct bloomery_queue *queue, struct bloomery_queue_posit
     return false;
 }
 
-void bloomery_queue_pass(struct bloomery_queue *queue, struct bloomery_queue_position *place,
-                         uint64_t *number)
+void bloomery_queue_pass_damage(struct bloomery_queue *queue, struct bloomery_queue_position *place,
+                                uint64_t *number)
 {
     const struct bloomery_frame *frame = &queue->area_frame;
     struct bloomery_queue_position next = *place;
@@ -296,7 +296,7 @@ static int walk_frames(struct bloomery_queue *queue, struct bloomery_queue_posit
         if (status != BLOOMERY_OK)
             return status;
         if (!loaded) {
-            bloomery_queue_pass(queue, &place, &number);
+            bloomery_queue_pass_damage(queue, &place, &number);
             continue;
         }
         uint32_t at = 0;
@@ -410,8 +410,9 @@ bool bloomery_leases_make(struct bloomery_store *store, struct bloomery_leases *
 {
     assert(limit >= 1 && limit <= 1u << 30);
     *leases = (struct bloomery_leases){.limit = limit, .capacity = limit + limit / 4 + 64};
-    leases->list = bloomery_store_take(store, leases->capacity * sizeof *leases->list);
-    leases->least = bloomery_store_take(store, chunks_of(leases->capacity) * sizeof *leases->least);
+    leases->list = bloomery_store_allocate(store, leases->capacity * sizeof *leases->list);
+    leases->least =
+        bloomery_store_allocate(store, chunks_of(leases->capacity) * sizeof *leases->least);
     if (leases->list != NULL && leases->least != NULL)
         return true;
     bloomery_leases_free(store, leases);
@@ -420,8 +421,9 @@ bool bloomery_leases_make(struct bloomery_store *store, struct bloomery_leases *
 
 void bloomery_leases_free(struct bloomery_store *store, struct bloomery_leases *leases)
 {
-    bloomery_store_give(store, leases->list, leases->capacity * sizeof *leases->list);
-    bloomery_store_give(store, leases->least, chunks_of(leases->capacity) * sizeof *leases->least);
+    bloomery_store_release(store, leases->list, leases->capacity * sizeof *leases->list);
+    bloomery_store_release(store, leases->least,
+                           chunks_of(leases->capacity) * sizeof *leases->least);
     leases->list = NULL;
     leases->least = NULL;
 }
@@ -589,13 +591,13 @@ static bloomery_status grow(struct bloomery_store *store, struct bloomery_queue_
     struct bloomery_queue_ring larger = *ring;
     larger.capacity = ring->capacity == 0 ? 64 : 2 * ring->capacity;
     const uint64_t bytes = larger.capacity * SLOT_BYTES;
-    larger.slots = bloomery_store_take(store, bytes);
+    larger.slots = bloomery_store_allocate(store, bytes);
     if (larger.slots == NULL)
         return no_memory(error, bytes);
     for (uint64_t i = 0; i < ring->count; i++)
         *slot(&larger, ring->base + i) = *slot(ring, ring->base + i);
     larger.bytes += (larger.capacity - ring->capacity) * SLOT_BYTES;
-    bloomery_store_give(store, ring->slots, ring->capacity * SLOT_BYTES);
+    bloomery_store_release(store, ring->slots, ring->capacity * SLOT_BYTES);
     *ring = larger;
     return BLOOMERY_OK;
 }
@@ -615,7 +617,7 @@ bloomery_status bloomery_ring_add(struct bloomery_store *store, struct bloomery_
         if (status != BLOOMERY_OK)
             return status;
     }
-    struct bloomery_ring_frame *frame = bloomery_store_take(store, bytes);
+    struct bloomery_ring_frame *frame = bloomery_store_allocate(store, bytes);
     if (frame == NULL)
         return no_memory(error, bytes);
     assert(ring->count < ring->capacity && *slot(ring, ring->base + ring->count) == NULL);
@@ -642,7 +644,7 @@ static void give(struct bloomery_store *store, struct bloomery_queue_ring *ring,
     const uint64_t bytes = bytes_of(frame->bytes);
     assert(ring->bytes >= bytes);
     ring->bytes -= bytes;
-    bloomery_store_give(store, frame, bytes);
+    bloomery_store_release(store, frame, bytes);
     *slot(ring, number) = NULL;
 }
 
@@ -674,7 +676,7 @@ void bloomery_ring_cut(struct bloomery_store *store, struct bloomery_queue_ring 
 void bloomery_ring_free(struct bloomery_store *store, struct bloomery_queue_ring *ring)
 {
     bloomery_ring_cut(store, ring, 0);
-    bloomery_store_give(store, ring->slots, ring->capacity * SLOT_BYTES);
+    bloomery_store_release(store, ring->slots, ring->capacity * SLOT_BYTES);
     ring->slots = NULL;
     ring->capacity = 0;
 }

@@ -60,7 +60,8 @@ struct parts {
     struct bloomery_queue_position saved; /* memory engine: the filter holds what is before it */
 };
 
-static bloomery_status take_apart(bloomery_sieve *sieve, struct parts *parts, bloomery_error *error)
+static bloomery_status parse_image(bloomery_sieve *sieve, struct parts *parts,
+                                   bloomery_error *error)
 {
     const bool disk = sieve->settings.engine == BLOOMERY_SIEVE_DISK;
     const uint64_t wanted = disk ? (uint64_t)sieve->settings.partitions * BLOOMERY_PARTITION_STATE
@@ -79,7 +80,7 @@ static bloomery_status take_apart(bloomery_sieve *sieve, struct parts *parts, bl
 }
 
 /* Puts the queue's state back, which may be shorter; the bytes of the image that are used then. */
-static size_t put_together(bloomery_sieve *sieve, struct parts *parts)
+static size_t join_image(bloomery_sieve *sieve, struct parts *parts)
 {
     uint8_t *image = sieve->manifest.image;
     const uint64_t bytes = BLOOMERY_QUEUE_STATE + parts->queue.leases * BLOOMERY_LEASE_BYTES;
@@ -157,7 +158,7 @@ static bloomery_status damaged_log(struct bloomery_frame_walk *walk, bloomery_er
 {
     struct log *log = walk->context;
     log->damaged++;
-    bloomery_recovery_tell(log->recovery, "%s", error->text);
+    bloomery_recovery_report(log->recovery, "%s", error->text);
     return BLOOMERY_OK;
 }
 
@@ -308,10 +309,10 @@ static bloomery_status recover_log(struct bloomery_recovery *recovery, uint32_t 
     if (!there || !headed || length < row->log_bytes) {
         char name[BLOOMERY_FILE_NAME];
         name_of(&log.old, name);
-        bloomery_recovery_tell(recovery, "%s/%s %s", recovery->sieve->path, name,
-                               !there    ? "is missing"
-                               : !headed ? "has no sound header"
-                                         : "is cut short");
+        bloomery_recovery_report(recovery, "%s/%s %s", recovery->sieve->path, name,
+                                 !there    ? "is missing"
+                                 : !headed ? "has no sound header"
+                                           : "is cut short");
     }
     recovery->rolls = recovery->rolls || !there;
     if (there)
@@ -332,7 +333,7 @@ static bloomery_status recover_log(struct bloomery_recovery *recovery, uint32_t 
 
 /* ---- Seen-sets --------------------------------------------------------------------------- */
 
-/* Fingerprints in the whole frames that so many bytes have room for. */
+/* Fingerprints in the whole frames that `bytes` bytes have room for. */
 static uint64_t entries_of(uint64_t bytes, unsigned width)
 {
     const uint64_t per_frame = (BLOOMERY_SEEN_FRAME - BLOOMERY_SEEN_CHECKSUM) / width;
@@ -385,7 +386,7 @@ static bloomery_status take_seen(struct seen *seen, bloomery_error *error)
         if (status == BLOOMERY_CORRUPT && count > 0) {
             seen->damaged = true;
             if (!writes)
-                bloomery_recovery_tell(recovery, "%s", found.text);
+                bloomery_recovery_report(recovery, "%s", found.text);
             continue;
         }
         if (status == BLOOMERY_OK && writes)
@@ -458,10 +459,10 @@ static bloomery_status recover_seen(struct bloomery_recovery *recovery, uint32_t
     const uint64_t whole = named ? bloomery_seen_bytes(row->seen_entries, seen.width) : length;
     bloomery_store_name(BLOOMERY_FILE_SEEN, number, row->seen_generation, name);
     if (row->seen_entries > 0 && (!named || !headed || length < whole))
-        bloomery_recovery_tell(recovery, "%s/%s %s", recovery->sieve->path, name,
-                               !named    ? "is missing"
-                               : !headed ? "has no sound header"
-                                         : "is cut short");
+        bloomery_recovery_report(recovery, "%s/%s %s", recovery->sieve->path, name,
+                                 !named    ? "is missing"
+                                 : !headed ? "has no sound header"
+                                           : "is cut short");
     seen.entries = entries_of(length < whole ? length : whole, seen.width);
     assert(seen.entries == 0 || bloomery_seen_bytes(seen.entries, seen.width) <= length);
     if (there)
@@ -552,7 +553,7 @@ static bloomery_status recover_filter(struct bloomery_recovery *recovery, struct
     }
     *lost = true;
     recovery->changed = true;
-    bloomery_recovery_tell(recovery, "%s", found.text);
+    bloomery_recovery_report(recovery, "%s", found.text);
     bloomery_store_name(BLOOMERY_FILE_FILTER, 0, generation, name);
     bloomery_store_u64(state, 0);
     if (bloomery_place_before(parts->queue.head, *saved))
@@ -619,7 +620,7 @@ static bool keep_unnamed(void *context, const char *name)
     enum bloomery_file_kind kind;
     uint64_t number;
     uint64_t generation;
-    if (bloomery_directory_take_apart(name, &kind, &number, &generation) &&
+    if (bloomery_directory_parse_name(name, &kind, &number, &generation) &&
         !is_named(keeping, kind, number, generation))
         keeping->status = bloomery_recovery_keep(keeping->recovery, name, &keeping->error);
     return keeping->status == BLOOMERY_OK;
@@ -693,24 +694,24 @@ static bloomery_status recover(struct bloomery_recovery *recovery, bloomery_erro
     struct parts parts = {.in.queue = NULL};
     bloomery_status status = bloomery_manifest_open_older(sieve, &recovery->result.older, error);
     if (status == BLOOMERY_OK)
-        status = take_apart(sieve, &parts, error);
+        status = parse_image(sieve, &parts, error);
     if (status != BLOOMERY_OK)
         return status;
     sieve->store.seed = bloomery_checksum(sieve->store.id, sizeof sieve->store.id, 0);
     recovery->leases = parts.in.queue + BLOOMERY_QUEUE_STATE;
     if (recovery->result.older)
-        bloomery_recovery_tell(
+        bloomery_recovery_report(
             recovery,
             "%s/MANIFEST: no copy of what may be the last commit is whole; the "
             "one before it counts, after %" PRIu64 " pushes",
             sieve->path, bloomery_load_u64(sieve->manifest.image + BLOOMERY_MANIFEST_COUNTERS));
     if (sieve->manifest.mends && sieve->manifest.broken_at != UINT64_MAX)
-        bloomery_recovery_tell(recovery,
-                               "%s/MANIFEST is damaged at %" PRIu64 ": one of the two copies of "
-                               "the last commit; the other one counts, and is copied there",
-                               sieve->path, sieve->manifest.broken_at);
+        bloomery_recovery_report(recovery,
+                                 "%s/MANIFEST is damaged at %" PRIu64 ": one of the two copies of "
+                                 "the last commit; the other one counts, and is copied there",
+                                 sieve->path, sieve->manifest.broken_at);
     assert(recovery->own == NULL && sieve->engine == NULL);
-    recovery->own = bloomery_store_take(&sieve->store, OWN);
+    recovery->own = bloomery_store_allocate(&sieve->store, OWN);
     if (recovery->own == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory to recover a sieve");
     recovery->area = recovery->own;
@@ -722,14 +723,14 @@ static bloomery_status recover(struct bloomery_recovery *recovery, bloomery_erro
     if (status == BLOOMERY_OK && recovery->changed && fsync(sieve->store.directory) != 0)
         status = bloomery_fail_system(error, errno, "syncing the directory %s", sieve->path);
     if (status == BLOOMERY_OK && (recovery->changed || recovery->result.older))
-        status = bloomery_manifest_replace(sieve, put_together(sieve, &parts), error);
+        status = bloomery_manifest_replace(sieve, join_image(sieve, &parts), error);
     return status;
 }
 
 /* Opened as ever, which removes and cuts what does not count, and read once more. `directory`: it,
  * locked all the time, or who waits for it would come between. */
-static bloomery_status look_again(const bloomery_sieve_options *options, int directory,
-                                  struct bloomery_recovery *recovery, bloomery_error *error)
+static bloomery_status verify_again(const bloomery_sieve_options *options, int directory,
+                                    struct bloomery_recovery *recovery, bloomery_error *error)
 {
     bloomery_sieve *sieve = NULL;
     uint64_t damaged = 0;
@@ -779,7 +780,7 @@ bloomery_status bloomery_sieve_recover(const bloomery_sieve_options *options,
         close(recovery.folder);
     int directory = -1;
     if (recovery.sieve != NULL) {
-        bloomery_store_give(&recovery.sieve->store, recovery.own, OWN);
+        bloomery_store_release(&recovery.sieve->store, recovery.own, OWN);
         if (status == BLOOMERY_OK) {
             directory = recovery.sieve->store.directory;
             recovery.sieve->store.directory = -1;
@@ -787,7 +788,7 @@ bloomery_status bloomery_sieve_recover(const bloomery_sieve_options *options,
         bloomery_sieve_destroy(recovery.sieve);
     }
     if (status == BLOOMERY_OK)
-        status = look_again(&plain, directory, &recovery, error);
+        status = verify_again(&plain, directory, &recovery, error);
     if (result != NULL)
         bloomery_versioned_give(&recovery.result, sizeof recovery.result, result,
                                 BLOOMERY_SIEVE_RECOVERY_BYTES_FIRST);

@@ -22,7 +22,7 @@ enum {
     COPY = 65536,
 };
 
-void bloomery_recovery_tell(struct bloomery_recovery *recovery, const char *format, ...)
+void bloomery_recovery_report(struct bloomery_recovery *recovery, const char *format, ...)
 {
     char text[240];
     va_list arguments;
@@ -144,7 +144,7 @@ struct gap {
     bool is_log;                      /* the queue is the memory engine's log */
 };
 
-/* A head that takes `prefix` bytes, for a key of so many. */
+/* A head that takes `prefix` bytes, for a key of `key` bytes. */
 static bool put_head(uint8_t *to, uint64_t prefix, uint64_t key, uint32_t flags)
 {
     uint8_t head[8];
@@ -155,7 +155,7 @@ static bool put_head(uint8_t *to, uint64_t prefix, uint64_t key, uint32_t flags)
     return true;
 }
 
-/* One entry of so many bytes, its key zeros. Where the length of a key's length jumps, a payload
+/* One entry of `bytes` bytes, its key zeros. Where the length of a key's length jumps, a payload
  * takes what is left. */
 static void put_void(uint8_t *to, uint64_t bytes)
 {
@@ -175,7 +175,7 @@ static void put_void(uint8_t *to, uint64_t bytes)
         }
 }
 
-/* A frame of so many entries of nothing, with a body of so many bytes. */
+/* A frame of `entries` entries of nothing, with a body of `bytes` bytes. */
 static bloomery_status put_frame(struct gap gap, uint64_t *at, uint64_t entries, uint64_t bytes,
                                  bloomery_error *error)
 {
@@ -205,15 +205,15 @@ static bloomery_status no_fit(struct gap gap, uint64_t at, bloomery_error *error
                                   "between them, so that it cannot be recovered");
 }
 
-/* Bytes that frames of so many entries take at least. */
+/* Bytes that frames of `entries` entries take at least. */
 static uint64_t min_bytes(uint64_t entries)
 {
     return entries + (entries + DENSE - 1) / DENSE * BLOOMERY_FRAME_HEADER;
 }
 
-/* Puts so many entries of nothing into just so many bytes at `at`. BLOOMERY_CORRUPT if they do not
- * fit. There may be more bytes than frames of short entries take. Then one entry alone takes what
- * it can, and the others are left what they need. */
+/* Puts `entries` entries of nothing into exactly `bytes` bytes at `at`. BLOOMERY_CORRUPT if they
+ * do not fit. There may be more bytes than frames of short entries take. Then one entry alone
+ * takes what it can, and the others are left what they need. */
 static bloomery_status fill_void(struct gap gap, uint64_t at, uint64_t bytes, uint64_t entries,
                                  bloomery_error *error)
 {
@@ -488,13 +488,14 @@ static bloomery_status open_segment(struct walk *walk, bloomery_error *error)
     if (status != BLOOMERY_OK)
         return status;
     if (walk->file.file < 0) {
-        bloomery_recovery_tell(recovery, "%s/%s is missing", recovery->sieve->path, name);
+        bloomery_recovery_report(recovery, "%s/%s is missing", recovery->sieve->path, name);
         status =
             bloomery_store_create(store, BLOOMERY_FILE_QUEUE, walk->segment, 0, &walk->file, error);
         length = BLOOMERY_FILE_HEADER;
         recovery->changed = true;
     } else if (!headed) {
-        bloomery_recovery_tell(recovery, "%s/%s has no sound header", recovery->sieve->path, name);
+        bloomery_recovery_report(recovery, "%s/%s has no sound header", recovery->sieve->path,
+                                 name);
         status = bloomery_recovery_keep_part(recovery, &walk->file, 0, BLOOMERY_FILE_HEADER, error);
         if (status == BLOOMERY_OK)
             status = bloomery_store_write_header(store, &walk->file, error);
@@ -518,10 +519,10 @@ static bloomery_status end_segment(struct walk *walk, uint64_t at, bloomery_erro
     if (status != BLOOMERY_OK)
         return status;
     if (first > 0 && number > first) {
-        bloomery_recovery_tell(walk->recovery,
-                               "%s/queue-%012" PRIu64 " ends at %" PRIu64
-                               ", before the items %" PRIu64 " to %" PRIu64,
-                               walk->recovery->sieve->path, walk->segment, at, first, number - 1);
+        bloomery_recovery_report(walk->recovery,
+                                 "%s/queue-%012" PRIu64 " ends at %" PRIu64
+                                 ", before the items %" PRIu64 " to %" PRIu64,
+                                 walk->recovery->sieve->path, walk->segment, at, first, number - 1);
         const uint64_t begin = at;
         if (walk->length > at)
             status =
@@ -598,7 +599,7 @@ static bloomery_status damaged_queue(struct bloomery_frame_walk *frames, bloomer
 {
     struct walk *walk = frames->context;
     expect_head(walk);
-    bloomery_recovery_tell(walk->recovery, "%s", error->text);
+    bloomery_recovery_report(walk->recovery, "%s", error->text);
     return replace(walk, &frames->at, error);
 }
 
@@ -628,7 +629,7 @@ static bloomery_status walk_segment(struct walk *walk, uint64_t at, bloomery_err
 /* ---- Behind the tail --------------------------------------------------------------------- */
 
 /* Whether the next segment begins with the number that comes next. */
-static bloomery_status goes_on(struct walk *walk, bool *does, bloomery_error *error)
+static bloomery_status continues(struct walk *walk, bool *does, bloomery_error *error)
 {
     struct bloomery_store *store = &walk->recovery->sieve->store;
     struct bloomery_store_file file;
@@ -648,7 +649,7 @@ static bloomery_status goes_on(struct walk *walk, bool *does, bloomery_error *er
 
 /* Whole frames behind the tail, which a commit wrote that cannot be read, or that nobody committed.
  * */
-static bloomery_status roll(struct walk *walk, bloomery_error *error)
+static bloomery_status roll_forward(struct walk *walk, bloomery_error *error)
 {
     struct bloomery_queue_state *queue = walk->queue;
     struct bloomery_store *store = &walk->recovery->sieve->store;
@@ -678,7 +679,7 @@ static bloomery_status roll(struct walk *walk, bloomery_error *error)
         bloomery_store_close(&walk->file);
         /* A segment is left when it is full, or earlier: then the next one goes on. */
         if (status == BLOOMERY_OK && headed && queue->tail.offset >= length)
-            status = goes_on(walk, &more, error);
+            status = continues(walk, &more, error);
         if (more)
             queue->tail =
                 (struct bloomery_queue_position){queue->tail.segment + 1, BLOOMERY_FILE_HEADER};
@@ -701,9 +702,9 @@ static bool is_void(const struct bloomery_recovery *recovery, const struct bloom
     return entry.flags == BLOOMERY_ENTRY_VOID;
 }
 
-static bloomery_status look_at_lease(struct bloomery_recovery *recovery,
-                                     struct bloomery_queue_state *queue, const uint8_t *lease,
-                                     bool *whole, bloomery_error *error)
+static bloomery_status check_lease(struct bloomery_recovery *recovery,
+                                   struct bloomery_queue_state *queue, const uint8_t *lease,
+                                   bool *whole, bloomery_error *error)
 {
     struct bloomery_store *store = &recovery->sieve->store;
     const struct bloomery_queue_position place = lease_place(lease);
@@ -730,11 +731,11 @@ static bloomery_status look_at_lease(struct bloomery_recovery *recovery,
     bloomery_store_name(BLOOMERY_FILE_QUEUE, place.segment, 0, name);
     if (*whole && is_void(recovery, &frame, number - frame.first)) {
         *whole = false;
-        bloomery_recovery_tell(
+        bloomery_recovery_report(
             recovery, "%s/%s: the leased items of the frame at %" PRIu64 " were lost before",
             recovery->sieve->path, name, place.offset);
     } else if (!*whole) {
-        bloomery_recovery_tell(
+        bloomery_recovery_report(
             recovery, "%s/%s: the frame at %" PRIu64 ", with leased items, is %s",
             recovery->sieve->path, name, place.offset, file.file >= 0 ? "damaged" : "missing");
         status = bloomery_recovery_keep(recovery, name, error);
@@ -745,8 +746,8 @@ static bloomery_status look_at_lease(struct bloomery_recovery *recovery,
 
 /* After the walk, which need not come by their frames, and of which one before this may have
  * overwritten them. */
-static bloomery_status look_at_leases(struct bloomery_recovery *recovery,
-                                      struct bloomery_queue_state *queue, bloomery_error *error)
+static bloomery_status check_leases(struct bloomery_recovery *recovery,
+                                    struct bloomery_queue_state *queue, bloomery_error *error)
 {
     struct bloomery_queue_position last = {0, 0};
     for (uint64_t i = 0; i < queue->leases;) {
@@ -754,7 +755,7 @@ static bloomery_status look_at_leases(struct bloomery_recovery *recovery,
         const struct bloomery_queue_position place = lease_place(lease);
         bool whole = true;
         if (!bloomery_place_same(place, last)) {
-            const bloomery_status status = look_at_lease(recovery, queue, lease, &whole, error);
+            const bloomery_status status = check_lease(recovery, queue, lease, &whole, error);
             if (status != BLOOMERY_OK)
                 return status;
         }
@@ -795,18 +796,18 @@ bloomery_status bloomery_recovery_queue(struct bloomery_recovery *recovery,
         place.offset = BLOOMERY_FILE_HEADER;
     }
     if (status == BLOOMERY_OK)
-        status = look_at_leases(recovery, queue, error);
+        status = check_leases(recovery, queue, error);
     if (status != BLOOMERY_OK)
         return status;
     const uint64_t lost = before > walk.items ? before - walk.items : 0;
     recovery->result.queued += lost;
     if (recovery->result.queued > 0 && recovery->result.damaged == found)
-        bloomery_recovery_tell(recovery,
-                               "%s: the queue counts %" PRIu64 " items that are not there: "
-                               "they were given up before, by a recovery that was interrupted",
-                               recovery->sieve->path, recovery->result.queued);
+        bloomery_recovery_report(recovery,
+                                 "%s: the queue counts %" PRIu64 " items that are not there: "
+                                 "they were given up before, by a recovery that was interrupted",
+                                 recovery->sieve->path, recovery->result.queued);
     if (recovery->rolls)
-        status = roll(&walk, error);
+        status = roll_forward(&walk, error);
     if (queue->queued != walk.items)
         recovery->changed = true;
     queue->queued = walk.items;
@@ -848,7 +849,7 @@ static bloomery_status damaged_list(void *context, bloomery_error *error)
     struct list *list = context;
     list->damaged = true;
     if (!list->copies)
-        bloomery_recovery_tell(list->recovery, "%s", error->text);
+        bloomery_recovery_report(list->recovery, "%s", error->text);
     return BLOOMERY_OK;
 }
 
@@ -908,10 +909,11 @@ bloomery_status bloomery_recovery_dead(struct bloomery_recovery *recovery, uint8
     list.old.bytes = bytes < length ? bytes : length;
     if (!headed || length < bytes) {
         list.damaged = true;
-        bloomery_recovery_tell(recovery, "%s/%s, with dead items, %s", recovery->sieve->path, name,
-                               list.old.file.file < 0 ? "is missing"
-                               : !headed              ? "has no sound header"
-                                                      : "is cut short");
+        bloomery_recovery_report(recovery, "%s/%s, with dead items, %s", recovery->sieve->path,
+                                 name,
+                                 list.old.file.file < 0 ? "is missing"
+                                 : !headed              ? "has no sound header"
+                                                        : "is cut short");
     }
     status = walk_list(&list, false, error);
     if (status == BLOOMERY_OK && list.damaged)

@@ -8,6 +8,44 @@
 
 #include <assert.h>
 
+/* ---- Sorting --------------------------------------------------------------------------------- */
+
+/* In place: a batch fills the memory that it has. Digits have up to ten bits, since 1024 places to
+ * write at fit the translation buffers of all processors, and leave about eight values each: 9 and
+ * 8 bits for 2^20 values, and what the second round moves stays in the nearest cache. */
+#define SORT(name)                  fingerprints_##name
+#define SORT_ELEMENT                uint64_t
+#define SORT_WORDS                  1
+#define SORT_WORD(element, with, n) (element)
+#define SORT_DIGIT_BITS             10
+#define SORT_MEAN_BITS              3
+#include "base/sort_template.h"
+
+void bloomery_sort_fingerprints(uint64_t *values, size_t count, unsigned skip_bits)
+{
+    uint64_t differ = 0;
+    assert(skip_bits <= BLOOMERY_SORT_SKIP_MAX);
+    assert(values != NULL || count == 0);
+    /* Fingerprints of a damaged log may be of another partition. */
+    for (size_t i = 1; skip_bits > 0 && i < count; i++)
+        differ |= values[i] ^ values[0];
+    const bool agree = skip_bits == 0 || differ >> (64 - skip_bits) == 0;
+    fingerprints_all(values, count, 0, agree ? skip_bits : 0);
+}
+
+size_t bloomery_unique_fingerprints(uint64_t *values, size_t count)
+{
+    size_t kept = count > 0;
+    for (size_t i = 1; i < count; i++) {
+        assert(values[i] >= values[kept - 1]);
+        if (values[i] != values[kept - 1])
+            values[kept++] = values[i];
+    }
+    return kept;
+}
+
+/* ---- Frames ---------------------------------------------------------------------------------- */
+
 static unsigned per_frame(unsigned width)
 {
     return (BLOOMERY_SEEN_FRAME - BLOOMERY_SEEN_CHECKSUM) / width;
@@ -30,7 +68,7 @@ static size_t values_of(uint64_t entries, unsigned width, uint64_t frame)
     return rest < per_frame(width) ? (size_t)rest : per_frame(width);
 }
 
-/* Bytes that a frame of so many values takes in the file. */
+/* Bytes that a frame of `count` values takes in the file. */
 static size_t frame_bytes(size_t count, unsigned width)
 {
     return count == per_frame(width) ? BLOOMERY_SEEN_FRAME : BLOOMERY_SEEN_CHECKSUM + count * width;
@@ -450,7 +488,7 @@ static bloomery_status append_long(bloomery_sieve *sieve, uint32_t number, uint6
     if (status != BLOOMERY_OK)
         return status;
     const uint64_t bound = bloomery_entry_bound(entry);
-    uint8_t *body = bloomery_store_take(&sieve->store, bound);
+    uint8_t *body = bloomery_store_allocate(&sieve->store, bound);
     if (body == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "no memory for an entry of %llu bytes", (unsigned long long)bound);
@@ -462,7 +500,7 @@ static bloomery_status append_long(bloomery_sieve *sieve, uint32_t number, uint6
         .first = push,
     };
     status = write_frame(sieve, number, &frame, record, body, error);
-    bloomery_store_give(&sieve->store, body, bound);
+    bloomery_store_release(&sieve->store, body, bound);
     return status;
 }
 
@@ -533,7 +571,7 @@ static bloomery_status read_parts(bloomery_sieve *sieve, uint32_t number, uint8_
     assert(frame->own == NULL && bloomery_log_is_frame(&frame->frame, sieve->disk->stride));
     frame->records = area;
     if (bytes > room) {
-        frame->own = bloomery_store_take(&sieve->store, bytes);
+        frame->own = bloomery_store_allocate(&sieve->store, bytes);
         frame->own_bytes = bytes;
         frame->records = frame->own;
     }
@@ -562,7 +600,7 @@ bloomery_status bloomery_log_read(bloomery_sieve *sieve, uint32_t number, uint64
 
 void bloomery_log_release(bloomery_sieve *sieve, struct bloomery_log_frame *frame)
 {
-    bloomery_store_give(&sieve->store, frame->own, frame->own_bytes);
+    bloomery_store_release(&sieve->store, frame->own, frame->own_bytes);
     frame->own = NULL;
 }
 
@@ -584,8 +622,8 @@ static bloomery_status fits_log(struct bloomery_frame_walk *walk,
     return check_frame(log->sieve, log->number, walk->at, frame, error);
 }
 
-static bloomery_status take_fixed(struct bloomery_frame_walk *walk, struct bloomery_frame *frame,
-                                  bloomery_error *error)
+static bloomery_status visit_records(struct bloomery_frame_walk *walk, struct bloomery_frame *frame,
+                                     bloomery_error *error)
 {
     const struct log_walk *log = walk->context;
     uint8_t *area = log->sieve->disk->area;
@@ -615,7 +653,7 @@ bloomery_status bloomery_log_each(bloomery_sieve *sieve, uint32_t number, uint64
                                   void *context, bloomery_error *error)
 {
     struct log_walk log = {.sieve = sieve, .number = number, .take = take, .context = context};
-    const struct bloomery_frame_walk frames = {.take = take_fixed};
+    const struct bloomery_frame_walk frames = {.take = visit_records};
     return walk_log(&log, frames, from, to, error);
 }
 

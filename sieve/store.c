@@ -9,7 +9,7 @@
  *     24   generation       u64
  *     32   id of the sieve  16 bytes
  *     48   0                u64
- *     56   checksum of bytes 0 to 55, seed 0: a sound header of another file is told from a damaged
+ *     56   checksum of bytes 0 to 55, seed 0: tells a sound header of another file from a damaged
  *          one
  *
  * Nothing here remembers where a file ends: callers say where they write. So a write that failed
@@ -38,7 +38,7 @@
 static const uint8_t magic[8] = "BLMSIEVE";
 static const size_t alignment = 64;
 
-void *bloomery_store_take(struct bloomery_store *store, uint64_t bytes)
+void *bloomery_store_allocate(struct bloomery_store *store, uint64_t bytes)
 {
     assert(bytes > 0);
     if (bytes > SIZE_MAX)
@@ -49,7 +49,7 @@ void *bloomery_store_take(struct bloomery_store *store, uint64_t bytes)
     return memory;
 }
 
-void bloomery_store_give(struct bloomery_store *store, void *memory, uint64_t bytes)
+void bloomery_store_release(struct bloomery_store *store, void *memory, uint64_t bytes)
 {
     if (memory == NULL)
         return;
@@ -135,7 +135,7 @@ static void fill_header(const struct bloomery_store *store, const struct bloomer
     bloomery_store_u64(header + 56, bloomery_checksum(header, 56, 0));
 }
 
-/* A new inode even if the name is taken: whoever has the old one open keeps it whole. */
+/* A new inode even if the name is taken: processes that have the old one open keep it whole. */
 static int open_new(int directory, const char *name)
 {
     const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;

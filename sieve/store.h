@@ -74,8 +74,8 @@ struct bloomery_store_file {
 };
 
 /* Memory through the sieve's allocator, counted; zeroed, at a multiple of 64. bytes > 0. */
-void *bloomery_store_take(struct bloomery_store *store, uint64_t bytes);
-void bloomery_store_give(struct bloomery_store *store, void *memory, uint64_t bytes);
+void *bloomery_store_allocate(struct bloomery_store *store, uint64_t bytes);
+void bloomery_store_release(struct bloomery_store *store, void *memory, uint64_t bytes);
 
 /* "seen-003.12", "pending-003.7", "queue-000000000001", "filter.3". */
 void bloomery_store_name(enum bloomery_file_kind kind, uint64_t number, uint64_t generation,
@@ -273,7 +273,7 @@ static inline size_t bloomery_varint_put(uint8_t *to, uint32_t value)
     return bytes;
 }
 
-/* The bytes taken, or 0 if there is no whole varint of at most 4 bytes. */
+/* The bytes taken, or 0 unless a whole varint of at most 4 bytes is there. */
 static inline size_t bloomery_varint_get(const uint8_t *from, size_t room, uint32_t *value)
 {
     uint32_t sum = 0;

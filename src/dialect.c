@@ -386,7 +386,7 @@ bool bloomery_dialect_remark(const bloomery_filter *filter, uint32_t index, char
 const char *bloomery_dialect_variant(const bloomery_filter *filter)
 {
     const struct bloomery_dialect_row *row = bloomery_dialect_row(filter->shape.dialect);
-    return row != NULL && row->variant != NULL ? row->names[row->variant(row, filter)] : NULL;
+    return row != NULL ? bloomery_dialect_name(row, filter) : NULL;
 }
 
 const char *bloomery_hash_name(uint32_t id)

@@ -47,6 +47,7 @@
  * for UTF-16.
  */
 #include "base/error.h"
+#include "base/quotes.h"
 #include "format/format.h"
 #include "library.h"
 
@@ -127,11 +128,10 @@ static const unsigned char *quoted_end(const unsigned char *from, const unsigned
 {
     if (from == end || *from != '"')
         return find(from, end, delimiter);
-    const unsigned char *quote = find(from + 1, end, '"');
-    while (end - quote >= 2 && quote[1] == '"')
-        quote = find(quote + 2, end, '"');
-    *open = quote == end;
-    return quote == end ? end : find(quote + 1, end, delimiter);
+    bool closed = false;
+    const unsigned char *behind = bloomery_quotes_end(from + 1, end, &closed);
+    *open = !closed;
+    return find(behind, end, delimiter);
 }
 
 /* Field `number` of a record with quotes, still in them. Goes to the record's end, to see all of

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Libraries that few programs need, loaded when one does (docs/decisions.md says why). The command
- * has the same for its own, tool/base/system.h.
+ * has it for its own, by base/system.h: it is whole in this header for that.
  */
 #ifndef BLOOMERY_BASE_LOAD_H
 #define BLOOMERY_BASE_LOAD_H
 
-#include <stdbool.h>
+#include <dlfcn.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Receives the address of a function: a pointer to a pointer to a function. */
 struct bloomery_wanted {
@@ -16,7 +17,20 @@ struct bloomery_wanted {
 };
 
 /* Loads a library and finds its functions. It stays for good: no code can know whether others still
- * use it. False if it or one of them is not there. */
-bool bloomery_load_library(const char *library, const struct bloomery_wanted *wanted, size_t count);
+ * use it. NULL, or the reason why that failed, which stays until the thread's next call. */
+static inline const char *bloomery_load_library(const char *library,
+                                                const struct bloomery_wanted *wanted, size_t count)
+{
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL)
+        return dlerror();
+    for (size_t i = 0; i < count; i++) {
+        void *symbol = dlsym(handle, wanted[i].name);
+        if (symbol == NULL)
+            return dlerror();
+        memcpy(wanted[i].pointer, &symbol, sizeof symbol); /* the standard knows no cast for this */
+    }
+    return NULL;
+}
 
 #endif

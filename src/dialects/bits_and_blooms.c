@@ -189,6 +189,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
             length);
     design->bits[0] = data + HEADER;
     design->bit_bytes[0] = bloomery_words_of(length) * 8;
+    assert(HEADER + design->bit_bytes[0] == bytes);
     return check_end(data, length, order, error);
 }
 
@@ -220,6 +221,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     const uint64_t length = length_of(filter);
     uint8_t header[HEADER];
     assert(bloomery_dialect_fits(&bloomery_dialect_bits_and_blooms, filter, NULL) == BLOOMERY_OK);
+    assert(length <= bloomery_words_of(layer->bits) * 64);
     bloomery_store_be(header, layer->bits, 8);
     bloomery_store_be(header + 8, layer->probes, 8);
     if (little)
@@ -233,9 +235,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
                : status;
 }
 
-static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
+static int variant_of(const bloomery_filter *filter)
 {
-    (void)row;
     return is_little_endian(filter) ? LITTLE_ENDIAN_WORDS : BIG_ENDIAN_WORDS;
 }
 

@@ -143,6 +143,7 @@ static inline struct bloomery_steps quadratic_begin(const struct bloomery_layer 
                                                     bloomery_hash hash)
 {
     (void)layer;
+    assert(layer->bits > 0);
     return (struct bloomery_steps){.at = hash.lo, .step = hash.hi + 1};
 }
 
@@ -176,6 +177,7 @@ static void quadratic_scan(const struct bloomery_shape *shape, const struct bloo
             fmin(1, scan->live_rate + bloomery_quadratic_excess(
                                           layer->bits, layer->probes,
                                           bloomery_classic_estimate(layer, scan->bits_set), fill));
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static const struct bloomery_kind_row quadratic = {

@@ -104,6 +104,7 @@ static inline struct bloomery_steps salted_pair_begin(const struct bloomery_laye
                                                       bloomery_hash hash)
 {
     (void)layer;
+    assert(layer->bits > 0);
     return (struct bloomery_steps){.at = hash.lo};
 }
 
@@ -295,6 +296,7 @@ static bloomery_status parse(const uint8_t *data, size_t data_bytes,
                              "column%s, counted from 0",
                              (unsigned long long)given->index, (unsigned long long)count, columns,
                              columns == 1 ? "" : "s");
+    assert(granule.rows > 0 && granule.bits + granule.filter_bytes * columns <= payload.bytes);
     status = lay_out(variant, given->rate, granule.rows, granule.filter_bytes, practice.probes,
                      design, error);
     if (status == BLOOMERY_OK)
@@ -376,5 +378,5 @@ const struct bloomery_dialect_row bloomery_dialect_clickhouse_index = {
     .fits = fits,
     .remarks = {remark_zeros, remark_wide, bloomery_remark_rate, bloomery_clickhouse_remark_gap,
                 bloomery_clickhouse_remark_literals, bloomery_clickhouse_remark_place},
-    .variant = bloomery_variant_by_hash,
+    .variants_by_hash = true,
 };

@@ -129,8 +129,11 @@ struct bloomery_dialect_row {
     bloomery_status (*fits)(const bloomery_filter *filter, bloomery_error *error);
     /* In the order in which they are given. Called with filters of the row's hash and scheme. */
     bloomery_remark *remarks[BLOOMERY_DIALECT_REMARKS + 1];
-    /* The number of a filter's variant. NULL: a filter has none to speak of. */
-    int (*variant)(const struct bloomery_dialect_row *row, const bloomery_filter *filter);
+    /* What tells a filter's variant: which of the hashes it has, which of the schemes, or this
+     * function, which gives its number. Nothing: a filter has none to speak of. */
+    bool variants_by_hash;
+    bool variants_by_scheme;
+    int (*variant)(const bloomery_filter *filter);
 };
 
 /* The rows, one per file. */
@@ -176,6 +179,10 @@ bool bloomery_dialect_is(const struct bloomery_dialect_row *row, const bloomery_
 bloomery_status bloomery_dialect_fits(const struct bloomery_dialect_row *row,
                                       const bloomery_filter *filter, bloomery_error *error);
 
+/* The name of a filter's variant; NULL if it has none. */
+const char *bloomery_dialect_name(const struct bloomery_dialect_row *row,
+                                  const bloomery_filter *filter);
+
 /* Says that a hash is not available. */
 bloomery_status bloomery_dialect_no_hash(const struct bloomery_hash_row *hash,
                                          bloomery_error *error);
@@ -186,11 +193,6 @@ bloomery_status bloomery_dialect_no_hash(const struct bloomery_hash_row *hash,
  * `error` says so. */
 int bloomery_dialect_choose(const struct bloomery_dialect_row *row, const char *wanted,
                             bloomery_error *error);
-
-/* `variant` of rows whose variants differ in their hash, and in their scheme. */
-int bloomery_variant_by_hash(const struct bloomery_dialect_row *row, const bloomery_filter *filter);
-int bloomery_variant_by_scheme(const struct bloomery_dialect_row *row,
-                               const bloomery_filter *filter);
 
 /* Whether `bytes` bytes are a header of `header` bytes and `words` words of 64 bits, and nothing
  * else; says what is wrong. `header` is at most `bytes`. */

@@ -62,6 +62,7 @@ static inline struct bloomery_steps rotated_step_begin(const struct bloomery_lay
 {
     const uint32_t h = (uint32_t)hash.lo;
     (void)layer;
+    assert(layer->bits > 0);
     return (struct bloomery_steps){.at = h, .step = bloomery_rotate_right_32(h, BLOOMERY_ROTATION)};
 }
 
@@ -152,6 +153,7 @@ static void rotated_step_scan(const struct bloomery_shape *shape,
     scan->live_rate = pow(fmin(1, (double)scan->bits_set / (double)lesser.bits), layer->probes);
     scan->live_rate =
         fmax(scan->live_rate, (double)hits(layer, payload, WALKS, &state) / (double)WALKS);
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static const struct bloomery_kind_row rotated_step = {
@@ -173,11 +175,6 @@ enum {
     OFFSET = 4,
 };
 
-static uint32_t probes_for(double bits_per_key)
-{
-    return (uint32_t)fmax(1, fmin(PROBES_MAX, trunc(bits_per_key * 0.69)));
-}
-
 /* Raw numbers, or LevelDB's from n and b. */
 static bloomery_status plan(const bloomery_dialect_parameters *given, int variant,
                             struct bloomery_design *design, bloomery_error *error)
@@ -192,7 +189,7 @@ static bloomery_status plan(const bloomery_dialect_parameters *given, int varian
                                  "LevelDB takes keys and a whole number of bits_per_key, or bits "
                                  "and probes");
         bits = fmax(MIN_BITS, (double)given->keys * given->bits_per_key);
-        probes = probes_for(given->bits_per_key);
+        probes = (uint32_t)fmax(1, fmin(PROBES_MAX, trunc(given->bits_per_key * 0.69)));
     } else if (given->bits_per_key > 0) {
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "bits and probes leave no room for bits_per_key");
@@ -290,6 +287,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
             return BLOOMERY_OK;
         }
     }
+    assert(from <= to && to <= bytes);
     return parse_filter(data + from, to - from, design, error);
 }
 
@@ -304,6 +302,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     assert(bloomery_dialect_fits(&bloomery_dialect_leveldb, filter, NULL) == BLOOMERY_OK);
     if (bloomery_is_constant(filter, &bytes, &count))
         return bloomery_emit(emitter, bytes, count);
+    assert(layer->probes >= 1 && layer->probes <= PROBES_MAX && layer->bits % 8 == 0);
     bloomery_status status =
         bloomery_emit_bits(emitter, layer, layer->bits / 8, BLOOMERY_LAYOUT_BYTES);
     return status == BLOOMERY_OK ? bloomery_emit(emitter, &probes, 1) : status;
@@ -336,9 +335,8 @@ static bool remark_step(const bloomery_filter *filter, char *text, size_t room)
 }
 
 /* Of a filter block only one filter is kept. */
-static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
+static int variant_of(const bloomery_filter *filter)
 {
-    (void)row;
     (void)filter;
     return FILTER;
 }

@@ -260,6 +260,7 @@ static inline struct bloomery_steps double_32_begin(const struct bloomery_layer 
                                                     bloomery_hash hash)
 {
     (void)layer;
+    assert(layer->bits > 0);
     return (struct bloomery_steps){.at = hash.lo, .step = hash.hi};
 }
 
@@ -279,6 +280,7 @@ static inline struct bloomery_steps double_halves_begin(const struct bloomery_la
                                                         bloomery_hash hash)
 {
     (void)layer;
+    assert(layer->bits > 0);
     return (struct bloomery_steps){.at = (uint32_t)hash.lo, .step = (uint32_t)hash.hi};
 }
 
@@ -329,6 +331,7 @@ static void double_32_scan(const struct bloomery_shape *shape, const struct bloo
 {
     bloomery_classic_scan(shape, layer, payload, scan);
     scan->live_rate = live_rate(layer, double_32_estimate(layer, scan->bits_set), true);
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static void double_halves_scan(const struct bloomery_shape *shape,
@@ -337,6 +340,7 @@ static void double_halves_scan(const struct bloomery_shape *shape,
 {
     bloomery_classic_scan(shape, layer, payload, scan);
     scan->live_rate = live_rate(layer, double_halves_estimate(layer, scan->bits_set), false);
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static bloomery_status double_32_check(const struct bloomery_shape *shape,
@@ -556,6 +560,7 @@ static bloomery_status read_file(const uint8_t *data, size_t bytes, struct bloom
     memcpy(design->small + EXTRA, data + BITMAP + (size_t)bitmap, stale);
     design->extra = design->small;
     design->extra_bytes = EXTRA + stale;
+    assert(design->extra_bytes <= sizeof design->small && BITMAP + bitmap + stale == bytes);
     return BLOOMERY_OK;
 }
 
@@ -600,6 +605,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     assert(bloomery_dialect_fits(&bloomery_dialect_libbloom, filter, NULL) == BLOOMERY_OK);
     if (is_release_1(filter))
         return bloomery_emit_bits(emitter, layer, bitmap, BLOOMERY_LAYOUT_BYTES);
+    assert(layer->probes <= UINT8_MAX && layer->keys <= UINT32_MAX);
     memcpy(header, magic, MAGIC_BYTES);
     bloomery_store_u16(header + MAGIC_BYTES, STRUCT_BYTES);
     if (kept) {
@@ -676,5 +682,5 @@ const struct bloomery_dialect_row bloomery_dialect_libbloom = {
     .write = write,
     .fits = fits,
     .remarks = {bloomery_remark_rate, remark_probes, remark_bytes},
-    .variant = bloomery_variant_by_scheme,
+    .variants_by_scheme = true,
 };

@@ -320,6 +320,7 @@ static void counted_scan(const struct bloomery_shape *shape, const struct bloome
     }
     assert(scan->saturated <= scan->bits_set && scan->bits_set <= layer->bits);
     scan->live_rate = pow((double)scan->bits_set / (double)layer->bits, layer->probes);
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static const struct bloomery_kind_row counted_positions = {
@@ -501,5 +502,5 @@ const struct bloomery_dialect_row bloomery_dialect_md5_chain = {
     .write = write,
     .fits = fits,
     .remarks = {bloomery_remark_rate, remark_form},
-    .variant = bloomery_variant_by_hash,
+    .variants_by_hash = true,
 };

@@ -302,6 +302,8 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     design->gather = tag == TAG_WORD ? untag_words : NULL;
     design->bits[0] = data + reader.at;
     design->bit_bytes[0] = words * 8;
+    assert(tag == TAG_BYTES ? reader.at + words * 8 == bytes
+                            : reader.at - 1 + words * TAGGED_WORD == bytes);
     return BLOOMERY_OK;
 }
 
@@ -355,9 +357,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
+static int variant_of(const bloomery_filter *filter)
 {
-    (void)row;
     return (filter->hash == &orc_long ? KEYS_LONG : 0) | (is_fixed(filter) ? FIXED : 0);
 }
 

@@ -89,6 +89,7 @@ static const uint32_t salts[WORDS] = {0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7
 static inline struct bloomery_steps salted_words_begin(const struct bloomery_layer *layer,
                                                        bloomery_hash hash)
 {
+    assert(layer->blocks > 0 && layer->blocks <= UINT32_MAX);
     return (struct bloomery_steps){
         .at = (uint32_t)hash.lo,
         .base = ((hash.lo >> 32) * layer->blocks >> 32) * SALTED_BITS,
@@ -165,6 +166,7 @@ static void salted_words_scan(const struct bloomery_shape *shape,
     const double keys = salted_words_estimate(layer, scan->bits_set);
     scan->live_rate = bloomery_rate_of_32_bits(sum / (double)layer->blocks,
                                                bloomery_keys_of_a_block(layer, keys));
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static const struct bloomery_kind_row salted_words = {
@@ -387,6 +389,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     uint8_t header[HEADER_MAX];
     assert(bloomery_dialect_fits(&bloomery_dialect_parquet, filter, NULL) == BLOOMERY_OK);
     bloomery_status status = BLOOMERY_OK;
+    assert(layer->bits % BLOCK_BITS == 0 && layer->probes == PROBES);
     if (!is_raw(filter))
         status = bloomery_emit(emitter, header, make_header(layer->bits / 8, header));
     return status == BLOOMERY_OK
@@ -396,9 +399,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
+static int variant_of(const bloomery_filter *filter)
 {
-    (void)row;
     return is_raw(filter) ? RAW : WITH_HEADER;
 }
 

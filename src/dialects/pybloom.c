@@ -252,6 +252,7 @@ static void slices_scan(const struct bloomery_shape *shape, const struct bloomer
         scan->live_rate *= (double)set / (double)slice;
     }
     assert(scan->bits_set <= layer->bits);
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 /* The sums in the order of the system that does so, to the last bit: log2(1/p) is a quotient of
@@ -416,6 +417,7 @@ static bloomery_status parse_layer(const uint8_t *data, size_t bytes,
                              (unsigned long long)keys);
     if (bytes - HEADER != (bits + 7) / 8)
         return wrong_length(bytes, HEADER + (bits + 7) / 8, error);
+    assert(layer < BLOOMERY_LAYERS_MAX && bits % probes == 0);
     design->layers[layer] = (struct bloomery_layer){
         .bits = bits, .probes = (uint32_t)probes, .keys = keys, .rate = rate, .adds = count};
     design->bits[layer] = data + HEADER;
@@ -519,11 +521,6 @@ static struct header header_of(const bloomery_filter *filter)
     return header;
 }
 
-static uint64_t layer_length(const struct bloomery_layer *layer)
-{
-    return HEADER + (layer->bits + 7) / 8;
-}
-
 static bloomery_status write_layer(const struct bloomery_layer *layer,
                                    struct bloomery_emitter *emitter)
 {
@@ -554,7 +551,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     bloomery_store_u32(bytes + 28, header.filters);
     bloomery_status status = bloomery_emit(emitter, bytes, sizeof bytes);
     for (uint32_t i = 0; i < header.filters && status == BLOOMERY_OK; i++) {
-        bloomery_store_u64(bytes, layer_length(&filter->layers[i]));
+        bloomery_store_u64(bytes, HEADER + (filter->layers[i].bits + 7) / 8);
         status = bloomery_emit(emitter, bytes, 8);
     }
     for (uint32_t i = 0; i < header.filters && status == BLOOMERY_OK; i++)
@@ -564,9 +561,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
+static int variant_of(const bloomery_filter *filter)
 {
-    (void)row;
     return (int)header_of(filter).variant;
 }
 

@@ -355,6 +355,7 @@ bloomery_status bloomery_redisbloom_parse_header(const uint8_t *data, size_t byt
                              (unsigned long long)bloomery_load_u64(data), (unsigned long long)adds);
     keep_unusual(design);
     *header_bytes = (size_t)header_bytes_of(data);
+    assert(*header_bytes <= bytes && design->shape.layer_count == layers);
     return check_seed(data, error);
 }
 
@@ -482,9 +483,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
+static int variant_of(const bloomery_filter *filter)
 {
-    (void)row;
     return filter->shape.growth == 0;
 }
 

@@ -322,6 +322,7 @@ enum {
 static inline struct bloomery_steps golden_block_begin(const struct bloomery_layer *layer,
                                                        bloomery_hash hash)
 {
+    assert(layer->blocks > 0 && layer->blocks <= UINT32_MAX);
     return (struct bloomery_steps){
         .at = hash.lo >> 32,
         .base = ((hash.lo & UINT32_MAX) * layer->blocks >> 32) * BLOCK_BITS,
@@ -383,6 +384,7 @@ static void golden_block_scan(const struct bloomery_shape *shape,
     const double keys = golden_block_estimate(layer, scan->bits_set);
     scan->live_rate = bloomery_rate_of_32_bits(sum / (double)layer->blocks,
                                                bloomery_keys_of_a_block(layer, keys));
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static const struct bloomery_kind_row golden_block = {
@@ -415,6 +417,7 @@ static inline struct bloomery_steps rotated_block_begin(const struct bloomery_la
                                                         bloomery_hash hash)
 {
     const uint32_t h = (uint32_t)hash.lo;
+    assert(layer->blocks > 0 && layer->blocks <= UINT32_MAX);
     return (struct bloomery_steps){
         .at = h,
         .step = bloomery_rotate_right_32(h, BLOOMERY_ROTATION),
@@ -596,6 +599,7 @@ static void rotated_block_scan(const struct bloomery_shape *shape,
     const double rate = tried_fills > 0 ? fills / tried_fills * tried_covered : fills;
     scan->live_rate = bloomery_rate_of_32_bits(fmin(1, rate / (double)layer->blocks),
                                                rotated_block_estimate(layer, scan->bits_set));
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static const struct bloomery_kind_row rotated_block = {
@@ -813,6 +817,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     } else {
         design->bits[0] = data;
         design->bit_bytes[0] = bytes - TRAILER;
+        assert(design->layers[0].bits == design->bit_bytes[0] * 8);
     }
     return BLOOMERY_OK;
 }
@@ -895,5 +900,5 @@ const struct bloomery_dialect_row bloomery_dialect_rocksdb = {
     .write = write,
     .fits = fits,
     .remarks = {remark_promise},
-    .variant = bloomery_variant_by_hash,
+    .variants_by_hash = true,
 };

@@ -253,6 +253,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     const uint64_t used_words = (used + 7) / 8;
     if (words < used_words)
         words = (uint32_t)used_words;
+    assert(words <= WORDS_MAX && used <= IMAGE_BYTES);
     bloomery_store_be(count, words, sizeof count);
     bloomery_status status = bloomery_emit(emitter, java_begin, sizeof java_begin);
     if (status == BLOOMERY_OK)
@@ -264,10 +265,9 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
+static int variant_of(const bloomery_filter *filter)
 {
     uint32_t words;
-    (void)row;
     return (int)form_of(filter, &words);
 }
 

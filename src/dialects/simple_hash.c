@@ -367,5 +367,5 @@ const struct bloomery_dialect_row bloomery_dialect_simple_hash = {
     .parse = parse,
     .write = write,
     .remarks = {remark_one, remark_two, remark_three},
-    .variant = bloomery_variant_by_hash,
+    .variants_by_hash = true,
 };

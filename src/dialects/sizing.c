@@ -28,7 +28,7 @@ static double round_half_up(double value)
 
 double bloomery_java_probes(double bits, uint64_t keys)
 {
-    assert(keys > 0);
+    assert(keys > 0 && bits >= 0);
     return fmax(1, round_half_up(bits / (double)keys * log(2)));
 }
 

@@ -64,6 +64,7 @@ bool bloomery_remark_promise(const bloomery_filter *filter,
     size_t count;
     if (bloomery_is_constant(filter, &bytes, &count) || keys == 0)
         return false;
+    assert(factor >= 1 && room > 0);
     const double rate = filter->kind->expected_rate(layer, keys);
     const double other = promised(layer, keys);
     if (!(rate > other * factor))

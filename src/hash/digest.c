@@ -74,7 +74,7 @@ static void load(void)
 #undef WANTED
     };
     loaded = bloomery_load_library(SONAME_OF(OPENSSL_SHLIB_VERSION), wanted,
-                                   sizeof wanted / sizeof wanted[0]);
+                                   sizeof wanted / sizeof wanted[0]) == NULL;
 }
 
 bool bloomery_digest_ready(void)

@@ -14,6 +14,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+from runner import checks, main
 import xml.dom.minidom
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
@@ -406,36 +408,22 @@ def the_sieve_stands_first_among_seen_sets():
     assert lines[0][3:5] == ["1.11", "17.9 MB"], lines[0]
 
 
-WITH_PROGRAM = [rows_are_complete_and_rates_hold, a_faulty_row_is_found, threads_find_what_one_finds,
+WITH_PROGRAM = (rows_are_complete_and_rates_hold, a_faulty_row_is_found, threads_find_what_one_finds,
                 kinds_take_part_where_they_are_named, whole_filters_and_removing_are_measured,
                 filters_of_another_system_stand_beside_their_memory,
                 sieve_lets_each_url_out_once, sieve_that_was_killed_opens, memory_engine_is_measured,
                 other_seen_sets_are_exact, forms_of_one_filter_answer_alike,
-                more_take_part_where_they_are_asked_for, derivation_is_as_good_as_ideal_positions]
-TESTS = [figure_is_the_median_of_parts, a_chain_may_stay_below_its_rate, rows_of_other_rates_are_not_compared,
+                more_take_part_where_they_are_asked_for, derivation_is_as_good_as_ideal_positions)
+TESTS = (figure_is_the_median_of_parts, a_chain_may_stay_below_its_rate, rows_of_other_rates_are_not_compared,
          targets_are_ratios_to_the_limit, stand_in_is_beaten_by_speed_and_by_memory,
          comparisons_are_no_peers, rows_that_miss_their_rate_are_counted,
          kernels_are_judged_by_the_best_one, page_keeps_its_prose, chart_is_well_formed,
          every_table_has_its_place, excerpts_are_those_of_the_pages, goals_that_were_not_reached_are_named_in_full,
          pages_are_filled_where_they_lie,
-         targets_of_the_sieve_are_of_its_worst_run, the_sieve_stands_first_among_seen_sets]
+         targets_of_the_sieve_are_of_its_worst_run, the_sieve_stands_first_among_seen_sets)
 
 
-def main():
-    failed = 0
-    print(f"1..{len(TESTS) + len(WITH_PROGRAM)}")
-    for number, test in enumerate(TESTS + WITH_PROGRAM, 1):
-        if test in WITH_PROGRAM and not BENCH:
-            print(f"ok {number} - {test.__name__} # SKIP built without -Dbenchmarks=true")
-            continue
-        try:
-            test()
-            print(f"ok {number} - {test.__name__}")
-        except Exception as error:  # the next test runs all the same
-            failed += 1
-            print(f"not ok {number} - {test.__name__}\n# {type(error).__name__}: {error}")
-    return 1 if failed else 0
-
-
+checks(*TESTS, arguments=lambda c: ())
+checks(*WITH_PROGRAM, arguments=lambda c: (), skipped=None if BENCH else "built without -Dbenchmarks=true")
 if __name__ == "__main__":
-    sys.exit(main())
+    main(command=False)

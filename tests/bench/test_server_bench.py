@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+from runner import checks, main
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
 # pylint: disable=wrong-import-position
 import report
@@ -115,26 +117,13 @@ def what_was_not_measured_stays_on_the_page():
         {"what": "reserve", "server": "S 1", "bytes": server.LARGE, "seconds": [1]}]}})))
 
 
-WITH_SERVER = [rows_of_a_server_are_whole, an_error_in_a_reply_ends_the_clients]
-TESTS = [commands_are_judged_by_the_floor_of_their_server, the_worst_of_whole_filters_counts,
-         what_was_not_measured_stays_on_the_page]
+WITH_SERVER = (rows_of_a_server_are_whole, an_error_in_a_reply_ends_the_clients)
+TESTS = (commands_are_judged_by_the_floor_of_their_server, the_worst_of_whole_filters_counts,
+         what_was_not_measured_stays_on_the_page)
 
 
-def main():
-    failed = 0
-    print(f"1..{len(TESTS) + len(WITH_SERVER)}")
-    for number, test in enumerate(TESTS + WITH_SERVER, 1):
-        if test in WITH_SERVER and (REDIS is None or None in PROGRAMS.values()):
-            print(f"ok {number} - {test.__name__} # SKIP no server here, or built without -Dbenchmarks=true")
-            continue
-        try:
-            test()
-            print(f"ok {number} - {test.__name__}")
-        except Exception as error:  # the next test runs all the same
-            failed += 1
-            print(f"not ok {number} - {test.__name__}\n# {type(error).__name__}: {error}")
-    return 1 if failed else 0
-
-
+checks(*TESTS, arguments=lambda c: ())
+checks(*WITH_SERVER, arguments=lambda c: (), skipped="no server here, or built without -Dbenchmarks=true"
+       if REDIS is None or None in PROGRAMS.values() else None)
 if __name__ == "__main__":
-    sys.exit(main())
+    main(command=False)

@@ -255,6 +255,24 @@ def case(function):
     return function
 
 
+def checks(*functions, arguments=lambda c: (c.directory,), skipped=None):
+    """Makes cases of functions that raise AssertionError, and return why they were skipped, or None.
+
+    They get what `arguments` makes of the case. With `skipped`, the reason, all of them are."""
+    for function in functions:
+        def run(c, function=function):
+            reason = skipped or function(*arguments(c))
+            if reason:
+                raise Skip(reason)
+        CASES.append((function.__name__, run))
+
+
+def expect(condition, message):
+    """For such functions."""
+    if not condition:
+        raise AssertionError(message)
+
+
 def keyed(function):
     """Decorator, below @case: the case makes keyed filters, which a build without libsodium can't."""
     @functools.wraps(function)
@@ -329,9 +347,9 @@ def run_cases(cases, report=print):
     return passed, failed, skipped
 
 
-def main():
-    """Runs the cases that the arguments choose and ends the program."""
-    if not os.access(TOOL, os.X_OK):
+def main(command=True):
+    """Runs the cases that the arguments choose and ends the program. Without `command` they do not run it."""
+    if command and not os.access(TOOL, os.X_OK):
         sys.exit(f"{TOOL}: there is no such command; BLOOMERY_TOOL names it")
     # Under nohup it is ignored, and commands that are started would inherit that.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -46,15 +46,15 @@ NOT_RUN = (
 # Commands that another test takes out of the page and runs: page, command or "block", test, what the test has.
 ELSEWHERE = (
     (r"README", r".*(members|others)\.txt.*", "tests/cli/test_first_contact.py", "commands_of_readmes_first_screen"),
-    (r"README", r".*\b(20M|ids\.bloom|ids\.txt|1M)\b.*", "tests/cli/test_snippets.py", "commands_of_readmes_minute"),
-    (r"counting", r"bloomery .*", "tests/cli/test_snippets.py", "commands_of_the_counting_page"),
-    (r"format", r"printf .*", "tests/cli/test_snippets.py", "worked_example_of_the_format"),
+    (r"README", r".*\b(20M|ids\.bloom|ids\.txt|1M)\b.*", "tests/cli/test_guides.py", "commands_of_readmes_minute"),
+    (r"counting", r"bloomery .*", "tests/cli/test_guides.py", "commands_of_the_counting_page"),
+    (r"format", r"printf .*", "tests/cli/test_guides.py", "worked_example_of_the_format"),
     (r"coming-from", r".*", "tests/cli/test_first_contact.py", "commands_here_do_what_was_done_there"),
     (r"what-is", r"block", "tests/cli/test_first_contact.py", "commands_of_the_explanation"),
     (r"install", r"cc -O3 .*", "scripts/check-plain", "docs/install.md"),
     (r"install", r"cc program\.c .*|libraries=.*|export .*", "scripts/check-install", "documented 'cc program.c'"),
     (r"install", r"bloomery = dependency.*", "scripts/check-install", "documented 'bloomery = dependency'"),
-    (r"install", r"scripts/amalgamate folder|cc .*-c bloomery\.c", "tests/house/test_single_file.py", "the_documented_line"),
+    (r"install", r"scripts/amalgamate folder|cc .*-c bloomery\.c", "tests/repo/test_single_file.py", "the_documented_line"),
 )
 # Options of others that documents name in backquotes, without their program.
 OTHERS = {
@@ -75,13 +75,9 @@ def matching(table, piece):
 
 
 def guide_of(piece):
-    """The test that runs the blocks of a page: docs/a-b.md has tests/cli/test_a_b_guide.py, or None."""
-    name = os.path.splitext(os.path.basename(piece.page))[0].replace("-", "_")
-    path = os.path.join("tests", "cli", f"test_{name}_guide.py")
-    if piece.where != "block" or not os.path.exists(os.path.join(ROOT, path)):
-        return None
-    text = read(path)
-    return path if os.path.basename(piece.page) in text and "```sh" in text else None
+    """The test that runs the blocks of a page, or None."""
+    path = "tests/cli/test_guides.py"
+    return path if piece.where == "block" and f'blocks("{os.path.basename(piece.page)}")' in read(path) else None
 
 
 def pieces():

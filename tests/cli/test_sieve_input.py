@@ -52,6 +52,13 @@ def lines_that_are_too_long_are_passed_over(c):
 
 
 @case
+def keys_that_are_too_long_are_passed_over(c):
+    """As UTF-16 it has twice the bytes, and is then longer than a line may be."""
+    c.run(f"sieve push --utf16 {DISK} s", stdin=b"a\n" + b"x" * 600000 + b"\nb\n", code=2,
+          stderr=has("standard input: line 2 is longer than 1 MiB", "1 such line was not pushed", "pushed 2 lines"))
+
+
+@case
 def rules_make_keys_of_lines(c):
     c.run(f"sieve push -q {DISK} --csv -F 2 --payload 1 --lower s", stdin='7,"A,b"\n8,"a,B"\n9\n10,c\n',
           stderr=has("1 record had no field 2 and was passed over"))

@@ -11,9 +11,9 @@ import re
 import shlex
 import signal
 import subprocess
-import sys
-import tempfile
 import urllib.parse
+
+from runner import checks, main
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 EXAMPLES = os.path.join(ROOT, "examples")
@@ -94,22 +94,6 @@ def a_killed_crawl_goes_on(folder):
         assert crawl(directory)[0] == []
 
 
-TESTS = [every_page_is_visited_once, a_finished_crawl_has_nothing_to_do, a_killed_crawl_goes_on]
-
-
-def main():
-    failed = 0
-    print(f"1..{len(TESTS)}")
-    for number, test in enumerate(TESTS, 1):
-        try:
-            with tempfile.TemporaryDirectory(prefix="bloomery-examples-") as folder:
-                test(folder)
-            print(f"ok {number} - {test.__name__}")
-        except Exception as error:  # the next test runs all the same
-            failed += 1
-            print(f"not ok {number} - {test.__name__}\n# {type(error).__name__}: {error}")
-    return 1 if failed else 0
-
-
+checks(every_page_is_visited_once, a_finished_crawl_has_nothing_to_do, a_killed_crawl_goes_on)
 if __name__ == "__main__":
-    sys.exit(main())
+    main(command=False)

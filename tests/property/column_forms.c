@@ -111,11 +111,7 @@ static uint64_t add_singly(bloomery_filter *filter, bool whole, uint64_t answers
 
 static void assert_written_alike(const bloomery_filter *one, const bloomery_filter *other)
 {
-    struct test_bytes ours = test_written(one);
-    struct test_bytes theirs = test_written(other);
-    assert_true(test_bytes_equal(&ours, &theirs));
-    test_bytes_free(&ours);
-    test_bytes_free(&theirs);
+    test_assert_same(one, other);
 }
 
 static void assert_column_is_its_keys(size_t shape, bloomery_keys_form form, bool whole)

@@ -545,11 +545,7 @@ static void expect_full(bloomery_filter *column, bloomery_filter *list)
                          is && (expected[key / 64] >> key % 64 & 1) != 0);
         key += is;
     }
-    struct test_bytes one = test_written(column);
-    struct test_bytes other = test_written(list);
-    assert_true(test_bytes_equal(&one, &other));
-    test_bytes_free(&one);
-    test_bytes_free(&other);
+    test_assert_same(column, list);
     error = (bloomery_error){.status = BLOOMERY_OK};
     assert_int_equal(add_keys_threads(column, &all, 2, &error), BLOOMERY_FULL);
     assert_int_equal(error.status, BLOOMERY_FULL);

@@ -12,16 +12,6 @@
 
 enum { KEYS = 5000 };
 
-static void assert_same(const char *name, const bloomery_filter *one, const bloomery_filter *other)
-{
-    struct test_bytes first = test_written(one);
-    struct test_bytes second = test_written(other);
-    if (!test_bytes_equal(&first, &second))
-        fail_msg("%s: the bytes differ", name);
-    test_bytes_free(&first);
-    test_bytes_free(&second);
-}
-
 static bloomery_filter *copy_of(const bloomery_filter *filter, const bloomery_open_options *options)
 {
     bloomery_filter *copy = NULL;
@@ -42,16 +32,16 @@ static void a_copy_has_the_same_bytes_and_future(void **state)
         bloomery_filter *filter = test_specimen(i / 2, NULL, &keys);
         options.concurrent_adds = i % 2 == 1;
         bloomery_filter *copy = copy_of(filter, &options);
-        assert_same(name, filter, copy);
+        test_assert_same_for(name, filter, copy);
         test_add_all(copy, &more);
         bloomery_filter *before = test_specimen(i / 2, NULL, &keys);
-        assert_same(name, filter, before); /* it has nothing of what the copy got since */
+        test_assert_same_for(name, filter, before); /* it has nothing of what the copy got since */
         bloomery_free(before);
         test_add_all(filter, &more);
-        assert_same(name, filter, copy);
+        test_assert_same_for(name, filter, copy);
         assert_int_equal(bloomery_clear(filter, NULL), BLOOMERY_OK);
         assert_int_equal(bloomery_clear(copy, NULL), BLOOMERY_OK);
-        assert_same(name, filter, copy);
+        test_assert_same_for(name, filter, copy);
         bloomery_free(filter);
         test_add_all(copy, &more);
         assert_int_equal(query_list(copy, more.keys, more.count, NULL), more.count);
@@ -73,10 +63,10 @@ static void a_copy_of_a_view_can_be_added_to_and_outlives_it(void **state)
         bloomery_filter *copy = copy_of(view, NULL);
         bloomery_free(view);
         test_bytes_free(&file);
-        assert_same(test_specimen_name(i), filter, copy);
+        test_assert_same_for(test_specimen_name(i), filter, copy);
         test_add_all(copy, &keys);
         test_add_all(filter, &keys);
-        assert_same(test_specimen_name(i), filter, copy);
+        test_assert_same_for(test_specimen_name(i), filter, copy);
         bloomery_free(copy);
         bloomery_free(filter);
     }
@@ -131,7 +121,7 @@ static void a_copy_learns_the_secret_that_fits(void **state)
     copy = copy_of(inspected, &opening);
     assert_true(bloomery_add(copy, key, NULL));
     assert_true(bloomery_add(filter, key, NULL));
-    assert_same("keyed", filter, copy);
+    test_assert_same_for("keyed", filter, copy);
     bloomery_free(copy);
     bloomery_free(inspected);
     bloomery_free(filter);

@@ -104,7 +104,7 @@ static void remove_the_same(void *context, unsigned number)
     struct scene *scene = context;
     (void)number;
     for (size_t i = 0; i < SHARE; i++) {
-        team_meet(&scene->team, THREADS);
+        team_wait(&scene->team);
         int found = remove_outcome(scene->filter, scene->keys.keys[i]);
         TEAM_MUST(&scene->team, found == WAS_REMOVED || found == WAS_ABSENT);
         atomic_fetch_add(&scene->removed, (unsigned)(found == WAS_REMOVED));

@@ -44,15 +44,6 @@ static bloomery_filter *fills_up(size_t which)
     return filter;
 }
 
-static void assert_same_bytes(const bloomery_filter *one, const bloomery_filter *other)
-{
-    struct test_bytes first = test_written(one);
-    struct test_bytes second = test_written(other);
-    assert_true(test_bytes_equal(&first, &second));
-    test_bytes_free(&first);
-    test_bytes_free(&second);
-}
-
 /* What adding one by one does with these keys, up to the first that is refused. */
 struct outcome {
     bloomery_status status;
@@ -128,7 +119,7 @@ static void counts_say_how_far_a_full_chain_came(void **state)
             assert_int_equal(got.status, BLOOMERY_FULL);
             assert_true(got.counts.done >= 99);
             assert_same_outcome(&wanted, &got);
-            assert_same_bytes(single, some);
+            test_assert_same(single, some);
             bloomery_free(some);
             bloomery_free(single);
         }
@@ -166,7 +157,7 @@ static void what_is_no_key_counts_as_done(void **state)
             memset(&got, 0xff, sizeof got);
             got.status = bloomery_add_keys(some, &list, got.answers, &got.counts, NULL);
             assert_same_outcome(&wanted, &got);
-            assert_same_bytes(single, some);
+            test_assert_same(single, some);
         }
         bloomery_free(some);
         bloomery_free(single);
@@ -200,7 +191,7 @@ static void repeats_in_a_batch_are_seen_and_take_no_room(void **state)
             }
             if (some != NULL) {
                 assert_int_equal(wanted.status, BLOOMERY_FULL);
-                assert_same_bytes(single, some);
+                test_assert_same(single, some);
             }
             bloomery_free(some);
             bloomery_free(single);
@@ -224,7 +215,7 @@ static void a_filter_that_takes_all_says_so(void **state)
         assert_int_equal(got.counts.done, KEYS);
         assert_true(none.status == BLOOMERY_OK && none.counts.done == 0);
         assert_true(none.counts.positive == 0 && none.counts.cells == 0);
-        assert_same_bytes(single, some);
+        test_assert_same(single, some);
         bloomery_free(some);
         bloomery_free(single);
     }

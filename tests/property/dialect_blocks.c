@@ -50,15 +50,6 @@ static bloomery_filter *make(size_t kind)
     return make_sized(kind, KEYS, false);
 }
 
-static void assert_same(const bloomery_filter *one, const bloomery_filter *other)
-{
-    struct test_bytes first = test_written(one);
-    struct test_bytes second = test_written(other);
-    assert_true(test_bytes_equal(&first, &second));
-    test_bytes_free(&first);
-    test_bytes_free(&second);
-}
-
 static void all_ways_of_adding_give_the_same_bytes(void **state)
 {
     (void)state;
@@ -69,7 +60,7 @@ static void all_ways_of_adding_give_the_same_bytes(void **state)
         uint64_t new_bits = 0;
         test_add_all(one, &keys);
         assert_int_equal(add_list_bits(other, keys.keys, keys.count, NULL, &new_bits), BLOOMERY_OK);
-        assert_same(one, other);
+        test_assert_same(one, other);
         bloomery_info info = BLOOMERY_INFO;
         bloomery_info_get(other, &info);
         bloomery_scan_result scan = scan_of(other);
@@ -80,12 +71,12 @@ static void all_ways_of_adding_give_the_same_bytes(void **state)
             other = make(kind);
             assert_int_equal(add_list_threads(other, keys.keys, keys.count, threads, NULL),
                              BLOOMERY_OK);
-            assert_same(one, other);
+            test_assert_same(one, other);
             bloomery_free(other);
         }
         other = make_sized(kind, KEYS, true);
         assert_int_equal(add_list_threads(other, keys.keys, keys.count, 3, NULL), BLOOMERY_OK);
-        assert_same(one, other);
+        test_assert_same(one, other);
         bloomery_free(other);
         bloomery_free(one);
     }
@@ -126,9 +117,9 @@ static void equal_ones_unite_and_intersect(void **state)
         add_list(halves[0], keys.keys, KEYS / 2, NULL);
         add_list(halves[1], keys.keys + KEYS / 2, KEYS - KEYS / 2, NULL);
         assert_int_equal(bloomery_merge(halves[0], halves[1], NULL), BLOOMERY_OK);
-        assert_same(all, halves[0]);
+        test_assert_same(all, halves[0]);
         assert_int_equal(bloomery_intersect(halves[0], halves[1], NULL), BLOOMERY_OK);
-        assert_same(halves[0], halves[1]);
+        test_assert_same(halves[0], halves[1]);
         bloomery_free(all);
         bloomery_free(halves[0]);
         bloomery_free(halves[1]);

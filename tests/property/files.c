@@ -55,11 +55,7 @@ static void assert_twin(const bloomery_filter *one, const bloomery_filter *other
         assert_int_equal(bloomery_may_contain(one, queried->keys[i]),
                          bloomery_may_contain(other, queried->keys[i]));
     free(answers);
-    struct test_bytes first = test_written(one);
-    struct test_bytes second = test_written(other);
-    assert_true(test_bytes_equal(&first, &second));
-    test_bytes_free(&first);
-    test_bytes_free(&second);
+    test_assert_same(one, other);
     assert_int_equal(bloomery_verify(one, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_verify(other, NULL), BLOOMERY_OK);
 }

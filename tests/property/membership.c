@@ -52,15 +52,6 @@ static void trio_free(struct trio *trio)
     bloomery_free(trio->hashed);
 }
 
-static void assert_same_bytes(const bloomery_filter *one, const bloomery_filter *other)
-{
-    struct test_bytes first = test_written(one);
-    struct test_bytes second = test_written(other);
-    assert_true(test_bytes_equal(&first, &second));
-    test_bytes_free(&first);
-    test_bytes_free(&second);
-}
-
 /* Adds the keys three ways; what each way says about every key must agree. */
 static void add_three_ways(struct trio *trio, const struct test_keys *keys)
 {
@@ -124,8 +115,8 @@ static void check_cell(const struct test_shape *shape, double rate, enum test_fa
     assert_int_equal(query_three_ways(trio.single, &present), count);
     size_t maybe = query_three_ways(trio.single, &absent);
     assert_int_equal(query_three_ways(trio.batch, &absent), maybe);
-    assert_same_bytes(trio.single, trio.batch);
-    assert_same_bytes(trio.single, trio.hashed);
+    test_assert_same(trio.single, trio.batch);
+    test_assert_same(trio.single, trio.hashed);
     trio_free(&trio);
     test_keys_free(&present);
     test_keys_free(&absent);
@@ -244,7 +235,7 @@ static void batch_equals_single(void **state)
             /* No word past the last is touched. */
             assert_true(fresh[(length + 63) / 64] == UINT64_MAX);
         }
-        assert_same_bytes(trio.single, trio.batch);
+        test_assert_same(trio.single, trio.batch);
         trio_free(&trio);
     }
     test_keys_free(&keys);
@@ -267,7 +258,7 @@ static void long_batches_equal_single(void **state)
             for (size_t i = 0; i < length; i++)
                 assert_int_equal(add_outcome(trio.single, keys.keys[start + i]), bit_of(fresh, i));
         }
-        assert_same_bytes(trio.single, trio.batch);
+        test_assert_same(trio.single, trio.batch);
         assert_true(query_three_ways(trio.batch, &keys) > 3300);
         trio_free(&trio);
     }
@@ -377,7 +368,7 @@ static void check_twins(const bloomery_plan *plan, const struct test_keys *prese
         assert_int_equal(bits[0], test_cells(one) - before);
         assert_int_equal(answers[0], bits[0] > 0);
     }
-    assert_same_bytes(one, other);
+    test_assert_same(one, other);
     assert_int_equal(query_three_ways(one, present), present->count);
     assert_int_equal(query_three_ways(one, absent), query_three_ways(other, absent));
     bloomery_free(one);
@@ -417,9 +408,9 @@ static void clear_is_empty(void **state)
         assert_int_equal(bloomery_clear(trio.single, NULL), BLOOMERY_OK);
         assert_int_equal(query_three_ways(trio.single, &keys), 0);
         bloomery_filter *fresh = test_create(&plan, NULL);
-        assert_same_bytes(trio.single, fresh);
+        test_assert_same(trio.single, fresh);
         test_add_all(trio.single, &keys);
-        assert_same_bytes(trio.single, trio.batch);
+        test_assert_same(trio.single, trio.batch);
         bloomery_free(fresh);
         trio_free(&trio);
         test_keys_free(&keys);

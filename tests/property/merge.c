@@ -13,16 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void assert_same_bytes(const bloomery_filter *one, const bloomery_filter *other)
-{
-    struct test_bytes first = test_written(one);
-    struct test_bytes second = test_written(other);
-    assert_int_equal(first.bytes, second.bytes);
-    assert_memory_equal(first.data, second.data, first.bytes);
-    test_bytes_free(&first);
-    test_bytes_free(&second);
-}
-
 static void merge(bloomery_filter *into, const bloomery_filter *from)
 {
     bloomery_error error = {.text = ""};
@@ -76,7 +66,7 @@ static void parts_equal_the_whole(const bloomery_plan *plan, const struct test_k
             merge(merged, other);
             bloomery_free(other);
         }
-        assert_same_bytes(merged, whole); /* adds and all */
+        test_assert_same(merged, whole); /* adds and all */
         assert_int_equal(bloomery_verify(merged, NULL), BLOOMERY_OK);
         bloomery_free(merged);
     }
@@ -123,7 +113,7 @@ static void a_view_is_merged_like_a_filter(void **state)
         struct test_bytes bytes = test_written(part);
         const bloomery_filter *view = view_of(&bytes);
         merge(into, view);
-        assert_same_bytes(into, whole);
+        test_assert_same(into, whole);
         bloomery_free(view);
         bloomery_free(into);
         bloomery_free(part);
@@ -144,7 +134,7 @@ static void a_filter_merged_with_itself(void **state)
         bloomery_filter *twice = filter_of(&plan, &keys, 0, 1);
         add_every(twice, &keys, 0, 1);
         merge(once, once);
-        assert_same_bytes(once, twice);
+        test_assert_same(once, twice);
         struct test_bytes before = test_written(once);
         assert_int_equal(bloomery_intersect(once, once, NULL), BLOOMERY_OK);
         struct test_bytes after = test_written(once);
@@ -197,7 +187,7 @@ static void counters_add_up_and_stay_at_their_maximum(void **state)
             small.planned_rate = 0;
             bloomery_filter *built = filter_of(&small, &some, 0, 1);
             bloomery_filter *folded = fold(whole, times);
-            assert_same_bytes(folded, built);
+            test_assert_same(folded, built);
             bloomery_free(built);
             bloomery_free(folded);
         }
@@ -244,8 +234,8 @@ static void folds_equal_what_is_built(const bloomery_plan *plan, const struct te
         bloomery_filter *built = filter_of(&small, keys, 0, 1);
         bloomery_filter *folded = fold(large, times);
         bloomery_filter *next = fold(step != NULL ? step : large, 1);
-        assert_same_bytes(folded, built);
-        assert_same_bytes(next, built);
+        test_assert_same(folded, built);
+        test_assert_same(next, built);
         bloomery_free(step);
         step = next;
         bloomery_free(folded);
@@ -330,7 +320,7 @@ static void filters_of_different_sizes_merge_at_the_lesser(void **state)
         struct test_bytes after = test_written(other);
         assert_true(test_bytes_equal(&before, &after));
         merge(one, other);
-        assert_same_bytes(one, whole);
+        test_assert_same(one, whole);
         test_bytes_free(&before);
         test_bytes_free(&after);
         bloomery_free(one);

@@ -109,22 +109,14 @@ static void layers_of_one_plan_become_one(void **state)
         assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OK);
         bloomery_free(from);
     }
-    struct test_bytes one = test_written(into);
-    struct test_bytes other = test_written(whole);
-    assert_true(test_bytes_equal(&one, &other));
-    test_bytes_free(&one);
-    test_bytes_free(&other);
+    test_assert_same(into, whole);
     /* It grows where the whole one does. */
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 100000, 5000);
     assert_int_equal(add_list(into, keys.keys, keys.count, NULL), BLOOMERY_OK);
     assert_int_equal(add_list(whole, keys.keys, keys.count, NULL), BLOOMERY_OK);
     test_keys_free(&keys);
     assert_int_equal(info_of(into).layers, 2);
-    one = test_written(into);
-    other = test_written(whole);
-    assert_true(test_bytes_equal(&one, &other));
-    test_bytes_free(&one);
-    test_bytes_free(&other);
+    test_assert_same(into, whole);
     bloomery_free(into);
     bloomery_free(whole);
 }
@@ -278,11 +270,7 @@ static void a_merged_chain_is_cleared_to_its_own_plan(void **state)
         assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OK);
         assert_int_equal(bloomery_clear(into, NULL), BLOOMERY_OK);
         assert_int_equal(memory.bytes, before);
-        struct test_bytes one = test_written(into);
-        struct test_bytes other = test_written(fresh);
-        assert_true(test_bytes_equal(&one, &other));
-        test_bytes_free(&one);
-        test_bytes_free(&other);
+        test_assert_same(into, fresh);
         bloomery_free(fresh);
         bloomery_free(into);
         bloomery_free(from);

@@ -54,16 +54,6 @@ static bloomery_filter *moved(bloomery_filter *filter, const struct test_memory 
     return filter;
 }
 
-static void assert_same(const char *name, const bloomery_filter *one, const bloomery_filter *other)
-{
-    struct test_bytes first = test_written(one);
-    struct test_bytes second = test_written(other);
-    if (!test_bytes_equal(&first, &second))
-        fail_msg("%s: the bytes differ", name);
-    test_bytes_free(&first);
-    test_bytes_free(&second);
-}
-
 static void a_moved_filter_goes_on_as_before(void **state)
 {
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, KEYS);
@@ -79,13 +69,13 @@ static void a_moved_filter_goes_on_as_before(void **state)
         bloomery_filter *still = NULL;
         assert_int_equal(bloomery_copy(filter, NULL, &still, NULL), BLOOMERY_OK);
         filter = moved(filter, &memory, options.allocator, i / 2 % 2 == 1);
-        assert_same(name, still, filter);
+        test_assert_same_for(name, still, filter);
         assert_int_equal(query_list(filter, keys.keys, KEYS, NULL), KEYS);
         test_add_all(filter, &more);
         test_add_all(still, &more);
-        assert_same(name, still, filter);
+        test_assert_same_for(name, still, filter);
         filter = moved(filter, &memory, options.allocator, false);
-        assert_same(name, still, filter);
+        test_assert_same_for(name, still, filter);
         assert_int_equal(bloomery_clear(filter, NULL), BLOOMERY_OK);
         test_add_all(filter, &keys);
         assert_int_equal(query_list(filter, keys.keys, KEYS, NULL), KEYS);
@@ -122,7 +112,7 @@ static void views_and_maps_keep_their_bytes_where_they_are(void **state)
         opened = moved((bloomery_filter *)(uintptr_t)opened, &memory, options.allocator, false);
         assert_int_equal(query_list(opened, keys.keys, KEYS, NULL), KEYS);
         assert_int_equal(bloomery_verify(opened, NULL), BLOOMERY_OK);
-        assert_same(test_specimen_name(i / 2), filter, opened);
+        test_assert_same_for(test_specimen_name(i / 2), filter, opened);
         bloomery_free(opened);
         assert_true(memory.live == 0 && !memory.wrong);
         bloomery_free(filter);
@@ -251,7 +241,7 @@ static void a_block_at_a_wrong_place_is_put_right(void **state)
             bender.which = which;
             assert_int_equal(bloomery_move(&filter, bend, &bender), BLOOMERY_BAD_ARGUMENT);
             assert_true(bender.live == blocks && bender.offered == blocks);
-            assert_same(test_specimen_name(i / 2), still, filter);
+            test_assert_same_for(test_specimen_name(i / 2), still, filter);
             test_add_all(filter, &keys);
             bloomery_free(filter);
             bloomery_free(still);

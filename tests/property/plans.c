@@ -17,11 +17,7 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 static void assert_same_filter(const bloomery_filter *one, const bloomery_filter *other)
 {
-    struct test_bytes first = test_written(one);
-    struct test_bytes second = test_written(other);
-    assert_true(test_bytes_equal(&first, &second));
-    test_bytes_free(&first);
-    test_bytes_free(&second);
+    test_assert_same(one, other);
 }
 
 /* ---- No keys -------------------------------------------------------------------------------- */

@@ -34,15 +34,6 @@ static void add_range(bloomery_filter *filter, const struct test_keys *keys, siz
     assert_int_equal(add_list(filter, keys->keys + from, to - from, NULL), BLOOMERY_OK);
 }
 
-static void assert_same_bytes(const bloomery_filter *one, const bloomery_filter *other)
-{
-    struct test_bytes first = test_written(one);
-    struct test_bytes second = test_written(other);
-    assert_true(test_bytes_equal(&first, &second));
-    test_bytes_free(&first);
-    test_bytes_free(&second);
-}
-
 /* ---- Rate ----------------------------------------------------------------------------------- */
 
 static void no_key_is_lost_while_a_chain_grows(void **state)
@@ -260,7 +251,7 @@ static void any_way_of_adding_gives_the_same_chain(void **state)
     struct portions portions = {&keys, {0, 9000, 20000}, {9000, 20000, 30000}};
     assert_int_equal(bloomery_add_from(others[3], next_portion, &portions, 3, NULL), 0);
     for (size_t i = 0; i < 5; i++) {
-        assert_same_bytes(one, others[i]);
+        test_assert_same(one, others[i]);
         bloomery_free(others[i]);
     }
     bloomery_free(one);
@@ -308,7 +299,7 @@ static void a_reopened_chain_grows_on(void **state)
         assert_int_equal(bloomery_verify(parts, NULL), BLOOMERY_OK);
         test_bytes_free(&bytes);
     }
-    assert_same_bytes(whole, parts);
+    test_assert_same(whole, parts);
     struct test_directory directory = test_directory_make();
     char path[256];
     test_join(path, sizeof path, &directory, "chain.bloom");
@@ -339,10 +330,10 @@ static void a_cleared_chain_is_a_new_one(void **state)
             test_bytes_free(&bytes);
         }
         assert_int_equal(bloomery_clear(used, NULL), BLOOMERY_OK);
-        assert_same_bytes(used, fresh);
+        test_assert_same(used, fresh);
         add_range(used, &keys, 3000, 9000);
         add_range(fresh, &keys, 3000, 9000);
-        assert_same_bytes(used, fresh);
+        test_assert_same(used, fresh);
         bloomery_free(used);
         bloomery_free(fresh);
     }
@@ -380,7 +371,7 @@ static void a_full_chain_says_so_and_keeps_all(void **state)
         if (found == BLOOMERY_FULL)
             break;
     }
-    assert_same_bytes(filter, singly);
+    test_assert_same(filter, singly);
     assert_int_equal(add_outcome(filter, keys.keys[0]), WAS_SEEN);
 
     bloomery_error error = {.text = ""};
@@ -423,7 +414,7 @@ static void a_layer_without_memory_loses_nothing(void **state)
                 add_range(filter, &keys, done, keys.count);
             }
             memory.refuse_at = 0;
-            assert_same_bytes(whole, filter);
+            test_assert_same(whole, filter);
         }
         bloomery_free(filter);
         assert_int_equal(memory.live, 0);

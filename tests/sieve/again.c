@@ -10,14 +10,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { KILLED = 77, POP = 64 };
@@ -76,17 +74,8 @@ static void scene_make(bloomery_sieve_engine engine)
     scene.options.sync_seconds = 1e6;
 }
 
-static int remove_entry(const char *path, const struct stat *facts, int sort, struct FTW *where)
-{
-    (void)facts;
-    (void)sort;
-    (void)where;
-    return remove(path);
-}
-
 static void scene_free(void)
 {
-    nftw(scene.path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     test_directory_remove(&scene.directory);
 }
 
@@ -157,7 +146,6 @@ static uint64_t drain(void)
 static void a_commit_that_a_kill_left_is_synced_first(void **state)
 {
     (void)state;
-    int status = 0;
     scene_make(BLOOMERY_SIEVE_DISK);
     bloomery_sieve *sieve = must_open(&scene.options);
     push_ids(sieve, 0, 1000);
@@ -173,13 +161,11 @@ static void a_commit_that_a_kill_left_is_synced_first(void **state)
         bloomery_sieve_commit(sieve, NULL);
         _exit(1);
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == KILLED);
+    assert_int_equal(test_wait(child), KILLED);
     assert_int_equal(access(scene.watched, F_OK), 0);
     scene.synced = false;
     sieve = must_open(&scene.options);
-    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-    bloomery_sieve_info_get(sieve, &info);
+    bloomery_sieve_info info = sieve_info_of(sieve);
     assert_int_equal(info.pushed, 2000);
     assert_true(scene.synced && scene.was_there);
     assert_int_equal(access(scene.watched, F_OK), -1);
@@ -263,7 +249,6 @@ static void missing_segments_are_recovered(void **state)
         scene_free();
     }
     /* The memory engine reads from before the head, where its filter was not saved. */
-    int status = 0;
     scene_make(BLOOMERY_SIEVE_MEMORY);
     scene.options.sync = BLOOMERY_SIEVE_SYNC_NEVER;
     scene.options.keys = 200000000; /* a large one, which is seldom saved */
@@ -283,8 +268,7 @@ static void missing_segments_are_recovered(void **state)
         }
         _exit(bloomery_sieve_commit(sieve, NULL) == BLOOMERY_OK ? KILLED : 1);
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == KILLED);
+    assert_int_equal(test_wait(child), KILLED);
     for (int i = 2; i <= 3; i++) {
         snprintf(scene.watched, sizeof scene.watched, "%s/queue-%012d", scene.path, i);
         assert_int_equal(unlink(scene.watched), 0);
@@ -300,7 +284,6 @@ static void missing_segments_are_recovered(void **state)
 static void damage_from_before_the_head_is_recovered(void **state)
 {
     (void)state;
-    int status = 0;
     uint64_t ends[2];
     enum { SAVED = 64 * POP * 40 };
     scene_make(BLOOMERY_SIEVE_MEMORY);
@@ -326,8 +309,7 @@ static void damage_from_before_the_head_is_recovered(void **state)
         must_commit(sieve);
         _exit(KILLED);
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == KILLED);
+    assert_int_equal(test_wait(child), KILLED);
     ends[1] = segment_bytes();
     sieve = must_open(&scene.options);
     push_ids(sieve, 0, 1);
@@ -353,8 +335,7 @@ static void a_recovery_that_failed_is_done_again(void **state)
         must_commit(sieve);
         const uint64_t end = segment_bytes();
         push_ids(sieve, 100, 200);
-        assert_int_equal(bloomery_sieve_pop(sieve, items, POP, BLOOMERY_SIEVE_POP, &count, NULL),
-                         BLOOMERY_OK);
+        count = must_pop(sieve, items, POP);
         assert_int_equal(count, POP);
         must_close(sieve);
         wipe(end - 20, end);

@@ -48,7 +48,7 @@ static struct scene {
     struct stream_memory memory;
 } scene;
 
-static int set_scene(void **state)
+static int setup(void **state)
 {
     const int status = sieve_setup(state);
     scene.key = malloc(KEY_MAX);
@@ -57,7 +57,7 @@ static int set_scene(void **state)
     return scene.key != NULL && scene.came != NULL ? status : -1;
 }
 
-static int strike_scene(void **state)
+static int teardown(void **state)
 {
     free(scene.key);
     free(scene.came);
@@ -161,9 +161,7 @@ static uint32_t drain(bloomery_sieve *sieve, const struct form *form, uint32_t m
             last = id;
             numbers[i] = items[i].number;
         }
-        assert_int_equal(
-            bloomery_sieve_finish(sieve, numbers, count, BLOOMERY_SIEVE_DONE, NULL, NULL),
-            BLOOMERY_OK);
+        must_finish(sieve, numbers, count);
         all += (uint32_t)count;
     }
     return all;
@@ -188,22 +186,21 @@ static void decide_with(const struct form *form, uint64_t memory)
     push(sieve, form, 1, KEYS / 3);
     uint32_t came = drain(sieve, form, POPPED);
     push(sieve, form, KEYS / 3, KEYS);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
     options.memory = memory;
     sieve = open_counted(&options);
     assert_true(query_key(sieve, key_of(form, 7), NULL) != BLOOMERY_SIEVE_NEW);
     push(sieve, form, KEYS, KEYS + 100);
     if (bloomery_sieve_flush(sieve, &error) != BLOOMERY_OK)
         fail_msg("%s: %s", form->name, error.text);
-    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-    bloomery_sieve_info_get(sieve, &info);
+    bloomery_sieve_info info = sieve_info_of(sieve);
     assert_int_equal(info.pending, 0);
     assert_int_equal(info.new_keys, wanted_of(KEYS + 100));
     came += drain(sieve, form, UINT32_MAX);
     assert_int_equal(came, wanted_of(KEYS + 100));
     push(sieve, form, 1, KEYS + 100);
     assert_int_equal(drain(sieve, form, UINT32_MAX), 0);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
     assert_within(form, memory);
     test_remove(sieve_place.path);
     memset(scene.came, 0, 2 * KEYS);
@@ -266,13 +263,12 @@ static void a_saved_filter_is_read_within_the_memory(void **state)
         bloomery_sieve *sieve = open_counted(&options);
         for (uint32_t id = 0; id < 400000; id++)
             assert_int_equal(push_key(sieve, key_of(form, id), nothing, NULL, NULL) >= 0, 1);
-        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        must_close(sieve);
         sieve = open_counted(&options);
-        bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-        bloomery_sieve_info_get(sieve, &info);
+        bloomery_sieve_info info = sieve_info_of(sieve);
         assert_true(info.seen_bytes > options.memory / 2);
         assert_int_equal(query_key(sieve, key_of(form, 7), NULL), BLOOMERY_SIEVE_SEEN);
-        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        must_close(sieve);
         assert_true(scene.memory.most <= options.memory);
         test_remove(sieve_place.path);
     }
@@ -290,7 +286,7 @@ static void damage_costs_no_piece_before_it(void **state)
     char path[400];
     uint8_t byte = 0;
     push(sieve, form, 1, KEYS);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
     snprintf(path, sizeof path, "%s/pending-000.0", sieve_place.path);
     const int file = open(path, O_RDWR);
     assert_true(file >= 0);
@@ -304,18 +300,17 @@ static void damage_costs_no_piece_before_it(void **state)
         sieve = open_counted(&options);
         assert_int_equal(bloomery_sieve_flush(sieve, &error), BLOOMERY_CORRUPT);
         assert_non_null(strstr(error.text, "pending-000.0"));
-        bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-        bloomery_sieve_info_get(sieve, &info);
+        bloomery_sieve_info info = sieve_info_of(sieve);
         assert_true(info.new_keys > KEYS / 2 && info.pending > 0);
         assert_int_equal(info.pending + info.new_keys + info.seen + info.marked, info.pushed);
-        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        must_close(sieve);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         CASE(the_least_memory_opens_any_sieve),
         CASE(any_memory_opens_any_sieve),
         CASE(a_filter_that_is_too_large_is_not_made),

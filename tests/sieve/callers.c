@@ -53,28 +53,22 @@ static void clock_before_1970_pops(void **state)
             size_t count = 0;
             assert_true(
                 push_key(sieve, bloomery_key_of("a", 1), bloomery_key_of("", 0), NULL, NULL) >= 0);
-            assert_int_equal(bloomery_sieve_pop(sieve, items, 2, BLOOMERY_SIEVE_POP, &count, NULL),
-                             BLOOMERY_OK);
+            count = must_pop(sieve, items, 2);
             assert_int_equal(count, 1);
-            assert_int_equal(bloomery_sieve_pop(sieve, items, 2, BLOOMERY_SIEVE_POP, &count, NULL),
-                             BLOOMERY_OK);
+            count = must_pop(sieve, items, 2);
             assert_int_equal(count, 0);
-            assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+            must_close(sieve);
             sieve = must_open(&options);
-            assert_int_equal(bloomery_sieve_pop(sieve, items, 2, BLOOMERY_SIEVE_POP, &count, NULL),
-                             BLOOMERY_OK);
+            count = must_pop(sieve, items, 2);
             assert_int_equal(count, 0);
             /* The clock is set: what was leased before comes again. */
             set_wall(1700000000);
-            assert_int_equal(bloomery_sieve_pop(sieve, items, 2, BLOOMERY_SIEVE_POP, &count, NULL),
-                             BLOOMERY_OK);
+            count = must_pop(sieve, items, 2);
             assert_int_equal(count, 1);
             assert_true(items[0].again && items[0].key.bytes == 1);
             const uint64_t number = items[0].number;
-            assert_int_equal(
-                bloomery_sieve_finish(sieve, &number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
-                BLOOMERY_OK);
-            assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+            must_finish(sieve, &number, 1);
+            must_close(sieve);
             wall_is_set = false;
             test_remove(path);
             test_directory_remove(&directory);
@@ -134,8 +128,7 @@ static void no_keys_are_pushed_and_acknowledged(void **state)
         assert_int_equal(pushed.done, 0);
         assert_int_equal(pushed.last, 0);
     }
-    assert_int_equal(bloomery_sieve_pop(sieve, NULL, 0, BLOOMERY_SIEVE_POP, &count, NULL),
-                     BLOOMERY_OK);
+    count = must_pop(sieve, NULL, 0);
     assert_int_equal(count, 0);
     assert_int_equal(bloomery_sieve_finish(sieve, NULL, 0, BLOOMERY_SIEVE_DONE, &finished, NULL),
                      BLOOMERY_OK);
@@ -146,7 +139,7 @@ static void no_keys_are_pushed_and_acknowledged(void **state)
     assert_int_equal(
         push_key(sieve, bloomery_key_of(NULL, 0), bloomery_key_of(NULL, 0), NULL, NULL),
         BLOOMERY_SIEVE_NEW);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
 }
 
 int main(void)

@@ -44,8 +44,7 @@ static size_t pop_all(bloomery_sieve *sieve)
     bloomery_sieve_item items[100];
     size_t all = 0;
     for (size_t count = 1; count > 0; all += count)
-        assert_int_equal(bloomery_sieve_pop(sieve, items, 100, BLOOMERY_SIEVE_POP, &count, NULL),
-                         BLOOMERY_OK);
+        count = must_pop(sieve, items, 100);
     return all;
 }
 
@@ -72,7 +71,7 @@ static void what_a_push_tells_may_be_left_out(void **state)
         assert_int_equal(pushed.done, MANY);
         assert_int_equal(pushed.last, 2 * MANY);
         assert_int_equal(sieve_info_of(sieve).queued, MANY / 2);
-        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        must_close(sieve);
     }
 }
 
@@ -100,13 +99,12 @@ static void modes_of_a_push_differ(void **state)
                          BLOOMERY_OK);
         assert_memory_equal(results, expected[mode], 3);
         assert_int_equal(sieve_info_of(sieve).marked, marks ? 3 : 0);
-        assert_int_equal(bloomery_sieve_pop(sieve, items, 3, BLOOMERY_SIEVE_POP, &count, NULL),
-                         BLOOMERY_OK);
+        count = must_pop(sieve, items, 3);
         assert_int_equal(count, queued[mode]);
         for (size_t i = 0; i < count; i++)
             assert_memory_equal(items[i].payload.data, payloads[i].data, 1);
         assert_int_equal(query_key(sieve, keys[1], NULL), BLOOMERY_SIEVE_SEEN);
-        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        must_close(sieve);
     }
 }
 
@@ -163,7 +161,7 @@ static void other_modes_are_refused(void **state)
             BLOOMERY_BAD_ARGUMENT);
     assert_int_equal(ended, 0);
     assert_int_equal(sieve_info_of(sieve).leased, 1);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
 }
 
 /* ---- All leases ------------------------------------------------------------------------------ */
@@ -208,7 +206,7 @@ static void all_leases_end_at_once(void **state)
                 BLOOMERY_OK);
             assert_int_equal(sum, done ? 0 : deliveries[outcome]);
             assert_int_equal(pop_all(sieve), done ? 0 : MANY);
-            assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+            must_close(sieve);
             place_free(&place);
         }
 }
@@ -230,7 +228,7 @@ static void what_was_finished_is_counted(void **state)
     assert_int_equal(bloomery_sieve_extend(sieve, numbers, 6, 10, &changed, NULL), BLOOMERY_OK);
     assert_int_equal(changed, 0);
     assert_int_equal(sieve_info_of(sieve).leased, 1);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
 }
 
 /* A count of all leases is not one of numbers that could be read. */
@@ -247,7 +245,7 @@ static void leases_are_renewed_by_number_alone(void **state)
     assert_int_equal(error.status, BLOOMERY_BAD_ARGUMENT);
     assert_int_equal(changed, 0);
     assert_int_equal(bloomery_sieve_extend(sieve, NULL, 0, 10, &changed, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
 }
 
 /* ---- Visits ---------------------------------------------------------------------------------- */
@@ -272,13 +270,11 @@ static void a_visit_ends_with_any_result(void **state)
     struct place place = place_make();
     bloomery_sieve_options options = {.directory = place.path, .max_deliveries = 1};
     bloomery_sieve_item item;
-    size_t count = 0;
     bloomery_sieve *sieve = must_open(&options);
     push_numbers(sieve, 3);
     /* One of each: dead, leased, queued. */
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
-                         BLOOMERY_OK);
+        must_pop(sieve, &item, 1);
         if (i == 0)
             assert_int_equal(
                 bloomery_sieve_finish(sieve, &item.number, 1, BLOOMERY_SIEVE_BACK, NULL, NULL),
@@ -300,7 +296,7 @@ static void a_visit_ends_with_any_result(void **state)
                          BLOOMERY_OK);
         assert_int_equal(ended, wanted[i]);
     }
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
     place_free(&place);
 }
 
@@ -321,7 +317,7 @@ static void structs_of_zeros_work(void **state)
     assert_int_equal(info.pushed, 5);
     assert_int_equal(info.leases, 4096); /* the last field */
     assert_int_equal(info.struct_bytes, 0);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
     assert_int_equal(bloomery_sieve_info_read(&options, &read, NULL), BLOOMERY_OK);
     assert_int_equal(read.pushed, 5);
     assert_int_equal(read.leases, 4096);
@@ -345,12 +341,11 @@ static void the_memory_engine_is_first_in_first_out(void **state)
         bloomery_sieve *sieve = must_open(&options);
         assert_int_equal(sieve_info_of(sieve).order, BLOOMERY_SIEVE_ORDER_FIFO);
         push_numbers(sieve, 10);
-        assert_int_equal(bloomery_sieve_pop(sieve, items, 10, BLOOMERY_SIEVE_POP, &count, NULL),
-                         BLOOMERY_OK);
+        count = must_pop(sieve, items, 10);
         assert_int_equal(count, 10);
         for (uint64_t i = 0; i < 10; i++)
             assert_memory_equal(items[i].key.data, &i, sizeof i);
-        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        must_close(sieve);
     }
 }
 

@@ -7,11 +7,9 @@
  */
 #include "stream.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const bloomery_key nothing;
 
@@ -25,7 +23,7 @@ static struct scene {
     uint8_t answers[QUERIED];
 } scene;
 
-static int set_scene(void **state)
+static int setup(void **state)
 {
     scene.random = 1;
     return sieve_setup(state);
@@ -103,8 +101,7 @@ static void stages_of(const bloomery_sieve_options *options)
     /* A few more are decided without a merge. */
     push_many(sieve, 30000, 30010);
     assert_int_equal(sieve_drain(sieve), 30010);
-    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-    bloomery_sieve_info_get(sieve, &info);
+    bloomery_sieve_info info = sieve_info_of(sieve);
     assert_true(options->partitions != 1 || info.distinct == 30000);
     must_close(sieve);
     sieve = must_open(options);
@@ -166,10 +163,10 @@ static uint64_t read_by(bloomery_sieve *sieve, size_t count)
     bloomery_sieve_info before = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info after = BLOOMERY_SIEVE_INFO;
     choose_keys(count, (uint64_t)1 << 40);
-    bloomery_sieve_info_get(sieve, &before);
+    before = sieve_info_of(sieve);
     assert_int_equal(bloomery_sieve_contains(sieve, scene.keys, count, scene.answers, NULL),
                      BLOOMERY_OK);
-    bloomery_sieve_info_get(sieve, &after);
+    after = sieve_info_of(sieve);
     return after.bytes_read - before.bytes_read;
 }
 
@@ -181,26 +178,12 @@ static void a_batch_reads_a_frame_once(void **state)
     bloomery_sieve *sieve = must_open(&options);
     push_many(sieve, 0, 400000);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
-    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-    bloomery_sieve_info_get(sieve, &info);
+    bloomery_sieve_info info = sieve_info_of(sieve);
     /* Each file's header is read once more. */
     assert_in_range(read_by(sieve, 16384), info.seen_bytes / 2, info.seen_bytes + 4 * 64);
     /* Few keys, few frames: three each, or there would be no use in looking where they are. */
     assert_true(read_by(sieve, 20) <= 20 * 3 * 4096 + 4 * 64);
     must_close(sieve);
-}
-
-static void flip(const char *name, long offset)
-{
-    char path[400];
-    uint8_t byte;
-    snprintf(path, sizeof path, "%s/%s", sieve_place.path, name);
-    const int file = open(path, O_RDWR);
-    assert_true(file >= 0);
-    assert_int_equal(pread(file, &byte, 1, offset), 1);
-    byte ^= 64;
-    assert_int_equal(pwrite(file, &byte, 1, offset), 1);
-    close(file);
 }
 
 static void what_fails_one_key_fails_its_batch(void **state)
@@ -213,7 +196,7 @@ static void what_fails_one_key_fails_its_batch(void **state)
     push_many(sieve, 0, 8000);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     must_close(sieve);
-    flip("seen-003.1", 200);
+    sieve_flip("seen-003.1", 200);
     sieve = must_open(&options);
     choose_keys(2000, 8000);
     assert_int_equal(bloomery_sieve_contains(sieve, scene.keys, 2000, scene.answers, &error),
@@ -259,7 +242,7 @@ static void a_batch_needs_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_scene, sieve_teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, sieve_teardown)
         CASE(a_batch_answers_as_one_by_one), CASE(forms_are_asked_for_as_they_are_pushed),
         CASE(a_batch_reads_a_frame_once),    CASE(what_fails_one_key_fails_its_batch),
         CASE(a_batch_needs_no_memory),

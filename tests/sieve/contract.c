@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static const bloomery_key nothing;
@@ -80,7 +79,7 @@ static void bad_options_are_refused(void **state)
     must_refuse(&options, BLOOMERY_BAD_ARGUMENT, "directory");
     /* Nothing was made, but perhaps the directory. */
     assert_true(access(sieve_place.path, F_OK) != 0 || rmdir(sieve_place.path) == 0);
-    assert_int_equal(bloomery_sieve_close(NULL, NULL), BLOOMERY_OK);
+    must_close(NULL);
 }
 
 /* The number in a text that follows nothing but prose: the greatest. */
@@ -161,17 +160,14 @@ static void options_that_the_directory_contradicts_are_refused(void **state)
     bloomery_sieve_options few = BLOOMERY_SIEVE_OPTIONS;
     few.directory = sieve_place.path;
     bloomery_sieve *sieve = must_open(&few);
-    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-    bloomery_sieve_info_get(sieve, &info);
+    bloomery_sieve_info info = sieve_info_of(sieve);
     assert_int_equal(info.engine, BLOOMERY_SIEVE_DISK);
     assert_int_equal(info.partitions, 2);
     assert_int_equal(info.fingerprint_bits, 64);
     assert_string_equal(info.canon, "url");
     assert_true(push_key(sieve, text_key("HTTP://A/"), nothing, NULL, NULL) >= 0);
     bloomery_sieve_item item;
-    size_t count = 0;
-    assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
-                     BLOOMERY_OK);
+    size_t count = must_pop(sieve, &item, 1);
     assert_int_equal(count, 1);
     assert_int_equal(item.key.bytes, 9);
     assert_memory_equal(item.key.data, "http://a/", 9);
@@ -265,7 +261,6 @@ static void a_second_process_is_refused(void **state)
     for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++) {
         bloomery_sieve_options options = sieve_options((bloomery_sieve_engine)engine, 2);
         bloomery_sieve *sieve = must_open(&options);
-        int status = 0;
         for (int open_now = 1; open_now >= 0; open_now--) {
             fflush(NULL);
             const pid_t child = fork();
@@ -277,8 +272,7 @@ static void a_second_process_is_refused(void **state)
                 const bloomery_status found = bloomery_sieve_open(&options, &second, NULL);
                 _exit(found == (open_now ? BLOOMERY_BUSY : BLOOMERY_OK) ? 0 : 1);
             }
-            assert_int_equal(waitpid(child, &status, 0), child);
-            assert_int_equal(status, 0);
+            assert_int_equal(test_wait(child), 0);
             if (open_now)
                 must_close(sieve);
         }
@@ -318,8 +312,7 @@ static void items_of_any_length_pass_and_longer_ones_are_refused(void **state)
         assert_int_equal(push_key(sieve, longest, one, NULL, &error), BLOOMERY_BAD_ARGUMENT);
         assert_int_equal(push_key_again(sieve, one, longest, NULL, &error), BLOOMERY_BAD_ARGUMENT);
         assert_int_equal(mark_key(sieve, longer, NULL, &error), BLOOMERY_BAD_ARGUMENT);
-        bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-        bloomery_sieve_info_get(sieve, &info);
+        bloomery_sieve_info info = sieve_info_of(sieve);
         assert_int_equal(info.pushed, 0);
         assert_int_equal(bloomery_sieve_push(sieve, keys, NULL, 3, BLOOMERY_SIEVE_PUSH, results,
                                              &pushed, &error),

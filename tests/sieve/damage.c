@@ -426,30 +426,16 @@ static void damage_of_memory_sieves_is_found(void **state)
 
 /* ---- Manifests that lie --------------------------------------------------------------------- */
 
-static uint64_t load_u64(const uint8_t *from)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < 8; i++)
-        value |= (uint64_t)from[i] << (8 * i);
-    return value;
-}
-
-static void store_u64(uint8_t *to, uint64_t value)
-{
-    for (size_t i = 0; i < 8; i++)
-        to[i] = (uint8_t)(value >> (8 * i));
-}
-
 /* All copies get right checksums again (docs/sieve.md: at byte 40, of the used bytes, with zeros in
  * its place). */
 static void seal_manifest(uint8_t *data, size_t bytes, uint64_t copy)
 {
     for (uint64_t at = 0; at + MANIFEST_STATE <= bytes; at += copy) {
-        uint64_t used = load_u64(data + at + 24);
+        uint64_t used = test_load_u64(data + at + 24);
         if (used < MANIFEST_STATE || used > bytes - at)
             used = MANIFEST_STATE; /* then it is wrong in any case */
-        store_u64(data + at + 40, 0);
-        store_u64(data + at + 40, XXH3_64bits(data + at, used));
+        test_store_u64(data + at + 40, 0);
+        test_store_u64(data + at + 40, XXH3_64bits(data + at, used));
     }
 }
 
@@ -460,10 +446,10 @@ static void lie(struct stage *stage, const struct test_bytes *sound, size_t at, 
     struct test_bytes content = test_copy_bytes(sound->data, sound->bytes);
     const uint64_t copy = content.bytes / 4;
     for (uint64_t from = 0; from + at + width <= content.bytes; from += copy) {
-        uint64_t now = load_u64(content.data + from + at);
+        uint64_t now = test_load_u64(content.data + from + at);
         uint64_t other = width == 8 ? 0 : now >> 32 << 32;
         now = add ? now + value : value;
-        store_u64(content.data + from + at, width == 8 ? now : other | (now & UINT32_MAX));
+        test_store_u64(content.data + from + at, width == 8 ? now : other | (now & UINT32_MAX));
     }
     seal_manifest(content.data, content.bytes, copy);
     sieve_copy(stage->sound, stage->work);
@@ -485,9 +471,9 @@ static void lies_of_the_manifest_do_no_harm(void **state)
         const uint64_t slot = sound.bytes / 2;
         uint64_t random = 5;
         stage->lies = true;
-        size_t used = (size_t)load_u64(sound.data + 24);
-        if (slot < sound.bytes && load_u64(sound.data + slot + 24) > used)
-            used = (size_t)load_u64(sound.data + slot + 24);
+        size_t used = (size_t)test_load_u64(sound.data + 24);
+        if (slot < sound.bytes && test_load_u64(sound.data + slot + 24) > used)
+            used = (size_t)test_load_u64(sound.data + slot + 24);
         /* The checksum is made as the library makes it. */
         lie(stage, &sound, 296, 8, 0, true);
         assert_false(stage->noticed);

@@ -22,7 +22,7 @@ static struct scene {
     bloomery_sieve_engine engine;
 } scene;
 
-static int set_scene(void **state)
+static int setup(void **state)
 {
     const int status = sieve_setup(state);
     scene.engine = BLOOMERY_SIEVE_DISK;
@@ -30,7 +30,7 @@ static int set_scene(void **state)
     return status;
 }
 
-static int strike_scene(void **state)
+static int teardown(void **state)
 {
     test_remove(scene.copy);
     return sieve_teardown(state);
@@ -154,8 +154,7 @@ static void leases_of_a_dead_worker_are_listed_and_ended(void **state)
         assert_string_equal(list_leased(sieve), "");
         assert_int_equal(return_all(sieve), 0);
         assert_string_equal(pop_all(sieve), "a1 b1 c1 d1 ");
-        assert_int_equal(bloomery_sieve_finish(sieve, &second, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
-                         BLOOMERY_OK);
+        must_finish(sieve, &second, 1);
         assert_string_equal(list_leased(sieve), "1a1 3c1 4d1 ");
         must_close(sieve);
         /* Its numbers are lost with the worker. */
@@ -265,9 +264,7 @@ static void deliveries_that_reached_nobody_are_not_counted(void **state)
     must_close(sieve);
     sieve = open_with(2);
     bloomery_sieve_item item;
-    size_t count = 0;
-    assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
-                     BLOOMERY_OK);
+    size_t count = must_pop(sieve, &item, 1);
     assert_int_equal(count, 1);
     assert_int_equal(item.number, 1);
     assert_int_equal(item.deliveries, 1);
@@ -277,8 +274,7 @@ static void deliveries_that_reached_nobody_are_not_counted(void **state)
             bloomery_sieve_finish(sieve, both, 2, BLOOMERY_SIEVE_UNDO, &finished, NULL),
             BLOOMERY_OK);
         assert_int_equal(finished, 2);
-        assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
-                         BLOOMERY_OK);
+        count = must_pop(sieve, &item, 1);
         assert_int_equal(item.deliveries, 1);
     }
     assert_string_equal(list_dead(sieve), "");
@@ -297,8 +293,7 @@ static void items_are_put_aside_after_their_deliveries(void **state)
         assert_string_equal(pop_all(sieve), "a1 b1 c1 ");
         return_all(sieve);
         assert_string_equal(pop_all(sieve), "a2 b2 c2 ");
-        assert_int_equal(bloomery_sieve_finish(sieve, &second, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
-                         BLOOMERY_OK);
+        must_finish(sieve, &second, 1);
         return_all(sieve);
         push_letters(sieve, 'd', 1);
         assert_string_equal(pop_all(sieve), "d1 ");
@@ -426,22 +421,18 @@ static void items_of_any_length_are_put_aside(void **state)
     bloomery_sieve_item item;
     size_t count = 0;
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
-                         BLOOMERY_OK);
+        count = must_pop(sieve, &item, 1);
         assert_int_equal(count, 1);
     }
     return_all(sieve);
-    assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
-                     BLOOMERY_OK);
+    count = must_pop(sieve, &item, 1);
     assert_int_equal(count, 0);
     uint64_t back = 0;
     assert_int_equal(bloomery_sieve_end_dead(sieve, true, &back, NULL), BLOOMERY_OK);
     assert_int_equal(back, 2);
-    assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
-                     BLOOMERY_OK);
+    count = must_pop(sieve, &item, 1);
     assert_int_equal(item.key.bytes, 0);
-    assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
-                     BLOOMERY_OK);
+    count = must_pop(sieve, &item, 1);
     assert_int_equal(item.key.bytes, sizeof long_key);
     assert_memory_equal(item.key.data, long_key, sizeof long_key);
     assert_memory_equal(item.payload.data, "tail", 4);
@@ -595,7 +586,7 @@ static void a_list_of_dead_items_that_is_gone_or_cut_is_recovered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         CASE(leases_of_a_dead_worker_are_listed_and_ended),
         CASE(leases_can_be_renewed),
         CASE(the_number_of_leases_can_change),

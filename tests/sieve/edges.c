@@ -7,12 +7,10 @@
  */
 #include "stream.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static const bloomery_key nothing;
@@ -30,20 +28,6 @@ static void push_many(bloomery_sieve *sieve, uint64_t from, uint64_t to)
         assert_true(push(sieve, i) >= 0);
 }
 
-/* Changes one byte of a file of the directory. */
-static void flip(const char *name, long offset)
-{
-    char path[400];
-    uint8_t byte;
-    snprintf(path, sizeof path, "%s/%s", sieve_place.path, name);
-    const int file = open(path, O_RDWR);
-    assert_true(file >= 0);
-    assert_int_equal(pread(file, &byte, 1, offset), 1);
-    byte ^= 64;
-    assert_int_equal(pwrite(file, &byte, 1, offset), 1);
-    close(file);
-}
-
 /* The memory engine saves its filter by a path. */
 static void another_directory_leaves_the_filter_in_its_place(void **state)
 {
@@ -58,14 +42,14 @@ static void another_directory_leaves_the_filter_in_its_place(void **state)
     bloomery_sieve *sieve = must_open(&options);
     assert_int_equal(chdir("/"), 0);
     push_many(sieve, 0, 300000); /* enough to be worth saving when it is closed */
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
     assert_int_equal(chdir(here), 0);
     snprintf(filter, sizeof filter, "%s/filter.1", sieve_place.path);
     assert_int_equal(stat(filter, &facts), 0);
     options.directory = sieve_place.path;
     sieve = must_open(&options);
     assert_int_equal(push(sieve, 299999), BLOOMERY_SIEVE_SEEN);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
 }
 
 static void a_damaged_partition_stops_no_other(void **state)
@@ -76,17 +60,16 @@ static void a_damaged_partition_stops_no_other(void **state)
     options.partitions = 16;
     bloomery_sieve *sieve = must_open(&options);
     push_many(sieve, 0, 8000);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
-    flip("pending-003.0", 200);
+    must_close(sieve);
+    sieve_flip("pending-003.0", 200);
     sieve = must_open(&options);
     assert_int_equal(bloomery_sieve_flush(sieve, &error), BLOOMERY_CORRUPT);
     assert_non_null(strstr(error.text, "pending-003.0"));
     const uint64_t came = sieve_drain_until(sieve, 64, NULL);
-    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-    bloomery_sieve_info_get(sieve, &info);
+    bloomery_sieve_info info = sieve_info_of(sieve);
     assert_int_equal(came + info.pending, 8000);
     assert_in_range(info.pending, 300, 700); /* a sixteenth */
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
 }
 
 static void options_of_the_other_engine_do_not_matter(void **state)
@@ -140,7 +123,7 @@ static void what_was_not_pushed_is_not_seen(void **state)
     for (size_t i = pushed.done; i < KEYS; i++)
         seen += i % 2 != 0 && query_key(sieve, keys[i], &error) == BLOOMERY_SIEVE_SEEN;
     assert_in_range(seen, 0, 2); /* false positives, 1 in a million each */
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
 }
 
 /* Pushes, pops and commits over more than one segment of the queue, in a process that is not there
@@ -159,7 +142,6 @@ static void live_without_an_end(void)
 {
     const bloomery_sieve_options options = long_options();
     const pid_t child = fork();
-    int status = 0;
     assert_true(child >= 0);
     if (child == 0) {
         bloomery_sieve *sieve = NULL;
@@ -172,8 +154,7 @@ static void live_without_an_end(void)
                bloomery_sieve_commit(sieve, NULL) == BLOOMERY_OK;
         _exit(good ? 0 : 1);
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_int_equal(test_wait(child), 0);
 }
 
 /* What the memory engine forgets where its log is not whole, it would call new again. */
@@ -200,7 +181,7 @@ static void popped_keys_stay_seen_after_opening(void **state)
             assert_int_equal(query_key(sieve, bloomery_key_of(&i, sizeof i), NULL),
                              BLOOMERY_SIEVE_SEEN);
         assert_int_equal(sieve_drain_until(sieve, 64, NULL), 0);
-        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        must_close(sieve);
     }
 }
 
@@ -211,7 +192,6 @@ static void files_of_the_last_commit_stay(void **state)
     (void)state;
     bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DISK, 0);
     bloomery_sieve *sieve = NULL;
-    int status = 0;
     options.partitions = 1;
     options.memory = 1300000; /* batches of some 16,000 keys */
     options.sync_seconds = 1e6;
@@ -225,11 +205,9 @@ static void files_of_the_last_commit_stay(void **state)
         push_many(sieve, 40000, 120000);
         _exit(good ? 0 : 1);
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_int_equal(test_wait(child), 0);
     sieve = must_open(&options);
-    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-    bloomery_sieve_info_get(sieve, &info);
+    bloomery_sieve_info info = sieve_info_of(sieve);
     assert_int_equal(info.pushed, 40000);
     assert_true(info.distinct > 0);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
@@ -237,7 +215,7 @@ static void files_of_the_last_commit_stay(void **state)
     push_many(sieve, 0, 120000);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     assert_int_equal(sieve_drain_until(sieve, 64, NULL), 80000);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
 }
 
 /* As the lineage's queue tells it after every push, and says once that it is full. */
@@ -261,12 +239,11 @@ static void the_estimate_is_known_after_every_push(void **state)
     options.warning = count_warnings;
     options.warning_context = &warnings;
     bloomery_sieve *sieve = must_open(&options);
-    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-    bloomery_sieve_info_get(sieve, &info);
+    bloomery_sieve_info info = sieve_info_of(sieve);
     assert_int_equal(info.distinct, 0);
     for (uint64_t i = 1; i <= 1500; i++) {
         assert_true(push(sieve, i) >= 0);
-        bloomery_sieve_info_get(sieve, &info);
+        info = sieve_info_of(sieve);
         const double estimate = (double)info.distinct;
         /* Four standard deviations of an estimate from a fill of a half, and a key. */
         assert_true(estimate > 0.93 * (double)i - 1 && estimate < 1.07 * (double)i + 1);
@@ -274,7 +251,7 @@ static void the_estimate_is_known_after_every_push(void **state)
             assert_int_equal(warnings, 0);
     }
     assert_int_equal(warnings, 1);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
 }
 
 /* Decided without a merge, since that is cheaper for a few: then they are not in the seen-set
@@ -289,7 +266,7 @@ static void popped_keys_are_contained(void **state)
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     push_many(sieve, 100000, 100010);
     assert_int_equal(sieve_drain_until(sieve, 64, NULL), 100010);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
     sieve = must_open(&options); /* without what the cache knows */
     for (uint64_t i = 99990; i < 100010; i++) {
         char text[32];
@@ -298,7 +275,7 @@ static void popped_keys_are_contained(void **state)
                          BLOOMERY_SIEVE_SEEN);
     }
     assert_int_equal(query_key(sieve, bloomery_key_of("key", 3), NULL), BLOOMERY_SIEVE_NEW);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
 }
 
 static void damage_of_the_older_slot_does_not_matter(void **state)
@@ -307,15 +284,14 @@ static void damage_of_the_older_slot_does_not_matter(void **state)
     bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DISK, 0);
     bloomery_sieve *sieve = must_open(&options);
     push_many(sieve, 0, 10);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK); /* the first commit: slot 1 */
+    must_close(sieve); /* the first commit: slot 1 */
     for (long offset = 0; offset < 320; offset++) {
-        flip("MANIFEST", offset);
+        sieve_flip("MANIFEST", offset);
         sieve = must_open(&options);
-        bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-        bloomery_sieve_info_get(sieve, &info);
+        bloomery_sieve_info info = sieve_info_of(sieve);
         assert_int_equal(info.pushed, 10);
-        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
-        flip("MANIFEST", offset);
+        must_close(sieve);
+        sieve_flip("MANIFEST", offset);
     }
 }
 
@@ -354,7 +330,7 @@ static void absurd_lengths_are_refused(void **state)
             assert_int_equal(query_key(sieve, key, NULL), BLOOMERY_BAD_ARGUMENT);
         }
         assert_int_equal(push(sieve, 1), BLOOMERY_SIEVE_PENDING);
-        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        must_close(sieve);
         test_remove(sieve_place.path);
     }
 }

@@ -119,12 +119,11 @@ static void make_damaged(bloomery_sieve_engine engine, const char *path, const c
         assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
         assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
     }
-    assert_int_equal(bloomery_sieve_pop(sieve, items, POPPED, BLOOMERY_SIEVE_POP, &count, NULL),
-                     BLOOMERY_OK);
+    count = must_pop(sieve, items, POPPED);
     assert_int_equal(count, POPPED);
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
     sieve_copy(open, path); /* as a kill would leave it */
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
     snprintf(name, sizeof name, "%s/queue-%012d", path, 1);
     struct test_bytes queue = test_read_file(name);
     const size_t frame = 48 + FRAME_KEYS * (1 + sizeof(uint32_t));
@@ -155,7 +154,7 @@ static void expect_whole_frames(const char *path, const char *what)
         fail_msg("%s: %zu items", what, count);
     for (size_t i = 0; i < count; i++)
         assert_int_equal(items[i].number, 2 * FRAME_KEYS + 1 + i);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
 }
 
 static void recovery_that_failed_is_done_again(void **state)

@@ -129,7 +129,7 @@ static void drops_are_expected_however_full_it_is(void **state)
                 push_some(stream, sieve);
             judge(stream, sieve);
         }
-        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        must_close(sieve);
     }
 }
 
@@ -147,7 +147,7 @@ static void drops_are_expected_where_every_bit_is_set(void **state)
         push_some(&stream, sieve);
     assert_true(sieve_info_of(sieve).live_rate == 1);
     judge(&stream, sieve);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
 }
 
 /* A sieve that is closed and opened after some pushes each expects as many as one that is not. */
@@ -168,7 +168,7 @@ static void drops_are_expected_over_openings(void **state)
         for (int i = 0; i < 8; i++)
             push_some(&stream, sieve);
         judge(&stream, sieve);
-        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        must_close(sieve);
     }
     test_remove(path);
     test_directory_remove(&directory);
@@ -193,7 +193,7 @@ static void marked_and_forced_keys_are_no_drops(void **state)
     }
     assert_true(sieve_info_of(sieve).live_rate > 0.5);
     assert_true(sieve_info_of(sieve).expected_drops < 0.1);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
 }
 
 /* ---- Reading ----------------------------------------------------------------------------- */
@@ -244,7 +244,7 @@ static void status_reads_no_filter(void **state)
         assert_int_equal(mprotect(fenced.largest, fenced.bytes, PROT_READ | PROT_WRITE), 0);
         assert_true(info.distinct > 19000 && info.distinct < 21000);
         assert_true(info.live_rate > 0 && info.live_rate < 1e-3);
-        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        must_close(sieve);
     }
 }
 

@@ -73,7 +73,7 @@ ssize_t pwritev(int file, const struct iovec *pieces, int count, off_t offset)
 
 /* ---- Scenes ---------------------------------------------------------------------------------- */
 
-static int set_scene(void **state)
+static int setup(void **state)
 {
     scene.ahead = 0;
     scene.disk_max = 0;
@@ -106,9 +106,7 @@ static void push_many(bloomery_sieve *sieve, uint64_t from, uint64_t to, size_t 
 static size_t pop_three(bloomery_sieve *sieve, bool again)
 {
     bloomery_sieve_item items[3];
-    size_t count = 0;
-    assert_int_equal(bloomery_sieve_pop(sieve, items, 3, BLOOMERY_SIEVE_POP, &count, NULL),
-                     BLOOMERY_OK);
+    size_t count = must_pop(sieve, items, 3);
     for (size_t i = 0; i < count; i++)
         assert_int_equal(items[i].again, again);
     return count;
@@ -192,20 +190,6 @@ static void a_clock_that_is_set_right_by_seconds_ends_nothing(void **state)
     assert_int_equal(come_after_opening(5), 3);
 }
 
-static uint64_t load_u64(const uint8_t *from)
-{
-    uint64_t value = 0;
-    for (int i = 7; i >= 0; i--)
-        value = value << 8 | from[i];
-    return value;
-}
-
-static void store_u64(uint8_t *to, uint64_t value)
-{
-    for (int i = 0; i < 8; i++)
-        to[i] = (uint8_t)(value >> 8 * i);
-}
-
 /* As a program wrote it that did not keep how long leases are. */
 static void forget_the_longest(void)
 {
@@ -214,12 +198,12 @@ static void forget_the_longest(void)
     struct test_bytes file = test_read_file(path);
     for (size_t at = 0; at < file.bytes; at += file.bytes / 2) {
         uint8_t *slot = file.data + at;
-        const uint64_t used = load_u64(slot + 24);
+        const uint64_t used = test_load_u64(slot + 24);
         if (used > file.bytes / 2 || used < 320)
             continue;
-        store_u64(slot + 264, 0);
-        store_u64(slot + 40, 0);
-        store_u64(slot + 40, XXH3_64bits(slot, used));
+        test_store_u64(slot + 264, 0);
+        test_store_u64(slot + 40, 0);
+        test_store_u64(slot + 40, XXH3_64bits(slot, used));
     }
     test_write_file(path, file.data, file.bytes);
     test_bytes_free(&file);
@@ -282,8 +266,7 @@ static void what_is_durably_done_is_counted(void **state)
     bloomery_sieve *sieve = open_with(true, 50);
     push_many(sieve, 0, 3, 0);
     assert_int_equal(pop_three(sieve, false), 3);
-    assert_int_equal(bloomery_sieve_finish(sieve, numbers, 2, BLOOMERY_SIEVE_DONE, NULL, NULL),
-                     BLOOMERY_OK);
+    must_finish(sieve, numbers, 2);
     assert_int_equal(sieve_info_of(sieve).done, 2);
     assert_int_equal(sieve_info_of(sieve).done_durable, 0);
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
@@ -341,13 +324,9 @@ static void an_empty_queue_makes_room_for_what_is_pending(void **state)
         scene.disk_max = disk_bytes() + LONG / 2;
         for (size_t i = 0; i < MORE; i++) {
             bloomery_sieve_item item;
-            size_t count = 0;
-            assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
-                             BLOOMERY_OK);
+            size_t count = must_pop(sieve, &item, 1);
             assert_int_equal(count, 1);
-            assert_int_equal(
-                bloomery_sieve_finish(sieve, &item.number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
-                BLOOMERY_OK);
+            must_finish(sieve, &item.number, 1);
         }
         if (early) {
             must_close(sieve);
@@ -375,22 +354,17 @@ static void what_is_leased_keeps_its_segment(void **state)
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(bloomery_sieve_pop(sieve, items + i, 1, BLOOMERY_SIEVE_POP, &count, NULL),
                          BLOOMERY_OK);
-    assert_int_equal(
-        bloomery_sieve_finish(sieve, &items[0].number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
-        BLOOMERY_OK);
+    must_finish(sieve, &items[0].number, 1);
     must_close(sieve);
     sieve = open_with(true, 50);
     assert_true(sieve_info_of(sieve).queue_bytes > 200000);
     assert_int_equal(
         bloomery_sieve_finish(sieve, &items[1].number, 1, BLOOMERY_SIEVE_BACK, NULL, NULL),
         BLOOMERY_OK);
-    assert_int_equal(bloomery_sieve_pop(sieve, items, 1, BLOOMERY_SIEVE_POP, &count, NULL),
-                     BLOOMERY_OK);
+    count = must_pop(sieve, items, 1);
     assert_int_equal(count, 1);
     assert_int_equal(items[0].payload.bytes, 100000);
-    assert_int_equal(
-        bloomery_sieve_finish(sieve, &items[0].number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
-        BLOOMERY_OK);
+    must_finish(sieve, &items[0].number, 1);
     must_close(sieve);
     sieve = open_with(true, 50);
     assert_int_equal(sieve_info_of(sieve).queue_bytes, 0);
@@ -419,9 +393,7 @@ static void what_comes_out_of_a_full_disk_can_be_committed(void **state)
             fail_msg("room for %u bytes: what was popped can't be committed", (unsigned)room);
         scene.disk_max = 0;
         if (count == 1)
-            assert_int_equal(
-                bloomery_sieve_finish(sieve, &item.number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
-                BLOOMERY_OK);
+            must_finish(sieve, &item.number, 1);
         assert_int_equal(sieve_drain_until(sieve, 1, &status), KEYS - count);
         must_close(sieve);
         test_remove(sieve_place.path);
@@ -442,16 +414,14 @@ static void what_cannot_be_put_aside_stays_leased(void **state)
     options.max_deliveries = 1;
     assert_int_equal(bloomery_sieve_open(&options, &sieve, NULL), BLOOMERY_OK);
     push_many(sieve, 0, 3, 5);
-    assert_int_equal(bloomery_sieve_pop(sieve, items, 2, BLOOMERY_SIEVE_POP, &count, NULL),
-                     BLOOMERY_OK);
+    count = must_pop(sieve, items, 2);
     assert_int_equal(count, 2);
     assert_int_equal(
         bloomery_sieve_finish(sieve, NULL, BLOOMERY_SIEVE_ALL, BLOOMERY_SIEVE_BACK, NULL, NULL),
         BLOOMERY_OK);
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
     scene.disk_max = disk_bytes();
-    assert_int_equal(bloomery_sieve_pop(sieve, items, 3, BLOOMERY_SIEVE_POP, &count, NULL),
-                     BLOOMERY_OK);
+    count = must_pop(sieve, items, 3);
     assert_int_equal(count, 1);
     assert_int_equal(items[0].number, 3);
     assert_int_equal(sieve_info_of(sieve).dead, 0);
@@ -460,8 +430,7 @@ static void what_cannot_be_put_aside_stays_leased(void **state)
                      BLOOMERY_IO_FAILED);
     assert_int_equal(sieve_info_of(sieve).leased, 3);
     scene.disk_max = 0;
-    assert_int_equal(bloomery_sieve_pop(sieve, items, 3, BLOOMERY_SIEVE_POP, &count, NULL),
-                     BLOOMERY_OK);
+    count = must_pop(sieve, items, 3);
     assert_int_equal(count, 0);
     assert_int_equal(sieve_info_of(sieve).dead, 2);
     assert_int_equal(sieve_info_of(sieve).leased, 1);
@@ -471,7 +440,7 @@ static void what_cannot_be_put_aside_stays_leased(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_scene, sieve_teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, sieve_teardown)
         CASE(ended_leases_are_ended_on_the_disk),
         CASE(a_clock_that_ran_ahead_holds_no_item),
         CASE(leases_last_as_long_as_they_were_granted),

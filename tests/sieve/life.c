@@ -649,7 +649,7 @@ void ledger_judge(struct ledger *ledger, const char *path, const char *copy, con
     if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK)
         fail_msg("%s, life %llu, %s: open: %s", ledger->story->name,
                  (unsigned long long)ledger->judged, what, error.text);
-    bloomery_sieve_info_get(sieve, &info);
+    info = sieve_info_of(sieve);
     const uint64_t pushed = info.pushed;
     SOUND(ledger, what, pushed >= ledger->synced, pushed);
     SOUND(ledger, what, pushed <= ledger->begun, pushed);
@@ -657,7 +657,7 @@ void ledger_judge(struct ledger *ledger, const char *path, const char *copy, con
             BLOOMERY_OK ||
         bloomery_sieve_flush(sieve, &error) != BLOOMERY_OK)
         fail_msg("%s, %s: verify or flush: %s", ledger->story->name, what, error.text);
-    bloomery_sieve_info_get(sieve, &info);
+    info = sieve_info_of(sieve);
     SOUND(ledger, what, info.pending == 0 && info.pushed == pushed, pushed);
     SOUND(ledger, what, info.new_keys + info.forced == items_among(ledger, pushed), pushed);
     SOUND(ledger, what, info.queued + info.leased + info.done == items_among(ledger, pushed),

@@ -54,8 +54,7 @@ static void pop_some(bloomery_sieve *sieve, size_t wanted)
     uint64_t numbers[16];
     size_t count = 0;
     assert_in_range(wanted, 1, 16);
-    assert_int_equal(bloomery_sieve_pop(sieve, items, wanted, BLOOMERY_SIEVE_POP, &count, NULL),
-                     BLOOMERY_OK);
+    count = must_pop(sieve, items, wanted);
     for (size_t i = 0; i < count; i++)
         numbers[i] = items[i].number;
     assert_int_equal(count, wanted);
@@ -114,7 +113,7 @@ static void use_and_compare(bloomery_sieve *sieve)
     pop_some(sieve, 9);
     push_some(sieve, 10000, 77);
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
-    bloomery_sieve_info_get(sieve, &open);
+    open = sieve_info_of(sieve);
     bloomery_sieve_info read = must_read();
     must_be_the_same(&read, &open);
     must_add_up(&read);
@@ -125,7 +124,7 @@ static void use_and_compare(bloomery_sieve *sieve)
     assert_int_equal(must_read().pushed, open.pushed);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
-    bloomery_sieve_info_get(sieve, &open);
+    open = sieve_info_of(sieve);
     read = must_read();
     must_be_the_same(&read, &open);
     must_add_up(&read);
@@ -153,7 +152,7 @@ static void facts_are_those_of_the_last_commit(void **state)
             assert_true(info.over_capacity && info.capacity == 2000);
             must_add_up(&info);
         }
-        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        must_close(sieve);
         test_remove(sieve_place.path);
     }
 }
@@ -164,13 +163,13 @@ static void reading_changes_nothing_and_locks_nobody_out(void **state)
     const bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DISK, 2);
     bloomery_sieve *sieve = must_open(&options);
     push_some(sieve, 0, 10);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
     assert_int_equal(chmod(sieve_place.path, 0555), 0);
     assert_int_equal(must_read().pushed, 10);
     assert_int_equal(chmod(sieve_place.path, 0755), 0);
     sieve = must_open(&options);
     assert_int_equal(must_read().pushed, 10);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
 }
 
 /* ---- Beside a writer --------------------------------------------------------------------- */
@@ -205,7 +204,7 @@ static void a_reader_beside_a_writer_sees_whole_commits(void **state)
         bloomery_sieve *sieve = NULL;
         options.leases = 200000; /* so that a copy is long */
         sieve = must_open(&options);
-        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        must_close(sieve);
         fflush(NULL);
         const pid_t child = fork();
         assert_true(child >= 0);
@@ -221,7 +220,7 @@ static void a_reader_beside_a_writer_sees_whole_commits(void **state)
             assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
         }
         assert_int_equal(kill(child, SIGKILL), 0);
-        assert_int_equal(waitpid(child, NULL, 0), child);
+        assert_int_equal(test_wait(child), -SIGKILL);
         test_remove(sieve_place.path);
     }
 }
@@ -267,7 +266,7 @@ static void the_other_copy_of_a_torn_one_counts(void **state)
         strike(2 * slot, 255);
         strike(2 * slot + 1, 255);
     }
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
 }
 
 static void what_is_no_sieve_is_refused(void **state)
@@ -284,7 +283,7 @@ static void what_is_no_sieve_is_refused(void **state)
     must_refuse(BLOOMERY_NOT_A_FILTER, "it has no MANIFEST");
     bloomery_sieve *sieve = must_open(&options);
     push_some(sieve, 0, 10);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
     snprintf(path, sizeof path, "%s/MANIFEST", sieve_place.path);
     assert_int_equal(unlink(path), 0);
     must_refuse(BLOOMERY_NOT_A_FILTER, "MANIFEST is missing");

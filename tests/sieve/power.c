@@ -196,7 +196,7 @@ static void make_two_commits(const char *path, const char *later)
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
     sieve_copy(path, later);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
     static const char *const files[] = {"MANIFEST", "seen-000.1", "pending-000.1"};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         snprintf(names[0], sizeof names[0], "%s/%s", later, files[i]);
@@ -226,8 +226,7 @@ static void expect_all_keys(const char *path, const char *what)
     assert_int_equal(bloomery_sieve_verify(sieve, NULL, NULL, &damaged, NULL), BLOOMERY_OK);
     assert_int_equal(damaged, 0);
     do {
-        assert_int_equal(bloomery_sieve_pop(sieve, items, 64, BLOOMERY_SIEVE_POP, &count, NULL),
-                         BLOOMERY_OK);
+        count = must_pop(sieve, items, 64);
         for (size_t i = 0; i < count; i++) {
             uint32_t key = 0;
             memcpy(&key, items[i].key.data, sizeof key);
@@ -237,7 +236,7 @@ static void expect_all_keys(const char *path, const char *what)
         }
     } while (count > 0);
     assert_int_equal(different, KEYS);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
 }
 
 static void a_killed_commit_outlives_a_power_cut(void **state)
@@ -381,7 +380,7 @@ static void judge_errand(const char *path, bloomery_sieve_engine engine, const c
     if (damaged > 0)
         fail_msg("%s: damaged", what);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
-    bloomery_sieve_info_get(sieve, &info);
+    info = sieve_info_of(sieve);
     if (info.new_keys != info.queued + info.leased + info.done + info.dead)
         fail_msg("%s: %u new keys; %u queued, %u leased, %u done, %u dead", what,
                  (unsigned)info.new_keys, (unsigned)info.queued, (unsigned)info.leased,
@@ -400,10 +399,10 @@ static void judge_errand(const char *path, bloomery_sieve_engine engine, const c
         bloomery_sieve_finish(sieve, NULL, BLOOMERY_SIEVE_ALL, BLOOMERY_SIEVE_BACK, NULL, NULL),
         BLOOMERY_OK);
     assert_true(work_off(sieve));
-    bloomery_sieve_info_get(sieve, &info);
+    info = sieve_info_of(sieve);
     assert_int_equal(info.dead, (info.new_keys + 3) / 4);
     assert_int_equal(info.done + info.dead, info.new_keys);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
 }
 
 /* Returns false where there was no such call. */

@@ -72,16 +72,14 @@ static void scene_make_as(bloomery_sieve_engine engine, bool ordered)
         assert_int_equal(
             bloomery_sieve_pop(sieve, items, POP / 2, BLOOMERY_SIEVE_POP, &count, NULL),
             BLOOMERY_OK);
-        assert_int_equal(
-            bloomery_sieve_finish(sieve, &items[0].number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
-            BLOOMERY_OK);
+        must_finish(sieve, &items[0].number, 1);
         assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
     }
     push_ids(sieve, 1600, IDS);
     const bloomery_sieve_info info = sieve_info_of(sieve);
     scene.pushed = info.pushed;
     scene.items = info.queued + info.leased + info.pending;
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
     scene.options.engine = BLOOMERY_SIEVE_DEFAULT;
     scene.options.partitions = 0;
     scene.options.directory = scene.work;
@@ -200,20 +198,6 @@ static void must_be_same(struct listing *before, struct listing *after)
     }
 }
 
-static uint64_t load_u64(const uint8_t *from)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < 8; i++)
-        value |= (uint64_t)from[i] << (8 * i);
-    return value;
-}
-
-static void store_u64(uint8_t *to, uint64_t value)
-{
-    for (size_t i = 0; i < 8; i++)
-        to[i] = (uint8_t)(value >> (8 * i));
-}
-
 /* The copies of the manifest (docs/sieve.md): two of each slot. */
 struct manifest {
     struct test_bytes bytes;
@@ -228,7 +212,7 @@ static struct manifest manifest_read(void)
     manifest.copy_bytes = manifest.bytes.bytes / COPIES;
     for (size_t i = 0; i < COPIES; i++)
         manifest.copy[i] = manifest.bytes.data + i * manifest.copy_bytes;
-    manifest.newest = load_u64(manifest.copy[2] + 32) > load_u64(manifest.copy[0] + 32);
+    manifest.newest = test_load_u64(manifest.copy[2] + 32) > test_load_u64(manifest.copy[0] + 32);
     return manifest;
 }
 
@@ -250,7 +234,7 @@ static void must_be_newest(bool read_only, uint64_t damaged)
         if (found != damaged)
             fail_msg("%s: %llu damaged", scene.what, (unsigned long long)found);
     }
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
 }
 
 /* All of what has a structure of its own, some of the leases, which are alike. */
@@ -270,7 +254,7 @@ static void flipped_slot_is_found(void **state)
         scene_make((bloomery_sieve_engine)engine);
         struct manifest manifest = manifest_read();
         for (size_t copy = 0; copy < COPIES; copy++) {
-            const size_t used = (size_t)load_u64(manifest.copy[copy] + 24);
+            const size_t used = (size_t)test_load_u64(manifest.copy[copy] + 24);
             assert_true(used > 320 && used < manifest.copy_bytes);
             for (size_t at = 0; at < manifest.copy_bytes; at = next_byte(at, used))
                 for (unsigned bit = 0; bit < 8; bit++) {
@@ -317,7 +301,7 @@ static void damaged_commit_undoes_nothing(void **state)
         scene_make((bloomery_sieve_engine)engine);
         struct manifest manifest = manifest_read();
         for (size_t slot = 0; slot < 2; slot++) {
-            const size_t used = (size_t)load_u64(manifest.copy[2 * slot] + 24);
+            const size_t used = (size_t)test_load_u64(manifest.copy[2 * slot] + 24);
             for (size_t at = 0; at < used; at += test_long() ? 1 : at < 330 ? 5 : 211) {
                 struct listing before, after;
                 const size_t other = (at * 5) % used;
@@ -370,14 +354,14 @@ static void write_changed(const struct manifest *manifest, uint8_t version,
 {
     for (size_t i = 0; i < COPIES; i++) {
         uint8_t *copy = manifest->copy[i];
-        const uint64_t used = load_u64(copy + 24);
+        const uint64_t used = test_load_u64(copy + 24);
         if (used < 320 || used > manifest->copy_bytes)
             continue;
         copy[8] = version;
         if (change != NULL)
             change(copy);
-        store_u64(copy + 40, 0);
-        store_u64(copy + 40, XXH3_64bits(copy, (size_t)used));
+        test_store_u64(copy + 40, 0);
+        test_store_u64(copy + 40, XXH3_64bits(copy, (size_t)used));
     }
     write_work("MANIFEST", &manifest->bytes);
 }
@@ -507,13 +491,13 @@ static void read_only_opening_changes_nothing(void **state)
         bloomery_sieve *writer = NULL;
         assert_int_equal(bloomery_sieve_open(&scene.options, &writer, NULL), BLOOMERY_BUSY);
         use_read_only(first);
-        assert_int_equal(bloomery_sieve_close(first, NULL), BLOOMERY_OK);
-        assert_int_equal(bloomery_sieve_close(second, NULL), BLOOMERY_OK);
+        must_close(first);
+        must_close(second);
         list_work(&after, true);
         must_be_same(&before, &after);
         writer = must_open_for(&scene.options, scene.what);
         assert_int_equal(bloomery_sieve_open(&options, &first, NULL), BLOOMERY_BUSY);
-        assert_int_equal(bloomery_sieve_close(writer, NULL), BLOOMERY_OK);
+        must_close(writer);
         remove_all(scene.work);
         assert_int_equal(bloomery_sieve_open(&options, &first, NULL), BLOOMERY_NOT_A_FILTER);
         assert_int_equal(access(scene.work, F_OK), -1);
@@ -577,14 +561,12 @@ static uint64_t drain(void)
             came[id] = true;
             numbers[i] = items[i].number;
         }
-        assert_int_equal(
-            bloomery_sieve_finish(sieve, numbers, count, BLOOMERY_SIEVE_DONE, NULL, NULL),
-            BLOOMERY_OK);
+        must_finish(sieve, numbers, count);
         total += count;
     }
     for (uint32_t id = IDS; id < IDS + 10; id++)
         assert_true(came[id]);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
     free(came);
     return total - 10;
 }
@@ -638,8 +620,8 @@ static void recovery_goes_back_a_commit(void **state)
         test_bytes_free(&aside);
         bloomery_sieve *sieve = must_open_for(&scene.options, scene.what);
         assert_int_equal(sieve_info_of(sieve).pushed,
-                         load_u64(manifest.copy[2 * !manifest.newest] + COUNTERS));
-        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+                         test_load_u64(manifest.copy[2 * !manifest.newest] + COUNTERS));
+        must_close(sieve);
         assert_true(drain() > 0);
         test_bytes_free(&manifest.bytes);
         scene_free();
@@ -654,7 +636,7 @@ static void recovery_finds_what_a_commit_moved_on(void **state)
     scene_make(BLOOMERY_SIEVE_DISK);
     bloomery_sieve *sieve = must_open_for(&scene.options, scene.what);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
     struct manifest manifest = manifest_read();
     manifest.copy[2 * manifest.newest][100] ^= 1;
     manifest.copy[2 * manifest.newest + 1][400] ^= 1;
@@ -776,7 +758,7 @@ static void items_of_any_length_can_be_lost(void **state)
         assert_int_equal(stat(segment, &facts), 0);
         ends[i] = (uint64_t)facts.st_size;
     }
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
     scene.options.directory = scene.work;
     for (uint32_t lost = 0; lost < ITEMS; lost += test_long() ? 1 : 3) {
         bloomery_sieve_item item;
@@ -788,15 +770,12 @@ static void items_of_any_length_can_be_lost(void **state)
         assert_int_equal(must_recover().queued, 1);
         sieve = must_open_for(&scene.options, scene.what);
         for (; count > 0; came += count > 0) {
-            assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, BLOOMERY_SIEVE_POP, &count, NULL),
-                             BLOOMERY_OK);
+            count = must_pop(sieve, &item, 1);
             if (count > 0)
-                assert_int_equal(
-                    bloomery_sieve_finish(sieve, &item.number, 1, BLOOMERY_SIEVE_DONE, NULL, NULL),
-                    BLOOMERY_OK);
+                must_finish(sieve, &item.number, 1);
         }
         assert_int_equal(came, ITEMS - 1);
-        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        must_close(sieve);
     }
     free(key);
     scene_free();
@@ -815,7 +794,7 @@ static void recovery_without_a_filter(void **state)
         assert_int_equal(push_key(sieve, bloomery_key_of(text, (size_t)sprintf(text, "%u", i)),
                                   bloomery_key_of(payload, sizeof payload), NULL, NULL),
                          BLOOMERY_SIEVE_NEW);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
     list_work(&listing, false);
     bool found = false;
     for (size_t i = 0; i < listing.count; i++)
@@ -833,7 +812,7 @@ static void recovery_without_a_filter(void **state)
         assert_int_equal(
             query_key(sieve, bloomery_key_of(text, (size_t)sprintf(text, "%u", i)), NULL),
             BLOOMERY_SIEVE_SEEN);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
     scene_free();
 }
 
@@ -846,7 +825,7 @@ static void a_frame_of_seen_keys_lacks_its_last_bytes(void **state)
     scene_make_as(BLOOMERY_SIEVE_DISK, true);
     bloomery_sieve *sieve = must_open_for(&scene.options, scene.what);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
     for (size_t lacking = 1; lacking <= 3; lacking++) {
         struct listing listing;
         list_work(&listing, false);
@@ -867,7 +846,7 @@ static void a_frame_of_seen_keys_lacks_its_last_bytes(void **state)
         again();
         sieve = must_open_for(&scene.options, scene.what);
         assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
-        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        must_close(sieve);
     }
     scene_free();
 }

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,6 +59,19 @@ void sieve_copy(const char *from, const char *to)
     closedir(directory);
 }
 
+void sieve_flip(const char *name, long offset)
+{
+    char path[400];
+    uint8_t byte = 0;
+    snprintf(path, sizeof path, "%s/%s", sieve_place.path, name);
+    const int file = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(file >= 0);
+    assert_int_equal(pread(file, &byte, 1, offset), 1);
+    byte ^= 64;
+    assert_int_equal(pwrite(file, &byte, 1, offset), 1);
+    close(file);
+}
+
 bloomery_sieve_options sieve_options(bloomery_sieve_engine engine, uint32_t partitions)
 {
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
@@ -89,6 +103,22 @@ void must_close(bloomery_sieve *sieve)
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
 }
 
+size_t must_pop(bloomery_sieve *sieve, bloomery_sieve_item *items, size_t most)
+{
+    size_t count = 0;
+    bloomery_error error = {.text = ""};
+    if (bloomery_sieve_pop(sieve, items, most, BLOOMERY_SIEVE_POP, &count, &error) != BLOOMERY_OK)
+        fail_msg("pop: %s", error.text);
+    assert_true(count <= most);
+    return count;
+}
+
+void must_finish(bloomery_sieve *sieve, const uint64_t *numbers, size_t count)
+{
+    assert_int_equal(bloomery_sieve_finish(sieve, numbers, count, BLOOMERY_SIEVE_DONE, NULL, NULL),
+                     BLOOMERY_OK);
+}
+
 bloomery_sieve_info sieve_info_of(bloomery_sieve *sieve)
 {
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
@@ -112,9 +142,7 @@ uint64_t sieve_drain_until(bloomery_sieve *sieve, size_t most, bloomery_status *
             return all;
         for (size_t i = 0; i < count; i++)
             numbers[i] = items[i].number;
-        assert_int_equal(
-            bloomery_sieve_finish(sieve, numbers, count, BLOOMERY_SIEVE_DONE, NULL, NULL),
-            BLOOMERY_OK);
+        must_finish(sieve, numbers, count);
         all += count;
     }
 }

@@ -22,6 +22,9 @@ int sieve_teardown(void **state);
 /* Copies all files of a directory to another, which is made or emptied. */
 void sieve_copy(const char *from, const char *to);
 
+/* Changes one bit of a byte of a file of sieve_place. */
+void sieve_flip(const char *name, long offset);
+
 /* Of a sieve at sieve_place that never syncs. `partitions` are those of the disk engine; 0: as many
  * as the library makes. */
 bloomery_sieve_options sieve_options(bloomery_sieve_engine engine, uint32_t partitions);
@@ -30,6 +33,11 @@ bloomery_sieve *must_open(const bloomery_sieve_options *options);
 /* `what` stands before the message. */
 bloomery_sieve *must_open_for(const bloomery_sieve_options *options, const char *what);
 void must_close(bloomery_sieve *sieve);
+
+/* Pops up to `most` items; returns how many came. */
+size_t must_pop(bloomery_sieve *sieve, bloomery_sieve_item *items, size_t most);
+/* They are done. */
+void must_finish(bloomery_sieve *sieve, const uint64_t *numbers, size_t count);
 
 bloomery_sieve_info sieve_info_of(bloomery_sieve *sieve);
 

@@ -426,6 +426,36 @@ bool test_bytes_equal(const struct test_bytes *one, const struct test_bytes *oth
     return one->bytes == other->bytes && memcmp(one->data, other->data, one->bytes) == 0;
 }
 
+void test_assert_same_for(const char *name, const bloomery_filter *one,
+                          const bloomery_filter *other)
+{
+    struct test_bytes first = test_written(one);
+    struct test_bytes second = test_written(other);
+    if (!test_bytes_equal(&first, &second))
+        fail_msg("%s: the bytes differ", name);
+    test_bytes_free(&first);
+    test_bytes_free(&second);
+}
+
+void test_assert_same(const bloomery_filter *one, const bloomery_filter *other)
+{
+    test_assert_same_for("two filters", one, other);
+}
+
+uint64_t test_load_u64(const uint8_t *from)
+{
+    uint64_t value = 0;
+    for (int i = 7; i >= 0; i--)
+        value = value << 8 | from[i];
+    return value;
+}
+
+void test_store_u64(uint8_t *to, uint64_t value)
+{
+    for (int i = 0; i < 8; i++)
+        to[i] = (uint8_t)(value >> 8 * i);
+}
+
 struct test_fence test_fence_make(const void *data, size_t bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);

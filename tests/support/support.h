@@ -135,6 +135,15 @@ void test_bytes_free(struct test_bytes *bytes);
 void test_write_file(const char *path, const void *data, size_t bytes);
 bool test_bytes_equal(const struct test_bytes *one, const struct test_bytes *other);
 
+/* Two filters have the same file form. `name` stands before the message. */
+void test_assert_same(const bloomery_filter *one, const bloomery_filter *other);
+void test_assert_same_for(const char *name, const bloomery_filter *one,
+                          const bloomery_filter *other);
+
+/* Numbers of a file, little-endian. */
+uint64_t test_load_u64(const uint8_t *from);
+void test_store_u64(uint8_t *to, uint64_t value);
+
 /* A new empty directory under TMPDIR (or /tmp), and its removal with all that is in it. */
 struct test_directory {
     char path[200];

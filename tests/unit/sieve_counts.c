@@ -33,7 +33,7 @@ static bloomery_sieve *open_with(const bloomery_sieve_options *options)
 
 static void compare(bloomery_sieve *sieve, const char *name)
 {
-    const struct bloomery_filled *filled = &sieve->filter->filled;
+    const struct bloomery_fill_level *filled = &sieve->filter->level;
     const bloomery_filter *filter = sieve->filter->filter;
     bloomery_info read = BLOOMERY_INFO;
     bloomery_sieve_info reported = BLOOMERY_SIEVE_INFO;
@@ -41,7 +41,7 @@ static void compare(bloomery_sieve *sieve, const char *name)
     bloomery_info_get(filter, &read);
     bloomery_scan(filter, &scan);
     bloomery_sieve_info_get(sieve, &reported);
-    const double keys = bloomery_filled_keys(filled, filter);
+    const double keys = bloomery_fill_level_keys(filled, filter);
     if (filled->bits_set != scan.bits_set || filled->layers != read.layers)
         fail_msg("%s: %llu bits in %u layers are counted, and %llu in %u are there", name,
                  (unsigned long long)filled->bits_set, filled->layers,

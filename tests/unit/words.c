@@ -41,8 +41,8 @@ static struct library {
 
 static const char *load(const char *name, struct library *functions)
 {
-    const struct tool_wanted wanted[] = {FUNCTIONS(TOOL_LOAD_WANTED)};
-    return tool_load(name, wanted, sizeof(wanted) / sizeof(wanted[0]));
+    const struct bloomery_wanted wanted[] = {FUNCTIONS(TOOL_LOAD_WANTED)};
+    return bloomery_load_library(name, wanted, sizeof(wanted) / sizeof(wanted[0]));
 }
 
 static int load_both(void **test_state)

@@ -4,7 +4,6 @@
 #include "tool.h"
 
 #include <assert.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -84,23 +83,6 @@ int tool_read_at(int file, uint64_t offset, void *to, size_t bytes, uint64_t *mo
         bytes -= (size_t)now;
     }
     return 0;
-}
-
-/* ---- Libraries that are loaded --------------------------------------------------------------- */
-
-const char *tool_load(const char *library, const struct tool_wanted *wanted, size_t count)
-{
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL)
-        return dlerror();
-    for (size_t i = 0; i < count; i++) {
-        void *symbol = dlsym(handle, wanted[i].name);
-        if (symbol == NULL)
-            return dlerror();
-        memcpy(wanted[i].pointer, &symbol,
-               sizeof(symbol)); /* the standard knows no cast for this */
-    }
-    return NULL;
 }
 
 /* ---- Standard streams ------------------------------------------------------------------------ */

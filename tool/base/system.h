@@ -4,6 +4,8 @@
 #ifndef BLOOMERY_TOOL_BASE_SYSTEM_H
 #define BLOOMERY_TOOL_BASE_SYSTEM_H
 
+#include "src/base/load.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,19 +30,10 @@ int tool_read_at(int file, uint64_t offset, void *to, size_t bytes, uint64_t *mo
 /* ---- Libraries that are loaded --------------------------------------------------------------- */
 
 /*
- * Libraries that few runs need, loaded when one does. libarchive alone brings a dozen others with
- * it. Starting with them takes five milliseconds, time for a million queries, and without them two.
+ * Libraries that few runs need, loaded when one does, by bloomery_load_library. libarchive alone
+ * brings a dozen others with it. Starting with them takes five milliseconds, time for a million
+ * queries, and without them two.
  */
-
-/* Receives the address of a function: a pointer to a pointer to a function. */
-struct tool_wanted {
-    const char *name;
-    void *pointer;
-};
-
-/* Loads a library, for good, and finds its functions. NULL, or the reason why that failed, which
- * stays until the thread's next call. */
-const char *tool_load(const char *library, const struct tool_wanted *wanted, size_t count);
 
 /* A library's functions as a struct of pointers. LIST(X) is X(one) X(other) ... */
 #define TOOL_LOAD_FIELD(name)  __typeof__(name) *name;

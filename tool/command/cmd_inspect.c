@@ -142,14 +142,6 @@ static uint64_t query_random_keys(const bloomery_filter *filter, uint64_t count,
     return hits;
 }
 
-/* The estimate of the keys is off by less than the root of their number. */
-static bool holds_too_many(const bloomery_info *info, const bloomery_scan_result *scan)
-{
-    double planned = (double)info->planned_keys;
-    return info->planned_keys > 0 && scan->estimated_keys > planned * 1.01 + 4 * sqrt(planned) &&
-           scan->live_rate > info->wanted_rate;
-}
-
 /* So many expected hits make a rate that says something: within 60 % of the true one. */
 static const double hits_least = 10;
 
@@ -565,7 +557,10 @@ static int inspect_filter(struct inspection *it)
     bloomery_info_get(it->filter, &it->info);
     bloomery_scan(it->filter, &it->scan);
     it->dialect = bloomery_dialect_get(it->info.dialect);
-    it->over_full = holds_too_many(&it->info, &it->scan);
+    /* The estimate of the keys is off by less than the root of their number. */
+    const double planned = (double)it->info.planned_keys;
+    it->over_full = planned > 0 && it->scan.estimated_keys > planned * 1.01 + 4 * sqrt(planned) &&
+                    it->scan.live_rate > it->info.wanted_rate;
     if ((it->measure > 0 || it->canary != NULL) && !it->info.secret_known) {
         if (it->dialect != NULL)
             tool_error("%s: its keys are hashed by %s, which is not there: it needs libcrypto",

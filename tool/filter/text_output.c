@@ -145,8 +145,9 @@ static int choose(const struct tool_pack *pack)
 static void archive_start(struct tool_pack *pack)
 {
     struct libarchive *library = &pack->library, *functions = library;
-    const struct tool_wanted wanted[] = {FUNCTIONS(TOOL_LOAD_WANTED)};
-    const char *trouble = tool_load(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
+    const struct bloomery_wanted wanted[] = {FUNCTIONS(TOOL_LOAD_WANTED)};
+    const char *trouble =
+        bloomery_load_library(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
     if (trouble != NULL) {
         snprintf(pack->error, sizeof(pack->error), "can't be packed: %.170s", trouble);
         return;

@@ -47,9 +47,9 @@
  *
  * Bytes are bytes: nothing here knows an encoding. The last record needs no delimiter: the buffer
  * always has room for one, and it is added. An empty record is the empty key, and an empty input
- * has no record. A byte order mark that begins an input is no text and is dropped (`keep_bom` keeps
- * it). A carriage return is not seen in a text either and yet becomes part of its keys. If no key
- * rule removes it, a warning is printed, once for an input.
+ * has no record. A byte order mark that begins an input is not text and is dropped (`keep_bom`
+ * keeps it). A carriage return is not seen in a text either and yet becomes part of its keys. If
+ * no key rule removes it, a warning is printed, once for an input.
  */
 #include "input/chunks.h"
 
@@ -150,7 +150,7 @@ static size_t chunk_bytes(void)
     return CHUNK_BYTES;
 }
 
-/* How many threads are of use for a source of so many bytes (0: not known) in chunks of so many. Of
+/* How many threads are of use for a source of `bytes` (0: not known) in chunks of `each`. Of
  * packed files more chunks come than their size says, but unpacking is one thread's work. */
 static uint32_t threads_for(const struct tool_source *source, uint64_t bytes, size_t each)
 {

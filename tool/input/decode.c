@@ -217,8 +217,8 @@ enum { USUAL_LOG = 27 };
 static bool open_zstd(struct tool_decode *decode)
 {
     struct libzstd *functions = &decode->zstd;
-    const struct tool_wanted wanted[] = {ZSTD_FUNCTIONS(TOOL_LOAD_WANTED)};
-    if (tool_load("libzstd.so.1", wanted, sizeof(wanted) / sizeof(wanted[0])) != NULL)
+    const struct bloomery_wanted wanted[] = {ZSTD_FUNCTIONS(TOOL_LOAD_WANTED)};
+    if (bloomery_load_library("libzstd.so.1", wanted, sizeof(wanted) / sizeof(wanted[0])) != NULL)
         return false;
     const uint64_t memory = memory_left();
     decode->window_log = USUAL_LOG;
@@ -292,7 +292,7 @@ static void close_zstd(struct tool_decode *decode)
 static bool open_lzma(struct tool_decode *decode)
 {
     struct liblzma *functions = &decode->lzma;
-    const struct tool_wanted wanted[] = {LZMA_FUNCTIONS(TOOL_LOAD_WANTED)};
+    const struct bloomery_wanted wanted[] = {LZMA_FUNCTIONS(TOOL_LOAD_WANTED)};
     decode->lzma_stream = (lzma_stream)LZMA_STREAM_INIT;
 #if LZMA_VERSION < 50040002
     if (decode->format->packing == TOOL_LZIP)
@@ -300,7 +300,8 @@ static bool open_lzma(struct tool_decode *decode)
 #endif
     const uint64_t left = memory_left();
     decode->lzma_memory = left > LZMA_LEAST_MEMORY ? left : LZMA_LEAST_MEMORY;
-    return tool_load("liblzma.so.5", wanted, sizeof(wanted) / sizeof(wanted[0])) == NULL;
+    return bloomery_load_library("liblzma.so.5", wanted, sizeof(wanted) / sizeof(wanted[0])) ==
+           NULL;
 }
 
 static bool begin_lzma(struct tool_decode *decode)
@@ -367,8 +368,9 @@ static void close_lzma(struct tool_decode *decode)
 static bool open_bz2(struct tool_decode *decode)
 {
     struct libbz2 *functions = &decode->bz2;
-    const struct tool_wanted wanted[] = {BZ2_FUNCTIONS(TOOL_LOAD_WANTED)};
-    return tool_load("libbz2.so.1.0", wanted, sizeof(wanted) / sizeof(wanted[0])) == NULL;
+    const struct bloomery_wanted wanted[] = {BZ2_FUNCTIONS(TOOL_LOAD_WANTED)};
+    return bloomery_load_library("libbz2.so.1.0", wanted, sizeof(wanted) / sizeof(wanted[0])) ==
+           NULL;
 }
 
 static void end_bz2(struct tool_decode *decode)
@@ -414,8 +416,8 @@ static enum tool_decoded step_bz2(struct tool_decode *decode, struct tool_decode
 static bool open_lz4(struct tool_decode *decode)
 {
     struct liblz4 *functions = &decode->lz4;
-    const struct tool_wanted wanted[] = {LZ4_FUNCTIONS(TOOL_LOAD_WANTED)};
-    if (tool_load("liblz4.so.1", wanted, sizeof(wanted) / sizeof(wanted[0])) != NULL)
+    const struct bloomery_wanted wanted[] = {LZ4_FUNCTIONS(TOOL_LOAD_WANTED)};
+    if (bloomery_load_library("liblz4.so.1", wanted, sizeof(wanted) / sizeof(wanted[0])) != NULL)
         return false;
     if (functions->LZ4F_isError(
             functions->LZ4F_createDecompressionContext(&decode->lz4_stream, LZ4F_VERSION)))

@@ -121,7 +121,7 @@ struct tool_input {
 void tool_input_start(struct tool_input *input, const struct tool_source *source, int wake);
 
 /* Opens the next input and reads its first bytes; `count` may be 0 of one that is empty or packed.
- * An input that is no text, or can't be unpacked, fails. */
+ * An input that is not text, or can't be unpacked, fails. */
 enum tool_opened tool_input_open_next(struct tool_input *input, unsigned char *buffer, size_t room,
                                       size_t *count);
 

@@ -24,7 +24,7 @@
  */
 #include "input/split.h"
 
-#include "tool.h"
+#include "src/base/quotes.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -370,20 +370,6 @@ struct tool_scan tool_scan_begin(const struct tool_quotes *quotes, unsigned char
                               .place = marked ? TOOL_AT_MARK : TOOL_AT_RECORD};
 }
 
-/* Within quotes, from behind the one that began them: goes on to behind the one that closes them,
- * or to `end`. `behind_quote`: the byte before is a quote that closes unless another follows. */
-static const unsigned char *quotes_end(const unsigned char *at, const unsigned char *end,
-                                       bool *behind_quote)
-{
-    while (at < end && !(*behind_quote && *at != '"')) {
-        at += *behind_quote;
-        const unsigned char *quote = memchr(at, '"', (size_t)(end - at));
-        *behind_quote = quote != NULL;
-        at = quote != NULL ? quote + 1 : end;
-    }
-    return at;
-}
-
 /* One step, at most to the end of a record:
  *
  *     AT_MARK --> AT_RECORD --> IN_COMMENT --> AT_RECORD
@@ -418,7 +404,7 @@ static size_t step(struct tool_scan *scan, const unsigned char *bytes, size_t at
     case TOOL_IN_QUOTES:
     case TOOL_AT_QUOTE: {
         bool behind_quote = scan->place == TOOL_AT_QUOTE;
-        at = (size_t)(quotes_end(bytes + at, bytes + count, &behind_quote) - bytes);
+        at = (size_t)(bloomery_quotes_end(bytes + at, bytes + count, &behind_quote) - bytes);
         scan->place = at < count ? TOOL_IN_FIELD : behind_quote ? TOOL_AT_QUOTE : TOOL_IN_QUOTES;
         return at;
     }

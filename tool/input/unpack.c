@@ -433,8 +433,9 @@ static int choose(struct tool_unpack *unpack, enum tool_packing packing)
 static void archive_start(struct tool_unpack *unpack, enum tool_packing packing)
 {
     struct libarchive *functions = &unpack->library;
-    const struct tool_wanted wanted[] = {LIBARCHIVE_FUNCTIONS(TOOL_LOAD_WANTED)};
-    const char *trouble = tool_load(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
+    const struct bloomery_wanted wanted[] = {LIBARCHIVE_FUNCTIONS(TOOL_LOAD_WANTED)};
+    const char *trouble =
+        bloomery_load_library(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
     if (trouble != NULL) {
         snprintf(unpack->error, sizeof(unpack->error), "can't be unpacked: %.170s", trouble);
         return;
@@ -668,6 +669,6 @@ void tool_unpack_close(struct tool_unpack *unpack)
 const char *tool_unpack_version(void)
 {
     const char *(*details)(void) = NULL;
-    const struct tool_wanted wanted = {"archive_version_details", &details};
-    return tool_load(TOOL_LIBARCHIVE, &wanted, 1) == NULL ? details() : "no libarchive";
+    const struct bloomery_wanted wanted = {"archive_version_details", &details};
+    return bloomery_load_library(TOOL_LIBARCHIVE, &wanted, 1) == NULL ? details() : "no libarchive";
 }

@@ -52,8 +52,8 @@ static struct libunistring library;
 
 static const char *load(const char *name, struct libunistring *functions)
 {
-    const struct tool_wanted wanted[] = {FUNCTIONS(TOOL_LOAD_WANTED)};
-    return tool_load(name, wanted, sizeof(wanted) / sizeof(wanted[0]));
+    const struct bloomery_wanted wanted[] = {FUNCTIONS(TOOL_LOAD_WANTED)};
+    return bloomery_load_library(name, wanted, sizeof(wanted) / sizeof(wanted[0]));
 }
 
 /* What an ASCII character is. Those of a row of LETTER, DIGIT and CONNECTOR are one word. A

@@ -175,9 +175,7 @@ static const struct tool_option corpus_options[] = {
              "dropped\n"
              "ngram\truns of words: a paragraph is cut out if it has too many that came before "
              "it, and so a document is dropped",
-     .more = "The inputs are then lines of JSON. Of the other options about keys only --trim, "
-             "--lower and --upper apply. A line that is not JSON, or has no string there, is kept "
-             "and counted. Words are divided by Unicode's word boundaries."},
+     .more = "Words are divided by Unicode's word boundaries."},
     {0, "ngram", "N", TOOL_SMALL(CORPUS, ngram, 1, NGRAM_MAX),
      .help = "words in a run. Default 13; of fewer words all are one"},
     {0, "threshold", "T", TOOL_CALL(CORPUS, threshold, take_threshold),

@@ -356,12 +356,6 @@ static bool keep_copy(const struct copy *copy, char path[PATH_MAX])
 
 /* ---- The browser ----------------------------------------------------------------------------- */
 
-static bool has_display(void)
-{
-    const char *x11 = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
-    return (x11 != NULL && x11[0] != '\0') || (wayland != NULL && wayland[0] != '\0');
-}
-
 /* Starts the desktop's opener. What it says is no data: stdout becomes its stderr. 0 or an
  * errno. */
 static int start_opener(const char *path, pid_t *process)
@@ -388,7 +382,8 @@ static const char *open_page(const char *path, char *why, size_t room)
 {
     pid_t process = 0;
     int status = 0;
-    if (!has_display())
+    const char *x11 = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+    if ((x11 == NULL || x11[0] == '\0') && (wayland == NULL || wayland[0] == '\0'))
         return "there is no display (DISPLAY, WAYLAND_DISPLAY)";
     const int reason = start_opener(path, &process);
     if (reason == ENOENT)

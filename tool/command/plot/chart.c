@@ -104,14 +104,6 @@ static double chain_rate(const struct chain *chain, uint64_t keys)
     return 0 - expm1(none);
 }
 
-static double rate_at(const struct source *source, uint64_t keys)
-{
-    if (source->chain != NULL)
-        return chain_rate(source->chain, keys);
-    return source->plan != NULL ? bloomery_plan_rate(source->plan, keys)
-                                : bloomery_expected_rate(source->filter, keys);
-}
-
 /* Where the curve ends if the user did not say. */
 static uint64_t choose_end(const struct tool_chart *chart, double unplanned)
 {
@@ -226,7 +218,10 @@ static void end_curve(struct tool_chart *chart, const struct subject *of,
     for (uint64_t i = 1; i <= TOOL_CURVE_POINTS; i++) {
         const uint64_t keys = whole * i + rest * i / TOOL_CURVE_POINTS;
         if (keys > before) {
-            const double rate = rate_at(source, keys);
+            const double rate = source->chain != NULL ? chain_rate(source->chain, keys)
+                                : source->plan != NULL
+                                    ? bloomery_plan_rate(source->plan, keys)
+                                    : bloomery_expected_rate(source->filter, keys);
             struct tool_report *point = tool_fact_object(points, NULL);
             tool_fact(point, "keys", NULL, tool_count(keys));
             tool_fact(point, "rate", NULL, tool_number(rate));

@@ -87,13 +87,6 @@ static const struct tool_option_group groups[] = {
     TOOL_GROUPS_END,
 };
 
-/* A name that ends in .svg says --svg. */
-static bool is_svg(const char *path)
-{
-    const size_t bytes = path != NULL ? strlen(path) : 0;
-    return bytes > 4 && strcasecmp(path + bytes - 4, ".svg") == 0;
-}
-
 static bool fits_together(const struct wish *wish, const char *path)
 {
     const char *why = NULL;
@@ -203,7 +196,9 @@ static int plot_main(int argc, char **argv)
     if (argc - optind > 1)
         return tool_usage("'%s': plot takes one filter", argv[optind + 1]);
     const char *path = optind < argc ? argv[optind] : NULL;
-    wish.svg = wish.svg || (!wish.json && is_svg(wish.output.path));
+    const size_t bytes = wish.output.path != NULL ? strlen(wish.output.path) : 0;
+    wish.svg = wish.svg ||
+               (!wish.json && bytes > 4 && strcasecmp(wish.output.path + bytes - 4, ".svg") == 0);
     if (!fits_together(&wish, path) || !(wish.force || tool_text_output_is_new(&wish.output)))
         return TOOL_ERROR;
     const bool made = path != NULL ? make_chart_of_filter(&wish, path, &chart)

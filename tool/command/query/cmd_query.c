@@ -271,15 +271,6 @@ static bool open_filters(struct query *query)
     return query->confirm == NULL || open_confirming(query);
 }
 
-/* Carriage returns are warned about if one of the filters takes them for part of a key. */
-static const bloomery_key_rule *rule_that_warns(const struct tool_question *question)
-{
-    for (size_t r = 0; r < question->rule_count; r++)
-        if ((question->rules[r].flags & BLOOMERY_RULE_CRLF) == 0)
-            return &question->rules[r];
-    return &question->rules[0];
-}
-
 /* ---- Positions ------------------------------------------------------------------------------- */
 
 /*
@@ -635,7 +626,12 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
                                  .keep_going = true,
                                  .threads = query->threads,
                                  .line_max = query->line_max};
-    tool_source_lay_out(&source, &query->choice, rule_that_warns(&query->question));
+    /* Carriage returns are warned about if one of the filters takes them for part of a key. */
+    const bloomery_key_rule *warning = &query->question.rules[0];
+    for (size_t r = query->question.rule_count; r-- > 0;)
+        if ((query->question.rules[r].flags & BLOOMERY_RULE_CRLF) == 0)
+            warning = &query->question.rules[r];
+    tool_source_lay_out(&source, &query->choice, warning);
     /* All filters get the same records: quotes are those of the first rule that has any. */
     for (size_t r = 0; r < query->question.rule_count && !source.quotes.heeded; r++)
         tool_source_quote(&source, &query->choice, &query->question.rules[r]);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows that the checks can fail: breaks the code on purpose and expects a named test to go red.
 
-    break.py [--all] [PART OF A NAME]...
+    mutate.py [--all] [PART OF A NAME]...
 
 Each break is one piece of a function replaced by another (place.py finds it): a checksum that skips its last span, a
 rename before the sync, a lock that locks nothing. The tree is copied, the copy broken and built, and
@@ -10,13 +10,13 @@ the test that guards the broken promise is run - first on the whole code, where 
 the broken one, where it must fail. A break whose piece is no longer in the source fails too: then it
 has to be written anew.
 
-Without --all only the breaks marked quick run (a minute); with it all (some minutes). `break.py
+Without --all only the breaks marked quick run (a minute); with it all (some minutes). `mutate.py
 --list` tells them. Needs the compiler (CC, or cc), pkg-config, and the libraries of the build; for the
 break of the lock also those of the command; for those of the module redis-tools and for those of the
 package of Python its headers, else they are skipped.
 The breaks themselves are in breaks.py.
 
-Build: nothing to build beforehand. Suite: quick and house; long with --all.
+Build: nothing to build beforehand. Suite: quick and repo; long with --all.
 """
 
 import concurrent.futures
@@ -105,7 +105,8 @@ class Tree:
         self.library_flags = ["-I" + self.path("include"), "-I" + self.path("src"), "-I" + self.root, "-DBLOOMERY_LIMITS_SWITCH",
                               *(["-DBLOOMERY_HAVE_SODIUM"] if sodium else []),
                               *(["-DBLOOMERY_HAVE_LIBCRYPTO"] if crypto else [])]
-        self.tool_flags = ["-I" + self.path("include"), "-I" + self.path("tool"), "-DBLOOMERY_TOOL_SWITCH",
+        self.tool_flags = ["-I" + self.path("include"), "-I" + self.path("tool"), "-I" + self.root,
+                           "-DBLOOMERY_TOOL_SWITCH",
                            *(["-DBLOOMERY_HAVE_LIBCRYPTO"] if crypto else []),
                            *(["-DBLOOMERY_HAVE_LIBBZ2"] if os.path.exists("/usr/include/bzlib.h") else []),
                            *(["-DBLOOMERY_HAVE_LIBLZ4"] if has_package("liblz4") else []),
@@ -141,7 +142,7 @@ class Tree:
         if source.startswith("python/"):
             return self.library_flags + ["-DPy_LIMITED_API=0x030b0000", "-I" + PYTHON_HEADERS]
         if source.startswith("tests/unit/"):
-            return self.test_flags + ["-I" + self.path("tool")]
+            return self.test_flags + ["-I" + self.path("tool"), "-I" + self.root]
         return self.tool_flags if source.startswith(("tool/", "lineage/")) else self.test_flags
 
     def objects_of(self, sources, broken=None):

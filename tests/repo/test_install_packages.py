@@ -3,8 +3,8 @@
 
 import os
 import subprocess
-import sys
-import tempfile
+
+from runner import checks, expect, main
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # apt-get update finds the lock held, as often as the file `held` says; it prints what apt prints then.
@@ -24,11 +24,6 @@ case "$*" in *update*)
 esac
 [ ! -e broken ] || { echo "E: broken"; exit 100; }""",
 }
-
-
-def expect(good, what):
-    if not good:
-        raise AssertionError(what)
 
 
 def install(folder, held, broken=False):
@@ -71,21 +66,6 @@ def another_fault_is_not_waited_for(folder):
     expect(code == 2 and "sleep 5" not in calls and "could not install" in said, f"{code}, {said}, {calls}")
 
 
-CHECKS = (a_lock_of_another_apt_is_waited_for, it_is_not_waited_for_without_end, another_fault_is_not_waited_for)
-
-
-def main():
-    failed = 0
-    for check in CHECKS:
-        with tempfile.TemporaryDirectory(prefix="bloomery-packages-") as folder:
-            try:
-                check(folder)
-            except AssertionError as error:
-                failed += 1
-                print(f"FAILED {check.__name__}: {error}")
-    print(f"{len(CHECKS) - failed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
-
-
+checks(a_lock_of_another_apt_is_waited_for, it_is_not_waited_for_without_end, another_fault_is_not_waited_for)
 if __name__ == "__main__":
-    main()
+    main(command=False)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The manual: every public function has a page, and the formatter has nothing to say about any page."""
 
+import functools
 import importlib.machinery
 import importlib.util
 import os
@@ -9,6 +10,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+from runner import checks, expect, main
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -20,11 +23,6 @@ def script(name):
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(module)
     return module
-
-
-def expect(good, what):
-    if not good:
-        raise AssertionError(what)
 
 
 def paths_of_commands():
@@ -138,26 +136,14 @@ def the_formatter_has_nothing_to_say(pages):
     return None
 
 
-def main():
+@functools.lru_cache
+def all_pages():
     maker = script("make-manual")
-    pages = maker.make_pages(maker.read_headers())
-    failed = skipped = 0
-    checks = (every_public_function_and_type_has_a_page, a_page_has_its_declaration_and_its_comment,
-              apropos_says_what_each_page_is_for, the_overview_leads_to_all_functions,
-              pages_of_types_have_their_declaration, pages_name_only_pages_that_are_there, the_formatter_has_nothing_to_say)
-    for check in checks:
-        try:
-            reason = check(pages)
-        except AssertionError as error:
-            failed += 1
-            print(f"FAILED {check.__name__}: {error}")
-        else:
-            if reason:
-                skipped += 1
-                print(f"skipped {check.__name__}: {reason}")
-    print(f"{len(checks) - failed - skipped} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-    sys.exit(1 if failed else 0)
+    return maker.make_pages(maker.read_headers())
 
 
+checks(every_public_function_and_type_has_a_page, a_page_has_its_declaration_and_its_comment,
+       apropos_says_what_each_page_is_for, the_overview_leads_to_all_functions, pages_of_types_have_their_declaration,
+       pages_name_only_pages_that_are_there, the_formatter_has_nothing_to_say, arguments=lambda c: (all_pages(),))
 if __name__ == "__main__":
-    main()
+    main(command=False)

@@ -9,7 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
+
+from runner import checks, expect, main
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOOL = os.environ["BLOOMERY_TOOL"]
@@ -33,11 +34,6 @@ def run(command, folder):
     if done.returncode != 0 or done.stderr:
         raise AssertionError(f"{' '.join(command)}: {done.returncode}\n{done.stdout}{done.stderr[:3000]}")
     return done.stdout
-
-
-def expect(good, what):
-    if not good:
-        raise AssertionError(what)
 
 
 def read(*path):
@@ -160,33 +156,17 @@ def cpp_programs_use_it(folder):
     return None
 
 
-CHECKS = (one_file_makes_the_commands_files, one_file_shows_what_the_library_shows,
-          embedded_with_hidden_names_it_shows_nothing, small_it_needs_no_loader_and_links_statically,
-          without_parts_it_compiles_and_works, clang_has_no_warning_either, libraries_that_are_there_are_used, cpp_programs_use_it,
-          what_is_experimental_is_seen_on_demand_alone)
+def set_up(c):
+    run([os.path.join(ROOT, "scripts", "amalgamate"), c.directory], ROOT)
+    shutil.copy(os.path.join(ROOT, "tests", "repo", "single_file.c"), c.directory)
+    c.file("lines", "".join(f"key {i}\n" for i in range(1000)))
+    return (c.directory,)
 
 
-def main():
-    failed = skipped = 0
-    checks = (*CHECKS, the_documented_line_makes_an_object_without_asserts)
-    for check in checks:
-        with tempfile.TemporaryDirectory(prefix="bloomery-single-") as folder:
-            run([os.path.join(ROOT, "scripts", "amalgamate"), folder], ROOT)
-            shutil.copy(os.path.join(ROOT, "tests", "house", "single_file.c"), folder)
-            with open(os.path.join(folder, "lines"), "w", encoding="utf-8") as file:
-                file.write("".join(f"key {i}\n" for i in range(1000)))
-            try:
-                reason = check(folder)
-            except AssertionError as error:
-                failed += 1
-                print(f"FAILED {check.__name__}: {error}")
-            else:
-                if reason:
-                    skipped += 1
-                    print(f"skipped {check.__name__}: {reason}")
-    print(f"{len(checks) - failed - skipped} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-    sys.exit(1 if failed else 0)
-
-
+checks(one_file_makes_the_commands_files, one_file_shows_what_the_library_shows,
+       embedded_with_hidden_names_it_shows_nothing, small_it_needs_no_loader_and_links_statically,
+       without_parts_it_compiles_and_works, clang_has_no_warning_either, libraries_that_are_there_are_used,
+       cpp_programs_use_it, what_is_experimental_is_seen_on_demand_alone,
+       the_documented_line_makes_an_object_without_asserts, arguments=set_up)
 if __name__ == "__main__":
     main()
