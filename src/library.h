@@ -11,7 +11,6 @@
 #include "for_sieve.h"
 #include "kernels/fast_path.h"
 #include "kernels/input.h"
-#include "kinds/cells.h"
 #include "kinds/filter.h"
 
 bloomery_status bloomery_plan_options_read(const bloomery_plan_options *given,
@@ -116,20 +115,6 @@ uint32_t bloomery_threads_of(uint32_t threads);
 
 /* Counts keys that were added, in a concurrent filter while others do so too. */
 void bloomery_count_adds(bloomery_filter *filter, uint64_t adds);
-
-/* ---- Several filters ------------------------------------------------------------------------- */
-
-/* What putting filters together and comparing them have in common. */
-
-/* Stretches that pass over the stack: small enough for a first-level cache, two at a time. */
-enum { BLOOMERY_STRETCH = 4096 };
-
-/* How often the larger one of two sizes must be halved to be the smaller one; false if it can't
- * be. */
-bool bloomery_folds_between(uint64_t larger, uint64_t smaller, uint32_t *folds);
-
-/* The cells of a plain filter at a size that it folds to. */
-struct bloomery_cells bloomery_cells_at(const struct bloomery_filter *filter, uint64_t bits);
 
 /* ---- Making a filter ------------------------------------------------------------------------- */
 

@@ -64,15 +64,15 @@
 
 /* A whole decimal number, with a sign or without, as `width` (4 or 8) bytes in two's complement,
  * the least significant one first. False if the text is none, or one that does not fit. */
-bool bloomery_form_number(const unsigned char *text, size_t bytes, size_t width, unsigned char *to);
+static bool form_number(const unsigned char *text, size_t bytes, size_t width, unsigned char *to);
 
 /*
  * UTF-8 as UTF-16, the less significant byte of a unit first. Writes at most 2 * `bytes` bytes and
- * returns how many; BLOOMERY_FORM_NONE if the text is not UTF-8 in the shortest form. A surrogate
+ * returns how many; FORM_NONE if the text is not UTF-8 in the shortest form. A surrogate
  * is taken as a unit: UTF-8 does not have it, but texts that were cut in UTF-16 do.
  */
-#define BLOOMERY_FORM_NONE ((size_t)-1)
-size_t bloomery_form_utf16(const unsigned char *text, size_t bytes, unsigned char *to);
+#define FORM_NONE ((size_t)-1)
+static size_t form_utf16(const unsigned char *text, size_t bytes, unsigned char *to);
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
 
@@ -284,7 +284,7 @@ static bool read_hex(struct span *text, unsigned char **scratch)
 static bool read_number(struct span *text, size_t width, unsigned char **scratch)
 {
     unsigned char *to = *scratch;
-    if (!bloomery_form_number(text->at, text->bytes, width, to))
+    if (!form_number(text->at, text->bytes, width, to))
         return false;
     *text = (struct span){to, width};
     *scratch += width;
@@ -296,8 +296,8 @@ static bool read_utf16(struct span *text, unsigned char **scratch)
     unsigned char *to = *scratch;
     if (text->bytes == 0)
         return true;
-    const size_t bytes = bloomery_form_utf16(text->at, text->bytes, to);
-    if (bytes == BLOOMERY_FORM_NONE)
+    const size_t bytes = form_utf16(text->at, text->bytes, to);
+    if (bytes == FORM_NONE)
         return false;
     *text = (struct span){to, bytes};
     *scratch += bytes;
@@ -415,7 +415,7 @@ bloomery_record bloomery_rule_apply(const bloomery_key_rule *rule, const void *r
 
 /* ---- Key forms ------------------------------------------------------------------------------- */
 
-bool bloomery_form_number(const unsigned char *text, size_t bytes, size_t width, unsigned char *to)
+static bool form_number(const unsigned char *text, size_t bytes, size_t width, unsigned char *to)
 {
     assert(width == 4 || width == 8);
     const bool minus = bytes > 0 && text[0] == '-';
@@ -468,14 +468,14 @@ static unsigned char *put_unit(unsigned char *to, uint32_t unit)
     return to + 2;
 }
 
-size_t bloomery_form_utf16(const unsigned char *text, size_t bytes, unsigned char *to)
+static size_t form_utf16(const unsigned char *text, size_t bytes, unsigned char *to)
 {
     const unsigned char *const begin = to;
     while (bytes > 0) {
         uint32_t character = 0;
         const size_t length = next_character(text, bytes, &character);
         if (length == 0)
-            return BLOOMERY_FORM_NONE;
+            return FORM_NONE;
         if (character >= 0x10000) {
             to = put_unit(to, 0xd800 + ((character - 0x10000) >> 10));
             character = 0xdc00 + (character & 0x3ff);

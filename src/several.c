@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/versioned.h"
+#include "kinds/cells.h"
 #include "kinds/chain.h"
 #include "kinds/counting.h"
 #include "library.h"
@@ -23,10 +24,24 @@
 #include <math.h>
 #include <string.h>
 
-struct bloomery_cells bloomery_cells_at(const bloomery_filter *filter, uint64_t bits)
+/* Stretches that pass over the stack: small enough for a first-level cache, two at a time. */
+enum { STRETCH = 4096 };
+
+/* How often the larger one of two sizes must be halved to be the smaller one; false if it can't
+ * be. */
+static bool folds_between(uint64_t larger, uint64_t smaller, uint32_t *folds)
+{
+    *folds = 0;
+    for (; larger > smaller && larger % 2 == 0; larger /= 2)
+        ++*folds;
+    return larger == smaller;
+}
+
+/* The cells of a plain filter at a size that it folds to. */
+static struct bloomery_cells cells_at(const bloomery_filter *filter, uint64_t bits)
 {
     uint32_t folds = 0;
-    bool fits = bloomery_folds_between(filter->layers->bits, bits, &folds);
+    bool fits = folds_between(filter->layers->bits, bits, &folds);
     assert(fits && filter->shape.layer_count == 1);
     (void)fits;
     return bloomery_cells_of(&filter->shape, filter->layers, folds);
@@ -66,9 +81,9 @@ static uint64_t adds_of(uint64_t one, uint64_t other, bool intersect)
 static void join(uint8_t *into, const struct bloomery_cells *from, uint64_t at, size_t bytes,
                  bool intersect)
 {
-    uint8_t room[BLOOMERY_STRETCH];
-    for (size_t done = 0; done < bytes; done += BLOOMERY_STRETCH) {
-        const size_t now = bytes - done < BLOOMERY_STRETCH ? bytes - done : BLOOMERY_STRETCH;
+    uint8_t room[STRETCH];
+    for (size_t done = 0; done < bytes; done += STRETCH) {
+        const size_t now = bytes - done < STRETCH ? bytes - done : STRETCH;
         const uint8_t *cells = bloomery_cells_read(from, at + done, now, room);
         if (intersect)
             bloomery_cells_intersect(from->cell_bits, into + done, cells, now);
@@ -120,7 +135,7 @@ static bloomery_status combine(bloomery_filter *into, const bloomery_filter *fro
     if (into->kind->grows) {
         status = from == into ? BLOOMERY_OK : bloomery_chain_join(into, from, error);
     } else {
-        const struct bloomery_cells cells = bloomery_cells_at(from, into->layers->bits);
+        const struct bloomery_cells cells = cells_at(from, into->layers->bits);
         join(into->layers->payload, &cells, 0, (size_t)into->layers->bytes, intersect);
         into->layers->adds = adds_of(into->layers->adds, from->layers->adds, intersect);
     }
@@ -243,14 +258,14 @@ struct stream {
 static const uint8_t *stream_span(void *context, uint64_t at, size_t bytes, uint8_t *room)
 {
     const struct stream *stream = context;
-    struct bloomery_cells cells = bloomery_cells_at(stream->filters[0], stream->bits);
+    struct bloomery_cells cells = cells_at(stream->filters[0], stream->bits);
     const uint8_t *first = bloomery_cells_read(&cells, at, bytes, room);
     if (stream->count == 1)
         return first;
     if (first != room)
         memcpy(room, first, bytes);
     for (size_t i = 1; i < stream->count; i++) {
-        cells = bloomery_cells_at(stream->filters[i], stream->bits);
+        cells = cells_at(stream->filters[i], stream->bits);
         join(room, &cells, at, bytes, stream->intersect);
     }
     return room;
@@ -339,13 +354,13 @@ struct counts {
 static void count_all(const struct bloomery_cells *one, const struct bloomery_cells *other,
                       struct counts *counts)
 {
-    uint8_t room[2][BLOOMERY_STRETCH];
+    uint8_t room[2][STRETCH];
     const uint32_t cell_bits = one->cell_bits;
     const uint64_t end = bloomery_cells_bytes(one);
     assert(end == bloomery_cells_bytes(other));
     *counts = (struct counts){.equal = true};
-    for (uint64_t at = 0; at < end; at += BLOOMERY_STRETCH) {
-        const size_t bytes = end - at < BLOOMERY_STRETCH ? (size_t)(end - at) : BLOOMERY_STRETCH;
+    for (uint64_t at = 0; at < end; at += STRETCH) {
+        const size_t bytes = end - at < STRETCH ? (size_t)(end - at) : STRETCH;
         const uint8_t *first = bloomery_cells_read(one, at, bytes, room[0]);
         const uint8_t *second = bloomery_cells_read(other, at, bytes, room[1]);
         counts->set[0] += bloomery_cells_count(cell_bits, first, bytes);
@@ -405,8 +420,8 @@ bloomery_status bloomery_compare(const bloomery_filter *one, const bloomery_filt
                              "lie in other layers");
     const struct bloomery_layer *lesser =
         one->layers->bits <= other->layers->bits ? one->layers : other->layers;
-    const struct bloomery_cells first = bloomery_cells_at(one, lesser->bits);
-    const struct bloomery_cells second = bloomery_cells_at(other, lesser->bits);
+    const struct bloomery_cells first = cells_at(one, lesser->bits);
+    const struct bloomery_cells second = cells_at(other, lesser->bits);
     count_all(&first, &second, &counts);
     estimate(one->kind, lesser, &counts, &found);
     bloomery_versioned_give(&found, sizeof found, comparison, COMPARISON_BYTES_FIRST);
@@ -508,14 +523,6 @@ static bloomery_status compare_rules(uint32_t one, uint32_t other, bloomery_erro
 
 /* ---- Geometry ------------------------------------------------------------------------------- */
 
-bool bloomery_folds_between(uint64_t larger, uint64_t smaller, uint32_t *folds)
-{
-    *folds = 0;
-    for (; larger > smaller && larger % 2 == 0; larger /= 2)
-        ++*folds;
-    return larger == smaller;
-}
-
 static bloomery_status compare_sizes(const struct bloomery_layer *one,
                                      const struct bloomery_layer *other, const char *cells,
                                      bool foreign, bloomery_error *error)
@@ -528,8 +535,8 @@ static bloomery_status compare_sizes(const struct bloomery_layer *one,
                              "the sizes differ: %llu %s, and %llu; filters of other systems fit "
                              "only where they are of one size",
                              (unsigned long long)one->bits, cells, (unsigned long long)other->bits);
-    if (bloomery_folds_between(one->bits, other->bits, &folds) ||
-        bloomery_folds_between(other->bits, one->bits, &folds))
+    if (folds_between(one->bits, other->bits, &folds) ||
+        folds_between(other->bits, one->bits, &folds))
         return BLOOMERY_OK;
     return bloomery_fail(
         error, BLOOMERY_MISMATCH, 0,

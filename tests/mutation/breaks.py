@@ -970,7 +970,7 @@ BREAKS = [
     Break("two_forms_of_a_key_are_one", "bloomery_rule_is_sound()",
           [("if ((forms & (forms - 1)) != 0)", "if (forms > BLOOMERY_RULE_KNOWN)")],
           "hostile/unknown_key_rules_are_refused"),
-    Break("numbers_past_their_bytes_wrap", "bloomery_form_number()",
+    Break("numbers_past_their_bytes_wrap", "src/records.c:form_number()",
           [("digit > 9 || value > (most - digit) / 10", "digit > 9")],
           "unit/rule/numbers_become_bytes_in_twos_complement"),
     Break("overlong_utf8_is_text", "next_character()",
