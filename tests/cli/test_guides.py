@@ -184,7 +184,7 @@ def the_table_of_dialects_is_the_list_of_the_command(c):
     for name, dialect in listed.items():
         can = ", ".join(word for word, fact in (("read", "reads"), ("write", "writes"), ("make", "creates")) if dialect[fact])
         c.expect(rows[name][2] == can, f"{name}: {rows[name][2]}, not {can}")
-        c.expect(rows[name][3] in (("yes",) if dialect["magic"] else ("no", "told")), f"{name}: recognised is {rows[name][3]}")
+        c.expect(rows[name][3] in (("yes",) if dialect["magic"] else ("no", "suggested")), f"{name}: recognised is {rows[name][3]}")
         c.expect(f"\n## {name}\n" in text, f"no section of {name}")
         section = text.split(f"\n## {name}\n")[1].split("\n## ")[0]
         for variant in dialect["variants"]:
