@@ -18,17 +18,17 @@ static const char introduction[] =
     "\"possibly\" for a key that was never added is its false-positive rate, chosen\n"
     "when it is made.\n"
     "\n"
-    "  bloomery build -p 0.01 -o ids.bloom ids.txt   a filter of the lines of ids.txt\n"
-    "  bloomery query ids.bloom asked.txt            lines that are possibly in it\n"
-    "  bloomery query -v ids.bloom asked.txt         lines that definitely are not\n"
-    "  bloomery dedupe lines.txt                     its lines, each once, in order\n"
-    "  bloomery plan -n 20M -p 0.01                  what a filter takes\n"
+    "  bloomery build -p 0.01 -o ids.bloom ids.txt   make a filter from ids.txt\n"
+    "  bloomery query ids.bloom asked.txt            print lines that may be in it\n"
+    "  bloomery query -v ids.bloom asked.txt         print lines that are not in it\n"
+    "  bloomery dedupe lines.txt                     print each line once, in order\n"
+    "  bloomery plan -n 20M -p 0.01                  show the memory that it needs\n"
     "\n"
     "Commands:\n";
 
 static const char conclusion[] =
     "\n"
-    "'bloomery COMMAND --help' and 'bloomery help COMMAND' say more.\n"
+    "'bloomery COMMAND --help' and 'bloomery help COMMAND' print the details.\n"
     "Numbers: 20M, 1e9 (keys); 512MiB, 2GB (memory); 0.01, 1e-6, 0.01%, 1/1000\n"
     "(rates). Exit codes: 0 found, or all well; 1 none found, or a finding; 2 an\n"
     "error.\n";

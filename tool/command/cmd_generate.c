@@ -291,9 +291,9 @@ static bool find_generator(int operands, char **names, struct generator *found)
 
 static const struct tool_option options[] = {
     {'n', "count", "N", TOOL_COUNT(struct request, count, 1, UINT64_MAX),
-     .help = "how many lines (20M, 1e6)"},
+     .help = "write N lines (20M, 1e6)"},
     {0, "seed", "S", TOOL_COUNT(struct request, seed, 0, UINT64_MAX),
-     .help = "another seed for other lines. Default 0"},
+     .help = "seed the lines with S (default 0)"},
     {'0', "null", NULL, TOOL_BYTE(struct request, delimiter, '\0'),
      .help = "end lines with NUL instead of newline"},
     TOOL_PROGRESS_ROW,
@@ -336,7 +336,7 @@ static int generate_main(int argc, char **argv)
 const struct tool_command cmd_generate = {
     .name = "generate",
     .run = generate_main,
-    .summary = "test input: ids, urls or integers",
+    .summary = "write test input: ids, urls or integers",
     .synopsis = "bloomery generate ids|urls|integers -n N [--seed S]",
     .introduction =
         "Writes N distinct lines to standard output, always the same for the same N and seed.\n"

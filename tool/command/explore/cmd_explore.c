@@ -47,14 +47,14 @@ struct wish {
 
 static const struct tool_option options[] = {
     {0, "print", NULL, TOOL_FLAG(struct wish, print),
-     .help = "prints the path of the page and opens nothing. Where there is no display or no "
-             "xdg-open it is printed anyway"},
+     .help =
+         "print the path of the page and open nothing. Without a display or xdg-open the path is printed anyway"},
     {'o', "output", "OUT", TOOL_TEXT(struct wish, output.path),
-     .help = "writes the copy to OUT, '-' for stdout, and opens nothing",
+     .help = "write the copy to OUT ('-': standard output); open nothing",
      .more = "The copy is written whole or not at all, with the usual rights of a new file."},
-    {0, "force", NULL, TOOL_FLAG(struct wish, force), .help = "-o replaces a file"},
+    {0, "force", NULL, TOOL_FLAG(struct wish, force), .help = "let -o replace a file"},
     {0, "page", "PAGE", TOOL_TEXT(struct wish, page),
-     .help = "PAGE in place of the page that is installed"},
+     .help = "use PAGE in place of the page that is installed"},
     TOOL_OPTIONS_END,
 };
 
@@ -461,14 +461,12 @@ static int explore_main(int argc, char **argv)
 const struct tool_command cmd_explore = {
     .name = "explore",
     .run = explore_main,
-    .summary = "a filter in the browser, and a calculator",
+    .summary = "show a filter in the browser, and a calculator",
     .synopsis = "bloomery explore [FILE] [--print] [--page PAGE]\n"
                 "bloomery explore FILE -o OUT [--force] [--page PAGE]",
     .introduction =
         "Opens the explorer in the browser: a page in one file, without a network, that shows "
-        "filters and has a calculator. With FILE ('-': stdin) a copy of the page is opened that "
-        "has the file in it. It is a new file in TMPDIR (default /tmp), which only you can read, "
-        "and it stays there.\n"
+        "filters and has a calculator. With FILE ('-': standard input) it opens a copy of the page that has the file in it. The copy is a new file in TMPDIR (default /tmp), which only you can read. It is not removed.\n"
         "\n"
         "FILE may be a filter of Bloomery or of another system: the page finds out. It may "
         "have " FILE_SAID ". 'bloomery inspect FILE' describes larger ones, and the page itself "
