@@ -29,8 +29,8 @@ static const struct tool_option options[] = {
     {'q', "quiet", NULL, TOOL_FLAG(struct answer, quiet),
      .help = "print nothing; only set the exit code"},
     {0, "dialect", "D", TOOL_DIALECT(struct answer, dialect),
-     .help =
-         "read files that are not ours as another system's. D is NAME[,parameter=value...] as 'bloomery dialects' lists them"},
+     .help = "read files that are not ours as another system's. D is NAME[,parameter=value...] "
+             "as 'bloomery dialects' lists them"},
     {0, "json", NULL, TOOL_FLAG(struct answer, json),
      .help = "report as one JSON object. Its numbers are not rounded"},
     TOOL_OPTIONS_END,
@@ -196,10 +196,9 @@ const struct tool_command cmd_compare = {
         "says whether all keys of one seem to be in the other, and whether the filters are equal, "
         "bit for bit. The larger of two sizes is first folded to the smaller one.",
     .groups = groups,
-    .epilogue =
-        "Exit codes, as with cmp and diff: 0 they are equal; 1 they are not, or are not compatible; "
-        "2 an error.\n"
-        "\n"
-        "  bloomery compare monday.bloom tuesday.bloom\n"
-        "  bloomery compare --dialect guava one.bf other.bf",
+    .epilogue = "Exit codes, as with cmp and diff: 0 they are equal; 1 they are not, or are not "
+                "compatible; 2 an error.\n"
+                "\n"
+                "  bloomery compare monday.bloom tuesday.bloom\n"
+                "  bloomery compare --dialect guava one.bf other.bf",
 };

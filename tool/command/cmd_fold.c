@@ -146,7 +146,10 @@ const struct tool_command cmd_fold = {
     .summary = "make a filter smaller",
     .synopsis = "bloomery fold -o OUT [--times D | --memory SIZE] FILTER",
     .introduction =
-        "Makes a filter of half the size: bit for bit the one that would have been built at that size with the same probes. Its rate rises. A filter of 256 blocks or more (16 KiB) can be halved four times, and as often as --folds allowed when it was built. A smaller one can be halved less often. OUT may be FILTER itself.",
+        "Makes a filter of half the size: bit for bit the one that would have been built at "
+        "that size with the same probes. Its rate rises. A filter of 256 blocks or more (16 "
+        "KiB) can be halved four times, and as often as --folds allowed when it was built. "
+        "A smaller one can be halved less often. OUT may be FILTER itself.",
     .groups = groups,
     .epilogue = "  bloomery fold -o phone.bloom --memory 4MiB ids.bloom",
 };

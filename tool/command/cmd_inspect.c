@@ -80,22 +80,24 @@ static const struct tool_option options[] = {
      .help = "read everything and compare every checksum",
      .more = "Without it only the header's checksum is compared."},
     {0, "measure", "N", TOOL_COUNT(struct inspection, measure, 1, TOOL_KEYS_MAX),
-     .help =
-         "look up N random absent keys and test the measured rate. There is no verdict if fewer than 10 false positives are expected",
+     .help = "look up N random absent keys and test the measured rate. There is no verdict if "
+             "fewer than 10 false positives are expected",
      .more = "Then enough_queries of --json is false."},
     {0, "seed", "S", TOOL_COUNT(struct inspection, seed, 0, UINT64_MAX),
      .help = "seed the random keys with S (default 0)"},
     {0, "canary", "FILE", TOOL_TEXT(struct inspection, canary),
-     .help =
-         "look up the lines of FILE, which must not be in the filter. The filter's rule makes them keys, and those that are possibly in it are shown. If hexadecimal digests would be in it in the other case, a hint on standard error says so. The hint is not a finding",
-     .more =
-         "The number of lines that are possibly in it is printed, with the first ten; one is a finding."},
+     .help = "look up the lines of FILE, which must not be in the filter. The filter's rule "
+             "makes them keys, and those that are possibly in it are shown. If hexadecimal "
+             "digests would be in it in the other case, a hint on standard error says so. The "
+             "hint is not a finding",
+     .more = "The number of lines that are possibly in it is printed, with the first ten; one is "
+             "a finding."},
     {0, "secret-file", "FILE", TOOL_TEXT(struct inspection, secret_file),
      .help =
          "read the secret of a filter that does not carry it. Only --measure and --canary need it"},
     {0, "dialect", "D", TOOL_DIALECT(struct inspection, chosen),
-     .help =
-         "read another system's file. D is NAME[,parameter=value...] as 'bloomery dialects' lists them; files with a magic need no name"},
+     .help = "read another system's file. D is NAME[,parameter=value...] as 'bloomery dialects' "
+             "lists them; files with a magic need no name"},
     TOOL_PROGRESS_ROW,
     {0, "json", NULL, TOOL_FLAG(struct inspection, json),
      .help = "report as one JSON object. Its numbers are not rounded"},
@@ -627,12 +629,19 @@ const struct tool_command cmd_inspect = {
     .summary = "show a filter's properties and state",
     .synopsis = "bloomery inspect FILTER [--verify] [--measure N] [--canary FILE] [--json]",
     .introduction =
-        "Reports a filter's properties and state: shape, plan, fill and the number of its keys. It shows the false-positive rate as planned, as predicted for these keys, and live, from the actual bits.",
+        "Reports a filter's properties and state: shape, plan, fill and the number of its "
+        "keys. It shows the false-positive rate as planned, as predicted for these keys, "
+        "and live, from the actual bits.",
     .groups = groups,
     .epilogue =
-        "A filter in our format keeps the rule by which lines of --canary become keys. For another system's file, the options of 'bloomery help build' give it (-F, -d, --csv, --crlf, --comment, --trim, --lower, --upper, --hex, --int64, --int32, --utf16, --skip-empty).\n"
+        "A filter in our format keeps the rule by which lines of --canary become keys. For "
+        "another system's file, the options of 'bloomery help build' give it (-F, -d, "
+        "--csv, --crlf, --comment, --trim, --lower, --upper, --hex, --int64, --int32, "
+        "--utf16, --skip-empty).\n"
         "\n"
-        "Exit codes: 0 all well; 1 a finding; 2 an error. A finding is damage (--verify), a rate that is not as expected (--measure), or a key that must not be in it (--canary).\n"
+        "Exit codes: 0 all well; 1 a finding; 2 an error. A finding is damage (--verify), a "
+        "rate that is not as expected (--measure), or a key that must not be in it "
+        "(--canary).\n"
         "\n"
         "  bloomery inspect ids.bloom\n"
         "  bloomery inspect ids.bloom --verify --measure 10M",

@@ -34,15 +34,16 @@ static const struct tool_option options[] = {
      .help = "write the merged filter to OUT; '-' is standard output",
      .more = "It may be one of the inputs, and is replaced whole, or not at all."},
     {0, "intersect", NULL, TOOL_FLAG(struct merging, intersect),
-     .help =
-         "keep only the bits that all filters have. OUT contains every key that all of them contain. Other keys pass less often than in any of them, but more often than if only the common keys had been added"},
+     .help = "keep only the bits that all filters have. OUT contains every key that all of them "
+             "contain. Other keys pass less often than in any of them, but more often than if "
+             "only the common keys had been added"},
     {0, "check-only", NULL, TOOL_FLAG(struct merging, check_only),
      .help = "only report whether they are compatible, and if not why. The exit code is 0 or 1"},
     {0, "secret-file", "FILE", TOOL_TEXT(struct merging, secret_file),
      .help = "compare this secret with the filters' as well. Merging needs none"},
     {0, "dialect", "D", TOOL_DIALECT(struct merging, dialect),
-     .help =
-         "read files that are not ours as another system's. D is NAME[,parameter=value...] as 'bloomery dialects' lists them. OUT becomes such a file too"},
+     .help = "read files that are not ours as another system's. D is NAME[,parameter=value...] "
+             "as 'bloomery dialects' lists them. OUT becomes such a file too"},
     {0, "ours", NULL, TOOL_FLAG(struct merging, ours),
      .help = "with --dialect, write OUT in our format. It has that system's filter"},
     {0, "force", NULL, TOOL_FLAG(struct merging, output.force),
@@ -355,7 +356,14 @@ const struct tool_command cmd_merge = {
     .synopsis = "bloomery merge -o OUT FILTER...\n"
                 "bloomery merge --check-only FILTER...",
     .introduction =
-        "Makes one filter with the keys of several. Filters are compatible if they were built with the same kind, blocks per key, probes, hash, seed or secret, and key options. Filters of different sizes are folded to the smallest one, if they can be. If every part was built with the same plan, sized for all keys, the result is identical to a filter built from everything. OUT may be one of the inputs; it is replaced whole, or not at all. Plan, key options and note are those of the first filter. Layers of scalable filters with one plan become one layer while it has room. Other layers stay side by side, and their rates add up.",
+        "Makes one filter with the keys of several. Filters are compatible if they were "
+        "built with the same kind, blocks per key, probes, hash, seed or secret, and key "
+        "options. Filters of different sizes are folded to the smallest one, if they can "
+        "be. If every part was built with the same plan, sized for all keys, the result is "
+        "identical to a filter built from everything. OUT may be one of the inputs; it is "
+        "replaced whole, or not at all. Plan, key options and note are those of the first "
+        "filter. Layers of scalable filters with one plan become one layer while it has "
+        "room. Other layers stay side by side, and their rates add up.",
     .groups = groups,
     .epilogue = "  bloomery merge -o week.bloom monday.bloom tuesday.bloom wednesday.bloom\n"
                 "  bloomery merge -o seen.bloom seen.bloom today.bloom\n"

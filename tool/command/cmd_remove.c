@@ -49,8 +49,9 @@ static const struct tool_option options[] = {
      .help = "do not report what was removed"},
     {0, "json", NULL, TOOL_FLAG(struct removal, json),
      .help = "report as one JSON object on standard output. Its numbers are not rounded",
-     .more =
-         "It has removed, absent, expected_wrong_removals (of those removed, how many to expect that were never added), cleared (counters that became 0) and saturated_cells (counters at their maximum)."},
+     .more = "It has removed, absent, expected_wrong_removals (of those removed, how many to "
+             "expect that were never added), cleared (counters that became 0) and "
+             "saturated_cells (counters at their maximum)."},
     TOOL_OPTIONS_END,
 };
 
@@ -285,12 +286,23 @@ const struct tool_command cmd_remove = {
     .summary = "remove lines from a counting filter",
     .synopsis = "bloomery remove FILTER [INPUT...]",
     .introduction =
-        "Removes the lines of the inputs from a counting filter (build --kind counting), once for each occurrence. The file is replaced once all of them are removed, or not at all. A line that is definitely not in the filter changes nothing and is counted as absent. Without INPUT, or with '-', it reads standard input. Compressed inputs and archives are unpacked ('bloomery help build').\n"
+        "Removes the lines of the inputs from a counting filter (build --kind counting), "
+        "once for each occurrence. The file is replaced once all of them are removed, or "
+        "not at all. A line that is definitely not in the filter changes nothing and is "
+        "counted as absent. Without INPUT, or with '-', it reads standard input. Compressed "
+        "inputs and archives are unpacked ('bloomery help build').\n"
         "\n"
-        "Remove only what was added, and no more often than it was added: then no other line is lost. Removing a line that was never added can cause false negatives. At the filter's rate it passes for an added one, and its counters are shared with others. If such removals are to be expected (of lines removed twice, for example), a warning says how many. Counters saturate at 15, or at 255 with --counter-bits 8, and are not decremented after that: a line with only such counters stays.",
+        "Remove only what was added, and no more often than it was added: then no other "
+        "line is lost. Removing a line that was never added can cause false negatives. At "
+        "the filter's rate it passes for an added one, and its counters are shared with "
+        "others. If such removals are to be expected (of lines removed twice, for example), "
+        "a warning says how many. Counters saturate at 15, or at 255 with --counter-bits 8, "
+        "and are not decremented after that: a line with only such counters stays.",
     .groups = groups,
-    .epilogue =
-        "Lines become keys by the rule that the filter was built with. The options of that rule ('bloomery help build') may be omitted. If given, they must agree with it: -F, -d, --csv, --crlf, --comment, --trim, --lower, --upper, --hex, --int64, --int32, --utf16, --skip-empty.\n"
-        "\n"
-        "  bloomery remove members.bloom left.txt",
+    .epilogue = "Lines become keys by the rule that the filter was built with. The options of that "
+                "rule ('bloomery help build') may be omitted. If given, they must agree with it: "
+                "-F, -d, --csv, --crlf, --comment, --trim, --lower, --upper, --hex, --int64, "
+                "--int32, --utf16, --skip-empty.\n"
+                "\n"
+                "  bloomery remove members.bloom left.txt",
 };

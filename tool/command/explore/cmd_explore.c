@@ -47,8 +47,8 @@ struct wish {
 
 static const struct tool_option options[] = {
     {0, "print", NULL, TOOL_FLAG(struct wish, print),
-     .help =
-         "print the path of the page and open nothing. Without a display or xdg-open the path is printed anyway"},
+     .help = "print the path of the page and open nothing. Without a display or xdg-open the "
+             "path is printed anyway"},
     {'o', "output", "OUT", TOOL_TEXT(struct wish, output.path),
      .help = "write the copy to OUT ('-': standard output); open nothing",
      .more = "The copy is written whole or not at all, with the usual rights of a new file."},
@@ -465,8 +465,10 @@ const struct tool_command cmd_explore = {
     .synopsis = "bloomery explore [FILE] [--print] [--page PAGE]\n"
                 "bloomery explore FILE -o OUT [--force] [--page PAGE]",
     .introduction =
-        "Opens the explorer in the browser: a page in one file, without a network, that shows "
-        "filters and has a calculator. With FILE ('-': standard input) it opens a copy of the page that has the file in it. The copy is a new file in TMPDIR (default /tmp), which only you can read. It is not removed.\n"
+        "Opens the explorer in the browser: a page in one file, without a network, that "
+        "shows filters and has a calculator. With FILE ('-': standard input) it opens a "
+        "copy of the page that has the file in it. The copy is a new file in TMPDIR "
+        "(default /tmp), which only you can read. It is not removed.\n"
         "\n"
         "FILE may be a filter of Bloomery or of another system: the page finds out. It may "
         "have " FILE_SAID ". 'bloomery inspect FILE' describes larger ones, and the page itself "

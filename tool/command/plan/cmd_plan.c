@@ -130,32 +130,34 @@ static const struct tool_option size_options[] = {
 static const struct tool_option filter_options[] = {
     {0, "kind", "KIND", TOOL_CALL(struct wish, kind, tool_take_kind), .words = TOOL_KIND_WORDS,
      .help = "plan only this kind of filter:\n"
-             "blocked	a key touches one to four cache lines\n"
-             "classic	the least memory of the kinds to which keys can be added\n"
-             "static	the smallest; nothing can be added later\n"
-             "counting	lines can be removed; 4 times the memory\n"
-             "scalable	takes -n and -p. It first grows after -n keys",
-     .more =
-         "A classic filter has a cache miss for each bit. A scalable filter grows by layers of twice the size, and its rate stays below -p at any size; -n is by default 2^20. A static one is built once from all its keys. New keys go into a small scalable filter beside it, and query reads both with two -f."},
+             "blocked\ta key touches one to four cache lines\n"
+             "classic\tthe least memory of the kinds to which keys can be added\n"
+             "static\tthe smallest; nothing can be added later\n"
+             "counting\tlines can be removed; 4 times the memory\n"
+             "scalable\ttakes -n and -p. It first grows after -n keys",
+     .more = "A classic filter has a cache miss for each bit. A scalable filter grows by layers "
+             "of twice the size, and its rate stays below -p at any size; -n is by default 2^20. "
+             "A static one is built once from all its keys. New keys go into a small scalable "
+             "filter beside it, and query reads both with two -f."},
     {0, "grow-to", "N", TOOL_COUNT(struct wish, grow_to, 1, TOOL_KEYS_MAX),
      .help = "show a scalable filter's layers once it has N keys"},
     {0, "counter-bits", "B", TOOL_CALL(struct wish, counter_bits, tool_take_counter_bits),
      .words = "4|8", .help = "count with 4 or 8 bits in a counting filter (default 4)",
-     .more =
-         "4 bits count to 15; 8 bits count to 255, for twice the memory. The option makes the filter a counting one."},
+     .more = "4 bits count to 15; 8 bits count to 255, for twice the memory. The option makes "
+             "the filter a counting one."},
     {0, "blocks", "L", TOOL_SMALL(struct wish, options.blocks_per_key, 1, 4),
      .help = "plan only filters with L blocks per key, 1 to 4",
      .more = "A block is 512 bits, or as many counters."},
     {0, "folds", "D", TOOL_SMALL(struct wish, options.folds, 0, 30),
      .help = "plan a filter that can be halved D times (default 0)"},
     {0, "bits-per-key", "B", TOOL_CALL(struct wish, bits_per_key, take_bits_per_key),
-     .help =
-         "show the rate of B bits for each key (10, 9.6). Takes -n (default 1M) or --memory, and no -p",
-     .more =
-         "B is 0.1 to 10,000. For each kind the table shows the rate, by the exact sum, and the probes with the lowest rate at this size."},
+     .help = "show the rate of B bits for each key (10, 9.6). Takes -n (default 1M) or --memory, "
+             "and no -p",
+     .more = "B is 0.1 to 10,000. For each kind the table shows the rate, by the exact sum, and "
+             "the probes with the lowest rate at this size."},
     {0, "probes", "K", TOOL_SMALL(struct wish, options.probes, 1, PROBES_MAX),
-     .help =
-         "set K bits for each key. K is 1 to 8 in each block, or 1 to 64 in all of a classic filter. Takes --bits-per-key, or two of -n, -p and --memory",
+     .help = "set K bits for each key. K is 1 to 8 in each block, or 1 to 64 in all of a classic "
+             "filter. Takes --bits-per-key, or two of -n, -p and --memory",
      .more = "Of those the missing one is shown. 'bloomery build' chooses the probes itself."},
     TOOL_OPTIONS_END,
 };
@@ -163,25 +165,30 @@ static const struct tool_option filter_options[] = {
 static const struct tool_option other_options[] = {
     {0, "sieve", NULL, TOOL_FLAG(struct wish, sieve),
      .help = "plan a sieve instead of a filter: its memory and disk",
-     .more =
-         "Shown is what -n distinct keys need in a process of --memory: memory and disk, the bytes that are read and written, how long a disk is busy with that, and how many keys are dropped wrongly. Beside it is what the sieve would need without a disk, at a rate of -p."},
+     .more = "Shown is what -n distinct keys need in a process of --memory: memory and disk, the "
+             "bytes that are read and written, how long a disk is busy with that, and how many "
+             "keys are dropped wrongly. Beside it is what the sieve would need without a disk, "
+             "at a rate of -p."},
     {0, "table", "[=NAME]", TOOL_CALL(struct wish, table, take_table),
      .words = "classic|clickhouse",
-     .help =
-         "print the rates over bits per key and probes, not a plan. The table is classic (default), or clickhouse, the one that ClickHouse sizes by",
-     .more =
-         "The classic one has (1 - e^(-k n/m))^k for 2 to 32 bits and 1 to 24 probes, with the least rate of each line marked. The other one has the table that ClickHouse and Cassandra choose by, beside the same formula. It also has what ClickHouse chooses for some rates, today and in older releases. Goes with --json and nothing else."},
+     .help = "print the rates over bits per key and probes, not a plan. The table is classic "
+             "(default), or clickhouse, the one that ClickHouse sizes by",
+     .more = "The classic one has (1 - e^(-k n/m))^k for 2 to 32 bits and 1 to 24 probes, with "
+             "the least rate of each line marked. The other one has the table that ClickHouse "
+             "and Cassandra choose by, beside the same formula. It also has what ClickHouse "
+             "chooses for some rates, today and in older releases. Goes with --json and nothing "
+             "else."},
     {0, "json", NULL, TOOL_FLAG(struct wish, json),
      .help = "report as one JSON object. Its numbers are not rounded"},
     {0, "url", NULL, TOOL_FLAG(struct wish, url),
-     .help =
-         "print an address that opens this plan in the explorer. Takes two of -n, -p and --memory, or -n alone, and --kind, --blocks and --probes",
+     .help = "print an address that opens this plan in the explorer. Takes two of -n, -p and "
+             "--memory, or -n alone, and --kind, --blocks and --probes",
      .more = "It is PAGE?n=KEYS&p=RATE&m=BITS&k=PROBES#calculator. What is not given is empty."},
     {0, "page", "PAGE", TOOL_TEXT(struct wish, page),
-     .help =
-         "use PAGE in place of the explorer that is installed. PAGE is a path, or an address (https://...)",
-     .more =
-         "With --url. A path becomes an address that begins with file://; an address stays as it is."},
+     .help = "use PAGE in place of the explorer that is installed. PAGE is a path, or an address "
+             "(https://...)",
+     .more = "With --url. A path becomes an address that begins with file://; an address stays "
+             "as it is."},
     TOOL_OPTIONS_END,
 };
 
@@ -191,8 +198,8 @@ static const struct tool_option sieve_options[] = {
     {0, "key-bytes", "B", TOOL_CALL(struct tool_sieve_wish, plan.key_bytes, take_key_bytes),
      .help = "set the average length of a key (default 50)"},
     {0, "cache-hit", "S", TOOL_CALL(struct tool_sieve_wish, plan.cache_hit, take_cache_hit),
-     .help =
-         "set the share of repeated pushes in the cache (default 0). It is 0 to 1; 0 is the worst case"},
+     .help = "set the share of repeated pushes in the cache (default 0). It is 0 to 1; 0 is the "
+             "worst case"},
     {0, "disk-speed", "R", TOOL_CALL(struct tool_sieve_wish, plan.disk_speed, take_disk_speed),
      .help = "set the disk's bytes a second (default 500MB)"},
     {0, "fingerprint-bits", "B",
@@ -926,7 +933,10 @@ const struct tool_command cmd_plan = {
                 "bloomery plan --table [classic|clickhouse]\n"
                 "bloomery plan --url -n N [-p RATE] [option...]",
     .introduction =
-        "Reports what Bloom filters need, kind by kind, before you build one: memory, rate, speed. Give any two of the number of keys, the rate and the memory; the third is computed. -n alone plans for a rate of 1e-4. All three check whether the filter fits; if not, the exit code is 2 and the message says what would fit.",
+        "Reports what Bloom filters need, kind by kind, before you build one: memory, rate, "
+        "speed. Give any two of the number of keys, the rate and the memory; the third is "
+        "computed. -n alone plans for a rate of 1e-4. All three check whether the filter "
+        "fits; if not, the exit code is 2 and the message says what would fit.",
     .groups = groups,
     .epilogue = "Columns:\n"
                 "  blocks   blocks per key, of 512 bits or counters each\n"

@@ -42,15 +42,15 @@ static const struct tool_option plan_options[] = {
      .help = "set the memory of the filter, in place of -n or of -p"},
     {0, "kind", "KIND", TOOL_CALL(struct wish, kind, tool_take_kind),
      .words = "blocked|classic|counting|scalable",
-     .help =
-         "choose the kind of filter (default blocked). The others are classic, counting and scalable"},
+     .help = "choose the kind of filter (default blocked). The others are classic, counting and "
+             "scalable"},
     {0, "counter-bits", "B", TOOL_CALL(struct wish, counter_bits, tool_take_counter_bits),
      .words = "4|8", .help = "count with 4 or 8 bits in a counting filter (default 4)"},
     {0, "blocks", "L", TOOL_SMALL(struct wish, options.blocks_per_key, 1, 4),
      .help = "plan with L blocks per key, 1 to 4"},
     {0, "probes", "K", TOOL_SMALL(struct wish, options.probes, 1, PROBES_MAX),
-     .help =
-         "set K bits for each key. K is 1 to 8 in each block, or 1 to 64 in all of a classic filter"},
+     .help = "set K bits for each key. K is 1 to 8 in each block, or 1 to 64 in all of a classic "
+             "filter"},
     {0, "folds", "D", TOOL_SMALL(struct wish, options.folds, 0, 30),
      .help = "plan a filter that can be halved D times"},
     TOOL_OPTIONS_END,
@@ -60,20 +60,20 @@ static const struct tool_option filter_options[] = {
     {0, "fill", NULL, TOOL_FLAG(struct wish, fill),
      .help = "draw the fill of its blocks in place of the rate"},
     {0, "dialect", "D", TOOL_DIALECT(struct wish, dialect),
-     .help =
-         "read another system's file. D is NAME[,parameter=value...] as 'bloomery dialects' lists them; files with a magic need no name"},
+     .help = "read another system's file. D is NAME[,parameter=value...] as 'bloomery dialects' "
+             "lists them; files with a magic need no name"},
     TOOL_OPTIONS_END,
 };
 
 static const struct tool_option output_options[] = {
     {0, "to", "N", TOOL_COUNT(struct wish, to, 1, TOOL_KEYS_MAX),
-     .help =
-         "draw the curve up to N keys (default: twice the plan's). For a scalable filter the default is 8 times the keys after which it first grows"},
+     .help = "draw the curve up to N keys (default: twice the plan's). For a scalable filter the "
+             "default is 8 times the keys after which it first grows"},
     {0, "svg", NULL, TOOL_FLAG(struct wish, svg),
      .help = "write an SVG in place of a drawing for the terminal"},
     {'o', "output", "FILE", TOOL_TEXT(struct wish, output.path),
-     .help =
-         "write the SVG to FILE (default '-', standard output). A name that ends in .svg implies --svg",
+     .help = "write the SVG to FILE (default '-', standard output). A name that ends in .svg "
+             "implies --svg",
      .more = "FILE is written whole or not at all."},
     {0, "force", NULL, TOOL_FLAG(struct wish, force), .help = "let -o replace a file"},
     {0, "json", NULL, TOOL_FLAG(struct wish, json),
@@ -217,18 +217,19 @@ const struct tool_command cmd_plot = {
                 "bloomery plot FILTER [--to N]\n"
                 "bloomery plot --fill FILTER",
     .introduction =
-        "Draws the false-positive rate over the number of keys, of a plan or of a filter. A mark shows how many keys the filter has now. With --fill it draws how many blocks of a filter have how many bits set, beside what theory expects.",
+        "Draws the false-positive rate over the number of keys, of a plan or of a filter. A "
+        "mark shows how many keys the filter has now. With --fill it draws how many blocks "
+        "of a filter have how many bits set, beside what theory expects.",
     .groups = groups,
-    .epilogue =
-        "A terminal gets braille if the locale is UTF-8 (LC_ALL, LC_CTYPE, LANG), else ASCII, as "
-        "wide as COLUMNS or the terminal says, or 80 columns.\n"
-        "\n"
-        "Some filters have no plot; a sentence says why, and the exit code is 2. Static filters "
-        "have one rate. Chains of other systems grow by rules of their own. Only our blocked, counting "
-        "and scalable filters have blocks to fill.\n"
-        "\n"
-        "  bloomery plot -n 1M -p 0.01\n"
-        "  bloomery plot ids.bloom\n"
-        "  bloomery plot --fill ids.bloom\n"
-        "  bloomery plot ids.bloom --svg -o ids.svg",
+    .epilogue = "A terminal gets braille if the locale is UTF-8 (LC_ALL, LC_CTYPE, LANG), else "
+                "ASCII, as wide as COLUMNS or the terminal says, or 80 columns.\n"
+                "\n"
+                "Some filters have no plot; a sentence says why, and the exit code is 2. Static "
+                "filters have one rate. Chains of other systems grow by rules of their own. Only "
+                "our blocked, counting and scalable filters have blocks to fill.\n"
+                "\n"
+                "  bloomery plot -n 1M -p 0.01\n"
+                "  bloomery plot ids.bloom\n"
+                "  bloomery plot --fill ids.bloom\n"
+                "  bloomery plot ids.bloom --svg -o ids.svg",
 };
