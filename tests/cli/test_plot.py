@@ -404,7 +404,7 @@ def wrong_inputs_are_refused(c):
     c.file("text", keys(3))
     c.file("half", c.read("f")[:200])
     for line, said in (
-            ("", "what is to be plotted? name a filter, or give a plan: -n 1M -p 0.01"),
+            ("", "nothing to plot: name a filter, or give a plan (-n 1M -p 0.01)"),
             ("f g", "'g': plot takes one filter"),
             ("f -n 100", "a filter has its plan in it: give a filter, or -n, -p and --memory"),
             ("--kind classic f", "a filter has its plan in it"),
@@ -415,7 +415,7 @@ def wrong_inputs_are_refused(c):
             ("f --svg --json", "--svg and --json are two forms of output: give one"),
             ("f -o out.txt", "-o names a file for --svg, as a name that ends in .svg says"),
             ("f --json -o out.svg", "-o names a file for --svg"),
-            ("f --svg --force", "--force lets -o replace a file, and there is no -o"),
+            ("f --svg --force", "--force lets -o replace a file; give -o too"),
             ("-p 0.01", "how large? give two of -n, -p and --memory, or -n alone"),
             ("--memory 1MiB", "how large?"),
             ("-n 10 -p 0.01 --memory 1MiB", "give two of -n, -p and --memory; the third follows"),

@@ -131,7 +131,7 @@ static bloomery_filter *open_file(const struct addition *addition,
             addition->path);
     else
         tool_error("%s: files of %s can be read, not written; 'bloomery convert --from %s' makes "
-                   "one of ours",
+                   "a Bloomery file of it",
                    addition->path, origin->dialect->name, origin->dialect->name);
     bloomery_free(filter);
     return NULL;

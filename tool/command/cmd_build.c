@@ -169,7 +169,7 @@ static const struct tool_option_group groups[] = {
 
 /* ---- The command line ------------------------------------------------------------------------ */
 
-/* The key would be written there first, and then be lost under the filter that needs it. */
+/* Refuses one file for both: the filter would overwrite the key that it needs. */
 static bool key_has_its_own_file(const struct build *build)
 {
     if (build->secret_file == NULL || strcmp(build->output, "-") == 0 ||
@@ -183,7 +183,7 @@ static bool key_has_its_own_file(const struct build *build)
 static bool fits_together(const struct build *build)
 {
     if (build->output == NULL) {
-        tool_usage("where to? -o FILE names the filter to write");
+        tool_usage("no output: give -o FILE");
         return false;
     }
     if (build->wish.blocks_per_key > 0 && build->kind == BLOOMERY_CLASSIC) {
@@ -215,7 +215,7 @@ static bool fits_together(const struct build *build)
 
 /* ---- The size -------------------------------------------------------------------------------- */
 
-/* n, p and the memory are given: the plan for n and p must fit. False after saying what would. */
+/* Checks that the plan for n and p fits in --memory. False after a message that says what would. */
 static bool fits_memory(const struct build *build, const bloomery_plan *plan)
 {
     if (build->memory == 0 || plan->planned_bytes <= build->memory)
@@ -254,7 +254,7 @@ static bool solve(struct build *build, bloomery_plan *plan)
     return fits_memory(build, plan);
 }
 
-/* A filter that grows needs no number of keys: -n are those after which it does so first. */
+/* Prepares a scalable filter, which needs no number of keys: it first grows after -n keys. */
 static void let_it_grow(struct build *build)
 {
     build->options.memory_limit = build->memory;
@@ -265,7 +265,7 @@ static void let_it_grow(struct build *build)
 
 /* ---- The secret ------------------------------------------------------------------------------ */
 
-/* Takes the key out of its file. Of a filter without such the library draws one. */
+/* Reads the key from its file. Without a file the library draws a key. */
 static bool take_key(struct build *build)
 {
     if (build->secret_file == NULL)
@@ -275,7 +275,7 @@ static bool take_key(struct build *build)
     return tool_secret_read_or_make(build->secret_file, build->key) && key_has_its_own_file(build);
 }
 
-/* The same where keys are hashed before there is a filter. */
+/* The same if keys are hashed before the filter exists. */
 static bool take_or_draw_key(struct build *build)
 {
     if (build->wish.hash != BLOOMERY_HASH_SIPHASH || build->secret_file != NULL)
@@ -328,7 +328,7 @@ static bool save(const struct build *build, const bloomery_filter *filter,
  * whose variance is about m e^-c (1 - (1 + c) e^-c), where c = n k / m, and a bit more or less
  * stands for e^c / k keys; so the estimate's standard deviation is sqrt(m (e^c - 1 - c)) / k: 2,500
  * of 100 million keys at a rate of 1 in 100. Lines that are fuller than others add a twentieth.
- * Only where the records are six times that more, and some, it is said that keys were repeated.
+ * We say that keys were repeated only if the records are more by six times that, and some.
  */
 static bool surely_repeated(const struct tool_change *change)
 {
@@ -576,9 +576,9 @@ static int build_static(struct build *build)
 /* ---- Filters of other systems ---------------------------------------------------------------- */
 
 /*
- * The other system's own sizing decides, so what it is told is what the user said, and what it
- * needs besides: the number of keys is counted where nothing else says how large the filter is to
- * be, and the rate is our default where nothing else says how good.
+ * The other system's own sizing decides. It gets the user's parameters, and the others that it
+ * needs: the counted number of keys if nothing else sets the filter's size, and our default rate if
+ * nothing else sets its quality.
  */
 static bool takes(const struct build *build, const char *name)
 {
@@ -634,7 +634,7 @@ static bool can_be_written(const struct build *build, const bloomery_filter *fil
     if (status == BLOOMERY_OK || status == BLOOMERY_IO_FAILED)
         return true;
     tool_library_error(NULL, &error);
-    tool_say("a file of ours can have such a filter: --ours");
+    tool_say("a Bloomery file can have such a filter: --ours");
     return false;
 }
 
@@ -665,7 +665,7 @@ static int report_dialect(const struct build *build, const struct tool_output *o
         tool_foreign_reading(filter, output->dialect, reading);
         tool_fact(object, "read_as", NULL, tool_text(reading));
     }
-    tool_fact(object, "file_bytes", NULL, tool_size(bytes)); /* and not those of a file of ours */
+    tool_fact(object, "file_bytes", NULL, tool_size(bytes)); /* of the other system's file */
     tool_fact(object, "written_bytes", NULL, tool_size(bytes));
     tool_remarks_add(object, "remarks", NULL, filter);
     return tool_report_print(object, true, TOOL_FOUND);
@@ -695,7 +695,7 @@ static int build_dialect_filter(struct build *build, const struct tool_output *o
     return code;
 }
 
-/* Another system's file: what only ours can do is refused. */
+/* Builds another system's file. Refuses options that only our files have. */
 static int build_dialect(struct build *build)
 {
     const char *wrong = build->kind != BLOOMERY_KIND_DEFAULT          ? "--kind"
@@ -708,9 +708,9 @@ static int build_dialect(struct build *build)
                         : build->options.note != NULL && !build->ours ? "--note"
                                                                       : NULL;
     if (wrong != NULL)
-        return tool_usage("%s is for filters of ours; what a file of %s can have are the "
-                          "parameters of --dialect",
-                          wrong, build->dialect.dialect->name);
+        return tool_usage(
+            "%s is for Bloomery filters; a file of %s has the parameters of --dialect", wrong,
+            build->dialect.dialect->name);
     struct tool_output output = {.path = build->output,
                                  .dialect = build->ours ? NULL : build->dialect.dialect,
                                  .force = build->force,
@@ -742,7 +742,8 @@ static int build_main(int argc, char **argv)
     if (build.dialect.dialect != NULL)
         return build_dialect(&build);
     if (build.ours)
-        return tool_usage("--ours goes with --dialect; all other filters are ours anyway");
+        return tool_usage(
+            "--ours goes with --dialect; all other filters are Bloomery files anyway");
     if (!tool_counters_wanted(build.wish.cell_bits, &build.kind) || !fits_together(&build))
         return TOOL_ERROR;
     assert(build.output != NULL);

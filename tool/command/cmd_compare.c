@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* 95 % of a normal distribution lie within so many standard deviations. */
+/* 95 % of a normal distribution is within this many standard deviations. */
 #define DEVIATIONS 1.96
 
 struct answer {

@@ -10,8 +10,8 @@
  *   integers   the index, multiplied by an odd number and mixed, each step a bijection
  *
  * The hosts of the URLs are as unequal as in the world: the chance of the host of rank r falls as
- * 1/r. It is made without floating point, by drawing a number of bits first and then a rank that
- * has so many bits. (A logarithm might differ in its last bit from one machine to another.)
+ * 1/r. It is made without floating point, by drawing a number of bits first and then a rank of
+ * that many bits. (A logarithm might differ in its last bit from one machine to another.)
  */
 #include "base/ids.h"
 #include "base/numbers.h"

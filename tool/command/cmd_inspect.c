@@ -80,7 +80,7 @@ static const struct tool_option options[] = {
      .help = "read everything and compare every checksum",
      .more = "Without it only the header's checksum is compared."},
     {0, "measure", "N", TOOL_COUNT(struct inspection, measure, 1, TOOL_KEYS_MAX),
-     .help = "look up N random absent keys and test the measured rate. There is no verdict if "
+     .help = "look up N random absent keys and test the measured rate. It gives no verdict if "
              "fewer than 10 false positives are expected",
      .more = "Then enough_queries of --json is false."},
     {0, "seed", "S", TOOL_COUNT(struct inspection, seed, 0, UINT64_MAX),
@@ -144,7 +144,7 @@ static uint64_t query_random_keys(const bloomery_filter *filter, uint64_t count,
     return hits;
 }
 
-/* So many expected hits make a rate that says something: within 60 % of the true one. */
+/* With this many expected hits the measured rate is within 60 % of the true one. */
 static const double hits_least = 10;
 
 static void measure(struct inspection *it)
@@ -230,7 +230,7 @@ static bool query_canaries(const char *path, const char *name, const bloomery_fi
     bool all_read = tool_chunks_close(chunks);
     bool all_keys = tool_tally_say(&made->tally, &rule, "such records were not looked up") &&
                     tool_tally_has_keys(&made->tally, &rule, canaries->queried);
-    /* None found is no comfort if the keys were written in another case than the filter's. */
+    /* Finding none proves nothing if the keys have another case than the filter's. */
     const struct tool_hint_answer answer = {.name = name};
     if (canaries->hits == 0 && all_read && all_keys && (rule.flags & TOOL_RULE_CHANGES) == 0)
         tool_hint_say(hint, filter, &answer);

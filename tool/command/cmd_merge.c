@@ -67,8 +67,8 @@ static bool is_whole(const struct merging *merging, const struct tool_filter_fil
     if (merging->check_only || dialect == NULL || file->origin.dialect == NULL ||
         file->origin.packed || tool_foreign_is_whole(file, filter, dialect))
         return true;
-    tool_error("%s: has more than the one filter, which a merged file of %s would lose; --ours "
-               "makes a file of ours",
+    tool_error("%s: has more than one filter, which a merged file of %s would lose; --ours "
+               "makes a Bloomery file",
                file->path, dialect->name);
     return false;
 }
@@ -336,7 +336,8 @@ static int merge_main(int argc, char **argv)
         return tool_usage("--check-only writes nothing, so -o %s does not go with it",
                           merging.output.path);
     if (merging.ours && merging.dialect.dialect == NULL)
-        return tool_usage("--ours goes with --dialect; all other filters are ours anyway");
+        return tool_usage(
+            "--ours goes with --dialect; all other filters are Bloomery files anyway");
     merging.output.dialect = merging.ours ? NULL : merging.dialect.dialect;
     if (!merging.check_only && !tool_output_begin(&merging.output)) {
         tool_output_end(&merging.output);

@@ -150,7 +150,7 @@ static double wrong_removals(const struct outcome *outcome, double rate_before)
     return wrong < most ? wrong : most;
 }
 
-/* ---- What is said ---------------------------------------------------------------------------- */
+/* ---- The report ------------------------------------------------------------------------------ */
 
 static void say_removed(const struct removal *removal, const struct outcome *outcome)
 {

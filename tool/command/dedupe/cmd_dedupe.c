@@ -363,7 +363,7 @@ static bool fits_together(const struct tool_dedupe_command *command)
     if (command->exact > 0 && command->state != NULL)
         return !tool_usage("--state keeps a filter; --exact has none to keep");
     if (command->state != NULL && tool_path_is_stdin(command->state))
-        return !tool_usage("--state needs a file; '-' is none");
+        return !tool_usage("--state needs a file, not '-'");
     if (command->secret_file != NULL && command->state == NULL && command->againsts.count == 0)
         return !tool_usage("--secret-file is for the filters of --state and --against");
     if (command->state != NULL && command->secret_file != NULL &&
@@ -383,7 +383,7 @@ static bool fits_together(const struct tool_dedupe_command *command)
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
-/* Whether an input is the open file, which is written to: it would be read for ever. */
+/* Whether an input is the open output file: reading it would never end. */
 static bool is_input(const struct tool_dedupe_command *command, int descriptor, const char **name)
 {
     struct stat output, input;

@@ -563,8 +563,8 @@ static bool what_if_fits(struct wish *wish)
     return true;
 }
 
-/* A layout of at least so many bits of memory per key. Blocks are whole, and so are the bytes of a
- * classic filter. */
+/* Returns a layout of at least the wanted bits of memory per key. Blocks are whole, and so are the
+ * bytes of a classic filter. */
 static bloomery_plan layout(const struct wish *wish, bloomery_kind kind, uint32_t blocks)
 {
     const uint32_t counter_bits = wish->counter_bits > 0 ? wish->counter_bits : COUNTER_BITS;

@@ -96,10 +96,10 @@ static bool fits_together(const struct wish *wish, const char *path)
     if (wish->svg && wish->json)
         why = "--svg and --json are two forms of output: give one";
     else if (wish->output.path != NULL && !wish->svg)
-        why = "-o names a file for --svg, as a name that ends in .svg says; "
-              "a drawing for the terminal, and JSON, go to stdout";
+        why = "-o is for --svg, which a name that ends in .svg implies; "
+              "a drawing for the terminal, and JSON, go to standard output";
     else if (wish->force && wish->output.path == NULL)
-        why = "--force lets -o replace a file, and there is no -o";
+        why = "--force lets -o replace a file; give -o too";
     else if (path != NULL && wish->of_plan)
         why = "a filter has its plan in it: give a filter, or -n, -p and --memory";
     else if (path == NULL && wish->fill)
@@ -109,7 +109,7 @@ static bool fits_together(const struct wish *wish, const char *path)
     else if (wish->fill && wish->to > 0)
         why = "--to is for the curve of the rate, not for --fill";
     else if (path == NULL && !wish->of_plan)
-        why = "what is to be plotted? name a filter, or give a plan: -n 1M -p 0.01";
+        why = "nothing to plot: name a filter, or give a plan (-n 1M -p 0.01)";
     if (why != NULL)
         tool_usage("%s", why);
     return why == NULL;

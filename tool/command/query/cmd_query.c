@@ -212,7 +212,7 @@ static bool fits_together(struct query *query)
     if (query->positions &&
         (query->question.invert || query->question.count_only || query->question.quiet ||
          query->question.with_filename || query->question.counts || query->confirm != NULL)) {
-        tool_usage("--positions asks nothing; it does not go with -v, -c, -q, --counts, "
+        tool_usage("--positions looks nothing up; it does not go with -v, -c, -q, --counts, "
                    "--with-filename or --confirm");
         return false;
     }
@@ -256,7 +256,7 @@ static bool open_confirming(struct query *query)
     return question->confirm != NULL;
 }
 
-/* Opens all before anything is read: with one missing or damaged, "in none" is no answer. */
+/* Opens all before reading any input: "in none" would be wrong if one were missing or damaged. */
 static bool open_filters(struct query *query)
 {
     const bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
@@ -467,8 +467,8 @@ static void say_hints(const struct tool_question *question)
     }
 }
 
-/* Rejecting false positives is what a file that confirms is for. It rejects more if its lines are
- * no keys of the filter, and then denies all. */
+/* Warns if the confirming file rejects more than false positives: then its lines are not the
+ * filter's keys, and it denies everything. */
 static void warn_of_rejected(const struct tool_question *question, const char *confirmed_by)
 {
     for (size_t f = 0; f < question->filter_count; f++) {
