@@ -173,7 +173,7 @@ def formats_with_a_magic_are_recognised_and_others_named(c):
             c.expect(code in (0, 2) and b"is no filter" not in stderr, f"{name}: {line}: {stderr}")
         for line in ("fold -o m.bloom f.bf", "remove f.bf keys"):
             c.run(line, code=2, stderr=has(f"it is a filter of another system, {dialect['name']}; 'bloomery convert "
-                                           f"--from {dialect['name']} -o OUT f.bf' makes a Bloomery file of it"))
+                                           f"--from {dialect['name']} -o OUT f.bf' makes one of ours"))
     c.expect(known >= 2, f"only {known} have a magic")
     told = {"guava", "spark", "orc", "cassandra", "rocksdb", "redisbloom", "dcso", "bits-and-blooms"}
     c.expect(looked_at >= told | (met & {"pybloom-live"}),  # its hash is a digest, which a build can do without
@@ -346,7 +346,7 @@ def bad_names_and_parameters_are_refused_with_what_would_do(c):
     c.expect(c.names() == ["keys"], f"files were left: {c.names()}")
     c.run("build -q -p 0.1 --dialect guava -o f.bf keys")
     for options, said in (("--from guava --kind blocked", "do one after"), ("", "give --kind blocked"),
-                          ("--from guava --to guava,variant=mitz32", "--to takes a name alone"),
+                          ("--from guava --to guava,variant=mitz32", "--to takes a name without parameters"),
                           ("--to guava --int64", "options for keys are kept"), ("--to guava --note x", "--note is kept"),
                           ("--kind blocked --note x", "go with --from"), ("--from nothing", "unknown dialect"),
                           ("--from guava --redis-key k", "goes with '--to redisbloom -o -'")):
@@ -405,7 +405,7 @@ def positions_are_printed(c):
     lines = c.run("query --positions -k 7 h.bloom", stdout=None)[0].decode().splitlines()
     c.expect([line.split(":")[0] for line in lines] == [str(i) for i in range(layers)] and layers > 2, f"{lines}")
     for options in ("-v", "-c", "-q", "--with-filename", "--counts", "--confirm x"):
-        c.run(f"query --positions {options} f.bloom", stdin="a\n", code=2, stderr=has("--positions asks nothing"))
+        c.run(f"query --positions {options} f.bloom", stdin="a\n", code=2, stderr=has("--positions looks nothing up"))
     c.run("query --positions -f f.bloom -f g.bloom", stdin="a\n", code=2, stderr=has("for one filter"))
     c.run("query --positions --int64 g.bloom", stdin="a\n", code=2, stderr=None)
 

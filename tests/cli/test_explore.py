@@ -300,7 +300,7 @@ def an_installed_page_is_found_and_a_missing_one_explained(c):
     for line in ("explore", "explore --print", "explore file", "explore file -o out.html",
                  "plan --url -n 1M -p 0.01"):
         c.run(line, code=2, environment=environment,
-              stderr=has("the explorer is not installed: /", "/bloomery/explorer.html; "
+              stderr=has("the explorer is not installed: /", "/bloomery/explorer.html does not exist; "
                          "'make web' makes build-web/explorer.html, --page PAGE names a page, and 'make install' installs it\n"))
     c.expect(not kept(c) and c.names() == ["file", "page.html", "tmp"], "something was left")
 

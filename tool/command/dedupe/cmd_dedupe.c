@@ -81,7 +81,7 @@ static bool take_shard(const char *option, const char *text, void *at)
 
 static const struct tool_option options[] = {
     {'n', "keys", "N", TOOL_COUNT(OWN, keys, 1, TOOL_KEYS_MAX),
-     .help = "plan for N distinct lines (default: a sample's, plus 5 %). Lines are distinct if "
+     .help = "plan for N distinct lines (default: a sample's plus 5 %). Lines are distinct if "
              "their keys differ. The sample is of the input files. For inputs that are "
              "compressed or come by a pipe the default is a million, with --state 65,536. A "
              "filter that may not grow is planned for all lines",
