@@ -201,8 +201,8 @@ def convert_reports_and_refuses(c):
     for line, sentence in (
             ("-o h --kind counting g.bloom", "does not know how many keys a bit stands for"),
             ("-o h --kind blocked g.bloom", "it is a blocked filter already"),
-            ("-o h --kind classic f.bloom", "a classic filter can't be made of a counting one"),
-            ("-o h f.bloom", "what is it to be? --kind blocked"), ("--kind blocked f.bloom", "where to? "),
+            ("-o h --kind classic f.bloom", "a classic filter can't be made from a counting one"),
+            ("-o h f.bloom", "give --kind blocked, or --from or --to"), ("--kind blocked f.bloom", "no output: give -o FILE"),
             ("-o h --kind blocked", "one filter must be named"), ("-o h --kind blocked missing", "missing: "),
             ("-o h --kind bloked f.bloom", "did you mean 'blocked'?")):
         c.run(f"convert {line}", stderr=has(sentence), code=2)

@@ -292,7 +292,7 @@ def a_filter_of_ours_keeps_dialect_and_rule(c):
     c.run("inspect --dialect dcso o.bloom", code=2, stderr=has("is a file of ours, with a filter of ours"))
     # Of several filters each is what it is.
     c.run("query -f o.bloom -f f.bf --dialect guava", stdin="1\n9\n", stdout="1\n")
-    c.run("convert --from guava -o x.bloom f.bloom", code=2, stderr=has("f.bloom: is a file of ours already"))
+    c.run("convert --from guava -o x.bloom f.bloom", code=2, stderr=has("f.bloom: is a Bloomery file already"))
 
 
 @case
@@ -332,12 +332,12 @@ def bad_names_and_parameters_are_refused_with_what_would_do(c):
         c.run(["build", "--dialect", value, "-o", "f.bf", "keys"], code=2, stderr=has(said))
     for options, said in (("-p 0.1 --dialect guava,p=0.1", "the rate is given twice"),
                           ("-n 5 --dialect guava,n=5", "the number of keys is given twice"),
-                          ("--kind classic --dialect guava", "--kind is for filters of ours"),
-                          ("--memory 1M --dialect guava", "--memory is for filters of ours"),
-                          ("--keyed --dialect guava", "--keyed is for filters of ours"),
-                          ("--seed 1 --dialect guava", "--seed is for filters of ours"),
-                          ("--note x --dialect guava", "--note is for filters of ours"),
-                          ("--folds 1 --dialect guava", "--folds is for filters of ours"), ("--ours", "goes with --dialect")):
+                          ("--kind classic --dialect guava", "--kind is for Bloomery filters"),
+                          ("--memory 1M --dialect guava", "--memory is for Bloomery filters"),
+                          ("--keyed --dialect guava", "--keyed is for Bloomery filters"),
+                          ("--seed 1 --dialect guava", "--seed is for Bloomery filters"),
+                          ("--note x --dialect guava", "--note is for Bloomery filters"),
+                          ("--folds 1 --dialect guava", "--folds is for Bloomery filters"), ("--ours", "goes with --dialect")):
         c.run(f"build {options} -o f.bf keys", code=2, stderr=has(said))
     c.run("build --dialect guava -p 0.1 -o f.bf", stdin="a\n", code=2,
           stderr=has("standard input: can't be read twice", "with -n"))
@@ -345,8 +345,8 @@ def bad_names_and_parameters_are_refused_with_what_would_do(c):
     c.run("build --dialect guava --json -p 0.1 -o - keys", code=2, stderr=has("both want standard output"))
     c.expect(c.names() == ["keys"], f"files were left: {c.names()}")
     c.run("build -q -p 0.1 --dialect guava -o f.bf keys")
-    for options, said in (("--from guava --kind blocked", "one after the other"), ("", "what is it to be?"),
-                          ("--from guava --to guava,variant=mitz32", "--to takes a name alone"),
+    for options, said in (("--from guava --kind blocked", "do one after"), ("", "give --kind blocked"),
+                          ("--from guava --to guava,variant=mitz32", "--to takes a name without parameters"),
                           ("--to guava --int64", "options for keys are kept"), ("--to guava --note x", "--note is kept"),
                           ("--kind blocked --note x", "go with --from"), ("--from nothing", "unknown dialect"),
                           ("--from guava --redis-key k", "goes with '--to redisbloom -o -'")):
@@ -405,7 +405,7 @@ def positions_are_printed(c):
     lines = c.run("query --positions -k 7 h.bloom", stdout=None)[0].decode().splitlines()
     c.expect([line.split(":")[0] for line in lines] == [str(i) for i in range(layers)] and layers > 2, f"{lines}")
     for options in ("-v", "-c", "-q", "--with-filename", "--counts", "--confirm x"):
-        c.run(f"query --positions {options} f.bloom", stdin="a\n", code=2, stderr=has("--positions asks nothing"))
+        c.run(f"query --positions {options} f.bloom", stdin="a\n", code=2, stderr=has("--positions looks nothing up"))
     c.run("query --positions -f f.bloom -f g.bloom", stdin="a\n", code=2, stderr=has("for one filter"))
     c.run("query --positions --int64 g.bloom", stdin="a\n", code=2, stderr=None)
 
@@ -548,7 +548,7 @@ def measured_rates_are_those_of_their_bits(c):
 def convert_says_what_the_file_looks_like(c):
     c.run("build -q --dialect dcso -n 9 -p 0.01 -o f.bf", stdin="a\n")
     c.run("convert -o ours.bloom f.bf", code=2,
-          stderr=has("what is it to be? --kind blocked, or another system's: --from, --to", "this looks like a filter of dcso; if it is, "
+          stderr=has("give --kind blocked, or --from or --to for another system's file", "this looks like a filter of dcso; if it is, "
                      "say --from dcso"))
     c.run("build -q -n 9 -p 0.01 -o g.bloom", stdin="a\n")
     _, stderr = c.run("convert -o ours.bloom g.bloom", code=2, stderr=None)

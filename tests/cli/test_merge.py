@@ -278,7 +278,7 @@ def a_merged_file_loses_nothing_that_the_parts_have(c):
     c.file("two.idx", block * 3000)
     reading = "--dialect clickhouse-index,rate=0.01,index=1"
     c.run(f"merge {reading} -o m.idx two.idx two.idx", code=2,
-          stderr=has("has more than the one filter", "--ours makes a file of ours"))
+          stderr=has("has more than one filter", "--ours makes a Bloomery file"))
     c.expect("m.idx" not in c.names(), "it was written")
     c.run(f"merge -q {reading} --ours -o m.bloom two.idx two.idx", stderr=None)
 

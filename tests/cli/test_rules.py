@@ -568,10 +568,10 @@ def file_that_cannot_confirm_is_an_error(c):
     os.mkfifo(c.path("fifo"))
     os.mkdir(c.path("folder"))
     for name, why in (("unsorted", "is not sorted by the bytes of its lines; 'LC_ALL=C sort' does that"),
-                      ("packed", "is packed, or a filter; a search needs the lines themselves"),
-                      ("f.bloom", "is packed, or a filter; a search needs the lines themselves"),
-                      ("fifo", "is no regular file; a search needs one"),
-                      ("folder", "is no regular file; a search needs one"),
+                      ("packed", "is compressed, or a filter; a search needs the lines themselves"),
+                      ("f.bloom", "is compressed, or a filter; a search needs the lines themselves"),
+                      ("fifo", "is not a regular file; a search needs one"),
+                      ("folder", "is not a regular file; a search needs one"),
                       ("missing", "No such file or directory")):
         c.run(f"query --confirm {name} f.bloom keys", code=2, stderr=f"bloomery: query: {name}: {why}\n")
 

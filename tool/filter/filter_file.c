@@ -773,7 +773,7 @@ bool tool_output_begin(struct tool_output *output)
 {
     output->lock = -1;
     if (output->path == NULL) {
-        tool_usage("where to? -o FILE names the filter to write");
+        tool_usage("no output: give -o FILE");
         return false;
     }
     if (tool_output_is_stdout(output)) {

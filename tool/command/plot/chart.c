@@ -51,11 +51,11 @@ static const char *show_file(char name[NAME_BYTES], const char *file)
 
 enum {
     LAYERS_MAX = 64,
-    ROOM_OF_PLAN = 2,  /* a curve goes to so many times the planned keys */
-    ROOM_OF_CHAIN = 8, /* and of a chain to so many times those of its first layer */
+    ROOM_OF_PLAN = 2,  /* a curve goes to this multiple of the planned keys */
+    ROOM_OF_CHAIN = 8, /* and a chain's to this multiple of its first layer's */
     DECADES_MIN = 2,
     DECADES_MAX = 40,
-    DECADES_BELOW_PLAN = 6, /* a filter with hardly a key has rates like 1e-30 */
+    DECADES_BELOW_PLAN = 6, /* a filter with a few keys has rates like 1e-30 */
 };
 
 #define MARGIN 1.7 /* decades */
@@ -235,7 +235,7 @@ static void end_curve(struct tool_chart *chart, const struct subject *of,
 
 static bool one_rate(const char *file)
 {
-    tool_error("%s%sa static filter has one rate, and takes no key after it was built: there is "
+    tool_error("%s%sa static filter has one rate, and takes no key after it was built, so it has "
                "no curve; 'bloomery %s' shows the rate",
                file != NULL ? file : "", file != NULL ? ": " : "",
                file != NULL ? "inspect" : "plan");
@@ -282,7 +282,7 @@ bool tool_chart_of_plan(const bloomery_plan *plan, uint64_t keys_max, struct too
     return true;
 }
 
-/* The plan that a chain of ours was made by, from its first layer. */
+/* Returns the plan that our chain was made by, from its first layer. */
 static bloomery_plan plan_of(const bloomery_info *info, const bloomery_layer_info *first)
 {
     return (bloomery_plan){
@@ -320,9 +320,10 @@ static bool chain_of_filter(const char *file, const bloomery_filter *filter,
     const bloomery_plan plan = plan_of(info, &first);
     plan_chain(&plan, keys > info->planned_keys ? keys : info->planned_keys, chain);
     if (!has_layers_of(filter, chain, info->layers)) {
-        tool_error("%s: its layers are not those of one plan, as after a merge: there is no curve "
-                   "of it; 'bloomery inspect' shows the layers",
-                   file);
+        tool_error(
+            "%s: its layers are not those of one plan, as after a merge, so it has no curve; "
+            "'bloomery inspect' shows the layers",
+            file);
         return false;
     }
     return chain_reaches(chain, keys);
@@ -340,7 +341,7 @@ bool tool_chart_of_filter(const char *file, const bloomery_filter *filter, uint6
     if (!info->has_bits)
         return one_rate(file);
     if (dialect != NULL && (info->kind == BLOOMERY_SCALABLE || info->layers > 1)) {
-        tool_error("%s: a chain of %s grows by that system's rules: there is no curve of it; "
+        tool_error("%s: a chain of %s grows by that system's rules, so it has no curve; "
                    "'bloomery inspect' shows its layers",
                    file, dialect);
         return false;
@@ -499,9 +500,10 @@ static void expect(const bloomery_layer_info *layer, uint64_t blocks, double *ex
 static bool has_blocks(const char *file, const bloomery_info *info)
 {
     if (info->dialect != 0)
-        tool_error("%s: the fill by block is for filters of ours; filters of %s have other blocks, "
-                   "or none",
-                   file, bloomery_dialect_get(info->dialect)->name);
+        tool_error(
+            "%s: the fill by block is for Bloomery filters; filters of %s have other blocks, or "
+            "none",
+            file, bloomery_dialect_get(info->dialect)->name);
     else if (!info->has_bits)
         tool_error("%s: about half of the bits of a static filter are set, whatever its keys are: "
                    "it has no fill to plot",

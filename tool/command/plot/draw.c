@@ -48,8 +48,8 @@ static double rate_place(const struct tool_chart *chart, double height)
     return fmin(1, fmax(0, (-height - chart->top) / (chart->bottom - chart->top)));
 }
 
-/* The logarithm to base 10 of the rate with so many keys, between the points a straight line.
- * -INFINITY before the first point. */
+/* Returns the logarithm to base 10 of the rate with this number of keys. It is linear between the
+ * points, and -INFINITY before the first one. */
 static double rate_height(const struct tool_chart *chart, double keys)
 {
     const struct tool_point *points = chart->points;
@@ -504,11 +504,11 @@ static void begin(struct tool_out *out, const struct tool_chart *chart)
     put_text(out, chart->title);
     tool_out_text(out, "</title>\n<desc id=\"desc\">");
     put_text(out, chart->is_fill && chart->counters
-                      ? "Bars: how many blocks have so many counters in use. A line: how many of "
-                        "them theory expects."
+                      ? "Bars: the number of blocks by their counters in use. A line: the number "
+                        "that theory expects."
                   : chart->is_fill
-                      ? "Bars: how many blocks have so many bits set. A line: how many "
-                        "of them theory expects."
+                      ? "Bars: the number of blocks by their bits set. A line: the number "
+                        "that theory expects."
                       : "A curve: the false-positive rate, on a logarithmic scale, "
                         "over the number of keys in the filter.");
     for (int i = 0; i < 2; i++) {

@@ -492,7 +492,7 @@ static bool map_file(struct tool_confirm *confirm, int file)
         return false;
     }
     if (!S_ISREG(facts.st_mode)) {
-        tool_error("%s: is no regular file; a search needs one", confirm->path);
+        tool_error("%s: is not a regular file; a search needs one", confirm->path);
         return false;
     }
     confirm->bytes = (size_t)facts.st_size;
@@ -515,7 +515,8 @@ static bool is_text(const struct tool_confirm *confirm)
     if (confirm->data == NULL ||
         tool_packing_of(confirm->data, confirm->bytes, &undecided) == TOOL_PLAIN)
         return true;
-    tool_error("%s: is packed, or a filter; a search needs the lines themselves", confirm->path);
+    tool_error("%s: is compressed, or a filter; a search needs the lines themselves",
+               confirm->path);
     return false;
 }
 

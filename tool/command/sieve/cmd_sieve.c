@@ -94,7 +94,7 @@ static int sieve_main(int argc, char **argv)
 const struct tool_command cmd_sieve = {
     .name = "sieve",
     .run = sieve_main,
-    .summary = "a queue of what is to be visited that drops what was seen",
+    .summary = "a crawl queue that drops URLs it has already seen",
     .synopsis = "bloomery sieve COMMAND [OPTION...] DIR ...",
     .introduction =
         "A to-visit queue that drops keys it has seen. Each key that is pushed comes out once, "
