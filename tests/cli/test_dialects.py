@@ -155,7 +155,7 @@ def formats_with_a_magic_are_recognised_and_others_named(c):
                       stderr=has("not a Bloomery filter", f"say --from {dialect['name']}"))
                 c.run("merge -o x.bloom f.bf f.bf", code=2, stderr=has("this looks like"))
             else:
-                c.expect("--dialect NAME says which. Nothing to be recognised by have" in text and
+                c.expect("--dialect NAME says which. These formats carry no signature:" in text and
                          f"{dialect['name']}" in text.split(" by have ")[1], f"{name}: {text}")
                 c.run("convert --to guava -o x.bf f.bf", code=2, stderr=has("not a Bloomery filter", "--from NAME says which"))
             c.expect("x.bf" not in c.names() and "x.bloom" not in c.names(), f"{name}: it was opened on a guess")

@@ -732,7 +732,7 @@ def hints_are_given_however_it_is_asked(c):
 def a_field_that_no_record_has_is_an_error(c):
     def wrong(command, count, field, delimiter):
         return (no_field(command, count, field) +
-                f"bloomery: {command}: no record has a field {field}, so there is no key; fields are delimited "
+                f"bloomery: {command}: no record has a field {field}, so no key was made; fields are delimited "
                 f"{delimiter} (-d)\n")
 
     c.file("keys", "a\nb\nc\n")

@@ -49,7 +49,7 @@ enum {
     SERIALS = 10000,
     MODULUS = 11,
     FAMILIES = MODULUS * MODULUS,
-    NO_CHECK = 10, /* a weighted sum that is no digit */
+    NO_CHECK = 10, /* a weighted sum that is not a digit */
     BUCKETS_MAX = 1 << 17,
     STEPS = 2,             /* from a bucket's first slot on that are taken without a branch */
     PORTION = 512,         /* people made at once */

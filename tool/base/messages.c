@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything that is said to people on stderr. */
+/* All messages for people, on stderr. */
 #include "base/experimental.h"
 #include "tool.h"
 

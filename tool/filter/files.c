@@ -393,8 +393,8 @@ bool tool_may_replace_held(const char *path, int descriptor, bool force)
            (force || facts.st_size == 0 || holds_filter(path, descriptor));
 }
 
-/* What is no regular file is not opened: some devices begin to act when they are. What is then
- * opened counts, and not what was there before. */
+/* Only regular files are opened, because some devices act when they are opened. The file that is
+ * then open counts, not the one that was there before. */
 bool tool_may_replace(const char *path, bool force)
 {
     struct stat facts;
@@ -453,6 +453,6 @@ bool tool_stdout_takes_bytes(void)
 {
     if (!isatty(STDOUT_FILENO))
         return true;
-    tool_error("stdout is a terminal, and a filter is no text; redirect it or name a file");
+    tool_error("stdout is a terminal, and a filter is not text; redirect it or name a file");
     return false;
 }

@@ -29,8 +29,8 @@
 /* ---- Different hashes ------------------------------------------------------------------------ */
 
 /*
- * A sample of the different hashes: all whose lowest bits are 0, of so many bits that the sample
- * fits.
+ * A sample of the distinct hashes: all whose lowest `level` bits are 0. The level rises until the
+ * sample fits.
  *
  *     level 0   all hashes             up to 16,384 different ones
  *     level 1   ...0                   when there are more: half of those that are kept go

@@ -103,7 +103,7 @@ static void gzip_write(struct tool_pack *pack, const unsigned char *data, size_t
     }
 }
 
-/* ---- Packers: all else through libarchive ---------------------------------------------------- */
+/* ---- Packers: the others through libarchive -------------------------------------------------- */
 
 static la_ssize_t take_archive(struct archive *archive, void *context, const void *data,
                                size_t bytes)
@@ -306,7 +306,7 @@ static const char *find_place(struct tool_text_output *output, bool exists, char
     char *slash = strrchr(resolved, '/');
     const char *name = slash == NULL ? resolved : slash + 1;
     if (name[0] == '\0' || strlen(name) > NAME_MAX)
-        return "is no name of a file";
+        return "is not the name of a file";
     memcpy(output->target, name, strlen(name) + 1);
     if (slash == NULL)
         memcpy(resolved, ".", 2);
@@ -511,8 +511,8 @@ int tool_text_output_finish(struct tool_text_output *output, struct tool_out *ou
 /* ---- Packed outputs -------------------------------------------------------------------------- */
 
 /*
- * Packing is several times slower than all else that is done with a line, so a thread does it while
- * the others go on. Between the two lies a ring of buffers:
+ * Packing is several times slower than everything else that is done with a line, so a thread of its
+ * own does it. Between it and the writer lies a ring of buffers:
  *
  *     writer -> [ being filled ][ full ][ full ][ being packed ] -> packer -> file
  *

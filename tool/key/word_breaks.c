@@ -10,7 +10,7 @@
  * ASCII, with the numbers of the rules in UAX 29. Letters, digits and "_" in a row are one word (5,
  * 8 to 10, 13a, 13b). One character between two letters (":", ".", "'") or between two digits (",",
  * ";", ".", "'") joins them (6, 7, 11, 12). All others are separators: boundaries lie before and
- * behind each. Rules 3 and 3d keep a line end and a row of spaces together, which are no words.
+ * behind each. Rules 3 and 3d keep a line end and a row of spaces together, which are not words.
  *
  * Where a text may be cut without a change of its words:
  *
@@ -113,7 +113,7 @@ enum { QUICK = 16 };
 
 static void make_room(struct tool_words *words, size_t bytes)
 {
-    /* QUICK more than there are, since add_word() writes so many whatever the word's length. */
+    /* QUICK more than there are, since add_word() writes QUICK bytes for any length of the word. */
     const size_t joined = words->joined_bytes + bytes + 1 + QUICK;
     if (joined > words->joined_room) {
         words->joined_room = joined + joined / 2 + 4096;
@@ -171,7 +171,7 @@ static void split_ascii(struct tool_words *words, const unsigned char *at, const
     }
 }
 
-/* ---- All else through libunistring ----------------------------------------------------------- */
+/* ---- Other text through libunistring --------------------------------------------------------- */
 
 static bool has_letter_or_number(const unsigned char *text, size_t bytes)
 {

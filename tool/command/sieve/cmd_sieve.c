@@ -94,15 +94,15 @@ static int sieve_main(int argc, char **argv)
 const struct tool_command cmd_sieve = {
     .name = "sieve",
     .run = sieve_main,
-    .summary = "a queue of what is to be visited that drops what was seen",
+    .summary = "a crawl queue that drops URLs it has already seen",
     .synopsis = "bloomery sieve COMMAND [OPTION...] DIR ...",
     .introduction =
-        "A to-visit queue that drops keys it has seen. Each key that is pushed comes out once, "
-        "however often it is pushed. A popped key that is not acknowledged is redelivered. The "
-        "directory DIR holds everything; a crash loses at most the last second's work.",
+        "A to-visit queue that drops keys it has already seen. Each key comes out once, however "
+        "often it is pushed. A popped key that is not acknowledged is redelivered. The directory "
+        "DIR holds everything; a crash loses at most the work of the last second.",
     .epilogue =
         "'bloomery sieve COMMAND --help' describes a command; 'bloomery plan --sieve' computes "
-        "what a sieve takes.\n"
+        "how much memory and disk a sieve needs.\n"
         "\n"
         "  bloomery sieve push crawl seeds.txt\n"
         "  bloomery sieve pop -n 10 --done crawl | visit | bloomery sieve push crawl\n"
