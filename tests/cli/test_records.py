@@ -120,7 +120,7 @@ def headers_name_fields_and_stay_in_the_output(c):
     c.run("query mail.bloom -k mail -k a@x", stdout="a@x\n")
     c.run("dedupe --csv --header -F nick a.csv", code=2,
           stderr=has("a.csv: its first record, the header, names no field 'nick'"))
-    c.run("dedupe -F mail a.csv", code=2, stderr=has("-F mail: fields have numbers; with --header"))
+    c.run("dedupe -F mail a.csv", code=2, stderr=has("-F mail: fields are numbers; with --header"))
 
 
 @case

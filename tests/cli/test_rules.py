@@ -265,7 +265,7 @@ def options_must_agree_with_the_filter(c):
     # One without a rule: whoever asks says what the lines are; nobody adds by a rule that is not kept.
     c.run("query -F 2 --upper plain.bloom", stdin="x\ta\n", stdout="x\ta\n")
     c.run("add --upper plain.bloom", stdin="b\n", code=2,
-          stderr="bloomery: add: plain.bloom: --upper: its keys are whole lines; what becomes of keys is said "
+          stderr="bloomery: add: plain.bloom: --upper: its keys are whole lines; such options are given "
           "when a filter is built\nnothing was added to plain.bloom\n")
     c.expect(before == (c.read("f.bloom"), c.read("plain.bloom")), "a filter was changed")
 
