@@ -317,13 +317,6 @@ const char *tool_format_count(char *buffer, uint64_t value)
     return buffer;
 }
 
-/* Three significant digits of a number from 1 to below 1024, "1.00" to "1023". */
-static void format_three(char *buffer, double value)
-{
-    int places = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-    snprintf(buffer, TOOL_NUMBER_BYTES, "%.*f", places, value);
-}
-
 const char *tool_format_size(char *buffer, uint64_t bytes)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -337,9 +330,10 @@ const char *tool_format_size(char *buffer, uint64_t bytes)
         value /= 1024;
         unit++;
     }
-    char number[TOOL_NUMBER_BYTES];
-    format_three(number, value);
-    snprintf(buffer, TOOL_NUMBER_BYTES, "%.16s %s", number, units[unit]);
+    /* Three significant digits, "1.00" to "1023". */
+    const int places = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    assert(value >= 1 && value < 1024);
+    snprintf(buffer, TOOL_NUMBER_BYTES, "%.*f %s", places, value, units[unit]);
     return buffer;
 }
 

@@ -725,18 +725,6 @@ const char *tool_output_said(const struct tool_output *output)
     return tool_output_is_stdout(output) ? "stdout" : output->path;
 }
 
-static bool is_of(const struct tool_filter_file *file, const bloomery_dialect *dialect)
-{
-    const struct tool_origin *origin = &file->origin;
-    if (!origin->packed && dialect->magic && origin->dialect == dialect)
-        return true;
-    tool_error("%s: exists%s; --force overwrites it", file->path,
-               origin->ours     ? " and is a Bloomery filter"
-               : dialect->magic ? ", and not as such a filter"
-                                : ", and nothing shows that it is such a filter");
-    return false;
-}
-
 /* Whether stands there what the new filter may replace: nothing, a filter of the same system, or
  * anything with `force`. Of a file that is locked what is locked counts, which may have taken a
  * while. */
@@ -754,7 +742,14 @@ static bool may_replace(const struct tool_output *output)
     if (!(held ? tool_filter_file_held(&file, path, output->lock, NULL)
                : tool_filter_file_open(&file, path, NULL)))
         return false;
-    const bool may = is_of(&file, output->dialect);
+    const struct tool_origin *origin = &file.origin;
+    const bool magic = output->dialect->magic;
+    const bool may = !origin->packed && magic && origin->dialect == output->dialect;
+    if (!may)
+        tool_error("%s: exists%s; --force overwrites it", path,
+                   origin->ours ? " and is a Bloomery filter"
+                   : magic      ? ", and not as such a filter"
+                                : ", and nothing shows that it is such a filter");
     tool_filter_file_close(&file);
     return may;
 }

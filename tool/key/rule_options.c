@@ -50,19 +50,6 @@ static bool take_fields(struct tool_rule_choice *choice, const char *text)
     return true;
 }
 
-static bool take_path(struct tool_layout *layout, const char *text)
-{
-    if (layout->jsonl) {
-        tool_usage("--jsonl is given twice; a key is one member of a line");
-        return false;
-    }
-    layout->jsonl = true;
-    if (tool_json_path_parse(text, &layout->path))
-        return true;
-    tool_usage("--jsonl '%s': is not a path to a member, such as url or meta.id", text);
-    return false;
-}
-
 /* As functions of rows: `at` is the whole choice. */
 static bool take_text(const char *option, const char *text, void *at)
 {
@@ -98,7 +85,11 @@ static bool take_jsonl(const char *option, const char *text, void *at)
 {
     struct tool_rule_choice *choice = at;
     (void)option;
-    return take_path(&choice->layout, text);
+    if (choice->layout.jsonl)
+        return !tool_usage("--jsonl is given twice; a key is one member of a line");
+    choice->layout.jsonl = true;
+    return tool_json_path_parse(text, &choice->layout.path) ||
+           !tool_usage("--jsonl '%s': is not a path to a member, such as url or meta.id", text);
 }
 
 #define RULE_BITS(bit) TOOL_BITS(struct tool_rule_choice, rule.flags, BLOOMERY_RULE_##bit)
@@ -402,17 +393,6 @@ void tool_tally_place(struct tool_tally *tally, const struct tool_chunks *chunks
         place(&tally->broken_at[i], chunks);
 }
 
-static const char *wrong_form(const bloomery_key_rule *rule)
-{
-    if ((rule->flags & BLOOMERY_RULE_HEX) != 0)
-        return "is not pairs of hexadecimal digits";
-    if ((rule->flags & BLOOMERY_RULE_INT64) != 0)
-        return "is not a whole number from -2^63 to 2^64-1";
-    if ((rule->flags & BLOOMERY_RULE_INT32) != 0)
-        return "is not a whole number from -2^31 to 2^32-1";
-    return "is not UTF-8";
-}
-
 /* What becomes of records without a key. */
 static const char *say_fate(const struct tool_tally *tally, bool one, const char *passed_over)
 {
@@ -489,9 +469,13 @@ bool tool_tally_say(const struct tool_tally *tally, const bloomery_key_rule *rul
     const struct tool_place *at = &tally->malformed_at;
     if (at->line > 0)
         snprintf(line, sizeof(line), "line %llu: ", (unsigned long long)at->line);
+    const char *wrong =
+        (rule->flags & BLOOMERY_RULE_HEX) != 0     ? "is not pairs of hexadecimal digits"
+        : (rule->flags & BLOOMERY_RULE_INT64) != 0 ? "is not a whole number from -2^63 to 2^64-1"
+        : (rule->flags & BLOOMERY_RULE_INT32) != 0 ? "is not a whole number from -2^31 to 2^32-1"
+                                                   : "is not UTF-8";
     tool_error("%s%s%s'%s' %s%s; %s", at->input != NULL ? tool_path_said(at->input) : "",
-               at->input != NULL ? ": " : "", line, tally->shown, wrong_form(rule), more,
-               consequence);
+               at->input != NULL ? ": " : "", line, tally->shown, wrong, more, consequence);
     return false;
 }
 

@@ -146,12 +146,6 @@ static inline void add_word(struct tool_words *words, const unsigned char *text,
 
 /* ---- ASCII ----------------------------------------------------------------------------------- */
 
-/* Whether the character at `at`, behind one of a word, joins that to the one behind it. */
-static inline bool is_joined(const unsigned char *at, const unsigned char *end)
-{
-    return end - at >= 2 && (kinds[at[-1]] & kinds[at[1]] & kinds[at[0]] >> JOINS) != 0;
-}
-
 static void split_ascii(struct tool_words *words, const unsigned char *at, const unsigned char *end)
 {
     while (true) {
@@ -165,7 +159,8 @@ static void split_ascii(struct tool_words *words, const unsigned char *at, const
             found |= kinds[*at++];
             while (at < end && (kinds[*at] & IN_WORD) != 0)
                 found |= kinds[*at++];
-        } while (is_joined(at, end));
+            /* The character here joins that before it to that behind it. */
+        } while (end - at >= 2 && (kinds[at[-1]] & kinds[at[1]] & kinds[at[0]] >> JOINS) != 0);
         if ((found & (LETTER | DIGIT)) != 0)
             add_word(words, begin, (size_t)(at - begin), (size_t)(end - begin));
     }

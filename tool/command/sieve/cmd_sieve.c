@@ -60,19 +60,6 @@ static const struct {
     {"fix", "recover"},
 };
 
-static int say_unknown(const char *name, const char *const names[PARTS])
-{
-    for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
-        if (strcmp(synonyms[i].name, name) == 0)
-            return tool_usage("unknown command '%s'; its name here is '%s'", name,
-                              synonyms[i].here);
-    const char *nearest = tool_nearest(name, names, PARTS);
-    const char *what = name[0] == '-' ? "option" : "command";
-    if (nearest != NULL)
-        return tool_usage("unknown %s '%s'; did you mean '%s'?", what, name, nearest);
-    return tool_usage("unknown %s '%s'", what, name);
-}
-
 static int sieve_main(int argc, char **argv)
 {
     const size_t prefix = strlen("sieve ");
@@ -88,7 +75,15 @@ static int sieve_main(int argc, char **argv)
         argv[1] = (char *)(uintptr_t)parts[i]->name;
         return parts[i]->run(argc - 1, argv + 1);
     }
-    return say_unknown(name, names);
+    for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
+        if (strcmp(synonyms[i].name, name) == 0)
+            return tool_usage("unknown command '%s'; its name here is '%s'", name,
+                              synonyms[i].here);
+    const char *nearest = tool_nearest(name, names, PARTS);
+    const char *what = name[0] == '-' ? "option" : "command";
+    if (nearest != NULL)
+        return tool_usage("unknown %s '%s'; did you mean '%s'?", what, name, nearest);
+    return tool_usage("unknown %s '%s'", what, name);
 }
 
 const struct tool_command cmd_sieve = {

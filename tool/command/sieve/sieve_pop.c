@@ -97,14 +97,6 @@ static const struct tool_option_group pop_groups[] = {
     TOOL_GROUPS_END,
 };
 
-static void print_json_item(struct pop *pop, const bloomery_sieve_item *item)
-{
-    json_t *object = tool_sieve_json_item(item);
-    tool_json_add(object, "again", tool_json_bool(item->again));
-    tool_json_add(object, "deliveries", tool_json_count(item->deliveries));
-    tool_sieve_print_item(&pop->out, pop->popped, object);
-}
-
 static void put_out(struct pop *pop, const void *data, size_t bytes)
 {
     tool_out_bytes(&pop->out, data, bytes);
@@ -183,10 +175,14 @@ static bool print_held(struct pop *pop)
         pop->ends[i] += begin;
     pop->popped += gathered;
     for (size_t i = 0; i < pop->loose; i++, pop->popped++) {
-        if (pop->command.json)
-            print_json_item(pop, &pop->items[i]);
-        else
-            put_line(pop, &pop->items[i], put_out);
+        const bloomery_sieve_item *item = &pop->items[i];
+        if (pop->command.json) {
+            json_t *object = tool_sieve_json_item(item);
+            tool_json_add(object, "again", tool_json_bool(item->again));
+            tool_json_add(object, "deliveries", tool_json_count(item->deliveries));
+            tool_sieve_print_item(&pop->out, pop->popped, object);
+        } else
+            put_line(pop, item, put_out);
         pop->ends[gathered + i] = pop->out.written + pop->out.used;
     }
     return tool_out_flush(&pop->out);
@@ -252,17 +248,6 @@ static bool ends_early(const struct pop *pop, bloomery_status status, const bloo
     return status == BLOOMERY_FULL || status == BLOOMERY_IO_FAILED;
 }
 
-static bool say_failure(struct pop *pop, const bloomery_error *error)
-{
-    tool_sieve_error(&pop->command, error);
-    if (error->status == BLOOMERY_FULL)
-        tool_notice("'bloomery sieve export --leased %s' lists them, and 'bloomery sieve ack "
-                    "--return --all %s' returns those of dead workers; 'pop --leases N' allows "
-                    "more",
-                    pop->command.directory, pop->command.directory);
-    return false;
-}
-
 /* Pops and prints. False after a message. */
 static bool pop_items(struct pop *pop)
 {
@@ -273,8 +258,15 @@ static bool pop_items(struct pop *pop)
             continue;
         if (pop->popped > 0 && ends_early(pop, status, &error))
             return true;
-        if (status != BLOOMERY_OK)
-            return say_failure(pop, &error);
+        if (status != BLOOMERY_OK) {
+            tool_sieve_error(&pop->command, &error);
+            if (status == BLOOMERY_FULL)
+                tool_notice("'bloomery sieve export --leased %s' lists them, and 'bloomery sieve "
+                            "ack --return --all %s' returns those of dead workers; 'pop --leases "
+                            "N' allows more",
+                            pop->command.directory, pop->command.directory);
+            return false;
+        }
         if (pop->held == 0)
             return true;
         if (!deliver(pop))
@@ -422,18 +414,6 @@ static bool take_number(struct ack *ack, const char *text, size_t bytes)
     return true;
 }
 
-static bool take_line(struct ack *ack, bloomery_key record)
-{
-    char shown[80];
-    const char *tab = memchr(record.data, '\t', record.bytes);
-    const size_t bytes = tab != NULL ? (size_t)(tab - (const char *)record.data) : record.bytes;
-    if (take_number(ack, record.data, bytes))
-        return true;
-    tool_error("'%s' does not begin with a number as 'sieve pop' prints it; nothing was changed",
-               tool_show_bytes(shown, sizeof(shown), record.data, record.bytes));
-    return false;
-}
-
 /* All lines of standard input. The sieve is opened when they have ended. Until then the writer of
  * our pipe may be using it, as in 'pop | visit | ack'. */
 static bool take_lines(struct ack *ack)
@@ -445,8 +425,16 @@ static bool take_lines(struct ack *ack)
     while (good && tool_chunks_take(chunks, &chunk)) {
         size_t count;
         while (good && (count = tool_chunk_keys(&chunk, records)) > 0)
-            for (size_t i = 0; i < count && good; i++)
-                good = take_line(ack, records[i]);
+            for (size_t i = 0; i < count && good; i++) {
+                char shown[80];
+                const char *begin = records[i].data, *tab = memchr(begin, '\t', records[i].bytes);
+                good =
+                    take_number(ack, begin, tab != NULL ? (size_t)(tab - begin) : records[i].bytes);
+                if (!good)
+                    tool_error("'%s' does not begin with a number as 'sieve pop' prints it; "
+                               "nothing was changed",
+                               tool_show_bytes(shown, sizeof(shown), begin, records[i].bytes));
+            }
     }
     tool_chunks_give_back(chunks, &chunk);
     const char *name;

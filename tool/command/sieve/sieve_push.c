@@ -183,17 +183,6 @@ static const struct tool_option_group import_groups[] = {
 
 /* ---- Pushing --------------------------------------------------------------------------------- */
 
-static void print_new(struct run *run, const bloomery_key *keys, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (run->results[i] == BLOOMERY_SIEVE_NEW) {
-            tool_out_bytes(run->out, keys[i].data, keys[i].bytes);
-            tool_out_bytes(run->out, &run->feed->source.delimiter, 1);
-            run->fed.printed++;
-        }
-    run->ended |= tool_out_failed(run->out);
-}
-
 /* Keys that are none too long. */
 static void push_run(struct run *run, const bloomery_key *keys, const bloomery_key *payloads,
                      size_t count)
@@ -206,8 +195,15 @@ static void push_run(struct run *run, const bloomery_key *keys, const bloomery_k
         feed->requeue ? BLOOMERY_SIEVE_PUSH_AGAIN : feed->mode, run->results, &pushed, &error);
     assert(pushed.done <= count && (status != BLOOMERY_OK || pushed.done == count));
     run->fed.pushed += pushed.done;
-    if (run->out != NULL)
-        print_new(run, keys, pushed.done);
+    if (run->out != NULL) {
+        for (size_t i = 0; i < pushed.done; i++)
+            if (run->results[i] == BLOOMERY_SIEVE_NEW) {
+                tool_out_bytes(run->out, keys[i].data, keys[i].bytes);
+                tool_out_bytes(run->out, &feed->source.delimiter, 1);
+                run->fed.printed++;
+            }
+        run->ended |= tool_out_failed(run->out);
+    }
     if (status != BLOOMERY_OK)
         fail(run, &error);
 }
@@ -265,17 +261,6 @@ static void find_payloads(struct run *run, const struct tool_chunk *chunk, size_
         paid += has;
     }
     assert(key == run->made->count && paid == run->paid->count);
-}
-
-static void push_made(struct run *run, const struct tool_chunk *chunk, size_t count)
-{
-    struct tool_made *made = run->made;
-    tool_rule_apply(&run->feed->choice.rule, chunk, run->records, count, made);
-    if (made->tally.malformed + made->tally.broken > 0)
-        tool_tally_place(&made->tally, run->chunks);
-    if (run->paid != NULL)
-        find_payloads(run, chunk, count);
-    push_keys(run, chunk, made->keys, run->payloads, made->count);
 }
 
 enum { FINGERPRINT_DIGITS = 40, FINGERPRINT_BYTES = 20, HEAD = 65536 };
@@ -347,9 +332,15 @@ static void push_chunk(struct run *run, struct tool_chunk *chunk)
         run->batch = count;
         if (run->list != NULL)
             push_fingerprints(run, chunk, count);
-        else if (run->made != NULL)
-            push_made(run, chunk, count);
-        else
+        else if (run->made != NULL) {
+            struct tool_made *made = run->made;
+            tool_rule_apply(&run->feed->choice.rule, chunk, run->records, count, made);
+            if (made->tally.malformed + made->tally.broken > 0)
+                tool_tally_place(&made->tally, run->chunks);
+            if (run->paid != NULL)
+                find_payloads(run, chunk, count);
+            push_keys(run, chunk, made->keys, run->payloads, made->count);
+        } else
             push_keys(run, chunk, run->records, NULL, count);
     }
     /* The reader of a pipe gets what there is. */
@@ -489,18 +480,6 @@ static bool decide(struct run *run)
     return !tool_sieve_error(&run->feed->command, &error);
 }
 
-/* Behind the `before` items that were queued before. */
-static void print_decided(struct run *run, uint64_t before)
-{
-    bloomery_error error = {0};
-    run->skipped = before;
-    run->out = tool_allocate(sizeof(*run->out));
-    tool_out_start(run->out);
-    if (bloomery_sieve_each(run->feed->command.sieve, BLOOMERY_SIEVE_QUEUED, print_item, run, NULL,
-                            &error) != BLOOMERY_OK)
-        fail(run, &error);
-}
-
 /* ---- All of it ------------------------------------------------------------------------------- */
 
 static void commit_when_idle(void *context)
@@ -583,8 +562,15 @@ static void finish(struct run *run, uint64_t queued_before)
             tool_sieve_error(&feed->command, &error);
         run->fed.good = false;
     }
-    if (decided)
-        print_decided(run, queued_before);
+    if (decided) {
+        assert(run->out == NULL);
+        run->skipped = queued_before; /* the new ones are behind those that were queued before */
+        run->out = tool_allocate(sizeof(*run->out));
+        tool_out_start(run->out);
+        if (bloomery_sieve_each(feed->command.sieve, BLOOMERY_SIEVE_QUEUED, print_item, run, NULL,
+                                &error) != BLOOMERY_OK)
+            fail(run, &error);
+    }
     if (run->out != NULL && tool_out_finish(run->out, TOOL_FOUND) != TOOL_FOUND)
         run->fed.good = false;
 }
