@@ -308,7 +308,7 @@ def lines_without_a_text_are_kept_and_counted(c):
     c.file("in", text_of(lines))
     for unit in UNITS:
         _, said = c.run(f"{dedupe_line(unit)} in", stdout=text_of(lines[:-1]), stderr=None)
-        c.expect(re.search(rb"in: 2 lines are no JSON.*: 2, 5", said), f"{said}")
+        c.expect(re.search(rb"in: 2 lines are not JSON.*: 2, 5", said), f"{said}")
         report = report_of(c, f"{dedupe_line(unit)} in")
         c.expect(report["without_text"] == 4 and report["documents_dropped"] == 1, f"{report}")
 

@@ -787,18 +787,18 @@ def lines_are_compared_by_their_key_and_printed_whole(c):
 def lines_without_the_field_are_kept_and_said_to_be(c):
     text = "1,a\nnone\n2,a\nnone\n3,b\n"
     c.run("dedupe -q -F 2 -d ,", stdin=text, stdout="1,a\nnone\nnone\n3,b\n",
-          stderr="bloomery: dedupe: warning: 2 records have no field 2 and are kept unchecked\n")
+          stderr="bloomery: dedupe: warning: 2 records have no field 2 and are printed unchecked\n")
     c.run("dedupe -q -F 2,1 -d ,", stdin="1,a\nnone\n", stdout="1,a\nnone\n",
-          stderr="bloomery: dedupe: warning: 1 record has no fields 2,1 and is kept unchecked\n")
+          stderr="bloomery: dedupe: warning: 1 record has no fields 2,1 and is printed unchecked\n")
     c.run("dedupe -q --jsonl a", stdin='{"a":1}\n{"b":1}\nx\n{"a":1}\n', stdout='{"a":1}\n{"b":1}\nx\n',
-          stderr=has("1 line has no string and no number at 'a' and is kept unchecked",
-                     "1 line is no JSON and is kept unchecked: 3"))
+          stderr=has("1 line has no string and no number at 'a' and is printed unchecked",
+                     "1 line is not JSON and is printed unchecked: 3"))
 
 
 @case
 def a_field_that_no_line_has_is_an_error(c):
     text = "a\nb\na\n"
-    wrong = "no record has a field 2, so there is no key; fields are delimited by tabs (-d)\n"
+    wrong = "no record has a field 2, so no key was made; fields are delimited by tabs (-d)\n"
     c.run("dedupe -F 2", stdin=text, stdout=text, code=2, stderr=has(wrong))
     c.run("dedupe -F 2 -o out", stdin=text, code=2, stderr=has(wrong, "out was not written"))
     c.run("dedupe -F 2 --state s.bloom", stdin=text, stdout=text, code=2, stderr=has(wrong))

@@ -155,8 +155,8 @@ def formats_with_a_magic_are_recognised_and_others_named(c):
                       stderr=has("not a Bloomery filter", f"say --from {dialect['name']}"))
                 c.run("merge -o x.bloom f.bf f.bf", code=2, stderr=has("this looks like"))
             else:
-                c.expect("--dialect NAME says which. Nothing to be recognised by have" in text and
-                         f"{dialect['name']}" in text.split(" by have ")[1], f"{name}: {text}")
+                c.expect("--dialect NAME says which. These formats carry no signature:" in text and
+                         f"{dialect['name']}" in text.split(" carry no signature: ")[1], f"{name}: {text}")
                 c.run("convert --to guava -o x.bf f.bf", code=2, stderr=has("not a Bloomery filter", "--from NAME says which"))
             c.expect("x.bf" not in c.names() and "x.bloom" not in c.names(), f"{name}: it was opened on a guess")
             continue
@@ -173,7 +173,7 @@ def formats_with_a_magic_are_recognised_and_others_named(c):
             c.expect(code in (0, 2) and b"is no filter" not in stderr, f"{name}: {line}: {stderr}")
         for line in ("fold -o m.bloom f.bf", "remove f.bf keys"):
             c.run(line, code=2, stderr=has(f"it is a filter of another system, {dialect['name']}; 'bloomery convert "
-                                           f"--from {dialect['name']} -o OUT f.bf' makes one of ours"))
+                                           f"--from {dialect['name']} -o OUT f.bf' converts it"))
     c.expect(known >= 2, f"only {known} have a magic")
     told = {"guava", "spark", "orc", "cassandra", "rocksdb", "redisbloom", "dcso", "bits-and-blooms"}
     c.expect(looked_at >= told | (met & {"pybloom-live"}),  # its hash is a digest, which a build can do without
@@ -225,10 +225,10 @@ def nothing_is_overwritten_by_accident(c):
     c.run(f"{build} f.bf keys")
     stream = c.read("f.bf")
     c.run(f"{build} text keys", code=2, stderr=has("text: exists", "--force overwrites it"))
-    c.run(f"{build} f.bf keys", code=2, stderr=has("f.bf: exists, and can't be told from any other file"))
+    c.run(f"{build} f.bf keys", code=2, stderr=has("f.bf: exists, and nothing shows that it is such a filter"))
     c.run("build -q -o o.bloom keys")
     ours = c.read("o.bloom")
-    c.run(f"{build} o.bloom keys", code=2, stderr=has("o.bloom: exists and is a filter of ours"))
+    c.run(f"{build} o.bloom keys", code=2, stderr=has("o.bloom: exists and is a Bloomery filter"))
     c.run("convert --from guava -o f.bf f.bf", code=2, stderr=has("-o is the file that is read"))
     os.link(c.path("f.bf"), c.path("same"))
     c.run("convert --from guava --to guava -o same f.bf", code=2, stderr=has("-o is the file that is read"))
@@ -286,10 +286,10 @@ def a_filter_of_ours_keeps_dialect_and_rule(c):
     c.run("query g.bloom", stdin="4\n5\n", stdout="4\n")
     c.run("inspect g.bloom", stdout=has("keys made by     int64", "note             back"))
     c.run("query --dialect guava f.bloom", stdin="3\n", stdout="3\n")
-    c.run("inspect --dialect dcso f.bloom", code=2, stderr=has("is a file of ours, with a filter of dialect guava"))
+    c.run("inspect --dialect dcso f.bloom", code=2, stderr=has("is a Bloomery file with a filter of dialect guava"))
     c.run("add --dialect dcso f.bloom keys", code=2, stderr=has("leave --dialect out"))
     c.run("build -q -o o.bloom keys")
-    c.run("inspect --dialect dcso o.bloom", code=2, stderr=has("is a file of ours, with a filter of ours"))
+    c.run("inspect --dialect dcso o.bloom", code=2, stderr=has("is a Bloomery file; leave --dialect out"))
     # Of several filters each is what it is.
     c.run("query -f o.bloom -f f.bf --dialect guava", stdin="1\n9\n", stdout="1\n")
     c.run("convert --from guava -o x.bloom f.bloom", code=2, stderr=has("f.bloom: is a Bloomery file already"))
@@ -351,7 +351,7 @@ def bad_names_and_parameters_are_refused_with_what_would_do(c):
                           ("--kind blocked --note x", "go with --from"), ("--from nothing", "unknown dialect"),
                           ("--from guava --redis-key k", "goes with '--to redisbloom -o -'")):
         c.run(f"convert {options} -o g.bf f.bf", code=2, stderr=has(said))
-    c.run("query --secret-file keys --dialect guava f.bf", code=2, stderr=has("--secret-file is for filters of ours"))
+    c.run("query --secret-file keys --dialect guava f.bf", code=2, stderr=has("--secret-file is for Bloomery files"))
     c.expect("g.bf" not in c.names(), "a file was left")
 
 

@@ -124,9 +124,9 @@ def what_is_no_number_is_refused_with_its_line(c):
 def what_is_no_utf8_is_refused_with_its_line(c):
     c.run("build -q -n 9 --utf16 -o f.bloom", stdin="ä\n")
     c.run("add f.bloom", stdin=b"ok\n\xe4\n", code=2,
-          stderr=has("standard input: line 2: '\\xe4' is no UTF-8; no key can be made of it"))
-    c.run("query f.bloom", stdin=b"\xff\n\xc3\xa4\n", stdout="ä\n", code=2, stderr=has("line 1: '\\xff' is no UTF-8"))
-    c.run("dedupe --utf16", stdin=b"a\n\xff\na\n", stdout=b"a\n\xff\n", code=2, stderr=has("line 2: '\\xff' is no UTF-8"))
+          stderr=has("standard input: line 2: '\\xe4' is not UTF-8; no key can be made of it"))
+    c.run("query f.bloom", stdin=b"\xff\n\xc3\xa4\n", stdout="ä\n", code=2, stderr=has("line 1: '\\xff' is not UTF-8"))
+    c.run("dedupe --utf16", stdin=b"a\n\xff\na\n", stdout=b"a\n\xff\n", code=2, stderr=has("line 2: '\\xff' is not UTF-8"))
 
 
 @case

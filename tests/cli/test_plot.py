@@ -423,7 +423,7 @@ def wrong_inputs_are_refused(c):
             ("-n 10 --kind classic --blocks 2", "--blocks is for blocked filters; a classic one has none"),
             ("-n 10 --kind classic --counter-bits 4", "--counter-bits"),
             ("-n 10 --kind clasic", "did you mean 'classic'?"),
-            ("-n none", "-n 'none' is no number"), ("-n 10 -p 2", "-p 2"), ("-n 10 --to 0", "--to 0"),
+            ("-n none", "-n 'none' is not a number"), ("-n 10 -p 2", "-p 2"), ("-n 10 --to 0", "--to 0"),
             ("-n 10 --blocks 5", "--blocks 5"), ("-n 10 --probes 65", "--probes 65"),
             ("f --dialect nosuch", "nosuch")):
         c.run(f"plot {line}", code=2, stderr=has("bloomery: plot: ", said, TRY))

@@ -265,7 +265,7 @@ def options_must_agree_with_the_filter(c):
     # One without a rule: whoever asks says what the lines are; nobody adds by a rule that is not kept.
     c.run("query -F 2 --upper plain.bloom", stdin="x\ta\n", stdout="x\ta\n")
     c.run("add --upper plain.bloom", stdin="b\n", code=2,
-          stderr="bloomery: add: plain.bloom: --upper: its keys are whole lines; what becomes of keys is said "
+          stderr="bloomery: add: plain.bloom: --upper: its keys are whole lines; such options are given "
           "when a filter is built\nnothing was added to plain.bloom\n")
     c.expect(before == (c.read("f.bloom"), c.read("plain.bloom")), "a filter was changed")
 
@@ -732,7 +732,7 @@ def hints_are_given_however_it_is_asked(c):
 def a_field_that_no_record_has_is_an_error(c):
     def wrong(command, count, field, delimiter):
         return (no_field(command, count, field) +
-                f"bloomery: {command}: no record has a field {field}, so there is no key; fields are delimited "
+                f"bloomery: {command}: no record has a field {field}, so no key was made; fields are delimited "
                 f"{delimiter} (-d)\n")
 
     c.file("keys", "a\nb\nc\n")

@@ -191,7 +191,7 @@ def requests_seen_is_imported(c):
     prints = [f"{i:040x}" for i in range(50)]
     c.file("requests.seen", "\r\n".join(prints) + "\r\n" + "0" * 17)
     c.file("plain", f"{prints[0][:39]}\nb\n")
-    c.run(f"sieve import {DISK} s requests.seen plain", stderr="bloomery: sieve import: warning: 1 line of requests.seen is no fingerprint and was "
+    c.run(f"sieve import {DISK} s requests.seen plain", stderr="bloomery: sieve import: warning: 1 line of requests.seen is not a fingerprint and was "
           "passed over\nimport: marked 52 lines\n")
     c.run("sieve push -q s", stdin="\n".join(prints) + "\nb\nnew\n")
     c.run("sieve pop -n 99 --done s", stdout="new\n")
@@ -419,7 +419,7 @@ def scrapys_binary_fingerprints_are_imported(c):
     for count in (1, 5):
         c.file("job/requests.seen", b"".join(fingerprints(1000, count)) + b"\x07piece")
         c.run(f"sieve import t{count} job/requests.seen",
-              stderr=has("1 piece of requests.seen is no fingerprint and was passed over", f"import: marked {count} line"))
+              stderr=has("1 piece of requests.seen is not a fingerprint and was passed over", f"import: marked {count} line"))
 
 
 @case

@@ -18,8 +18,8 @@
 void tool_json_add(json_t *object, const char *name, json_t *value);
 void tool_json_append(json_t *array, json_t *value);
 
-/* Values. A double that is no number or infinite is null; text that is no UTF-8 has its bad bytes
- * replaced by '?'. */
+/* Values. A double that is infinite or not a number is null. Bytes that are not UTF-8 are replaced
+ * by '?'. */
 json_t *tool_json_count(uint64_t value); /* from 2^63 on it is rounded */
 json_t *tool_json_integer(int64_t value);
 json_t *tool_json_number(double value);
