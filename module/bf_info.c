@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* The fields of BF.INFO in their order. A number of -1 is told as null. */
+/* The fields of BF.INFO in their order. A number of -1 becomes null in the reply. */
 static const struct field {
     const char *selector;
     const char *name;

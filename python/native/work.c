@@ -241,7 +241,7 @@ static size_t record_of(const struct native_portion *portion, size_t key)
     return portion->count == portion->records ? key : portion->places[key];
 }
 
-/* Hashes are kept per record; where there is no key they are 0. */
+/* Keeps one hash per record; a record without a key gets 0. */
 static bool hash_keys(struct native_work *work)
 {
     const struct native_portion *portion = work->portion;

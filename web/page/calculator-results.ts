@@ -139,7 +139,7 @@ const percent = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
 /** Why a plan of this kind is not the textbook's. */
 function reasonOf(kind: KindName, plan: Plan, request: PlanRequest): string {
   if (kind === "static")
-    return "A static filter is no Bloom filter. It stores the bits that a query compares, and little else.";
+    return "A static filter is not a Bloom filter. It stores the bits that a query compares, and little else.";
   if (kind === "scalable")
     return "A scalable filter plans its first layer for a quarter of the rate, so that all its layers together stay under it. Its blocks also fill unevenly.";
   if (kind === "counting")

@@ -138,7 +138,7 @@ export function addressOf(asked: Asked): Record<string, string | undefined> {
   };
 }
 
-/** The state in the address, or undefined where it has none of ours. */
+/** The state in the address, or undefined if the address has no parameter of the page. */
 export function fromAddress(state: Slice): Asked | undefined {
   const given = state.get("given");
   if (given === undefined) return undefined;
@@ -196,7 +196,7 @@ function probesOfLink(asked: Asked, query: URLSearchParams, notes: string[]): vo
   const probes = small(k);
   if (Number.isNaN(probes) || probes === 0)
     notes.push(
-      `The link has ${quoted(k)} for the probes. That is no whole number, and is ignored.`,
+      `The link has ${quoted(k)} for the probes. That is not a whole number and is ignored.`,
     );
   else asked.k = k;
   const L = (query.get("L") ?? "").trim();

@@ -319,7 +319,7 @@ class Curve {
     const { rate, queries } = this.settings;
     const few =
       rate * queries < 30
-        ? " At the planned rate so many queries find few: ask more absent keys for narrower intervals."
+        ? " At the planned rate these queries give few false positives: query more absent keys for narrower intervals."
         : "";
     return `Measured ${measured} of ${all} points.${few}`;
   }

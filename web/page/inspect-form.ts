@@ -129,7 +129,7 @@ export function dialectForm(engine: Engine, open: () => void): DialectForm {
         if (control.value.trim() === "") continue;
         const value = read(name, control.value);
         if (value === undefined)
-          return `${labels[name]}: “${visible(control.value)}” is no such number.`;
+          return `${labels[name]}: “${visible(control.value)}” is not a valid number.`;
         given[name] = value;
       }
       return { dialect, given };

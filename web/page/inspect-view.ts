@@ -13,7 +13,7 @@ import { PARTS, strip } from "./inspect-strip";
 
 const STATIC =
   "A static filter has no bits that are set one by one: its table is solved so that every key meets " +
-  "its own fingerprint. So there is no fill to show, and its rate stays as it is.";
+  "its own fingerprint. So it has no fill to show, and its rate does not change.";
 
 /** More keys than planned, or an attack, or bad luck: the rate says it all. */
 function overText(info: Info): string | undefined {
@@ -114,7 +114,7 @@ export class View {
     if (!info.keyed) this.query.use({ remote, info, layer });
     if (info.hasBits) {
       const fill = await remote.want("fill", { layer, parts: PARTS });
-      // Another file was opened meanwhile, or another layer chosen.
+      // Another file was opened during the scan, or another layer chosen.
       if (this.shown !== shown || Number(this.layerBox.value) !== layer) return;
       this.strip.show(fill, info, layer);
     }

@@ -258,7 +258,7 @@ class Inspect {
     if (first) this.form.set(first, () => undefined);
     const names = looks.join(" or ");
     throw new Error(
-      `“${source.name}” is no filter of Bloomery's: those begin with the bytes 89 42 4c 4f 4f 4d 0d 0a, ` +
+      `“${source.name}” is not a Bloomery filter: those begin with the bytes 89 42 4c 4f 4f 4d 0d 0a, ` +
         `and this file with ${hex(head.subarray(0, 8))}. ` +
         (first
           ? `It looks like a filter of ${names}: if it is one, press “Open as this”.`

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 18 MB lab: what any structure of some memory can know of so many URLs, and what the sieve takes.
+// The 18 MB lab: what any structure of a given size can know of a given number of URLs, and what the sieve takes.
 
 import { chart } from "./chart";
 import type { Context, Section } from "./context";
@@ -251,7 +251,7 @@ class Lab {
     this.refusal.textContent =
       found.refusal === undefined
         ? ""
-        : `The sieve: ${found.refusal}. What is said of memory holds.`;
+        : `The sieve: ${found.refusal}. The statements about memory still hold.`;
     // The lines are many sums: once a frame is enough while dragging.
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() =>

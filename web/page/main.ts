@@ -94,7 +94,7 @@ async function start(): Promise<void> {
       host.append(`This part did not start: ${String(error)}`);
     }
     performance.mark(id);
-    // Whoever begins with the first part need not wait for the others.
+    // A reader who begins with the first part need not wait for the others.
     await new Promise((resolve) => setTimeout(resolve));
   }
   document.documentElement.dataset["ready"] = "yes";

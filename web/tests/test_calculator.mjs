@@ -102,7 +102,7 @@ for (const [what, link, wanted] of [
       shape: "7 probes in one flat array",
     },
   ],
-  // bloomery plan -n 4000 -p 1e-7 --kind classic --probes 14: only a classic filter takes so many
+  // bloomery plan -n 4000 -p 1e-7 --kind classic --probes 14: only a classic filter takes that many
   [
     "more_probes_than_a_block_takes",
     "?n=4000&p=1.0E-7&m=&k=14",
@@ -403,7 +403,7 @@ test("the_result_is_announced_at_rest", async (page) => {
   lacks(await page.locator("#announcements").innerText(), "3,000,000 keys");
   await page.waitForTimeout(900);
   const said = await page.locator("#announcements").innerText();
-  equal(said, await says(page), "what is said");
+  equal(said, await says(page), "the announcement");
   has(said, "3,000,000 keys");
 });
 

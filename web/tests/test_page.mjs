@@ -264,7 +264,7 @@ test("it_starts_and_adds_a_key_on_a_slow_processor", async (page) => {
     button.click();
     return performance.now() - from;
   });
-  // Told, not judged: a busy machine is no fault of the page.
+  // Printed, not judged: the page is not to blame for a busy machine.
   console.log(
     `parts that are ready, in ms: ${times.join(", ")}; a key added and drawn in ${adding.toFixed(1)} ms; 4 times slower`,
   );
