@@ -13,8 +13,8 @@
  *
  *     populate.c   the thread that takes the pages of large filters and makes them huge ones
  *
- * Everything else runs in the server's main thread, except one function: values may be released in the
- * background. bf_value_free calls nothing of the server's but Free, and what it counts is atomic.
+ * Everything else runs in the server's main thread, except one function: values may be released in
+ * the background. bf_value_free calls only Free of the server, and its counters are atomic.
  */
 #ifndef BLOOMERY_MODULE_BF_H
 #define BLOOMERY_MODULE_BF_H

@@ -10,8 +10,8 @@
  *     | 0 to 56 bytes | the library's bytes | mark | unused |
  *     ^ block         ^ a multiple of 64
  *
- * The library wants zeros, and Redis 7.0 has no function that returns them without ending the
- * server if memory is exhausted: pages within a block that may hold something are handed back to the
+ * The library wants zeros, and Redis 7.0 has no function that returns them and survives if
+ * memory is exhausted: pages within a block that may hold something are handed back to the
  * kernel, which gives zeros at the first touch. And what a client asks for is held to the limits
  * here, before anything is allocated: the code that makes a filter or lets it grow need not know how
  * large it will be.

@@ -13,7 +13,7 @@
  *
  * First the pages of all pieces are taken. A block of 16 MiB is made huge at once if most of its
  * pages are missing (MADV_COLLAPSE, Linux 6.1): the kernel clears 2 MiB in a quarter of the time
- * that its 512 small pages take. A thread that touches that memory during this time waits until 2 MiB
+ * that its 512 small pages take. A thread that touches that memory in this time waits until 2 MiB
  * are done: a third of a millisecond, or several where a virtual machine must get the memory from
  * its host. So the thread rests after a block for an eighth of the time that it took, and a command
  * of many new items comes to its end. Where a block can't be huge, and after a slow one, small

@@ -170,7 +170,7 @@ struct native_arena {
     size_t used, room;
 };
 
-/* Makes room for this many more bytes at bytes + used; false if memory is exhausted. Needs no GIL. */
+/* Makes room for `bytes` more at bytes + used; false if memory is exhausted. Needs no GIL. */
 bool native_arena_reserve(struct native_arena *arena, size_t bytes);
 
 /* Keys of up to NATIVE_PORTION records. Record i is a key, or none: then keys[i].data is NULL. */

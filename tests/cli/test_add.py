@@ -16,7 +16,7 @@ def numbers(first, count):
 
 
 def set_up(c, keys=10_000):
-    """An empty filter for so many keys."""
+    """An empty filter for `keys` keys."""
     c.run(f"build -q -n {keys} -p 1e-9 -o f.bloom", stdin="")
 
 
@@ -112,7 +112,7 @@ def what_ruins_the_rate_is_refused_before_it_is_written(c):
           stderr=has("f.bloom: adding them would set every bit; the limit is a rate of 1 in 5"))
     c.run("add --max-rate 0.011 f.bloom", stdin=numbers(1000, 500), code=2, stderr=has("; the limit is 1 in 90.9 (--max-rate)"))
     c.expect(c.read("f.bloom") == before, "the filter was changed")
-    # As many as it was planned for, and some more, are no ruin; nor is what changes nothing.
+    # The planned number of keys, and some more, do not ruin it; nor do keys that change nothing.
     c.run("add -q f.bloom", stdin=numbers(900, 250), stderr=has("warning"))
     c.run("add -q --max-rate 0.9 f.bloom", stdin=numbers(2000, 3000), stderr=has("warning"))
     c.run("add -q f.bloom", stdin=numbers(2000, 3000), stderr=has("warning"))

@@ -21,7 +21,7 @@ ENGINES = ("-p 1e-12", "-p 1e-12 -n 100", "-p 1e-12 --on-full=stop -n 9000", "--
 
 
 def small(block):
-    """The environment with blocks of so many bytes; empty: as large as they are."""
+    """The environment with blocks of `block` bytes; empty: as large as they are."""
     return {"BLOOMERY_BLOCK_BYTES": block}
 
 
@@ -362,7 +362,7 @@ def state_that_was_not_delivered_is_not_kept(c):
     before = c.read("s.bloom")
     c.file("many", numbers(0, 50_000))
     if not os.path.exists("/dev/full"):
-        raise Skip("there is no /dev/full")
+        raise Skip("no /dev/full here")
     for threads in (1, 4):
         # A reader that goes away.
         process = c.start(f"dedupe -q --state s.bloom -j {threads} many")
@@ -468,7 +468,7 @@ def first_run_that_is_killed_leaves_no_empty_state(c):
     process.stdout.close()
     c.expect(process.wait(timeout=60) == -signal.SIGPIPE, f"exit code {process.returncode}")
     c.expect(c.names() == ["many"], f"{c.names()}")
-    for number in (signal.SIGINT, signal.SIGTERM):  # while it learns, which is no input to end
+    for number in (signal.SIGINT, signal.SIGTERM):  # while it learns, when the signal has no input to end
         process = c.start("dedupe --state s.bloom --against - many")
         c.wait_for_lock("s.bloom")
         process.send_signal(number)

@@ -177,7 +177,7 @@ def formats_with_a_magic_are_recognised_and_others_named(c):
     c.expect(known >= 2, f"only {known} have a magic")
     told = {"guava", "spark", "orc", "cassandra", "rocksdb", "redisbloom", "dcso", "bits-and-blooms"}
     c.expect(looked_at >= told | (met & {"pybloom-live"}),  # its hash is a digest, which a build can do without
-             f"only {looked_at} are told")
+             f"only {looked_at} are detected")
 
 
 @case
@@ -238,7 +238,7 @@ def nothing_is_overwritten_by_accident(c):
     c.run(f"{build} nowhere/f.bf keys", code=2, stderr=has("nowhere does not exist"))
     c.expect((c.read("text"), c.read("f.bf"), c.read("o.bloom")) == (b"precious\n", stream, ours), "overwritten")
     c.expect("new.bf" not in c.names(), "a file was left")
-    # A parquet filter is told from other files, and may be replaced by one.
+    # A parquet filter is distinguished from other files, so a new one may replace it.
     c.run("build -q -p 0.1 --dialect parquet -o p.bf keys", stderr=None)
     c.run("build -q -p 0.1 --dialect parquet -o p.bf keys", stderr=None)
     c.run("build -q -p 0.1 --dialect libbloom -n 2000 -o p.bf keys", code=2, stderr=has("and not as such a filter"))

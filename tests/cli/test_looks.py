@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a file that is no filter of ours seems to be: said, and never assumed."""
+"""What a file that is not a Bloomery filter seems to be: reported, and never assumed."""
 
 import base64
 import gzip

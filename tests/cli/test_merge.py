@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""merge: parts become the whole, to the byte; what does not fit is told and nothing is written."""
+"""merge: parts become the whole, to the byte; merge says what does not fit, and writes nothing then."""
 
 import json
 import os

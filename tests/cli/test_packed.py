@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs are what they seem: packed ones are unpacked, archives give their members, and what is no
-list of keys is refused by its name. Never is any of it read as lines, but where --text says so.
+"""Inputs are what they seem: compressed ones are decompressed, archives give their members, and a file
+that is not a list of keys is refused, with its type named. None of them is read as lines without --text.
 """
 
 import bz2
@@ -30,7 +30,7 @@ def packer():
     try:
         library = ctypes.CDLL("libarchive.so.13")
     except OSError:
-        raise Skip("there is no libarchive for this Python")
+        raise Skip("no libarchive for this Python")
     for name in ("archive_write_new", "archive_entry_new"):
         getattr(library, name).restype = ctypes.c_void_p
     library.archive_write_data.restype = ctypes.c_ssize_t

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sieve status: in the words of those who push and pop, beside whoever has the sieve; names and help of sieve."""
+"""sieve status: in the words of those who push and pop, beside a process that has the sieve open; names and help of sieve."""
 
 import json
 import os

@@ -38,7 +38,7 @@ def filters_and_answers_are_those_of_leveldb(check):
             driver.load("leveldb", written)
             check.equal(driver.written(), written, "read and written again")
             driver.through_our_file()
-            check.equal(driver.written(), written, "through a file of ours")
+            check.equal(driver.written(), written, "through a Bloomery file")
             check.equal(driver.ask_all(keys("absent_hex")), one["absent_answers"], "after reading")
             check.equal(driver.info()["variant"], "filter", "variant")
 

@@ -47,7 +47,7 @@ def bitmaps_and_answers_are_those_of_libbloom(check):
                 driver.add_all(extra_keys(one["extra_keys"]))
                 data = bytes.fromhex(one["bf_hex"])
                 wanted = data if release == "1.6" else file_of(one["entries"], one["error"], one["bits"], one["hashes"], data)
-                for way in ("made", "read", "through a file of ours"):
+                for way in ("made", "read", "through a Bloomery file"):
                     check.equal(driver.written().hex(), wanted.hex(), f"{what}, {way}")
                     check.equal(driver.ask_all(absent), one["absent_answers"], f"{what}, {way}")
                     check.true("0" not in driver.ask_all(inserted), f"{what}, {way}: a key is lost")

@@ -49,7 +49,7 @@ def words_and_answers_are_those_of_sieve(check):
             driver.load("sieve-murmur3", data, bits=one["size"], probes=one["d"])
             check.equal(driver.written(), data, "read and written again")
             driver.through_our_file()
-            check.equal(driver.written(), data, "through a file of ours")
+            check.equal(driver.written(), data, "through a Bloomery file")
             driver.load("sieve-murmur3", data, keys=one["n"], rate=one["p"])
             check.equal(driver.ask_all(one["others"]), one["absent_answers"], "loaded by keys and rate")
 
@@ -125,7 +125,7 @@ def damaged_words_are_refused(check):
         driver.add_all([b"one", b"two"])
         data = driver.written()
         check.refused(lambda: driver.load("sieve-murmur3", data[:-1] + b"\x80", bits=1610, probes=7), ["CORRUPT"], "a bit past m")
-        check.refused(lambda: driver.load("sieve-murmur3", data), ["BAD_ARGUMENT"], "nothing is said")
+        check.refused(lambda: driver.load("sieve-murmur3", data), ["BAD_ARGUMENT"], "no parameters")
         check.refused(lambda: driver.load("sieve-murmur3", data, bits=1610), ["BAD_ARGUMENT"], "no probes")
         check.refused(lambda: driver.load("sieve-murmur3", data, bits=1 << 50, probes=7), ["TRUNCATED"], "2^47 bytes")
         check.refused(lambda: driver.load("sieve-murmur3", data, bits=1610, probes=7, seed=1), ["BAD_ARGUMENT"], "a seed")

@@ -37,7 +37,7 @@ def positions_bits_and_answers_are_those_of_the_class(check):
         check.equal(sha256(whole), data["full_4MiB_le_sha256"], "image")
         check.equal(whole, image(data["bits"], data["set_bits"]), "bits")
         driver.through_our_file()
-        check.equal((driver.written() == whole, driver.info()["variant"]), (True, variant), "through a file of ours")
+        check.equal((driver.written() == whole, driver.info()["variant"]), (True, variant), "through a Bloomery file")
         driver.load(NAME, whole, variant=variant, bits=data["bits"])
         check.equal(driver.ask_all(others), data["absent_answers"], "loaded")
         check.equal(driver.written() == whole, True, "read and written again")

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns: whatever form keys come in, they are the keys that they are one by one; what is no key
- * is neither added nor found; and a column that leads outside its memory is refused before anything
- * is read or added.
+ * Columns: whatever form keys come in, they are the keys that they are one by one; a row without a
+ * key is neither added nor found; and a column that leads outside its memory is refused before
+ * anything is read or added.
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property. Worth
  * running under AddressSanitizer.

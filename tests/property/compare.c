@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is said of two filters is true: the first field in which they differ, how many keys they
- * have in common, and how far off that may be.
+ * A comparison of two filters tells the truth: the first field in which they differ, how many keys
+ * they have in common, and how far off that may be.
  *
  * Build: this file, ../support/support.c; cmocka, the library, libm. No arguments. Suite: property.
  * BLOOMERY_TEST_LONG=1: more pairs of filters.
@@ -251,12 +251,12 @@ static void judge_overlap(const struct test_shape *shape, const bloomery_plan *p
     if (overlap.common == 0) /* cut off at 0 */
         return;
     double spread = sqrt(squares / pairs);
-    /* A sample deviation of so many normal values is off by a factor 1 ± 1/sqrt(2 pairs). */
+    /* A sample deviation of `pairs` normal values is off by a factor 1 ± 1/sqrt(2 pairs). */
     double slack = 1 + 5 / sqrt(2.0 * pairs);
     double mean = said / pairs;
     if (fabs(sum / pairs) > 5 * mean / sqrt(pairs) + 0.3 || spread > mean * slack + 0.3 ||
         spread < mean / slack - 0.3)
-        fail_msg("%s, %llu common: off by %g on average and %g in square, and %g is said",
+        fail_msg("%s, %llu common: off by %g on average and %g in square, where %g was announced",
                  shape->name, (unsigned long long)overlap.common, sum / pairs, spread, mean);
 }
 
@@ -325,7 +325,7 @@ static void empty_and_full_filters_compare(void **state)
     }
 }
 
-/* Bits past the last one, which only a damaged file has, are no cells. */
+/* Bits past the last one, which only a damaged file has, are not cells. */
 static void spare_bits_do_not_count(void **state)
 {
     (void)state;

@@ -157,7 +157,7 @@ static void every_truncation_refused(void **state)
     test_directory_remove(&directory);
 }
 
-/* The order of the checks: what is no filter is reported as such, whatever its length. */
+/* The order of the checks: a file that is not a filter is reported as such, whatever its length. */
 static void other_files_are_no_filters(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chains of other systems: their bits are counted as keys come, whatever way the chain came into
- * memory, so that estimates read nothing. And they may have many more layers than a file of ours
- * keeps.
+ * memory, so that estimates read nothing. And they may have many more layers than a Bloomery
+ * file keeps.
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
  */
@@ -173,7 +173,7 @@ static void bits_of_chunks_are_counted(void **state)
 
 enum { LONG = 300, HEAD = 20, RECORD = 53, LAYERS_MAX = 65536 };
 
-/* A chain of so many layers for one key each, and the keys that fill it. */
+/* A chain of `layers` layers for one key each, and the keys that fill it. */
 static bloomery_filter *long_chain(uint32_t layers, const struct test_keys *keys, size_t *added)
 {
     bloomery_dialect_parameters with = BLOOMERY_DIALECT_PARAMETERS;
@@ -263,7 +263,7 @@ static int ignore(void *context, const void *data, size_t bytes)
     return 0;
 }
 
-/* A file of ours keeps 64 layers, and says so of more. */
+/* A Bloomery file keeps 64 layers, and saving more is refused. */
 static void a_file_of_ours_keeps_64_layers(void **state)
 {
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 200);
@@ -287,7 +287,7 @@ static void a_file_of_ours_keeps_64_layers(void **state)
     test_keys_free(&keys);
 }
 
-/* What came out of a file of ours goes back into one: it is full before it would not. */
+/* A chain from a Bloomery file can be saved again: it is full before it has too many layers. */
 static void a_chain_of_a_file_of_ours_ends_with_64_layers(void **state)
 {
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 1000);
@@ -316,7 +316,7 @@ static void a_chain_of_a_file_of_ours_ends_with_64_layers(void **state)
     test_keys_free(&keys);
 }
 
-/* A dump of so many layers, each with the one key that it is for. */
+/* A dump of `layers` layers, each with the one key that it is for. */
 static struct test_bytes dump_of(size_t layers)
 {
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 1);

@@ -200,8 +200,8 @@ static uint64_t fill_up(bloomery_filter *filter, double limit, size_t *asked)
     return keys;
 }
 
-/* Keys that are said to be left bring the rate to its limit in a few steps, and not beyond: a
- * filter with a few more of them is. */
+/* The keys that the library counts as left bring the rate to its limit in a few steps, and not
+ * beyond: a filter with a few more of them is. */
 static void keys_left_end_at_the_limit(void **state)
 {
     (void)state;

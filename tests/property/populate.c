@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Populating a filter takes its pages and changes no cell, whoever adds meanwhile; with a kernel
- * that knows how, and with one that does not.
+ * Populating a filter takes its pages and changes no cell, even if others add during it; with a
+ * kernel that knows how, and with one that does not.
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suites: property,
  * threads.

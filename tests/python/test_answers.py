@@ -116,7 +116,7 @@ def numpy_takes_answers_as_an_array(c):
 
 @case
 def answers_are_a_sequence_of_python(c):
-    c.expect(issubclass(bloomery.BoolColumn, collections.abc.Sequence), "it is no Sequence")
+    c.expect(issubclass(bloomery.BoolColumn, collections.abc.Sequence), "it is not a Sequence")
     for count in LENGTHS:
         bits = bits_of(count)
         answers = column(bits)

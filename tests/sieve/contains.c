@@ -157,7 +157,7 @@ static void forms_are_asked_for_as_they_are_pushed(void **state)
     must_close(sieve);
 }
 
-/* Bytes that a batch of so many different keys reads. */
+/* Bytes that a batch of `count` distinct keys reads. */
 static uint64_t read_by(bloomery_sieve *sieve, size_t count)
 {
     bloomery_sieve_info before = BLOOMERY_SIEVE_INFO;

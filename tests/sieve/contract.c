@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is refused, and how: arguments, options that the directory contradicts, directories that are
- * no sieve, second users, items that are too long. A refusal has changed nothing and says what
+ * not a sieve, second users, items that are too long. A refusal has changed nothing and says what
  * would work.
  *
  * Build: this file, stream.c, ../support; cmocka, the library. No arguments. Suite: sieve.

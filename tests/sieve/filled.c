@@ -7,7 +7,7 @@
  * dropped, r being the rate at the time, so D varies by sum of r (1 - r). What the sieve expects
  * rests on the share of new keys among the pushes, estimated by those that the last 1,024
  * "chances" let through (sieve/fill_level.c), with a deviation of sqrt(q / 1024): in a window of
- * so many chances, in which D_w are dropped, D_w / sqrt(1024 q). Neighbouring windows overlap,
+ * 1,024 chances, in which D_w are dropped, D_w / sqrt(1024 q). Neighbouring windows overlap,
  * which at most doubles the variance:
  *
  *     deviation^2  =  sum of r (1 - r)  +  2 sum of D_w^2 / (1024 q)

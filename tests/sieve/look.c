@@ -47,7 +47,7 @@ static void push_some(bloomery_sieve *sieve, uint64_t first, uint64_t count)
                              NULL) >= 0);
 }
 
-/* Pops so many, and acknowledges one less. */
+/* Pops `wanted` items, and acknowledges one less. */
 static void pop_some(bloomery_sieve *sieve, size_t wanted)
 {
     bloomery_sieve_item items[16];

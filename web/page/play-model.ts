@@ -205,7 +205,7 @@ export class Model {
     if (times === 0)
       return `${quote(key)} was never added, but seemed to be in: removing it took counts from ${listKeys(shared)}. A key of these may be lost now.`;
     if (shared.length === 0) return `${quote(key)} is removed. It shared no cell with another key.`;
-    return `${quote(key)} is removed, and the others stay. Plain bits would have lost ${listKeys(shared)}: clearing the bits of ${quote(key)} clears bits of theirs too, a false negative each.`;
+    return `${quote(key)} is removed, and the others stay. Plain bits would have lost ${listKeys(shared)}: clearing the bits of ${quote(key)} clears some of their bits too, a false negative each.`;
   }
 
   /** The other keys that have a cell of this one. */
