@@ -13,8 +13,8 @@
  * The library wants zeros, and Redis 7.0 has no function that returns them and survives if
  * memory is exhausted: pages within a block that may hold something are handed back to the
  * kernel, which gives zeros at the first touch. And what a client asks for is held to the limits
- * here, before anything is allocated: the code that makes a filter or lets it grow need not know how
- * large it will be.
+ * here, before anything is allocated: the code that makes a filter or lets it grow need not know
+ * how large it will be.
  */
 #define BLOOMERY_EXPERIMENTAL
 

@@ -122,7 +122,7 @@ def what_ruins_the_rate_is_refused_before_it_is_written(c):
 
 
 @case
-def a_small_filter_takes_keys_up_to_the_rate_asked_for(c):
+def a_small_filter_takes_keys_up_to_the_requested_rate(c):
     for kind in ("blocked", "classic", "counting"):
         c.run(f"build --kind {kind} -p 0.01 -o f.bloom", stdin="apple\nbanana\n",
               stderr=has("f.bloom: 2 keys, ", "; it has room for ", " keys at 1 in 100\n"))
@@ -146,7 +146,7 @@ def a_small_filter_takes_keys_up_to_the_rate_asked_for(c):
 
 
 @case
-def the_rate_asked_for_is_kept_by_copies_and_merges(c):
+def the_requested_rate_is_kept_by_copies_and_merges(c):
     c.run("build -q -p 0.001 -n 4 -o a.bloom", stdin=numbers(0, 4))
     c.run("build -q -p 0.001 -n 4 -o b.bloom", stdin=numbers(4, 4))
     c.run("merge -q -o c.bloom a.bloom b.bloom")
@@ -309,7 +309,7 @@ def readers_need_no_lock(c):
 
 
 @case
-def a_directory_that_takes_no_files_is_told_before_input_is_read(c):
+def a_directory_that_takes_no_files_is_reported_before_input_is_read(c):
     os.mkdir(c.path("locked"))
     c.run("build -q -n 10 --kind counting -o locked/f.bloom", stdin="a\n")
     os.chmod(c.path("locked"), 0o555)

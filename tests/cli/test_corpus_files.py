@@ -321,7 +321,7 @@ def broken_lines_are_named_ten_at_most(c):
 
 
 @case
-def bytes_that_are_no_text_are_taken_as_they_are(c):
+def bytes_that_are_not_text_are_taken_as_they_are(c):
     """Not UTF-8, and NUL: nothing is lost, and equal ones are equal."""
     lines = [b'{"text": "\xff\xfe bad \x80"}', b'{"text": "nul \\u0000 here"}', b'{"text": "\xff", "n": "\0"}',
              b'{"text": "\xff\xfe bad \x80", "n": 2}', b'{"text": "nul \\u0000 here", "n": 2}']

@@ -116,7 +116,7 @@ def counts_are_the_same_with_any_number_of_threads(c):
 
 
 @case
-def stuck_counters_are_told(c):
+def stuck_counters_are_reported(c):
     build(c, 20 * "a\n")
     stuck = inspect(c)["saturated_cells"]
     c.expect(stuck == inspect(c)["bits_set"] > 0 and inspect(c)["counter_max"] == 15, f"{inspect(c)}")

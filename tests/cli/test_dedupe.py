@@ -841,7 +841,7 @@ def state_and_other_filters_make_keys_by_their_own_rules(c):
 # ---- Wrong usage -------------------------------------------------------------------------------------
 
 @case
-def wrong_usage_is_told(c):
+def wrong_usage_is_reported(c):
     for line, parts in (("-n 0", ("-n",)), ("-n many", ("-n",)), ("-p 2", ("-p",)),
                         ("--memory x", ("--memory",)), ("--on-full=wait", ("--on-full is stop",)),
                         ("--exact=32", ("--exact is 64 or 128",)), ("--exact -p 0.1", ("--exact",)),
@@ -856,7 +856,7 @@ def wrong_usage_is_told(c):
 
 
 @case
-def a_filter_without_a_magic_is_no_list(c):
+def a_filter_without_a_magic_is_not_a_list(c):
     c.file("keys", "a\nb\n")
     c.run("build -q --dialect guava -n 10 -p 0.01 -o seen.bf keys")
     c.run("dedupe --against seen.bf keys", stderr=has("seen.bf", "convert --from"), code=2)
@@ -880,7 +880,7 @@ def fingerprints_of_128_bits_are_of_128_bits(c):
 
 @case
 @keyed
-def lines_made_to_collide_are_told_apart_with_a_secret(c):
+def lines_made_to_collide_are_kept_apart_by_a_secret(c):
     c.file("lines", text_of(COLLIDING))
     c.file("json", b"".join(b'{"text": "' + b"".join(b"\\u%04x" % byte if byte < 32 else bytes([byte])
                                                     for byte in line) + b'"}\n' for line in COLLIDING))

@@ -273,7 +273,7 @@ def filters_of_one_system_become_another_s_only_where_bits_mean_the_same(c):
 
 
 @case
-def a_filter_of_ours_keeps_dialect_and_rule(c):
+def a_bloomery_filter_keeps_dialect_and_rule(c):
     c.file("keys", "1\n2\n3\n")
     c.run("build -q --dialect guava,bits=640,probes=3 --ours --int64 --note 'from Java' -o f.bloom keys", stderr=None)
     c.run("query f.bloom", stdin="3\n4\n", stdout="3\n")
@@ -411,7 +411,7 @@ def positions_are_printed(c):
 
 
 @case
-def several_filters_of_a_dialect_of_ours(c):
+def several_filters_of_a_dialect_in_bloomery_files(c):
     c.file("keys", KEYS)
     c.file("more", MORE)
     for name, keys in (("a", "keys"), ("b", "more"), ("both", "keys more")):

@@ -201,7 +201,7 @@ def csv_leaves_a_filter_its_carriage_returns(c):
 
 
 @case
-def key_on_the_command_line_is_no_record(c):
+def key_on_the_command_line_is_not_a_record(c):
     c.run(f"build -q -n 9 {SURE} --csv -F 2 --trim --lower --crlf --comment '#' --skip-empty -o f.bloom",
           stdin='x,"a,b"\nx,#c\n')
     c.run(["query", "f.bloom", "-k", " A,B\t", "-k", "#C", "-k", "x,#c", "-k", ""], stdout=" A,B\t\n#C\n")
@@ -638,7 +638,7 @@ def digests_in_the_wrong_case_are_hinted_at(c):
 
 
 @case
-def hints_are_no_false_positives(c):
+def hints_are_not_false_positives(c):
     """At a rate of a half, chance alone finds some in the other case."""
     c.run("build -q -n 1000 -p 0.4 -o f.bloom", stdin="".join(f"{n}\n" for n in range(1000)))
     digests = [hashlib.md5(str(n).encode()).hexdigest() for n in range(40)]

@@ -157,7 +157,7 @@ def rates_at_powers_of_two_are_those_of_the_chain(check):
 
 
 @property_test
-def sizes_at_powers_of_two_are_told(check):
+def sizes_at_powers_of_two_are_reported(check):
     with Driver() as driver:
         driver.create("dcso", bits=65536, probes=7, keys=6000, rate=0.006)
         remarks = driver.remarks()
@@ -166,7 +166,7 @@ def sizes_at_powers_of_two_are_told(check):
         check.equal(driver.remarks(), [], "a bit more")
 
 @property_test
-def without_a_rate_the_half_full_one_is_told(check):
+def without_a_rate_the_half_full_one_is_reported(check):
     with Driver() as driver:
         driver.create("dcso", bits=1 << 20, probes=10, keys=70000)
         check.true(any("usual formula" in text for text in driver.remarks()), "no remark about a power of two")

@@ -167,7 +167,7 @@ def rates_are_those_that_are_measured(check):
 
 
 @property_test
-def faults_are_told(check):
+def faults_are_reported(check):
     with Driver() as driver:
         driver.create("leveldb", keys=12, bits_per_key=10)
         said = driver.remarks()

@@ -228,7 +228,7 @@ def random_sizes_are_as_the_description_has_them(check):
 
 @property_test
 @needs_digests
-def measured_rates_are_those_that_are_told(check):
+def measured_rates_are_as_announced(check):
     for form in "abcdefg":
         check_rate(check, NAME, 300, variant=form, bits=2900, probes=7)
     check_rate(check, NAME, 100, variant="e", bits=800, probes=4, cell_bits=4)
@@ -236,7 +236,7 @@ def measured_rates_are_those_that_are_told(check):
 
 @property_test
 @needs_digests
-def faults_are_told_with_numbers(check):
+def faults_are_reported_with_numbers(check):
     with Driver() as driver:
         driver.create(NAME, variant="b", bits=1000, probes=60)
         check.true("52 positions" in driver.remarks()[0] and "other 8 of its 60" in driver.remarks()[0], driver.remarks())

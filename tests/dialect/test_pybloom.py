@@ -185,7 +185,7 @@ def random_sizes_are_as_the_description_has_them(check):
 
 @property_test
 @needs_digests
-def measured_rates_are_those_that_are_told(check):
+def measured_rates_are_as_announced(check):
     for version, keys, rate in ((4, 20, 0.2), (4, 150, 0.05), (3, 300, 0.01), (4, 2000, 0.02)):
         check_rate(check, NAME, keys, variant=str(version), keys=keys, rate=rate, exact=0.01)
 
@@ -210,7 +210,7 @@ def chains_end_at_nine_times_the_rate(check):
 
 @property_test
 @needs_digests
-def what_bytes_do_not_say_is_told(check):
+def what_the_bytes_do_not_show_gets_a_remark(check):
     with Driver() as driver:
         driver.create(NAME, keys=100, rate=0.05)
         check.true("MD5" in driver.remarks()[0], driver.remarks())

@@ -351,7 +351,7 @@ def rates_are_those_of_double_hashing(check):
 
 
 @property_test
-def rates_far_above_the_asked_one_are_told(check):
+def rates_far_above_the_requested_one_are_reported(check):
     with Driver() as driver:
         driver.create("redisbloom", keys=1000, rate=1e-6)
         check.true(any("1 in" in text and "1 in 1000000" in text for text in driver.remarks()), str(driver.remarks()))

@@ -206,7 +206,7 @@ def rates_are_those_that_are_measured(check):
 
 
 @property_test
-def faults_are_told(check):
+def faults_are_reported(check):
     with Driver() as driver:
         for loaded in (False, True):
             driver.create("rocksdb", variant="legacy", keys=10000, bits_per_key=10)

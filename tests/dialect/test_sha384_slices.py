@@ -110,7 +110,7 @@ def twenty_million_numbers_make_the_image_of_the_class(check):
 
 @property_test
 @needs_digests
-def faults_are_told_with_numbers(check):
+def faults_are_reported_with_numbers(check):
     with Driver() as driver:
         driver.create(NAME)
         check.true("387270502" in driver.remarks()[0], "the size that the helper takes for enough")

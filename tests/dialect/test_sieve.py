@@ -113,7 +113,7 @@ def random_sizes_are_as_the_description_has_them(check):
 
 @property_test
 @statistics
-def measured_rates_are_those_that_are_told(check):
+def measured_rates_are_as_announced(check):
     for keys, rate in ((40, 0.05), (300, 0.01), (2000, 0.1)):
         check_rate(check, "sieve-murmur3", keys, keys=keys, rate=rate)
 
@@ -136,7 +136,7 @@ def damaged_words_are_refused(check):
 
 
 @property_test
-def the_32_bit_counter_is_told_of(check):
+def the_32_bit_counter_is_reported(check):
     with Driver() as driver:
         driver.create("sieve-murmur3", bits=5 << 30, probes=7)
         check.true(any("32 bits" in text for text in driver.remarks()), "no remark")

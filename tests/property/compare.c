@@ -22,8 +22,7 @@ struct making {
     bloomery_create_options options;
 };
 
-static const uint8_t keys_of_ours[2][BLOOMERY_SECRET_BYTES] = {"fifteen letters",
-                                                               "sixteen lettres"};
+static const uint8_t own_keys[2][BLOOMERY_SECRET_BYTES] = {"fifteen letters", "sixteen lettres"};
 
 static struct making usual(void)
 {
@@ -61,7 +60,7 @@ static struct making differing(int field)
         making.options.seed = 8;
     if (field == 1 && test_keyed()) {
         making.options.seed = 0;
-        making.options.secret = keys_of_ours[0];
+        making.options.secret = own_keys[0];
     }
     if (chained)
         making.plan.kind = BLOOMERY_CLASSIC, making.plan.blocks_per_key = 0;
@@ -150,11 +149,11 @@ static void secret_keys_are_compared_by_their_fingerprints(void **state)
         skip();
     bloomery_plan plan = {.blocks_per_key = 1, .probes = 3, .bits = 1024};
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
-    options.secret = keys_of_ours[0];
+    options.secret = own_keys[0];
     bloomery_filter *one = test_create(&plan, &options);
     options.secret_outside = true;
     bloomery_filter *same = test_create(&plan, &options);
-    options.secret = keys_of_ours[1];
+    options.secret = own_keys[1];
     bloomery_filter *other = test_create(&plan, &options);
     assert_int_equal(bloomery_compatible(one, same, NULL), BLOOMERY_OK);
     refused_with(one, other, "the secrets differ: one with fingerprint");

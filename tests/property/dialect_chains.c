@@ -264,7 +264,7 @@ static int ignore(void *context, const void *data, size_t bytes)
 }
 
 /* A Bloomery file keeps 64 layers, and saving more is refused. */
-static void a_file_of_ours_keeps_64_layers(void **state)
+static void a_bloomery_file_keeps_64_layers(void **state)
 {
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 200);
     struct test_directory directory = test_directory_make();
@@ -288,7 +288,7 @@ static void a_file_of_ours_keeps_64_layers(void **state)
 }
 
 /* A chain from a Bloomery file can be saved again: it is full before it has too many layers. */
-static void a_chain_of_a_file_of_ours_ends_with_64_layers(void **state)
+static void a_chain_of_a_bloomery_file_ends_with_64_layers(void **state)
 {
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 1000);
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
@@ -437,8 +437,8 @@ int main(void)
         cmocka_unit_test(bits_are_counted_whatever_way_a_chain_came),
         cmocka_unit_test(bits_of_chunks_are_counted),
         cmocka_unit_test(a_chain_of_many_layers_is_as_any_other),
-        cmocka_unit_test(a_file_of_ours_keeps_64_layers),
-        cmocka_unit_test(a_chain_of_a_file_of_ours_ends_with_64_layers),
+        cmocka_unit_test(a_bloomery_file_keeps_64_layers),
+        cmocka_unit_test(a_chain_of_a_bloomery_file_ends_with_64_layers),
         cmocka_unit_test(a_chain_ends_with_65536_layers),
         cmocka_unit_test(a_chain_that_can_grow_no_more_is_full),
         cmocka_unit_test(a_long_dump_without_memory_leaves_nothing),

@@ -209,7 +209,7 @@ static struct test_bytes in_dialect(const bloomery_filter *filter)
     return bytes;
 }
 
-static void a_file_of_ours_keeps_a_dialect(void **state)
+static void a_bloomery_file_keeps_a_dialect(void **state)
 {
     struct test_keys keys = test_keys_make(TEST_IDS, 0, 0, KEYS);
     (void)state;
@@ -501,7 +501,7 @@ int main(void)
         cmocka_unit_test(no_false_negatives_of_dialects),
         cmocka_unit_test(keys_may_come_in_any_way),
         cmocka_unit_test(hashes_do_what_keys_do_or_are_refused),
-        cmocka_unit_test(a_file_of_ours_keeps_a_dialect),
+        cmocka_unit_test(a_bloomery_file_keeps_a_dialect),
         cmocka_unit_test(concurrent_filters_are_the_same_or_refused),
         cmocka_unit_test(merged_filters_equal_the_whole),
         cmocka_unit_test(live_rate_matches_measurement_of_dialects),

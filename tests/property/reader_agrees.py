@@ -440,7 +440,7 @@ def payload_may_begin_later(c):
 
 
 @case
-def another_key_is_no_key(c):
+def another_key_is_not_the_key(c):
     if not KEYED:
         raise Skip("the library was built without libsodium")
     files = small_files(c)

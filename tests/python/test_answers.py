@@ -166,7 +166,7 @@ def answers_are_a_sequence_of_python(c):
 
 
 @case
-def hashes_are_no_value_for_each_row(c):
+def hashes_do_not_have_a_value_for_each_row(c):
     pd = need("pandas")
     df = pd.DataFrame({"x": list("abcd")})
     with raises(c, ValueError, "64"):

@@ -175,7 +175,7 @@ static void drops_are_expected_over_openings(void **state)
 }
 
 /* What is marked or forced is never dropped. */
-static void marked_and_forced_keys_are_no_drops(void **state)
+static void marked_and_forced_keys_are_not_drops(void **state)
 {
     (void)state;
     const bloomery_sieve_options options = memory_options(1000, 0.1, NULL);
@@ -254,7 +254,7 @@ int main(void)
         cmocka_unit_test(drops_are_expected_however_full_it_is),
         cmocka_unit_test(drops_are_expected_where_every_bit_is_set),
         cmocka_unit_test(drops_are_expected_over_openings),
-        cmocka_unit_test(marked_and_forced_keys_are_no_drops),
+        cmocka_unit_test(marked_and_forced_keys_are_not_drops),
         cmocka_unit_test(status_reads_no_filter),
     };
     return test_run_group("sieve_filled", tests, NULL, NULL);

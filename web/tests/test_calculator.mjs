@@ -189,7 +189,7 @@ test("probes_that_no_block_takes_mark_the_probes_box", async (page) => {
   equal(await box(page, /^Keys/).getAttribute("aria-invalid"), null, "keys");
 });
 
-test("a_text_that_is_no_number_is_quoted_with_what_the_box_takes", async (page) => {
+test("a_text_that_is_not_a_number_is_quoted_with_what_the_box_takes", async (page) => {
   await open(page);
   await write(page, /^Rate/, "often");
   has(await says(page), "The rate box has “often”. It takes 0.01, 1%, 1e-6 or 1 in 1000.");

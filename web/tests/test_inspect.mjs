@@ -138,7 +138,7 @@ async function sameAsCommand(page, path, ...args) {
   equal(await fact(page, "fill"), formatRate(told.fill), "fill");
 }
 
-withTool("a_file_of_ours_shows_the_numbers_of_the_command", async (page) => {
+withTool("a_bloomery_file_shows_the_numbers_of_the_command", async (page) => {
   await open(page);
   const paths = [
     make("blocked.bloom", keys, "-p", "0.02", "--seed", "77"),
@@ -301,7 +301,7 @@ test("a_file_that_was_dropped_elsewhere_leaves_the_page_as_it_is", async (page) 
   has(await status(page), "No file is open");
 });
 
-test("a_file_for_which_there_is_no_memory_gets_the_command", async (page) => {
+test("a_file_that_does_not_fit_into_memory_gets_the_command", async (page) => {
   await open(page);
   await page.evaluate(() => {
     const file = new File([new Uint8Array([0x89, 0x42, 0x4c, 0x4f, 0x4f, 0x4d])], "big one.bloom");

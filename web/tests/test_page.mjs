@@ -83,7 +83,7 @@ for (const [name, options] of [
     { ...options, reducedMotion: "reduce" },
   );
 
-test("axe_finds_nothing_where_boxes_have_what_is_no_number", async (page) => {
+test("axe_finds_nothing_where_boxes_have_text_instead_of_numbers", async (page) => {
   await open(page);
   for (const [part, name] of [
     ["curve", /^Planned keys/],

@@ -158,7 +158,7 @@ test("bits_are_not_removed_whatever_an_address_says", async (page) => {
   has(await page.locator("#play .key-list").innerText(), "“8”");
 });
 
-test("a_removed_key_was_in_and_half_a_surrogate_is_no_address", async (page) => {
+test("a_removed_key_was_in_and_half_a_surrogate_is_not_an_address", async (page) => {
   await open(page, "#play&p.kind=counting&p.m=512&p.k=2&p.acts=a:zebra,g:900,r:zebra&p.ask=zebra");
   has(await verdict(page), "“zebra” is not in any more");
   await page.getByLabel("Key to ask for").fill("a\ud800");
