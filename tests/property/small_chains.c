@@ -147,7 +147,7 @@ static void a_refused_room_loses_nothing(void **state)
 
 /* ---- Whole words ----------------------------------------------------------------------------- */
 
-/* For few keys; the bits end anywhere in a word. NULL: its hash needs libcrypto, which is absent. */
+/* For few keys; the bits end anywhere in a word. NULL: no libcrypto for its hash. */
 static bloomery_filter *small_chain(const char *dialect, uint64_t keys,
                                     const bloomery_create_options *options)
 {
