@@ -77,7 +77,7 @@ function seriesOf(line: Line, settings: Settings, keys: number[], floor: number)
 function tableOf(lines: Line[]): Drawing["table"] {
   return {
     caption: "Measured points, with the theory beside them",
-    head: ["Filter", "Keys", "Theory", "Measured", "95% interval", "Found", "Asked", "Fill"],
+    head: ["Filter", "Keys", "Theory", "Measured", "95% interval", "Found", "Queries", "Fill"],
     rows: lines.flatMap(({ candidate, points }) =>
       points.map((point) => [
         candidate.shape.label,

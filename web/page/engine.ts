@@ -303,7 +303,7 @@ export class Engine {
     return this.filter(this.exports.web_dialect_load(dialect, at, bytes));
   }
 
-  /** The number of the dialect whose magic the bytes begin with; 0 if there is none. */
+  /** The number of the dialect whose magic the bytes begin with; 0 if none has it. */
   sniff(bytes: Uint8Array): number {
     const head = bytes.subarray(0, 64);
     return this.with(head, 0, (at) => this.exports.web_sniff(at, head.length));

@@ -26,7 +26,7 @@ function keyedText(info: Info, name: string): string {
   const secret = info.secretInFile ? "" : " --secret-file FILE";
   return (
     "This filter is keyed: its hash is SipHash with a secret, which the library takes from libsodium. " +
-    "libsodium is not in this page, so the structure is shown and no key can be asked for. The command " +
+    "libsodium is not in this page, so the page shows the structure and cannot look up keys. The command " +
     `answers: bloomery query${secret} ${quoted(name)}`
   );
 }
@@ -83,7 +83,7 @@ export class View {
       ...(over === undefined ? [] : [h("p", { class: "inspect-remark" }, over)]),
       ...(info.layers > 1 ? [layerTable(info)] : []),
       info.hasBits ? this.heat(info) : h("p", {}, STATIC),
-      h("h3", {}, "Ask it"),
+      h("h3", {}, "Look up a key"),
       info.keyed ? h("p", { class: "inspect-keyed" }, keyedText(info, name)) : this.query.element,
     );
     await this.layer();

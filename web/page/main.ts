@@ -51,11 +51,11 @@ function complain(sentence: string): void {
 async function start(): Promise<void> {
   if (typeof WebAssembly !== "object")
     return complain(
-      "This part runs the library itself, as WebAssembly, which this browser has not.",
+      "This part runs the library itself as WebAssembly, which this browser does not have.",
     );
   if (typeof DecompressionStream !== "function")
     return complain(
-      "This part is packed, and this browser cannot unpack it (it has no DecompressionStream).",
+      "This part is compressed, and this browser cannot decompress it (it has no DecompressionStream).",
     );
   const wasm = await unpack(MODULE);
   const engine = await Engine.start(wasm);

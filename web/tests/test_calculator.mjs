@@ -122,7 +122,7 @@ for (const [what, link, wanted] of [
 test("a_link_that_gives_all_three_says_what_it_takes", async (page) => {
   await open(page, "?n=1e6&p=0.01&m=64KiB&k=");
   equal((await shown(page)).bytes, 1262592, "bytes");
-  has(await notes(page), "Keys and rate are taken");
+  has(await notes(page), "The plan uses keys and rate");
   equal(await given(page), "given given computed", "badges");
 });
 

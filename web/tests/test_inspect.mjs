@@ -387,7 +387,7 @@ test("the_strip_has_the_fill_of_each_part_and_a_table", async (page) => {
   equal(await page.locator("#inspect .inspect-heat tbody tr").count(), 256, "rows");
 });
 
-test("a_gzipped_file_is_unpacked", async (page) => {
+test("a_gzipped_file_is_decompressed", async (page) => {
   const bytes = gzipSync(readFileSync(join(vectors, "golden-v2-classic.bloom")));
   await open(page);
   await drop(page, [["classic.bloom.gz", bytes]]);
@@ -461,10 +461,10 @@ withTool("the_empty_key_is_a_key", async (page) => {
   await open(page);
   await choose(page, make("empty.bloom", ["", "a"], "-n", "20", "-p", "1e-9"));
   has(await answer(page), "Type a key");
-  await page.getByRole("button", { name: "Ask for the empty key" }).click();
+  await page.getByRole("button", { name: "Look up the empty key" }).click();
   has(await answer(page), "Possibly added");
   await choose(page, make("full.bloom", ["a"], "-n", "20", "-p", "1e-9"));
-  await page.getByRole("button", { name: "Ask for the empty key" }).click();
+  await page.getByRole("button", { name: "Look up the empty key" }).click();
   has(await answer(page), "Definitely not added");
 });
 

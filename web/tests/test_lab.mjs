@@ -128,7 +128,7 @@ test("the_chart_shows_both_lines_and_the_memory_of_now", async (page) => {
 test("text_that_is_not_a_number_is_quoted_and_results_are_marked_old", async (page) => {
   await open(page);
   await write(page, /^Memory/, "<b>much</b>");
-  has(await says(page), "The box of Memory has “<b>much</b>”. It takes 18 MB, 64MiB");
+  has(await says(page), "The box “Memory” has “<b>much</b>”. It takes 18 MB, 64MiB");
   equal(await page.locator("#lab b").count(), 0, "markup");
   has(await says(page), "old results");
   equal(await page.locator("#lab .lab-results.old").count(), 1, "marked as old");
