@@ -224,7 +224,9 @@ export function fromLink(search: string): { asked: Asked; notes: string[] } | un
   const kind = (query.get("kind") ?? "").trim();
   if (isKind(kind)) asked.kind = kind;
   else if (kind !== "")
-    notes.push(`The link has ${quoted(kind)} for the kind. Bloomery does not have this kind, so it is ignored.`);
+    notes.push(
+      `The link has ${quoted(kind)} for the kind. Bloomery does not have this kind, so it is ignored.`,
+    );
   probesOfLink(asked, query, notes);
   return { asked, notes };
 }

@@ -198,11 +198,7 @@ class Calculator {
       h(
         "div",
         { class: "calc-small" },
-        field(
-          "Probes (k)",
-          this.k,
-          "empty: the plan chooses; not for scalable and static filters",
-        ),
+        field("Probes (k)", this.k, "empty: the plan chooses; not for scalable and static filters"),
         field("Blocks per key (L)", this.L, "for blocked, counting and scalable filters"),
         field("Queries a second (Q)", this.q, "for keys that are absent"),
       ),

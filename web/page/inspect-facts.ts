@@ -35,7 +35,8 @@ function byteName(byte: number): string {
 /** Undefined: the key is the whole line, as it is. */
 export function ruleText(rule: Rule): string | undefined {
   const parts: string[] = [];
-  if (rule.comment !== 0) parts.push(`lines that begin with ${byteName(rule.comment)} are not keys`);
+  if (rule.comment !== 0)
+    parts.push(`lines that begin with ${byteName(rule.comment)} are not keys`);
   if (rule.field !== 0) {
     const end = rule.field < 0 ? ", counted from the end" : "";
     parts.push(

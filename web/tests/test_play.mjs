@@ -186,7 +186,10 @@ test("a_strangers_address_is_never_markup", async (page) => {
 
 test("a_key_that_turns_text_round_leaves_its_sentence_as_it_is", async (page) => {
   await open(page, "#play&p.acts=a:x&p.ask=%E2%80%AEdedda");
-  has(await page.locator("#play .outcome").innerText(), "“⟨U+202E⟩dedda” is definitely not in the set");
+  has(
+    await page.locator("#play .outcome").innerText(),
+    "“⟨U+202E⟩dedda” is definitely not in the set",
+  );
 });
 
 test("on_a_small_screen_cells_stay_large_enough_to_be_seen", async (page) => {
