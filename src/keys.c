@@ -540,10 +540,11 @@ size_t bloomery_query_present(const bloomery_filter *filter, const struct bloome
         } else {
             const size_t kept = bloomery_input_compact(keys, filter, i, now, &compact);
             found += bloomery_query_input(filter, &list, kept, compacted);
-            spread_all(compacted, compact.valid, bloomery_words_of(now), placed);
+            spread_all(compacted, compact.valid, (size_t)bloomery_words_of(now), placed);
         }
         if (answers != NULL)
-            memcpy(answers + i / BLOOMERY_WORD, placed, bloomery_words_of(now) * sizeof *placed);
+            memcpy(answers + i / BLOOMERY_WORD, placed,
+                   (size_t)bloomery_words_of(now) * sizeof *placed);
     }
     return found;
 }
@@ -600,7 +601,7 @@ static bloomery_status add_valid_some(bloomery_filter *filter, const struct bloo
         bloomery_add_input(filter, &list, kept, answers != NULL ? compacted : NULL,
                            counts != NULL ? &found : NULL, error);
     if (answers != NULL)
-        spread_all(compacted, compact.valid, bloomery_words_of(count), answers);
+        spread_all(compacted, compact.valid, (size_t)bloomery_words_of(count), answers);
     if (counts != NULL) {
         counts->done += status == BLOOMERY_OK ? count : place_of(&compact, found.done);
         counts->positive += found.positive;
@@ -620,7 +621,7 @@ bloomery_status bloomery_add_present(bloomery_filter *filter, const struct bloom
     if (counts != NULL)
         *counts = own;
     if (answers != NULL && count > 0)
-        memset(answers, 0, bloomery_words_of(count) * sizeof *answers);
+        memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
     if (bloomery_by_positions(filter))
         return add_valid_singly(filter, keys, count, answers, counts != NULL ? counts : &own,
                                 error);

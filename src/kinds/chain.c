@@ -507,7 +507,7 @@ size_t bloomery_chain_query(const struct bloomery_filter *filter,
             for (size_t word = 0; word < words && more > 0; word++)
                 all[word] |= here[word];
             sum = i == layers - 1 ? more
-                  : more > 0      ? bloomery_count_bits((const uint8_t *)all, words)
+                  : more > 0      ? (size_t)bloomery_count_bits((const uint8_t *)all, words)
                                   : sum;
         }
         assert(sum <= now);

@@ -114,7 +114,7 @@ def forms_of_one_filter_answer_alike():
         assert len(facts) == 1, rows
 
 
-def more_take_part_where_they_are_asked_for():
+def more_take_part_on_request():
     rows = bench("filters", "--types", "ids", "--sizes", "20K", "--rates", "1e-2", "--asks", "20K",
                  "--parts", "2", "--only", "blocked-2", "--also", "blocked-4")
     named = [(row["name"], row["lines"]) for row in rows]
@@ -268,7 +268,7 @@ def stand_in_is_beaten_by_speed_and_by_memory():
     assert verdicts[query][2] == verdicts[memory][2] == "not reached", verdicts
 
 
-def comparisons_are_no_peers():
+def comparisons_are_not_peers():
     rows = [made_up(), made_up("split-block", "peer", ns=3.0),
             made_up("split-block-1mul", "comparison", ns=1.0)]
     results = report.Results(results_of(*rows))
@@ -277,7 +277,7 @@ def comparisons_are_no_peers():
 
 
 def rows_that_miss_their_rate_are_counted():
-    what = "rows of ours whose measured rate is not the planned one"
+    what = "our rows whose measured rate is not the planned one"
     for found, verdict in ((1000, "reached"), (1300, "not reached")):
         results = report.Results(results_of(made_up(), made_up("column", found=found)))
         assert next(row[4] for row in report.targets(results) if row[0] == what) == verdict
@@ -413,10 +413,10 @@ WITH_PROGRAM = (rows_are_complete_and_rates_hold, a_faulty_row_is_found, threads
                 filters_of_another_system_stand_beside_their_memory,
                 sieve_lets_each_url_out_once, sieve_that_was_killed_opens, memory_engine_is_measured,
                 other_seen_sets_are_exact, forms_of_one_filter_answer_alike,
-                more_take_part_where_they_are_asked_for, derivation_is_as_good_as_ideal_positions)
+                more_take_part_on_request, derivation_is_as_good_as_ideal_positions)
 TESTS = (figure_is_the_median_of_parts, a_chain_may_stay_below_its_rate, rows_of_other_rates_are_not_compared,
          targets_are_ratios_to_the_limit, stand_in_is_beaten_by_speed_and_by_memory,
-         comparisons_are_no_peers, rows_that_miss_their_rate_are_counted,
+         comparisons_are_not_peers, rows_that_miss_their_rate_are_counted,
          kernels_are_judged_by_the_best_one, page_keeps_its_prose, chart_is_well_formed,
          every_table_has_its_place, excerpts_are_those_of_the_pages, goals_that_were_not_reached_are_named_in_full,
          pages_are_filled_where_they_lie,

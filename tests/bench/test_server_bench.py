@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The benchmark of the module in servers: its rows are whole, and its verdicts are of what was measured.
 
-No time is asserted. The part with a server has filters of some hundred KB, and is skipped where there is no server or
+No time is asserted. The part with a server has filters of some hundred KB, and is skipped without a server or
 where the clients were not built (-Dbenchmarks=true).
 """
 

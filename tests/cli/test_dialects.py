@@ -177,7 +177,7 @@ def formats_with_a_magic_are_recognised_and_others_named(c):
     c.expect(known >= 2, f"only {known} have a magic")
     told = {"guava", "spark", "orc", "cassandra", "rocksdb", "redisbloom", "dcso", "bits-and-blooms"}
     c.expect(looked_at >= told | (met & {"pybloom-live"}),  # its hash is a digest, which a build can do without
-             f"only {looked_at} are told")
+             f"only {looked_at} are detected")
 
 
 @case
@@ -238,7 +238,7 @@ def nothing_is_overwritten_by_accident(c):
     c.run(f"{build} nowhere/f.bf keys", code=2, stderr=has("nowhere does not exist"))
     c.expect((c.read("text"), c.read("f.bf"), c.read("o.bloom")) == (b"precious\n", stream, ours), "overwritten")
     c.expect("new.bf" not in c.names(), "a file was left")
-    # A parquet filter is told from other files, and may be replaced by one.
+    # A parquet filter is distinguished from other files, so a new one may replace it.
     c.run("build -q -p 0.1 --dialect parquet -o p.bf keys", stderr=None)
     c.run("build -q -p 0.1 --dialect parquet -o p.bf keys", stderr=None)
     c.run("build -q -p 0.1 --dialect libbloom -n 2000 -o p.bf keys", code=2, stderr=has("and not as such a filter"))
@@ -273,7 +273,7 @@ def filters_of_one_system_become_another_s_only_where_bits_mean_the_same(c):
 
 
 @case
-def a_filter_of_ours_keeps_dialect_and_rule(c):
+def a_bloomery_filter_keeps_dialect_and_rule(c):
     c.file("keys", "1\n2\n3\n")
     c.run("build -q --dialect guava,bits=640,probes=3 --ours --int64 --note 'from Java' -o f.bloom keys", stderr=None)
     c.run("query f.bloom", stdin="3\n4\n", stdout="3\n")
@@ -411,7 +411,7 @@ def positions_are_printed(c):
 
 
 @case
-def several_filters_of_a_dialect_of_ours(c):
+def several_filters_of_a_dialect_in_bloomery_files(c):
     c.file("keys", KEYS)
     c.file("more", MORE)
     for name, keys in (("a", "keys"), ("b", "more"), ("both", "keys more")):

@@ -120,7 +120,7 @@ def small_experiments_work(c):
 
 
 @case
-def members_among_the_queries_are_no_false_positives(c):
+def members_among_the_queries_are_not_false_positives(c):
     """One in 5,000 of twelve digits is a number of this many people: some are asked."""
     out, rows = report(c, "--keys 5M --queries 2M --structures sorted,integers,blocked")
     c.expect(out["member_queries"] > 0, "no member was asked")
@@ -209,7 +209,7 @@ def filters_of_the_original_have_the_rate_predicted(c):
 
 
 @case
-def small_filters_whose_bits_lie_in_steps_are_no_finding(c):
+def small_filters_whose_bits_lie_in_steps_are_not_a_finding(c):
     """Among them some whose only keys have steps that return at once."""
     verdicts = set()
     for keys, rate, seed in ((1, 1e-6, 4), (2, 1e-9, 5), (3, 1e-4, 2), (10, 1e-6, 0), (100, 0.01, 5), (1000, 1e-6, 0)):

@@ -33,7 +33,7 @@ def near(one, other, part=1e-12):
 
 
 def rate_of(c, shape, count):
-    """What plan says of a shape (bytes, blocks, probes) with so many keys."""
+    """What plan says of a shape (bytes, blocks, probes) with `count` keys."""
     blocks = shape["blocks_per_key"]
     line = f"plan --json -n {count} --kind {shape['kind']} --probes {shape['probes']}"
     line += f" --blocks {blocks}" if blocks > 0 else ""
@@ -121,7 +121,7 @@ def rate_of_a_chain_is_that_of_all_its_layers(c):
 
 
 def payload(c, name):
-    """The cells of a file of ours (docs/format.md)."""
+    """The cells of a Bloomery file (docs/format.md)."""
     data = c.read(name)
     offset, length = struct.unpack_from("<QQ", data, 24)
     return data[offset:offset + length]
@@ -153,7 +153,7 @@ def fill_counts_each_block_of_the_file(c):
 
 
 def words_after(picks):
-    """How many of 64 bits of a word are set after so many picks of it, as chances."""
+    """How many of 64 bits of a word are set after `picks` picks of it, as chances."""
     chances = [1.0] + [0.0] * 64
     for _ in range(picks):
         chances = [chances[x] * x / 64 + (chances[x - 1] * (65 - x) / 64 if x else 0) for x in range(65)]

@@ -259,7 +259,7 @@ def a_damaged_block_of_the_queue_can_be_skipped(c):
 
 
 @case
-def what_is_no_sieve_is_refused(c):
+def a_directory_that_is_not_a_sieve_is_refused(c):
     os.mkdir(c.path("folder"))
     c.file("folder/diary", "dear diary\n")
     c.file("file", "a\n")
@@ -317,7 +317,7 @@ def the_memory_that_is_given_is_that_of_the_process(c):
 
 
 @case
-def the_least_memory_is_told(c):
+def the_least_memory_is_named(c):
     memory_as_users_see_it()
     for number, engine in enumerate((DISK, "-n 1e9", "-n 1e10")):
         said = c.run(f"sieve push {engine} --memory 2MB s{number}", stdin="a\n", code=2, stderr=has("--memory 2,000,000 bytes is too little"))[1].decode()
@@ -423,7 +423,7 @@ def scrapys_binary_fingerprints_are_imported(c):
 
 
 @case
-def bytes_that_are_no_lines_are_not_imported(c):
+def bytes_that_are_not_lines_are_not_imported(c):
     """What is binary and can't be read as fingerprints is refused, rather than marked as keys that nobody asks for."""
     data = b"\0\1\2" + b"".join(fingerprints(0, 9))
     c.file("strange.bin", data)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sieve pop: a number that was printed is that of its key whatever happens then, and what comes again is told."""
+"""sieve pop: a printed number stays that of its key whatever happens then, and pop says what is delivered again."""
 
 import json
 import os
@@ -16,7 +16,7 @@ FULL_DISK = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0,
 
 
 def push(c, line, lines):
-    """Pushes lines and decides them; nothing is said."""
+    """Pushes lines and decides them, quietly."""
     c.run(f"sieve push -q {line}", stdin="".join(line + "\n" for line in lines))
     c.run(f"sieve flush -q {line.split()[-1]}")
 

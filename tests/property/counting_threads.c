@@ -111,7 +111,7 @@ static void remove_the_same(void *context, unsigned number)
     }
 }
 
-/* Each is removed once, whoever was first, and no counter falls short of what the others need. The
+/* One thread removes each key, and no counter falls short of what the other keys need. The
  * keys that stay are few, so that no removal is taken for another key's. */
 static void threads_remove_a_key_once(void **state)
 {

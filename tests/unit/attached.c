@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ClickHouse's filters carry along of their surroundings may come from a file of ours that
+ * What ClickHouse's filters carry along of their surroundings may come from a Bloomery file that
  * somebody changed: whatever it is, writing and describing such a filter reads nothing outside of
  * it.
  */
