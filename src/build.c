@@ -13,7 +13,7 @@
  *
  * Positions of a classic filter are everywhere, and there are k of them. Setting them aside would
  * move 16 bytes for each, so bits are set at once, by atomic operations on single bytes. So are
- * those of filters made for concurrent adds, to which others may add meanwhile.
+ * those of filters made for concurrent adds, to which other threads may add at the same time.
  */
 #include "base/bytes.h"
 #include "base/error.h"

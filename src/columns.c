@@ -117,8 +117,8 @@ static bloomery_status check_form(const bloomery_filter *filter, const bloomery_
         return check_fixed(keys, sizeof(bloomery_hash), sizeof(bloomery_hash), error);
     }
     return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                         "there is no form %d of keys: set `form`, or call bloomery_keys_of_list "
-                         "or another function that does",
+                         "keys do not have a form %d: set `form`, or call bloomery_keys_of_list or "
+                         "another function that does",
                          (int)keys->form);
 }
 

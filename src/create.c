@@ -24,7 +24,10 @@ bloomery_status bloomery_choose_hash(const bloomery_plan *plan, bloomery_hash_id
                                                                       : plain;
     const struct bloomery_hash_row *hash = bloomery_hash_find(id);
     if (hash == NULL)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no hash %d", (int)id);
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "hash %d does not exist: "
+                             "bloomery_hash_id lists the hashes",
+                             (int)id);
     if (hash->keyed && options->seed != 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a keyed filter has no seed: its secret takes that part");
@@ -254,8 +257,8 @@ void bloomery_free(const bloomery_filter *filter)
  * others are in it. Places within a block are kept as distances from its beginning before it moves,
  * since the old block may be gone after.
  *
- * A block that came to lie at no multiple of its alignment is copied once more, since kernels read
- * whole cache lines. If there is no memory for that, the block is lost and with it the filter.
+ * A block whose new address is not a multiple of its alignment is copied once more, since kernels
+ * read whole cache lines. If memory runs out for that, the block is lost and with it the filter.
  */
 
 struct mover {
@@ -265,7 +268,7 @@ struct mover {
     bloomery_status status;
 };
 
-/* A copy of a block that came to lie at a wrong place; NULL: there is no memory for it. */
+/* Copies a block whose new address is not aligned. Returns NULL if memory ran out. */
 static void *copy_straight(struct mover *mover, const void *crooked, size_t bytes, size_t alignment)
 {
     void *straight = bloomery_allocate(&mover->allocator, bytes, alignment);
@@ -360,7 +363,7 @@ static void release_layers_of(const struct mover *mover, const bloomery_filter *
     }
 }
 
-/* The records of layers that are no part of the filter's block. If they are lost, so are the
+/* Moves the records of layers that are not part of the filter's block. If they are lost, so are the
  * layers. */
 static void move_room(struct mover *mover, bloomery_filter *filter)
 {

@@ -207,10 +207,11 @@ begin(const bloomery_dialect *dialect, const bloomery_dialect_parameters *given,
         status = read_parameters(given, parameters, error);
     if (status == BLOOMERY_OK && dialect == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "there is no dialect: bloomery_dialect_find and _get return NULL for "
+                             "the dialect is NULL: bloomery_dialect_find and _get return NULL for "
                              "an unknown name or number");
     if (status == BLOOMERY_OK && bloomery_dialect_row(dialect->id) == NULL)
-        status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no such dialect");
+        status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "dialect %d does not exist",
+                               (int)dialect->id);
     return status;
 }
 
@@ -318,8 +319,8 @@ bloomery_status bloomery_dialect_write(const bloomery_filter *filter,
     const struct bloomery_dialect_row *row = bloomery_dialect_row(id);
     if (row == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             id == 0 ? "the filter is none of another system's: name the dialect"
-                                     : "there is no such dialect");
+                             id == 0 ? "the filter is not one of another system's: name the dialect"
+                                     : "the dialect does not exist");
     if (row->write == NULL)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "dialect %s has no bytes to write",
                              row->facts.name);
@@ -372,7 +373,7 @@ bloomery_status bloomery_dialect_save(const bloomery_filter *filter,
 bool bloomery_dialect_remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
 {
     const struct bloomery_dialect_row *row = bloomery_dialect_row(filter->shape.dialect);
-    if (row == NULL || !bloomery_dialect_is(row, filter)) /* a file of ours may say anything */
+    if (row == NULL || !bloomery_dialect_is(row, filter)) /* our files may say anything */
         return false;
     size_t count = 0;
     while (row->remarks[count] != NULL)

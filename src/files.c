@@ -5,7 +5,7 @@
  *     path  -> base/io.c  -> prefix -> format/parse.c -> shape ─┬─> kinds/filter.c -> filter
  *     bytes -------------------^            payload, mapped or read ┘
  *
- * The prefix is read once into memory of ours and parsed there: a file that changes under a map can
+ * The prefix is read once into our own memory and parsed there: a file that changes under a map can
  * change bits, but no size.
  */
 #include "base/bytes.h"
@@ -211,7 +211,7 @@ static bloomery_status open_file(const char *path, const bloomery_open_options *
     bloomery_status status = bloomery_open_options_read(given, &options, error);
     if (status == BLOOMERY_OK && path == NULL && given == NULL)
         status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                               "there is no path: give one, or options whose `descriptor` is an "
+                               "the path is NULL: give one, or options whose `descriptor` is an "
                                "open file");
     if (status == BLOOMERY_OK && path != NULL)
         status = bloomery_file_open(path, &file, error);

@@ -26,8 +26,8 @@ enum {
     LAYER_BYTES_FIRST = sizeof(bloomery_layer_info),
 };
 
-/* Of a chain, what its layers make up. Others may be adding to a filter made for it, and another
- * layer may come meanwhile: then once more. */
+/* Sums up the layers of a chain. Other threads may add a layer to a concurrent filter during the
+ * walk: then it starts again. */
 static void read_layers(const bloomery_filter *filter, bloomery_info *info)
 {
     do {
@@ -105,9 +105,10 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->has_bits = filter->kind->has_bits;
 }
 
-/* The hash's part of a rate with so many keys: nothing in filters of other systems, whose rates are
- * those of their schemes. A random hash that equals a key's is among those that the bits let pass.
- * But rates of bits are those of positions, of which there are more than hashes of 64 bits. */
+/* Adds the hash's part to a rate with this number of keys: nothing in filters of other systems,
+ * whose rates are those of their schemes. A random hash that equals a key's is among those that the
+ * bits let pass. But rates of bits are those of positions, of which there are more than hashes of
+ * 64 bits. */
 static double with_hash(const bloomery_filter *filter, double keys, double rate)
 {
     return filter->foreign || !(keys < (double)BLOOMERY_KEYS_MAX)

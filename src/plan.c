@@ -55,7 +55,9 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_plan_opt
     if (status != BLOOMERY_OK)
         return status;
     if (given.hash != BLOOMERY_HASH_DEFAULT && bloomery_hash_find(given.hash) == NULL)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no hash %d",
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "hash %d does not exist: "
+                             "bloomery_hash_id lists the hashes",
                              (int)given.hash);
     const bloomery_kind kind = solved.kind;
     status = solve(&solved, BLOOMERY_BLOCKED, &given, error);

@@ -262,7 +262,9 @@ static bloomery_status check_all(struct stream *stream, uint64_t *adds, bloomery
     bloomery_error why = {.status = BLOOMERY_OK};
     bloomery_status status = BLOOMERY_OK;
     if (stream->count == 0)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no filter to write");
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "no filter was added: add one before "
+                             "the file is written");
     const bloomery_filter *first = stream->filters[0];
     status = no_chain(first, "merged on their way to a file: merge them in memory", error);
     stream->bits = first->layers->bits;
@@ -421,7 +423,7 @@ bloomery_status bloomery_compare(const bloomery_filter *one, const bloomery_filt
  * both its values, in words.
  */
 
-/* A number that must be the same, and how its value is said: before + number + after. */
+/* A number that must be the same, and the text of its value: before + number + after. */
 struct number {
     const char *what;
     const char *before;

@@ -328,7 +328,8 @@ typedef struct bloomery_keys {
     size_t stride; /* FIXED: from one key to the next, at least the width; 0: the width */
     /* OFFSETS: first + count + 1, never falling, within `bytes`; host's order, aligned or not. */
     const void *offsets;
-    /* Bit first + i, low bit first, is 0: there is no key i, the answer is 0. NULL: all are. */
+    /* Bit first + i, low bit first, is 0: key i does not exist, and its answer is 0. NULL: all keys
+     * exist. */
     const uint8_t *valid;
     /* How many are not keys; 0 or -1: unknown. If over 0, `valid` must be given; it decides. */
     int64_t nulls;
@@ -758,8 +759,8 @@ BLOOMERY_PUBLIC bool bloomery_add_hash(bloomery_filter *filter, bloomery_hash ha
 BLOOMERY_PUBLIC bool bloomery_may_contain_hash(const bloomery_filter *filter,
                                                bloomery_hash hash) BLOOMERY_USE_RESULT;
 
-/* Hashes many keys, for bloomery_keys_of_hashes. `hashes` has room for keys->count; {0, 0} where
- * there is no key. Many threads may hash at once, and the result serves many filters. */
+/* Hashes many keys, for bloomery_keys_of_hashes. `hashes` has room for keys->count; {0, 0} where a
+ * key is missing. Many threads may hash at once, and the result serves many filters. */
 BLOOMERY_PUBLIC bloomery_status bloomery_hash_keys(const bloomery_filter *filter,
                                                    const bloomery_keys *keys, bloomery_hash *hashes,
                                                    bloomery_error *error);

@@ -72,7 +72,7 @@ bloomery_builder_open(const bloomery_plan *plan, const bloomery_create_options *
 
 /*
  * Adds keys in any form; hashes must be made with the same hash, seed and secret. Any number of
- * threads may add at the same time. BLOOMERY_FULL if the memory is used up and there is no
+ * threads may add at the same time. BLOOMERY_FULL if the memory is used up and the builder has no
  * directory, BLOOMERY_OUT_OF_MEMORY, BLOOMERY_IO_FAILED: some of the keys may be missing then, and
  * every later call fails in the same way. BLOOMERY_BAD_ARGUMENT and BLOOMERY_MISMATCH as of
  * bloomery_add_keys: none of these keys was added.

@@ -91,8 +91,8 @@ BLOOMERY_PUBLIC const char *bloomery_hash_name(uint32_t id);
 /*
  * The cells that a key touches in layer `layer` (0 the oldest) of any filter, in the order in which
  * they are touched, repeats included. Returns their number, and writes the first `room` of them to
- * `positions`. Returns 0 if there is no such layer, if keys can't be hashed, or for a static
- * filter, whose keys have no cells. At most BLOOMERY_POSITIONS_MAX.
+ * `positions`. Returns 0 if the filter does not have this layer, if keys can't be hashed, or for a
+ * static filter, whose keys have no cells. At most BLOOMERY_POSITIONS_MAX.
  */
 BLOOMERY_PUBLIC size_t bloomery_positions(const bloomery_filter *filter, uint32_t layer,
                                           bloomery_key key, uint64_t *positions, size_t room);
@@ -113,9 +113,9 @@ BLOOMERY_PUBLIC bloomery_status bloomery_plan_layer(const bloomery_plan *plan, u
 /* ---- 3  Memory ------------------------------------------------------------------------------- */
 
 /*
- * The memory that this process can have, in bytes. UINT64_MAX where there is no such limit, or none
- * that can be read. A control group (cgroup, version 1 or 2) is what limits a container, a pod or a
- * service of systemd.
+ * The memory that this process can have, in bytes. UINT64_MAX if it has no limit, or none that can
+ * be read. A control group (cgroup, version 1 or 2) is what limits a container, a pod or a service
+ * of systemd.
  */
 typedef struct bloomery_limits {
     size_t struct_bytes; /* sizeof(bloomery_limits), or 0 */
@@ -176,10 +176,10 @@ typedef void *(*bloomery_mover)(void *context, void *memory, size_t bytes, size_
  * the filter's and stay.
  *
  * BLOOMERY_UNSUPPORTED if the filter has no allocator of the caller's; nothing is moved then.
- * BLOOMERY_BAD_ARGUMENT if a block came to lie at no multiple of its alignment: the library has
- * copied it once more, by the filter's allocator, and the filter is as before. If there is no
- * memory for that, BLOOMERY_OUT_OF_MEMORY: the filter is lost, all of it is released, and `filter`
- * receives NULL.
+ * BLOOMERY_BAD_ARGUMENT if the move put a block at an address that is not a multiple of its
+ * alignment: the library has copied it once more, by the filter's allocator, and the filter is as
+ * before. If memory runs out for that, BLOOMERY_OUT_OF_MEMORY: the filter is lost, all of it is
+ * released, and `filter` receives NULL.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_move(bloomery_filter **filter, bloomery_mover move,
                                               void *context);

@@ -480,7 +480,8 @@ static bloomery_status no_room(bloomery_error *error)
                          "more");
 }
 
-/* Takes those of a piece that are in the range. If there is no room, repeats make some. */
+/* Copies the hashes of a piece that are in the range. If the room is full, dropping repeats makes
+ * some. */
 static bloomery_status take_piece(const struct bloomery_spool *spool, struct bloomery_x_range range,
                                   const bloomery_hash *hashes, size_t count,
                                   struct bloomery_gathered *gathered, bloomery_error *error)

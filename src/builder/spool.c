@@ -78,8 +78,8 @@ uint64_t bloomery_pool_allow(struct bloomery_pool *pool, uint64_t more)
     return pool->limit;
 }
 
-/* An empty piece; NULL if there is no memory for it, or if it would pass the limit and is not one
- * of those that a spool needs in any case. */
+/* Returns an empty piece; NULL if memory ran out, or if the piece would pass the limit and is not
+ * one that a spool needs in any case. */
 static struct bloomery_piece *take_piece(struct bloomery_pool *pool, bool needed, bool *no_memory)
 {
     struct bloomery_piece *piece = NULL;
@@ -334,7 +334,7 @@ static bloomery_status add_to_heap(struct bloomery_spool *spool, uint32_t number
     return BLOOMERY_OK;
 }
 
-/* So many at once that a lock is taken for several of them. */
+/* Adds a portion of hashes, small enough for its stack, so that one lock serves several of them. */
 static bloomery_status add_portion(struct bloomery_spool *spool, const bloomery_hash *hashes,
                                    size_t count, bloomery_error *error)
 {

@@ -105,9 +105,8 @@ static const struct bloomery_hash_row murmur2_pair = {
  *     M = 4, k = 4    |#################|#########|#####|##  |     hits by cell
  *                      0                 1         2     3
  *
- * The density is counted over points (a, b) that are spread evenly, in so many bins of the array.
- * The rate is the mean, over the same points, of the product of the shares of set bits at their
- * probes.
+ * The density is counted over points (a, b) that are spread evenly, in bins of the array. The rate
+ * is the mean, over the same points, of the product of the shares of set bits at their probes.
  *
  *     1.9e10 bits for 2e9 keys, k = 7: 1 in 33 and not 1 in 100
  */
@@ -210,7 +209,7 @@ static double half_rate(uint64_t bits, uint32_t probes, uint64_t keys, bool wrap
                        bloomery_step_excess(reached, probes, (double)keys, fill, wraps));
 }
 
-/* The share of all bits that so many keys set. */
+/* Returns the share of all bits that `keys` keys set. */
 static double filled(const struct density *density, uint64_t bits, double keys)
 {
     double cells = 0;
@@ -252,8 +251,7 @@ static double half_keys(uint64_t bits, uint32_t probes, double fill, bool wraps)
  * mod m. Its first releases let the sum wrap at 2^32 (DOUBLE_32), the later ones do not
  * (DOUBLE_HALVES). So the same keys set other bits once a sum passes 2^32.
  *
- * In arrays that are no small part of 2^32 bits neither spreads its positions evenly: see the
- * rates.
+ * In arrays that are a large part of 2^32 bits neither spreads its positions evenly: see the rates.
  */
 
 static inline struct bloomery_steps double_32_begin(const struct bloomery_layer *layer,

@@ -18,8 +18,8 @@
  * 2).
  *
  * Counters in the place of bits (cell_bits 4 or 8) were never among the examples. A key adds 1 for
- * each position, repeats included, and takes 1 for each when it is removed. There are no bytes for
- * them but ours.
+ * each position, repeats included, and takes 1 for each when it is removed. Only our own format
+ * holds them.
  *
  * Faults: in b a digest is used up after 512 / log2(m) positions and all others are 0. c can't go
  * on under Python 3 if a second digest is needed. f and g pass over half of all draws if m is a
@@ -148,9 +148,9 @@ FORM(g, 6)
  *
  *     positions 3 9 3      counter 3: +2      counter 9: +1
  *
- * All else is as in core/counting.c. Saturated counters stay so; below the maximum they are exact
- * sums. A removal is refused if a counter is less than what it would take, since the key is then
- * not in.
+ * Everything else is as in kinds/counting.c. Saturated counters stay so; below the maximum they are
+ * exact sums. A removal is refused if a counter is less than what it would take, since the key is
+ * then not in.
  *
  * A key has up to 1024 positions. How often one of them comes up is counted by looking at all
  * others: filters of counters have a handful.

@@ -492,7 +492,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* What the header of a chain needs, of which a file of ours may hold anything. */
+/* What the header of a chain needs. Our files may hold anything in its place. */
 struct header {
     enum variant variant;
     uint64_t keys;

@@ -82,8 +82,8 @@ static double covering(double f, double all, double k, uint32_t x)
  */
 
 enum {
-    FRACTIONS = 8,       /* s up to so many */
-    SMALL_ODD_PART = 23, /* there are so many fractions with them */
+    FRACTIONS = 8,       /* the largest s */
+    SMALL_ODD_PART = 23, /* the number of fractions with these s */
     OWN_POINTS = 96,
     OTHER_POINTS = 128,
 };
@@ -273,7 +273,7 @@ double bloomery_step_rate(uint64_t bits, uint32_t probes, uint64_t keys, bool wr
 
 /*
  * Positions are c_i = a + i b in signed numbers of W bits, turned over if negative, modulo m. On a
- * circle of 2^W numbers the walk goes on for ever; turned over, it goes up the circle's one half
+ * circle of 2^W numbers the walk goes on without end; turned over, it goes up the circle's one half
  * and down the other:
  *
  *     2^(W-1)  |      /\      /\
@@ -307,8 +307,8 @@ double bloomery_step_rate(uint64_t bits, uint32_t probes, uint64_t keys, bool wr
  *
  *     since single ones and pairs are those of independent positions.
  *
- * And positions of 31 bits are not spread evenly over an array that is no small part of 2^31. With
- * q = floor(2^31 / m), the first 2^31 - q m cells are hit by q + 1 numbers each, the others by q.
+ * And positions of 31 bits are not spread evenly over an array that is a large part of 2^31. With q
+ * = floor(2^31 / m), the first 2^31 - q m cells are hit by q + 1 numbers each, the others by q.
  * Past 2^31 that is none.
  */
 
@@ -316,7 +316,7 @@ enum {
     DISTANCE_MAX = 8, /* j - i */
     POINTS_MAX = 256, /* and fewer if there are many probes */
     POINTS_MIN = 32,
-    POINT_PROBES = 4096, /* for so many probes in all */
+    POINT_PROBES = 4096, /* the probes of all points together */
 };
 
 static const double reach_32 = 2147483648;

@@ -216,7 +216,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     return BLOOMERY_OK;
 }
 
-/* The form that a filter came in, and its W. In a file of ours anything may stand there. */
+/* Returns the form that a filter came in, and its W. Our files may hold anything in its place. */
 static enum form form_of(const bloomery_filter *filter, uint32_t *words)
 {
     *words = WORDS_MAX;

@@ -54,7 +54,7 @@ bool bloomery_java_remark(const bloomery_filter *filter, char *text, size_t room
     snprintf(
         text, room,
         "its positions have 31 bits: of these %llu bits only the first 2147483648 are ever set, "
-        "and the rate is that of a filter of so many",
+        "and the rate is that of a filter with this number of bits",
         (unsigned long long)layer->bits);
     return true;
 }

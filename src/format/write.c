@@ -38,14 +38,14 @@ bloomery_status bloomery_format_check(const struct bloomery_filter *filter, bloo
     const uint32_t layers = bloomery_layer_count(filter);
     if (layers > BLOOMERY_CHAIN_MAX)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "the filter has %u layers, and a file of ours keeps %d at most: write "
-                             "it in its own format",
+                             "the filter has %u layers, and our file format keeps at most %d: "
+                             "write it in its own format",
                              layers, BLOOMERY_CHAIN_MAX);
     if (bloomery_cold_in(filter)->extra_bytes <= BLOOMERY_EXTRA_MAX)
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                         "%llu bytes are attached to the filter, and a file of ours keeps %d at "
-                         "most: write it in its own format",
+                         "%llu bytes are attached to the filter, and our file format keeps at most "
+                         "%d: write it in its own format",
                          (unsigned long long)bloomery_cold_in(filter)->extra_bytes,
                          BLOOMERY_EXTRA_MAX);
 }

@@ -235,8 +235,8 @@ static bool passes_limit(const struct bloomery_filter *filter, uint64_t bytes)
             total > bloomery_cold_in(filter)->memory_limit);
 }
 
-/* Why there is no further layer, and where the chain stands. `why`: what else is in the way than
- * the `wanted` bytes. */
+/* Says why the chain can't have a further layer, and how full it is. `why`: the reason, if it is
+ * not the `wanted` bytes. */
 static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wanted,
                               const char *why, bloomery_error *error)
 {
@@ -258,8 +258,8 @@ static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wan
     if (!passes_limit(filter, wanted)) {
         struct bloomery_phrase_limit met;
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
-                             "full with %s%llu keys in %u layer%s of %s; there is no memory "
-                             "for another layer of %s%s",
+                             "full with %s%llu keys in %u layer%s of %s; memory ran out for "
+                             "another layer of %s%s",
                              about, (unsigned long long)fmin(keys, 0x1p63), layers, plural,
                              now.text, more.text,
                              bloomery_phrase_limit(&met, &filter->allocator, wanted));
@@ -304,9 +304,13 @@ static bloomery_status next_of_theirs(const struct bloomery_filter *filter,
     struct bloomery_checked_shape checked;
     if (filter->shape.growth == 0)
         return refuse(filter, 0, "a filter of its kind does not grow", error);
-    /* No rate is halved for ever: some time a layer needs more probes or bits than there are. */
+    /* A rate can't be halved without end: at last a layer needs more probes or bits than we
+     * allow. */
     if (filter->kind->next_layer(&filter->shape, newest, next, NULL) != BLOOMERY_OK)
-        return refuse(filter, 0, "there is no layer of the keys and rate of the next one", error);
+        return refuse(filter, 0,
+                      "the next layer would need more bits or probes than a filter can "
+                      "have",
+                      error);
     alone.layers = next;
     alone.layer_count = 1;
     bloomery_status status = bloomery_shape_lay_out(&alone, &next->bytes, error);
@@ -316,7 +320,7 @@ static bloomery_status next_of_theirs(const struct bloomery_filter *filter,
     return status;
 }
 
-/* Adds a layer. Nobody else does so meanwhile. */
+/* Adds a layer. No other thread does so at the same time. */
 static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *error)
 {
     const uint32_t count = filter->shape.layer_count;
@@ -554,9 +558,9 @@ static uint64_t add_to_newest(const struct bloomery_filter *filter,
 }
 
 /*
- * How many of some keys surely do not make the newest layer full: whole words of them, or all. In a
- * concurrent chain the bits that so many can set are counted as set. Those that they did not set
- * are taken back after. So threads that add at once do not fill the same room.
+ * Returns how many of some keys surely do not fill the newest layer: whole words of them, or all.
+ * In a concurrent chain the bits that these keys can set are counted as set; those that they did
+ * not set are subtracted afterwards. So threads that add at once do not fill the same room.
  */
 static size_t reserve(const struct bloomery_filter *filter, struct bloomery_layer *layer,
                       size_t keys)
@@ -791,7 +795,7 @@ static void release_copies(const bloomery_filter *into, struct bloomery_layer *c
                          BLOOMERY_PAYLOAD_UNIT);
 }
 
-/* Copies of the layers that stay apart; none if there is no memory. */
+/* Copies the layers that stay apart; none if memory ran out. */
 static bloomery_status copy_layers(const bloomery_filter *into, const bloomery_filter *from,
                                    const struct joining *joining, struct bloomery_layer *copies,
                                    bloomery_error *error)

@@ -31,8 +31,12 @@ static bool layer_bytes(const struct bloomery_shape *shape, const struct bloomer
 
 static bloomery_status wrong_size(const struct bloomery_layer *layer, bloomery_error *error)
 {
+    if (layer->bits == 0)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "the plan has no size: call bloomery_plan_solve first");
     return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                         "a filter has 1 to 2^50 bits, and cells of 1 to 8, not %llu cells",
+                         "%llu cells are too many, or not of 1 to 8 bits: a filter has at most "
+                         "2^50 bits; plan fewer keys or a higher rate",
                          (unsigned long long)layer->bits);
 }
 
@@ -162,8 +166,7 @@ static bloomery_status check_layer(const struct bloomery_shape *shape,
     bloomery_status status = check_probes(shape, kind, layer, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (!(layer->rate >= 0 &&
-          layer->rate <= 1)) /* so written, a value that is no number fails too */
+    if (!(layer->rate >= 0 && layer->rate <= 1)) /* so written, NaN fails too */
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a planned rate is 0 to 1");
     if (kind->grows && (layer->keys == 0 || layer->keys > BLOOMERY_KEYS_MAX || !(layer->rate > 0)))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
@@ -251,7 +254,7 @@ struct parts {
 };
 
 /* The words of a payload that lies before its filter. A key of a server is a chain of one flat
- * layer, and takes no more than it has bits. What came from a file of ours was checked up to the
+ * layer, and takes no more than it has bits. What came from one of our files was checked up to the
  * end of its last line, and keeps that. */
 static size_t near_words(const struct bloomery_shape *shape, const struct bloomery_traits *traits,
                          uint64_t payload_bytes)
@@ -526,7 +529,7 @@ static const char *why_refused(bloomery_status status)
     case BLOOMERY_FULL:
         return "the filter is full";
     case BLOOMERY_OUT_OF_MEMORY:
-        return "there was no memory for another layer";
+        return "memory ran out for another layer";
     case BLOOMERY_SECRET_NEEDED:
         return "the filter was opened without its secret";
     case BLOOMERY_READ_ONLY:

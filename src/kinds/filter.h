@@ -28,7 +28,7 @@ struct bloomery_cold {
     uint64_t payload_bytes;
     struct bloomery_lock *growing; /* in concurrent chains: held while a layer is added */
     uint64_t memory_limit;         /* of a chain, in bytes; 0: none */
-    /* Of a chain of ours: its next layer, once it was planned; else its planned_keys are 0. NULL:
+    /* Of our chains: the next layer, once it was planned; else its planned_keys are 0. NULL:
      * another kind. */
     bloomery_plan *next;
     struct bloomery_map map;  /* if storage is mapped */
@@ -248,11 +248,11 @@ static inline bool bloomery_has_room_apart(const struct bloomery_filter *filter)
     return filter->layers != filter->own;
 }
 
-/* Room for so many layers at least, of a filter that nobody else uses. False if there is no memory:
- * nothing changed then. Layers may move. */
+/* Makes room for at least `layers` layers, of a filter that no other thread uses. Returns false,
+ * with nothing changed, if memory ran out. Layers may move. */
 bool bloomery_make_room(struct bloomery_filter *filter, uint32_t layers);
 
-/* Gives back the room that is no part of the filter's allocation; its layers are lost. */
+/* Frees the room that is not part of the filter's allocation; its layers are lost. */
 void bloomery_release_room(struct bloomery_filter *filter);
 
 /* Gives back the filter's allocation, and nothing that it points to. */

@@ -102,7 +102,7 @@ static double repeated(const struct bloomery_block_rates *rates, double once, ui
     return rate < once ? rate : once;
 }
 
-/* g_times: the chance that a block of this load passes so many picks of an absent key. */
+/* Returns g_times: the chance that a block of this load passes `times` picks of an absent key. */
 static double block_rate(struct bloomery_block_rates *rates, uint32_t times, uint64_t load)
 {
     assert(times >= 1 && times <= rates->blocks_per_key);
@@ -501,7 +501,7 @@ static struct pick pick_of(const struct bloomery_overlap *overlap)
     return pick;
 }
 
-/* v: Var[Z] / E[Z]^2 after so many keys. Pairs of cells come in three sorts: one cell twice, two of
+/* v: Var[Z] / E[Z]^2 after `keys` keys. Pairs of cells come in three sorts: one cell twice, two of
  * a block by the distance of their words, two of different blocks. Each has its own chance to stay
  * 0, which is divided by the square of a single cell's. They are all close to 1, so what is summed
  * up is what they differ from it. */

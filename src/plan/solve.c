@@ -400,8 +400,8 @@ static bloomery_status explain(const struct wish *wish, const bloomery_plan *pla
                              (unsigned long long)(BLOOMERY_BITS_MAX / 8));
     if (wish->units == 0 && wish->round > 1 && plan->bytes >= wish->unit_bytes)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a filter with so many folds takes at least %llu bytes, and %llu are "
-                             "given",
+                             "a filter with this number of folds takes at least %llu bytes, and "
+                             "%llu are given",
                              (unsigned long long)(wish->round * wish->unit_bytes),
                              (unsigned long long)plan->bytes);
     if (plan->keys == 0)
