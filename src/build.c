@@ -455,20 +455,6 @@ static inline __attribute__((always_inline)) void set_aside(struct bloomery_asid
     aside->space -= count;
 }
 
-/* Adds what is in the place of block number `which` (0 to L-1) in a range whose lock is held. */
-static void add_place(struct bloomery_aside *aside, uint32_t which, uint32_t range)
-{
-    const struct bloomery_ranges *ranges = aside->ranges;
-    const struct bloomery_layer *layer = ranges->layer;
-    const size_t place = (size_t)which * ranges->count + range;
-    const struct bloomery_hashes hashes = hashes_of(aside, place);
-    const size_t count = aside->held[place];
-    assert(count <= ranges->room && count <= aside->total);
-    aside->held[place] = 0;
-    aside->total -= count;
-    ranges->filter->operations->add_block(layer, layer->payload, hashes, count, which);
-}
-
 /* What is set aside for all blocks of a range. */
 static uint64_t held_for(const struct bloomery_aside *aside, uint32_t range)
 {
@@ -506,8 +492,18 @@ static uint32_t lock_range(const struct bloomery_aside *aside)
 static void add_range(struct bloomery_aside *aside)
 {
     const uint32_t range = lock_range(aside);
-    for (uint32_t which = 0; which < aside->ranges->layer->blocks_per_key; which++)
-        add_place(aside, which, range);
+    for (uint32_t which = 0; which < aside->ranges->layer->blocks_per_key; which++) {
+        /* The place of block `which` (0 to L-1); this thread holds the lock of the range. */
+        const struct bloomery_ranges *ranges = aside->ranges;
+        const struct bloomery_layer *layer = ranges->layer;
+        const size_t place = (size_t)which * ranges->count + range;
+        const struct bloomery_hashes hashes = hashes_of(aside, place);
+        const size_t count = aside->held[place];
+        assert(count <= ranges->room && count <= aside->total);
+        aside->held[place] = 0;
+        aside->total -= count;
+        ranges->filter->operations->add_block(layer, layer->payload, hashes, count, which);
+    }
     bloomery_unlock(&aside->ranges->locks[range]);
     assert(held_for(aside, range) == 0);
     aside->next = fullest_of(aside);

@@ -60,16 +60,6 @@ static double planned_rate(const bloomery_filter *filter, uint32_t layers)
     return fmin(1, filter->layers[0].rate / (1 - shape->tightening));
 }
 
-static void read_growth(const bloomery_filter *filter, bloomery_info *info)
-{
-    if (!filter->kind->grows)
-        return;
-    info->growth = filter->foreign ? filter->shape.growth : BLOOMERY_CHAIN_GROWTH;
-    info->tightening = filter->foreign ? filter->shape.tightening : BLOOMERY_CHAIN_FACTOR;
-    if (info->growth == 0)
-        info->tightening = 0;
-}
-
 static void read_shape(const bloomery_filter *filter, bloomery_info *info)
 {
     const struct bloomery_shape *shape = &filter->shape;
@@ -83,7 +73,12 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->counter_max = shape->cell_bits > 1 ? (1u << shape->cell_bits) - 1 : 0;
     info->planned_rate = planned_rate(filter, info->layers);
     info->wanted_rate = fmax(info->planned_rate, bloomery_wanted_rate(filter));
-    read_growth(filter, info);
+    if (filter->kind->grows) {
+        info->growth = filter->foreign ? filter->shape.growth : BLOOMERY_CHAIN_GROWTH;
+        info->tightening = filter->foreign ? filter->shape.tightening : BLOOMERY_CHAIN_FACTOR;
+        if (info->growth == 0)
+            info->tightening = 0;
+    }
     info->memory_bytes = bloomery_memory(filter);
     info->hash = (bloomery_hash_id)shape->hash;
     info->seed = shape->seed;

@@ -47,17 +47,12 @@ static bloomery_status no_chain(const bloomery_filter *filter, const char *what,
     return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "scalable filters can't be %s", what);
 }
 
-static uint64_t add_up(uint64_t one, uint64_t other)
-{
-    uint64_t sum;
-    return __builtin_add_overflow(one, other, &sum) ? UINT64_MAX : sum;
-}
-
 static uint64_t adds_of(uint64_t one, uint64_t other, bool intersect)
 {
-    if (!intersect)
-        return add_up(one, other);
-    return one < other ? one : other;
+    uint64_t sum;
+    if (intersect)
+        return one < other ? one : other;
+    return __builtin_add_overflow(one, other, &sum) ? UINT64_MAX : sum;
 }
 
 /* ---- In memory ------------------------------------------------------------------------------ */
@@ -97,16 +92,6 @@ static bloomery_status check_join(const bloomery_filter *into, const bloomery_fi
     return status == BLOOMERY_OK ? bloomery_failed_adds_take(from, error) : status;
 }
 
-/* A filter that was opened without its key learns it from one that has it. */
-static void learn_key(bloomery_filter *into, const bloomery_filter *from)
-{
-    if (into->secret_known || !from->secret_known)
-        return;
-    if (!into->foreign)
-        *bloomery_secret_of(into) = *bloomery_secret_of(from);
-    into->secret_known = true;
-}
-
 static bloomery_status combine(bloomery_filter *into, const bloomery_filter *from, bool intersect,
                                bloomery_error *error)
 {
@@ -124,8 +109,12 @@ static bloomery_status combine(bloomery_filter *into, const bloomery_filter *fro
         join(into->layers->payload, &cells, 0, (size_t)into->layers->bytes, intersect);
         into->layers->adds = adds_of(into->layers->adds, from->layers->adds, intersect);
     }
-    if (status == BLOOMERY_OK)
-        learn_key(into, from);
+    /* A filter that was opened without its secret learns it from one that has it. */
+    if (status == BLOOMERY_OK && !into->secret_known && from->secret_known) {
+        if (!into->foreign)
+            *bloomery_secret_of(into) = *bloomery_secret_of(from);
+        into->secret_known = true;
+    }
     return status;
 }
 
@@ -479,12 +468,6 @@ static bloomery_status compare_hashes(const struct bloomery_shape *one,
 
 /* ---- Key rules ------------------------------------------------------------------------------ */
 
-static bloomery_status differ(const char *one, const char *other, bloomery_error *error)
-{
-    return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "the key rules differ: %s, and %s", one,
-                         other);
-}
-
 /* What a key is has to be the same. How records are laid out need not be. */
 static bloomery_status compare_rules(uint32_t one, uint32_t other, bloomery_error *error)
 {
@@ -503,8 +486,9 @@ static bloomery_status compare_rules(uint32_t one, uint32_t other, bloomery_erro
     };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (((one ^ other) & words[i].flag) != 0)
-            return differ((one & words[i].flag) != 0 ? words[i].yes : words[i].no,
-                          (other & words[i].flag) != 0 ? words[i].yes : words[i].no, error);
+            return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "the key rules differ: %s, and %s",
+                                 (one & words[i].flag) != 0 ? words[i].yes : words[i].no,
+                                 (other & words[i].flag) != 0 ? words[i].yes : words[i].no);
     return BLOOMERY_OK;
 }
 

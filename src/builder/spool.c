@@ -98,15 +98,6 @@ static struct bloomery_piece *take_piece(struct bloomery_pool *pool, bool needed
     return piece;
 }
 
-static void give_piece(struct bloomery_pool *pool, struct bloomery_piece *piece)
-{
-    bloomery_lock(&pool->lock[0]);
-    piece->next = pool->free;
-    pool->free = piece;
-    pool->free_bytes += sizeof *piece;
-    bloomery_unlock(&pool->lock[0]);
-}
-
 /* ---- Spools ---------------------------------------------------------------------------------- */
 
 bool bloomery_spool_start(struct bloomery_spool *spool, struct bloomery_pool *pool, uint32_t layer)
@@ -122,7 +113,11 @@ void bloomery_spool_end(struct bloomery_spool *spool)
         struct bloomery_heap *heap = &spool->heaps[i];
         for (struct bloomery_piece *piece = heap->pieces, *next; piece != NULL; piece = next) {
             next = piece->next;
-            give_piece(spool->pool, piece);
+            bloomery_lock(&spool->pool->lock[0]);
+            piece->next = spool->pool->free;
+            spool->pool->free = piece;
+            spool->pool->free_bytes += sizeof *piece;
+            bloomery_unlock(&spool->pool->lock[0]);
         }
         if (heap->places_room > 0)
             bloomery_release(spool->pool->allocator, heap->places,

@@ -427,37 +427,6 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-/* b: m^i passes 2^512 with position i, from which on all are 0. */
-static bool remark_exhausted(const struct bloomery_layer *layer, char *text, size_t room)
-{
-    const double digits = ceil(512 / log2((double)layer->bits));
-    if (!(digits < layer->probes))
-        return false;
-    snprintf(
-        text, room,
-        "in these %llu bits a digest is used up after %u positions: the other %u of its %u are "
-        "bit 0 for every key, and its rate is that of %u probes",
-        (unsigned long long)layer->bits, (uint32_t)digits, layer->probes - (uint32_t)digits,
-        layer->probes, (uint32_t)digits);
-    return true;
-}
-
-/* c: a second digest is needed if the first, a number below 2^128, is less than m^k. */
-static bool remark_stops(const struct bloomery_layer *layer, char *text, size_t room)
-{
-    struct bloomery_phrase phrase;
-    const double share = exp2(fmin(0, layer->probes * log2((double)layer->bits) - 128));
-    if (share < 1e-12)
-        return false;
-    snprintf(
-        text, room,
-        "the original stops with a TypeError under Python 3 where a key needs a second digest: "
-        "in %llu bits with %u probes that is %s of all keys",
-        (unsigned long long)layer->bits, layer->probes,
-        share < 1 ? bloomery_phrase_rate(&phrase, share) : "all");
-    return true;
-}
-
 static bool remark_draws(const struct bloomery_layer *layer, char *text, size_t room)
 {
     if ((layer->bits & (layer->bits - 1)) != 0)
@@ -472,10 +441,33 @@ static bool remark_draws(const struct bloomery_layer *layer, char *text, size_t 
 static bool remark_form(const bloomery_filter *filter, char *text, size_t room)
 {
     const struct bloomery_layer *layer = filter->layers;
-    if (filter->hash == &form_b)
-        return remark_exhausted(layer, text, room);
-    if (filter->hash == &form_c)
-        return remark_stops(layer, text, room);
+    if (filter->hash == &form_b) {
+        /* m^i passes 2^512 with position i, from which on all are 0. */
+        const double digits = ceil(512 / log2((double)layer->bits));
+        if (!(digits < layer->probes))
+            return false;
+        snprintf(
+            text, room,
+            "in these %llu bits a digest is used up after %u positions: the other %u of its %u are "
+            "bit 0 for every key, and its rate is that of %u probes",
+            (unsigned long long)layer->bits, (uint32_t)digits, layer->probes - (uint32_t)digits,
+            layer->probes, (uint32_t)digits);
+        return true;
+    }
+    if (filter->hash == &form_c) {
+        /* A second digest is needed if the first, a number below 2^128, is less than m^k. */
+        struct bloomery_phrase phrase;
+        const double share = exp2(fmin(0, layer->probes * log2((double)layer->bits) - 128));
+        if (share < 1e-12)
+            return false;
+        snprintf(
+            text, room,
+            "the original stops with a TypeError under Python 3 where a key needs a second digest: "
+            "in %llu bits with %u probes that is %s of all keys",
+            (unsigned long long)layer->bits, layer->probes,
+            share < 1 ? bloomery_phrase_rate(&phrase, share) : "all");
+        return true;
+    }
     return (filter->hash == &form_f || filter->hash == &form_g) && remark_draws(layer, text, room);
 }
 

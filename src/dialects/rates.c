@@ -107,35 +107,12 @@ struct step_filter {
 
 /* ---- Without wrapping ------------------------------------------------------------------------ */
 
-static double own_orders(const struct step_filter *filter)
-{
-    double sum = 0;
-    for (uint32_t d = 1; d < filter->probes && d <= filter->bits; d++)
-        if (filter->bits % d == 0)
-            sum += totient(d) * (pow(filter->fill, d) - filter->all);
-    return sum / (double)filter->bits;
-}
-
 /* Places in a grid of k x k at which x points with steps p and q begin. */
 static double beginnings(uint32_t probes, uint32_t p, uint32_t q, uint32_t x)
 {
     const uint32_t wide = (x - 1) * p;
     const uint32_t high = (x - 1) * q;
     return wide < probes && high < probes ? (double)(probes - wide) * (probes - high) : 0;
-}
-
-/* Sum of W over the rows of slopes other than 1, of one of both signs. */
-static double other_slopes(const struct step_filter *filter)
-{
-    const uint32_t k = filter->probes;
-    double sum = 0;
-    for (uint32_t p = 1; 2 * p < k; p++)
-        for (uint32_t q = 1; 2 * q < k; q++)
-            for (uint32_t x = 3; divisor(p, q) == 1 && beginnings(k, p, q, x) > 0; x++)
-                sum += covering(filter->fill, filter->all, filter->probes, x) *
-                       (beginnings(k, p, q, x) - 2 * beginnings(k, p, q, x + 1) +
-                        beginnings(k, p, q, x + 2));
-    return sum;
 }
 
 /* ---- With it --------------------------------------------------------------------------------- */
@@ -253,9 +230,22 @@ double bloomery_step_excess(uint64_t bits, uint32_t probes, double keys, double 
     };
     if (fill <= 0 || fill >= 1 || !isfinite(keys))
         return 0;
-    if (!wraps || filter.odd == 1)
-        return own_orders(&filter) +
-               2 * keys * other_slopes(&filter) / ((double)bits * (double)bits);
+    if (!wraps || filter.odd == 1) {
+        /* The sum of W over the rows of slopes other than 1, of one of both signs. */
+        const uint32_t k = filter.probes;
+        double sum = 0;
+        for (uint32_t p = 1; 2 * p < k; p++)
+            for (uint32_t q = 1; 2 * q < k; q++)
+                for (uint32_t x = 3; divisor(p, q) == 1 && beginnings(k, p, q, x) > 0; x++)
+                    sum += covering(filter.fill, filter.all, filter.probes, x) *
+                           (beginnings(k, p, q, x) - 2 * beginnings(k, p, q, x + 1) +
+                            beginnings(k, p, q, x + 2));
+        double own = 0;
+        for (uint32_t d = 1; d < filter.probes && d <= filter.bits; d++)
+            if (filter.bits % d == 0)
+                own += totient(d) * (pow(filter.fill, d) - filter.all);
+        return (own / (double)filter.bits) + 2 * keys * sum / ((double)bits * (double)bits);
+    }
     return own_fractions(&filter) * filter.probes / probes +
            2 * keys * other_aligned(&filter) / ((double)bits * (double)bits);
 }

@@ -509,18 +509,13 @@ struct blocks {
 
 enum { TRIES = 48, SELDOM = 3, CROWDED = 6 };
 
-static uint32_t tries_for(const struct blocks *blocks, uint64_t load)
-{
-    const double deviation = sqrt(blocks->mean);
-    if (fabs((double)load - blocks->mean) > SELDOM * deviation)
-        return 1;
-    return (uint32_t)fmax(1, TRIES / fmax(1, deviation));
-}
-
 static double covered_with(void *context, uint64_t load)
 {
     struct blocks *blocks = context;
-    const uint32_t tries = tries_for(blocks, load);
+    const double deviation = sqrt(blocks->mean);
+    const uint32_t tries = fabs((double)load - blocks->mean) > SELDOM * deviation
+                               ? 1
+                               : (uint32_t)fmax(1, TRIES / fmax(1, deviation));
     double sum = 0;
     for (uint32_t i = 0; i < tries; i++) {
         uint8_t bytes[BLOCK_MAX / 8] = {0};
@@ -768,21 +763,6 @@ static bloomery_status parse_legacy(const uint8_t *data, size_t bytes,
     return BLOOMERY_OK;
 }
 
-static bloomery_status parse_any_key(const uint8_t *data, size_t bytes,
-                                     struct bloomery_design *design, bloomery_error *error)
-{
-    if (bytes == TRAILER)
-        return bloomery_fail(error, BLOOMERY_CORRUPT, 0, "damaged: a filter without probes");
-    if (bytes > BLOOMERY_CONSTANT_MAX)
-        return bloomery_fail(error, BLOOMERY_CORRUPT, bytes - TRAILER,
-                             "damaged: no probes, which makes RocksDB say \"maybe\" to every key, "
-                             "but %zu bytes of bits",
-                             bytes - TRAILER);
-    lay_out(design, FAST, 1, BLOCK_BITS, DEFAULT_PROBES);
-    bloomery_design_constant(design, true, data, bytes);
-    return BLOOMERY_OK;
-}
-
 static bloomery_status parse(const uint8_t *data, size_t bytes,
                              const bloomery_dialect_parameters *given, int variant,
                              struct bloomery_design *design, bloomery_error *error)
@@ -795,8 +775,19 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
                              bytes);
     const uint8_t mark = data[bytes - TRAILER];
     bloomery_status status;
-    if (mark == MARK_ANY_KEY)
-        return parse_any_key(data, bytes, design, error);
+    if (mark == MARK_ANY_KEY) {
+        if (bytes == TRAILER)
+            return bloomery_fail(error, BLOOMERY_CORRUPT, 0, "damaged: a filter without probes");
+        if (bytes > BLOOMERY_CONSTANT_MAX)
+            return bloomery_fail(
+                error, BLOOMERY_CORRUPT, bytes - TRAILER,
+                "damaged: no probes, which makes RocksDB say \"maybe\" to every key, "
+                "but %zu bytes of bits",
+                bytes - TRAILER);
+        lay_out(design, FAST, 1, BLOCK_BITS, DEFAULT_PROBES);
+        bloomery_design_constant(design, true, data, bytes);
+        return BLOOMERY_OK;
+    }
     if (mark == MARK_RIBBON)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, bytes - TRAILER,
                              "a Ribbon filter of RocksDB's, which is not a Bloom filter: it can't "

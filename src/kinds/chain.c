@@ -307,10 +307,7 @@ static bloomery_status next_of_theirs(const struct bloomery_filter *filter,
     /* A rate can't be halved without end: at last a layer needs more probes or bits than we
      * allow. */
     if (filter->kind->next_layer(&filter->shape, newest, next, NULL) != BLOOMERY_OK)
-        return refuse(filter, 0,
-                      "the next layer would need more bits or probes than a filter can "
-                      "have",
-                      error);
+        return refuse(filter, 0, "the next layer would have too many bits or probes", error);
     alone.layers = next;
     alone.layer_count = 1;
     bloomery_status status = bloomery_shape_lay_out(&alone, &next->bytes, error);
@@ -727,18 +724,6 @@ struct overlap {
     bool more, less;
 };
 
-static void look_at_stretch(const uint8_t *one, const uint8_t *other, size_t bytes,
-                            struct overlap *overlap)
-{
-    uint8_t room[STRETCH];
-    memcpy(room, one, bytes);
-    bloomery_cells_unite(1, room, other, bytes);
-    const uint64_t both = bloomery_count_payload(room, bytes / 8);
-    overlap->bits += both;
-    overlap->more = overlap->more || both > bloomery_count_payload(one, bytes / 8);
-    overlap->less = overlap->less || both > bloomery_count_payload(other, bytes / 8);
-}
-
 /* Whether two layers of one shape may become one. Past the sample it need not read on if there are
  * a twentieth too many bits: keys lie alike in all of a layer. */
 static bool may_unite(const struct bloomery_layer *one, const struct bloomery_layer *other)
@@ -751,7 +736,13 @@ static bool may_unite(const struct bloomery_layer *one, const struct bloomery_la
                                                1.05 * (double)one->full_at * (double)at;
         if (overlap.more && overlap.less && (plain || overlap.bits > one->full_at))
             return false;
-        look_at_stretch(one->payload + at, other->payload + at, now, &overlap);
+        uint8_t room[STRETCH];
+        memcpy(room, one->payload + at, now);
+        bloomery_cells_unite(1, room, other->payload + at, now);
+        const uint64_t both = bloomery_count_payload(room, now / 8);
+        overlap.bits += both;
+        overlap.more = overlap.more || both > bloomery_count_payload(one->payload + at, now / 8);
+        overlap.less = overlap.less || both > bloomery_count_payload(other->payload + at, now / 8);
     }
     return !overlap.more || !overlap.less || overlap.bits <= one->full_at;
 }
@@ -787,14 +778,6 @@ static void find_places(const bloomery_filter *into, const bloomery_filter *from
 
 /* ---- The others ----------------------------------------------------------------------------- */
 
-static void release_copies(const bloomery_filter *into, struct bloomery_layer *copies,
-                           uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        bloomery_release(&into->allocator, copies[i].payload, (size_t)copies[i].bytes,
-                         BLOOMERY_PAYLOAD_UNIT);
-}
-
 /* Copies the layers that stay apart; none if memory ran out. */
 static bloomery_status copy_layers(const bloomery_filter *into, const bloomery_filter *from,
                                    const struct joining *joining, struct bloomery_layer *copies,
@@ -809,7 +792,9 @@ static bloomery_status copy_layers(const bloomery_filter *into, const bloomery_f
         copies[count].payload =
             bloomery_allocate(&into->allocator, (size_t)layer->bytes, BLOOMERY_PAYLOAD_UNIT);
         if (copies[count].payload == NULL) {
-            release_copies(into, copies, count);
+            for (uint32_t made = 0; made < count; made++)
+                bloomery_release(&into->allocator, copies[made].payload, (size_t)copies[made].bytes,
+                                 BLOOMERY_PAYLOAD_UNIT);
             return bloomery_fail_memory(error, &into->allocator, "a copy of a layer", layer->bytes);
         }
         memcpy(copies[count++].payload, layer->payload, (size_t)layer->bytes);
@@ -865,20 +850,6 @@ static void insert_copies(bloomery_filter *into, const struct bloomery_layer *co
     assert(bloomery_payload_bytes(into) == end);
 }
 
-static void unite_layers(bloomery_filter *into, const bloomery_filter *from,
-                         const struct joining *joining)
-{
-    for (uint32_t i = 0; i < from->shape.layer_count; i++) {
-        if (joining->into[i] == APART)
-            continue;
-        struct bloomery_layer *layer = &into->layers[joining->into[i]];
-        const struct bloomery_layer *other = &from->layers[i];
-        bloomery_cells_unite(1, layer->payload, other->payload, (size_t)layer->bytes);
-        if (__builtin_add_overflow(layer->adds, other->adds, &layer->adds))
-            layer->adds = UINT64_MAX;
-    }
-}
-
 bloomery_status bloomery_chain_join(bloomery_filter *into, const bloomery_filter *from,
                                     bloomery_error *error)
 {
@@ -897,7 +868,15 @@ bloomery_status bloomery_chain_join(bloomery_filter *into, const bloomery_filter
         status = copy_layers(into, from, &joining, copies, error);
     if (status != BLOOMERY_OK)
         return status;
-    unite_layers(into, from, &joining);
+    for (uint32_t i = 0; i < from->shape.layer_count; i++) {
+        if (joining.into[i] == APART)
+            continue;
+        struct bloomery_layer *layer = &into->layers[joining.into[i]];
+        const struct bloomery_layer *other = &from->layers[i];
+        bloomery_cells_unite(1, layer->payload, other->payload, (size_t)layer->bytes);
+        if (__builtin_add_overflow(layer->adds, other->adds, &layer->adds))
+            layer->adds = UINT64_MAX;
+    }
     if (joining.apart > 0)
         insert_copies(into, copies, joining.apart);
     bloomery_chain_open(into);

@@ -40,12 +40,6 @@ static bloomery_status wrong_size(const struct bloomery_layer *layer, bloomery_e
                          (unsigned long long)layer->bits);
 }
 
-static bloomery_status wrong_numbers(bloomery_error *error)
-{
-    return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                         "no layer of this kind has these starts, sections and columns");
-}
-
 bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *payload_bytes,
                                        bloomery_error *error)
 {
@@ -101,19 +95,6 @@ static bloomery_status check_schemes(const struct bloomery_shape *shape,
     return BLOOMERY_OK;
 }
 
-/* The schemes of other systems are made for their hashes: ours have no positions to hand out,
- * theirs no secret. */
-static bloomery_status check_pair(const struct bloomery_shape *shape,
-                                  const struct bloomery_hash_row *hash, bloomery_error *error)
-{
-    const bool foreign = bloomery_is_foreign(shape);
-    if (foreign == (hash->id >= BLOOMERY_HASH_FOREIGN) &&
-        shape->kind_row->takes_positions == (hash->positions != NULL))
-        return BLOOMERY_OK;
-    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "hash %s does not go with probe scheme %u",
-                         hash->name, shape->probe_scheme);
-}
-
 static bloomery_status check_hash(const struct bloomery_shape *shape, bloomery_error *error)
 {
     const struct bloomery_hash_row *hash = shape->hash_row;
@@ -127,7 +108,14 @@ static bloomery_status check_hash(const struct bloomery_shape *shape, bloomery_e
     if (hash->keyed && shape->seed != 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a keyed filter has no seed: its secret takes that part");
-    return check_pair(shape, hash, error);
+    /* The schemes of other systems are made for their hashes: ours have no positions to hand
+     * out, theirs no secret. */
+    const bool foreign = bloomery_is_foreign(shape);
+    if (foreign == (hash->id >= BLOOMERY_HASH_FOREIGN) &&
+        shape->kind_row->takes_positions == (hash->positions != NULL))
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "hash %s does not go with probe scheme %u",
+                         hash->name, shape->probe_scheme);
 }
 
 static bloomery_status check_probes(const struct bloomery_shape *shape,
@@ -156,7 +144,10 @@ static bloomery_status check_layer(const struct bloomery_shape *shape,
 {
     uint64_t bytes;
     if (!layer_bytes(shape, layer, &bytes))
-        return kind->layer_bytes != NULL ? wrong_numbers(error) : wrong_size(layer, error);
+        return kind->layer_bytes != NULL
+                   ? bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                                   "no layer of this kind has these starts, sections and columns")
+                   : wrong_size(layer, error);
     if (layer->bytes != bytes || layer->offset != expected_offset)
         return bloomery_fail(
             error, BLOOMERY_CORRUPT, 0,
