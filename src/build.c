@@ -172,18 +172,6 @@ static bloomery_status build_together(struct team *team, bloomery_error *error)
     return BLOOMERY_OK;
 }
 
-/* Portion by portion, in order. */
-static bloomery_status build_alone(const struct team *team, bloomery_error *error)
-{
-    bloomery_status status = BLOOMERY_OK;
-    struct bloomery_input keys;
-    for (uint32_t share = 0; share < team->shares; share++)
-        for (size_t count;
-             status == BLOOMERY_OK && (count = team->next(team->context, share, &keys)) > 0;)
-            status = bloomery_add_present(team->filter, &keys, count, NULL, NULL, error);
-    return status;
-}
-
 /* ---- How many threads ------------------------------------------------------------------------ */
 
 _Static_assert(BLOOMERY_THREADS_MAX == BLOOMERY_WORKERS_MAX, "what may be asked for can be had");
@@ -233,8 +221,15 @@ bloomery_status bloomery_add_from(bloomery_filter *filter, bloomery_source sourc
         return status;
     team.shares = bloomery_threads_of(threads);
     team.narrow = filter->shape.hash == BLOOMERY_HASH_XXH3_64;
-    return team.shares > 1 && !bloomery_adds_in_order(filter) ? build_together(&team, error)
-                                                              : build_alone(&team, error);
+    if (team.shares > 1 && !bloomery_adds_in_order(filter))
+        return build_together(&team, error);
+    /* Portion by portion, in order. */
+    struct bloomery_input keys;
+    for (uint32_t share = 0; share < team.shares; share++)
+        for (size_t count;
+             status == BLOOMERY_OK && (count = next_of_caller(&caller, share, &keys)) > 0;)
+            status = bloomery_add_present(filter, &keys, count, NULL, NULL, error);
+    return status;
 }
 
 /* ---- Keys that are there --------------------------------------------------------------------- */
@@ -407,13 +402,6 @@ static size_t find_space(const struct bloomery_aside *aside)
     return aside->ranges->room - max;
 }
 
-static struct bloomery_hashes hashes_of(const struct bloomery_aside *aside, size_t place)
-{
-    const struct bloomery_ranges *ranges = aside->ranges;
-    return (struct bloomery_hashes){aside->words + place * (place_bytes(ranges) / sizeof(uint64_t)),
-                                    ranges->narrow};
-}
-
 /* Sets a word of keys aside, for which there is room. Between them the blocks of as many hashes
  * of the range that will be added next are prefetched, which so have arrived by then. `narrow` is a
  * constant in each call. */
@@ -497,7 +485,8 @@ static void add_range(struct bloomery_aside *aside)
         const struct bloomery_ranges *ranges = aside->ranges;
         const struct bloomery_layer *layer = ranges->layer;
         const size_t place = (size_t)which * ranges->count + range;
-        const struct bloomery_hashes hashes = hashes_of(aside, place);
+        const struct bloomery_hashes hashes = {
+            aside->words + place * (place_bytes(ranges) / sizeof(uint64_t)), ranges->narrow};
         const size_t count = aside->held[place];
         assert(count <= ranges->room && count <= aside->total);
         aside->held[place] = 0;

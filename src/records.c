@@ -271,19 +271,6 @@ static bool read_hex(struct span *text, unsigned char **scratch)
     return true;
 }
 
-static bool read_utf16(struct span *text, unsigned char **scratch)
-{
-    unsigned char *to = *scratch;
-    if (text->bytes == 0)
-        return true;
-    const size_t bytes = bloomery_form_utf16(text->at, text->bytes, to);
-    if (bytes == BLOOMERY_FORM_NONE)
-        return false;
-    *text = (struct span){to, bytes};
-    *scratch += bytes;
-    return true;
-}
-
 #define CHANGES                                                                            \
     (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | BLOOMERY_RULE_HEX | BLOOMERY_RULE_INT64 | \
      BLOOMERY_RULE_INT32 | BLOOMERY_RULE_UTF16)
@@ -307,7 +294,14 @@ static bool change_form(uint32_t flags, struct span *text, unsigned char **scrat
     }
     if ((flags & (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER)) != 0)
         change_case(text, (flags & BLOOMERY_RULE_LOWER) != 0 ? 'A' : 'a', scratch);
-    return (flags & BLOOMERY_RULE_UTF16) == 0 || read_utf16(text, scratch);
+    if ((flags & BLOOMERY_RULE_UTF16) == 0 || text->bytes == 0)
+        return true;
+    const size_t bytes = bloomery_form_utf16(text->at, text->bytes, *scratch);
+    if (bytes == BLOOMERY_FORM_NONE)
+        return false;
+    *text = (struct span){*scratch, bytes};
+    *scratch += bytes;
+    return true;
 }
 
 /* ---- All steps ------------------------------------------------------------------------------- */

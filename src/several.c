@@ -133,15 +133,6 @@ bloomery_status bloomery_intersect(bloomery_filter *into, const bloomery_filter 
 
 /* ---- Folding -------------------------------------------------------------------------------- */
 
-/* The rate of a layer with its planned keys, as a plan has it. */
-static double rate_of(const bloomery_filter *filter, const struct bloomery_layer *layer)
-{
-    const double rate = filter->kind->expected_rate(layer, layer->keys);
-    return filter->foreign
-               ? rate
-               : bloomery_rate_with_hash((bloomery_hash_id)filter->shape.hash, layer->keys, rate);
-}
-
 /* The shape of a filter of `bits` cells, which `filter` folds to; its layer is `layer`. */
 static struct bloomery_shape shape_at(const bloomery_filter *filter, uint64_t bits,
                                       struct bloomery_layer *layer, uint64_t *payload_bytes)
@@ -154,8 +145,14 @@ static struct bloomery_shape shape_at(const bloomery_filter *filter, uint64_t bi
     bloomery_status status = bloomery_shape_lay_out(&shape, payload_bytes, NULL);
     assert(status == BLOOMERY_OK && *payload_bytes <= filter->layers->bytes);
     (void)status;
-    if (bits != filter->layers->bits) /* 0: unknown, where the keys are */
-        layer->rate = layer->keys > 0 ? rate_of(filter, layer) : 0;
+    if (bits != filter->layers->bits) {
+        /* The rate with the planned keys, as a plan has it; 0: these are unknown. */
+        const double rate = layer->keys > 0 ? filter->kind->expected_rate(layer, layer->keys) : 0;
+        layer->rate =
+            layer->keys == 0 || filter->foreign
+                ? rate
+                : bloomery_rate_with_hash((bloomery_hash_id)filter->shape.hash, layer->keys, rate);
+    }
     return shape;
 }
 
@@ -583,20 +580,6 @@ bloomery_status bloomery_compatible(const bloomery_filter *one, const bloomery_f
  * Their offsets say so already: they are those of the file.
  */
 
-/* The secret of a filter that was opened without it, if the caller gives it now. */
-static bloomery_status learn_secret(const bloomery_filter *filter, const uint8_t *secret,
-                                    struct bloomery_traits *traits, bloomery_error *error)
-{
-    if (secret == NULL || filter->shape.secret_fingerprint == 0 || !filter->hash->available)
-        return BLOOMERY_OK;
-    if (bloomery_secret_fingerprint(secret) != filter->shape.secret_fingerprint)
-        return bloomery_fail(error, BLOOMERY_SECRET_NEEDED, 0,
-                             "the secret given is not the one that the filter was made with");
-    memcpy(traits->secret.siphash, secret, BLOOMERY_SECRET_BYTES);
-    traits->secret_known = true;
-    return BLOOMERY_OK;
-}
-
 bloomery_status bloomery_copy(const bloomery_filter *filter, const bloomery_open_options *given,
                               bloomery_filter **copy, bloomery_error *error)
 {
@@ -611,8 +594,16 @@ bloomery_status bloomery_copy(const bloomery_filter *filter, const bloomery_open
     traits.concurrent = options.concurrent_adds;
     traits.memory_limit = options.memory_limit;
     status = bloomery_dialect_may_open(&filter->shape, &traits, error);
-    if (status == BLOOMERY_OK)
-        status = learn_secret(filter, options.secret, &traits, error);
+    /* A filter that was opened without its secret learns it if the caller gives it now. */
+    if (status == BLOOMERY_OK && options.secret != NULL && filter->shape.secret_fingerprint != 0 &&
+        filter->hash->available) {
+        if (bloomery_secret_fingerprint(options.secret) != filter->shape.secret_fingerprint)
+            status = bloomery_fail(error, BLOOMERY_SECRET_NEEDED, 0,
+                                   "the secret given is not the one that the filter was made with");
+        else
+            memcpy(traits.secret.siphash, options.secret, BLOOMERY_SECRET_BYTES);
+        traits.secret_known = status == BLOOMERY_OK;
+    }
     if (status == BLOOMERY_OK)
         status = bloomery_verify(filter, error);
     if (status == BLOOMERY_OK)

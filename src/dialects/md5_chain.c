@@ -427,17 +427,6 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static bool remark_draws(const struct bloomery_layer *layer, char *text, size_t room)
-{
-    if ((layer->bits & (layer->bits - 1)) != 0)
-        return false;
-    snprintf(text, room,
-             "with %llu bits, a power of two, the original passes over half of all it draws: %u "
-             "draws for a key of %u probes",
-             (unsigned long long)layer->bits, 2 * layer->probes, layer->probes);
-    return true;
-}
-
 static bool remark_form(const bloomery_filter *filter, char *text, size_t room)
 {
     const struct bloomery_layer *layer = filter->layers;
@@ -468,7 +457,14 @@ static bool remark_form(const bloomery_filter *filter, char *text, size_t room)
             share < 1 ? bloomery_phrase_rate(&phrase, share) : "all");
         return true;
     }
-    return (filter->hash == &form_f || filter->hash == &form_g) && remark_draws(layer, text, room);
+    if ((filter->hash != &form_f && filter->hash != &form_g) ||
+        (layer->bits & (layer->bits - 1)) != 0)
+        return false;
+    snprintf(text, room,
+             "with %llu bits, a power of two, the original passes over half of all it draws: %u "
+             "draws for a key of %u probes",
+             (unsigned long long)layer->bits, 2 * layer->probes, layer->probes);
+    return true;
 }
 
 const struct bloomery_dialect_row bloomery_dialect_md5_chain = {

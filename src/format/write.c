@@ -65,17 +65,6 @@ static uint8_t *begin_record(uint8_t *prefix, size_t *at, unsigned type, unsigne
     return record + RECORD_BODY;
 }
 
-static void write_ribbon(const struct bloomery_ribbon *ribbon, uint8_t *body)
-{
-    assert(bloomery_ribbon_is_sound(ribbon));
-    bloomery_store_u64(body + RIBBON_STARTS, ribbon->starts);
-    bloomery_store_u64(body + RIBBON_WIDE_FROM, ribbon->wide_from);
-    bloomery_store_u32(body + RIBBON_SECTION_BITS, ribbon->section_bits);
-    bloomery_store_u32(body + RIBBON_COLUMNS, ribbon->columns);
-    bloomery_store_u32(body + RIBBON_WIDTH, BLOOMERY_RIBBON_WIDTH);
-    bloomery_store_u32(body + RIBBON_BUCKET, BLOOMERY_RIBBON_BUCKET);
-}
-
 /* Records in a fixed order, so that the same filter is always the same bytes. */
 static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefix)
 {
@@ -85,22 +74,29 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
            bloomery_cold_in(filter)->note_bytes <= BLOOMERY_NOTE_BYTES);
     assert(!has_rule(filter) || bloomery_rule_is_sound(rule));
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
+        const struct bloomery_layer *layer = &filter->layers[i];
         uint8_t *body = begin_record(prefix, &at, RECORD_LAYER, RECORD_REQUIRED, LAYER_BODY_BYTES);
-        assert(filter->layers[i].bits > 0 && filter->layers[i].bytes > 0 &&
-               filter->layers[i].bytes % BLOOMERY_PAYLOAD_UNIT == 0);
-        assert(filter->layers[i].offset % BLOOMERY_PAYLOAD_UNIT == 0);
-        bloomery_store_u64(body + LAYER_BITS, filter->layers[i].bits);
-        bloomery_store_u32(body + LAYER_PROBES, filter->layers[i].probes);
-        bloomery_store_u32(body + LAYER_BLOCKS_PER_KEY, filter->layers[i].blocks_per_key);
-        bloomery_store_u64(body + LAYER_KEYS, filter->layers[i].keys);
-        bloomery_store_f64(body + LAYER_RATE, filter->layers[i].rate);
-        bloomery_store_u64(body + LAYER_ADDS, filter->layers[i].adds);
-        bloomery_store_u64(body + LAYER_OFFSET, filter->layers[i].offset);
-        bloomery_store_u64(body + LAYER_BYTES, filter->layers[i].bytes);
-        if (filter->kind->cascades)
-            write_ribbon(
-                &filter->layers[i].ribbon,
-                begin_record(prefix, &at, RECORD_RIBBON, RECORD_REQUIRED, RIBBON_BODY_BYTES));
+        assert(layer->bits > 0 && layer->bytes > 0 && layer->bytes % BLOOMERY_PAYLOAD_UNIT == 0);
+        assert(layer->offset % BLOOMERY_PAYLOAD_UNIT == 0);
+        bloomery_store_u64(body + LAYER_BITS, layer->bits);
+        bloomery_store_u32(body + LAYER_PROBES, layer->probes);
+        bloomery_store_u32(body + LAYER_BLOCKS_PER_KEY, layer->blocks_per_key);
+        bloomery_store_u64(body + LAYER_KEYS, layer->keys);
+        bloomery_store_f64(body + LAYER_RATE, layer->rate);
+        bloomery_store_u64(body + LAYER_ADDS, layer->adds);
+        bloomery_store_u64(body + LAYER_OFFSET, layer->offset);
+        bloomery_store_u64(body + LAYER_BYTES, layer->bytes);
+        if (filter->kind->cascades) {
+            const struct bloomery_ribbon *ribbon = &layer->ribbon;
+            body = begin_record(prefix, &at, RECORD_RIBBON, RECORD_REQUIRED, RIBBON_BODY_BYTES);
+            assert(bloomery_ribbon_is_sound(ribbon));
+            bloomery_store_u64(body + RIBBON_STARTS, ribbon->starts);
+            bloomery_store_u64(body + RIBBON_WIDE_FROM, ribbon->wide_from);
+            bloomery_store_u32(body + RIBBON_SECTION_BITS, ribbon->section_bits);
+            bloomery_store_u32(body + RIBBON_COLUMNS, ribbon->columns);
+            bloomery_store_u32(body + RIBBON_WIDTH, BLOOMERY_RIBBON_WIDTH);
+            bloomery_store_u32(body + RIBBON_BUCKET, BLOOMERY_RIBBON_BUCKET);
+        }
     }
     if (has_rule(filter)) {
         uint8_t *body =

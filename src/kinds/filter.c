@@ -58,17 +58,6 @@ bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *p
     return BLOOMERY_OK;
 }
 
-/* Our own filters have nothing of other systems; theirs have a dialect and schemes. */
-static bloomery_status check_origin(const struct bloomery_shape *shape, bloomery_error *error)
-{
-    const bool foreign = bloomery_is_foreign(shape);
-    if (foreign == (shape->dialect != 0) &&
-        (foreign || (shape->count_scheme == 0 && shape->growth == 0 && shape->tightening == 0)))
-        return BLOOMERY_OK;
-    return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
-                         "a dialect, and schemes of other systems, go together");
-}
-
 static bloomery_status check_schemes(const struct bloomery_shape *shape,
                                      const struct bloomery_kind_row *row, bloomery_error *error)
 {
@@ -171,8 +160,12 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
 {
     const struct bloomery_kind_row *kind = shape->kind_row;
     *checked = (struct bloomery_checked_shape){NULL, 0};
-    if (check_origin(shape, error) != BLOOMERY_OK)
-        return BLOOMERY_CORRUPT;
+    /* Our own filters have nothing of other systems; theirs have a dialect and schemes. */
+    const bool foreign = bloomery_is_foreign(shape);
+    if (foreign != (shape->dialect != 0) ||
+        (!foreign && (shape->count_scheme != 0 || shape->growth != 0 || shape->tightening != 0)))
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
+                             "a dialect, and schemes of other systems, go together");
     if (kind == NULL)
         return bloomery_fail(
             error, BLOOMERY_UNSUPPORTED, 0,
