@@ -5,7 +5,7 @@
  *     path  -> base/io.c  -> prefix -> format/parse.c -> shape ─┬─> kinds/filter.c -> filter
  *     bytes -------------------^            payload, mapped or read ┘
  *
- * The prefix is read once into memory of ours and parsed there: a file that changes under a map can
+ * The prefix is read once into our own memory and parsed there: a file that changes under a map can
  * change bits, but no size.
  */
 #include "base/bytes.h"
@@ -211,7 +211,7 @@ static bloomery_status open_file(const char *path, const bloomery_open_options *
     bloomery_status status = bloomery_open_options_read(given, &options, error);
     if (status == BLOOMERY_OK && path == NULL && given == NULL)
         status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                               "there is no path: give one, or options whose `descriptor` is an "
+                               "the path is NULL: give one, or options whose `descriptor` is an "
                                "open file");
     if (status == BLOOMERY_OK && path != NULL)
         status = bloomery_file_open(path, &file, error);
@@ -332,17 +332,6 @@ static bloomery_status write_to_file(struct writer *writer, const void *data, si
     return bloomery_replacement_write(writer->replacement, data, bytes, writer->error);
 }
 
-/* Copies bytes of a layer, from byte `from` on. Those that are not in memory are zeros. */
-static void copy_layer(const bloomery_filter *filter, const struct bloomery_layer *layer,
-                       uint64_t from, uint8_t *to, size_t bytes)
-{
-    const uint64_t held = bloomery_held_bytes(filter, layer);
-    const uint64_t left = from < held ? held - from : 0;
-    const size_t there = left < bytes ? (size_t)left : bytes;
-    memcpy(to, layer->payload + from, there);
-    memset(to + there, 0, bytes - there);
-}
-
 /* If a span lies in one layer it is passed on as it is. If it passes the end of one, or of what is
  * in memory, it is put together. */
 const uint8_t *bloomery_filter_spans(void *context, uint64_t at, size_t bytes, uint8_t *room)
@@ -359,7 +348,13 @@ const uint8_t *bloomery_filter_spans(void *context, uint64_t at, size_t bytes, u
         assert(layer < filter->layers + filter->shape.layer_count);
         const uint64_t from = at + done - layer->offset, left = layer->bytes - from;
         const size_t now = left < bytes - done ? (size_t)left : bytes - done;
-        copy_layer(filter, layer, from, room + done, now);
+        /* Bytes of a layer that are not in memory are zeros. */
+        uint8_t *to = room + done;
+        const uint64_t held = bloomery_held_bytes(filter, layer);
+        const uint64_t rest = from < held ? held - from : 0;
+        const size_t there = rest < now ? (size_t)rest : now;
+        memcpy(to, layer->payload + from, there);
+        memset(to + there, 0, now - there);
         done += now;
     }
     return room;

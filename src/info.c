@@ -26,8 +26,8 @@ enum {
     LAYER_BYTES_FIRST = sizeof(bloomery_layer_info),
 };
 
-/* Of a chain, what its layers make up. Others may be adding to a filter made for it, and another
- * layer may come meanwhile: then once more. */
+/* Sums up the layers of a chain. Other threads may add a layer to a concurrent filter during the
+ * walk: then it starts again. */
 static void read_layers(const bloomery_filter *filter, bloomery_info *info)
 {
     do {
@@ -60,16 +60,6 @@ static double planned_rate(const bloomery_filter *filter, uint32_t layers)
     return fmin(1, filter->layers[0].rate / (1 - shape->tightening));
 }
 
-static void read_growth(const bloomery_filter *filter, bloomery_info *info)
-{
-    if (!filter->kind->grows)
-        return;
-    info->growth = filter->foreign ? filter->shape.growth : BLOOMERY_CHAIN_GROWTH;
-    info->tightening = filter->foreign ? filter->shape.tightening : BLOOMERY_CHAIN_FACTOR;
-    if (info->growth == 0)
-        info->tightening = 0;
-}
-
 static void read_shape(const bloomery_filter *filter, bloomery_info *info)
 {
     const struct bloomery_shape *shape = &filter->shape;
@@ -83,7 +73,12 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->counter_max = shape->cell_bits > 1 ? (1u << shape->cell_bits) - 1 : 0;
     info->planned_rate = planned_rate(filter, info->layers);
     info->wanted_rate = fmax(info->planned_rate, bloomery_wanted_rate(filter));
-    read_growth(filter, info);
+    if (filter->kind->grows) {
+        info->growth = filter->foreign ? filter->shape.growth : BLOOMERY_CHAIN_GROWTH;
+        info->tightening = filter->foreign ? filter->shape.tightening : BLOOMERY_CHAIN_FACTOR;
+        if (info->growth == 0)
+            info->tightening = 0;
+    }
     info->memory_bytes = bloomery_memory(filter);
     info->hash = (bloomery_hash_id)shape->hash;
     info->seed = shape->seed;
@@ -105,9 +100,10 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->has_bits = filter->kind->has_bits;
 }
 
-/* The hash's part of a rate with so many keys: nothing in filters of other systems, whose rates are
- * those of their schemes. A random hash that equals a key's is among those that the bits let pass.
- * But rates of bits are those of positions, of which there are more than hashes of 64 bits. */
+/* Adds the hash's part to a rate with this number of keys: nothing in filters of other systems,
+ * whose rates are those of their schemes. A random hash that equals a key's is among those that the
+ * bits let pass. But rates of bits are those of positions, of which there are more than hashes of
+ * 64 bits. */
 static double with_hash(const bloomery_filter *filter, double keys, double rate)
 {
     return filter->foreign || !(keys < (double)BLOOMERY_KEYS_MAX)

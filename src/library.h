@@ -80,7 +80,7 @@ size_t bloomery_query_present(const bloomery_filter *filter, const struct bloome
  * another system is not available. */
 bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *error);
 
-/* The same of removing: also BLOOMERY_UNSUPPORTED if there are no counters. */
+/* The same for removing: also BLOOMERY_UNSUPPORTED if the filter does not have counters. */
 bloomery_status bloomery_can_remove(const bloomery_filter *filter, bloomery_error *error);
 
 /* As bloomery_add_keys in the calling thread, of a filter that keys can be added to, and of an

@@ -55,7 +55,9 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_plan_opt
     if (status != BLOOMERY_OK)
         return status;
     if (given.hash != BLOOMERY_HASH_DEFAULT && bloomery_hash_find(given.hash) == NULL)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no hash %d",
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "hash %d does not exist: "
+                             "bloomery_hash_id lists the hashes",
                              (int)given.hash);
     const bloomery_kind kind = solved.kind;
     status = solve(&solved, BLOOMERY_BLOCKED, &given, error);
@@ -63,12 +65,6 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_plan_opt
     if (status == BLOOMERY_OK)
         bloomery_plan_give(&solved, plan);
     return status;
-}
-
-/* Whether a plan has fields that only solving fills, or that only solving reads. */
-static bool was_solved(const bloomery_plan *plan)
-{
-    return plan->keys != 0 || plan->rate != 0 || plan->bytes != 0 || plan->bits_per_key != 0;
 }
 
 /*
@@ -131,7 +127,9 @@ bloomery_status bloomery_plan_settle(const bloomery_plan *given, bloomery_kind k
     const struct bloomery_kind_row *row = kind_of(plan, kind, error);
     if (row == NULL)
         return BLOOMERY_UNSUPPORTED;
-    if (was_solved(plan) && was_changed(plan, row))
+    /* Only solving fills or reads these fields. */
+    if ((plan->keys != 0 || plan->rate != 0 || plan->bytes != 0 || plan->bits_per_key != 0) &&
+        was_changed(plan, row))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "the plan was changed after it was solved: call bloomery_plan_solve "
                              "again");

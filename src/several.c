@@ -62,17 +62,12 @@ static bloomery_status no_chain(const bloomery_filter *filter, const char *what,
     return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "scalable filters can't be %s", what);
 }
 
-static uint64_t add_up(uint64_t one, uint64_t other)
-{
-    uint64_t sum;
-    return __builtin_add_overflow(one, other, &sum) ? UINT64_MAX : sum;
-}
-
 static uint64_t adds_of(uint64_t one, uint64_t other, bool intersect)
 {
-    if (!intersect)
-        return add_up(one, other);
-    return one < other ? one : other;
+    uint64_t sum;
+    if (intersect)
+        return one < other ? one : other;
+    return __builtin_add_overflow(one, other, &sum) ? UINT64_MAX : sum;
 }
 
 /* ---- In memory ------------------------------------------------------------------------------ */
@@ -112,16 +107,6 @@ static bloomery_status check_join(const bloomery_filter *into, const bloomery_fi
     return status == BLOOMERY_OK ? bloomery_failed_adds_take(from, error) : status;
 }
 
-/* A filter that was opened without its key learns it from one that has it. */
-static void learn_key(bloomery_filter *into, const bloomery_filter *from)
-{
-    if (into->secret_known || !from->secret_known)
-        return;
-    if (!into->foreign)
-        *bloomery_secret_of(into) = *bloomery_secret_of(from);
-    into->secret_known = true;
-}
-
 static bloomery_status combine(bloomery_filter *into, const bloomery_filter *from, bool intersect,
                                bloomery_error *error)
 {
@@ -139,8 +124,12 @@ static bloomery_status combine(bloomery_filter *into, const bloomery_filter *fro
         join(into->layers->payload, &cells, 0, (size_t)into->layers->bytes, intersect);
         into->layers->adds = adds_of(into->layers->adds, from->layers->adds, intersect);
     }
-    if (status == BLOOMERY_OK)
-        learn_key(into, from);
+    /* A filter that was opened without its secret learns it from one that has it. */
+    if (status == BLOOMERY_OK && !into->secret_known && from->secret_known) {
+        if (!into->foreign)
+            *bloomery_secret_of(into) = *bloomery_secret_of(from);
+        into->secret_known = true;
+    }
     return status;
 }
 
@@ -159,15 +148,6 @@ bloomery_status bloomery_intersect(bloomery_filter *into, const bloomery_filter 
 
 /* ---- Folding -------------------------------------------------------------------------------- */
 
-/* The rate of a layer with its planned keys, as a plan has it. */
-static double rate_of(const bloomery_filter *filter, const struct bloomery_layer *layer)
-{
-    const double rate = filter->kind->expected_rate(layer, layer->keys);
-    return filter->foreign
-               ? rate
-               : bloomery_rate_with_hash((bloomery_hash_id)filter->shape.hash, layer->keys, rate);
-}
-
 /* The shape of a filter of `bits` cells, which `filter` folds to; its layer is `layer`. */
 static struct bloomery_shape shape_at(const bloomery_filter *filter, uint64_t bits,
                                       struct bloomery_layer *layer, uint64_t *payload_bytes)
@@ -180,8 +160,14 @@ static struct bloomery_shape shape_at(const bloomery_filter *filter, uint64_t bi
     bloomery_status status = bloomery_shape_lay_out(&shape, payload_bytes, NULL);
     assert(status == BLOOMERY_OK && *payload_bytes <= filter->layers->bytes);
     (void)status;
-    if (bits != filter->layers->bits) /* 0: unknown, where the keys are */
-        layer->rate = layer->keys > 0 ? rate_of(filter, layer) : 0;
+    if (bits != filter->layers->bits) {
+        /* The rate with the planned keys, as a plan has it; 0: these are unknown. */
+        const double rate = layer->keys > 0 ? filter->kind->expected_rate(layer, layer->keys) : 0;
+        layer->rate =
+            layer->keys == 0 || filter->foreign
+                ? rate
+                : bloomery_rate_with_hash((bloomery_hash_id)filter->shape.hash, layer->keys, rate);
+    }
     return shape;
 }
 
@@ -277,7 +263,9 @@ static bloomery_status check_all(struct stream *stream, uint64_t *adds, bloomery
     bloomery_error why = {.status = BLOOMERY_OK};
     bloomery_status status = BLOOMERY_OK;
     if (stream->count == 0)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no filter to write");
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "no filter was added: add one before "
+                             "the file is written");
     const bloomery_filter *first = stream->filters[0];
     status = no_chain(first, "merged on their way to a file: merge them in memory", error);
     stream->bits = first->layers->bits;
@@ -436,7 +424,7 @@ bloomery_status bloomery_compare(const bloomery_filter *one, const bloomery_filt
  * both its values, in words.
  */
 
-/* A number that must be the same, and how its value is said: before + number + after. */
+/* A number that must be the same, and the text of its value: before + number + after. */
 struct number {
     const char *what;
     const char *before;
@@ -492,12 +480,6 @@ static bloomery_status compare_hashes(const struct bloomery_shape *one,
 
 /* ---- Key rules ------------------------------------------------------------------------------ */
 
-static bloomery_status differ(const char *one, const char *other, bloomery_error *error)
-{
-    return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "the key rules differ: %s, and %s", one,
-                         other);
-}
-
 /* What a key is has to be the same. How records are laid out need not be. */
 static bloomery_status compare_rules(uint32_t one, uint32_t other, bloomery_error *error)
 {
@@ -516,8 +498,9 @@ static bloomery_status compare_rules(uint32_t one, uint32_t other, bloomery_erro
     };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (((one ^ other) & words[i].flag) != 0)
-            return differ((one & words[i].flag) != 0 ? words[i].yes : words[i].no,
-                          (other & words[i].flag) != 0 ? words[i].yes : words[i].no, error);
+            return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "the key rules differ: %s, and %s",
+                                 (one & words[i].flag) != 0 ? words[i].yes : words[i].no,
+                                 (other & words[i].flag) != 0 ? words[i].yes : words[i].no);
     return BLOOMERY_OK;
 }
 
@@ -604,20 +587,6 @@ bloomery_status bloomery_compatible(const bloomery_filter *one, const bloomery_f
  * Their offsets say so already: they are those of the file.
  */
 
-/* The secret of a filter that was opened without it, if the caller gives it now. */
-static bloomery_status learn_secret(const bloomery_filter *filter, const uint8_t *secret,
-                                    struct bloomery_traits *traits, bloomery_error *error)
-{
-    if (secret == NULL || filter->shape.secret_fingerprint == 0 || !filter->hash->available)
-        return BLOOMERY_OK;
-    if (bloomery_secret_fingerprint(secret) != filter->shape.secret_fingerprint)
-        return bloomery_fail(error, BLOOMERY_SECRET_NEEDED, 0,
-                             "the secret given is not the one that the filter was made with");
-    memcpy(traits->secret.siphash, secret, BLOOMERY_SECRET_BYTES);
-    traits->secret_known = true;
-    return BLOOMERY_OK;
-}
-
 bloomery_status bloomery_copy(const bloomery_filter *filter, const bloomery_open_options *given,
                               bloomery_filter **copy, bloomery_error *error)
 {
@@ -632,8 +601,16 @@ bloomery_status bloomery_copy(const bloomery_filter *filter, const bloomery_open
     traits.concurrent = options.concurrent_adds;
     traits.memory_limit = options.memory_limit;
     status = bloomery_dialect_may_open(&filter->shape, &traits, error);
-    if (status == BLOOMERY_OK)
-        status = learn_secret(filter, options.secret, &traits, error);
+    /* A filter that was opened without its secret learns it if the caller gives it now. */
+    if (status == BLOOMERY_OK && options.secret != NULL && filter->shape.secret_fingerprint != 0 &&
+        filter->hash->available) {
+        if (bloomery_secret_fingerprint(options.secret) != filter->shape.secret_fingerprint)
+            status = bloomery_fail(error, BLOOMERY_SECRET_NEEDED, 0,
+                                   "the secret given is not the one that the filter was made with");
+        else
+            memcpy(traits.secret.siphash, options.secret, BLOOMERY_SECRET_BYTES);
+        traits.secret_known = status == BLOOMERY_OK;
+    }
     if (status == BLOOMERY_OK)
         status = bloomery_verify(filter, error);
     if (status == BLOOMERY_OK)

@@ -10,17 +10,11 @@ enum { SIZED_BYTES_MAX = 4096 };
 
 static const char unknown_field[] = "a field is set that this version of the library does not have";
 
-static size_t size_of(const void *given)
-{
-    size_t bytes;
-    memcpy(&bytes, given, sizeof bytes);
-    return bytes;
-}
-
 /* The bytes that the caller's struct has; 0 if it begins with something else than a size. */
 static size_t given_bytes(const void *given, size_t first_bytes)
 {
-    const size_t bytes = size_of(given);
+    size_t bytes;
+    memcpy(&bytes, given, sizeof bytes);
     if (bytes == 0)
         return first_bytes;
     return bytes >= first_bytes && bytes <= SIZED_BYTES_MAX ? bytes : 0;

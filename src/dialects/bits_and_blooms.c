@@ -159,22 +159,6 @@ static bloomery_status check_header(const uint8_t *data, size_t bytes, int order
     return BLOOMERY_OK;
 }
 
-/* Bits past the bitset's end are not of it, though there may be a place for them in the filter. */
-static bloomery_status check_end(const uint8_t *data, uint64_t length, int order,
-                                 bloomery_error *error)
-{
-    const uint8_t *last = data + HEADER + length / 64 * 8;
-    if (length % 64 == 0)
-        return BLOOMERY_OK;
-    const uint64_t word =
-        order == LITTLE_ENDIAN_WORDS ? bloomery_load_u64(last) : bloomery_load_be(last, 8);
-    if (word >> length % 64 == 0)
-        return BLOOMERY_OK;
-    return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER + length / 64 * 8,
-                         "damaged: a bit is set past the %llu of the bitset",
-                         (unsigned long long)length);
-}
-
 static bloomery_status parse(const uint8_t *data, size_t bytes,
                              const bloomery_dialect_parameters *given, int order,
                              struct bloomery_design *design, bloomery_error *error)
@@ -190,7 +174,17 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     design->bits[0] = data + HEADER;
     design->bit_bytes[0] = bloomery_words_of(length) * 8;
     assert(HEADER + design->bit_bytes[0] == bytes);
-    return check_end(data, length, order, error);
+    /* The filter may have room past the bitset's end. No bit may be set there. */
+    const uint8_t *last = data + HEADER + length / 64 * 8;
+    if (length % 64 == 0)
+        return BLOOMERY_OK;
+    const uint64_t word =
+        order == LITTLE_ENDIAN_WORDS ? bloomery_load_u64(last) : bloomery_load_be(last, 8);
+    if (word >> length % 64 == 0)
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER + length / 64 * 8,
+                         "damaged: a bit is set past the %llu of the bitset",
+                         (unsigned long long)length);
 }
 
 static bool is_little_endian(const bloomery_filter *filter)

@@ -21,8 +21,8 @@ int bloomery_dialect_choose(const struct bloomery_dialect_row *row, const char *
     for (int i = 0; row->names[i] != NULL; i++)
         if (strcmp(row->names[i], wanted) == 0)
             return i;
-    bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no variant \"%.40s\", only %s", wanted,
-                  row->facts.variants);
+    bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "variant \"%.40s\" does not exist, only %s",
+                  wanted, row->facts.variants);
     return -1;
 }
 

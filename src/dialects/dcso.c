@@ -176,8 +176,8 @@ static double chain_walk_rate(uint64_t bits, uint32_t probes, uint64_t keys)
  *
  *     h[i+1] = (h[i] G mod 2^64) mod P,        G = 2^64 - 1469
  *
- * The product wraps at 2^64 before it is reduced, so it is no multiplication modulo P. All but 59
- * in 2^64 products are below P, and then the reduction does nothing: the chain is h G^i modulo
+ * The product wraps at 2^64 before it is reduced, so it is not a multiplication modulo P. All but
+ * 59 in 2^64 products are below P, and then the reduction does nothing: the chain is h G^i modulo
  * 2^64. That is what makes sizes that are multiples of powers of two bad ones.
  */
 

@@ -109,7 +109,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     const uint64_t words = bloomery_load_be(data + 2, 4);
     if (strategy > 1)
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
-                             "not a stream of Guava's: there is no strategy %u", strategy);
+                             "not a stream of Guava's: strategy %u does not exist", strategy);
     if (probes == 0)
         return bloomery_fail(error, BLOOMERY_CORRUPT, 1, "damaged: a filter without probes");
     if (words == 0 || words > words_max)

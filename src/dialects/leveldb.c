@@ -78,9 +78,9 @@ static inline uint64_t rotated_step_next(const struct bloomery_layer *layer,
 #define SCHEME rotated_step
 #include "dialects/scheme_template.h"
 
-/* How many walks are tried. Arrays up to so many bits (64 KiB on the stack) are filled for it.
- * Several are filled while that takes at most so many positions, and none that is fuller than that.
- * */
+/* WALKS are tried. Arrays up to SMALL_BITS bits (64 KiB on the stack) are filled for it: several,
+ * up to ARRAYS_MAX, while they take at most POSITIONS positions, and none that is fuller than
+ * FULL. */
 enum { WALKS = 1 << 17, SMALL_BITS = 1 << 19, POSITIONS = 1 << 18, ARRAYS_MAX = 64, FULL = 12 };
 
 static bloomery_hash draw_hash(uint64_t *state)
@@ -255,7 +255,8 @@ static bloomery_status find_filter(const uint8_t *data, size_t bytes, uint64_t i
     const size_t count = (end - offsets) / OFFSET;
     if (index >= count)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "the block has %zu filter%s, counted from 0: there is no index %llu",
+                             "the block has %zu filter%s, counted from 0: index %llu does not "
+                             "exist",
                              count, count == 1 ? "" : "s", (unsigned long long)index);
     const size_t at = offsets + OFFSET * (size_t)index;
     *from = bloomery_load_u32(data + at);

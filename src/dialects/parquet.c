@@ -14,8 +14,8 @@
  *     x = XXH64 of the value's plain encoding, seed 0
  *     block floor(x >> 32 z / 2^32); in its word i bit (x mod 2^32 salt[i] mod 2^32) >> 27
  *
- * The specification takes any z from 1 on; what writers choose (numbers of ours: `bits`, any
- * multiple of 256):
+ * The specification takes any z from 1 on; what writers choose (our numbers: `bits`, any multiple
+ * of 256):
  *
  *     bytes              parquet-java's constructor: at least 32, rounded up to a power of two,
  *                        at most 128 MiB
@@ -281,7 +281,7 @@ static size_t make_header(uint64_t bytes, uint8_t header[HEADER_MAX])
     return at + sizeof ending;
 }
 
-/* The number of bytes that a header speaks of, 0 if there is no number; `at` is moved behind it. */
+/* Returns the number of bytes that a header names, 0 if it names none, and moves `at` behind it. */
 static uint64_t read_number(const uint8_t *data, size_t bytes, size_t *at)
 {
     uint64_t value = 0;
@@ -354,7 +354,8 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     const size_t left = bytes - header_bytes;
     if (number == 0 || number % BLOCK != 0 || number / BLOCK > blocks_max)
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
-                             "cut short, or not Parquet's: %llu bytes are no blocks of 32, or none",
+                             "cut short, or not Parquet's: %llu bytes are not one or more blocks "
+                             "of 32",
                              (unsigned long long)number);
     if (number != left)
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,

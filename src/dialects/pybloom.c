@@ -71,13 +71,6 @@ struct chosen {
     size_t bytes;
 };
 
-static unsigned width_of(uint64_t slice)
-{
-    if (slice < UINT64_C(1) << 15)
-        return 2;
-    return slice < UINT64_C(1) << 31 ? 4 : 8;
-}
-
 static struct chosen choose(unsigned width, uint32_t probes, bool version_4)
 {
     const uint64_t bits = (uint64_t)8 * probes * width;
@@ -117,7 +110,7 @@ static void positions_of(bloomery_key key, uint64_t cells, uint32_t probes, bool
                          uint64_t *positions)
 {
     const uint64_t slice = cells / probes;
-    const unsigned width = width_of(slice);
+    const unsigned width = slice < UINT64_C(1) << 15 ? 2 : slice < UINT64_C(1) << 31 ? 4 : 8;
     const struct chosen chosen = choose(width, probes, version_4);
     const uint32_t numbers = (uint32_t)(chosen.bytes / width);
     uint8_t number[4], salt[BLOOMERY_DIGEST_MAX], digest[BLOOMERY_DIGEST_MAX];
@@ -224,22 +217,6 @@ static double slices_estimate(const struct bloomery_layer *layer, uint64_t bits_
     return log1p(-(double)bits_set / (double)layer->bits) / log1p(-1 / slice);
 }
 
-/* Bits `from` to `to - 1` that are set. */
-static uint64_t count_range(const uint8_t *payload, uint64_t from, uint64_t to)
-{
-    uint64_t count = 0;
-    assert(from <= to);
-    for (; from < to && from % 64 != 0; from++)
-        count += bloomery_bit_test(payload, from);
-    if (from < to) {
-        count += bloomery_count_payload(payload + from / 8, (size_t)((to - from) / 64));
-        from += (to - from) / 64 * 64;
-    }
-    for (; from < to; from++)
-        count += bloomery_bit_test(payload, from);
-    return count;
-}
-
 static void slices_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                         const uint8_t *payload, struct bloomery_scan *scan)
 {
@@ -247,7 +224,19 @@ static void slices_scan(const struct bloomery_shape *shape, const struct bloomer
     (void)shape;
     *scan = (struct bloomery_scan){.live_rate = 1};
     for (uint32_t i = 0; i < layer->probes; i++) {
-        const uint64_t set = count_range(payload, i * slice, (i + 1) * slice);
+        /* The set bits of slice i: whole words at once, single bits at both ends. */
+        uint64_t from = i * slice;
+        const uint64_t to = (i + 1) * slice;
+        uint64_t set = 0;
+        assert(from <= to);
+        for (; from < to && from % 64 != 0; from++)
+            set += bloomery_bit_test(payload, from);
+        if (from < to) {
+            set += bloomery_count_payload(payload + from / 8, (size_t)((to - from) / 64));
+            from += (to - from) / 64 * 64;
+        }
+        for (; from < to; from++)
+            set += bloomery_bit_test(payload, from);
         scan->bits_set += set;
         scan->live_rate *= (double)set / (double)slice;
     }
@@ -492,7 +481,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* What the header of a chain needs, of which a file of ours may hold anything. */
+/* What the header of a chain needs. Our files may hold anything in its place. */
 struct header {
     enum variant variant;
     uint64_t keys;

@@ -315,17 +315,6 @@ static bloomery_status check_head(const uint8_t *data, size_t bytes, bloomery_er
     return BLOOMERY_OK;
 }
 
-/* After the layers: another seed is only one if they are sound. */
-static bloomery_status check_seed(const uint8_t *data, bloomery_error *error)
-{
-    const size_t at = (size_t)header_bytes_of(data) - SEED;
-    if ((bloomery_load_u32(data + 12) & seeded) == 0 || bloomery_load_u64(data + at) == usual_seed)
-        return BLOOMERY_OK;
-    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, at,
-                         "of a later release of RedisBloom, with a seed (%llu), which is not read",
-                         (unsigned long long)bloomery_load_u64(data + at));
-}
-
 bloomery_status bloomery_redisbloom_parse_header(const uint8_t *data, size_t bytes,
                                                  struct bloomery_design *design,
                                                  size_t *header_bytes, bloomery_error *error)
@@ -356,7 +345,13 @@ bloomery_status bloomery_redisbloom_parse_header(const uint8_t *data, size_t byt
     keep_unusual(design);
     *header_bytes = (size_t)header_bytes_of(data);
     assert(*header_bytes <= bytes && design->shape.layer_count == layers);
-    return check_seed(data, error);
+    /* After the layers: another seed is only one if they are sound. */
+    const size_t at = (size_t)header_bytes_of(data) - SEED;
+    if ((bloomery_load_u32(data + 12) & seeded) == 0 || bloomery_load_u64(data + at) == usual_seed)
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, at,
+                         "of a later release of RedisBloom, with a seed (%llu), which is not read",
+                         (unsigned long long)bloomery_load_u64(data + at));
 }
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,

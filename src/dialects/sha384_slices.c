@@ -216,7 +216,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     return BLOOMERY_OK;
 }
 
-/* The form that a filter came in, and its W. In a file of ours anything may stand there. */
+/* Returns the form that a filter came in, and its W. Our files may hold anything in its place. */
 static enum form form_of(const bloomery_filter *filter, uint32_t *words)
 {
     *words = WORDS_MAX;
@@ -229,14 +229,6 @@ static enum form form_of(const bloomery_filter *filter, uint32_t *words)
     return (enum form)bloomery_cold_in(filter)->extra[0];
 }
 
-static uint64_t bytes_in_use(const struct bloomery_layer *layer)
-{
-    uint64_t bytes = IMAGE_BYTES;
-    while (bytes > 0 && layer->payload[bytes - 1] == 0)
-        bytes--;
-    return bytes;
-}
-
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     const struct bloomery_layer *layer = filter->layers;
@@ -247,7 +239,9 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     assert(bloomery_dialect_fits(&bloomery_dialect_sha384_slices, filter, NULL) == BLOOMERY_OK);
     if (form == IMAGE)
         return bloomery_emit_bits(emitter, layer, IMAGE_BYTES, BLOOMERY_LAYOUT_BYTES);
-    const uint64_t used = bytes_in_use(layer);
+    uint64_t used = IMAGE_BYTES;
+    while (used > 0 && layer->payload[used - 1] == 0)
+        used--;
     if (form == TRIMMED)
         return bloomery_emit_bits(emitter, layer, used, BLOOMERY_LAYOUT_BYTES);
     const uint64_t used_words = (used + 7) / 8;

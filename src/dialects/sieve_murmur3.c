@@ -95,7 +95,7 @@ static bool remark_count(const bloomery_filter *filter, char *text, size_t room)
     const double bits = (double)layer->bits;
     if (layer->bits <= UINT32_MAX)
         return false;
-    /* How many keys set so many bits. */
+    /* How many keys set 2^32 - 1 bits. */
     const double keys = log1p(-(double)UINT32_MAX / bits) / (layer->probes * log1p(-1 / bits));
     snprintf(text, room,
              "the original counts the bits that are set in 32 bits: of these %llu bits that many "

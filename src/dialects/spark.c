@@ -102,9 +102,9 @@ static const struct bloomery_hash_row spark_pair = {
  *     FLIPPED_SUM_64        c = s32(lo) (2^31 - 1) + (i + 1) s32(lo >> 32)     ~c if c < 0
  *     FLIPPED_SUM_64_KEPT   the same, but the next sum goes on from ~c
  *
- * They multiply so that sums of two numbers of 32 bits reach past 2^31, and hardly ever pass 0. The
- * positions of the first are those of a walk that nothing turns (dialects/rates.h). So are those of
- * the second, in which at most the first sum is negative.
+ * They multiply so that sums of two numbers of 32 bits reach past 2^31, and almost never pass 0.
+ * The positions of the first are those of a walk that nothing turns (dialects/rates.h). So are
+ * those of the second, in which at most the first sum is negative.
  */
 
 /* A number of 32 bits in two's complement, as one of 64. */

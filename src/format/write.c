@@ -38,14 +38,14 @@ bloomery_status bloomery_format_check(const struct bloomery_filter *filter, bloo
     const uint32_t layers = bloomery_layer_count(filter);
     if (layers > BLOOMERY_CHAIN_MAX)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "the filter has %u layers, and a file of ours keeps %d at most: write "
-                             "it in its own format",
+                             "the filter has %u layers, and our file format keeps at most %d: "
+                             "write it in its own format",
                              layers, BLOOMERY_CHAIN_MAX);
     if (bloomery_cold_in(filter)->extra_bytes <= BLOOMERY_EXTRA_MAX)
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                         "%llu bytes are attached to the filter, and a file of ours keeps %d at "
-                         "most: write it in its own format",
+                         "%llu bytes are attached to the filter, and our file format keeps at most "
+                         "%d: write it in its own format",
                          (unsigned long long)bloomery_cold_in(filter)->extra_bytes,
                          BLOOMERY_EXTRA_MAX);
 }
@@ -65,31 +65,6 @@ static uint8_t *begin_record(uint8_t *prefix, size_t *at, unsigned type, unsigne
     return record + RECORD_BODY;
 }
 
-static void write_layer(const struct bloomery_layer *layer, uint8_t *body)
-{
-    assert(layer->bits > 0 && layer->bytes > 0 && layer->bytes % BLOOMERY_PAYLOAD_UNIT == 0);
-    assert(layer->offset % BLOOMERY_PAYLOAD_UNIT == 0);
-    bloomery_store_u64(body + LAYER_BITS, layer->bits);
-    bloomery_store_u32(body + LAYER_PROBES, layer->probes);
-    bloomery_store_u32(body + LAYER_BLOCKS_PER_KEY, layer->blocks_per_key);
-    bloomery_store_u64(body + LAYER_KEYS, layer->keys);
-    bloomery_store_f64(body + LAYER_RATE, layer->rate);
-    bloomery_store_u64(body + LAYER_ADDS, layer->adds);
-    bloomery_store_u64(body + LAYER_OFFSET, layer->offset);
-    bloomery_store_u64(body + LAYER_BYTES, layer->bytes);
-}
-
-static void write_ribbon(const struct bloomery_ribbon *ribbon, uint8_t *body)
-{
-    assert(bloomery_ribbon_is_sound(ribbon));
-    bloomery_store_u64(body + RIBBON_STARTS, ribbon->starts);
-    bloomery_store_u64(body + RIBBON_WIDE_FROM, ribbon->wide_from);
-    bloomery_store_u32(body + RIBBON_SECTION_BITS, ribbon->section_bits);
-    bloomery_store_u32(body + RIBBON_COLUMNS, ribbon->columns);
-    bloomery_store_u32(body + RIBBON_WIDTH, BLOOMERY_RIBBON_WIDTH);
-    bloomery_store_u32(body + RIBBON_BUCKET, BLOOMERY_RIBBON_BUCKET);
-}
-
 /* Records in a fixed order, so that the same filter is always the same bytes. */
 static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefix)
 {
@@ -99,12 +74,29 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
            bloomery_cold_in(filter)->note_bytes <= BLOOMERY_NOTE_BYTES);
     assert(!has_rule(filter) || bloomery_rule_is_sound(rule));
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
-        write_layer(&filter->layers[i],
-                    begin_record(prefix, &at, RECORD_LAYER, RECORD_REQUIRED, LAYER_BODY_BYTES));
-        if (filter->kind->cascades)
-            write_ribbon(
-                &filter->layers[i].ribbon,
-                begin_record(prefix, &at, RECORD_RIBBON, RECORD_REQUIRED, RIBBON_BODY_BYTES));
+        const struct bloomery_layer *layer = &filter->layers[i];
+        uint8_t *body = begin_record(prefix, &at, RECORD_LAYER, RECORD_REQUIRED, LAYER_BODY_BYTES);
+        assert(layer->bits > 0 && layer->bytes > 0 && layer->bytes % BLOOMERY_PAYLOAD_UNIT == 0);
+        assert(layer->offset % BLOOMERY_PAYLOAD_UNIT == 0);
+        bloomery_store_u64(body + LAYER_BITS, layer->bits);
+        bloomery_store_u32(body + LAYER_PROBES, layer->probes);
+        bloomery_store_u32(body + LAYER_BLOCKS_PER_KEY, layer->blocks_per_key);
+        bloomery_store_u64(body + LAYER_KEYS, layer->keys);
+        bloomery_store_f64(body + LAYER_RATE, layer->rate);
+        bloomery_store_u64(body + LAYER_ADDS, layer->adds);
+        bloomery_store_u64(body + LAYER_OFFSET, layer->offset);
+        bloomery_store_u64(body + LAYER_BYTES, layer->bytes);
+        if (filter->kind->cascades) {
+            const struct bloomery_ribbon *ribbon = &layer->ribbon;
+            body = begin_record(prefix, &at, RECORD_RIBBON, RECORD_REQUIRED, RIBBON_BODY_BYTES);
+            assert(bloomery_ribbon_is_sound(ribbon));
+            bloomery_store_u64(body + RIBBON_STARTS, ribbon->starts);
+            bloomery_store_u64(body + RIBBON_WIDE_FROM, ribbon->wide_from);
+            bloomery_store_u32(body + RIBBON_SECTION_BITS, ribbon->section_bits);
+            bloomery_store_u32(body + RIBBON_COLUMNS, ribbon->columns);
+            bloomery_store_u32(body + RIBBON_WIDTH, BLOOMERY_RIBBON_WIDTH);
+            bloomery_store_u32(body + RIBBON_BUCKET, BLOOMERY_RIBBON_BUCKET);
+        }
     }
     if (has_rule(filter)) {
         uint8_t *body =

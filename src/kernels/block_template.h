@@ -5,8 +5,8 @@
  *     LEVEL            the name that ends the functions of kernels/block.h and of these
  *     LEVEL_TARGET     attributes of functions for that processor
  *
- * Functions that set bits take `shared`: whether other threads write the filter meanwhile. It is a
- * constant wherever they are called, and leaves no branch behind.
+ * Functions that set bits take `shared`: whether other threads write to the filter at the same
+ * time. It is a constant wherever they are called, and leaves no branch behind.
  */
 #include "kernels/block.h"
 

@@ -47,7 +47,7 @@ struct OF_LEVEL(batch) {
     bloomery_key_hasher *hash_keys;
     struct bloomery_short_secret secret;
     bool list;     /* descriptors, and XXH3-64 */
-    size_t hashed; /* hashes of so many bytes, or 0 */
+    size_t hashed; /* the bytes of a given hash, or 0 */
 };
 
 LEVEL_INLINE struct OF_LEVEL(batch)

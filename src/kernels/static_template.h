@@ -195,7 +195,7 @@ LEVEL_INLINE void OF_LEVEL(begin_others)(const struct OF_LEVEL(static_batch) * b
     }
 }
 
-/* Plane 0 of a word of keys. `last`: there is no other plane. */
+/* Plane 0 of a word of keys. `last`: no other plane follows. */
 LEVEL_INLINE void OF_LEVEL(visit)(struct OF_LEVEL(static_batch) * batch,
                                   const struct OF_LEVEL(static_ring) * ring, size_t word,
                                   size_t count, const bool last)

@@ -235,8 +235,8 @@ static bool passes_limit(const struct bloomery_filter *filter, uint64_t bytes)
             total > bloomery_cold_in(filter)->memory_limit);
 }
 
-/* Why there is no further layer, and where the chain stands. `why`: what else is in the way than
- * the `wanted` bytes. */
+/* Says why the chain can't have a further layer, and how full it is. `why`: the reason, if it is
+ * not the `wanted` bytes. */
 static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wanted,
                               const char *why, bloomery_error *error)
 {
@@ -258,8 +258,8 @@ static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wan
     if (!passes_limit(filter, wanted)) {
         struct bloomery_phrase_limit met;
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
-                             "full with %s%llu keys in %u layer%s of %s; there is no memory "
-                             "for another layer of %s%s",
+                             "full with %s%llu keys in %u layer%s of %s; memory ran out for "
+                             "another layer of %s%s",
                              about, (unsigned long long)fmin(keys, 0x1p63), layers, plural,
                              now.text, more.text,
                              bloomery_phrase_limit(&met, &filter->allocator, wanted));
@@ -304,9 +304,10 @@ static bloomery_status next_of_theirs(const struct bloomery_filter *filter,
     struct bloomery_checked_shape checked;
     if (filter->shape.growth == 0)
         return refuse(filter, 0, "a filter of its kind does not grow", error);
-    /* No rate is halved for ever: some time a layer needs more probes or bits than there are. */
+    /* A rate can't be halved without end: at last a layer needs more probes or bits than we
+     * allow. */
     if (filter->kind->next_layer(&filter->shape, newest, next, NULL) != BLOOMERY_OK)
-        return refuse(filter, 0, "there is no layer of the keys and rate of the next one", error);
+        return refuse(filter, 0, "the next layer would have too many bits or probes", error);
     alone.layers = next;
     alone.layer_count = 1;
     bloomery_status status = bloomery_shape_lay_out(&alone, &next->bytes, error);
@@ -316,7 +317,7 @@ static bloomery_status next_of_theirs(const struct bloomery_filter *filter,
     return status;
 }
 
-/* Adds a layer. Nobody else does so meanwhile. */
+/* Adds a layer. No other thread does so at the same time. */
 static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *error)
 {
     const uint32_t count = filter->shape.layer_count;
@@ -554,9 +555,9 @@ static uint64_t add_to_newest(const struct bloomery_filter *filter,
 }
 
 /*
- * How many of some keys surely do not make the newest layer full: whole words of them, or all. In a
- * concurrent chain the bits that so many can set are counted as set. Those that they did not set
- * are taken back after. So threads that add at once do not fill the same room.
+ * Returns how many of some keys surely do not fill the newest layer: whole words of them, or all.
+ * In a concurrent chain the bits that these keys can set are counted as set; those that they did
+ * not set are subtracted afterwards. So threads that add at once do not fill the same room.
  */
 static size_t reserve(const struct bloomery_filter *filter, struct bloomery_layer *layer,
                       size_t keys)
@@ -723,18 +724,6 @@ struct overlap {
     bool more, less;
 };
 
-static void look_at_stretch(const uint8_t *one, const uint8_t *other, size_t bytes,
-                            struct overlap *overlap)
-{
-    uint8_t room[STRETCH];
-    memcpy(room, one, bytes);
-    bloomery_cells_unite(1, room, other, bytes);
-    const uint64_t both = bloomery_count_payload(room, bytes / 8);
-    overlap->bits += both;
-    overlap->more = overlap->more || both > bloomery_count_payload(one, bytes / 8);
-    overlap->less = overlap->less || both > bloomery_count_payload(other, bytes / 8);
-}
-
 /* Whether two layers of one shape may become one. Past the sample it need not read on if there are
  * a twentieth too many bits: keys lie alike in all of a layer. */
 static bool may_unite(const struct bloomery_layer *one, const struct bloomery_layer *other)
@@ -747,7 +736,13 @@ static bool may_unite(const struct bloomery_layer *one, const struct bloomery_la
                                                1.05 * (double)one->full_at * (double)at;
         if (overlap.more && overlap.less && (plain || overlap.bits > one->full_at))
             return false;
-        look_at_stretch(one->payload + at, other->payload + at, now, &overlap);
+        uint8_t room[STRETCH];
+        memcpy(room, one->payload + at, now);
+        bloomery_cells_unite(1, room, other->payload + at, now);
+        const uint64_t both = bloomery_count_payload(room, now / 8);
+        overlap.bits += both;
+        overlap.more = overlap.more || both > bloomery_count_payload(one->payload + at, now / 8);
+        overlap.less = overlap.less || both > bloomery_count_payload(other->payload + at, now / 8);
     }
     return !overlap.more || !overlap.less || overlap.bits <= one->full_at;
 }
@@ -783,15 +778,7 @@ static void find_places(const bloomery_filter *into, const bloomery_filter *from
 
 /* ---- The others ----------------------------------------------------------------------------- */
 
-static void release_copies(const bloomery_filter *into, struct bloomery_layer *copies,
-                           uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        bloomery_release(&into->allocator, copies[i].payload, (size_t)copies[i].bytes,
-                         BLOOMERY_PAYLOAD_UNIT);
-}
-
-/* Copies of the layers that stay apart; none if there is no memory. */
+/* Copies the layers that stay apart; none if memory ran out. */
 static bloomery_status copy_layers(const bloomery_filter *into, const bloomery_filter *from,
                                    const struct joining *joining, struct bloomery_layer *copies,
                                    bloomery_error *error)
@@ -805,7 +792,9 @@ static bloomery_status copy_layers(const bloomery_filter *into, const bloomery_f
         copies[count].payload =
             bloomery_allocate(&into->allocator, (size_t)layer->bytes, BLOOMERY_PAYLOAD_UNIT);
         if (copies[count].payload == NULL) {
-            release_copies(into, copies, count);
+            for (uint32_t made = 0; made < count; made++)
+                bloomery_release(&into->allocator, copies[made].payload, (size_t)copies[made].bytes,
+                                 BLOOMERY_PAYLOAD_UNIT);
             return bloomery_fail_memory(error, &into->allocator, "a copy of a layer", layer->bytes);
         }
         memcpy(copies[count++].payload, layer->payload, (size_t)layer->bytes);
@@ -861,20 +850,6 @@ static void insert_copies(bloomery_filter *into, const struct bloomery_layer *co
     assert(bloomery_payload_bytes(into) == end);
 }
 
-static void unite_layers(bloomery_filter *into, const bloomery_filter *from,
-                         const struct joining *joining)
-{
-    for (uint32_t i = 0; i < from->shape.layer_count; i++) {
-        if (joining->into[i] == APART)
-            continue;
-        struct bloomery_layer *layer = &into->layers[joining->into[i]];
-        const struct bloomery_layer *other = &from->layers[i];
-        bloomery_cells_unite(1, layer->payload, other->payload, (size_t)layer->bytes);
-        if (__builtin_add_overflow(layer->adds, other->adds, &layer->adds))
-            layer->adds = UINT64_MAX;
-    }
-}
-
 bloomery_status bloomery_chain_join(bloomery_filter *into, const bloomery_filter *from,
                                     bloomery_error *error)
 {
@@ -893,7 +868,15 @@ bloomery_status bloomery_chain_join(bloomery_filter *into, const bloomery_filter
         status = copy_layers(into, from, &joining, copies, error);
     if (status != BLOOMERY_OK)
         return status;
-    unite_layers(into, from, &joining);
+    for (uint32_t i = 0; i < from->shape.layer_count; i++) {
+        if (joining.into[i] == APART)
+            continue;
+        struct bloomery_layer *layer = &into->layers[joining.into[i]];
+        const struct bloomery_layer *other = &from->layers[i];
+        bloomery_cells_unite(1, layer->payload, other->payload, (size_t)layer->bytes);
+        if (__builtin_add_overflow(layer->adds, other->adds, &layer->adds))
+            layer->adds = UINT64_MAX;
+    }
     if (joining.apart > 0)
         insert_copies(into, copies, joining.apart);
     bloomery_chain_open(into);

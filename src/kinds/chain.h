@@ -68,7 +68,7 @@ bloomery_status bloomery_chain_next(const struct bloomery_layer *newest, bloomer
  * another system may give positions, which differ from layer to layer.
  */
 
-/* Whether keys come as positions: there is no hash of a key then. */
+/* Returns whether keys come as positions: then they do not have hashes. */
 static inline bool bloomery_by_positions(const bloomery_filter *filter)
 {
     return filter->hash->positions != NULL;

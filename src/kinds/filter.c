@@ -31,15 +31,13 @@ static bool layer_bytes(const struct bloomery_shape *shape, const struct bloomer
 
 static bloomery_status wrong_size(const struct bloomery_layer *layer, bloomery_error *error)
 {
+    if (layer->bits == 0)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "the plan has no size: call bloomery_plan_solve first");
     return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                         "a filter has 1 to 2^50 bits, and cells of 1 to 8, not %llu cells",
+                         "%llu cells are too many, or not of 1 to 8 bits: a filter has at most "
+                         "2^50 bits; plan fewer keys or a higher rate",
                          (unsigned long long)layer->bits);
-}
-
-static bloomery_status wrong_numbers(bloomery_error *error)
-{
-    return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                         "no layer of this kind has these starts, sections and columns");
 }
 
 bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *payload_bytes,
@@ -58,17 +56,6 @@ bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *p
     assert(end % BLOOMERY_PAYLOAD_UNIT == 0);
     *payload_bytes = end;
     return BLOOMERY_OK;
-}
-
-/* Our own filters have nothing of other systems; theirs have a dialect and schemes. */
-static bloomery_status check_origin(const struct bloomery_shape *shape, bloomery_error *error)
-{
-    const bool foreign = bloomery_is_foreign(shape);
-    if (foreign == (shape->dialect != 0) &&
-        (foreign || (shape->count_scheme == 0 && shape->growth == 0 && shape->tightening == 0)))
-        return BLOOMERY_OK;
-    return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
-                         "a dialect, and schemes of other systems, go together");
 }
 
 static bloomery_status check_schemes(const struct bloomery_shape *shape,
@@ -97,19 +84,6 @@ static bloomery_status check_schemes(const struct bloomery_shape *shape,
     return BLOOMERY_OK;
 }
 
-/* The schemes of other systems are made for their hashes: ours have no positions to hand out,
- * theirs no secret. */
-static bloomery_status check_pair(const struct bloomery_shape *shape,
-                                  const struct bloomery_hash_row *hash, bloomery_error *error)
-{
-    const bool foreign = bloomery_is_foreign(shape);
-    if (foreign == (hash->id >= BLOOMERY_HASH_FOREIGN) &&
-        shape->kind_row->takes_positions == (hash->positions != NULL))
-        return BLOOMERY_OK;
-    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "hash %s does not go with probe scheme %u",
-                         hash->name, shape->probe_scheme);
-}
-
 static bloomery_status check_hash(const struct bloomery_shape *shape, bloomery_error *error)
 {
     const struct bloomery_hash_row *hash = shape->hash_row;
@@ -123,7 +97,14 @@ static bloomery_status check_hash(const struct bloomery_shape *shape, bloomery_e
     if (hash->keyed && shape->seed != 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a keyed filter has no seed: its secret takes that part");
-    return check_pair(shape, hash, error);
+    /* The schemes of other systems are made for their hashes: ours have no positions to hand
+     * out, theirs no secret. */
+    const bool foreign = bloomery_is_foreign(shape);
+    if (foreign == (hash->id >= BLOOMERY_HASH_FOREIGN) &&
+        shape->kind_row->takes_positions == (hash->positions != NULL))
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "hash %s does not go with probe scheme %u",
+                         hash->name, shape->probe_scheme);
 }
 
 static bloomery_status check_probes(const struct bloomery_shape *shape,
@@ -152,7 +133,10 @@ static bloomery_status check_layer(const struct bloomery_shape *shape,
 {
     uint64_t bytes;
     if (!layer_bytes(shape, layer, &bytes))
-        return kind->layer_bytes != NULL ? wrong_numbers(error) : wrong_size(layer, error);
+        return kind->layer_bytes != NULL
+                   ? bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                                   "no layer of this kind has these starts, sections and columns")
+                   : wrong_size(layer, error);
     if (layer->bytes != bytes || layer->offset != expected_offset)
         return bloomery_fail(
             error, BLOOMERY_CORRUPT, 0,
@@ -162,8 +146,7 @@ static bloomery_status check_layer(const struct bloomery_shape *shape,
     bloomery_status status = check_probes(shape, kind, layer, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (!(layer->rate >= 0 &&
-          layer->rate <= 1)) /* so written, a value that is no number fails too */
+    if (!(layer->rate >= 0 && layer->rate <= 1)) /* so written, NaN fails too */
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a planned rate is 0 to 1");
     if (kind->grows && (layer->keys == 0 || layer->keys > BLOOMERY_KEYS_MAX || !(layer->rate > 0)))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
@@ -177,8 +160,12 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
 {
     const struct bloomery_kind_row *kind = shape->kind_row;
     *checked = (struct bloomery_checked_shape){NULL, 0};
-    if (check_origin(shape, error) != BLOOMERY_OK)
-        return BLOOMERY_CORRUPT;
+    /* Our own filters have nothing of other systems; theirs have a dialect and schemes. */
+    const bool foreign = bloomery_is_foreign(shape);
+    if (foreign != (shape->dialect != 0) ||
+        (!foreign && (shape->count_scheme != 0 || shape->growth != 0 || shape->tightening != 0)))
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
+                             "a dialect, and schemes of other systems, go together");
     if (kind == NULL)
         return bloomery_fail(
             error, BLOOMERY_UNSUPPORTED, 0,
@@ -251,7 +238,7 @@ struct parts {
 };
 
 /* The words of a payload that lies before its filter. A key of a server is a chain of one flat
- * layer, and takes no more than it has bits. What came from a file of ours was checked up to the
+ * layer, and takes no more than it has bits. What came from one of our files was checked up to the
  * end of its last line, and keeps that. */
 static size_t near_words(const struct bloomery_shape *shape, const struct bloomery_traits *traits,
                          uint64_t payload_bytes)
@@ -526,7 +513,7 @@ static const char *why_refused(bloomery_status status)
     case BLOOMERY_FULL:
         return "the filter is full";
     case BLOOMERY_OUT_OF_MEMORY:
-        return "there was no memory for another layer";
+        return "memory ran out for another layer";
     case BLOOMERY_SECRET_NEEDED:
         return "the filter was opened without its secret";
     case BLOOMERY_READ_ONLY:

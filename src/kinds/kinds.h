@@ -90,7 +90,7 @@ struct bloomery_kind_row {
                              bloomery_error *error);
     const struct bloomery_operations *(*operations)(uint32_t cell_bits, bool concurrent);
     double (*expected_rate)(const struct bloomery_layer *layer, uint64_t keys);
-    /* Distinct keys if so many cells are not 0; INFINITY if all are. */
+    /* Estimates the distinct keys from the cells that are not 0; INFINITY if all are. */
     double (*estimate)(const struct bloomery_layer *layer, uint64_t bits_set);
     void (*scan)(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                  const uint8_t *payload, struct bloomery_scan *scan);
@@ -99,8 +99,8 @@ struct bloomery_kind_row {
     bloomery_status (*next_layer)(const struct bloomery_shape *shape,
                                   const struct bloomery_layer *newest, struct bloomery_layer *next,
                                   bloomery_error *error);
-    /* Of kinds whose layers are no arrays of cells, else NULL. The bytes of a layer; false if its
-     * numbers are none of the kind. */
+    /* Of kinds whose layers are not arrays of cells, else NULL. Computes the bytes of a layer;
+     * false if the kind does not allow its numbers. */
     bool (*layer_bytes)(const struct bloomery_layer *layer, uint64_t *bytes);
     /* Whether what no key touches is zero; else `at` is the first byte in the layer that is not. */
     bool (*spare)(const struct bloomery_layer *layer, uint64_t *at);

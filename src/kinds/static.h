@@ -11,7 +11,7 @@
  * x says where the equation starts, the 64 bits of c say which of the 64 rows from there on take
  * part, and the XOR of their bits in column j has to be bit j of f. x of later layers takes both
  * halves: of keys with the same `hi`, which can be made for XXH3, each goes its own way there. A
- * mixed f is no linear function of c; otherwise equations would contradict each other too often.
+ * mixed f is not a linear function of c; otherwise equations would contradict each other too often.
  */
 #ifndef BLOOMERY_KINDS_STATIC_H
 #define BLOOMERY_KINDS_STATIC_H
