@@ -286,7 +286,7 @@ static bool change_form(uint32_t flags, struct span *text, unsigned char **scrat
     if ((flags & numbers) != 0) {
         const size_t width = (flags & BLOOMERY_RULE_INT64) != 0 ? 8 : 4;
         unsigned char *to = *scratch;
-        if (!bloomery_form_number(text->at, text->bytes, width, to))
+        if (!form_number(text->at, text->bytes, width, to))
             return false;
         *text = (struct span){to, width};
         *scratch += width;
@@ -296,7 +296,7 @@ static bool change_form(uint32_t flags, struct span *text, unsigned char **scrat
         change_case(text, (flags & BLOOMERY_RULE_LOWER) != 0 ? 'A' : 'a', scratch);
     if ((flags & BLOOMERY_RULE_UTF16) == 0 || text->bytes == 0)
         return true;
-    const size_t bytes = bloomery_form_utf16(text->at, text->bytes, *scratch);
+    const size_t bytes = form_utf16(text->at, text->bytes, *scratch);
     if (bytes == BLOOMERY_FORM_NONE)
         return false;
     *text = (struct span){*scratch, bytes};
