@@ -297,7 +297,7 @@ static bool change_form(uint32_t flags, struct span *text, unsigned char **scrat
     if ((flags & BLOOMERY_RULE_UTF16) == 0 || text->bytes == 0)
         return true;
     const size_t bytes = form_utf16(text->at, text->bytes, *scratch);
-    if (bytes == BLOOMERY_FORM_NONE)
+    if (bytes == FORM_NONE)
         return false;
     *text = (struct span){*scratch, bytes};
     *scratch += bytes;
