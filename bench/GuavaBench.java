@@ -20,6 +20,8 @@ import java.util.Locale;
  *     GuavaBench filter TYPE KEYS RATE PARTS ASKS    one row of JSON
  *     GuavaBench lines KEYS RATE MEMBERS QUESTIONS   the program a user would write: reads a file, puts
  *                                                    its lines, reads another, prints those that may be in
+ *     GuavaBench distinct KEYS RATE LINES            the same for repeated lines: prints a line if put()
+ *                                                    returned true
  */
 public final class GuavaBench {
     private static final int CHUNK = 16384;
@@ -155,6 +157,20 @@ public final class GuavaBench {
         }
     }
 
+    private static void distinct(long keys, double rate, Path input) throws IOException {
+        BloomFilter<CharSequence> filter =
+                BloomFilter.create(Funnels.stringFunnel(StandardCharsets.UTF_8), keys, rate);
+        try (BufferedReader reader = Files.newBufferedReader(input);
+                BufferedWriter writer = Files.newBufferedWriter(Path.of("/dev/stdout"))) {
+            for (String line = reader.readLine(); line != null; line = reader.readLine()) {
+                if (filter.put(line)) {
+                    writer.write(line);
+                    writer.write('\n');
+                }
+            }
+        }
+    }
+
     public static void main(String[] arguments) throws IOException {
         if (arguments.length == 6 && arguments[0].equals("filter")) {
             filter(arguments[1], Long.parseLong(arguments[2]), Double.parseDouble(arguments[3]),
@@ -162,9 +178,11 @@ public final class GuavaBench {
         } else if (arguments.length == 5 && arguments[0].equals("lines")) {
             lines(Long.parseLong(arguments[1]), Double.parseDouble(arguments[2]),
                     Path.of(arguments[3]), Path.of(arguments[4]));
+        } else if (arguments.length == 4 && arguments[0].equals("distinct")) {
+            distinct(Long.parseLong(arguments[1]), Double.parseDouble(arguments[2]), Path.of(arguments[3]));
         } else {
             System.err.println("GuavaBench filter TYPE KEYS RATE PARTS ASKS"
-                    + " | lines KEYS RATE MEMBERS QUESTIONS");
+                    + " | lines KEYS RATE MEMBERS QUESTIONS | distinct KEYS RATE LINES");
             System.exit(2);
         }
     }

@@ -18,6 +18,8 @@ import subprocess
 import sys
 import time
 
+from report import as_markdown, cells_of, item
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 RATES = {"paragraph": 1e-6, "ngram": 1e-4}
 SUFFIXES = {"k": 1000, "M": 1000 ** 2, "G": 1000 ** 3}
@@ -92,15 +94,20 @@ def compare(build, unit, options, paths):
     return list(rows.values())
 
 
+def our_speed(row):
+    """How many times as fast our program is."""
+    return "" if row["name"] == OURS else f"{row['ours'] / row['mb_s']:.1f} times"
+
+
+COLUMNS = (("unit", item("unit")), ("program", item("name")), ("threads", item("threads")),
+           ("MB", lambda row: f"{row['input_bytes'] / 1e6:.0f}"), ("MB/s", item("mb_s", "{:.1f}")),
+           ("peak memory", lambda row: f"{row['memory'] / 2 ** 20:.0f} MiB"), ("our speed", our_speed))
+
+
 def show(rows):
     """The table."""
-    print(f"{'unit':10} {'program':24} {'threads':>7} {'MB':>6} {'MB/s':>7} {'memory MiB':>10} "
-          f"{'ours is':>8}")
-    for row in rows:
-        ours = next(other for other in rows if other["unit"] == row["unit"] and other["name"] == OURS)
-        ratio = "" if row is ours else f"{ours['mb_s'] / row['mb_s']:.1f} x"
-        print(f"{row['unit']:10} {row['name']:24} {row['threads']:7} {row['input_bytes'] / 1e6:6.0f} "
-              f"{row['mb_s']:7.1f} {row['memory'] / 2 ** 20:10.0f} {ratio:>8}")
+    ours = {row["unit"]: row["mb_s"] for row in rows if row["name"] == OURS}
+    print(as_markdown(*cells_of(COLUMNS, [{**row, "ours": ours[row["unit"]]} for row in rows])) + "\n")
     for row in rows:
         if "planned" in row:
             print(f"{row['unit']}: the filter has {row['planned'] / 2 ** 20:.1f} MiB; the process is "

@@ -20,6 +20,7 @@ import time
 import numpy
 
 from bloomery import Filter
+from report import as_markdown, number
 
 RATE = 0.01
 
@@ -122,9 +123,7 @@ def main():
             ("the library's own call", best(rounds, len(numbers), lambda: None, lambda _: call())),
             ("add_many, array of int64", best(rounds, len(numbers), lambda: Filter(len(numbers), RATE),
                                               lambda f: f.add_many(numbers)))]
-    print("| row | ns a key |\n| --- | --- |")
-    for name, value in rows:
-        print(f"| {name} | {value:.1f} |")
+    print(as_markdown(["row", "ns a key"], [[name, number(value, 1)] for name, value in rows]))
     print(f"\nFilter: {ours.nbytes} bytes for {count} texts.")
 
 

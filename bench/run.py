@@ -3,17 +3,19 @@
 """Measures everything that docs/benchmarks.md and docs/results show, and has report.py make text, chart and pages of it.
 
     bench/run.py BUILD [--full] [--steps NAME,NAME] [--docs FOLDER]
+    bench/run.py BUILD --steps commands --only readme [--lines NUMBER] [--docs FOLDER]
 
 BUILD is a build of type custom: -O3 without asserts, as installed, but with the BLOOMERY_CPU switch, which
-the step `levels` needs. Results go to BUILD/bench-results: results.json, filters.svg, report.txt. A step
-that is not asked for keeps what it measured last, with that run's date and command.
+the step `levels` needs. Results go to BUILD/bench-results: results.json, benchmarks.svg, report.txt. A step
+that is not asked for keeps what it measured last, with that run's date and command. `--only readme` measures only what
+the table of README.md shows, slow programs included, and keeps it as a run of its own.
 
     filters    bench.c: our filters, libbloom, the split-block stand-in, physical limits
     levels     the same for each kernel, scalar, AVX2 and AVX-512
     guava      GuavaBench.java on a JVM
     threads    one thread and several, and a filter for each thread
     open       microseconds to open
-    commands   the command beside sort, awk, grep and a Guava program; files in the page cache
+    commands   the command beside sort, awk, grep and Guava programs; files in the page cache
     kinds      the kinds beside each other; removing; what is done to whole filters
     static     static filters beside binary fuse ones, each kernel, and the limit of their memory
     sieve      the sieve beside other seen-sets, a process for each; its memory engine; opening after a kill
@@ -37,8 +39,7 @@ import server
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GUAVA = "/usr/share/java/guava.jar"
-STEPS = ("filters", "levels", "guava", "threads", "open", "commands", "kinds", "static", "sieve",
-         "server")
+STEPS = report.STEPS
 MILLION = 1_000_000
 
 
@@ -241,34 +242,50 @@ class Bench:
             paths.append(path)
         return paths
 
+    def bloomery_both(self, ids, asked, members, questions, jobs=""):
+        """A filter of the first file, and the lines of the second that are possibly in it."""
+        name, more = ("bloomery -j " + jobs, ["-j", jobs]) if jobs else ("bloomery", [])
+        filter_path = os.path.join(self.data, "ids.bloom")
+        rows = [self.timed(name, "build", members, 0, [
+                    self.tool, "build", "-q", "-p", "0.01", *more, "-o", filter_path, ids], repeats=7),
+                self.timed(name, "query", 0, questions, [
+                    self.tool, "query", *more, filter_path, asked], os.path.join(self.data, "maybe.txt"), repeats=7)]
+        os.remove(filter_path)
+        return rows
+
+    def guava_lines(self, ids, asked, members, questions):
+        """The same by a program with Guava's filter, where there is Java."""
+        java = self.java()
+        return [] if java is None else [self.timed("guava", "both", members, questions, [
+            *java, "lines", str(members), "0.01", ids, asked], os.path.join(self.data, "guava.txt"), repeats=3)]
+
+    def awk_both(self, ids, asked, members, questions):
+        """The lines of the second file that are in the first."""
+        return self.timed("awk", "both", members, questions, [
+            "awk", "NR==FNR{s[$0];next} $0 in s", ids, asked], os.path.join(self.data, "exact.txt"))
+
+    def sort_both(self, ids, asked, members, questions):
+        """The same by sorting both files: the time of all three programs, the memory of the largest."""
+        row = self.timed("sort", "both", members, questions, [
+            "sh", "-c", 'sort "$0" -o sorted-1 && sort "$1" -o sorted-2 && comm -12 sorted-1 sorted-2', ids, asked],
+            os.path.join(self.data, "common.txt"))
+        for name in ("sorted-1", "sorted-2"):
+            os.remove(os.path.join(self.data, name))
+        return row
+
     def commands_of(self, members, questions, slow):
         """The rows of one size; `slow` programs too, or not."""
         ids, asked = self.lines_files(members, questions)
-        filter_path = os.path.join(self.data, "ids.bloom")
-        maybe = os.path.join(self.data, "maybe.txt")
-        exact = os.path.join(self.data, "exact.txt")
-        rows = []
-        for jobs in ("", "1"):
-            name = "bloomery" + (f" -j {jobs}" if jobs else "")
-            more = ["-j", jobs] if jobs else []
-            rows.append(self.timed(name, "build", members, 0, [
-                self.tool, "build", "-q", "-p", "0.01", *more, "-o", filter_path, ids], repeats=7))
-            rows.append(self.timed(name, "query", 0, questions, [
-                self.tool, "query", *more, filter_path, asked], maybe, repeats=7))
-        java = self.java()
-        if java is not None:
-            rows.append(self.timed("guava", "both", members, questions, [
-                *java, "lines", str(members), "0.01", ids, asked],
-                os.path.join(self.data, "guava.txt"), repeats=3))
-        rows.append(self.timed("sort -u", "distinct", members, 0, ["sort", "-u", ids]))
+        both = (ids, asked, members, questions)
+        rows = [row for jobs in ("", "1") for row in self.bloomery_both(*both, jobs)]
+        rows += [*self.guava_lines(*both), self.sort_both(*both),
+                 self.timed("sort -u", "distinct", members, 0, ["sort", "-u", ids])]
         if slow:
             rows.append(self.timed("awk", "distinct", members, 0, ["awk", "!s[$0]++", ids]))
-            rows.append(self.timed("awk", "both", members, questions, [
-                "awk", "NR==FNR{s[$0];next} $0 in s", ids, asked], exact))
+            rows.append(self.awk_both(*both))
             rows.append(self.timed("grep -Fxf", "both", members, questions, [
-                "grep", "-Fxf", ids, asked], exact))
-            self.compare(exact, maybe, questions)
-        os.remove(filter_path)
+                "grep", "-Fxf", ids, asked], os.path.join(self.data, "exact.txt")))
+        self.compare("exact.txt" if slow else "common.txt", rows, questions)
         return rows
 
     def repeated_lines(self, lines):
@@ -303,30 +320,43 @@ class Bench:
                     file.write(text[old * width:(old + 1) * width])
         os.rename(path + ".new", path)
 
-    def dedupe_of(self, lines, slow):
-        """The rows of one size for lines that come again."""
+    def dedupe_of(self, lines, slow, names=None):
+        """The rows of one size for lines that come again; of all programs, or of those of some names."""
         path = self.repeated_lines(lines)
         rows = []
         for name, more in (("bloomery", []), ("bloomery -j 1", ["-j", "1"]),
                            ("bloomery --exact", ["--exact"]),
                            ("bloomery --exact -j 1", ["--exact", "-j", "1"])):
-            rows.append(self.timed(name, "dedupe", lines, 0, [
-                self.tool, "dedupe", "-q", *more, path], repeats=7))
+            if names is None or name in names:
+                rows.append(self.timed(name, "dedupe", lines, 0, [
+                    self.tool, "dedupe", "-q", *more, path], repeats=7))
+        java = self.java()
+        if java is not None:
+            # Planned as well as can be: for the distinct lines, at the rate that is our default.
+            rows.append(self.timed("guava", "dedupe", lines, 0, [
+                *java, "distinct", str(lines // 5 * 3), "1e-6", path], repeats=3))
         rows.append(self.timed("sort -u", "dedupe", lines, 0, ["sort", "-u", path]))
         if slow:
             rows.append(self.timed("awk", "dedupe", lines, 0, ["awk", "!s[$0]++", path]))
         return rows
 
-    def compare(self, exact, maybe, questions):
-        """What grep finds, the filter must find; it may find one in a hundred more."""
-        found = []
-        for path in (exact, maybe):
-            with open(path, "rb") as file:
-                found.append(set(file))
-        if not found[0] <= found[1]:
-            sys.exit("run.py: the filter lost a line that grep found")
-        more = len(found[1] - found[0]) / (questions - len(found[0]))
-        self.say(f"grep found {len(found[0])}, all of them in the filter's answer; rate {more:.5f}")
+    def compare(self, exact, rows, questions):
+        """What an exact program finds, all must find; filters may find one in a hundred more."""
+        known = self.lines_of(exact)
+        programs = {row["name"] for row in rows if row["what"] in ("both", "query")}
+        for program, name in (("sort", "common.txt"), ("bloomery", "maybe.txt"), ("guava", "guava.txt")):
+            if program not in programs:
+                continue
+            found = self.lines_of(name)
+            if not known <= found:
+                sys.exit(f"run.py: {name} lost a line that is in {exact}")
+            more = len(found - known) / (questions - len(known))
+            self.say(f"{exact} has {len(known)} lines, all of them are in {name}; rate {more:.5f}")
+
+    def lines_of(self, name):
+        """The distinct lines of an output."""
+        with open(os.path.join(self.data, name), "rb") as file:
+            return set(file)
 
     def commands_step(self):
         """The command beside others: the slow ones at a tenth, unless all is wanted."""
@@ -336,6 +366,14 @@ class Bench:
         return (rows + self.commands_of(20 * MILLION, 10 * MILLION, self.full) +
                 self.dedupe_of(20 * MILLION, self.full))
 
+    def jobs_of(self, lines):
+        """The rows of README.md's table: as many lines, three in five of them distinct; as many keys, and half as
+        many lookups."""
+        both = (*self.lines_files(lines, lines // 2), lines, lines // 2)
+        rows = [*self.dedupe_of(lines, True, ("bloomery",)), *self.bloomery_both(*both), *self.guava_lines(*both),
+                self.sort_both(*both), self.awk_both(*both)]
+        self.compare("exact.txt", rows, lines // 2)
+        return rows
 
     # ---- the sieve
 
@@ -507,9 +545,14 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--full", action="store_true", help="all sizes and rates, slow rivals too")
     parser.add_argument("--steps", default=",".join(STEPS))
-    parser.add_argument("--docs", metavar="FOLDER", help="also write benchmarks.md, its chart and results/ there")
+    parser.add_argument("--only", choices=["readme"], help="of the step commands: only what README.md shows")
+    parser.add_argument("--lines", type=int, default=20 * MILLION, help="with --only: lines, to try it (default 20000000)")
+    parser.add_argument("--docs", metavar="FOLDER",
+                        help="also write README.md, benchmarks.md, its chart and results/ there")
     options = parser.parse_args()
-    bench = Bench(options.build, options.full)
+    if options.only and options.steps != "commands":
+        parser.error("--only readme goes with --steps commands")
+    bench = Bench(options.build, options.full or bool(options.only))
     path = os.path.join(bench.folder, "results.json")
     results = {}
     if os.path.exists(path):
@@ -517,11 +560,16 @@ def main():
             results = json.load(file)
     for step in options.steps.split(","):
         if step not in STEPS:
-            parser.error(f"{step} is no step")
+            parser.error(f"there is no step {step}")
         bench.commands = []
         begin = time.monotonic()
-        rows = getattr(bench, "commands_step" if step == "commands" else step)()
-        results[step] = {"rows": rows, "commands": bench.commands, "full": options.full,
+        if options.only:
+            step, rows = "jobs", bench.jobs_of(options.lines)
+        else:
+            rows = getattr(bench, "commands_step" if step == "commands" else step)()
+            if step == "commands":  # it has those of README.md too
+                results.pop("jobs", None)
+        results[step] = {"rows": rows, "commands": bench.commands, "full": bench.full,
                          "seconds": round(time.monotonic() - begin),
                          "date": datetime.date.today().isoformat()}
         results["machine"] = machine()

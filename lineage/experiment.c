@@ -13,11 +13,11 @@
  * must agree with it on every query, and filters are counted against it.
  */
 #include "base/ids.h"
-#include "base/json.h"
 #include "base/numbers.h"
 #include "base/options.h"
 #include "base/out.h"
 #include "base/random.h"
+#include "base/report.h"
 #include "base/statistics.h"
 #include "base/system.h"
 #include "sets.h"
@@ -84,14 +84,14 @@ static bool make_digits(struct experiment *own)
                 query_text[i * TOOL_DIGITS + digit] = (char)('0' + number % 10);
         }
     } else
-        tool_error("not enough memory for so many keys and queries");
+        tool_error("not enough memory for these keys and queries");
     tool_ids_free(ids);
     return enough;
 }
 
 /* ---- One structure --------------------------------------------------------------------------- */
 
-/* Nanoseconds of a processor spent by this thread: other work meanwhile is left out. */
+/* Returns the processor's nanoseconds that this thread used. Other work is not counted. */
 static double now(void)
 {
     struct timespec time;
@@ -272,17 +272,16 @@ static int print_text(const struct experiment *own)
     return tool_out_finish(&out, own->finding ? TOOL_NONE : TOOL_FOUND);
 }
 
-#define ADD_COUNT(name, value)  tool_json_add(object, name, tool_json_count(value))
-#define ADD_NUMBER(name, value) tool_json_add(object, name, tool_json_number(value))
+#define ADD_COUNT(name, value)  tool_fact(report, name, NULL, tool_count(value))
+#define ADD_NUMBER(name, value) tool_fact(report, name, NULL, tool_number(value))
 
 /* What is not known of an exact set is 0. */
-static json_t *trial_object(const struct trial *trial)
+static void add_trial(struct tool_report *report, const struct trial *trial)
 {
     const struct tool_set *set = &trial->set;
-    json_t *object = tool_json_object();
-    tool_json_add(object, "name", tool_json_text(set->structure->name));
-    tool_json_add(object, "exact", tool_json_bool(set->structure->exact));
-    tool_json_add(object, "verdict", tool_json_text(verdicts[trial->verdict]));
+    tool_fact(report, "name", NULL, tool_text(set->structure->name));
+    tool_fact(report, "exact", NULL, tool_yes(set->structure->exact));
+    tool_fact(report, "verdict", NULL, tool_text(verdicts[trial->verdict]));
     ADD_COUNT("bytes", set->bytes);
     ADD_NUMBER("bits_per_key", trial->bits_per_key);
     ADD_NUMBER("build_ns_per_key", trial->build_ns);
@@ -298,26 +297,22 @@ static json_t *trial_object(const struct trial *trial)
     ADD_COUNT("probes", set->shape.probes);
     ADD_COUNT("written_bytes", set->written_bytes);
     ADD_COUNT("written_crc32", set->written_crc);
-    return object;
 }
 
 static int print_json(const struct experiment *own)
 {
-    char seed[24];
-    snprintf(seed, sizeof(seed), "%llu", (unsigned long long)own->seed);
-    json_t *object = tool_json_report("experiment");
-    json_t *rows = tool_json_array();
+    struct tool_report *report = tool_report_start("experiment", (struct tool_report_form){0});
     ADD_COUNT("keys", own->key_count);
     ADD_COUNT("queries", own->query_count);
     ADD_COUNT("member_queries", own->members);
     ADD_NUMBER("rate", own->rate);
-    tool_json_add(object, "seed", tool_json_text(seed));
+    tool_fact(report, "seed", NULL, tool_decimal(own->seed));
+    struct tool_report *rows = tool_fact_list(report, "structures");
     for (size_t i = 0; i < TOOL_STRUCTURES; i++)
         if (own->chosen[i])
-            tool_json_append(rows, trial_object(&own->trials[i]));
-    tool_json_add(object, "structures", rows);
-    tool_json_add(object, "finding", tool_json_bool(own->finding));
-    return tool_json_print(object, own->finding ? TOOL_NONE : TOOL_FOUND);
+            add_trial(tool_fact_object(rows, NULL), &own->trials[i]);
+    tool_fact(report, "finding", NULL, tool_yes(own->finding));
+    return tool_report_print(report, true, own->finding ? TOOL_NONE : TOOL_FOUND);
 }
 
 /* ---- The command line ------------------------------------------------------------------------ */
@@ -398,7 +393,7 @@ static int experiment_main(int argc, char **argv)
     if (!tool_options_read(argc, argv, &own, &code))
         return code;
     if (optind < argc)
-        return tool_usage("'%s': there are no operands", argv[optind]);
+        return tool_usage("'%s': experiment takes no operands", argv[optind]);
     code = make_digits(&own) ? run_one(&own, TOOL_INTEGERS) : TOOL_ERROR;
     for (size_t i = 0; i < TOOL_STRUCTURES && code == TOOL_FOUND; i++)
         if (own.chosen[i] && i != TOOL_INTEGERS)

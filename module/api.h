@@ -32,7 +32,7 @@ typedef struct server_facts server_facts;
 
 typedef int (*server_function)(server_context *context, server_string **words, int count);
 
-/* Results of its functions, and of ours. */
+/* Results of the server's functions and of the module's. */
 enum { SERVER_OK = 0, SERVER_FAILED = 1 };
 
 enum {
@@ -152,7 +152,7 @@ enum server_argument_type {
 
 enum { SERVER_ARGUMENT_OPTIONAL = 1, SERVER_ARGUMENT_SEVERAL = 2 };
 
-/* Ten fields. Redis 7.0 knows nine and steps by the size that it is told. */
+/* Ten fields. Redis 7.0 knows nine and steps by the size in the version that it gets. */
 struct server_argument {
     const char *name;
     int type;

@@ -13,8 +13,8 @@
  *
  *     populate.c   the thread that takes the pages of large filters and makes them huge ones
  *
- * All else runs in the server's main thread, but for one function: values may be released in the
- * background. bf_value_free calls nothing of the server's but Free, and what it counts is atomic.
+ * Everything else runs in the server's main thread, except one function: values may be released in
+ * the background. bf_value_free calls only Free of the server, and its counters are atomic.
  */
 #ifndef BLOOMERY_MODULE_BF_H
 #define BLOOMERY_MODULE_BF_H
@@ -26,8 +26,8 @@
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* What a key of ours holds. It stays where it is as long as it lives: its filter's allocator knows
- * its address. */
+/* The value of a key of the module. Its address never changes, because its filter's allocator keeps
+ * that address. */
 struct bf_value {
     bloomery_filter *filter; /* one of dialect "redisbloom" */
     uint64_t bytes;          /* taken from the server for the filter, with what aligning costs */
@@ -156,7 +156,7 @@ struct bf_names {
 extern const struct bf_names *bf_names;
 void bf_names_choose(bool drop_in);
 
-/* Whether this is a name of ours that others get to see. */
+/* Whether this is the name of a command that the module replicates. */
 bool bf_is_passed_on(const server_string *command);
 
 /* What one command did to a key. */

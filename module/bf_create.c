@@ -35,19 +35,11 @@ static const char *read_expansion(server_string **words, int count,
     return NULL;
 }
 
-/* NULL, or what is wrong with a capacity. */
-static const char *judge_capacity(server_context *context, long long capacity)
-{
-    static char text[64];
-    const long long most = bf_capacity_max(context);
-    snprintf(text, sizeof text, "ERR capacity must be in the range [1, %lld]", most);
-    return capacity < 1 || capacity > most ? text : NULL;
-}
-
 static const char *read_parameters(server_context *context, server_string **words, int count,
                                    struct bf_parameters *parameters)
 {
-    const char *wrong;
+    static char text[64];
+    const long long most = bf_capacity_max(context);
     long long capacity;
     double rate;
     if (server.StringToDouble(words[2], &rate) != SERVER_OK || isnan(rate))
@@ -56,9 +48,10 @@ static const char *read_parameters(server_context *context, server_string **word
         return "ERR error rate must be in the range (0.000000, 1.000000)";
     if (server.StringToLongLong(words[3], &capacity) != SERVER_OK)
         return "ERR bad capacity";
-    wrong = judge_capacity(context, capacity);
-    if (wrong != NULL)
-        return wrong;
+    if (capacity < 1 || capacity > most) {
+        snprintf(text, sizeof text, "ERR capacity must be in the range [1, %lld]", most);
+        return text;
+    }
     parameters->rate = bf_rate_capped(rate);
     parameters->capacity = (uint64_t)capacity;
     return read_expansion(words, count, parameters);

@@ -49,12 +49,6 @@ int bf_scandump(server_context *context, server_string **words, int count)
     return is_number ? SERVER_OK : bf_fail(context, "Second argument must be numeric");
 }
 
-/* Whether options of a header say so: flag 2^31, little-endian from byte 12 on. */
-static bool bf_has_seed(bloomery_key header)
-{
-    return header.bytes >= 16 && ((const unsigned char *)header.data)[15] >= 0x80;
-}
-
 static const char *load_header(server_context *context, server_key *key, bloomery_key chunk)
 {
     struct bf_value *value;
@@ -62,7 +56,9 @@ static const char *load_header(server_context *context, server_key *key, bloomer
         bf_value_from_header(context, chunk.data, chunk.bytes, &value, NULL);
     if (status == BLOOMERY_OUT_OF_MEMORY)
         return "ERR Insufficient memory to create filter";
-    if (status == BLOOMERY_UNSUPPORTED && bf_has_seed(chunk))
+    /* Flag 2^31 of the options, which are little-endian from byte 12 on, means a seed. */
+    if (status == BLOOMERY_UNSUPPORTED && chunk.bytes >= 16 &&
+        ((const unsigned char *)chunk.data)[15] >= 0x80)
         return "ERR received data of a later release, with a seed";
     if (status != BLOOMERY_OK)
         return "ERR received bad data";

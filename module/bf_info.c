@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* The fields of BF.INFO in their order. A number of -1 is told as null. */
+/* The fields of BF.INFO in their order. A number of -1 becomes null in the reply. */
 static const struct field {
     const char *selector;
     const char *name;
@@ -15,17 +15,6 @@ static const struct field {
 };
 
 enum { FIELDS = sizeof fields / sizeof fields[0] };
-
-static void read_fields(const struct bf_value *value, long long numbers[FIELDS])
-{
-    bloomery_info info;
-    bf_info_of(value, &info);
-    numbers[0] = (long long)info.planned_keys;
-    numbers[1] = (long long)bf_told_bytes(&info);
-    numbers[2] = info.layers;
-    numbers[3] = (long long)info.adds;
-    numbers[4] = info.can_grow ? (long long)info.growth : -1;
-}
 
 static void tell(server_context *context, long long number)
 {
@@ -64,8 +53,15 @@ int bf_info(server_context *context, server_string **words, int count)
     if (count != 2 && count != 3)
         return server.WrongArity(context);
     const enum bf_found found = bf_open(context, words[1], SERVER_READ, &key, &value);
-    if (found == BF_FOUND)
-        read_fields(value, numbers);
+    if (found == BF_FOUND) {
+        bloomery_info info;
+        bf_info_of(value, &info);
+        numbers[0] = (long long)info.planned_keys;
+        numbers[1] = (long long)bf_told_bytes(&info);
+        numbers[2] = info.layers;
+        numbers[3] = (long long)info.adds;
+        numbers[4] = info.can_grow ? (long long)info.growth : -1;
+    }
     server.CloseKey(key);
     if (found != BF_FOUND)
         return bf_fail_not(context, found);

@@ -157,15 +157,6 @@ static void describe(server_command *made, const struct command *command)
     (void)server.SetCommandInfo(made, &info);
 }
 
-/* The category `bloom` is named where the server lets modules have categories. */
-static void categorise(server_command *made, const struct command *command, bool has_category)
-{
-    char categories[NAME_BYTES * 2];
-    snprintf(categories, sizeof categories, "%s%s", command->categories,
-             has_category ? " bloom" : "");
-    (void)server.SetCommandACLCategories(made, categories);
-}
-
 static bool add_command(server_context *context, const char *family, const struct command *command,
                         bool has_category)
 {
@@ -179,8 +170,12 @@ static bool add_command(server_context *context, const char *family, const struc
     server_command *made = server.GetCommand != NULL ? server.GetCommand(context, name) : NULL;
     if (made != NULL && server.SetCommandInfo != NULL)
         describe(made, command);
-    if (made != NULL && server.SetCommandACLCategories != NULL)
-        categorise(made, command, has_category);
+    if (made != NULL && server.SetCommandACLCategories != NULL) {
+        char categories[NAME_BYTES * 2];
+        snprintf(categories, sizeof categories, "%s%s", command->categories,
+                 has_category ? " bloom" : "");
+        (void)server.SetCommandACLCategories(made, categories);
+    }
     return true;
 }
 

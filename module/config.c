@@ -104,12 +104,6 @@ long long bf_capacity_max(server_context *context)
 
 /* ---- Setting --------------------------------------------------------------------------------- */
 
-static bool is_unused(const struct setting *setting)
-{
-    return setting->kind == NOTHING || setting->value == &unused.tightening ||
-           setting->value == &unused.random_seed;
-}
-
 /* A number for a setting; false: `text` says why not. */
 static bool set_number(const struct setting *setting, long long number, char text[TEXT_BYTES])
 {
@@ -162,14 +156,6 @@ static bool set_word(const struct setting *setting, const server_string *word,
 
 /* ---- Module arguments ------------------------------------------------------------------------ */
 
-static const struct setting *find_setting(const server_string *word)
-{
-    for (size_t i = 0; i < SETTINGS; i++)
-        if (bf_is_word(word, settings[i].name))
-            return &settings[i];
-    return NULL;
-}
-
 bool bf_config_arguments(server_context *context, server_string **words, int count)
 {
     char text[TEXT_BYTES];
@@ -178,7 +164,10 @@ bool bf_config_arguments(server_context *context, server_string **words, int cou
         return false;
     }
     for (int i = 0; i < count; i += 2) {
-        const struct setting *setting = find_setting(words[i]);
+        const struct setting *setting = NULL;
+        for (size_t s = 0; s < SETTINGS && setting == NULL; s++)
+            if (bf_is_word(words[i], settings[s].name))
+                setting = &settings[s];
         if (setting == NULL) {
             server.Log(context, "warning", "bloomery: Unrecognized option: %s",
                        server.StringPtrLen(words[i], NULL));
@@ -188,7 +177,8 @@ bool bf_config_arguments(server_context *context, server_string **words, int cou
             server.Log(context, "warning", "bloomery: %s", text);
             return false;
         }
-        if (is_unused(setting))
+        if (setting->kind == NOTHING || setting->value == &unused.tightening ||
+            setting->value == &unused.random_seed)
             server.Log(context, "notice", "bloomery: %s is of no use here", setting->name);
     }
     return true;

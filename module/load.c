@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one function that the server sees, and the type by which it knows our keys. Where nothing of
- * the reference's is taken, ours take its place: module `bf`, commands BF.*, type MBbloom--. Where
- * another module has some of it, ours load all the same, beside it.
+ * The one function that the server sees, and the type by which it knows our keys. If the server has
+ * none of the reference's names yet, this module takes them: module `bf`, commands BF.*, type
+ * MBbloom--. If another module has some of them, this one loads beside it under its own names.
  */
 #define BLOOMERY_EXPERIMENTAL
 
@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    LEVEL = 81000, /* of the interface that clients ask for; our own version is in INFO */
+    LEVEL = 81000, /* the interface that clients look for; our own version is in INFO */
     ENCODING = 4,
     EFFORT_BYTES = 65536,
 };
@@ -91,7 +91,7 @@ static int move_value(server_defrag *defrag, server_string *key, void **value)
     return 0; /* all of it is done */
 }
 
-/* The type, under the reference's name if that is free, else under one of its own; `is_reference`
+/* Creates the type, under the reference's name if that is free, else under our own; `is_reference`
  * says which. False: neither could be had. */
 static bool create_type(server_context *context, bool *is_reference)
 {
@@ -119,15 +119,6 @@ static bool create_type(server_context *context, bool *is_reference)
 
 /* ---- Loading --------------------------------------------------------------------------------- */
 
-static int options_of(server_context *context)
-{
-    int options =
-        SERVER_MODULE_HANDLES_IO_ERRORS | SERVER_MODULE_SIGNALS_KEYS | SERVER_MODULE_LOADS_ASIDE;
-    if (bf_is_valkey(context))
-        options |= SERVER_MODULE_SLOTS_MOVE;
-    return options;
-}
-
 int RedisModule_OnLoad(server_context *context, server_string **words, int count)
 {
     if (!bf_bind(context))
@@ -142,12 +133,15 @@ int RedisModule_OnLoad(server_context *context, server_string **words, int count
         return SERVER_FAILED;
     }
     const bool drop_in = bf_commands_free(context);
-    /* Who has the reference's type would take what we pass on under its names for its own. */
+    /* A module with the reference's type would take commands that we replicate under its names for
+     * its own. */
     bf_names_choose(drop_in && is_reference);
     if (!bf_commands_register(context, drop_in) ||
         !bf_config_register(context, drop_in && !is_taken))
         return SERVER_FAILED;
-    server.SetModuleOptions(context, options_of(context));
+    server.SetModuleOptions(context, SERVER_MODULE_HANDLES_IO_ERRORS | SERVER_MODULE_SIGNALS_KEYS |
+                                         SERVER_MODULE_LOADS_ASIDE |
+                                         (bf_is_valkey(context) ? SERVER_MODULE_SLOTS_MOVE : 0));
     bf_info_register(context);
     bf_populate_register(context, bf_value_free);
     return SERVER_OK;

@@ -10,11 +10,11 @@
  *     | 0 to 56 bytes | the library's bytes | mark | unused |
  *     ^ block         ^ a multiple of 64
  *
- * The library wants zeros, and Redis 7.0 has no function that returns them without ending the
- * server if there is no memory: pages within a block that may hold something are handed back to the
+ * The library wants zeros, and Redis 7.0 has no function that returns them and survives if
+ * memory is exhausted: pages within a block that may hold something are handed back to the
  * kernel, which gives zeros at the first touch. And what a client asks for is held to the limits
- * here, before anything is taken: whoever makes a filter or lets it grow need not know how large it
- * will be.
+ * here, before anything is allocated: the code that makes a filter or lets it grow need not know
+ * how large it will be.
  */
 #define BLOOMERY_EXPERIMENTAL
 
@@ -159,7 +159,7 @@ static size_t shift_of(uint8_t mark)
     return (size_t)(mark & SHIFT_UNITS) * SERVER_ALIGNMENT;
 }
 
-/* What was taken from the server for so many of the library's bytes. */
+/* How many bytes the server allocates for `bytes` of the library. */
 static size_t room_of(size_t bytes, size_t alignment, uint8_t mark)
 {
     return bytes + 1 + ((mark & IS_LARGER) != 0 ? slack_of(alignment) : 0);

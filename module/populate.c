@@ -13,7 +13,7 @@
  *
  * First the pages of all pieces are taken. A block of 16 MiB is made huge at once if most of its
  * pages are missing (MADV_COLLAPSE, Linux 6.1): the kernel clears 2 MiB in a quarter of the time
- * that its 512 small pages take. Whoever wants a page of that memory meanwhile waits until 2 MiB
+ * that its 512 small pages take. A thread that touches that memory in this time waits until 2 MiB
  * are done: a third of a millisecond, or several where a virtual machine must get the memory from
  * its host. So the thread rests after a block for an eighth of the time that it took, and a command
  * of many new items comes to its end. Where a block can't be huge, and after a slow one, small
@@ -33,7 +33,7 @@
  * page is taken: a filter may be larger than that, and never get so full.
  *
  * A value that is released takes its pieces with it. If the thread is at one of them, it releases
- * the value itself when its step is done: so a key may be unlinked meanwhile.
+ * the value itself when its step is done: so a key may be unlinked during a step.
  */
 #define BLOOMERY_EXPERIMENTAL
 
@@ -125,7 +125,7 @@ static struct piece *find_work(void)
     return work;
 }
 
-/* Writes to each page without changing a bit, whoever changes some meanwhile. */
+/* Writes to each page without changing a bit, even while other threads change some. */
 __attribute__((no_sanitize("thread"))) static void touch(uint8_t *memory, size_t bytes)
 {
     const volatile uint8_t nothing = 0; /* a compiler that knows the value makes a load of it */
@@ -153,7 +153,7 @@ static uint64_t now_ns(void)
 }
 
 /* Makes one page of each 2 MiB, also where small ones are missing. Kernels before 6.18 want one
- * that was written to since the last child. False: there is no room, or a page is in use (EAGAIN);
+ * that was written to since the last child. False: memory is short, or a page is in use (EAGAIN);
  * some of the 2 MiB may be huge pages then. */
 static bool make_huge(uint8_t *memory, size_t bytes)
 {
@@ -246,7 +246,7 @@ static bool take_huge(struct piece *piece)
     return true;
 }
 
-/* Takes the next pages. If there is no memory the rest is left to those who add. */
+/* Takes the next pages. If memory is exhausted, adds take the rest. */
 static void take(struct piece *piece, bool may_be_huge)
 {
     const uint64_t before = piece->taken;
@@ -520,7 +520,7 @@ void bf_populate_moved(struct bf_value *value)
         bf_populate(value);
 }
 
-/* A child was born: no page is joined while it lives. It ended: what was written meanwhile lies in
+/* A child was born: no page is joined while it lives. It ended: what was written since lies in
  * small pages again. The server has no event for the end of a child in which a script is debugged;
  * pages wait for the end of the next one. */
 static void child_changed(server_context *context, struct server_event event, uint64_t what,

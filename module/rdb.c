@@ -181,8 +181,8 @@ static struct bf_value *read_several(server_io *io, struct waiting *waiting)
     return NULL;
 }
 
-/* Room for what is said of so many links. It is not taken at once for 65,536 that may not come:
- * pages that nothing is written to stay the kernel's. */
+/* Reads the descriptions of `links` links. Their memory costs little even if 65,536 are announced
+ * and do not come: the kernel keeps pages that nothing is written to. */
 static struct bf_value *read_filter(server_io *io, const uint8_t *first, uint32_t links,
                                     uint64_t items)
 {

@@ -196,7 +196,7 @@ void bloomery_seen_probe_begin(struct bloomery_seen_probe *probe, struct bloomer
 bloomery_status bloomery_seen_probe(struct bloomery_seen_probe *probe, uint64_t value, bool *found,
                                     bloomery_error *error);
 
-/* ---- Sorting (sort.c) ------------------------------------------------------------------------ */
+/* ---- Sorting (seen.c) ------------------------------------------------------------------------ */
 
 /* Sorts fingerprints in place: a batch fills the memory it has, there is no room for a second
  * one. */

@@ -423,10 +423,10 @@ bloomery_status bloomery_sieve_copy_options(const bloomery_sieve_options *option
 {
     /* What version 0.1 has of the struct. */
     enum { OPTIONS_BYTES_FIRST = sizeof(bloomery_sieve_options) };
-    bloomery_status status = bloomery_sized_read(options, OPTIONS_BYTES_FIRST, copy, sizeof *copy,
-                                                 "BLOOMERY_SIEVE_OPTIONS", error);
+    bloomery_status status = bloomery_versioned_read(options, OPTIONS_BYTES_FIRST, copy,
+                                                     sizeof *copy, "BLOOMERY_SIEVE_OPTIONS", error);
     if (status == BLOOMERY_OK)
-        status = bloomery_sized_reserved(copy->reserved, sizeof copy->reserved, error);
+        status = bloomery_versioned_reserved(copy->reserved, sizeof copy->reserved, error);
     if (status == BLOOMERY_OK &&
         ((copy->allocator.allocate == NULL) != (copy->allocator.release == NULL) ||
          (copy->allocator.allocate == NULL && copy->allocator.allocate_zeroed != NULL)))
@@ -656,7 +656,7 @@ bloomery_status bloomery_sieve_info_read(const bloomery_sieve_options *options,
     if (status == BLOOMERY_OK)
         status = fill(sieve, &all, error);
     if (status == BLOOMERY_OK)
-        bloomery_sized_give(&all, sizeof all, info, BLOOMERY_SIEVE_INFO_BYTES_FIRST);
+        bloomery_versioned_give(&all, sizeof all, info, BLOOMERY_SIEVE_INFO_BYTES_FIRST);
     if (sieve != NULL)
         bloomery_sieve_destroy(sieve);
     return status;

@@ -168,8 +168,8 @@ bloomery_status bloomery_sieve_plan_solve(bloomery_sieve_plan *plan, bloomery_er
     enum { PLAN_BYTES_FIRST = sizeof(bloomery_sieve_plan) };
     struct bloomery_sieve_budget budget;
     bloomery_sieve_plan solved;
-    bloomery_status status = bloomery_sized_read(plan, PLAN_BYTES_FIRST, &solved, sizeof solved,
-                                                 "BLOOMERY_SIEVE_PLAN", error);
+    bloomery_status status = bloomery_versioned_read(plan, PLAN_BYTES_FIRST, &solved, sizeof solved,
+                                                     "BLOOMERY_SIEVE_PLAN", error);
     if (status != BLOOMERY_OK)
         return status;
     take_defaults(&solved);
@@ -191,7 +191,7 @@ bloomery_status bloomery_sieve_plan_solve(bloomery_sieve_plan *plan, bloomery_er
     plan_logs(&solved, pending_pushes, budget.buffer_bytes);
     solved.seconds =
         (solved.seen_traffic + solved.pending_traffic + solved.queue_traffic) / solved.disk_speed;
-    bloomery_sized_give(&solved, sizeof solved, plan, PLAN_BYTES_FIRST);
+    bloomery_versioned_give(&solved, sizeof solved, plan, PLAN_BYTES_FIRST);
     return BLOOMERY_OK;
 }
 

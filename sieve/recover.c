@@ -790,7 +790,7 @@ bloomery_status bloomery_sieve_recover(const bloomery_sieve_options *options,
     if (status == BLOOMERY_OK)
         status = verify_again(&plain, directory, &recovery, error);
     if (result != NULL)
-        bloomery_sized_give(&recovery.result, sizeof recovery.result, result,
-                            BLOOMERY_SIEVE_RECOVERY_BYTES_FIRST);
+        bloomery_versioned_give(&recovery.result, sizeof recovery.result, result,
+                                BLOOMERY_SIEVE_RECOVERY_BYTES_FIRST);
     return status;
 }

@@ -211,9 +211,9 @@ static uint64_t min_bytes(uint64_t entries)
     return entries + (entries + DENSE - 1) / DENSE * BLOOMERY_FRAME_HEADER;
 }
 
-/* Puts `entries` entries of nothing into exactly `bytes` bytes at `at`. BLOOMERY_CORRUPT if they do not
- * fit. There may be more bytes than frames of short entries take. Then one entry alone takes what
- * it can, and the others are left what they need. */
+/* Puts `entries` entries of nothing into exactly `bytes` bytes at `at`. BLOOMERY_CORRUPT if they
+ * do not fit. There may be more bytes than frames of short entries take. Then one entry alone
+ * takes what it can, and the others are left what they need. */
 static bloomery_status fill_void(struct gap gap, uint64_t at, uint64_t bytes, uint64_t entries,
                                  bloomery_error *error)
 {

@@ -8,6 +8,44 @@
 
 #include <assert.h>
 
+/* ---- Sorting --------------------------------------------------------------------------------- */
+
+/* In place: a batch fills the memory that it has. Digits have up to ten bits, since 1024 places to
+ * write at fit the translation buffers of all processors, and leave about eight values each: 9 and
+ * 8 bits for 2^20 values, and what the second round moves stays in the nearest cache. */
+#define SORT(name)                  fingerprints_##name
+#define SORT_ELEMENT                uint64_t
+#define SORT_WORDS                  1
+#define SORT_WORD(element, with, n) (element)
+#define SORT_DIGIT_BITS             10
+#define SORT_MEAN_BITS              3
+#include "base/sort_template.h"
+
+void bloomery_sort_fingerprints(uint64_t *values, size_t count, unsigned skip_bits)
+{
+    uint64_t differ = 0;
+    assert(skip_bits <= BLOOMERY_SORT_SKIP_MAX);
+    assert(values != NULL || count == 0);
+    /* Fingerprints of a damaged log may be of another partition. */
+    for (size_t i = 1; skip_bits > 0 && i < count; i++)
+        differ |= values[i] ^ values[0];
+    const bool agree = skip_bits == 0 || differ >> (64 - skip_bits) == 0;
+    fingerprints_all(values, count, 0, agree ? skip_bits : 0);
+}
+
+size_t bloomery_unique_fingerprints(uint64_t *values, size_t count)
+{
+    size_t kept = count > 0;
+    for (size_t i = 1; i < count; i++) {
+        assert(values[i] >= values[kept - 1]);
+        if (values[i] != values[kept - 1])
+            values[kept++] = values[i];
+    }
+    return kept;
+}
+
+/* ---- Frames ---------------------------------------------------------------------------------- */
+
 static unsigned per_frame(unsigned width)
 {
     return (BLOOMERY_SEEN_FRAME - BLOOMERY_SEEN_CHECKSUM) / width;
@@ -584,8 +622,8 @@ static bloomery_status fits_log(struct bloomery_frame_walk *walk,
     return check_frame(log->sieve, log->number, walk->at, frame, error);
 }
 
-static bloomery_status take_fixed(struct bloomery_frame_walk *walk, struct bloomery_frame *frame,
-                                  bloomery_error *error)
+static bloomery_status visit_records(struct bloomery_frame_walk *walk, struct bloomery_frame *frame,
+                                     bloomery_error *error)
 {
     const struct log_walk *log = walk->context;
     uint8_t *area = log->sieve->disk->area;
@@ -615,7 +653,7 @@ bloomery_status bloomery_log_each(bloomery_sieve *sieve, uint32_t number, uint64
                                   void *context, bloomery_error *error)
 {
     struct log_walk log = {.sieve = sieve, .number = number, .take = take, .context = context};
-    const struct bloomery_frame_walk frames = {.take = take_fixed};
+    const struct bloomery_frame_walk frames = {.take = visit_records};
     return walk_log(&log, frames, from, to, error);
 }
 

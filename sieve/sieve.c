@@ -446,7 +446,7 @@ void bloomery_sieve_info_get(bloomery_sieve *sieve, bloomery_sieve_info *info)
     lock(sieve);
     fill_info(sieve, &all);
     unlock(sieve);
-    bloomery_sized_give(&all, sizeof all, info, BLOOMERY_SIEVE_INFO_BYTES_FIRST);
+    bloomery_versioned_give(&all, sizeof all, info, BLOOMERY_SIEVE_INFO_BYTES_FIRST);
 }
 
 bloomery_status bloomery_sieve_verify(bloomery_sieve *sieve, bloomery_sieve_report report,

@@ -13,14 +13,14 @@
  *
  * Positions of a classic filter are everywhere, and there are k of them. Setting them aside would
  * move 16 bytes for each, so bits are set at once, by atomic operations on single bytes. So are
- * those of filters made for concurrent adds, to which others may add meanwhile.
+ * those of filters made for concurrent adds, to which other threads may add at the same time.
  */
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "kernels/input.h"
-#include "kernels/window.h"
+#include "kernels/pipeline.h"
 #include "kinds/chain.h"
 #include "kinds/derive.h"
 #include "library.h"
@@ -100,13 +100,13 @@ static void add_word(void *context, size_t word, const bloomery_hash *hashes, si
 static void add_portion(struct team *team, struct bloomery_aside *aside,
                         const struct bloomery_input *keys, size_t count)
 {
-    const struct bloomery_native *native = bloomery_native_of(team->filter);
+    const struct bloomery_fast_path *fast = bloomery_fast_path_of(team->filter);
     if (team->by_range)
         bloomery_aside_add(aside, keys, count);
-    else if (native != NULL)
-        native->add[true](team->filter, team->filter->layers, keys, count, NULL, NULL);
+    else if (fast != NULL)
+        fast->add[true](team->filter, team->filter->layers, keys, count, NULL, NULL);
     else
-        bloomery_walk(team->filter, keys, count, true, add_word, team);
+        bloomery_pipeline(team->filter, keys, count, true, add_word, team);
 }
 
 /* Adds those that are keys, as hashes; how many they are. */
@@ -172,18 +172,6 @@ static bloomery_status build_together(struct team *team, bloomery_error *error)
     return BLOOMERY_OK;
 }
 
-/* Portion by portion, in order. */
-static bloomery_status build_alone(const struct team *team, bloomery_error *error)
-{
-    bloomery_status status = BLOOMERY_OK;
-    struct bloomery_input keys;
-    for (uint32_t share = 0; share < team->shares; share++)
-        for (size_t count;
-             status == BLOOMERY_OK && (count = team->next(team->context, share, &keys)) > 0;)
-            status = bloomery_add_present(team->filter, &keys, count, NULL, NULL, error);
-    return status;
-}
-
 /* ---- How many threads ------------------------------------------------------------------------ */
 
 _Static_assert(BLOOMERY_THREADS_MAX == BLOOMERY_WORKERS_MAX, "what may be asked for can be had");
@@ -233,8 +221,15 @@ bloomery_status bloomery_add_from(bloomery_filter *filter, bloomery_source sourc
         return status;
     team.shares = bloomery_threads_of(threads);
     team.narrow = filter->shape.hash == BLOOMERY_HASH_XXH3_64;
-    return team.shares > 1 && !bloomery_adds_in_order(filter) ? build_together(&team, error)
-                                                              : build_alone(&team, error);
+    if (team.shares > 1 && !bloomery_adds_in_order(filter))
+        return build_together(&team, error);
+    /* Portion by portion, in order. */
+    struct bloomery_input keys;
+    for (uint32_t share = 0; share < team.shares; share++)
+        for (size_t count;
+             status == BLOOMERY_OK && (count = next_of_caller(&caller, share, &keys)) > 0;)
+            status = bloomery_add_present(filter, &keys, count, NULL, NULL, error);
+    return status;
 }
 
 /* ---- Keys that are there --------------------------------------------------------------------- */
@@ -407,13 +402,6 @@ static size_t find_space(const struct bloomery_aside *aside)
     return aside->ranges->room - max;
 }
 
-static struct bloomery_hashes hashes_of(const struct bloomery_aside *aside, size_t place)
-{
-    const struct bloomery_ranges *ranges = aside->ranges;
-    return (struct bloomery_hashes){aside->words + place * (place_bytes(ranges) / sizeof(uint64_t)),
-                                    ranges->narrow};
-}
-
 /* Sets a word of keys aside, for which there is room. Between them the blocks of as many hashes
  * of the range that will be added next are prefetched, which so have arrived by then. `narrow` is a
  * constant in each call. */
@@ -455,20 +443,6 @@ static inline __attribute__((always_inline)) void set_aside(struct bloomery_asid
     aside->space -= count;
 }
 
-/* Adds what is in the place of block number `which` (0 to L-1) in a range whose lock is held. */
-static void add_place(struct bloomery_aside *aside, uint32_t which, uint32_t range)
-{
-    const struct bloomery_ranges *ranges = aside->ranges;
-    const struct bloomery_layer *layer = ranges->layer;
-    const size_t place = (size_t)which * ranges->count + range;
-    const struct bloomery_hashes hashes = hashes_of(aside, place);
-    const size_t count = aside->held[place];
-    assert(count <= ranges->room && count <= aside->total);
-    aside->held[place] = 0;
-    aside->total -= count;
-    ranges->filter->operations->add_block(layer, layer->payload, hashes, count, which);
-}
-
 /* What is set aside for all blocks of a range. */
 static uint64_t held_for(const struct bloomery_aside *aside, uint32_t range)
 {
@@ -506,8 +480,19 @@ static uint32_t lock_range(const struct bloomery_aside *aside)
 static void add_range(struct bloomery_aside *aside)
 {
     const uint32_t range = lock_range(aside);
-    for (uint32_t which = 0; which < aside->ranges->layer->blocks_per_key; which++)
-        add_place(aside, which, range);
+    for (uint32_t which = 0; which < aside->ranges->layer->blocks_per_key; which++) {
+        /* The place of block `which` (0 to L-1); this thread holds the lock of the range. */
+        const struct bloomery_ranges *ranges = aside->ranges;
+        const struct bloomery_layer *layer = ranges->layer;
+        const size_t place = (size_t)which * ranges->count + range;
+        const struct bloomery_hashes hashes = {
+            aside->words + place * (place_bytes(ranges) / sizeof(uint64_t)), ranges->narrow};
+        const size_t count = aside->held[place];
+        assert(count <= ranges->room && count <= aside->total);
+        aside->held[place] = 0;
+        aside->total -= count;
+        ranges->filter->operations->add_block(layer, layer->payload, hashes, count, which);
+    }
     bloomery_unlock(&aside->ranges->locks[range]);
     assert(held_for(aside, range) == 0);
     aside->next = fullest_of(aside);
@@ -519,11 +504,11 @@ void bloomery_aside_add(struct bloomery_aside *aside, const struct bloomery_inpu
 {
     const struct bloomery_ranges *ranges = aside->ranges;
     const uint64_t enough = (uint64_t)places(ranges) * ranges->room / 2;
-    bloomery_take *take = bloomery_take_of(keys, ranges->filter);
+    bloomery_key_hasher *hash_keys = bloomery_key_hasher_of(keys, ranges->filter);
     bloomery_hash hashes[BLOOMERY_WORD];
     for (size_t i = 0; i < count; i += BLOOMERY_WORD) {
         const size_t now = count - i < BLOOMERY_WORD ? count - i : BLOOMERY_WORD;
-        take(keys, ranges->filter, i, now, hashes);
+        hash_keys(keys, ranges->filter, i, now, hashes);
         while (aside->space < now && (aside->space = find_space(aside)) < now)
             add_range(aside);
         if (ranges->narrow)

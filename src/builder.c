@@ -48,27 +48,23 @@ struct bloomery_builder {
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-/* Half of what there is stays for the filter. */
-static uint64_t default_memory(void)
-{
-    bloomery_limits limits = BLOOMERY_LIMITS;
-    bloomery_limits_get(&limits);
-    if (limits.room / 2 >= memory_default)
-        return memory_default;
-    return limits.room / 2 > memory_min ? limits.room / 2 : memory_min;
-}
-
 static bloomery_status read_options(const bloomery_builder_options *given,
                                     bloomery_builder_options *options, bloomery_error *error)
 {
-    bloomery_status status = bloomery_sized_read(
+    bloomery_status status = bloomery_versioned_read(
         given, OPTIONS_BYTES_FIRST, options, sizeof *options, "BLOOMERY_BUILDER_OPTIONS", error);
     if (status == BLOOMERY_OK)
-        status = bloomery_sized_reserved(options->reserved, sizeof options->reserved, error);
+        status = bloomery_versioned_reserved(options->reserved, sizeof options->reserved, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (options->memory == 0)
-        options->memory = default_memory();
+    if (options->memory == 0) {
+        /* Half of the room stays for the filter. */
+        bloomery_limits limits = BLOOMERY_LIMITS;
+        bloomery_limits_get(&limits);
+        options->memory = limits.room / 2 >= memory_default ? memory_default
+                          : limits.room / 2 > memory_min    ? limits.room / 2
+                                                            : memory_min;
+    }
     if (options->memory < memory_min)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a builder needs at least 16 MiB of memory, not %llu bytes",
@@ -98,21 +94,6 @@ static bloomery_status read_plan(const bloomery_plan *given, bloomery_plan *plan
                              "empty: bloomery_create");
     if (plan->rate == 0)
         plan->rate = plan->planned_rate;
-    return BLOOMERY_OK;
-}
-
-static bloomery_status check_plan(const bloomery_plan *plan, const bloomery_create_options *options,
-                                  bloomery_error *error)
-{
-    if (!(plan->rate >= BLOOMERY_RATE_MIN && plan->rate < 1))
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a rate must be at least 1e-15 and below 1: set `rate` of the plan");
-    if (plan->hash == BLOOMERY_HASH_XXH3_64)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a static filter needs a hash of 128 bits: XXH3-128 or SipHash");
-    if (options->concurrent_adds || options->memory_limit != 0)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "concurrent_adds and memory_limit are not for static filters");
     return BLOOMERY_OK;
 }
 
@@ -168,16 +149,6 @@ static bloomery_builder *allocate_builder(const bloomery_allocator *allocator,
     return builder;
 }
 
-/* Whether hashes can wait there. */
-static bloomery_status check_directory(const char *directory, bloomery_error *error)
-{
-    int file = -1;
-    const bloomery_status status = bloomery_scratch_open(directory, &file, error);
-    if (status == BLOOMERY_OK)
-        bloomery_scratch_close(file);
-    return status;
-}
-
 bloomery_status bloomery_builder_open(const bloomery_plan *given_plan,
                                       const bloomery_create_options *given,
                                       const bloomery_builder_options *given_builder,
@@ -192,12 +163,27 @@ bloomery_status bloomery_builder_open(const bloomery_plan *given_plan,
         status = read_options(given_builder, &builder_options, error);
     if (status == BLOOMERY_OK)
         status = read_plan(given_plan, &plan, error);
-    if (status == BLOOMERY_OK)
-        status = check_plan(&plan, &options, error);
+    if (status == BLOOMERY_OK) {
+        if (!(plan.rate >= BLOOMERY_RATE_MIN && plan.rate < 1))
+            status =
+                bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                              "a rate must be at least 1e-15 and below 1: set `rate` of the plan");
+        else if (plan.hash == BLOOMERY_HASH_XXH3_64)
+            status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                                   "a static filter needs a hash of 128 bits: XXH3-128 or SipHash");
+        else if (options.concurrent_adds || options.memory_limit != 0)
+            status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                                   "concurrent_adds and memory_limit are not for static filters");
+    }
     if (status != BLOOMERY_OK)
         return status;
-    if (builder_options.directory != NULL) /* before the long work */
-        status = check_directory(builder_options.directory, error);
+    if (builder_options.directory != NULL) {
+        /* Before the long work: can hashes wait there? */
+        int file = -1;
+        status = bloomery_scratch_open(builder_options.directory, &file, error);
+        if (status == BLOOMERY_OK)
+            bloomery_scratch_close(file);
+    }
     if (status != BLOOMERY_OK)
         return status;
     bloomery_builder *builder = allocate_builder(&options.allocator, &builder_options);
@@ -247,32 +233,27 @@ static bloomery_status check_builder(bloomery_builder *builder, bloomery_error *
     return bloomery_fail(error, builder->failure.status, 0, "%s", builder->failure.text);
 }
 
-static bloomery_status keep_failure(bloomery_builder *builder, const bloomery_error *failure,
-                                    bloomery_error *error)
-{
-    bloomery_lock(builder->lock);
-    if (!builder->failed) {
-        builder->failure = *failure;
-        __atomic_store_n(&builder->failed, true, __ATOMIC_RELEASE);
-    }
-    bloomery_unlock(builder->lock);
-    if (error != NULL)
-        *error = *failure;
-    return failure->status;
-}
-
 static bloomery_status add_keys(bloomery_builder *builder, const struct bloomery_input *keys,
                                 size_t count, bloomery_error *error)
 {
     bloomery_hash hashes[HASH_AT_ONCE];
     bloomery_error failure = {.status = BLOOMERY_OK};
-    bloomery_take *take = bloomery_take_of(keys, builder->empty);
+    bloomery_key_hasher *hash_keys = bloomery_key_hasher_of(keys, builder->empty);
     bloomery_status status = check_builder(builder, error);
     for (size_t i = 0; i < count && status == BLOOMERY_OK; i += HASH_AT_ONCE) {
         const size_t now = count - i < HASH_AT_ONCE ? count - i : HASH_AT_ONCE;
-        take(keys, builder->empty, i, now, hashes);
-        if (bloomery_spool_add(&builder->spool, hashes, now, &failure) != BLOOMERY_OK)
-            status = keep_failure(builder, &failure, error);
+        hash_keys(keys, builder->empty, i, now, hashes);
+        if (bloomery_spool_add(&builder->spool, hashes, now, &failure) != BLOOMERY_OK) {
+            bloomery_lock(builder->lock);
+            if (!builder->failed) {
+                builder->failure = failure;
+                __atomic_store_n(&builder->failed, true, __ATOMIC_RELEASE);
+            }
+            bloomery_unlock(builder->lock);
+            if (error != NULL)
+                *error = failure;
+            status = failure.status;
+        }
     }
     return status;
 }
@@ -384,21 +365,15 @@ static bloomery_status save_by_file(bloomery_builder *builder, const char *path,
     return status;
 }
 
-/* Whether a file can be made there at all, before the long work. */
-static bloomery_status check_path(const char *path, bloomery_error *error)
-{
-    struct bloomery_replacement replacement;
-    const bloomery_status status = bloomery_replacement_begin(&replacement, path, 0600, error);
-    if (status == BLOOMERY_OK)
-        bloomery_replacement_abandon(&replacement);
-    return status;
-}
-
 bloomery_status bloomery_builder_save(bloomery_builder *builder, const char *path,
                                       bloomery_error *error)
 {
     const bloomery_filter *filter = NULL;
-    bloomery_status status = check_path(path, error);
+    /* Before the long work: can a file be made there? */
+    struct bloomery_replacement replacement;
+    bloomery_status status = bloomery_replacement_begin(&replacement, path, 0600, error);
+    if (status == BLOOMERY_OK)
+        bloomery_replacement_abandon(&replacement);
     if (status == BLOOMERY_OK && builder->directory != NULL)
         return save_by_file(builder, path, error);
     if (status == BLOOMERY_OK)

@@ -14,11 +14,6 @@ enum { WORD = 64, KEYS_BYTES_FIRST = sizeof(bloomery_keys) };
 static const size_t count_max =
     (size_t)(sizeof(size_t) > 4 ? UINT64_C(1) << 47 : (uint64_t)(SIZE_MAX / 2));
 
-static size_t words_of(size_t count)
-{
-    return count / WORD + (count % WORD != 0);
-}
-
 /* ---- Checking -------------------------------------------------------------------------------- */
 
 static bloomery_status bad(bloomery_error *error, const char *text)
@@ -117,20 +112,15 @@ static bloomery_status check_form(const bloomery_filter *filter, const bloomery_
         return check_fixed(keys, sizeof(bloomery_hash), sizeof(bloomery_hash), error);
     }
     return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                         "there is no form %d of keys: set `form`, or call bloomery_keys_of_list "
-                         "or another function that does",
+                         "keys do not have a form %d: set `form`, or call bloomery_keys_of_list or "
+                         "another function that does",
                          (int)keys->form);
 }
 
 static bool has_a_size(const bloomery_keys *keys)
 {
     return keys->struct_bytes == 0 || keys->struct_bytes == sizeof *keys ||
-           bloomery_sized_is_known(keys, KEYS_BYTES_FIRST, sizeof *keys);
-}
-
-static bool has_a_count(const bloomery_keys *keys)
-{
-    return keys->first <= count_max && keys->count <= count_max - keys->first;
+           bloomery_versioned_is_known(keys, KEYS_BYTES_FIRST, sizeof *keys);
 }
 
 /* Everything that keys can have wrong, before anything is done with them. */
@@ -141,7 +131,7 @@ bloomery_status bloomery_keys_read(const bloomery_filter *filter, const bloomery
     if (!has_a_size(keys))
         return bad(error, "the struct does not begin with its size, or sets a field that this "
                           "version of the library does not know: initialise it with BLOOMERY_KEYS");
-    if (!has_a_count(keys))
+    if (!(keys->first <= count_max && keys->count <= count_max - keys->first))
         return bad(error, "there are more keys than memory has bytes: `count` or `first` is wrong");
     if (keys->nulls < -1 || (keys->nulls > 0 && (uint64_t)keys->nulls > keys->count))
         return bad(error, "there can't be that many nulls");
@@ -173,7 +163,7 @@ static bloomery_status refuse(bloomery_status status, const bloomery_keys *keys,
 {
     assert(status != BLOOMERY_OK);
     if (answers != NULL && has_a_size(keys) && keys->count <= count_max && keys->count > 0)
-        memset(answers, 0, words_of(keys->count) * sizeof *answers);
+        memset(answers, 0, (keys->count / WORD + (keys->count % WORD != 0)) * sizeof *answers);
     if (counts != NULL)
         *counts = (bloomery_counts){0, 0, 0};
     return status;
@@ -236,13 +226,13 @@ bloomery_status bloomery_hash_keys(const bloomery_filter *filter, const bloomery
         status = bloomery_can_hash(filter, error);
     if (status != BLOOMERY_OK)
         return status;
-    bloomery_take *take = bloomery_take_of(&input, filter);
+    bloomery_key_hasher *hash_keys = bloomery_key_hasher_of(&input, filter);
     if (input.valid == NULL && keys->count > 0)
-        take(&input, filter, 0, keys->count, hashes);
+        hash_keys(&input, filter, 0, keys->count, hashes);
     for (size_t i = 0; input.valid != NULL && i < keys->count; i += WORD) {
         const size_t now = keys->count - i < WORD ? keys->count - i : WORD;
         const uint64_t valid = bloomery_input_valid(&input, i, now);
-        bloomery_take_valid(take, &input, filter, i, now, valid, hashes + i);
+        bloomery_hash_valid_keys(hash_keys, &input, filter, i, now, valid, hashes + i);
         for (size_t j = 0; j < now; j++)
             if ((valid >> j & 1) == 0)
                 hashes[i + j] = (bloomery_hash){0, 0};

@@ -24,7 +24,10 @@ bloomery_status bloomery_choose_hash(const bloomery_plan *plan, bloomery_hash_id
                                                                       : plain;
     const struct bloomery_hash_row *hash = bloomery_hash_find(id);
     if (hash == NULL)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no hash %d", (int)id);
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "hash %d does not exist: "
+                             "bloomery_hash_id lists the hashes",
+                             (int)id);
     if (hash->keyed && options->seed != 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a keyed filter has no seed: its secret takes that part");
@@ -68,18 +71,6 @@ static bloomery_status check_chain(double rate, uint64_t bytes, uint64_t memory_
     return BLOOMERY_OK;
 }
 
-static struct bloomery_layer first_layer(const bloomery_plan *plan, bool grows)
-{
-    struct bloomery_layer layer = {.bits = plan->bits,
-                                   .probes = plan->probes,
-                                   .blocks_per_key = plan->blocks_per_key,
-                                   .keys = plan->planned_keys,
-                                   .rate = plan->planned_rate * (grows ? BLOOMERY_CHAIN_FIRST : 1)};
-    if (!grows)
-        layer.wanted = plan->rate;
-    return layer;
-}
-
 bloomery_status bloomery_create(const bloomery_plan *given_plan,
                                 const bloomery_create_options *given, bloomery_filter **filter,
                                 bloomery_error *error)
@@ -98,7 +89,14 @@ bloomery_status bloomery_create(const bloomery_plan *given_plan,
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "a %s filter is built from all its keys: bloomery_builder_open",
                              bloomery_kind_name((int)plan->kind));
-    struct bloomery_layer layer = first_layer(plan, row->grows);
+    struct bloomery_layer layer = {.bits = plan->bits,
+                                   .probes = plan->probes,
+                                   .blocks_per_key = plan->blocks_per_key,
+                                   .keys = plan->planned_keys,
+                                   .rate = plan->planned_rate *
+                                           (row->grows ? BLOOMERY_CHAIN_FIRST : 1)};
+    if (!row->grows)
+        layer.wanted = plan->rate;
     struct bloomery_shape shape = {.kind = (uint16_t)plan->kind,
                                    .kind_row = row,
                                    .block_bits = row->block_bits,
@@ -166,14 +164,14 @@ static void clear_chain(bloomery_filter *filter)
     bool fresh = false;
     release_grown(filter);
     bloomery_release_room(filter);
-    if (filter->near_words == 0 && bloomery_rest_in(filter)->payload_bytes > bytes) {
+    if (filter->near_words == 0 && bloomery_cold_in(filter)->payload_bytes > bytes) {
         uint8_t *payload = bloomery_allocate(&filter->allocator, bytes, BLOOMERY_PAYLOAD_UNIT);
-        struct bloomery_rest *rest = bloomery_rest_of(filter);
+        struct bloomery_cold *cold = bloomery_cold_of(filter);
         if (payload != NULL) {
-            bloomery_release(&filter->allocator, rest->payload, (size_t)rest->payload_bytes,
+            bloomery_release(&filter->allocator, cold->payload, (size_t)cold->payload_bytes,
                              BLOOMERY_PAYLOAD_UNIT);
-            rest->payload = payload;
-            rest->payload_bytes = bytes;
+            cold->payload = payload;
+            cold->payload_bytes = bytes;
             fresh = true;
         }
     }
@@ -219,13 +217,13 @@ uint64_t bloomery_populate(bloomery_filter *filter, uint64_t from, uint64_t byte
 
 void bloomery_release_others(bloomery_filter *filter)
 {
-    struct bloomery_map map = bloomery_rest_in(filter)->map;
+    struct bloomery_map map = bloomery_cold_in(filter)->map;
     release_grown(filter);
     if (filter->storage == BLOOMERY_OWNED && filter->near_words == 0)
-        bloomery_release(&filter->allocator, bloomery_rest_in(filter)->payload,
-                         (size_t)bloomery_rest_in(filter)->payload_bytes, BLOOMERY_PAYLOAD_UNIT);
+        bloomery_release(&filter->allocator, bloomery_cold_in(filter)->payload,
+                         (size_t)bloomery_cold_in(filter)->payload_bytes, BLOOMERY_PAYLOAD_UNIT);
     bloomery_release_room(filter);
-    bloomery_locks_free(&filter->allocator, bloomery_rest_in(filter)->growing, 1);
+    bloomery_locks_free(&filter->allocator, bloomery_cold_in(filter)->growing, 1);
     bloomery_unmap(&map);
 }
 
@@ -254,8 +252,8 @@ void bloomery_free(const bloomery_filter *filter)
  * others are in it. Places within a block are kept as distances from its beginning before it moves,
  * since the old block may be gone after.
  *
- * A block that came to lie at no multiple of its alignment is copied once more, since kernels read
- * whole cache lines. If there is no memory for that, the block is lost and with it the filter.
+ * A block whose new address is not a multiple of its alignment is copied once more, since kernels
+ * read whole cache lines. If memory runs out for that, the block is lost and with it the filter.
  */
 
 struct mover {
@@ -265,7 +263,7 @@ struct mover {
     bloomery_status status;
 };
 
-/* A copy of a block that came to lie at a wrong place; NULL: there is no memory for it. */
+/* Copies a block whose new address is not aligned. Returns NULL if memory ran out. */
 static void *copy_straight(struct mover *mover, const void *crooked, size_t bytes, size_t alignment)
 {
     void *straight = bloomery_allocate(&mover->allocator, bytes, alignment);
@@ -301,16 +299,6 @@ static void *move_block(struct mover *mover, void *memory, uint64_t bytes, size_
     return straight;
 }
 
-/* The layers that have grown since. */
-static void move_layers(struct mover *mover, bloomery_filter *filter)
-{
-    for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
-        struct bloomery_layer *layer = &filter->layers[i];
-        if (bloomery_is_apart(filter, layer))
-            layer->payload = move_block(mover, layer->payload, layer->bytes, BLOOMERY_PAYLOAD_UNIT);
-    }
-}
-
 /* While the payload moves, its layers are nowhere. */
 static void detach_layers(bloomery_filter *filter)
 {
@@ -336,31 +324,7 @@ static void attach_layers(bloomery_filter *filter)
     }
 }
 
-/* The payload that the filter was made with, where it is a block of its own. */
-static void move_payload(struct mover *mover, bloomery_filter *filter)
-{
-    if (filter->storage != BLOOMERY_OWNED || filter->near_words > 0)
-        return;
-    struct bloomery_rest *rest = bloomery_rest_of(filter);
-    detach_layers(filter);
-    rest->payload = move_block(mover, rest->payload, rest->payload_bytes, BLOOMERY_PAYLOAD_UNIT);
-    attach_layers(filter);
-}
-
-/* Releases the layers whose records are lost: where these are, no layer may be. */
-static void release_layers_of(const struct mover *mover, const bloomery_filter *filter,
-                              const uint8_t *records)
-{
-    for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
-        struct bloomery_layer layer;
-        memcpy(&layer, records + i * sizeof layer, sizeof layer);
-        if (bloomery_is_apart(filter, &layer))
-            bloomery_release(&mover->allocator, layer.payload, (size_t)layer.bytes,
-                             BLOOMERY_PAYLOAD_UNIT);
-    }
-}
-
-/* The records of layers that are no part of the filter's block. If they are lost, so are the
+/* Moves the records of layers that are not part of the filter's block. If they are lost, so are the
  * layers. */
 static void move_room(struct mover *mover, bloomery_filter *filter)
 {
@@ -371,8 +335,17 @@ static void move_room(struct mover *mover, bloomery_filter *filter)
     void *now = offer(mover, filter->layers, bytes, alignment);
     if ((uintptr_t)now % alignment != 0) {
         void *straight = copy_straight(mover, now, bytes, alignment);
-        if (straight == NULL)
-            release_layers_of(mover, filter, now);
+        if (straight == NULL) {
+            /* The records of the layers are lost: their layers are released from the old ones. */
+            const uint8_t *records = now;
+            for (uint32_t number = 0; number < filter->shape.layer_count; number++) {
+                struct bloomery_layer lost;
+                memcpy(&lost, records + number * sizeof lost, sizeof lost);
+                if (bloomery_is_apart(filter, &lost))
+                    bloomery_release(&mover->allocator, lost.payload, (size_t)lost.bytes,
+                                     BLOOMERY_PAYLOAD_UNIT);
+            }
+        }
         release_crooked(mover, now, bytes, alignment);
         now = straight;
     }
@@ -383,14 +356,14 @@ static void move_room(struct mover *mover, bloomery_filter *filter)
 
 static void move_lock(struct mover *mover, bloomery_filter *filter)
 {
-    if (bloomery_rest_in(filter)->growing == NULL)
+    if (bloomery_cold_in(filter)->growing == NULL)
         return;
-    struct bloomery_rest *rest = bloomery_rest_of(filter);
-    bloomery_lock_end(rest->growing);
-    rest->growing = move_block(mover, rest->growing, sizeof *rest->growing, sizeof *rest->growing);
-    if (rest->growing == NULL)
+    struct bloomery_cold *cold = bloomery_cold_of(filter);
+    bloomery_lock_end(cold->growing);
+    cold->growing = move_block(mover, cold->growing, sizeof *cold->growing, sizeof *cold->growing);
+    if (cold->growing == NULL)
         return;
-    const bool begun = bloomery_lock_begin(rest->growing);
+    const bool begun = bloomery_lock_begin(cold->growing);
     assert(begun);
     (void)begun;
 }
@@ -399,7 +372,7 @@ static void move_lock(struct mover *mover, bloomery_filter *filter)
 union still {
     bloomery_filter filter;
     uint8_t bytes[sizeof(bloomery_filter) + BLOOMERY_CHAIN_MAX * sizeof(struct bloomery_layer) +
-                  sizeof(struct bloomery_rest)];
+                  sizeof(struct bloomery_cold)];
 };
 
 /* All pointers into the filter's own allocation, once it lies elsewhere. `was`: where it lay. */
@@ -408,13 +381,13 @@ static void point_anew(bloomery_filter *filter, uintptr_t was, bool room_apart)
     const uintptr_t by = (uintptr_t)filter - was; /* modulo 2^64 */
     if (!room_apart)
         filter->shape.layers = filter->own;
-    if (!filter->has_rest)
+    if (!filter->has_cold)
         return;
-    struct bloomery_rest *rest = bloomery_rest_of(filter);
-    if (rest->next != NULL)
-        rest->next = (bloomery_plan *)((uintptr_t)rest->next + by);
-    rest->extra = (uint8_t *)((uintptr_t)rest->extra + by);
-    rest->note = (char *)((uintptr_t)rest->note + by);
+    struct bloomery_cold *cold = bloomery_cold_of(filter);
+    if (cold->next != NULL)
+        cold->next = (bloomery_plan *)((uintptr_t)cold->next + by);
+    cold->extra = (uint8_t *)((uintptr_t)cold->extra + by);
+    cold->note = (char *)((uintptr_t)cold->note + by);
 }
 
 /* NULL: it is lost, and what it owned is released. */
@@ -451,8 +424,21 @@ bloomery_status bloomery_move(bloomery_filter **filter, bloomery_mover move, voi
     struct mover mover = {move, context, moving->allocator, BLOOMERY_OK};
     if (moving->allocator.allocate == NULL)
         return BLOOMERY_UNSUPPORTED;
-    move_layers(&mover, moving);
-    move_payload(&mover, moving);
+    /* The layers added since the filter was made. */
+    for (uint32_t i = 0; i < moving->shape.layer_count; i++) {
+        struct bloomery_layer *layer = &moving->layers[i];
+        if (bloomery_is_apart(moving, layer))
+            layer->payload =
+                move_block(&mover, layer->payload, layer->bytes, BLOOMERY_PAYLOAD_UNIT);
+    }
+    /* The payload that the filter was made with, if it is a block of its own. */
+    if (moving->storage == BLOOMERY_OWNED && moving->near_words == 0) {
+        struct bloomery_cold *cold = bloomery_cold_of(moving);
+        detach_layers(moving);
+        cold->payload =
+            move_block(&mover, cold->payload, cold->payload_bytes, BLOOMERY_PAYLOAD_UNIT);
+        attach_layers(moving);
+    }
     move_room(&mover, moving);
     move_lock(&mover, moving);
     moving = move_itself(&mover, moving);
@@ -467,12 +453,12 @@ bloomery_status bloomery_move(bloomery_filter **filter, bloomery_mover move, voi
 
 /* ---- The fastest path of its keys ------------------------------------------------------------ */
 
-static uint8_t number_of(const struct bloomery_native *native)
+static uint8_t number_of(const struct bloomery_fast_path *fast)
 {
     uint8_t number = 1;
-    while (number < BLOOMERY_SHORT_WAYS && bloomery_short_ways[number] != native)
+    while (number < BLOOMERY_FAST_PATHS && bloomery_fast_paths[number] != fast)
         number++;
-    assert(number < BLOOMERY_SHORT_WAYS);
+    assert(number < BLOOMERY_FAST_PATHS);
     return number;
 }
 
@@ -491,14 +477,14 @@ bloomery_status bloomery_filter_make(struct bloomery_checked_shape checked,
     if (shape->hash == BLOOMERY_HASH_XXH3_64)
         bloomery_secret_of(filter)->brief = bloomery_short_secret_of(shape->seed);
     if (blocked)
-        filter->short_ways = number_of(bloomery_native_best());
-    else if (filter->kind->hands_on)
-        filter->short_ways = number_of(bloomery_static_best());
+        filter->fast_path = number_of(bloomery_fast_path_best());
+    else if (filter->kind->cascades)
+        filter->fast_path = number_of(bloomery_fast_static_best());
     filter->query_key = bloomery_query_key_any;
     filter->add_key = bloomery_add_key_any;
-    if (one_by_one || filter->kind->hands_on)
-        filter->query_key = bloomery_native_of(filter)->query_key;
+    if (one_by_one || filter->kind->cascades)
+        filter->query_key = bloomery_fast_path_of(filter)->query_key;
     if (one_by_one && filter->storage == BLOOMERY_OWNED)
-        filter->add_key = bloomery_native_of(filter)->add_key[filter->concurrent];
+        filter->add_key = bloomery_fast_path_of(filter)->add_key[filter->concurrent];
     return BLOOMERY_OK;
 }

@@ -23,18 +23,6 @@ enum { PARAMETERS_BYTES_FIRST = sizeof(bloomery_dialect_parameters) };
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
-static bloomery_status read_parameters(const bloomery_dialect_parameters *given,
-                                       bloomery_dialect_parameters *parameters,
-                                       bloomery_error *error)
-{
-    bloomery_status status =
-        bloomery_sized_read(given, PARAMETERS_BYTES_FIRST, parameters, sizeof *parameters,
-                            "BLOOMERY_DIALECT_PARAMETERS", error);
-    if (status == BLOOMERY_OK)
-        status = bloomery_sized_reserved(&parameters->reserved, sizeof parameters->reserved, error);
-    return status;
-}
-
 /* Whether `field` is one of the names in `names`, which are separated by ", ". */
 static bool names_field(const char *names, const char *field)
 {
@@ -203,13 +191,18 @@ begin(const bloomery_dialect *dialect, const bloomery_dialect_parameters *given,
 {
     bloomery_status status = bloomery_design_begin(given_options, options, design, error);
     if (status == BLOOMERY_OK)
-        status = read_parameters(given, parameters, error);
+        status = bloomery_versioned_read(given, PARAMETERS_BYTES_FIRST, parameters,
+                                         sizeof *parameters, "BLOOMERY_DIALECT_PARAMETERS", error);
+    if (status == BLOOMERY_OK)
+        status =
+            bloomery_versioned_reserved(&parameters->reserved, sizeof parameters->reserved, error);
     if (status == BLOOMERY_OK && dialect == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "there is no dialect: bloomery_dialect_find and _get return NULL for "
+                             "the dialect is NULL: bloomery_dialect_find and _get return NULL for "
                              "an unknown name or number");
     if (status == BLOOMERY_OK && bloomery_dialect_row(dialect->id) == NULL)
-        status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no such dialect");
+        status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "dialect %d does not exist",
+                               (int)dialect->id);
     return status;
 }
 
@@ -317,8 +310,8 @@ bloomery_status bloomery_dialect_write(const bloomery_filter *filter,
     const struct bloomery_dialect_row *row = bloomery_dialect_row(id);
     if (row == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             id == 0 ? "the filter is none of another system's: name the dialect"
-                                     : "there is no such dialect");
+                             id == 0 ? "the filter is not one of another system's: name the dialect"
+                                     : "the dialect does not exist");
     if (row->write == NULL)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "dialect %s has no bytes to write",
                              row->facts.name);
@@ -330,7 +323,7 @@ bloomery_status bloomery_dialect_write(const bloomery_filter *filter,
             "the keys",
             row->facts.name, why.text);
     bloomery_status status =
-        bloomery_rest_in(filter)->checksums != NULL ? bloomery_verify(filter, error) : BLOOMERY_OK;
+        bloomery_cold_in(filter)->checksums != NULL ? bloomery_verify(filter, error) : BLOOMERY_OK;
     if (status == BLOOMERY_OK)
         status = bloomery_failed_adds_take(filter, error);
     return status == BLOOMERY_OK ? row->write(filter, &emitter) : status;
@@ -371,7 +364,7 @@ bloomery_status bloomery_dialect_save(const bloomery_filter *filter,
 bool bloomery_dialect_remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
 {
     const struct bloomery_dialect_row *row = bloomery_dialect_row(filter->shape.dialect);
-    if (row == NULL || !bloomery_dialect_is(row, filter)) /* a file of ours may say anything */
+    if (row == NULL || !bloomery_dialect_is(row, filter)) /* our files may say anything */
         return false;
     size_t count = 0;
     while (row->remarks[count] != NULL)
@@ -385,7 +378,7 @@ bool bloomery_dialect_remark(const bloomery_filter *filter, uint32_t index, char
 const char *bloomery_dialect_variant(const bloomery_filter *filter)
 {
     const struct bloomery_dialect_row *row = bloomery_dialect_row(filter->shape.dialect);
-    return row != NULL && row->variant != NULL ? row->names[row->variant(row, filter)] : NULL;
+    return row != NULL ? bloomery_dialect_name(row, filter) : NULL;
 }
 
 const char *bloomery_hash_name(uint32_t id)
@@ -396,27 +389,12 @@ const char *bloomery_hash_name(uint32_t id)
     return hash != NULL ? hash->name : NULL;
 }
 
-/* Ours, as kinds/derive.h has them. */
-static void native_positions(const struct bloomery_layer *layer, bloomery_hash hash,
-                             uint64_t *positions)
-{
-    size_t count = 0;
-    for (uint32_t which = 0; which < layer->blocks_per_key; which++) {
-        const struct bloomery_place place = bloomery_place_of(hash, which, layer->blocks);
-        for (uint32_t i = 0; i < layer->probes; i++)
-            positions[count++] =
-                place.block * BLOOMERY_BLOCK_BITS + bloomery_block_position(place.word, i);
-    }
-    for (uint32_t i = 0; layer->blocks_per_key == 0 && i < layer->probes; i++)
-        positions[count++] = bloomery_classic_position(hash, i, layer->bits);
-}
-
 size_t bloomery_positions(const bloomery_filter *filter, uint32_t layer, bloomery_key key,
                           uint64_t *positions, size_t room)
 {
     uint64_t all[BLOOMERY_POSITIONS_MAX];
     if (layer >= bloomery_layer_count(filter) || !filter->secret_known ||
-        filter->kind->hands_on) /* a key has an equation there, and no cells */
+        filter->kind->cascades) /* a key has an equation there, and no cells */
         return 0;
     const struct bloomery_layer *at = &filter->layers[layer];
     const size_t count = (size_t)at->probes * (at->blocks_per_key > 1 ? at->blocks_per_key : 1);
@@ -427,8 +405,18 @@ size_t bloomery_positions(const bloomery_filter *filter, uint32_t layer, bloomer
         const bloomery_hash hash = filter->hash->one(bloomery_secret_of(filter), key);
         if (filter->foreign)
             filter->operations->positions_of(at, hash, all);
-        else
-            native_positions(at, hash, all);
+        else {
+            /* Our own positions, as kinds/derive.h has them. */
+            size_t next = 0;
+            for (uint32_t which = 0; which < at->blocks_per_key; which++) {
+                const struct bloomery_place place = bloomery_place_of(hash, which, at->blocks);
+                for (uint32_t i = 0; i < at->probes; i++)
+                    all[next++] =
+                        place.block * BLOOMERY_BLOCK_BITS + bloomery_block_position(place.word, i);
+            }
+            for (uint32_t i = 0; at->blocks_per_key == 0 && i < at->probes; i++)
+                all[next++] = bloomery_classic_position(hash, i, at->bits);
+        }
     }
     if (room > 0)
         memcpy(positions, all, (count < room ? count : room) * sizeof *positions);

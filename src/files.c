@@ -5,7 +5,7 @@
  *     path  -> base/io.c  -> prefix -> format/parse.c -> shape ─┬─> kinds/filter.c -> filter
  *     bytes -------------------^            payload, mapped or read ┘
  *
- * The prefix is read once into memory of ours and parsed there: a file that changes under a map can
+ * The prefix is read once into our own memory and parsed there: a file that changes under a map can
  * change bits, but no size.
  */
 #include "base/bytes.h"
@@ -92,10 +92,10 @@ static bloomery_status make_view(const struct bloomery_parsed *parsed,
     bloomery_status status = bloomery_filter_make(parsed->checked, traits,
                                                   bytes + parsed->payload_offset, filter, error);
     if (status == BLOOMERY_OK) {
-        struct bloomery_rest *rest = bloomery_rest_of(*filter);
-        rest->checksums = bytes + parsed->payload_offset + parsed->payload_bytes;
-        rest->checksum_seed = parsed->header_checksum;
-        rest->payload_offset = parsed->payload_offset;
+        struct bloomery_cold *cold = bloomery_cold_of(*filter);
+        cold->checksums = bytes + parsed->payload_offset + parsed->payload_bytes;
+        cold->checksum_seed = parsed->header_checksum;
+        cold->payload_offset = parsed->payload_offset;
     }
     return status;
 }
@@ -107,7 +107,7 @@ static bloomery_status check_copy(const struct bloomery_parsed *parsed, const ui
 {
     const uint8_t *payload = bloomery_payload_of(*filter);
     assert(bloomery_payload_room(*filter) == parsed->payload_bytes);
-    assert(bloomery_rest_in(*filter)->checksums == NULL);
+    assert(bloomery_cold_in(*filter)->checksums == NULL);
     bloomery_status status =
         bloomery_checksums_verify(payload, parsed->payload_bytes, checksums,
                                   parsed->header_checksum, parsed->payload_offset, error);
@@ -139,7 +139,7 @@ static bloomery_status open_mapped(int file, const struct bloomery_parsed *parse
     if (parsed->has_secret)
         bloomery_pages_hide(map.data, (size_t)parsed->payload_offset);
     (*filter)->storage = BLOOMERY_MAPPED;
-    bloomery_rest_of(*filter)->map = map;
+    bloomery_cold_of(*filter)->map = map;
     return BLOOMERY_OK;
 }
 
@@ -211,7 +211,7 @@ static bloomery_status open_file(const char *path, const bloomery_open_options *
     bloomery_status status = bloomery_open_options_read(given, &options, error);
     if (status == BLOOMERY_OK && path == NULL && given == NULL)
         status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                               "there is no path: give one, or options whose `descriptor` is an "
+                               "the path is NULL: give one, or options whose `descriptor` is an "
                                "open file");
     if (status == BLOOMERY_OK && path != NULL)
         status = bloomery_file_open(path, &file, error);
@@ -332,17 +332,6 @@ static bloomery_status write_to_file(struct writer *writer, const void *data, si
     return bloomery_replacement_write(writer->replacement, data, bytes, writer->error);
 }
 
-/* Copies bytes of a layer, from byte `from` on. Those that are not in memory are zeros. */
-static void copy_layer(const bloomery_filter *filter, const struct bloomery_layer *layer,
-                       uint64_t from, uint8_t *to, size_t bytes)
-{
-    const uint64_t held = bloomery_held_bytes(filter, layer);
-    const uint64_t left = from < held ? held - from : 0;
-    const size_t there = left < bytes ? (size_t)left : bytes;
-    memcpy(to, layer->payload + from, there);
-    memset(to + there, 0, bytes - there);
-}
-
 /* If a span lies in one layer it is passed on as it is. If it passes the end of one, or of what is
  * in memory, it is put together. */
 const uint8_t *bloomery_filter_spans(void *context, uint64_t at, size_t bytes, uint8_t *room)
@@ -359,7 +348,13 @@ const uint8_t *bloomery_filter_spans(void *context, uint64_t at, size_t bytes, u
         assert(layer < filter->layers + filter->shape.layer_count);
         const uint64_t from = at + done - layer->offset, left = layer->bytes - from;
         const size_t now = left < bytes - done ? (size_t)left : bytes - done;
-        copy_layer(filter, layer, from, room + done, now);
+        /* Bytes of a layer that are not in memory are zeros. */
+        uint8_t *to = room + done;
+        const uint64_t held = bloomery_held_bytes(filter, layer);
+        const uint64_t rest = from < held ? held - from : 0;
+        const size_t there = rest < now ? (size_t)rest : now;
+        memcpy(to, layer->payload + from, there);
+        memset(to + there, 0, now - there);
         done += now;
     }
     return room;
@@ -409,7 +404,7 @@ static bloomery_status check_unread(const struct source *source, bloomery_error 
         status = bloomery_failed_adds_take(filter, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (source->spans != bloomery_filter_spans || bloomery_rest_in(filter)->checksums == NULL)
+    if (source->spans != bloomery_filter_spans || bloomery_cold_in(filter)->checksums == NULL)
         return BLOOMERY_OK;
     return bloomery_verify(filter, error);
 }
@@ -491,31 +486,31 @@ bloomery_status bloomery_verify_map(const bloomery_filter *filter, bloomery_erro
 {
     enum { SPANS = 16 };
     const uint64_t each = (uint64_t)SPANS * BLOOMERY_CHECKSUM_SPAN;
-    const uint64_t bytes = bloomery_rest_in(filter)->payload_bytes;
-    assert(bloomery_rest_in(filter)->checksums != NULL);
+    const uint64_t bytes = bloomery_cold_in(filter)->payload_bytes;
+    assert(bloomery_cold_in(filter)->checksums != NULL);
     for (uint64_t i = 0; i == 0 || i * each < bytes; i++) {
         const bloomery_status status = bloomery_checksums_verify_spans(
-            bloomery_rest_in(filter)->payload, bytes, bloomery_rest_in(filter)->checksums,
-            bloomery_rest_in(filter)->checksum_seed, bloomery_rest_in(filter)->payload_offset,
+            bloomery_cold_in(filter)->payload, bytes, bloomery_cold_in(filter)->checksums,
+            bloomery_cold_in(filter)->checksum_seed, bloomery_cold_in(filter)->payload_offset,
             i * SPANS, (i + 1) * SPANS, error);
         if (status != BLOOMERY_OK)
             return status;
-        bloomery_map_forget(bloomery_rest_in(filter)->payload + i * each,
-                            bloomery_rest_in(filter)->payload +
+        bloomery_map_forget(bloomery_cold_in(filter)->payload + i * each,
+                            bloomery_cold_in(filter)->payload +
                                 ((i + 1) * each < bytes ? (i + 1) * each : bytes));
     }
-    return bloomery_spare_bits_check(filter, bloomery_rest_in(filter)->payload_offset, error);
+    return bloomery_spare_bits_check(filter, bloomery_cold_in(filter)->payload_offset, error);
 }
 
 bloomery_status bloomery_verify(const bloomery_filter *filter, bloomery_error *error)
 {
     bloomery_status status = BLOOMERY_OK;
-    if (bloomery_rest_in(filter)->checksums != NULL) /* a filter of its own memory has none yet */
+    if (bloomery_cold_in(filter)->checksums != NULL) /* a filter of its own memory has none yet */
         status = bloomery_checksums_verify(
-            bloomery_rest_in(filter)->payload, bloomery_rest_in(filter)->payload_bytes,
-            bloomery_rest_in(filter)->checksums, bloomery_rest_in(filter)->checksum_seed,
-            bloomery_rest_in(filter)->payload_offset, error);
+            bloomery_cold_in(filter)->payload, bloomery_cold_in(filter)->payload_bytes,
+            bloomery_cold_in(filter)->checksums, bloomery_cold_in(filter)->checksum_seed,
+            bloomery_cold_in(filter)->payload_offset, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_spare_bits_check(filter, bloomery_rest_in(filter)->payload_offset, error);
+        status = bloomery_spare_bits_check(filter, bloomery_cold_in(filter)->payload_offset, error);
     return status;
 }

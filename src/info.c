@@ -26,8 +26,8 @@ enum {
     LAYER_BYTES_FIRST = sizeof(bloomery_layer_info),
 };
 
-/* Of a chain, what its layers make up. Others may be adding to a filter made for it, and another
- * layer may come meanwhile: then once more. */
+/* Sums up the layers of a chain. Other threads may add a layer to a concurrent filter during the
+ * walk: then it starts again. */
 static void read_layers(const bloomery_filter *filter, bloomery_info *info)
 {
     do {
@@ -36,7 +36,7 @@ static void read_layers(const bloomery_filter *filter, bloomery_info *info)
         for (uint32_t i = 0; i < info->layers; i++) {
             info->bits += filter->layers[i].bits;
             /* Those of later layers were bumped out of the first. */
-            if (i == 0 || !filter->kind->hands_on)
+            if (i == 0 || !filter->kind->cascades)
                 info->planned_keys += filter->layers[i].keys;
             info->adds += __atomic_load_n(&filter->layers[i].adds, __ATOMIC_RELAXED);
         }
@@ -49,7 +49,7 @@ static void read_layers(const bloomery_filter *filter, bloomery_info *info)
 static double planned_rate(const bloomery_filter *filter, uint32_t layers)
 {
     const struct bloomery_shape *shape = &filter->shape;
-    if (filter->kind->hands_on)
+    if (filter->kind->cascades)
         return filter->layers[0].rate; /* where nearly all queries end */
     if (!filter->kind->grows)
         return filter->layers[layers - 1].rate;
@@ -58,16 +58,6 @@ static double planned_rate(const bloomery_filter *filter, uint32_t layers)
     if (shape->growth == 0)
         return filter->layers[0].rate;
     return fmin(1, filter->layers[0].rate / (1 - shape->tightening));
-}
-
-static void read_growth(const bloomery_filter *filter, bloomery_info *info)
-{
-    if (!filter->kind->grows)
-        return;
-    info->growth = filter->foreign ? filter->shape.growth : BLOOMERY_CHAIN_GROWTH;
-    info->tightening = filter->foreign ? filter->shape.tightening : BLOOMERY_CHAIN_FACTOR;
-    if (info->growth == 0)
-        info->tightening = 0;
 }
 
 static void read_shape(const bloomery_filter *filter, bloomery_info *info)
@@ -83,7 +73,12 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->counter_max = shape->cell_bits > 1 ? (1u << shape->cell_bits) - 1 : 0;
     info->planned_rate = planned_rate(filter, info->layers);
     info->wanted_rate = fmax(info->planned_rate, bloomery_wanted_rate(filter));
-    read_growth(filter, info);
+    if (filter->kind->grows) {
+        info->growth = filter->foreign ? filter->shape.growth : BLOOMERY_CHAIN_GROWTH;
+        info->tightening = filter->foreign ? filter->shape.tightening : BLOOMERY_CHAIN_FACTOR;
+        if (info->growth == 0)
+            info->tightening = 0;
+    }
     info->memory_bytes = bloomery_memory(filter);
     info->hash = (bloomery_hash_id)shape->hash;
     info->seed = shape->seed;
@@ -93,11 +88,11 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->writable =
         filter->kind->adds && filter->storage == BLOOMERY_OWNED && filter->secret_known;
     info->mapped = filter->storage == BLOOMERY_MAPPED;
-    info->rule = bloomery_rest_in(filter)->rule;
-    info->note = bloomery_rest_in(filter)->note_bytes > 0 ? bloomery_rest_in(filter)->note : NULL;
+    info->rule = bloomery_cold_in(filter)->rule;
+    info->note = bloomery_cold_in(filter)->note_bytes > 0 ? bloomery_cold_in(filter)->note : NULL;
     info->dialect = shape->dialect;
     info->kernel =
-        filter->kind->hands_on ? bloomery_native_of(filter)->name : filter->operations->name;
+        filter->kind->cascades ? bloomery_fast_path_of(filter)->name : filter->operations->name;
     info->can_add = filter->kind->adds;
     info->can_remove = filter->kind->removes;
     info->can_merge = filter->kind->merges;
@@ -105,9 +100,10 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->has_bits = filter->kind->has_bits;
 }
 
-/* The hash's part of a rate with so many keys: nothing in filters of other systems, whose rates are
- * those of their schemes. A random hash that equals a key's is among those that the bits let pass.
- * But rates of bits are those of positions, of which there are more than hashes of 64 bits. */
+/* Adds the hash's part to a rate with this number of keys: nothing in filters of other systems,
+ * whose rates are those of their schemes. A random hash that equals a key's is among those that the
+ * bits let pass. But rates of bits are those of positions, of which there are more than hashes of
+ * 64 bits. */
 static double with_hash(const bloomery_filter *filter, double keys, double rate)
 {
     return filter->foreign || !(keys < (double)BLOOMERY_KEYS_MAX)
@@ -136,7 +132,7 @@ static void scan_handed_on(const bloomery_filter *filter, bloomery_scan_result *
         struct bloomery_scan scan;
         filter->kind->scan(&filter->shape, layer, layer->payload, &scan);
         result->live_rate += reached * scan.live_rate;
-        reached *= scan.handed_on;
+        reached *= scan.cascaded;
     }
     result->live_rate += reached;
     result->expected_rate = filter->kind->expected_rate(filter->layers, filter->layers[0].keys);
@@ -173,18 +169,18 @@ void bloomery_info_get(const bloomery_filter *filter, bloomery_info *out)
     bloomery_info info;
     memset(&info, 0, sizeof info);
     read_shape(filter, &info);
-    bloomery_sized_give(&info, sizeof info, out, INFO_BYTES_FIRST);
+    bloomery_versioned_give(&info, sizeof info, out, INFO_BYTES_FIRST);
 }
 
 void bloomery_scan(const bloomery_filter *filter, bloomery_scan_result *out)
 {
     bloomery_scan_result result;
     memset(&result, 0, sizeof result);
-    if (filter->kind->hands_on)
+    if (filter->kind->cascades)
         scan_handed_on(filter, &result);
     else
         scan_bits(filter, &result);
-    bloomery_sized_give(&result, sizeof result, out, SCAN_BYTES_FIRST);
+    bloomery_versioned_give(&result, sizeof result, out, SCAN_BYTES_FIRST);
 }
 
 /* The keys at which the rate rises from what was scanned to `limit`: at least, since a rate of k
@@ -222,11 +218,11 @@ uint64_t bloomery_memory(const bloomery_filter *filter)
 {
     uint64_t bytes = bloomery_own_bytes(filter);
     if (filter->storage == BLOOMERY_OWNED && filter->near_words == 0)
-        bytes += bloomery_rest_in(filter)->payload_bytes;
+        bytes += bloomery_cold_in(filter)->payload_bytes;
     if (bloomery_has_room_apart(filter))
         bytes += bloomery_room(filter) * sizeof filter->layers[0];
-    if (bloomery_rest_in(filter)->growing != NULL)
-        bytes += sizeof *bloomery_rest_in(filter)->growing;
+    if (bloomery_cold_in(filter)->growing != NULL)
+        bytes += sizeof *bloomery_cold_in(filter)->growing;
     for (uint32_t i = bloomery_layer_count(filter); i-- > 0;)
         if (bloomery_is_apart(filter, &filter->layers[i]))
             bytes += filter->layers[i].bytes;
@@ -252,8 +248,8 @@ bloomery_status bloomery_layer_info_get(const bloomery_filter *filter, uint32_t 
     if (scan) {
         struct bloomery_scan found;
         filter->kind->scan(&filter->shape, layer, layer->payload, &found);
-        if (filter->kind->hands_on && found.handed_on < 1) /* of the queries that end here */
-            found.live_rate /= 1 - found.handed_on;
+        if (filter->kind->cascades && found.cascaded < 1) /* of the queries that end here */
+            found.live_rate /= 1 - found.cascaded;
         info.bits_known = filter->kind->has_bits;
         info.bits_set = found.bits_set;
         info.estimated_keys = filter->kind->estimate(layer, found.bits_set);
@@ -263,7 +259,7 @@ bloomery_status bloomery_layer_info_get(const bloomery_filter *filter, uint32_t 
         info.bits_set = __atomic_load_n(&layer->bits_set, __ATOMIC_RELAXED);
         info.estimated_keys = filter->kind->estimate(layer, info.bits_set);
     }
-    bloomery_sized_give(&info, sizeof info, out, LAYER_BYTES_FIRST);
+    bloomery_versioned_give(&info, sizeof info, out, LAYER_BYTES_FIRST);
     return BLOOMERY_OK;
 }
 
@@ -303,7 +299,7 @@ double bloomery_estimate(const bloomery_filter *filter, uint64_t bits_set)
 double bloomery_expected_rate(const bloomery_filter *filter, uint64_t keys)
 {
     const uint64_t held = keys < BLOOMERY_KEYS_MAX ? keys : BLOOMERY_KEYS_MAX;
-    if (filter->kind->hands_on) /* its hash is in the rate */
+    if (filter->kind->cascades) /* its hash is in the rate */
         return filter->kind->expected_rate(filter->layers, held);
     const struct bloomery_layer *newest = &filter->layers[bloomery_layer_count(filter) - 1];
     return with_hash(filter, (double)held, filter->kind->expected_rate(newest, held));
@@ -321,7 +317,7 @@ void bloomery_limits_get(bloomery_limits *limits)
     bloomery_limits all = BLOOMERY_LIMITS;
     bloomery_limits_read(bloomery_limits_root(), &all);
     bloomery_phrase_limits(&all);
-    bloomery_sized_give(&all, sizeof all, limits, LIMITS_BYTES_FIRST);
+    bloomery_versioned_give(&all, sizeof all, limits, LIMITS_BYTES_FIRST);
 }
 
 /* What a thread may take: of addresses 8 MiB for its stack, and 128 MiB while the C library makes

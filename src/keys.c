@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "dialects/dialects.h"
 #include "hash/xxh3.h"
-#include "kernels/window.h"
+#include "kernels/pipeline.h"
 #include "kinds/chain.h"
 #include "kinds/counting.h"
 #include "kinds/derive.h"
@@ -47,20 +47,6 @@ void bloomery_count_adds(bloomery_filter *filter, uint64_t adds)
         layer->adds += adds;
 }
 
-/* ---- Keys that could not be added ------------------------------------------------------------ */
-
-/* Keeps in mind what no caller heard of. Returns false: the key is not new. */
-static bool refused(bloomery_filter *filter, bloomery_status status, const bloomery_error *error)
-{
-    assert(status < 0 && -status <= UINT8_MAX);
-    if (error != NULL)
-        return false;
-    if (filter->has_rest)
-        __atomic_fetch_add(&bloomery_rest_of(filter)->failed_adds, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&filter->add_failure, (uint8_t)-status, __ATOMIC_RELEASE);
-    return false;
-}
-
 /* ---- Single keys ----------------------------------------------------------------------------- */
 
 /* A key whose hash gives positions; it is counted. */
@@ -95,8 +81,16 @@ add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *set, bloomery_er
 static bool answer(bloomery_filter *filter, bloomery_status status, uint32_t set,
                    bloomery_error *error)
 {
-    if (status != BLOOMERY_OK)
-        return refused(filter, status, error);
+    if (status != BLOOMERY_OK) {
+        /* Without `error` the caller does not hear of it: the filter remembers. */
+        assert(status < 0 && -status <= UINT8_MAX);
+        if (error != NULL)
+            return false;
+        if (filter->has_cold)
+            __atomic_fetch_add(&bloomery_cold_of(filter)->failed_adds, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&filter->add_failure, (uint8_t)-status, __ATOMIC_RELEASE);
+        return false;
+    }
     if (error != NULL)
         error->status = BLOOMERY_OK;
     return set > 0;
@@ -149,18 +143,6 @@ static void add_word(void *context, size_t word, const bloomery_hash *hashes, si
         adding->answers[word] = answers;
 }
 
-static void add_many(bloomery_filter *filter, const struct bloomery_input *keys, size_t count,
-                     uint64_t *answers, bloomery_counts *counts)
-{
-    uint64_t cells = 0;
-    struct adding adding = {filter, answers, counts != NULL ? &cells : NULL, 0};
-    bloomery_walk(filter, keys, count, true, add_word, &adding);
-    assert(adding.found_new <= count);
-    bloomery_count_adds(filter, bloomery_counts_new(filter) ? adding.found_new : count);
-    if (counts != NULL)
-        *counts = (bloomery_counts){count, adding.found_new, cells};
-}
-
 /* Keys whose hash gives positions, one by one: a digest takes longer than the way to memory. */
 static bloomery_status add_many_positions(bloomery_filter *filter,
                                           const struct bloomery_input *keys, size_t count,
@@ -191,17 +173,23 @@ bloomery_status bloomery_add_input(bloomery_filter *filter, const struct bloomer
                                    size_t count, uint64_t *answers, bloomery_counts *counts,
                                    bloomery_error *error)
 {
-    const struct bloomery_native *native = bloomery_native_of(filter);
+    const struct bloomery_fast_path *fast = bloomery_fast_path_of(filter);
     assert(bloomery_can_add(filter, NULL) == BLOOMERY_OK && keys->valid == NULL);
     if (bloomery_by_positions(filter))
         return add_many_positions(filter, keys, count, answers, counts, error);
     if (filter->kind->grows)
-        return bloomery_chain_add_many(filter, native, keys, count, answers, counts, error);
-    if (native == NULL) {
-        add_many(filter, keys, count, answers, counts);
+        return bloomery_chain_add_many(filter, fast, keys, count, answers, counts, error);
+    if (fast == NULL) {
+        uint64_t cells = 0;
+        struct adding adding = {filter, answers, counts != NULL ? &cells : NULL, 0};
+        bloomery_pipeline(filter, keys, count, true, add_word, &adding);
+        assert(adding.found_new <= count);
+        bloomery_count_adds(filter, bloomery_counts_new(filter) ? adding.found_new : count);
+        if (counts != NULL)
+            *counts = (bloomery_counts){count, adding.found_new, cells};
         return BLOOMERY_OK;
     }
-    native->add[filter->concurrent](filter, filter->layers, keys, count, answers, counts);
+    fast->add[filter->concurrent](filter, filter->layers, keys, count, answers, counts);
     bloomery_count_adds(filter, count);
     return BLOOMERY_OK;
 }
@@ -246,7 +234,7 @@ bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash
         return true;
     if (__builtin_expect(layers == 1, 1))
         return filter->operations->may_contain(&filter->layers[0], filter->layers[0].payload, hash);
-    if (filter->kind->hands_on)
+    if (filter->kind->cascades)
         return filter->operations->may_contain(filter->layers, filter->layers[0].payload, hash);
     const struct bloomery_subject subject = {.hash = hash};
     return bloomery_layers_may_contain(filter, layers, &subject, false);
@@ -299,47 +287,38 @@ static void query_word(void *context, size_t word, const bloomery_hash *hashes, 
         querying->answers[word] = answers;
 }
 
-/* Every answer "possibly". */
-static size_t all_maybe(size_t count, uint64_t *answers)
-{
-    if (answers != NULL && count > 0) {
-        memset(answers, 0xff, (size_t)bloomery_words_of(count) * 8);
-        if (count % 64 != 0)
-            answers[count / 64] = ((uint64_t)1 << count % 64) - 1;
-    }
-    return count;
-}
-
-static size_t query_positions(const bloomery_filter *filter, const struct bloomery_input *keys,
-                              size_t count, uint64_t *answers)
-{
-    size_t found = 0;
-    assert(!bloomery_input_is_hashes(keys));
-    if (answers != NULL && count > 0)
-        memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
-    for (size_t i = 0; i < count; i++) {
-        const bool there = bloomery_positions_may_contain(filter, bloomery_input_at(keys, i));
-        found += there;
-        if (answers != NULL)
-            answers[i / 64] |= (uint64_t)there << i % 64;
-    }
-    return found;
-}
-
 size_t bloomery_query_input(const bloomery_filter *filter, const struct bloomery_input *keys,
                             size_t count, uint64_t *answers)
 {
     struct querying querying = {filter, answers, 0};
-    const struct bloomery_native *native = bloomery_native_of(filter);
-    if (!filter->secret_known)
-        return all_maybe(count, answers);
-    if (bloomery_by_positions(filter))
-        return query_positions(filter, keys, count, answers);
-    if (native != NULL && filter->kind->grows)
-        return bloomery_chain_query(filter, native, keys, count, answers);
-    if (native != NULL)
-        return native->query(filter, filter->layers, keys, count, answers);
-    bloomery_walk(filter, keys, count, false, query_word, &querying);
+    const struct bloomery_fast_path *fast = bloomery_fast_path_of(filter);
+    if (!filter->secret_known) {
+        /* Every answer "possibly". */
+        if (answers != NULL && count > 0) {
+            memset(answers, 0xff, (size_t)bloomery_words_of(count) * 8);
+            if (count % 64 != 0)
+                answers[count / 64] = ((uint64_t)1 << count % 64) - 1;
+        }
+        return count;
+    }
+    if (bloomery_by_positions(filter)) {
+        size_t found = 0;
+        assert(!bloomery_input_is_hashes(keys));
+        if (answers != NULL && count > 0)
+            memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
+        for (size_t i = 0; i < count; i++) {
+            const bool there = bloomery_positions_may_contain(filter, bloomery_input_at(keys, i));
+            found += there;
+            if (answers != NULL)
+                answers[i / 64] |= (uint64_t)there << i % 64;
+        }
+        return found;
+    }
+    if (fast != NULL && filter->kind->grows)
+        return bloomery_chain_query(filter, fast, keys, count, answers);
+    if (fast != NULL)
+        return fast->query(filter, filter->layers, keys, count, answers);
+    bloomery_pipeline(filter, keys, count, false, query_word, &querying);
     return querying.found;
 }
 
@@ -406,19 +385,6 @@ static void remove_word(void *context, size_t word, const bloomery_hash *hashes,
         removing->answers[word] = answers;
 }
 
-/* The same of a list of which some are not keys: the walk would read them. */
-static void remove_present(struct removing *removing, size_t count)
-{
-    bloomery_hash hashes[BLOOMERY_WORD];
-    bloomery_take *take = bloomery_take_of(removing->keys, removing->filter);
-    for (size_t i = 0; i < count; i += BLOOMERY_WORD) {
-        const size_t now = count - i < BLOOMERY_WORD ? count - i : BLOOMERY_WORD;
-        bloomery_take_valid(take, removing->keys, removing->filter, i, now,
-                            bloomery_input_valid(removing->keys, i, now), hashes);
-        remove_word(removing, i / BLOOMERY_WORD, hashes, now);
-    }
-}
-
 /* The same of keys whose hash gives positions. */
 static void remove_positions(struct removing *removing, size_t count)
 {
@@ -444,10 +410,18 @@ void bloomery_remove_input(bloomery_filter *filter, const struct bloomery_input 
     assert(bloomery_can_remove(filter, NULL) == BLOOMERY_OK);
     if (bloomery_by_positions(filter))
         remove_positions(&removing, count);
-    else if (keys->form == BLOOMERY_KEYS_LIST && keys->valid != NULL)
-        remove_present(&removing, count);
-    else
-        bloomery_walk(filter, keys, count, true, remove_word, &removing);
+    else if (keys->form == BLOOMERY_KEYS_LIST && keys->valid != NULL) {
+        /* A list in which some are not keys, which the pipeline would read. */
+        bloomery_hash hashes[BLOOMERY_WORD];
+        bloomery_key_hasher *hash_keys = bloomery_key_hasher_of(removing.keys, removing.filter);
+        for (size_t i = 0; i < count; i += BLOOMERY_WORD) {
+            const size_t now = count - i < BLOOMERY_WORD ? count - i : BLOOMERY_WORD;
+            bloomery_hash_valid_keys(hash_keys, removing.keys, removing.filter, i, now,
+                                     bloomery_input_valid(removing.keys, i, now), hashes);
+            remove_word(&removing, i / BLOOMERY_WORD, hashes, now);
+        }
+    } else
+        bloomery_pipeline(filter, keys, count, true, remove_word, &removing);
     if (counts != NULL)
         *counts = removing.counts;
 }
@@ -540,10 +514,11 @@ size_t bloomery_query_present(const bloomery_filter *filter, const struct bloome
         } else {
             const size_t kept = bloomery_input_compact(keys, filter, i, now, &compact);
             found += bloomery_query_input(filter, &list, kept, compacted);
-            spread_all(compacted, compact.valid, bloomery_words_of(now), placed);
+            spread_all(compacted, compact.valid, (size_t)bloomery_words_of(now), placed);
         }
         if (answers != NULL)
-            memcpy(answers + i / BLOOMERY_WORD, placed, bloomery_words_of(now) * sizeof *placed);
+            memcpy(answers + i / BLOOMERY_WORD, placed,
+                   (size_t)bloomery_words_of(now) * sizeof *placed);
     }
     return found;
 }
@@ -600,7 +575,7 @@ static bloomery_status add_valid_some(bloomery_filter *filter, const struct bloo
         bloomery_add_input(filter, &list, kept, answers != NULL ? compacted : NULL,
                            counts != NULL ? &found : NULL, error);
     if (answers != NULL)
-        spread_all(compacted, compact.valid, bloomery_words_of(count), answers);
+        spread_all(compacted, compact.valid, (size_t)bloomery_words_of(count), answers);
     if (counts != NULL) {
         counts->done += status == BLOOMERY_OK ? count : place_of(&compact, found.done);
         counts->positive += found.positive;
@@ -620,7 +595,7 @@ bloomery_status bloomery_add_present(bloomery_filter *filter, const struct bloom
     if (counts != NULL)
         *counts = own;
     if (answers != NULL && count > 0)
-        memset(answers, 0, bloomery_words_of(count) * sizeof *answers);
+        memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
     if (bloomery_by_positions(filter))
         return add_valid_singly(filter, keys, count, answers, counts != NULL ? counts : &own,
                                 error);

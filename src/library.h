@@ -9,9 +9,8 @@
 #define BLOOMERY_LIBRARY_H
 
 #include "for_sieve.h"
+#include "kernels/fast_path.h"
 #include "kernels/input.h"
-#include "kernels/native.h"
-#include "kinds/cells.h"
 #include "kinds/filter.h"
 
 bloomery_status bloomery_plan_options_read(const bloomery_plan_options *given,
@@ -81,7 +80,7 @@ size_t bloomery_query_present(const bloomery_filter *filter, const struct bloome
  * another system is not available. */
 bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *error);
 
-/* The same of removing: also BLOOMERY_UNSUPPORTED if there are no counters. */
+/* The same for removing: also BLOOMERY_UNSUPPORTED if the filter does not have counters. */
 bloomery_status bloomery_can_remove(const bloomery_filter *filter, bloomery_error *error);
 
 /* As bloomery_add_keys in the calling thread, of a filter that keys can be added to, and of an
@@ -117,25 +116,11 @@ uint32_t bloomery_threads_of(uint32_t threads);
 /* Counts keys that were added, in a concurrent filter while others do so too. */
 void bloomery_count_adds(bloomery_filter *filter, uint64_t adds);
 
-/* ---- Several filters ------------------------------------------------------------------------- */
-
-/* What putting filters together and comparing them have in common. */
-
-/* Stretches that pass over the stack: small enough for a first-level cache, two at a time. */
-enum { BLOOMERY_STRETCH = 4096 };
-
-/* How often the larger one of two sizes must be halved to be the smaller one; false if it can't
- * be. */
-bool bloomery_folds_between(uint64_t larger, uint64_t smaller, uint32_t *folds);
-
-/* The cells of a plain filter at a size that it folds to. */
-struct bloomery_cells bloomery_cells_at(const struct bloomery_filter *filter, uint64_t bits);
-
 /* ---- Making a filter ------------------------------------------------------------------------- */
 
-/* From a shape to a filter whose keys take the shortest way that there is for them. */
+/* From a shape to a filter whose keys take the fastest path that there is for them. */
 
-/* bloomery_make, and the ways that the filter's keys take. */
+/* bloomery_make, and the path that the filter's keys take. */
 bloomery_status bloomery_filter_make(struct bloomery_checked_shape checked,
                                      const struct bloomery_traits *traits, const uint8_t *payload,
                                      struct bloomery_filter **out, bloomery_error *error);
@@ -143,14 +128,14 @@ bloomery_status bloomery_filter_make(struct bloomery_checked_shape checked,
 /* Releases what a filter owns besides its own block (create.c). */
 void bloomery_release_others(struct bloomery_filter *filter);
 
-/* The short ways of a filter's batches; NULL: there are none. */
-static inline const struct bloomery_native *bloomery_native_of(const bloomery_filter *filter)
+/* The fast path of a filter's batches; NULL: there is none. */
+static inline const struct bloomery_fast_path *bloomery_fast_path_of(const bloomery_filter *filter)
 {
-    return bloomery_short_ways[filter->short_ways];
+    return bloomery_fast_paths[filter->fast_path];
 }
 
-/* The long way, for any filter (keys.c). */
-bloomery_native_query_key bloomery_query_key_any;
-bloomery_native_add_key bloomery_add_key_any;
+/* The slow path, for any filter (keys.c). */
+bloomery_fast_query_key bloomery_query_key_any;
+bloomery_fast_add_key bloomery_add_key_any;
 
 #endif /* BLOOMERY_LIBRARY_H */

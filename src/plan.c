@@ -55,7 +55,9 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_plan_opt
     if (status != BLOOMERY_OK)
         return status;
     if (given.hash != BLOOMERY_HASH_DEFAULT && bloomery_hash_find(given.hash) == NULL)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no hash %d",
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "hash %d does not exist: "
+                             "bloomery_hash_id lists the hashes",
                              (int)given.hash);
     const bloomery_kind kind = solved.kind;
     status = solve(&solved, BLOOMERY_BLOCKED, &given, error);
@@ -63,12 +65,6 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_plan_opt
     if (status == BLOOMERY_OK)
         bloomery_plan_give(&solved, plan);
     return status;
-}
-
-/* Whether a plan has fields that only solving fills, or that only solving reads. */
-static bool was_solved(const bloomery_plan *plan)
-{
-    return plan->keys != 0 || plan->rate != 0 || plan->bytes != 0 || plan->bits_per_key != 0;
 }
 
 /*
@@ -131,7 +127,9 @@ bloomery_status bloomery_plan_settle(const bloomery_plan *given, bloomery_kind k
     const struct bloomery_kind_row *row = kind_of(plan, kind, error);
     if (row == NULL)
         return BLOOMERY_UNSUPPORTED;
-    if (was_solved(plan) && was_changed(plan, row))
+    /* Only solving fills or reads these fields. */
+    if ((plan->keys != 0 || plan->rate != 0 || plan->bytes != 0 || plan->bits_per_key != 0) &&
+        was_changed(plan, row))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "the plan was changed after it was solved: call bloomery_plan_solve "
                              "again");
@@ -232,10 +230,10 @@ static bloomery_status check_remarks(const bloomery_key_rule *rule, const char *
 bloomery_status bloomery_plan_options_read(const bloomery_plan_options *given,
                                            bloomery_plan_options *options, bloomery_error *error)
 {
-    bloomery_status status = bloomery_sized_read(given, PLAN_BYTES_FIRST, options, sizeof *options,
-                                                 "BLOOMERY_PLAN_OPTIONS", error);
+    bloomery_status status = bloomery_versioned_read(
+        given, PLAN_BYTES_FIRST, options, sizeof *options, "BLOOMERY_PLAN_OPTIONS", error);
     if (status == BLOOMERY_OK)
-        status = bloomery_sized_reserved(&options->reserved, sizeof options->reserved, error);
+        status = bloomery_versioned_reserved(&options->reserved, sizeof options->reserved, error);
     return status;
 }
 
@@ -243,42 +241,42 @@ bloomery_status bloomery_create_options_read(const bloomery_create_options *give
                                              bloomery_create_options *options,
                                              bloomery_error *error)
 {
-    bloomery_status status = bloomery_sized_read(given, CREATE_BYTES_FIRST, options,
-                                                 sizeof *options, "BLOOMERY_CREATE_OPTIONS", error);
+    bloomery_status status = bloomery_versioned_read(
+        given, CREATE_BYTES_FIRST, options, sizeof *options, "BLOOMERY_CREATE_OPTIONS", error);
     if (status == BLOOMERY_OK)
         status = check_allocator(&options->allocator, error);
     if (status == BLOOMERY_OK)
         status = check_remarks(&options->rule, options->note, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_sized_reserved(options->reserved, sizeof options->reserved, error);
+        status = bloomery_versioned_reserved(options->reserved, sizeof options->reserved, error);
     return status;
 }
 
 bloomery_status bloomery_open_options_read(const bloomery_open_options *given,
                                            bloomery_open_options *options, bloomery_error *error)
 {
-    bloomery_status status = bloomery_sized_read(given, OPEN_BYTES_FIRST, options, sizeof *options,
-                                                 "BLOOMERY_OPEN_OPTIONS", error);
+    bloomery_status status = bloomery_versioned_read(
+        given, OPEN_BYTES_FIRST, options, sizeof *options, "BLOOMERY_OPEN_OPTIONS", error);
     if (status == BLOOMERY_OK)
         status = check_allocator(&options->allocator, error);
     if (status == BLOOMERY_OK)
         status = check_remarks(&options->rule, options->note, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_sized_reserved(options->reserved, sizeof options->reserved, error);
+        status = bloomery_versioned_reserved(options->reserved, sizeof options->reserved, error);
     return status;
 }
 
 bloomery_status bloomery_plan_read(const bloomery_plan *given, bloomery_plan *plan,
                                    bloomery_error *error)
 {
-    bloomery_status status =
-        bloomery_sized_read(given, SOLVED_BYTES_FIRST, plan, sizeof *plan, "BLOOMERY_PLAN", error);
+    bloomery_status status = bloomery_versioned_read(given, SOLVED_BYTES_FIRST, plan, sizeof *plan,
+                                                     "BLOOMERY_PLAN", error);
     if (status == BLOOMERY_OK)
-        status = bloomery_sized_reserved(&plan->reserved, sizeof plan->reserved, error);
+        status = bloomery_versioned_reserved(&plan->reserved, sizeof plan->reserved, error);
     return status;
 }
 
 void bloomery_plan_give(const bloomery_plan *plan, bloomery_plan *given)
 {
-    bloomery_sized_give(plan, sizeof *plan, given, SOLVED_BYTES_FIRST);
+    bloomery_versioned_give(plan, sizeof *plan, given, SOLVED_BYTES_FIRST);
 }

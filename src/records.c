@@ -64,15 +64,15 @@
 
 /* A whole decimal number, with a sign or without, as `width` (4 or 8) bytes in two's complement,
  * the least significant one first. False if the text is none, or one that does not fit. */
-bool bloomery_form_number(const unsigned char *text, size_t bytes, size_t width, unsigned char *to);
+static bool form_number(const unsigned char *text, size_t bytes, size_t width, unsigned char *to);
 
 /*
  * UTF-8 as UTF-16, the less significant byte of a unit first. Writes at most 2 * `bytes` bytes and
- * returns how many; BLOOMERY_FORM_NONE if the text is not UTF-8 in the shortest form. A surrogate
+ * returns how many; FORM_NONE if the text is not UTF-8 in the shortest form. A surrogate
  * is taken as a unit: UTF-8 does not have it, but texts that were cut in UTF-16 do.
  */
-#define BLOOMERY_FORM_NONE ((size_t)-1)
-size_t bloomery_form_utf16(const unsigned char *text, size_t bytes, unsigned char *to);
+#define FORM_NONE ((size_t)-1)
+static size_t form_utf16(const unsigned char *text, size_t bytes, unsigned char *to);
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
 
@@ -215,16 +215,6 @@ static bool is_blank(unsigned char byte)
     return byte == ' ' || byte == '\t';
 }
 
-static void trim(struct span *text)
-{
-    while (text->bytes > 0 && is_blank(text->at[text->bytes - 1]))
-        text->bytes--;
-    while (text->bytes > 0 && is_blank(text->at[0])) {
-        text->at++;
-        text->bytes--;
-    }
-}
-
 /* Eight bytes at once: those of the 26 letters from `first` on change their case. The sums stay in
  * their bytes, since only the low seven bits go into them. */
 static uint64_t other_case(uint64_t bytes, unsigned char first)
@@ -281,29 +271,6 @@ static bool read_hex(struct span *text, unsigned char **scratch)
     return true;
 }
 
-static bool read_number(struct span *text, size_t width, unsigned char **scratch)
-{
-    unsigned char *to = *scratch;
-    if (!bloomery_form_number(text->at, text->bytes, width, to))
-        return false;
-    *text = (struct span){to, width};
-    *scratch += width;
-    return true;
-}
-
-static bool read_utf16(struct span *text, unsigned char **scratch)
-{
-    unsigned char *to = *scratch;
-    if (text->bytes == 0)
-        return true;
-    const size_t bytes = bloomery_form_utf16(text->at, text->bytes, to);
-    if (bytes == BLOOMERY_FORM_NONE)
-        return false;
-    *text = (struct span){to, bytes};
-    *scratch += bytes;
-    return true;
-}
-
 #define CHANGES                                                                            \
     (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | BLOOMERY_RULE_HEX | BLOOMERY_RULE_INT64 | \
      BLOOMERY_RULE_INT32 | BLOOMERY_RULE_UTF16)
@@ -316,11 +283,25 @@ static bool change_form(uint32_t flags, struct span *text, unsigned char **scrat
         return read_hex(text, scratch);
     if ((flags & numbers) != 0 && text->bytes == 0 && (flags & BLOOMERY_RULE_SKIP_EMPTY) != 0)
         return true;
-    if ((flags & numbers) != 0)
-        return read_number(text, (flags & BLOOMERY_RULE_INT64) != 0 ? 8 : 4, scratch);
+    if ((flags & numbers) != 0) {
+        const size_t width = (flags & BLOOMERY_RULE_INT64) != 0 ? 8 : 4;
+        unsigned char *to = *scratch;
+        if (!form_number(text->at, text->bytes, width, to))
+            return false;
+        *text = (struct span){to, width};
+        *scratch += width;
+        return true;
+    }
     if ((flags & (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER)) != 0)
         change_case(text, (flags & BLOOMERY_RULE_LOWER) != 0 ? 'A' : 'a', scratch);
-    return (flags & BLOOMERY_RULE_UTF16) == 0 || read_utf16(text, scratch);
+    if ((flags & BLOOMERY_RULE_UTF16) == 0 || text->bytes == 0)
+        return true;
+    const size_t bytes = form_utf16(text->at, text->bytes, *scratch);
+    if (bytes == BLOOMERY_FORM_NONE)
+        return false;
+    *text = (struct span){*scratch, bytes};
+    *scratch += bytes;
+    return true;
 }
 
 /* ---- All steps ------------------------------------------------------------------------------- */
@@ -364,18 +345,6 @@ static bloomery_status check(const bloomery_key_rule *rule, size_t bytes, size_t
     return BLOOMERY_OK;
 }
 
-/* The text has no such form. */
-static bloomery_record bad_record(uint32_t flags, bloomery_error *error)
-{
-    const char *what =
-        (flags & BLOOMERY_RULE_HEX) != 0     ? "not pairs of hexadecimal digits"
-        : (flags & BLOOMERY_RULE_INT64) != 0 ? "not a whole number from -2^63 to 2^64-1"
-        : (flags & BLOOMERY_RULE_INT32) != 0 ? "not a whole number from -2^31 to 2^32-1"
-                                             : "not UTF-8";
-    bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "the key in the record is %s", what);
-    return BLOOMERY_RECORD_BAD;
-}
-
 static bloomery_record make_key(const bloomery_key_rule *rule, struct span *made,
                                 unsigned char *scratch, bool *open, bloomery_error *error)
 {
@@ -387,10 +356,23 @@ static bloomery_record make_key(const bloomery_key_rule *rule, struct span *made
         return BLOOMERY_RECORD_SKIPPED;
     if (rule->field != 0 && !take_field(rule, &text, &scratch, open))
         return BLOOMERY_RECORD_NO_FIELD;
-    if ((flags & BLOOMERY_RULE_TRIM) != 0)
-        trim(&text);
-    if ((flags & CHANGES) != 0 && !change_form(flags, &text, &scratch))
-        return bad_record(flags, error);
+    if ((flags & BLOOMERY_RULE_TRIM) != 0) {
+        while (text.bytes > 0 && is_blank(text.at[text.bytes - 1]))
+            text.bytes--;
+        while (text.bytes > 0 && is_blank(text.at[0])) {
+            text.at++;
+            text.bytes--;
+        }
+    }
+    if ((flags & CHANGES) != 0 && !change_form(flags, &text, &scratch)) {
+        const char *what =
+            (flags & BLOOMERY_RULE_HEX) != 0     ? "not pairs of hexadecimal digits"
+            : (flags & BLOOMERY_RULE_INT64) != 0 ? "not a whole number from -2^63 to 2^64-1"
+            : (flags & BLOOMERY_RULE_INT32) != 0 ? "not a whole number from -2^31 to 2^32-1"
+                                                 : "not UTF-8";
+        bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "the key in the record is %s", what);
+        return BLOOMERY_RECORD_BAD;
+    }
     if ((flags & BLOOMERY_RULE_SKIP_EMPTY) != 0 && text.bytes == 0)
         return BLOOMERY_RECORD_SKIPPED;
     *made = text;
@@ -415,7 +397,7 @@ bloomery_record bloomery_rule_apply(const bloomery_key_rule *rule, const void *r
 
 /* ---- Key forms ------------------------------------------------------------------------------- */
 
-bool bloomery_form_number(const unsigned char *text, size_t bytes, size_t width, unsigned char *to)
+static bool form_number(const unsigned char *text, size_t bytes, size_t width, unsigned char *to)
 {
     assert(width == 4 || width == 8);
     const bool minus = bytes > 0 && text[0] == '-';
@@ -468,14 +450,14 @@ static unsigned char *put_unit(unsigned char *to, uint32_t unit)
     return to + 2;
 }
 
-size_t bloomery_form_utf16(const unsigned char *text, size_t bytes, unsigned char *to)
+static size_t form_utf16(const unsigned char *text, size_t bytes, unsigned char *to)
 {
     const unsigned char *const begin = to;
     while (bytes > 0) {
         uint32_t character = 0;
         const size_t length = next_character(text, bytes, &character);
         if (length == 0)
-            return BLOOMERY_FORM_NONE;
+            return FORM_NONE;
         if (character >= 0x10000) {
             to = put_unit(to, 0xd800 + ((character - 0x10000) >> 10));
             character = 0xdc00 + (character & 0x3ff);

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/versioned.h"
+#include "kinds/cells.h"
 #include "kinds/chain.h"
 #include "kinds/counting.h"
 #include "library.h"
@@ -23,10 +24,24 @@
 #include <math.h>
 #include <string.h>
 
-struct bloomery_cells bloomery_cells_at(const bloomery_filter *filter, uint64_t bits)
+/* Stretches that pass over the stack: small enough for a first-level cache, two at a time. */
+enum { STRETCH = 4096 };
+
+/* How often the larger one of two sizes must be halved to be the smaller one; false if it can't
+ * be. */
+static bool folds_between(uint64_t larger, uint64_t smaller, uint32_t *folds)
+{
+    *folds = 0;
+    for (; larger > smaller && larger % 2 == 0; larger /= 2)
+        ++*folds;
+    return larger == smaller;
+}
+
+/* The cells of a plain filter at a size that it folds to. */
+static struct bloomery_cells cells_at(const bloomery_filter *filter, uint64_t bits)
 {
     uint32_t folds = 0;
-    bool fits = bloomery_folds_between(filter->layers->bits, bits, &folds);
+    bool fits = folds_between(filter->layers->bits, bits, &folds);
     assert(fits && filter->shape.layer_count == 1);
     (void)fits;
     return bloomery_cells_of(&filter->shape, filter->layers, folds);
@@ -38,7 +53,7 @@ static bloomery_status no_chain(const bloomery_filter *filter, const char *what,
     if (filter->foreign && filter->kind->grows)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "chains of other systems can't be %s",
                              what);
-    if (filter->kind->hands_on)
+    if (filter->kind->cascades)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "static filters can't be merged, intersected or folded: build one "
                              "from all keys");
@@ -47,17 +62,12 @@ static bloomery_status no_chain(const bloomery_filter *filter, const char *what,
     return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "scalable filters can't be %s", what);
 }
 
-static uint64_t add_up(uint64_t one, uint64_t other)
-{
-    uint64_t sum;
-    return __builtin_add_overflow(one, other, &sum) ? UINT64_MAX : sum;
-}
-
 static uint64_t adds_of(uint64_t one, uint64_t other, bool intersect)
 {
-    if (!intersect)
-        return add_up(one, other);
-    return one < other ? one : other;
+    uint64_t sum;
+    if (intersect)
+        return one < other ? one : other;
+    return __builtin_add_overflow(one, other, &sum) ? UINT64_MAX : sum;
 }
 
 /* ---- In memory ------------------------------------------------------------------------------ */
@@ -66,9 +76,9 @@ static uint64_t adds_of(uint64_t one, uint64_t other, bool intersect)
 static void join(uint8_t *into, const struct bloomery_cells *from, uint64_t at, size_t bytes,
                  bool intersect)
 {
-    uint8_t room[BLOOMERY_STRETCH];
-    for (size_t done = 0; done < bytes; done += BLOOMERY_STRETCH) {
-        const size_t now = bytes - done < BLOOMERY_STRETCH ? bytes - done : BLOOMERY_STRETCH;
+    uint8_t room[STRETCH];
+    for (size_t done = 0; done < bytes; done += STRETCH) {
+        const size_t now = bytes - done < STRETCH ? bytes - done : STRETCH;
         const uint8_t *cells = bloomery_cells_read(from, at + done, now, room);
         if (intersect)
             bloomery_cells_intersect(from->cell_bits, into + done, cells, now);
@@ -97,20 +107,10 @@ static bloomery_status check_join(const bloomery_filter *into, const bloomery_fi
     return status == BLOOMERY_OK ? bloomery_failed_adds_take(from, error) : status;
 }
 
-/* A filter that was opened without its key learns it from one that has it. */
-static void learn_key(bloomery_filter *into, const bloomery_filter *from)
-{
-    if (into->secret_known || !from->secret_known)
-        return;
-    if (!into->foreign)
-        *bloomery_secret_of(into) = *bloomery_secret_of(from);
-    into->secret_known = true;
-}
-
 static bloomery_status combine(bloomery_filter *into, const bloomery_filter *from, bool intersect,
                                bloomery_error *error)
 {
-    if (into->kind->hands_on)
+    if (into->kind->cascades)
         return no_chain(into, "merged", error);
     bloomery_status status = check_join(into, from, error);
     if (status != BLOOMERY_OK)
@@ -120,12 +120,16 @@ static bloomery_status combine(bloomery_filter *into, const bloomery_filter *fro
     if (into->kind->grows) {
         status = from == into ? BLOOMERY_OK : bloomery_chain_join(into, from, error);
     } else {
-        const struct bloomery_cells cells = bloomery_cells_at(from, into->layers->bits);
+        const struct bloomery_cells cells = cells_at(from, into->layers->bits);
         join(into->layers->payload, &cells, 0, (size_t)into->layers->bytes, intersect);
         into->layers->adds = adds_of(into->layers->adds, from->layers->adds, intersect);
     }
-    if (status == BLOOMERY_OK)
-        learn_key(into, from);
+    /* A filter that was opened without its secret learns it from one that has it. */
+    if (status == BLOOMERY_OK && !into->secret_known && from->secret_known) {
+        if (!into->foreign)
+            *bloomery_secret_of(into) = *bloomery_secret_of(from);
+        into->secret_known = true;
+    }
     return status;
 }
 
@@ -144,15 +148,6 @@ bloomery_status bloomery_intersect(bloomery_filter *into, const bloomery_filter 
 
 /* ---- Folding -------------------------------------------------------------------------------- */
 
-/* The rate of a layer with its planned keys, as a plan has it. */
-static double rate_of(const bloomery_filter *filter, const struct bloomery_layer *layer)
-{
-    const double rate = filter->kind->expected_rate(layer, layer->keys);
-    return filter->foreign
-               ? rate
-               : bloomery_rate_with_hash((bloomery_hash_id)filter->shape.hash, layer->keys, rate);
-}
-
 /* The shape of a filter of `bits` cells, which `filter` folds to; its layer is `layer`. */
 static struct bloomery_shape shape_at(const bloomery_filter *filter, uint64_t bits,
                                       struct bloomery_layer *layer, uint64_t *payload_bytes)
@@ -165,8 +160,14 @@ static struct bloomery_shape shape_at(const bloomery_filter *filter, uint64_t bi
     bloomery_status status = bloomery_shape_lay_out(&shape, payload_bytes, NULL);
     assert(status == BLOOMERY_OK && *payload_bytes <= filter->layers->bytes);
     (void)status;
-    if (bits != filter->layers->bits) /* 0: unknown, where the keys are */
-        layer->rate = layer->keys > 0 ? rate_of(filter, layer) : 0;
+    if (bits != filter->layers->bits) {
+        /* The rate with the planned keys, as a plan has it; 0: these are unknown. */
+        const double rate = layer->keys > 0 ? filter->kind->expected_rate(layer, layer->keys) : 0;
+        layer->rate =
+            layer->keys == 0 || filter->foreign
+                ? rate
+                : bloomery_rate_with_hash((bloomery_hash_id)filter->shape.hash, layer->keys, rate);
+    }
     return shape;
 }
 
@@ -243,14 +244,14 @@ struct stream {
 static const uint8_t *stream_span(void *context, uint64_t at, size_t bytes, uint8_t *room)
 {
     const struct stream *stream = context;
-    struct bloomery_cells cells = bloomery_cells_at(stream->filters[0], stream->bits);
+    struct bloomery_cells cells = cells_at(stream->filters[0], stream->bits);
     const uint8_t *first = bloomery_cells_read(&cells, at, bytes, room);
     if (stream->count == 1)
         return first;
     if (first != room)
         memcpy(room, first, bytes);
     for (size_t i = 1; i < stream->count; i++) {
-        cells = bloomery_cells_at(stream->filters[i], stream->bits);
+        cells = cells_at(stream->filters[i], stream->bits);
         join(room, &cells, at, bytes, stream->intersect);
     }
     return room;
@@ -262,7 +263,9 @@ static bloomery_status check_all(struct stream *stream, uint64_t *adds, bloomery
     bloomery_error why = {.status = BLOOMERY_OK};
     bloomery_status status = BLOOMERY_OK;
     if (stream->count == 0)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no filter to write");
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "no filter was added: add one before "
+                             "the file is written");
     const bloomery_filter *first = stream->filters[0];
     status = no_chain(first, "merged on their way to a file: merge them in memory", error);
     stream->bits = first->layers->bits;
@@ -339,13 +342,13 @@ struct counts {
 static void count_all(const struct bloomery_cells *one, const struct bloomery_cells *other,
                       struct counts *counts)
 {
-    uint8_t room[2][BLOOMERY_STRETCH];
+    uint8_t room[2][STRETCH];
     const uint32_t cell_bits = one->cell_bits;
     const uint64_t end = bloomery_cells_bytes(one);
     assert(end == bloomery_cells_bytes(other));
     *counts = (struct counts){.equal = true};
-    for (uint64_t at = 0; at < end; at += BLOOMERY_STRETCH) {
-        const size_t bytes = end - at < BLOOMERY_STRETCH ? (size_t)(end - at) : BLOOMERY_STRETCH;
+    for (uint64_t at = 0; at < end; at += STRETCH) {
+        const size_t bytes = end - at < STRETCH ? (size_t)(end - at) : STRETCH;
         const uint8_t *first = bloomery_cells_read(one, at, bytes, room[0]);
         const uint8_t *second = bloomery_cells_read(other, at, bytes, room[1]);
         counts->set[0] += bloomery_cells_count(cell_bits, first, bytes);
@@ -405,11 +408,11 @@ bloomery_status bloomery_compare(const bloomery_filter *one, const bloomery_filt
                              "lie in other layers");
     const struct bloomery_layer *lesser =
         one->layers->bits <= other->layers->bits ? one->layers : other->layers;
-    const struct bloomery_cells first = bloomery_cells_at(one, lesser->bits);
-    const struct bloomery_cells second = bloomery_cells_at(other, lesser->bits);
+    const struct bloomery_cells first = cells_at(one, lesser->bits);
+    const struct bloomery_cells second = cells_at(other, lesser->bits);
     count_all(&first, &second, &counts);
     estimate(one->kind, lesser, &counts, &found);
-    bloomery_sized_give(&found, sizeof found, comparison, COMPARISON_BYTES_FIRST);
+    bloomery_versioned_give(&found, sizeof found, comparison, COMPARISON_BYTES_FIRST);
     return BLOOMERY_OK;
 }
 
@@ -421,7 +424,7 @@ bloomery_status bloomery_compare(const bloomery_filter *one, const bloomery_filt
  * both its values, in words.
  */
 
-/* A number that must be the same, and how its value is said: before + number + after. */
+/* A number that must be the same, and the text of its value: before + number + after. */
 struct number {
     const char *what;
     const char *before;
@@ -477,12 +480,6 @@ static bloomery_status compare_hashes(const struct bloomery_shape *one,
 
 /* ---- Key rules ------------------------------------------------------------------------------ */
 
-static bloomery_status differ(const char *one, const char *other, bloomery_error *error)
-{
-    return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "the key rules differ: %s, and %s", one,
-                         other);
-}
-
 /* What a key is has to be the same. How records are laid out need not be. */
 static bloomery_status compare_rules(uint32_t one, uint32_t other, bloomery_error *error)
 {
@@ -501,20 +498,13 @@ static bloomery_status compare_rules(uint32_t one, uint32_t other, bloomery_erro
     };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (((one ^ other) & words[i].flag) != 0)
-            return differ((one & words[i].flag) != 0 ? words[i].yes : words[i].no,
-                          (other & words[i].flag) != 0 ? words[i].yes : words[i].no, error);
+            return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "the key rules differ: %s, and %s",
+                                 (one & words[i].flag) != 0 ? words[i].yes : words[i].no,
+                                 (other & words[i].flag) != 0 ? words[i].yes : words[i].no);
     return BLOOMERY_OK;
 }
 
 /* ---- Geometry ------------------------------------------------------------------------------- */
-
-bool bloomery_folds_between(uint64_t larger, uint64_t smaller, uint32_t *folds)
-{
-    *folds = 0;
-    for (; larger > smaller && larger % 2 == 0; larger /= 2)
-        ++*folds;
-    return larger == smaller;
-}
 
 static bloomery_status compare_sizes(const struct bloomery_layer *one,
                                      const struct bloomery_layer *other, const char *cells,
@@ -528,8 +518,8 @@ static bloomery_status compare_sizes(const struct bloomery_layer *one,
                              "the sizes differ: %llu %s, and %llu; filters of other systems fit "
                              "only where they are of one size",
                              (unsigned long long)one->bits, cells, (unsigned long long)other->bits);
-    if (bloomery_folds_between(one->bits, other->bits, &folds) ||
-        bloomery_folds_between(other->bits, one->bits, &folds))
+    if (folds_between(one->bits, other->bits, &folds) ||
+        folds_between(other->bits, one->bits, &folds))
         return BLOOMERY_OK;
     return bloomery_fail(
         error, BLOOMERY_MISMATCH, 0,
@@ -578,8 +568,8 @@ bloomery_status bloomery_compatible(const bloomery_filter *one, const bloomery_f
     if (status == BLOOMERY_OK)
         status = compare_hashes(&one->shape, &other->shape, error);
     if (status == BLOOMERY_OK)
-        status = compare_rules(bloomery_rest_in(one)->rule.flags,
-                               bloomery_rest_in(other)->rule.flags, error);
+        status = compare_rules(bloomery_cold_in(one)->rule.flags,
+                               bloomery_cold_in(other)->rule.flags, error);
     if (status == BLOOMERY_OK)
         status = compare_geometry(one, other, error);
     return status;
@@ -597,20 +587,6 @@ bloomery_status bloomery_compatible(const bloomery_filter *one, const bloomery_f
  * Their offsets say so already: they are those of the file.
  */
 
-/* The secret of a filter that was opened without it, if the caller gives it now. */
-static bloomery_status learn_secret(const bloomery_filter *filter, const uint8_t *secret,
-                                    struct bloomery_traits *traits, bloomery_error *error)
-{
-    if (secret == NULL || filter->shape.secret_fingerprint == 0 || !filter->hash->available)
-        return BLOOMERY_OK;
-    if (bloomery_secret_fingerprint(secret) != filter->shape.secret_fingerprint)
-        return bloomery_fail(error, BLOOMERY_SECRET_NEEDED, 0,
-                             "the secret given is not the one that the filter was made with");
-    memcpy(traits->secret.siphash, secret, BLOOMERY_SECRET_BYTES);
-    traits->secret_known = true;
-    return BLOOMERY_OK;
-}
-
 bloomery_status bloomery_copy(const bloomery_filter *filter, const bloomery_open_options *given,
                               bloomery_filter **copy, bloomery_error *error)
 {
@@ -625,8 +601,16 @@ bloomery_status bloomery_copy(const bloomery_filter *filter, const bloomery_open
     traits.concurrent = options.concurrent_adds;
     traits.memory_limit = options.memory_limit;
     status = bloomery_dialect_may_open(&filter->shape, &traits, error);
-    if (status == BLOOMERY_OK)
-        status = learn_secret(filter, options.secret, &traits, error);
+    /* A filter that was opened without its secret learns it if the caller gives it now. */
+    if (status == BLOOMERY_OK && options.secret != NULL && filter->shape.secret_fingerprint != 0 &&
+        filter->hash->available) {
+        if (bloomery_secret_fingerprint(options.secret) != filter->shape.secret_fingerprint)
+            status = bloomery_fail(error, BLOOMERY_SECRET_NEEDED, 0,
+                                   "the secret given is not the one that the filter was made with");
+        else
+            memcpy(traits.secret.siphash, options.secret, BLOOMERY_SECRET_BYTES);
+        traits.secret_known = status == BLOOMERY_OK;
+    }
     if (status == BLOOMERY_OK)
         status = bloomery_verify(filter, error);
     if (status == BLOOMERY_OK)
@@ -669,7 +653,7 @@ bloomery_status bloomery_drop_counters(const bloomery_filter *filter,
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "a filter of kind %s has no counters to drop",
                              bloomery_kind_name((int)filter->shape.kind));
-    if (bloomery_rest_in(filter)->checksums != NULL) { /* what was not read yet may be damaged */
+    if (bloomery_cold_in(filter)->checksums != NULL) { /* what was not read yet may be damaged */
         status = bloomery_verify(filter, error);
         if (status != BLOOMERY_OK)
             return status;

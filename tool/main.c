@@ -18,22 +18,22 @@ static const char introduction[] =
     "\"possibly\" for a key that was never added is its false-positive rate, chosen\n"
     "when it is made.\n"
     "\n"
-    "  bloomery build -p 0.01 -o ids.bloom ids.txt   a filter of the lines of ids.txt\n"
-    "  bloomery query ids.bloom asked.txt            lines that are possibly in it\n"
-    "  bloomery query -v ids.bloom asked.txt         lines that definitely are not\n"
-    "  bloomery dedupe lines.txt                     its lines, each once, in order\n"
-    "  bloomery plan -n 20M -p 0.01                  what a filter takes\n"
+    "  bloomery build -p 0.01 -o ids.bloom ids.txt   make a filter from ids.txt\n"
+    "  bloomery query ids.bloom asked.txt            print lines that may be in it\n"
+    "  bloomery query -v ids.bloom asked.txt         print lines that are not in it\n"
+    "  bloomery dedupe lines.txt                     print each line once, in order\n"
+    "  bloomery plan -n 20M -p 0.01                  show the memory that it needs\n"
     "\n"
     "Commands:\n";
 
 static const char conclusion[] =
     "\n"
-    "'bloomery COMMAND --help' and 'bloomery help COMMAND' say more.\n"
+    "'bloomery COMMAND --help' and 'bloomery help COMMAND' print the details.\n"
     "Numbers: 20M, 1e9 (keys); 512MiB, 2GB (memory); 0.01, 1e-6, 0.01%, 1/1000\n"
     "(rates). Exit codes: 0 found, or all well; 1 none found, or a finding; 2 an\n"
     "error.\n";
 
-/* Names that other programs have for these commands, and that users try first. */
+/* Names of these commands in other programs, which users try first. */
 static const struct {
     const char *name;
     const char *here;
@@ -128,7 +128,7 @@ static int print_help(void)
     return tool_out_finish(&out, TOOL_FOUND);
 }
 
-/* `part`: of a subcommand; NULL: none. */
+/* Prints the help of a command, or of a part of it. `part` may be NULL. */
 static int print_command_help(const char *name, const char *part)
 {
     const struct tool_command *command = find_command(name);
@@ -140,7 +140,7 @@ static int print_command_help(const char *name, const char *part)
         if (strcmp(command->parts[i]->name + prefix, part) == 0)
             found = command->parts[i];
     if (found == NULL) {
-        /* The command knows other names of its parts, and what to say of the rest. */
+        /* The command knows synonyms of its parts, and complains about other words. */
         static char help[] = "--help";
         char *arguments[] = {(char *)(uintptr_t)name, (char *)(uintptr_t)part, help, NULL};
         tool_set_command(command);
@@ -149,8 +149,8 @@ static int print_command_help(const char *name, const char *part)
     return tool_print_help(found);
 }
 
-/* The library's abilities here are tried, not assumed: a filter is made. Returns its kernel, or
- * NULL if there is no such filter. */
+/* Makes a small filter with this hash, to see what the library can do on this machine. Returns the
+ * filter's kernel, or NULL if the library can't make one. */
 static const char *kernel_with(bloomery_hash_id hash)
 {
     bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .blocks_per_key = 1, .probes = 1, .bits = 512};

@@ -9,6 +9,7 @@
 #include <bloomery/experimental.h>
 #include <bloomery/records.h>
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,15 +51,6 @@ static void put_layers(const bloomery_filter *filter, uint32_t layers, bool scan
         json_number("liveRate", layer.live_rate);
         json_close('}');
     }
-    json_close(']');
-}
-
-static void put_remarks(const bloomery_filter *filter)
-{
-    char text[REMARK_BYTES];
-    json_open("remarks", '[');
-    for (uint32_t i = 0; bloomery_dialect_remark(filter, i, text, sizeof text); i++)
-        json_text(NULL, text);
     json_close(']');
 }
 
@@ -120,7 +112,11 @@ const char *EXPORT(web_info)(const bloomery_filter *filter, int scan)
     json_text("note", info.note);
     put_rule(&info.rule);
     put_layers(filter, info.layers, scan != 0);
-    put_remarks(filter);
+    char remark[REMARK_BYTES];
+    json_open("remarks", '[');
+    for (uint32_t i = 0; bloomery_dialect_remark(filter, i, remark, sizeof remark); i++)
+        json_text(NULL, remark);
+    json_close(']');
     return json_end('}');
 }
 
@@ -256,27 +252,25 @@ double EXPORT(web_count_numbers)(const bloomery_filter *filter, double first, do
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
-static uint32_t cell_at(const uint8_t *cells, uint64_t index, uint32_t cell_bits)
-{
-    const uint64_t bit = index * cell_bits;
-    return (uint32_t)cells[bit >> 3] >> (bit & 7) & ((1u << cell_bits) - 1);
-}
-
 /* Cells `first` to `first + count` of a layer, a byte for each. Returns how many there are. */
 size_t EXPORT(web_cells)(const bloomery_filter *filter, int layer, double first, size_t count,
                          uint8_t *out)
 {
     bloomery_info info = BLOOMERY_INFO;
     bloomery_layer_info facts = BLOOMERY_LAYER_INFO;
-    const void *cells;
+    const void *memory;
     uint64_t bytes;
     bloomery_info_get(filter, &info);
     if (!info.has_bits || bloomery_layer_info_get(filter, (uint32_t)layer, false, &facts) != 0 ||
-        bloomery_layer_span(filter, (uint32_t)layer, &cells, &bytes) != BLOOMERY_OK)
+        bloomery_layer_span(filter, (uint32_t)layer, &memory, &bytes) != BLOOMERY_OK)
         return 0;
+    const uint8_t *cells = memory;
     size_t done = 0;
-    for (uint64_t at = (uint64_t)first; done < count && at < facts.bits; at++, done++)
-        out[done] = (uint8_t)cell_at(cells, at, info.cell_bits);
+    for (uint64_t at = (uint64_t)first; done < count && at < facts.bits; at++, done++) {
+        const uint64_t bit = at * info.cell_bits;
+        assert(bit / 8 < bytes);
+        out[done] = (uint8_t)(cells[bit / 8] >> (bit & 7) & ((1u << info.cell_bits) - 1));
+    }
     return done;
 }
 

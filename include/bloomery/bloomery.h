@@ -126,7 +126,7 @@ extern "C" {
 
 /* ---- 1  Results and errors ------------------------------------------------------------------ */
 
-/* The values are never renumbered. */
+/* These values never change. */
 typedef enum bloomery_status {
     BLOOMERY_OK = 0,
     BLOOMERY_BAD_ARGUMENT = -1,   /* an argument is outside its range */
@@ -147,7 +147,7 @@ typedef enum bloomery_status {
 /* Why something failed. Belongs to the caller. Never grows. */
 typedef struct bloomery_error {
     bloomery_status status;
-    /* The place in the file or span, in bytes. Of many keys: the number of a key. Else 0. */
+    /* The place in the file or span, in bytes; for many keys the number of a key; otherwise 0. */
     uint64_t offset;
     /* A sentence without a final newline, NUL-terminated, cut if it is too long. */
     char text[240];
@@ -167,7 +167,7 @@ typedef struct bloomery_key {
     size_t bytes;
 } bloomery_key;
 
-/* The key of these bytes. */
+/* Makes a key of these bytes. */
 static inline bloomery_key bloomery_key_of(const void *data, size_t bytes)
 {
     bloomery_key key;
@@ -328,7 +328,8 @@ typedef struct bloomery_keys {
     size_t stride; /* FIXED: from one key to the next, at least the width; 0: the width */
     /* OFFSETS: first + count + 1, never falling, within `bytes`; host's order, aligned or not. */
     const void *offsets;
-    /* Bit first + i, low bit first, is 0: there is no key i, the answer is 0. NULL: all are. */
+    /* Bit first + i, low bit first, is 0: key i does not exist, and its answer is 0. NULL: all keys
+     * exist. */
     const uint8_t *valid;
     /* How many are not keys; 0 or -1: unknown. If over 0, `valid` must be given; it decides. */
     int64_t nulls;
@@ -336,7 +337,7 @@ typedef struct bloomery_keys {
 
 #define BLOOMERY_KEYS BLOOMERY_SIZED(bloomery_keys)
 
-/* Keys in a list of addresses and lengths. */
+/* Describes keys in a list of addresses and lengths. */
 static inline bloomery_keys bloomery_keys_of_list(const bloomery_key *list, size_t count)
 {
     bloomery_keys keys = BLOOMERY_KEYS;
@@ -346,7 +347,7 @@ static inline bloomery_keys bloomery_keys_of_list(const bloomery_key *list, size
     return keys;
 }
 
-/* Keys of 8 bytes, as the integers lie in memory. */
+/* Describes keys of 8 bytes: integers as they are in memory. */
 static inline bloomery_keys bloomery_keys_of_integers(const int64_t *integers, size_t count)
 {
     bloomery_keys keys = BLOOMERY_KEYS;
@@ -357,7 +358,8 @@ static inline bloomery_keys bloomery_keys_of_integers(const int64_t *integers, s
     return keys;
 }
 
-/* Key i is bytes offsets[i] to offsets[i + 1] - 1 of `bytes`; count + 1 offsets. */
+/* Describes keys in one array: key i is bytes offsets[i] to offsets[i + 1] - 1 of `bytes`. It has
+ * count + 1 offsets. */
 static inline bloomery_keys bloomery_keys_of_strings(const void *bytes, const int64_t *offsets,
                                                      size_t count)
 {
@@ -370,7 +372,7 @@ static inline bloomery_keys bloomery_keys_of_strings(const void *bytes, const in
     return keys;
 }
 
-/* Keys as hashes of 128 bits, of bloomery_hash_key or _keys. */
+/* Describes keys as hashes of 128 bits, which bloomery_hash_key or _keys made. */
 static inline bloomery_keys bloomery_keys_of_hashes(const bloomery_hash *hashes, size_t count)
 {
     bloomery_keys keys = BLOOMERY_KEYS;
@@ -429,10 +431,11 @@ BLOOMERY_PUBLIC bloomery_status bloomery_remove_keys(bloomery_filter *filter,
 /* Supplies keys in batches, best of some thousand. `source` points `keys` to the next batch of
  * shard `shard` (0 to threads - 1) and returns how many keys it has, 0 at the end. Several threads
  * call it at once, each with a shard of its own, again and again until it returns 0. Two threads
- * never call it with one shard at a time, and nobody calls it again after 0. A thread whose shard
- * is done may go on with one that no thread has begun, so a source must not wait for another shard.
- * Keys and their bytes must stay until the next call with the same shard. A source that fails keeps
- * that in mind itself and returns 0. No lock is held while a source runs. */
+ * never call it with one shard at a time, and no thread calls it again after it returned 0. A
+ * thread whose shard is done may go on with one that no thread has begun, so a source must not wait
+ * for another shard. Keys and their bytes must stay until the next call with the same shard. A
+ * source that fails records the failure itself and returns 0. No lock is held while a source
+ * runs. */
 typedef size_t (*bloomery_source)(void *context, uint32_t shard, const bloomery_key **keys);
 
 /* Adds the keys that a callback supplies, with `threads` threads as in bloomery_keys. Fails as
@@ -504,7 +507,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_verify(const bloomery_filter *filter,
 
 /* ---- 7  Facts about a filter ----------------------------------------------------------------- */
 
-/* The numbers are those in files and are never renumbered. docs/format.md reserves 6. */
+/* Files contain these numbers, so they never change. docs/format.md reserves 6. */
 typedef enum bloomery_kind {
     BLOOMERY_KIND_DEFAULT = 0, /* blocked */
     BLOOMERY_BLOCKED = 1,      /* k bits in each of L blocks: one cache miss per block */
@@ -703,7 +706,7 @@ struct bloomery_create_options {
     /* Any number of threads may add and query at once. If threads add the same key concurrently, at
      * least one call returns that it is new, possibly more. No key is lost. Costs an atomic OR for
      * each newly set bit: batches of new keys take two to six times as long as in a plain filter,
-     * queries and repeated keys hardly longer. */
+     * queries and repeated keys little longer. */
     bool concurrent_adds;
     bool secret_outside; /* keep the secret out of the file; the caller keeps it */
     uint8_t reserved[6]; /* 0 */
@@ -729,7 +732,7 @@ struct bloomery_open_options {
     /* Open even if keys cannot be hashed (a keyed filter without its secret). Facts can be read,
      * bloomery_may_contain returns true for every key, adding fails. */
     bool inspect;
-    /* As in bloomery_create_options. Without effect on maps and views. A scalable filter that takes
+    /* As in bloomery_create_options. Has no effect on maps and views. A scalable filter that takes
      * more than the limit already is opened all the same. */
     bool concurrent_adds;
     uint8_t reserved[2]; /* 0 */
@@ -758,8 +761,8 @@ BLOOMERY_PUBLIC bool bloomery_add_hash(bloomery_filter *filter, bloomery_hash ha
 BLOOMERY_PUBLIC bool bloomery_may_contain_hash(const bloomery_filter *filter,
                                                bloomery_hash hash) BLOOMERY_USE_RESULT;
 
-/* Hashes many keys, for bloomery_keys_of_hashes. `hashes` has room for keys->count; {0, 0} where
- * there is no key. Many threads may hash at once, and the result serves many filters. */
+/* Hashes many keys, for bloomery_keys_of_hashes. `hashes` has room for keys->count; {0, 0} where a
+ * key is missing. Many threads may hash at once, and the result serves many filters. */
 BLOOMERY_PUBLIC bloomery_status bloomery_hash_keys(const bloomery_filter *filter,
                                                    const bloomery_keys *keys, bloomery_hash *hashes,
                                                    bloomery_error *error);
@@ -772,9 +775,9 @@ BLOOMERY_PUBLIC bloomery_status bloomery_hash_keys(const bloomery_filter *filter
  * BLOOMERY_SECRET_NEEDED. If only added keys are removed, and no more often than they were added,
  * no key that is still in the filter is ever lost. Counters saturate at 15 (255) and never fall
  * after that. Removing a key that was never added can cause false negatives: it succeeds at the
- * filter's rate, and takes from the counters of others. If threads remove a key concurrently, no
- * more calls return true than it was added times. A thread must not remove a key before the call
- * that added it has returned. */
+ * filter's rate, and lowers counters of other keys. If threads remove a key concurrently, no more
+ * calls return true than it was added times. A thread must not remove a key before the call that
+ * added it has returned. */
 BLOOMERY_PUBLIC bool bloomery_remove(bloomery_filter *filter, bloomery_key key,
                                      bloomery_error *error);
 
@@ -797,17 +800,17 @@ BLOOMERY_PUBLIC bloomery_status bloomery_drop_counters(const bloomery_filter *fi
 
 /* ---- 12  Several filters --------------------------------------------------------------------- */
 
-/* Whether two filters are compatible: BLOOMERY_OK, or BLOOMERY_MISMATCH with a text that names the
- * first field that differs and both its values, in this order: kind, cell bits, dialect, hash,
- * seed, secret (by its fingerprint), key rule (what decides the bytes of a key), blocks per key,
- * probes. The sizes must be equal, or the larger one must fold to the smaller one. Layers of
- * scalable filters may differ in blocks per key, probes and size. */
+/* Checks whether two filters are compatible. Returns BLOOMERY_OK, or BLOOMERY_MISMATCH with a text
+ * that names the first field that differs and both its values, in this order: kind, cell bits,
+ * dialect, hash, seed, secret (by its fingerprint), key rule (what decides the bytes of a key),
+ * blocks per key, probes. The sizes must be equal, or the larger one must fold to the smaller one.
+ * Layers of scalable filters may differ in blocks per key, probes and size. */
 BLOOMERY_PUBLIC bloomery_status bloomery_compatible(const bloomery_filter *one,
                                                     const bloomery_filter *other,
                                                     bloomery_error *error);
 
 /*
- * Union: every key of `from` is in `into` afterwards, bit for bit as if it had been added there.
+ * Adds every key of `from` to `into` (union), bit for bit as if the keys had been added one by one.
  * `from` may be the larger one, whose folded bits are then taken. If `into` is the larger one, it
  * is BLOOMERY_MISMATCH: fold it first. Counters are summed and saturate. The two may be the same
  * filter: its counters double, bits and scalable filters stay as they are.
@@ -826,7 +829,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_compatible(const bloomery_filter *one,
 BLOOMERY_PUBLIC bloomery_status bloomery_merge(bloomery_filter *into, const bloomery_filter *from,
                                                bloomery_error *error);
 
-/* Intersection: every key that is in both is in `into` afterwards; of two counters the lesser one
+/* Keeps in `into` every key that is in both filters (intersection); of two counters the lesser one
  * stays. It is not the filter of the common keys only: bits that different keys set in the two stay
  * as well. Its rate for keys in neither is at most the lower of the two rates at the size of
  * `into`, and about their product if the two have no keys in common. A key in one of them alone is
@@ -836,8 +839,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_intersect(bloomery_filter *into,
                                                    const bloomery_filter *from,
                                                    bloomery_error *error);
 
-/* A filter of half the size, `times` times over (1 to 30). It equals, bit for bit, one built at
- * that size with the same probes. Its rate is higher, as bloomery_plan_rate says for the fewer
+/* Makes a filter of half the size, `times` times over (1 to 30). It equals, bit for bit, one built
+ * at that size with the same probes. Its rate is higher, as bloomery_plan_rate says for the fewer
  * bits; its planned rate is that of the planned keys at the new size. `options`: the allocator, and
  * concurrent_adds. BLOOMERY_BAD_ARGUMENT if the number of blocks (classic: of bits) is not a
  * multiple of 2^times: `folds` of bloomery_plan_options plans for it. BLOOMERY_UNSUPPORTED for
@@ -846,13 +849,14 @@ BLOOMERY_PUBLIC bloomery_status bloomery_fold(const bloomery_filter *filter, uin
                                               const bloomery_open_options *options,
                                               bloomery_filter **folded, bloomery_error *error);
 
-/* Union or intersection of 1 or more compatible filters, at the smallest of their sizes, straight
- * to a file as by bloomery_save: the one that bloomery_fold, bloomery_merge and bloomery_save make
- * in memory. Maps of files of any size can be merged so: the payloads pass through in pieces of 64
- * KiB, for each of which only 8 bytes are allocated, from the first filter's allocator. Rule, note,
- * plan and the place of a secret are the first one's. `path` may be that of one of the filters.
- * BLOOMERY_MISMATCH or BLOOMERY_CORRUPT, with the number of the filter (from 1) in the text, before
- * anything is written. BLOOMERY_UNSUPPORTED for scalable, static ones; else as bloomery_save. */
+/* Write the union or the intersection of 1 or more compatible filters, at the smallest of their
+ * sizes, straight to a file as bloomery_save does: the file that bloomery_fold, bloomery_merge and
+ * bloomery_save make in memory. Maps of files of any size can be merged this way: the payloads pass
+ * through in pieces of 64 KiB, for each of which only 8 bytes are allocated, from the first
+ * filter's allocator. Rule, note, plan and the place of a secret are the first one's. `path` may be
+ * that of one of the filters. BLOOMERY_MISMATCH or BLOOMERY_CORRUPT, with the number of the filter
+ * (from 1) in the text, before anything is written. BLOOMERY_UNSUPPORTED for scalable, static ones;
+ * else as bloomery_save. */
 BLOOMERY_PUBLIC bloomery_status bloomery_merge_save(const bloomery_filter *const *filters,
                                                     size_t count, const char *path,
                                                     bloomery_error *error);
@@ -860,7 +864,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_intersect_save(const bloomery_filter *c
                                                         size_t count, const char *path,
                                                         bloomery_error *error);
 
-/* The common keys of two filters: estimates from the bits of both and of their union, at the
+/* What two filters have in common: estimates from the bits of both and of their union, at the
  * smaller of the two sizes. If all bits of the union are set there, union_keys and deviation are
  * infinite, common_keys and jaccard are NaN. */
 typedef struct bloomery_comparison {

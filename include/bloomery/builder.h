@@ -25,8 +25,8 @@ extern "C" {
  *     bloomery_builder_free(builder);
  *
  * The same set of keys makes the same bytes, whatever their order, how often they come, and in how
- * many threads and how much memory. The plan's number of keys only says how large the filter will
- * be: any number may come, 0 included.
+ * many threads and how much memory. The plan's number of keys is only an estimate of the size: any
+ * number may be added, 0 included.
  */
 typedef struct bloomery_builder bloomery_builder;
 
@@ -60,7 +60,7 @@ typedef struct bloomery_builder_options {
 
 /*
  * Makes a builder. The plan has a rate, and BLOOMERY_STATIC or 0 as its kind; it is solved here if
- * need be, as by bloomery_create. `options` as for bloomery_create; of these concurrent_adds and
+ * necessary, as by bloomery_create. `options` as for bloomery_create; of these concurrent_adds and
  * memory_limit must be 0. The allocator is called by one thread at a time, which may be any of
  * those that add keys. BLOOMERY_BAD_ARGUMENT, BLOOMERY_UNSUPPORTED, BLOOMERY_OUT_OF_MEMORY;
  * BLOOMERY_IO_FAILED if no file can be made in the directory.
@@ -72,7 +72,7 @@ bloomery_builder_open(const bloomery_plan *plan, const bloomery_create_options *
 
 /*
  * Adds keys in any form; hashes must be made with the same hash, seed and secret. Any number of
- * threads may add at the same time. BLOOMERY_FULL if the memory is used up and there is no
+ * threads may add at the same time. BLOOMERY_FULL if the memory is used up and the builder has no
  * directory, BLOOMERY_OUT_OF_MEMORY, BLOOMERY_IO_FAILED: some of the keys may be missing then, and
  * every later call fails in the same way. BLOOMERY_BAD_ARGUMENT and BLOOMERY_MISMATCH as of
  * bloomery_add_keys: none of these keys was added.

@@ -46,7 +46,7 @@ extern "C" {
 
 /* ---- 1. Dialects ---------------------------------------------------------------------------- */
 
-/* The numbers stand in files and are never renumbered. There are no gaps: bloomery_dialect_get(1),
+/* Files contain these numbers, so they never change. They have no gaps: bloomery_dialect_get(1),
  * (2), ... lists all dialects, until it returns NULL. */
 typedef enum bloomery_dialect_id {
     BLOOMERY_DIALECT_NATIVE = 0, /* Bloomery's own */

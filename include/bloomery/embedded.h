@@ -42,7 +42,8 @@ typedef struct bloomery_embedded_piece {
 
 /*
  * Writes the digest of a message to `digest`. The message is `count` pieces, one behind the other;
- * with no piece it is empty. Returns 0, or anything else if there are no such digests here.
+ * with no piece it is empty. Returns 0, or anything else if the platform does not have these
+ * digests.
  *
  * Filters that hash by digests are then BLOOMERY_UNSUPPORTED: the library asks for each of the five
  * digests of the empty message before it makes or opens such a filter. Later calls must not fail. A

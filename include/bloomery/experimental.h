@@ -59,16 +59,16 @@ BLOOMERY_PUBLIC bloomery_status bloomery_layer_info_get(const bloomery_filter *f
 /* The cells of layer `index`, 0 the oldest, to read. Cell i of one bit is bit i & 7 of byte i >> 3,
  * and past the last cell all is 0. `bytes` is a multiple of 64, in small chains of other systems of
  * 8. They are valid until the filter is changed, moved or freed. BLOOMERY_BAD_ARGUMENT, NULL and 0
- * if there is none. */
+ * if the layer does not exist. */
 BLOOMERY_PUBLIC bloomery_status bloomery_layer_span(const bloomery_filter *filter, uint32_t index,
                                                     const void **data, uint64_t *bytes);
 
 /*
- * The distinct keys in a filter of this shape, estimated from how many of its bits are set (of
- * counters: are not 0). O(1). A caller that adds bloomery_counts.cells of added keys, less those of
- * removed ones, to `bits_set` of a scan knows the keys at any moment. Within 1 % or four standard
- * deviations, at any fill between 0.1 % and 95 % (docs/mathematics.md). Infinity if all bits are
- * set; a number larger than theirs counts as all.
+ * Estimates the distinct keys in a filter of this shape from the number of its set bits (of
+ * counters: those that are not 0). O(1). A caller that adds bloomery_counts.cells of added keys,
+ * less those of removed ones, to `bits_set` of a scan knows the keys at any moment. Within 1 % or
+ * four standard deviations, at any fill between 0.1 % and 95 % (docs/mathematics.md). Infinity if
+ * all bits are set; a number larger than theirs counts as all.
  *
  * Of a scalable filter `bits_set` is that of all layers together. The keys of its layers are summed
  * up: after a merge, keys that both filters had count twice. In a map or a view of several layers
@@ -77,22 +77,22 @@ BLOOMERY_PUBLIC bloomery_status bloomery_layer_span(const bloomery_filter *filte
 BLOOMERY_PUBLIC double bloomery_estimate(const bloomery_filter *filter, uint64_t bits_set);
 
 /*
- * The expected rate of a filter of this shape that holds `keys` distinct keys, whatever it holds
- * now: expected_rate of a scan is this rate for the estimated keys. Of filters of other systems
- * too, by their own scheme. Of a scalable filter it is that of its newest layer alone. A static
- * filter has one rate for any keys. 0 for 0 keys; more than 2^48 keys count as 2^48. Reads no bits;
- * some ms.
+ * Returns the expected rate of a filter of this shape that holds `keys` distinct keys, whatever it
+ * holds now: expected_rate of a scan is this rate for the estimated keys. Of filters of other
+ * systems too, by their own scheme. Of a scalable filter it is that of its newest layer alone. A
+ * static filter has one rate for any keys. 0 for 0 keys; more than 2^48 keys count as 2^48. Reads
+ * no bits; some ms.
  */
 BLOOMERY_PUBLIC double bloomery_expected_rate(const bloomery_filter *filter, uint64_t keys);
 
-/* The name of a hash, "xxh3-64" or "murmur3-x64-128"; NULL for an unknown number. */
+/* Returns the name of a hash, "xxh3-64" or "murmur3-x64-128"; NULL for an unknown number. */
 BLOOMERY_PUBLIC const char *bloomery_hash_name(uint32_t id);
 
 /*
- * The cells that a key touches in layer `layer` (0 the oldest) of any filter, in the order in which
- * they are touched, repeats included. Returns their number, and writes the first `room` of them to
- * `positions`. Returns 0 if there is no such layer, if keys can't be hashed, or for a static
- * filter, whose keys have no cells. At most BLOOMERY_POSITIONS_MAX.
+ * Finds the cells that a key touches in layer `layer` (0 the oldest) of any filter, in the order in
+ * which they are touched, repeats included. Returns their number, and writes the first `room` of
+ * them to `positions`. Returns 0 if the filter does not have this layer, if keys can't be hashed,
+ * or for a static filter, whose keys have no cells. At most BLOOMERY_POSITIONS_MAX.
  */
 BLOOMERY_PUBLIC size_t bloomery_positions(const bloomery_filter *filter, uint32_t layer,
                                           bloomery_key key, uint64_t *positions, size_t room);
@@ -102,10 +102,10 @@ enum { BLOOMERY_POSITIONS_MAX = 1024 };
 /* ---- 2  Plans of growing filters ------------------------------------------------------------- */
 
 /*
- * What a scalable filter of this solved plan will be when it has grown: the plan of layer `index`,
- * 0 the first, as a blocked filter's; its rate is the layer's own. Solves a plan for each layer up
- * to it. BLOOMERY_BAD_ARGUMENT if the plan is not scalable, or if `index` is not 0 to 63. `layer`
- * is filled whatever it begins with, as the structs of facts are.
+ * Plans what a scalable filter of this solved plan will be when it has grown: fills the plan of
+ * layer `index`, 0 the first, as a blocked filter's; its rate is the layer's own. Solves a plan for
+ * each layer up to it. BLOOMERY_BAD_ARGUMENT if the plan is not scalable, or if `index` is not 0 to
+ * 63. `layer` is filled whatever it begins with, as the structs of facts are.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_plan_layer(const bloomery_plan *plan, uint32_t index,
                                                     bloomery_plan *layer, bloomery_error *error);
@@ -113,9 +113,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_plan_layer(const bloomery_plan *plan, u
 /* ---- 3  Memory ------------------------------------------------------------------------------- */
 
 /*
- * The memory that this process can have, in bytes. UINT64_MAX where there is no such limit, or none
- * that can be read. A control group (cgroup, version 1 or 2) is what limits a container, a pod or a
- * service of systemd.
+ * The memory that this process can have, in bytes. UINT64_MAX if it has no limit, or none that can
+ * be read. Control groups (cgroup, version 1 or 2) limit containers, pods and services of systemd.
  */
 typedef struct bloomery_limits {
     size_t struct_bytes; /* sizeof(bloomery_limits), or 0 */
@@ -137,7 +136,7 @@ typedef struct bloomery_limits {
 
 /*
  * Reads these limits anew. Blocks of 4 MiB or more that do not fit a container are refused with
- * BLOOMERY_OUT_OF_MEMORY, unless they are for an allocator of the caller's: the system would grant
+ * BLOOMERY_OUT_OF_MEMORY, unless they are for the caller's own allocator: the system would grant
  * them, and end the process when it writes to them. Fields past the caller's struct_bytes are left
  * out. Any thread; some system calls.
  */
@@ -153,11 +152,11 @@ BLOOMERY_PUBLIC void bloomery_limits_get(bloomery_limits *limits);
  *         ...
  *
  * Returns `from` past the end, for a map or a view, and if the system has no memory left. Other
- * threads may query and one may add during the call, even without `concurrent_adds`, but nobody may
- * clear, merge into, move or free the filter. Where the kernel does not know MADV_POPULATE_WRITE
- * (Linux before 5.14) a byte of each page is written.
- * Time: that of zeroing the memory, 0.1 to 0.2 s a GiB; where a virtual machine has to get the
- * memory from its host first, seconds.
+ * threads may query and one may add during the call, even without `concurrent_adds`, but no thread
+ * may clear, merge into, move or free the filter. Where the kernel does not know
+ * MADV_POPULATE_WRITE (Linux before 5.14) a byte of each page is written. Time: that of zeroing the
+ * memory, 0.1 to 0.2 s a GiB; where a virtual machine has to get the memory from its host first,
+ * seconds.
  */
 BLOOMERY_PUBLIC uint64_t bloomery_populate(bloomery_filter *filter, uint64_t from, uint64_t bytes);
 
@@ -167,27 +166,27 @@ typedef void *(*bloomery_mover)(void *context, void *memory, size_t bytes, size_
 
 /*
  * Passes every block of memory that the filter owns to `move`, once each, the filter itself last.
- * It mends all pointers between them; `filter` receives its new address. For owners who defragment
- * their memory. A new block must be one that the `release` of the filter's allocator takes.
+ * It mends all pointers between them; `filter` receives its new address. For programs that
+ * defragment their memory. The `release` of the filter's allocator must accept each new block.
  *
- * Nobody else may use the filter during the call, not even one with `concurrent_adds`. These are
- * not valid any more: a bloomery_inline, a layer's span, the note of an info. The block of a
- * keyed filter holds its secret: wipe it before it is released. The bytes of maps and views are not
- * the filter's and stay.
+ * No other thread may use the filter during the call, not even one with `concurrent_adds`. These
+ * are no longer valid: a bloomery_inline, a layer's span, the note of an info. The block of a keyed
+ * filter holds its secret: wipe it before it is released. The bytes of maps and views are not the
+ * filter's and stay.
  *
- * BLOOMERY_UNSUPPORTED if the filter has no allocator of the caller's; nothing is moved then.
- * BLOOMERY_BAD_ARGUMENT if a block came to lie at no multiple of its alignment: the library has
- * copied it once more, by the filter's allocator, and the filter is as before. If there is no
- * memory for that, BLOOMERY_OUT_OF_MEMORY: the filter is lost, all of it is released, and `filter`
- * receives NULL.
+ * BLOOMERY_UNSUPPORTED, with nothing moved, if the filter does not use the caller's allocator.
+ * BLOOMERY_BAD_ARGUMENT if the move put a block at an address that is not a multiple of its
+ * alignment: the library has copied it once more, by the filter's allocator, and the filter is as
+ * before. If memory runs out for that, BLOOMERY_OUT_OF_MEMORY: the filter is lost, all of it is
+ * released, and `filter` receives NULL.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_move(bloomery_filter **filter, bloomery_mover move,
                                               void *context);
 
 /*
  * Prefetches the memory that bloomery_may_contain_hash or bloomery_add_hash will touch, without
- * waiting for it. For callers with a loop of their own. Hash a key and prefetch, do the same for
- * some hundred other keys, then query:
+ * waiting for it. For callers with their own loop. Hash a key and prefetch, do the same for some
+ * hundred other keys, then query:
  *
  *     bloomery_hash_key(filter, key, &hashes[i % 128], &error);
  *     bloomery_prefetch_hash(filter, hashes[i % 128]);
@@ -201,9 +200,9 @@ BLOOMERY_PUBLIC void bloomery_prefetch_hash(const bloomery_filter *filter, bloom
 /* ---- 4  RedisBloom's chunks ------------------------------------------------------------------ */
 
 /*
- * RedisBloom gives a filter out, and takes one, in chunks: first the header, then the bits of the
- * layers. A chunk has at most 16 MiB and never bits of two layers. All chunks in a row are the
- * bytes that bloomery_dialect_load and _write of dialect "redisbloom" know (bloomery/dialect.h).
+ * RedisBloom dumps and loads a filter in chunks: first the header, then the bits of the layers. A
+ * chunk has at most 16 MiB and never bits of two layers. All chunks in a row are the bytes that
+ * bloomery_dialect_load and _write of dialect "redisbloom" know (bloomery/dialect.h).
  *
  *     uint64_t iterator = 0;
  *     uint8_t *header = malloc(bloomery_redisbloom_header_bytes(filter));

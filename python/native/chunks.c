@@ -5,19 +5,6 @@
 #include <assert.h>
 #include <string.h>
 
-static bool is_null(const struct native_chunk *chunk, size_t number)
-{
-    const size_t bit = chunk->first + number;
-    return chunk->valid != NULL && (chunk->valid[bit >> 3] >> (bit & 7) & 1) == 0;
-}
-
-/* Integers are keys as they lie in memory if they have the width of a key. */
-static bool integers_fit(const struct native_chunk *chunk, const struct native_keying *keying)
-{
-    return chunk->width == keying->integer_bytes && !chunk->swapped &&
-           __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-}
-
 bool native_chunk_keys(const struct native_chunk *chunk, const struct native_keying *keying,
                        bloomery_keys *keys)
 {
@@ -29,7 +16,10 @@ bool native_chunk_keys(const struct native_chunk *chunk, const struct native_key
     switch (chunk->form) {
     case NATIVE_INTEGERS:
     case NATIVE_RAW:
-        if (chunk->form == NATIVE_INTEGERS ? !integers_fit(chunk, keying) : keying->has_rule)
+        /* Integers of the width of a key are keys as they are in memory. */
+        if (chunk->form == NATIVE_RAW ? keying->has_rule
+                                      : chunk->width != keying->integer_bytes || chunk->swapped ||
+                                            __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
             return false;
         if (chunk->stride < (ptrdiff_t)chunk->width || chunk->width == 0)
             return false;
@@ -113,12 +103,6 @@ static size_t put_character(uint32_t character, unsigned char *out)
     return 4;
 }
 
-static bool out_of_memory(bloomery_error *error)
-{
-    *error = (bloomery_error){.status = BLOOMERY_OUT_OF_MEMORY, .text = "not enough memory"};
-    return false;
-}
-
 /* A string of NumPy's U. */
 static bool take_ucs4(const struct native_chunk *chunk, const unsigned char *at,
                       struct native_portion *portion, bloomery_error *error)
@@ -128,8 +112,10 @@ static bool take_ucs4(const struct native_chunk *chunk, const unsigned char *at,
     size_t length = chunk->width / 4;
     uint32_t character;
 
-    if (!native_arena_reserve(texts, chunk->width + 4))
-        return out_of_memory(error);
+    if (!native_arena_reserve(texts, chunk->width + 4)) {
+        *error = (bloomery_error){.status = BLOOMERY_OUT_OF_MEMORY, .text = "not enough memory"};
+        return false;
+    }
     for (; length > 0; length--) { /* its end */
         memcpy(&character, at + 4 * (length - 1), 4);
         if (character != 0)
@@ -243,7 +229,9 @@ bool native_chunk_portion(const struct native_chunk *chunk, const struct native_
 
     native_portion_begin(portion);
     for (size_t i = 0; i < records; i++) {
-        if (chunk->form == NATIVE_NOTHING || is_null(chunk, from + i))
+        const size_t bit = chunk->first + from + i;
+        const bool is_null = chunk->valid != NULL && (chunk->valid[bit >> 3] >> (bit & 7) & 1) == 0;
+        if (chunk->form == NATIVE_NOTHING || is_null)
             native_portion_nothing(portion);
         else if (!take_value(chunk, keying, from + i, portion, error))
             return false;

@@ -43,7 +43,7 @@ static bool run(PyObject *object, enum native_verb verb, PyObject *args, PyObjec
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$p", names, &path, &crlf) ||
         !keying_of_lines(self, crlf != 0, &keying))
         return false;
-    /* Where the return is not part of a key, as behind a first field, there is no warning. */
+    /* Nobody is warned where the return is not part of a key, as behind a first field. */
     const bool cut = (keying.rule.flags & (BLOOMERY_RULE_CRLF | BLOOMERY_RULE_TRIM)) != 0 ||
                      keying.rule.field == 1;
     PyObject *both = Py_BuildValue("(OO)", path, cut ? Py_True : Py_False);

@@ -170,7 +170,7 @@ struct native_arena {
     size_t used, room;
 };
 
-/* Room for this many more bytes at bytes + used; false if there is no memory. Needs no GIL. */
+/* Makes room for `bytes` more at bytes + used; false if memory is exhausted. Needs no GIL. */
 bool native_arena_reserve(struct native_arena *arena, size_t bytes);
 
 /* Keys of up to NATIVE_PORTION records. Record i is a key, or none: then keys[i].data is NULL. */
@@ -194,7 +194,7 @@ void native_portion_begin(struct native_portion *portion);
 /* Appends a record. False after raising. */
 bool native_portion_take(struct native_portion *portion, const struct native_keying *keying,
                          PyObject *object);
-/* Appends a copy of bytes; false if there is no memory. Needs no GIL. */
+/* Appends a copy of bytes; false if memory is exhausted. Needs no GIL. */
 bool native_portion_copy(struct native_portion *portion, const void *data, size_t bytes);
 void native_portion_integer(struct native_portion *portion, uint64_t key, size_t bytes);
 void native_portion_point(struct native_portion *portion, const void *data, size_t bytes);

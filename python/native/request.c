@@ -13,11 +13,6 @@ bool native_path_take(PyObject *path, PyObject **taken, const char **text)
     return *text != NULL;
 }
 
-static bool is_whole(double number)
-{
-    return isfinite(number) && floor(number) == number;
-}
-
 static bool has_items(PyObject *object)
 {
     PyObject *iterator = PyObject_GetIter(object);
@@ -48,8 +43,9 @@ bool native_count_take(PyObject *object, const char *name, uint64_t *number)
     *number = 0;
     if (object == NULL || object == Py_None)
         return true;
+    const double number_of_float = PyFloat_Check(object) ? PyFloat_AsDouble(object) : NAN;
     PyObject *index = NULL;
-    if (PyFloat_Check(object) && is_whole(PyFloat_AsDouble(object)))
+    if (isfinite(number_of_float) && floor(number_of_float) == number_of_float)
         index = PyNumber_Long(object); /* 1e6 */
     else if (!PyBool_Check(object) && PyIndex_Check(object))
         index = PyNumber_Index(object);

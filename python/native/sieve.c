@@ -375,8 +375,8 @@ static void copy_key(bloomery_key *key, unsigned char **to)
     *to += key->bytes;
 }
 
-/* What the items point to is the sieve's until the next pop: they get bytes of their own, to be
- * freed by the caller. NULL if there is no memory. */
+/* The sieve owns what the items point to until the next pop: they get bytes of their own, to be
+ * freed by the caller. NULL if memory is exhausted. */
 static unsigned char *keep_bytes(bloomery_sieve_item *items, size_t count)
 {
     size_t bytes = 1;

@@ -13,17 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool is_same_file(const struct native_watch *watch, const struct stat *now)
-{
-    return (uint64_t)now->st_dev == watch->device && (uint64_t)now->st_ino == watch->inode;
-}
-
-static bool is_unchanged(const struct native_watch *watch, const struct stat *now)
-{
-    return now->st_size == watch->size && now->st_mtim.tv_sec == watch->time.tv_sec &&
-           now->st_mtim.tv_nsec == watch->time.tv_nsec;
-}
-
 void native_watch_look(struct native_watch *watch, const char *path)
 {
     struct stat found;
@@ -76,8 +65,14 @@ bool native_watch_holds(struct native_filter *self)
     struct stat now;
     bloomery_status status;
 
-    if (watch->path == NULL || stat(watch->path, &now) != 0 || !is_same_file(watch, &now) ||
-        is_unchanged(watch, &now))
+    if (watch->path == NULL || stat(watch->path, &now) != 0)
+        return true;
+    const bool is_another =
+        (uint64_t)now.st_dev != watch->device || (uint64_t)now.st_ino != watch->inode;
+    const bool is_unchanged = now.st_size == watch->size &&
+                              now.st_mtim.tv_sec == watch->time.tv_sec &&
+                              now.st_mtim.tv_nsec == watch->time.tv_nsec;
+    if (is_another || is_unchanged)
         return true;
     if (now.st_size < watch->size)
         return raise_changed(self, "cut short");

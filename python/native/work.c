@@ -12,11 +12,6 @@ bool native_work_no_memory(struct native_work *work)
     return false;
 }
 
-static bool changes(const struct native_work *work)
-{
-    return work->verb == NATIVE_ADD || work->verb == NATIVE_BUILD || work->verb == NATIVE_REMOVE;
-}
-
 static enum native_change change_of(const struct native_work *work)
 {
     return work->verb == NATIVE_REMOVE ? NATIVE_CHANGE_REMOVE : NATIVE_CHANGE_ADD;
@@ -26,12 +21,14 @@ static enum native_change change_of(const struct native_work *work)
  * one's alone, since its bits may have to be scanned. */
 bool native_work_enter(struct native_work *work, size_t count)
 {
+    const bool changes =
+        work->verb == NATIVE_ADD || work->verb == NATIVE_BUILD || work->verb == NATIVE_REMOVE;
     struct native_limit *limit = work->limit;
     work->entered_alone = work->alone;
     while (native_gate_enter(work->gate, work->entered_alone)) {
         const bool open =
             work->verb == NATIVE_COLLECT ? *work->builder != NULL : work->filter->filter != NULL;
-        if (open && ((changes(work) && !native_filter_writable(work->filter, change_of(work))) ||
+        if (open && ((changes && !native_filter_writable(work->filter, change_of(work))) ||
                      (work->watched != NULL && !native_watch_holds(work->watched)))) {
             native_gate_leave(work->gate, work->entered_alone);
             return false;
@@ -127,22 +124,6 @@ static bool run_keys(struct native_work *work, const bloomery_keys *keys, uint64
 
 /* ---- Up to a full filter --------------------------------------------------------------------- */
 
-static void put_bits(uint64_t *into, size_t at, const uint64_t *bits, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        into[(at + i) / 64] |= (bits[i / 64] >> (i & 63) & 1) << ((at + i) & 63);
-}
-
-/* How many of the keys of a portion, from one on, change nothing: the filter has them. */
-static size_t count_seen(const struct native_work *work, size_t from)
-{
-    const struct native_portion *portion = work->portion;
-    size_t i = from;
-    while (i < portion->count && bloomery_may_contain(work->filter->filter, portion->keys[i]))
-        i++;
-    return i - from;
-}
-
 /* Adds what fits of the closed portion; `answers` has room for all. False: `error` is set, and the
  * `done` keys before are added. */
 static bool add_limited_portion(struct native_work *work, uint64_t *answers, size_t *done)
@@ -154,9 +135,13 @@ static bool add_limited_portion(struct native_work *work, uint64_t *answers, siz
         uint64_t bits[NATIVE_PORTION / 64] = {0};
         bloomery_counts counts;
         size_t now = portion->count - *done;
-        if (!native_limit_allows(limit, work->filter->filter))
-            now = count_seen(work, *done);
-        else if (now > limit->left)
+        if (!native_limit_allows(limit, work->filter->filter)) {
+            /* A full filter takes only keys that it has, which change nothing. */
+            now = 0;
+            while (*done + now < portion->count &&
+                   bloomery_may_contain(work->filter->filter, portion->keys[*done + now]))
+                now++;
+        } else if (now > limit->left)
             now = (size_t)limit->left;
         if (now == 0) {
             native_limit_error(work->filter->filter, &work->error);
@@ -165,7 +150,9 @@ static bool add_limited_portion(struct native_work *work, uint64_t *answers, siz
         const bloomery_keys keys = bloomery_keys_of_list(portion->keys + *done, now);
         const bloomery_status status =
             bloomery_add_keys(work->filter->writable, &keys, bits, &counts, &work->error);
-        put_bits(answers, *done, bits, counts.done);
+        assert(counts.done <= now);
+        for (size_t i = 0, at = *done; i < counts.done; i++, at++)
+            answers[at / 64] |= (bits[i / 64] >> (i & 63) & 1) << (at & 63);
         native_limit_count(limit, counts.positive);
         work->yes += counts.positive;
         *done += counts.done;
@@ -236,12 +223,7 @@ static bool add_limited_keys(struct native_work *work, const bloomery_keys *keys
 
 /* ---- A portion ------------------------------------------------------------------------------- */
 
-static size_t record_of(const struct native_portion *portion, size_t key)
-{
-    return portion->count == portion->records ? key : portion->places[key];
-}
-
-/* Hashes are kept per record; where there is no key they are 0. */
+/* Keeps one hash per record; a record without a key gets 0. */
 static bool hash_keys(struct native_work *work)
 {
     const struct native_portion *portion = work->portion;
@@ -292,7 +274,8 @@ bool native_work_portion(struct native_work *work)
     else
         good = run_keys(work, &keys, answers, &done);
     if (!good) {
-        work->seen += done < portion->count ? record_of(portion, done) : 0;
+        if (done < portion->count)
+            work->seen += portion->count == portion->records ? done : portion->places[done];
         return false;
     }
     scatter(portion);

@@ -17,7 +17,7 @@
 
 /* ---- Words ---------------------------------------------------------------------------------- */
 
-/* The words that so many bits take. */
+/* Returns how many words hold this number of bits. */
 static inline uint64_t bloomery_words_of(uint64_t bits)
 {
     return bits / 64 + (bits % 64 != 0);

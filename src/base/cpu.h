@@ -8,8 +8,7 @@
 #define BLOOMERY_ARM_KERNELS 1
 #endif
 
-/* A compiler that is told to save space (-Os, -Oz) gets one loop for cases that have one each
- * otherwise. */
+/* With -Os and -Oz one loop serves the cases that otherwise have one each. */
 #if defined(__OPTIMIZE_SIZE__)
 enum { BLOOMERY_FOR_SIZE = 1 };
 #else

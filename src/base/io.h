@@ -92,7 +92,7 @@ struct bloomery_replacement {
 
 /*
  *   begin    resolves the target (through symbolic links) and opens a new file in its directory,
- *            one without a name where the system can, so that kill -9 hardly ever leaves litter.
+ *            one without a name where the system can, so that kill -9 leaves no litter there.
  *            A new target gets `mode` less the umask; an existing one keeps its own.
  *   write    appends.
  *   commit   syncs the new file, gives it the target's name in one step, syncs the directory.

@@ -24,19 +24,15 @@ static bool is_paged(const bloomery_allocator *allocator, size_t bytes, size_t a
 
 enum { LOOK_BYTES = 4 << 20 }; /* for less the container's limit is not looked up */
 
-static void *take_pages(size_t bytes)
-{
-    const uint64_t most = bytes < LOOK_BYTES ? UINT64_MAX : bloomery_limits_container();
-    return bytes > most ? NULL : bloomery_pages_take(bytes, bytes <= most / 2);
-}
-
 void *bloomery_allocate(const bloomery_allocator *allocator, size_t bytes, size_t alignment)
 {
     void *memory = NULL;
     assert(bytes > 0);
     assert(alignment > 0 && (alignment & (alignment - 1)) == 0);
-    if (is_paged(allocator, bytes, alignment))
-        return take_pages(bytes);
+    if (is_paged(allocator, bytes, alignment)) {
+        const uint64_t most = bytes < LOOK_BYTES ? UINT64_MAX : bloomery_limits_container();
+        return bytes > most ? NULL : bloomery_pages_take(bytes, bytes <= most / 2);
+    }
     const bool zeroed = allocator->allocate_zeroed != NULL;
     if (zeroed) {
         memory = allocator->allocate_zeroed(allocator->context, bytes, alignment);

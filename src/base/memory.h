@@ -21,7 +21,7 @@ void bloomery_release(const bloomery_allocator *allocator, void *memory, size_t 
 
 #define BLOOMERY_HUGE_PAGE ((size_t)2 << 20)
 
-/* Blocks of at least so many bytes are taken by the page; SIZE_MAX: none are. */
+/* Returns the smallest number of bytes that is allocated by the page; SIZE_MAX: none is. */
 size_t bloomery_pages_from(void);
 
 enum { BLOOMERY_PAGES_ALIGNMENT = 4096 }; /* that mmap guarantees on any Linux */
@@ -30,9 +30,9 @@ enum { BLOOMERY_PAGES_ALIGNMENT = 4096 }; /* that mmap guarantees on any Linux *
 void *bloomery_pages_take(size_t bytes, bool huge);
 void bloomery_pages_give(void *memory, size_t bytes);
 
-/* Takes the pages of a block now that are taken else when they are first written to, and changes no
- * byte of it, whatever others write there meanwhile. Returns how many of the bytes it came to: less
- * than `bytes` if there is no memory. */
+/* Faults in the pages of a block now rather than when they are first written to. Changes no byte,
+ * even if other threads write there at the same time. Returns the offset it reached: less than
+ * `bytes` if memory ran out. */
 size_t bloomery_pages_touch(uint8_t *memory, size_t bytes);
 
 /* The same by writing to a byte of every `page` bytes what is there already. Others may write to

@@ -88,7 +88,8 @@ static char *lines_next(struct lines *lines)
     return NULL;
 }
 
-/* A limit, or what is used: the file's one number; UINT64_MAX for "max", or if there is no file. */
+/* Reads the one number of a file, a limit or the memory used. Returns UINT64_MAX for "max" or if
+ * the file is missing. */
 static uint64_t number_in(const char *folder, const char *name)
 {
     struct lines lines;
@@ -515,7 +516,7 @@ bool bloomery_random(void *to, size_t bytes)
 {
     assert(bytes <= 256); /* as many come whole */
 #if defined(__APPLE__)
-    return getentropy(to, bytes) == 0; /* there is no getrandom there */
+    return getentropy(to, bytes) == 0; /* it does not have getrandom */
 #else
     return getrandom(to, bytes, 0) == (ssize_t)bytes;
 #endif

@@ -10,23 +10,17 @@ enum { SIZED_BYTES_MAX = 4096 };
 
 static const char unknown_field[] = "a field is set that this version of the library does not have";
 
-static size_t size_of(const void *given)
-{
-    size_t bytes;
-    memcpy(&bytes, given, sizeof bytes);
-    return bytes;
-}
-
 /* The bytes that the caller's struct has; 0 if it begins with something else than a size. */
 static size_t given_bytes(const void *given, size_t first_bytes)
 {
-    const size_t bytes = size_of(given);
+    size_t bytes;
+    memcpy(&bytes, given, sizeof bytes);
     if (bytes == 0)
         return first_bytes;
     return bytes >= first_bytes && bytes <= SIZED_BYTES_MAX ? bytes : 0;
 }
 
-bool bloomery_sized_is_known(const void *given, size_t first_bytes, size_t bytes)
+bool bloomery_versioned_is_known(const void *given, size_t first_bytes, size_t bytes)
 {
     const size_t end = given_bytes(given, first_bytes);
     for (size_t i = bytes; i < end; i++)
@@ -35,8 +29,9 @@ bool bloomery_sized_is_known(const void *given, size_t first_bytes, size_t bytes
     return end > 0;
 }
 
-bloomery_status bloomery_sized_read(const void *given, size_t first_bytes, void *ours, size_t bytes,
-                                    const char *initialiser, bloomery_error *error)
+bloomery_status bloomery_versioned_read(const void *given, size_t first_bytes, void *ours,
+                                        size_t bytes, const char *initialiser,
+                                        bloomery_error *error)
 {
     assert(first_bytes >= sizeof(size_t) && first_bytes <= bytes && bytes <= SIZED_BYTES_MAX);
     assert(given != ours);
@@ -47,7 +42,7 @@ bloomery_status bloomery_sized_read(const void *given, size_t first_bytes, void 
             return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                                  "the struct does not begin with its size: initialise it with %s",
                                  initialiser);
-        if (!bloomery_sized_is_known(given, first_bytes, bytes))
+        if (!bloomery_versioned_is_known(given, first_bytes, bytes))
             return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "%s", unknown_field);
         memcpy(ours, given, end < bytes ? end : bytes);
     }
@@ -55,7 +50,8 @@ bloomery_status bloomery_sized_read(const void *given, size_t first_bytes, void 
     return BLOOMERY_OK;
 }
 
-bloomery_status bloomery_sized_reserved(const void *reserved, size_t bytes, bloomery_error *error)
+bloomery_status bloomery_versioned_reserved(const void *reserved, size_t bytes,
+                                            bloomery_error *error)
 {
     for (size_t i = 0; i < bytes; i++)
         if (((const uint8_t *)reserved)[i] != 0)
@@ -63,7 +59,7 @@ bloomery_status bloomery_sized_reserved(const void *reserved, size_t bytes, bloo
     return BLOOMERY_OK;
 }
 
-void bloomery_sized_give(const void *ours, size_t bytes, void *given, size_t first_bytes)
+void bloomery_versioned_give(const void *ours, size_t bytes, void *given, size_t first_bytes)
 {
     const size_t size = sizeof(size_t); /* stays */
     const size_t theirs = given_bytes(given, first_bytes);

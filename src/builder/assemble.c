@@ -97,12 +97,6 @@ static bloomery_status make_desks(struct job *job, uint32_t threads, size_t room
                          "not enough memory to sort the hashes and solve their equations");
 }
 
-static uint64_t bumped_reserve(const struct bloomery_assembly *assembly)
-{
-    const uint64_t share = assembly->memory / 16;
-    return share > BUMPED_RESERVE ? share : BUMPED_RESERVE;
-}
-
 /* What is left of the memory allowed beside the pieces, those to come included. */
 static uint64_t memory_left(const struct job *job)
 {
@@ -426,7 +420,8 @@ static bloomery_status build_layers(struct bloomery_assembly *assembly,
                                  "keys are still left after %d layers: their hashes were made to "
                                  "collide; build a filter with a secret",
                                  LAYERS_MAX);
-        bloomery_pool_allow(spool->pool, bumped_reserve(assembly));
+        const uint64_t share = assembly->memory / 16;
+        bloomery_pool_allow(spool->pool, share > BUMPED_RESERVE ? share : BUMPED_RESERVE);
         if (!bloomery_spool_start(other, spool->pool, i + 1))
             return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "not enough memory for locks");
         job.layer = &assembly->layers[assembly->layer_count++];
@@ -473,14 +468,8 @@ static void put_in_order(const struct bloomery_spool *spool, struct bloomery_x_r
         gathered->count = bloomery_pairs_distinct(gathered->hashes, gathered->count);
 }
 
-static bloomery_status no_room(bloomery_error *error)
-{
-    return bloomery_fail(error, BLOOMERY_FULL, 0,
-                         "the memory allowed is not enough to sort a part of the hashes: allow "
-                         "more");
-}
-
-/* Takes those of a piece that are in the range. If there is no room, repeats make some. */
+/* Copies the hashes of a piece that are in the range. If the room is full, dropping repeats makes
+ * some. */
 static bloomery_status take_piece(const struct bloomery_spool *spool, struct bloomery_x_range range,
                                   const bloomery_hash *hashes, size_t count,
                                   struct bloomery_gathered *gathered, bloomery_error *error)
@@ -489,7 +478,10 @@ static bloomery_status take_piece(const struct bloomery_spool *spool, struct blo
         put_in_order(spool, range, gathered);
         if (gathered->room - gathered->count < gathered->room / 8 ||
             gathered->room - gathered->count < count)
-            return no_room(error);
+            return bloomery_fail(
+                error, BLOOMERY_FULL, 0,
+                "the memory allowed is not enough to sort a part of the hashes: allow "
+                "more");
     }
     bloomery_hash *to = gathered->hashes + gathered->count;
     if (range.first << 8 == 0 && range.last << 8 == UINT64_MAX << 8) { /* whole heaps */
@@ -533,22 +525,6 @@ bloomery_status bloomery_gather(const struct bloomery_spool *spool, struct bloom
     return BLOOMERY_OK;
 }
 
-/* Puts the sorted hashes back into the pieces of a heap that lies in memory. */
-static void put_back(struct bloomery_heap *heap, const struct bloomery_gathered *gathered)
-{
-    size_t done = 0;
-    for (struct bloomery_piece *piece = heap->pieces; piece != NULL; piece = piece->next) {
-        const size_t left = gathered->count - done;
-        piece->count = left < BLOOMERY_PIECE_HASHES ? left : BLOOMERY_PIECE_HASHES;
-        memcpy(piece->hashes, gathered->hashes + done,
-               (size_t)piece->count * sizeof *piece->hashes);
-        done += (size_t)piece->count;
-    }
-    assert(done == gathered->count);
-    heap->count = gathered->count;
-    heap->sorted = true;
-}
-
 bloomery_status bloomery_gather_count(struct bloomery_spool *spool, uint32_t heap,
                                       struct bloomery_gathered *gathered, uint64_t *count,
                                       bloomery_error *error)
@@ -570,7 +546,20 @@ bloomery_status bloomery_gather_count(struct bloomery_spool *spool, uint32_t hea
         *count += gathered->count;
         part++;
     }
-    if (halved == 0 && spool->heaps[heap].places_count == 0)
-        put_back(&spool->heaps[heap], gathered);
+    if (halved == 0 && spool->heaps[heap].places_count == 0) {
+        /* The heap lies in memory: its pieces get the sorted hashes back. */
+        size_t done = 0;
+        for (struct bloomery_piece *piece = spool->heaps[heap].pieces; piece != NULL;
+             piece = piece->next) {
+            const size_t left = gathered->count - done;
+            piece->count = left < BLOOMERY_PIECE_HASHES ? left : BLOOMERY_PIECE_HASHES;
+            memcpy(piece->hashes, gathered->hashes + done,
+                   (size_t)piece->count * sizeof *piece->hashes);
+            done += (size_t)piece->count;
+        }
+        assert(done == gathered->count);
+        spool->heaps[heap].count = gathered->count;
+        spool->heaps[heap].sorted = true;
+    }
     return BLOOMERY_OK;
 }

@@ -31,7 +31,7 @@ struct bloomery_assembly {
     uint64_t payload_bytes;
 };
 
-/* Uses up the spool, which it ends in any case. On failure there are no layers. */
+/* Uses up the spool, and ends it in any case. On failure the assembly has no layers. */
 bloomery_status bloomery_assemble(struct bloomery_assembly *assembly, struct bloomery_spool *spool,
                                   bloomery_error *error);
 

@@ -78,8 +78,8 @@ uint64_t bloomery_pool_allow(struct bloomery_pool *pool, uint64_t more)
     return pool->limit;
 }
 
-/* An empty piece; NULL if there is no memory for it, or if it would pass the limit and is not one
- * of those that a spool needs in any case. */
+/* Returns an empty piece; NULL if memory ran out, or if the piece would pass the limit and is not
+ * one that a spool needs in any case. */
 static struct bloomery_piece *take_piece(struct bloomery_pool *pool, bool needed, bool *no_memory)
 {
     struct bloomery_piece *piece = NULL;
@@ -98,15 +98,6 @@ static struct bloomery_piece *take_piece(struct bloomery_pool *pool, bool needed
     return piece;
 }
 
-static void give_piece(struct bloomery_pool *pool, struct bloomery_piece *piece)
-{
-    bloomery_lock(&pool->lock[0]);
-    piece->next = pool->free;
-    pool->free = piece;
-    pool->free_bytes += sizeof *piece;
-    bloomery_unlock(&pool->lock[0]);
-}
-
 /* ---- Spools ---------------------------------------------------------------------------------- */
 
 bool bloomery_spool_start(struct bloomery_spool *spool, struct bloomery_pool *pool, uint32_t layer)
@@ -122,7 +113,11 @@ void bloomery_spool_end(struct bloomery_spool *spool)
         struct bloomery_heap *heap = &spool->heaps[i];
         for (struct bloomery_piece *piece = heap->pieces, *next; piece != NULL; piece = next) {
             next = piece->next;
-            give_piece(spool->pool, piece);
+            bloomery_lock(&spool->pool->lock[0]);
+            piece->next = spool->pool->free;
+            spool->pool->free = piece;
+            spool->pool->free_bytes += sizeof *piece;
+            bloomery_unlock(&spool->pool->lock[0]);
         }
         if (heap->places_room > 0)
             bloomery_release(spool->pool->allocator, heap->places,
@@ -334,7 +329,7 @@ static bloomery_status add_to_heap(struct bloomery_spool *spool, uint32_t number
     return BLOOMERY_OK;
 }
 
-/* So many at once that a lock is taken for several of them. */
+/* Adds a portion of hashes, small enough for its stack, so that one lock serves several of them. */
 static bloomery_status add_portion(struct bloomery_spool *spool, const bloomery_hash *hashes,
                                    size_t count, bloomery_error *error)
 {

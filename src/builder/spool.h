@@ -77,8 +77,8 @@ bool bloomery_spool_start(struct bloomery_spool *spool, struct bloomery_pool *po
 /* Gives pieces and places back. */
 void bloomery_spool_end(struct bloomery_spool *spool);
 
-/* Adds hashes, any thread. BLOOMERY_OUT_OF_MEMORY; BLOOMERY_FULL if the memory is used up and there
- * is no directory; BLOOMERY_IO_FAILED. */
+/* Adds hashes, any thread. BLOOMERY_OUT_OF_MEMORY; BLOOMERY_FULL if the memory is used up and the
+ * spool has no directory; BLOOMERY_IO_FAILED. */
 bloomery_status bloomery_spool_add(struct bloomery_spool *spool, const bloomery_hash *hashes,
                                    size_t count, bloomery_error *error);
 

@@ -159,22 +159,6 @@ static bloomery_status check_header(const uint8_t *data, size_t bytes, int order
     return BLOOMERY_OK;
 }
 
-/* Bits past the bitset's end are not of it, though there may be a place for them in the filter. */
-static bloomery_status check_end(const uint8_t *data, uint64_t length, int order,
-                                 bloomery_error *error)
-{
-    const uint8_t *last = data + HEADER + length / 64 * 8;
-    if (length % 64 == 0)
-        return BLOOMERY_OK;
-    const uint64_t word =
-        order == LITTLE_ENDIAN_WORDS ? bloomery_load_u64(last) : bloomery_load_be(last, 8);
-    if (word >> length % 64 == 0)
-        return BLOOMERY_OK;
-    return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER + length / 64 * 8,
-                         "damaged: a bit is set past the %llu of the bitset",
-                         (unsigned long long)length);
-}
-
 static bloomery_status parse(const uint8_t *data, size_t bytes,
                              const bloomery_dialect_parameters *given, int order,
                              struct bloomery_design *design, bloomery_error *error)
@@ -189,21 +173,32 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
             length);
     design->bits[0] = data + HEADER;
     design->bit_bytes[0] = bloomery_words_of(length) * 8;
-    return check_end(data, length, order, error);
+    assert(HEADER + design->bit_bytes[0] == bytes);
+    /* The filter may have room past the bitset's end. No bit may be set there. */
+    const uint8_t *last = data + HEADER + length / 64 * 8;
+    if (length % 64 == 0)
+        return BLOOMERY_OK;
+    const uint64_t word =
+        order == LITTLE_ENDIAN_WORDS ? bloomery_load_u64(last) : bloomery_load_be(last, 8);
+    if (word >> length % 64 == 0)
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER + length / 64 * 8,
+                         "damaged: a bit is set past the %llu of the bitset",
+                         (unsigned long long)length);
 }
 
 static bool is_little_endian(const bloomery_filter *filter)
 {
-    return bloomery_rest_in(filter)->extra_bytes >= EXTRA &&
-           bloomery_rest_in(filter)->extra[0] == LITTLE_ENDIAN_WORDS;
+    return bloomery_cold_in(filter)->extra_bytes >= EXTRA &&
+           bloomery_cold_in(filter)->extra[0] == LITTLE_ENDIAN_WORDS;
 }
 
 /* As long as it was, or longer if a key was added past that. */
 static uint64_t length_of(const bloomery_filter *filter)
 {
     const struct bloomery_layer *layer = filter->layers;
-    const uint64_t kept = bloomery_rest_in(filter)->extra_bytes >= EXTRA
-                              ? bloomery_load_u64(bloomery_rest_in(filter)->extra + 1)
+    const uint64_t kept = bloomery_cold_in(filter)->extra_bytes >= EXTRA
+                              ? bloomery_load_u64(bloomery_cold_in(filter)->extra + 1)
                               : layer->bits;
     uint64_t last = layer->bits;
     if (kept >= layer->bits)
@@ -220,6 +215,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     const uint64_t length = length_of(filter);
     uint8_t header[HEADER];
     assert(bloomery_dialect_fits(&bloomery_dialect_bits_and_blooms, filter, NULL) == BLOOMERY_OK);
+    assert(length <= bloomery_words_of(layer->bits) * 64);
     bloomery_store_be(header, layer->bits, 8);
     bloomery_store_be(header + 8, layer->probes, 8);
     if (little)
@@ -233,9 +229,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
                : status;
 }
 
-static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
+static int variant_of(const bloomery_filter *filter)
 {
-    (void)row;
     return is_little_endian(filter) ? LITTLE_ENDIAN_WORDS : BIG_ENDIAN_WORDS;
 }
 

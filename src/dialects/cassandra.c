@@ -100,6 +100,7 @@ static inline struct bloomery_steps absolute_double_begin(const struct bloomery_
                                                           bloomery_hash hash)
 {
     (void)layer;
+    assert(layer->bits > 0);
     return (struct bloomery_steps){.at = hash.lo, .step = hash.hi};
 }
 
@@ -129,6 +130,7 @@ static void absolute_double_scan(const struct bloomery_shape *shape,
     bloomery_classic_scan(shape, layer, payload, scan);
     scan->live_rate = bloomery_turned_live(BLOOMERY_TURN_ABSOLUTE, layer->bits, layer->probes,
                                            (double)scan->bits_set / (double)layer->bits);
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static const struct bloomery_kind_row absolute_double = {
@@ -229,6 +231,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     design->layout = variant == OLD ? BLOOMERY_LAYOUT_BE_WORDS : BLOOMERY_LAYOUT_BYTES;
     design->bits[0] = data + HEADER;
     design->bit_bytes[0] = words * 8;
+    assert(HEADER + design->bit_bytes[0] == bytes);
     return BLOOMERY_OK;
 }
 
@@ -273,5 +276,5 @@ const struct bloomery_dialect_row bloomery_dialect_cassandra = {
     .parse = parse,
     .write = write,
     .remarks = {bloomery_remark_rate},
-    .variant = bloomery_variant_by_hash,
+    .variants_by_hash = true,
 };

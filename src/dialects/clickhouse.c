@@ -8,7 +8,7 @@
  * m = 8 bytes, 1 to 2^30 of them. Two CityHash64 (1.0.2) of the key make all positions, one with
  * the seed and one with 845897321 seed + 217728422 mod 2^64. They are (a + i b + i^2 mod 2^64) mod
  * m for i = 0 .. k-1; position p is bit p & 7 of byte p >> 3. A key is a token: of tokenbf a run of
- * letters and digits and of bytes from 0x80 on, of ngrambf so many code points. A file
+ * letters and digits and of bytes from 0x80 on, of ngrambf a fixed number of code points. A file
  * skp_idx_NAME.idx holds one filter for each granule, behind each other (the end of this file draws
  * it): `index` says which.
  *
@@ -143,6 +143,7 @@ static inline struct bloomery_steps quadratic_begin(const struct bloomery_layer 
                                                     bloomery_hash hash)
 {
     (void)layer;
+    assert(layer->bits > 0);
     return (struct bloomery_steps){.at = hash.lo, .step = hash.hi + 1};
 }
 
@@ -176,6 +177,7 @@ static void quadratic_scan(const struct bloomery_shape *shape, const struct bloo
             fmin(1, scan->live_rate + bloomery_quadratic_excess(
                                           layer->bits, layer->probes,
                                           bloomery_classic_estimate(layer, scan->bits_set), fill));
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static const struct bloomery_kind_row quadratic = {
@@ -201,7 +203,7 @@ static const struct bloomery_practice dearest = {19, 13};
 static bool above(uint32_t bits, uint32_t probes, double rate,
                   enum bloomery_practice_literals literals)
 {
-    assert(bits < ROWS && bloomery_rate_table_parts(bits, probes) > 0); /* 0: there is no entry */
+    assert(bits < ROWS && bloomery_rate_table_parts(bits, probes) > 0); /* 0: no entry */
     if (literals == BLOOMERY_PRACTICE_DOUBLE)
         return bloomery_rate_table(bits, probes) > rate;
     const double parts = bloomery_rate_table_parts(bits, probes);
@@ -376,7 +378,7 @@ static bloomery_status parse(const uint8_t *data, size_t data_bytes,
         return status;
     const uint64_t bytes = given->bytes != 0 ? given->bytes : payload.bytes;
     if (payload.bytes == 0)
-        return bloomery_fail(error, BLOOMERY_TRUNCATED, 0, "cut short: there are no bytes");
+        return bloomery_fail(error, BLOOMERY_TRUNCATED, 0, "cut short: the file is empty");
     status = check_numbers(bytes, given->probes, error);
     if (status != BLOOMERY_OK)
         return status;
@@ -388,7 +390,7 @@ static bloomery_status parse(const uint8_t *data, size_t data_bytes,
     const uint64_t count = payload.bytes / bytes;
     if (given->index >= count)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "there is no filter number %llu: there are %llu, counted from 0",
+                             "filter number %llu does not exist: the file has %llu, counted from 0",
                              (unsigned long long)given->index, (unsigned long long)count);
     lay_out(given, bytes, given->probes, design);
     bloomery_clickhouse_take(&payload, given->index * bytes, bytes, given->index, count, design);
@@ -406,7 +408,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     assert(bloomery_dialect_fits(&bloomery_dialect_clickhouse, filter, NULL) == BLOOMERY_OK);
-    return bloomery_clickhouse_write(filter, bloomery_rest_in(filter)->extra, 0, emitter);
+    return bloomery_clickhouse_write(filter, bloomery_cold_in(filter)->extra, 0, emitter);
 }
 
 const struct bloomery_dialect_row bloomery_dialect_clickhouse = {
@@ -470,8 +472,8 @@ const struct bloomery_dialect_row bloomery_dialect_clickhouse = {
  *     byte 40   the number of blocks, 32 bits, and u of each, 32 bits each
  *     then      those bytes before it and after it
  *
- * Files of ours have room for some thousand bytes of this. An index of many parts does not fit: one
- * of its filters can be queried then, but not written.
+ * Our files have room for some thousand bytes of this. An index of many parts does not fit: one of
+ * its filters can be queried then, but not written.
  */
 
 enum {
@@ -712,11 +714,11 @@ void bloomery_clickhouse_take(struct bloomery_clickhouse_payload *payload, uint6
         keep(payload, at, after, design);
 }
 
-/* Reads it again, from a filter that may come from a file of ours. */
+/* Reads it again, from a filter that may come from one of our files. */
 static bool read_frame(const bloomery_filter *filter, struct frame *frame)
 {
-    const uint8_t *extra = bloomery_rest_in(filter)->extra;
-    if (bloomery_rest_in(filter)->extra_bytes < EXTRA_HEAD || extra[0] != EXTRA_VERSION ||
+    const uint8_t *extra = bloomery_cold_in(filter)->extra;
+    if (bloomery_cold_in(filter)->extra_bytes < EXTRA_HEAD || extra[0] != EXTRA_VERSION ||
         extra[1] > (EXTRA_IN_BLOCKS | EXTRA_PART))
         return false;
     *frame = (struct frame){
@@ -729,7 +731,7 @@ static bool read_frame(const bloomery_filter *filter, struct frame *frame)
     };
     const uint64_t before = bloomery_load_u64(extra + EXTRA_BEFORE);
     const uint64_t after = bloomery_load_u64(extra + EXTRA_AFTER);
-    const uint64_t room = bloomery_rest_in(filter)->extra_bytes - EXTRA_HEAD;
+    const uint64_t room = bloomery_cold_in(filter)->extra_bytes - EXTRA_HEAD;
     if (frame->index >= frame->count || (!frame->in_blocks && frame->block_count != 0))
         return false;
     if (frame->part)
@@ -800,7 +802,7 @@ bloomery_status bloomery_clickhouse_write(const bloomery_filter *filter, const u
 {
     const struct bloomery_layer *layer = filter->layers;
     struct frame frame = {.count = 1, .before = {head, head_bytes}};
-    if (bloomery_rest_in(filter)->extra_bytes > 0 && !read_frame(filter, &frame))
+    if (bloomery_cold_in(filter)->extra_bytes > 0 && !read_frame(filter, &frame))
         return bloomery_fail(emitter->error, BLOOMERY_CORRUPT, 0,
                              "what is attached to the filter does not fit it: its place in the "
                              "original's bytes is lost");

@@ -104,6 +104,7 @@ static inline struct bloomery_steps salted_pair_begin(const struct bloomery_laye
                                                       bloomery_hash hash)
 {
     (void)layer;
+    assert(layer->bits > 0);
     return (struct bloomery_steps){.at = hash.lo};
 }
 
@@ -194,7 +195,7 @@ static bloomery_status read_rows(struct bloomery_clickhouse_payload *payload,
     for (unsigned i = 0; i < ROWS_BYTES && (byte & 0x80) != 0; i++) {
         if (granule->bits == payload->bytes)
             return bloomery_fail(error, BLOOMERY_TRUNCATED, 0,
-                                 "cut short: there is no number of rows at byte %llu",
+                                 "cut short: the number of rows at byte %llu is missing",
                                  (unsigned long long)granule->at);
         bloomery_clickhouse_read(payload, granule->bits++, &byte, 1);
         granule->rows |= (uint64_t)(byte & 0x7f) << (7 * i);
@@ -291,10 +292,11 @@ static bloomery_status parse(const uint8_t *data, size_t data_bytes,
         return status;
     if (given->index / columns >= count)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "there is no filter number %llu: there are %llu granules with %u "
-                             "column%s, counted from 0",
+                             "filter number %llu does not exist: the file has %llu granules with "
+                             "%u column%s, counted from 0",
                              (unsigned long long)given->index, (unsigned long long)count, columns,
                              columns == 1 ? "" : "s");
+    assert(granule.rows > 0 && granule.bits + granule.filter_bytes * columns <= payload.bytes);
     status = lay_out(variant, given->rate, granule.rows, granule.filter_bytes, practice.probes,
                      design, error);
     if (status == BLOOMERY_OK)
@@ -376,5 +378,5 @@ const struct bloomery_dialect_row bloomery_dialect_clickhouse_index = {
     .fits = fits,
     .remarks = {remark_zeros, remark_wide, bloomery_remark_rate, bloomery_clickhouse_remark_gap,
                 bloomery_clickhouse_remark_literals, bloomery_clickhouse_remark_place},
-    .variant = bloomery_variant_by_hash,
+    .variants_by_hash = true,
 };

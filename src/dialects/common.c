@@ -21,28 +21,23 @@ int bloomery_dialect_choose(const struct bloomery_dialect_row *row, const char *
     for (int i = 0; row->names[i] != NULL; i++)
         if (strcmp(row->names[i], wanted) == 0)
             return i;
-    bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no variant \"%.40s\", only %s", wanted,
-                  row->facts.variants);
+    bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "variant \"%.40s\" does not exist, only %s",
+                  wanted, row->facts.variants);
     return -1;
 }
 
-int bloomery_variant_by_hash(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
+const char *bloomery_dialect_name(const struct bloomery_dialect_row *row,
+                                  const bloomery_filter *filter)
 {
-    int i = 0;
-    while (row->hashes[i] != filter->hash && row->hashes[i + 1] != NULL)
-        i++;
-    assert(row->names[i] != NULL);
-    return i;
-}
-
-int bloomery_variant_by_scheme(const struct bloomery_dialect_row *row,
-                               const bloomery_filter *filter)
-{
-    int i = 0;
-    while (row->schemes[i] != filter->kind && row->schemes[i + 1] != NULL)
-        i++;
-    assert(row->names[i] != NULL);
-    return i;
+    int number = -1;
+    if (row->variant != NULL)
+        number = row->variant(filter);
+    for (int i = 0; row->variants_by_hash && row->hashes[i] != NULL; i++)
+        number = row->hashes[i] == filter->hash ? i : number;
+    for (int i = 0; row->variants_by_scheme && row->schemes[i] != NULL; i++)
+        number = row->schemes[i] == filter->kind ? i : number;
+    assert(number < BLOOMERY_DIALECT_NAMES);
+    return number >= 0 ? row->names[number] : NULL;
 }
 
 bool bloomery_dialect_is(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
@@ -61,6 +56,7 @@ bool bloomery_dialect_is(const struct bloomery_dialect_row *row, const bloomery_
 bloomery_status bloomery_dialect_fits(const struct bloomery_dialect_row *row,
                                       const bloomery_filter *filter, bloomery_error *error)
 {
+    assert(row->others != NULL && (row->unit_bits > 0 || row->units_max == 0));
     if (!bloomery_dialect_is(row, filter))
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "%s", row->others);
     const struct bloomery_layer *layer = filter->layers;
@@ -188,6 +184,7 @@ void bloomery_turn_bits(enum bloomery_layout layout, const uint8_t *from, uint8_
 
 bloomery_status bloomery_emit(struct bloomery_emitter *emitter, const void *data, size_t bytes)
 {
+    assert(emitter->sink != NULL && (data != NULL || bytes == 0));
     if (bytes > 0 && emitter->sink(emitter->context, data, bytes) != 0)
         return bloomery_fail(emitter->error, BLOOMERY_IO_FAILED, 0,
                              "writing was stopped by the receiver of the bytes");
@@ -199,7 +196,7 @@ bloomery_status bloomery_emit_bits(struct bloomery_emitter *emitter,
                                    enum bloomery_layout layout)
 {
     uint8_t room[4096];
-    assert(bytes <= layer->bytes);
+    assert(bytes <= layer->bytes && (layout != BLOOMERY_LAYOUT_BE_WORDS || bytes % 8 == 0));
     for (uint64_t at = 0; at < bytes; at += sizeof room) {
         const size_t now = bytes - at < sizeof room ? (size_t)(bytes - at) : sizeof room;
         bloomery_turn_bits(layout, layer->payload + at, room, now);
@@ -219,6 +216,7 @@ bool bloomery_remark_rate_above(const bloomery_filter *filter, double factor, ch
     struct bloomery_phrase is, queried;
     if (layer->keys == 0 || !(layer->rate > 0))
         return false;
+    assert(factor >= 1 && room > 0);
     const double rate = filter->kind->expected_rate(layer, layer->keys);
     if (!(rate > layer->rate * factor))
         return false;

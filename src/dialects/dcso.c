@@ -110,12 +110,6 @@ enum { PLACES_MAX = 64 };
 /* Past this many keys to a place, J hardly varies. */
 static const double crowded = 1e6;
 
-/* Places: 2^j. */
-static uint64_t ring_of(uint64_t bits)
-{
-    return bits & (0 - bits);
-}
-
 /* The sum over all S, and over the same terms without their signs. */
 static double include_and_exclude(double load, double miss, uint32_t probes, double *magnitude)
 {
@@ -155,7 +149,7 @@ static double one_stretch(double load, double miss, double others, uint32_t prob
 static double chain_walk_rate(uint64_t bits, uint32_t probes, uint64_t keys)
 {
     assert(bits > 0 && probes > 0);
-    const uint64_t ring = ring_of(bits);
+    const uint64_t ring = bits & (0 - bits); /* places: 2^j */
     const double load = (double)keys / (double)ring;
     const double miss = 1 - (double)ring / (double)bits;
     double rate = bloomery_classic_rate(bits, probes, keys);
@@ -182,8 +176,8 @@ static double chain_walk_rate(uint64_t bits, uint32_t probes, uint64_t keys)
  *
  *     h[i+1] = (h[i] G mod 2^64) mod P,        G = 2^64 - 1469
  *
- * The product wraps at 2^64 before it is reduced, so it is no multiplication modulo P. All but 59
- * in 2^64 products are below P, and then the reduction does nothing: the chain is h G^i modulo
+ * The product wraps at 2^64 before it is reduced, so it is not a multiplication modulo P. All but
+ * 59 in 2^64 products are below P, and then the reduction does nothing: the chain is h G^i modulo
  * 2^64. That is what makes sizes that are multiples of powers of two bad ones.
  */
 
@@ -193,6 +187,7 @@ static inline struct bloomery_steps modular_chain_begin(const struct bloomery_la
                                                         bloomery_hash hash)
 {
     (void)layer;
+    assert(layer->bits > 0);
     return (struct bloomery_steps){.at = hash.lo};
 }
 
@@ -223,6 +218,7 @@ static void modular_chain_scan(const struct bloomery_shape *shape,
         scan->live_rate =
             chain_walk_rate(layer->bits, layer->probes,
                             (uint64_t)llround(bloomery_classic_estimate(layer, scan->bits_set)));
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static const struct bloomery_kind_row modular_chain = {
@@ -330,6 +326,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     design->bit_bytes[0] = words * 8;
     design->extra = data + HEADER + (size_t)words * 8;
     design->extra_bytes = bytes - HEADER - (size_t)words * 8;
+    assert(HEADER + words * 8 + design->extra_bytes == bytes);
     return BLOOMERY_OK;
 }
 
@@ -338,6 +335,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     const struct bloomery_layer *layer = filter->layers;
     uint8_t header[HEADER];
     assert(bloomery_dialect_fits(&bloomery_dialect_dcso, filter, NULL) == BLOOMERY_OK);
+    assert(layer->bits > 0 && layer->probes > 0); /* else it would contain everything */
     bloomery_store_u64(header, VERSION);
     bloomery_store_u64(header + 8, layer->keys);
     bloomery_store_f64(header + 16, layer->rate);
@@ -349,8 +347,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
         status = bloomery_emit_bits(emitter, layer, bloomery_words_of(layer->bits) * 8,
                                     BLOOMERY_LAYOUT_BYTES);
     if (status == BLOOMERY_OK)
-        status = bloomery_emit(emitter, bloomery_rest_in(filter)->extra,
-                               bloomery_rest_in(filter)->extra_bytes);
+        status = bloomery_emit(emitter, bloomery_cold_in(filter)->extra,
+                               bloomery_cold_in(filter)->extra_bytes);
     return status;
 }
 

@@ -8,8 +8,8 @@
  * A design is a shape and, for each of its layers, where in the bytes its bits lie and in which
  * order. Parsing fills it and checks every number against the length of the bytes. It allocates
  * nothing but room for the layers of a long chain, as many as the bytes hold. What the bytes say
- * besides (a version, a number that is no shape) goes to `extra` and comes back when the filter is
- * written. In memory bits always lie as ours do: bit p is bit p & 7 of byte p >> 3.
+ * besides (a version, a number that is not part of the shape) goes to `extra` and comes back when
+ * the filter is written. In memory bits always lie as ours do: bit p is bit p & 7 of byte p >> 3.
  */
 #ifndef BLOOMERY_DIALECTS_DIALECTS_H
 #define BLOOMERY_DIALECTS_DIALECTS_H
@@ -58,8 +58,8 @@ struct bloomery_design {
 void bloomery_design_empty(struct bloomery_design *design, const bloomery_allocator *allocator);
 void bloomery_design_end(struct bloomery_design *design);
 
-/* Room for so many layers, up to BLOOMERY_LAYERS_MAX, and for `kept`, of an empty design. Up to 64
- * layers and BLOOMERY_DESIGN_EXTRA bytes there is room already. BLOOMERY_OUT_OF_MEMORY. */
+/* Makes room for `layers` layers, up to BLOOMERY_LAYERS_MAX, and for `kept`, in an empty design. Up
+ * to 64 layers and BLOOMERY_DESIGN_EXTRA bytes fit without it. BLOOMERY_OUT_OF_MEMORY. */
 bloomery_status bloomery_design_room(struct bloomery_design *design, uint32_t layers,
                                      size_t kept_bytes, bloomery_error *error);
 
@@ -104,14 +104,14 @@ struct bloomery_dialect_row {
     const struct bloomery_kind_row *schemes[BLOOMERY_DIALECT_SCHEMES + 1];
     bool seeded;        /* else the seed is 0 */
     bool counts_new;    /* adds counts the keys that set a bit */
-    const char *others; /* what is to be said of a filter of which all that is not so */
-    /* Its bytes hold whole units of so many bits, up to so many of them, and up to so many probes;
-     * 0: any. And what is to be said of a filter with others. */
+    const char *others; /* the text about a filter with other numbers than these */
+    /* The bits of a unit, the most units, and the most probes that its bytes hold; 0: any. And the
+     * text about a filter with others. */
     uint32_t unit_bits;
     uint32_t probes_max;
     uint64_t units_max;
     const char *sizes;
-    /* NULL if there is no magic. */
+    /* NULL if the format has no magic. */
     bool (*sniff)(const uint8_t *data, size_t bytes);
     /* Of an empty filter; NULL: unsupported. `parameters` is never NULL; fields that
      * facts.create_takes does not name are 0. `variant` is the number of its variant. */
@@ -122,15 +122,18 @@ struct bloomery_dialect_row {
                              const bloomery_dialect_parameters *parameters, int variant,
                              struct bloomery_design *design, bloomery_error *error);
     /* NULL: unsupported. Called with filters that bloomery_dialect_fits approves. `extra` may be
-     * anything: it may come from a file of ours. */
+     * anything: it may come from one of our files. */
     bloomery_status (*write)(const bloomery_filter *filter, struct bloomery_emitter *emitter);
     /* Whether the other numbers of a filter with all that can stand in this dialect's bytes; says
      * what can't. NULL: any. */
     bloomery_status (*fits)(const bloomery_filter *filter, bloomery_error *error);
     /* In the order in which they are given. Called with filters of the row's hash and scheme. */
     bloomery_remark *remarks[BLOOMERY_DIALECT_REMARKS + 1];
-    /* The number of a filter's variant. NULL: a filter has none to speak of. */
-    int (*variant)(const struct bloomery_dialect_row *row, const bloomery_filter *filter);
+    /* What tells a filter's variant: which of the hashes it has, which of the schemes, or this
+     * function, which gives its number. Nothing: a filter has none to speak of. */
+    bool variants_by_hash;
+    bool variants_by_scheme;
+    int (*variant)(const bloomery_filter *filter);
 };
 
 /* The rows, one per file. */
@@ -169,12 +172,16 @@ bloomery_status bloomery_dialect_may_open(const struct bloomery_shape *shape,
                                           bloomery_error *error);
 
 /* Whether a filter has a hash and a scheme of the row. The dialect that a shape names proves
- * nothing: a file of ours may name any. */
+ * nothing: our files may name any. */
 bool bloomery_dialect_is(const struct bloomery_dialect_row *row, const bloomery_filter *filter);
 
 /* And whether its numbers are the dialect's; says what is not. */
 bloomery_status bloomery_dialect_fits(const struct bloomery_dialect_row *row,
                                       const bloomery_filter *filter, bloomery_error *error);
+
+/* The name of a filter's variant; NULL if it has none. */
+const char *bloomery_dialect_name(const struct bloomery_dialect_row *row,
+                                  const bloomery_filter *filter);
 
 /* Says that a hash is not available. */
 bloomery_status bloomery_dialect_no_hash(const struct bloomery_hash_row *hash,
@@ -182,15 +189,10 @@ bloomery_status bloomery_dialect_no_hash(const struct bloomery_hash_row *hash,
 
 /* ---- For the rows' functions ----------------------------------------------------------------- */
 
-/* The number of the variant `wanted` of a row; 0 if it is NULL. -1: there is no such one, and
- * `error` says so. */
+/* Returns the number of the variant `wanted` of a row; 0 if it is NULL; -1, with `error` filled, if
+ * the row does not have it. */
 int bloomery_dialect_choose(const struct bloomery_dialect_row *row, const char *wanted,
                             bloomery_error *error);
-
-/* `variant` of rows whose variants differ in their hash, and in their scheme. */
-int bloomery_variant_by_hash(const struct bloomery_dialect_row *row, const bloomery_filter *filter);
-int bloomery_variant_by_scheme(const struct bloomery_dialect_row *row,
-                               const bloomery_filter *filter);
 
 /* Whether `bytes` bytes are a header of `header` bytes and `words` words of 64 bits, and nothing
  * else; says what is wrong. `header` is at most `bytes`. */

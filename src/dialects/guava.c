@@ -38,6 +38,7 @@ static inline struct bloomery_steps masked_double_begin(const struct bloomery_la
                                                         bloomery_hash hash)
 {
     (void)layer;
+    assert(layer->bits > 0);
     return (struct bloomery_steps){.at = hash.lo, .step = hash.hi};
 }
 
@@ -108,7 +109,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     const uint64_t words = bloomery_load_be(data + 2, 4);
     if (strategy > 1)
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
-                             "not a stream of Guava's: there is no strategy %u", strategy);
+                             "not a stream of Guava's: strategy %u does not exist", strategy);
     if (probes == 0)
         return bloomery_fail(error, BLOOMERY_CORRUPT, 1, "damaged: a filter without probes");
     if (words == 0 || words > words_max)
@@ -121,6 +122,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     design->layout = BLOOMERY_LAYOUT_BE_WORDS;
     design->bits[0] = data + HEADER;
     design->bit_bytes[0] = words * 8;
+    assert(HEADER + design->bit_bytes[0] == bytes);
     return BLOOMERY_OK;
 }
 
@@ -166,5 +168,5 @@ const struct bloomery_dialect_row bloomery_dialect_guava = {
     .parse = parse,
     .write = write,
     .remarks = {bloomery_java_remark},
-    .variant = bloomery_variant_by_scheme,
+    .variants_by_scheme = true,
 };

@@ -62,6 +62,7 @@ static inline struct bloomery_steps rotated_step_begin(const struct bloomery_lay
 {
     const uint32_t h = (uint32_t)hash.lo;
     (void)layer;
+    assert(layer->bits > 0);
     return (struct bloomery_steps){.at = h, .step = bloomery_rotate_right_32(h, BLOOMERY_ROTATION)};
 }
 
@@ -77,9 +78,9 @@ static inline uint64_t rotated_step_next(const struct bloomery_layer *layer,
 #define SCHEME rotated_step
 #include "dialects/scheme_template.h"
 
-/* How many walks are tried. Arrays up to so many bits (64 KiB on the stack) are filled for it.
- * Several are filled while that takes at most so many positions, and none that is fuller than that.
- * */
+/* WALKS are tried. Arrays up to SMALL_BITS bits (64 KiB on the stack) are filled for it: several,
+ * up to ARRAYS_MAX, while they take at most POSITIONS positions, and none that is fuller than
+ * FULL. */
 enum { WALKS = 1 << 17, SMALL_BITS = 1 << 19, POSITIONS = 1 << 18, ARRAYS_MAX = 64, FULL = 12 };
 
 static bloomery_hash draw_hash(uint64_t *state)
@@ -152,6 +153,7 @@ static void rotated_step_scan(const struct bloomery_shape *shape,
     scan->live_rate = pow(fmin(1, (double)scan->bits_set / (double)lesser.bits), layer->probes);
     scan->live_rate =
         fmax(scan->live_rate, (double)hits(layer, payload, WALKS, &state) / (double)WALKS);
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static const struct bloomery_kind_row rotated_step = {
@@ -173,11 +175,6 @@ enum {
     OFFSET = 4,
 };
 
-static uint32_t probes_for(double bits_per_key)
-{
-    return (uint32_t)fmax(1, fmin(PROBES_MAX, trunc(bits_per_key * 0.69)));
-}
-
 /* Raw numbers, or LevelDB's from n and b. */
 static bloomery_status plan(const bloomery_dialect_parameters *given, int variant,
                             struct bloomery_design *design, bloomery_error *error)
@@ -192,7 +189,7 @@ static bloomery_status plan(const bloomery_dialect_parameters *given, int varian
                                  "LevelDB takes keys and a whole number of bits_per_key, or bits "
                                  "and probes");
         bits = fmax(MIN_BITS, (double)given->keys * given->bits_per_key);
-        probes = probes_for(given->bits_per_key);
+        probes = (uint32_t)fmax(1, fmin(PROBES_MAX, trunc(given->bits_per_key * 0.69)));
     } else if (given->bits_per_key > 0) {
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "bits and probes leave no room for bits_per_key");
@@ -258,7 +255,8 @@ static bloomery_status find_filter(const uint8_t *data, size_t bytes, uint64_t i
     const size_t count = (end - offsets) / OFFSET;
     if (index >= count)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "the block has %zu filter%s, counted from 0: there is no index %llu",
+                             "the block has %zu filter%s, counted from 0: index %llu does not "
+                             "exist",
                              count, count == 1 ? "" : "s", (unsigned long long)index);
     const size_t at = offsets + OFFSET * (size_t)index;
     *from = bloomery_load_u32(data + at);
@@ -290,6 +288,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
             return BLOOMERY_OK;
         }
     }
+    assert(from <= to && to <= bytes);
     return parse_filter(data + from, to - from, design, error);
 }
 
@@ -304,6 +303,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     assert(bloomery_dialect_fits(&bloomery_dialect_leveldb, filter, NULL) == BLOOMERY_OK);
     if (bloomery_is_constant(filter, &bytes, &count))
         return bloomery_emit(emitter, bytes, count);
+    assert(layer->probes >= 1 && layer->probes <= PROBES_MAX && layer->bits % 8 == 0);
     bloomery_status status =
         bloomery_emit_bits(emitter, layer, layer->bits / 8, BLOOMERY_LAYOUT_BYTES);
     return status == BLOOMERY_OK ? bloomery_emit(emitter, &probes, 1) : status;
@@ -336,9 +336,8 @@ static bool remark_step(const bloomery_filter *filter, char *text, size_t room)
 }
 
 /* Of a filter block only one filter is kept. */
-static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
+static int variant_of(const bloomery_filter *filter)
 {
-    (void)row;
     (void)filter;
     return FILTER;
 }

@@ -105,9 +105,8 @@ static const struct bloomery_hash_row murmur2_pair = {
  *     M = 4, k = 4    |#################|#########|#####|##  |     hits by cell
  *                      0                 1         2     3
  *
- * The density is counted over points (a, b) that are spread evenly, in so many bins of the array.
- * The rate is the mean, over the same points, of the product of the shares of set bits at their
- * probes.
+ * The density is counted over points (a, b) that are spread evenly, in bins of the array. The rate
+ * is the mean, over the same points, of the product of the shares of set bits at their probes.
  *
  *     1.9e10 bits for 2e9 keys, k = 7: 1 in 33 and not 1 in 100
  */
@@ -132,19 +131,6 @@ static double fill_of(const struct density *density, uint32_t bin, double keys)
     return -expm1(-keys * density->hits[bin] / (density->cells[bin] * unit));
 }
 
-static void two_densities(struct density *density, uint64_t bits, uint32_t probes)
-{
-    const double range = (double)bits / unit;
-    const double whole = floor(1 / range);
-    const double more = 1 / range - whole;
-    density->bins = more > 0 ? 2 : 1;
-    density->reach = range;
-    density->cells[0] = (1 - more) * range;
-    density->hits[0] = (1 - more) * range * whole * probes;
-    density->cells[1] = more * range;
-    density->hits[1] = more * range * (whole + 1) * probes;
-}
-
 /* The bin of probe i of a point. */
 static uint32_t bin_of(const struct density *density, double range, uint32_t point, uint32_t i)
 {
@@ -155,26 +141,30 @@ static uint32_t bin_of(const struct density *density, double range, uint32_t poi
     return bin < BINS ? (uint32_t)bin : BINS - 1;
 }
 
-static void count_hits(struct density *density, uint64_t bits, uint32_t probes)
-{
-    const double range = (double)bits / unit;
-    density->bins = BINS;
-    density->reach = fmin(range, probes);
-    for (uint32_t bin = 0; bin < BINS; bin++) {
-        density->cells[bin] = density->reach / BINS;
-        density->hits[bin] = 0;
-    }
-    for (uint32_t point = 0; point < POINTS; point++)
-        for (uint32_t i = 0; i < probes; i++)
-            density->hits[bin_of(density, range, point, i)] += 1.0 / POINTS;
-}
-
 static void measure(struct density *density, uint64_t bits, uint32_t probes, bool wraps)
 {
-    if (wraps)
-        two_densities(density, bits, probes);
-    else
-        count_hits(density, bits, probes);
+    if (wraps) {
+        const double range = (double)bits / unit;
+        const double whole = floor(1 / range);
+        const double more = 1 / range - whole;
+        density->bins = more > 0 ? 2 : 1;
+        density->reach = range;
+        density->cells[0] = (1 - more) * range;
+        density->hits[0] = (1 - more) * range * whole * probes;
+        density->cells[1] = more * range;
+        density->hits[1] = more * range * (whole + 1) * probes;
+    } else {
+        const double range = (double)bits / unit;
+        density->bins = BINS;
+        density->reach = fmin(range, probes);
+        for (uint32_t bin = 0; bin < BINS; bin++) {
+            density->cells[bin] = density->reach / BINS;
+            density->hits[bin] = 0;
+        }
+        for (uint32_t point = 0; point < POINTS; point++)
+            for (uint32_t i = 0; i < probes; i++)
+                density->hits[bin_of(density, range, point, i)] += 1.0 / POINTS;
+    }
 }
 
 static double uneven_rate(uint64_t bits, uint32_t probes, double keys, bool wraps)
@@ -210,7 +200,7 @@ static double half_rate(uint64_t bits, uint32_t probes, uint64_t keys, bool wrap
                        bloomery_step_excess(reached, probes, (double)keys, fill, wraps));
 }
 
-/* The share of all bits that so many keys set. */
+/* Returns the share of all bits that `keys` keys set. */
 static double filled(const struct density *density, uint64_t bits, double keys)
 {
     double cells = 0;
@@ -252,14 +242,14 @@ static double half_keys(uint64_t bits, uint32_t probes, double fill, bool wraps)
  * mod m. Its first releases let the sum wrap at 2^32 (DOUBLE_32), the later ones do not
  * (DOUBLE_HALVES). So the same keys set other bits once a sum passes 2^32.
  *
- * In arrays that are no small part of 2^32 bits neither spreads its positions evenly: see the
- * rates.
+ * In arrays that are a large part of 2^32 bits neither spreads its positions evenly: see the rates.
  */
 
 static inline struct bloomery_steps double_32_begin(const struct bloomery_layer *layer,
                                                     bloomery_hash hash)
 {
     (void)layer;
+    assert(layer->bits > 0);
     return (struct bloomery_steps){.at = hash.lo, .step = hash.hi};
 }
 
@@ -279,6 +269,7 @@ static inline struct bloomery_steps double_halves_begin(const struct bloomery_la
                                                         bloomery_hash hash)
 {
     (void)layer;
+    assert(layer->bits > 0);
     return (struct bloomery_steps){.at = (uint32_t)hash.lo, .step = (uint32_t)hash.hi};
 }
 
@@ -329,6 +320,7 @@ static void double_32_scan(const struct bloomery_shape *shape, const struct bloo
 {
     bloomery_classic_scan(shape, layer, payload, scan);
     scan->live_rate = live_rate(layer, double_32_estimate(layer, scan->bits_set), true);
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static void double_halves_scan(const struct bloomery_shape *shape,
@@ -337,6 +329,7 @@ static void double_halves_scan(const struct bloomery_shape *shape,
 {
     bloomery_classic_scan(shape, layer, payload, scan);
     scan->live_rate = live_rate(layer, double_halves_estimate(layer, scan->bits_set), false);
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static bloomery_status double_32_check(const struct bloomery_shape *shape,
@@ -417,38 +410,24 @@ static uint64_t long_product(uint64_t entries, double x)
     return down > lost ? (uint64_t)(kept >> (down - lost)) : (uint64_t)(kept << (lost - down));
 }
 
-/* Bits and probes of libbloom's own sizing; 0 bits if there are none. */
-static void size_of(int release, uint64_t entries, double rate, uint64_t *bits, uint32_t *probes)
-{
-    const double bits_per_entry = bloomery_short_bits_per_key(rate);
-    const double wanted = bloomery_short_probes(bits_per_entry);
-    const double product = (double)entries * bits_per_entry;
-    *probes = release == RELEASE_1 ? (uint32_t)wanted : (uint32_t)wanted & 255;
-    *bits = release == RELEASE_2   ? long_product(entries, bits_per_entry)
-            : product <= INT32_MAX ? (uint64_t)product
-                                   : 0;
-}
-
-static bloomery_status check_numbers(int release, uint64_t entries, double rate,
-                                     bloomery_error *error)
-{
-    const uint64_t most = release == RELEASE_1 ? INT32_MAX : UINT32_MAX;
-    if (entries < entries_min || entries > most || !(rate > 0 && rate < 1))
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "libbloom %s takes 1000 to %llu keys and a rate above 0 and below 1",
-                             release == RELEASE_1 ? "1.6" : "2.0", (unsigned long long)most);
-    return BLOOMERY_OK;
-}
-
 static bloomery_status design_by_rate(int release, uint64_t entries, double rate,
                                       struct bloomery_design *design, bloomery_error *error)
 {
     uint64_t bits;
     uint32_t probes;
-    bloomery_status status = check_numbers(release, entries, rate, error);
-    if (status != BLOOMERY_OK)
-        return status;
-    size_of(release, entries, rate, &bits, &probes);
+    const uint64_t most = release == RELEASE_1 ? INT32_MAX : UINT32_MAX;
+    if (entries < entries_min || entries > most || !(rate > 0 && rate < 1))
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "libbloom %s takes 1000 to %llu keys and a rate above 0 and below 1",
+                             release == RELEASE_1 ? "1.6" : "2.0", (unsigned long long)most);
+    /* libbloom's own sizing; 0 bits if they do not fit. */
+    const double bits_per_entry = bloomery_short_bits_per_key(rate);
+    const double wanted = bloomery_short_probes(bits_per_entry);
+    const double product = (double)entries * bits_per_entry;
+    probes = release == RELEASE_1 ? (uint32_t)wanted : (uint32_t)wanted & 255;
+    bits = release == RELEASE_2   ? long_product(entries, bits_per_entry)
+           : product <= INT32_MAX ? (uint64_t)product
+                                  : 0;
     if (bits == 0 || probes == 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              release == RELEASE_1
@@ -556,6 +535,7 @@ static bloomery_status read_file(const uint8_t *data, size_t bytes, struct bloom
     memcpy(design->small + EXTRA, data + BITMAP + (size_t)bitmap, stale);
     design->extra = design->small;
     design->extra_bytes = EXTRA + stale;
+    assert(design->extra_bytes <= sizeof design->small && BITMAP + bitmap + stale == bytes);
     return BLOOMERY_OK;
 }
 
@@ -594,16 +574,17 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     const struct bloomery_layer *layer = filter->layers;
-    const bool kept = bloomery_rest_in(filter)->extra_bytes >= EXTRA;
+    const bool kept = bloomery_cold_in(filter)->extra_bytes >= EXTRA;
     const uint64_t bitmap = (layer->bits + 7) / 8;
     uint8_t header[BITMAP] = {0};
     assert(bloomery_dialect_fits(&bloomery_dialect_libbloom, filter, NULL) == BLOOMERY_OK);
     if (is_release_1(filter))
         return bloomery_emit_bits(emitter, layer, bitmap, BLOOMERY_LAYOUT_BYTES);
+    assert(layer->probes <= UINT8_MAX && layer->keys <= UINT32_MAX);
     memcpy(header, magic, MAGIC_BYTES);
     bloomery_store_u16(header + MAGIC_BYTES, STRUCT_BYTES);
     if (kept) {
-        memcpy(header + STRUCT, bloomery_rest_in(filter)->extra, STRUCT_BYTES);
+        memcpy(header + STRUCT, bloomery_cold_in(filter)->extra, STRUCT_BYTES);
     } else {
         header[READY] = 1;
         bloomery_store_f64(header + BITS_PER_ENTRY, bloomery_short_bits_per_key(layer->rate));
@@ -618,8 +599,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     if (status == BLOOMERY_OK)
         status = bloomery_emit_bits(emitter, layer, bitmap, BLOOMERY_LAYOUT_BYTES);
     if (status == BLOOMERY_OK && kept)
-        status = bloomery_emit(emitter, bloomery_rest_in(filter)->extra + EXTRA,
-                               bloomery_rest_in(filter)->extra_bytes - EXTRA);
+        status = bloomery_emit(emitter, bloomery_cold_in(filter)->extra + EXTRA,
+                               bloomery_cold_in(filter)->extra_bytes - EXTRA);
     return status;
 }
 
@@ -627,11 +608,11 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 static bool remark_bytes(const bloomery_filter *filter, char *text, size_t room)
 {
-    if (bloomery_rest_in(filter)->extra_bytes <= EXTRA)
+    if (bloomery_cold_in(filter)->extra_bytes <= EXTRA)
         return false;
     snprintf(text, room,
              "%zu bytes follow the bitmap: libbloom wrote over a longer file and left its end",
-             bloomery_rest_in(filter)->extra_bytes - EXTRA);
+             bloomery_cold_in(filter)->extra_bytes - EXTRA);
     return true;
 }
 
@@ -676,5 +657,5 @@ const struct bloomery_dialect_row bloomery_dialect_libbloom = {
     .write = write,
     .fits = fits,
     .remarks = {bloomery_remark_rate, remark_probes, remark_bytes},
-    .variant = bloomery_variant_by_scheme,
+    .variants_by_scheme = true,
 };

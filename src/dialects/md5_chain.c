@@ -18,8 +18,8 @@
  * 2).
  *
  * Counters in the place of bits (cell_bits 4 or 8) were never among the examples. A key adds 1 for
- * each position, repeats included, and takes 1 for each when it is removed. There are no bytes for
- * them but ours.
+ * each position, repeats included, and takes 1 for each when it is removed. Only our own format
+ * holds them.
  *
  * Faults: in b a digest is used up after 512 / log2(m) positions and all others are 0. c can't go
  * on under Python 3 if a second digest is needed. f and g pass over half of all draws if m is a
@@ -148,9 +148,9 @@ FORM(g, 6)
  *
  *     positions 3 9 3      counter 3: +2      counter 9: +1
  *
- * All else is as in core/counting.c. Saturated counters stay so; below the maximum they are exact
- * sums. A removal is refused if a counter is less than what it would take, since the key is then
- * not in.
+ * Everything else is as in kinds/counting.c. Saturated counters stay so; below the maximum they are
+ * exact sums. A removal is refused if a counter is less than what it would take, since the key is
+ * then not in.
  *
  * A key has up to 1024 positions. How often one of them comes up is counted by looking at all
  * others: filters of counters have a handful.
@@ -320,6 +320,7 @@ static void counted_scan(const struct bloomery_shape *shape, const struct bloome
     }
     assert(scan->saturated <= scan->bits_set && scan->bits_set <= layer->bits);
     scan->live_rate = pow((double)scan->bits_set / (double)layer->bits, layer->probes);
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static const struct bloomery_kind_row counted_positions = {
@@ -426,56 +427,44 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-/* b: m^i passes 2^512 with position i, from which on all are 0. */
-static bool remark_exhausted(const struct bloomery_layer *layer, char *text, size_t room)
+static bool remark_form(const bloomery_filter *filter, char *text, size_t room)
 {
-    const double digits = ceil(512 / log2((double)layer->bits));
-    if (!(digits < layer->probes))
-        return false;
-    snprintf(
-        text, room,
-        "in these %llu bits a digest is used up after %u positions: the other %u of its %u are "
-        "bit 0 for every key, and its rate is that of %u probes",
-        (unsigned long long)layer->bits, (uint32_t)digits, layer->probes - (uint32_t)digits,
-        layer->probes, (uint32_t)digits);
-    return true;
-}
-
-/* c: a second digest is needed if the first, a number below 2^128, is less than m^k. */
-static bool remark_stops(const struct bloomery_layer *layer, char *text, size_t room)
-{
-    struct bloomery_phrase phrase;
-    const double share = exp2(fmin(0, layer->probes * log2((double)layer->bits) - 128));
-    if (share < 1e-12)
-        return false;
-    snprintf(
-        text, room,
-        "the original stops with a TypeError under Python 3 where a key needs a second digest: "
-        "in %llu bits with %u probes that is %s of all keys",
-        (unsigned long long)layer->bits, layer->probes,
-        share < 1 ? bloomery_phrase_rate(&phrase, share) : "all");
-    return true;
-}
-
-static bool remark_draws(const struct bloomery_layer *layer, char *text, size_t room)
-{
-    if ((layer->bits & (layer->bits - 1)) != 0)
+    const struct bloomery_layer *layer = filter->layers;
+    if (filter->hash == &form_b) {
+        /* m^i passes 2^512 with position i, from which on all are 0. */
+        const double digits = ceil(512 / log2((double)layer->bits));
+        if (!(digits < layer->probes))
+            return false;
+        snprintf(
+            text, room,
+            "in these %llu bits a digest is used up after %u positions: the other %u of its %u are "
+            "bit 0 for every key, and its rate is that of %u probes",
+            (unsigned long long)layer->bits, (uint32_t)digits, layer->probes - (uint32_t)digits,
+            layer->probes, (uint32_t)digits);
+        return true;
+    }
+    if (filter->hash == &form_c) {
+        /* A second digest is needed if the first, a number below 2^128, is less than m^k. */
+        struct bloomery_phrase phrase;
+        const double share = exp2(fmin(0, layer->probes * log2((double)layer->bits) - 128));
+        if (share < 1e-12)
+            return false;
+        snprintf(
+            text, room,
+            "the original stops with a TypeError under Python 3 where a key needs a second digest: "
+            "in %llu bits with %u probes that is %s of all keys",
+            (unsigned long long)layer->bits, layer->probes,
+            share < 1 ? bloomery_phrase_rate(&phrase, share) : "all");
+        return true;
+    }
+    if ((filter->hash != &form_f && filter->hash != &form_g) ||
+        (layer->bits & (layer->bits - 1)) != 0)
         return false;
     snprintf(text, room,
              "with %llu bits, a power of two, the original passes over half of all it draws: %u "
              "draws for a key of %u probes",
              (unsigned long long)layer->bits, 2 * layer->probes, layer->probes);
     return true;
-}
-
-static bool remark_form(const bloomery_filter *filter, char *text, size_t room)
-{
-    const struct bloomery_layer *layer = filter->layers;
-    if (filter->hash == &form_b)
-        return remark_exhausted(layer, text, room);
-    if (filter->hash == &form_c)
-        return remark_stops(layer, text, room);
-    return (filter->hash == &form_f || filter->hash == &form_g) && remark_draws(layer, text, room);
 }
 
 const struct bloomery_dialect_row bloomery_dialect_md5_chain = {
@@ -501,5 +490,5 @@ const struct bloomery_dialect_row bloomery_dialect_md5_chain = {
     .write = write,
     .fits = fits,
     .remarks = {bloomery_remark_rate, remark_form},
-    .variant = bloomery_variant_by_hash,
+    .variants_by_hash = true,
 };

@@ -176,7 +176,8 @@ struct reader {
     size_t at;
 };
 
-/* A varint of at most so many bytes and no byte more than it needs: false if there is none. */
+/* Reads a varint of at most `most` bytes and no byte more than it needs. Returns false if there is
+ * none. */
 static bool read_varint(struct reader *reader, unsigned most, uint64_t *value)
 {
     *value = 0;
@@ -240,7 +241,7 @@ static bloomery_status read_bytes(struct reader *reader, uint64_t *words, bloome
                              (unsigned long long)bytes, reader->bytes);
     if (bytes == 0 || bytes % 8 != 0)
         return bloomery_fail(error, BLOOMERY_CORRUPT, reader->at,
-                             "damaged: %llu bytes of bits are no whole words of 8",
+                             "damaged: %llu bytes of bits are not whole words of 8",
                              (unsigned long long)bytes);
     *words = bytes / 8;
     return BLOOMERY_OK;
@@ -253,8 +254,8 @@ static bloomery_status read_words(struct reader *reader, uint64_t *words, bloome
     for (size_t at = reader->at; at < reader->bytes; at += TAGGED_WORD)
         if (reader->data[at] != TAG_WORD)
             return bloomery_fail(error, BLOOMERY_CORRUPT, at,
-                                 "damaged, or something follows the filter: byte %zu is no tag of "
-                                 "a word",
+                                 "damaged, or something follows the filter: byte %zu is not the "
+                                 "tag of a word",
                                  at);
     if (left % TAGGED_WORD != 0)
         return cut_short(reader, error);
@@ -302,14 +303,16 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     design->gather = tag == TAG_WORD ? untag_words : NULL;
     design->bits[0] = data + reader.at;
     design->bit_bytes[0] = words * 8;
+    assert(tag == TAG_BYTES ? reader.at + words * 8 == bytes
+                            : reader.at - 1 + words * TAGGED_WORD == bytes);
     return BLOOMERY_OK;
 }
 
-/* `extra` may come from a file of ours and be anything. */
+/* `extra` may come from one of our files and be anything. */
 static bool is_fixed(const bloomery_filter *filter)
 {
     return filter->shape.dialect == BLOOMERY_DIALECT_ORC &&
-           bloomery_rest_in(filter)->extra_bytes > 0 && bloomery_rest_in(filter)->extra[0] == 1;
+           bloomery_cold_in(filter)->extra_bytes > 0 && bloomery_cold_in(filter)->extra[0] == 1;
 }
 
 static bloomery_status write_words(const struct bloomery_layer *layer,
@@ -355,9 +358,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
+static int variant_of(const bloomery_filter *filter)
 {
-    (void)row;
     return (filter->hash == &orc_long ? KEYS_LONG : 0) | (is_fixed(filter) ? FIXED : 0);
 }
 
@@ -393,8 +395,8 @@ static bool remark_origin(const bloomery_filter *filter, char *text, size_t room
         return false;
     if (filter->hash == &orc_long)
         snprintf(text, room,
-                 "ORC for C++ 1.6.0 to 1.6.11 and 1.7.0 hashed numbers in another way: a filter of "
-                 "theirs says no to numbers that it has, and nothing in its bytes shows it");
+                 "ORC for C++ 1.6.0 to 1.6.11 and 1.7.0 hashed numbers in another way: their "
+                 "filters say no to numbers that they contain, and nothing in the bytes shows it");
     else if (is_fixed(filter))
         snprintf(
             text, room,

@@ -14,8 +14,8 @@
  *     x = XXH64 of the value's plain encoding, seed 0
  *     block floor(x >> 32 z / 2^32); in its word i bit (x mod 2^32 salt[i] mod 2^32) >> 27
  *
- * The specification takes any z from 1 on; what writers choose (numbers of ours: `bits`, any
- * multiple of 256):
+ * The specification takes any z from 1 on; what writers choose (our numbers: `bits`, any multiple
+ * of 256):
  *
  *     bytes              parquet-java's constructor: at least 32, rounded up to a power of two,
  *                        at most 128 MiB
@@ -89,6 +89,7 @@ static const uint32_t salts[WORDS] = {0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7
 static inline struct bloomery_steps salted_words_begin(const struct bloomery_layer *layer,
                                                        bloomery_hash hash)
 {
+    assert(layer->blocks > 0 && layer->blocks <= UINT32_MAX);
     return (struct bloomery_steps){
         .at = (uint32_t)hash.lo,
         .base = ((hash.lo >> 32) * layer->blocks >> 32) * SALTED_BITS,
@@ -165,6 +166,7 @@ static void salted_words_scan(const struct bloomery_shape *shape,
     const double keys = salted_words_estimate(layer, scan->bits_set);
     scan->live_rate = bloomery_rate_of_32_bits(sum / (double)layer->blocks,
                                                bloomery_keys_of_a_block(layer, keys));
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static const struct bloomery_kind_row salted_words = {
@@ -279,7 +281,7 @@ static size_t make_header(uint64_t bytes, uint8_t header[HEADER_MAX])
     return at + sizeof ending;
 }
 
-/* The number of bytes that a header speaks of, 0 if there is no number; `at` is moved behind it. */
+/* Returns the number of bytes that a header names, 0 if it names none, and moves `at` behind it. */
 static uint64_t read_number(const uint8_t *data, size_t bytes, size_t *at)
 {
     uint64_t value = 0;
@@ -352,7 +354,8 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     const size_t left = bytes - header_bytes;
     if (number == 0 || number % BLOCK != 0 || number / BLOCK > blocks_max)
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
-                             "cut short, or not Parquet's: %llu bytes are no blocks of 32, or none",
+                             "cut short, or not Parquet's: %llu bytes are not one or more blocks "
+                             "of 32",
                              (unsigned long long)number);
     if (number != left)
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
@@ -370,7 +373,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 static bool is_raw(const bloomery_filter *filter)
 {
     return filter->shape.dialect == BLOOMERY_DIALECT_PARQUET &&
-           bloomery_rest_in(filter)->extra_bytes == 1 && bloomery_rest_in(filter)->extra[0] == RAW;
+           bloomery_cold_in(filter)->extra_bytes == 1 && bloomery_cold_in(filter)->extra[0] == RAW;
 }
 
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
@@ -387,6 +390,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     uint8_t header[HEADER_MAX];
     assert(bloomery_dialect_fits(&bloomery_dialect_parquet, filter, NULL) == BLOOMERY_OK);
     bloomery_status status = BLOOMERY_OK;
+    assert(layer->bits % BLOCK_BITS == 0 && layer->probes == PROBES);
     if (!is_raw(filter))
         status = bloomery_emit(emitter, header, make_header(layer->bits / 8, header));
     return status == BLOOMERY_OK
@@ -396,9 +400,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
+static int variant_of(const bloomery_filter *filter)
 {
-    (void)row;
     return is_raw(filter) ? RAW : WITH_HEADER;
 }
 

@@ -71,13 +71,6 @@ struct chosen {
     size_t bytes;
 };
 
-static unsigned width_of(uint64_t slice)
-{
-    if (slice < UINT64_C(1) << 15)
-        return 2;
-    return slice < UINT64_C(1) << 31 ? 4 : 8;
-}
-
 static struct chosen choose(unsigned width, uint32_t probes, bool version_4)
 {
     const uint64_t bits = (uint64_t)8 * probes * width;
@@ -117,7 +110,7 @@ static void positions_of(bloomery_key key, uint64_t cells, uint32_t probes, bool
                          uint64_t *positions)
 {
     const uint64_t slice = cells / probes;
-    const unsigned width = width_of(slice);
+    const unsigned width = slice < UINT64_C(1) << 15 ? 2 : slice < UINT64_C(1) << 31 ? 4 : 8;
     const struct chosen chosen = choose(width, probes, version_4);
     const uint32_t numbers = (uint32_t)(chosen.bytes / width);
     uint8_t number[4], salt[BLOOMERY_DIGEST_MAX], digest[BLOOMERY_DIGEST_MAX];
@@ -224,22 +217,6 @@ static double slices_estimate(const struct bloomery_layer *layer, uint64_t bits_
     return log1p(-(double)bits_set / (double)layer->bits) / log1p(-1 / slice);
 }
 
-/* Bits `from` to `to - 1` that are set. */
-static uint64_t count_range(const uint8_t *payload, uint64_t from, uint64_t to)
-{
-    uint64_t count = 0;
-    assert(from <= to);
-    for (; from < to && from % 64 != 0; from++)
-        count += bloomery_bit_test(payload, from);
-    if (from < to) {
-        count += bloomery_count_payload(payload + from / 8, (size_t)((to - from) / 64));
-        from += (to - from) / 64 * 64;
-    }
-    for (; from < to; from++)
-        count += bloomery_bit_test(payload, from);
-    return count;
-}
-
 static void slices_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                         const uint8_t *payload, struct bloomery_scan *scan)
 {
@@ -247,11 +224,24 @@ static void slices_scan(const struct bloomery_shape *shape, const struct bloomer
     (void)shape;
     *scan = (struct bloomery_scan){.live_rate = 1};
     for (uint32_t i = 0; i < layer->probes; i++) {
-        const uint64_t set = count_range(payload, i * slice, (i + 1) * slice);
+        /* The set bits of slice i: whole words at once, single bits at both ends. */
+        uint64_t from = i * slice;
+        const uint64_t to = (i + 1) * slice;
+        uint64_t set = 0;
+        assert(from <= to);
+        for (; from < to && from % 64 != 0; from++)
+            set += bloomery_bit_test(payload, from);
+        if (from < to) {
+            set += bloomery_count_payload(payload + from / 8, (size_t)((to - from) / 64));
+            from += (to - from) / 64 * 64;
+        }
+        for (; from < to; from++)
+            set += bloomery_bit_test(payload, from);
         scan->bits_set += set;
         scan->live_rate *= (double)set / (double)slice;
     }
     assert(scan->bits_set <= layer->bits);
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 /* The sums in the order of the system that does so, to the last bit: log2(1/p) is a quotient of
@@ -416,6 +406,7 @@ static bloomery_status parse_layer(const uint8_t *data, size_t bytes,
                              (unsigned long long)keys);
     if (bytes - HEADER != (bits + 7) / 8)
         return wrong_length(bytes, HEADER + (bits + 7) / 8, error);
+    assert(layer < BLOOMERY_LAYERS_MAX && bits % probes == 0);
     design->layers[layer] = (struct bloomery_layer){
         .bits = bits, .probes = (uint32_t)probes, .keys = keys, .rate = rate, .adds = count};
     design->bits[layer] = data + HEADER;
@@ -490,7 +481,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* What the header of a chain needs, of which a file of ours may hold anything. */
+/* What the header of a chain needs. Our files may hold anything in its place. */
 struct header {
     enum variant variant;
     uint64_t keys;
@@ -508,20 +499,15 @@ static struct header header_of(const bloomery_filter *filter)
         .rate = fmin(1, first->rate / filter->shape.tightening),
         .filters = bloomery_layer_count(filter),
     };
-    if (bloomery_rest_in(filter)->extra_bytes != EXTRA_BYTES)
+    if (bloomery_cold_in(filter)->extra_bytes != EXTRA_BYTES)
         return header;
-    if (!four && bloomery_rest_in(filter)->extra[0] == V2)
+    if (!four && bloomery_cold_in(filter)->extra[0] == V2)
         header.variant = V2;
-    header.keys = bloomery_load_u64(bloomery_rest_in(filter)->extra + 1);
-    header.rate = bloomery_load_f64(bloomery_rest_in(filter)->extra + 9);
-    if (bloomery_rest_in(filter)->extra[17] == 0 && header.filters == 1 && first->adds == 0)
+    header.keys = bloomery_load_u64(bloomery_cold_in(filter)->extra + 1);
+    header.rate = bloomery_load_f64(bloomery_cold_in(filter)->extra + 9);
+    if (bloomery_cold_in(filter)->extra[17] == 0 && header.filters == 1 && first->adds == 0)
         header.filters = 0;
     return header;
-}
-
-static uint64_t layer_length(const struct bloomery_layer *layer)
-{
-    return HEADER + (layer->bits + 7) / 8;
 }
 
 static bloomery_status write_layer(const struct bloomery_layer *layer,
@@ -554,7 +540,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     bloomery_store_u32(bytes + 28, header.filters);
     bloomery_status status = bloomery_emit(emitter, bytes, sizeof bytes);
     for (uint32_t i = 0; i < header.filters && status == BLOOMERY_OK; i++) {
-        bloomery_store_u64(bytes, layer_length(&filter->layers[i]));
+        bloomery_store_u64(bytes, HEADER + (filter->layers[i].bits + 7) / 8);
         status = bloomery_emit(emitter, bytes, 8);
     }
     for (uint32_t i = 0; i < header.filters && status == BLOOMERY_OK; i++)
@@ -564,9 +550,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
+static int variant_of(const bloomery_filter *filter)
 {
-    (void)row;
     return (int)header_of(filter).variant;
 }
 

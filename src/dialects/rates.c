@@ -82,8 +82,8 @@ static double covering(double f, double all, double k, uint32_t x)
  */
 
 enum {
-    FRACTIONS = 8,       /* s up to so many */
-    SMALL_ODD_PART = 23, /* there are so many fractions with them */
+    FRACTIONS = 8,       /* the largest s */
+    SMALL_ODD_PART = 23, /* the number of fractions with these s */
     OWN_POINTS = 96,
     OTHER_POINTS = 128,
 };
@@ -107,35 +107,12 @@ struct step_filter {
 
 /* ---- Without wrapping ------------------------------------------------------------------------ */
 
-static double own_orders(const struct step_filter *filter)
-{
-    double sum = 0;
-    for (uint32_t d = 1; d < filter->probes && d <= filter->bits; d++)
-        if (filter->bits % d == 0)
-            sum += totient(d) * (pow(filter->fill, d) - filter->all);
-    return sum / (double)filter->bits;
-}
-
 /* Places in a grid of k x k at which x points with steps p and q begin. */
 static double beginnings(uint32_t probes, uint32_t p, uint32_t q, uint32_t x)
 {
     const uint32_t wide = (x - 1) * p;
     const uint32_t high = (x - 1) * q;
     return wide < probes && high < probes ? (double)(probes - wide) * (probes - high) : 0;
-}
-
-/* Sum of W over the rows of slopes other than 1, of one of both signs. */
-static double other_slopes(const struct step_filter *filter)
-{
-    const uint32_t k = filter->probes;
-    double sum = 0;
-    for (uint32_t p = 1; 2 * p < k; p++)
-        for (uint32_t q = 1; 2 * q < k; q++)
-            for (uint32_t x = 3; divisor(p, q) == 1 && beginnings(k, p, q, x) > 0; x++)
-                sum += covering(filter->fill, filter->all, filter->probes, x) *
-                       (beginnings(k, p, q, x) - 2 * beginnings(k, p, q, x + 1) +
-                        beginnings(k, p, q, x + 2));
-    return sum;
 }
 
 /* ---- With it --------------------------------------------------------------------------------- */
@@ -253,9 +230,22 @@ double bloomery_step_excess(uint64_t bits, uint32_t probes, double keys, double 
     };
     if (fill <= 0 || fill >= 1 || !isfinite(keys))
         return 0;
-    if (!wraps || filter.odd == 1)
-        return own_orders(&filter) +
-               2 * keys * other_slopes(&filter) / ((double)bits * (double)bits);
+    if (!wraps || filter.odd == 1) {
+        /* The sum of W over the rows of slopes other than 1, of one of both signs. */
+        const uint32_t k = filter.probes;
+        double sum = 0;
+        for (uint32_t p = 1; 2 * p < k; p++)
+            for (uint32_t q = 1; 2 * q < k; q++)
+                for (uint32_t x = 3; divisor(p, q) == 1 && beginnings(k, p, q, x) > 0; x++)
+                    sum += covering(filter.fill, filter.all, filter.probes, x) *
+                           (beginnings(k, p, q, x) - 2 * beginnings(k, p, q, x + 1) +
+                            beginnings(k, p, q, x + 2));
+        double own = 0;
+        for (uint32_t d = 1; d < filter.probes && d <= filter.bits; d++)
+            if (filter.bits % d == 0)
+                own += totient(d) * (pow(filter.fill, d) - filter.all);
+        return (own / (double)filter.bits) + 2 * keys * sum / ((double)bits * (double)bits);
+    }
     return own_fractions(&filter) * filter.probes / probes +
            2 * keys * other_aligned(&filter) / ((double)bits * (double)bits);
 }
@@ -273,7 +263,7 @@ double bloomery_step_rate(uint64_t bits, uint32_t probes, uint64_t keys, bool wr
 
 /*
  * Positions are c_i = a + i b in signed numbers of W bits, turned over if negative, modulo m. On a
- * circle of 2^W numbers the walk goes on for ever; turned over, it goes up the circle's one half
+ * circle of 2^W numbers the walk goes on without end; turned over, it goes up the circle's one half
  * and down the other:
  *
  *     2^(W-1)  |      /\      /\
@@ -307,8 +297,8 @@ double bloomery_step_rate(uint64_t bits, uint32_t probes, uint64_t keys, bool wr
  *
  *     since single ones and pairs are those of independent positions.
  *
- * And positions of 31 bits are not spread evenly over an array that is no small part of 2^31. With
- * q = floor(2^31 / m), the first 2^31 - q m cells are hit by q + 1 numbers each, the others by q.
+ * And positions of 31 bits are not spread evenly over an array that is a large part of 2^31. With q
+ * = floor(2^31 / m), the first 2^31 - q m cells are hit by q + 1 numbers each, the others by q.
  * Past 2^31 that is none.
  */
 
@@ -316,7 +306,7 @@ enum {
     DISTANCE_MAX = 8, /* j - i */
     POINTS_MAX = 256, /* and fewer if there are many probes */
     POINTS_MIN = 32,
-    POINT_PROBES = 4096, /* for so many probes in all */
+    POINT_PROBES = 4096, /* the probes of all points together */
 };
 
 static const double reach_32 = 2147483648;

@@ -42,8 +42,8 @@ enum bloomery_turn {
  */
 double bloomery_turned_rate(enum bloomery_turn turn, uint64_t bits, uint32_t probes, uint64_t keys);
 
-/* The same if a share `fill` of the bits is set. Also the keys that set so many on average,
- * INFINITY if no number of keys does. */
+/* The same if a share `fill` of the bits is set. Also the number of keys that set this share on
+ * average, INFINITY if none does. */
 double bloomery_turned_live(enum bloomery_turn turn, uint64_t bits, uint32_t probes, double fill);
 double bloomery_turned_keys(enum bloomery_turn turn, uint64_t bits, uint32_t probes, double fill);
 

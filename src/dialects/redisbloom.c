@@ -315,17 +315,6 @@ static bloomery_status check_head(const uint8_t *data, size_t bytes, bloomery_er
     return BLOOMERY_OK;
 }
 
-/* After the layers: another seed is only one if they are sound. */
-static bloomery_status check_seed(const uint8_t *data, bloomery_error *error)
-{
-    const size_t at = (size_t)header_bytes_of(data) - SEED;
-    if ((bloomery_load_u32(data + 12) & seeded) == 0 || bloomery_load_u64(data + at) == usual_seed)
-        return BLOOMERY_OK;
-    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, at,
-                         "of a later release of RedisBloom, with a seed (%llu), which is not read",
-                         (unsigned long long)bloomery_load_u64(data + at));
-}
-
 bloomery_status bloomery_redisbloom_parse_header(const uint8_t *data, size_t bytes,
                                                  struct bloomery_design *design,
                                                  size_t *header_bytes, bloomery_error *error)
@@ -355,7 +344,14 @@ bloomery_status bloomery_redisbloom_parse_header(const uint8_t *data, size_t byt
                              (unsigned long long)bloomery_load_u64(data), (unsigned long long)adds);
     keep_unusual(design);
     *header_bytes = (size_t)header_bytes_of(data);
-    return check_seed(data, error);
+    assert(*header_bytes <= bytes && design->shape.layer_count == layers);
+    /* After the layers: another seed is only one if they are sound. */
+    const size_t at = (size_t)header_bytes_of(data) - SEED;
+    if ((bloomery_load_u32(data + 12) & seeded) == 0 || bloomery_load_u64(data + at) == usual_seed)
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, at,
+                         "of a later release of RedisBloom, with a seed (%llu), which is not read",
+                         (unsigned long long)bloomery_load_u64(data + at));
 }
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,
@@ -391,8 +387,8 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 static double bits_per_key_of(const bloomery_filter *filter, uint32_t layer)
 {
     const size_t at = EXTRA_HEAD + 8 * (size_t)layer;
-    if (bloomery_rest_in(filter)->extra_bytes >= at + 8) {
-        const double kept = bloomery_load_f64(bloomery_rest_in(filter)->extra + at);
+    if (bloomery_cold_in(filter)->extra_bytes >= at + 8) {
+        const double kept = bloomery_load_f64(bloomery_cold_in(filter)->extra + at);
         if (bloomery_short_probes(kept) == filter->layers[layer].probes)
             return kept;
     }
@@ -430,10 +426,10 @@ static void write_head(const bloomery_filter *filter, uint8_t head[HEADER])
     uint32_t options = usual_options(&filter->shape);
     uint32_t expansion = usual_growth(&filter->shape);
     uint64_t adds = 0;
-    if (bloomery_rest_in(filter)->extra_bytes >= EXTRA_HEAD &&
-        (bloomery_load_u32(bloomery_rest_in(filter)->extra) & ~(uint32_t)NONSCALING) == OPTIONS) {
-        options = bloomery_load_u32(bloomery_rest_in(filter)->extra);
-        expansion = bloomery_load_u32(bloomery_rest_in(filter)->extra + 4);
+    if (bloomery_cold_in(filter)->extra_bytes >= EXTRA_HEAD &&
+        (bloomery_load_u32(bloomery_cold_in(filter)->extra) & ~(uint32_t)NONSCALING) == OPTIONS) {
+        options = bloomery_load_u32(bloomery_cold_in(filter)->extra);
+        expansion = bloomery_load_u32(bloomery_cold_in(filter)->extra + 4);
     }
     for (uint32_t i = 0; i < filter->shape.layer_count; i++)
         if (__builtin_add_overflow(adds, filter->layers[i].adds, &adds))
@@ -482,9 +478,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
+static int variant_of(const bloomery_filter *filter)
 {
-    (void)row;
     return filter->shape.growth == 0;
 }
 

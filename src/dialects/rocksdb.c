@@ -8,7 +8,7 @@
  *     | ff | 00 | k | 00 | 00 |                 | k | N: u32, little-endian |
  *
  *     00 .. of any size from 6 on: "maybe" to every key
- *     fe ..: a Ribbon filter, which is no Bloom filter
+ *     fe ..: a Ribbon filter, which is not a Bloom filter
  *
  * Legacy filters have blocks as long as the machine's cache lines: 128 bytes on ARM and POWER, 256
  * on mainframes. Such are read, and recognised by their N.
@@ -18,15 +18,15 @@
  *     legacy    h = 32 bits (dialects/storage.h, last bytes sign-extended); bit
  *               (h + i rotr32(h, 17)) mod 512 of block h mod N
  *
- * Sizing from n keys and b bits per key: b below 0.5 is no filter, below 1 it is 1, from 100 on it
- * is 100.
+ * Sizing from n keys and b bits per key: b below 0.5 makes no filter, below 1 it is 1, from 100 on
+ * it is 100.
  *
  *     fast      M = trunc(1000 b + 0.500001);  ceil(n M / 8000) bytes, rounded up to blocks; k by a
  *               table
  *     legacy    M / 1000 rounded to a whole number;  ceil(n b / 512) blocks, one more if that is
  *               even; k = trunc(0.69 b), 1 to 30
  *
- * Without keys there is the trailer alone, and the answer is "no". RocksDB answers "maybe" for what
+ * Without keys only the trailer is written, and no key is found. RocksDB answers "maybe" for what
  * it does not know: other first bytes, k = 0 or above 30, N that does not divide the bits. These
  * are refused here.
  *
@@ -51,10 +51,10 @@
 
 /*
  * XXPH3: XXH3 with 64 bits as it was in its preview of 2019, which RocksDB has in files and so
- * keeps for ever. Another function than the XXH3 of today, though it has the same secret and the
- * same plan, by length (n; all words little-endian, all sums modulo 2^64; P1 .. P5 and Q1 .. Q3 are
- * the primes of XXH64 and XXH32, S(i) is the secret's word at byte i, and fold(a, b) both halves of
- * a 128-bit product XORed):
+ * always keeps. Another function than the XXH3 of today, though it has the same secret and the same
+ * plan, by length (n; all words little-endian, all sums modulo 2^64; P1 .. P5 and Q1 .. Q3 are the
+ * primes of XXH64 and XXH32, S(i) is the secret's word at byte i, and fold(a, b) both halves of a
+ * 128-bit product XORed):
  *
  *     0          fold(S(0), P2); the preview itself has 0
  *     1 to 3     end((b0 + b[n/2] << 8 + b[n-1] << 16 + n << 24  ^  the low half of S(0)) P1)
@@ -322,6 +322,7 @@ enum {
 static inline struct bloomery_steps golden_block_begin(const struct bloomery_layer *layer,
                                                        bloomery_hash hash)
 {
+    assert(layer->blocks > 0 && layer->blocks <= UINT32_MAX);
     return (struct bloomery_steps){
         .at = hash.lo >> 32,
         .base = ((hash.lo & UINT32_MAX) * layer->blocks >> 32) * BLOCK_BITS,
@@ -383,6 +384,7 @@ static void golden_block_scan(const struct bloomery_shape *shape,
     const double keys = golden_block_estimate(layer, scan->bits_set);
     scan->live_rate = bloomery_rate_of_32_bits(sum / (double)layer->blocks,
                                                bloomery_keys_of_a_block(layer, keys));
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static const struct bloomery_kind_row golden_block = {
@@ -415,6 +417,7 @@ static inline struct bloomery_steps rotated_block_begin(const struct bloomery_la
                                                         bloomery_hash hash)
 {
     const uint32_t h = (uint32_t)hash.lo;
+    assert(layer->blocks > 0 && layer->blocks <= UINT32_MAX);
     return (struct bloomery_steps){
         .at = h,
         .step = bloomery_rotate_right_32(h, BLOOMERY_ROTATION),
@@ -506,18 +509,13 @@ struct blocks {
 
 enum { TRIES = 48, SELDOM = 3, CROWDED = 6 };
 
-static uint32_t tries_for(const struct blocks *blocks, uint64_t load)
-{
-    const double deviation = sqrt(blocks->mean);
-    if (fabs((double)load - blocks->mean) > SELDOM * deviation)
-        return 1;
-    return (uint32_t)fmax(1, TRIES / fmax(1, deviation));
-}
-
 static double covered_with(void *context, uint64_t load)
 {
     struct blocks *blocks = context;
-    const uint32_t tries = tries_for(blocks, load);
+    const double deviation = sqrt(blocks->mean);
+    const uint32_t tries = fabs((double)load - blocks->mean) > SELDOM * deviation
+                               ? 1
+                               : (uint32_t)fmax(1, TRIES / fmax(1, deviation));
     double sum = 0;
     for (uint32_t i = 0; i < tries; i++) {
         uint8_t bytes[BLOCK_MAX / 8] = {0};
@@ -596,6 +594,7 @@ static void rotated_block_scan(const struct bloomery_shape *shape,
     const double rate = tried_fills > 0 ? fills / tried_fills * tried_covered : fills;
     scan->live_rate = bloomery_rate_of_32_bits(fmin(1, rate / (double)layer->blocks),
                                                rotated_block_estimate(layer, scan->bits_set));
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static const struct bloomery_kind_row rotated_block = {
@@ -735,7 +734,7 @@ static bloomery_status parse_fast(const uint8_t *data, size_t bytes, struct bloo
         return bloomery_fail(error, BLOOMERY_CORRUPT, end + 2, "damaged: a filter without probes");
     if (end % BLOCK != 0 || end / BLOCK > fast_blocks_max)
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
-                             "cut short, or something is before the filter: %zu bytes are no "
+                             "cut short, or something is before the filter: %zu bytes are not a "
                              "multiple of 64, or 2^32 and more",
                              end);
     lay_out(design, FAST, end > 0 ? end / BLOCK : 1, BLOCK_BITS, probes);
@@ -764,21 +763,6 @@ static bloomery_status parse_legacy(const uint8_t *data, size_t bytes,
     return BLOOMERY_OK;
 }
 
-static bloomery_status parse_any_key(const uint8_t *data, size_t bytes,
-                                     struct bloomery_design *design, bloomery_error *error)
-{
-    if (bytes == TRAILER)
-        return bloomery_fail(error, BLOOMERY_CORRUPT, 0, "damaged: a filter without probes");
-    if (bytes > BLOOMERY_CONSTANT_MAX)
-        return bloomery_fail(error, BLOOMERY_CORRUPT, bytes - TRAILER,
-                             "damaged: no probes, which makes RocksDB say \"maybe\" to every key, "
-                             "but %zu bytes of bits",
-                             bytes - TRAILER);
-    lay_out(design, FAST, 1, BLOCK_BITS, DEFAULT_PROBES);
-    bloomery_design_constant(design, true, data, bytes);
-    return BLOOMERY_OK;
-}
-
 static bloomery_status parse(const uint8_t *data, size_t bytes,
                              const bloomery_dialect_parameters *given, int variant,
                              struct bloomery_design *design, bloomery_error *error)
@@ -791,12 +775,23 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
                              bytes);
     const uint8_t mark = data[bytes - TRAILER];
     bloomery_status status;
-    if (mark == MARK_ANY_KEY)
-        return parse_any_key(data, bytes, design, error);
+    if (mark == MARK_ANY_KEY) {
+        if (bytes == TRAILER)
+            return bloomery_fail(error, BLOOMERY_CORRUPT, 0, "damaged: a filter without probes");
+        if (bytes > BLOOMERY_CONSTANT_MAX)
+            return bloomery_fail(
+                error, BLOOMERY_CORRUPT, bytes - TRAILER,
+                "damaged: no probes, which makes RocksDB say \"maybe\" to every key, "
+                "but %zu bytes of bits",
+                bytes - TRAILER);
+        lay_out(design, FAST, 1, BLOCK_BITS, DEFAULT_PROBES);
+        bloomery_design_constant(design, true, data, bytes);
+        return BLOOMERY_OK;
+    }
     if (mark == MARK_RIBBON)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, bytes - TRAILER,
-                             "a Ribbon filter of RocksDB's, which is no Bloom filter: it can't be "
-                             "read here");
+                             "a Ribbon filter of RocksDB's, which is not a Bloom filter: it can't "
+                             "be read here");
     if (mark == MARK_FAST)
         status = parse_fast(data, bytes, design, error);
     else if (mark <= LEGACY_PROBES_MAX)
@@ -813,6 +808,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     } else {
         design->bits[0] = data;
         design->bit_bytes[0] = bytes - TRAILER;
+        assert(design->layers[0].bits == design->bit_bytes[0] * 8);
     }
     return BLOOMERY_OK;
 }
@@ -895,5 +891,5 @@ const struct bloomery_dialect_row bloomery_dialect_rocksdb = {
     .write = write,
     .fits = fits,
     .remarks = {remark_promise},
-    .variant = bloomery_variant_by_hash,
+    .variants_by_hash = true,
 };

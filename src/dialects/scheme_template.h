@@ -81,8 +81,8 @@ static void SCHEME_NAME(prefetch)(const struct bloomery_layer *layer, const uint
         __builtin_prefetch(payload + (SCHEME_NAME(begin)(layer, hashes[key]).base >> 3));
 }
 #else
-/* A query for an absent key reads two bits on average if the filter is half full, and hardly ever
- * more than eight. */
+/* A query for an absent key reads two bits on average if the filter is half full, and more than
+ * eight in one of 256. */
 static void SCHEME_NAME(prefetch)(const struct bloomery_layer *layer, const uint8_t *payload,
                                   const bloomery_hash *hashes, size_t count)
 {

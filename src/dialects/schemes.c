@@ -37,6 +37,7 @@ static inline struct bloomery_steps double_begin(const struct bloomery_layer *la
                                                  bloomery_hash hash)
 {
     (void)layer;
+    assert(layer->bits > 0);
     return (struct bloomery_steps){.at = hash.lo, .step = hash.hi};
 }
 
@@ -75,6 +76,7 @@ void bloomery_double_scan(const struct bloomery_shape *shape, const struct bloom
     const double keys = bloomery_classic_estimate(layer, scan->bits_set);
     scan->live_rate = fmin(
         1, scan->live_rate + bloomery_step_excess(layer->bits, layer->probes, keys, fill, true));
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 const struct bloomery_kind_row bloomery_scheme_double = {
@@ -100,6 +102,7 @@ static inline struct bloomery_steps flipped_double_32_begin(const struct bloomer
                                                             bloomery_hash hash)
 {
     (void)layer;
+    assert(layer->bits > 0);
     return (struct bloomery_steps){.at = hash.lo, .step = hash.lo >> 32};
 }
 
@@ -137,6 +140,7 @@ static void flipped_double_32_scan(const struct bloomery_shape *shape,
     bloomery_classic_scan(shape, layer, payload, scan);
     scan->live_rate = bloomery_turned_live(BLOOMERY_TURN_FLIPPED_32, lesser.bits, lesser.probes,
                                            fmin(1, (double)scan->bits_set / (double)lesser.bits));
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 const struct bloomery_kind_row bloomery_scheme_flipped_double_32 = {

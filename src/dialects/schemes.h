@@ -178,7 +178,7 @@ static inline double bloomery_keys_of_a_block(const struct bloomery_layer *layer
     return keys / (double)layer->blocks;
 }
 
-/* The rate if only 32 bits of a key are seen, among so many keys. `keys` may be infinite. */
+/* Returns the rate among `keys` keys, which may be infinite, if only 32 bits of a key count. */
 double bloomery_rate_of_32_bits(double rate, double keys);
 
 /* ---- Where a walk over positions stands ------------------------------------------------------ */

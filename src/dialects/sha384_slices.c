@@ -216,25 +216,17 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     return BLOOMERY_OK;
 }
 
-/* The form that a filter came in, and its W. In a file of ours anything may stand there. */
+/* Returns the form that a filter came in, and its W. Our files may hold anything in its place. */
 static enum form form_of(const bloomery_filter *filter, uint32_t *words)
 {
     *words = WORDS_MAX;
-    if (bloomery_rest_in(filter)->extra_bytes != EXTRA_BYTES ||
-        bloomery_rest_in(filter)->extra[0] >= FORMS)
+    if (bloomery_cold_in(filter)->extra_bytes != EXTRA_BYTES ||
+        bloomery_cold_in(filter)->extra[0] >= FORMS)
         return IMAGE;
-    const uint32_t kept = bloomery_load_u32(bloomery_rest_in(filter)->extra + 1);
+    const uint32_t kept = bloomery_load_u32(bloomery_cold_in(filter)->extra + 1);
     if (kept < WORDS_MAX)
         *words = kept;
-    return (enum form)bloomery_rest_in(filter)->extra[0];
-}
-
-static uint64_t bytes_in_use(const struct bloomery_layer *layer)
-{
-    uint64_t bytes = IMAGE_BYTES;
-    while (bytes > 0 && layer->payload[bytes - 1] == 0)
-        bytes--;
-    return bytes;
+    return (enum form)bloomery_cold_in(filter)->extra[0];
 }
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
@@ -247,12 +239,15 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     assert(bloomery_dialect_fits(&bloomery_dialect_sha384_slices, filter, NULL) == BLOOMERY_OK);
     if (form == IMAGE)
         return bloomery_emit_bits(emitter, layer, IMAGE_BYTES, BLOOMERY_LAYOUT_BYTES);
-    const uint64_t used = bytes_in_use(layer);
+    uint64_t used = IMAGE_BYTES;
+    while (used > 0 && layer->payload[used - 1] == 0)
+        used--;
     if (form == TRIMMED)
         return bloomery_emit_bits(emitter, layer, used, BLOOMERY_LAYOUT_BYTES);
     const uint64_t used_words = (used + 7) / 8;
     if (words < used_words)
         words = (uint32_t)used_words;
+    assert(words <= WORDS_MAX && used <= IMAGE_BYTES);
     bloomery_store_be(count, words, sizeof count);
     bloomery_status status = bloomery_emit(emitter, java_begin, sizeof java_begin);
     if (status == BLOOMERY_OK)
@@ -264,10 +259,9 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static int variant_of(const struct bloomery_dialect_row *row, const bloomery_filter *filter)
+static int variant_of(const bloomery_filter *filter)
 {
     uint32_t words;
-    (void)row;
     return (int)form_of(filter, &words);
 }
 

@@ -89,23 +89,18 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     return bloomery_emit_bits(emitter, layer, byte_count(layer->bits), BLOOMERY_LAYOUT_BYTES);
 }
 
-/* How many keys set so many bits. */
-static uint64_t keys_for(const struct bloomery_layer *layer, double bits_set)
-{
-    const double bits = (double)layer->bits;
-    return (uint64_t)(log1p(-bits_set / bits) / (layer->probes * log1p(-1 / bits)));
-}
-
 static bool remark_count(const bloomery_filter *filter, char *text, size_t room)
 {
     const struct bloomery_layer *layer = filter->layers;
+    const double bits = (double)layer->bits;
     if (layer->bits <= UINT32_MAX)
         return false;
+    /* How many keys set 2^32 - 1 bits. */
+    const double keys = log1p(-(double)UINT32_MAX / bits) / (layer->probes * log1p(-1 / bits));
     snprintf(text, room,
              "the original counts the bits that are set in 32 bits: of these %llu bits that many "
              "are set after %llu keys, and then it stops, or reports a wrong size",
-             (unsigned long long)layer->bits,
-             (unsigned long long)keys_for(layer, (double)UINT32_MAX));
+             (unsigned long long)layer->bits, (unsigned long long)keys);
     return true;
 }
 

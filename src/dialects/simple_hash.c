@@ -6,8 +6,8 @@
  *
  *     m / 8 bytes; bit p is bit p & 7 of byte p >> 3
  *
- * Variants: "seven" has the seeds 5 7 11 13 31 37 61, "six" lacks the first. Other powers of two
- * than 2^25 are said as bits. Keys are UTF-8 (a single surrogate as its three bytes), hashed as
+ * Variants: "seven" has the seeds 5 7 11 13 31 37 61, "six" lacks the first. Powers of two other
+ * than 2^25 are given as bits. Keys are UTF-8 (a single surrogate as its three bytes), hashed as
  * UTF-16.
  *
  * Faults, all of the hash. What has few units has few positions:
@@ -84,7 +84,7 @@ static struct lead lead_of(uint8_t byte)
 }
 
 /* The next character of a text in UTF-8, at `*at` < bytes, which is moved behind it: its number, or
- * that of a surrogate. Bytes that are no UTF-8 count as U+FFFD for each longest piece that could
+ * that of a surrogate. Bytes that are not UTF-8 count as U+FFFD for each longest piece that could
  * have begun a character, as in Java's decoder. But three bytes that stand for a single surrogate
  * (WTF-8) are that, so every Java string can be a key. */
 static uint32_t decode_utf8(const uint8_t *text, size_t bytes, size_t *at)
@@ -185,8 +185,8 @@ static bloomery_status plan(const bloomery_dialect_parameters *given, int varian
     const uint32_t probes = (uint32_t)(SEEDS - variant);
     if ((bits & (bits - 1)) != 0 || bits > UINT64_C(1) << 30)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "these filters have a power of two of bits, 2^30 at most, and 2^25 "
-                             "where nothing is said");
+                             "these filters have a power of two of bits, 2^30 at most, and 2^25 if "
+                             "none is given");
     if (given->probes != 0 && given->probes != probes)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "this variant of simple-hash has %u probes", probes);
@@ -367,5 +367,5 @@ const struct bloomery_dialect_row bloomery_dialect_simple_hash = {
     .parse = parse,
     .write = write,
     .remarks = {remark_one, remark_two, remark_three},
-    .variant = bloomery_variant_by_hash,
+    .variants_by_hash = true,
 };

@@ -18,18 +18,14 @@ double bloomery_java_bits(uint64_t keys, double rate)
     return trunc(-(double)keys * log(rate) / (ln2 * ln2));
 }
 
-/* Java's Math.round, of numbers that are not negative: floor(value + 0.5), but without a sum that
- * is rounded itself. */
-static double round_half_up(double value)
-{
-    const double whole = floor(value);
-    return value - whole >= 0.5 ? whole + 1 : whole;
-}
-
 double bloomery_java_probes(double bits, uint64_t keys)
 {
-    assert(keys > 0);
-    return fmax(1, round_half_up(bits / (double)keys * log(2)));
+    assert(keys > 0 && bits >= 0);
+    /* Java's Math.round, of numbers that are not negative: floor(value + 0.5), but without a sum
+     * that is rounded itself. */
+    const double value = bits / (double)keys * log(2);
+    const double whole = floor(value);
+    return fmax(1, value - whole >= 0.5 ? whole + 1 : whole);
 }
 
 bloomery_status bloomery_java_check(const char *system, double words, double probes, uint32_t most,
@@ -54,7 +50,7 @@ bool bloomery_java_remark(const bloomery_filter *filter, char *text, size_t room
     snprintf(
         text, room,
         "its positions have 31 bits: of these %llu bits only the first 2147483648 are ever set, "
-        "and the rate is that of a filter of so many",
+        "and the rate is that of a filter with this number of bits",
         (unsigned long long)layer->bits);
     return true;
 }

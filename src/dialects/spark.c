@@ -102,9 +102,9 @@ static const struct bloomery_hash_row spark_pair = {
  *     FLIPPED_SUM_64        c = s32(lo) (2^31 - 1) + (i + 1) s32(lo >> 32)     ~c if c < 0
  *     FLIPPED_SUM_64_KEPT   the same, but the next sum goes on from ~c
  *
- * They multiply so that sums of two numbers of 32 bits reach past 2^31, and hardly ever pass 0. The
- * positions of the first are those of a walk that nothing turns (dialects/rates.h). So are those of
- * the second, in which at most the first sum is negative.
+ * They multiply so that sums of two numbers of 32 bits reach past 2^31, and almost never pass 0.
+ * The positions of the first are those of a walk that nothing turns (dialects/rates.h). So are
+ * those of the second, in which at most the first sum is negative.
  */
 
 /* A number of 32 bits in two's complement, as one of 64. */
@@ -123,6 +123,7 @@ static inline struct bloomery_steps flipped_sum_64_begin(const struct bloomery_l
                                                          bloomery_hash hash)
 {
     (void)layer;
+    assert(layer->bits > 0);
     return sum_begin(hash);
 }
 
@@ -141,6 +142,7 @@ static inline struct bloomery_steps flipped_sum_64_kept_begin(const struct bloom
                                                               bloomery_hash hash)
 {
     (void)layer;
+    assert(layer->bits > 0);
     return sum_begin(hash);
 }
 
@@ -170,6 +172,7 @@ static void flipped_sum_64_scan(const struct bloomery_shape *shape,
                     bloomery_step_excess(layer->bits, layer->probes,
                                          bloomery_classic_estimate(layer, scan->bits_set),
                                          (double)scan->bits_set / (double)layer->bits, false));
+    assert(scan->live_rate >= 0 && scan->live_rate <= 1);
 }
 
 static const struct bloomery_kind_row flipped_sum_64 = {
@@ -196,12 +199,6 @@ static const struct bloomery_kind_row flipped_sum_64_kept = {
 
 enum { V2 = 0, V1 = 1, V2_EARLY = 2, HEADER_1 = 12, HEADER_2 = 16 };
 
-/* A seed is a number of 32 bits; a negative one may be given as it is or with its sign on top. */
-static bool good_seed(uint64_t seed)
-{
-    return seed <= UINT32_MAX || seed >= (uint64_t)INT32_MIN;
-}
-
 static bloomery_status count(const bloomery_dialect_parameters *given, double *bits, double *probes,
                              bloomery_error *error)
 {
@@ -224,7 +221,9 @@ static bloomery_status plan(const bloomery_dialect_parameters *given, int varian
 {
     double bits;
     double probes;
-    if (!good_seed(given->seed) || (variant == V1 && given->seed != 0))
+    /* 32 bits; a negative one may be given as it is or with its sign on top. */
+    const bool good_seed = given->seed <= UINT32_MAX || given->seed >= (uint64_t)INT32_MIN;
+    if (!good_seed || (variant == V1 && given->seed != 0))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              variant == V1 ? "filters of version 1 have no seed"
                                            : "a seed of Spark's has 32 bits");
@@ -295,6 +294,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     design->layout = BLOOMERY_LAYOUT_BE_WORDS;
     design->bits[0] = data + header;
     design->bit_bytes[0] = words * 8;
+    assert(header + design->bit_bytes[0] == bytes);
     return BLOOMERY_OK;
 }
 
@@ -317,7 +317,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     const size_t header = first ? HEADER_1 : HEADER_2;
     uint8_t bytes[HEADER_2];
     assert(bloomery_dialect_fits(&bloomery_dialect_spark, filter, NULL) == BLOOMERY_OK);
-    assert(layer->bits % 64 == 0 && (!first || filter->shape.seed == 0));
+    assert(layer->bits % 64 == 0 && layer->bits / 64 <= INT32_MAX);
+    assert(filter->shape.seed <= (first ? 0 : UINT32_MAX));
     bloomery_store_be(bytes, first ? 1 : 2, 4);
     bloomery_store_be(bytes + 4, layer->probes, 4);
     bloomery_store_be(bytes + 8, filter->shape.seed, 4); /* where version 1 has W */
@@ -370,5 +371,5 @@ const struct bloomery_dialect_row bloomery_dialect_spark = {
     .write = write,
     .fits = fits,
     .remarks = {bloomery_java_remark, remark_early},
-    .variant = bloomery_variant_by_scheme,
+    .variants_by_scheme = true,
 };

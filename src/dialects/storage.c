@@ -31,17 +31,17 @@ void bloomery_design_constant(struct bloomery_design *design, bool any_key, cons
 bool bloomery_is_constant(const bloomery_filter *filter, const uint8_t **bytes, size_t *count)
 {
     const struct bloomery_layer *layer = filter->layers;
-    if (bloomery_rest_in(filter)->extra_bytes < 1 ||
-        bloomery_rest_in(filter)->extra_bytes > BLOOMERY_CONSTANT_MAX + 1 || layer->bits > BITS_MAX)
+    if (bloomery_cold_in(filter)->extra_bytes < 1 ||
+        bloomery_cold_in(filter)->extra_bytes > BLOOMERY_CONSTANT_MAX + 1 || layer->bits > BITS_MAX)
         return false;
-    const uint8_t mark = bloomery_rest_in(filter)->extra[0];
+    const uint8_t mark = bloomery_cold_in(filter)->extra[0];
     if (mark != NO_KEY && mark != ANY_KEY)
         return false;
     for (size_t i = 0; i < layer->bits / 8; i++)
         if (layer->payload[i] != (mark == ANY_KEY ? 0xff : 0))
             return false;
-    *bytes = bloomery_rest_in(filter)->extra + 1;
-    *count = bloomery_rest_in(filter)->extra_bytes - 1;
+    *bytes = bloomery_cold_in(filter)->extra + 1;
+    *count = bloomery_cold_in(filter)->extra_bytes - 1;
     return true;
 }
 
@@ -64,6 +64,7 @@ bool bloomery_remark_promise(const bloomery_filter *filter,
     size_t count;
     if (bloomery_is_constant(filter, &bytes, &count) || keys == 0)
         return false;
+    assert(factor >= 1 && room > 0);
     const double rate = filter->kind->expected_rate(layer, keys);
     const double other = promised(layer, keys);
     if (!(rate > other * factor))

@@ -3,8 +3,8 @@
  * LevelDB's and RocksDB's filters have more in common than a hash: bytes that stand for "no key" or
  * for "any key" without a bit of their own, and a promise that is bits per key instead of a rate.
  *
- * A filter of ours has bits. If theirs has next to no bits, ours has as few as possible, none or
- * all of them set, and keeps their bytes. So they come back while nothing was added or cleared:
+ * Our filters have bits. If theirs has next to no bits, ours has as few as possible, none or all of
+ * them set, and keeps their bytes. So they come back while nothing was added or cleared:
  *
  *     extra    1 byte: 1 no key, 2 any key    then their bytes
  */
@@ -101,19 +101,19 @@ bloomery_storage_hash(uint32_t (*last)(uint8_t), bloomery_key key)
  *     array of m bits that is of the order of 1/m and n/m^2, which tells in the small filters that
  *     these systems have for a few hundred keys, and more so in a block: B^2 = 2^18 walks are all
  *     there are;
- *   - the step is no other hash. With h = 2^17 u + v it is 2^15 v + u, so h + step = (2^15 + 1) w -
- *     3 u with w = 4 u + v: not every number is one. In an array of more than 2^17 bits that is
+ *   - the step is not another hash. With h = 2^17 u + v it is 2^15 v + u, so h + step = (2^15 + 1)
+ *     w - 3 u with w = 4 u + v: not every number is one. In an array of more than 2^17 bits that is
  *     seen: keys share positions more often than chance has it, fewer bits are set, and the rate,
  *     measured with 10 bits a key, is 1.1 times that of the formula at 2^17 bits, 1.9 times at
  *     2^20, 2 at 2^22, 1.5 at 2^24, and depends on what m is.
  *
- * There is no formula for what a union of walks covers. So the rates here are counted. For a block,
- * all B^2 walks are tried on its bits at once, B starting points in a word operation (`covered`).
- * For a small array, a fixed sample of hashes is tried (`hits`). For an expected rate, the bits are
- * those of keys drawn by a generator with a fixed start: the same number every time. A sample is as
- * exact as its size: some 4 % at a rate of one in a hundred. Arrays too large to be filled for that
- * have the usual formula's rate as the expected one, which is too low. Their estimate of keys is up
- * to 15 % too low; their live rate is counted like any other.
+ * No formula says what a union of walks covers, so the rates here are counted. For a block, all B^2
+ * walks are tried on its bits at once, B starting points in a word operation (`covered`). For a
+ * small array, a fixed sample of hashes is tried (`hits`). For an expected rate, the bits are those
+ * of keys drawn by a generator with a fixed start: the same number every time. A sample is as exact
+ * as its size: some 4 % at a rate of one in a hundred. Arrays too large to be filled for that have
+ * the usual formula's rate as the expected one, which is too low. Their estimate of keys is up to
+ * 15 % too low; their live rate is counted like any other.
  */
 
 enum { BLOOMERY_ROTATION = 17 };

@@ -21,8 +21,8 @@ struct prefix {
 
 static bloomery_status check_magic(const struct prefix *prefix, bloomery_error *error)
 {
-    /* A short file that does not even begin like one of ours is "no filter" rather than "cut
-     * short". */
+    /* A short file that does not even begin like one of our files is not a filter, rather than cut
+     * short. */
     size_t comparable = prefix->size < 8 ? prefix->size : 8;
     if (comparable == 0)
         return bloomery_fail(error, BLOOMERY_TRUNCATED, 0, "the file is empty");
@@ -45,7 +45,7 @@ static bloomery_status check_version(const struct prefix *prefix, bloomery_error
                              BLOOMERY_FORMAT_VERSION);
     if (version == 0)
         return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_VERSION,
-                             "damaged: there is no format version 0");
+                             "damaged: its format version is 0, and versions begin at 1");
     if (version < BLOOMERY_FORMAT_VERSION)
         return bloomery_fail(
             error, BLOOMERY_WRONG_VERSION, HEADER_VERSION,
@@ -181,8 +181,8 @@ static bloomery_status read_layer(const uint8_t *body, uint64_t at, struct bloom
     return BLOOMERY_OK;
 }
 
-/* The ribbon of the layer whose record came last. Numbers that do not fit into ours are no
- * ribbon's; bloomery_shape_check sees to the rest. */
+/* Reads the ribbon of the layer whose record came last. Refuses numbers that do not fit into the
+ * fields of a ribbon; bloomery_shape_check checks everything else. */
 static bloomery_status read_ribbon(const uint8_t *body, uint64_t at, uint32_t *ribbons,
                                    struct bloomery_parsed *parsed, bloomery_error *error)
 {

@@ -18,8 +18,8 @@ static size_t record_bytes(size_t body)
 
 static bool has_rule(const struct bloomery_filter *filter)
 {
-    return bloomery_rest_in(filter)->rule.flags != 0 || bloomery_rest_in(filter)->rule.field != 0 ||
-           bloomery_rest_in(filter)->rule.comment != 0;
+    return bloomery_cold_in(filter)->rule.flags != 0 || bloomery_cold_in(filter)->rule.field != 0 ||
+           bloomery_cold_in(filter)->rule.comment != 0;
 }
 
 static bool has_wanted(const struct bloomery_filter *filter)
@@ -30,7 +30,7 @@ static bool has_wanted(const struct bloomery_filter *filter)
 static bool has_dialect(const struct bloomery_filter *filter)
 {
     return filter->shape.growth != 0 || filter->shape.tightening != 0 ||
-           bloomery_rest_in(filter)->extra_bytes > 0;
+           bloomery_cold_in(filter)->extra_bytes > 0;
 }
 
 bloomery_status bloomery_format_check(const struct bloomery_filter *filter, bloomery_error *error)
@@ -38,15 +38,15 @@ bloomery_status bloomery_format_check(const struct bloomery_filter *filter, bloo
     const uint32_t layers = bloomery_layer_count(filter);
     if (layers > BLOOMERY_CHAIN_MAX)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "the filter has %u layers, and a file of ours keeps %d at most: write "
-                             "it in its own format",
+                             "the filter has %u layers, and our file format keeps at most %d: "
+                             "write it in its own format",
                              layers, BLOOMERY_CHAIN_MAX);
-    if (bloomery_rest_in(filter)->extra_bytes <= BLOOMERY_EXTRA_MAX)
+    if (bloomery_cold_in(filter)->extra_bytes <= BLOOMERY_EXTRA_MAX)
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                         "%llu bytes are attached to the filter, and a file of ours keeps %d at "
-                         "most: write it in its own format",
-                         (unsigned long long)bloomery_rest_in(filter)->extra_bytes,
+                         "%llu bytes are attached to the filter, and our file format keeps at most "
+                         "%d: write it in its own format",
+                         (unsigned long long)bloomery_cold_in(filter)->extra_bytes,
                          BLOOMERY_EXTRA_MAX);
 }
 
@@ -65,46 +65,38 @@ static uint8_t *begin_record(uint8_t *prefix, size_t *at, unsigned type, unsigne
     return record + RECORD_BODY;
 }
 
-static void write_layer(const struct bloomery_layer *layer, uint8_t *body)
-{
-    assert(layer->bits > 0 && layer->bytes > 0 && layer->bytes % BLOOMERY_PAYLOAD_UNIT == 0);
-    assert(layer->offset % BLOOMERY_PAYLOAD_UNIT == 0);
-    bloomery_store_u64(body + LAYER_BITS, layer->bits);
-    bloomery_store_u32(body + LAYER_PROBES, layer->probes);
-    bloomery_store_u32(body + LAYER_BLOCKS_PER_KEY, layer->blocks_per_key);
-    bloomery_store_u64(body + LAYER_KEYS, layer->keys);
-    bloomery_store_f64(body + LAYER_RATE, layer->rate);
-    bloomery_store_u64(body + LAYER_ADDS, layer->adds);
-    bloomery_store_u64(body + LAYER_OFFSET, layer->offset);
-    bloomery_store_u64(body + LAYER_BYTES, layer->bytes);
-}
-
-static void write_ribbon(const struct bloomery_ribbon *ribbon, uint8_t *body)
-{
-    assert(bloomery_ribbon_is_sound(ribbon));
-    bloomery_store_u64(body + RIBBON_STARTS, ribbon->starts);
-    bloomery_store_u64(body + RIBBON_WIDE_FROM, ribbon->wide_from);
-    bloomery_store_u32(body + RIBBON_SECTION_BITS, ribbon->section_bits);
-    bloomery_store_u32(body + RIBBON_COLUMNS, ribbon->columns);
-    bloomery_store_u32(body + RIBBON_WIDTH, BLOOMERY_RIBBON_WIDTH);
-    bloomery_store_u32(body + RIBBON_BUCKET, BLOOMERY_RIBBON_BUCKET);
-}
-
 /* Records in a fixed order, so that the same filter is always the same bytes. */
 static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefix)
 {
-    const bloomery_key_rule *rule = &bloomery_rest_in(filter)->rule;
+    const bloomery_key_rule *rule = &bloomery_cold_in(filter)->rule;
     size_t at = BLOOMERY_HEADER_BYTES;
-    assert(bloomery_rest_in(filter)->extra_bytes <= BLOOMERY_EXTRA_MAX &&
-           bloomery_rest_in(filter)->note_bytes <= BLOOMERY_NOTE_BYTES);
+    assert(bloomery_cold_in(filter)->extra_bytes <= BLOOMERY_EXTRA_MAX &&
+           bloomery_cold_in(filter)->note_bytes <= BLOOMERY_NOTE_BYTES);
     assert(!has_rule(filter) || bloomery_rule_is_sound(rule));
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
-        write_layer(&filter->layers[i],
-                    begin_record(prefix, &at, RECORD_LAYER, RECORD_REQUIRED, LAYER_BODY_BYTES));
-        if (filter->kind->hands_on)
-            write_ribbon(
-                &filter->layers[i].ribbon,
-                begin_record(prefix, &at, RECORD_RIBBON, RECORD_REQUIRED, RIBBON_BODY_BYTES));
+        const struct bloomery_layer *layer = &filter->layers[i];
+        uint8_t *body = begin_record(prefix, &at, RECORD_LAYER, RECORD_REQUIRED, LAYER_BODY_BYTES);
+        assert(layer->bits > 0 && layer->bytes > 0 && layer->bytes % BLOOMERY_PAYLOAD_UNIT == 0);
+        assert(layer->offset % BLOOMERY_PAYLOAD_UNIT == 0);
+        bloomery_store_u64(body + LAYER_BITS, layer->bits);
+        bloomery_store_u32(body + LAYER_PROBES, layer->probes);
+        bloomery_store_u32(body + LAYER_BLOCKS_PER_KEY, layer->blocks_per_key);
+        bloomery_store_u64(body + LAYER_KEYS, layer->keys);
+        bloomery_store_f64(body + LAYER_RATE, layer->rate);
+        bloomery_store_u64(body + LAYER_ADDS, layer->adds);
+        bloomery_store_u64(body + LAYER_OFFSET, layer->offset);
+        bloomery_store_u64(body + LAYER_BYTES, layer->bytes);
+        if (filter->kind->cascades) {
+            const struct bloomery_ribbon *ribbon = &layer->ribbon;
+            body = begin_record(prefix, &at, RECORD_RIBBON, RECORD_REQUIRED, RIBBON_BODY_BYTES);
+            assert(bloomery_ribbon_is_sound(ribbon));
+            bloomery_store_u64(body + RIBBON_STARTS, ribbon->starts);
+            bloomery_store_u64(body + RIBBON_WIDE_FROM, ribbon->wide_from);
+            bloomery_store_u32(body + RIBBON_SECTION_BITS, ribbon->section_bits);
+            bloomery_store_u32(body + RIBBON_COLUMNS, ribbon->columns);
+            bloomery_store_u32(body + RIBBON_WIDTH, BLOOMERY_RIBBON_WIDTH);
+            bloomery_store_u32(body + RIBBON_BUCKET, BLOOMERY_RIBBON_BUCKET);
+        }
     }
     if (has_rule(filter)) {
         uint8_t *body =
@@ -119,16 +111,16 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
                bloomery_secret_of(filter)->siphash, BLOOMERY_SECRET_BYTES);
     if (has_dialect(filter)) {
         uint8_t *body = begin_record(prefix, &at, RECORD_DIALECT, RECORD_REQUIRED,
-                                     DIALECT_EXTRA + bloomery_rest_in(filter)->extra_bytes);
+                                     DIALECT_EXTRA + bloomery_cold_in(filter)->extra_bytes);
         bloomery_store_f64(body + DIALECT_TIGHTENING, filter->shape.tightening);
         bloomery_store_u32(body + DIALECT_GROWTH, filter->shape.growth);
-        if (bloomery_rest_in(filter)->extra_bytes > 0)
-            memcpy(body + DIALECT_EXTRA, bloomery_rest_in(filter)->extra,
-                   bloomery_rest_in(filter)->extra_bytes);
+        if (bloomery_cold_in(filter)->extra_bytes > 0)
+            memcpy(body + DIALECT_EXTRA, bloomery_cold_in(filter)->extra,
+                   bloomery_cold_in(filter)->extra_bytes);
     }
-    if (bloomery_rest_in(filter)->note_bytes > 0)
-        memcpy(begin_record(prefix, &at, RECORD_NOTE, 0, bloomery_rest_in(filter)->note_bytes),
-               bloomery_rest_in(filter)->note, bloomery_rest_in(filter)->note_bytes);
+    if (bloomery_cold_in(filter)->note_bytes > 0)
+        memcpy(begin_record(prefix, &at, RECORD_NOTE, 0, bloomery_cold_in(filter)->note_bytes),
+               bloomery_cold_in(filter)->note, bloomery_cold_in(filter)->note_bytes);
     if (has_wanted(filter))
         bloomery_store_f64(begin_record(prefix, &at, RECORD_WANTED, 0, WANTED_BODY_BYTES),
                            bloomery_wanted_rate(filter));
@@ -139,7 +131,7 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
  * often. */
 static size_t payload_offset_after(const struct bloomery_filter *filter, size_t records_end)
 {
-    const size_t unit = filter->kind->hands_on ? PAYLOAD_PAGE : BLOOMERY_PAYLOAD_UNIT;
+    const size_t unit = filter->kind->cascades ? PAYLOAD_PAGE : BLOOMERY_PAYLOAD_UNIT;
     return (records_end + unit - 1) / unit * unit;
 }
 
@@ -147,14 +139,14 @@ size_t bloomery_format_payload_offset(const struct bloomery_filter *filter)
 {
     size_t end = BLOOMERY_HEADER_BYTES;
     end += bloomery_layer_count(filter) * record_bytes(LAYER_BODY_BYTES);
-    if (filter->kind->hands_on)
+    if (filter->kind->cascades)
         end += bloomery_layer_count(filter) * record_bytes(RIBBON_BODY_BYTES);
     end += has_rule(filter) ? record_bytes(RULE_BODY_BYTES) : 0;
-    end += has_dialect(filter) ? record_bytes(DIALECT_EXTRA + bloomery_rest_in(filter)->extra_bytes)
+    end += has_dialect(filter) ? record_bytes(DIALECT_EXTRA + bloomery_cold_in(filter)->extra_bytes)
                                : 0;
     end += filter->secret_in_file ? record_bytes(BLOOMERY_SECRET_BYTES) : 0;
-    end += bloomery_rest_in(filter)->note_bytes > 0
-               ? record_bytes(bloomery_rest_in(filter)->note_bytes)
+    end += bloomery_cold_in(filter)->note_bytes > 0
+               ? record_bytes(bloomery_cold_in(filter)->note_bytes)
                : 0;
     end += has_wanted(filter) ? record_bytes(WANTED_BODY_BYTES) : 0;
     return payload_offset_after(filter, end);

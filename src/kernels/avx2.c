@@ -5,7 +5,7 @@
 #include "base/bits.h"
 #include "hash/xxh3.h"
 #include "kernels/block_avx2.h"
-#include "kernels/native.h"
+#include "kernels/fast_path.h"
 #include "kinds/blocked.h"
 #include "kinds/static.h"
 
@@ -21,7 +21,7 @@
 #define LEVEL_TARGET TARGET_AVX2
 #include "kernels/block_template.h"
 
-#include "kernels/native_template.h"
+#include "kernels/fast_path_template.h"
 
 /* ---- Static filters -------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include "base/bits.h"
 #include "hash/xxh3.h"
 #include "kernels/block_avx512.h"
-#include "kernels/native.h"
+#include "kernels/fast_path.h"
 #include "kinds/blocked.h"
 #include "kinds/static.h"
 
@@ -59,7 +59,7 @@ INLINE_AVX512 void eights_avx512(const struct bloomery_short_secret *secret, con
 #define LEVEL_EIGHTS eights_avx512
 #include "kernels/block_template.h"
 
-#include "kernels/native_template.h"
+#include "kernels/fast_path_template.h"
 
 /* ---- Static filters -------------------------------------------------------------------------- */
 

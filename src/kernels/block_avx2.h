@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A block in AVX2: two registers of four 64-bit lanes, each as block_avx512.h has all eight. There
- * is no rotation: bits are shifted to their places, and compared. */
+/* A block in AVX2: two registers of four 64-bit lanes, each as block_avx512.h has all eight. AVX2
+ * does not rotate: bits are shifted to their places, and compared. */
 #ifndef BLOOMERY_KERNELS_BLOCK_AVX2_H
 #define BLOOMERY_KERNELS_BLOCK_AVX2_H
 

@@ -5,8 +5,8 @@
  *     LEVEL            the name that ends the functions of kernels/block.h and of these
  *     LEVEL_TARGET     attributes of functions for that processor
  *
- * Functions that set bits take `shared`: whether other threads write the filter meanwhile. It is a
- * constant wherever they are called, and leaves no branch behind.
+ * Functions that set bits take `shared`: whether other threads write to the filter at the same
+ * time. It is a constant wherever they are called, and leaves no branch behind.
  */
 #include "kernels/block.h"
 
@@ -15,7 +15,7 @@
 #define OF_LEVEL(name)            LEVEL_PASTE(name, LEVEL)
 #define LEVEL_INLINE              LEVEL_TARGET static inline __attribute__((always_inline))
 
-/* Batches (native_template.h, static_template.h) pass through rings of 256 places, in groups of
+/* Batches (fast_path_template.h, static_template.h) pass through rings of 256 places, in groups of
  * eight keys. 128 keys are on their way, and answers leave by words of 64. */
 enum { GROUP = 8, WORD = 64, WINDOW = 128, RING = WINDOW + 2 * WORD };
 

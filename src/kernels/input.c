@@ -74,22 +74,22 @@ struct bloomery_input bloomery_input_from(const struct bloomery_input *keys, siz
 
 /* ---- XXH3-64, a function for each form ------------------------------------------------------- */
 
-#define TAKE(name, form)                                                                          \
-    __attribute__((flatten)) static void take_##name(const struct bloomery_input *keys,           \
-                                                     const bloomery_filter *filter, size_t first, \
-                                                     size_t count, bloomery_hash *hashes)         \
-    {                                                                                             \
-        const struct bloomery_short_secret secret = bloomery_secret_of(filter)->brief;            \
-        for (size_t i = 0; i < count; i++)                                                        \
-            hashes[i] = bloomery_xxh3_64(bloomery_secret_of(filter), &secret,                     \
-                                         key_at(keys, first + i, form));                          \
+#define HASHER(name, form)                                                              \
+    __attribute__((flatten)) static void hash_keys_##name(                              \
+        const struct bloomery_input *keys, const bloomery_filter *filter, size_t first, \
+        size_t count, bloomery_hash *hashes)                                            \
+    {                                                                                   \
+        const struct bloomery_short_secret secret = bloomery_secret_of(filter)->brief;  \
+        for (size_t i = 0; i < count; i++)                                              \
+            hashes[i] = bloomery_xxh3_64(bloomery_secret_of(filter), &secret,           \
+                                         key_at(keys, first + i, form));                \
     }
 
-TAKE(list, BLOOMERY_KEYS_LIST)
-TAKE(fixed, BLOOMERY_KEYS_FIXED)
-TAKE(offsets32, BLOOMERY_KEYS_OFFSETS32)
-TAKE(offsets64, BLOOMERY_KEYS_OFFSETS64)
-#undef TAKE
+HASHER(list, BLOOMERY_KEYS_LIST)
+HASHER(fixed, BLOOMERY_KEYS_FIXED)
+HASHER(offsets32, BLOOMERY_KEYS_OFFSETS32)
+HASHER(offsets64, BLOOMERY_KEYS_OFFSETS64)
+#undef HASHER
 
 /* ---- XXH3-128, likewise ---------------------------------------------------------------------- */
 
@@ -103,8 +103,8 @@ xxh3_128(const struct bloomery_hash_secret *secret, bloomery_key key)
     return (bloomery_hash){.lo = whole.low64, .hi = whole.high64};
 }
 
-#define TAKE(name, form)                                                                     \
-    __attribute__((flatten)) static void take_##name##_128(                                  \
+#define HASHER(name, form)                                                                   \
+    __attribute__((flatten)) static void hash_keys_##name##_128(                             \
         const struct bloomery_input *keys, const bloomery_filter *filter, size_t first,      \
         size_t count, bloomery_hash *hashes)                                                 \
     {                                                                                        \
@@ -112,31 +112,31 @@ xxh3_128(const struct bloomery_hash_secret *secret, bloomery_key key)
             hashes[i] = xxh3_128(bloomery_secret_of(filter), key_at(keys, first + i, form)); \
     }
 
-TAKE(list, BLOOMERY_KEYS_LIST)
-TAKE(fixed, BLOOMERY_KEYS_FIXED)
-TAKE(offsets32, BLOOMERY_KEYS_OFFSETS32)
-TAKE(offsets64, BLOOMERY_KEYS_OFFSETS64)
-#undef TAKE
+HASHER(list, BLOOMERY_KEYS_LIST)
+HASHER(fixed, BLOOMERY_KEYS_FIXED)
+HASHER(offsets32, BLOOMERY_KEYS_OFFSETS32)
+HASHER(offsets64, BLOOMERY_KEYS_OFFSETS64)
+#undef HASHER
 
 /* ---- Others ---------------------------------------------------------------------------------- */
 
-static void take_list_any(const struct bloomery_input *keys, const bloomery_filter *filter,
-                          size_t first, size_t count, bloomery_hash *hashes)
+static void hash_keys_list_any(const struct bloomery_input *keys, const bloomery_filter *filter,
+                               size_t first, size_t count, bloomery_hash *hashes)
 {
     bloomery_hash_many(filter->hash, bloomery_secret_of(filter),
                        (const bloomery_key *)(const void *)keys->data + first, count, hashes);
 }
 
-static void take_any(const struct bloomery_input *keys, const bloomery_filter *filter, size_t first,
-                     size_t count, bloomery_hash *hashes)
+static void hash_keys_any(const struct bloomery_input *keys, const bloomery_filter *filter,
+                          size_t first, size_t count, bloomery_hash *hashes)
 {
     for (size_t i = 0; i < count; i++)
         hashes[i] =
             filter->hash->one(bloomery_secret_of(filter), bloomery_input_at(keys, first + i));
 }
 
-static void take_hashes64(const struct bloomery_input *keys, const bloomery_filter *filter,
-                          size_t first, size_t count, bloomery_hash *hashes)
+static void hash_keys_hashes64(const struct bloomery_input *keys, const bloomery_filter *filter,
+                               size_t first, size_t count, bloomery_hash *hashes)
 {
     (void)filter;
     for (size_t i = 0; i < count; i++) {
@@ -145,58 +145,59 @@ static void take_hashes64(const struct bloomery_input *keys, const bloomery_filt
     }
 }
 
-static void take_hashes128(const struct bloomery_input *keys, const bloomery_filter *filter,
-                           size_t first, size_t count, bloomery_hash *hashes)
+static void hash_keys_hashes128(const struct bloomery_input *keys, const bloomery_filter *filter,
+                                size_t first, size_t count, bloomery_hash *hashes)
 {
     (void)filter;
     memcpy(hashes, keys->data + first * sizeof *hashes, count * sizeof *hashes);
 }
 
-bloomery_take *bloomery_take_of(const struct bloomery_input *keys, const bloomery_filter *filter)
+bloomery_key_hasher *bloomery_key_hasher_of(const struct bloomery_input *keys,
+                                            const bloomery_filter *filter)
 {
     if (keys->form == BLOOMERY_KEYS_HASHES64)
-        return take_hashes64;
+        return hash_keys_hashes64;
     if (keys->form == BLOOMERY_KEYS_HASHES128)
-        return take_hashes128;
+        return hash_keys_hashes128;
     const bool wide = filter->shape.hash == BLOOMERY_HASH_XXH3_128;
     if (filter->shape.hash != BLOOMERY_HASH_XXH3_64 && !wide)
-        return keys->form == BLOOMERY_KEYS_LIST ? take_list_any : take_any;
+        return keys->form == BLOOMERY_KEYS_LIST ? hash_keys_list_any : hash_keys_any;
     if (BLOOMERY_FOR_SIZE)
-        return wide ? take_list_128 : take_list;
+        return wide ? hash_keys_list_128 : hash_keys_list;
     switch (keys->form) {
     case BLOOMERY_KEYS_FIXED:
-        return wide ? take_fixed_128 : take_fixed;
+        return wide ? hash_keys_fixed_128 : hash_keys_fixed;
     case BLOOMERY_KEYS_OFFSETS32:
-        return wide ? take_offsets32_128 : take_offsets32;
+        return wide ? hash_keys_offsets32_128 : hash_keys_offsets32;
     case BLOOMERY_KEYS_OFFSETS64:
-        return wide ? take_offsets64_128 : take_offsets64;
+        return wide ? hash_keys_offsets64_128 : hash_keys_offsets64;
     default:
         assert(keys->form == BLOOMERY_KEYS_LIST);
-        return wide ? take_list_128 : take_list;
+        return wide ? hash_keys_list_128 : hash_keys_list;
     }
 }
 
-void bloomery_take_valid(bloomery_take *take, const struct bloomery_input *keys,
-                         const bloomery_filter *filter, size_t first, size_t count, uint64_t valid,
-                         bloomery_hash *hashes)
+void bloomery_hash_valid_keys(bloomery_key_hasher *hash_keys, const struct bloomery_input *keys,
+                              const bloomery_filter *filter, size_t first, size_t count,
+                              uint64_t valid, bloomery_hash *hashes)
 {
     bloomery_key list[64];
     const struct bloomery_input some = bloomery_input_of_list(list);
     assert(count <= sizeof list / sizeof list[0]);
     if (keys->form != BLOOMERY_KEYS_LIST) {
-        take(keys, filter, first, count, hashes);
+        hash_keys(keys, filter, first, count, hashes);
         return;
     }
     for (size_t i = 0; i < count; i++)
         list[i] = (valid >> i & 1) != 0 ? bloomery_input_at(keys, first + i)
                                         : (bloomery_key){keys->data, 0};
-    take(&some, filter, 0, count, hashes);
+    hash_keys(&some, filter, 0, count, hashes);
 }
 
 size_t bloomery_input_compact(const struct bloomery_input *keys, const bloomery_filter *filter,
                               size_t first, size_t count, struct bloomery_compact *compact)
 {
-    bloomery_take *take = bloomery_take_of(keys, filter);
+    bloomery_key_hasher *hash_keys = bloomery_key_hasher_of(keys, filter);
     size_t kept = 0;
     assert(count <= BLOOMERY_COMPACT);
     for (size_t i = 0; i < count; i += 64) {
@@ -205,7 +206,7 @@ size_t bloomery_input_compact(const struct bloomery_input *keys, const bloomery_
         bloomery_hash *hashes = compact->hashes + kept;
         assert(kept <= i);
         compact->valid[i / 64] = valid;
-        bloomery_take_valid(take, keys, filter, first + i, now, valid, hashes);
+        bloomery_hash_valid_keys(hash_keys, keys, filter, first + i, now, valid, hashes);
         for (uint64_t left = valid; left != 0; left &= left - 1)
             *hashes++ = compact->hashes[kept + (size_t)__builtin_ctzll(left)];
         kept += (size_t)__builtin_popcountll(valid);

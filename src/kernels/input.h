@@ -6,7 +6,7 @@
  *
  *     list of keys ─┐
  *     one width ────┤
- *     offsets ──────┼─ take ─> bloomery_hash[8]
+ *     offsets ──────┼─ hash ─> bloomery_hash[8]
  *     hashes ───────┘
  */
 #ifndef BLOOMERY_KERNELS_INPUT_H
@@ -52,17 +52,18 @@ uint64_t bloomery_input_valid(const struct bloomery_input *keys, size_t first, s
 struct bloomery_input bloomery_input_from(const struct bloomery_input *keys, size_t first);
 
 /* The hashes of keys `first` to first + count - 1, valid or not. */
-typedef void bloomery_take(const struct bloomery_input *keys, const bloomery_filter *filter,
-                           size_t first, size_t count, bloomery_hash *hashes);
+typedef void bloomery_key_hasher(const struct bloomery_input *keys, const bloomery_filter *filter,
+                                 size_t first, size_t count, bloomery_hash *hashes);
 
 /* For keys of this form and a filter that hashes keys. */
-bloomery_take *bloomery_take_of(const struct bloomery_input *keys, const bloomery_filter *filter);
+bloomery_key_hasher *bloomery_key_hasher_of(const struct bloomery_input *keys,
+                                            const bloomery_filter *filter);
 
 /* The same of `count` keys, at most 64, of which those in `valid` are keys. What else a list names
  * is not read; its hashes, and those in other forms, are not to be used. */
-void bloomery_take_valid(bloomery_take *take, const struct bloomery_input *keys,
-                         const bloomery_filter *filter, size_t first, size_t count, uint64_t valid,
-                         bloomery_hash *hashes);
+void bloomery_hash_valid_keys(bloomery_key_hasher *hash_keys, const struct bloomery_input *keys,
+                              const bloomery_filter *filter, size_t first, size_t count,
+                              uint64_t valid, bloomery_hash *hashes);
 
 /* The hashes of the keys that are valid: room for one word more than is used. */
 enum { BLOOMERY_COMPACT = 1024 };

@@ -7,7 +7,7 @@
 #include "base/bits.h"
 #include "hash/xxh3.h"
 #include "kernels/block_neon.h"
-#include "kernels/native.h"
+#include "kernels/fast_path.h"
 #include "kinds/blocked.h"
 #include "kinds/static.h"
 
@@ -22,7 +22,7 @@
 #define LEVEL_TARGET BLOOMERY_RACES_MEANT
 #include "kernels/block_template.h"
 
-#include "kernels/native_template.h"
+#include "kernels/fast_path_template.h"
 
 /* ---- Static filters -------------------------------------------------------------------------- */
 

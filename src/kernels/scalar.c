@@ -3,7 +3,7 @@
 #include "base/bits.h"
 #include "base/cpu.h"
 #include "hash/xxh3.h"
-#include "kernels/native.h"
+#include "kernels/fast_path.h"
 #include "kinds/blocked.h"
 #include "kinds/static.h"
 
@@ -17,7 +17,7 @@
 #define LEVEL_TARGET BLOOMERY_RACES_MEANT
 #include "kernels/block_template.h"
 
-#include "kernels/native_template.h"
+#include "kernels/fast_path_template.h"
 
 /* ---- Static filters -------------------------------------------------------------------------- */
 
@@ -47,25 +47,25 @@ LEVEL_INLINE uint32_t bumped_scalar(const uint8_t *thresholds, const uint64_t *s
 
 /* ---- The best of this machine ---------------------------------------------------------------- */
 
-const struct bloomery_native *bloomery_native_best(void)
+const struct bloomery_fast_path *bloomery_fast_path_best(void)
 {
     switch (bloomery_cpu_level()) {
 #if defined(__x86_64__)
     case BLOOMERY_CPU_AVX512:
     case BLOOMERY_CPU_VPOPCNTDQ:
-        return &bloomery_native_avx512;
+        return &bloomery_fast_avx512;
     case BLOOMERY_CPU_AVX2:
-        return &bloomery_native_avx2;
+        return &bloomery_fast_avx2;
 #elif defined(BLOOMERY_ARM_KERNELS)
     case BLOOMERY_CPU_NEON:
-        return &bloomery_native_neon;
+        return &bloomery_fast_neon;
 #endif
     default:
-        return &bloomery_native_scalar;
+        return &bloomery_fast_scalar;
     }
 }
 
-const struct bloomery_native *bloomery_static_best(void)
+const struct bloomery_fast_path *bloomery_fast_static_best(void)
 {
     const enum bloomery_cpu level = bloomery_cpu_level();
 #if defined(__x86_64__)
@@ -83,18 +83,18 @@ const struct bloomery_native *bloomery_static_best(void)
     return &bloomery_static_scalar;
 }
 
-const struct bloomery_native *const bloomery_short_ways[BLOOMERY_SHORT_WAYS] = {
+const struct bloomery_fast_path *const bloomery_fast_paths[BLOOMERY_FAST_PATHS] = {
     NULL,
-    &bloomery_native_scalar,
+    &bloomery_fast_scalar,
     &bloomery_static_scalar,
 #if defined(__x86_64__)
-    &bloomery_native_avx2,
-    &bloomery_native_avx512,
+    &bloomery_fast_avx2,
+    &bloomery_fast_avx512,
     &bloomery_static_avx2,
     &bloomery_static_avx512,
     &bloomery_static_vpopcntdq,
 #elif defined(BLOOMERY_ARM_KERNELS)
-    &bloomery_native_neon,
+    &bloomery_fast_neon,
     &bloomery_static_neon,
 #endif
 };

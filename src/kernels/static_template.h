@@ -94,12 +94,12 @@ LEVEL_INLINE void OF_LEVEL(prefetch)(const struct OF_LEVEL(static_batch) * batch
 
 /* Takes keys i to i + 7 in; fewer at the end, behind which the ring keeps what it had. */
 LEVEL_INLINE void OF_LEVEL(static_enter)(const struct OF_LEVEL(static_batch) * batch,
-                                         bloomery_take *take, const struct bloomery_input *keys,
-                                         size_t i, size_t count,
+                                         bloomery_key_hasher *hash_keys,
+                                         const struct bloomery_input *keys, size_t i, size_t count,
                                          struct OF_LEVEL(static_ring) * ring)
 {
     const size_t slot = i % RING;
-    take(keys, batch->filter, i, count - i < GROUP ? count - i : GROUP, &ring->hash[slot]);
+    hash_keys(keys, batch->filter, i, count - i < GROUP ? count - i : GROUP, &ring->hash[slot]);
     OF_LEVEL(derive)(batch->layer, ring, slot);
     OF_LEVEL(prefetch)(batch, ring, slot);
 }
@@ -109,7 +109,7 @@ LEVEL_TARGET __attribute__((noinline)) static void OF_LEVEL(flush)(struct OF_LEV
                                                                    batch)
 {
     const struct bloomery_layer *next = batch->layer + 1;
-    for (size_t i = 0; i < batch->side_count && batch->layer->hands_on; i++) {
+    for (size_t i = 0; i < batch->side_count && batch->layer->cascades; i++) {
         const struct bloomery_equation equation =
             bloomery_equation_of(batch->side[i], 1, &next->ribbon);
         const uint8_t *first =
@@ -119,7 +119,7 @@ LEVEL_TARGET __attribute__((noinline)) static void OF_LEVEL(flush)(struct OF_LEV
         __builtin_prefetch(first + 64);
     }
     for (size_t i = 0; i < batch->side_count; i++) {
-        const bool yes = !batch->layer->hands_on || bloomery_static_from(next, 1, batch->side[i]);
+        const bool yes = !batch->layer->cascades || bloomery_static_from(next, 1, batch->side[i]);
         batch->found += yes;
         if (batch->answers != NULL)
             batch->answers[batch->side_key[i] / WORD] |= (uint64_t)yes << batch->side_key[i] % WORD;
@@ -195,7 +195,7 @@ LEVEL_INLINE void OF_LEVEL(begin_others)(const struct OF_LEVEL(static_batch) * b
     }
 }
 
-/* Plane 0 of a word of keys. `last`: there is no other plane. */
+/* Plane 0 of a word of keys. `last`: no other plane follows. */
 LEVEL_INLINE void OF_LEVEL(visit)(struct OF_LEVEL(static_batch) * batch,
                                   const struct OF_LEVEL(static_ring) * ring, size_t word,
                                   size_t count, const bool last)
@@ -246,7 +246,7 @@ LEVEL_INLINE size_t OF_LEVEL(query_planes)(const bloomery_filter *filter,
                                            uint64_t *answers, const bool last)
 {
     const size_t words = count / WORD + (count % WORD != 0);
-    bloomery_take *take = bloomery_take_of(keys, filter);
+    bloomery_key_hasher *hash_keys = bloomery_key_hasher_of(keys, filter);
     struct OF_LEVEL(static_ring) ring;
     struct OF_LEVEL(static_batch) batch;
     batch.filter = filter;
@@ -257,12 +257,12 @@ LEVEL_INLINE size_t OF_LEVEL(query_planes)(const bloomery_filter *filter,
     batch.survivors = 0;
     memset(ring.hash, 0, sizeof ring.hash);
     for (size_t i = 0; i < count && i < WINDOW; i += GROUP)
-        OF_LEVEL(static_enter)(&batch, take, keys, i, count, &ring);
+        OF_LEVEL(static_enter)(&batch, hash_keys, keys, i, count, &ring);
     for (size_t word = 0; word < words; word++) {
         const size_t now = count - word * WORD < WORD ? count - word * WORD : WORD;
         for (size_t i = word * WORD + WINDOW; i < count && i < (word + 1) * WORD + WINDOW;
              i += GROUP)
-            OF_LEVEL(static_enter)(&batch, take, keys, i, count, &ring);
+            OF_LEVEL(static_enter)(&batch, hash_keys, keys, i, count, &ring);
         if (!last && word > 0)
             OF_LEVEL(finish)(&batch, &ring, word - 1);
         OF_LEVEL(visit)(&batch, &ring, word, now, last);
@@ -319,5 +319,5 @@ LEVEL_TARGET static bool OF_LEVEL(static_query_key)(const bloomery_filter *filte
     return filter->layers->keys > 0 && OF_LEVEL(query_hash)(filter->layers, hash);
 }
 
-const struct bloomery_native OF_LEVEL(bloomery_static) = {
+const struct bloomery_fast_path OF_LEVEL(bloomery_static) = {
     .name = LEVEL_NAME, .query = OF_LEVEL(static_query), .query_key = OF_LEVEL(static_query_key)};

@@ -8,7 +8,7 @@
 #include "kinds/kinds.h"
 #include "plan/blocked_rate.h"
 
-/* Keys in flight: the memory of so many is on its way while one is looked at. */
+/* Keys in flight: the memory of this number of keys is on its way while one is looked at. */
 enum { BLOOMERY_AHEAD = 128 };
 
 /* All blocks of each key. */

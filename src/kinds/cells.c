@@ -98,20 +98,15 @@ void bloomery_cells_unite(uint32_t cell_bits, uint8_t *into, const uint8_t *from
         unite_bytes(into, from, bytes);
 }
 
-static void intersect_nibbles(uint8_t *into, const uint8_t *from, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        uint8_t low = lesser(into[i] & 15u, from[i] & 15u);
-        uint8_t high = lesser(into[i] & 240u, from[i] & 240u);
-        into[i] = low | high;
-    }
-}
-
 void bloomery_cells_intersect(uint32_t cell_bits, uint8_t *into, const uint8_t *from, size_t bytes)
 {
     assert(cell_bits == 1 || cell_bits == 4 || cell_bits == 8);
     if (cell_bits == 4)
-        intersect_nibbles(into, from, bytes);
+        for (size_t i = 0; i < bytes; i++) {
+            uint8_t low = lesser(into[i] & 15u, from[i] & 15u);
+            uint8_t high = lesser(into[i] & 240u, from[i] & 240u);
+            into[i] = low | high;
+        }
     else if (cell_bits == 1)
         for (size_t i = 0; i < bytes; i++)
             into[i] &= from[i];
@@ -139,19 +134,6 @@ fold_blocks_with(unite_unit *unite, size_t block_bytes, const struct bloomery_ce
         for (uint64_t i = 1; i < blocks; i++)
             unite(room + done, from + i * block_bytes, UNIT);
     }
-}
-
-static void fold_blocks(const struct bloomery_cells *cells, uint64_t at, size_t bytes,
-                        uint8_t *room)
-{
-    const size_t block_bytes = (size_t)cells->block_bits * cells->cell_bits / 8;
-    assert(block_bytes % UNIT == 0);
-    if (cells->cell_bits == 1)
-        fold_blocks_with(unite_bits, block_bytes, cells, at, bytes, room);
-    else if (cells->cell_bits == 4)
-        fold_blocks_with(unite_nibbles, block_bytes, cells, at, bytes, room);
-    else
-        fold_blocks_with(unite_bytes, block_bytes, cells, at, bytes, room);
 }
 
 /* A word folded `folds` <= 6 times: 64 >> folds bits. */
@@ -196,15 +178,6 @@ static void fold_flat(const struct bloomery_cells *cells, uint64_t at, size_t by
     }
 }
 
-/* Clears the bits of a stretch from `bits` on, counted from its first. */
-static void clear_from(uint8_t *room, size_t bytes, uint64_t bits)
-{
-    const size_t whole = (size_t)(bits / 8);
-    assert(whole < bytes);
-    room[whole] &= (uint8_t)((1u << bits % 8) - 1);
-    memset(room + whole + 1, 0, bytes - whole - 1);
-}
-
 const uint8_t *bloomery_cells_read(const struct bloomery_cells *cells, uint64_t at, size_t bytes,
                                    uint8_t *room)
 {
@@ -216,12 +189,25 @@ const uint8_t *bloomery_cells_read(const struct bloomery_cells *cells, uint64_t 
         return cells->payload + at;
     if (cells->folds == 0)
         memcpy(room, cells->payload + at, bytes);
-    else if (cells->block_bits > 0)
-        fold_blocks(cells, at, bytes, room);
-    else
+    else if (cells->block_bits > 0) {
+        const size_t block_bytes = (size_t)cells->block_bits * cells->cell_bits / 8;
+        assert(block_bytes % UNIT == 0);
+        if (cells->cell_bits == 1)
+            fold_blocks_with(unite_bits, block_bytes, cells, at, bytes, room);
+        else if (cells->cell_bits == 4)
+            fold_blocks_with(unite_nibbles, block_bytes, cells, at, bytes, room);
+        else
+            fold_blocks_with(unite_bytes, block_bytes, cells, at, bytes, room);
+    } else
         fold_flat(cells, at, bytes, room);
-    if (spare)
-        clear_from(room, bytes, last - at * 8);
+    if (spare) {
+        /* Bits past the last cell are 0. */
+        const uint64_t bits = last - at * 8;
+        const size_t whole = (size_t)(bits / 8);
+        assert(whole < bytes);
+        room[whole] &= (uint8_t)((1u << bits % 8) - 1);
+        memset(room + whole + 1, 0, bytes - whole - 1);
+    }
     return room;
 }
 

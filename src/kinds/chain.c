@@ -55,7 +55,7 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "kernels/window.h"
+#include "kernels/pipeline.h"
 #include "kinds/cells.h"
 #include "plan/blocked_rate.h"
 #include "plan/solve.h"
@@ -194,8 +194,8 @@ static uint64_t full_at(const struct bloomery_layer *layer)
  * when they are full. */
 static void begin(struct bloomery_filter *filter)
 {
-    if (bloomery_rest_in(filter)->next != NULL)
-        bloomery_rest_in(filter)->next->planned_keys = 0;
+    if (bloomery_cold_in(filter)->next != NULL)
+        bloomery_cold_in(filter)->next->planned_keys = 0;
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         struct bloomery_layer *layer = &filter->layers[i];
         layer->bits_set = 0;
@@ -231,12 +231,12 @@ static bool passes_limit(const struct bloomery_filter *filter, uint64_t bytes)
     uint64_t total;
     return __builtin_add_overflow(bloomery_payload_bytes(filter), bytes, &total) ||
            total > SIZE_MAX ||
-           (bloomery_rest_in(filter)->memory_limit > 0 &&
-            total > bloomery_rest_in(filter)->memory_limit);
+           (bloomery_cold_in(filter)->memory_limit > 0 &&
+            total > bloomery_cold_in(filter)->memory_limit);
 }
 
-/* Why there is no further layer, and where the chain stands. `why`: what else is in the way than
- * the `wanted` bytes. */
+/* Says why the chain can't have a further layer, and how full it is. `why`: the reason, if it is
+ * not the `wanted` bytes. */
 static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wanted,
                               const char *why, bloomery_error *error)
 {
@@ -258,8 +258,8 @@ static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wan
     if (!passes_limit(filter, wanted)) {
         struct bloomery_phrase_limit met;
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
-                             "full with %s%llu keys in %u layer%s of %s; there is no memory "
-                             "for another layer of %s%s",
+                             "full with %s%llu keys in %u layer%s of %s; memory ran out for "
+                             "another layer of %s%s",
                              about, (unsigned long long)fmin(keys, 0x1p63), layers, plural,
                              now.text, more.text,
                              bloomery_phrase_limit(&met, &filter->allocator, wanted));
@@ -269,7 +269,7 @@ static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wan
                          "pass the limit of %s",
                          about, (unsigned long long)fmin(keys, 0x1p63), layers, plural, now.text,
                          more.text,
-                         bloomery_phrase_bytes(&limit, bloomery_rest_in(filter)->memory_limit));
+                         bloomery_phrase_bytes(&limit, bloomery_cold_in(filter)->memory_limit));
 }
 
 /* Planned once: a full chain is tried again and again. */
@@ -277,7 +277,7 @@ static bloomery_status next_of_ours(struct bloomery_filter *filter,
                                     const struct bloomery_layer *newest,
                                     struct bloomery_layer *next, bloomery_error *error)
 {
-    bloomery_plan *plan = bloomery_rest_in(filter)->next;
+    bloomery_plan *plan = bloomery_cold_in(filter)->next;
     if (plan->planned_keys == 0 &&
         bloomery_chain_next(newest, plan, filter->shape.hash, NULL) != BLOOMERY_OK) {
         plan->planned_keys = 0;
@@ -304,9 +304,10 @@ static bloomery_status next_of_theirs(const struct bloomery_filter *filter,
     struct bloomery_checked_shape checked;
     if (filter->shape.growth == 0)
         return refuse(filter, 0, "a filter of its kind does not grow", error);
-    /* No rate is halved for ever: some time a layer needs more probes or bits than there are. */
+    /* A rate can't be halved without end: at last a layer needs more probes or bits than we
+     * allow. */
     if (filter->kind->next_layer(&filter->shape, newest, next, NULL) != BLOOMERY_OK)
-        return refuse(filter, 0, "there is no layer of the keys and rate of the next one", error);
+        return refuse(filter, 0, "the next layer would have too many bits or probes", error);
     alone.layers = next;
     alone.layer_count = 1;
     bloomery_status status = bloomery_shape_lay_out(&alone, &next->bytes, error);
@@ -316,7 +317,7 @@ static bloomery_status next_of_theirs(const struct bloomery_filter *filter,
     return status;
 }
 
-/* Adds a layer. Nobody else does so meanwhile. */
+/* Adds a layer. No other thread does so at the same time. */
 static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *error)
 {
     const uint32_t count = filter->shape.layer_count;
@@ -336,8 +337,8 @@ static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *erro
             bloomery_allocate(&filter->allocator, (size_t)next.bytes, BLOOMERY_PAYLOAD_UNIT);
     if (next.payload == NULL)
         return refuse(filter, next.bytes, NULL, error);
-    if (bloomery_rest_in(filter)->next != NULL)
-        bloomery_rest_in(filter)->next->planned_keys = 0;
+    if (bloomery_cold_in(filter)->next != NULL)
+        bloomery_cold_in(filter)->next->planned_keys = 0;
     filter->layers[count] = next;
     __atomic_store_n(&filter->shape.layer_count, count + 1, __ATOMIC_RELEASE);
     assert(bloomery_payload_bytes(filter) == next.offset + next.bytes);
@@ -349,12 +350,12 @@ static bloomery_status grow_past(struct bloomery_filter *filter, uint32_t count,
                                  bloomery_error *error)
 {
     bloomery_status status = BLOOMERY_OK;
-    if (bloomery_rest_in(filter)->growing == NULL)
+    if (bloomery_cold_in(filter)->growing == NULL)
         return grow(filter, error);
-    bloomery_lock(bloomery_rest_in(filter)->growing);
+    bloomery_lock(bloomery_cold_in(filter)->growing);
     if (bloomery_layer_count(filter) == count)
         status = grow(filter, error);
-    bloomery_unlock(bloomery_rest_in(filter)->growing);
+    bloomery_unlock(bloomery_cold_in(filter)->growing);
     return status;
 }
 
@@ -446,28 +447,29 @@ static void fill(struct portion *portion, const struct bloomery_filter *filter,
                  const struct bloomery_input *keys, size_t first, size_t count)
 {
     assert(count > 0 && count <= PORTION);
-    bloomery_take_of(keys, filter)(keys, filter, first, count, portion->hashes);
+    bloomery_key_hasher_of(keys, filter)(keys, filter, first, count, portion->hashes);
     for (size_t i = 0; i < count; i++)
         portion->place[i] = (uint16_t)i;
     portion->count = count;
 }
 
 /* Leaves the keys that the layer surely does not have. */
-static void leave_absent(const struct bloomery_filter *filter, const struct bloomery_native *native,
-                         const struct bloomery_layer *layer, struct portion *portion)
+static void leave_absent(const struct bloomery_filter *filter,
+                         const struct bloomery_fast_path *fast, const struct bloomery_layer *layer,
+                         struct portion *portion)
 {
     const struct bloomery_input input = bloomery_input_of_hashes(portion->hashes);
     const size_t count = portion->count;
     uint64_t found[PORTION / WORD];
     size_t kept = 0;
-    if (native != NULL)
-        native->query(filter, layer, &input, count, found);
+    if (fast != NULL)
+        fast->query(filter, layer, &input, count, found);
     for (size_t first = 0; first < count; first += WORD) {
         const size_t now = count - first < WORD ? count - first : WORD;
         bloomery_hash *hashes = portion->hashes + first;
         const uint64_t may =
-            native != NULL ? found[first / WORD]
-                           : filter->operations->query_word(layer, layer->payload, hashes, now);
+            fast != NULL ? found[first / WORD]
+                         : filter->operations->query_word(layer, layer->payload, hashes, now);
         if (may == 0) { /* as it is for most words of new keys */
             memmove(portion->hashes + kept, hashes, now * sizeof *hashes);
             memmove(portion->place + kept, portion->place + first, now * sizeof *portion->place);
@@ -485,14 +487,14 @@ static void leave_absent(const struct bloomery_filter *filter, const struct bloo
 }
 
 size_t bloomery_chain_query(const struct bloomery_filter *filter,
-                            const struct bloomery_native *native, const struct bloomery_input *keys,
-                            size_t count, uint64_t *answers)
+                            const struct bloomery_fast_path *fast,
+                            const struct bloomery_input *keys, size_t count, uint64_t *answers)
 {
     const uint32_t layers = bloomery_layer_count(filter);
-    bloomery_take *take = bloomery_take_of(keys, filter);
+    bloomery_key_hasher *hash_keys = bloomery_key_hasher_of(keys, filter);
     size_t found = 0;
     if (layers == 1)
-        return native->query(filter, filter->layers, keys, count, answers);
+        return fast->query(filter, filter->layers, keys, count, answers);
     for (size_t first = 0; first < count; first += PORTION) {
         const size_t now = count - first < PORTION ? count - first : PORTION;
         const size_t words = (now + WORD - 1) / WORD;
@@ -500,13 +502,13 @@ size_t bloomery_chain_query(const struct bloomery_filter *filter,
         const struct bloomery_input input = bloomery_input_of_hashes(hashes);
         uint64_t here[PORTION / WORD], all[PORTION / WORD] = {0};
         size_t sum = 0;
-        take(keys, filter, first, now, hashes);
+        hash_keys(keys, filter, first, now, hashes);
         for (uint32_t i = layers; i-- > 0 && sum < now;) {
-            const size_t more = native->query(filter, &filter->layers[i], &input, now, here);
+            const size_t more = fast->query(filter, &filter->layers[i], &input, now, here);
             for (size_t word = 0; word < words && more > 0; word++)
                 all[word] |= here[word];
             sum = i == layers - 1 ? more
-                  : more > 0      ? bloomery_count_bits((const uint8_t *)all, words)
+                  : more > 0      ? (size_t)bloomery_count_bits((const uint8_t *)all, words)
                                   : sum;
         }
         assert(sum <= now);
@@ -520,7 +522,7 @@ size_t bloomery_chain_query(const struct bloomery_filter *filter,
 /* Adds keys, none of which can make the newest layer full, in order. `answers`: which were new;
  * returns how many bits they set. */
 static uint64_t add_to_newest(const struct bloomery_filter *filter,
-                              const struct bloomery_native *native, uint32_t layers,
+                              const struct bloomery_fast_path *fast, uint32_t layers,
                               const struct bloomery_input *keys, size_t first, size_t count,
                               uint64_t *answers)
 {
@@ -529,19 +531,19 @@ static uint64_t add_to_newest(const struct bloomery_filter *filter,
     bloomery_counts counts = {0, 0, 0};
     struct portion portion;
     uint64_t set[PORTION / WORD];
-    if (native != NULL && layers == 1) {
-        native->add[filter->concurrent](filter, layer, &input, count, answers, &counts);
+    if (fast != NULL && layers == 1) {
+        fast->add[filter->concurrent](filter, layer, &input, count, answers, &counts);
         return counts.cells;
     }
     fill(&portion, filter, keys, first, count);
-    if (native == NULL)
-        bloomery_walk_prefetch(filter, portion.hashes, count, true);
+    if (fast == NULL)
+        bloomery_pipeline_prefetch(filter, portion.hashes, count, true);
     for (uint32_t i = layers - 1; i-- > 0 && portion.count > 0;)
-        leave_absent(filter, native, &filter->layers[i], &portion);
+        leave_absent(filter, fast, &filter->layers[i], &portion);
     input = bloomery_input_of_hashes(portion.hashes);
-    if (native != NULL && portion.count > 0)
-        native->add[filter->concurrent](filter, layer, &input, portion.count, set, &counts);
-    for (size_t i = 0; native == NULL && i < portion.count; i += WORD)
+    if (fast != NULL && portion.count > 0)
+        fast->add[filter->concurrent](filter, layer, &input, portion.count, set, &counts);
+    for (size_t i = 0; fast == NULL && i < portion.count; i += WORD)
         set[i / WORD] = filter->operations->add_word(
             layer, layer->payload, portion.hashes + i,
             portion.count - i < WORD ? portion.count - i : WORD, &counts.cells);
@@ -553,9 +555,9 @@ static uint64_t add_to_newest(const struct bloomery_filter *filter,
 }
 
 /*
- * How many of some keys surely do not make the newest layer full: whole words of them, or all. In a
- * concurrent chain the bits that so many can set are counted as set. Those that they did not set
- * are taken back after. So threads that add at once do not fill the same room.
+ * Returns how many of some keys surely do not fill the newest layer: whole words of them, or all.
+ * In a concurrent chain the bits that these keys can set are counted as set; those that they did
+ * not set are subtracted afterwards. So threads that add at once do not fill the same room.
  */
 static size_t reserve(const struct bloomery_filter *filter, struct bloomery_layer *layer,
                       size_t keys)
@@ -576,7 +578,7 @@ static size_t reserve(const struct bloomery_filter *filter, struct bloomery_laye
 }
 
 /* Adds a portion, or as many of its words as the newest layer has room for; 0: for none. */
-static size_t add_portion(struct bloomery_filter *filter, const struct bloomery_native *native,
+static size_t add_portion(struct bloomery_filter *filter, const struct bloomery_fast_path *fast,
                           const struct bloomery_input *keys, size_t first, size_t count,
                           uint64_t *answers, uint64_t *cells)
 {
@@ -585,7 +587,7 @@ static size_t add_portion(struct bloomery_filter *filter, const struct bloomery_
     const size_t fit = reserve(filter, layer, count);
     if (fit == 0)
         return 0;
-    const uint64_t set = add_to_newest(filter, native, layers, keys, first, fit, answers);
+    const uint64_t set = add_to_newest(filter, fast, layers, keys, first, fit, answers);
     const uint64_t most = (uint64_t)fit * layer->probes * layer->blocks_per_key;
     assert(filter->foreign || set <= most);
     uint64_t added = 0;
@@ -607,7 +609,7 @@ static size_t add_singly(struct bloomery_filter *filter, const struct bloomery_i
                          bloomery_status *status, bloomery_error *error)
 {
     bloomery_hash hashes[WORD];
-    bloomery_take_of(keys, filter)(keys, filter, first, count, hashes);
+    bloomery_key_hasher_of(keys, filter)(keys, filter, first, count, hashes);
     *answers = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t set = 0;
@@ -621,14 +623,14 @@ static size_t add_singly(struct bloomery_filter *filter, const struct bloomery_i
 }
 
 bloomery_status bloomery_chain_add_many(struct bloomery_filter *filter,
-                                        const struct bloomery_native *native,
+                                        const struct bloomery_fast_path *fast,
                                         const struct bloomery_input *keys, size_t count,
                                         uint64_t *answers, bloomery_counts *counts,
                                         bloomery_error *error)
 {
     /* Others add to a concurrent chain, and what is reserved is missing to them: a word at a time.
      * Without kernels of their own the memory of all keys of a portion is requested at once. */
-    const size_t most = filter->concurrent ? WORD : native == NULL ? 2 * WORD : PORTION;
+    const size_t most = filter->concurrent ? WORD : fast == NULL ? 2 * WORD : PORTION;
     bloomery_status status = BLOOMERY_OK;
     bloomery_counts done = {0, 0, 0};
     if (answers != NULL && count > 0)
@@ -636,7 +638,7 @@ bloomery_status bloomery_chain_add_many(struct bloomery_filter *filter,
     while (done.done < count && status == BLOOMERY_OK) {
         const size_t left = count - done.done;
         uint64_t found[PORTION / WORD];
-        size_t now = add_portion(filter, native, keys, done.done, left < most ? left : most, found,
+        size_t now = add_portion(filter, fast, keys, done.done, left < most ? left : most, found,
                                  &done.cells);
         if (now == 0)
             now = add_singly(filter, keys, done.done, left < WORD ? left : WORD, found, &done.cells,
@@ -722,18 +724,6 @@ struct overlap {
     bool more, less;
 };
 
-static void look_at_stretch(const uint8_t *one, const uint8_t *other, size_t bytes,
-                            struct overlap *overlap)
-{
-    uint8_t room[STRETCH];
-    memcpy(room, one, bytes);
-    bloomery_cells_unite(1, room, other, bytes);
-    const uint64_t both = bloomery_count_payload(room, bytes / 8);
-    overlap->bits += both;
-    overlap->more = overlap->more || both > bloomery_count_payload(one, bytes / 8);
-    overlap->less = overlap->less || both > bloomery_count_payload(other, bytes / 8);
-}
-
 /* Whether two layers of one shape may become one. Past the sample it need not read on if there are
  * a twentieth too many bits: keys lie alike in all of a layer. */
 static bool may_unite(const struct bloomery_layer *one, const struct bloomery_layer *other)
@@ -746,7 +736,13 @@ static bool may_unite(const struct bloomery_layer *one, const struct bloomery_la
                                                1.05 * (double)one->full_at * (double)at;
         if (overlap.more && overlap.less && (plain || overlap.bits > one->full_at))
             return false;
-        look_at_stretch(one->payload + at, other->payload + at, now, &overlap);
+        uint8_t room[STRETCH];
+        memcpy(room, one->payload + at, now);
+        bloomery_cells_unite(1, room, other->payload + at, now);
+        const uint64_t both = bloomery_count_payload(room, now / 8);
+        overlap.bits += both;
+        overlap.more = overlap.more || both > bloomery_count_payload(one->payload + at, now / 8);
+        overlap.less = overlap.less || both > bloomery_count_payload(other->payload + at, now / 8);
     }
     return !overlap.more || !overlap.less || overlap.bits <= one->full_at;
 }
@@ -782,15 +778,7 @@ static void find_places(const bloomery_filter *into, const bloomery_filter *from
 
 /* ---- The others ----------------------------------------------------------------------------- */
 
-static void release_copies(const bloomery_filter *into, struct bloomery_layer *copies,
-                           uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        bloomery_release(&into->allocator, copies[i].payload, (size_t)copies[i].bytes,
-                         BLOOMERY_PAYLOAD_UNIT);
-}
-
-/* Copies of the layers that stay apart; none if there is no memory. */
+/* Copies the layers that stay apart; none if memory ran out. */
 static bloomery_status copy_layers(const bloomery_filter *into, const bloomery_filter *from,
                                    const struct joining *joining, struct bloomery_layer *copies,
                                    bloomery_error *error)
@@ -804,7 +792,9 @@ static bloomery_status copy_layers(const bloomery_filter *into, const bloomery_f
         copies[count].payload =
             bloomery_allocate(&into->allocator, (size_t)layer->bytes, BLOOMERY_PAYLOAD_UNIT);
         if (copies[count].payload == NULL) {
-            release_copies(into, copies, count);
+            for (uint32_t made = 0; made < count; made++)
+                bloomery_release(&into->allocator, copies[made].payload, (size_t)copies[made].bytes,
+                                 BLOOMERY_PAYLOAD_UNIT);
             return bloomery_fail_memory(error, &into->allocator, "a copy of a layer", layer->bytes);
         }
         memcpy(copies[count++].payload, layer->payload, (size_t)layer->bytes);
@@ -830,11 +820,11 @@ static bloomery_status check_room(const bloomery_filter *into, const struct join
         bytes > SIZE_MAX)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "the layers of both would take more bytes than there are addresses");
-    if (bloomery_rest_in(into)->memory_limit > 0 && bytes > bloomery_rest_in(into)->memory_limit)
+    if (bloomery_cold_in(into)->memory_limit > 0 && bytes > bloomery_cold_in(into)->memory_limit)
         return bloomery_fail(error, BLOOMERY_FULL, 0,
                              "the layers of both would take %s, and the limit is %s",
                              bloomery_phrase_bytes(&all, bytes),
-                             bloomery_phrase_bytes(&limit, bloomery_rest_in(into)->memory_limit));
+                             bloomery_phrase_bytes(&limit, bloomery_cold_in(into)->memory_limit));
     return BLOOMERY_OK;
 }
 
@@ -860,20 +850,6 @@ static void insert_copies(bloomery_filter *into, const struct bloomery_layer *co
     assert(bloomery_payload_bytes(into) == end);
 }
 
-static void unite_layers(bloomery_filter *into, const bloomery_filter *from,
-                         const struct joining *joining)
-{
-    for (uint32_t i = 0; i < from->shape.layer_count; i++) {
-        if (joining->into[i] == APART)
-            continue;
-        struct bloomery_layer *layer = &into->layers[joining->into[i]];
-        const struct bloomery_layer *other = &from->layers[i];
-        bloomery_cells_unite(1, layer->payload, other->payload, (size_t)layer->bytes);
-        if (__builtin_add_overflow(layer->adds, other->adds, &layer->adds))
-            layer->adds = UINT64_MAX;
-    }
-}
-
 bloomery_status bloomery_chain_join(bloomery_filter *into, const bloomery_filter *from,
                                     bloomery_error *error)
 {
@@ -892,7 +868,15 @@ bloomery_status bloomery_chain_join(bloomery_filter *into, const bloomery_filter
         status = copy_layers(into, from, &joining, copies, error);
     if (status != BLOOMERY_OK)
         return status;
-    unite_layers(into, from, &joining);
+    for (uint32_t i = 0; i < from->shape.layer_count; i++) {
+        if (joining.into[i] == APART)
+            continue;
+        struct bloomery_layer *layer = &into->layers[joining.into[i]];
+        const struct bloomery_layer *other = &from->layers[i];
+        bloomery_cells_unite(1, layer->payload, other->payload, (size_t)layer->bytes);
+        if (__builtin_add_overflow(layer->adds, other->adds, &layer->adds))
+            layer->adds = UINT64_MAX;
+    }
     if (joining.apart > 0)
         insert_copies(into, copies, joining.apart);
     bloomery_chain_open(into);

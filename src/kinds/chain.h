@@ -4,7 +4,7 @@
 #ifndef BLOOMERY_KINDS_CHAIN_H
 #define BLOOMERY_KINDS_CHAIN_H
 
-#include "kernels/native.h"
+#include "kernels/fast_path.h"
 #include "kinds/filter.h"
 
 /* A chain's first layer is planned for this part of the rate that the chain stays under. Each
@@ -35,11 +35,11 @@ bloomery_status bloomery_chain_add_positions(struct bloomery_filter *filter, blo
 
 /*
  * Adds keys in order, as bloomery_chain_add does one by one; `answers` and `counts` as in
- * bloomery_add_keys, or NULL. `native`: the short ways of blocked layers, or NULL in a chain of
+ * bloomery_add_keys, or NULL. `fast`: the fast path of blocked layers, or NULL in a chain of
  * another system.
  */
 bloomery_status bloomery_chain_add_many(struct bloomery_filter *filter,
-                                        const struct bloomery_native *native,
+                                        const struct bloomery_fast_path *fast,
                                         const struct bloomery_input *keys, size_t count,
                                         uint64_t *answers, bloomery_counts *counts,
                                         bloomery_error *error);
@@ -47,8 +47,8 @@ bloomery_status bloomery_chain_add_many(struct bloomery_filter *filter,
 /* Queries a chain of our own; `answers` as in bloomery_may_contain_keys, or NULL. Returns how many
  * are true. */
 size_t bloomery_chain_query(const struct bloomery_filter *filter,
-                            const struct bloomery_native *native, const struct bloomery_input *keys,
-                            size_t count, uint64_t *answers);
+                            const struct bloomery_fast_path *fast,
+                            const struct bloomery_input *keys, size_t count, uint64_t *answers);
 
 /* The hash of a chain that is planned for these keys in its first layer and this rate: all its
  * layers have the same. */
@@ -68,7 +68,7 @@ bloomery_status bloomery_chain_next(const struct bloomery_layer *newest, bloomer
  * another system may give positions, which differ from layer to layer.
  */
 
-/* Whether keys come as positions: there is no hash of a key then. */
+/* Returns whether keys come as positions: then they do not have hashes. */
 static inline bool bloomery_by_positions(const bloomery_filter *filter)
 {
     return filter->hash->positions != NULL;

@@ -33,7 +33,7 @@
  *
  * Several threads. A counter is changed with compare-and-swap of its byte, so no change is lost and
  * the sums hold. A removal first looks whether all of its counters are large enough, and only then
- * takes from them one after the other. A counter may have become too small meanwhile, if two
+ * takes from them one after the other. A counter may have become too small between the two, if two
  * threads remove one key that was added once. The removal then puts back what it took, and the key
  * was absent.
  */

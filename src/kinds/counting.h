@@ -15,7 +15,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* A counter of so many bits saturates at this. */
+/* Returns the value at which a counter of `bits` bits saturates. */
 INLINE uint32_t bloomery_counter_max(const uint32_t bits)
 {
     assert(bits == 4 || bits == 8);

@@ -31,15 +31,13 @@ static bool layer_bytes(const struct bloomery_shape *shape, const struct bloomer
 
 static bloomery_status wrong_size(const struct bloomery_layer *layer, bloomery_error *error)
 {
+    if (layer->bits == 0)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "the plan has no size: call bloomery_plan_solve first");
     return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                         "a filter has 1 to 2^50 bits, and cells of 1 to 8, not %llu cells",
+                         "%llu cells are too many, or not of 1 to 8 bits: a filter has at most "
+                         "2^50 bits; plan fewer keys or a higher rate",
                          (unsigned long long)layer->bits);
-}
-
-static bloomery_status wrong_numbers(bloomery_error *error)
-{
-    return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                         "no layer of this kind has these starts, sections and columns");
 }
 
 bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *payload_bytes,
@@ -58,17 +56,6 @@ bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *p
     assert(end % BLOOMERY_PAYLOAD_UNIT == 0);
     *payload_bytes = end;
     return BLOOMERY_OK;
-}
-
-/* Our own filters have nothing of other systems; theirs have a dialect and schemes. */
-static bloomery_status check_origin(const struct bloomery_shape *shape, bloomery_error *error)
-{
-    const bool foreign = bloomery_is_foreign(shape);
-    if (foreign == (shape->dialect != 0) &&
-        (foreign || (shape->count_scheme == 0 && shape->growth == 0 && shape->tightening == 0)))
-        return BLOOMERY_OK;
-    return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
-                         "a dialect, and schemes of other systems, go together");
 }
 
 static bloomery_status check_schemes(const struct bloomery_shape *shape,
@@ -97,19 +84,6 @@ static bloomery_status check_schemes(const struct bloomery_shape *shape,
     return BLOOMERY_OK;
 }
 
-/* The schemes of other systems are made for their hashes: ours have no positions to hand out,
- * theirs no secret. */
-static bloomery_status check_pair(const struct bloomery_shape *shape,
-                                  const struct bloomery_hash_row *hash, bloomery_error *error)
-{
-    const bool foreign = bloomery_is_foreign(shape);
-    if (foreign == (hash->id >= BLOOMERY_HASH_FOREIGN) &&
-        shape->kind_row->takes_positions == (hash->positions != NULL))
-        return BLOOMERY_OK;
-    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "hash %s does not go with probe scheme %u",
-                         hash->name, shape->probe_scheme);
-}
-
 static bloomery_status check_hash(const struct bloomery_shape *shape, bloomery_error *error)
 {
     const struct bloomery_hash_row *hash = shape->hash_row;
@@ -123,7 +97,14 @@ static bloomery_status check_hash(const struct bloomery_shape *shape, bloomery_e
     if (hash->keyed && shape->seed != 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a keyed filter has no seed: its secret takes that part");
-    return check_pair(shape, hash, error);
+    /* The schemes of other systems are made for their hashes: ours have no positions to hand
+     * out, theirs no secret. */
+    const bool foreign = bloomery_is_foreign(shape);
+    if (foreign == (hash->id >= BLOOMERY_HASH_FOREIGN) &&
+        shape->kind_row->takes_positions == (hash->positions != NULL))
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "hash %s does not go with probe scheme %u",
+                         hash->name, shape->probe_scheme);
 }
 
 static bloomery_status check_probes(const struct bloomery_shape *shape,
@@ -152,7 +133,10 @@ static bloomery_status check_layer(const struct bloomery_shape *shape,
 {
     uint64_t bytes;
     if (!layer_bytes(shape, layer, &bytes))
-        return kind->layer_bytes != NULL ? wrong_numbers(error) : wrong_size(layer, error);
+        return kind->layer_bytes != NULL
+                   ? bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                                   "no layer of this kind has these starts, sections and columns")
+                   : wrong_size(layer, error);
     if (layer->bytes != bytes || layer->offset != expected_offset)
         return bloomery_fail(
             error, BLOOMERY_CORRUPT, 0,
@@ -162,8 +146,7 @@ static bloomery_status check_layer(const struct bloomery_shape *shape,
     bloomery_status status = check_probes(shape, kind, layer, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (!(layer->rate >= 0 &&
-          layer->rate <= 1)) /* so written, a value that is no number fails too */
+    if (!(layer->rate >= 0 && layer->rate <= 1)) /* so written, NaN fails too */
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a planned rate is 0 to 1");
     if (kind->grows && (layer->keys == 0 || layer->keys > BLOOMERY_KEYS_MAX || !(layer->rate > 0)))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
@@ -177,8 +160,12 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
 {
     const struct bloomery_kind_row *kind = shape->kind_row;
     *checked = (struct bloomery_checked_shape){NULL, 0};
-    if (check_origin(shape, error) != BLOOMERY_OK)
-        return BLOOMERY_CORRUPT;
+    /* Our own filters have nothing of other systems; theirs have a dialect and schemes. */
+    const bool foreign = bloomery_is_foreign(shape);
+    if (foreign != (shape->dialect != 0) ||
+        (!foreign && (shape->count_scheme != 0 || shape->growth != 0 || shape->tightening != 0)))
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
+                             "a dialect, and schemes of other systems, go together");
     if (kind == NULL)
         return bloomery_fail(
             error, BLOOMERY_UNSUPPORTED, 0,
@@ -187,7 +174,7 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
                   "not known to this version"
                 : "filters of kind %u are not available in this version",
             shape->kind, shape->block_scheme, shape->probe_scheme);
-    const bool chain = kind->grows || kind->hands_on;
+    const bool chain = kind->grows || kind->cascades;
     const uint32_t most = bloomery_layers_max(shape);
     if (shape->layer_count < 1 || shape->layer_count > (chain ? most : 1))
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
@@ -243,7 +230,7 @@ struct parts {
     size_t before; /* it, in bytes */
     size_t words;  /* of the payload there */
     uint32_t room;
-    size_t rest; /* 0: none */
+    size_t cold; /* 0: none */
     size_t next; /* 0: none */
     size_t extra;
     size_t note;
@@ -251,7 +238,7 @@ struct parts {
 };
 
 /* The words of a payload that lies before its filter. A key of a server is a chain of one flat
- * layer, and takes no more than it has bits. What came from a file of ours was checked up to the
+ * layer, and takes no more than it has bits. What came from one of our files was checked up to the
  * end of its last line, and keeps that. */
 static size_t near_words(const struct bloomery_shape *shape, const struct bloomery_traits *traits,
                          uint64_t payload_bytes)
@@ -263,7 +250,7 @@ static size_t near_words(const struct bloomery_shape *shape, const struct bloome
     return (size_t)payload_bytes / BLOOMERY_WORD_BYTES;
 }
 
-static bool needs_rest(const struct bloomery_traits *traits)
+static bool needs_cold(const struct bloomery_traits *traits)
 {
     const bloomery_key_rule *rule = &traits->rule;
     return traits->concurrent || traits->memory_limit > 0 || traits->note_bytes > 0 ||
@@ -282,9 +269,9 @@ static bool find_parts(const struct bloomery_shape *shape, const struct bloomery
     parts->before = parts->words * BLOOMERY_WORD_BYTES +
                     (bloomery_is_foreign(shape) ? 0 : BLOOMERY_SECRET_BEFORE);
     size_t at = sizeof(struct bloomery_filter) + bloomery_room_bytes(parts->room);
-    if (plans || !near || needs_rest(traits)) {
-        parts->rest = at;
-        at += sizeof(struct bloomery_rest);
+    if (plans || !near || needs_cold(traits)) {
+        parts->cold = at;
+        at += sizeof(struct bloomery_cold);
     }
     if (plans) {
         parts->next = at;
@@ -297,22 +284,22 @@ static bool find_parts(const struct bloomery_shape *shape, const struct bloomery
     return !__builtin_add_overflow(parts->end, (traits->note_bytes > 0) + (size_t)NEAR_BYTES, &at);
 }
 
-static void fill_rest(struct bloomery_rest *rest, const struct parts *parts, uint8_t *filter,
+static void fill_cold(struct bloomery_cold *cold, const struct parts *parts, uint8_t *filter,
                       const struct bloomery_traits *traits)
 {
-    rest->memory_limit = traits->memory_limit;
-    rest->rule = traits->rule;
-    rest->failed_adds = traits->failed_adds;
+    cold->memory_limit = traits->memory_limit;
+    cold->rule = traits->rule;
+    cold->failed_adds = traits->failed_adds;
     if (parts->next > 0)
-        rest->next = (bloomery_plan *)(void *)(filter + parts->next);
-    rest->extra = filter + parts->extra;
-    rest->extra_bytes = traits->extra_bytes;
+        cold->next = (bloomery_plan *)(void *)(filter + parts->next);
+    cold->extra = filter + parts->extra;
+    cold->extra_bytes = traits->extra_bytes;
     if (traits->extra_bytes > 0)
-        memcpy(rest->extra, traits->extra, traits->extra_bytes);
-    rest->note = (char *)filter + parts->note;
-    rest->note_bytes = traits->note_bytes;
+        memcpy(cold->extra, traits->extra, traits->extra_bytes);
+    cold->note = (char *)filter + parts->note;
+    cold->note_bytes = traits->note_bytes;
     if (traits->note_bytes > 0)
-        memcpy(rest->note, traits->note, traits->note_bytes);
+        memcpy(cold->note, traits->note, traits->note_bytes);
 }
 
 /* The filter's own allocation, and what shape and traits say. */
@@ -331,12 +318,12 @@ static struct bloomery_filter *allocate_filter(const struct bloomery_shape *shap
     filter->foreign = bloomery_is_foreign(shape);
     filter->near_words = (uint8_t)parts.words;
     filter->own_room = (uint8_t)parts.room;
-    filter->has_rest = parts.rest > 0;
+    filter->has_cold = parts.cold > 0;
     filter->allocator = traits->allocator;
     filter->concurrent = traits->concurrent;
     filter->shape.layers = filter->own;
-    if (filter->has_rest)
-        fill_rest(bloomery_rest_of(filter), &parts, (uint8_t *)filter, traits);
+    if (filter->has_cold)
+        fill_cold(bloomery_cold_of(filter), &parts, (uint8_t *)filter, traits);
     assert(bloomery_base_of(filter) == block && bloomery_own_bytes(filter) == bytes);
     if (!bloomery_make_room(filter, shape->layer_count)) {
         bloomery_release(&traits->allocator, block, bytes, BLOOMERY_PAYLOAD_UNIT);
@@ -352,11 +339,11 @@ static struct bloomery_filter *allocate_filter(const struct bloomery_shape *shap
 /* Gives back what a filter got before something was refused. */
 static void unmake(struct bloomery_filter *filter)
 {
-    const struct bloomery_rest *rest = bloomery_rest_in(filter);
+    const struct bloomery_cold *cold = bloomery_cold_in(filter);
     assert(filter->storage == BLOOMERY_OWNED);
-    bloomery_locks_free(&filter->allocator, rest->growing, 1);
+    bloomery_locks_free(&filter->allocator, cold->growing, 1);
     if (filter->near_words == 0)
-        bloomery_release(&filter->allocator, rest->payload, (size_t)rest->payload_bytes,
+        bloomery_release(&filter->allocator, cold->payload, (size_t)cold->payload_bytes,
                          BLOOMERY_PAYLOAD_UNIT);
     bloomery_release_room(filter);
     bloomery_release_itself(filter);
@@ -368,15 +355,15 @@ static bool take_memory(struct bloomery_filter *filter, uint64_t payload_bytes)
     const bool locks = filter->kind->grows && filter->concurrent;
     assert(filter->storage == BLOOMERY_OWNED);
     if (filter->near_words == 0) {
-        struct bloomery_rest *rest = bloomery_rest_of(filter);
-        rest->payload_bytes = payload_bytes;
-        rest->payload =
+        struct bloomery_cold *cold = bloomery_cold_of(filter);
+        cold->payload_bytes = payload_bytes;
+        cold->payload =
             bloomery_allocate(&filter->allocator, (size_t)payload_bytes, BLOOMERY_PAYLOAD_UNIT);
     }
     if (locks)
-        bloomery_rest_of(filter)->growing = bloomery_locks_make(&filter->allocator, 1);
+        bloomery_cold_of(filter)->growing = bloomery_locks_make(&filter->allocator, 1);
     return bloomery_payload_of(filter) != NULL &&
-           (!locks || bloomery_rest_in(filter)->growing != NULL);
+           (!locks || bloomery_cold_in(filter)->growing != NULL);
 }
 
 static void place_layers(struct bloomery_filter *filter)
@@ -388,8 +375,8 @@ static void place_layers(struct bloomery_filter *filter)
     for (uint32_t i = 0; i < layers; i++) {
         filter->layers[i].payload = payload + filter->layers[i].offset;
         bloomery_prepare_layer(&filter->shape, &filter->layers[i]);
-        if (filter->kind->hands_on)
-            filter->layers[i].hands_on = i + 1 < layers;
+        if (filter->kind->cascades)
+            filter->layers[i].cascades = i + 1 < layers;
         if (filter->kind->grows && filter->foreign)
             filter->layers[i].dumped = dumped;
         dumped += filter->layers[i].bits / 8;
@@ -422,10 +409,10 @@ bloomery_status bloomery_make(struct bloomery_checked_shape checked,
     filter->secret_in_file = traits->secret_in_file;
     filter->add_failure = traits->add_failure;
     if (payload != NULL) {
-        struct bloomery_rest *rest = bloomery_rest_of(filter);
+        struct bloomery_cold *cold = bloomery_cold_of(filter);
         filter->storage = BLOOMERY_BORROWED;
-        rest->payload = (uint8_t *)(uintptr_t)payload; /* only owned payloads are written */
-        rest->payload_bytes = payload_bytes;
+        cold->payload = (uint8_t *)(uintptr_t)payload; /* only owned payloads are written */
+        cold->payload_bytes = payload_bytes;
     } else {
         filter->storage = BLOOMERY_OWNED;
         if (!take_memory(filter, payload_bytes)) {
@@ -441,25 +428,25 @@ bloomery_status bloomery_make(struct bloomery_checked_shape checked,
 
 /* ---- What a filter has ----------------------------------------------------------------------- */
 
-const struct bloomery_rest bloomery_no_rest;
+const struct bloomery_cold bloomery_no_cold;
 
 struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter)
 {
-    const struct bloomery_rest *rest = bloomery_rest_in(filter);
-    assert(rest->note_bytes == 0 || rest->note[rest->note_bytes] == '\0');
+    const struct bloomery_cold *cold = bloomery_cold_in(filter);
+    assert(cold->note_bytes == 0 || cold->note[cold->note_bytes] == '\0');
     struct bloomery_traits traits = {
         .allocator = filter->allocator,
         .secret = {.seed = filter->shape.seed},
         .secret_known = filter->secret_known,
         .secret_in_file = filter->secret_in_file,
         .of_our_file = filter->of_our_file,
-        .rule = rest->rule,
-        .note = rest->note,
-        .note_bytes = rest->note_bytes,
-        .extra = rest->extra,
-        .extra_bytes = rest->extra_bytes,
+        .rule = cold->rule,
+        .note = cold->note,
+        .note_bytes = cold->note_bytes,
+        .extra = cold->extra,
+        .extra_bytes = cold->extra_bytes,
         .add_failure = __atomic_load_n(&filter->add_failure, __ATOMIC_ACQUIRE),
-        .failed_adds = __atomic_load_n(&rest->failed_adds, __ATOMIC_RELAXED),
+        .failed_adds = __atomic_load_n(&cold->failed_adds, __ATOMIC_RELAXED),
     };
     if (!filter->foreign)
         traits.secret = *bloomery_secret_of(filter);
@@ -468,13 +455,13 @@ struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter)
 
 size_t bloomery_own_bytes(const struct bloomery_filter *filter)
 {
-    const struct bloomery_rest *rest = bloomery_rest_in(filter);
+    const struct bloomery_cold *cold = bloomery_cold_in(filter);
     const uint8_t *end = (const uint8_t *)&filter->own[filter->own_room];
     size_t bytes = (size_t)(end - bloomery_base_of(filter));
-    if (filter->has_rest)
-        bytes += sizeof *rest + rest->extra_bytes + rest->note_bytes + (rest->note_bytes > 0);
-    if (rest->next != NULL)
-        bytes += sizeof *rest->next;
+    if (filter->has_cold)
+        bytes += sizeof *cold + cold->extra_bytes + cold->note_bytes + (cold->note_bytes > 0);
+    if (cold->next != NULL)
+        bytes += sizeof *cold->next;
     return bytes;
 }
 
@@ -526,7 +513,7 @@ static const char *why_refused(bloomery_status status)
     case BLOOMERY_FULL:
         return "the filter is full";
     case BLOOMERY_OUT_OF_MEMORY:
-        return "there was no memory for another layer";
+        return "memory ran out for another layer";
     case BLOOMERY_SECRET_NEEDED:
         return "the filter was opened without its secret";
     case BLOOMERY_READ_ONLY:
@@ -545,8 +532,8 @@ bloomery_status bloomery_failed_adds_take(const bloomery_filter *filter, bloomer
     const int failure = __atomic_exchange_n(&changed->add_failure, 0, __ATOMIC_ACQUIRE);
     if (failure == 0) /* another thread was faster */
         return BLOOMERY_OK;
-    if (filter->has_rest)
-        keys = __atomic_exchange_n(&bloomery_rest_of(changed)->failed_adds, 0, __ATOMIC_RELAXED);
+    if (filter->has_cold)
+        keys = __atomic_exchange_n(&bloomery_cold_of(changed)->failed_adds, 0, __ATOMIC_RELAXED);
     const bloomery_status status = (bloomery_status)-failure;
     const char *why = why_refused(status);
     static const char then[] = "bloomery_add was called without an error. The next call continues "

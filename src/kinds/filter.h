@@ -18,17 +18,17 @@ enum bloomery_storage {
 };
 
 /*
- * What a small filter does without, so that it takes little more memory than its bits. A filter of
- * which all of this is zero has no such struct of its own.
+ * The parts of a filter that are seldom read. A small filter in which all of them are zero does not
+ * have this struct, so it needs little more memory than its bits.
  */
-struct bloomery_rest {
+struct bloomery_cold {
     /* Of the layers that the filter was made with, unless they lie before it; later ones have
      * memory of their own. */
     uint8_t *payload; /* never written unless owned */
     uint64_t payload_bytes;
     struct bloomery_lock *growing; /* in concurrent chains: held while a layer is added */
     uint64_t memory_limit;         /* of a chain, in bytes; 0: none */
-    /* Of a chain of ours: its next layer, once it was planned; else its planned_keys are 0. NULL:
+    /* Of our chains: the next layer, once it was planned; else its planned_keys are 0. NULL:
      * another kind. */
     bloomery_plan *next;
     struct bloomery_map map;  /* if storage is mapped */
@@ -38,18 +38,18 @@ struct bloomery_rest {
     bloomery_key_rule rule;
     size_t note_bytes; /* 0: none */
     char *note;        /* NUL-terminated */
-    /* What another system's bytes say that has no meaning here, kept to be written again. */
+    /* Parts of another system's bytes that have no meaning here, kept to be written again. */
     uint8_t *extra;
     size_t extra_bytes;
-    /* How many keys could not be added while no caller took the error; atomic. add_failure of the
-     * filter says why. */
+    /* The number of keys that could not be added by calls without an error; atomic. add_failure of
+     * the filter says why. */
     uint64_t failed_adds;
 };
 
 /*
  * A filter is one allocation, and blocks that this one points to:
  *
- *     | payload, if it is small | secret | filter | own layers | rest | next | extra | note |
+ *     | payload, if it is small | secret | filter | own layers | cold | next | extra | note |
  *     ^ a multiple of 64
  *
  * Schemes of other systems have no secret. So what a hash gets is in one piece with the seed, with
@@ -65,7 +65,7 @@ struct bloomery_filter {
             const struct bloomery_hash_row *hash; /* shape.hash_row */
         };
     };
-    /* Single keys, by a short way or the long one. */
+    /* Single keys, by the fast path or the slow one. */
     bool (*query_key)(const bloomery_filter *filter, bloomery_key key);
     bool (*add_key)(bloomery_filter *filter, bloomery_key key, bloomery_error *error);
     const struct bloomery_operations *operations;
@@ -75,18 +75,17 @@ struct bloomery_filter {
     bool concurrent : 1;
     bool foreign : 1;     /* by the schemes of another system */
     bool of_our_file : 1; /* it goes back into one: it gets no more layers than that keeps */
-    bool has_rest : 1;    /* of its own */
+    bool has_cold : 1;    /* of its own */
     uint8_t storage : 2;  /* enum bloomery_storage */
-    /* The status, negated, of a key that could not be added while no caller took the error, until
-     * the next writing reports it (src/keys.c). 0: there was none. Atomic. */
+    /* The negated status of a key that a call without an error could not add, until the next write
+     * reports it (src/keys.c). 0: none. Atomic. */
     uint8_t add_failure;
     uint8_t near_words; /* of the payload that lies before the filter; 0: elsewhere */
-    /* For how many layers there is room in `own`. As a chain grows it gets twice as much, in a
-     * block of its own, as often as it is doubled. Records of concurrent chains stay where they
-     * are. */
+    /* The layers that `own` has room for. A chain that grows doubles this, in a separate block,
+     * `doublings` times. Records of concurrent chains stay where they are. */
     uint8_t own_room;
     uint8_t doublings;
-    uint8_t short_ways; /* of batches: src/library.h */
+    uint8_t fast_path; /* of batches: src/library.h */
     /* Of a chain: the number of the layer that it began with, and goes back to when cleared. */
     uint16_t first;
     bloomery_allocator allocator;
@@ -112,28 +111,28 @@ _Static_assert(offsetof(struct bloomery_filter, kind) ==
                        offsetof(struct bloomery_filter, shape.hash_row),
                "and its rows");
 
-/* What its hash takes. If that is one of another system, only the seed is there. */
+/* Returns the secret of its hash. Hashes of other systems have only the seed. */
 static inline struct bloomery_hash_secret *bloomery_secret_of(const struct bloomery_filter *filter)
 {
     return (struct bloomery_hash_secret *)((uintptr_t)filter - BLOOMERY_SECRET_BEFORE);
 }
 
 /* All zero. */
-extern const struct bloomery_rest bloomery_no_rest;
+extern const struct bloomery_cold bloomery_no_cold;
 
-/* To read: its own, or bloomery_no_rest. */
-static inline const struct bloomery_rest *bloomery_rest_in(const struct bloomery_filter *filter)
+/* Returns the cold part to read: its own, or bloomery_no_cold. */
+static inline const struct bloomery_cold *bloomery_cold_in(const struct bloomery_filter *filter)
 {
-    return filter->has_rest
-               ? (const struct bloomery_rest *)(const void *)&filter->own[filter->own_room]
-               : &bloomery_no_rest;
+    return filter->has_cold
+               ? (const struct bloomery_cold *)(const void *)&filter->own[filter->own_room]
+               : &bloomery_no_cold;
 }
 
-/* To write to; the filter has one of its own. */
-static inline struct bloomery_rest *bloomery_rest_of(struct bloomery_filter *filter)
+/* Returns the cold part to write to. The filter must have one. */
+static inline struct bloomery_cold *bloomery_cold_of(struct bloomery_filter *filter)
 {
-    assert(filter->has_rest);
-    return (struct bloomery_rest *)(void *)&filter->own[filter->own_room];
+    assert(filter->has_cold);
+    return (struct bloomery_cold *)(void *)&filter->own[filter->own_room];
 }
 
 static inline size_t bloomery_room_bytes(uint32_t layers)
@@ -141,7 +140,7 @@ static inline size_t bloomery_room_bytes(uint32_t layers)
     return layers * sizeof(struct bloomery_layer);
 }
 
-/* For how many layers there is room. */
+/* Returns how many layers it has room for. */
 static inline uint32_t bloomery_room(const struct bloomery_filter *filter)
 {
     return (uint32_t)filter->own_room << filter->doublings;
@@ -156,19 +155,19 @@ static inline uint8_t *bloomery_base_of(const struct bloomery_filter *filter)
 
 size_t bloomery_own_bytes(const struct bloomery_filter *filter);
 
-/* The memory of the layers that the filter was made with. */
+/* Returns the memory of the layers that the filter was made with. */
 static inline uint8_t *bloomery_payload_of(const struct bloomery_filter *filter)
 {
-    return filter->near_words > 0 ? bloomery_base_of(filter) : bloomery_rest_in(filter)->payload;
+    return filter->near_words > 0 ? bloomery_base_of(filter) : bloomery_cold_in(filter)->payload;
 }
 
 static inline uint64_t bloomery_payload_room(const struct bloomery_filter *filter)
 {
     return filter->near_words > 0 ? (uint64_t)filter->near_words * BLOOMERY_WORD_BYTES
-                                  : bloomery_rest_in(filter)->payload_bytes;
+                                  : bloomery_cold_in(filter)->payload_bytes;
 }
 
-/* Whether a layer has memory for it alone, allocated after the filter was made. */
+/* Returns whether a layer has its own memory, allocated after the filter was made. */
 static inline bool bloomery_is_apart(const struct bloomery_filter *filter,
                                      const struct bloomery_layer *layer)
 {
@@ -176,8 +175,8 @@ static inline bool bloomery_is_apart(const struct bloomery_filter *filter,
     return (uintptr_t)layer->payload - payload >= bloomery_payload_room(filter);
 }
 
-/* The bytes of a layer that are in memory. They are all but for a small chain of another system's,
- * whose first layer has whole words there, and in a file, whole lines. Behind them a file has
+/* Returns the bytes of a layer that are in memory: all of them, except in a small chain of another
+ * system. Its first layer has whole words in memory and whole lines in a file, which ends in
  * zeros. */
 static inline uint64_t bloomery_held_bytes(const struct bloomery_filter *filter,
                                            const struct bloomery_layer *layer)
@@ -204,8 +203,8 @@ struct bloomery_traits {
     uint64_t failed_adds;
 };
 
-/* What a filter that is made of this one has as well: all but how threads may use it. The secret is
- * the caller's to wipe. */
+/* Returns what a filter made of this one inherits: everything except how threads may use it. The
+ * caller wipes the secret. */
 struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter);
 
 /* Lays the layers of a shape out in a payload: fills their offset and bytes and gives the total.
@@ -214,20 +213,20 @@ struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter);
 bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *payload_bytes,
                                        bloomery_error *error);
 
-/* A shape that was checked, and the bytes of its payload. bloomery_shape_check alone makes one, and
- * whatever gives memory to a shape takes this and no other. The shape must stay as it is. */
+/* A shape that was checked, and the bytes of its payload. Only bloomery_shape_check makes one, and
+ * functions that allocate memory for a shape accept only this. The shape must stay as it is. */
 struct bloomery_checked_shape {
     const struct bloomery_shape *shape;
     uint64_t payload_bytes;
 };
 
-/* Whether this version can serve the shape, and whether its layers fill exactly a payload of these
- * bytes. Nothing else stands between a hostile file and the memory. Allocates nothing. */
+/* Checks that this version knows the shape, and that its layers exactly fill a payload of these
+ * bytes. Only this check protects the memory from a hostile file. Allocates nothing. */
 bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_t payload_bytes,
                                      struct bloomery_checked_shape *checked, bloomery_error *error);
 
-/* A filter of a shape. `payload` is a view of bytes that outlive the filter, or NULL for zeroed
- * memory of its own. The shape and the note are copied. */
+/* Makes a filter of a shape. `payload` is a view of bytes that outlive the filter, or NULL for its
+ * own zeroed memory. The shape and the note are copied. */
 bloomery_status bloomery_make(struct bloomery_checked_shape checked,
                               const struct bloomery_traits *traits, const uint8_t *payload,
                               struct bloomery_filter **out, bloomery_error *error);
@@ -242,17 +241,17 @@ static inline void bloomery_prepare_layer(const struct bloomery_shape *shape,
         layer->inverse = bloomery_inverse(layer->bits);
 }
 
-/* Whether the records of the layers are in a block of their own. */
+/* Returns whether the records of the layers are in a separate block. */
 static inline bool bloomery_has_room_apart(const struct bloomery_filter *filter)
 {
     return filter->layers != filter->own;
 }
 
-/* Room for so many layers at least, of a filter that nobody else uses. False if there is no memory:
- * nothing changed then. Layers may move. */
+/* Makes room for at least `layers` layers, of a filter that no other thread uses. Returns false,
+ * with nothing changed, if memory ran out. Layers may move. */
 bool bloomery_make_room(struct bloomery_filter *filter, uint32_t layers);
 
-/* Gives back the room that is no part of the filter's allocation; its layers are lost. */
+/* Frees the room that is not part of the filter's allocation; its layers are lost. */
 void bloomery_release_room(struct bloomery_filter *filter);
 
 /* Gives back the filter's allocation, and nothing that it points to. */
@@ -269,7 +268,7 @@ static inline uint32_t bloomery_layer_count(const struct bloomery_filter *filter
  * operations go on to the others. */
 static inline uint32_t bloomery_queried_layers(const struct bloomery_filter *filter)
 {
-    return filter->kind->hands_on ? 1 : bloomery_layer_count(filter);
+    return filter->kind->cascades ? 1 : bloomery_layer_count(filter);
 }
 
 /* Where keys are added. */
@@ -286,7 +285,7 @@ static inline double bloomery_wanted_rate(const struct bloomery_filter *filter)
 {
     const struct bloomery_layer *layer = filter->layers;
     /* In other filters its place has counts, which those who add may be writing. */
-    if (filter->foreign || filter->kind->grows || filter->kind->hands_on)
+    if (filter->foreign || filter->kind->grows || filter->kind->cascades)
         return 0;
     const bool matters = layer->rate > 0 && layer->wanted > 2 * layer->rate && layer->wanted <= 1;
     return matters ? layer->wanted : 0;

@@ -35,7 +35,7 @@ static const struct bloomery_kind_row rows[] = {
             .layer_bytes = bloomery_static_layer_bytes,
             .spare = bloomery_static_spare,
             .cell_sizes = 1 << 1,
-            .hands_on = true,
+            .cascades = true,
         },
 };
 

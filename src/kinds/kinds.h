@@ -34,8 +34,8 @@ struct bloomery_operations {
     bool (*may_contain)(const struct bloomery_layer *layer, const uint8_t *payload,
                         bloomery_hash hash);
     /* The next four are for batches, but blocked layers have prefetch_add alone of them: their
-     * batches are those of kernels/native.h. Prefetch the memory that these hashes will touch when
-     * they are added, or looked up. */
+     * batches are those of kernels/fast_path.h. Prefetch the memory that these hashes will touch
+     * when they are added, or looked up. */
     void (*prefetch_add)(const struct bloomery_layer *layer, const uint8_t *payload,
                          const bloomery_hash *hashes, size_t count);
     void (*prefetch_query)(const struct bloomery_layer *layer, const uint8_t *payload,
@@ -76,7 +76,7 @@ struct bloomery_scan {
     uint64_t bits_set;  /* cells that are not 0 */
     uint64_t saturated; /* counters */
     double live_rate;
-    double handed_on; /* if the kind hands keys on: the share that goes to the next layer */
+    double cascaded; /* if the kind hands keys on: the share that goes to the next layer */
 };
 
 struct bloomery_kind_row {
@@ -90,7 +90,7 @@ struct bloomery_kind_row {
                              bloomery_error *error);
     const struct bloomery_operations *(*operations)(uint32_t cell_bits, bool concurrent);
     double (*expected_rate)(const struct bloomery_layer *layer, uint64_t keys);
-    /* Distinct keys if so many cells are not 0; INFINITY if all are. */
+    /* Estimates the distinct keys from the cells that are not 0; INFINITY if all are. */
     double (*estimate)(const struct bloomery_layer *layer, uint64_t bits_set);
     void (*scan)(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                  const uint8_t *payload, struct bloomery_scan *scan);
@@ -99,8 +99,8 @@ struct bloomery_kind_row {
     bloomery_status (*next_layer)(const struct bloomery_shape *shape,
                                   const struct bloomery_layer *newest, struct bloomery_layer *next,
                                   bloomery_error *error);
-    /* Of kinds whose layers are no arrays of cells, else NULL. The bytes of a layer; false if its
-     * numbers are none of the kind. */
+    /* Of kinds whose layers are not arrays of cells, else NULL. Computes the bytes of a layer;
+     * false if the kind does not allow its numbers. */
     bool (*layer_bytes)(const struct bloomery_layer *layer, uint64_t *bytes);
     /* Whether what no key touches is zero; else `at` is the first byte in the layer that is not. */
     bool (*spare)(const struct bloomery_layer *layer, uint64_t *at);
@@ -111,7 +111,7 @@ struct bloomery_kind_row {
     bool removes;  /* keys can be removed and counted */
     bool merges;   /* two of one shape become one */
     bool grows;    /* a chain to which layers are added */
-    bool hands_on; /* a chain whose operations take the first layer and go on to the others */
+    bool cascades; /* a chain whose operations take the first layer and go on to the others */
     bool has_bits; /* an array of cells: bits set, fill and live rate exist */
     bool takes_positions; /* the hash itself gives a key's positions: 128 bits are too few */
 };

@@ -23,7 +23,7 @@
 #include <bloomery/bloomery.h>
 
 enum {
-    BLOOMERY_CHAIN_MAX = 64,     /* layers of a chain of ours, and of any chain in a file of ours */
+    BLOOMERY_CHAIN_MAX = 64,     /* layers of our chains, and of any chain in our files */
     BLOOMERY_LAYERS_MAX = 65536, /* of another system's chain in memory */
     BLOOMERY_PAYLOAD_UNIT = 64,
 };
@@ -56,7 +56,7 @@ struct bloomery_layer {
         };
         struct { /* in static filters */
             struct bloomery_ribbon ribbon;
-            bool hands_on; /* of a filter: to the layer behind this one in the array */
+            bool cascades; /* of a filter: to the layer behind this one in the array */
         };
         double wanted; /* in our other filters: the rate that the plan was asked for; 0: unknown */
     };
@@ -89,15 +89,15 @@ struct bloomery_shape {
     uint8_t bit_order;     /* where cell i lies: bit i & 7 of byte i >> 3 */
     uint8_t repeat_scheme; /* what a repeated position does */
     uint8_t count_scheme;  /* which adds are counted */
-    uint32_t growth; /* of chains of other systems: a layer has so many times the keys of the one
-                           before, 0: there is no next one; */
+    /* Of chains of other systems: the keys of a layer over those of the one before; 0: no next. */
+    uint32_t growth;
     uint32_t layer_count;
-    double tightening;           /* and so many times its rate */
+    double tightening;           /* its rate over that of the one before */
     uint64_t secret_fingerprint; /* 0: not keyed */
 };
 
 /* Cells of a size that a caller gave. One that the field has no room for becomes its largest value,
- * which is no known size either. */
+ * which is not a known size either. */
 static inline uint8_t bloomery_cell_bits_field(uint32_t cell_bits)
 {
     return cell_bits < UINT8_MAX ? (uint8_t)cell_bits : UINT8_MAX;

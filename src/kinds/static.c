@@ -140,7 +140,7 @@ void bloomery_static_scan(const struct bloomery_shape *shape, const struct bloom
     scan->bits_set = 0;
     scan->saturated = 0;
     scan->live_rate = ldexp((double)kept[0] + (double)kept[1] / 2, -(int)ribbon->columns) / all;
-    scan->handed_on = 1 - (double)(kept[0] + kept[1]) / all;
+    scan->cascaded = 1 - (double)(kept[0] + kept[1]) / all;
 }
 
 /* What no key touches: the zeros behind each plane and behind the thresholds. */

@@ -11,7 +11,7 @@
  * x says where the equation starts, the 64 bits of c say which of the 64 rows from there on take
  * part, and the XOR of their bits in column j has to be bit j of f. x of later layers takes both
  * halves: of keys with the same `hi`, which can be made for XXH3, each goes its own way there. A
- * mixed f is no linear function of c; otherwise equations would contradict each other too often.
+ * mixed f is not a linear function of c; otherwise equations would contradict each other too often.
  */
 #ifndef BLOOMERY_KINDS_STATIC_H
 #define BLOOMERY_KINDS_STATIC_H
@@ -141,7 +141,7 @@ bloomery_static_from(const struct bloomery_layer *layer, uint32_t number, bloome
             bloomery_static_cut(bloomery_static_thresholds(layer), equation.bucket);
         if (equation.offset >= cut)
             return bloomery_static_fits(layer, &equation, 0);
-        if (!layer->hands_on)
+        if (!layer->cascades)
             return true;
     }
 }

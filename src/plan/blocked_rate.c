@@ -102,7 +102,7 @@ static double repeated(const struct bloomery_block_rates *rates, double once, ui
     return rate < once ? rate : once;
 }
 
-/* g_times: the chance that a block of this load passes so many picks of an absent key. */
+/* Returns g_times: the chance that a block of this load passes `times` picks of an absent key. */
 static double block_rate(struct bloomery_block_rates *rates, uint32_t times, uint64_t load)
 {
     assert(times >= 1 && times <= rates->blocks_per_key);
@@ -342,19 +342,6 @@ static uint32_t mirrored(uint32_t set)
     return mirror;
 }
 
-/* The least of all sets that are this one turned or mirrored. */
-static uint32_t min_alike(uint32_t set)
-{
-    uint32_t min = set;
-    for (uint32_t by = 0; by < WORDS; by++) {
-        const uint32_t one = turned(set, by);
-        const uint32_t other = mirrored(one);
-        min = one < min ? one : min;
-        min = other < min ? other : min;
-    }
-    return min;
-}
-
 static uint32_t size_of(uint32_t set)
 {
     return (uint32_t)__builtin_popcount(set);
@@ -365,8 +352,17 @@ static void number_sets(uint8_t number[MASKS], uint32_t sets[SETS])
 {
     uint32_t alike[MASKS];
     uint32_t found = 0;
-    for (uint32_t set = 0; set < MASKS; set++)
-        alike[set] = min_alike(set);
+    for (uint32_t set = 0; set < MASKS; set++) {
+        /* The least of all sets that are this one turned or mirrored. */
+        uint32_t min = set;
+        for (uint32_t by = 0; by < WORDS; by++) {
+            const uint32_t one = turned(set, by);
+            const uint32_t other = mirrored(one);
+            min = one < min ? one : min;
+            min = other < min ? other : min;
+        }
+        alike[set] = min;
+    }
     for (uint32_t size = 0; size <= WORDS; size++)
         for (uint32_t set = 0; set < MASKS; set++)
             if (alike[set] == set && size_of(set) == size) {
@@ -466,14 +462,6 @@ struct pick {
     struct neighbours group[BLOOMERY_RING_WORDS];
 };
 
-/* How many of the eight windows of k words have both of two words that are so far apart. */
-static uint32_t common_windows(uint32_t probes, uint32_t distance)
-{
-    const uint32_t other_way = BLOOMERY_RING_WORDS - distance;
-    return (probes > distance ? probes - distance : 0) +
-           (probes > other_way ? probes - other_way : 0);
-}
-
 static struct pick pick_of(const struct bloomery_overlap *overlap)
 {
     struct pick pick = {.cells = (double)overlap->bits};
@@ -494,14 +482,17 @@ static struct pick pick_of(const struct bloomery_overlap *overlap)
     /* Of a word one bit at most is set, so no pick hits two. */
     pick.group[0] = (struct neighbours){word - 1, 2 * pick.hit};
     for (uint32_t distance = 1; distance < BLOOMERY_RING_WORDS; distance++) {
-        const double windows = common_windows(overlap->probes, distance);
+        /* How many of the eight windows of k words have both of two words at this distance. */
+        const uint32_t other_way = BLOOMERY_RING_WORDS - distance;
+        const double windows = (overlap->probes > distance ? overlap->probes - distance : 0) +
+                               (overlap->probes > other_way ? overlap->probes - other_way : 0);
         const double both = windows / BLOOMERY_RING_WORDS / (word * word) / blocks;
         pick.group[distance] = (struct neighbours){word, 2 * pick.hit - both};
     }
     return pick;
 }
 
-/* v: Var[Z] / E[Z]^2 after so many keys. Pairs of cells come in three sorts: one cell twice, two of
+/* v: Var[Z] / E[Z]^2 after `keys` keys. Pairs of cells come in three sorts: one cell twice, two of
  * a block by the distance of their words, two of different blocks. Each has its own chance to stay
  * 0, which is divided by the square of a single cell's. They are all close to 1, so what is summed
  * up is what they differ from it. */

@@ -126,12 +126,12 @@ double bloomery_blocked_rate(uint64_t blocks, uint32_t blocks_per_key, uint32_t 
 /* The chance q that one pick of a key sets a given bit of the filter: k / (512 N). */
 double bloomery_blocked_hit(uint64_t blocks, uint32_t probes);
 
-/* The keys that set so many of `bits` bits on average: ln(1 - fill) / (L ln(1 - q)). Infinite if
- * all are set. */
+/* Returns the keys that set `bits_set` of `bits` bits on average: ln(1 - fill) / (L ln(1 - q)).
+ * Infinite if all are set. */
 double bloomery_blocked_estimate_keys(uint64_t bits, uint64_t blocks, uint32_t blocks_per_key,
                                       uint32_t probes, uint64_t bits_set);
 
-/* The chance that a block passes a key, when so many keys picked it. */
+/* The chance that a block passes a key, when `load` keys picked it. */
 typedef double bloomery_load_function(void *context, uint64_t load);
 
 /* E[function(load)], load being Binomial(trials, chance), trials >= 1: for blocks of other systems

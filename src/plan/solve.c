@@ -300,12 +300,6 @@ static double power_sum(double base, uint32_t terms)
     return sum;
 }
 
-/* How many of `cells` are hit by `throws` throws, on average. */
-static double distinct(double cells, uint32_t throws)
-{
-    return cells > 1 ? -cells * expm1(throws * log1p(-1 / cells)) : 1;
-}
-
 uint32_t bloomery_cell_bits(const bloomery_plan *plan)
 {
     if (plan->cell_bits != 0)
@@ -346,7 +340,9 @@ static void count_reads(bloomery_plan *plan, double units)
     if (plan->blocks_per_key == 0) {
         double fill = pow(plan->planned_rate, 1.0 / plan->probes);
         plan->absent_cache_lines = power_sum(fill, plan->probes);
-        plan->present_cache_lines = distinct(units, plan->probes);
+        /* How many of the lines are hit by k probes, on average. */
+        plan->present_cache_lines =
+            units > 1 ? -units * expm1(plan->probes * log1p(-1 / units)) : 1;
         return;
     }
     const uint32_t parts =
@@ -400,8 +396,8 @@ static bloomery_status explain(const struct wish *wish, const bloomery_plan *pla
                              (unsigned long long)(BLOOMERY_BITS_MAX / 8));
     if (wish->units == 0 && wish->round > 1 && plan->bytes >= wish->unit_bytes)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a filter with so many folds takes at least %llu bytes, and %llu are "
-                             "given",
+                             "a filter with this number of folds takes at least %llu bytes, and "
+                             "%llu are given",
                              (unsigned long long)(wish->round * wish->unit_bytes),
                              (unsigned long long)plan->bytes);
     if (plan->keys == 0)

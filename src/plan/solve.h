@@ -59,7 +59,7 @@ bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t blocks_per_key, uin
 uint32_t bloomery_cell_bits(const bloomery_plan *plan);
 
 /* The rate of a solved or hand-made plan's geometry with this many keys, the hash's own included; 1
- * for what is no geometry. */
+ * for what is not a geometry. */
 double bloomery_geometry_rate(bloomery_kind kind, uint64_t bits, uint32_t blocks_per_key,
                               uint32_t probes, bloomery_hash_id hash, uint64_t keys);
 

@@ -20,7 +20,7 @@ import xml.dom.minidom
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
 import report  # noqa: E402
-from results import Row  # noqa: E402
+from report import Row  # noqa: E402
 
 BENCH = os.environ.get("BLOOMERY_BENCH")
 SIEVE = os.environ.get("BLOOMERY_SIEVE_BENCH")
@@ -114,7 +114,7 @@ def forms_of_one_filter_answer_alike():
         assert len(facts) == 1, rows
 
 
-def more_take_part_where_they_are_asked_for():
+def more_take_part_on_request():
     rows = bench("filters", "--types", "ids", "--sizes", "20K", "--rates", "1e-2", "--asks", "20K",
                  "--parts", "2", "--only", "blocked-2", "--also", "blocked-4")
     named = [(row["name"], row["lines"]) for row in rows]
@@ -237,14 +237,14 @@ def rows_of_other_rates_are_not_compared():
     rows = [made_up(), made_up("split-block", "peer", ns=3.0), made_up("libbloom", "peer", 1300, 1.0)]
     results = report.Results(results_of(*rows))
     assert results.peer(results.cases()[0], "absent").name == "split-block"
-    assert "(off)" in report.as_text(*report.filter_table(results, "integers"))
+    assert "(off)" in report.as_text(*report.table("integers", results))
     rows[2]["found"] = 1000
     assert report.Results(results_of(*rows)).peer(results.cases()[0], "absent").name == "libbloom"
 
 
 def verdicts_of(*rows):
     """{target: (measured, wanted, verdict)} at 20 M."""
-    return {row[0]: row[2:] for row in report.targets(report.Results(results_of(*rows)))
+    return {row[0]: tuple(row[2:]) for row in report.table("targets", report.Results(results_of(*rows)))[1]
             if row[1] == "20 M"}
 
 
@@ -268,19 +268,19 @@ def stand_in_is_beaten_by_speed_and_by_memory():
     assert verdicts[query][2] == verdicts[memory][2] == "not reached", verdicts
 
 
-def comparisons_are_no_peers():
+def comparisons_are_not_peers():
     rows = [made_up(), made_up("split-block", "peer", ns=3.0),
             made_up("split-block-1mul", "comparison", ns=1.0)]
     results = report.Results(results_of(*rows))
     assert results.peer(results.cases()[0], "absent").name == "split-block"
-    assert "for comparison" in report.as_text(*report.filter_table(results, "integers"))
+    assert "for comparison" in report.as_text(*report.table("integers", results))
 
 
 def rows_that_miss_their_rate_are_counted():
-    what = "rows of ours whose measured rate is not the planned one"
+    what = "our rows whose measured rate is not the planned one"
     for found, verdict in ((1000, "reached"), (1300, "not reached")):
         results = report.Results(results_of(made_up(), made_up("column", found=found)))
-        assert next(row[4] for row in report.targets(results) if row[0] == what) == verdict
+        assert next(row[4] for row in report.table("targets", results)[1] if row[0] == what) == verdict
 
 
 def kernels_are_judged_by_the_best_one():
@@ -290,8 +290,8 @@ def kernels_are_judged_by_the_best_one():
                 for level, ns in (("scalar", scalar), ("avx2", avx2), ("avx512", 2.0))
                 for name in ("blocked-1", "column", "line")]
         results = report.Results({"levels": results_of(*rows)["filters"]})
-        assert len(report.level_table(results)[1]) == 6
-        return {row[0]: row[4] for row in report.targets(results) if row[1] == "20 M"}
+        assert len(report.table("levels", results)[1]) == 6
+        return {row[0]: row[4] for row in report.table("targets", results)[1] if row[1] == "20 M"}
     good, bad = verdicts(4.0, 2.4), verdicts(4.5, 2.6)
     for what in ("query batch, by descriptors, AVX2, of AVX-512's speed",
                  "add batch, column, scalar, times AVX-512's time"):
@@ -324,15 +324,42 @@ def results_pages():
 def every_table_has_its_place():
     text = "".join(results_pages() + pages_of("kinds.md"))
     places = re.findall(r"<!-- bench:(?!end)(\w+) -->", text)
-    assert sorted(places) == sorted([*report.tables(report.Results({})), "conditions"]), places
+    assert sorted(places) == sorted([*report.TABLES, "conditions", "jobs_conditions"]), places
 
 
 def excerpts_are_those_of_the_pages():
-    page, = pages_of("benchmarks.md")
+    page, readme = pages_of("benchmarks.md", "../README.md")
     parts = report.excerpts(results_pages())
-    assert sorted(parts) == sorted(report.tables_in(page)), list(parts)
-    assert report.fill(page, parts) == page, "bench/report.py --docs docs writes them anew"
+    assert sorted(parts) == sorted([*report.tables_in(page), *report.tables_in(readme)]), list(parts)
+    for text in (page, readme):
+        assert report.fill(text, parts) == text, "bench/report.py --docs docs writes them anew"
     assert page.count("\n") <= 300
+
+
+def the_readme_shows_what_was_measured():
+    rows = [["bloomery", "build", "20 M", "-", "0.175", "1", "193 MB"], ["bloomery", "query", "-", "10 M", "0.059", "1", "44 MB"],
+            ["bloomery", "dedupe", "20 M", "-", "1.516", "1", "118 MB"], ["awk", "both", "20 M", "10 M", "98.337", "1", "1830 MB"]]
+    cells = report.jobs(rows)[1]
+    assert [row[:3] for row in cells] == [["Bloomery", "1.52 s, 118 MB", "0.234 s, 193 MB"]], cells
+    # A program stands there once both of its jobs were measured, at that size.
+    for more, names in ((["awk", "dedupe", "2 M", "-", "4", "1", "9 MB"], ["Bloomery"]),
+                        (["awk", "dedupe", "20 M", "-", "49.389", "1", "1096 MB"], ["awk", "Bloomery"])):
+        cells = report.jobs([*rows, more])[1]
+        assert [row[0] for row in cells] == names and not any("-" in row for row in cells), cells
+    # All programs that bench/run.py measures have their rows.
+    found = [[name, what, "20 M", "10 M", "1", "1", "1 MB"] for job in report.JOBS for keys in job[1:3] for name, what in keys]
+    assert len(report.jobs(found)[1]) == len(report.JOBS) == 4
+
+
+def jobs_are_of_a_run_of_their_own_or_of_the_commands():
+    def row(name, what, lines, asked):
+        return {"name": name, "what": what, "lines": lines, "asked": asked, "wall": [1.0], "cpu": [1.0], "memory": 10**6}
+    commands = results_of(row("awk", "both", 20_000_000, 10_000_000), row("awk", "both", 2_000_000, 1_000_000),
+                          row("grep -Fxf", "both", 20_000_000, 10_000_000))["filters"]
+    own = results_of(row("sort", "both", 200_000, 100_000))["filters"]
+    assert [cells[:3] for cells in report.table("jobs", report.Results({"commands": commands}))[1]] == [["awk", "both", "20 M"]]
+    both = report.Results({"commands": commands, "jobs": own})
+    assert [cells[:3] for cells in report.table("jobs", both)[1]] == [["sort", "both", "200 K"]]
 
 
 def goals_that_were_not_reached_are_named_in_full():
@@ -344,15 +371,17 @@ def goals_that_were_not_reached_are_named_in_full():
 
 
 def pages_are_filled_where_they_lie():
-    with tempfile.TemporaryDirectory() as docs:
-        shutil.copytree(DOCS, docs, dirs_exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        docs = os.path.join(folder, "docs")
+        shutil.copytree(DOCS, docs)
+        shutil.copy(os.path.join(DOCS, "..", "README.md"), folder)
         report.fill_pages(docs, None)
         for folder, _, names in os.walk(DOCS):
             for name in names:
                 here = os.path.join(folder, name)
                 with open(here, "rb") as one, open(os.path.join(docs, os.path.relpath(here, DOCS)), "rb") as other:
                     assert one.read() == other.read(), here
-        parts = {name: None for name in [*report.tables(report.Results({})), "conditions"]}
+        parts = {name: None for name in [*report.TABLES, "conditions", "jobs_conditions"]}
         parts["server_targets"] = "\n" + report.as_markdown(
             ["target", "", "", "", ""], [["asking", "1 GiB", "0.1", "≥ 0.7", "not reached"]]) + "\n"
         report.fill_pages(docs, parts)
@@ -361,10 +390,24 @@ def pages_are_filled_where_they_lie():
         assert "| the server | asking | 1 GiB | 0.1 | ≥ 0.7 |" in page and "MADD, new, of MEXISTS" not in page
 
 
+def chart_of(*rows):
+    """The chart of made up rows, as a document."""
+    return xml.dom.minidom.parseString(report.draw(report.table("integers", report.Results(results_of(*rows)))[1])).documentElement.toxml()
+
+
 def chart_is_well_formed():
-    results = report.Results(results_of(made_up(), made_up("line", "limit")))
-    text = xml.dom.minidom.parseString(report.chart.draw(results)).documentElement.toxml()
+    text = chart_of(made_up(), made_up("line", "limit"))
     assert "20 M keys" in text and "2.0" in text
+
+
+def chart_has_a_limit_where_no_filter_is_faster():
+    slower = made_up("line", "limit", ns=1.5)
+    least = made_up("line-bare", "limit", ns=1.25)
+    assert "1.2<" in chart_of(made_up(), slower, least) and "a filter is faster" not in chart_of(made_up(), slower, least)
+    # Whatever form is faster, drawn or not; but a row whose rate is another is not compared.
+    text = chart_of(made_up(), slower, least, made_up("hashes", ns=1.0))
+    assert text.count("a filter is faster") == 2 and "1.2<" not in text, text
+    assert "1.2<" in chart_of(made_up(), slower, least, made_up("hashes", ns=1.0, found=1300))
 
 
 def a_chain_may_stay_below_its_rate():
@@ -387,7 +430,7 @@ def sieve_row(**changes):
 def targets_of_the_sieve_are_of_its_worst_run():
     def verdicts(*rows):
         step = {"rows": list(rows), "date": "2026-01-01", "seconds": 1, "full": True, "commands": ["x"]}
-        _, lines = report.sieve_targets(report.Results({"sieve": step}))
+        _, lines = report.table("sieve_targets", report.Results({"sieve": step}))
         return {line[0].split(" ")[0]: line[4] for line in lines}
     kill = {"what": "recovery", "name": "open", "urls": 10**8, "pushes": 1, "distinct": 1, "seconds": 0.1}
     assert set(verdicts(sieve_row(), kill).values()) == {"reached"}
@@ -402,7 +445,7 @@ def the_sieve_stands_first_among_seen_sets():
     rows = [sieve_row(name="sqlite", seconds=1000.0), sieve_row(seconds=100.0), sieve_row(seconds=80.0, peak=10**7),
             sieve_row(seconds=90.0)]
     step = {"rows": rows, "date": "2026-01-01", "seconds": 1, "full": True, "commands": ["x"]}
-    _, lines = report.seen_set_table(report.Results({"sieve": step}))
+    _, lines = report.table("seen_sets", report.Results({"sieve": step}))
     assert [line[0] for line in lines] == ["sieve, disk engine", "SQLite"]
     # The median of the rates, the worst of the peaks.
     assert lines[0][3:5] == ["1.11", "17.9 MB"], lines[0]
@@ -413,11 +456,13 @@ WITH_PROGRAM = (rows_are_complete_and_rates_hold, a_faulty_row_is_found, threads
                 filters_of_another_system_stand_beside_their_memory,
                 sieve_lets_each_url_out_once, sieve_that_was_killed_opens, memory_engine_is_measured,
                 other_seen_sets_are_exact, forms_of_one_filter_answer_alike,
-                more_take_part_where_they_are_asked_for, derivation_is_as_good_as_ideal_positions)
+                more_take_part_on_request, derivation_is_as_good_as_ideal_positions)
 TESTS = (figure_is_the_median_of_parts, a_chain_may_stay_below_its_rate, rows_of_other_rates_are_not_compared,
          targets_are_ratios_to_the_limit, stand_in_is_beaten_by_speed_and_by_memory,
-         comparisons_are_no_peers, rows_that_miss_their_rate_are_counted,
+         comparisons_are_not_peers, rows_that_miss_their_rate_are_counted,
          kernels_are_judged_by_the_best_one, page_keeps_its_prose, chart_is_well_formed,
+         chart_has_a_limit_where_no_filter_is_faster, the_readme_shows_what_was_measured,
+         jobs_are_of_a_run_of_their_own_or_of_the_commands,
          every_table_has_its_place, excerpts_are_those_of_the_pages, goals_that_were_not_reached_are_named_in_full,
          pages_are_filled_where_they_lie,
          targets_of_the_sieve_are_of_its_worst_run, the_sieve_stands_first_among_seen_sets)

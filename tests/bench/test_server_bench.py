@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The benchmark of the module in servers: its rows are whole, and its verdicts are of what was measured.
 
-No time is asserted. The part with a server has filters of some hundred KB, and is skipped where there is no server or
+No time is asserted. The part with a server has filters of some hundred KB, and is skipped without a server or
 where the clients were not built (-Dbenchmarks=true).
 """
 
@@ -44,9 +44,9 @@ def rows_of_a_server_are_whole():
     assert all(row["stored"] >= SIZES[-1] and row["seconds"] > 0 for row in stored), stored
     # All of it finds its place in the tables.
     results = report.Results({"server": {"rows": rows}})
-    assert len(report.server_table(results)[1]) == len(commands)
-    assert len(report.stored_table(results)[1]) == len(stored)
-    assert len(report.server_targets(results)[1]) == 10
+    assert len(report.table("server", results)[1]) == len(commands)
+    assert len(report.table("stored", results)[1]) == len(stored)
+    assert len(report.table("server_targets", results)[1]) == 10
 
 
 def an_error_in_a_reply_ends_the_clients():
@@ -76,7 +76,7 @@ def made_up(name, size, ns, items=100):
 
 def verdicts_of(*rows):
     """{(target, filter): verdict}."""
-    _, body = report.server_targets(report.Results({"server": {"rows": list(rows)}}))
+    _, body = report.table("server_targets", report.Results({"server": {"rows": list(rows)}}))
     return {(row[0], row[1].split(",")[0]): row[4] for row in body}
 
 
@@ -111,9 +111,8 @@ def the_worst_of_whole_filters_counts():
 
 def what_was_not_measured_stays_on_the_page():
     for name in ("targets", "sieve_targets", "server_targets"):
-        table = report.tables(report.Results({}))[name][1]
-        assert not report.says_something(table), name
-    assert report.says_something(report.server_targets(report.Results({"server": {"rows": [
+        assert not report.says_something(report.table(name, report.Results({}))), name
+    assert report.says_something(report.table("server_targets", report.Results({"server": {"rows": [
         {"what": "reserve", "server": "S 1", "bytes": server.LARGE, "seconds": [1]}]}})))
 
 

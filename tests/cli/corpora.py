@@ -7,7 +7,7 @@
 
 Words are as frequent as Zipf's law says. Paragraphs repeat whole (boilerplate), or with some words
 changed. Strings are escaped in every way that JSON allows, so a reader that compares them as they are
-written fails. Some lines have no text, or are no JSON at all. The same arguments make the same bytes.
+written fails. Some lines have no text, or are not JSON at all. The same arguments make the same bytes.
 """
 
 import itertools
@@ -33,7 +33,7 @@ ODD_LINES = (
     b'{"text": "nul \\u0000"}', b'{"text": "tail\\n  "}', b'{"text": "head\\ntail\\n  "}',
     b'{"text": "\\n \\n\\u000ahead\\n\\nnew tail"}',
 )
-# Of these only the bytes are compared; words of what is no text are nobody's business.
+# Of these only the bytes are compared: a line that is not text has no words.
 INVALID = (b'{"text": "\xff\xfe"}', b'{"text": "\xff\xfe", "id": 2}', b'{"text": "a\\n\xc3\\nb \xe4\xb8"}',
            b'{"text": "\xc3", "name": "\x80"}')
 
@@ -96,7 +96,7 @@ def escaped(generator, text):
 
 
 def documents(count, seed, odd=True, invalid=False, nested=False):
-    """The lines of a corpus, without line ends. `odd`: some have no text; `invalid`: some are no UTF-8;
+    """The lines of a corpus, without line ends. `odd`: some have no text; `invalid`: some are not UTF-8;
     `nested`: the path is meta.text.0 and not text."""
     generator = random.Random(seed)
     drawn = vocabulary(generator)

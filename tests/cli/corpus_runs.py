@@ -30,7 +30,7 @@ def dedupe_line(unit, more=""):
 
 
 def quiet(unit, more=""):
-    """The same without a report; lines that are no JSON are still told."""
+    """The same without a report; lines that are not JSON are still reported."""
     return dedupe_line(unit, "-q " + more)
 
 

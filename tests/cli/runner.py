@@ -102,7 +102,7 @@ def rest_of(process):
                 return None
             threads.append((thread, facts["voluntary_ctxt_switches"]))
     except (FileNotFoundError, ProcessLookupError):
-        return None  # it ended meanwhile
+        return None  # it has just ended
     return threads
 
 
@@ -156,7 +156,7 @@ class Context:
         return [*EMULATOR, program or TOOL] + (shlex.split(line) if isinstance(line, str) else list(line))
 
     def start(self, line, **options):
-        """Starts the command and returns the process, for cases that do things meanwhile."""
+        """Starts the command and returns the process, for cases that do something while it runs."""
         options.setdefault("stdin", subprocess.PIPE)
         options.setdefault("stdout", subprocess.PIPE)
         options.setdefault("stderr", subprocess.PIPE)
@@ -296,7 +296,7 @@ def open_terminal(make=None):
     try:
         return (make or pty.openpty)()
     except OSError as why:
-        raise Skip(f"there are no terminals here: {why}") from why
+        raise Skip(f"no terminals here: {why}") from why
 
 
 def everything_from(leader):
@@ -350,7 +350,7 @@ def run_cases(cases, report=print):
 def main(command=True):
     """Runs the cases that the arguments choose and ends the program. Without `command` they do not run it."""
     if command and not os.access(TOOL, os.X_OK):
-        sys.exit(f"{TOOL}: there is no such command; BLOOMERY_TOOL names it")
+        sys.exit(f"{TOOL}: no such command; set BLOOMERY_TOOL to its path")
     # Under nohup it is ignored, and commands that are started would inherit that.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     chosen = [item for item in CASES

@@ -16,7 +16,7 @@ def numbers(first, count):
 
 
 def set_up(c, keys=10_000):
-    """An empty filter for so many keys."""
+    """An empty filter for `keys` keys."""
     c.run(f"build -q -n {keys} -p 1e-9 -o f.bloom", stdin="")
 
 
@@ -112,7 +112,7 @@ def what_ruins_the_rate_is_refused_before_it_is_written(c):
           stderr=has("f.bloom: adding them would set every bit; the limit is a rate of 1 in 5"))
     c.run("add --max-rate 0.011 f.bloom", stdin=numbers(1000, 500), code=2, stderr=has("; the limit is 1 in 90.9 (--max-rate)"))
     c.expect(c.read("f.bloom") == before, "the filter was changed")
-    # As many as it was planned for, and some more, are no ruin; nor is what changes nothing.
+    # The planned number of keys, and some more, do not ruin it; nor do keys that change nothing.
     c.run("add -q f.bloom", stdin=numbers(900, 250), stderr=has("warning"))
     c.run("add -q --max-rate 0.9 f.bloom", stdin=numbers(2000, 3000), stderr=has("warning"))
     c.run("add -q f.bloom", stdin=numbers(2000, 3000), stderr=has("warning"))
@@ -122,7 +122,7 @@ def what_ruins_the_rate_is_refused_before_it_is_written(c):
 
 
 @case
-def a_small_filter_takes_keys_up_to_the_rate_asked_for(c):
+def a_small_filter_takes_keys_up_to_the_requested_rate(c):
     for kind in ("blocked", "classic", "counting"):
         c.run(f"build --kind {kind} -p 0.01 -o f.bloom", stdin="apple\nbanana\n",
               stderr=has("f.bloom: 2 keys, ", "; it has room for ", " keys at 1 in 100\n"))
@@ -146,7 +146,7 @@ def a_small_filter_takes_keys_up_to_the_rate_asked_for(c):
 
 
 @case
-def the_rate_asked_for_is_kept_by_copies_and_merges(c):
+def the_requested_rate_is_kept_by_copies_and_merges(c):
     c.run("build -q -p 0.001 -n 4 -o a.bloom", stdin=numbers(0, 4))
     c.run("build -q -p 0.001 -n 4 -o b.bloom", stdin=numbers(4, 4))
     c.run("merge -q -o c.bloom a.bloom b.bloom")
@@ -309,7 +309,7 @@ def readers_need_no_lock(c):
 
 
 @case
-def a_directory_that_takes_no_files_is_told_before_input_is_read(c):
+def a_directory_that_takes_no_files_is_reported_before_input_is_read(c):
     os.mkdir(c.path("locked"))
     c.run("build -q -n 10 --kind counting -o locked/f.bloom", stdin="a\n")
     os.chmod(c.path("locked"), 0o555)

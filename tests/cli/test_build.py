@@ -124,7 +124,7 @@ def more_keys_than_planned_are_warned_about(c):
 
 
 @case
-def overfull_filter_is_told_by_its_bits(c):
+def overfull_filter_is_detected_by_its_bits(c):
     """What was new while it was added is few: soon most keys looked as if they were there."""
     text = "".join(f"{i}\n" for i in range(300_000))
     _, err = c.run("build -n 100 -o f.bloom", stdin=text, stderr=has(
@@ -185,7 +185,7 @@ def filter_to_a_full_disk_is_an_error(c):
 
 
 @case
-def file_that_is_no_filter_is_not_overwritten(c):
+def file_that_is_not_a_filter_is_not_overwritten(c):
     set_up(c)
     for content in ("some precious text\n" * 100, "short"):
         c.file("f.bloom", content)
@@ -245,7 +245,7 @@ def existing_mode_and_symbolic_link_are_kept(c):
 
 
 @case
-def outputs_that_are_no_files_are_refused(c):
+def outputs_that_are_not_files_are_refused(c):
     set_up(c)
     os.mkdir(c.path("folder"))
     c.run("build -o folder keys", code=2, stderr=has("folder: is a directory"))

@@ -46,7 +46,7 @@ def equal_filters_exit_with_0(c):
 
 
 @case
-def parts_are_told(c):
+def parts_are_reported(c):
     set_up(c)
     c.run("merge -q -o u.bloom a.bloom b.bloom")
     c.run("compare a.bloom u.bloom", code=1,

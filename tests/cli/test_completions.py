@@ -173,7 +173,7 @@ print -r -- "<ready>" >> offered
 
 
 def wait_for(path, text, terminal):
-    """Until the file has the text. The terminal must be read meanwhile, or the shell waits."""
+    """Waits until the file has the text, and reads the terminal, for else the shell would wait."""
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         if select.select([terminal], [], [], 0.02)[0]:

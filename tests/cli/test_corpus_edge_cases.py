@@ -153,7 +153,7 @@ def a_state_that_is_gone_is_learned_again(c):
 
 
 @case
-def a_name_in_the_journal_is_no_input_that_is_done(c):
+def a_name_in_the_journal_is_not_yet_a_finished_input(c):
     os.mkdir(c.path("in"))
     whole = gzip.compress(text_of(documents(different(50, 2))))
     c.file("in/done t.jsonl.gz", whole[:len(whole) // 2])

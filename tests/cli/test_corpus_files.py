@@ -116,7 +116,7 @@ def a_killed_run_goes_on_to_the_same_bytes(c):
 
 
 def kill_at(c, line, folder, outputs):
-    """Starts the command and kills it when so many outputs are there, unless it is faster."""
+    """Starts the command and kills it once `outputs` outputs are there, unless it is faster."""
     process = c.start(line)
     until = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < until:
@@ -308,7 +308,7 @@ def lines_without_a_text_are_kept_and_counted(c):
     c.file("in", text_of(lines))
     for unit in UNITS:
         _, said = c.run(f"{dedupe_line(unit)} in", stdout=text_of(lines[:-1]), stderr=None)
-        c.expect(re.search(rb"in: 2 lines are no JSON.*: 2, 5", said), f"{said}")
+        c.expect(re.search(rb"in: 2 lines are not JSON.*: 2, 5", said), f"{said}")
         report = report_of(c, f"{dedupe_line(unit)} in")
         c.expect(report["without_text"] == 4 and report["documents_dropped"] == 1, f"{report}")
 
@@ -321,7 +321,7 @@ def broken_lines_are_named_ten_at_most(c):
 
 
 @case
-def bytes_that_are_no_text_are_taken_as_they_are(c):
+def bytes_that_are_not_text_are_taken_as_they_are(c):
     """Not UTF-8, and NUL: nothing is lost, and equal ones are equal."""
     lines = [b'{"text": "\xff\xfe bad \x80"}', b'{"text": "nul \\u0000 here"}', b'{"text": "\xff", "n": "\0"}',
              b'{"text": "\xff\xfe bad \x80", "n": 2}', b'{"text": "nul \\u0000 here", "n": 2}']
@@ -420,7 +420,7 @@ def a_member_that_is_there_is_not_added_again(c):
                   stderr=has(f"documents have a member '{name}' already; --annotate=NAME takes another name"))
             c.expect("a.jsonl" not in os.listdir(c.path("out")), "it was written")
             c.run(quiet(unit, "--annotate=other a.jsonl"), stdout=has('"other":'), stderr=None)
-    c.file("a.jsonl", '{"text": "a", "x": {"y": 1}}\n')  # a dot in the name is no step
+    c.file("a.jsonl", '{"text": "a", "x": {"y": 1}}\n')  # a dot in the name is not a step
     c.run(quiet("document", "--annotate=x.y a.jsonl"), stdout=None)
 
 

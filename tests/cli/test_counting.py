@@ -42,7 +42,7 @@ def adding_and_removing_leaves_the_file_as_it_was(c):
     c.run("add -q f.bloom", stdin=numbers(300, 700))
     c.run("remove -q f.bloom", stdin=numbers(300, 700))
     after = c.read("f.bloom")
-    # Adds go on counting; all else is as before, but for the checksums over them.
+    # Adds go on counting; everything else is as before, except the checksums over them.
     offset = int.from_bytes(before[24:32], "little")
     size = int.from_bytes(before[32:40], "little")
     c.expect(before[offset:offset + size] == after[offset:offset + size], "other counters")
@@ -116,7 +116,7 @@ def counts_are_the_same_with_any_number_of_threads(c):
 
 
 @case
-def stuck_counters_are_told(c):
+def stuck_counters_are_reported(c):
     build(c, 20 * "a\n")
     stuck = inspect(c)["saturated_cells"]
     c.expect(stuck == inspect(c)["bits_set"] > 0 and inspect(c)["counter_max"] == 15, f"{inspect(c)}")
@@ -201,8 +201,8 @@ def convert_reports_and_refuses(c):
     for line, sentence in (
             ("-o h --kind counting g.bloom", "does not know how many keys a bit stands for"),
             ("-o h --kind blocked g.bloom", "it is a blocked filter already"),
-            ("-o h --kind classic f.bloom", "a classic filter can't be made of a counting one"),
-            ("-o h f.bloom", "what is it to be? --kind blocked"), ("--kind blocked f.bloom", "where to? "),
+            ("-o h --kind classic f.bloom", "a classic filter can't be made from a counting one"),
+            ("-o h f.bloom", "give --kind blocked, or --from or --to"), ("--kind blocked f.bloom", "no output: give -o FILE"),
             ("-o h --kind blocked", "one filter must be named"), ("-o h --kind blocked missing", "missing: "),
             ("-o h --kind bloked f.bloom", "did you mean 'blocked'?")):
         c.run(f"convert {line}", stderr=has(sentence), code=2)
@@ -271,7 +271,7 @@ def removing_lines_twice_is_warned_about(c):
     c.expect(report["removed"] / 2 < expected <= report["removed"], f"{report}")
     denied = 3000 - int(c.run("query -c f.bloom", stdin=numbers(1000, 3000), stdout=None, stderr=None)[0])
     c.expect(denied > 0, "no key was lost, so this case shows nothing")
-    # Of ten lines less than one is expected, and nothing is said.
+    # Of ten lines less than one is expected, so remove says nothing.
     c.run("build -q -p 1e-3 --kind counting -n 2000 -o g.bloom", stdin=numbers(0, 2000))
     c.run("remove g.bloom", stdin=numbers(0, 100) + numbers(5000, 10), stderr=has("g.bloom: removed 1"))
     c.run("remove -q g.bloom", stdin=numbers(6000, 10))

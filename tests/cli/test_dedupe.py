@@ -21,7 +21,7 @@ ENGINES = ("-p 1e-12", "-p 1e-12 -n 100", "-p 1e-12 --on-full=stop -n 9000", "--
 
 
 def small(block):
-    """The environment with blocks of so many bytes; empty: as large as they are."""
+    """The environment with blocks of `block` bytes; empty: as large as they are."""
     return {"BLOOMERY_BLOCK_BYTES": block}
 
 
@@ -362,7 +362,7 @@ def state_that_was_not_delivered_is_not_kept(c):
     before = c.read("s.bloom")
     c.file("many", numbers(0, 50_000))
     if not os.path.exists("/dev/full"):
-        raise Skip("there is no /dev/full")
+        raise Skip("no /dev/full here")
     for threads in (1, 4):
         # A reader that goes away.
         process = c.start(f"dedupe -q --state s.bloom -j {threads} many")
@@ -468,7 +468,7 @@ def first_run_that_is_killed_leaves_no_empty_state(c):
     process.stdout.close()
     c.expect(process.wait(timeout=60) == -signal.SIGPIPE, f"exit code {process.returncode}")
     c.expect(c.names() == ["many"], f"{c.names()}")
-    for number in (signal.SIGINT, signal.SIGTERM):  # while it learns, which is no input to end
+    for number in (signal.SIGINT, signal.SIGTERM):  # while it learns, when the signal has no input to end
         process = c.start("dedupe --state s.bloom --against - many")
         c.wait_for_lock("s.bloom")
         process.send_signal(number)
@@ -787,18 +787,18 @@ def lines_are_compared_by_their_key_and_printed_whole(c):
 def lines_without_the_field_are_kept_and_said_to_be(c):
     text = "1,a\nnone\n2,a\nnone\n3,b\n"
     c.run("dedupe -q -F 2 -d ,", stdin=text, stdout="1,a\nnone\nnone\n3,b\n",
-          stderr="bloomery: dedupe: warning: 2 records have no field 2 and are kept unchecked\n")
+          stderr="bloomery: dedupe: warning: 2 records have no field 2 and are printed unchecked\n")
     c.run("dedupe -q -F 2,1 -d ,", stdin="1,a\nnone\n", stdout="1,a\nnone\n",
-          stderr="bloomery: dedupe: warning: 1 record has no fields 2,1 and is kept unchecked\n")
+          stderr="bloomery: dedupe: warning: 1 record has no fields 2,1 and is printed unchecked\n")
     c.run("dedupe -q --jsonl a", stdin='{"a":1}\n{"b":1}\nx\n{"a":1}\n', stdout='{"a":1}\n{"b":1}\nx\n',
-          stderr=has("1 line has no string and no number at 'a' and is kept unchecked",
-                     "1 line is no JSON and is kept unchecked: 3"))
+          stderr=has("1 line has no string and no number at 'a' and is printed unchecked",
+                     "1 line is not JSON and is printed unchecked: 3"))
 
 
 @case
 def a_field_that_no_line_has_is_an_error(c):
     text = "a\nb\na\n"
-    wrong = "no record has a field 2, so there is no key; fields are delimited by tabs (-d)\n"
+    wrong = "no record has a field 2, so no key was made; fields are delimited by tabs (-d)\n"
     c.run("dedupe -F 2", stdin=text, stdout=text, code=2, stderr=has(wrong))
     c.run("dedupe -F 2 -o out", stdin=text, code=2, stderr=has(wrong, "out was not written"))
     c.run("dedupe -F 2 --state s.bloom", stdin=text, stdout=text, code=2, stderr=has(wrong))
@@ -841,7 +841,7 @@ def state_and_other_filters_make_keys_by_their_own_rules(c):
 # ---- Wrong usage -------------------------------------------------------------------------------------
 
 @case
-def wrong_usage_is_told(c):
+def wrong_usage_is_reported(c):
     for line, parts in (("-n 0", ("-n",)), ("-n many", ("-n",)), ("-p 2", ("-p",)),
                         ("--memory x", ("--memory",)), ("--on-full=wait", ("--on-full is stop",)),
                         ("--exact=32", ("--exact is 64 or 128",)), ("--exact -p 0.1", ("--exact",)),
@@ -856,7 +856,7 @@ def wrong_usage_is_told(c):
 
 
 @case
-def a_filter_without_a_magic_is_no_list(c):
+def a_filter_without_a_magic_is_not_a_list(c):
     c.file("keys", "a\nb\n")
     c.run("build -q --dialect guava -n 10 -p 0.01 -o seen.bf keys")
     c.run("dedupe --against seen.bf keys", stderr=has("seen.bf", "convert --from"), code=2)
@@ -880,7 +880,7 @@ def fingerprints_of_128_bits_are_of_128_bits(c):
 
 @case
 @keyed
-def lines_made_to_collide_are_told_apart_with_a_secret(c):
+def lines_made_to_collide_are_kept_apart_by_a_secret(c):
     c.file("lines", text_of(COLLIDING))
     c.file("json", b"".join(b'{"text": "' + b"".join(b"\\u%04x" % byte if byte < 32 else bytes([byte])
                                                     for byte in line) + b'"}\n' for line in COLLIDING))

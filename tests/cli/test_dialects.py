@@ -155,8 +155,8 @@ def formats_with_a_magic_are_recognised_and_others_named(c):
                       stderr=has("not a Bloomery filter", f"say --from {dialect['name']}"))
                 c.run("merge -o x.bloom f.bf f.bf", code=2, stderr=has("this looks like"))
             else:
-                c.expect("--dialect NAME says which. Nothing to be recognised by have" in text and
-                         f"{dialect['name']}" in text.split(" by have ")[1], f"{name}: {text}")
+                c.expect("--dialect NAME says which. These formats carry no signature:" in text and
+                         f"{dialect['name']}" in text.split(" carry no signature: ")[1], f"{name}: {text}")
                 c.run("convert --to guava -o x.bf f.bf", code=2, stderr=has("not a Bloomery filter", "--from NAME says which"))
             c.expect("x.bf" not in c.names() and "x.bloom" not in c.names(), f"{name}: it was opened on a guess")
             continue
@@ -173,11 +173,11 @@ def formats_with_a_magic_are_recognised_and_others_named(c):
             c.expect(code in (0, 2) and b"is no filter" not in stderr, f"{name}: {line}: {stderr}")
         for line in ("fold -o m.bloom f.bf", "remove f.bf keys"):
             c.run(line, code=2, stderr=has(f"it is a filter of another system, {dialect['name']}; 'bloomery convert "
-                                           f"--from {dialect['name']} -o OUT f.bf' makes one of ours"))
+                                           f"--from {dialect['name']} -o OUT f.bf' converts it"))
     c.expect(known >= 2, f"only {known} have a magic")
     told = {"guava", "spark", "orc", "cassandra", "rocksdb", "redisbloom", "dcso", "bits-and-blooms"}
     c.expect(looked_at >= told | (met & {"pybloom-live"}),  # its hash is a digest, which a build can do without
-             f"only {looked_at} are told")
+             f"only {looked_at} are detected")
 
 
 @case
@@ -225,10 +225,10 @@ def nothing_is_overwritten_by_accident(c):
     c.run(f"{build} f.bf keys")
     stream = c.read("f.bf")
     c.run(f"{build} text keys", code=2, stderr=has("text: exists", "--force overwrites it"))
-    c.run(f"{build} f.bf keys", code=2, stderr=has("f.bf: exists, and can't be told from any other file"))
+    c.run(f"{build} f.bf keys", code=2, stderr=has("f.bf: exists, and nothing shows that it is such a filter"))
     c.run("build -q -o o.bloom keys")
     ours = c.read("o.bloom")
-    c.run(f"{build} o.bloom keys", code=2, stderr=has("o.bloom: exists and is a filter of ours"))
+    c.run(f"{build} o.bloom keys", code=2, stderr=has("o.bloom: exists and is a Bloomery filter"))
     c.run("convert --from guava -o f.bf f.bf", code=2, stderr=has("-o is the file that is read"))
     os.link(c.path("f.bf"), c.path("same"))
     c.run("convert --from guava --to guava -o same f.bf", code=2, stderr=has("-o is the file that is read"))
@@ -238,7 +238,7 @@ def nothing_is_overwritten_by_accident(c):
     c.run(f"{build} nowhere/f.bf keys", code=2, stderr=has("nowhere does not exist"))
     c.expect((c.read("text"), c.read("f.bf"), c.read("o.bloom")) == (b"precious\n", stream, ours), "overwritten")
     c.expect("new.bf" not in c.names(), "a file was left")
-    # A parquet filter is told from other files, and may be replaced by one.
+    # A parquet filter is distinguished from other files, so a new one may replace it.
     c.run("build -q -p 0.1 --dialect parquet -o p.bf keys", stderr=None)
     c.run("build -q -p 0.1 --dialect parquet -o p.bf keys", stderr=None)
     c.run("build -q -p 0.1 --dialect libbloom -n 2000 -o p.bf keys", code=2, stderr=has("and not as such a filter"))
@@ -273,7 +273,7 @@ def filters_of_one_system_become_another_s_only_where_bits_mean_the_same(c):
 
 
 @case
-def a_filter_of_ours_keeps_dialect_and_rule(c):
+def a_bloomery_filter_keeps_dialect_and_rule(c):
     c.file("keys", "1\n2\n3\n")
     c.run("build -q --dialect guava,bits=640,probes=3 --ours --int64 --note 'from Java' -o f.bloom keys", stderr=None)
     c.run("query f.bloom", stdin="3\n4\n", stdout="3\n")
@@ -286,13 +286,13 @@ def a_filter_of_ours_keeps_dialect_and_rule(c):
     c.run("query g.bloom", stdin="4\n5\n", stdout="4\n")
     c.run("inspect g.bloom", stdout=has("keys made by     int64", "note             back"))
     c.run("query --dialect guava f.bloom", stdin="3\n", stdout="3\n")
-    c.run("inspect --dialect dcso f.bloom", code=2, stderr=has("is a file of ours, with a filter of dialect guava"))
+    c.run("inspect --dialect dcso f.bloom", code=2, stderr=has("is a Bloomery file with a filter of dialect guava"))
     c.run("add --dialect dcso f.bloom keys", code=2, stderr=has("leave --dialect out"))
     c.run("build -q -o o.bloom keys")
-    c.run("inspect --dialect dcso o.bloom", code=2, stderr=has("is a file of ours, with a filter of ours"))
+    c.run("inspect --dialect dcso o.bloom", code=2, stderr=has("is a Bloomery file; leave --dialect out"))
     # Of several filters each is what it is.
     c.run("query -f o.bloom -f f.bf --dialect guava", stdin="1\n9\n", stdout="1\n")
-    c.run("convert --from guava -o x.bloom f.bloom", code=2, stderr=has("f.bloom: is a file of ours already"))
+    c.run("convert --from guava -o x.bloom f.bloom", code=2, stderr=has("f.bloom: is a Bloomery file already"))
 
 
 @case
@@ -332,12 +332,12 @@ def bad_names_and_parameters_are_refused_with_what_would_do(c):
         c.run(["build", "--dialect", value, "-o", "f.bf", "keys"], code=2, stderr=has(said))
     for options, said in (("-p 0.1 --dialect guava,p=0.1", "the rate is given twice"),
                           ("-n 5 --dialect guava,n=5", "the number of keys is given twice"),
-                          ("--kind classic --dialect guava", "--kind is for filters of ours"),
-                          ("--memory 1M --dialect guava", "--memory is for filters of ours"),
-                          ("--keyed --dialect guava", "--keyed is for filters of ours"),
-                          ("--seed 1 --dialect guava", "--seed is for filters of ours"),
-                          ("--note x --dialect guava", "--note is for filters of ours"),
-                          ("--folds 1 --dialect guava", "--folds is for filters of ours"), ("--ours", "goes with --dialect")):
+                          ("--kind classic --dialect guava", "--kind is for Bloomery filters"),
+                          ("--memory 1M --dialect guava", "--memory is for Bloomery filters"),
+                          ("--keyed --dialect guava", "--keyed is for Bloomery filters"),
+                          ("--seed 1 --dialect guava", "--seed is for Bloomery filters"),
+                          ("--note x --dialect guava", "--note is for Bloomery filters"),
+                          ("--folds 1 --dialect guava", "--folds is for Bloomery filters"), ("--ours", "goes with --dialect")):
         c.run(f"build {options} -o f.bf keys", code=2, stderr=has(said))
     c.run("build --dialect guava -p 0.1 -o f.bf", stdin="a\n", code=2,
           stderr=has("standard input: can't be read twice", "with -n"))
@@ -345,13 +345,13 @@ def bad_names_and_parameters_are_refused_with_what_would_do(c):
     c.run("build --dialect guava --json -p 0.1 -o - keys", code=2, stderr=has("both want standard output"))
     c.expect(c.names() == ["keys"], f"files were left: {c.names()}")
     c.run("build -q -p 0.1 --dialect guava -o f.bf keys")
-    for options, said in (("--from guava --kind blocked", "one after the other"), ("", "what is it to be?"),
-                          ("--from guava --to guava,variant=mitz32", "--to takes a name alone"),
+    for options, said in (("--from guava --kind blocked", "do one after"), ("", "give --kind blocked"),
+                          ("--from guava --to guava,variant=mitz32", "--to takes a name without parameters"),
                           ("--to guava --int64", "options for keys are kept"), ("--to guava --note x", "--note is kept"),
                           ("--kind blocked --note x", "go with --from"), ("--from nothing", "unknown dialect"),
                           ("--from guava --redis-key k", "goes with '--to redisbloom -o -'")):
         c.run(f"convert {options} -o g.bf f.bf", code=2, stderr=has(said))
-    c.run("query --secret-file keys --dialect guava f.bf", code=2, stderr=has("--secret-file is for filters of ours"))
+    c.run("query --secret-file keys --dialect guava f.bf", code=2, stderr=has("--secret-file is for Bloomery files"))
     c.expect("g.bf" not in c.names(), "a file was left")
 
 
@@ -405,13 +405,13 @@ def positions_are_printed(c):
     lines = c.run("query --positions -k 7 h.bloom", stdout=None)[0].decode().splitlines()
     c.expect([line.split(":")[0] for line in lines] == [str(i) for i in range(layers)] and layers > 2, f"{lines}")
     for options in ("-v", "-c", "-q", "--with-filename", "--counts", "--confirm x"):
-        c.run(f"query --positions {options} f.bloom", stdin="a\n", code=2, stderr=has("--positions asks nothing"))
+        c.run(f"query --positions {options} f.bloom", stdin="a\n", code=2, stderr=has("--positions looks nothing up"))
     c.run("query --positions -f f.bloom -f g.bloom", stdin="a\n", code=2, stderr=has("for one filter"))
     c.run("query --positions --int64 g.bloom", stdin="a\n", code=2, stderr=None)
 
 
 @case
-def several_filters_of_a_dialect_of_ours(c):
+def several_filters_of_a_dialect_in_bloomery_files(c):
     c.file("keys", KEYS)
     c.file("more", MORE)
     for name, keys in (("a", "keys"), ("b", "more"), ("both", "keys more")):
@@ -548,7 +548,7 @@ def measured_rates_are_those_of_their_bits(c):
 def convert_says_what_the_file_looks_like(c):
     c.run("build -q --dialect dcso -n 9 -p 0.01 -o f.bf", stdin="a\n")
     c.run("convert -o ours.bloom f.bf", code=2,
-          stderr=has("what is it to be? --kind blocked, or another system's: --from, --to", "this looks like a filter of dcso; if it is, "
+          stderr=has("give --kind blocked, or --from or --to for another system's file", "this looks like a filter of dcso; if it is, "
                      "say --from dcso"))
     c.run("build -q -n 9 -p 0.01 -o g.bloom", stdin="a\n")
     _, stderr = c.run("convert -o ours.bloom g.bloom", code=2, stderr=None)

@@ -246,7 +246,7 @@ def targets_sets_and_build_options_of_documents_exist(c):
                 c.expect((name in options or name.startswith("b_")) and feature, f"{page}: Meson has no -D{name}={value}")
             if piece.where == "span" and documents.is_path(piece.text) and not re.search(r"^build|\*", piece.text):
                 path = os.path.join(ROOT, piece.text)
-                c.expect(os.path.exists(path) or os.path.exists(path + ".c"), f"{page}: there is no {piece.text}")
+                c.expect(os.path.exists(path) or os.path.exists(path + ".c"), f"{page}: {piece.text} does not exist")
 
 
 @case

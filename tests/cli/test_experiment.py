@@ -120,7 +120,7 @@ def small_experiments_work(c):
 
 
 @case
-def members_among_the_queries_are_no_false_positives(c):
+def members_among_the_queries_are_not_false_positives(c):
     """One in 5,000 of twelve digits is a number of this many people: some are asked."""
     out, rows = report(c, "--keys 5M --queries 2M --structures sorted,integers,blocked")
     c.expect(out["member_queries"] > 0, "no member was asked")
@@ -209,7 +209,7 @@ def filters_of_the_original_have_the_rate_predicted(c):
 
 
 @case
-def small_filters_whose_bits_lie_in_steps_are_no_finding(c):
+def small_filters_whose_bits_lie_in_steps_are_not_a_finding(c):
     """Among them some whose only keys have steps that return at once."""
     verdicts = set()
     for keys, rate, seed in ((1, 1e-6, 4), (2, 1e-9, 5), (3, 1e-4, 2), (10, 1e-6, 0), (100, 0.01, 5), (1000, 1e-6, 0)):
@@ -239,7 +239,7 @@ def wrong_usage_gets_a_hint(c):
             ("--structures blocekd", "unknown structure 'blocekd'; did you mean 'blocked'?"),
             ("--structures blocked,", "unknown structure ''"), ("--keys 0", "--keys 0: "),
             ("--keys 1e12", "--keys 1e12: "), ("--queries 0", "--queries 0: "), ("-p 0", "-p 0: "),
-            ("-p 1", "-p 1: "), ("20M", "'20M': there are no operands")):
+            ("-p 1", "-p 1: "), ("20M", "'20M': experiment takes no operands")):
         experiment(c, f"{line}", stderr=has(f"bloomery-experiment: {sentence}", TRY), code=2)
     experiment(c, "--help", stdout=has("bloomery-experiment [--keys N] [--queries M]"))
 

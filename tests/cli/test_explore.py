@@ -149,7 +149,7 @@ def wrong_options_are_refused(c):
     c.file("file", "x")
     for line, said in (
             ("file page.html", "'page.html': explore takes one file"),
-            ("-o out", "name a FILE"), ("file --force", "--force lets -o replace a file, and there is no -o"),
+            ("-o out", "name a FILE"), ("file --force", "--force lets -o replace a file; give -o too"),
             ("file -o out --print", "--print is for a copy in the temporary directory"),
             ("file --page ''", "--page: the name is empty")):
         c.run(f"explore {line}", code=2, stderr=has("bloomery: explore: ", said, TRY))
@@ -184,7 +184,7 @@ def without_a_display_the_path_is_printed(c):
     environment = set_up(c)
     c.file("file", "x")
     out, _ = c.run("explore --page page.html file", stdout=None, environment=environment,
-                   stderr=f"bloomery: explore: note: there is no display (DISPLAY, WAYLAND_DISPLAY); {SAID}")
+                   stderr=f"bloomery: explore: note: no display was found (DISPLAY, WAYLAND_DISPLAY); {SAID}")
     c.expect(out.decode() == kept(c)[0] + "\n", f"{out}")
     page = os.path.realpath(c.path("page.html"))
     c.run("explore --page page.html", stdout=page + "\n", environment=environment, stderr=has(SAID))
@@ -238,7 +238,7 @@ def output_replaces_nothing_by_accident(c):
     c.expect(c.read("old.html") == b"old", "it was overwritten")
     c.run("explore --page page.html file -o old.html --force")
     c.expect(c.read("old.html") == c.read("new.html"), "--force did not overwrite")
-    for name, said in (("file", "file: is the file to be looked at; the copy needs another name"),
+    for name, said in (("file", "file: is the file to show; the copy needs another name"),
                        ("./page.html", "./page.html: is the page itself; the copy needs another name"),
                        ("tmp", "tmp: is a directory"), ("no/where", "no/where: directory no does not exist")):
         c.run(f"explore --page page.html file --force -o {name}", code=2, stderr=has(said))
@@ -300,7 +300,7 @@ def an_installed_page_is_found_and_a_missing_one_explained(c):
     for line in ("explore", "explore --print", "explore file", "explore file -o out.html",
                  "plan --url -n 1M -p 0.01"):
         c.run(line, code=2, environment=environment,
-              stderr=has("the explorer is not installed: there is no /", "/bloomery/explorer.html; "
+              stderr=has("the explorer is not installed: /", "/bloomery/explorer.html does not exist; "
                          "'make web' makes build-web/explorer.html, --page PAGE names a page, and 'make install' installs it\n"))
     c.expect(not kept(c) and c.names() == ["file", "page.html", "tmp"], "something was left")
 

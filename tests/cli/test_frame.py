@@ -339,11 +339,11 @@ def bad_numbers_are_refused_with_the_range(c):
         c.run(["build", "-n", value, "-o", "f"], code=2, stderr=has(
             f"-n '{value}': what follows the number must be k, M, G or T\n"))
     for value in ("", " 5", "many", "_1", "M", "e5"):
-        c.run(["build", "-n", value, "-o", "f"], code=2, stderr=has(f"-n '{value}' is no number"))
+        c.run(["build", "-n", value, "-o", "f"], code=2, stderr=has(f"-n '{value}' is not a number"))
     for value in ("0", "2", "1", "-0.1", "1e-16", "1/0", "2/1", "200%", "0.1x", "1/3/4"):
         c.run(["build", "-p", value, "-o", "f"], code=2, stderr=has(f"-p {value}: {rate}"))
     for value in ("", "nan", "inf", "rare", "%", "/2"):
-        c.run(["build", "-p", value, "-o", "f"], code=2, stderr=has(f"-p '{value}' is no rate"))
+        c.run(["build", "-p", value, "-o", "f"], code=2, stderr=has(f"-p '{value}' is not a rate"))
     for value in ("0", "-1", "1XB", "99999999999T", "1.5.5", "1MiBs", "200TiB"):
         c.run(["build", "--memory", value, "-o", "f"], code=2,
               stderr=has(f"--memory {value}: must be a size from 1 byte to 128 TiB"))

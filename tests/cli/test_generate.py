@@ -67,7 +67,7 @@ def check_digit(number):
 
 @case
 def first_lines_never_change(c):
-    """Whoever wrote down results of generated input must be able to make it again."""
+    """Whose results come from generated input must be able to make that input again."""
     c.run("generate ids -n 5", stdout=IDS)
     c.run("generate urls -n 5", stdout=URLS)
     c.run("generate integers -n 5", stdout=INTEGERS)
@@ -79,7 +79,7 @@ def ids_are_valid_and_distinct(c):
     numbers = lines(c, "ids -n 50k --seed 3")
     c.expect(len(numbers) == len(set(numbers)) == 50_000, "not 50,000 different numbers")
     for number in numbers:
-        c.expect(len(number) == 12 and number.isdigit(), f"{number} is no number of 12 digits")
+        c.expect(len(number) == 12 and number.isdigit(), f"{number} is not a number of 12 digits")
         c.expect(datetime.date(1920, 7, 2) <= birth_date(number) <= datetime.date(2020, 7, 1),
                  f"{number}: nobody of the table was born then")
         c.expect(check_digit(number) == number[11], f"{number}: wrong check digit")

@@ -174,7 +174,7 @@ EXPECTED = TEXT + b"\n"
 def pack_zstd(data):
     """Packs with the program: Python 3.11 can't."""
     if shutil.which("zstd") is None:
-        raise Skip("there is no zstd here")
+        raise Skip("no zstd here")
     return subprocess.run(["zstd", "-q", "-c"], input=data, stdout=subprocess.PIPE,
                           check=True).stdout
 

@@ -219,7 +219,7 @@ def seed_is_reported_whole(c):
 
 
 @case
-def what_is_no_filter_is_an_error(c):
+def a_file_that_is_not_a_filter_is_an_error(c):
     c.file("text", "not a filter\n" * 100)
     c.file("empty", "")
     os.mkdir(c.path("directory"))

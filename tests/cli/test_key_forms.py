@@ -97,7 +97,7 @@ def texts_are_hashed_as_utf16(c):
 
 
 @case
-def what_is_no_number_is_refused_with_its_line(c):
+def text_that_is_not_a_number_is_refused_with_its_line(c):
     good = "".join(f"{number}\n" for number in range(5000))
     c.file("good", good)
     for option, bad in (("--int64", "18446744073709551616"), ("--int32", "4294967296"), ("--int64", "12 "),
@@ -121,12 +121,12 @@ def what_is_no_number_is_refused_with_its_line(c):
 
 
 @case
-def what_is_no_utf8_is_refused_with_its_line(c):
+def text_that_is_not_utf8_is_refused_with_its_line(c):
     c.run("build -q -n 9 --utf16 -o f.bloom", stdin="ä\n")
     c.run("add f.bloom", stdin=b"ok\n\xe4\n", code=2,
-          stderr=has("standard input: line 2: '\\xe4' is no UTF-8; no key can be made of it"))
-    c.run("query f.bloom", stdin=b"\xff\n\xc3\xa4\n", stdout="ä\n", code=2, stderr=has("line 1: '\\xff' is no UTF-8"))
-    c.run("dedupe --utf16", stdin=b"a\n\xff\na\n", stdout=b"a\n\xff\n", code=2, stderr=has("line 2: '\\xff' is no UTF-8"))
+          stderr=has("standard input: line 2: '\\xe4' is not UTF-8; no key can be made of it"))
+    c.run("query f.bloom", stdin=b"\xff\n\xc3\xa4\n", stdout="ä\n", code=2, stderr=has("line 1: '\\xff' is not UTF-8"))
+    c.run("dedupe --utf16", stdin=b"a\n\xff\na\n", stdout=b"a\n\xff\n", code=2, stderr=has("line 2: '\\xff' is not UTF-8"))
 
 
 @case
@@ -140,7 +140,7 @@ def lines_are_counted_in_each_input(c):
 
 
 @case
-def empty_records_are_no_numbers_but_may_be_no_keys(c):
+def empty_records_are_not_numbers_and_may_be_skipped(c):
     c.run("build -q -n 9 --int64 --skip-empty -o f.bloom", stdin="1\n\n2\n")
     c.run("query f.bloom", stdin="\n2\n", stdout="2\n")
     c.run("build -q -n 9 --int64 -o g.bloom", stdin="1\n\n2\n", code=2, stderr=has("line 2: ''"))

@@ -98,7 +98,7 @@ def the_error_of_one_input_keeps_none_from_being_asked(c):
 def a_size_is_wanted_and_in_the_help(c):
     for command in ("build -o f.bloom", "add f.bloom", "query f.bloom", "dedupe", "remove f.bloom"):
         c.run(f"{command} --max-line 0", code=2, stderr=has("--max-line 0"))
-        c.run(f"{command} --max-line long", code=2, stderr=has("--max-line 'long' is no size"))
+        c.run(f"{command} --max-line long", code=2, stderr=has("--max-line 'long' is not a size"))
         c.run(f"{command.split()[0]} --help", stdout=has("--max-line SIZE", "64MiB"))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a file that is no filter of ours seems to be: said, and never assumed."""
+"""What a file that is not a Bloomery filter seems to be: reported, and never assumed."""
 
 import base64
 import gzip
@@ -12,7 +12,7 @@ import subprocess
 from runner import case, has, main, own_size
 
 VECTORS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "vectors", "dialect")
-LIST = b"Nothing to be recognised by have"
+LIST = b"These formats carry no signature:"
 
 
 def vectors(name):
@@ -38,7 +38,7 @@ def data_of(vector):
 
 
 @case
-def a_dump_of_redisbloom_with_a_seed_is_told(c):
+def a_dump_of_redisbloom_with_a_seed_is_reported(c):
     """As the release after 8 writes it: read with the usual seed, which changes nothing, else named."""
     whole = next(data_of(vector) for vector in vectors("redisbloom") if vector.get("scandump"))
     end = 20 + 53 * struct.unpack_from("<I", whole, 8)[0]
@@ -53,7 +53,7 @@ def a_dump_of_redisbloom_with_a_seed_is_told(c):
 
 
 @case
-def files_of_other_systems_are_told_by_their_structure(c):
+def files_of_other_systems_are_detected_by_their_structure(c):
     """Also by the commands that read no other system's files; and nothing is opened so."""
     for name, dialect, fewest in (("dcso", "dcso", 4), ("guava", "guava", 5), ("spark", "spark", 4),
                                   ("redisbloom", "redisbloom", 5), ("bits_and_blooms", "bits-and-blooms", 4),
@@ -80,7 +80,7 @@ def files_of_other_systems_are_told_by_their_structure(c):
 
 
 @case
-def what_is_read_as_another_dialect_is_told(c):
+def a_file_read_as_another_dialect_is_reported(c):
     with open(os.path.join(VECTORS, "dcso_sample.bloom"), "rb") as file:
         c.file("f.bf", file.read())
     c.run("inspect --dialect guava f.bf", code=2, stderr=has("this looks like a filter of dcso", "--dialect dcso"))
@@ -92,7 +92,7 @@ def what_is_read_as_another_dialect_is_told(c):
 
 
 @case
-def a_file_of_another_length_is_no_filter_of_pybloom(c):
+def a_file_of_another_length_is_not_a_filter_of_pybloom(c):
     whole = next(data_of(vector) for vector in vectors("pybloom_live") if not vector.get("filters") and data_of(vector))
     c.file("f.bf", whole)
     c.run("inspect f.bf", code=2, stderr=has("this looks like a filter of pybloom-live"))
@@ -103,7 +103,7 @@ def a_file_of_another_length_is_no_filter_of_pybloom(c):
 
 
 @case
-def packed_files_are_told_too(c):
+def compressed_files_are_detected_too(c):
     with open(os.path.join(VECTORS, "dcso_sample.bloom"), "rb") as file:
         c.file("f.gz", gzip.compress(file.read()))
     c.run("inspect f.gz", code=2, stderr=has("this looks like a filter of dcso"))
@@ -161,7 +161,7 @@ def what_has_no_mark_is_not_guessed(c):
 
 
 @case
-def damaged_files_of_ours_speak_of_no_other_system(c):
+def damaged_bloomery_files_name_no_other_system(c):
     c.run("build -q -n 100 -o f.bloom", stdin="a\nb\n", stderr=None)
     whole = c.read("f.bloom")
     for data in (whole[:-100], whole[:7], whole[:20], whole + b"more", b"", whole[:64] + bytes(len(whole) - 64),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""merge: parts become the whole, to the byte; what does not fit is told and nothing is written."""
+"""merge: parts become the whole, to the byte; merge says what does not fit, and writes nothing then."""
 
 import json
 import os
@@ -137,7 +137,7 @@ def misfits_are_named(c):
 
 
 @case
-def usage_is_told(c):
+def usage_is_printed(c):
     c.run("merge a.bloom", code=2, stderr=has("-o FILE names the filter", "try 'bloomery merge"))
     c.run("merge -o m.bloom", code=2, stderr=has("which filters?", "try 'bloomery merge"))
     c.run("merge -o m.bloom missing", code=2,
@@ -154,7 +154,7 @@ def usage_is_told(c):
 
 
 @case
-def damage_is_told_of_its_file(c):
+def damage_is_reported_with_its_file(c):
     parts(c, keys=60_000)
     damaged = bytearray(c.read("b.bloom"))
     damaged[100_000] ^= 1
@@ -278,7 +278,7 @@ def a_merged_file_loses_nothing_that_the_parts_have(c):
     c.file("two.idx", block * 3000)
     reading = "--dialect clickhouse-index,rate=0.01,index=1"
     c.run(f"merge {reading} -o m.idx two.idx two.idx", code=2,
-          stderr=has("has more than the one filter", "--ours makes a file of ours"))
+          stderr=has("has more than one filter", "--ours makes a Bloomery file"))
     c.expect("m.idx" not in c.names(), "it was written")
     c.run(f"merge -q {reading} --ours -o m.bloom two.idx two.idx", stderr=None)
 

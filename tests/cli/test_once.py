@@ -168,7 +168,7 @@ def input_is_read_once(c):
 
 
 @case
-def a_file_that_grows_meanwhile_is_counted_as_it_was_read(c):
+def a_file_that_grows_during_the_run_is_counted_as_it_was_read(c):
     """What is planned for and what is added are the same keys."""
     process = c.start("build -o f.bloom")
     for i in range(50):
@@ -183,7 +183,7 @@ def a_file_that_grows_meanwhile_is_counted_as_it_was_read(c):
 
 
 @case
-def what_does_not_fit_is_told_when_it_has_been_read(c):
+def what_does_not_fit_is_reported_when_it_has_been_read(c):
     c.file("keys", KEYS)
     for inputs, stdin in (("keys", ""), ("", KEYS)):
         c.run(f"build -p 1e-4 --memory 10KB -o f.bloom {inputs}", stdin=stdin, code=2,
@@ -196,7 +196,7 @@ def what_does_not_fit_is_told_when_it_has_been_read(c):
 # ---- What can go wrong ---------------------------------------------------------------------------
 
 @case
-def a_temporary_directory_that_is_not_there_is_told(c):
+def a_missing_temporary_directory_is_reported(c):
     needs_switch()
     c.file("keys", KEYS)
     for threads in (1, 4):
@@ -232,7 +232,7 @@ def a_directory_that_fails_ends_a_build_though_its_input_stays_open(c):
 
 
 @case
-def a_full_disk_is_told_and_leaves_the_old_file(c):
+def a_full_disk_is_reported_and_leaves_the_old_file(c):
     needs_switch()
     c.file("keys", KEYS)
     os.mkdir(c.path("tmp"))

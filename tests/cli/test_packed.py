@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs are what they seem: packed ones are unpacked, archives give their members, and what is no
-list of keys is refused by its name. Never is any of it read as lines, but where --text says so.
+"""Inputs are what they seem: compressed ones are decompressed, archives give their members, and a file
+that is not a list of keys is refused, with its type named. None of them is read as lines without --text.
 """
 
 import bz2
@@ -30,7 +30,7 @@ def packer():
     try:
         library = ctypes.CDLL("libarchive.so.13")
     except OSError:
-        raise Skip("there is no libarchive for this Python")
+        raise Skip("no libarchive for this Python")
     for name in ("archive_write_new", "archive_entry_new"):
         getattr(library, name).restype = ctypes.c_void_p
     library.archive_write_data.restype = ctypes.c_ssize_t
@@ -330,7 +330,7 @@ def damaged_streams_are_errors(c):
 
 
 @case
-def what_is_packed_twice_is_told(c):
+def a_file_compressed_twice_is_named(c):
     for inner, name in ((gzip.compress(TEXT), "compressed with gzip"), (bz2.compress(TEXT), "compressed with bzip2"),
                         (database(c), "a SQLite database")):
         all_commands_refuse(c, gzip.compress(inner), f"what is packed in it is {name}, not a list of "
@@ -347,7 +347,7 @@ def orc_file():
 
 
 @case
-def what_is_no_list_is_refused_by_name(c):
+def a_file_that_is_not_a_list_is_refused_by_name(c):
     seeming = [("a SQLite database", database(c)), ("a Parquet file", b"PAR1\x15\x04\x15\x10" + bytes(90)),
                ("an ORC file", orc_file()), ("an ORC file", b"ORC\n\6\x08\1\x10\1" + bytes(90)),
                ("a WARC archive of web pages", b"WARC/1.0\r\nWARC-Type: warcinfo\r\n\r\n"),
@@ -378,7 +378,7 @@ def what_is_no_list_is_refused_by_name(c):
 
 
 @case
-def a_compressed_filter_of_ours_is_told(c):
+def a_compressed_bloomery_filter_is_named(c):
     """Whatever takes a filter says which program unpacks it, and changes nothing."""
     c.file("keys", "a\n")
     c.run("build -q -p 1e-12 -o f.bloom keys")
@@ -407,7 +407,7 @@ def lists_to_compare_with_may_be_packed_or_wide(c):
 
 
 @case
-def office_documents_are_no_lists(c):
+def office_documents_are_not_lists(c):
     import zipfile
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -418,7 +418,7 @@ def office_documents_are_no_lists(c):
 
 
 @case
-def packers_that_libarchive_lacks_are_told(c):
+def packers_that_libarchive_lacks_are_named(c):
     """lzop's own library is not in all of them; where it is, these few bytes are damaged."""
     packed = b"\x89LZO\0\r\n\x1a\n\x10\x40\x20\xa0\x09\x40\1\5\3\0\0\1" + bytes(40)
     c.file("keys", "a\n")

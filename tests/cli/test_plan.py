@@ -103,7 +103,7 @@ def line_to_copy_builds_what_was_planned(c):
         for row in plans(c, wish).values():
             line = row["build"].replace("FILE", "f.bloom").replace("[INPUT...]", "keys")
             words = shlex.split(line)
-            c.expect(words[:2] == ["bloomery", "build"], f"'{line}' is no line of build")
+            c.expect(words[:2] == ["bloomery", "build"], f"'{line}' is not a line of build")
             c.run(words[1:] + ["-q"], stderr=None)
             info = json.loads(c.run("inspect --json f.bloom", stdout=None)[0])
             # A static filter is for the keys that come, 1000 here, and its own rate is the promise

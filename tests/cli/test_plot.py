@@ -33,7 +33,7 @@ def near(one, other, part=1e-12):
 
 
 def rate_of(c, shape, count):
-    """What plan says of a shape (bytes, blocks, probes) with so many keys."""
+    """What plan says of a shape (bytes, blocks, probes) with `count` keys."""
     blocks = shape["blocks_per_key"]
     line = f"plan --json -n {count} --kind {shape['kind']} --probes {shape['probes']}"
     line += f" --blocks {blocks}" if blocks > 0 else ""
@@ -121,7 +121,7 @@ def rate_of_a_chain_is_that_of_all_its_layers(c):
 
 
 def payload(c, name):
-    """The cells of a file of ours (docs/format.md)."""
+    """The cells of a Bloomery file (docs/format.md)."""
     data = c.read(name)
     offset, length = struct.unpack_from("<QQ", data, 24)
     return data[offset:offset + length]
@@ -153,7 +153,7 @@ def fill_counts_each_block_of_the_file(c):
 
 
 def words_after(picks):
-    """How many of 64 bits of a word are set after so many picks of it, as chances."""
+    """How many of 64 bits of a word are set after `picks` picks of it, as chances."""
     chances = [1.0] + [0.0] * 64
     for _ in range(picks):
         chances = [chances[x] * x / 64 + (chances[x - 1] * (65 - x) / 64 if x else 0) for x in range(65)]
@@ -404,7 +404,7 @@ def wrong_inputs_are_refused(c):
     c.file("text", keys(3))
     c.file("half", c.read("f")[:200])
     for line, said in (
-            ("", "what is to be plotted? name a filter, or give a plan: -n 1M -p 0.01"),
+            ("", "nothing to plot: name a filter, or give a plan (-n 1M -p 0.01)"),
             ("f g", "'g': plot takes one filter"),
             ("f -n 100", "a filter has its plan in it: give a filter, or -n, -p and --memory"),
             ("--kind classic f", "a filter has its plan in it"),
@@ -413,9 +413,9 @@ def wrong_inputs_are_refused(c):
             ("--fill f --to 10", "--to is for the curve of the rate, not for --fill"),
             ("--dialect guava -n 10", "--dialect says how to read a filter, and none is named"),
             ("f --svg --json", "--svg and --json are two forms of output: give one"),
-            ("f -o out.txt", "-o names a file for --svg, as a name that ends in .svg says"),
-            ("f --json -o out.svg", "-o names a file for --svg"),
-            ("f --svg --force", "--force lets -o replace a file, and there is no -o"),
+            ("f -o out.txt", "-o is for --svg, which a name that ends in .svg implies"),
+            ("f --json -o out.svg", "-o is for --svg"),
+            ("f --svg --force", "--force lets -o replace a file; give -o too"),
             ("-p 0.01", "how large? give two of -n, -p and --memory, or -n alone"),
             ("--memory 1MiB", "how large?"),
             ("-n 10 -p 0.01 --memory 1MiB", "give two of -n, -p and --memory; the third follows"),
@@ -423,7 +423,7 @@ def wrong_inputs_are_refused(c):
             ("-n 10 --kind classic --blocks 2", "--blocks is for blocked filters; a classic one has none"),
             ("-n 10 --kind classic --counter-bits 4", "--counter-bits"),
             ("-n 10 --kind clasic", "did you mean 'classic'?"),
-            ("-n none", "-n 'none' is no number"), ("-n 10 -p 2", "-p 2"), ("-n 10 --to 0", "--to 0"),
+            ("-n none", "-n 'none' is not a number"), ("-n 10 -p 2", "-p 2"), ("-n 10 --to 0", "--to 0"),
             ("-n 10 --blocks 5", "--blocks 5"), ("-n 10 --probes 65", "--probes 65"),
             ("f --dialect nosuch", "nosuch")):
         c.run(f"plot {line}", code=2, stderr=has("bloomery: plot: ", said, TRY))
@@ -439,9 +439,9 @@ def filters_without_a_plot_say_why(c):
     c.file("keys", keys(3000))
     c.run("build -q -n 3000 -p 0.01 --kind static -o static keys", stderr=None)
     c.run("plot static", code=2, stderr="bloomery: plot: static: a static filter has one rate, and takes no key "
-          "after it was built: there is no curve; 'bloomery inspect' shows the rate\n")
+          "after it was built, so it has no curve; 'bloomery inspect' shows the rate\n")
     c.run("plot -n 100 --kind static", code=2, stderr="bloomery: plot: a static filter has one rate, and takes no "
-          "key after it was built: there is no curve; 'bloomery plan' shows the rate\n")
+          "key after it was built, so it has no curve; 'bloomery plan' shows the rate\n")
     c.run("plot --fill static", code=2, stderr=has("about half of the bits of a static filter are set"))
     c.run("build -q -n 3000 -p 0.01 --kind classic -o classic keys")
     c.run("plot --fill classic", code=2, stderr=has("classic: a classic filter has no blocks"))
@@ -478,7 +478,7 @@ def a_name_that_ends_in_svg_says_svg(c):
     c.run("plot -n 1M -p 0.01 -o rate.svg")
     c.run("plot -n 1M -p 0.01 --svg -o same.svg")
     c.expect(c.read("rate.svg") == c.read("same.svg") != b"", "they differ")
-    c.run("plot -n 1M -p 0.01 --json -o json.svg", code=2, stderr=has("-o names a file for --svg"))
+    c.run("plot -n 1M -p 0.01 --json -o json.svg", code=2, stderr=has("-o is for --svg"))
 
 
 main()

@@ -93,7 +93,7 @@ def directory_as_input_is_an_error(c):
 
 
 @case
-def several_filters_are_asked_for_any(c):
+def a_key_in_any_of_several_filters_is_found(c):
     set_up(c)
     keys = "a1\nb1\nboth\nnone\n"
     c.run("query -f a.bloom -f b.bloom", stdin=keys, stdout="a1\nb1\nboth\n")
@@ -325,7 +325,7 @@ def damaged_header_is_refused(c):
 
 
 @case
-def what_is_no_filter_is_refused(c):
+def a_file_that_is_not_a_filter_is_refused(c):
     c.file("text", "some text\n" * 100)
     c.file("empty", "")
     os.mkdir(c.path("folder"))

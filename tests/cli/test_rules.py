@@ -100,7 +100,7 @@ def random_rule(generator):
 # ---- Every option, through build, add and query ------------------------------------------------------
 
 def round_trip(c, options, built, asked, printed, warnings=(0, 0)):
-    """`printed` of the lines `asked`; build and query warn of so many records without the field."""
+    """`printed` of the lines `asked`; build and query warn of these numbers of records without the field."""
     field = re.search(r"-F (-?\d+)", options)
     field = field and field.group(1)
     notes = [no_field(command, count, field) if count else ""
@@ -201,7 +201,7 @@ def csv_leaves_a_filter_its_carriage_returns(c):
 
 
 @case
-def key_on_the_command_line_is_no_record(c):
+def key_on_the_command_line_is_not_a_record(c):
     c.run(f"build -q -n 9 {SURE} --csv -F 2 --trim --lower --crlf --comment '#' --skip-empty -o f.bloom",
           stdin='x,"a,b"\nx,#c\n')
     c.run(["query", "f.bloom", "-k", " A,B\t", "-k", "#C", "-k", "x,#c", "-k", ""], stdout=" A,B\t\n#C\n")
@@ -262,10 +262,10 @@ def options_must_agree_with_the_filter(c):
             c.run(f"{command} {options} f.bloom", stdin="x,a\n", code=2, stderr=said)
     for options in ("-F 2", "--csv -F 2", "-F 2 -d ,", "--trim", "--lower --trim"):
         c.run(f"query {options} f.bloom", stdin="x,a\n", stdout="x,a\n")
-    # One without a rule: whoever asks says what the lines are; nobody adds by a rule that is not kept.
+    # A filter without a rule: query says what the lines are; add refuses a rule that the filter does not keep.
     c.run("query -F 2 --upper plain.bloom", stdin="x\ta\n", stdout="x\ta\n")
     c.run("add --upper plain.bloom", stdin="b\n", code=2,
-          stderr="bloomery: add: plain.bloom: --upper: its keys are whole lines; what becomes of keys is said "
+          stderr="bloomery: add: plain.bloom: --upper: its keys are whole lines; such options are given "
           "when a filter is built\nnothing was added to plain.bloom\n")
     c.expect(before == (c.read("f.bloom"), c.read("plain.bloom")), "a filter was changed")
 
@@ -360,7 +360,7 @@ def rules_agree_with_a_second_implementation(c):
         if "csv" in rule:
             records = [record for record in records if not ends_within_quotes(record, rule["delimiter"])]
         built = records[:100]
-        if "hex" in rule:  # what is no hex ends a build
+        if "hex" in rule:  # a key that is not hex ends a build
             whole = {name: value for name, value in rule.items() if name not in ("hex", "skip-empty")}
             built = [record for record in built
                      if key_of(record, whole) is None or key_of(record, {**whole, "hex": True}) is not None]
@@ -568,10 +568,10 @@ def file_that_cannot_confirm_is_an_error(c):
     os.mkfifo(c.path("fifo"))
     os.mkdir(c.path("folder"))
     for name, why in (("unsorted", "is not sorted by the bytes of its lines; 'LC_ALL=C sort' does that"),
-                      ("packed", "is packed, or a filter; a search needs the lines themselves"),
-                      ("f.bloom", "is packed, or a filter; a search needs the lines themselves"),
-                      ("fifo", "is no regular file; a search needs one"),
-                      ("folder", "is no regular file; a search needs one"),
+                      ("packed", "is compressed, or a filter; a search needs the lines themselves"),
+                      ("f.bloom", "is compressed, or a filter; a search needs the lines themselves"),
+                      ("fifo", "is not a regular file; a search needs one"),
+                      ("folder", "is not a regular file; a search needs one"),
                       ("missing", "No such file or directory")):
         c.run(f"query --confirm {name} f.bloom keys", code=2, stderr=f"bloomery: query: {name}: {why}\n")
 
@@ -638,7 +638,7 @@ def digests_in_the_wrong_case_are_hinted_at(c):
 
 
 @case
-def hints_are_no_false_positives(c):
+def hints_are_not_false_positives(c):
     """At a rate of a half, chance alone finds some in the other case."""
     c.run("build -q -n 1000 -p 0.4 -o f.bloom", stdin="".join(f"{n}\n" for n in range(1000)))
     digests = [hashlib.md5(str(n).encode()).hexdigest() for n in range(40)]
@@ -732,7 +732,7 @@ def hints_are_given_however_it_is_asked(c):
 def a_field_that_no_record_has_is_an_error(c):
     def wrong(command, count, field, delimiter):
         return (no_field(command, count, field) +
-                f"bloomery: {command}: no record has a field {field}, so there is no key; fields are delimited "
+                f"bloomery: {command}: no record has a field {field}, so no key was made; fields are delimited "
                 f"{delimiter} (-d)\n")
 
     c.file("keys", "a\nb\nc\n")

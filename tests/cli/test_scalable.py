@@ -16,7 +16,7 @@ def inspect(c, name):
 
 
 @case
-def a_filter_that_grows_is_made_where_it_is_asked_for(c):
+def a_filter_that_grows_is_made_on_request(c):
     c.run("build -o f.bloom", stdin=KEYS, stderr=has("wrote f.bloom: 60,000 keys, ", ", 1 in 10,"))
     c.expect(inspect(c, "f.bloom")["kind"] == "blocked", "a pipe made a chain")
     c.run("build --kind scalable -o f.bloom", stdin=KEYS,

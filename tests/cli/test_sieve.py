@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sieve: each key comes out once, what was not delivered is not done, and a crash loses no more than is said."""
+"""sieve: each key comes out once, what was not delivered is not done, and a crash loses no more than it may."""
 
 import json
 import os
@@ -17,7 +17,7 @@ ENGINES = ("--engine memory", DISK, "--engine disk --partitions 16 --ordered", "
 
 
 def links(count, different, seed=1):
-    """So many links to so many pages, in any order."""
+    """`count` links to `different` pages, in any order."""
     chance = random.Random(seed)
     return [f"http://example.org/{chance.randrange(different)}" for _ in range(count)]
 
@@ -286,7 +286,7 @@ def signal_ends_the_input_and_keeps_what_came_before(c):
         said = process.communicate(timeout=60)[1]
         c.expect(process.returncode == -signal.SIGINT, f"it ends by the signal, not with {process.returncode}")
         c.expect(b"SIGINT ended the input; " in said and b"pushed 2 lines" in said, f"{said!r}")
-        c.expect(pop_all(c, f"s{number}") == ["a", "b"], "the half line is no key")
+        c.expect(pop_all(c, f"s{number}") == ["a", "b"], "the half line is not a key")
 
 
 @case

@@ -191,7 +191,7 @@ def requests_seen_is_imported(c):
     prints = [f"{i:040x}" for i in range(50)]
     c.file("requests.seen", "\r\n".join(prints) + "\r\n" + "0" * 17)
     c.file("plain", f"{prints[0][:39]}\nb\n")
-    c.run(f"sieve import {DISK} s requests.seen plain", stderr="bloomery: sieve import: warning: 1 line of requests.seen is no fingerprint and was "
+    c.run(f"sieve import {DISK} s requests.seen plain", stderr="bloomery: sieve import: warning: 1 line of requests.seen is not a fingerprint and was "
           "passed over\nimport: marked 52 lines\n")
     c.run("sieve push -q s", stdin="\n".join(prints) + "\nb\nnew\n")
     c.run("sieve pop -n 99 --done s", stdout="new\n")
@@ -259,7 +259,7 @@ def a_damaged_block_of_the_queue_can_be_skipped(c):
 
 
 @case
-def what_is_no_sieve_is_refused(c):
+def a_directory_that_is_not_a_sieve_is_refused(c):
     os.mkdir(c.path("folder"))
     c.file("folder/diary", "dear diary\n")
     c.file("file", "a\n")
@@ -317,7 +317,7 @@ def the_memory_that_is_given_is_that_of_the_process(c):
 
 
 @case
-def the_least_memory_is_told(c):
+def the_least_memory_is_named(c):
     memory_as_users_see_it()
     for number, engine in enumerate((DISK, "-n 1e9", "-n 1e10")):
         said = c.run(f"sieve push {engine} --memory 2MB s{number}", stdin="a\n", code=2, stderr=has("--memory 2,000,000 bytes is too little"))[1].decode()
@@ -419,11 +419,11 @@ def scrapys_binary_fingerprints_are_imported(c):
     for count in (1, 5):
         c.file("job/requests.seen", b"".join(fingerprints(1000, count)) + b"\x07piece")
         c.run(f"sieve import t{count} job/requests.seen",
-              stderr=has("1 piece of requests.seen is no fingerprint and was passed over", f"import: marked {count} line"))
+              stderr=has("1 piece of requests.seen is not a fingerprint and was passed over", f"import: marked {count} line"))
 
 
 @case
-def bytes_that_are_no_lines_are_not_imported(c):
+def bytes_that_are_not_lines_are_not_imported(c):
     """What is binary and can't be read as fingerprints is refused, rather than marked as keys that nobody asks for."""
     data = b"\0\1\2" + b"".join(fingerprints(0, 9))
     c.file("strange.bin", data)

@@ -103,7 +103,7 @@ def long_lines_take_what_help_says(c):
 
 
 @case
-def the_least_memory_that_works_is_said(c):
+def the_least_memory_that_works_is_named(c):
     for number, options in enumerate(("--leases 1", "--leases 20000 --partitions 64")):
         s = f"s{number}"
         said = c.run(f"sieve push {options} --memory 4100000 {s}", stdin="a\n", code=2, stderr=has("the least that works is "))[1].decode()

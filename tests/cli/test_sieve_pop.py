@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sieve pop: a number that was printed is that of its key whatever happens then, and what comes again is told."""
+"""sieve pop: a printed number stays that of its key whatever happens then, and pop says what is delivered again."""
 
 import json
 import os
@@ -16,7 +16,7 @@ FULL_DISK = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0,
 
 
 def push(c, line, lines):
-    """Pushes lines and decides them; nothing is said."""
+    """Pushes lines and decides them, quietly."""
     c.run(f"sieve push -q {line}", stdin="".join(line + "\n" for line in lines))
     c.run(f"sieve flush -q {line.split()[-1]}")
 
@@ -188,7 +188,7 @@ def leases_of_dead_workers_are_listed_and_ended(c):
     items = json.loads(c.run("sieve export --leased --json s", stdout=None)[0])["items"]
     c.expect([(item["number"], item["key"], item["deliveries"]) for item in items] == [(1, "a", 1), (2, "b", 1), (3, "c", 1)], f"{items}")
     c.expect(0 < items[0]["seconds_left"] <= 3600 < items[2]["seconds_left"] <= 7200, f"{items}")
-    c.run("sieve ack --return --all s", stderr="ack: 3 keys to be delivered again\n")
+    c.run("sieve ack --return --all s", stderr="ack: 3 keys returned\n")
     items = json.loads(c.run("sieve export --leased --json s", stdout=None)[0])["items"]
     c.expect([item["seconds_left"] for item in items] == [0, 0, 0], f"{items}")
     c.run("sieve pop -n 4 s", stdout="1\ta\n2\tb\n3\tc\n", stderr=has("as many keys are leased as may be"))

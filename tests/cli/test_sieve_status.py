@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sieve status: in the words of those who push and pop, beside whoever has the sieve; names and help of sieve."""
+"""sieve status: in the words of those who push and pop, beside a process that has the sieve open; names and help of sieve."""
 
 import json
 import os
@@ -146,7 +146,7 @@ def a_lost_manifest_is_named(c):
 
 
 @case
-def the_order_of_popping_is_told(c):
+def the_order_of_popping_is_shown(c):
     for line in ("push", "pop"):
         out = c.run(f"sieve {line} --help", stdout=None)[0].decode()
         c.expect("--ordered" in out and "first out" in out, out)

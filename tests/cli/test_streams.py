@@ -37,7 +37,7 @@ class Talk:
         self.process.stdin.flush()
 
     def hear(self, expected):
-        """Waits until so many bytes have come, and compares them."""
+        """Waits until as many bytes have come as are expected, and compares them."""
         came, until = b"", time.monotonic() + SECONDS
         while len(came) < len(expected):
             left = until - time.monotonic()

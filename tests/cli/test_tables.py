@@ -108,8 +108,8 @@ def clickhouse_table_is_printed(c):
 
 @case
 def other_tables_are_refused(c):
-    c.run("plan --table nosuch", code=2, stderr="bloomery: plan: there is no table 'nosuch', only classic and clickhouse\n" + TRY)
-    c.run("plan --table=nosuch --json", code=2, stderr=has("there is no table 'nosuch'"))
+    c.run("plan --table nosuch", code=2, stderr="bloomery: plan: unknown table 'nosuch'; the tables are classic and clickhouse\n" + TRY)
+    c.run("plan --table=nosuch --json", code=2, stderr=has("unknown table 'nosuch'"))
     c.run("plan --table classic clickhouse", code=2, stderr=has("--table takes one name"))
     c.run("plan --table=classic classic", code=2, stderr=has("--table takes one name"))
     for more in ("-n 5", "-p 0.1", "--memory 1M", "--kind classic", "--folds 1"):

@@ -20,7 +20,7 @@ THREADS = (1, 2, 3, 8)
 
 
 def small(block):
-    """The environment with blocks of so many bytes; empty: as large as they are."""
+    """The environment with blocks of `block` bytes; empty: as large as they are."""
     return {"BLOOMERY_BLOCK_BYTES": block}
 
 

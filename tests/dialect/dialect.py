@@ -215,7 +215,7 @@ class Driver:
             return file.read()
 
     def through_our_file(self):
-        """Saves the filter in a file of ours and goes on with what is read from it."""
+        """Saves the filter in a Bloomery file and goes on with what is read from it."""
         self.ask_line("save", self.path("ours"))
         self.ask_line("open", self.path("ours"))
 

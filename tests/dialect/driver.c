@@ -6,7 +6,7 @@
  *     create DIALECT [NAME=VALUE...]      an empty filter, in the place of the one before
  *     load DIALECT FILE [NAME=VALUE...]   one from the bytes of a file
  *     peek DIALECT FILE [NAME=VALUE...]   the same, for inspection where its hash is not available
- *     open FILE                           one from a file of ours, for adding
+ *     open FILE                           one from a Bloomery file, for adding
  *     add KEY                             1 new, 0 seen
  *     add-hash LO HI                      as add, by a hash that no key need have
  *     add-all KEY...                      a digit for each, by one batch
@@ -441,7 +441,7 @@ static void obey(const char *verb)
     char text[512];
     const size_t most = word_count;
     if (filter == NULL)
-        fail("there is no filter");
+        fail("no filter was made or opened");
     if (strcmp(verb, "add") == 0)
         answer(add_outcome(filter, key_of(words[1])));
     else if (strcmp(verb, "add-hash") == 0 && word_count == 3)

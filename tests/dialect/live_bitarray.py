@@ -30,7 +30,7 @@ def main():
         made = example.BloomFilter(given["n"], given["p"])
         for key in given["keys"]:
             made.add(key)
-        # The example calls it _hashes; there is no other way to its positions.
+        # The example calls it _hashes; nothing else gives its positions.
         positions = [list(made._hashes(key)) for key in given["keys"]]  # pylint: disable=protected-access
         print(json.dumps({"m": made.m, "k": made.k, "positions": positions, "bits": made.array.tobytes().hex(),
                           "answers": [int(key in made) for key in given["asked"]]}), flush=True)

@@ -5,7 +5,7 @@
 //     build BITS_PER_KEY KEY...    the filter of these keys
 //     ask FILTER KEY...            a digit for each: what LevelDB says
 //
-// All in hexadecimal, "-" where there are no bytes.
+// All in hexadecimal, "-" for no bytes.
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>

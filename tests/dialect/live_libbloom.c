@@ -59,7 +59,7 @@ static void obey(const char *verb)
     else if (strcmp(verb, "create") == 0)
         create();
     else if (!created)
-        fail("there is no filter");
+        fail("no filter was made");
     else if (strcmp(verb, "add") == 0 || strcmp(verb, "ask") == 0)
         for (char *word; (word = strtok(NULL, " \n")) != NULL;) {
             const int bytes = key_of(word);

@@ -48,7 +48,7 @@ def bits_per_key(rate):
 
 
 def bitmap(bits, positions, unit=8):
-    """The bits at these positions, in whole units of so many bits."""
+    """The bits at these positions, in whole units of `unit` bits."""
     data = bytearray((bits + unit - 1) // unit * unit // 8)
     for position in positions:
         data[position // 8] |= 1 << position % 8

@@ -13,7 +13,7 @@ def spread(rate, count):
 
 
 def check_rate(check, dialect, count, filters=None, asked=None, exact=0.04, **given):
-    """Filters of `count` keys each: what absent keys are told must be the live rate of these very bits, and on the
+    """Filters of `count` keys each: the answers for absent keys must match the live rate of these very bits, and on the
     average over filters the expected one. `exact`: how exact the library's own numbers are, relatively."""
     rng = random.Random(count)
     filters = filters or max(2, min(40, 3000 // count))

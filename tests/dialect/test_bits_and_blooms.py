@@ -18,7 +18,7 @@ def keys_of(texts):
 
 
 def made_by(one):
-    """What the library is told where the Go program called New or NewWithEstimates."""
+    """The arguments for the library where the Go program called New or NewWithEstimates."""
     if one["estimate_n"]:
         return {"keys": one["estimate_n"], "rate": one["estimate_p"]}
     return {"bits": one["new_m"], "probes": one["new_k"] or 1}
@@ -47,7 +47,7 @@ def bytes_and_answers_are_those_of_bits_and_blooms(check):
                 for key, positions in zip(inserted, one["key_positions_in_order"]):
                     check.equal(driver.positions(key), positions, f"{what}: {key.hex()}")
                 driver.add_all(inserted)
-                for way in ("made", "read", "through a file of ours"):
+                for way in ("made", "read", "through a Bloomery file"):
                     written = driver.written()
                     check.equal(sha256(written), one["writeTo_with_bitset_LittleEndian_sha256" if order else "writeTo_sha256"], f"{what}, {way}")
                     check.equal(driver.ask_all(absent), one["absent_answers"], f"{what}, {way}")
@@ -156,7 +156,7 @@ def damaged_bytes_are_refused(check):
         huge = struct.pack(">QQQ", 1 << 45, 5, 1 << 45)
         check.refused(lambda: driver.load("bits-and-blooms", huge), ["TRUNCATED"], "4 TiB of bits")
         for bits in (65 + 1024 * 64, 0x10ff0000, 1 << 45, 1 << 50):
-            check.refused(lambda bits=bits: driver.load("bits-and-blooms", struct.pack(">QQQ", bits, 5, 0)), ["CORRUPT"], "24 bytes are no reason to allocate")
+            check.refused(lambda bits=bits: driver.load("bits-and-blooms", struct.pack(">QQQ", bits, 5, 0)), ["CORRUPT"], "24 bytes are not a reason to allocate")
         driver.load("bits-and-blooms", struct.pack(">QQQ", 1024 * 64, 5, 0))
         why = check.refused(lambda: driver.load("bits-and-blooms", good, **LITTLE), ["BAD_ARGUMENT"], "the other byte order")
         check.true("byte order" in why.text, why.text)

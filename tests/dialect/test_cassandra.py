@@ -57,7 +57,7 @@ def files_and_answers_are_those_of_cassandra(check):
             check.equal(driver.written(), written, "read and written again")
             check.equal(driver.ask_all(others), one["absent_answers"], "after reading")
             driver.through_our_file()
-            check.equal((driver.written(), driver.info()["variant"]), (written, variant_of(one)), "through a file of ours")
+            check.equal((driver.written(), driver.info()["variant"]), (written, variant_of(one)), "through a Bloomery file")
             check.equal(driver.ask_all(keys), "1" * len(keys), "a key is lost")
 
 

@@ -83,7 +83,7 @@ def filters_and_answers_are_those_of_clickhouse(check):
             driver.load("clickhouse", driver.written(), **numbers)
             check.equal(driver.written().hex(), one["filter_bytes_hex"], "read and written again")
             driver.through_our_file()
-            check.equal(driver.written().hex(), one["filter_bytes_hex"], "through a file of ours")
+            check.equal(driver.written().hex(), one["filter_bytes_hex"], "through a Bloomery file")
             check.equal(driver.ask_all(absent), one["absent_answers"], "after reading")
             check.equal(driver.info()["seed"], str(one["seed"]), "the seed")
 
@@ -108,7 +108,7 @@ def indexes_of_text_are_those_of_the_engine(check):
                 driver.load("clickhouse", given, bytes=size, **numbers)
                 check.equal(driver.written(), given, f"{one['name']} read and written")
                 driver.through_our_file()
-                check.equal(driver.written(), given, f"{one['name']} through a file of ours")
+                check.equal(driver.written(), given, f"{one['name']} through a Bloomery file")
                 queries = one.get("token_queries_hex") or one["equals_queries_hex"]
                 answers = "".join(str(int("0" not in driver.ask_all(split(query)))) for query in keys_of(queries))
                 check.equal(answers, one.get("token_answers") or one["equals_answers"], one["name"])

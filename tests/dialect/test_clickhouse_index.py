@@ -56,7 +56,7 @@ def indexes_are_those_of_the_engine(check):
                 check.equal(driver.written(), given, f"{name} read and written")
                 check.equal(driver.ask_all(absent), one["absent_answers"], name)
                 driver.through_our_file()
-                check.equal(driver.written(), given, f"{name} through a file of ours")
+                check.equal(driver.written(), given, f"{name} through a Bloomery file")
                 check.equal(driver.ask_all(absent), one["absent_answers"], name)
                 check.equal(driver.ask_all(keys), "1" * len(keys), name)
                 info = driver.info()

@@ -37,7 +37,7 @@ def files_and_answers_are_those_of_dcso(check):
             data = bytes.fromhex(one["data_hex"])
             check.equal(sha256(file), one["file_sha256"], name)
             check.equal(driver.written() + data, file, name)
-            for way in ("made", "read", "through a file of ours"):
+            for way in ("made", "read", "through a Bloomery file"):
                 check.equal(driver.ask_all(absent), one["absent_answers"], f"{name}, {way}")
                 check.true("0" not in driver.ask_all(inserted), f"{name}, {way}: a key is lost")
                 check.equal(driver.info()["adds"], str(one["N_members"]), f"{name}, {way}")
@@ -111,7 +111,7 @@ def attached_data_of_any_length_stays(check):
             check.equal(driver.written(), file, f"{length} bytes")
             if length <= 6144:
                 driver.through_our_file()
-                check.equal(driver.written(), file, f"{length} bytes through a file of ours")
+                check.equal(driver.written(), file, f"{length} bytes through a Bloomery file")
             else:
                 check.refused(driver.through_our_file, ["UNSUPPORTED", "BAD_ARGUMENT"], f"{length} bytes do not fit our file")
 
@@ -157,7 +157,7 @@ def rates_at_powers_of_two_are_those_of_the_chain(check):
 
 
 @property_test
-def sizes_at_powers_of_two_are_told(check):
+def sizes_at_powers_of_two_are_reported(check):
     with Driver() as driver:
         driver.create("dcso", bits=65536, probes=7, keys=6000, rate=0.006)
         remarks = driver.remarks()
@@ -166,10 +166,10 @@ def sizes_at_powers_of_two_are_told(check):
         check.equal(driver.remarks(), [], "a bit more")
 
 @property_test
-def without_a_rate_the_half_full_one_is_told(check):
+def without_a_rate_the_half_full_one_is_reported(check):
     with Driver() as driver:
         driver.create("dcso", bits=1 << 20, probes=10, keys=70000)
-        check.true(any("usual formula" in text for text in driver.remarks()), "nothing is said of a power of two")
+        check.true(any("usual formula" in text for text in driver.remarks()), "no remark about a power of two")
         driver.create("dcso", bits=(1 << 20) + 1, probes=10, keys=70000)
         check.equal(driver.remarks(), [], "an odd number of bits")
 

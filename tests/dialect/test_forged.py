@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Files of ours whose header names another dialect than the one whose filter they hold: their checksums are
+"""Bloomery files whose header names another dialect than the one whose filter they hold: their checksums are
 right and their shape is sound, and still no part of the named dialect may trust it. Nothing ends the program or reads
 past the filter; what is not of that dialect is not written as one of its filters."""
 
@@ -15,7 +15,7 @@ from hashes import xxh3_64  # noqa: E402
 
 SPAN = 65536
 
-# Small arrays with many probes: whoever takes them for more than they are leaves them.
+# Small arrays with many probes: code that takes them for larger ones leaves them.
 SAMPLES = [
     ("guava", {"bits": 64, "probes": 255}),
     ("guava", {"bits": 8192, "probes": 255}),

@@ -76,7 +76,7 @@ def streams_and_answers_are_those_of_guava(check):
             driver.load("guava", stream)
             check.equal(driver.written(), stream, "read and written again")
             driver.through_our_file()
-            check.equal(driver.written(), stream, "through a file of ours")
+            check.equal(driver.written(), stream, "through a Bloomery file")
             check.equal(driver.info()["variant"], VARIANTS[one["strategy"]], "variant")
             check.equal(driver.ask_all(one["others"]), one["absent_answers"], "after reading")
             check.equal(driver.ask_all(one["keys"]), "1" * len(one["keys"]), "a key is lost")
@@ -194,7 +194,7 @@ def bits_past_2_to_the_31_are_named(check):
         driver.create("guava", variant="mitz64", keys=500_000_000, rate=0.01)
         check.equal(driver.remarks(), [], "mitz64 has its rate")
         driver.create("guava", variant="mitz32", bits=(1 << 31) + 64, probes=3)
-        check.true("only the first 2147483648" in driver.remarks()[0], "no reach is told")
+        check.true("only the first 2147483648" in driver.remarks()[0], "no remark about the reach")
         for key in (b"", b"a", b"abc"):
             check.true(max(driver.positions(key)) < 1 << 31, "a position past 2^31")
 

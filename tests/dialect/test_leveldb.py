@@ -38,7 +38,7 @@ def filters_and_answers_are_those_of_leveldb(check):
             driver.load("leveldb", written)
             check.equal(driver.written(), written, "read and written again")
             driver.through_our_file()
-            check.equal(driver.written(), written, "through a file of ours")
+            check.equal(driver.written(), written, "through a Bloomery file")
             check.equal(driver.ask_all(keys("absent_hex")), one["absent_answers"], "after reading")
             check.equal(driver.info()["variant"], "filter", "variant")
 
@@ -167,7 +167,7 @@ def rates_are_those_that_are_measured(check):
 
 
 @property_test
-def faults_are_told(check):
+def faults_are_reported(check):
     with Driver() as driver:
         driver.create("leveldb", keys=12, bits_per_key=10)
         said = driver.remarks()

@@ -47,7 +47,7 @@ def bitmaps_and_answers_are_those_of_libbloom(check):
                 driver.add_all(extra_keys(one["extra_keys"]))
                 data = bytes.fromhex(one["bf_hex"])
                 wanted = data if release == "1.6" else file_of(one["entries"], one["error"], one["bits"], one["hashes"], data)
-                for way in ("made", "read", "through a file of ours"):
+                for way in ("made", "read", "through a Bloomery file"):
                     check.equal(driver.written().hex(), wanted.hex(), f"{what}, {way}")
                     check.equal(driver.ask_all(absent), one["absent_answers"], f"{what}, {way}")
                     check.true("0" not in driver.ask_all(inserted), f"{what}, {way}: a key is lost")
@@ -278,7 +278,7 @@ def said_rate(driver, rate):
 
 
 @property_test
-def filters_past_2_to_the_32_are_told(check):
+def filters_past_2_to_the_32_are_reported(check):
     with Driver() as driver:
         driver.create("libbloom", keys=100_000_000, rate=0.01)
         check.equal(driver.remarks(), [], "nothing to say")
@@ -287,7 +287,7 @@ def filters_past_2_to_the_32_are_told(check):
 
 
 @property_test
-def probes_that_a_byte_does_not_hold_are_told(check):
+def probes_that_a_byte_does_not_hold_are_reported(check):
     with Driver() as driver:
         driver.create("libbloom", keys=1000, rate=1e-90)
         check.equal(driver.info()["probes"], str(math.ceil(0.693147180559945 * bits_per_key(1e-90)) & 255), "what is left")

@@ -57,7 +57,7 @@ def positions_bytes_and_answers_are_those_of_bitarray(check):
             check.equal(driver.written(), data, "read and written again")
             check.equal(driver.ask_all(others), one["absent_answers"], "loaded")
             driver.through_our_file()
-            check.equal((driver.written(), driver.info()["variant"]), (data, form), "through a file of ours")
+            check.equal((driver.written(), driver.info()["variant"]), (data, form), "through a Bloomery file")
 
 
 @property_test
@@ -76,7 +76,7 @@ def positions_in_arrays_that_use_digests_up_are_those_of_bitarray(check):
 
 
 def counters_of(driver, count, cell_bits):
-    """Read out of a file of ours."""
+    """The counters, read from a Bloomery file."""
     driver.ask_line("save", driver.path("counters"))
     with open(driver.path("counters"), "rb") as file:
         data = file.read()
@@ -101,8 +101,8 @@ def counters_are_those_of_each_position(check):
                 check.equal(counters_of(driver, one["m"], cell_bits), one["counters_after"], f"{cell_bits} bits")
                 check.equal(driver.ask_all(keys_of(one, "absent")), one["absent_answers"], "answers")
                 driver.through_our_file()
-                check.equal(counters_of(driver, one["m"], cell_bits), one["counters_after"], "through a file of ours")
-                check.refused(driver.written, ["MISMATCH"], "no bytes of theirs")
+                check.equal(counters_of(driver, one["m"], cell_bits), one["counters_after"], "through a Bloomery file")
+                check.refused(driver.written, ["MISMATCH"], "their format has no counters")
 
 
 @property_test
@@ -228,7 +228,7 @@ def random_sizes_are_as_the_description_has_them(check):
 
 @property_test
 @needs_digests
-def measured_rates_are_those_that_are_told(check):
+def measured_rates_are_as_announced(check):
     for form in "abcdefg":
         check_rate(check, NAME, 300, variant=form, bits=2900, probes=7)
     check_rate(check, NAME, 100, variant="e", bits=800, probes=4, cell_bits=4)
@@ -236,7 +236,7 @@ def measured_rates_are_those_that_are_told(check):
 
 @property_test
 @needs_digests
-def faults_are_told_with_numbers(check):
+def faults_are_reported_with_numbers(check):
     with Driver() as driver:
         driver.create(NAME, variant="b", bits=1000, probes=60)
         check.true("52 positions" in driver.remarks()[0] and "other 8 of its 60" in driver.remarks()[0], driver.remarks())
@@ -265,7 +265,7 @@ def damaged_bytes_are_refused(check):
         driver.add_all([b"one", b"two"])
         data = driver.written()
         check.refused(lambda: driver.load(NAME, data[:-1] + b"\1", bits=700, probes=5), ["CORRUPT"], "a bit past m")
-        check.refused(lambda: driver.load(NAME, data), ["BAD_ARGUMENT"], "nothing is said")
+        check.refused(lambda: driver.load(NAME, data), ["BAD_ARGUMENT"], "no parameters")
         check.refused(lambda: driver.load(NAME, data, bits=700), ["BAD_ARGUMENT"], "no probes")
         check.refused(lambda: driver.load(NAME, data, bits=1 << 50, probes=5), ["TRUNCATED"], "2^47 bytes")
         check.refused(lambda: driver.load(NAME, data, bits=700, probes=5, cell_bits=4), ["BAD_ARGUMENT"], "counters have no bytes")

@@ -95,7 +95,7 @@ def messages_and_answers_are_those_of_orc(check):
                 driver.load("orc", written, variant=one["variant"])
                 check.equal((driver.written(), driver.info()["variant"]), (written, variant), "read and written again")
                 driver.through_our_file()
-                check.equal((driver.written(), driver.info()["variant"]), (written, variant), "through a file of ours")
+                check.equal((driver.written(), driver.info()["variant"]), (written, variant), "through a Bloomery file")
                 check.equal(driver.ask_all(one["others"]), one["absent_answers"], "after reading")
                 check.equal("0" in driver.ask_all([key for key in one["keys"] if key is not None]), False, "lost keys")
 

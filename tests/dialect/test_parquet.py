@@ -200,7 +200,7 @@ def rates_are_those_that_are_measured(check):
 
 
 @property_test
-def faults_are_told(check):
+def faults_are_reported(check):
     """Where rounding adds no room the rate is higher than asked for."""
     with Driver() as driver:
         driver.create("parquet", keys=10000, rate=0.001)

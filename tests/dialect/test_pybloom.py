@@ -40,8 +40,8 @@ def check_bytes(check, driver, one, data):
     check.equal(driver.written(), data, "read and written again")
     check.equal(driver.ask_all(one["others"]), one["absent_answers"], "loaded")
     driver.through_our_file()
-    check.equal((driver.written(), driver.info()["variant"]), (data, str(one["lib_version"])), "through a file of ours")
-    check.equal(driver.ask_all(one["others"]), one["absent_answers"], "through a file of ours")
+    check.equal((driver.written(), driver.info()["variant"]), (data, str(one["lib_version"])), "through a Bloomery file")
+    check.equal(driver.ask_all(one["others"]), one["absent_answers"], "through a Bloomery file")
 
 
 @property_test
@@ -185,7 +185,7 @@ def random_sizes_are_as_the_description_has_them(check):
 
 @property_test
 @needs_digests
-def measured_rates_are_those_that_are_told(check):
+def measured_rates_are_as_announced(check):
     for version, keys, rate in ((4, 20, 0.2), (4, 150, 0.05), (3, 300, 0.01), (4, 2000, 0.02)):
         check_rate(check, NAME, keys, variant=str(version), keys=keys, rate=rate, exact=0.01)
 
@@ -202,7 +202,7 @@ def chains_end_at_nine_times_the_rate(check):
             driver.add_all([rng.randbytes(9) for _ in range(40 * 255)])
             told += float(driver.info(scan=True)["live"]) / 10
             hits += driver.ask_all([rng.randbytes(10) for _ in range(10000)]).count("1")
-        check.true(abs(hits / 1e5 - told) < spread(told, 100000), f"{hits / 1e5} is measured, {told} is told")
+        check.true(abs(hits / 1e5 - told) < spread(told, 100000), f"{hits / 1e5} is measured, {told} is expected")
         check.true(told > 0.08, f"{told} after eight filters")
         driver.create(NAME, variant="2", keys=100, rate=0.02, growth=2)
         check.true(not any("add up" in text for text in driver.remarks()), driver.remarks())
@@ -210,7 +210,7 @@ def chains_end_at_nine_times_the_rate(check):
 
 @property_test
 @needs_digests
-def what_bytes_do_not_say_is_told(check):
+def what_the_bytes_do_not_show_gets_a_remark(check):
     with Driver() as driver:
         driver.create(NAME, keys=100, rate=0.05)
         check.true("MD5" in driver.remarks()[0], driver.remarks())

@@ -15,7 +15,7 @@ def keys_of(texts):
 
 
 def given_by(arguments):
-    """What the library is told where BF.RESERVE was told this."""
+    """The arguments for the library that match these of BF.RESERVE."""
     given = {}
     words = list(arguments or [])
     if words:
@@ -58,7 +58,7 @@ def filters_and_answers_are_those_of_redisbloom(check):
             driver.create("redisbloom", **given_by(one["reserve_args"]))
             check.equal("".join(added(driver, key) for key in inserted), one["add_returned"], name)
             wanted = [(chunk["iter"], bytes.fromhex(chunk["data_hex"])) for chunk in one["scandump"]]
-            for way in ("made", "through a file of ours", "from chunks", "from one piece"):
+            for way in ("made", "through a Bloomery file", "from chunks", "from one piece"):
                 check.equal(driver.ask_all(inserted), one["inserted_exists"], f"{name}, {way}")
                 check.equal(driver.ask_all(absent), one["absent_answers"], f"{name}, {way}")
                 check.equal(chunks_of(driver), wanted, f"{name}, {way}")
@@ -67,7 +67,7 @@ def filters_and_answers_are_those_of_redisbloom(check):
                 check.equal(int(driver.info()["links"]), one["header"]["nfilters"], f"{name}, {way}")
                 if way == "made":
                     driver.through_our_file()
-                elif way == "through a file of ours":
+                elif way == "through a Bloomery file":
                     for iterator, data in wanted:
                         driver.loadchunk(iterator, data)
                 else:
@@ -338,7 +338,7 @@ def what_headers_say_besides_is_kept(check):
         driver.load("redisbloom", chain.whole())
         check.equal(driver.written(), chain.whole(), "read and written")
         driver.through_our_file()
-        check.equal(driver.written(), chain.whole(), "through a file of ours")
+        check.equal(driver.written(), chain.whole(), "through a Bloomery file")
 
 
 @property_test
@@ -351,7 +351,7 @@ def rates_are_those_of_double_hashing(check):
 
 
 @property_test
-def rates_far_above_the_asked_one_are_told(check):
+def rates_far_above_the_requested_one_are_reported(check):
     with Driver() as driver:
         driver.create("redisbloom", keys=1000, rate=1e-6)
         check.true(any("1 in" in text and "1 in 1000000" in text for text in driver.remarks()), str(driver.remarks()))

@@ -53,7 +53,7 @@ def filters_and_answers_are_those_of_rocksdb(check):
             driver.load("rocksdb", written)
             check.equal(driver.written(), written, "read and written again")
             driver.through_our_file()
-            check.equal(driver.written(), written, "through a file of ours")
+            check.equal(driver.written(), written, "through a Bloomery file")
             check.equal(driver.ask_all(absent), one["absent_answers"], "after reading")
             check.equal(driver.info()["variant"], variant(one), "variant")
 
@@ -98,7 +98,7 @@ def lines_of_other_machines_are_read(check):
             for key in some:
                 check.equal(driver.positions(key), legacy_positions(key, lines, probes, line_bits), key.hex())
             driver.through_our_file()
-            check.equal(driver.written(), data, "through a file of ours")
+            check.equal(driver.written(), data, "through a Bloomery file")
             info = driver.info(scan=True)
             check.true(abs(float(info["estimate"]) - len(some)) < 12, f"{info['estimate']} keys of {len(some)}")
 
@@ -206,7 +206,7 @@ def rates_are_those_that_are_measured(check):
 
 
 @property_test
-def faults_are_told(check):
+def faults_are_reported(check):
     with Driver() as driver:
         for loaded in (False, True):
             driver.create("rocksdb", variant="legacy", keys=10000, bits_per_key=10)

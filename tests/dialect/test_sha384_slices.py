@@ -48,7 +48,7 @@ def positions_bits_and_answers_are_those_of_the_class(check):
             check.equal(whole, vectors("nyquest.full32MiB.le"), "image, every byte")
         check.equal(whole, image(BITS, data["set_bits"]), "bits")
         driver.through_our_file()
-        check.equal(driver.written(), whole, "through a file of ours")
+        check.equal(driver.written(), whole, "through a Bloomery file")
         trimmed = whole.rstrip(b"\0")
         check.equal((len(trimmed), sha256(trimmed)), (data["toByteArray_length"], data["toByteArray_sha256"]), "toByteArray")
 
@@ -68,7 +68,7 @@ def all_forms_are_read_and_written_again(check):
             check.equal(driver.ask_all(keys), "1" * len(keys), "a key is lost")
             check.true(driver.written() == bytes_, f"{variant} is not written as it was read")
             driver.through_our_file()
-            check.true(driver.written() == bytes_, f"{variant} is not written as it was read, through a file of ours")
+            check.true(driver.written() == bytes_, f"{variant} is not written as it was read, through a Bloomery file")
         driver.load(NAME, b"", variant="trimmed")
         check.equal((driver.ask(b""), driver.written()), (0, b""), "an empty set")
         driver.load(NAME, java([]), variant="java")
@@ -110,7 +110,7 @@ def twenty_million_numbers_make_the_image_of_the_class(check):
 
 @property_test
 @needs_digests
-def faults_are_told_with_numbers(check):
+def faults_are_reported_with_numbers(check):
     with Driver() as driver:
         driver.create(NAME)
         check.true("387270502" in driver.remarks()[0], "the size that the helper takes for enough")

@@ -49,7 +49,7 @@ def words_and_answers_are_those_of_sieve(check):
             driver.load("sieve-murmur3", data, bits=one["size"], probes=one["d"])
             check.equal(driver.written(), data, "read and written again")
             driver.through_our_file()
-            check.equal(driver.written(), data, "through a file of ours")
+            check.equal(driver.written(), data, "through a Bloomery file")
             driver.load("sieve-murmur3", data, keys=one["n"], rate=one["p"])
             check.equal(driver.ask_all(one["others"]), one["absent_answers"], "loaded by keys and rate")
 
@@ -113,7 +113,7 @@ def random_sizes_are_as_the_description_has_them(check):
 
 @property_test
 @statistics
-def measured_rates_are_those_that_are_told(check):
+def measured_rates_are_as_announced(check):
     for keys, rate in ((40, 0.05), (300, 0.01), (2000, 0.1)):
         check_rate(check, "sieve-murmur3", keys, keys=keys, rate=rate)
 
@@ -125,7 +125,7 @@ def damaged_words_are_refused(check):
         driver.add_all([b"one", b"two"])
         data = driver.written()
         check.refused(lambda: driver.load("sieve-murmur3", data[:-1] + b"\x80", bits=1610, probes=7), ["CORRUPT"], "a bit past m")
-        check.refused(lambda: driver.load("sieve-murmur3", data), ["BAD_ARGUMENT"], "nothing is said")
+        check.refused(lambda: driver.load("sieve-murmur3", data), ["BAD_ARGUMENT"], "no parameters")
         check.refused(lambda: driver.load("sieve-murmur3", data, bits=1610), ["BAD_ARGUMENT"], "no probes")
         check.refused(lambda: driver.load("sieve-murmur3", data, bits=1 << 50, probes=7), ["TRUNCATED"], "2^47 bytes")
         check.refused(lambda: driver.load("sieve-murmur3", data, bits=1610, probes=7, seed=1), ["BAD_ARGUMENT"], "a seed")
@@ -136,7 +136,7 @@ def damaged_words_are_refused(check):
 
 
 @property_test
-def the_32_bit_counter_is_told_of(check):
+def the_32_bit_counter_is_reported(check):
     with Driver() as driver:
         driver.create("sieve-murmur3", bits=5 << 30, probes=7)
         check.true(any("32 bits" in text for text in driver.remarks()), "no remark")

@@ -37,7 +37,7 @@ def positions_bits_and_answers_are_those_of_the_class(check):
         check.equal(sha256(whole), data["full_4MiB_le_sha256"], "image")
         check.equal(whole, image(data["bits"], data["set_bits"]), "bits")
         driver.through_our_file()
-        check.equal((driver.written() == whole, driver.info()["variant"]), (True, variant), "through a file of ours")
+        check.equal((driver.written() == whole, driver.info()["variant"]), (True, variant), "through a Bloomery file")
         driver.load(NAME, whole, variant=variant, bits=data["bits"])
         check.equal(driver.ask_all(others), data["absent_answers"], "loaded")
         check.equal(driver.written() == whole, True, "read and written again")
@@ -74,7 +74,7 @@ def random_keys_are_as_the_description_has_them(check):
 
 
 @property_test
-def what_is_no_utf_8_is_a_replacement_for_each_piece(check):
+def bytes_that_are_not_utf_8_are_a_replacement_for_each_piece(check):
     pieces = [b"\x80", b"\xc1", b"\xc2", b"\xe0\x80", b"\xe0\xa0", b"\xed\xa0", b"\xed\xa0\x80", b"\xed\xbf\xbf", b"\xf0\x80", b"\xf0\x90\x80",
               b"\xf4\x90\x80\x80", b"\xf5", b"\xff", b"a", b"\xc3\xa9", b"\xe2\x82\xac", b"\xf0\x9f\x98\x80", b"\xf4\x8f\xbf\xbf"]
     check.equal(units(b"\xe0\x80\xc2"), [0xFFFD] * 3, "three pieces")

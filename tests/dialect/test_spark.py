@@ -11,7 +11,7 @@ VARIANTS = ["v1", "v2", "v2-early"]
 
 
 def key_of(key):
-    """Numbers are 8 bytes, all else is in hexadecimal."""
+    """Numbers are 8 bytes, everything else is in hexadecimal."""
     return key.to_bytes(8, "little", signed=True) if isinstance(key, int) else bytes.fromhex(key)
 
 
@@ -66,7 +66,7 @@ def streams_and_answers_are_those_of_spark(check):
             check.equal(driver.written(), stream, "read and written again")
             check.equal(driver.info()["variant"], one["variant"], "variant")
             driver.through_our_file()
-            check.equal(driver.written(), stream, "through a file of ours")
+            check.equal(driver.written(), stream, "through a Bloomery file")
             check.equal(driver.ask_all(one["others"]), one["absent_answers"], "after reading")
             check.equal(driver.ask_all(one["keys"]), "1" * len(one["keys"]), "a key is lost")
 
@@ -116,7 +116,7 @@ def any_numbers_and_keys_give_the_bits_that_the_description_gives(check):
             check.equal(driver.info()["variant"], variant, "variant")
             check.equal(driver.ask_all(keys), "1" * len(keys), "a key is lost")
             driver.through_our_file()
-            check.equal((driver.written(), driver.info()["variant"]), (stream, variant), "through a file of ours")
+            check.equal((driver.written(), driver.info()["variant"]), (stream, variant), "through a Bloomery file")
 
 
 @property_test
@@ -164,7 +164,7 @@ def faults_are_named(check):
         said = " ".join(driver.remarks())
         check.true("400000000 keys" in said and "rate at this size" in said and "not the 1 in 1000" in said, said)
         driver.create("spark", variant="v1", bits=(1 << 31) + 64, probes=3)
-        check.true("only the first 2147483648" in driver.remarks()[0], "no reach is told")
+        check.true("only the first 2147483648" in driver.remarks()[0], "no remark about the reach")
         check.true(max(driver.positions(b"abc")) < 1 << 31, "a position past 2^31")
         driver.create("spark", keys=400_000_000, rate=0.01)
         check.equal(driver.remarks(), [], "version 2 has its rate")

@@ -4,7 +4,7 @@
  * another one of a million answers. On every processor and system the lines are the same, to the
  * last digit; scripts/check-wasm compares them.
  *
- *     same_answers [FILE...]     the same of these files of ours as well
+ *     same_answers [FILE...]     the same of these Bloomery files as well
  */
 #include <bloomery/bloomery.h>
 #include <bloomery/builder.h>

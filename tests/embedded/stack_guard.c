@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Debian's compiler-rt for WebAssembly was compiled with a guard of the stack, and its wasi-libc
- * has none: whoever links both brings it. */
+ * has none: a program that links both must define it. */
 #include <stdint.h>
 
 extern uintptr_t __stack_chk_guard;

@@ -4,7 +4,7 @@
     /usr/bin/python3 client.py PORT
 
 Debian's package speaks RESP2 alone. Ends with an error where a reply is not what it makes of the
-reference's; with 77 where there is no such package.
+reference's; with 77 where that package is missing.
 """
 
 import sys

@@ -81,7 +81,7 @@ class Client:
         return line + b"\r\n"
 
     def take(self, count):
-        """So many bytes."""
+        """The next `count` bytes."""
         while len(self.kept) < count:
             self.more()
         data, self.kept = self.kept[:count], self.kept[count:]
@@ -213,7 +213,7 @@ class Server:
             return file.read()
 
     def start(self, attempts=3):
-        """Starts it and waits until it answers; a port may have been taken meanwhile."""
+        """Starts it and waits until it answers; another program may have taken the port first."""
         self.process = self.launch()
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:

@@ -323,7 +323,7 @@ static void keys_may_go_while_their_pages_are_taken(void **state)
 }
 
 /* More filters than the thread's list has room for at first. */
-static void many_large_filters_are_no_error(void **state)
+static void many_large_filters_are_not_an_error(void **state)
 {
     void *values[100];
     (void)state;
@@ -460,7 +460,7 @@ int main(void)
         cmocka_unit_test(every_command_runs_and_takes_no_more_than_it_gives_back),
         cmocka_unit_test(a_rewritten_file_makes_the_same_filter),
         cmocka_unit_test(keys_may_go_while_their_pages_are_taken),
-        cmocka_unit_test(many_large_filters_are_no_error),
+        cmocka_unit_test(many_large_filters_are_not_an_error),
         cmocka_unit_test(pages_are_taken_whatever_the_kernel_refuses),
     };
     return cmocka_run_group_tests(tests, load, NULL);

@@ -98,7 +98,7 @@ def payloads_that_nobody_saved_leave_the_key_as_it_is(c):
 
 
 @case
-def headers_with_a_seed_or_too_many_keys_are_told(c):
+def headers_with_a_seed_or_too_many_keys_are_logged(c):
     """The release after 8 writes flag 2^31 and a seed behind the links; the usual one changes nothing."""
     server = Server(c)
     server.ask("BF.RESERVE", "old", "0.01", 100)

@@ -47,7 +47,7 @@ def a_key_expires_with_its_memory(c):
     server.wait_for(lambda: server.ask("EXISTS", "k") == 0, "the key expires")
     c.expect(server.ask("BF.EXISTS", "k", 1) == 0 and server.ask("BF.CARD", "k") == 0, "nothing is in it")
     wait_for_no_memory(server)
-    c.expect(server.ask("BF.ADD", "k", 1) == 1 and server.ask("PTTL", "k") == -1, "a new one, for ever")
+    c.expect(server.ask("BF.ADD", "k", 1) == 1 and server.ask("PTTL", "k") == -1, "a new one, without an end")
 
 
 @case

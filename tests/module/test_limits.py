@@ -247,8 +247,8 @@ def settings_of_valkey_bloom_end_no_start(c):
     server.options = ["--save", "", "--loadmodule", MODULE, "bloom-use-random-seed", "no", "--bf.bloom-tightening-ratio", "0.8",
                       "--bf.bloom-capacity", "200", "--bf.bloom-defrag-enabled", "yes", "--bf.bloom-memory-usage-limit", "128mb"]
     server.start()
-    c.expect(server.ask("CONFIG", "GET", "bf.bloom-tightening-ratio")[1] == b"0.8", "what was said is told")
-    c.expect(server.ask("CONFIG", "GET", "bf.bloom-use-random-seed")[1] == b"no", "what was said is told")
+    c.expect(server.ask("CONFIG", "GET", "bf.bloom-tightening-ratio")[1] == b"0.8", "what was configured is returned")
+    c.expect(server.ask("CONFIG", "GET", "bf.bloom-use-random-seed")[1] == b"no", "what was configured is returned")
     c.expect("bloom-use-random-seed is of no use here" in server.log(), "the log says that it decides nothing")
     server.ask("BF.ADD", "k", "x")
     c.expect(server.ask("BF.INFO", "k", "CAPACITY") == [200] and b"ratio:0.005" in server.ask("BF.DEBUG", "k")[1], "the rest counts")
@@ -305,7 +305,7 @@ def pages_of_a_large_filter_are_huge_and_again_after_a_child(c):
     server.wait_for(settled, "its pages are huge")
     had, counted = huge_pages(server), int(server.info("bf")["bf_huge_page_bytes"])
     c.expect(size - (8 << 20) < counted <= had, f"{had} bytes of {size} are in huge pages, {counted} are counted")
-    c.expect(server.ask("BF.MEXISTS", "k", *early) == [1] * 1000, "what was added meanwhile is there")
+    c.expect(server.ask("BF.MEXISTS", "k", *early) == [1] * 1000, "what was added during this is there")
     # A write while a child lives makes small pages of one that is shared with it.
     server.ask("CONFIG", "SET", "rdb-key-save-delay", 2_000_000)
     server.ask("BGSAVE")

@@ -21,7 +21,7 @@ def fill(server):
     server.ask("BF.MADD", "grown", *range(2000))
     server.ask("BF.RESERVE", "even", "0.05", 20, "EXPANSION", 1)
     server.ask("BF.MADD", "even", *range(800))
-    # More links than a file of ours keeps.
+    # More links than a Bloomery file keeps.
     server.ask("BF.RESERVE", "long", "0.2", 3, "EXPANSION", 1)
     server.ask("BF.MADD", "long", *range(700))
     server.ask("BF.ADD", "small", "x")
@@ -56,7 +56,7 @@ def peak(server):
 
 @case
 def loading_takes_the_memory_of_the_keys_and_little_more(c):
-    # Nothing is joined meanwhile, which would take pages of its own.
+    # No pages are joined while it loads: that would take pages too.
     server = Server(c, options=["--rdbcompression", "no"], arguments=["huge-pages", "no"])
     empty = peak(server)
     server.ask("BF.RESERVE", "one", "0.001", 60_000_000, "NONSCALING")

@@ -124,7 +124,7 @@ class Tree:
         """All C files of a part, relative to the tree."""
         found = []
         for folder, _, names in os.walk(self.path(part)):
-            if folder.endswith("/none"):  # second forms, for where there is no system
+            if folder.endswith("/none"):  # second forms, for machines without a system
                 continue
             found += [os.path.relpath(os.path.join(folder, name), self.root)
                       for name in names if name.endswith(".c")]

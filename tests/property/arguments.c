@@ -88,7 +88,7 @@ static void wrong_plans_are_refused(void **state)
         {"a rate of 2",
          {.bits = 512, .blocks_per_key = 1, .probes = 1, .planned_rate = 2},
          BLOOMERY_BAD_ARGUMENT},
-        {"a rate that is no number",
+        {"a rate that is not a number",
          {.bits = 512, .blocks_per_key = 1, .probes = 1, .planned_rate = NAN},
          BLOOMERY_BAD_ARGUMENT},
         {"a reserved kind",

@@ -343,7 +343,7 @@ static void add_beside(void *context, unsigned number)
                                      bloomery_may_contain(beside->filter, keys->keys[i]));
 }
 
-static void others_may_add_to_a_concurrent_filter_meanwhile(void **state)
+static void others_may_add_to_a_concurrent_filter_during_a_build(void **state)
 {
     (void)state;
     struct test_keys keys = test_keys_make(TEST_IDS, 6, 0, KEYS / 4);
@@ -390,7 +390,7 @@ int main(void)
         cmocka_unit_test(without_threads_no_key_is_lost),
         cmocka_unit_test(static_filters_are_refused),
         cmocka_unit_test(keyed_filters_without_their_key_are_refused),
-        cmocka_unit_test(others_may_add_to_a_concurrent_filter_meanwhile),
+        cmocka_unit_test(others_may_add_to_a_concurrent_filter_during_a_build),
         cmocka_unit_test(there_is_at_least_one_thread),
     };
     return test_run_group("build", tests, NULL, NULL);

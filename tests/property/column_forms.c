@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns: whatever form keys come in, they are the keys that they are one by one; what is no key
- * is neither added nor found; and a column that leads outside its memory is refused before anything
- * is read or added.
+ * Columns: whatever form keys come in, they are the keys that they are one by one; a row without a
+ * key is neither added nor found; and a column that leads outside its memory is refused before
+ * anything is read or added.
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property. Worth
  * running under AddressSanitizer.
@@ -172,7 +172,7 @@ static void uncounted_columns_are_their_keys(void **state)
     }
 }
 
-static void what_is_no_key_is_not_added(void **state)
+static void a_row_without_a_key_is_not_added(void **state)
 {
     (void)state;
     for (size_t shape = 0; shape < SHAPES; shape++)
@@ -426,7 +426,7 @@ int main(void)
         cmocka_unit_test(uncounted_columns_are_their_keys),
         cmocka_unit_test(integers_find_their_blocks_in_larger_filters),
         cmocka_unit_test(columns_answer_as_their_keys),
-        cmocka_unit_test(what_is_no_key_is_not_added),
+        cmocka_unit_test(a_row_without_a_key_is_not_added),
         cmocka_unit_test(answers_and_counts_of_every_form_agree),
         cmocka_unit_test(constructors_make_the_usual_forms),
         cmocka_unit_test(hostile_columns_are_refused),

@@ -330,7 +330,7 @@ static void check_case(struct subject *subject, const struct test_column_spec *s
     bloomery_free(column);
 }
 
-/* The same for so many keys that builds share them out. */
+/* The same with enough keys that threads of a build share them. */
 static struct subject large(const struct subject *subject)
 {
     enum { TIMES = 60 };
@@ -453,8 +453,8 @@ static void long_columns_build_the_same(void **state)
     }
 }
 
-/* Hashes are taken as they are, by calls of one as by columns and builds, whoever made them and
- * whatever hash the filter has. */
+/* Hashes are taken as they are, by calls of one as by columns and builds, wherever they come from
+ * and whatever hash the filter has. */
 static void hashes_of_any_value_are_the_same_everywhere(void **state)
 {
     enum { COUNT = 20000 };

@@ -378,7 +378,7 @@ static void static_filters_take_no_keys(void **state)
     test_keys_free(&used);
 }
 
-/* "Possibly" for every key in every form, and for what is no key "definitely not". */
+/* "Possibly" for every key in every form, and "definitely not" for a row without a key. */
 static void expect_maybe(const bloomery_filter *filter, bloomery_keys column, bool nulls)
 {
     uint64_t found_words[2] = {0, 0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is said of two filters is true: the first field in which they differ, how many keys they
- * have in common, and how far off that may be.
+ * A comparison of two filters tells the truth: the first field in which they differ, how many keys
+ * they have in common, and how far off that may be.
  *
  * Build: this file, ../support/support.c; cmocka, the library, libm. No arguments. Suite: property.
  * BLOOMERY_TEST_LONG=1: more pairs of filters.
@@ -22,8 +22,7 @@ struct making {
     bloomery_create_options options;
 };
 
-static const uint8_t keys_of_ours[2][BLOOMERY_SECRET_BYTES] = {"fifteen letters",
-                                                               "sixteen lettres"};
+static const uint8_t own_keys[2][BLOOMERY_SECRET_BYTES] = {"fifteen letters", "sixteen lettres"};
 
 static struct making usual(void)
 {
@@ -61,7 +60,7 @@ static struct making differing(int field)
         making.options.seed = 8;
     if (field == 1 && test_keyed()) {
         making.options.seed = 0;
-        making.options.secret = keys_of_ours[0];
+        making.options.secret = own_keys[0];
     }
     if (chained)
         making.plan.kind = BLOOMERY_CLASSIC, making.plan.blocks_per_key = 0;
@@ -150,11 +149,11 @@ static void secret_keys_are_compared_by_their_fingerprints(void **state)
         skip();
     bloomery_plan plan = {.blocks_per_key = 1, .probes = 3, .bits = 1024};
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
-    options.secret = keys_of_ours[0];
+    options.secret = own_keys[0];
     bloomery_filter *one = test_create(&plan, &options);
     options.secret_outside = true;
     bloomery_filter *same = test_create(&plan, &options);
-    options.secret = keys_of_ours[1];
+    options.secret = own_keys[1];
     bloomery_filter *other = test_create(&plan, &options);
     assert_int_equal(bloomery_compatible(one, same, NULL), BLOOMERY_OK);
     refused_with(one, other, "the secrets differ: one with fingerprint");
@@ -251,12 +250,12 @@ static void judge_overlap(const struct test_shape *shape, const bloomery_plan *p
     if (overlap.common == 0) /* cut off at 0 */
         return;
     double spread = sqrt(squares / pairs);
-    /* A sample deviation of so many normal values is off by a factor 1 ± 1/sqrt(2 pairs). */
+    /* A sample deviation of `pairs` normal values is off by a factor 1 ± 1/sqrt(2 pairs). */
     double slack = 1 + 5 / sqrt(2.0 * pairs);
     double mean = said / pairs;
     if (fabs(sum / pairs) > 5 * mean / sqrt(pairs) + 0.3 || spread > mean * slack + 0.3 ||
         spread < mean / slack - 0.3)
-        fail_msg("%s, %llu common: off by %g on average and %g in square, and %g is said",
+        fail_msg("%s, %llu common: off by %g on average and %g in square, where %g was announced",
                  shape->name, (unsigned long long)overlap.common, sum / pairs, spread, mean);
 }
 
@@ -325,7 +324,7 @@ static void empty_and_full_filters_compare(void **state)
     }
 }
 
-/* Bits past the last one, which only a damaged file has, are no cells. */
+/* Bits past the last one, which only a damaged file has, are not cells. */
 static void spare_bits_do_not_count(void **state)
 {
     (void)state;

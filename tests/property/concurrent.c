@@ -82,7 +82,7 @@ static void add_a_key(struct member *member, size_t i)
 /* How many keys a call for many of them gets. */
 enum { STEP = 200 };
 
-/* The keys as a column, of which each second row is no key. */
+/* The keys as a column, of which each second row has no key. */
 struct rows {
     bloomery_keys column;
     int32_t offsets[2 * STEP + 1];
@@ -289,7 +289,7 @@ static void concurrent_adds_of_every_shape_lose_nothing(void **state)
     test_keys_free(&keys);
 }
 
-/* All threads fight for one block: where an OR that is no atomic step would lose bits at once. */
+/* All threads fight for one block, where an OR that is not atomic would lose bits at once. */
 static void concurrent_adds_to_one_block_lose_nothing(void **state)
 {
     (void)state;

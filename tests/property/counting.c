@@ -285,7 +285,7 @@ static void a_saturated_counter_stays(void **state)
         assert_int_equal(bloomery_key_count(filter, keys.keys[0]), most);
         assert_int_equal(scan_of(filter).saturated_cells, cells);
         assert_int_equal(info_of(filter).adds,
-                         most + 3); /* removals are no adds, nor the reverse */
+                         most + 3); /* removals are not adds, nor the reverse */
         test_keys_free(&keys);
         bloomery_free(filter);
     }

@@ -104,14 +104,14 @@ static void remove_the_same(void *context, unsigned number)
     struct scene *scene = context;
     (void)number;
     for (size_t i = 0; i < SHARE; i++) {
-        team_meet(&scene->team, THREADS);
+        team_wait(&scene->team);
         int found = remove_outcome(scene->filter, scene->keys.keys[i]);
         TEAM_MUST(&scene->team, found == WAS_REMOVED || found == WAS_ABSENT);
         atomic_fetch_add(&scene->removed, (unsigned)(found == WAS_REMOVED));
     }
 }
 
-/* Each is removed once, whoever was first, and no counter falls short of what the others need. The
+/* One thread removes each key, and no counter falls short of what the other keys need. The
  * keys that stay are few, so that no removal is taken for another key's. */
 static void threads_remove_a_key_once(void **state)
 {

@@ -127,7 +127,7 @@ static void counts_say_how_far_a_full_chain_came(void **state)
 }
 
 /* Where some are not keys, done is the number of the refused key among all of them. */
-static void what_is_no_key_counts_as_done(void **state)
+static void a_row_without_a_key_counts_as_done(void **state)
 {
     enum { FIRST = 5, COUNT = KEYS - FIRST };
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, KEYS);
@@ -244,7 +244,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_say_how_far_a_full_chain_came),
-        cmocka_unit_test(what_is_no_key_counts_as_done),
+        cmocka_unit_test(a_row_without_a_key_counts_as_done),
         cmocka_unit_test(repeats_in_a_batch_are_seen_and_take_no_room),
         cmocka_unit_test(a_filter_that_takes_all_says_so),
         cmocka_unit_test(a_filter_that_takes_none_answers_none),

@@ -157,8 +157,8 @@ static void every_truncation_refused(void **state)
     test_directory_remove(&directory);
 }
 
-/* The order of the checks: what is no filter is reported as such, whatever its length. */
-static void other_files_are_no_filters(void **state)
+/* The order of the checks: a file that is not a filter is reported as such, whatever its length. */
+static void other_files_are_not_filters(void **state)
 {
     (void)state;
     static const char *const others[] = {"x", "\x89PNG\r\n\x1a\n and so on", "BLOOM",
@@ -465,7 +465,7 @@ int main(void)
         cmocka_unit_test(files_follow_the_specification),
         cmocka_unit_test(every_header_byte_flipped_is_refused),
         cmocka_unit_test(every_truncation_refused),
-        cmocka_unit_test(other_files_are_no_filters),
+        cmocka_unit_test(other_files_are_not_filters),
         cmocka_unit_test(payload_damage_is_found_at_its_place),
         cmocka_unit_test(payload_damage_is_found_behind_unknown_records),
         cmocka_unit_test(every_checksum_byte_flipped_is_found),

@@ -157,7 +157,7 @@ static void others_are_refused(void **state)
     }
 }
 
-/* One of ours of the same size, with blocks of 512 bits, is another filter. */
+/* A filter of Bloomery's own of the same size, with blocks of 512 bits, is another filter. */
 static void ours_are_not_theirs(void **state)
 {
     (void)state;

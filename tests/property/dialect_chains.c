@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chains of other systems: their bits are counted as keys come, whatever way the chain came into
- * memory, so that estimates read nothing. And they may have many more layers than a file of ours
- * keeps.
+ * memory, so that estimates read nothing. And they may have many more layers than a Bloomery
+ * file keeps.
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
  */
@@ -173,7 +173,7 @@ static void bits_of_chunks_are_counted(void **state)
 
 enum { LONG = 300, HEAD = 20, RECORD = 53, LAYERS_MAX = 65536 };
 
-/* A chain of so many layers for one key each, and the keys that fill it. */
+/* A chain of `layers` layers for one key each, and the keys that fill it. */
 static bloomery_filter *long_chain(uint32_t layers, const struct test_keys *keys, size_t *added)
 {
     bloomery_dialect_parameters with = BLOOMERY_DIALECT_PARAMETERS;
@@ -263,8 +263,8 @@ static int ignore(void *context, const void *data, size_t bytes)
     return 0;
 }
 
-/* A file of ours keeps 64 layers, and says so of more. */
-static void a_file_of_ours_keeps_64_layers(void **state)
+/* A Bloomery file keeps 64 layers, and saving more is refused. */
+static void a_bloomery_file_keeps_64_layers(void **state)
 {
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 200);
     struct test_directory directory = test_directory_make();
@@ -287,8 +287,8 @@ static void a_file_of_ours_keeps_64_layers(void **state)
     test_keys_free(&keys);
 }
 
-/* What came out of a file of ours goes back into one: it is full before it would not. */
-static void a_chain_of_a_file_of_ours_ends_with_64_layers(void **state)
+/* A chain from a Bloomery file can be saved again: it is full before it has too many layers. */
+static void a_chain_of_a_bloomery_file_ends_with_64_layers(void **state)
 {
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 1000);
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
@@ -316,7 +316,7 @@ static void a_chain_of_a_file_of_ours_ends_with_64_layers(void **state)
     test_keys_free(&keys);
 }
 
-/* A dump of so many layers, each with the one key that it is for. */
+/* A dump of `layers` layers, each with the one key that it is for. */
 static struct test_bytes dump_of(size_t layers)
 {
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 1);
@@ -437,8 +437,8 @@ int main(void)
         cmocka_unit_test(bits_are_counted_whatever_way_a_chain_came),
         cmocka_unit_test(bits_of_chunks_are_counted),
         cmocka_unit_test(a_chain_of_many_layers_is_as_any_other),
-        cmocka_unit_test(a_file_of_ours_keeps_64_layers),
-        cmocka_unit_test(a_chain_of_a_file_of_ours_ends_with_64_layers),
+        cmocka_unit_test(a_bloomery_file_keeps_64_layers),
+        cmocka_unit_test(a_chain_of_a_bloomery_file_ends_with_64_layers),
         cmocka_unit_test(a_chain_ends_with_65536_layers),
         cmocka_unit_test(a_chain_that_can_grow_no_more_is_full),
         cmocka_unit_test(a_long_dump_without_memory_leaves_nothing),

@@ -2,7 +2,7 @@
 /*
  * What holds for filters of other systems as for ours, whatever the system: the same filter however
  * the keys come (one by one, in batches, by several threads, by hash); no added key is denied; what
- * is written is read; a file of ours keeps it; the rate is what the library says that it is; every
+ * is written is read; a Bloomery file keeps it; the rate is what the library says that it is; every
  * allocation fails once. Whether the bits are those of the other system, tests/dialect compares.
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
@@ -85,7 +85,7 @@ static const char *name_of(size_t sample)
     return is(samples[sample].id)->name;
 }
 
-/* Its bytes as a file of ours. */
+/* Its bytes as a Bloomery file. */
 static void expect_same(size_t sample, const bloomery_filter *one, const bloomery_filter *other,
                         const char *what)
 {
@@ -117,7 +117,7 @@ static void every_dialect_is_tested(void **state)
         for (size_t i = 0; i < SAMPLES; i++)
             found += samples[i].id == dialect->id;
         if (found == 0)
-            fail_msg("there is no sample of %s", dialect->name);
+            fail_msg("no sample of %s", dialect->name);
         assert_ptr_equal(bloomery_dialect_find(dialect->name), dialect);
         assert_ptr_equal(bloomery_dialect_get(dialect->id), dialect);
     }
@@ -209,7 +209,7 @@ static struct test_bytes in_dialect(const bloomery_filter *filter)
     return bytes;
 }
 
-static void a_file_of_ours_keeps_a_dialect(void **state)
+static void a_bloomery_file_keeps_a_dialect(void **state)
 {
     struct test_keys keys = test_keys_make(TEST_IDS, 0, 0, KEYS);
     (void)state;
@@ -501,7 +501,7 @@ int main(void)
         cmocka_unit_test(no_false_negatives_of_dialects),
         cmocka_unit_test(keys_may_come_in_any_way),
         cmocka_unit_test(hashes_do_what_keys_do_or_are_refused),
-        cmocka_unit_test(a_file_of_ours_keeps_a_dialect),
+        cmocka_unit_test(a_bloomery_file_keeps_a_dialect),
         cmocka_unit_test(concurrent_filters_are_the_same_or_refused),
         cmocka_unit_test(merged_filters_equal_the_whole),
         cmocka_unit_test(live_rate_matches_measurement_of_dialects),

@@ -200,8 +200,8 @@ static uint64_t fill_up(bloomery_filter *filter, double limit, size_t *asked)
     return keys;
 }
 
-/* Keys that are said to be left bring the rate to its limit in a few steps, and not beyond: a
- * filter with a few more of them is. */
+/* The keys that the library counts as left bring the rate to its limit in a few steps, and not
+ * beyond: a filter with a few more of them is. */
 static void keys_left_end_at_the_limit(void **state)
 {
     (void)state;
@@ -235,7 +235,7 @@ static void keys_left_end_at_the_limit(void **state)
 }
 
 /* A chain grows, an unknown plan has no limit, and nothing is added to a static filter. */
-static void keys_left_are_without_end_where_there_is_no_limit(void **state)
+static void keys_left_are_without_end_if_no_limit_is_set(void **state)
 {
     (void)state;
     bloomery_plan unknown = geometry(BLOOMERY_BLOCKED, 1, 5);
@@ -268,7 +268,7 @@ int main(void)
         cmocka_unit_test(the_ends_are_exact),
         cmocka_unit_test(more_bits_than_there_are_are_all),
         cmocka_unit_test(keys_left_end_at_the_limit),
-        cmocka_unit_test(keys_left_are_without_end_where_there_is_no_limit),
+        cmocka_unit_test(keys_left_are_without_end_if_no_limit_is_set),
     };
     return test_run_group("estimates", tests, NULL, NULL);
 }

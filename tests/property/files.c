@@ -396,8 +396,7 @@ static void assert_save_refused(const bloomery_filter *filter, const char *path)
     assert_true(error.text[0] != '\0');
 }
 
-/* What is no regular file is neither written nor read, and opening a pipe does not wait for ever.
- */
+/* Only regular files are written and read, and opening a pipe does not block. */
 static void only_regular_files(void **state)
 {
     (void)state;
@@ -442,7 +441,7 @@ static void names_in_errors_have_no_control_characters(void **state)
                                        "e \xe6\x97\xa5 \xe9: "));
 }
 
-/* The longest name a file can have is no reason to fail: temporary names are not longer. */
+/* The longest name a file can have does not fail: temporary names are not longer. */
 static void save_under_the_longest_name(void **state)
 {
     (void)state;

@@ -206,7 +206,7 @@ static uint64_t fingerprint_of(const uint8_t *key, bool outside)
     return info.secret_fingerprint;
 }
 
-/* docs/format.md says what a fingerprint is; it tells keys apart and is the same for ever. */
+/* docs/format.md says what a fingerprint is; it distinguishes keys and never changes. */
 static void secret_fingerprint_is_stable(void **state)
 {
     static const char fixed[] = "bloomery key fingerprint 1";

@@ -178,7 +178,7 @@ static const struct edit layer_edits[] = {
     {"L = 2^32 - 1", FORGE_LAYER_LINES, 4, UINT32_MAX, ONE(CORRUPT)},
     {"a rate over 1", FORGE_LAYER_RATE, 8, 0x4000000000000000u, ONE(CORRUPT)},
     {"a negative rate", FORGE_LAYER_RATE, 8, 0xbff0000000000000u, ONE(CORRUPT)},
-    {"a rate that is no number", FORGE_LAYER_RATE, 8, 0x7ff8000000000000u, ONE(CORRUPT)},
+    {"a rate that is not a number", FORGE_LAYER_RATE, 8, 0x7ff8000000000000u, ONE(CORRUPT)},
     {"an endless rate", FORGE_LAYER_RATE, 8, 0x7ff0000000000000u, ONE(CORRUPT)},
     {"a place in the payload", FORGE_LAYER_OFFSET, 8, 64, ONE(CORRUPT)},
     {"a place beyond the payload", FORGE_LAYER_OFFSET, 8, UINT64_MAX - 63, ONE(CORRUPT)},

@@ -11,7 +11,7 @@
 
 #include "base/cpu.h"
 #include "kernels/block.h"
-#include "kernels/native.h"
+#include "kernels/fast_path.h"
 #include "kinds/blocked.h"
 #include "kinds/filter.h"
 
@@ -71,7 +71,7 @@ static size_t word_length(size_t at)
 
 /* A level's kernels: for batches, and for single hashes. */
 struct kernels {
-    const struct bloomery_native *batches;
+    const struct bloomery_fast_path *batches;
     const struct bloomery_operations *single; /* plain, and for several threads */
 };
 
@@ -152,16 +152,16 @@ static void compare(const struct kernels *kernel, const struct kernels *scalar, 
     }
 }
 
-static const struct kernels scalar_kernels = {&bloomery_native_scalar, bloomery_blocked_scalar};
+static const struct kernels scalar_kernels = {&bloomery_fast_scalar, bloomery_blocked_scalar};
 
 /* The kernels of a level; NULL where this architecture has none. */
 static const struct kernels *kernels_of(enum bloomery_cpu level)
 {
 #if defined(__x86_64__)
-    static const struct kernels avx2 = {&bloomery_native_avx2, bloomery_blocked_avx2};
-    static const struct kernels avx512 = {&bloomery_native_avx512, bloomery_blocked_avx512};
+    static const struct kernels avx2 = {&bloomery_fast_avx2, bloomery_blocked_avx2};
+    static const struct kernels avx512 = {&bloomery_fast_avx512, bloomery_blocked_avx512};
 #elif defined(BLOOMERY_ARM_KERNELS)
-    static const struct kernels neon = {&bloomery_native_neon, bloomery_blocked_neon};
+    static const struct kernels neon = {&bloomery_fast_neon, bloomery_blocked_neon};
 #endif
     switch (level) {
     case BLOOMERY_CPU_SCALAR:

@@ -100,7 +100,7 @@ static void merged_parts_equal_the_whole_at_odd_sizes(void **state)
     test_keys_free(&keys);
 }
 
-/* The part that comes in may be a map, which others query meanwhile. */
+/* The part that comes in may be a map, which others query during the merge. */
 static void a_view_is_merged_like_a_filter(void **state)
 {
     (void)state;
@@ -365,7 +365,7 @@ static void intersection_keeps_common_keys(void **state)
     test_keys_free(&keys);
 }
 
-/* Of filters without a common key the rate is about the product of theirs. */
+/* Of filters without a common key the rate is about the product of their rates. */
 static void strangers_to_both_pass_with_the_product_of_the_rates(void **state)
 {
     (void)state;

@@ -182,7 +182,7 @@ struct bender {
     size_t live;
     size_t offered;
     size_t which; /* of the blocks offered, comes to lie at a wrong place */
-    bool empty;   /* there is no memory any more */
+    bool empty;   /* memory is exhausted */
 };
 
 static void *take(void *context, size_t bytes, size_t alignment)

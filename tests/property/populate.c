@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Populating a filter takes its pages and changes no cell, whoever adds meanwhile; with a kernel
- * that knows how, and with one that does not.
+ * Populating a filter takes its pages and changes no cell, even if others add during it; with a
+ * kernel that knows how, and with one that does not.
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suites: property,
  * threads.
@@ -139,7 +139,7 @@ static void pages_are_taken_and_no_cell_changes(void **state)
     kernel_refuses(0, 0);
 }
 
-static void it_stops_where_there_is_no_memory(void **state)
+static void it_stops_if_memory_is_exhausted(void **state)
 {
     struct pages pages;
     (void)state;
@@ -194,7 +194,7 @@ static void add_or_populate(void *context, unsigned number)
         while (!atomic_load(&populating->done));
 }
 
-static void keys_added_meanwhile_stay(void **state)
+static void keys_added_at_the_same_time_stay(void **state)
 {
     struct test_keys keys = test_keys_make(TEST_LITTLE, 1, 0, 100000);
     const struct test_shape shape = {"counting", BLOOMERY_COUNTING, 1, 8};
@@ -219,9 +219,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_are_taken_and_no_cell_changes),
-        cmocka_unit_test(it_stops_where_there_is_no_memory),
+        cmocka_unit_test(it_stops_if_memory_is_exhausted),
         cmocka_unit_test(what_is_not_there_is_not_populated),
-        cmocka_unit_test(keys_added_meanwhile_stay),
+        cmocka_unit_test(keys_added_at_the_same_time_stay),
     };
     return test_run_group("populate", tests, NULL, NULL);
 }

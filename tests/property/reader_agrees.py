@@ -363,7 +363,7 @@ ODD_RECORDS = [
      reader.OTHER_VERSION),
     ("with CSV and no field", (2, 1, None, struct.pack("<IIiI", 64, 0, 0, 0)),
      reader.OTHER_VERSION),
-    ("with a delimiter that is no byte", (2, 1, None, struct.pack("<IIiI", 0, 256, 1, 0)),
+    ("with a delimiter that is not a byte", (2, 1, None, struct.pack("<IIiI", 0, 256, 1, 0)),
      reader.OTHER_VERSION),
     ("with a short rule", (2, 1, None, bytes(8)), reader.DAMAGED),
     ("with a key", (3, 1, None, bytes(range(1, 17))), reader.DAMAGED),
@@ -371,7 +371,7 @@ ODD_RECORDS = [
     ("with a note", (5, 0, None, b"zz"), None),
     ("with a required note", (5, 1, None, b"zz"), None),
     ("with an empty note", (5, 0, None, b""), None),
-    ("with a note that is no UTF-8", (5, 0, None, b"\xff\xfe"), None),
+    ("with a note that is not UTF-8", (5, 0, None, b"\xff\xfe"), None),
     ("with a NUL in the note", (5, 0, None, b"a\0b"), None),
     ("with the longest note", (5, 0, None, bytes(4000)), None),
     ("with a longer note", (5, 0, None, bytes(4001)), reader.DAMAGED),
@@ -440,7 +440,7 @@ def payload_may_begin_later(c):
 
 
 @case
-def another_key_is_no_key(c):
+def another_key_is_not_the_key(c):
     if not KEYED:
         raise Skip("the library was built without libsodium")
     files = small_files(c)
@@ -619,7 +619,7 @@ def golden_files_are_read(c):
 @case
 def hashes_are_the_published_ones(c):
     if shutil.which("xxhsum") is None:
-        raise Skip("there is no xxhsum (Debian: xxhash)")
+        raise Skip("no xxhsum here (Debian: xxhash)")
     c.expect(not hashes.differences(), hashes.differences())
 
 

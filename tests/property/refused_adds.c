@@ -148,7 +148,7 @@ static void a_hash_that_a_filter_cannot_use_is_refused(void **state)
 }
 
 /* The status says which false it is: also a status of before is written over. */
-static void a_key_that_was_seen_is_no_failure(void **state)
+static void a_key_that_was_seen_is_not_a_failure(void **state)
 {
     (void)state;
     for (size_t s = 0; s < TEST_SHAPES; s++) {
@@ -411,7 +411,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_true_on_failure),
         cmocka_unit_test(a_hash_that_a_filter_cannot_use_is_refused),
-        cmocka_unit_test(a_key_that_was_seen_is_no_failure),
+        cmocka_unit_test(a_key_that_was_seen_is_not_a_failure),
         cmocka_unit_test(a_failed_add_without_error_stops_the_next_save),
         cmocka_unit_test(a_failure_that_was_received_stops_nothing),
         cmocka_unit_test(a_copy_lacks_what_its_original_lacks),

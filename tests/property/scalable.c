@@ -95,7 +95,7 @@ static void compound_rate_stays_under_the_planned_one(void **state)
 
 /* ---- When it grows -------------------------------------------------------------------------- */
 
-/* Keys that come again and again are no reason, nor are the keys that were planned for. */
+/* Repeated keys do not make it grow, nor do the keys that were planned for. */
 static void a_chain_grows_by_new_keys_only(void **state)
 {
     (void)state;

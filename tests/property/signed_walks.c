@@ -5,8 +5,8 @@
  * positions would have them.
  *
  * Measured in many filters of one size: the share of absent keys that each of them takes for
- * present varies from filter to filter, so the error of the mean is that of the mean of so many
- * numbers, or, where hits are few, that of a count. Allowed are five of these deviations and what
+ * present varies from filter to filter, so the error of the mean is that of one number for each
+ * filter, or, where hits are few, that of a count. Allowed are five of these deviations and what
  * the library promises (3 per cent and a bit, since part of it is a mean over points): 1 in 10^6
  * fails by accident.
  *
@@ -27,7 +27,7 @@ struct sort {
     uint64_t keys;
     unsigned filters;
     uint64_t queried; /* of each filter */
-    double worse;     /* than independent positions, at least so many times */
+    double worse;     /* than independent positions, at least this many times */
     double promise;
 };
 

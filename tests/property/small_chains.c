@@ -25,7 +25,7 @@ static uint64_t besides_bits(const bloomery_filter *filter)
     return info.memory_bytes - info.bytes;
 }
 
-/* A chain of ours, or of RedisBloom's; small, so that some thousand keys make many layers. */
+/* A chain of Bloomery or of RedisBloom; small, so that some thousand keys make many layers. */
 static bloomery_filter *chain(bool foreign, uint32_t growth, const bloomery_create_options *options)
 {
     bloomery_dialect_parameters with = BLOOMERY_DIALECT_PARAMETERS;
@@ -147,7 +147,7 @@ static void a_refused_room_loses_nothing(void **state)
 
 /* ---- Whole words ----------------------------------------------------------------------------- */
 
-/* For few keys; the bits end anywhere in a word. NULL: there is no libcrypto for its hash. */
+/* For few keys; the bits end anywhere in a word. NULL: no libcrypto for its hash. */
 static bloomery_filter *small_chain(const char *dialect, uint64_t keys,
                                     const bloomery_create_options *options)
 {

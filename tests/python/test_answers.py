@@ -116,7 +116,7 @@ def numpy_takes_answers_as_an_array(c):
 
 @case
 def answers_are_a_sequence_of_python(c):
-    c.expect(issubclass(bloomery.BoolColumn, collections.abc.Sequence), "it is no Sequence")
+    c.expect(issubclass(bloomery.BoolColumn, collections.abc.Sequence), "it is not a Sequence")
     for count in LENGTHS:
         bits = bits_of(count)
         answers = column(bits)
@@ -166,7 +166,7 @@ def answers_are_a_sequence_of_python(c):
 
 
 @case
-def hashes_are_no_value_for_each_row(c):
+def hashes_do_not_have_a_value_for_each_row(c):
     pd = need("pandas")
     df = pd.DataFrame({"x": list("abcd")})
     with raises(c, ValueError, "64"):

@@ -48,7 +48,7 @@ def every_form_has_the_keys_of_its_values(c):
 
 
 @case
-def nothing_but_nulls_is_no_key(c):
+def nothing_but_nulls_has_no_key(c):
     f = Filter(100)
     c.expect(f.add_many(Producer("n", [None] * 700)) == 0 and not f, "null")
     c.expect(f.contains_many(Producer("n", [None] * 700)).sum() == 0, "answers")

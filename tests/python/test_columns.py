@@ -89,7 +89,7 @@ def series_of_pandas_are_columns(c):
 
 
 @case
-def what_is_missing_is_no_key_and_answers_false(c):
+def a_missing_value_is_not_a_key_and_answers_false(c):
     np, pd = need("numpy"), need("pandas")
     nan = float("nan")
     columns = {"list": ["a", None, "b", nan, 5], "tuple": ("a", None, np.nan, "b"), "object": pd.Series(["a", None, "b", np.nan, pd.NA]),
@@ -197,7 +197,7 @@ def answers_are_arrays_of_bools(c):
 
 
 @case
-def the_number_of_keys_is_taken_or_asked_for(c):
+def the_number_of_keys_is_taken_or_required(c):
     c.expect(Filter.build(["a", "b"]).keys == 2, "len")
     c.expect(Filter.build([]).keys == 1, "none")
     with raises(c, TypeError, "count"):

@@ -51,7 +51,7 @@ def a_text_is_its_utf8_and_an_int_its_eight_bytes(c):
 
 
 @case
-def what_is_no_key_is_refused_with_a_remedy(c):
+def an_object_that_is_not_a_key_is_refused_with_a_remedy(c):
     f = Filter(10)
 
     class Odd:

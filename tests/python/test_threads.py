@@ -161,7 +161,7 @@ def add_in_child(f):
 
 
 @case
-def a_child_forked_in_the_midst_raises_instead_of_waiting_for_ever(c):
+def a_child_forked_in_the_midst_raises_instead_of_waiting_without_end(c):
     np = need("numpy")
     f = Filter(8_000_000, 1e-4, kind="classic")
     keys = np.arange(6_000_000)

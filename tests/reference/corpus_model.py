@@ -38,12 +38,12 @@ BLANK = b" \t\r\v\f\n"
 # ---- A line of JSON ----------------------------------------------------------------------------------
 
 def refuse(name):
-    """NaN and Infinity, which Python takes, are no JSON."""
+    """Refuses NaN and Infinity, which Python takes and JSON does not have."""
     raise ValueError(name)
 
 
 def value_of(line):
-    """The line's value; its strings have a character for each byte. ValueError: it is no JSON."""
+    """The line's value; its strings have a character for each byte. ValueError: it is not JSON."""
     return json.loads(line.decode("latin-1"), parse_constant=refuse, parse_int=str, parse_float=str)
 
 
@@ -181,7 +181,7 @@ def paragraphs_of(raw):
 # ---- Keys --------------------------------------------------------------------------------------------
 
 def ngrams_of(content, length):
-    """All runs of so many words, with repeats; fewer words are one run."""
+    """All runs of `length` words, with repeats; fewer words are one run."""
     words = corpus_words.words_of(content)
     if not words:
         return []

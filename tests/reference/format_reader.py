@@ -57,7 +57,7 @@ DAMAGED, UNSUPPORTED, KEY_NEEDED = "damaged", "unsupported", "key needed"
 
 
 class Refused(Exception):
-    """Why this is no file that can be read; `answer` is one of the six."""
+    """Why this file cannot be read; `answer` is one of the six."""
 
     def __init__(self, answer, text):
         super().__init__(f"{answer}: {text}")
@@ -342,7 +342,7 @@ def check_link(header, link, begin):
          "m")
     need(1 <= link.lines <= LINES_MOST if blocked else link.lines == 0, DAMAGED, "L")
     need(1 <= link.probes <= (LINE_PROBES_MOST if blocked else CLASSIC_PROBES_MOST), DAMAGED, "k")
-    # False for what is no number, too.
+    # False for NaN, too.
     need(0 <= link.planned_rate <= 1, DAMAGED, "planned rate")
     need(header.kind != SCALABLE or link.planned_keys > 0 < link.planned_rate, DAMAGED, "no plan")
     need(link.begin == begin and link.bytes == -(-link.bits * header.cell_bits // 512) * 64, DAMAGED,
@@ -539,7 +539,7 @@ def cell_of(filter_, link, position):
 
 
 def count(filter_, key):
-    """How often the key is in it; where there are no counters, 1 if it may be."""
+    """How often the key is in it; without counters, 1 if it may be."""
     if filter_.header.kind != COUNTING:
         return int(may_contain(filter_, key))
     link, most = filter_.links[0], (1 << filter_.header.cell_bits) - 1

@@ -335,7 +335,7 @@ def differences():
         if struct.pack("<2Q", *siphash_128(bytes(range(size)), bytes(range(16)))).hex() != answer:
             found.append(f"SipHash of {size} bytes")
     if shutil.which("xxhsum") is None:
-        return found + ["there is no xxhsum here (Debian: xxhash)"]
+        return found + ["no xxhsum here (Debian: xxhash)"]
     whole = sample(max(LENGTHS))
     with tempfile.TemporaryDirectory() as folder:
         paths = [f"{folder}/{size}" for size in LENGTHS]

@@ -4,7 +4,7 @@
 
 The C planner sums non-negative terms in double precision: it steps chances forward key by key and
 weighs them with binomial laws. This file shares no step with it. It uses one closed form, in
-integers and in decimals with so many digits that cancellation does not matter.
+integers and in decimals with enough digits that cancellation does not matter.
 
 One array of cells. Throw t times, uniformly and independently, into m cells, and let X be the
 number of distinct cells hit. A query throws k times and passes if every one of its throws lands in

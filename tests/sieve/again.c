@@ -141,7 +141,7 @@ static uint64_t drain(void)
 /* ---- Tests ------------------------------------------------------------------------------- */
 
 /* A process that is killed after it wrote a commit, and before that was synced, leaves it to the
- * system. Whoever opens the sieve next sees it, and a power cut may undo it yet: so it is synced
+ * system. The next open of the sieve sees it, and a power cut may undo it yet: so it is synced
  * before what it does without is removed. */
 static void a_commit_that_a_kill_left_is_synced_first(void **state)
 {

@@ -131,7 +131,7 @@ static void a_batch_answers_as_one_by_one(void **state)
         }
 }
 
-static void forms_are_asked_for_as_they_are_pushed(void **state)
+static void forms_are_looked_up_as_they_are_pushed(void **state)
 {
     (void)state;
     bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
@@ -157,7 +157,7 @@ static void forms_are_asked_for_as_they_are_pushed(void **state)
     must_close(sieve);
 }
 
-/* Bytes that a batch of so many different keys reads. */
+/* Bytes that a batch of `count` distinct keys reads. */
 static uint64_t read_by(bloomery_sieve *sieve, size_t count)
 {
     bloomery_sieve_info before = BLOOMERY_SIEVE_INFO;
@@ -243,7 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, sieve_teardown)
-        CASE(a_batch_answers_as_one_by_one), CASE(forms_are_asked_for_as_they_are_pushed),
+        CASE(a_batch_answers_as_one_by_one), CASE(forms_are_looked_up_as_they_are_pushed),
         CASE(a_batch_reads_a_frame_once),    CASE(what_fails_one_key_fails_its_batch),
         CASE(a_batch_needs_no_memory),
 #undef CASE

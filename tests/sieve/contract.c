@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is refused, and how: arguments, options that the directory contradicts, directories that are
- * no sieve, second users, items that are too long. A refusal has changed nothing and says what
+ * not a sieve, second users, items that are too long. A refusal has changed nothing and says what
  * would work.
  *
  * Build: this file, stream.c, ../support; cmocka, the library. No arguments. Suite: sieve.
@@ -99,7 +99,7 @@ static uint64_t number_in(const char *text)
 }
 
 /* What the refusal calls the least memory is enough, and a byte less is not. */
-static void too_little_memory_is_told_the_least(void **state)
+static void too_little_memory_is_refused_with_the_least(void **state)
 {
     (void)state;
     for (uint32_t partitions = 1; partitions <= 256; partitions *= 16) {
@@ -184,7 +184,7 @@ static void put_file(const char *name)
     test_write_file(path, "mine", 4);
 }
 
-static void directories_that_are_no_sieve_are_left_alone(void **state)
+static void directories_that_are_not_a_sieve_are_left_alone(void **state)
 {
     (void)state;
     bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_DEFAULT, 2);
@@ -358,9 +358,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, sieve_setup, sieve_teardown)
         CASE(bad_options_are_refused),
-        CASE(too_little_memory_is_told_the_least),
+        CASE(too_little_memory_is_refused_with_the_least),
         CASE(options_that_the_directory_contradicts_are_refused),
-        CASE(directories_that_are_no_sieve_are_left_alone),
+        CASE(directories_that_are_not_a_sieve_are_left_alone),
         CASE(the_secret_is_its_owners),
         CASE(another_version_is_refused),
         CASE(a_second_process_is_refused),

@@ -54,7 +54,7 @@ static void say_what_hangs(int signal)
 {
     (void)signal;
     (void)!write(STDERR_FILENO, looking->what, strlen(looking->what));
-    (void)!write(STDERR_FILENO, ": there is no end to it\n", 24);
+    (void)!write(STDERR_FILENO, ": it does not end here\n", 23);
     abort();
 }
 
@@ -206,7 +206,7 @@ static void pop_all(struct stage *stage, bloomery_sieve *sieve)
         bloomery_error error = {0};
         size_t count = 0;
         if (rounds > 3000)
-            fail_msg("%s: there is no end to what comes out", stage->what);
+            fail_msg("%s: more and more items come out", stage->what);
         const bloomery_status status =
             bloomery_sieve_pop(sieve, items, POP, BLOOMERY_SIEVE_POP, &count, &error);
         note(stage, status, &error);
@@ -385,7 +385,7 @@ static void take_file_of(struct stage *stage, const struct stage *other, const c
     test_bytes_free(&content);
 }
 
-/* Nothing is said of what is sound, or all of this shows nothing. */
+/* Sound files cause no complaint, or all of this shows nothing. */
 static void judge_sound(struct stage *stage)
 {
     stage->name = NULL;

@@ -89,8 +89,8 @@ static void options_of_the_other_engine_do_not_matter(void **state)
         assert_int_equal(bloomery_sieve_close(must_open(&options), NULL), BLOOMERY_OK);
 }
 
-/* A portion that ends in the middle, since the filter is full: what is said to be not pushed is not
- * in the filter either, or it would be called seen the next time and never be queued. Chains of
+/* A portion that ends in the middle, since the filter is full: a key that counts as not pushed is
+ * not in the filter either, or it would be called seen the next time and never be queued. Chains of
  * RedisBloom count new keys alone, so half of these are repeats. */
 static void what_was_not_pushed_is_not_seen(void **state)
 {

@@ -7,7 +7,7 @@
  * dropped, r being the rate at the time, so D varies by sum of r (1 - r). What the sieve expects
  * rests on the share of new keys among the pushes, estimated by those that the last 1,024
  * "chances" let through (sieve/fill_level.c), with a deviation of sqrt(q / 1024): in a window of
- * so many chances, in which D_w are dropped, D_w / sqrt(1024 q). Neighbouring windows overlap,
+ * 1,024 chances, in which D_w are dropped, D_w / sqrt(1024 q). Neighbouring windows overlap,
  * which at most doubles the variance:
  *
  *     deviation^2  =  sum of r (1 - r)  +  2 sum of D_w^2 / (1024 q)
@@ -175,7 +175,7 @@ static void drops_are_expected_over_openings(void **state)
 }
 
 /* What is marked or forced is never dropped. */
-static void marked_and_forced_keys_are_no_drops(void **state)
+static void marked_and_forced_keys_are_not_drops(void **state)
 {
     (void)state;
     const bloomery_sieve_options options = memory_options(1000, 0.1, NULL);
@@ -254,7 +254,7 @@ int main(void)
         cmocka_unit_test(drops_are_expected_however_full_it_is),
         cmocka_unit_test(drops_are_expected_where_every_bit_is_set),
         cmocka_unit_test(drops_are_expected_over_openings),
-        cmocka_unit_test(marked_and_forced_keys_are_no_drops),
+        cmocka_unit_test(marked_and_forced_keys_are_not_drops),
         cmocka_unit_test(status_reads_no_filter),
     };
     return test_run_group("sieve_filled", tests, NULL, NULL);

@@ -159,7 +159,7 @@ static void a_clock_that_ran_ahead_holds_no_item(void **state)
     assert_int_equal(come_after_opening(100), 3);
 }
 
-/* However short those of whoever opens it are. */
+/* However short the leases are that a later open asks for. */
 static void leases_last_as_long_as_they_were_granted(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static void leases_last_as_long_as_they_were_granted(void **state)
     assert_int_equal(come_after_opening(10), 0);
     scene.ahead = 2000;
     assert_int_equal(come_after_opening(10), 0);
-    /* Others that are granted meanwhile change nothing for these. */
+    /* Leases that are granted later change nothing for these. */
     bloomery_sieve *sieve = open_with(true, 10);
     push_many(sieve, 3, 6, 0);
     assert_int_equal(pop_three(sieve, false), 3);

@@ -171,8 +171,8 @@ static _Noreturn void give_up(struct life *life, int line)
             give_up((life), __LINE__); \
     } while (0)
 
-/* After a sync failed: nothing can be changed any more, and nothing is said to be durable that was
- * not. */
+/* After a sync failed: nothing can be changed any more, and the sieve reports nothing as durable
+ * that is not. */
 static _Noreturn void end_refused(struct life *life)
 {
     const bloomery_sieve_info before = sieve_info_of(life->sieve);
@@ -485,7 +485,7 @@ static void note_message(struct ledger *ledger, const struct message *message)
         break;
     case SAID_POPPED:
         if (!(ledger->marks[push] & MARK_ITEM))
-            fail_msg("%s: an item came of push %llu, which is no new one", ledger->story->name,
+            fail_msg("%s: an item came of push %llu, which is not a new one", ledger->story->name,
                      (unsigned long long)push);
         if (ledger->marks[push] & MARK_ACKED)
             fail_msg("%s: the item of push %llu came after it was acknowledged",

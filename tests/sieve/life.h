@@ -4,7 +4,7 @@
  *
  * A story is a stream of pushes in which the number of a push says all about it: its key, and
  * whether it pushes, forces or marks. So a program that is started again goes on where the sieve
- * says that it is, and whoever looks on knows what has to come out of the first n pushes. A life
+ * says that it is, and an observer knows what has to come out of the first n pushes. A life
  * works at it: pushes, pops, acknowledges, commits; and tells through a pipe what it begins and
  * what it was promised:
  *
@@ -81,7 +81,7 @@ struct ledger {
 void ledger_make(struct ledger *ledger, const struct story *story);
 void ledger_free(struct ledger *ledger);
 
-/* Whether nothing more can come of a push: it was no new one, or its item was surely
+/* Whether nothing more can come of a push: it was not a new one, or its item was surely
  * acknowledged. */
 bool ledger_done(const struct ledger *ledger, uint64_t push);
 

@@ -47,7 +47,7 @@ static void push_some(bloomery_sieve *sieve, uint64_t first, uint64_t count)
                              NULL) >= 0);
 }
 
-/* Pops so many, and acknowledges one less. */
+/* Pops `wanted` items, and acknowledges one less. */
 static void pop_some(bloomery_sieve *sieve, size_t wanted)
 {
     bloomery_sieve_item items[16];
@@ -175,7 +175,7 @@ static void reading_changes_nothing_and_locks_nobody_out(void **state)
 /* ---- Beside a writer --------------------------------------------------------------------- */
 
 /* Commits without a pause until it is killed, or the test has ended. */
-static void write_for_ever(const bloomery_sieve_options *options)
+static void write_without_end(const bloomery_sieve_options *options)
 {
     bloomery_sieve *sieve = NULL;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -209,7 +209,7 @@ static void a_reader_beside_a_writer_sees_whole_commits(void **state)
         const pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0)
-            write_for_ever(&options);
+            write_without_end(&options);
         uint64_t before = 0, commits = 0;
         while (commits < 300) {
             const bloomery_sieve_info info = must_read();
@@ -269,7 +269,7 @@ static void the_other_copy_of_a_torn_one_counts(void **state)
     must_close(sieve);
 }
 
-static void what_is_no_sieve_is_refused(void **state)
+static void a_directory_that_is_not_a_sieve_is_refused(void **state)
 {
     (void)state;
     char path[400];
@@ -299,7 +299,7 @@ int main(void)
         CASE(reading_changes_nothing_and_locks_nobody_out),
         CASE(a_reader_beside_a_writer_sees_whole_commits),
         CASE(the_other_copy_of_a_torn_one_counts),
-        CASE(what_is_no_sieve_is_refused),
+        CASE(a_directory_that_is_not_a_sieve_is_refused),
 #undef CASE
     };
     return test_run_group("sieve_look", tests, NULL, NULL);

@@ -149,7 +149,7 @@ static int reopen(const char *path, const char *later)
     struct test_bytes after = manifest_of(later);
     const size_t quarter = after.bytes / QUARTERS;
     char name[400];
-    static bloomery_sieve *sieve; /* the power goes before it is closed: that is no leak */
+    static bloomery_sieve *sieve; /* the power goes before it is closed: that is not a leak */
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
     size_t at = 0;
     snprintf(name, sizeof name, "%s/MANIFEST", path);
@@ -327,7 +327,7 @@ static bool push_round(bloomery_sieve *sieve, uint32_t first)
  * the sieve gets other leases. */
 static int errand(const char *path, bloomery_sieve_engine engine, bool always)
 {
-    static bloomery_sieve *sieve; /* the power goes before it is closed: that is no leak */
+    static bloomery_sieve *sieve; /* the power goes before it is closed: that is not a leak */
     sieve = open_errand(path, engine, always, 100);
     bool good = sieve != NULL;
     for (uint32_t round = 0; good && round < ROUNDS; round++) {
@@ -405,7 +405,7 @@ static void judge_errand(const char *path, bloomery_sieve_engine engine, const c
     must_close(sieve);
 }
 
-/* Returns false where there was no such call. */
+/* Returns false if no call was cut. */
 static bool cut_errand(bloomery_sieve_engine engine, const char *sync, const struct fault *fault)
 {
     struct place place;

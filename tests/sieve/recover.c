@@ -571,7 +571,7 @@ static uint64_t drain(void)
     return total - 10;
 }
 
-/* Recovers, and compares what comes out with what is said to be lost. */
+/* Recovers, and compares what comes out with what recovery reports as lost. */
 static bloomery_sieve_recovery recover_and_drain(void)
 {
     const bloomery_sieve_recovery found = must_recover();
@@ -579,7 +579,7 @@ static bloomery_sieve_recovery recover_and_drain(void)
     assert_int_equal(twice.damaged, 0);
     const uint64_t came = drain();
     if (came + found.queued + found.pending != scene.items)
-        fail_msg("%s: %llu came, %llu and %llu are said to be lost, %llu were there", scene.what,
+        fail_msg("%s: %llu came, %llu and %llu were reported lost, %llu were there", scene.what,
                  (unsigned long long)came, (unsigned long long)found.queued,
                  (unsigned long long)found.pending, (unsigned long long)scene.items);
     return found;
@@ -817,7 +817,7 @@ static void recovery_without_a_filter(void **state)
 }
 
 /* Of fingerprints of 6 bytes a full frame ends with two bytes that say nothing: cut within them it
- * is no whole frame either. The first one is cut, so that all of the partition is lost. */
+ * is not a whole frame either. The first one is cut, so that all of the partition is lost. */
 static void a_frame_of_seen_keys_lacks_its_last_bytes(void **state)
 {
     enum { FRAME_END = 64 + 4096 };

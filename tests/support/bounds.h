@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far may a count lie from what is expected before it is no accident?
+ * How far may a count lie from what is expected before it cannot be an accident?
  *
  * Of `trials` independent trials with chance p, the chance of a share of x or beyond (on the far
  * side of p) is at most exp(-trials * D(x, p)), D being the relative entropy x ln(x/p) + (1-x)

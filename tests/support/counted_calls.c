@@ -2,7 +2,7 @@
 /*
  * Loaded before a program (LD_PRELOAD), this counts how often it looks at one path: what it opens,
  * asks for by name, and asks for by a descriptor of that path. For tests that a file is opened
- * once, and is then what it was, whatever its name leads to meanwhile.
+ * once, and is then what it was, whatever its name leads to by then.
  *
  *     COUNTED_PATH     the path, as the program gives it
  *     COUNTED_OTHER    a file that takes the path's name right before it is opened a second time
@@ -64,7 +64,7 @@ int open_anything(int directory, const char *path, int flags, mode_t mode)
 
 /* ---- Asking for facts ---------------------------------------------------------------- */
 
-/* struct stat and struct stat64 are one on the machines of ours. */
+/* struct stat and struct stat64 are the same on our machines. */
 static int stat_anything(int directory, const char *path, void *facts, int flags)
 {
     if ((flags & AT_EMPTY_PATH) != 0 && path[0] == '\0')

@@ -23,7 +23,7 @@ static bloomery_filter *chain(uint64_t planned, const bloomery_create_options *o
 bloomery_filter *test_specimen(size_t index, const bloomery_create_options *given,
                                const struct test_keys *keys)
 {
-    static const uint8_t secret[BLOOMERY_SECRET_BYTES] = "a secret of ours";
+    static const uint8_t secret[BLOOMERY_SECRET_BYTES] = "a shared secret!";
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     if (given != NULL)
         options = *given;

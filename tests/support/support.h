@@ -103,7 +103,7 @@ struct test_shape {
 enum { TEST_SHAPES = 7 };
 extern const struct test_shape test_shapes[TEST_SHAPES];
 
-/* The plan for so many keys at that rate; the test fails where there is none. */
+/* The plan for `keys` keys at that rate; the test fails if none exists. */
 bloomery_plan test_plan(const struct test_shape *shape, uint64_t keys, double rate);
 
 /* The geometry of a plan with another number of bits, as if filled in by hand, at the rate that its

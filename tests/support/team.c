@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "team.h"
 
-#include <pthread.h>
 #include <sched.h>
 
 enum { MOST = 16 };
@@ -11,18 +10,11 @@ struct member {
     unsigned number;
 };
 
-static void meet(atomic_uint *arrived, unsigned members)
-{
-    const unsigned turn = atomic_fetch_add(arrived, 1) / members;
-    while (atomic_load(arrived) < (turn + 1) * members)
-        sched_yield();
-}
-
 static void *begin(void *argument)
 {
     const struct member *member = argument;
     struct team *team = member->team;
-    meet(&team->begun, team->members);
+    team_wait(team);
     team->work(team->context, member->number);
     return NULL;
 }
@@ -33,23 +25,31 @@ void team_run(struct team *team, unsigned members, void (*work)(void *context, u
     pthread_t threads[MOST];
     struct member all[MOST];
     assert_in_range(members, 1, MOST);
-    team->members = members;
     team->work = work;
     team->context = context;
+    assert_int_equal(pthread_barrier_init(&team->together, NULL, members), 0);
     for (unsigned i = 0; i < members; i++) {
         all[i] = (struct member){team, i};
         assert_int_equal(pthread_create(&threads[i], NULL, begin, &all[i]), 0);
     }
     for (unsigned i = 0; i < members; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
+    pthread_barrier_destroy(&team->together);
     if (atomic_load(&team->faults) > 0)
         fail_msg("%u faults, one of them in line %d", atomic_load(&team->faults),
                  atomic_load(&team->line));
 }
 
+void team_wait(struct team *team)
+{
+    pthread_barrier_wait(&team->together);
+}
+
 void team_meet(struct team *team, unsigned members)
 {
-    meet(&team->arrived, members);
+    const unsigned turn = atomic_fetch_add(&team->arrived, 1) / members;
+    while (atomic_load(&team->arrived) < (turn + 1) * members)
+        sched_yield();
 }
 
 void team_fault(struct team *team, int line)

@@ -6,13 +6,13 @@
 
 #include "support.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 struct team {
-    unsigned members;
     void (*work)(void *context, unsigned number);
     void *context;
-    atomic_uint begun;
+    pthread_barrier_t together;
     atomic_uint arrived;
     atomic_uint faults;
     atomic_int line; /* of one of them */
@@ -22,8 +22,11 @@ struct team {
 void team_run(struct team *team, unsigned members, void (*work)(void *context, unsigned number),
               void *context);
 
-/* Waits until `members` threads have called it. Nobody sleeps: a sleeper would come too late to be
- * in the way of the others. */
+/* Waits until all members have called it. They sleep, and wake on whichever processor is free. */
+void team_wait(struct team *team);
+
+/* Waits until `members` threads have called it. Nobody sleeps, for work that is so short that a
+ * sleeper would come too late to be in the way of the others. */
 void team_meet(struct team *team, unsigned members);
 
 void team_fault(struct team *team, int line);

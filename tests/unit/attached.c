@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ClickHouse's filters carry along of their surroundings may come from a file of ours that
+ * What ClickHouse's filters carry along of their surroundings may come from a Bloomery file that
  * somebody changed: whatever it is, writing and describing such a filter reads nothing outside of
  * it.
  */
@@ -54,20 +54,20 @@ static bloomery_filter *load(const uint8_t *data, size_t bytes)
 static bloomery_status write_now(bloomery_filter *filter, struct output *output)
 {
     char text[512];
-    uint8_t *kept = bloomery_rest_in(filter)->extra;
+    uint8_t *kept = bloomery_cold_in(filter)->extra;
     uint8_t *alone = malloc(
-        bloomery_rest_in(filter)->extra_bytes > 0 ? bloomery_rest_in(filter)->extra_bytes : 1);
+        bloomery_cold_in(filter)->extra_bytes > 0 ? bloomery_cold_in(filter)->extra_bytes : 1);
     bloomery_error error = {.text = ""};
     assert_non_null(alone);
-    memcpy(alone, kept, bloomery_rest_in(filter)->extra_bytes);
-    bloomery_rest_of(filter)->extra = alone;
+    memcpy(alone, kept, bloomery_cold_in(filter)->extra_bytes);
+    bloomery_cold_of(filter)->extra = alone;
     output->used = 0;
     const bloomery_status status = bloomery_dialect_write(filter, NULL, collect, output, &error);
     assert_true(status == BLOOMERY_OK || (status == BLOOMERY_CORRUPT && strlen(error.text) > 20) ||
                 status == BLOOMERY_UNSUPPORTED || status == BLOOMERY_IO_FAILED);
     for (uint32_t i = 0; bloomery_dialect_remark(filter, i, text, sizeof text); i++)
         assert_true(i < 8);
-    bloomery_rest_of(filter)->extra = kept;
+    bloomery_cold_of(filter)->extra = kept;
     free(alone);
     return status;
 }
@@ -79,17 +79,17 @@ static void try_all(bloomery_filter *filter, const uint8_t *data, size_t bytes)
     assert_int_equal(write_now(filter, &output), BLOOMERY_OK);
     assert_int_equal(output.used, bytes);
     assert_memory_equal(output.bytes, data, bytes);
-    const size_t attached = bloomery_rest_in(filter)->extra_bytes;
+    const size_t attached = bloomery_cold_in(filter)->extra_bytes;
     for (size_t length = 1; length < attached; length++) {
-        bloomery_rest_of(filter)->extra_bytes = length;
+        bloomery_cold_of(filter)->extra_bytes = length;
         assert_int_equal(write_now(filter, &output), BLOOMERY_CORRUPT);
     }
-    bloomery_rest_of(filter)->extra_bytes = attached;
+    bloomery_cold_of(filter)->extra_bytes = attached;
     for (size_t at = 0; at < attached; at++)
         for (unsigned bit = 0; bit < 8; bit++) {
-            bloomery_rest_in(filter)->extra[at] ^= (uint8_t)(1 << bit);
+            bloomery_cold_in(filter)->extra[at] ^= (uint8_t)(1 << bit);
             refused += write_now(filter, &output) != BLOOMERY_OK;
-            bloomery_rest_in(filter)->extra[at] ^= (uint8_t)(1 << bit);
+            bloomery_cold_in(filter)->extra[at] ^= (uint8_t)(1 << bit);
         }
     assert_true(refused > 200);
 }
@@ -104,9 +104,9 @@ static void changed_surroundings_do_no_harm(void **state)
     bloomery_filter *filter = load(payload, sizeof payload);
     try_all(filter, payload, sizeof payload);
     /* The same in blocks of 25, 25 and 10 bytes: what is attached is made by hand. */
-    const size_t attached = bloomery_rest_in(filter)->extra_bytes;
+    const size_t attached = bloomery_cold_in(filter)->extra_bytes;
     bloomery_filter *in_blocks = filter;
-    uint8_t *kept = bloomery_rest_in(filter)->extra;
+    uint8_t *kept = bloomery_cold_in(filter)->extra;
     uint8_t extra[256] = {0};
     memcpy(extra, kept, 44);
     extra[1] = 1;
@@ -114,13 +114,13 @@ static void changed_surroundings_do_no_harm(void **state)
     extra[44] = extra[48] = 25;
     extra[52] = 10;
     memcpy(extra + 56, kept + 44, attached - 44);
-    bloomery_rest_of(in_blocks)->extra = extra;
-    bloomery_rest_of(in_blocks)->extra_bytes = attached + 12;
+    bloomery_cold_of(in_blocks)->extra = extra;
+    bloomery_cold_of(in_blocks)->extra_bytes = attached + 12;
     assert_int_equal(write_now(in_blocks, &framed), BLOOMERY_OK);
     assert_int_equal(framed.used, sizeof payload + 3 * 25);
     try_all(in_blocks, framed.bytes, framed.used);
-    bloomery_rest_of(filter)->extra = kept;
-    bloomery_rest_of(filter)->extra_bytes = attached;
+    bloomery_cold_of(filter)->extra = kept;
+    bloomery_cold_of(filter)->extra_bytes = attached;
     bloomery_free(filter);
     filter = load(framed.bytes, framed.used);
     try_all(filter, framed.bytes, framed.used);

@@ -89,7 +89,7 @@ static void variants_are_those_of_the_facts(void **state)
     }
 }
 
-/* What is said of a filter that does not fit is there. */
+/* A filter that does not fit gets a message. */
 static void rows_say_what_does_not_fit(void **state)
 {
     (void)state;

@@ -47,7 +47,7 @@ static void the_hash_zero_counts(void **state)
     tool_distinct_free(&distinct);
 }
 
-/* Over many sets the mean error is 0 and the spread is what is said. */
+/* Over many sets the mean error is 0 and the spread is as announced. */
 static void estimates_are_within_bounds(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hashes come back out of the store, each as often as it was kept, wherever they lay meanwhile. */
+/* Hashes come back out of the store, each as often as it was kept, wherever the store kept them. */
 #include "filter/hasher.h"
 
 #include "base/system.h"
@@ -22,7 +22,7 @@
  * key has some that no other key has. */
 static bloomery_filter *counters(bloomery_hash_id hash, uint64_t keys)
 {
-    /* Solving takes longer than all else here: the last plan serves while it fits. */
+    /* Solving takes longer than everything else here: the last plan serves while it fits. */
     static bloomery_plan plan;
     const uint64_t planned = keys > 0 ? keys : 1;
     bloomery_filter *filter = NULL;

@@ -228,7 +228,7 @@ static void lines_and_paths_are_read_however_they_are(void **state)
     expect(MIB(300), MIB(200));
 }
 
-static void what_cannot_be_read_is_no_limit(void **state)
+static void an_unreadable_limit_does_not_count(void **state)
 {
     (void)state;
     expect(UINT64_MAX, UINT64_MAX);
@@ -449,7 +449,7 @@ int main(void)
         IN_FOLDER(hybrid_systems_are_read),
         IN_FOLDER(a_group_that_is_mounted_itself_is_found),
         IN_FOLDER(lines_and_paths_are_read_however_they_are),
-        IN_FOLDER(what_cannot_be_read_is_no_limit),
+        IN_FOLDER(an_unreadable_limit_does_not_count),
         IN_CONTAINER(a_filter_that_the_container_cannot_give_is_refused),
         IN_CONTAINER(a_chain_stops_growing_where_the_container_ends),
         IN_CONTAINER(what_no_key_touches_takes_no_memory_of_a_small_container),

@@ -532,7 +532,7 @@ static void bytes_give_back_the_keys(void **state)
         }
 }
 
-/* Bytes that are no multiple of a block, or of the folding unit, are not all used, and never
+/* Bytes that are not a multiple of a block, or of the folding unit, are not all used, and never
  * exceeded. */
 static void odd_bytes_are_rounded_down(void **state)
 {
@@ -682,7 +682,7 @@ static void bad_numbers_are_refused_and_leave_the_plan_alone(void **state)
         {"a negative rate", {.keys = 10, .rate = -0.01}},
         {"a tiny rate", {.keys = 10, .rate = 0.99e-15}},
         {"a denormal rate", {.keys = 10, .rate = DBL_TRUE_MIN}},
-        {"a rate that is no number", {.keys = 10, .rate = (double)NAN}},
+        {"a rate that is not a number", {.keys = 10, .rate = (double)NAN}},
         {"an endless rate", {.keys = 10, .rate = (double)INFINITY}},
         {"too many keys", {.keys = max_keys + 1, .rate = 0.01}},
         {"all keys", {.keys = UINT64_MAX, .rate = 0.01}},

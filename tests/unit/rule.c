@@ -158,7 +158,7 @@ static void numbers_become_bytes_in_twos_complement(void **unused)
     }
     assert_form(INT32, "4294967296", NULL, 0);
     assert_form(INT32, "-2147483649", NULL, 0);
-    /* Empty is no number, and reported, but not if empty keys are skipped. */
+    /* An empty key is not a number, and is reported unless empty keys are skipped. */
     assert_key(&(bloomery_key_rule){INT64 | SKIP_EMPTY, 0, 0, 0}, "", NULL);
     assert_key(&(bloomery_key_rule){INT32 | TRIM, 0, 0, 0}, " 16909060 ", "\4\3\2\1");
     assert_key(&(bloomery_key_rule){CSV | INT32, ',', 2, 0}, "a,\"16909060\"", "\4\3\2\1");

@@ -305,7 +305,7 @@ static void hostile_keys_take_no_time(void **unused)
     free(key);
 }
 
-static void so_many_parameters_are_sorted_and_no_more(void **unused)
+static void parameters_up_to_the_limit_are_sorted_and_no_more(void **unused)
 {
     (void)unused;
     for (size_t count = 1023; count <= 1025; count++) {
@@ -350,7 +350,7 @@ int main(void)
         cmocka_unit_test(forms_stay_as_they_are),
         cmocka_unit_test(sorted_queries_are_those_of_the_definition),
         cmocka_unit_test(hostile_keys_take_no_time),
-        cmocka_unit_test(so_many_parameters_are_sorted_and_no_more),
+        cmocka_unit_test(parameters_up_to_the_limit_are_sorted_and_no_more),
         cmocka_unit_test(too_little_room_leaves_the_key),
     };
     return test_run_group("sieve_canon", tests, NULL, NULL);

@@ -409,7 +409,7 @@ static void plans_out_of_range_are_refused(void **unused)
 }
 
 /* The text names the least, and the least does. */
-static void least_memory_is_said(void **unused)
+static void least_memory_is_reported(void **unused)
 {
     (void)unused;
     for (uint32_t partitions = 1; partitions <= 256; partitions *= 4) {
@@ -466,7 +466,7 @@ int main(void)
         cmocka_unit_test(the_engine_moves_what_the_plan_says),
         cmocka_unit_test(defaults_are_filled_in),
         cmocka_unit_test(plans_out_of_range_are_refused),
-        cmocka_unit_test(least_memory_is_said),
+        cmocka_unit_test(least_memory_is_reported),
         cmocka_unit_test(numbers_are_sound_at_the_ends),
     };
     return test_run_group("sieve_plan", tests, NULL, NULL);

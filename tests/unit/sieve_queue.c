@@ -495,7 +495,7 @@ static size_t pop_some(struct bloomery_queue *queue, bloomery_sieve_item *items,
     return count;
 }
 
-/* A write that failed half way, of an item that then was not put in, is no part of the segment. */
+/* A write that failed half way, of an item that then was not put in, is not part of the segment. */
 static void a_failed_write_leaves_no_rubbish(void **state)
 {
     static char text[LONG + 1];

@@ -214,8 +214,8 @@ static void every_flipped_byte_costs_its_frame(void **state)
             put_back(&scene, segment);
             if (open_and_drain(&scene, &outcome, &damaged)) {
                 found += damaged > 0;
-                /* The header of a file costs its segment, 12 entries or so; all else costs its
-                 * frame, and leases. */
+                /* The header of a file costs its segment, 12 entries or so; everything else costs
+                 * its frame, and leases. */
                 assert_true(outcome.lost <= (at < BLOOMERY_FILE_HEADER ? 20 : 2 * PER_FRAME));
             } else {
                 assert_true(segment == scene.files && at < BLOOMERY_FILE_HEADER);

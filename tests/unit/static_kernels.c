@@ -8,7 +8,7 @@
 #include "../support/built.h"
 
 #include "base/cpu.h"
-#include "kernels/native.h"
+#include "kernels/fast_path.h"
 #include "kinds/static.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ static void make_hashes(uint64_t seed)
     }
 }
 
-static void compare(const struct bloomery_native *kernel, const bloomery_filter *filter)
+static void compare(const struct bloomery_fast_path *kernel, const bloomery_filter *filter)
 {
     uint64_t answers[HASHES / 64 + 2];
     static const size_t lengths[] = {0,   1,   7,   8,   9,   63,  64,    65,
@@ -61,7 +61,7 @@ static void compare(const struct bloomery_native *kernel, const bloomery_filter 
 
 /* b0 at its borders and in the middle of a section; the payload is then no solution, which the
  * answers of a kernel must not depend on. */
-static void compare_all(const struct bloomery_native *kernel)
+static void compare_all(const struct bloomery_fast_path *kernel)
 {
     for (uint32_t columns = 0; columns <= 20; columns++)
         for (int keys = 0; keys < 3; keys++) {

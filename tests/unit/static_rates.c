@@ -91,7 +91,7 @@ static void count_key(const bloomery_filter *filter, bloomery_hash hash, struct 
             count_planes(layer, &at, tally);
             return;
         }
-        assert_true(layer->hands_on && i + 1 < filter->shape.layer_count);
+        assert_true(layer->cascades && i + 1 < filter->shape.layer_count);
     }
 }
 

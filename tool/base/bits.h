@@ -22,13 +22,13 @@ static inline void tool_bit_set(uint64_t *words, size_t i)
     words[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-/* Those bits of the last word of so many (at least 1) that count. */
+/* Returns a mask of the bits in use of the last word of `bits` bits, at least 1. */
 static inline uint64_t tool_last_bits(size_t bits)
 {
     return bits % 64 == 0 ? UINT64_MAX : (UINT64_C(1) << bits % 64) - 1;
 }
 
-/* Ones in the words of so many bits; those behind the last bit count too. */
+/* Counts the ones in the words of `bits` bits, those after the last bit included. */
 static inline uint64_t tool_ones_in(const uint64_t *words, size_t bits)
 {
     uint64_t ones = 0;
@@ -37,7 +37,7 @@ static inline uint64_t tool_ones_in(const uint64_t *words, size_t bits)
     return ones;
 }
 
-/* The first bit from `from` on that is `value`, or `count`. */
+/* Returns the first bit from `from` on that is `value`, or `count`. */
 static inline size_t tool_next_bit(const uint64_t *words, size_t from, size_t count, bool value)
 {
     while (from < count) {

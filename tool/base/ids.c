@@ -49,7 +49,7 @@ enum {
     SERIALS = 10000,
     MODULUS = 11,
     FAMILIES = MODULUS * MODULUS,
-    NO_CHECK = 10, /* a weighted sum that is no digit */
+    NO_CHECK = 10, /* a weighted sum that is not a digit */
     BUCKETS_MAX = 1 << 17,
     STEPS = 2,             /* from a bucket's first slot on that are taken without a branch */
     PORTION = 512,         /* people made at once */
@@ -101,14 +101,6 @@ static uint8_t weighted_sums(const char *digits, unsigned from, unsigned count)
         second += digit * weights_second[from + i];
     }
     return (uint8_t)(first % MODULUS * MODULUS + second % MODULUS);
-}
-
-/* The check digit for the sums of the two parts of a number, or NO_CHECK. */
-static uint8_t check_digit(unsigned family, unsigned residue)
-{
-    unsigned first = (family / MODULUS + residue / MODULUS) % MODULUS;
-    unsigned second = (family % MODULUS + residue % MODULUS) % MODULUS;
-    return (uint8_t)(first != NO_CHECK ? first : second);
 }
 
 static void write_digits(char *digits, unsigned width, unsigned value)
@@ -200,15 +192,6 @@ static bool same_day(struct date a, struct date b)
     return a.year == b.year && a.month == b.month && a.day == b.day;
 }
 
-static void slot_digits(struct slot *slot, struct date born, unsigned sex)
-{
-    write_digits(slot->digits, 2, born.year % 100);
-    write_digits(slot->digits + 2, 2, born.month);
-    write_digits(slot->digits + 4, 2, born.day);
-    write_digits(slot->digits + 6, 1, (born.year < 2000 ? 3 : 5) + sex);
-    slot->family = weighted_sums(slot->digits, 0, 7);
-}
-
 /* The slots of one group and sex, for the ranks from `first` on. Returns the slot after the last.
  */
 static struct slot *make_cell(struct slot *slot, unsigned cell, uint64_t first, uint64_t people,
@@ -225,7 +208,11 @@ static struct slot *make_cell(struct slot *slot, unsigned cell, uint64_t first, 
     const uint64_t turn = tool_scale(tool_random_next(random), days);
     uint64_t day = 0;
     for (struct date date = begin; !same_day(date, end); date = next_day(date), day++, slot++) {
-        slot_digits(slot, date, cell % SEXES);
+        write_digits(slot->digits, 2, date.year % 100);
+        write_digits(slot->digits + 2, 2, date.month);
+        write_digits(slot->digits + 4, 2, date.day);
+        write_digits(slot->digits + 6, 1, (date.year < 2000 ? 3 : 5) + cell % SEXES);
+        slot->family = weighted_sums(slot->digits, 0, 7);
         slot->first = (uint32_t)(first + share_before(people, day, days, turn));
         unsigned valid = valid_count[slot->family];
         slot->rotation = (uint16_t)tool_scale(tool_random_next(random), valid);
@@ -276,8 +263,11 @@ static void make_serials(struct tool_ids *ids)
         ids->residue[serial] = weighted_sums(ids->serial_digits[serial], 7, 4);
     }
     for (unsigned family = 0; family < FAMILIES; family++)
-        for (unsigned residue = 0; residue < FAMILIES; residue++)
-            ids->check[family][residue] = check_digit(family, residue);
+        for (unsigned residue = 0; residue < FAMILIES; residue++) {
+            const unsigned first = (family / MODULUS + residue / MODULUS) % MODULUS;
+            const unsigned second = (family % MODULUS + residue % MODULUS) % MODULUS;
+            ids->check[family][residue] = (uint8_t)(first != NO_CHECK ? first : second);
+        }
 }
 
 static void make_valid(struct tool_ids *ids, uint64_t seed)

@@ -18,14 +18,6 @@ static json_t *must(json_t *value)
     return value;
 }
 
-json_t *tool_json_report(const char *command)
-{
-    json_t *report = tool_json_object();
-    tool_json_add(report, "schema", tool_json_count(1));
-    tool_json_add(report, "command", tool_json_text(command));
-    return report;
-}
-
 void tool_json_add(json_t *object, const char *name, json_t *value)
 {
     if (json_object_set_new(object, name, value) != 0)

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON output on top of jansson: one object per command, printed by tool_json_print. Numbers are
- * not rounded, and sizes are plain bytes. Values that may take all 64 bits (seeds, fingerprints)
- * are strings, because many readers keep numbers as doubles.
- *
- * Every object begins with "schema": 1. Later versions add names and never change one.
+ * JSON output on top of jansson: what reports (report.h) are printed with, and lists that are
+ * printed piece by piece. Numbers are not rounded, and sizes are plain bytes.
  */
 #ifndef BLOOMERY_TOOL_JSON_H
 #define BLOOMERY_TOOL_JSON_H
@@ -15,16 +12,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An object with "schema" and "command". Never NULL, nor is any other value from here: running out
- * of memory ends the program with a message. */
-json_t *tool_json_report(const char *command);
+/* No value from here is NULL: running out of memory ends the program with a message. */
 
 /* Adds a member or an element, and takes the value over. */
 void tool_json_add(json_t *object, const char *name, json_t *value);
 void tool_json_append(json_t *array, json_t *value);
 
-/* Values. A double that is no number or infinite is null; text that is no UTF-8 has its bad bytes
- * replaced by '?'. */
+/* Values. A double that is infinite or not a number is null. Bytes that are not UTF-8 are replaced
+ * by '?'. */
 json_t *tool_json_count(uint64_t value); /* from 2^63 on it is rounded */
 json_t *tool_json_integer(int64_t value);
 json_t *tool_json_number(double value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything that is said to people on stderr. */
+/* All messages for people, on stderr. */
 #include "base/experimental.h"
 #include "tool.h"
 
@@ -78,18 +78,6 @@ char *tool_printable(char *text)
 
 enum { SENTENCE_BYTES = 8000, LINE_BYTES = SENTENCE_BYTES + 64 };
 
-/* One line in one piece: commands that run side by side share a terminal or a log. */
-static void say_line(const char *kind, char *sentence)
-{
-    char line[LINE_BYTES];
-    const char *part = subcommand();
-    int length = snprintf(line, sizeof(line), "%s: %s%s%s%s\n", program, part,
-                          part[0] != '\0' ? ": " : "", kind, tool_printable(sentence));
-    tool_status_line_wipe();
-    if (length > 0 && (size_t)length < sizeof(line))
-        fwrite(line, 1, (size_t)length, stderr);
-}
-
 static void say_format(const char *kind, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
 
@@ -97,7 +85,14 @@ static void say_format(const char *kind, const char *format, va_list arguments)
 {
     char sentence[SENTENCE_BYTES];
     vsnprintf(sentence, sizeof(sentence), format, arguments);
-    say_line(kind, sentence);
+    /* One line in one piece: commands that run side by side share a terminal or a log. */
+    char line[LINE_BYTES];
+    const char *part = subcommand();
+    int length = snprintf(line, sizeof(line), "%s: %s%s%s%s\n", program, part,
+                          part[0] != '\0' ? ": " : "", kind, tool_printable(sentence));
+    tool_status_line_wipe();
+    if (length > 0 && (size_t)length < sizeof(line))
+        fwrite(line, 1, (size_t)length, stderr);
 }
 
 void tool_error(const char *format, ...)

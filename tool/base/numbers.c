@@ -211,7 +211,7 @@ static bool looks_numeric(const char *text)
     return is_digit(*text) || ((*text == '-' || *text == '+' || *text == '.') && is_digit(text[1]));
 }
 
-/* A number that can be read, and then something that begins with a letter and is no unit. */
+/* Returns whether a text is a number followed by letters that are not a unit. */
 static bool has_bad_suffix(const char *text)
 {
     struct decimal number;
@@ -249,7 +249,7 @@ bool tool_option_count(const char *option, const char *text, uint64_t least, uin
     else if (good || looks_numeric(text))
         tool_usage("%s %s: must be a whole number from %s to %s", option, text, from, to);
     else
-        tool_usage("%s '%s' is no number; it takes %s to %s%s", option, text, from, to,
+        tool_usage("%s '%s' is not a number; it takes %s to %s%s", option, text, from, to,
                    most < 1000000000 ? "" : ", such as 20000000, 20M or 1e9");
     return false;
 }
@@ -278,7 +278,7 @@ bool tool_option_size(const char *option, const char *text, uint64_t *value)
         tool_usage("%s %s: must be a size from 1 byte to 128 TiB, such as 512MiB or 2GB", option,
                    text);
     else
-        tool_usage("%s '%s' is no size; it takes bytes, 512MiB, 2GB and the like", option, text);
+        tool_usage("%s '%s' is not a size; it takes bytes, 512MiB, 2GB and the like", option, text);
     return false;
 }
 
@@ -296,8 +296,8 @@ bool tool_option_rate(const char *option, const char *text, double *value)
         tool_usage("%s %s: a rate is from 1e-15 to below 1, such as 0.01, 1e-6, 0.01%% or 1/1000",
                    option, text);
     else
-        tool_usage("%s '%s' is no rate; it takes 0.01, 1e-6, 0.01%%, 1/1000 and the like", option,
-                   text);
+        tool_usage("%s '%s' is not a rate; it takes 0.01, 1e-6, 0.01%%, 1/1000 and the like",
+                   option, text);
     return false;
 }
 
@@ -317,13 +317,6 @@ const char *tool_format_count(char *buffer, uint64_t value)
     return buffer;
 }
 
-/* Three significant digits of a number from 1 to below 1024, "1.00" to "1023". */
-static void format_three(char *buffer, double value)
-{
-    int places = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-    snprintf(buffer, TOOL_NUMBER_BYTES, "%.*f", places, value);
-}
-
 const char *tool_format_size(char *buffer, uint64_t bytes)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -337,9 +330,10 @@ const char *tool_format_size(char *buffer, uint64_t bytes)
         value /= 1024;
         unit++;
     }
-    char number[TOOL_NUMBER_BYTES];
-    format_three(number, value);
-    snprintf(buffer, TOOL_NUMBER_BYTES, "%.16s %s", number, units[unit]);
+    /* Three significant digits, "1.00" to "1023". */
+    const int places = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    assert(value >= 1 && value < 1024);
+    snprintf(buffer, TOOL_NUMBER_BYTES, "%.*f %s", places, value, units[unit]);
     return buffer;
 }
 

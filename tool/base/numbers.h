@@ -35,9 +35,9 @@ bool tool_parse_rate(const char *text, double *value);
 
 /*
  * The same for the value of an option, range check included. `option` is the option as the user
- * writes it ("-n", "--memory"). If the text is no number or out of range they print a sentence that
- * says what the option takes, with the try-line, and return false. Ranges include both ends, but a
- * rate is always TOOL_RATE_MIN to below 1, and a size (of memory) 1 to TOOL_MEMORY_MAX.
+ * writes it ("-n", "--memory"). If the text is not a number or out of range they print what the
+ * option takes, with the try-line, and return false. Ranges include both ends, but a rate is always
+ * TOOL_RATE_MIN to below 1, and a size (of memory) 1 to TOOL_MEMORY_MAX.
  */
 bool tool_option_count(const char *option, const char *text, uint64_t least, uint64_t most,
                        uint64_t *value);

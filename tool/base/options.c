@@ -117,15 +117,6 @@ static void say_unknown(char **argv, const struct option *options)
         tool_usage("unknown option '--%s'", word);
 }
 
-static void say_missing_value(char **argv)
-{
-    const char *text = argv[optind - 1];
-    if (strncmp(text, "--", 2) == 0)
-        tool_usage("%s needs a value", text);
-    else
-        tool_usage("-%c needs a value", optopt);
-}
-
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 /* The table of a command as getopt_long takes it, and what stands behind each of its rows. */
@@ -163,17 +154,6 @@ static void add_row(struct reading *reading, const struct tool_option_group *gro
     assert(used + 3 < LETTERS_MAX && strchr(reading->letters, row->letter) == NULL);
     reading->letters[used] = row->letter;
     memcpy(reading->letters + used + 1, "::", (size_t)has);
-}
-
-static void lay_out_table(struct reading *reading, const struct tool_option_group *groups)
-{
-    memset(reading, 0, sizeof(*reading));
-    /* The leading colon makes a missing value tell itself from an unknown option. */
-    memcpy(reading->letters, ":h", 2);
-    for (const struct tool_option_group *group = groups; group->rows != NULL; group++)
-        for (const struct tool_option *row = group->rows; row->name != NULL; row++)
-            add_row(reading, group, row);
-    reading->all[reading->count] = (struct option){"help", no_argument, NULL, OPTION_HELP};
 }
 
 static void say_choices(const char *option, const char *text, const char *const *names,
@@ -218,13 +198,6 @@ bool tool_take_choice(const char *option, const char *text, const char *words, i
     return false;
 }
 
-static void add_text(struct tool_texts *texts, const char *text)
-{
-    const size_t bytes = (texts->count + 1) * sizeof(char *);
-    texts->list = tool_reallocate((void *)texts->list, bytes);
-    texts->list[texts->count++] = text;
-}
-
 /* A value goes where its row says; TOOL_MEMBER has checked the type. False after a message. */
 static bool take_value(const struct tool_option *row, const char *text, void *at)
 {
@@ -246,9 +219,13 @@ static bool take_value(const struct tool_option *row, const char *text, void *at
     case TOOL_TYPE_TEXT:
         *(const char **)at = text;
         return true;
-    case TOOL_TYPE_TEXTS:
-        add_text(at, text);
+    case TOOL_TYPE_TEXTS: {
+        struct tool_texts *texts = at;
+        const size_t bytes = (texts->count + 1) * sizeof(char *);
+        texts->list = tool_reallocate((void *)texts->list, bytes);
+        texts->list[texts->count++] = text;
         return true;
+    }
     case TOOL_TYPE_COUNT:
         return tool_option_count(option, text, row->least, row->most, at);
     case TOOL_TYPE_SMALL:
@@ -269,8 +246,14 @@ static bool take_value(const struct tool_option *row, const char *text, void *at
 
 bool tool_options_read(int argc, char **argv, void *values, int *code)
 {
-    struct reading reading;
-    lay_out_table(&reading, tool_running_command()->groups);
+    struct reading reading = {.count = 0};
+    /* The leading colon makes a missing value tell itself from an unknown option. */
+    memcpy(reading.letters, ":h", 2);
+    for (const struct tool_option_group *group = tool_running_command()->groups;
+         group->rows != NULL; group++)
+        for (const struct tool_option *row = group->rows; row->name != NULL; row++)
+            add_row(&reading, group, row);
+    reading.all[reading.count] = (struct option){"help", no_argument, NULL, OPTION_HELP};
     *code = TOOL_ERROR;
     opterr = 0;
     for (int option;
@@ -279,8 +262,10 @@ bool tool_options_read(int argc, char **argv, void *values, int *code)
             *code = tool_print_help(tool_running_command());
         else if (option == '?')
             say_unknown(argv, reading.all);
+        else if (option == ':' && strncmp(argv[optind - 1], "--", 2) == 0)
+            tool_usage("%s needs a value", argv[optind - 1]);
         else if (option == ':')
-            say_missing_value(argv);
+            tool_usage("-%c needs a value", optopt);
         if (option == 'h' || option == OPTION_HELP || option == '?' || option == ':')
             return false;
         size_t row = 0;
@@ -411,15 +396,6 @@ static void print_group(struct tool_out *out, const struct tool_option_group *gr
     }
 }
 
-static void print_parts(struct tool_out *out, const struct tool_command *command)
-{
-    const size_t prefix = strlen(command->name) + 1;
-    tool_out_text(out, "\n");
-    for (size_t i = 0; command->parts[i] != NULL; i++)
-        tool_out_format(out, "  %-10s%s\n", command->parts[i]->name + prefix,
-                        command->parts[i]->summary);
-}
-
 int tool_print_help(const struct tool_command *command)
 {
     struct tool_out out;
@@ -428,7 +404,10 @@ int tool_print_help(const struct tool_command *command)
     tool_out_text(&out, "\n");
     print_paragraphs(&out, command->introduction);
     if (command->parts != NULL)
-        print_parts(&out, command);
+        tool_out_text(&out, "\n");
+    for (size_t i = 0; command->parts != NULL && command->parts[i] != NULL; i++)
+        tool_out_format(&out, "  %-10s%s\n", command->parts[i]->name + strlen(command->name) + 1,
+                        command->parts[i]->summary);
     const struct tool_option_group *group = command->groups;
     if (group != NULL && group->rows != NULL && group->title == NULL)
         tool_out_text(&out, "\n");

@@ -13,12 +13,13 @@
 #include <stdint.h>
 
 /* The row of --progress in a table of options. */
-#define TOOL_PROGRESS_ROW                                                                       \
-    {                                                                                           \
-        .name = "progress", .argument = "WHEN", .words = "always|never|auto",                   \
-        .type = TOOL_TYPE_CALL, .call = tool_progress_take,                                     \
-        .help = "show how far it is, how fast, and the time left, on standard error: always, "  \
-                "never, or auto (default): on a terminal, unless lines go there or into a pipe" \
+#define TOOL_PROGRESS_ROW                                                                         \
+    {                                                                                             \
+        .name = "progress", .argument = "WHEN", .words = "always|never|auto",                     \
+        .type = TOOL_TYPE_CALL, .call = tool_progress_take,                                       \
+        .help =                                                                                   \
+            "show progress, speed and time left (default auto). They go to standard error. With " \
+            "auto they are shown on a terminal, unless lines are printed there or into a pipe"    \
     }
 
 /* Takes its value. False after a message. */

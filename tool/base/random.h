@@ -6,7 +6,7 @@
  *
  * A permutation of the numbers below a power of two puts things in an order that looks shuffled
  * without holding them in memory. It is a Feistel network, whose two halves are hashed into each
- * other in turn. For a range that is no power of two, permute the next larger one and skip what
+ * other in turn. For a range that is not a power of two, permute the next larger one and skip what
  * falls outside: at most every second number does.
  */
 #ifndef BLOOMERY_TOOL_RANDOM_H

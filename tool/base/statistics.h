@@ -19,8 +19,8 @@ struct tool_interval {
 /* The interval of rates that `hits` of `trials` leave open with 95 % confidence, by Wilson. */
 struct tool_interval tool_wilson(uint64_t hits, uint64_t trials);
 
-/* Whether so many hits, or more (or so few, or fewer), happen to this rate at least once in 2,000
- * times. The two sides together are wrong once in 1,000. Exact, also for a handful of hits. */
+/* Returns whether this rate gives `hits` or more (or `hits` or fewer) at least once in 2,000 times.
+ * The two sides together are wrong once in 1,000. Exact, even for a handful of hits. */
 bool tool_plausible(uint64_t hits, uint64_t trials, double rate);
 
 /* The minimum and the maximum of hits that are plausible. */
@@ -28,7 +28,7 @@ void tool_plausible_hits(uint64_t trials, double rate, uint64_t *least, uint64_t
 
 /*
  * How far the live rate of one filter may lie above the average of its shape by chance. It is a
- * factor of at least 1.05, the 5 % that no plan of ours may be off by. `shape` is a plan of which
+ * factor of at least 1.05: our plans may be off by 5 %. `shape` is a plan of which
  * kind, bits, lines and probes are read. statistics.c derives it.
  */
 double tool_allowed_factor(const bloomery_plan *shape, uint64_t keys);

@@ -267,8 +267,8 @@ void tool_interrupt_pass_on(void)
 
 /*
  * Files are added before threads look at them, and none is removed, so the list is read without a
- * lock, in a handler too. A map that is given back stays in the list with 0 bytes. There is no
- * descriptor of each, since there may be more filters than descriptors: the path leads to the file
+ * lock, in a handler too. A map that is given back stays in the list with 0 bytes. No file
+ * keeps a descriptor, since there may be more filters than descriptors: the path leads to the file
  * that is mapped as long as it leads to the same inode, whose number is not given to another file
  * while the map stands.
  */

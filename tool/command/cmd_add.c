@@ -35,29 +35,29 @@ struct addition {
 
 static const struct tool_option options[] = {
     {'j', "threads", "N", TOOL_SMALL(struct addition, source.threads, 0, TOOL_THREADS_MAX),
-     .help = "work with N threads, 1 to 256. Default, or 0: as many as there are cores"},
+     .help = "work with N threads, 1 to 256 (default 0: one per core)"},
     {'0', "null", NULL, TOOL_BYTE(struct addition, source.delimiter, '\0'),
-     .help = "lines end with NUL instead of newline"},
+     .help = "read lines that end with NUL instead of newline"},
     TOOL_MAX_LINE_ROW(struct addition, source.line_max),
     {0, "memory", "SIZE", TOOL_SIZE(struct addition, memory),
-     .help = "the maximum memory of a scalable filter. If it would have to grow further, nothing "
+     .help = "limit the memory of a scalable filter. If it would have to grow further, nothing "
              "is added. Other kinds do not grow"},
     {0, "secret-file", "FILE", TOOL_TEXT(struct addition, secret_file),
-     .help = "the secret of a filter that does not carry it"},
+     .help = "read the secret of a filter that does not carry it"},
     {0, "dialect", "D", TOOL_DIALECT(struct addition, dialect),
-     .help = "FILTER is another system's file: NAME[,parameter=value...] as 'bloomery dialects' "
-             "lists them; files with a magic need no name. Such a file keeps no rule for keys: "
-             "give the rule each time",
-     .more =
-         "It is rewritten as that, at once or not at all. A file that is compressed, or has more "
-         "than the one filter, is refused."},
+     .help = "add to another system's file. D is NAME[,parameter=value...] as 'bloomery "
+             "dialects' lists them; files with a magic need no name. Such a file keeps no rule "
+             "for keys: give the rule each time",
+     .more = "It is rewritten in its own format, whole or not at all. A file that is compressed, "
+             "or has more than one filter, is refused."},
     {0, "max-rate", "RATE", TOOL_RATE(struct addition, max_rate),
-     .help = "refuse what would bring the rate over this, in place of the limit below",
+     .help = "refuse lines that would raise the rate above RATE. It replaces the limit below",
      .more = "Nothing is written then, and the exit code is 2. Without it the limit is twice the "
              "rate that the filter was planned for, or the rate that 'bloomery build' was given "
-             "if that is higher: a small filter is planned for a far lower one, since it takes at "
-             "least a block."},
-    {0, "force", NULL, TOOL_FLAG(struct addition, force), .help = "add whatever the rate becomes"},
+             "if that is higher. A small filter is planned for a far lower rate, since it takes "
+             "at least a block."},
+    {0, "force", NULL, TOOL_FLAG(struct addition, force),
+     .help = "add the lines, whatever the rate becomes"},
     TOOL_PROGRESS_ROW,
     {'q', "quiet", NULL, TOOL_FLAG(struct addition, quiet), .help = "do not report what was added"},
     TOOL_JSON_ROW(struct addition, json),
@@ -131,7 +131,7 @@ static bloomery_filter *open_file(const struct addition *addition,
             addition->path);
     else
         tool_error("%s: files of %s can be read, not written; 'bloomery convert --from %s' makes "
-                   "one of ours",
+                   "a Bloomery file of it",
                    addition->path, origin->dialect->name, origin->dialect->name);
     bloomery_free(filter);
     return NULL;
@@ -270,22 +270,24 @@ const struct tool_command cmd_add = {
     .summary = "add lines to a filter",
     .synopsis = "bloomery add FILTER [INPUT...]",
     .introduction =
-        "Adds the lines of the inputs to a filter. The file is replaced once all of them are in, "
-        "or not at all; concurrent adders wait for each other. No INPUT, or '-', is standard "
-        "input; packed inputs and archives are unpacked ('bloomery help build').",
+        "Adds the lines of the inputs to a filter. The file is replaced once all of them "
+        "are in, or not at all. Concurrent adders wait for each other. Without INPUT, or "
+        "with '-', it reads standard input. Compressed inputs and archives are unpacked "
+        "('bloomery help build').",
     .groups = groups,
     .epilogue =
-        "Lines become keys by the rule that the filter was built with. The options of that rule "
-        "(-F, -d, --csv, --crlf, --comment, --trim, --lower, --upper, --hex, --int64, --int32, "
-        "--utf16, --skip-empty; 'bloomery help build') may be omitted; if given, they must agree "
-        "with it. Fields by name, several fields, --header and --jsonl are not kept: without "
-        "them, lines are refused. If every line lacks the field of the rule, that is an error "
-        "and nothing is added.\n"
+        "Lines become keys by the rule that the filter was built with. The options of that "
+        "rule ('bloomery help build') may be omitted. If given, they must agree with it: "
+        "-F, -d, --csv, --crlf, --comment, --trim, --lower, --upper, --hex, --int64, "
+        "--int32, --utf16, --skip-empty. Fields by name, several fields, --header and "
+        "--jsonl are not kept: without them, lines are refused. If every line lacks the "
+        "field of the rule, that is an error and nothing is added.\n"
         "\n"
-        "A filter can take more keys than it was planned for, but its rate rises, and a warning "
-        "says how far. The limit is twice the planned rate, or the rate that 'build' was given "
-        "if that is higher: a small filter is planned for a far lower rate, since it takes at "
-        "least a block. What would pass the limit is refused before the file is written.\n"
+        "A filter can take more keys than it was planned for, but its rate rises, and a "
+        "warning says how far. The limit is twice the planned rate, or the rate that "
+        "'build' was given if that is higher. A small filter is planned for a far lower "
+        "rate, since it takes at least a block. Lines that would pass the limit are refused "
+        "before the file is written.\n"
         "\n"
         "  bloomery add seen.bloom today.txt\n"
         "  zcat log.gz | cut -f 3 | bloomery add seen.bloom",

@@ -68,108 +68,108 @@ static bool take_secret_file(const char *option, const char *text, void *at)
 
 static const struct tool_option options[] = {
     {'o', "output", "FILE", TOOL_TEXT(struct build, output),
-     .help = "the filter; '-' is standard output",
+     .help = "write the filter to FILE; '-' is standard output",
      .more =
          "An existing filter is replaced, any other file only with --force. Standard output must "
          "not be a terminal."},
     {'n', "keys", "N", TOOL_COUNT(struct build, keys, 1, TOOL_KEYS_MAX),
-     .help = "the keys to plan for. Default: as many different ones as there are, by an "
-             "estimate. Until the input has been read, 8 bytes of each key are kept (16 if "
-             "keyed, 24 for rates below 1e-7 and for --memory without -p), past 256 MiB in a "
-             "file in TMPDIR or /tmp (sooner if a container or ulimit allows less than 1 GiB). A "
-             "static filter takes as many as come, whatever N is",
-     .more =
-         "Without it each key is counted once, and the filter is the one that -n with this number "
-         "makes. Up to 16,384 different keys are counted exactly. The number of more is estimated "
-         "with a standard deviation of 1.1 % at most. Four times that is added, or all keys are "
-         "planned for if they are fewer, so the rate holds. The input is read once, be it a pipe. "
-         "What is kept of each key is its hash. The file for them has no name; where a container "
-         "or ulimit allows less than 1 GiB it is begun at a quarter of that."},
+     .help = "plan for N keys (default: the distinct ones, by an estimate). Until the input has "
+             "been read, 8 bytes of each key are kept. They are 16 if keyed, and 24 for rates "
+             "below 1e-7 and for --memory without -p. Past 256 MiB they go to a file in TMPDIR "
+             "or /tmp, sooner if a container or ulimit allows less than 1 GiB. A static filter "
+             "takes every key, whatever N is",
+     .more = "Without it each key is counted once, and the filter is the one that -n with this "
+             "number makes. Up to 16,384 distinct keys are counted exactly. Larger numbers are "
+             "estimated with a standard deviation of 1.1 % at most. Four times that is added, or "
+             "all keys are planned for if they are fewer, so the rate holds. The input is read "
+             "once and may be a pipe. Only a hash of each key is kept. The file for the hashes "
+             "has no name. Where a container or ulimit allows less than 1 GiB, it is begun at a "
+             "quarter of that."},
     {'p', "rate", "RATE", TOOL_RATE(struct build, rate),
-     .help = "the false-positive rate (0.01, 1e-6, 0.01%, 1/1000). Default 1e-4, or what "
-             "--memory allows"},
+     .help = "set the false-positive rate (default 1e-4). Write it as 0.01, 1e-6, 0.01% or "
+             "1/1000. With --memory the default is the rate that this size allows"},
     {0, "memory", "SIZE", TOOL_SIZE(struct build, memory),
-     .help = "the maximum memory of the filter (512MiB, 2GB). With -p it is a limit: a filter "
-             "that needs more is refused",
+     .help = "limit the memory of the filter (512MiB, 2GB). With -p, a filter that needs more is "
+             "refused",
      .more = "Without -n that is known only once the keys have been read. A scalable filter that "
-             "would grow past it ends the command with an error that says how many keys it holds; "
-             "nothing is written."},
+             "would grow past it ends the command with an error that says how many keys it "
+             "holds. Nothing is written then."},
     {0, "kind", "KIND", TOOL_CALL(struct build, kind, tool_take_kind), .words = TOOL_KIND_WORDS,
-     .help = "the kind of filter: blocked (default; one cache miss per block), classic (least "
-             "memory), counting (4 "
-             "times the memory; lines can be removed and counted), scalable (grows; -n is the "
-             "number of keys before it first does, by default 1 Mi. The rate holds at any size; "
-             "past --memory it stops with an error) or static (the smallest; nothing can be "
-             "added later. --memory is what the build may use, 1GiB or half of what the machine, "
-             "container and ulimit allow by default, at least 16MiB, for keys of 16 bytes each)"},
+     .help = "choose the kind of filter (default blocked):\n"
+             "blocked\tone cache miss per block\n"
+             "classic\tthe least memory of the kinds to which keys can be added\n"
+             "counting\t4 times the memory; lines can be removed and counted\n"
+             "scalable\tgrows. -n is the number of keys before it first does (default 1 Mi). The "
+             "rate holds at any size. Past --memory it stops with an error\n"
+             "static\tthe smallest; nothing can be added later. --memory is what the build may "
+             "use for keys of 16 bytes each: at least 16MiB. The default is 1GiB, or half of "
+             "what machine, container and ulimit allow"},
     {0, "temp", "DIR", TOOL_TEXT(struct build, temporary),
-     .help = "of a static filter: where keys wait that do not fit in --memory, and the filter "
-             "until it is complete, in files without names. Default: TMPDIR or /tmp"},
+     .help = "keep a static build's files in DIR (default TMPDIR or /tmp). Keys that do not fit "
+             "in --memory wait there, and the filter until it is complete. The files have no "
+             "names"},
     {0, "counter-bits", "B", TOOL_CALL(struct build, wish.cell_bits, tool_take_counter_bits),
      .words = "4|8",
-     .help = "counters of a counting filter: 4 bits, which count to 15 (default), or 8 for twice "
-             "the memory, to 255. A counter saturates there"},
+     .help = "count with 4 or 8 bits in a counting filter (default 4). 4 bits count to 15; 8 "
+             "bits count to 255, for twice the memory. A counter saturates there"},
     {0, "blocks", "L", TOOL_SMALL(struct build, wish.blocks_per_key, 1, 4),
-     .help = "blocks per key, 1 to 4; not for a classic filter. Default: chosen"},
+     .help = "use L blocks per key, 1 to 4 (default: chosen). Not for a classic filter"},
     {0, "folds", "D", TOOL_SMALL(struct build, wish.folds, 0, 30),
-     .help = "make a filter that can be halved D times. Default 0"},
+     .help = "make a filter that can be halved D times (default 0)"},
     {0, "seed", "S", TOOL_COUNT(struct build, options.seed, 0, UINT64_MAX),
-     .help = "another seed for the hash. Default 0. No protection; see --keyed"},
+     .help = "seed the hash with S (default 0). A seed does not protect the filter; see --keyed"},
     {0, "keyed", NULL, TOOL_CALL_WHOLE(take_keyed),
      .help = "hash with a random secret, kept in the filter's file. Anyone who can read the file "
              "can forge false positives, so only its owner can read a new one. A file that is "
              "replaced keeps its mode"},
     {0, "secret-file", "FILE", TOOL_CALL_WHOLE(take_secret_file),
-     .help = "keep the secret in this file instead; if the file does not exist, it is made with "
-             "a random secret. Implies --keyed",
-     .more =
-         "It has 32 hexadecimal digits; one that is made is readable by its owner alone. It can't "
-         "be the filter's own file."},
-    {0, "note", "TEXT", TOOL_TEXT(struct build, options.note),
-     .help = "a remark to keep in the file"},
+     .help = "keep the secret in FILE instead; implies --keyed. If FILE does not exist, it is "
+             "created with a random secret",
+     .more = "It has 32 hexadecimal digits. A new one is readable by its owner alone. It can't "
+             "be the filter's own file."},
+    {0, "note", "TEXT", TOOL_TEXT(struct build, options.note), .help = "keep a remark in the file"},
     {0, "dialect", "D", TOOL_DIALECT(struct build, dialect),
-     .help = "write another system's file, by that system's sizing: NAME[,parameter=value...] as "
-             "'bloomery dialects' lists them. -n and -p are its keys and rate. It keeps no rule "
-             "for keys",
-     .more =
-         "Keys are counted where nothing says how large it is to be. An existing file is replaced "
-         "only where it is recognised as the same system's, or with --force."},
+     .help = "write another system's file, by that system's sizing. D is "
+             "NAME[,parameter=value...] as 'bloomery dialects' lists them. -n and -p are its "
+             "keys and rate. The file keeps no rule for keys",
+     .more = "Keys are counted if nothing says how large the file is to be. An existing file is "
+             "replaced only if it is recognised as the same system's, or with --force."},
     {0, "ours", NULL, TOOL_FLAG(struct build, ours),
-     .help = "with --dialect: a file of ours that has that system's filter, and keeps rule and "
-             "note"},
+     .help = "with --dialect, write a file in our format. It has that system's filter, and keeps "
+             "rule and note"},
     {'j', "threads", "N", TOOL_SMALL(struct build, source.threads, 0, TOOL_THREADS_MAX),
-     .help = "work with N threads, 1 to 256. Default, or 0: as many as there are cores. The "
-             "filter is the same whatever N is"},
+     .help = "work with N threads, 1 to 256 (default 0: one per core). The filter is the same "
+             "whatever N is"},
     {'0', "null", NULL, TOOL_BYTE(struct build, source.delimiter, '\0'),
-     .help = "lines end with NUL instead of newline"},
+     .help = "read lines that end with NUL instead of newline"},
     TOOL_MAX_LINE_ROW(struct build, source.line_max),
     {0, "force", NULL, TOOL_FLAG(struct build, force),
-     .help = "overwrite FILE even if it is no filter"},
+     .help = "overwrite FILE even if it is not a filter"},
     TOOL_PROGRESS_ROW,
     {'q', "quiet", NULL, TOOL_FLAG(struct build, quiet), .help = "do not report what was written"},
     {0, "json", NULL, TOOL_FLAG(struct build, json),
-     .help = "report on standard output as one JSON object, numbers unrounded",
-     .more =
-         "Among them: how many records were added (records), how many had no key (passed_over), "
-         "how many bits they set that were not set before (new_bits, exact), about how many "
-         "different keys that makes (estimated_new_keys), the filter's memory and file size in "
-         "bytes, the keys and rate it was planned for, how many keys it holds by its bits, the "
-         "rate to expect with them, and the rate of these very bits. Not with '-o -'."},
+     .help = "report as one JSON object on standard output. Its numbers are not rounded",
+     .more = "It has the number of records that were added (records), of those without a key "
+             "(passed_over), and of the bits that they set anew (new_bits, exact). It says about "
+             "how many distinct keys that makes (estimated_new_keys). It has the filter's memory "
+             "and file size in bytes, and the keys and rate that it was planned for. It has the "
+             "number of keys by its bits, the rate to expect with them, and the rate of these "
+             "very bits. Not with '-o -'."},
     TOOL_OPTIONS_END,
 };
 
 static const struct tool_option_group groups[] = {
     {.rows = options},
     TOOL_RULE_GROUPS(
-        "How a line becomes a key, in this order; the filter keeps it, and query and add follow "
-        "it:",
+        "How a line becomes a key, in this order. The filter keeps the rule, and query and "
+        "add follow it:",
         struct build, choice),
     TOOL_GROUPS_END,
 };
 
 /* ---- The command line ------------------------------------------------------------------------ */
 
-/* The key would be written there first, and then be lost under the filter that needs it. */
+/* Refuses one file for both: the filter would overwrite the key that it needs. */
 static bool key_has_its_own_file(const struct build *build)
 {
     if (build->secret_file == NULL || strcmp(build->output, "-") == 0 ||
@@ -183,7 +183,7 @@ static bool key_has_its_own_file(const struct build *build)
 static bool fits_together(const struct build *build)
 {
     if (build->output == NULL) {
-        tool_usage("where to? -o FILE names the filter to write");
+        tool_usage("no output: give -o FILE");
         return false;
     }
     if (build->wish.blocks_per_key > 0 && build->kind == BLOOMERY_CLASSIC) {
@@ -215,7 +215,7 @@ static bool fits_together(const struct build *build)
 
 /* ---- The size -------------------------------------------------------------------------------- */
 
-/* n, p and the memory are given: the plan for n and p must fit. False after saying what would. */
+/* Checks that the plan for n and p fits in --memory. False after a message that says what would. */
 static bool fits_memory(const struct build *build, const bloomery_plan *plan)
 {
     if (build->memory == 0 || plan->planned_bytes <= build->memory)
@@ -254,7 +254,7 @@ static bool solve(struct build *build, bloomery_plan *plan)
     return fits_memory(build, plan);
 }
 
-/* A filter that grows needs no number of keys: -n are those after which it does so first. */
+/* Prepares a scalable filter, which needs no number of keys: it first grows after -n keys. */
 static void let_it_grow(struct build *build)
 {
     build->options.memory_limit = build->memory;
@@ -265,7 +265,7 @@ static void let_it_grow(struct build *build)
 
 /* ---- The secret ------------------------------------------------------------------------------ */
 
-/* Takes the key out of its file. Of a filter without such the library draws one. */
+/* Reads the key from its file. Without a file the library draws a key. */
 static bool take_key(struct build *build)
 {
     if (build->secret_file == NULL)
@@ -275,7 +275,7 @@ static bool take_key(struct build *build)
     return tool_secret_read_or_make(build->secret_file, build->key) && key_has_its_own_file(build);
 }
 
-/* The same where keys are hashed before there is a filter. */
+/* The same if keys are hashed before the filter exists. */
 static bool take_or_draw_key(struct build *build)
 {
     if (build->wish.hash != BLOOMERY_HASH_SIPHASH || build->secret_file != NULL)
@@ -328,7 +328,7 @@ static bool save(const struct build *build, const bloomery_filter *filter,
  * whose variance is about m e^-c (1 - (1 + c) e^-c), where c = n k / m, and a bit more or less
  * stands for e^c / k keys; so the estimate's standard deviation is sqrt(m (e^c - 1 - c)) / k: 2,500
  * of 100 million keys at a rate of 1 in 100. Lines that are fuller than others add a twentieth.
- * Only where the records are six times that more, and some, it is said that keys were repeated.
+ * We say that keys were repeated only if the records are more by six times that, and some.
  */
 static bool surely_repeated(const struct tool_change *change)
 {
@@ -576,9 +576,9 @@ static int build_static(struct build *build)
 /* ---- Filters of other systems ---------------------------------------------------------------- */
 
 /*
- * The other system's own sizing decides, so what it is told is what the user said, and what it
- * needs besides: the number of keys is counted where nothing else says how large the filter is to
- * be, and the rate is our default where nothing else says how good.
+ * The other system's own sizing decides. It gets the user's parameters, and the others that it
+ * needs: the counted number of keys if nothing else sets the filter's size, and our default rate if
+ * nothing else sets its quality.
  */
 static bool takes(const struct build *build, const char *name)
 {
@@ -634,7 +634,7 @@ static bool can_be_written(const struct build *build, const bloomery_filter *fil
     if (status == BLOOMERY_OK || status == BLOOMERY_IO_FAILED)
         return true;
     tool_library_error(NULL, &error);
-    tool_say("a file of ours can have such a filter: --ours");
+    tool_say("a Bloomery file can have such a filter: --ours");
     return false;
 }
 
@@ -665,7 +665,7 @@ static int report_dialect(const struct build *build, const struct tool_output *o
         tool_foreign_reading(filter, output->dialect, reading);
         tool_fact(object, "read_as", NULL, tool_text(reading));
     }
-    tool_fact(object, "file_bytes", NULL, tool_size(bytes)); /* and not those of a file of ours */
+    tool_fact(object, "file_bytes", NULL, tool_size(bytes)); /* of the other system's file */
     tool_fact(object, "written_bytes", NULL, tool_size(bytes));
     tool_remarks_add(object, "remarks", NULL, filter);
     return tool_report_print(object, true, TOOL_FOUND);
@@ -695,7 +695,7 @@ static int build_dialect_filter(struct build *build, const struct tool_output *o
     return code;
 }
 
-/* Another system's file: what only ours can do is refused. */
+/* Builds another system's file. Refuses options that only our files have. */
 static int build_dialect(struct build *build)
 {
     const char *wrong = build->kind != BLOOMERY_KIND_DEFAULT          ? "--kind"
@@ -708,9 +708,9 @@ static int build_dialect(struct build *build)
                         : build->options.note != NULL && !build->ours ? "--note"
                                                                       : NULL;
     if (wrong != NULL)
-        return tool_usage("%s is for filters of ours; what a file of %s can have are the "
-                          "parameters of --dialect",
-                          wrong, build->dialect.dialect->name);
+        return tool_usage(
+            "%s is for Bloomery filters; a file of %s has the parameters of --dialect", wrong,
+            build->dialect.dialect->name);
     struct tool_output output = {.path = build->output,
                                  .dialect = build->ours ? NULL : build->dialect.dialect,
                                  .force = build->force,
@@ -742,7 +742,8 @@ static int build_main(int argc, char **argv)
     if (build.dialect.dialect != NULL)
         return build_dialect(&build);
     if (build.ours)
-        return tool_usage("--ours goes with --dialect; all other filters are ours anyway");
+        return tool_usage(
+            "--ours goes with --dialect; all other filters are Bloomery files anyway");
     if (!tool_counters_wanted(build.wish.cell_bits, &build.kind) || !fits_together(&build))
         return TOOL_ERROR;
     assert(build.output != NULL);
@@ -759,21 +760,22 @@ static int build_main(int argc, char **argv)
 const struct tool_command cmd_build = {
     .name = "build",
     .run = build_main,
-    .summary = "make a filter of lines",
+    .summary = "build a filter from lines",
     .synopsis = "bloomery build [-n N] [-p RATE] [--memory SIZE] -o FILE [INPUT...]\n"
                 "bloomery build --dialect DIALECT [-n N] [-p RATE] -o FILE [INPUT...]",
     .introduction =
-        "Makes a Bloom filter of the lines of the inputs. No INPUT, or '-', is standard input; "
-        "gzip, zlib, zstd, xz, bzip2, lz4, lzip, lzma and .Z are unpacked; tar, zip, cpio, 7z "
-        "and rar give their members, one after the other. Other formats are refused. UTF-16 that "
-        "begins with a byte order mark is read as UTF-8. FILE is written whole at the end; an "
-        "existing filter is replaced.",
+        "Builds a Bloom filter from the lines of the inputs. Without INPUT, or with '-', it "
+        "reads standard input. Compressed input is unpacked: gzip, zlib, zstd, xz, bzip2, "
+        "lz4, lzip, lzma and .Z. The members of tar, zip, cpio, 7z and rar archives are "
+        "read one after the other. Other formats are refused. UTF-16 that begins with a "
+        "byte order mark is read as UTF-8. FILE is written whole at the end; an existing "
+        "filter is replaced.",
     .groups = groups,
     .epilogue =
-        "Without --crlf a carriage return at the end of a line belongs to the key; a warning "
-        "says so if the first line of an input ends in one. If every line lacks field N, that is "
-        "an error and nothing is written. A line of column names is a line like others; --header "
-        "leaves it out.\n"
+        "Without --crlf a carriage return at the end of a line belongs to the key. A "
+        "warning says so if the first line of an input ends in one. If every line lacks "
+        "field N, that is an error and nothing is written. A line of column names is a line "
+        "like any other; --header leaves it out.\n"
         "\n"
         "  bloomery build -p 0.01 -o ids.bloom ids.txt\n"
         "  zcat urls.gz | bloomery build -n 20M -p 1/10000 -o urls.bloom\n"

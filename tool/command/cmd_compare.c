@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* 95 % of a normal distribution lie within so many standard deviations. */
+/* 95 % of a normal distribution is within this many standard deviations. */
 #define DEVIATIONS 1.96
 
 struct answer {
@@ -26,11 +26,13 @@ struct answer {
 };
 
 static const struct tool_option options[] = {
-    {'q', "quiet", NULL, TOOL_FLAG(struct answer, quiet), .help = "only the exit code"},
+    {'q', "quiet", NULL, TOOL_FLAG(struct answer, quiet),
+     .help = "print nothing; only set the exit code"},
     {0, "dialect", "D", TOOL_DIALECT(struct answer, dialect),
-     .help = "filters that are not Bloomery files are another system's: NAME[,parameter=value...] "
+     .help = "read files that are not ours as another system's. D is NAME[,parameter=value...] "
              "as 'bloomery dialects' lists them"},
-    {0, "json", NULL, TOOL_FLAG(struct answer, json), .help = "one JSON object, numbers unrounded"},
+    {0, "json", NULL, TOOL_FLAG(struct answer, json),
+     .help = "report as one JSON object. Its numbers are not rounded"},
     TOOL_OPTIONS_END,
 };
 
@@ -186,7 +188,7 @@ static int compare_main(int argc, char **argv)
 const struct tool_command cmd_compare = {
     .name = "compare",
     .run = compare_main,
-    .summary = "say what two filters have in common",
+    .summary = "show what two filters have in common",
     .synopsis = "bloomery compare FILTER OTHER",
     .introduction =
         "Compares two filters: the keys in each, in either and in both, and their Jaccard index "
@@ -194,10 +196,9 @@ const struct tool_command cmd_compare = {
         "says whether all keys of one seem to be in the other, and whether the filters are equal, "
         "bit for bit. The larger of two sizes is first folded to the smaller one.",
     .groups = groups,
-    .epilogue =
-        "Exit codes, as of cmp and diff: 0 they are equal; 1 they are not, or are not compatible; "
-        "2 an error.\n"
-        "\n"
-        "  bloomery compare monday.bloom tuesday.bloom\n"
-        "  bloomery compare --dialect guava one.bf other.bf",
+    .epilogue = "Exit codes, as with cmp and diff: 0 they are equal; 1 they are not, or are not "
+                "compatible; 2 an error.\n"
+                "\n"
+                "  bloomery compare monday.bloom tuesday.bloom\n"
+                "  bloomery compare --dialect guava one.bf other.bf",
 };

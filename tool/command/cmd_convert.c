@@ -5,8 +5,8 @@
  * `conversions` say which kinds are possible. The library knows in which systems' files the same
  * bits mean the same keys.
  *
- *     --from D      D's file  -> a file of ours, whose dialect is D
- *     --to D        a file of ours, or one that is recognised  -> D's file
+ *     --from D      D's file  -> our file, whose dialect is D
+ *     --to D        our file, or one that is recognised  -> D's file
  *     both          one system's file -> another's
  */
 #include "base/experimental.h"
@@ -35,22 +35,25 @@ struct request {
 
 static const struct tool_option options[] = {
     {'o', "output", "OUT", TOOL_TEXT(struct request, output.path),
-     .help = "the new filter; '-' is standard output"},
+     .help = "write the new filter to OUT; '-' is standard output"},
     {0, "kind", "KIND", TOOL_CALL(struct request, kind, tool_take_kind), .words = "blocked",
-     .help = "the kind of OUT: blocked"},
-    {0, "from", "DIALECT", TOOL_DIALECT(struct request, from), .help = "what FILE is",
-     .more =
-         "It may be compressed, or '-', standard input. OUT is then a filter of ours with the "
-         "same bits, which knows its dialect, and keeps the rule for keys that the options say."},
-    {0, "to", "DIALECT", TOOL_DIALECT(struct request, to), .help = "what OUT is to be",
-     .more =
-         "Only a filter whose hash and geometry are that system's can be written so; any other is "
-         "refused, with what differs: it has to be built from its keys."},
+     .help = "make OUT a filter of this kind: blocked"},
+    {0, "from", "DIALECT", TOOL_DIALECT(struct request, from),
+     .help = "read FILE as a filter of DIALECT",
+     .more = "FILE may be compressed, or '-', standard input. OUT is then a filter in our format "
+             "with the same bits. It knows its dialect, and keeps the rule for keys that the "
+             "options give."},
+    {0, "to", "DIALECT", TOOL_DIALECT(struct request, to),
+     .help = "write OUT as a filter of DIALECT",
+     .more = "Only a filter that has that system's hash and geometry can be written so. Any "
+             "other is refused, and the message says what differs: it has to be built from its "
+             "keys."},
     {0, "redis-key", "K", TOOL_TEXT(struct request, redis_key),
-     .help = "with --to redisbloom: no file, but the BF.LOADCHUNK commands that make the filter "
-             "under this name in a server; with -o -, for 'redis-cli --pipe'"},
+     .help = "with --to redisbloom, write commands instead of a file. These BF.LOADCHUNK "
+             "commands make the filter under the name K in a server. With -o -, they are for "
+             "'redis-cli --pipe'"},
     {0, "note", "TEXT", TOOL_TEXT(struct request, note),
-     .help = "with --from: a remark to keep in OUT"},
+     .help = "with --from, keep a remark in OUT"},
     TOOL_OUTPUT_ROWS(struct request, output),
     TOOL_OPTIONS_END,
 };
@@ -98,9 +101,10 @@ static const struct conversion *find_conversion(const struct request *request,
             "can only be built from the keys",
             request->path, from);
     else
-        tool_error("%s: a %s filter can't be made of a %s one, whose bits lie elsewhere; build it "
-                   "from the keys",
-                   request->path, to, from);
+        tool_error(
+            "%s: a %s filter can't be made from a %s one, which has its bits elsewhere; build "
+            "it from the keys",
+            request->path, to, from);
     return NULL;
 }
 
@@ -123,7 +127,8 @@ static int report(const struct request *request, const bloomery_info *before,
     return tool_report_print(object, true, TOOL_FOUND);
 }
 
-/* The checksums first: the new file would put good ones on damaged bits. */
+/* Converts a filter to another kind. Verifies it first: the new file would have right checksums of
+ * damaged bits. */
 static int convert_kind(struct request *request, const bloomery_filter *filter)
 {
     bloomery_filter *made = NULL;
@@ -211,7 +216,7 @@ static bool write_redis_commands(const bloomery_filter *filter, const char *path
 
 static const char *name_of(const bloomery_dialect *dialect)
 {
-    return dialect != NULL ? dialect->name : "ours";
+    return dialect != NULL ? dialect->name : "Bloomery";
 }
 
 static int report_dialect(const struct request *request, const struct tool_origin *origin,
@@ -251,7 +256,7 @@ static int report_dialect(const struct request *request, const struct tool_origi
     return tool_report_print(object, true, TOOL_FOUND);
 }
 
-/* Standard input is not looked at to see what it is: it was named. */
+/* Opens a filter of either format. Standard input is not inspected: --from names its dialect. */
 static const bloomery_filter *open_either(const struct request *request, struct tool_origin *origin)
 {
     bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
@@ -285,7 +290,7 @@ static int convert_dialect(struct request *request)
     const bloomery_filter *filter = open_either(request, &origin);
     int code = TOOL_ERROR;
     if (filter != NULL && origin.ours && request->from.dialect != NULL)
-        tool_error("%s: is a file of ours already; --from is for other systems' files",
+        tool_error("%s: is a Bloomery file already; --from is for other systems' files",
                    request->path);
     else if (filter != NULL && write_either(request, filter, &bytes))
         code = report_dialect(request, &origin, filter, bytes);
@@ -299,17 +304,18 @@ static bool dialects_fit_together(const struct request *request)
 {
     const bool rule = !tool_rule_is_none(&request->choice.rule);
     if (request->kind != BLOOMERY_KIND_DEFAULT) {
-        tool_usage("--kind changes what a filter of ours is, --from and --to whose file it is in: "
-                   "one after the other");
+        tool_usage(
+            "--kind changes the kind of a filter, --from and --to its file format: do one after "
+            "the other");
         return false;
     }
     if (request->to.has_parameters) {
-        tool_usage("--to takes a name alone: all numbers are those of the filter");
+        tool_usage("--to takes a name without parameters: the filter has them all");
         return false;
     }
     if ((rule || request->note != NULL) &&
         (request->from.dialect == NULL || request->to.dialect != NULL)) {
-        tool_usage("%s kept in a file of ours that --from makes",
+        tool_usage("%s kept only in a Bloomery file that --from makes",
                    rule ? "options for keys are" : "--note is");
         return false;
     }
@@ -333,12 +339,11 @@ static bool dialects_fit_together(const struct request *request)
     return true;
 }
 
-/* Nothing says what to make of the filter. Another system's file needs its name. */
+/* Says that the target is missing. If the file is another system's, adds its name. */
 static int ask_for_target(const struct request *request)
 {
     struct tool_filter_file file;
-    const int code =
-        tool_usage("what is it to be? --kind blocked, or another system's: --from, --to");
+    const int code = tool_usage("give --kind blocked, or --from or --to for another system's file");
     if (tool_filter_file_open(&file, request->path, NULL)) {
         tool_foreign_hint(&file, "--from", BLOOMERY_NOT_A_FILTER);
         tool_filter_file_close(&file);
@@ -392,18 +397,20 @@ const struct tool_command cmd_convert = {
                 "bloomery convert -o OUT --from DIALECT [--to DIALECT] FILE\n"
                 "bloomery convert -o OUT --to DIALECT FILTER",
     .introduction =
-        "With --from it reads another system's file (a compressed one too, and '-', standard "
-        "input). It writes a filter of ours with the same bits and the same answers, which knows "
-        "its dialect. With --to it writes another system's file from a filter that has that "
-        "system's hash and geometry. Any other filter is refused: it would have to be built from "
-        "its keys. DIALECT is NAME[,parameter=value...], as in 'guava' or 'clickhouse,probes=3'; "
-        "'bloomery dialects' lists them. OUT must not be FILE, except with --force.\n"
+        "With --from it reads another system's file (a compressed one too, and '-', "
+        "standard input). It writes a filter in our format with the same bits and the same "
+        "answers, which knows its dialect. With --to it writes another system's file from a "
+        "filter that has that system's hash and geometry. Any other filter is refused: it "
+        "would have to be built from its keys. DIALECT is NAME[,parameter=value...], as in "
+        "'guava' or 'clickhouse,probes=3'; 'bloomery dialects' lists them. OUT must not be "
+        "FILE, except with --force.\n"
         "\n"
-        "With --kind it makes a filter of another kind from FILTER, with the same answers. So "
-        "far: a counting filter becomes a blocked one of a quarter (or an eighth) of the size. "
-        "Its bits are those that a build of the present lines sets (a saturated counter keeps "
-        "its bit). The adds in its header are those of the counting filter, from which removals "
-        "were never subtracted. Keys can no longer be removed from it. OUT may be FILTER itself.",
+        "With --kind it makes a filter of another kind from FILTER, with the same answers. "
+        "So far it makes a blocked filter from a counting one, in a quarter (or an eighth) "
+        "of the size. The bits are those that a build of the present lines sets (a "
+        "saturated counter keeps its bit). The adds in its header are those of the counting "
+        "filter, from which removals were never subtracted. Keys can no longer be removed "
+        "from it. OUT may be FILTER itself.",
     .groups = groups,
     .epilogue = "  bloomery convert -o members-small.bloom --kind blocked members.bloom\n"
                 "  bloomery convert --from guava --int64 -o seen.bloom seen.bf\n"

@@ -76,7 +76,7 @@ struct request {
 };
 
 static const struct tool_option options[] = {
-    {0, "json", NULL, TOOL_FLAG(struct request, json), .help = "one JSON object"},
+    {0, "json", NULL, TOOL_FLAG(struct request, json), .help = "print one JSON object"},
     TOOL_OPTIONS_END,
 };
 
@@ -96,22 +96,22 @@ static int dialects_main(int argc, char **argv)
 const struct tool_command cmd_dialects = {
     .name = "dialects",
     .run = dialects_main,
-    .summary = "other systems' filters: what can be done with them",
+    .summary = "list the other systems whose filters work here",
     .synopsis = "bloomery dialects [--json]",
     .introduction =
-        "Lists the other systems whose filters can be read, queried, extended or written, bit for "
-        "bit:\n"
+        "Lists the other systems whose filters can be read, queried, extended or written, "
+        "bit for bit:\n"
         "\n"
         "  r         their files can be read      (convert --from, query, inspect, add)\n"
         "  w         and written                  (convert --to, add)\n"
         "  c         new ones can be made         (build)\n"
         "  m         files are recognised by their first bytes; for others give --dialect\n"
         "\n"
-        "It also lists what NAME[,parameter=value...] takes. For reading a file: the parameters of "
-        "'reading' that the file does not say (at least those of 'needs'). For making one: those "
-        "of 'making'. variant= is one of the variants, of which the first is the default. "
-        "Parameters: keys (n), rate (p), bits (m), bytes (size), probes (k), bits_per_key, seed, "
-        "growth (expansion), columns, index, cell_bits.",
+        "It also lists what NAME[,parameter=value...] takes. To read a file, give the "
+        "parameters of 'reading' that the file does not have (at least those of 'needs'). "
+        "To make one, give those of 'making'. variant= is one of the variants, of which the "
+        "first is the default. Parameters: keys (n), rate (p), bits (m), bytes (size), "
+        "probes (k), bits_per_key, seed, growth (expansion), columns, index, cell_bits.",
     .groups = groups,
     .epilogue = "  bloomery inspect --dialect guava seen.bf\n"
                 "  bloomery build --dialect clickhouse,bytes=64KiB,probes=3,seed=1 \\\n"

@@ -18,9 +18,9 @@ struct folding {
 
 static const struct tool_option options[] = {
     {'o', "output", "OUT", TOOL_TEXT(struct folding, output.path),
-     .help = "the folded filter; '-' is standard output"},
+     .help = "write the folded filter to OUT; '-' is standard output"},
     {0, "times", "D", TOOL_SMALL(struct folding, times, 1, 30),
-     .help = "halve it D times, 1 to 30. Default 1"},
+     .help = "halve it D times, 1 to 30 (default 1)"},
     {0, "memory", "SIZE", TOOL_SIZE(struct folding, memory),
      .help = "halve it until it takes at most this much memory (512MiB)",
      .more = "A filter that already does is written unchanged."},
@@ -146,10 +146,10 @@ const struct tool_command cmd_fold = {
     .summary = "make a filter smaller",
     .synopsis = "bloomery fold -o OUT [--times D | --memory SIZE] FILTER",
     .introduction =
-        "Makes a filter of half the size: bit for bit the one that would have been built at that "
-        "size with the same probes. Its rate rises. How often a filter can be halved depends on "
-        "its size: one of 256 blocks or more (16 KiB) four times, and as often as --folds allowed "
-        "when it was built. OUT may be FILTER itself.",
+        "Makes a filter of half the size: bit for bit the one that would have been built at "
+        "that size with the same probes. Its rate rises. A filter of 256 blocks or more (16 "
+        "KiB) can be halved four times, and as often as --folds allowed when it was built. "
+        "A smaller one can be halved less often. OUT may be FILTER itself.",
     .groups = groups,
     .epilogue = "  bloomery fold -o phone.bloom --memory 4MiB ids.bloom",
 };

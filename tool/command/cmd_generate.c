@@ -10,8 +10,8 @@
  *   integers   the index, multiplied by an odd number and mixed, each step a bijection
  *
  * The hosts of the URLs are as unequal as in the world: the chance of the host of rank r falls as
- * 1/r. It is made without floating point, by drawing a number of bits first and then a rank that
- * has so many bits. (A logarithm might differ in its last bit from one machine to another.)
+ * 1/r. It is made without floating point, by drawing a number of bits first and then a rank of
+ * that many bits. (A logarithm might differ in its last bit from one machine to another.)
  */
 #include "base/ids.h"
 #include "base/numbers.h"
@@ -291,9 +291,9 @@ static bool find_generator(int operands, char **names, struct generator *found)
 
 static const struct tool_option options[] = {
     {'n', "count", "N", TOOL_COUNT(struct request, count, 1, UINT64_MAX),
-     .help = "how many lines (20M, 1e6)"},
+     .help = "write N lines (20M, 1e6)"},
     {0, "seed", "S", TOOL_COUNT(struct request, seed, 0, UINT64_MAX),
-     .help = "another seed for other lines. Default 0"},
+     .help = "seed the lines with S (default 0)"},
     {'0', "null", NULL, TOOL_BYTE(struct request, delimiter, '\0'),
      .help = "end lines with NUL instead of newline"},
     TOOL_PROGRESS_ROW,
@@ -336,7 +336,7 @@ static int generate_main(int argc, char **argv)
 const struct tool_command cmd_generate = {
     .name = "generate",
     .run = generate_main,
-    .summary = "test input: ids, urls or integers",
+    .summary = "write test input: ids, urls or integers",
     .synopsis = "bloomery generate ids|urls|integers -n N [--seed S]",
     .introduction =
         "Writes N distinct lines to standard output, always the same for the same N and seed.\n"

@@ -78,27 +78,29 @@ struct inspection {
 static const struct tool_option options[] = {
     {0, "verify", NULL, TOOL_FLAG(struct inspection, verify),
      .help = "read everything and compare every checksum",
-     .more = "Without it the header's alone is compared."},
+     .more = "Without it only the header's checksum is compared."},
     {0, "measure", "N", TOOL_COUNT(struct inspection, measure, 1, TOOL_KEYS_MAX),
-     .help = "look up N random absent keys and test the measured rate. There is no verdict if "
+     .help = "look up N random absent keys and test the measured rate. It gives no verdict if "
              "fewer than 10 false positives are expected",
      .more = "Then enough_queries of --json is false."},
     {0, "seed", "S", TOOL_COUNT(struct inspection, seed, 0, UINT64_MAX),
-     .help = "other random keys. Default 0"},
+     .help = "seed the random keys with S (default 0)"},
     {0, "canary", "FILE", TOOL_TEXT(struct inspection, canary),
-     .help = "look up the lines of this file, keys that must not be in the filter, by the "
-             "filter's rule, and show those that possibly are. If hexadecimal digests would be in "
-             "it in the other case, a hint on standard error says so; that is no finding",
-     .more = "The number of those that are possibly in it is printed, with the first ten; one is "
+     .help = "look up the lines of FILE, which must not be in the filter. The filter's rule "
+             "makes them keys, and those that are possibly in it are shown. If hexadecimal "
+             "digests would be in it in the other case, a hint on standard error says so. The "
+             "hint is not a finding",
+     .more = "The number of lines that are possibly in it is printed, with the first ten; one is "
              "a finding."},
     {0, "secret-file", "FILE", TOOL_TEXT(struct inspection, secret_file),
-     .help = "the secret of a filter that does not carry it; only --measure and --canary need it"},
+     .help =
+         "read the secret of a filter that does not carry it. Only --measure and --canary need it"},
     {0, "dialect", "D", TOOL_DIALECT(struct inspection, chosen),
-     .help = "FILTER is another system's file: NAME[,parameter=value...] as 'bloomery dialects' "
+     .help = "read another system's file. D is NAME[,parameter=value...] as 'bloomery dialects' "
              "lists them; files with a magic need no name"},
     TOOL_PROGRESS_ROW,
     {0, "json", NULL, TOOL_FLAG(struct inspection, json),
-     .help = "one JSON object, numbers unrounded"},
+     .help = "report as one JSON object. Its numbers are not rounded"},
     TOOL_OPTIONS_END,
 };
 
@@ -142,15 +144,7 @@ static uint64_t query_random_keys(const bloomery_filter *filter, uint64_t count,
     return hits;
 }
 
-/* The estimate of the keys is off by less than the root of their number. */
-static bool holds_too_many(const bloomery_info *info, const bloomery_scan_result *scan)
-{
-    double planned = (double)info->planned_keys;
-    return info->planned_keys > 0 && scan->estimated_keys > planned * 1.01 + 4 * sqrt(planned) &&
-           scan->live_rate > info->wanted_rate;
-}
-
-/* So many expected hits make a rate that says something: within 60 % of the true one. */
+/* With this many expected hits the measured rate is within 60 % of the true one. */
 static const double hits_least = 10;
 
 static void measure(struct inspection *it)
@@ -236,7 +230,7 @@ static bool query_canaries(const char *path, const char *name, const bloomery_fi
     bool all_read = tool_chunks_close(chunks);
     bool all_keys = tool_tally_say(&made->tally, &rule, "such records were not looked up") &&
                     tool_tally_has_keys(&made->tally, &rule, canaries->queried);
-    /* None found is no comfort if the keys were written in another case than the filter's. */
+    /* Finding none proves nothing if the keys have another case than the filter's. */
     const struct tool_hint_answer answer = {.name = name};
     if (canaries->hits == 0 && all_read && all_keys && (rule.flags & TOOL_RULE_CHANGES) == 0)
         tool_hint_say(hint, filter, &answer);
@@ -565,7 +559,10 @@ static int inspect_filter(struct inspection *it)
     bloomery_info_get(it->filter, &it->info);
     bloomery_scan(it->filter, &it->scan);
     it->dialect = bloomery_dialect_get(it->info.dialect);
-    it->over_full = holds_too_many(&it->info, &it->scan);
+    /* The estimate of the keys is off by less than the root of their number. */
+    const double planned = (double)it->info.planned_keys;
+    it->over_full = planned > 0 && it->scan.estimated_keys > planned * 1.01 + 4 * sqrt(planned) &&
+                    it->scan.live_rate > it->info.wanted_rate;
     if ((it->measure > 0 || it->canary != NULL) && !it->info.secret_known) {
         if (it->dialect != NULL)
             tool_error("%s: its keys are hashed by %s, which is not there: it needs libcrypto",
@@ -629,20 +626,22 @@ static int inspect_main(int argc, char **argv)
 const struct tool_command cmd_inspect = {
     .name = "inspect",
     .run = inspect_main,
-    .summary = "what a filter is and what state it is in",
+    .summary = "show a filter's properties and state",
     .synopsis = "bloomery inspect FILTER [--verify] [--measure N] [--canary FILE] [--json]",
     .introduction =
-        "Reports what a filter is and its state: shape, plan, fill, the number of its keys, and "
-        "its false-positive rate as planned, as predicted for these keys, and live, from its "
-        "actual bits.",
+        "Reports a filter's properties and state: shape, plan, fill and the number of its "
+        "keys. It shows the false-positive rate as planned, as predicted for these keys, "
+        "and live, from the actual bits.",
     .groups = groups,
     .epilogue =
-        "A filter of ours keeps the rule by which lines of --canary become keys. For another "
-        "system's file, the options of 'bloomery help build' give it (-F, -d, --csv, --crlf, "
-        "--comment, --trim, --lower, --upper, --hex, --int64, --int32, --utf16, --skip-empty).\n"
+        "A filter in our format keeps the rule by which lines of --canary become keys. For "
+        "another system's file, the options of 'bloomery help build' give it (-F, -d, "
+        "--csv, --crlf, --comment, --trim, --lower, --upper, --hex, --int64, --int32, "
+        "--utf16, --skip-empty).\n"
         "\n"
-        "Exit codes: 0 all well; 1 a finding: damage (--verify), a rate that is not as expected "
-        "(--measure), or a key that must not be in it (--canary); 2 an error.\n"
+        "Exit codes: 0 all well; 1 a finding; 2 an error. A finding is damage (--verify), a "
+        "rate that is not as expected (--measure), or a key that must not be in it "
+        "(--canary).\n"
         "\n"
         "  bloomery inspect ids.bloom\n"
         "  bloomery inspect ids.bloom --verify --measure 10M",

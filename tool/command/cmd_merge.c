@@ -31,24 +31,23 @@ struct merging {
 
 static const struct tool_option options[] = {
     {'o', "output", "OUT", TOOL_TEXT(struct merging, output.path),
-     .help = "the merged filter; '-' is standard output",
-     .more = "It may be one of the inputs, and is replaced at once, or not at all."},
+     .help = "write the merged filter to OUT; '-' is standard output",
+     .more = "It may be one of the inputs, and is replaced whole, or not at all."},
     {0, "intersect", NULL, TOOL_FLAG(struct merging, intersect),
-     .help = "keep the bits that all filters have. It contains every key that all of them "
+     .help = "keep only the bits that all filters have. OUT contains every key that all of them "
              "contain. Other keys pass less often than in any of them, but more often than if "
              "only the common keys had been added"},
     {0, "check-only", NULL, TOOL_FLAG(struct merging, check_only),
-     .help = "only report whether they are compatible, and if not why: exit code 0 or 1"},
+     .help = "only report whether they are compatible, and if not why. The exit code is 0 or 1"},
     {0, "secret-file", "FILE", TOOL_TEXT(struct merging, secret_file),
-     .help = "compare this secret with the filters' as well; merging needs none"},
+     .help = "compare this secret with the filters' as well. Merging needs none"},
     {0, "dialect", "D", TOOL_DIALECT(struct merging, dialect),
-     .help = "filters that are not Bloomery files are another system's: "
-             "NAME[,parameter=value...] as 'bloomery dialects' lists them. OUT becomes such a "
-             "file too"},
+     .help = "read files that are not ours as another system's. D is NAME[,parameter=value...] "
+             "as 'bloomery dialects' lists them. OUT becomes such a file too"},
     {0, "ours", NULL, TOOL_FLAG(struct merging, ours),
-     .help = "with --dialect: OUT becomes a file of ours that has that system's filter"},
+     .help = "with --dialect, write OUT in our format. It has that system's filter"},
     {0, "force", NULL, TOOL_FLAG(struct merging, output.force),
-     .help = "overwrite OUT even if it is no filter; for --dialect, whatever it is"},
+     .help = "overwrite OUT even if it is not a filter. With --dialect, whatever OUT is"},
     {'q', "quiet", NULL, TOOL_FLAG(struct merging, output.quiet),
      .help = "do not report what was done"},
     TOOL_JSON_ROW(struct merging, output.json),
@@ -68,8 +67,8 @@ static bool is_whole(const struct merging *merging, const struct tool_filter_fil
     if (merging->check_only || dialect == NULL || file->origin.dialect == NULL ||
         file->origin.packed || tool_foreign_is_whole(file, filter, dialect))
         return true;
-    tool_error("%s: has more than the one filter, which a merged file of %s would lose; --ours "
-               "makes a file of ours",
+    tool_error("%s: has more than one filter, which a merged file of %s would lose; --ours "
+               "makes a Bloomery file",
                file->path, dialect->name);
     return false;
 }
@@ -337,7 +336,8 @@ static int merge_main(int argc, char **argv)
         return tool_usage("--check-only writes nothing, so -o %s does not go with it",
                           merging.output.path);
     if (merging.ours && merging.dialect.dialect == NULL)
-        return tool_usage("--ours goes with --dialect; all other filters are ours anyway");
+        return tool_usage(
+            "--ours goes with --dialect; all other filters are Bloomery files anyway");
     merging.output.dialect = merging.ours ? NULL : merging.dialect.dialect;
     if (!merging.check_only && !tool_output_begin(&merging.output)) {
         tool_output_end(&merging.output);
@@ -357,14 +357,14 @@ const struct tool_command cmd_merge = {
     .synopsis = "bloomery merge -o OUT FILTER...\n"
                 "bloomery merge --check-only FILTER...",
     .introduction =
-        "Makes one filter with the keys of several. Filters are compatible if they were built "
-        "with the same kind, blocks per key, probes, hash, seed or secret, and key options. "
-        "Filters of different sizes are folded to the smallest one, if they can be. Parts that "
-        "were built with one plan, for the keys of all parts, give the very filter that a single "
-        "build of all these lines makes. OUT may be one of the inputs; it is replaced at once, "
-        "or not at all. Plan, key options and note are those of the first filter. Layers of "
-        "scalable filters with one plan become one layer while it has room. Other layers stand "
-        "side by side, and their rates add up.",
+        "Makes one filter with the keys of several. Filters are compatible if they were "
+        "built with the same kind, blocks per key, probes, hash, seed or secret, and key "
+        "options. Filters of different sizes are folded to the smallest one, if they can "
+        "be. If every part was built with the same plan, sized for all keys, the result is "
+        "identical to a filter built from everything. OUT may be one of the inputs; it is "
+        "replaced whole, or not at all. Plan, key options and note are those of the first "
+        "filter. Layers of scalable filters with one plan become one layer while it has "
+        "room. Other layers stay side by side, and their rates add up.",
     .groups = groups,
     .epilogue = "  bloomery merge -o week.bloom monday.bloom tuesday.bloom wednesday.bloom\n"
                 "  bloomery merge -o seen.bloom seen.bloom today.bloom\n"

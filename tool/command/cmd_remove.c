@@ -38,20 +38,20 @@ struct outcome {
 
 static const struct tool_option options[] = {
     {0, "strict", NULL, TOOL_FLAG(struct removal, strict),
-     .help = "exit code 1 if a line was absent; the others are removed all the same"},
+     .help = "exit with code 1 if a line was absent. The other lines are removed all the same"},
     {'0', "null", NULL, TOOL_BYTE(struct removal, source.delimiter, '\0'),
-     .help = "lines end with NUL instead of newline"},
+     .help = "read lines that end with NUL instead of newline"},
     TOOL_MAX_LINE_ROW(struct removal, source.line_max),
     {0, "secret-file", "FILE", TOOL_TEXT(struct removal, secret_file),
-     .help = "the secret of a filter that does not carry it"},
+     .help = "read the secret of a filter that does not carry it"},
     TOOL_PROGRESS_ROW,
     {'q', "quiet", NULL, TOOL_FLAG(struct removal, quiet),
      .help = "do not report what was removed"},
     {0, "json", NULL, TOOL_FLAG(struct removal, json),
-     .help = "report on standard output as one JSON object, numbers unrounded",
-     .more = "Among them: removed, absent, expected_wrong_removals (of those removed, how many to "
-             "expect that were never added), cleared (counters that became 0) and saturated_cells "
-             "(counters at their maximum)."},
+     .help = "report as one JSON object on standard output. Its numbers are not rounded",
+     .more = "It has removed, absent, expected_wrong_removals (of those removed, how many to "
+             "expect that were never added), cleared (counters that became 0) and "
+             "saturated_cells (counters at their maximum)."},
     TOOL_OPTIONS_END,
 };
 
@@ -150,7 +150,7 @@ static double wrong_removals(const struct outcome *outcome, double rate_before)
     return wrong < most ? wrong : most;
 }
 
-/* ---- What is said ---------------------------------------------------------------------------- */
+/* ---- The report ------------------------------------------------------------------------------ */
 
 static void say_removed(const struct removal *removal, const struct outcome *outcome)
 {
@@ -286,24 +286,23 @@ const struct tool_command cmd_remove = {
     .summary = "remove lines from a counting filter",
     .synopsis = "bloomery remove FILTER [INPUT...]",
     .introduction =
-        "Removes the lines of the inputs from a counting filter (build --kind counting), once for "
-        "each occurrence. The file is replaced once all of them are removed, or not at all. A line "
-        "that is definitely not in the filter changes nothing and is counted as absent. No INPUT, "
-        "or '-', is standard input; packed inputs and archives are unpacked ('bloomery help "
-        "build').\n"
+        "Removes the lines of the inputs from a counting filter (build --kind counting), "
+        "once for each occurrence. The file is replaced once all of them are removed, or "
+        "not at all. A line that is definitely not in the filter changes nothing and is "
+        "counted as absent. Without INPUT, or with '-', it reads standard input. Compressed "
+        "inputs and archives are unpacked ('bloomery help build').\n"
         "\n"
-        "Remove only what was added, and no more often than it was added: then no other line is "
-        "lost. Removing a line that was never added can cause false negatives: at the filter's "
-        "rate it passes for an added one, and its counters are shared with others. If that is to "
-        "be expected at all (of lines removed twice, for example), a warning says how often. "
-        "Counters saturate at 15, or at 255 with --counter-bits 8, and are not decremented after "
-        "that: a line with only such counters stays.",
+        "Remove only what was added, and no more often than it was added: then no other "
+        "line is lost. Removing a line that was never added can cause false negatives. At "
+        "the filter's rate it passes for an added one, and its counters are shared with "
+        "others. If such removals are to be expected (of lines removed twice, for example), "
+        "a warning says how many. Counters saturate at 15, or at 255 with --counter-bits 8, "
+        "and are not decremented after that: a line with only such counters stays.",
     .groups = groups,
-    .epilogue =
-        "Lines become keys by the rule that the filter was built with. The options of that rule "
-        "(-F, -d, --csv, --crlf, --comment, --trim, --lower, --upper, --hex, --int64, --int32, "
-        "--utf16, --skip-empty; 'bloomery help build') may be omitted; if given, they must agree "
-        "with it.\n"
-        "\n"
-        "  bloomery remove members.bloom left.txt",
+    .epilogue = "Lines become keys by the rule that the filter was built with. The options of that "
+                "rule ('bloomery help build') may be omitted. If given, they must agree with it: "
+                "-F, -d, --csv, --crlf, --comment, --trim, --lower, --upper, --hex, --int64, "
+                "--int32, --utf16, --skip-empty.\n"
+                "\n"
+                "  bloomery remove members.bloom left.txt",
 };

@@ -86,16 +86,6 @@ static void say_unknown_dialect(const char *option, const char *name)
         tool_usage("%s: unknown dialect '%s'; they are %s", option, name, tool_dialect_names(all));
 }
 
-/* Capitals and underscores as in the systems' own names: DCSO, pybloom_live. */
-static const bloomery_dialect *find_dialect(const char *word)
-{
-    char name[2 * WORD_BYTES];
-    snprintf(name, sizeof(name), "%s", word);
-    for (char *at = name; *at != '\0'; at++)
-        *at = (char)(*at >= 'A' && *at <= 'Z' ? *at | 0x20 : *at == '_' ? '-' : *at);
-    return bloomery_dialect_find(name);
-}
-
 static const struct parameter *find_parameter(const char *option, const char *name)
 {
     const char *names[PARAMETERS];
@@ -251,9 +241,17 @@ bool tool_dialect_option(const char *option, const char *text, struct tool_diale
         if (choice->dialect != NULL) {
             if (!take_parameter(option, word, &given, choice))
                 return false;
-        } else if ((choice->dialect = find_dialect(word)) == NULL) {
-            say_unknown_dialect(option, word);
-            return false;
+        } else {
+            /* Capitals and underscores as in the systems' own names: DCSO, pybloom_live. */
+            char name[sizeof(word)];
+            snprintf(name, sizeof(name), "%s", word);
+            for (char *at = name; *at != '\0'; at++)
+                *at = (char)(*at >= 'A' && *at <= 'Z' ? *at | 0x20 : *at == '_' ? '-' : *at);
+            choice->dialect = bloomery_dialect_find(name);
+            if (choice->dialect == NULL) {
+                say_unknown_dialect(option, word);
+                return false;
+            }
         }
         more = *text != '\0';
     }

@@ -25,7 +25,7 @@ struct tool_dialect_choice {
     const bloomery_dialect *dialect; /* NULL: not given */
     bloomery_dialect_parameters parameters;
     bool has_parameters;
-    bool ours_too;    /* where there are several filters, some may be files of ours */
+    bool ours_too;    /* where there are several filters, some may be our files */
     char variant[64]; /* what parameters.variant points to */
 };
 

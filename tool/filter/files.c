@@ -47,20 +47,16 @@ static bool parse_key(const char *text, uint8_t key[BLOOMERY_SECRET_BYTES])
     return text[strspn(text, blanks)] == '\0';
 }
 
-/* Whether a shell opened it, as <(COMMAND) and /dev/stdin are: a pipe then has its writer. */
-static bool is_open_already(const char *path)
-{
-    return strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/proc/self/fd/", 14) == 0 ||
-           strcmp(path, "/dev/stdin") == 0;
-}
-
 /* The file's first `room` bytes. Not through stdio, whose buffer would keep a copy of the key.
  * Returns NULL or why it can't be read. */
 static const char *read_up_to(const char *path, char *text, size_t room, size_t *count)
 {
     const char *why = NULL;
-    const int file = is_open_already(path) ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
-                                           : tool_open_regular(path, &why);
+    /* <(COMMAND) and /dev/stdin were opened by a shell: a pipe then has its writer. */
+    const bool opened = strncmp(path, "/dev/fd/", 8) == 0 ||
+                        strncmp(path, "/proc/self/fd/", 14) == 0 || strcmp(path, "/dev/stdin") == 0;
+    const int file =
+        opened ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) : tool_open_regular(path, &why);
     if (file < 0)
         return why != NULL ? why : strerror(errno);
     ssize_t got = 1;
@@ -393,8 +389,8 @@ bool tool_may_replace_held(const char *path, int descriptor, bool force)
            (force || facts.st_size == 0 || holds_filter(path, descriptor));
 }
 
-/* What is no regular file is not opened: some devices begin to act when they are. What is then
- * opened counts, and not what was there before. */
+/* Only regular files are opened, because some devices act when they are opened. The file that is
+ * then open counts, not the one that was there before. */
 bool tool_may_replace(const char *path, bool force)
 {
     struct stat facts;
@@ -453,6 +449,6 @@ bool tool_stdout_takes_bytes(void)
 {
     if (!isatty(STDOUT_FILENO))
         return true;
-    tool_error("stdout is a terminal, and a filter is no text; redirect it or name a file");
+    tool_error("stdout is a terminal, and a filter is not text; redirect it or name a file");
     return false;
 }

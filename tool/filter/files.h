@@ -67,9 +67,9 @@ void tool_warn_overfull(const char *path, const struct tool_facts *facts);
 int tool_filter_lock(const char *path);
 void tool_filter_unlock(int descriptor);
 
-/* Whether `build` may write to this path: nothing there, or a filter, or `force`. A directory or
- * anything else that is no regular file: never; nor if its directory takes no new file. False after
- * a message. */
+/* Returns whether `build` may write to this path: nothing is there, or a filter, or `force` is set.
+ * Only regular files are replaced, and only in a directory that takes new files. False after a
+ * message. */
 bool tool_may_replace(const char *path, bool force);
 /* The same of a file that is open: of the lock on it. */
 bool tool_may_replace_held(const char *path, int descriptor, bool force);
@@ -81,7 +81,7 @@ bool tool_may_change(const char *path);
 /* Whether two paths name the same file, be it there or still to be made. */
 bool tool_same_file(const char *one, const char *other);
 
-/* Whether stdout may get a filter's bytes: it is no terminal. */
+/* Returns whether stdout may get a filter's bytes: it is not a terminal. False after a message. */
 bool tool_stdout_takes_bytes(void);
 
 /* Writes a filter to stdout. */

@@ -127,8 +127,7 @@ static bool end(struct adding *adding, bool done, struct tool_change *change)
 /* ---- What is done with them ------------------------------------------------------------------ */
 
 /* Takes the keys of a thread's chunks. If they can't be kept, the other threads need not wait for
- * input that may be long in coming: what failed in one fails in all of them, and is said
- * afterwards. */
+ * input that may be slow: what failed in one fails in all of them, and is reported afterwards. */
 static void take_keys(void *context, uint32_t number)
 {
     struct adding *adding = context;
@@ -177,7 +176,7 @@ bool tool_lines_count(const struct tool_source *source, const bloomery_key_rule 
     begin(&counting, &once, rule, quiet ? NULL : "counting");
     tool_team_run(counting.threads, fewer ? take_keys : count_records, &counting);
     *keys = close_chunks(&counting, &tally, &all_read) - tally.passed_over;
-    /* What else there is to say is said when the keys are added. */
+    /* The rest is reported when the keys are added. */
     tally.without_field = tally.open_quotes = tally.broken = tally.too_deep = 0;
     return tool_tally_say(&tally, rule, no_key) && all_read;
 }

@@ -5,13 +5,14 @@
  *     begins with our magic             ours; it knows its dialect itself
  *     a dialect was named               that one's
  *     begins with a dialect's magic     that one's, unpacked where it is compressed
- *     anything else                     ours, and then it is found to be none
+ *     anything else                     ours, and opening it then fails
  *
  * Formats without a magic are never guessed: nearly any bytes of the right length are one of them,
- * and the answers would be nonsense without a warning. What a file looks like is said (sniff.h).
+ * and the answers would be nonsense without a warning. A message says what a file looks like
+ * (sniff.h).
  *
  * Other systems' files are read whole, and the library makes a copy, so that twice their size has
- * to fit into memory. That is looked at before: a mistyped name of a disk image must not bring the
+ * to fit into memory. This is checked first: a mistyped name of a disk image must not bring the
  * machine down.
  */
 #include "filter/filter_file.h"
@@ -222,7 +223,7 @@ static bool look_at(struct tool_filter_file *file, const struct tool_dialect_cho
     if (file->origin.packed)
         count = look_inside(file, head);
     if (file->origin.packed && tool_packing_of(head, (size_t)count, &undecided) == TOOL_FILTER) {
-        /* A filter of ours is used where it lies. */
+        /* Our filters are used where they lie. */
         tool_error("%s: is a filter that is %s: '%s' makes a file of it that can be used",
                    file->path, tool_packing_name(packing), tool_packing_unpacker(packing));
         tool_filter_file_close(file);
@@ -370,8 +371,8 @@ static void say_look(const struct tool_filter_file *file, const char *option,
     else if (option != NULL)
         tool_say("this looks like %s; if it is, say %s %s", look->text, option, look->reading);
     else
-        tool_say("this looks like %s; if it is, 'bloomery convert --from %s -o OUT %s' makes one "
-                 "of ours of it",
+        tool_say("this looks like %s; if it is, 'bloomery convert --from %s -o OUT %s' "
+                 "converts it",
                  look->text, look->reading, file->path);
 }
 
@@ -397,17 +398,18 @@ void tool_foreign_hint(const struct tool_filter_file *file, const char *option,
         return;
     if (dialect != NULL)
         tool_say("it is a filter of another system, %s; 'bloomery convert --from %s -o OUT %s' "
-                 "makes one of ours of it",
+                 "converts it",
                  dialect->name, dialect->name, file->path);
     else if (find_look(file, &look))
         say_look(file, option, &look);
     else if (option != NULL)
-        tool_say("if another system wrote it, %s NAME says which. Nothing to be recognised by have "
-                 "%s",
-                 option, tool_looks_like_nothing);
+        tool_say(
+            "if another system wrote it, %s NAME says which. These formats carry no signature: "
+            "%s",
+            option, tool_looks_like_nothing);
     else
-        tool_say("if another system wrote it, 'bloomery convert --from NAME -o OUT %s' makes one "
-                 "of ours of it; 'bloomery dialects' lists the names",
+        tool_say("if another system wrote it, 'bloomery convert --from NAME -o OUT %s' "
+                 "converts it; 'bloomery dialects' lists the names",
                  file->path);
 }
 
@@ -433,8 +435,8 @@ bool tool_origin_agrees(const char *path, const struct tool_dialect_choice *chos
         chosen->dialect->id == info.dialect)
         return true;
     const bloomery_dialect *dialect = bloomery_dialect_get(info.dialect);
-    tool_error("%s: is a file of ours, %s%s; leave %s out", path,
-               dialect != NULL ? "with a filter of dialect " : "with a filter of ours",
+    tool_error("%s: is a Bloomery file%s%s; leave %s out", path,
+               dialect != NULL ? " with a filter of dialect " : "",
                dialect != NULL ? dialect->name : "", chosen->option);
     return false;
 }
@@ -593,8 +595,8 @@ void tool_remarks_add(struct tool_report *report, const char *name, const char *
 
 /* ---- Opening, with messages ------------------------------------------------------------------ */
 
-/* A file of ours. `dialect_option` is the option by which the command takes other systems' files,
- * for a hint if it is no file of ours. NULL: it takes none. */
+/* Opens a file that has our format. `dialect_option` is the option by which the command takes other
+ * systems' files, for a hint if this is one of them. NULL: it takes none. */
 static const bloomery_filter *open_ours(const struct tool_filter_file *file,
                                         bloomery_open_options options, const char *secret_file,
                                         const char *dialect_option, bloomery_filter **copy)
@@ -683,7 +685,7 @@ const bloomery_filter *tool_filter_open_file(const struct tool_filter_file *file
     if (file->origin.dialect == NULL)
         return open_agreeing(file, options, secret_file, chosen, copy);
     if (secret_file != NULL) {
-        tool_usage("--secret-file is for filters of ours; %s is one of %s", file->path,
+        tool_usage("--secret-file is for Bloomery files; %s is a file of %s", file->path,
                    file->origin.dialect->name);
         return NULL;
     }
@@ -723,18 +725,6 @@ const char *tool_output_said(const struct tool_output *output)
     return tool_output_is_stdout(output) ? "stdout" : output->path;
 }
 
-static bool is_of(const struct tool_filter_file *file, const bloomery_dialect *dialect)
-{
-    const struct tool_origin *origin = &file->origin;
-    if (!origin->packed && dialect->magic && origin->dialect == dialect)
-        return true;
-    tool_error("%s: exists%s; --force overwrites it", file->path,
-               origin->ours     ? " and is a filter of ours"
-               : dialect->magic ? ", and not as such a filter"
-                                : ", and can't be told from any other file");
-    return false;
-}
-
 /* Whether stands there what the new filter may replace: nothing, a filter of the same system, or
  * anything with `force`. Of a file that is locked what is locked counts, which may have taken a
  * while. */
@@ -752,7 +742,14 @@ static bool may_replace(const struct tool_output *output)
     if (!(held ? tool_filter_file_held(&file, path, output->lock, NULL)
                : tool_filter_file_open(&file, path, NULL)))
         return false;
-    const bool may = is_of(&file, output->dialect);
+    const struct tool_origin *origin = &file.origin;
+    const bool magic = output->dialect->magic;
+    const bool may = !origin->packed && magic && origin->dialect == output->dialect;
+    if (!may)
+        tool_error("%s: exists%s; --force overwrites it", path,
+                   origin->ours ? " and is a Bloomery filter"
+                   : magic      ? ", and not as such a filter"
+                                : ", and nothing shows that it is such a filter");
     tool_filter_file_close(&file);
     return may;
 }
@@ -773,7 +770,7 @@ bool tool_output_begin(struct tool_output *output)
 {
     output->lock = -1;
     if (output->path == NULL) {
-        tool_usage("where to? -o FILE names the filter to write");
+        tool_usage("no output: give -o FILE");
         return false;
     }
     if (tool_output_is_stdout(output)) {

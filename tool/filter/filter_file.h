@@ -21,7 +21,7 @@ struct tool_origin {
     const bloomery_dialect *dialect; /* whose file it is; NULL: ours, or nobody's */
     bool ours;                       /* it begins with our magic */
     bool packed;                     /* it is compressed */
-    uint64_t bytes;                  /* of the file as it is; of ours the filter knows it */
+    uint64_t bytes;                  /* of the file as it is; our filters know it themselves */
 };
 
 /* A file that was opened, once: nothing that is given it looks at its path again. */
@@ -56,7 +56,7 @@ const bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
                                         const struct tool_dialect_choice *chosen,
                                         bloomery_filter **copy, bloomery_error *error);
 
-/* A file of ours knows whose filter it has; what was said besides must agree with it. */
+/* Returns whether the user's choice agrees with our file, which knows its dialect. */
 bool tool_origin_agrees(const char *path, const struct tool_dialect_choice *chosen,
                         const bloomery_filter *filter);
 
@@ -73,10 +73,10 @@ const bloomery_filter *tool_filter_open_any(const char *path, bloomery_open_opti
                                             const struct tool_dialect_choice *chosen,
                                             struct tool_origin *origin);
 
-/* What to do about a file that is no filter of ours, if opening one failed with `status`. It is a
- * second line that names the `option` for other systems' files, or NULL: the command has none.
- * Nothing if the status says something else, or if the file begins as ours do. What the file looks
- * like is said. */
+/* Prints, as a second line, what to do about a file that is not our filter, if opening it failed
+ * with `status`. The line says what the file looks like, and names the `option` for other systems'
+ * files; NULL: the command has none. Prints nothing if the status says something else, or if the
+ * file begins as ours do. */
 void tool_foreign_hint(const struct tool_filter_file *file, const char *option,
                        bloomery_status status);
 
@@ -131,14 +131,14 @@ struct tool_output {
 };
 
 /* The rows of --force, --quiet and --json in a table of options. */
-#define TOOL_OUTPUT_ROWS(structure, member)            \
-    {.name = "force",                                  \
-     TOOL_FLAG(structure, member.force),               \
-     .help = "overwrite OUT even if it is no filter"}, \
-        {.letter = 'q',                                \
-         .name = "quiet",                              \
-         TOOL_FLAG(structure, member.quiet),           \
-         .help = "do not report what was written"},    \
+#define TOOL_OUTPUT_ROWS(structure, member)               \
+    {.name = "force",                                     \
+     TOOL_FLAG(structure, member.force),                  \
+     .help = "overwrite OUT even if it is not a filter"}, \
+        {.letter = 'q',                                   \
+         .name = "quiet",                                 \
+         TOOL_FLAG(structure, member.quiet),              \
+         .help = "print no report of what was written"},  \
         TOOL_JSON_ROW(structure, member.json)
 
 /* Whether a filter may be written there, as far as can be said before anything is read; locks what

@@ -29,7 +29,7 @@ const char *tool_describe_room(char text[TOOL_ROOM_BYTES], const bloomery_info *
 
 /* The layers of scalable filters: those that a filter has, and those that it will have. */
 
-/* Whether a chain of this plan can ever hold so many keys. Prints how many it can where not. */
+/* Returns whether a chain of this plan can ever hold `keys` keys. If not, prints how many. */
 bool tool_growth_reaches(const bloomery_plan *plan, uint64_t keys);
 
 /* The layers that a chain of this plan will have with `keys` keys, and what they take together:

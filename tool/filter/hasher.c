@@ -29,8 +29,8 @@
 /* ---- Different hashes ------------------------------------------------------------------------ */
 
 /*
- * A sample of the different hashes: all whose lowest bits are 0, of so many bits that the sample
- * fits.
+ * A sample of the distinct hashes: all whose lowest `level` bits are 0. The level rises until the
+ * sample fits.
  *
  *     level 0   all hashes             up to 16,384 different ones
  *     level 1   ...0                   when there are more: half of those that are kept go
@@ -180,14 +180,6 @@ struct tool_hash_store {
 
 /* ---- The store: making it -------------------------------------------------------------------- */
 
-/* NULL if the process may not have that many addresses. */
-static unsigned char *take_addresses(size_t bytes)
-{
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory != MAP_FAILED ? memory : NULL;
-}
-
 /* If the process may not have that many addresses, fewer do. As many as the hashes take are left
  * for the filter, and some for each thread's stack and input, unless this is the least that will
  * do. */
@@ -199,7 +191,9 @@ static void take_memory(struct tool_hash_store *store)
         const bool least = store->chunk_count / 2 < store->threads;
         bytes = store->chunk_count * store->chunk_bytes;
         all = least ? bytes : 2 * bytes + (size_t)store->threads * THREAD_BYTES;
-        store->memory = take_addresses(all);
+        void *memory = mmap(NULL, all, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        store->memory = memory != MAP_FAILED ? memory : NULL;
         if (store->memory != NULL)
             break;
         if (least) {
@@ -329,13 +323,6 @@ static bool write_out(struct tool_hash_store *store, const unsigned char *chunk)
     const uint64_t at = atomic_fetch_add(&store->file_bytes, store->chunk_bytes);
     const int reason = tool_write_at(store->file, at, chunk, store->chunk_bytes);
     return reason == 0 || fail(store, reason);
-}
-
-static bool read_back(struct tool_hash_store *store, uint64_t from, size_t bytes)
-{
-    uint64_t done = 0;
-    const int reason = tool_read_at(store->file, from, store->memory, bytes, &done);
-    return (reason == 0 && done == bytes) || fail(store, reason == 0 ? EIO : reason);
 }
 
 /* ---- The store: keeping ---------------------------------------------------------------------- */
@@ -476,9 +463,10 @@ bool tool_hash_store_build(struct tool_hash_store *store, bloomery_filter *filte
         if (file - from < now)
             now = file - from;
         tool_progress_update(&progress, (memory + from) / store->hash_bytes, memory + from, all);
-        good = read_back(store, from, (size_t)now);
-        if (good)
-            good = add(store, filter, name, 0, (size_t)now);
+        uint64_t done = 0;
+        const int reason = tool_read_at(store->file, from, store->memory, (size_t)now, &done);
+        good = reason == 0 && done == now ? add(store, filter, name, 0, (size_t)now)
+                                          : fail(store, reason == 0 ? EIO : reason);
     }
     tool_progress_stop(&progress);
     tool_hash_store_say(store);

@@ -121,7 +121,7 @@ bloomery_filter *tool_hasher_least(bloomery_hash_id hash, const bloomery_create_
 bool tool_hasher_open(struct tool_hasher *hasher, bloomery_hash_id hash,
                       const bloomery_create_options *options, double rate, uint64_t memory);
 
-/* Keys will come from so many threads. */
+/* Prepares for keys from `threads` threads. */
 void tool_hasher_start(struct tool_hasher *hasher, uint32_t threads);
 
 /* Hashes keys and keeps the hashes. False if they can't be kept. */
@@ -133,9 +133,9 @@ bool tool_hasher_failed(const struct tool_hasher *hasher);
 void tool_hasher_say(const struct tool_hasher *hasher);
 
 /*
- * An upper bound of the different keys: the number of keys itself, or an estimate and four of its
- * standard deviations, if that is less. A filter for so many keeps its rate. The same whatever the
- * threads. When no thread takes any more.
+ * Returns an upper bound of the number of distinct keys: the number of keys itself, or an estimate
+ * and four of its standard deviations, if that is less. A filter for that number keeps its rate. It
+ * does not depend on the threads. Call it when no thread takes any more.
  */
 uint64_t tool_hasher_different_keys(struct tool_hasher *hasher);
 

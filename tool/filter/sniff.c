@@ -55,7 +55,7 @@ static bool probes_fit(uint64_t probes)
     return probes >= 1 && probes <= PROBES_MAX;
 }
 
-/* Whether a header and so many words are the whole file. */
+/* Returns whether a header and this number of words are the whole file. */
 static bool is_whole(const struct tool_looked_at *at, uint64_t header, uint64_t words)
 {
     return at->length_known && words > 0 && words <= at->bytes / 8 &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a file that is no filter of ours seems to be. Most formats of other systems have no magic,
+ * What a file that is not our filter seems to be. Most formats of other systems have no magic,
  * but numbers in their headers that fit each other and the length of the file. That is enough to
  * say what a file looks like, and not enough to open it so: answers by a wrong guess are noise.
  */

@@ -103,7 +103,7 @@ static void gzip_write(struct tool_pack *pack, const unsigned char *data, size_t
     }
 }
 
-/* ---- Packers: all else through libarchive ---------------------------------------------------- */
+/* ---- Packers: the others through libarchive -------------------------------------------------- */
 
 static la_ssize_t take_archive(struct archive *archive, void *context, const void *data,
                                size_t bytes)
@@ -191,15 +191,6 @@ static void begin_member(struct tool_pack *pack)
     library->archive_entry_free(entry);
 }
 
-static void archive_write(struct tool_pack *pack, const void *data, size_t bytes)
-{
-    if (!pack->begun)
-        begin_member(pack);
-    if (is_well(pack) &&
-        pack->library.archive_write_data(pack->archive, data, bytes) != (la_ssize_t)bytes)
-        archive_failed(pack);
-}
-
 /* libarchive 3.6 crashes at the end of an lz4 stream that got nothing, also of one that is given
  * up. So a stream is not opened before its first bytes, and lz4's empty one is known here: a
  * frame's header, the mark of its end, and the checksum of nothing. */
@@ -246,8 +237,13 @@ bool tool_pack_write(struct tool_pack *pack, const void *data, size_t bytes)
         return is_well(pack);
     if (pack->archive == NULL)
         gzip_write(pack, data, bytes);
-    else
-        archive_write(pack, data, bytes);
+    else {
+        if (!pack->begun)
+            begin_member(pack);
+        if (is_well(pack) &&
+            pack->library.archive_write_data(pack->archive, data, bytes) != (la_ssize_t)bytes)
+            archive_failed(pack);
+    }
     return is_well(pack);
 }
 
@@ -306,7 +302,7 @@ static const char *find_place(struct tool_text_output *output, bool exists, char
     char *slash = strrchr(resolved, '/');
     const char *name = slash == NULL ? resolved : slash + 1;
     if (name[0] == '\0' || strlen(name) > NAME_MAX)
-        return "is no name of a file";
+        return "is not the name of a file";
     memcpy(output->target, name, strlen(name) + 1);
     if (slash == NULL)
         memcpy(resolved, ".", 2);
@@ -511,8 +507,8 @@ int tool_text_output_finish(struct tool_text_output *output, struct tool_out *ou
 /* ---- Packed outputs -------------------------------------------------------------------------- */
 
 /*
- * Packing is several times slower than all else that is done with a line, so a thread does it while
- * the others go on. Between the two lies a ring of buffers:
+ * Packing is several times slower than everything else that is done with a line, so a thread of its
+ * own does it. Between it and the writer lies a ring of buffers:
  *
  *     writer -> [ being filled ][ full ][ full ][ being packed ] -> packer -> file
  *
@@ -566,23 +562,18 @@ static const struct slot *next_slot(struct tool_packed_output *output)
     return slot;
 }
 
-/* A buffer is free again, or all is over. */
-static void slot_is_packed(struct tool_packed_output *output, bool well)
-{
-    pthread_mutex_lock(&output->mutex);
-    output->packed++;
-    output->broken = !well;
-    pthread_cond_signal(&output->changed);
-    pthread_mutex_unlock(&output->mutex);
-}
-
 static void *run_packer(void *argument)
 {
     struct tool_packed_output *output = argument;
     bool well = true;
     for (const struct slot *slot; well && (slot = next_slot(output)) != NULL;) {
         well = tool_pack_write(output->pack, slot->data, slot->bytes);
-        slot_is_packed(output, well);
+        pthread_mutex_lock(&output->mutex);
+        output->packed++; /* the buffer is free again, or everything is over */
+        output->broken = !well;
+        assert(output->packed <= output->filled);
+        pthread_cond_signal(&output->changed);
+        pthread_mutex_unlock(&output->mutex);
     }
     return NULL;
 }
@@ -686,16 +677,6 @@ static void release(struct tool_packed_output *output)
     free(output);
 }
 
-/* False after a message. */
-static bool start_packer(struct tool_packed_output *output, enum tool_packing packing)
-{
-    output->pack = tool_pack_open(packing, &output->out);
-    if (tool_pack_error(output->pack)[0] != '\0' || tool_out_failed(&output->out))
-        return fail(output);
-    output->threaded = pthread_create(&output->thread, NULL, run_packer, output) == 0;
-    return true;
-}
-
 /* Whether what has the name may be replaced, as far as tool_text_output_begin does not say it in
  * words of -o. False after a message. */
 static bool may_open(const char *path, enum tool_packing packing)
@@ -725,8 +706,14 @@ struct tool_packed_output *tool_packed_output_open(const char *directory, const 
     pthread_cond_init(&output->changed, NULL);
     tool_out_start(&output->out);
     if (may_open(output->path, packing) && tool_text_output_begin(&output->file, &output->out)) {
-        if (packing == TOOL_PLAIN || start_packer(output, packing))
+        if (packing == TOOL_PLAIN)
             return output;
+        output->pack = tool_pack_open(packing, &output->out);
+        if (tool_pack_error(output->pack)[0] == '\0' && !tool_out_failed(&output->out)) {
+            output->threaded = pthread_create(&output->thread, NULL, run_packer, output) == 0;
+            return output;
+        }
+        fail(output);
         tool_text_output_drop(&output->file);
     }
     release(output);

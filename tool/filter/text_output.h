@@ -69,8 +69,8 @@ struct tool_text_output {
 /* Whether it is a file rather than stdout. */
 bool tool_text_output_is_file(const struct tool_text_output *output);
 
-/* For commands with --force, where it was not given: whether nothing would be lost. What is no
- * regular file is left to tool_text_output_begin. False after a message. */
+/* For commands with --force, where it was not given: returns whether nothing would be lost.
+ * tool_text_output_begin judges files that are not regular. False after a message. */
 bool tool_text_output_is_new(const struct tool_text_output *output);
 
 /* Makes the new file, and `out` write to it. A file that is a filter is not replaced: -o of other
@@ -99,9 +99,9 @@ void tool_text_output_drop(struct tool_text_output *output);
 
 struct tool_packed_output;
 
-/* Opens DIRECTORY/NAME for writing, in a directory that exists; what has that name is replaced when
- * all is written, and keeps its mode. What is no regular file, or is a filter, is refused, and so
- * is packing that tool_pack_makes not. NULL after a message. */
+/* Opens DIRECTORY/NAME for writing, in a directory that exists. A file of that name is replaced
+ * when everything is written, and keeps its mode. Refuses files that are not regular, filters, and
+ * packing that tool_pack_makes does not have. NULL after a message. */
 struct tool_packed_output *tool_packed_output_open(const char *directory, const char *name,
                                                    enum tool_packing packing);
 

@@ -572,8 +572,8 @@ static bool take_records(struct tool_chunks *chunks, struct tool_chunk *chunk, s
     return true;
 }
 
-/* Reads until there is a whole record. The chunk has `used` bytes already, in the first of which up
- * to `searched` there is no delimiter. False at the end of the input, or if it failed. */
+/* Reads until there is a whole record. The chunk has `used` bytes already, of which the first
+ * `searched` have no delimiter. False at the end of the input, or if it failed. */
 static bool read_records(struct tool_chunks *chunks, struct tool_chunk *chunk, size_t searched,
                          size_t used)
 {

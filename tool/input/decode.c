@@ -253,7 +253,7 @@ static enum tool_decoded fail_zstd(struct tool_decode *decode, size_t result)
                  tool_format_size(most, (uint64_t)1 << decode->window_log));
         return TOOL_DECODE_FAILED;
     case ZSTD_error_memory_allocation:
-        return fail(decode, "its zstd data needs a window that there is no memory for; with more, "
+        return fail(decode, "its zstd data needs a window that does not fit in memory; with more, "
                             "'zstd -dc --long=31 FILE | bloomery ...' reads it");
     case ZSTD_error_dictionary_wrong:
         return fail(decode, "was compressed with a dictionary; 'zstd -dc -D DICTIONARY FILE' "

@@ -109,7 +109,7 @@ struct tool_utf16 {
     size_t from, used, capacity;
     unsigned char *raw; /* bytes to be converted: [from, used) */
     unsigned char pending[CHARACTER_BYTES];
-    size_t pending_bytes; /* of a character for which there was no room: its last ones */
+    size_t pending_bytes; /* of a character that did not fit: its last ones */
 };
 
 /* Begins with the first bytes of the input, mark included. False with the error. */

@@ -29,7 +29,7 @@
 enum tool_stops {
     TOOL_STOPS_NEVER,
     TOOL_STOPS_EARLY,
-    TOOL_STOPS_SETTLED, /* and then nothing is said of later inputs: an input is opened, or a
+    TOOL_STOPS_SETTLED, /* and reports nothing about later inputs: an input is opened, or a
                          * failure reported, when all chunks before are given back */
 };
 
@@ -58,8 +58,8 @@ struct tool_source {
     enum tool_stops stops; /* whether it may end early */
     const struct tool_interrupt *interrupt; /* ends reading when it fires, as if the inputs ended
                                                there; NULL: nothing does */
-    /* For inputs without an end, in bounded memory and by one thread. Records longer than this are
-     * no failure, but passed over and counted (tool_chunks_too_long). Nothing is kept of chunks
+    /* For inputs without an end, in bounded memory and by one thread. Records longer than this do
+     * not fail, but are passed over and counted (tool_chunks_too_long). Nothing is kept of chunks
      * that were given back. 0: neither. */
     size_t record_max;
     /* Called if a pipe has had nothing for so long; see tool_stream. */
@@ -76,12 +76,12 @@ struct tool_source {
 
 /* The row of --max-line, which all commands have that hold whole lines; the member is a size_t. The
  * commands of the sieve have none: they pass over records that are longer than a key may be. */
-#define TOOL_MAX_LINE_ROW(structure, member)                                               \
-    {                                                                                      \
-        .name = "max-line", .argument = "SIZE", .type = TOOL_TYPE_CALL,                    \
-        .call = tool_take_max_line, .offset = TOOL_MEMBER(structure, member, size_t),      \
-        .help = "the longest line accepted; a longer one is an error and ends its input. " \
-                "Default 64MiB. Each thread may need a few times that much memory"         \
+#define TOOL_MAX_LINE_ROW(structure, member)                                                      \
+    {                                                                                             \
+        .name = "max-line", .argument = "SIZE", .type = TOOL_TYPE_CALL,                           \
+        .call = tool_take_max_line, .offset = TOOL_MEMBER(structure, member, size_t),             \
+        .help = "accept lines of up to SIZE bytes (default 64MiB). A longer one is an error and " \
+                "ends its input. Each thread may need a few times that much memory"               \
     }
 bool tool_take_max_line(const char *option, const char *text, void *at);
 
@@ -102,7 +102,7 @@ enum { TOOL_INPUT_LEAST_ROOM = 16 }; /* enough to recognise what is packed */
 enum tool_opened {
     TOOL_OPENED,
     TOOL_OPEN_FAILED, /* the sentence is in `error` */
-    TOOL_OPENED_ALL,  /* there is no next one */
+    TOOL_OPENED_ALL,  /* all were opened before */
 };
 
 struct tool_input {

@@ -29,16 +29,17 @@ static bool take_field(struct tool_layout *layout, const char *text, size_t byte
         return false;
     }
     if (bytes == 0) {
-        tool_usage("-F: between two commas there is no field");
+        tool_usage("-F: a field is missing between two commas");
         return false;
     }
     layout->fields[layout->field_count].number = 0;
     if (is_number(text, bytes)) {
         const long number = bytes <= 10 ? strtol(text, NULL, 10) : 0;
         if (number == 0 || number > INT32_MAX || number < -INT32_MAX) {
-            tool_usage("-F: there is no field %.*s: they are counted from 1 on, or from the end: "
-                       "-1 is the last",
-                       (int)bytes, text);
+            tool_usage(
+                "-F: no field has the number %.*s: they are counted from 1 on, or from the end: "
+                "-1 is the last",
+                (int)bytes, text);
             return false;
         }
         layout->fields[layout->field_count].number = (int32_t)number;
@@ -581,7 +582,7 @@ static bool open_nested(struct walk *walk, bool *empty)
     return *empty || take_next(walk);
 }
 
-/* A value that is no array and no object. False if it is none at all. */
+/* Skips a value that is neither an array nor an object. False if it is not a value at all. */
 static bool take_plain(struct walk *walk)
 {
     const unsigned char *at = walk->at, *stop = NULL;

@@ -39,11 +39,11 @@ struct tool_json_path {
     char names[TOOL_JSON_PATH_BYTES];
 };
 
-/* False if the text is no path: empty, an empty name, too long. */
+/* False if the text is not a path: empty, an empty name, too long. */
 bool tool_json_path_parse(const char *text, struct tool_json_path *path);
 
 enum tool_json_kind {
-    TOOL_JSON_BROKEN,   /* the line is no JSON */
+    TOOL_JSON_BROKEN,   /* the line is not JSON */
     TOOL_JSON_TOO_DEEP, /* its arrays and objects are nested beyond TOOL_JSON_DEPTH; what follows is
                          * not looked at */
     TOOL_JSON_MISSING,  /* it has no such member */
@@ -116,7 +116,7 @@ bool tool_layout_take_fields(struct tool_layout *layout, const char *text);
 const char *tool_layout_find_columns(const struct tool_layout *layout, bloomery_key header,
                                      struct tool_columns *columns, char *error, size_t room);
 
-/* How many bytes tool_layout_text may write for a record of so many. */
+/* Returns how many bytes tool_layout_text may write for a record of `bytes` bytes. */
 size_t tool_layout_room(const struct tool_layout *layout, size_t bytes);
 
 enum tool_text {

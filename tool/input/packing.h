@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The type of a file by its first bytes: packed, an archive, or something that is no list of
+/* The type of a file by its first bytes: packed, an archive, or something that is not a list of
  * keys. */
 #ifndef BLOOMERY_TOOL_PACKING_H
 #define BLOOMERY_TOOL_PACKING_H

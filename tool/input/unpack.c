@@ -339,7 +339,7 @@ static void skip_frames(struct tool_unpack *unpack)
         set_error(unpack, "begins with a frame to be skipped, and neither zstd nor lz4 follows");
 }
 
-/* ---- All else through libarchive ------------------------------------------------------------- */
+/* ---- The others through libarchive ----------------------------------------------------------- */
 
 static la_ssize_t archive_bytes(struct archive *archive, void *context, const void **data)
 {
@@ -465,7 +465,7 @@ static void archive_start(struct tool_unpack *unpack, enum tool_packing packing)
 }
 
 /* Whether a member may be read as text: false after an error that names it. Spreadsheets and
- * documents are zip files, too: their members are no lists. */
+ * documents are zip files, too: their members are not lists. */
 static bool is_list(struct tool_unpack *unpack, const char *name, const unsigned char *bytes,
                     size_t count)
 {

@@ -189,7 +189,7 @@ struct tool_tally {
     const struct tool_layout *layout; /* of the records; NULL: the rule's */
     bool kept; /* the command keeps records without a key, and does not pass over them */
 
-    struct tool_place broken_at[TOOL_TALLY_PLACES]; /* the first that are no JSON */
+    struct tool_place broken_at[TOOL_TALLY_PLACES]; /* the first that are not JSON */
     struct tool_place
         malformed_at; /* the first that no key can be made of; valid if there is one */
     char shown[80];   /* that record, escaped and cut */
@@ -202,7 +202,7 @@ struct tool_made {
     size_t malformed;                    /* records of this batch that no key can be made of */
     struct tool_tally tally;             /* of all batches so far */
 
-    unsigned char *scratch; /* the keys that are no spans of their records */
+    unsigned char *scratch; /* the keys that are not spans of their records */
     size_t capacity;
     bloomery_key keys[TOOL_BATCH_ROOM];
     bloomery_key texts[TOOL_BATCH_ROOM]; /* the keys as text, before TOOL_RULE_FORMS */
@@ -216,7 +216,7 @@ void tool_made_free(struct tool_made *made);
  * Makes keys of up to TOOL_BATCH_KEYS records; they are in the order of their records. Reads
  * nothing outside the records and changes nothing in them. Keys are spans of the records or of the
  * scratch: valid until the next call with this `made`, or until the records go. `chunk`: the
- * records' source, for messages; NULL if they are no input's. Returns made->count.
+ * records' source, for messages; NULL if they come from elsewhere. Returns made->count.
  */
 size_t tool_rule_apply(const bloomery_key_rule *rule, const struct tool_chunk *chunk,
                        const bloomery_key *records, size_t count, struct tool_made *made);
@@ -230,7 +230,7 @@ void tool_made_spread(const struct tool_made *made, size_t count, const uint64_t
  * `room`, at least 8, is too small. Returns `text`. */
 const char *tool_show_bytes(char *text, size_t room, const void *data, size_t bytes);
 
-/* Notes a record that is no JSON, or nested too deep. `left`: how many of those taken out of the
+/* Notes a record that is not JSON, or nested too deep. `left`: how many of those taken out of the
  * chunk come from this one on, itself included. A thread's chunks come in the order of the input,
  * so its first places are its earliest. */
 void tool_tally_note_broken(struct tool_tally *tally, const struct tool_chunk *chunk, size_t left,

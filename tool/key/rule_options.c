@@ -50,19 +50,6 @@ static bool take_fields(struct tool_rule_choice *choice, const char *text)
     return true;
 }
 
-static bool take_path(struct tool_layout *layout, const char *text)
-{
-    if (layout->jsonl) {
-        tool_usage("--jsonl is given twice; a key is one member of a line");
-        return false;
-    }
-    layout->jsonl = true;
-    if (tool_json_path_parse(text, &layout->path))
-        return true;
-    tool_usage("--jsonl '%s': is no path to a member, such as url or meta.id", text);
-    return false;
-}
-
 /* As functions of rows: `at` is the whole choice. */
 static bool take_text(const char *option, const char *text, void *at)
 {
@@ -98,51 +85,55 @@ static bool take_jsonl(const char *option, const char *text, void *at)
 {
     struct tool_rule_choice *choice = at;
     (void)option;
-    return take_path(&choice->layout, text);
+    if (choice->layout.jsonl)
+        return !tool_usage("--jsonl is given twice; a key is one member of a line");
+    choice->layout.jsonl = true;
+    return tool_json_path_parse(text, &choice->layout.path) ||
+           !tool_usage("--jsonl '%s': is not a path to a member, such as url or meta.id", text);
 }
 
 #define RULE_BITS(bit) TOOL_BITS(struct tool_rule_choice, rule.flags, BLOOMERY_RULE_##bit)
 
 const struct tool_option tool_text_options[] = {
     {0, "keep-bom", NULL, TOOL_FLAG(struct tool_rule_choice, keep_bom),
-     .help = "a UTF-8 byte order mark at the start of an input is part of its first line; by "
-             "default it is dropped. It is not kept: give it each time"},
+     .help = "keep a UTF-8 byte order mark at the start of an input. It is then part of the first "
+             "line; by default it is dropped. The option is not stored: give it each time"},
     {0, "text", NULL, TOOL_CALL_WHOLE(take_text),
-     .help = "inputs are taken as the bytes they are: nothing is unpacked, transcoded or refused, "
-             "and a mark stays"},
+     .help = "read inputs as the bytes they are. Nothing is unpacked, transcoded or refused, and a "
+             "byte order mark stays"},
     TOOL_OPTIONS_END,
 };
 
 const struct tool_option tool_rule_options[] = {
     {0, "crlf", NULL, RULE_BITS(CRLF), .help = "remove one carriage return from the end of a line"},
     {0, "comment", "C", TOOL_CALL_WHOLE(take_comment),
-     .help = "lines that begin with this byte have no key"},
+     .help = "make no key of lines that begin with the byte C"},
     {'F', "field", "N[,N...]", TOOL_CALL_WHOLE(take_field),
-     .help = "the key is field N of a line, -1 the last, 0 the line; several fields are joined in "
-             "this order. Lines without them have no key, and a warning counts them"},
+     .help = "use field N as the key; -1 is the last, 0 the whole line. Several fields are joined "
+             "in this order. Lines without them have no key, and a warning counts them"},
     {0, "header", NULL, TOOL_FLAG(struct tool_rule_choice, layout.header),
-     .help = "the first line of each input names its fields, also for -F; it has no key and stays "
-             "in the output"},
+     .help = "read the fields' names from each input's first line. -F may use them. That line has "
+             "no key and stays in the output"},
     {0, "jsonl", "PATH", TOOL_CALL_WHOLE(take_jsonl),
-     .help = "lines are JSON; the key is the string or number at PATH, such as url or meta.id. "
-             "Give it each time, and so --header, names and several fields"},
+     .help =
+         "use a string or number of each JSON line as the key. It is the one at PATH, such as url "
+         "or meta.id. Give the option each time, and so --header, names and several fields"},
     {'d', "delimiter", "C", TOOL_CALL_WHOLE(take_delimiter),
-     .help = "fields are delimited by this byte. Default: tab, with --csv a comma"},
+     .help = "set the byte between fields (default tab; comma with --csv)"},
     {0, "csv", NULL, RULE_BITS(CSV),
-     .help = "fields may stand in double quotes, with \"\" for one quote; line ends within quotes "
+     .help = "read fields in double quotes, with \"\" for one quote. Line ends within quotes "
              "belong to the record. Implies --crlf"},
     {0, "trim", NULL, RULE_BITS(TRIM), .help = "remove blanks and tabs from both ends of the key"},
     {0, "lower", NULL, RULE_BITS(LOWER)},
     {0, "upper", NULL, RULE_BITS(UPPER),
-     .help = "ASCII letters of the key become lower or upper case"},
-    {0, "hex", NULL, RULE_BITS(HEX),
-     .help = "the key is written in hexadecimal digits, two a byte"},
+     .help = "change ASCII letters of the key to lower or upper case"},
+    {0, "hex", NULL, RULE_BITS(HEX), .help = "read the key as hexadecimal digits, two a byte"},
     {0, "int64", NULL, RULE_BITS(INT64)},
     {0, "int32", NULL, RULE_BITS(INT32),
-     .help = "the key is a whole number; it becomes 8 or 4 bytes, the lowest one first"},
+     .help = "read the key as a whole number. It becomes 8 or 4 bytes, the lowest one first"},
     {0, "utf16", NULL, RULE_BITS(UTF16),
-     .help = "the key is UTF-8; it becomes UTF-16, the lower byte of a unit first"},
-    {0, "skip-empty", NULL, RULE_BITS(SKIP_EMPTY), .help = "an empty key counts as no key"},
+     .help = "convert the key from UTF-8 to UTF-16, lower byte first"},
+    {0, "skip-empty", NULL, RULE_BITS(SKIP_EMPTY), .help = "count an empty key as no key"},
     TOOL_OPTIONS_END,
 };
 
@@ -156,11 +147,11 @@ static bool complete_layout(struct tool_rule_choice *choice)
             const char *name = layout->fields[i].name;
             const int bytes = (int)layout->fields[i].bytes;
             if (strspn(name, "0123456789-") >= (size_t)bytes)
-                tool_usage("-F %.*s: there are no ranges; name each field, as in -F 2,3", bytes,
-                           name);
-            else
-                tool_usage("-F %.*s: fields have numbers; with --header they have names, too",
+                tool_usage("-F %.*s: ranges are not supported; name each field, as in -F 2,3",
                            bytes, name);
+            else
+                tool_usage("-F %.*s: fields are numbers; with --header they can be named", bytes,
+                           name);
             return false;
         }
     layout->delimiter = rule->delimiter;
@@ -353,7 +344,7 @@ bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
     if (what == NULL)
         return choice->keys_only || tool_rule_is_laid_out(choice, path, &info.rule);
     if (tool_rule_is_none(&info.rule))
-        tool_error("%s: %s: its keys are whole lines; what becomes of keys is said when a filter "
+        tool_error("%s: %s: its keys are whole lines; such options are given when a filter "
                    "is built",
                    path, what);
     else
@@ -402,24 +393,13 @@ void tool_tally_place(struct tool_tally *tally, const struct tool_chunks *chunks
         place(&tally->broken_at[i], chunks);
 }
 
-static const char *wrong_form(const bloomery_key_rule *rule)
-{
-    if ((rule->flags & BLOOMERY_RULE_HEX) != 0)
-        return "is not pairs of hexadecimal digits";
-    if ((rule->flags & BLOOMERY_RULE_INT64) != 0)
-        return "is not a whole number from -2^63 to 2^64-1";
-    if ((rule->flags & BLOOMERY_RULE_INT32) != 0)
-        return "is not a whole number from -2^31 to 2^32-1";
-    return "is no UTF-8";
-}
-
 /* What becomes of records without a key. */
 static const char *say_fate(const struct tool_tally *tally, bool one, const char *passed_over)
 {
-    return !tally->kept ? passed_over : one ? "is kept unchecked" : "are kept unchecked";
+    return !tally->kept ? passed_over : one ? "is printed unchecked" : "are printed unchecked";
 }
 
-/* "a.jsonl: 12 lines are no JSON and were passed over: 3, 7, b.jsonl:2 and 9 more" */
+/* "a.jsonl: 12 lines are not JSON and have no key: 3, 7, b.jsonl:2 and 9 more" */
 static void say_broken(const struct tool_tally *tally)
 {
     char number[TOOL_NUMBER_BYTES], list[400] = "";
@@ -436,11 +416,11 @@ static void say_broken(const struct tool_tally *tally)
         snprintf(list + used, sizeof(list) - used, " and %s more",
                  tool_format_count(number, tally->broken - told));
     const bool one = tally->broken == 1;
-    char what[100] = "no JSON";
+    char what[100] = "not JSON";
     if (tally->too_deep == tally->broken)
         snprintf(what, sizeof(what), "nested deeper than %d levels", TOOL_JSON_DEPTH);
     else if (tally->too_deep > 0)
-        snprintf(what, sizeof(what), "no JSON, or nested deeper than %d levels", TOOL_JSON_DEPTH);
+        snprintf(what, sizeof(what), "not JSON, or nested deeper than %d levels", TOOL_JSON_DEPTH);
     tool_warning("%s: %s line%s %s and %s: %s", input != NULL ? tool_path_said(input) : "a key",
                  tool_format_count(number, tally->broken), one ? " is" : "s are", what,
                  say_fate(tally, one, one ? "has no key" : "have no key"), list);
@@ -489,9 +469,13 @@ bool tool_tally_say(const struct tool_tally *tally, const bloomery_key_rule *rul
     const struct tool_place *at = &tally->malformed_at;
     if (at->line > 0)
         snprintf(line, sizeof(line), "line %llu: ", (unsigned long long)at->line);
+    const char *wrong =
+        (rule->flags & BLOOMERY_RULE_HEX) != 0     ? "is not pairs of hexadecimal digits"
+        : (rule->flags & BLOOMERY_RULE_INT64) != 0 ? "is not a whole number from -2^63 to 2^64-1"
+        : (rule->flags & BLOOMERY_RULE_INT32) != 0 ? "is not a whole number from -2^31 to 2^32-1"
+                                                   : "is not UTF-8";
     tool_error("%s%s%s'%s' %s%s; %s", at->input != NULL ? tool_path_said(at->input) : "",
-               at->input != NULL ? ": " : "", line, tally->shown, wrong_form(rule), more,
-               consequence);
+               at->input != NULL ? ": " : "", line, tally->shown, wrong, more, consequence);
     return false;
 }
 
@@ -505,12 +489,12 @@ bool tool_tally_has_keys(const struct tool_tally *tally, const bloomery_key_rule
         return true;
     if (tally->layout != NULL) {
         char text[TOOL_LAYOUT_TEXT_BYTES];
-        tool_error("no record has %s%s, so there is no key",
+        tool_error("no record has %s%s, so no key was made",
                    tally->layout->jsonl ? "a string or a number at " : "",
                    tool_layout_describe(tally->layout, text));
         return false;
     }
-    tool_error("no record has a field %d, so there is no key; fields are delimited by %s%s%s (-d)",
+    tool_error("no record has a field %d, so no key was made; fields are delimited by %s%s%s (-d)",
                (int)rule->field, tab ? "" : "'",
                tab ? "tabs" : tool_show_bytes(delimiter, sizeof(delimiter), &byte, 1),
                tab ? "" : "'");

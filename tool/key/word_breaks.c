@@ -10,7 +10,7 @@
  * ASCII, with the numbers of the rules in UAX 29. Letters, digits and "_" in a row are one word (5,
  * 8 to 10, 13a, 13b). One character between two letters (":", ".", "'") or between two digits (",",
  * ";", ".", "'") joins them (6, 7, 11, 12). All others are separators: boundaries lie before and
- * behind each. Rules 3 and 3d keep a line end and a row of spaces together, which are no words.
+ * behind each. Rules 3 and 3d keep a line end and a row of spaces together, which are not words.
  *
  * Where a text may be cut without a change of its words:
  *
@@ -113,7 +113,7 @@ enum { QUICK = 16 };
 
 static void make_room(struct tool_words *words, size_t bytes)
 {
-    /* QUICK more than there are, since add_word() writes so many whatever the word's length. */
+    /* QUICK more than there are, since add_word() writes QUICK bytes for any length of the word. */
     const size_t joined = words->joined_bytes + bytes + 1 + QUICK;
     if (joined > words->joined_room) {
         words->joined_room = joined + joined / 2 + 4096;
@@ -146,12 +146,6 @@ static inline void add_word(struct tool_words *words, const unsigned char *text,
 
 /* ---- ASCII ----------------------------------------------------------------------------------- */
 
-/* Whether the character at `at`, behind one of a word, joins that to the one behind it. */
-static inline bool is_joined(const unsigned char *at, const unsigned char *end)
-{
-    return end - at >= 2 && (kinds[at[-1]] & kinds[at[1]] & kinds[at[0]] >> JOINS) != 0;
-}
-
 static void split_ascii(struct tool_words *words, const unsigned char *at, const unsigned char *end)
 {
     while (true) {
@@ -165,13 +159,14 @@ static void split_ascii(struct tool_words *words, const unsigned char *at, const
             found |= kinds[*at++];
             while (at < end && (kinds[*at] & IN_WORD) != 0)
                 found |= kinds[*at++];
-        } while (is_joined(at, end));
+            /* The character here joins that before it to that behind it. */
+        } while (end - at >= 2 && (kinds[at[-1]] & kinds[at[1]] & kinds[at[0]] >> JOINS) != 0);
         if ((found & (LETTER | DIGIT)) != 0)
             add_word(words, begin, (size_t)(at - begin), (size_t)(end - begin));
     }
 }
 
-/* ---- All else through libunistring ----------------------------------------------------------- */
+/* ---- Other text through libunistring --------------------------------------------------------- */
 
 static bool has_letter_or_number(const unsigned char *text, size_t bytes)
 {

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What comes behind so many bytes of a text is left out: places of words have 32 bits. */
+/* Only the first bytes of a text are split, at most this number: places of words have 32 bits. */
 #define TOOL_WORDS_TEXT_MAX ((size_t)1 << 30)
 
 /* Its place in the joined words: bytes [begin, end). */
@@ -35,9 +35,9 @@ const char *tool_words_load(void);
  * Splits UTF-8 text into words: those pieces between word boundaries that hold a letter or a number
  * (general categories L and N). Words i to i+n-1 are joined[words[i].begin, words[i+n-1].end).
  *
- * A byte that is no part of a character is between two boundaries, and no word. Time: linear.
- * Memory: up to twice the text, 8 bytes a word, and a byte for each byte of the longest stretch
- * that is not plain ASCII. Reads no byte outside the text. Threads need a struct each.
+ * A byte that does not belong to a character is between two boundaries, and is not a word. Time:
+ * linear. Memory: up to twice the text, 8 bytes a word, and a byte for each byte of the longest
+ * stretch that is not plain ASCII. Reads no byte outside the text. Threads need a struct each.
  */
 void tool_words_split(struct tool_words *words, const unsigned char *text, size_t bytes);
 

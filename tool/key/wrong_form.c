@@ -13,7 +13,7 @@
 
 enum { KEPT_MAX = 1000, TEXT_MAX = 256 };
 
-/* A form must be found more often than by chance once in so many times: several are tried. */
+/* The chance at which a form's matches still count as chance. It is small: several are tried. */
 static const double chance_max = 1e-3;
 
 struct tool_hint {
@@ -23,7 +23,7 @@ struct tool_hint {
 };
 
 static const struct form {
-    uint32_t flag;  /* of a rule; 0: a carriage return is put behind, if there is no delimiter */
+    uint32_t flag;  /* of a rule; 0: a carriage return is appended, unless a delimiter is given */
     char delimiter; /* the first field is taken; 0: all of the key is */
     const char *said;
     const char *does;    /* what asks so */
@@ -110,7 +110,7 @@ static size_t query_form(const struct tool_hint *hint, const struct form *form,
     return hits;
 }
 
-/* The chance of so many false positives among so many keys is below expected^hits / hits!. */
+/* The chance of `hits` false positives among `queried` keys is below expected^hits / hits!. */
 static bool by_chance(size_t hits, size_t queried, double rate)
 {
     const double expected = (double)queried * rate;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A query that finds nothing, or no more than chance, is often one for the right keys in a wrong
+ * A query that finds nothing, or no more than chance explains, often has the right keys in a wrong
  * form: digests in lower case where the list has upper case, lines that end in carriage returns,
  * the text of numbers that another program hashed as eight bytes. Some of the first keys are kept,
- * and queried again in other forms. That a query finds nothing is no reason for a hint; that the
- * filter has the keys in another form is.
+ * and queried again in other forms. Only if the filter has the keys in another form is there a
+ * hint.
  */
 #ifndef BLOOMERY_TOOL_KEY_WRONG_FORM_H
 #define BLOOMERY_TOOL_KEY_WRONG_FORM_H

@@ -19,7 +19,7 @@ const abilities: Record<KindName, string> = {
   classic: "add later, merge",
   counting: "add later, remove, count, merge",
   scalable: "add later, grows, merge",
-  static: "is built once, from all keys",
+  static: "built once from all keys",
 };
 
 /** The numbers of a plan in one sentence. */
@@ -56,7 +56,7 @@ export function drawFacts(
   const [shapeName, shape] = shapeOf(kind, plan);
   const facts: [string, string, string][] = [
     ["rate", "Rate", `${formatRate(plan.plannedRate)}, ${formatOneIn(plan.plannedRate)}`],
-    ["wrong", "Wrong answers a day", perDay(plan.plannedRate, queries)],
+    ["wrong", "False positives a day", perDay(plan.plannedRate, queries)],
     [
       "memory",
       "Memory",
@@ -104,7 +104,7 @@ function rowOf(engine: Engine, kind: KindName, request: PlanRequest): string[] {
   }
 }
 
-/** All five kinds with the same two numbers. What is forced holds for the chosen kind alone. */
+/** Draws all five kinds with the same two numbers. Forced k and L apply only to the chosen kind. */
 export function drawKinds(host: HTMLElement, engine: Engine, chosen: PlanRequest): void {
   const rows = kinds.map((kind) => {
     const plain = { kind, keys: chosen.keys, rate: chosen.rate, bytes: chosen.bytes };
@@ -118,9 +118,9 @@ export function drawKinds(host: HTMLElement, engine: Engine, chosen: PlanRequest
       "Bits a key",
       "Keys",
       "Rate",
-      "Lines, absent",
-      "Lines, present",
-      "What it can do",
+      "Cache misses per miss",
+      "Cache misses per hit",
+      "Abilities",
     ],
     rows,
   );
@@ -139,7 +139,7 @@ const percent = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
 /** Why a plan of this kind is not the textbook's. */
 function reasonOf(kind: KindName, plan: Plan, request: PlanRequest): string {
   if (kind === "static")
-    return "A static filter is no Bloom filter. It stores the bits that a query compares, and little else.";
+    return "A static filter is not a Bloom filter. It stores the bits that a query compares, and little else.";
   if (kind === "scalable")
     return "A scalable filter plans its first layer for a quarter of the rate, so that all its layers together stay under it. Its blocks also fill unevenly.";
   if (kind === "counting")
@@ -147,7 +147,7 @@ function reasonOf(kind: KindName, plan: Plan, request: PlanRequest): string {
   if (kind === "blocked")
     return `The bits of a key lie in ${plan.blocksPerKey === 1 ? "one block" : `${plan.blocksPerKey} blocks`} of 512. Some blocks get more keys than others and answer wrongly more often, which takes more memory. In return a query for an absent key reads ${plan.absentCacheLines === 1 ? "one cache line" : `${formatFixed(plan.absentCacheLines)} cache lines on average`}.`;
   if (request.probes !== undefined)
-    return `The probes are forced to ${request.probes}, and the textbook chooses them for the least memory.`;
+    return `You set the probes to ${request.probes}. The textbook chooses them for the least memory.`;
   return "The textbook lets k be a fraction, and its rate is an approximation that is off for small filters. The plan has a whole k, whole cache lines, and the exact rate.";
 }
 
@@ -169,7 +169,7 @@ export function drawTextbook(
       : `${percent.format(Math.abs(more) * 100)} % ${more > 0 ? "more" : "less"}`;
   const comparison =
     Math.abs(more) <= 0.005
-      ? "The plan takes the same, within half a percent."
-      : `The plan takes ${formatCount(8 * plan.plannedBytes)} bits, ${size}. ${reasonOf(kind, plan, request)}`;
+      ? "The plan needs the same memory, within half a percent."
+      : `The plan needs ${formatCount(8 * plan.plannedBytes)} bits, ${size}. ${reasonOf(kind, plan, request)}`;
   replace(host, h("p", {}, textbook), h("p", {}, comparison));
 }

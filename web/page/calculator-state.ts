@@ -111,7 +111,7 @@ export function requestOf(asked: Asked): PlanRequest | Trouble {
       sentence: `The probes box has ${quoted(asked.k)}. It takes a whole number, or nothing.`,
     };
   if (Number.isNaN(blocks))
-    return { box: "L", sentence: `Blocks per key are 1 to 4, and not ${quoted(asked.L)}.` };
+    return { box: "L", sentence: `Blocks per key must be 1 to 4, not ${quoted(asked.L)}.` };
   return {
     kind: asked.kind,
     keys: values.n,
@@ -138,7 +138,7 @@ export function addressOf(asked: Asked): Record<string, string | undefined> {
   };
 }
 
-/** The state in the address, or undefined where it has none of ours. */
+/** The state in the address, or undefined if the address has no parameter of the page. */
 export function fromAddress(state: Slice): Asked | undefined {
   const given = state.get("given");
   if (given === undefined) return undefined;
@@ -163,7 +163,7 @@ function quantitiesOfLink(query: URLSearchParams, notes: string[]): Partial<Aske
     if (text === "") continue;
     if (readers[name](text) === undefined)
       notes.push(
-        `The link has ${quoted(text)} for the ${quantityNames[name]}. That can’t be read, and is ignored.`,
+        `The link has ${quoted(text)} for the ${quantityNames[name]}. That is not valid and is ignored.`,
       );
     else found[name] = text;
   }
@@ -173,7 +173,7 @@ function quantitiesOfLink(query: URLSearchParams, notes: string[]): Partial<Aske
 function completed(asked: Asked, found: Partial<Asked["text"]>, notes: string[]): void {
   if (found.n && found.p && found.m) {
     notes.push(
-      "The link gives keys, rate and memory. Keys and rate are taken, memory is computed.",
+      "The link gives keys, rate and memory. The plan uses keys and rate, and computes the memory.",
     );
     delete found.m;
   }
@@ -181,8 +181,8 @@ function completed(asked: Asked, found: Partial<Asked["text"]>, notes: string[])
   if (have.length === 1)
     notes.push(
       found.n === undefined
-        ? `The link gives one number of three. ${formatCount(Number(asked.text.n))} keys are taken.`
-        : `The link gives one number of three. A rate of ${asked.text.p} is taken.`,
+        ? `The link gives one number of three. The plan uses ${formatCount(Number(asked.text.n))} keys.`
+        : `The link gives one number of three. The plan uses a rate of ${asked.text.p}.`,
     );
   const given = [...have];
   for (const name of ["n", "p"] as const)
@@ -196,20 +196,20 @@ function probesOfLink(asked: Asked, query: URLSearchParams, notes: string[]): vo
   const probes = small(k);
   if (Number.isNaN(probes) || probes === 0)
     notes.push(
-      `The link has ${quoted(k)} for the probes. That is no whole number, and is ignored.`,
+      `The link has ${quoted(k)} for the probes. That is not a whole number and is ignored.`,
     );
   else asked.k = k;
   const L = (query.get("L") ?? "").trim();
   if (/^[1-4]$/.test(L)) asked.L = L;
   else if (L !== "")
     notes.push(
-      `The link has ${quoted(L)} for the blocks per key. They are 1 to 4, so it is ignored.`,
+      `The link has ${quoted(L)} for the blocks per key. It must be 1 to 4, so it is ignored.`,
     );
   // Links to other calculators mean a flat array: only there a key has k probes in all.
   if (probes !== undefined && probes > 0 && !query.get("kind")) {
     asked.kind = "classic";
     notes.push(
-      `The link has ${k} ${probes === 1 ? "probe" : "probes"}, as of one flat array: the kind is classic. Choose another kind to compare.`,
+      `The link has ${k} ${probes === 1 ? "probe" : "probes"}, which means one flat array: the kind is classic. Choose another kind to compare.`,
     );
   }
 }
@@ -224,7 +224,9 @@ export function fromLink(search: string): { asked: Asked; notes: string[] } | un
   const kind = (query.get("kind") ?? "").trim();
   if (isKind(kind)) asked.kind = kind;
   else if (kind !== "")
-    notes.push(`The link has ${quoted(kind)} for the kind. There is none such, so it is ignored.`);
+    notes.push(
+      `The link has ${quoted(kind)} for the kind. Bloomery does not have this kind, so it is ignored.`,
+    );
   probesOfLink(asked, query, notes);
   return { asked, notes };
 }

@@ -198,12 +198,8 @@ class Calculator {
       h(
         "div",
         { class: "calc-small" },
-        field(
-          "Probes (k)",
-          this.k,
-          "empty: chosen by the plan; not of scalable and static filters",
-        ),
-        field("Blocks per key (L)", this.L, "of blocked, counting and scalable filters"),
+        field("Probes (k)", this.k, "empty: the plan chooses; not for scalable and static filters"),
+        field("Blocks per key (L)", this.L, "for blocked, counting and scalable filters"),
         field("Queries a second (Q)", this.q, "for keys that are absent"),
       ),
     );
@@ -222,10 +218,10 @@ class Calculator {
         h(
           "p",
           { class: "hint" },
-          "Lines are cache lines that a query reads on average. What is forced above holds for the chosen kind alone.",
+          "Cache misses are the cache lines that a query reads on average: a miss is a lookup of an absent key, a hit of a present one. Your k and L apply only to the chosen kind.",
         ),
       ),
-      block("Beside the textbook", this.textbook),
+      block("Compared with the textbook", this.textbook),
       block(
         "The command",
         this.command,
@@ -303,7 +299,7 @@ class Calculator {
     if (plan && queries === undefined)
       trouble = {
         box: "q",
-        sentence: `The box of queries has ${quoted(this.asked.q)}. It takes a number from 1 on.`,
+        sentence: `The queries box has ${quoted(this.asked.q)}. It takes a number of at least 1.`,
       };
     this.plan = plan ?? this.plan;
     this.kinds.set(this.asked.kind);
@@ -314,7 +310,7 @@ class Calculator {
     if (plan) this.drawResults(plan, request as PlanRequest, queries);
   }
 
-  /** The box that a refusal is about: what is forced, if it could be planned without. */
+  /** The box that a refusal is about: k or L, if a plan exists without it. */
   private refused(request: PlanRequest): Trouble["box"] {
     for (const [box, name] of [
       ["k", "probes"],
@@ -373,7 +369,7 @@ class Calculator {
     replace(
       this.says,
       text,
-      old && h("span", { class: "hint" }, " Below are the old results, of the last plan."),
+      old && h("span", { class: "hint" }, " The results below are those of the last plan."),
     );
     this.says.classList.toggle("problem", trouble !== undefined);
     this.results.classList.toggle("old", old);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A chart of lines and of measured points with their intervals, as SVG, with a table behind it.
 //
-// States and series are told apart by dashes and shapes as well as by colour. The drawing is one
+// Dashes and shapes distinguish states and series, as well as colour. The drawing is one
 // image to a screen reader, named by a sentence; the table has the numbers.
 
 import { ticks } from "d3-array";

@@ -12,7 +12,7 @@ export interface Context {
   announce(sentence: string): void;
   /** Jobs that take longer than a frame (worker.ts): the worker that measures, one for the page. */
   worker(): Worker;
-  /** A worker for whoever asks, who ends it. */
+  /** Makes a worker, which the caller ends. */
   newWorker(): Worker;
 }
 

@@ -16,7 +16,7 @@ export interface Line {
 /** Places at which theory is computed for its line. */
 export const SAMPLES = 48;
 
-/** The lower edge: below what a single false positive among so many queries would be. */
+/** The lower edge: below the rate of a single false positive among `queries`. */
 export function floorOf(queries: number): number {
   return 10 ** Math.floor(Math.log10(0.5 / queries));
 }
@@ -77,7 +77,7 @@ function seriesOf(line: Line, settings: Settings, keys: number[], floor: number)
 function tableOf(lines: Line[]): Drawing["table"] {
   return {
     caption: "Measured points, with the theory beside them",
-    head: ["Filter", "Keys", "Theory", "Measured", "95% interval", "Found", "Asked", "Fill"],
+    head: ["Filter", "Keys", "Theory", "Measured", "95% interval", "Found", "Queries", "Fill"],
     rows: lines.flatMap(({ candidate, points }) =>
       points.map((point) => [
         candidate.shape.label,
@@ -152,7 +152,7 @@ export function nearest(points: Measured[], keys: number): Measured | undefined 
   );
 }
 
-/** What a filter is, and what theory and measurement say of it with so many keys. */
+/** Describes a filter, and the rates in theory and as measured with `now` keys. */
 export function sentences({ candidate, points }: Line, n: number, now: number): string[] {
   const rate = candidate.theory(now);
   const size =

@@ -30,7 +30,7 @@ export interface Candidate {
   bytes: number;
   probes: number;
   spec: MeasureJob["filter"];
-  /** The expected rate with so many keys, summed over the layout. Measures nothing. */
+  /** The expected rate with `keys` keys, summed over the layout. Measures nothing. */
   theory(keys: number): number;
   free(): void;
 }

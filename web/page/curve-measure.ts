@@ -83,7 +83,7 @@ export class Measurer {
   }
 
   private fail(): void {
-    this.problem = "The worker of this page did not start, so nothing is measured.";
+    this.problem = "The worker of this page did not start, so the points are missing.";
     this.changed();
   }
 

@@ -67,7 +67,7 @@ class Curve {
     "Memory of each filter",
     [
       { value: "same", label: "The same: what classic needs" },
-      { value: "own", label: "What each needs by itself" },
+      { value: "own", label: "What each filter needs" },
     ],
     (memory) => this.change({ memory: memory as Memory }),
   );
@@ -99,9 +99,9 @@ class Curve {
       this.show();
     });
     this.show();
-    // At once, since what is below would move; finely when the page stands.
+    // Draws at once, coarsely, because what is below would move; finely once the page is laid out.
     this.draw(8);
-    // Nothing is measured before somebody is near: it takes processor time.
+    // Measuring takes processor time, so it waits until the chart is nearly in view.
     const watcher = new IntersectionObserver(
       (entries) => {
         if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
@@ -134,7 +134,7 @@ class Curve {
         { class: "curve-plan" },
         h("div", {}, field("Planned keys, n", this.keysBox), this.keysSlider),
         h("div", {}, field("Planned rate, p", this.rateBox), this.rateSlider),
-        field("Absent keys asked at each point", this.queriesBox),
+        field("Absent keys looked up at each point", this.queriesBox),
         this.problem,
       ),
       filters,
@@ -193,14 +193,14 @@ class Curve {
   private readKeys(): Partial<Settings> | string {
     const n = parseCount(this.keysBox.value);
     if (n === undefined || n < KEYS.least || n > KEYS.most)
-      return `Planned keys are a number from ${formatCount(KEYS.least)} to ${formatCount(KEYS.most)}.`;
+      return `Planned keys must be a number from ${formatCount(KEYS.least)} to ${formatCount(KEYS.most)}.`;
     return { n };
   }
 
   private readRate(): Partial<Settings> | string {
     const rate = parseRate(this.rateBox.value);
     if (rate === undefined || rate < RATE.least || rate > RATE.most)
-      return "The planned rate is a number from 0.00001 to 0.3, such as 0.01, 1% or 1/1000.";
+      return "The planned rate must be a number from 0.00001 to 0.3, such as 0.01, 1% or 1/1000.";
     return { rate };
   }
 
@@ -315,11 +315,11 @@ class Curve {
   private progressText(measured: number, all: number): string {
     const problem = this.measurer.problem || this.refused;
     if (problem) return problem;
-    if (all === 0) return "No filter is chosen.";
+    if (all === 0) return "Choose a filter.";
     const { rate, queries } = this.settings;
     const few =
       rate * queries < 30
-        ? " At the planned rate so many queries find few: ask more absent keys for narrower intervals."
+        ? " At the planned rate these queries give few false positives: query more absent keys for narrower intervals."
         : "";
     return `Measured ${measured} of ${all} points.${few}`;
   }

@@ -202,7 +202,7 @@ export class Engine {
     const at = bytes < 2 ** 32 - 2 ** 16 ? this.exports.web_allocate(bytes) : 0;
     if (at === 0)
       throw new Refusal({
-        error: "the browser gives no memory for so many bytes",
+        error: "the browser has no memory for this many bytes",
         status: -2,
         name: "",
         offset: 0,
@@ -224,7 +224,7 @@ export class Engine {
     );
   }
 
-  /** The expected rate with so many keys of a filter with the shape of a plan. */
+  /** The expected rate with `keys` keys of a filter with the shape of a plan. */
   planRate(
     plan: Pick<Plan, "kind" | "bits" | "probes" | "blocksPerKey" | "cellBits">,
     keys: number,
@@ -303,19 +303,19 @@ export class Engine {
     return this.filter(this.exports.web_dialect_load(dialect, at, bytes));
   }
 
-  /** The number of the dialect whose magic the bytes begin with; 0 if there is none. */
+  /** The number of the dialect whose magic the bytes begin with; 0 if none has it. */
   sniff(bytes: Uint8Array): number {
     const head = bytes.subarray(0, 64);
     return this.with(head, 0, (at) => this.exports.web_sniff(at, head.length));
   }
 
-  /** A file of ours, without a second copy: `room` bytes at `at` were filled by the caller, and
+  /** Opens a Bloomery file without a second copy: `room` bytes at `at` were filled by the caller, and
    * belong to the filter from now on, whatever comes of it. */
   view(at: number, bytes: number): Filter {
     return this.filter(this.exports.web_view(at, bytes), at);
   }
 
-  /** A file of ours from bytes in JavaScript. */
+  /** Opens a Bloomery file whose bytes are in JavaScript. */
   viewOf(bytes: Uint8Array): Filter {
     const at = this.allocate(bytes.length);
     new Uint8Array(this.exports.memory.buffer, at, bytes.length).set(bytes);
@@ -433,7 +433,7 @@ export class Filter {
     return this.engine.exports.web_count_numbers(this.at, first, count);
   }
 
-  /** The expected rate of a filter of this shape with so many keys, whatever it holds now. */
+  /** The expected rate of a filter of this shape with `keys` keys, whatever it holds now. */
   expectedRate(keys: number): number {
     return this.engine.exports.web_expected_rate(this.at, keys);
   }

@@ -54,7 +54,7 @@ export type Reply =
   | { id: number; progress: string }
   | { id: number; failure: string; status?: number; offset?: number };
 
-/** There is no memory for a file: the page says what does it then. */
+/** Memory is too short for a file: the page then names the command that inspects it. */
 export const NO_MEMORY = "no memory";
 /** The file went, or became another. */
 export const UNREADABLE = "cannot be read to its end";
@@ -90,7 +90,7 @@ async function readInto(engine: Engine, blob: Blob, bytes: number, progress: Pro
   }
 }
 
-/** A file of ours stays as it was read; of another system's the library makes a filter, and the bytes go. */
+/** A Bloomery file stays as it was read; from another system's file the library makes a filter, and the bytes are freed. */
 async function openFilter(
   engine: Engine,
   { blob, bytes, form }: Wishes["open"]["wish"],

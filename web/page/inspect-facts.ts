@@ -24,7 +24,7 @@ const flags: [number, string][] = [
   [2, "ASCII letters become lower case"],
   [4, "ASCII letters become upper case"],
   [512, "UTF-8 becomes UTF-16, the less significant byte first"],
-  [32, "an empty key is no key"],
+  [32, "an empty key is not a key"],
 ];
 
 function byteName(byte: number): string {
@@ -35,7 +35,8 @@ function byteName(byte: number): string {
 /** Undefined: the key is the whole line, as it is. */
 export function ruleText(rule: Rule): string | undefined {
   const parts: string[] = [];
-  if (rule.comment !== 0) parts.push(`lines that begin with ${byteName(rule.comment)} are no keys`);
+  if (rule.comment !== 0)
+    parts.push(`lines that begin with ${byteName(rule.comment)} are not keys`);
   if (rule.field !== 0) {
     const end = rule.field < 0 ? ", counted from the end" : "";
     parts.push(

@@ -83,8 +83,8 @@ export function dialectForm(engine: Engine, open: () => void): DialectForm {
   const show = () => {
     const dialect = chosen();
     about.textContent = dialect
-      ? `${dialect.description}.${dialect.magic ? " With its first bytes it is recognized by itself." : ""}`
-      : "Files of other systems mostly do not say what they are.";
+      ? `${dialect.description}.${dialect.magic ? " Its first bytes identify it." : ""}`
+      : "Most files of other systems do not name their format.";
     controls = dialect
       ? names
           .filter((name) => split(dialect.loadTakes).includes(name))
@@ -129,7 +129,7 @@ export function dialectForm(engine: Engine, open: () => void): DialectForm {
         if (control.value.trim() === "") continue;
         const value = read(name, control.value);
         if (value === undefined)
-          return `${labels[name]}: “${visible(control.value)}” is no such number.`;
+          return `${labels[name]}: “${visible(control.value)}” is not a valid number.`;
         given[name] = value;
       }
       return { dialect, given };

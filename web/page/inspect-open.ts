@@ -58,7 +58,7 @@ export async function unpack(source: Source, wanted: () => boolean): Promise<Sou
     const stream = source.blob.stream().pipeThrough(gunzip).pipeThrough(bounded);
     const blob = await new Response(stream).blob();
     const name = source.name.replace(/\.gz$/i, "");
-    return { name, blob, remark: "The file was compressed by gzip, and is unpacked here." };
+    return { name, blob, remark: "The file was compressed with gzip and is decompressed here." };
   } catch {
     if (bytes >= MOST) throw tooLarge(source);
     return undefined;
@@ -67,7 +67,7 @@ export async function unpack(source: Source, wanted: () => boolean): Promise<Sou
 
 export function tooLarge({ name, blob }: Source): Error {
   return new Error(
-    `The browser gives no memory for “${name}” (${formatBytes(blob.size)}). ` +
+    `The browser has no memory for “${name}” (${formatBytes(blob.size)}). ` +
       `The command reads it without loading it: bloomery inspect ${quoted(name)}`,
   );
 }

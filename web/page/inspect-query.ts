@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The query box of an opened filter: a line becomes a key by the filter's rule, and is asked.
+// The query box of an opened filter: a line becomes a key by the filter's rule, and is looked up.
 
 import { field, h, replace } from "./dom";
 import type { Info } from "./engine";
@@ -21,11 +21,11 @@ interface Using {
 export interface QueryBox {
   element: HTMLElement;
   input: HTMLInputElement;
-  /** The filter that is asked, if any; its positions are those in a layer. */
+  /** The filter that is queried, if any; its positions are those in a layer. */
   use(using: Using | undefined): void;
   /** The file is damaged: a bit that is not set proves nothing. */
   damaged(): void;
-  /** Asks for what is in the box, and returns the answer; "" if another question came before it. */
+  /** Looks up what is in the box, and returns the answer; "" if a later lookup overtook it. */
   ask(): Promise<string>;
 }
 
@@ -43,7 +43,7 @@ function seen(info: Info, count: number | undefined): string {
       : rate > 0
         ? `About ${formatOneIn(rate)} absent keys gets this answer.`
         : "";
-  const counted = count === undefined ? "" : ` Its counters allow for ${formatCount(count)}.`;
+  const counted = count === undefined ? "" : ` Its counters allow up to ${formatCount(count)}.`;
   return `Possibly added. ${odds}${counted}`;
 }
 
@@ -72,7 +72,7 @@ function keyFacts(info: Info, layer: number, asked: Asked): [string, string][] {
     ],
     ["Hash", hashText(info, hash)],
   ];
-  if (!info.hasBits) return [...rows, ["Cells", "A static filter has no bit of a key's own."]];
+  if (!info.hasBits) return [...rows, ["Cells", "A static filter has no bits of a single key."]];
   const name = info.layers > 1 ? `Cells in layer ${layer + 1}` : "Cells";
   const rest = cells.length > LISTED ? ` … (${formatCount(cells.length)} in all)` : "";
   return [...rows, [name, cells.slice(0, LISTED).map(formatCount).join(" · ") + rest]];
@@ -99,7 +99,7 @@ export function queryBox(
   let using: Using | undefined;
   let question = 0;
   let isDamaged = false;
-  /** A key of no bytes is asked for: an empty box alone asks for nothing. */
+  /** True after the button for the key of no bytes: an empty box alone looks up nothing. */
   let isEmptyKey = false;
 
   const show = ({ sentence, state }: Answer, rows: [string, string][], cells: number[]) => {
@@ -123,7 +123,7 @@ export function queryBox(
     const turn = ++question;
     const text = input.value;
     if (text === "" && !isEmptyKey)
-      return show({ sentence: "Type a key to ask for it.", state: "none" }, [], []);
+      return show({ sentence: "Type a key to look it up.", state: "none" }, [], []);
     outcome.setAttribute("aria-busy", "true");
     try {
       const asked = await remote.want("ask", { text, layer });
@@ -151,14 +151,14 @@ export function queryBox(
         change("push", true);
       },
     },
-    "Ask for the empty key",
+    "Look up the empty key",
   );
 
   return {
     element: h(
       "div",
       { class: "inspect-query" },
-      h("div", { class: "row" }, field("Ask for a key", input), emptyKey),
+      h("div", { class: "row" }, field("Key", input), emptyKey),
       hint,
       outcome,
       facts,
@@ -173,7 +173,7 @@ export function queryBox(
       const { info } = now;
       const rule = ruleText(info.rule);
       hint.textContent = rule
-        ? `Give a line as it stands in the input. By the rule of this filter: ${rule}`
+        ? `Type a line as it is in the input. The rule of this filter: ${rule}`
         : info.dialect === null
           ? "The key is the text as it is, in UTF-8."
           : "The key is the text in UTF-8. Some systems hash other bytes: docs/dialects.md says which.";

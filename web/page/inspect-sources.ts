@@ -24,7 +24,7 @@ export function fromList(files: FileList | null): Chosen | undefined {
   if (files.length === 1) return { source };
   return {
     source,
-    remark: `${formatCount(files.length)} files came at once: this is the first one.`,
+    remark: `${formatCount(files.length)} files came at once: the page opens the first one.`,
   };
 }
 
@@ -40,7 +40,7 @@ export function fromDrop(data: DataTransfer): Chosen | undefined {
 
 const EXAMPLE_KEYS = 1000;
 
-/** A file for who has none: made here, as `bloomery build` would make it. */
+/** Makes an example file, as `bloomery build` would make it. */
 export function example(engine: Engine): Chosen {
   const plan = engine.plan({ kind: "blocked", keys: EXAMPLE_KEYS, rate: 0.01 });
   const { bits, probes, blocksPerKey, plannedKeys: keys, plannedRate: rate } = plan;
@@ -52,7 +52,7 @@ export function example(engine: Engine): Chosen {
         name: "example.bloom",
         blob: new Blob([filter.write() as Uint8Array<ArrayBuffer>]),
       },
-      remark: `It was made here, from the keys “key 1” to “key ${EXAMPLE_KEYS}”: ask for one of them, and for another.`,
+      remark: `It was made here, from the keys “key 1” to “key ${EXAMPLE_KEYS}”. Look up one of them, and another key.`,
     };
   } finally {
     filter.free();

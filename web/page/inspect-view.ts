@@ -13,7 +13,7 @@ import { PARTS, strip } from "./inspect-strip";
 
 const STATIC =
   "A static filter has no bits that are set one by one: its table is solved so that every key meets " +
-  "its own fingerprint. So there is no fill to show, and its rate stays as it is.";
+  "its own fingerprint. So it has no fill to show, and its rate does not change.";
 
 /** More keys than planned, or an attack, or bad luck: the rate says it all. */
 function overText(info: Info): string | undefined {
@@ -26,7 +26,7 @@ function keyedText(info: Info, name: string): string {
   const secret = info.secretInFile ? "" : " --secret-file FILE";
   return (
     "This filter is keyed: its hash is SipHash with a secret, which the library takes from libsodium. " +
-    "libsodium is not in this page, so the structure is shown and no key can be asked for. The command " +
+    "libsodium is not in this page, so the page shows the structure and cannot look up keys. The command " +
     `answers: bloomery query${secret} ${quoted(name)}`
   );
 }
@@ -83,7 +83,7 @@ export class View {
       ...(over === undefined ? [] : [h("p", { class: "inspect-remark" }, over)]),
       ...(info.layers > 1 ? [layerTable(info)] : []),
       info.hasBits ? this.heat(info) : h("p", {}, STATIC),
-      h("h3", {}, "Ask it"),
+      h("h3", {}, "Look up a key"),
       info.keyed ? h("p", { class: "inspect-keyed" }, keyedText(info, name)) : this.query.element,
     );
     await this.layer();
@@ -114,7 +114,7 @@ export class View {
     if (!info.keyed) this.query.use({ remote, info, layer });
     if (info.hasBits) {
       const fill = await remote.want("fill", { layer, parts: PARTS });
-      // Another file was opened meanwhile, or another layer chosen.
+      // Another file was opened during the scan, or another layer chosen.
       if (this.shown !== shown || Number(this.layerBox.value) !== layer) return;
       this.strip.show(fill, info, layer);
     }

@@ -15,8 +15,8 @@ import { View } from "./inspect-view";
 import { formatCount, formatOneIn } from "./numbers";
 
 const NOTHING =
-  "No file is open. Files of bloomery build and of some other systems are recognized by themselves; " +
-  "for the others, name the system.";
+  "No file is open. The page recognizes files of bloomery build and of some other systems; " +
+  "for other files, name the system.";
 
 /** Says how far it is; throws Superseded where nobody waits for it any more. */
 type Progress = (sentence: string) => void;
@@ -79,7 +79,7 @@ class Inspect {
       h(
         "p",
         { class: "hint" },
-        "The file stays in this browser: it is read here, and nothing of it is sent or kept.",
+        "The file stays in this browser: the page reads it and neither sends nor stores any of it.",
       ),
     );
     this.others.append(h("summary", {}, "A file of another system"), this.form.element);
@@ -97,7 +97,7 @@ class Inspect {
   private invite(over: boolean): void {
     this.section.classList.toggle("inspect-over", over);
     this.invitation.textContent = over
-      ? "Let go: the file is opened here."
+      ? "Drop the file to open it here."
       : "Drop a file anywhere in this part, paste one, or choose it.";
   }
 
@@ -219,10 +219,10 @@ class Inspect {
     await this.run(async (remote, progress) => {
       progress(`Reading “${source.name}”.`);
       if (source.blob.size === 0)
-        throw new Error(`“${source.name}” is empty: it has zero bytes, and a filter has more.`);
+        throw new Error(`“${source.name}” is empty: it has zero bytes, and a filter is longer.`);
       let head = await headOf(source);
       if (isGzip(head)) {
-        progress(`Unpacking “${source.name}”.`);
+        progress(`Decompressing “${source.name}”.`);
         const unpacked = await unpack(source, () => this.remote === remote);
         progress(`Reading “${source.name}”.`);
         if (unpacked) {
@@ -258,11 +258,11 @@ class Inspect {
     if (first) this.form.set(first, () => undefined);
     const names = looks.join(" or ");
     throw new Error(
-      `“${source.name}” is no filter of Bloomery's: those begin with the bytes 89 42 4c 4f 4f 4d 0d 0a, ` +
+      `“${source.name}” is not a Bloomery filter: those begin with the bytes 89 42 4c 4f 4f 4d 0d 0a, ` +
         `and this file with ${hex(head.subarray(0, 8))}. ` +
         (first
           ? `It looks like a filter of ${names}: if it is one, press “Open as this”.`
-          : "If another system made it, name the system and give its numbers."),
+          : "If another system made it, name the system and its parameters."),
     );
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of the lab. What the library plans is taken from it; the rest is said where it stands.
+// The numbers of the lab. Plans come from the library; each other number is explained where it is computed.
 
 import { type Engine, Refusal, type SievePlan } from "./engine";
 import { formatCount } from "./numbers";
@@ -92,7 +92,7 @@ export function classicRate(engine: Engine, memory: number, urls: number): numbe
 const powerOf = (value: number, digits: number) =>
   10 ** (Math.floor(Math.log10(value)) + 1 - digits);
 
-/** So many digits, not more than the value: what is said to be "at least" must be. */
+/** Rounds down to `digits` digits, so that "at least" is true. */
 export function digitsDown(value: number, digits: number): number {
   if (value <= 0) return 0;
   const power = powerOf(value, digits);

@@ -108,7 +108,7 @@ export function commandOf(question: Question): string {
   ].join("");
 }
 
-/** The share dropped against memory, for so many URLs. */
+/** Draws the share of URLs that are dropped against memory. */
 export function drawingOf(engine: Engine, question: Question, found: Answer): Drawing {
   const { memory, urls } = question;
   const low = 10 ** Math.floor(Math.log10(Math.min(memory, Math.max(64, urls / 1000))));

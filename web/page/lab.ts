@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 18 MB lab: what any structure of some memory can know of so many URLs, and what the sieve takes.
+// The 18 MB lab: what any structure of a given size can know of a given number of URLs, and what the sieve takes.
 
 import { chart } from "./chart";
 import type { Context, Section } from "./context";
@@ -48,7 +48,7 @@ const parts: Record<Name, Part> = {
   },
   urls: {
     label: "URLs",
-    hint: "different ones: 1e6, 20M, 1G",
+    hint: "distinct: 1e6, 20M, 1G",
     takes: "1000000, 1e9 or 20M",
     read: parseCount,
     say: (value) => `${formatCount(value)} URLs`,
@@ -110,7 +110,7 @@ class Lab {
       h(
         "p",
         { class: "hint" },
-        "This command prints the plan. Its memory is that of a whole process, with 4 MB for the command itself.",
+        "This command prints the plan. Its memory is that of the whole process, with 4 MB for the command itself.",
       ),
       this.command,
       copyButton("the command of the sieve", () => this.command.textContent ?? ""),
@@ -199,7 +199,7 @@ class Lab {
     if (typeof question === "string") {
       const text = this.texts[question].slice(0, 40);
       return this.say(
-        `The box of ${parts[question].label} has “${visible(text)}”. It takes ${parts[question].takes}.`,
+        `The box “${parts[question].label}” has “${visible(text)}”. It takes ${parts[question].takes}.`,
         true,
       );
     }
@@ -233,7 +233,7 @@ class Lab {
     replace(
       this.says,
       text,
-      problem && h("span", { class: "hint" }, " Below are the old results, of the last plan."),
+      problem && h("span", { class: "hint" }, " The results below are those of the last plan."),
     );
     this.says.classList.toggle("problem", problem);
     this.results.classList.toggle("old", problem);
@@ -251,7 +251,7 @@ class Lab {
     this.refusal.textContent =
       found.refusal === undefined
         ? ""
-        : `The sieve: ${found.refusal}. What is said of memory holds.`;
+        : `The sieve: ${found.refusal}. The statements about memory still hold.`;
     // The lines are many sums: once a frame is enough while dragging.
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() =>

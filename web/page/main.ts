@@ -51,11 +51,11 @@ function complain(sentence: string): void {
 async function start(): Promise<void> {
   if (typeof WebAssembly !== "object")
     return complain(
-      "This part runs the library itself, as WebAssembly, which this browser has not.",
+      "This part runs the library itself as WebAssembly, which this browser does not have.",
     );
   if (typeof DecompressionStream !== "function")
     return complain(
-      "This part is packed, and this browser cannot unpack it (it has no DecompressionStream).",
+      "This part is compressed, and this browser cannot decompress it (it has no DecompressionStream).",
     );
   const wasm = await unpack(MODULE);
   const engine = await Engine.start(wasm);
@@ -94,7 +94,7 @@ async function start(): Promise<void> {
       host.append(`This part did not start: ${String(error)}`);
     }
     performance.mark(id);
-    // Whoever begins with the first part need not wait for the others.
+    // A reader who begins with the first part need not wait for the others.
     await new Promise((resolve) => setTimeout(resolve));
   }
   document.documentElement.dataset["ready"] = "yes";

@@ -7,7 +7,7 @@ import { KIND, type KindName } from "./engine";
 /** What is filled and asked. */
 export interface MeasureJob {
   id: number;
-  /** One filter, of ours or of a dialect. */
+  /** One filter, Bloomery's own or of a dialect. */
   filter:
     | {
         kind: KindName;
@@ -16,9 +16,9 @@ export interface MeasureJob {
         blocksPerKey?: number;
         cellBits?: number;
       }
-    /** With `zeros`: the dialect's filter that so many empty bytes are. */
+    /** With `zeros`: the dialect's filter that consists of this many empty bytes. */
     | { dialect: string; given: Given; zeros?: number };
-  /** The numbers of keys after which it is asked, rising. */
+  /** The numbers of keys after which the filter is queried, rising. */
   at: number[];
   /** Absent keys that are asked each time. */
   queries: number;
@@ -55,7 +55,7 @@ export function make(engine: Engine, filter: MeasureJob["filter"]): Filter {
   if ("kind" in filter) return engine.create(filter);
   const { dialect, given, zeros } = filter;
   const found = engine.dialects().find(({ name }) => name === dialect);
-  if (!found) throw new Error(`there is no dialect ${dialect}`);
+  if (!found) throw new Error(`unknown dialect ${dialect}`);
   if (zeros === undefined) return engine.createDialect(found.id, given);
   return engine.loadDialect(found.id, new Uint8Array(zeros), given);
 }

@@ -26,7 +26,7 @@ const byteUnits: Record<string, number> = {
   tib: 1024 ** 4,
 };
 
-/** Digits with separators of thousands (in groups of three: 0,05 is no number here), a fraction, an exponent; then letters. */
+/** Digits with separators of thousands (in groups of three: 0,05 is not a number here), a fraction, an exponent; then letters. */
 function split(text: string): [number, string] | undefined {
   const match =
     /^\s*([0-9]{1,3}(?:[,_'  ][0-9]{3})+(?:\.[0-9]*)?|[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]{1,3})?\s*([a-z]*)\s*$/i.exec(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cells, drawn. A cell that is empty is a dot, one that is set a square; a counter has its
 // number. What a query touches gets a ring where the cell is set and a cross where it is not, with
-// the number of the probe. So no state is told by colour alone.
+// the number of the probe. So no state is shown by colour alone.
 //
 // The grid is one stop of the keyboard: arrow keys move a cursor, whose cell is described in words.
 

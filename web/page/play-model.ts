@@ -182,8 +182,8 @@ export class Model {
     if (isNew)
       return `${quote(key)} is added: ${fresh} ${fresh === 1 ? "cell was" : "cells were"} not set before.`;
     return (this.keys.get(key) ?? 0) > 1
-      ? `${quote(key)} was in already.`
-      : `${quote(key)} is added, but all its cells were set before: the filter took it for a key that it had.`;
+      ? `${quote(key)} was already in the set.`
+      : `${quote(key)} is added, but all its cells were set before: the filter took it for an old key.`;
   }
 
   private remove(key: string): string {
@@ -191,21 +191,21 @@ export class Model {
       return `Bits cannot be removed, so ${quote(key)} stays: others may have set them too.`;
     const shared = this.sharing(key);
     const removed = this.filter.remove(keyOfText(key));
-    if (!removed) return `${quote(key)} is surely not in, so nothing is removed.`;
+    if (!removed) return `${quote(key)} is definitely not in the set, so nothing is removed.`;
     for (const cell of this.positions(key)) this.changed.add(cell);
     const times = this.keys.get(key) ?? 0;
     if (times === 0) this.wronglyRemoved++;
     if (times > 1) {
       this.keys.set(key, times - 1);
-      return `${quote(key)} was added ${times} times and is removed once: it is still in.`;
+      return `${quote(key)} was added ${times} times and is removed once: it is still in the set.`;
     } else {
       this.keys.delete(key);
       for (const cell of this.positions(key)) this.ownersOf[cell]!.delete(key);
     }
     if (times === 0)
-      return `${quote(key)} was never added, but seemed to be in: removing it took counts from ${listKeys(shared)}. A key of these may be lost now.`;
+      return `${quote(key)} was never added, but seemed to be: removing it lowered counters of ${listKeys(shared)}. One of these keys may be lost now.`;
     if (shared.length === 0) return `${quote(key)} is removed. It shared no cell with another key.`;
-    return `${quote(key)} is removed, and the others stay. Plain bits would have lost ${listKeys(shared)}: clearing the bits of ${quote(key)} clears some of theirs, a false negative each.`;
+    return `${quote(key)} is removed, and the others stay. Plain bits would have lost ${listKeys(shared)}: clearing the bits of ${quote(key)} clears some of their bits too, a false negative each.`;
   }
 
   /** The other keys that have a cell of this one. */
@@ -227,21 +227,22 @@ export class Model {
     const truth = this.keys.has(key);
     if (!answer) {
       const missing = probes.find(({ value }) => value === 0);
-      const why = missing ? `cell ${missing.cell} is not set` : "its counters say so";
+      const cell = this.counts ? "counter" : "bit";
+      const why = missing ? `${cell} ${missing.cell} is 0` : "its counters are too low";
       return truth
         ? {
             answer,
             truth,
             probes,
             outcome: "false-negative",
-            sentence: `False negative: ${quote(key)} was added, but a wrong removal took its counts (${why}).`,
+            sentence: `False negative: ${quote(key)} was added, but a wrong removal lowered its counters (${why}).`,
           }
         : {
             answer,
             truth,
             probes,
             outcome: "no",
-            sentence: `${quote(key)} is surely not in: ${why}.`,
+            sentence: `${quote(key)} is definitely not in the set: ${why}.`,
           };
     }
     if (truth)
@@ -250,10 +251,10 @@ export class Model {
         truth,
         probes,
         outcome: "true",
-        sentence: `Maybe, and truly in: ${quote(key)} was added.`,
+        sentence: `Possibly in the set (and it is: you added ${quote(key)}).`,
       };
     const blamed = [...new Set(probes.flatMap(({ owners }) => owners.slice(0, 1)))];
-    const was = this.ever.has(key) ? "is not in any more" : "was never added";
+    const was = this.ever.has(key) ? "was removed" : "was never added";
     const why =
       blamed.length > 0
         ? `Its cells were set by ${listKeys(blamed)}.`

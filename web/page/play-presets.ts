@@ -31,7 +31,7 @@ export const presets: Preset[] = [
     id: "absent",
     label: "16 bits: absent",
     story:
-      "16 bits and 3 probes: a sets the cells 2, 6 and 13, and b sets 4, 10 and 11 (the keys 4 and 611 stand for them). Asked for c (575), with the cells 6, 11 and 12, the filter says surely not, since nobody set cell 12.",
+      "16 bits and 3 probes: a sets the cells 2, 6 and 13, and b sets 4, 10 and 11 (the keys 4 and 611 stand for them). The lookup of c (575), with the cells 6, 11 and 12, returns “definitely not”, because no key set cell 12.",
     settings: { kind: "chain", cells: 16, probes: 3, blocksPerKey: 0 },
     acts: [add(standIns.a), add(standIns.b)],
     ask: standIns.c,
@@ -49,7 +49,7 @@ export const presets: Preset[] = [
     id: "present",
     label: "16 bits: present",
     story:
-      "The same filter is asked for a (4): all of its cells are set, and here they are its own. The answer is the one that a false positive gets, since a filter cannot tell the two apart.",
+      "The same filter, and a lookup of a (4): all of its cells are set, and here a itself set them. A false positive gets the same answer, because a filter cannot distinguish the two.",
     settings: { kind: "chain", cells: 16, probes: 3, blocksPerKey: 0 },
     acts: [add(standIns.a), add(standIns.b), add(standIns.c)],
     ask: standIns.a,

@@ -87,12 +87,12 @@ class Play {
   private readonly emptyButton = h(
     "button",
     { type: "button", class: "quiet", onclick: () => this.empty() },
-    "Empty it",
+    "Clear",
   );
   private readonly stepButton = h(
     "button",
     { type: "button", class: "quiet", onclick: () => this.step() },
-    "Step",
+    "Next probe",
   );
   private readonly happened = h("p", { class: "happened" });
   private readonly verdictBox = h("div", { class: "verdict" });
@@ -186,7 +186,7 @@ class Play {
           adding,
           h("div", { class: "row buttons" }, ...counts, this.undoButton, this.emptyButton),
           this.happened,
-          h("div", { class: "row" }, field("Key to ask for", this.askBox), this.stepButton),
+          h("div", { class: "row" }, field("Look up a key", this.askBox), this.stepButton),
           this.verdictBox,
           this.probeBox,
           this.keyList,
@@ -200,8 +200,8 @@ class Play {
       ["empty", "empty"],
       ["set", "set"],
       ["fresh", "just set"],
-      ["hit", "asked: set"],
-      ["miss", "asked: not set"],
+      ["hit", "probed: set"],
+      ["miss", "probed: not set"],
     ];
     return h(
       "ul",
@@ -246,7 +246,7 @@ class Play {
     this.acts = readActs(writeActs([...before, act]));
     if (this.acts.length === before.length) {
       this.happened.textContent =
-        "Here is room for 5,000 keys. The load curve below takes a million.";
+        "This filter takes at most 5,000 keys. The load curve below takes a million.";
       return;
     }
     const sentence = this.model.act(act);
@@ -266,8 +266,8 @@ class Play {
     this.redo();
     this.model.changed = new Set();
     this.save("push");
-    this.show("The last act is undone.");
-    this.context.announce("The last act is undone.");
+    this.show("The last action is undone.");
+    this.context.announce("The last action is undone.");
   }
 
   private empty(): void {
@@ -344,7 +344,7 @@ class Play {
     this.show(sentence);
   }
 
-  /** A worked example's sentences hold for its own acts and question alone. */
+  /** Shows the sentences of a worked example, which are true only of its own acts and key. */
   private tellStory(): void {
     const acts = writeActs(this.acts);
     const preset = presets.find(
@@ -355,7 +355,7 @@ class Play {
     );
     this.story.textContent =
       preset?.story ??
-      "Type a key and add it, or add ten. Then ask for keys that were never added. A key that was added is always found.";
+      "Type a key and add it, or add ten. Then look up keys that were never added. A key that was added is always found.";
   }
 
   private show(sentence: string): void {
@@ -372,7 +372,7 @@ class Play {
       times > 1 ? `${key} (${times}×)` : key,
     );
     this.keyList.textContent =
-      keys.length === 0 ? "No key is in." : `In the filter: ${listKeys(keys.reverse())}.`;
+      keys.length === 0 ? "The filter has no keys." : `In the filter: ${listKeys(keys.reverse())}.`;
     this.showVerdict();
   }
 
@@ -419,7 +419,7 @@ class Play {
       this.cells.probe([], 0);
       replace(
         this.verdictBox,
-        h("p", { class: "quiet-text" }, "Ask for a key: its probes are drawn in the cells."),
+        h("p", { class: "quiet-text" }, "Look up a key to see its probes in the cells."),
       );
       replace(this.probeBox);
       return;

@@ -58,7 +58,7 @@ export class Address {
       try {
         this.values.set(pair.slice(0, at), decodeURIComponent(pair.slice(at + 1)));
       } catch {
-        // A pair that is no text is not ours.
+        // A pair that is not valid text is not a parameter of the page.
       }
     }
   }

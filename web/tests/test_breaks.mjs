@@ -48,7 +48,7 @@ const breaks = [
     test: ["test_curve.mjs", "intervals_of_the_measured_points_contain_the_theory"],
   },
   {
-    name: "letting a slider go is no decision",
+    name: "letting a slider go does not count as a decision",
     file: "state.ts",
     from: 'if (how === "replace" || !isNew) {',
     to: "if (how.length > 0) {",

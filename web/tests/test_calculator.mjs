@@ -102,7 +102,7 @@ for (const [what, link, wanted] of [
       shape: "7 probes in one flat array",
     },
   ],
-  // bloomery plan -n 4000 -p 1e-7 --kind classic --probes 14: only a classic filter takes so many
+  // bloomery plan -n 4000 -p 1e-7 --kind classic --probes 14: only a classic filter takes that many
   [
     "more_probes_than_a_block_takes",
     "?n=4000&p=1.0E-7&m=&k=14",
@@ -122,7 +122,7 @@ for (const [what, link, wanted] of [
 test("a_link_that_gives_all_three_says_what_it_takes", async (page) => {
   await open(page, "?n=1e6&p=0.01&m=64KiB&k=");
   equal((await shown(page)).bytes, 1262592, "bytes");
-  has(await notes(page), "Keys and rate are taken");
+  has(await notes(page), "The plan uses keys and rate");
   equal(await given(page), "given given computed", "badges");
 });
 
@@ -189,7 +189,7 @@ test("probes_that_no_block_takes_mark_the_probes_box", async (page) => {
   equal(await box(page, /^Keys/).getAttribute("aria-invalid"), null, "keys");
 });
 
-test("a_text_that_is_no_number_is_quoted_with_what_the_box_takes", async (page) => {
+test("a_text_that_is_not_a_number_is_quoted_with_what_the_box_takes", async (page) => {
   await open(page);
   await write(page, /^Rate/, "often");
   has(await says(page), "The rate box has “often”. It takes 0.01, 1%, 1e-6 or 1 in 1000.");
@@ -403,7 +403,7 @@ test("the_result_is_announced_at_rest", async (page) => {
   lacks(await page.locator("#announcements").innerText(), "3,000,000 keys");
   await page.waitForTimeout(900);
   const said = await page.locator("#announcements").innerText();
-  equal(said, await says(page), "what is said");
+  equal(said, await says(page), "the announcement");
   has(said, "3,000,000 keys");
 });
 

@@ -198,7 +198,7 @@ test("settings_come_from_the_address_and_go_into_it", async (page) => {
 test("numbers_out_of_range_get_a_sentence_and_change_nothing", async (page) => {
   await open(page, "#curve&c.n=1e15&c.p=7&c.f=nothing,%3Cb%3E&c.q=5&c.now=-4");
   equal(await page.inputValue("#curve input[name=keys]"), "1,000,000", "keys from the address");
-  has(await progress(page).innerText(), "No filter is chosen");
+  has(await progress(page).innerText(), "Choose a filter");
   await page.fill("#curve input[name=keys]", "7");
   has(await page.locator("#curve .curve-problem").innerText(), "from 100 to 1,000,000");
   await page.fill("#curve input[name=rate]", "two");

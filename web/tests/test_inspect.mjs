@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inspect: what the page says of a file is what the command says; what is no filter, cut or damaged
-// gets a sentence; nothing of a file becomes markup.
+// Inspect: the page says of a file what the command says; a file that is not a filter, or is cut or
+// damaged, gets a sentence; nothing of a file becomes markup.
 
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
@@ -138,7 +138,7 @@ async function sameAsCommand(page, path, ...args) {
   equal(await fact(page, "fill"), formatRate(told.fill), "fill");
 }
 
-withTool("a_file_of_ours_shows_the_numbers_of_the_command", async (page) => {
+withTool("a_bloomery_file_shows_the_numbers_of_the_command", async (page) => {
   await open(page);
   const paths = [
     make("blocked.bloom", keys, "-p", "0.02", "--seed", "77"),
@@ -218,7 +218,7 @@ withTool("a_dialect_without_a_magic_opens_by_name_and_parameters", async (page) 
   const path = make("words.md5", keys, "--dialect", spec);
   await choose(page, path);
   await system(page, "md5-chain", { bits: "4,096", probes: "six" });
-  has(await problem(page), "Probes, k: “six” is no such number");
+  has(await problem(page), "Probes, k: “six” is not a valid number");
   await system(page, "md5-chain", { bits: "4,096", probes: "6", variant: "b" });
   await isOpen(page, "words.md5");
   for (const key of keys.slice(0, 20)) has(await ask(page, key), "Possibly added");
@@ -301,7 +301,7 @@ test("a_file_that_was_dropped_elsewhere_leaves_the_page_as_it_is", async (page) 
   has(await status(page), "No file is open");
 });
 
-test("a_file_for_which_there_is_no_memory_gets_the_command", async (page) => {
+test("a_file_that_does_not_fit_into_memory_gets_the_command", async (page) => {
   await open(page);
   await page.evaluate(() => {
     const file = new File([new Uint8Array([0x89, 0x42, 0x4c, 0x4f, 0x4f, 0x4d])], "big one.bloom");
@@ -387,14 +387,14 @@ test("the_strip_has_the_fill_of_each_part_and_a_table", async (page) => {
   equal(await page.locator("#inspect .inspect-heat tbody tr").count(), 256, "rows");
 });
 
-test("a_gzipped_file_is_unpacked", async (page) => {
+test("a_gzipped_file_is_decompressed", async (page) => {
   const bytes = gzipSync(readFileSync(join(vectors, "golden-v2-classic.bloom")));
   await open(page);
   await drop(page, [["classic.bloom.gz", bytes]]);
   await isOpen(page, "classic.bloom");
   has(await status(page), "compressed by gzip");
   await drop(page, [["cut.gz", bytes.subarray(0, 200)]]);
-  has(await problem(page), "“cut.gz” is no filter");
+  has(await problem(page), "“cut.gz” is not a Bloomery filter");
 });
 
 test("a_pasted_file_is_opened", async (page) => {
@@ -414,7 +414,7 @@ test("a_pasted_file_is_opened", async (page) => {
 function pageWith(name, bytes) {
   const html = readFileSync(join(folder, "explorer.html"), "utf8");
   const marker = 'id="given-file" data-name="">';
-  ok(html.includes(marker), "there is no place for a file");
+  ok(html.includes(marker), "the page has a place for a file");
   const path = join(scratch, "with-file.html");
   const place = `id="given-file" data-name="${name}">${bytes.toString("base64")}`;
   writeFileSync(
@@ -445,7 +445,7 @@ withTool("a_given_file_opens_as_the_address_names_it", async (page) => {
   has(await answer(page), "Possibly added");
   // What is dropped later did not come with the address.
   await drop(page, [["later.md5", readFileSync(path)]]);
-  has(await problem(page), "“later.md5” is no filter");
+  has(await problem(page), "“later.md5” is not a Bloomery filter");
 });
 
 test("an_example_opens_and_has_its_keys", async (page) => {
@@ -461,14 +461,14 @@ withTool("the_empty_key_is_a_key", async (page) => {
   await open(page);
   await choose(page, make("empty.bloom", ["", "a"], "-n", "20", "-p", "1e-9"));
   has(await answer(page), "Type a key");
-  await page.getByRole("button", { name: "Ask for the empty key" }).click();
+  await page.getByRole("button", { name: "Look up the empty key" }).click();
   has(await answer(page), "Possibly added");
   await choose(page, make("full.bloom", ["a"], "-n", "20", "-p", "1e-9"));
-  await page.getByRole("button", { name: "Ask for the empty key" }).click();
+  await page.getByRole("button", { name: "Look up the empty key" }).click();
   has(await answer(page), "Definitely not added");
 });
 
-/** A large file: a scan takes long enough to see what the page does meanwhile. */
+/** A large file: a scan takes long enough to see what the page does during it. */
 const large = (name) =>
   make(name, keys, "--kind", "blocked", "-n", "200M", "--memory", "256MiB", "--note", "large");
 

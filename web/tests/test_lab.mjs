@@ -92,7 +92,7 @@ test("at_least_is_never_more_than_the_rate", async (page) => {
   has(await says(page), "drops at least 999,000,000,000 on the way");
 });
 
-test("enough_memory_is_said_to_be_enough", async (page) => {
+test("enough_memory_is_reported_as_enough", async (page) => {
   await open(page, "#lab&l.memory=4GB");
   has(await says(page), "4 GB are enough without a disk: a filter of 3.93 GB");
   await write(page, /^Memory/, "3 GB");
@@ -125,10 +125,10 @@ test("the_chart_shows_both_lines_and_the_memory_of_now", async (page) => {
   equal(await page.locator("#lab details tbody tr").count(), 17, "rows of its table");
 });
 
-test("what_is_no_number_is_quoted_and_results_are_marked_old", async (page) => {
+test("text_that_is_not_a_number_is_quoted_and_results_are_marked_old", async (page) => {
   await open(page);
   await write(page, /^Memory/, "<b>much</b>");
-  has(await says(page), "The box of Memory has “<b>much</b>”. It takes 18 MB, 64MiB");
+  has(await says(page), "The box “Memory” has “<b>much</b>”. It takes 18 MB, 64MiB");
   equal(await page.locator("#lab b").count(), 0, "markup");
   has(await says(page), "old results");
   equal(await page.locator("#lab .lab-results.old").count(), 1, "marked as old");

@@ -323,7 +323,7 @@ test("a_measured_rate_lies_in_its_interval_and_theory_too", () => {
   }
 });
 
-test("the_page_is_as_small_as_it_is_said_to_be", () => {
+test("the_page_is_as_small_as_promised", () => {
   const sizes = JSON.parse(readFileSync(join(folder, "sizes.json"), "utf8"));
   for (const [part, most] of [
     ["module", 300000],
@@ -334,7 +334,7 @@ test("the_page_is_as_small_as_it_is_said_to_be", () => {
     if (!(sizes[part] <= most)) throw new Error(`${part}: ${sizes[part]} bytes, wanted ${most}`);
 });
 
-// Times are told, not judged.
+// Times are printed, not judged.
 const filter = engine.create({ kind: "blocked", bits: 512 * 20000, probes: 8, blocksPerKey: 1 });
 filter.addNumbers(0, 800000);
 const from = performance.now();

@@ -83,7 +83,7 @@ for (const [name, options] of [
     { ...options, reducedMotion: "reduce" },
   );
 
-test("axe_finds_nothing_where_boxes_have_what_is_no_number", async (page) => {
+test("axe_finds_nothing_where_boxes_have_text_instead_of_numbers", async (page) => {
   await open(page);
   for (const [part, name] of [
     ["curve", /^Planned keys/],
@@ -230,7 +230,7 @@ test("going_to_a_part_keeps_the_state", async (page) => {
   ok((await page.evaluate(() => location.hash)).startsWith("#curve&p.acts="), "the address");
   await page.reload();
   await page.waitForSelector("html[data-ready=yes]");
-  ok((await page.locator("#play .outcome").innerText()).includes("truly in"), "the key");
+  ok((await page.locator("#play .outcome").innerText()).includes("you added"), "the key");
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
   ok((await page.evaluate(() => location.hash)).includes("zebra"), "the skip link loses the state");
@@ -264,7 +264,7 @@ test("it_starts_and_adds_a_key_on_a_slow_processor", async (page) => {
     button.click();
     return performance.now() - from;
   });
-  // Told, not judged: a busy machine is no fault of the page.
+  // Printed, not judged: the page is not to blame for a busy machine.
   console.log(
     `parts that are ready, in ms: ${times.join(", ")}; a key added and drawn in ${adding.toFixed(1)} ms; 4 times slower`,
   );

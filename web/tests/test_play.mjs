@@ -26,13 +26,13 @@ test("the_worked_example_of_bits_has_its_three_answers", async (page) => {
   await open(page);
   await preset(page, "absent");
   equal(await setCells(page), [2, 4, 6, 10, 11, 13], "a and b");
-  has(await verdict(page), "surely not in: cell 12 is not set");
+  has(await verdict(page), "definitely not in the set: bit 12 is 0");
   await preset(page, "wrong");
   equal(await setCells(page), [2, 4, 6, 10, 11, 12, 13], "a, b and c");
   has(await verdict(page), "False positive: “965” was never added");
   for (const owner of ["4", "575", "611"]) has(await verdict(page), `“${owner}”`);
   await preset(page, "present");
-  has(await verdict(page), "Maybe, and truly in");
+  has(await verdict(page), "Possibly in the set (and it is: you added “4”)");
 });
 
 test("an_example_keeps_its_cells_when_its_probes_change", async (page) => {
@@ -70,7 +70,7 @@ test("probes_are_drawn_in_the_order_of_the_positions", async (page) => {
   );
   const stepped = [];
   for (let i = 0; i < 3; i++) {
-    await page.click("#play button:has-text('Step')");
+    await page.click("#play button:has-text('Next probe')");
     stepped.push(await page.locator("#play .probe").count());
   }
   equal(stepped, [1, 2, 3], "one probe more with each step");
@@ -88,15 +88,15 @@ test("counters_fall_and_the_others_stay", async (page) => {
   await page.click("#play button:has-text('Remove')");
   equal(await values(), [0, 0, 1, 0, 1], "without a");
   has(await page.locator("#play .happened").innerText(), "Plain bits would have lost “6”");
-  has(await verdict(page), "truly in");
+  has(await verdict(page), "you added");
 });
 
 test("a_key_that_was_added_is_never_absent", async (page) => {
   await open(page, "#play&p.kind=blocked&p.m=2048&p.k=5&p.L=2&p.acts=g:300&p.ask=key 7");
-  has(await verdict(page), "truly in");
+  has(await verdict(page), "you added");
   for (const key of ["key 1", "key 150", "key 300", ""]) {
-    await page.getByLabel("Key to ask for").fill(key);
-    if (key !== "") has(await verdict(page), "truly in");
+    await page.getByLabel("Look up a key").fill(key);
+    if (key !== "") has(await verdict(page), "you added");
   }
   equal(await page.locator("#play .cells .block").count(), 4, "blocks of 512 cells are outlined");
 });
@@ -105,7 +105,7 @@ test("false_positives_name_keys_that_set_their_cells", async (page) => {
   await open(page, "#play&p.kind=classic&p.m=64&p.k=3&p.acts=g:30&p.ask=x");
   let wrong = 0;
   for (let i = 0; i < 40; i++) {
-    await page.getByLabel("Key to ask for").fill(`absent ${i}`);
+    await page.getByLabel("Look up a key").fill(`absent ${i}`);
     const said = await verdict(page);
     const states = await page
       .locator("#play .probe-table tbody tr td:nth-child(3)")
@@ -118,7 +118,7 @@ test("false_positives_name_keys_that_set_their_cells", async (page) => {
       );
       ok(/set by “key \d+”/.test(said), `nobody is named: ${said}`);
     } else {
-      ok(said.includes("surely not"), said);
+      ok(said.includes("definitely not"), said);
       ok(states.includes("not set"), "all cells are set");
     }
   }
@@ -148,7 +148,7 @@ test("undo_back_and_a_shared_address_restore", async (page) => {
 
 test("bits_are_not_removed_whatever_an_address_says", async (page) => {
   await open(page, "#play&p.kind=classic&p.acts=a:x,r:x,r:&p.ask=x");
-  has(await verdict(page), "truly in");
+  has(await verdict(page), "you added");
   await page.click("#play button:has-text('+10') >> nth=0");
   has(await page.locator("#play .key-list").innerText(), "“key 10”");
   await preset(page, "counters");
@@ -158,17 +158,17 @@ test("bits_are_not_removed_whatever_an_address_says", async (page) => {
   has(await page.locator("#play .key-list").innerText(), "“8”");
 });
 
-test("a_removed_key_was_in_and_half_a_surrogate_is_no_address", async (page) => {
+test("a_removed_key_was_in_and_half_a_surrogate_is_not_an_address", async (page) => {
   await open(page, "#play&p.kind=counting&p.m=512&p.k=2&p.acts=a:zebra,g:900,r:zebra&p.ask=zebra");
-  has(await verdict(page), "“zebra” is not in any more");
-  await page.getByLabel("Key to ask for").fill("a\ud800");
+  has(await verdict(page), "“zebra” was removed");
+  await page.getByLabel("Look up a key").fill("a\ud800");
   await page.click("#play button:has-text('+1') >> nth=0");
   has(await page.evaluate(() => location.hash), "g%3A1");
 });
 
 test("keys_are_shown_as_the_bytes_that_they_are", async (page) => {
   await open(page, "#play&p.acts=-");
-  await page.getByLabel("Key to ask for").fill("Zoë €");
+  await page.getByLabel("Look up a key").fill("Zoë €");
   has(await page.locator("#play .bytes").innerText(), "5a 6f c3 ab 20 e2 82 ac");
 });
 
@@ -186,7 +186,10 @@ test("a_strangers_address_is_never_markup", async (page) => {
 
 test("a_key_that_turns_text_round_leaves_its_sentence_as_it_is", async (page) => {
   await open(page, "#play&p.acts=a:x&p.ask=%E2%80%AEdedda");
-  has(await page.locator("#play .outcome").innerText(), "“⟨U+202E⟩dedda” is surely not in");
+  has(
+    await page.locator("#play .outcome").innerText(),
+    "“⟨U+202E⟩dedda” is definitely not in the set",
+  );
 });
 
 test("on_a_small_screen_cells_stay_large_enough_to_be_seen", async (page) => {

@@ -70,7 +70,7 @@ class _Base:
 
 
 def _exactly(f, count):
-    """So many bytes of a file, read in pieces: a damaged header does not decide how much memory is taken."""
+    """`count` bytes of a file, read in pieces: a damaged header does not decide how much memory is taken."""
     pieces = []
     while count > 0:
         pieces.append(f.read(min(count, _PIECE)))

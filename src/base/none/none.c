@@ -12,7 +12,7 @@
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* There is no kernel to ask: all memory is the C library's. */
+/* Without a kernel to ask, all memory is the C library's. */
 
 size_t bloomery_pages_from(void)
 {
@@ -152,7 +152,7 @@ static bloomery_status no_files(bloomery_error *error)
 
 static bloomery_status never(bloomery_error *error)
 {
-    assert(false && "there is no file");
+    assert(false && "no file was opened");
     return no_files(error);
 }
 

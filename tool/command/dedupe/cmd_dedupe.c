@@ -81,138 +81,140 @@ static bool take_shard(const char *option, const char *text, void *at)
 
 static const struct tool_option options[] = {
     {'n', "keys", "N", TOOL_COUNT(OWN, keys, 1, TOOL_KEYS_MAX),
-     .help = "plan for N distinct lines (default: estimated from a sample of the input files, plus "
-             "5 %). Distinct are those whose keys differ. For inputs that are packed or come by a "
-             "pipe the default is a million, with --state 65,536. A filter that may not grow is "
-             "planned for all lines",
-     .more = "The sample is of up to 64 places of the input files. A key that was met at one place "
-             "counts for all places that were not read, and a key of several places counts once. "
-             "So the estimate is too high rather than too low, and if it is too low the filter "
-             "grows. The report says for how many distinct lines a sample made it plan."},
+     .help = "plan for N distinct lines (default: a sample's plus 5 %). Lines are distinct if "
+             "their keys differ. The sample is of the input files. For inputs that are "
+             "compressed or come by a pipe the default is a million, with --state 65,536. A "
+             "filter that may not grow is planned for all lines",
+     .more = "The sample is of up to 64 places of the input files. A key that occurs at one "
+             "place counts for all places that were not read, and a key of several places counts "
+             "once. So the estimate is too high rather than too low, and if it is too low the "
+             "filter grows. The report says for how many distinct lines a sample made it plan."},
     {'p', "rate", "RATE", TOOL_RATE(OWN, rate),
-     .help = "the filter's rate, also when it is full (1e-6, 0.01%, 1/1000). Default 1e-6"},
+     .help = "set the filter's rate, also when it is full (default 1e-6). Write it as 1e-6, "
+             "0.01% or 1/1000"},
     {0, "memory", "SIZE", TOOL_SIZE(OWN, memory),
-     .help = "the maximum memory for what is remembered (512MiB, 2GB). Alone or with -p: as many "
-             "lines as fit in it. With -n: the best rate that fits"},
+     .help = "limit the memory for what is remembered (512MiB, 2GB). Alone or with -p, it plans "
+             "for the lines that fit in it. With -n it plans for the best rate that fits"},
     {0, "on-full", "=WHAT", TOOL_CHOICE(OWN, on_full, TOOL_ON_FULL_WORDS),
-     .help = "if there are more lines than planned for:\n"
+     .help = "choose what to do with more lines than planned for:\n"
              "grow\tadd a layer of twice the size; the rate of all layers stays below RATE "
              "(default; with --memory up to SIZE)\n"
              "stop\tend with exit code 2 when the rate reaches twice RATE; all kept lines have "
              "been printed (default with --memory)\n"
              "pass\tremember nothing more: lines not remembered are printed at each occurrence",
-     .more = "With grow and --memory it ends, as with stop, if the next layer would not fit. An "
-             "end by stop says how full the filter is. Lines that pass are counted in the report."},
+     .more = "With grow and --memory it ends, as with stop, if the next layer would not fit. The "
+             "message of stop says how full the filter is. The report counts the lines that pass."},
     {0, "exact", "[=BITS]", TOOL_CALL(OWN, exact, take_exact), .words = "64|128",
-     .help = "instead of a filter, remember a fingerprint of each line, of 64 bits (default) or "
-             "128: 11 to 21 bytes a line, or twice that. A wrong drop is practically impossible",
+     .help = "remember fingerprints instead of a filter (default 64 bits). They take 11 to 21 "
+             "bytes a line, or twice that with 128 bits. A wrong drop is practically impossible",
      .more = "With n distinct lines about n^2 / 2^65 are dropped wrongly, or n^2 / 2^129."},
     {'v', "invert", NULL, TOOL_FLAG(OWN, dedupe.invert),
-     .help = "print what is dropped: the repeated lines (with --unit: dropped documents, and of "
-             "others what is cut out)",
-     .more = "Paragraphs that are cut out are each in their document's line."},
+     .help = "print the repeated lines, not the kept ones. With --unit, print dropped documents, "
+             "and the text that is cut out of others",
+     .more = "Each paragraph that is cut out is printed in its document's line."},
     {'c', "count", NULL, TOOL_FLAG(OWN, dedupe.count_only),
-     .help = "print only how many lines are kept; with -v, dropped"},
+     .help = "print only how many lines are kept. With -v, print how many are dropped"},
     {'o', "output", "FILE", TOOL_TEXT(OWN, output.path),
-     .help = "write FILE instead of standard output, when all has been read: either complete or "
-             "not at all. Nothing is written after an error, a signal or a stop by --on-full. FILE "
-             "may be an input. Its name says how it is compressed: .gz, .zst, .xz, .bz2, .lz4, "
-             ".lz, .lzma",
+     .help = "write FILE instead of standard output. FILE is written only after all input has "
+             "been read. It is left untouched after an error, a signal or a stop by --on-full. "
+             "FILE may be an input. Its name says how it is compressed: .gz, .zst, .xz, .bz2, "
+             ".lz4, .lz, .lzma",
      .more = "A file that is a filter is not replaced. --state is then written only if FILE is."},
     {0, "against", "X", TOOL_TEXTS(OWN, againsts),
-     .help = "drop also lines that are in X, a filter or a file of lines; repeatable",
-     .more = "A filter makes keys by its own rule, and nothing is added to it. Lines of a file are "
-             "remembered like those of the inputs, and are in the state, too."},
+     .help = "also drop lines that are in X, a filter or a file; repeatable",
+     .more = "A filter makes keys by its own rule, and nothing is added to it. Lines of a file "
+             "are remembered like those of the inputs, and are also kept in the state."},
     {0, "append", "FILE", TOOL_TEXT(OWN, append),
-     .help = "lines of FILE count as seen, and kept lines are both appended to it and printed. "
-             "FILE is made if it does not exist",
-     .more = "A missing newline at its end is written first. It is locked meanwhile. A write that "
-             "fails is cut back to whole lines."},
+     .help = "drop lines that are in FILE, and append kept lines to it. Kept lines are printed, "
+             "too. FILE is created if it does not exist",
+     .more = "If FILE does not end in a newline, one is written first. FILE is locked during the "
+             "run. If a write fails, FILE is cut back to whole lines."},
     {0, "state", "FILE", TOOL_TEXT(OWN, state),
-     .help = "begin with the filter in FILE, if there is one. It is written back when everything "
-             "has been printed, or when a full filter stops the run. It begins small, grows, and "
-             "keeps the rate of its first run. SIGINT, SIGTERM and SIGHUP end the input, and the "
-             "state is written; a second one does not wait",
-     .more =
-         "If FILE does not exist, or is empty, it is made. Size, rate and the rule for keys are "
-         "those of the first time; other values of -n and -p change nothing, after a warning. "
-         "After a signal what was read is delivered, the state written, and then the command "
-         "ends by that signal. When the reader of the output goes away, the disk is full, an "
-         "input can't be read, or the command is killed otherwise, the old state stays, and "
-         "what was printed since comes again. It is a filter like others: query and inspect "
-         "work on it."},
+     .help = "begin with the filter in FILE, and write it back at the end. It is written when "
+             "everything has been printed, or when a full filter stops the run. It begins small, "
+             "grows, and keeps the rate of its first run. SIGINT, SIGTERM and SIGHUP end the "
+             "input, and the state is written; a second signal ends the run at once",
+     .more = "If FILE does not exist, or is empty, it is created. Size, rate and the rule for "
+             "keys are those of the first run; other values of -n and -p change nothing, after a "
+             "warning. After a signal the lines that were read are printed and the state is "
+             "written; then the command ends by that signal. The old state stays if the reader "
+             "of the output goes away, the disk is full, an input can't be read, or the command "
+             "is killed otherwise. Lines that were printed since are then printed again. The "
+             "state is a filter like others: query and inspect read it."},
     {0, "keyed", NULL, TOOL_FLAG(OWN, keyed),
-     .help = "hash with a secret that is drawn for this run. Use it if others supply the lines: "
-             "without it they can choose lines that make other lines be dropped, or that slow "
-             "--exact and --unit ngram down. A new state keeps the secret, and only its owner can "
-             "read it; an older state must be keyed already. Filters of --against are not "
+     .help = "hash with a secret that is drawn for this run. Use it if others supply the lines. "
+             "Without it they can choose lines that make other lines be dropped, or that slow "
+             "--exact and --unit ngram down. A new state keeps the secret, and only its owner "
+             "can read it. An older state must be keyed already. Filters of --against are not "
              "protected by it",
-     .more = "It goes with all units, with --exact and with --append, whose file is hashed anew in "
-             "each run. Filters of --against have their own hashes."},
+     .more = "It goes with all units, with --exact and with --append, whose file is hashed anew "
+             "in each run. Filters of --against have their own hashes."},
     {0, "secret-file", "FILE", TOOL_TEXT(OWN, secret_file),
-     .help = "the secret of filters that do not carry it (--state, --against). With --keyed a new "
-             "state keeps its secret there; if FILE does not exist, it is made",
-     .more = "It is then made with a random secret."},
+     .help = "read the secret of filters that do not carry it. These are those of --state and "
+             "--against. With --keyed a new state keeps its secret there; if FILE does not "
+             "exist, it is created",
+     .more = "A new FILE gets a random secret."},
     {'j', "threads", "N", TOOL_SMALL(OWN, source.threads, 0, TOOL_THREADS_MAX),
-     .help = "work with N threads, 1 to 256. Default, or 0: as many as there are cores. The output "
-             "and its order are the same whatever N is"},
+     .help = "work with N threads, 1 to 256 (default 0: one per core). The output and its order "
+             "are the same whatever N is"},
     {'0', "null", NULL, TOOL_BYTE(OWN, source.delimiter, 0),
-     .help = "lines end with NUL instead of newline, in input and output"},
+     .help = "end lines with NUL instead of newline, in input and output"},
     TOOL_MAX_LINE_ROW(OWN, source.line_max),
     TOOL_PROGRESS_ROW,
-    {'q', "quiet", NULL, TOOL_FLAG(OWN, quiet), .help = "no report at the end"},
+    {'q', "quiet", NULL, TOOL_FLAG(OWN, quiet), .help = "print no report at the end"},
     {0, "json", NULL, TOOL_FLAG(OWN, json),
-     .help = "the report as one JSON object, numbers unrounded: on standard error, or with -c on "
-             "standard output in place of the number"},
+     .help = "report as one JSON object. Its numbers are not rounded. It goes to standard error, "
+             "or with -c to standard output in place of the number"},
     TOOL_OPTIONS_END,
 };
 
 static const struct tool_option corpus_options[] = {
     {0, "unit", "UNIT", TOOL_CHOICE(CORPUS, unit, "document|paragraph|ngram"),
-     .help = "with --jsonl PATH, the text of a document; repeated\n"
-             "document\ttexts: the document is dropped\n"
-             "paragraph\tlines of a text: they are cut out, and a document with nothing left is "
-             "dropped\n"
-             "ngram\truns of words: a paragraph is cut out if it has too many that came before "
-             "it, and so a document is dropped",
-     .more = "The inputs are then lines of JSON. Of the other options about keys only --trim, "
-             "--lower and --upper apply. A line that is not JSON, or has no string there, is kept "
-             "and counted. Words are divided by Unicode's word boundaries."},
+     .help = "choose what to drop of the documents of --jsonl PATH:\n"
+             "document\trepeated texts: the document is dropped\n"
+             "paragraph\trepeated lines of a text: they are cut out. A document with nothing left "
+             "is dropped\n"
+             "ngram\trepeated runs of words: a paragraph with too many of them is cut out. A "
+             "document with too many is dropped",
+     .more = "Words are divided by Unicode's word boundaries."},
     {0, "ngram", "N", TOOL_SMALL(CORPUS, ngram, 1, NGRAM_MAX),
-     .help = "words in a run. Default 13; of fewer words all are one"},
+     .help = "set the words in a run (default 13). A text of fewer words is one run"},
     {0, "threshold", "T", TOOL_CALL(CORPUS, threshold, take_threshold),
-     .help = "the share of a paragraph's runs, or a document's, that is too many. Default 0.8",
+     .help = "set the share of repeats that is too many (default 0.8). It is that of a "
+             "paragraph's runs, or of a document's",
      .more = "It is above 0 and up to 1."},
     {0, "min-words", "N", TOOL_SMALL(CORPUS, min_words, 1, WORDS_MAX),
-     .help = "keep texts or paragraphs of fewer than N words wherever they come (headings, list "
-             "marks): they are not compared",
-     .more = "Nor are their keys added. Words are those of --unit ngram."},
+     .help = "keep texts or paragraphs of fewer than N words. Headings and list marks, for "
+             "example, are not compared then",
+     .more = "Their keys are not added either. Words are those of --unit ngram."},
     {0, "annotate", "[=NAME]", TOOL_CALL(CORPUS, annotate, take_annotate),
-     .help = "keep all text; documents get a member NAME (default bloomery) with the repeated "
-             "spans, in code points",
+     .help = "keep all text; list the repeated spans in a member NAME. Documents get it (default "
+             "bloomery), with the spans in code points",
      .more = "Only documents with repeated text get it, as their last member: "
              "{\"spans\":[[start,end,share],...],\"drop\":true}."},
     {0, "no-add", NULL, TOOL_FLAG(CORPUS, no_add),
      .help = "compare with --against alone: decontamination",
-     .more = "That may be filters, or files of documents. Nothing is remembered."},
+     .more = "X is then filters, or files of documents. Nothing is remembered."},
     {0, "output-dir", "DIR", TOOL_TEXT(CORPUS, output_dir),
-     .help = "a file for each input, under its name, packed as it is; whole or not at all. If "
-             "inputs of different folders have one name, all keep their folders below the shared "
-             "ones. A run that was ended goes on if it is started again",
-     .more = "DIR/.bloomery-dedupe records which inputs are done. The same command, started again, "
-             "goes on with the next one."},
+     .help = "write a file in DIR for each input, whole or not at all. It has the input's name, "
+             "and is compressed as the input is. If inputs of different folders have one name, "
+             "all keep their folders below the shared ones. An interrupted run continues if it "
+             "is started again",
+     .more = "DIR/.bloomery-dedupe records which inputs are done. The same command, started "
+             "again, continues with the next one."},
     {0, "checkpoint", "SECONDS", TOOL_SECONDS(CORPUS, checkpoint, true),
-     .help = "save the filter in DIR when an input is done and so long has passed (also 30s, 5m, "
-             "1h). Default 600",
-     .more = "Inputs that were done since are read again when a run goes on."},
+     .help = "save the filter in DIR every SECONDS (default 600). It is saved when an input is "
+             "done after that time. Also 30s, 5m, 1h",
+     .more = "Inputs that were done since are read again when a run continues."},
     {0, "dry-run", NULL, TOOL_FLAG(CORPUS, dry_run),
      .help = "read a sample; print memory, time and wrong removals",
-     .more = "The memory is that of filters of several rates."},
+     .more = "It shows the memory of filters of several rates."},
     {0, "shard", "I/N", TOOL_CALL_WHOLE(take_shard),
-     .help = "the I-th of N parts of the inputs, for N machines", .more = "I counts from 1."},
+     .help = "process the I-th of N parts of the inputs, for N machines",
+     .more = "I counts from 1."},
     {0, "shard-by", "WHAT", TOOL_CHOICE(CORPUS, shard_by, "files|key"),
-     .help = "files (default), or key: all inputs, but of their texts or paragraphs one in N is "
-             "judged",
+     .help = "divide by files or by key (default files). By key, a shard reads all inputs, and "
+             "judges one in N of their texts or paragraphs",
      .more = "With files a shard is a contiguous range of the inputs. N runs by key, each over the "
              "output of the one before, give what one run gives."},
     TOOL_OPTIONS_END,
@@ -221,9 +223,9 @@ static const struct tool_option corpus_options[] = {
 static const struct tool_option_group groups[] = {
     {.rows = options},
     TOOL_RULE_GROUPS(
-        "What is compared of a line; the whole line is printed. Lines without a key are kept each "
-        "time, and a warning counts those without the field; if no line has it, the exit code is "
-        "2. --skip-empty drops blank lines:",
+        "What is compared of a line; the whole line is printed. Lines without a key are "
+        "kept each time. A warning counts those without the field; if no line has it, the "
+        "exit code is 2. Blank lines are dropped by --skip-empty:",
         struct tool_dedupe_command, choice),
     {.title = "Corpora, whose documents are lines of JSON:",
      .rows = corpus_options,
@@ -361,7 +363,7 @@ static bool fits_together(const struct tool_dedupe_command *command)
     if (command->exact > 0 && command->state != NULL)
         return !tool_usage("--state keeps a filter; --exact has none to keep");
     if (command->state != NULL && tool_path_is_stdin(command->state))
-        return !tool_usage("--state needs a file; '-' is none");
+        return !tool_usage("--state needs a file, not '-'");
     if (command->secret_file != NULL && command->state == NULL && command->againsts.count == 0)
         return !tool_usage("--secret-file is for the filters of --state and --against");
     if (command->state != NULL && command->secret_file != NULL &&
@@ -381,7 +383,7 @@ static bool fits_together(const struct tool_dedupe_command *command)
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
-/* Whether an input is the open file, which is written to: it would be read for ever. */
+/* Whether an input is the open output file: reading it would never end. */
 static bool is_input(const struct tool_dedupe_command *command, int descriptor, const char **name)
 {
     struct stat output, input;
@@ -614,22 +616,21 @@ static int dedupe_main(int argc, char **argv)
 const struct tool_command cmd_dedupe = {
     .name = "dedupe",
     .run = dedupe_main,
-    .summary = "first occurrences of lines, in order",
+    .summary = "print the first occurrence of each line, in order",
     .synopsis = "bloomery dedupe [-n N] [-p RATE | --memory SIZE] [OPTION...] [INPUT...]",
     .introduction =
         "Prints each line of the inputs at its first occurrence, in input order. Lines are "
-        "remembered in a Bloom filter, a few bytes each. A new line is mistaken for a repeated one "
-        "as often as the filter's rate says, and the report at the end says how many such lines "
-        "are expected. No INPUT, or '-', is standard input; packed inputs and archives are "
-        "unpacked ('bloomery help build').",
+        "remembered in a Bloom filter, in a few bytes each. A new line is mistaken for a "
+        "repeated one as often as the filter's rate says. The report at the end says how "
+        "many such lines are expected. Without INPUT, or with '-', it reads standard input. "
+        "Compressed inputs and archives are unpacked ('bloomery help build').",
     .groups = groups,
-    .epilogue =
-        "If an input can't be read, or has a line that is too long, the run ends with exit code 2: "
-        "no later input is read, and the state is not written.\n"
-        "\n"
-        "  bloomery dedupe urls.txt > unique.txt\n"
-        "  bloomery dedupe -o urls.txt urls.txt\n"
-        "  zcat *.gz | bloomery dedupe -n 100M -p 1e-9 > unique.txt\n"
-        "  tail -f access.log | bloomery dedupe --state seen.bloom -F 1 -d ' '\n"
-        "  bloomery dedupe --jsonl text --unit paragraph --output-dir out in/*.jsonl.gz",
+    .epilogue = "If an input can't be read, or has a line that is too long, the run ends with exit "
+                "code 2. No later input is read, and the state is not written.\n"
+                "\n"
+                "  bloomery dedupe urls.txt > unique.txt\n"
+                "  bloomery dedupe -o urls.txt urls.txt\n"
+                "  zcat *.gz | bloomery dedupe -n 100M -p 1e-9 > unique.txt\n"
+                "  tail -f access.log | bloomery dedupe --state seen.bloom -F 1 -d ' '\n"
+                "  bloomery dedupe --jsonl text --unit paragraph --output-dir out in/*.jsonl.gz",
 };

@@ -93,7 +93,7 @@ static bool againsts_fit(const struct tool_judge *judge, const char *note, bool 
     return true;
 }
 
-/* Whether all inputs can be opened and are no directories. */
+/* Whether all inputs can be opened and none is a directory. */
 static bool inputs_are_there(const struct tool_source *source)
 {
     for (size_t i = 0; i < source->count; i++) {

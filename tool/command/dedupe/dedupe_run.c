@@ -17,8 +17,8 @@
  *     counts, tally, state, report                                      cmd_dedupe.c
  *
  * Which of two equal records stays is decided by their order, and two things follow the order of
- * the input: the adding, and the printing, with which a chunk is given back. All else is done by
- * the threads, each for its own chunk. So the output is the same whatever their number.
+ * the input: the adding, and the printing, after which a chunk is free again. The threads do
+ * everything else, each for its own chunk. So the output is the same whatever their number.
  *
  * Each chunk is written at once. So the reader at the other end of a pipe gets what there is, also
  * while the next line is long in coming.

@@ -218,9 +218,9 @@ static bool create_table(struct tool_dedupe_command *command)
         return true;
     char size[TOOL_NUMBER_BYTES];
     if (needed == UINT64_MAX)
-        tool_error("the fingerprints of so many lines need more than 16 EiB; give a smaller -n");
+        tool_error("the fingerprints of -n lines need more than 16 EiB; give a smaller -n");
     else
-        tool_error("there is no memory for a table of fingerprints of %s%s%s",
+        tool_error("not enough memory for a table of fingerprints of %s%s%s",
                    tool_format_size(size, needed), needed > limits.room ? ": " : "",
                    needed > limits.room ? limits.text : "");
     return false;
@@ -240,8 +240,8 @@ static bool is_as_asked(const struct tool_dedupe_command *command, const bloomer
            fabs(plan.planned_rate - info->planned_rate) <= 1e-6 * plan.planned_rate;
 }
 
-/* A command that is repeated has the options of the first time: those are no mistake. Others change
- * nothing, which is reported. */
+/* A repeated command has the options of its first run, rightly. Other values change nothing, and we
+ * warn of that. */
 static void warn_of_others(const struct tool_dedupe_command *command, const bloomery_info *info)
 {
     bloomery_layer_info first = BLOOMERY_LAYER_INFO;
@@ -356,7 +356,7 @@ static bool lock_state(struct tool_dedupe_command *command, bool *there)
             tool_error("%s: %s", command->state, strerror(errno));
             return false;
         }
-        /* Ours to take away again, unless another run has saved its state there meanwhile. */
+        /* We may remove it again, unless another run has saved its state there since. */
         command->state_made = command->lock >= 0 && ours && held.st_dev == made.st_dev &&
                               held.st_ino == made.st_ino && held.st_size == 0;
     }
@@ -449,8 +449,8 @@ static bool is_list(const struct tool_dedupe_command *command, const struct tool
         tool_packing_of(chunk, (size_t)bytes, &undecided) != TOOL_PLAIN)
         return true;
     tool_error(
-        "%s: no list of lines, for it has NUL bytes; a filter of another system is made one of "
-        "ours first ('bloomery convert --from'), lines that end with NUL bytes take -0",
+        "%s: is not a list of lines, since it has NUL bytes; convert a filter of another system "
+        "first ('bloomery convert --from'), or give -0 if lines end with NUL bytes",
         file->path);
     return false;
 }

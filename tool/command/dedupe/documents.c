@@ -192,7 +192,7 @@ static uint64_t count_code_points(const unsigned char *from, const unsigned char
  *
  * "Seen" means before this paragraph. So each of its different n-grams is added once, with a
  * weight: how many of the paragraph's n-grams it stands for. The adder's answer for it holds for
- * all of them, though the paragraph's other n-grams were added meanwhile. They make a false
+ * all of them, though the paragraph's other n-grams were added before it. They make a false
  * positive as likely as any other key.
  */
 
@@ -217,7 +217,7 @@ struct tool_document_keys {
     struct weighed *of[BATCH];
     bloomery_hash hashes[BATCH];
     size_t count;
-    unsigned char *arena; /* the keys that are no spans of their lines */
+    unsigned char *arena; /* the keys that are not spans of their lines */
     size_t arena_used, arena_room;
 
     struct tool_words words;

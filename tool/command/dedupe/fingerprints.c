@@ -10,7 +10,7 @@
  *
  * A fingerprint stands in its home or, if that is taken, in the next free slot behind it. Homes
  * rise with fingerprints, so no search needs more than one walk to the right. The walks of the last
- * homes end in the tail, and there is no way round to the front. At most three quarters of the
+ * homes end in the tail, and do not wrap around to the front. At most three quarters of the
  * slots are taken. So the walk for a new key is 8.5 slots long on average: with 64 bits that is one
  * cache line and often the next. Cache lines are fetched WINDOW keys ahead, so that the memory's
  * latency is waited for once in many keys.
@@ -268,7 +268,7 @@ static inline void fetch(const struct tool_fingerprints *set, bloomery_hash hash
     __builtin_prefetch(set->words + home_of(set, hash.hi) * width, 1);
 }
 
-/* Adds one. 1: it is new, 0: it was there, -1: there is no room. */
+/* Adds one. Returns 1 if it is new, 0 if it was there, -1 if the table is full. */
 static inline int add_one(struct tool_fingerprints *set, struct fingerprint print, uint32_t width)
 {
     if (__builtin_expect((print.high | print.low) == 0, 0)) {

@@ -110,7 +110,7 @@ static bool look_at(struct tool_appended *file)
     if (tool_packing_is_stream(packing))
         return complain(file, "is compressed; lines can be appended to a plain file only");
     if (packing != TOOL_PLAIN)
-        return complain(file, "is no text; lines can be appended to a plain file only");
+        return complain(file, "is not text; lines can be appended to a plain file only");
     if (tool_utf16_is_marked(head, (size_t)count))
         return complain(file, "is in UTF-16, and lines are appended in UTF-8");
     file->unended = last != file->delimiter;
@@ -518,7 +518,7 @@ static bool read_lines(struct tool_journal *journal, char *text, size_t bytes, c
     for (; (end = memchr(line, '\n', bytes - (size_t)(line - text))) != NULL; line = end + 1) {
         *end = '\0';
         if (number == 0 && strcmp(line, first_line) != 0)
-            return refuse(journal, "is no journal of this version");
+            return refuse(journal, "is not a journal of this version");
         if (number == 1 && strcmp(line, options) != 0) {
             const size_t left = bytes - (size_t)(end - text);
             *end = '\n'; /* a path may have the word */
@@ -545,7 +545,7 @@ static bool read_journal(struct tool_journal *journal, const char *options)
     struct stat facts;
     uint64_t count = 0;
     if (fstat(journal->file, &facts) != 0 || !S_ISREG(facts.st_mode))
-        return refuse(journal, "is no regular file");
+        return refuse(journal, "is not a regular file");
     char *text = tool_allocate((size_t)facts.st_size + 1);
     const int reason = tool_read_at(journal->file, 0, text, (size_t)facts.st_size, &count);
     if (reason != 0)

@@ -84,7 +84,7 @@ bool tool_estimate_keys(const struct tool_source *source, const bloomery_key_rul
 
 /* What a corpus will take, by a sample of it. */
 
-enum { TOOL_SIZE_KEYS = 64 }; /* of a paragraph, by which they are told apart */
+enum { TOOL_SIZE_KEYS = 64 }; /* of a paragraph, which identify it */
 
 struct tool_corpus_size {
     bool known;   /* all inputs are files, and so can be sampled */

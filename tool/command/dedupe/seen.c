@@ -285,8 +285,8 @@ void tool_seen_say_full(const struct tool_seen *seen, uint64_t lines, uint64_t k
  *     worker 2          take 1 | split, make keys, hash  |       | close up | PRINT 1 | ...
  *
  * The adder takes what is posted in the order of the chunks. When each worker added its own chunk
- * in its turn, two threads were slower than one: what was seen last moved from core to core. With
- * one thread there is no adder.
+ * in its turn, two threads were slower than one: the lines seen last moved from core to core. A
+ * single thread adds by itself.
  */
 
 struct tool_adder {
@@ -361,9 +361,9 @@ static void *add_chunks(void *context)
     return NULL;
 }
 
-/* Threads: one that adds, and others for all else, of which each waits for the adder in every
- * chunk. So there are at least two, for one processor. If there is none to be had, one thread does
- * all. */
+/* Starts one thread that adds, and others for everything else, each of which waits for the adder in
+ * every chunk. So there are at least two, even on one processor. If no thread can be started, one
+ * thread does everything. */
 struct tool_adder *tool_adder_start(struct tool_seen *seen, uint32_t *threads)
 {
     struct tool_adder *adder = tool_allocate(sizeof(*adder));

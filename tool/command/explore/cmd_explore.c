@@ -47,14 +47,14 @@ struct wish {
 
 static const struct tool_option options[] = {
     {0, "print", NULL, TOOL_FLAG(struct wish, print),
-     .help = "prints the path of the page and opens nothing. Where there is no display or no "
-             "xdg-open it is printed anyway"},
+     .help = "print the path of the page and open nothing. Without a display or xdg-open the "
+             "path is printed anyway"},
     {'o', "output", "OUT", TOOL_TEXT(struct wish, output.path),
-     .help = "writes the copy to OUT, '-' for stdout, and opens nothing",
+     .help = "write the copy to OUT ('-': standard output); open nothing",
      .more = "The copy is written whole or not at all, with the usual rights of a new file."},
-    {0, "force", NULL, TOOL_FLAG(struct wish, force), .help = "-o replaces a file"},
+    {0, "force", NULL, TOOL_FLAG(struct wish, force), .help = "let -o replace a file"},
     {0, "page", "PAGE", TOOL_TEXT(struct wish, page),
-     .help = "PAGE in place of the page that is installed"},
+     .help = "use PAGE in place of the page that is installed"},
     TOOL_OPTIONS_END,
 };
 
@@ -68,7 +68,7 @@ static bool fits_together(const struct wish *wish, const char *path)
     else if (wish->output.path != NULL && wish->print)
         excess = "--print is for a copy in the temporary directory, and -o names another place";
     else if (wish->output.path == NULL && wish->force)
-        excess = "--force lets -o replace a file, and there is no -o";
+        excess = "--force lets -o replace a file; give -o too";
     return excess == NULL || !tool_usage("%s", excess);
 }
 
@@ -80,7 +80,7 @@ static bool may_write(const struct wish *wish, const char *page, const char *pat
     const bool is_input = !tool_path_is_stdin(path) && tool_same_file(wish->output.path, path);
     if (is_input || tool_same_file(wish->output.path, page)) {
         tool_error("%s: is %s; the copy needs another name", wish->output.path,
-                   is_input ? "the file to be looked at" : "the page itself");
+                   is_input ? "the file to show" : "the page itself");
         return false;
     }
     return wish->force || tool_text_output_is_new(&wish->output);
@@ -231,8 +231,8 @@ static void free_copy(struct copy *copy)
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* The bytes of the character that a text begins with, which is not empty. 0 if it is no UTF-8, or a
- * control character. */
+/* Returns the bytes of the first character of a text, which is not empty. 0 if it is not UTF-8, or
+ * is a control character. */
 static size_t character_bytes(const unsigned char *text)
 {
     const unsigned char first = text[0], second = text[1];
@@ -332,7 +332,7 @@ static int make_file(char path[PATH_MAX])
 }
 
 /* Writes the copy to a new file in TMPDIR, or else /tmp, that nobody else may read. False after a
- * message; then there is no file. */
+ * message; then nothing is left on disk. */
 static bool keep_copy(const struct copy *copy, char path[PATH_MAX])
 {
     struct tool_out out;
@@ -356,14 +356,8 @@ static bool keep_copy(const struct copy *copy, char path[PATH_MAX])
 
 /* ---- The browser ----------------------------------------------------------------------------- */
 
-static bool has_display(void)
-{
-    const char *x11 = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
-    return (x11 != NULL && x11[0] != '\0') || (wayland != NULL && wayland[0] != '\0');
-}
-
-/* Starts the desktop's opener. What it says is no data: stdout becomes its stderr. 0 or an
- * errno. */
+/* Starts the desktop's opener. Its messages are not data, so its stdout is our stderr. Returns
+ * 0 or an errno. */
 static int start_opener(const char *path, pid_t *process)
 {
     static char opener[] = "xdg-open";
@@ -388,8 +382,9 @@ static const char *open_page(const char *path, char *why, size_t room)
 {
     pid_t process = 0;
     int status = 0;
-    if (!has_display())
-        return "there is no display (DISPLAY, WAYLAND_DISPLAY)";
+    const char *x11 = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+    if ((x11 == NULL || x11[0] == '\0') && (wayland == NULL || wayland[0] == '\0'))
+        return "no display was found (DISPLAY, WAYLAND_DISPLAY)";
     const int reason = start_opener(path, &process);
     if (reason == ENOENT)
         return "xdg-open is not installed";
@@ -409,8 +404,8 @@ static const char *open_page(const char *path, char *why, size_t room)
     return why;
 }
 
-/* Opens a page with what the desktop has for that. If there is no desktop, or it can't, or with
- * `print`, prints the path on stdout. Returns the exit code. */
+/* Opens a page with the desktop's opener. Without a desktop, after a failure, or with `print`, it
+ * prints the path on stdout. Returns the exit code. */
 static int show_page(const char *path, bool print)
 {
     char room[128];
@@ -466,14 +461,14 @@ static int explore_main(int argc, char **argv)
 const struct tool_command cmd_explore = {
     .name = "explore",
     .run = explore_main,
-    .summary = "a filter in the browser, and a calculator",
+    .summary = "show a filter in the browser, and a calculator",
     .synopsis = "bloomery explore [FILE] [--print] [--page PAGE]\n"
                 "bloomery explore FILE -o OUT [--force] [--page PAGE]",
     .introduction =
-        "Opens the explorer in the browser: a page in one file, without a network, that shows "
-        "filters and has a calculator. With FILE ('-': stdin) a copy of the page is opened that "
-        "has the file in it. It is a new file in TMPDIR (default /tmp), which only you can read, "
-        "and it stays there.\n"
+        "Opens the explorer in the browser: a page in one file, without a network, that "
+        "shows filters and has a calculator. With FILE ('-': standard input) it opens a "
+        "copy of the page that has the file in it. The copy is a new file in TMPDIR "
+        "(default /tmp), which only you can read. It is not removed.\n"
         "\n"
         "FILE may be a filter of Bloomery or of another system: the page finds out. It may "
         "have " FILE_SAID ". 'bloomery inspect FILE' describes larger ones, and the page itself "

@@ -44,7 +44,7 @@ bool tool_explorer_find(const char *given, char path[PATH_MAX])
     const int reason = errno;
     if (!there && given == NULL && (reason == ENOENT || reason == ENOTDIR))
         tool_error(
-            "the explorer is not installed: there is no %s; 'make web' makes "
+            "the explorer is not installed: %s does not exist; 'make web' makes "
             "build-web/explorer.html, --page PAGE names a page, and 'make install' installs it",
             path);
     else if (!there)

@@ -119,93 +119,96 @@ static bool take_table(const char *option, const char *text, void *at)
 
 static const struct tool_option size_options[] = {
     {'n', "keys", "N", TOOL_COUNT(struct wish, keys, 1, TOOL_KEYS_MAX),
-     .help = "the keys to plan for (20M, 1e9)"},
+     .help = "plan for N keys (20M, 1e9)"},
     {'p', "rate", "RATE", TOOL_RATE(struct wish, rate),
-     .help = "the false-positive rate (0.01, 1e-6, 0.01%, 1/1000)"},
+     .help = "set the false-positive rate (0.01, 1e-6, 0.01%, 1/1000)"},
     {0, "memory", "SIZE", TOOL_SIZE(struct wish, memory),
-     .help = "the memory of the filter (512MiB, 2GB)"},
+     .help = "set the memory of the filter (512MiB, 2GB)"},
     TOOL_OPTIONS_END,
 };
 
 static const struct tool_option filter_options[] = {
     {0, "kind", "KIND", TOOL_CALL(struct wish, kind, tool_take_kind), .words = TOOL_KIND_WORDS,
-     .help = "only this kind: blocked, classic, static, counting (lines can be removed; 4 times "
-             "the memory) or scalable, which takes -n and -p: -n keys, after which it first grows",
-     .more = "A key touches one to four cache lines of a blocked filter. A classic one takes the "
-             "least memory of those that take keys later, and a cache miss for each bit. A "
-             "scalable filter grows by layers of twice the size, and its rate stays below -p at "
-             "any size; -n is by default 2^20. A static one is the smallest: it is built once from "
-             "all its keys, and none can be added later. New keys go into a small scalable filter "
-             "beside it, and query takes both with two -f."},
+     .help = "plan only this kind of filter:\n"
+             "blocked\ta key touches one to four cache lines\n"
+             "classic\tthe least memory of the kinds to which keys can be added\n"
+             "static\tthe smallest; nothing can be added later\n"
+             "counting\tlines can be removed; 4 times the memory\n"
+             "scalable\ttakes -n and -p. It first grows after -n keys",
+     .more = "A classic filter has a cache miss for each bit. A scalable filter grows by layers "
+             "of twice the size, and its rate stays below -p at any size; -n is by default 2^20. "
+             "A static one is built once from all its keys. New keys go into a small scalable "
+             "filter beside it, and query reads both with two -f."},
     {0, "grow-to", "N", TOOL_COUNT(struct wish, grow_to, 1, TOOL_KEYS_MAX),
-     .help = "a scalable filter's layers once it has N keys"},
+     .help = "show a scalable filter's layers once it has N keys"},
     {0, "counter-bits", "B", TOOL_CALL(struct wish, counter_bits, tool_take_counter_bits),
-     .words = "4|8", .help = "counters of 4 (default) or 8 bits, in a counting filter",
-     .more = "Those of 4 bits count to 15; those of 8, for twice the memory, to 255. It makes the "
-             "filter a counting one."},
+     .words = "4|8", .help = "count with 4 or 8 bits in a counting filter (default 4)",
+     .more = "4 bits count to 15; 8 bits count to 255, for twice the memory. The option makes "
+             "the filter a counting one."},
     {0, "blocks", "L", TOOL_SMALL(struct wish, options.blocks_per_key, 1, 4),
-     .help = "only filters with L blocks per key, 1 to 4",
+     .help = "plan only filters with L blocks per key, 1 to 4",
      .more = "A block is 512 bits, or as many counters."},
     {0, "folds", "D", TOOL_SMALL(struct wish, options.folds, 0, 30),
-     .help = "plan a filter that can be halved D times. Default 0"},
+     .help = "plan a filter that can be halved D times (default 0)"},
     {0, "bits-per-key", "B", TOOL_CALL(struct wish, bits_per_key, take_bits_per_key),
-     .help = "what if: the rate of B bits for each key (10, 9.6). Takes -n (default 1M) or "
-             "--memory, and no -p",
+     .help = "show the rate of B bits for each key (10, 9.6). Takes -n (default 1M) or --memory, "
+             "and no -p",
      .more = "B is 0.1 to 10,000. For each kind the table shows the rate, by the exact sum, and "
              "the probes with the lowest rate at this size."},
     {0, "probes", "K", TOOL_SMALL(struct wish, options.probes, 1, PROBES_MAX),
-     .help = "what if: K bits set by a key, in each block (1 to 8), or in all of a classic filter "
-             "(1 to 64). Takes --bits-per-key, or two of -n, -p and --memory",
-     .more = "Of those the one that is missing is shown. 'bloomery build' chooses the probes "
-             "itself."},
+     .help = "set K bits for each key. K is 1 to 8 in each block, or 1 to 64 in all of a classic "
+             "filter. Takes --bits-per-key, or two of -n, -p and --memory",
+     .more = "Of those the missing one is shown. 'bloomery build' chooses the probes itself."},
     TOOL_OPTIONS_END,
 };
 
 static const struct tool_option other_options[] = {
     {0, "sieve", NULL, TOOL_FLAG(struct wish, sieve),
-     .help = "instead of filters: what a sieve takes, in memory and on disk",
-     .more = "That is what -n different keys take in a process of --memory: memory, disk, what is "
-             "read and written, how long a disk is busy with that, how many keys are dropped "
-             "wrongly; and what it would take without a disk, at a rate of -p."},
+     .help = "plan a sieve instead of a filter: its memory and disk",
+     .more = "Shown is what -n distinct keys need in a process of --memory: memory and disk, the "
+             "bytes that are read and written, how long a disk is busy with that, and how many "
+             "keys are dropped wrongly. Beside it is what the sieve would need without a disk, "
+             "at a rate of -p."},
     {0, "table", "[=NAME]", TOOL_CALL(struct wish, table, take_table),
      .words = "classic|clickhouse",
-     .help = "instead of a plan the rates over bits per key and probes: the classic table "
+     .help = "print the rates over bits per key and probes, not a plan. The table is classic "
              "(default), or clickhouse, the one that ClickHouse sizes by",
-     .more = "The classic one has (1 - e^(-k n/m))^k for 2 to 32 bits and 1 to 24 probes, with the "
-             "least rate of each line marked. The other one has the table that ClickHouse and "
-             "Cassandra choose by, beside the same formula, and what ClickHouse takes for some "
-             "rates, today and in older releases. Goes with --json and nothing else."},
-    {0, "json", NULL, TOOL_FLAG(struct wish, json), .help = "one JSON object, numbers unrounded"},
+     .more = "The classic one has (1 - e^(-k n/m))^k for 2 to 32 bits and 1 to 24 probes, with "
+             "the least rate of each line marked. The other one has the table that ClickHouse "
+             "and Cassandra choose by, beside the same formula. It also has what ClickHouse "
+             "chooses for some rates, today and in older releases. Goes with --json and nothing "
+             "else."},
+    {0, "json", NULL, TOOL_FLAG(struct wish, json),
+     .help = "report as one JSON object. Its numbers are not rounded"},
     {0, "url", NULL, TOOL_FLAG(struct wish, url),
-     .help = "the address of the explorer's calculator with this plan. Takes two of -n, -p and "
+     .help = "print an address that opens this plan in the explorer. Takes two of -n, -p and "
              "--memory, or -n alone, and --kind, --blocks and --probes",
-     .more = "It is PAGE?n=KEYS&p=RATE&m=BITS&k=PROBES#calculator, and what is not given is "
-             "empty."},
+     .more = "It is PAGE?n=KEYS&p=RATE&m=BITS&k=PROBES#calculator. What is not given is empty."},
     {0, "page", "PAGE", TOOL_TEXT(struct wish, page),
-     .help = "PAGE in place of the explorer that is installed: a path, or an address "
+     .help = "use PAGE in place of the explorer that is installed. PAGE is a path, or an address "
              "(https://...)",
-     .more = "With --url. A path becomes an address that begins with file://; an address stays as "
-             "it is."},
+     .more = "With --url. A path becomes an address that begins with file://; an address stays "
+             "as it is."},
     TOOL_OPTIONS_END,
 };
 
 static const struct tool_option sieve_options[] = {
     {0, "pushes", "T", TOOL_COUNT(struct tool_sieve_wish, plan.pushes, 1, UINT64_C(1) << 62),
-     .help = "with repeated ones; default: as many as keys"},
+     .help = "plan for T pushes, repeated ones included (default: -n)"},
     {0, "key-bytes", "B", TOOL_CALL(struct tool_sieve_wish, plan.key_bytes, take_key_bytes),
-     .help = "average length of a key; default 50"},
+     .help = "set the average length of a key (default 50)"},
     {0, "cache-hit", "S", TOOL_CALL(struct tool_sieve_wish, plan.cache_hit, take_cache_hit),
-     .help = "share of the repeated pushes that the cache answers, 0 to 1; default 0, the worst "
-             "case"},
+     .help = "set the share of repeated pushes in the cache (default 0). It is 0 to 1; 0 is the "
+             "worst case"},
     {0, "disk-speed", "R", TOOL_CALL(struct tool_sieve_wish, plan.disk_speed, take_disk_speed),
-     .help = "bytes a second, read or written; default 500MB"},
+     .help = "set the disk's bytes a second (default 500MB)"},
     {0, "fingerprint-bits", "B",
      TOOL_CALL(struct tool_sieve_wish, plan.fingerprint_bits, take_fingerprint_bits),
      .words = "48|64"},
     {0, "partitions", "P", TOOL_SMALL(struct tool_sieve_wish, plan.partitions, 1, 256),
-     .help = "as for 'bloomery sieve push'"},
+     .help = "plan with these options as 'bloomery sieve push' has them"},
     {'p', "rate", "RATE", TOOL_RATE(struct tool_sieve_wish, plan.rate),
-     .help = "of the filter in memory that it is compared with; default 1e-6"},
+     .help = "set the rate of the filter to compare with (default 1e-6)"},
     TOOL_OPTIONS_END,
 };
 
@@ -560,8 +563,8 @@ static bool what_if_fits(struct wish *wish)
     return true;
 }
 
-/* A layout of at least so many bits of memory per key. Blocks are whole, and so are the bytes of a
- * classic filter. */
+/* Returns a layout of at least the wanted bits of memory per key. Blocks are whole, and so are the
+ * bytes of a classic filter. */
 static bloomery_plan layout(const struct wish *wish, bloomery_kind kind, uint32_t blocks)
 {
     const uint32_t counter_bits = wish->counter_bits > 0 ? wish->counter_bits : COUNTER_BITS;
@@ -922,7 +925,7 @@ static int plan_main(int argc, char **argv)
 const struct tool_command cmd_plan = {
     .name = "plan",
     .run = plan_main,
-    .summary = "what a filter takes, before it is made",
+    .summary = "show how much memory a filter needs",
     .synopsis = "bloomery plan -n N [-p RATE] [--memory SIZE]\n"
                 "bloomery plan -p RATE --memory SIZE\n"
                 "bloomery plan --bits-per-key B [--probes K] [-n N | --memory SIZE]\n"
@@ -930,10 +933,10 @@ const struct tool_command cmd_plan = {
                 "bloomery plan --table [classic|clickhouse]\n"
                 "bloomery plan --url -n N [-p RATE] [option...]",
     .introduction =
-        "Reports what Bloom filters take, kind by kind, before one is made: memory, rate, speed. "
-        "Give any two of the number of keys, the rate and the memory; the third is computed. -n "
-        "alone plans for a rate of 1e-4. All three check whether the filter fits; if not, the exit "
-        "code is 2 and the message says what would fit.",
+        "Reports what Bloom filters need, kind by kind, before you build one: memory, rate, "
+        "speed. Give any two of the number of keys, the rate and the memory; the third is "
+        "computed. -n alone plans for a rate of 1e-4. All three check whether the filter "
+        "fits; if not, the exit code is 2 and the message says what would fit.",
     .groups = groups,
     .epilogue = "Columns:\n"
                 "  blocks   blocks per key, of 512 bits or counters each\n"

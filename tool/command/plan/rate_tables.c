@@ -234,7 +234,7 @@ int tool_rate_table(const char *name, bool json)
     if (strcmp(name, "classic") == 0)
         return json ? classic_json() : print_classic();
     if (strcmp(name, "clickhouse") != 0)
-        return tool_usage("there is no table '%s', only classic and clickhouse", name);
+        return tool_usage("unknown table '%s'; the tables are classic and clickhouse", name);
     for (size_t i = 0; i < WISHES; i++)
         if (!choose(wishes[i], "decimal", &today[i]) || !choose(wishes[i], "double", &before[i]))
             return TOOL_ERROR;

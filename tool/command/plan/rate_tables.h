@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 /* Prints a table, "classic" or "clickhouse", and returns the exit code: TOOL_ERROR after a message
- * where there is no such table. */
+ * if the name is unknown. */
 int tool_rate_table(const char *name, bool json);
 
 #endif /* BLOOMERY_TOOL_RATE_TABLES_H */

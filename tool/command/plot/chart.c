@@ -51,11 +51,11 @@ static const char *show_file(char name[NAME_BYTES], const char *file)
 
 enum {
     LAYERS_MAX = 64,
-    ROOM_OF_PLAN = 2,  /* a curve goes to so many times the planned keys */
-    ROOM_OF_CHAIN = 8, /* and of a chain to so many times those of its first layer */
+    ROOM_OF_PLAN = 2,  /* a curve goes to this multiple of the planned keys */
+    ROOM_OF_CHAIN = 8, /* and a chain's to this multiple of its first layer's */
     DECADES_MIN = 2,
     DECADES_MAX = 40,
-    DECADES_BELOW_PLAN = 6, /* a filter with hardly a key has rates like 1e-30 */
+    DECADES_BELOW_PLAN = 6, /* a filter with a few keys has rates like 1e-30 */
 };
 
 #define MARGIN 1.7 /* decades */
@@ -102,14 +102,6 @@ static double chain_rate(const struct chain *chain, uint64_t keys)
         keys -= full ? layer->planned_keys : keys;
     }
     return 0 - expm1(none);
-}
-
-static double rate_at(const struct source *source, uint64_t keys)
-{
-    if (source->chain != NULL)
-        return chain_rate(source->chain, keys);
-    return source->plan != NULL ? bloomery_plan_rate(source->plan, keys)
-                                : bloomery_expected_rate(source->filter, keys);
 }
 
 /* Where the curve ends if the user did not say. */
@@ -226,7 +218,10 @@ static void end_curve(struct tool_chart *chart, const struct subject *of,
     for (uint64_t i = 1; i <= TOOL_CURVE_POINTS; i++) {
         const uint64_t keys = whole * i + rest * i / TOOL_CURVE_POINTS;
         if (keys > before) {
-            const double rate = rate_at(source, keys);
+            const double rate = source->chain != NULL ? chain_rate(source->chain, keys)
+                                : source->plan != NULL
+                                    ? bloomery_plan_rate(source->plan, keys)
+                                    : bloomery_expected_rate(source->filter, keys);
             struct tool_report *point = tool_fact_object(points, NULL);
             tool_fact(point, "keys", NULL, tool_count(keys));
             tool_fact(point, "rate", NULL, tool_number(rate));
@@ -240,7 +235,7 @@ static void end_curve(struct tool_chart *chart, const struct subject *of,
 
 static bool one_rate(const char *file)
 {
-    tool_error("%s%sa static filter has one rate, and takes no key after it was built: there is "
+    tool_error("%s%sa static filter has one rate, and takes no key after it was built, so it has "
                "no curve; 'bloomery %s' shows the rate",
                file != NULL ? file : "", file != NULL ? ": " : "",
                file != NULL ? "inspect" : "plan");
@@ -287,7 +282,7 @@ bool tool_chart_of_plan(const bloomery_plan *plan, uint64_t keys_max, struct too
     return true;
 }
 
-/* The plan that a chain of ours was made by, from its first layer. */
+/* Returns the plan that our chain was made by, from its first layer. */
 static bloomery_plan plan_of(const bloomery_info *info, const bloomery_layer_info *first)
 {
     return (bloomery_plan){
@@ -325,9 +320,10 @@ static bool chain_of_filter(const char *file, const bloomery_filter *filter,
     const bloomery_plan plan = plan_of(info, &first);
     plan_chain(&plan, keys > info->planned_keys ? keys : info->planned_keys, chain);
     if (!has_layers_of(filter, chain, info->layers)) {
-        tool_error("%s: its layers are not those of one plan, as after a merge: there is no curve "
-                   "of it; 'bloomery inspect' shows the layers",
-                   file);
+        tool_error(
+            "%s: its layers are not those of one plan, as after a merge, so it has no curve; "
+            "'bloomery inspect' shows the layers",
+            file);
         return false;
     }
     return chain_reaches(chain, keys);
@@ -345,7 +341,7 @@ bool tool_chart_of_filter(const char *file, const bloomery_filter *filter, uint6
     if (!info->has_bits)
         return one_rate(file);
     if (dialect != NULL && (info->kind == BLOOMERY_SCALABLE || info->layers > 1)) {
-        tool_error("%s: a chain of %s grows by that system's rules: there is no curve of it; "
+        tool_error("%s: a chain of %s grows by that system's rules, so it has no curve; "
                    "'bloomery inspect' shows its layers",
                    file, dialect);
         return false;
@@ -504,9 +500,10 @@ static void expect(const bloomery_layer_info *layer, uint64_t blocks, double *ex
 static bool has_blocks(const char *file, const bloomery_info *info)
 {
     if (info->dialect != 0)
-        tool_error("%s: the fill by block is for filters of ours; filters of %s have other blocks, "
-                   "or none",
-                   file, bloomery_dialect_get(info->dialect)->name);
+        tool_error(
+            "%s: the fill by block is for Bloomery filters; filters of %s have other blocks, or "
+            "none",
+            file, bloomery_dialect_get(info->dialect)->name);
     else if (!info->has_bits)
         tool_error("%s: about half of the bits of a static filter are set, whatever its keys are: "
                    "it has no fill to plot",

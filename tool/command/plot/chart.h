@@ -61,7 +61,7 @@ struct tool_chart {
 };
 
 /* The rate of a solved plan, from 1 to `keys_max` keys; 0: to as many as are worth seeing. False
- * after a message: there is no curve. */
+ * after a message that says why it has no curve. */
 bool tool_chart_of_plan(const bloomery_plan *plan, uint64_t keys_max, struct tool_chart *chart);
 
 /* That of a filter, which `file` names. */

@@ -35,46 +35,49 @@ struct wish {
 
 static const struct tool_option plan_options[] = {
     {'n', "keys", "N", TOOL_COUNT(struct wish, keys, 1, TOOL_KEYS_MAX),
-     .help = "the keys to plan for (20M, 1e9)"},
+     .help = "plan for N keys (20M, 1e9)"},
     {'p', "rate", "RATE", TOOL_RATE(struct wish, rate),
-     .help = "the false-positive rate (0.01, 1e-6, 0.01%, 1/1000). Default 1e-4"},
+     .help = "set the false-positive rate (default 1e-4). Write it as 0.01, 1e-6, 0.01% or 1/1000"},
     {0, "memory", "SIZE", TOOL_SIZE(struct wish, memory),
-     .help = "the memory of the filter, in place of -n or of -p"},
+     .help = "set the memory of the filter, in place of -n or of -p"},
     {0, "kind", "KIND", TOOL_CALL(struct wish, kind, tool_take_kind),
      .words = "blocked|classic|counting|scalable",
-     .help = "blocked (default), classic, counting or scalable"},
+     .help = "choose the kind of filter (default blocked). The others are classic, counting and "
+             "scalable"},
     {0, "counter-bits", "B", TOOL_CALL(struct wish, counter_bits, tool_take_counter_bits),
-     .words = "4|8", .help = "counters of 4 (default) or 8 bits, in a counting filter"},
+     .words = "4|8", .help = "count with 4 or 8 bits in a counting filter (default 4)"},
     {0, "blocks", "L", TOOL_SMALL(struct wish, options.blocks_per_key, 1, 4),
-     .help = "L blocks per key, 1 to 4"},
+     .help = "plan with L blocks per key, 1 to 4"},
     {0, "probes", "K", TOOL_SMALL(struct wish, options.probes, 1, PROBES_MAX),
-     .help = "K bits set by a key: in each block (1 to 8), or in all of a classic filter (1 to "
-             "64)"},
+     .help = "set K bits for each key. K is 1 to 8 in each block, or 1 to 64 in all of a classic "
+             "filter"},
     {0, "folds", "D", TOOL_SMALL(struct wish, options.folds, 0, 30),
-     .help = "a filter that can be halved D times"},
+     .help = "plan a filter that can be halved D times"},
     TOOL_OPTIONS_END,
 };
 
 static const struct tool_option filter_options[] = {
     {0, "fill", NULL, TOOL_FLAG(struct wish, fill),
-     .help = "the fill of its blocks in place of the rate"},
+     .help = "draw the fill of its blocks in place of the rate"},
     {0, "dialect", "D", TOOL_DIALECT(struct wish, dialect),
-     .help = "FILTER is another system's file: NAME[,parameter=value...] as 'bloomery dialects' "
+     .help = "read another system's file. D is NAME[,parameter=value...] as 'bloomery dialects' "
              "lists them; files with a magic need no name"},
     TOOL_OPTIONS_END,
 };
 
 static const struct tool_option output_options[] = {
     {0, "to", "N", TOOL_COUNT(struct wish, to, 1, TOOL_KEYS_MAX),
-     .help = "the curve goes to N keys. Default: twice the planned ones, or 8 times those after "
-             "which a scalable filter first grows"},
+     .help = "draw the curve up to N keys (default: twice the plan's). For a scalable filter the "
+             "default is 8 times the keys after which it first grows"},
     {0, "svg", NULL, TOOL_FLAG(struct wish, svg),
-     .help = "an SVG in place of a drawing for the terminal"},
+     .help = "write an SVG in place of a drawing for the terminal"},
     {'o', "output", "FILE", TOOL_TEXT(struct wish, output.path),
-     .help = "writes the SVG to FILE. Default '-', stdout. A name that ends in .svg implies --svg",
+     .help = "write the SVG to FILE (default '-', standard output). A name that ends in .svg "
+             "implies --svg",
      .more = "FILE is written whole or not at all."},
-    {0, "force", NULL, TOOL_FLAG(struct wish, force), .help = "-o replaces a file"},
-    {0, "json", NULL, TOOL_FLAG(struct wish, json), .help = "the numbers, unrounded"},
+    {0, "force", NULL, TOOL_FLAG(struct wish, force), .help = "let -o replace a file"},
+    {0, "json", NULL, TOOL_FLAG(struct wish, json),
+     .help = "print the numbers as one JSON object, unrounded"},
     TOOL_OPTIONS_END,
 };
 
@@ -87,23 +90,16 @@ static const struct tool_option_group groups[] = {
     TOOL_GROUPS_END,
 };
 
-/* A name that ends in .svg says --svg. */
-static bool is_svg(const char *path)
-{
-    const size_t bytes = path != NULL ? strlen(path) : 0;
-    return bytes > 4 && strcasecmp(path + bytes - 4, ".svg") == 0;
-}
-
 static bool fits_together(const struct wish *wish, const char *path)
 {
     const char *why = NULL;
     if (wish->svg && wish->json)
         why = "--svg and --json are two forms of output: give one";
     else if (wish->output.path != NULL && !wish->svg)
-        why = "-o names a file for --svg, as a name that ends in .svg says; "
-              "a drawing for the terminal, and JSON, go to stdout";
+        why = "-o is for --svg, which a name that ends in .svg implies; "
+              "a drawing for the terminal, and JSON, go to standard output";
     else if (wish->force && wish->output.path == NULL)
-        why = "--force lets -o replace a file, and there is no -o";
+        why = "--force lets -o replace a file; give -o too";
     else if (path != NULL && wish->of_plan)
         why = "a filter has its plan in it: give a filter, or -n, -p and --memory";
     else if (path == NULL && wish->fill)
@@ -113,7 +109,7 @@ static bool fits_together(const struct wish *wish, const char *path)
     else if (wish->fill && wish->to > 0)
         why = "--to is for the curve of the rate, not for --fill";
     else if (path == NULL && !wish->of_plan)
-        why = "what is to be plotted? name a filter, or give a plan: -n 1M -p 0.01";
+        why = "nothing to plot: name a filter, or give a plan (-n 1M -p 0.01)";
     if (why != NULL)
         tool_usage("%s", why);
     return why == NULL;
@@ -203,7 +199,9 @@ static int plot_main(int argc, char **argv)
     if (argc - optind > 1)
         return tool_usage("'%s': plot takes one filter", argv[optind + 1]);
     const char *path = optind < argc ? argv[optind] : NULL;
-    wish.svg = wish.svg || (!wish.json && is_svg(wish.output.path));
+    const size_t bytes = wish.output.path != NULL ? strlen(wish.output.path) : 0;
+    wish.svg = wish.svg ||
+               (!wish.json && bytes > 4 && strcasecmp(wish.output.path + bytes - 4, ".svg") == 0);
     if (!fits_together(&wish, path) || !(wish.force || tool_text_output_is_new(&wish.output)))
         return TOOL_ERROR;
     const bool made = path != NULL ? make_chart_of_filter(&wish, path, &chart)
@@ -214,25 +212,24 @@ static int plot_main(int argc, char **argv)
 const struct tool_command cmd_plot = {
     .name = "plot",
     .run = plot_main,
-    .summary = "the rate over the number of keys, or the fill of blocks, drawn",
+    .summary = "draw the rate over the number of keys, or the fill of blocks",
     .synopsis = "bloomery plot -n N [-p RATE] [--memory SIZE] [--kind KIND] [option...]\n"
                 "bloomery plot FILTER [--to N]\n"
                 "bloomery plot --fill FILTER",
     .introduction =
-        "Draws the false-positive rate over the number of keys: of a plan, or of a filter, where "
-        "it is marked how many keys it has now. With --fill: how many blocks of a filter have how "
-        "many bits set, beside what theory expects.",
+        "Draws the false-positive rate over the number of keys, of a plan or of a filter. A "
+        "mark shows how many keys the filter has now. With --fill it draws how many blocks "
+        "of a filter have how many bits set, beside what theory expects.",
     .groups = groups,
-    .epilogue =
-        "A terminal gets braille if the locale is UTF-8 (LC_ALL, LC_CTYPE, LANG), else ASCII, as "
-        "wide as COLUMNS or the terminal says, or 80 columns.\n"
-        "\n"
-        "Some filters have no plot; a sentence says why, and the exit code is 2. Static filters "
-        "have one rate. Chains of other systems grow by rules of their own. Only blocked, counting "
-        "and scalable filters of ours have blocks to fill.\n"
-        "\n"
-        "  bloomery plot -n 1M -p 0.01\n"
-        "  bloomery plot ids.bloom\n"
-        "  bloomery plot --fill ids.bloom\n"
-        "  bloomery plot ids.bloom --svg -o ids.svg",
+    .epilogue = "A terminal gets braille if the locale is UTF-8 (LC_ALL, LC_CTYPE, LANG), else "
+                "ASCII, as wide as COLUMNS or the terminal says, or 80 columns.\n"
+                "\n"
+                "Some filters have no plot; a sentence says why, and the exit code is 2. Static "
+                "filters have one rate. Chains of other systems grow by rules of their own. Only "
+                "our blocked, counting and scalable filters have blocks to fill.\n"
+                "\n"
+                "  bloomery plot -n 1M -p 0.01\n"
+                "  bloomery plot ids.bloom\n"
+                "  bloomery plot --fill ids.bloom\n"
+                "  bloomery plot ids.bloom --svg -o ids.svg",
 };

@@ -48,8 +48,8 @@ static double rate_place(const struct tool_chart *chart, double height)
     return fmin(1, fmax(0, (-height - chart->top) / (chart->bottom - chart->top)));
 }
 
-/* The logarithm to base 10 of the rate with so many keys, between the points a straight line.
- * -INFINITY before the first point. */
+/* Returns the logarithm to base 10 of the rate with this number of keys. It is linear between the
+ * points, and -INFINITY before the first one. */
 static double rate_height(const struct tool_chart *chart, double keys)
 {
     const struct tool_point *points = chart->points;
@@ -104,13 +104,6 @@ static void make_bins(const struct tool_chart *chart, unsigned bins, struct bins
     }
     for (unsigned bin = 0; bin < made->count; bin++)
         made->most = fmax(made->most, fmax((double)made->measured[bin], made->expected[bin]));
-}
-
-/* The last number of bits of a bin. */
-static unsigned bin_last(const struct bins *bins, unsigned bin)
-{
-    const unsigned last = bins->first + (bin + 1) * bins->width - 1;
-    return last < TOOL_BLOCK_CELLS ? last : TOOL_BLOCK_CELLS;
 }
 
 /* ---- The terminal ---------------------------------------------------------------------------- */
@@ -221,28 +214,25 @@ static void draw_curve(struct canvas *canvas, const struct tool_chart *chart)
     }
 }
 
-static void draw_planned(struct canvas *canvas, const struct tool_chart *chart)
+/* Where the plan is, and where the filter is now. */
+static void draw_marks(struct canvas *canvas, const struct tool_chart *chart)
 {
-    if (chart->planned_keys <= 0 || chart->planned_keys > chart->last)
-        return;
-    const unsigned column = dot_column(canvas, chart->planned_keys) / 2;
-    const unsigned row = dot_row(canvas, log10(chart->planned_rate)) / 4;
-    for (unsigned at = row; at < ROWS; at++)
-        canvas->marks[at][column] = GUIDE_DOWN;
-    /* A scalable filter stays below its rate however far it grows. */
-    const unsigned end = chart->grows ? canvas->columns : column;
-    for (unsigned at = 0; at < end; at++)
-        canvas->marks[row][at] = GUIDE_ACROSS;
-    canvas->marks[row][column] = PLANNED;
-}
-
-static void draw_now(struct canvas *canvas, const struct tool_chart *chart)
-{
-    if (!chart->has_now || !(chart->now_keys <= chart->last))
-        return;
-    const double height = chart->now_rate > 0 ? log10(chart->now_rate) : -INFINITY;
-    const unsigned column = dot_column(canvas, chart->now_keys) / 2;
-    canvas->marks[dot_row(canvas, height) / 4][column] = NOW;
+    if (chart->planned_keys > 0 && chart->planned_keys <= chart->last) {
+        const unsigned column = dot_column(canvas, chart->planned_keys) / 2;
+        const unsigned row = dot_row(canvas, log10(chart->planned_rate)) / 4;
+        for (unsigned at = row; at < ROWS; at++)
+            canvas->marks[at][column] = GUIDE_DOWN;
+        /* A scalable filter stays below its rate however far it grows. */
+        const unsigned end = chart->grows ? canvas->columns : column;
+        for (unsigned at = 0; at < end; at++)
+            canvas->marks[row][at] = GUIDE_ACROSS;
+        canvas->marks[row][column] = PLANNED;
+    }
+    if (chart->has_now && chart->now_keys <= chart->last) {
+        const double height = chart->now_rate > 0 ? log10(chart->now_rate) : -INFINITY;
+        const unsigned column = dot_column(canvas, chart->now_keys) / 2;
+        canvas->marks[dot_row(canvas, height) / 4][column] = NOW;
+    }
 }
 
 static void print_cell(struct tool_out *out, const struct canvas *canvas, unsigned row,
@@ -323,8 +313,7 @@ static int print_rate(const struct tool_chart *chart)
         .chart = chart,
     };
     draw_curve(&canvas, chart);
-    draw_planned(&canvas, chart);
-    draw_now(&canvas, chart);
+    draw_marks(&canvas, chart);
     tool_out_start(&out);
     tool_out_format(&out, "%s\n\n", chart->title);
     print_rows(&out, &canvas);
@@ -378,7 +367,9 @@ static void print_bins(struct tool_out *out, const struct bins *bins, bool utf8,
 {
     char label[2 * TOOL_NUMBER_BYTES], count[TOOL_NUMBER_BYTES], tenths[TOOL_NUMBER_BYTES];
     for (unsigned bin = 0; bin < bins->count; bin++) {
-        const unsigned first = bins->first + bin * bins->width, last = bin_last(bins, bin);
+        const unsigned first = bins->first + bin * bins->width;
+        const unsigned end = first + bins->width - 1;
+        const unsigned last = end < TOOL_BLOCK_CELLS ? end : TOOL_BLOCK_CELLS;
         if (last > first)
             snprintf(label, sizeof(label), "%u-%u", first, last);
         else
@@ -513,11 +504,11 @@ static void begin(struct tool_out *out, const struct tool_chart *chart)
     put_text(out, chart->title);
     tool_out_text(out, "</title>\n<desc id=\"desc\">");
     put_text(out, chart->is_fill && chart->counters
-                      ? "Bars: how many blocks have so many counters in use. A line: how many of "
-                        "them theory expects."
+                      ? "Bars: the number of blocks by their counters in use. A line: the number "
+                        "that theory expects."
                   : chart->is_fill
-                      ? "Bars: how many blocks have so many bits set. A line: how many "
-                        "of them theory expects."
+                      ? "Bars: the number of blocks by their bits set. A line: the number "
+                        "that theory expects."
                       : "A curve: the false-positive rate, on a logarithmic scale, "
                         "over the number of keys in the filter.");
     for (int i = 0; i < 2; i++) {
@@ -599,26 +590,23 @@ static void put_curve(struct tool_out *out, const struct tool_chart *chart)
         tool_out_text(out, "\"/>\n");
 }
 
-static void put_planned(struct tool_out *out, const struct tool_chart *chart)
+/* Where the plan is, and where the filter is now. */
+static void put_marks(struct tool_out *out, const struct tool_chart *chart)
 {
-    if (chart->planned_keys <= 0 || chart->planned_keys > chart->last)
-        return;
-    const double x = x_of(chart, chart->planned_keys);
-    const double y = y_of(chart, chart->planned_rate);
-    /* A scalable filter stays below its rate however far it grows. */
-    put_line(out, "guide", LEFT, y, chart->grows ? RIGHT : x, y);
-    put_line(out, "guide", x, y, x, BOTTOM);
-    tool_out_format(out, "<circle class=\"planned\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"/>\n", x, y);
-    put_label(out, "small", x + 10, y + 18, "planned");
-}
-
-static void put_now(struct tool_out *out, const struct tool_chart *chart)
-{
-    if (!chart->has_now || !(chart->now_keys <= chart->last))
-        return;
-    const double x = x_of(chart, chart->now_keys), y = y_of(chart, chart->now_rate);
-    tool_out_format(out, "<circle class=\"now\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"/>\n", x, y);
-    put_label(out, "small end", x - 10, y - 8, "now");
+    if (chart->planned_keys > 0 && chart->planned_keys <= chart->last) {
+        const double x = x_of(chart, chart->planned_keys);
+        const double y = y_of(chart, chart->planned_rate);
+        /* A scalable filter stays below its rate however far it grows. */
+        put_line(out, "guide", LEFT, y, chart->grows ? RIGHT : x, y);
+        put_line(out, "guide", x, y, x, BOTTOM);
+        tool_out_format(out, "<circle class=\"planned\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"/>\n", x, y);
+        put_label(out, "small", x + 10, y + 18, "planned");
+    }
+    if (chart->has_now && chart->now_keys <= chart->last) {
+        const double x = x_of(chart, chart->now_keys), y = y_of(chart, chart->now_rate);
+        tool_out_format(out, "<circle class=\"now\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"/>\n", x, y);
+        put_label(out, "small end", x - 10, y - 8, "now");
+    }
 }
 
 static void put_rate(struct tool_out *out, const struct tool_chart *chart)
@@ -631,8 +619,7 @@ static void put_rate(struct tool_out *out, const struct tool_chart *chart)
     put_axes(out, 0, chart->last, KEY_TICKS, "keys in the filter",
              "false-positive rate, logarithmic");
     put_curve(out, chart);
-    put_planned(out, chart);
-    put_now(out, chart);
+    put_marks(out, chart);
 }
 
 /* ---- The fill as an SVG ---------------------------------------------------------------------- */

@@ -51,104 +51,110 @@ struct query {
 
 static const struct tool_option options[] = {
     {'f', "filter", "FILTER", TOOL_TEXTS(struct query, named),
-     .help = "query this filter; repeat it to print the lines that are possibly in any of them",
+     .help = "query this filter; repeatable. A line is printed if it is possibly in any of them",
      .more = "All operands are then inputs."},
     {'v', "invert", NULL, TOOL_FLAG(struct query, question.invert),
      .help = "print the lines that are definitely in none of the filters"},
     {'c', "count", NULL, TOOL_FLAG(struct query, question.count_only),
-     .help = "print only the number of lines. A note on standard error says how many of them are "
-             "expected to be false positives, if any are, and on a terminal"},
+     .help = "print only the number of lines. On a terminal, a note says how many of them are "
+             "expected to be false positives, if any are"},
     {'q', "quiet", NULL, TOOL_FLAG(struct query, question.quiet),
-     .help = "print nothing; stop at the first match", .more = "Also while the input stays open."},
+     .help = "print nothing; stop at the first match",
+     .more = "It also stops while the input stays open."},
     {'n', "line-number", NULL, TOOL_FLAG(struct query, question.line_numbers),
-     .help = "before each line its number in its input and a colon; with one thread"},
+     .help = "prefix each line with its number in its input and a colon. Works with one thread"},
     {'H', "with-input", NULL, TOOL_FLAG(struct query, question.input_names),
-     .help = "before each line the name of its input and a colon; with -c, a count of each input "
-             "behind its name",
-     .more = "The name stands before the number of -n. Standard input is named (standard input), "
-             "as grep has it."},
+     .help = "prefix each line with the name of its input and a colon. With -c, print a count of "
+             "each input after its name",
+     .more = "The name precedes the number of -n. Standard input is named (standard input), as "
+             "in grep."},
     {'l', "list-inputs", NULL, TOOL_FLAG(struct query, question.list_inputs),
-     .help = "print only the names of inputs of which some line would be printed; each is read to "
-             "the first one",
-     .more = "With one thread."},
+     .help = "print only the names of inputs with a line to print. Each input is read up to that "
+             "line",
+     .more = "Works with one thread."},
     {'m', "max-count", "N", TOOL_COUNT(struct query, question.most, 1, UINT64_MAX),
-     .help = "at most N lines of each input; with one thread",
+     .help = "print at most N lines of each input. Works with one thread",
      .more = "Of the last input no more is read then."},
     {'o', "output", "FILE", TOOL_TEXT(struct query, output.path),
-     .help = "write FILE instead of standard output, when all has been read: whole, or after an "
-             "error not at all. FILE may be an input. Its name says how it is compressed: .gz, "
-             ".zst, .xz, .bz2, .lz4, .lz, .lzma",
+     .help = "write FILE instead of standard output. FILE is written only after all input has "
+             "been read; on any error it is left untouched. FILE may be an input. Its name says "
+             "how it is compressed: .gz, .zst, .xz, .bz2, .lz4, .lz, .lzma",
      .more = "A file that is a filter is not replaced."},
     {'k', "key", "KEY", TOOL_TEXTS(struct query, keys),
      .help = "query this key; repeatable. Input is then read only if named. Other users can see "
              "KEY in the process list"},
     {0, "counts", NULL, TOOL_FLAG(struct query, question.counts),
-     .help = "before each line, how often it was added less how often it was removed, and a tab; "
-             "15+ if a counter is saturated (of 8 bits: 255+). For one counting filter",
-     .more = "The number is never too low, and too high as often as a line is printed that was "
+     .help = "prefix each line with its number of adds less removals. A tab follows it. It is "
+             "15+ if a counter is saturated (255+ with 8 bits). For one counting filter",
+     .more = "The number is never too low. It is too high as often as a line is printed that was "
              "never added."},
     {0, "with-filename", NULL, TOOL_FLAG(struct query, question.with_filename),
-     .help = "put the filter's name before each line, one line for each filter that may have it; "
-             "with -c, count for each"},
+     .help = "prefix each match with the filter's name. A line that matches several filters is "
+             "printed once for each. With -c, count for each filter"},
     {'j', "threads", "N", TOOL_SMALL(struct query, threads, 0, TOOL_THREADS_MAX),
-     .help = "work with N threads, 1 to 256. Default, or 0: as many as there are cores. The output "
-             "and its order are the same whatever N is"},
+     .help = "work with N threads, 1 to 256 (default 0: one per core). The output and its order "
+             "are the same whatever N is"},
     {'0', "null", NULL, TOOL_BYTE(struct query, question.delimiter, '\0'),
-     .help = "lines end with NUL instead of newline, in input and output"},
+     .help = "end lines with NUL instead of newline, in input and output"},
     TOOL_MAX_LINE_ROW(struct query, line_max),
     TOOL_PROGRESS_ROW,
     {0, "verify", NULL, TOOL_FLAG(struct query, verify),
-     .help = "first read the filters whole and compare every checksum; a damaged filter is an "
+     .help = "first read the filters whole and compare every checksum. A damaged filter is an "
              "error",
-     .more = "Without it only their headers are checked, and damage in the bits can hide keys that "
-             "were added."},
+     .more = "Without it only their headers are checked, and damage in the bits can hide keys "
+             "that were added."},
     {0, "secret-file", "FILE", TOOL_TEXT(struct query, secret_file),
-     .help = "the secret of filters that do not carry it"},
+     .help = "read the secret of filters that do not carry it"},
     {0, "confirm", "SORTED", TOOL_TEXT(struct query, confirm),
-     .help = "count a match only if its key is also a line of this file, which is sorted by bytes "
-             "(LC_ALL=C sort); with -v print the others. A line of SORTED is the key as text, "
-             "before --hex, --int64, --int32 and --utf16, or has it in the field of the filter's "
-             "rule; the carriage return at its end, and letters of another case if the rule "
-             "changes case, do not matter. A file that is not in the order of its keys is an "
-             "error. A warning comes if it lacks more matches than chance explains",
-     .more = "The file is not packed; with -0 it is sorted by sort -z. Around the key in its field "
-             "may be blanks that --trim removes, and behind it more fields. If the rule changes "
-             "case or reads hexadecimal digits, the key is looked for in lower and in upper case. "
-             "If the key is not the first field, the file is sorted by that field (LC_ALL=C sort "
-             "-t ';' -k 2,2). The answer is then right, without false positives, as long as the "
-             "filter has all the file's keys. The file is not read whole to find out whether it is "
-             "in order. If it lacks far more of the matches than chance explains, its lines are "
-             "other keys than the filter's, or the filter has more of them."},
+     .help = "count a match only if its key is also a line of SORTED. This file is sorted by "
+             "bytes (LC_ALL=C sort). With -v print the other lines. A line of SORTED is the key "
+             "as text, before --hex, --int64, --int32 and --utf16. Or it has the key in the "
+             "field of the filter's rule. The carriage return at its end does not matter, nor "
+             "does the case of letters if the rule changes case. A file that is not in the order "
+             "of its keys is an error. A warning says if SORTED lacks more matches than chance "
+             "explains",
+     .more = "The file is not compressed; with -0 it is sorted by sort -z. Around the key in its "
+             "field may be blanks that --trim removes, and behind it more fields. If the rule "
+             "changes case or reads hexadecimal digits, the key is looked up in lower and in "
+             "upper case. If the key is not the first field, the file is sorted by that field "
+             "(LC_ALL=C sort -t ';' -k 2,2). The answer is then right, without false positives, "
+             "as long as the filter has all the file's keys. The file is not read whole to find "
+             "out whether it is in order. If it lacks far more of the matches than chance "
+             "explains, its lines are other keys than the filter's, or the filter has more of "
+             "them."},
     {0, "dialect", "D", TOOL_DIALECT(struct query, dialect),
-     .help = "filters that are not Bloomery files are another system's: NAME[,parameter=value...] "
-             "as 'bloomery dialects' lists them. Files with a magic need no name"},
+     .help = "read files that are not ours as another system's. D is NAME[,parameter=value...] "
+             "as 'bloomery dialects' lists them; files with a magic need no name"},
     {0, "positions", NULL, TOOL_FLAG(struct query, positions),
-     .help = "before each line the positions of its bits in the filter, in the order in which they "
-             "are read, and a tab; for absent lines too. A scalable filter gives a line for each "
-             "layer, with its number and a colon before them",
+     .help = "prefix each line with its bits' positions in the filter. They are in the order in "
+             "which they are read; a tab follows. Absent lines are printed too. For a scalable "
+             "filter a line is printed for each layer, with the layer's number and a colon "
+             "before them",
      .more = "Repeated positions stay. Layer 0 is the oldest. For one filter."},
     {0, "json", NULL, TOOL_FLAG(struct query, json),
-     .help = "with -c: one JSON object, with the count of each filter, how many false positives to "
-             "expect among them, and how many matches --confirm rejected",
+     .help = "with -c, print one JSON object instead of the number. It has the count of each "
+             "filter, the false positives to expect among them, and the matches that --confirm "
+             "rejected",
      .more = "It has the number of lines that had a key (records), of those that had none "
-             "(passed_over), the number that was wanted (count), and how many false positives to "
-             "expect among the lines that were found (expected_false_positives). For each filter "
-             "it has the number of lines that it may have (maybe_added), its false-positive rate "
-             "(rate; the planned one if reading all bits takes long, and rate_is_planned is then "
-             "true), the false positives to expect, and with --confirm how many matches that file "
-             "rejected and how many it rejects by chance (rejected_by_confirm, "
-             "expected_rejected)."},
+             "(passed_over), and the requested number (count). It says how many false positives "
+             "to expect among the lines that were found (expected_false_positives). For each "
+             "filter it has the number of lines that it may have (maybe_added) and its "
+             "false-positive rate (rate). That is the planned rate if reading all bits takes "
+             "long, and rate_is_planned is then true. It also has the false positives to expect. "
+             "With --confirm it has how many matches that file rejected and how many it rejects "
+             "by chance (rejected_by_confirm, expected_rejected)."},
     TOOL_OPTIONS_END,
 };
 
 static const struct tool_option_group groups[] = {
     {.rows = options},
     TOOL_RULE_GROUPS(
-        "Lines become keys by these steps, in this order. A filter that keeps steps needs none of "
-        "them; if given, they must agree with it. They are for a filter that has none. Fields by "
-        "name, several fields, --header and --jsonl are not kept: give them again, or lines are "
-        "refused. Lines without a key are not printed and not counted, with or without -v.\n"
-        "Of the steps only --trim and those that change bytes apply to a KEY of -k.",
+        "Lines become keys by these steps, in this order. They are for a filter that does "
+        "not keep any. With a filter that keeps its steps they may be omitted; if given, "
+        "they must agree with it. Fields by name, several fields, --header and --jsonl are "
+        "not kept: give them again, or lines are refused. Lines without a key are not "
+        "printed and not counted, with or without -v.\n"
+        "Only --trim and the steps that change bytes apply to a KEY of -k.",
         struct query, choice),
     TOOL_GROUPS_END,
 };
@@ -206,7 +212,7 @@ static bool fits_together(struct query *query)
     if (query->positions &&
         (query->question.invert || query->question.count_only || query->question.quiet ||
          query->question.with_filename || query->question.counts || query->confirm != NULL)) {
-        tool_usage("--positions asks nothing; it does not go with -v, -c, -q, --counts, "
+        tool_usage("--positions looks nothing up; it does not go with -v, -c, -q, --counts, "
                    "--with-filename or --confirm");
         return false;
     }
@@ -250,7 +256,7 @@ static bool open_confirming(struct query *query)
     return question->confirm != NULL;
 }
 
-/* Opens all before anything is read: with one missing or damaged, "in none" is no answer. */
+/* Opens all before reading any input: "in none" would be wrong if one were missing or damaged. */
 static bool open_filters(struct query *query)
 {
     const bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
@@ -269,15 +275,6 @@ static bool open_filters(struct query *query)
             return false;
     }
     return query->confirm == NULL || open_confirming(query);
-}
-
-/* Carriage returns are warned about if one of the filters takes them for part of a key. */
-static const bloomery_key_rule *rule_that_warns(const struct tool_question *question)
-{
-    for (size_t r = 0; r < question->rule_count; r++)
-        if ((question->rules[r].flags & BLOOMERY_RULE_CRLF) == 0)
-            return &question->rules[r];
-    return &question->rules[0];
 }
 
 /* ---- Positions ------------------------------------------------------------------------------- */
@@ -470,8 +467,8 @@ static void say_hints(const struct tool_question *question)
     }
 }
 
-/* Rejecting false positives is what a file that confirms is for. It rejects more if its lines are
- * no keys of the filter, and then denies all. */
+/* Warns if the confirming file rejects more than false positives: then its lines are not the
+ * filter's keys, and it denies everything. */
 static void warn_of_rejected(const struct tool_question *question, const char *confirmed_by)
 {
     for (size_t f = 0; f < question->filter_count; f++) {
@@ -635,7 +632,12 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
                                  .keep_going = true,
                                  .threads = query->threads,
                                  .line_max = query->line_max};
-    tool_source_lay_out(&source, &query->choice, rule_that_warns(&query->question));
+    /* Carriage returns are warned about if one of the filters takes them for part of a key. */
+    const bloomery_key_rule *warning = &query->question.rules[0];
+    for (size_t r = query->question.rule_count; r-- > 0;)
+        if ((query->question.rules[r].flags & BLOOMERY_RULE_CRLF) == 0)
+            warning = &query->question.rules[r];
+    tool_source_lay_out(&source, &query->choice, warning);
     /* All filters get the same records: quotes are those of the first rule that has any. */
     for (size_t r = 0; r < query->question.rule_count && !source.quotes.heeded; r++)
         tool_source_quote(&source, &query->choice, &query->question.rules[r]);
@@ -760,28 +762,30 @@ const struct tool_command cmd_query = {
     .synopsis = "bloomery query FILTER [INPUT...]\n"
                 "bloomery query -f FILTER [-f FILTER]... [INPUT...]",
     .introduction =
-        "Prints the lines of the inputs that are possibly in the Bloom filter, as grep does with a "
-        "pattern. A line that is not printed was definitely never added, as long as the file is "
-        "undamaged (--verify). Of the lines that were never added, a share equal to the filter's "
-        "false-positive rate is printed all the same. No INPUT, or '-', is standard input; packed "
-        "inputs and archives are unpacked ('bloomery help build'). If the filter was built with a "
-        "rule for keys ('bloomery help build'), the query follows it; whole lines are printed. A "
-        "line of a pipe is answered at once, also while the pipe stays open.",
+        "Prints the lines of the inputs that are possibly in the Bloom filter, as grep does "
+        "with a pattern. A line that is not printed was definitely never added, as long as "
+        "the file is undamaged (--verify). Of the lines that were never added, a share "
+        "equal to the filter's false-positive rate is printed all the same. Without INPUT, "
+        "or with '-', it reads standard input. Compressed inputs and archives are unpacked "
+        "('bloomery help build'). If the filter was built with a rule for keys ('bloomery "
+        "help build'), the query follows it; whole lines are printed. A line of a pipe is "
+        "answered at once, also while the pipe stays open.",
     .groups = groups,
     .epilogue =
-        "Without --crlf a carriage return at the end of a line belongs to the key; a warning says "
-        "so if the first line of an input ends in one.\n"
+        "Without --crlf a carriage return at the end of a line belongs to the key. A "
+        "warning says so if the first line of an input ends in one.\n"
         "\n"
-        "If no more is found than false positives would be, some of the first keys are looked for "
-        "in other forms (case, blanks, hex, numbers, UTF-16, carriage returns); a hint on standard "
-        "error names a form that the filter has.\n"
+        "If there are no more matches than chance explains, query retries some keys in "
+        "other forms (case, blanks, hex, numbers, UTF-16, carriage returns). A hint on "
+        "standard error names the form that matches.\n"
         "\n"
-        "A filter that another program overwrites in place ends the query with exit code 2, since "
-        "later answers may be wrong. To renew a list while it is in use, write a new file and "
-        "rename it over the old one (mv). The query goes on with the old filter until it ends.\n"
+        "A filter that another program overwrites in place ends the query with exit code 2, "
+        "since later answers may be wrong. To renew a list while it is in use, write a new "
+        "file and rename it over the old one (mv). The query goes on with the old filter "
+        "until it ends.\n"
         "\n"
-        "Exit code: 0 some line was (or, with -q or -c, would be) printed, 1 none, 2 an error. If "
-        "one input fails, the others are still read.\n"
+        "Exit code: 0 some line was printed (or would be, with -q or -c), 1 none, 2 an "
+        "error. If one input fails, the others are still read.\n"
         "\n"
         "  bloomery query ids.bloom asked.txt\n"
         "  bloomery query -q -k 850101312345 ids.bloom && echo possibly\n"

@@ -151,14 +151,6 @@ struct search {
     struct room text, letters, rooms[3];
 };
 
-/* How `wanted` stands to a line. */
-static int order_of(const struct search *search, struct line line)
-{
-    if (search->prefix && line.bytes > search->wanted.bytes)
-        line.bytes = search->wanted.bytes;
-    return compare(search->wanted, line);
-}
-
 static bool find(struct search *search)
 {
     struct tool_confirm *confirm = search->confirm;
@@ -177,7 +169,10 @@ static bool find(struct search *search)
             atomic_store(&confirm->unsorted, search->number + 1);
             return false;
         }
-        const int order = order_of(search, line);
+        struct line begun = line; /* as much of it as is compared */
+        if (search->prefix && begun.bytes > search->wanted.bytes)
+            begun.bytes = search->wanted.bytes;
+        const int order = compare(search->wanted, begun);
         if (order == 0)
             return true;
         size_t *const replaced = order < 0 ? &above_room : &below_room;
@@ -425,15 +420,6 @@ static bool is_in_order(void *context, struct line line, bool goes_on)
     return good;
 }
 
-static bool looks_sorted(const struct tool_confirm *confirm, const struct way *way)
-{
-    struct order order = {.way = way};
-    const bool sorted = look_at_lines(confirm, is_in_order, &order);
-    free(order.rooms[0].bytes);
-    free(order.rooms[1].bytes);
-    return sorted;
-}
-
 static int more_frequent(const void *one, const void *other)
 {
     const size_t a = ((const struct tail *)one)->seen, b = ((const struct tail *)other)->seen;
@@ -483,7 +469,11 @@ static bool find_ways(struct tool_confirm *confirm, const bloomery_key_rule *rul
     confirm->ways = tool_allocate(count * sizeof(*confirm->ways));
     for (size_t r = 0; r < count; r++) {
         find_way(confirm, &rules[r], &confirm->ways[r]);
-        if (!looks_sorted(confirm, &confirm->ways[r])) {
+        struct order order = {.way = &confirm->ways[r]};
+        const bool sorted = look_at_lines(confirm, is_in_order, &order);
+        free(order.rooms[0].bytes);
+        free(order.rooms[1].bytes);
+        if (!sorted) {
             atomic_store(&confirm->unsorted, r + 1);
             tool_confirm_say_unsorted(confirm);
             return false;
@@ -502,7 +492,7 @@ static bool map_file(struct tool_confirm *confirm, int file)
         return false;
     }
     if (!S_ISREG(facts.st_mode)) {
-        tool_error("%s: is no regular file; a search needs one", confirm->path);
+        tool_error("%s: is not a regular file; a search needs one", confirm->path);
         return false;
     }
     confirm->bytes = (size_t)facts.st_size;
@@ -525,7 +515,8 @@ static bool is_text(const struct tool_confirm *confirm)
     if (confirm->data == NULL ||
         tool_packing_of(confirm->data, confirm->bytes, &undecided) == TOOL_PLAIN)
         return true;
-    tool_error("%s: is packed, or a filter; a search needs the lines themselves", confirm->path);
+    tool_error("%s: is compressed, or a filter; a search needs the lines themselves",
+               confirm->path);
     return false;
 }
 

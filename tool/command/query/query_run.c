@@ -207,17 +207,6 @@ static size_t query(struct querier *querier, size_t count)
     return tool_ones_in(querier->selected, count);
 }
 
-/* The first keys of the input, for the hint. Chunk 0 is one thread's alone, so the keys that are
- * kept are the same however many threads there are. */
-static void keep_first_keys(struct querier *querier, size_t count)
-{
-    const struct tool_made *made = querier->made[0];
-    if (querier->chunk.open && querier->chunk.number > 0)
-        return;
-    tool_hint_keep(querier->question->hint, made != NULL ? made->keys : querier->keys,
-                   made != NULL ? made->count : count);
-}
-
 static void append(struct querier *querier, const void *bytes, size_t count)
 {
     if (count > querier->text_capacity - querier->text_bytes) {
@@ -373,8 +362,13 @@ static bool answer(struct querier *querier, size_t count)
     if (question->most > 0)
         hits = take_most(querier, count, hits);
     querier->selected_count += hits;
-    if (question->hint != NULL)
-        keep_first_keys(querier, count);
+    /* The first keys of the input, for the hint. Chunk 0 is one thread's alone, so the keys that
+     * are kept are the same however many threads there are. */
+    if (question->hint != NULL && (!querier->chunk.open || querier->chunk.number == 0)) {
+        const struct tool_made *made = querier->made[0];
+        tool_hint_keep(question->hint, made != NULL ? made->keys : querier->keys,
+                       made != NULL ? made->count : count);
+    }
     if (question->confirm != NULL && !tool_confirm_is_sorted(question->confirm))
         return false;
     if (question->quiet)

@@ -60,19 +60,6 @@ static const struct {
     {"fix", "recover"},
 };
 
-static int say_unknown(const char *name, const char *const names[PARTS])
-{
-    for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
-        if (strcmp(synonyms[i].name, name) == 0)
-            return tool_usage("unknown command '%s'; its name here is '%s'", name,
-                              synonyms[i].here);
-    const char *nearest = tool_nearest(name, names, PARTS);
-    const char *what = name[0] == '-' ? "option" : "command";
-    if (nearest != NULL)
-        return tool_usage("unknown %s '%s'; did you mean '%s'?", what, name, nearest);
-    return tool_usage("unknown %s '%s'", what, name);
-}
-
 static int sieve_main(int argc, char **argv)
 {
     const size_t prefix = strlen("sieve ");
@@ -88,21 +75,29 @@ static int sieve_main(int argc, char **argv)
         argv[1] = (char *)(uintptr_t)parts[i]->name;
         return parts[i]->run(argc - 1, argv + 1);
     }
-    return say_unknown(name, names);
+    for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
+        if (strcmp(synonyms[i].name, name) == 0)
+            return tool_usage("unknown command '%s'; its name here is '%s'", name,
+                              synonyms[i].here);
+    const char *nearest = tool_nearest(name, names, PARTS);
+    const char *what = name[0] == '-' ? "option" : "command";
+    if (nearest != NULL)
+        return tool_usage("unknown %s '%s'; did you mean '%s'?", what, name, nearest);
+    return tool_usage("unknown %s '%s'", what, name);
 }
 
 const struct tool_command cmd_sieve = {
     .name = "sieve",
     .run = sieve_main,
-    .summary = "a queue of what is to be visited that drops what was seen",
+    .summary = "a crawl queue that drops URLs it has already seen",
     .synopsis = "bloomery sieve COMMAND [OPTION...] DIR ...",
     .introduction =
-        "A to-visit queue that drops keys it has seen. Each key that is pushed comes out once, "
-        "however often it is pushed. A popped key that is not acknowledged is redelivered. The "
-        "directory DIR holds everything; a crash loses at most the last second's work.",
+        "A to-visit queue that drops keys it has already seen. Each key comes out once, however "
+        "often it is pushed. A popped key that is not acknowledged is redelivered. The directory "
+        "DIR holds everything; a crash loses at most the work of the last second.",
     .epilogue =
         "'bloomery sieve COMMAND --help' describes a command; 'bloomery plan --sieve' computes "
-        "what a sieve takes.\n"
+        "how much memory and disk a sieve needs.\n"
         "\n"
         "  bloomery sieve push crawl seeds.txt\n"
         "  bloomery sieve pop -n 10 --done crawl | visit | bloomery sieve push crawl\n"

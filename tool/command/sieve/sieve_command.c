@@ -109,88 +109,92 @@ static bool take_ordered(const char *option, const char *text, void *at)
 
 const struct tool_option tool_sieve_memory_options[] = {
     {0, "memory", "SIZE", TOOL_SIZE(struct tool_sieve_command, memory),
-     .help = "maximum memory of the whole process (18MB, 2GB), with libraries and buffers. Packed "
-             "inputs, and lines of more than 256 KiB, take up to 4 MiB on top of it. zstd and xz "
-             "also take the window that the input was packed with: up to 8 MiB as a rule, 64 with "
-             "xz -9, 2 GiB with --long=31. Default: 64 MiB for the sieve alone; memory engine: as "
-             "much as it takes",
-     .more = "If it is too little, the message says the least that works. (Of build and dedupe, "
-             "--memory is that of the filter.)"},
+     .help = "limit the process's memory (default: 64 MiB for the sieve). Libraries and buffers "
+             "count, too. The memory engine has no limit by default. Compressed inputs, and lines "
+             "of more than 256 KiB, take up to 4 MiB on top of the limit. With zstd and xz the "
+             "window of the input comes on top, too: up to 8 MiB as a rule. It is 64 MiB with xz "
+             "-9, and 2 GiB with --long=31",
+     .more = "If it is too little, the message names the minimum that works. (For build and "
+             "dedupe, --memory is the memory of the filter.)"},
     TOOL_OPTIONS_END,
 };
 
 const struct tool_option tool_sieve_sync_options[] = {
     {0, "sync", "WHEN", TOOL_CALL(struct tool_sieve_command, options, take_sync),
      .words = "always|never",
-     .help = "when work survives a crash of the machine: always (with each batch of lines), a "
-             "number of seconds or a time with a unit (500ms, 5m; default 1s), or never (left to "
-             "the system; a power cut may damage the sieve). When a command has ended, its work "
-             "survives, except with never"},
+     .help = "set when work survives a crash of the machine (default 1s). It survives with each "
+             "batch of lines (always), or after a number of seconds or a time with a unit (500ms, "
+             "5m). With never the system decides, and a power cut may damage the sieve. When a "
+             "command has ended, its work survives, except with never"},
     TOOL_OPTIONS_END,
 };
 
 const struct tool_option tool_sieve_wait_options[] = {
     {0, "wait", "TIME", TOOL_SECONDS(struct tool_sieve_command, wait, true),
-     .help = "if another process has the sieve, wait so long: seconds, or with a unit (500ms, 30s, "
-             "5m, 1h). Default 10; 0: do not wait",
-     .more = "The message at the end names that process."},
+     .help = "wait up to TIME while the sieve is in use (default 10s). TIME is in seconds or has a "
+             "unit (500ms, 30s, 5m, 1h). With 0 the command does not wait",
+     .more = "The message at the end names the process that uses it."},
     TOOL_OPTIONS_END,
 };
 
 const struct tool_option tool_sieve_report_options[] = {
     {'q', "quiet", NULL, TOOL_FLAG(struct tool_sieve_command, quiet),
-     .help = "no report at the end"},
+     .help = "print no report at the end"},
     {0, "json", NULL, TOOL_FLAG(struct tool_sieve_command, json),
-     .help = "the report as one JSON object"},
+     .help = "print the report as one JSON object"},
     TOOL_OPTIONS_END,
 };
 
 const struct tool_option tool_sieve_make_options[] = {
     {0, "engine", "NAME", TOOL_CALL(struct tool_sieve_command, options.engine, take_engine),
      .words = ENGINES,
-     .help = "disk (default): sorted fingerprints in the directory, 8 bytes a key, whatever the "
-             "memory; keys are decided in batches. memory: a filter in memory; every key is "
-             "decided at once",
+     .help = "choose where seen keys are kept (default disk). The disk engine keeps sorted "
+             "fingerprints in DIR, 8 bytes a key, and decides keys in batches. The memory engine "
+             "keeps a filter in memory and decides each key at once",
      .more = "Keys of the disk engine are pending until a batch of them is decided. The memory "
              "engine's filter is saved in the directory."},
     {'n', "keys", "N", TOOL_COUNT(struct tool_sieve_command, options.keys, 1, TOOL_KEYS_MAX),
-     .help = "expected number of different keys. Default 1M. The disk engine has no limit, and "
-             "chooses its partitions by it"},
+     .help = "plan for N distinct keys (default 1M). The disk engine has no limit, and chooses its "
+             "partitions by N"},
     {'p', "rate", "RATE", TOOL_RATE(struct tool_sieve_command, options.rate),
-     .help = "false-positive rate of the memory engine: how often it drops a new key as seen. "
-             "Default 1e-6"},
+     .help = "set the memory engine's false-positive rate (default 1e-6). A new key is dropped as "
+             "seen that often"},
     {0, "on-full", "=WHAT", TOOL_CHOICE(struct tool_sieve_command, options.full, "grow|stop|warn"),
-     .help = "what the memory engine does when it has its -n keys: grow (default; the rate "
-             "holds), stop (new keys are refused) or warn (once; the rate rises)"},
+     .help = "choose what a full memory engine does (default grow). It is full when it has its -n "
+             "keys. With grow the rate holds, and with stop new keys are refused. With warn there "
+             "is one warning, and the rate rises"},
     {0, "dialect", "NAME", TOOL_TEXT(struct tool_sieve_command, options.dialect),
      .words = TOOL_DIALECT_WORDS,
-     .help = "memory engine: use the filter of another system. With --on-full=stop or "
+     .help = "use another system's filter in the memory engine. It needs --on-full=stop or "
              "--on-full=warn"},
     {0, "preset", "lineage", TOOL_CALL(struct tool_sieve_command, options, take_preset),
      .words = PRESETS,
-     .help = "the queue that this one follows: --engine memory --on-full=warn -p 0.01 --dialect "
-             "sieve-murmur3, its filter bit for bit; -n is its capacity"},
+     .help = "imitate the older queue that this one is modelled on. This is --engine memory "
+             "--on-full=warn -p 0.01 --dialect sieve-murmur3, the same filter bit for bit; -n is "
+             "its capacity"},
     {0, "fingerprint-bits", "B",
      TOOL_CALL(struct tool_sieve_command, options.fingerprint_bits, take_fingerprint_bits),
      .words = "64|48",
-     .help = "disk engine: 64 (default), or 48 for 6 bytes a key. Of 1e9 keys some 1,800 are then "
-             "dropped wrongly, else 0.03"},
+     .help =
+         "keep fingerprints of B bits, 64 or 48 (default 64). This is for the disk engine. With 48 "
+         "a key takes 6 bytes, and of 1e9 keys some 1,800 are dropped wrongly instead of 0.03"},
     {0, "partitions", "P",
      TOOL_CALL(struct tool_sieve_command, options.partitions, take_partitions),
-     .help = "disk engine: a power of two up to 256"},
+     .help = "use P partitions, a power of two up to 256 (disk engine)"},
     {0, "ordered", NULL, TOOL_CALL(struct tool_sieve_command, options.order, take_ordered),
-     .help = "keys come out in the order of their first pushes: first in, first out, as a "
-             "breadth-first crawl. Without it so in each partition, and a key's partition is "
-             "chance",
+     .help = "pop keys in the order of their first pushes. This is first in, first out, as in a "
+             "breadth-first crawl. Without it each partition keeps that order, and a key's "
+             "partition is random",
      .more = "The memory engine always keeps that order."},
     {0, "canon", "NAME", TOOL_CALL(struct tool_sieve_command, options.canon, take_canon),
      .words = CANONS,
-     .help = "bring keys into one form first: url (scheme and host in lower case, without default "
-             "port and fragment), url-query (and the parameters sorted), or none (default)",
+     .help = "bring keys into one form first (default none). With url, scheme and host become "
+             "lower case; the default port and the fragment are removed. With url-query the "
+             "parameters are sorted, too",
      .more = "Keys come out in that form."},
     {0, "leases", "N", TOOL_SMALL(struct tool_sieve_command, options.leases, 1, 1000000),
-     .help = "maximum number of leased keys. Default 4096. It may be changed later",
-     .more = "Of an existing sieve push, mark, import and pop change it for good."},
+     .help = "allow up to N leased keys (default 4096). It may be changed later",
+     .more = "push, mark, import and pop change it permanently in an existing sieve."},
     TOOL_OPTIONS_END,
 };
 
@@ -229,7 +233,7 @@ bool tool_sieve_operand(struct tool_sieve_command *command, int argc, char **arg
     if (optind >= argc || argv[optind][0] == '\0')
         return !tool_usage("which sieve? Name its directory, as in 'bloomery %s crawl'", argv[0]);
     if (strcmp(argv[optind], "-") == 0)
-        return !tool_usage("'-' is no directory: name the sieve's, then '-' for standard input");
+        return !tool_usage("'-' is not a directory: name the sieve's, then '-' for standard input");
     command->directory = argv[optind++];
     command->options.directory = command->directory;
     return true;

@@ -44,7 +44,7 @@ struct tool_sieve_command {
     uint64_t memory; /* of the whole process, as --memory gave it; 0: it did not */
     double wait;     /* seconds for another process that has the sieve */
     bool quiet, json;
-    bool passes_busy;       /* one that is in use is no error: `status` says so, at once */
+    bool passes_busy;       /* a sieve in use is not an error: `status` says so, at once */
     bloomery_sieve *sieve;  /* NULL: not open */
     bloomery_status status; /* of opening it */
     bool io_failed;         /* and was reported: once is enough */

@@ -39,18 +39,19 @@ static const struct tool_option options[] = {
     {'v', "invert", NULL, TOOL_FLAG(struct querying, invert),
      .help = "print the lines that were definitely not seen"},
     {'c', "count", NULL, TOOL_FLAG(struct querying, count_only),
-     .help = "print only how many lines there are"},
+     .help = "print only the number of these lines"},
     {'q', "quiet", NULL, TOOL_FLAG(struct querying, command.quiet),
-     .help = "print nothing; stop at the first one"},
+     .help = "print nothing; stop at the first match"},
     {'k', "key", "KEY", TOOL_TEXTS(struct querying, keys),
-     .help = "query this key; repeatable. Input is then read only if it is named"},
+     .help = "look up KEY; repeatable. Inputs are then read only if they are named"},
     {0, "flush", NULL, TOOL_FLAG(struct querying, flush),
-     .help = "decide all that is pending first (disk engine: may read and write all fingerprints). "
-             "Without it there is no answer for lines that may be pending: they are printed "
-             "neither without nor with -v, and the exit code is 2"},
+     .help = "decide everything that is pending first. The disk engine may then read and write all "
+             "fingerprints. Without --flush, lines that may be pending have no answer. They are "
+             "printed neither without nor with -v, and the exit code is 2"},
     {'0', "null", NULL, TOOL_BYTE(struct querying, source.delimiter, '\0'),
-     .help = "input and output lines end with NUL instead of newline"},
-    {0, "json", NULL, TOOL_FLAG(struct querying, command.json), .help = "with -c: one JSON object"},
+     .help = "end input and output lines with NUL instead of newline"},
+    {0, "json", NULL, TOOL_FLAG(struct querying, command.json),
+     .help = "print the counts as one JSON object (with -c)"},
     TOOL_OPTIONS_END,
 };
 
@@ -241,7 +242,7 @@ static int contains_main(int argc, char **argv)
         .delimiter = '\n', .keep_going = true, .threads = 1, .record_max = LINE_MAX};
     int code;
     if (!tool_options_read(argc, argv, querying, &code))
-        ; /* that is all */
+        ; /* after the help or a message */
     else if (querying->command.json && (!querying->count_only || querying->command.quiet))
         code = tool_usage("--json is for the counts of -c, without -q");
     else if (tool_rule_complete(&querying->choice) &&

@@ -14,8 +14,8 @@
  *
  * A number that is printed acknowledges its key whatever happens then: its lease is durable before.
  * A commit writes all leases there are and waits for the disk, so lines are gathered for it. With
- * --done there are no numbers: a crash brings the last lines again, and never loses one. Lines that
- * were printed and can't be made durable as done are reported, with their count.
+ * --done no numbers are printed: a crash brings the last lines again, and never loses one. If lines
+ * were printed and can't be made durable as done, a message says how many.
  */
 #include "base/numbers.h"
 #include "base/out.h"
@@ -59,34 +59,35 @@ struct pop {
 
 static const struct tool_option pop_options[] = {
     {'n', "count", "N", TOOL_COUNT(struct pop, wanted, 1, UINT64_C(1) << 62),
-     .help = "pop up to N keys. Default 1"},
+     .help = "pop up to N keys (default 1)"},
     {0, "done", NULL, TOOL_FLAG(struct pop, done),
-     .help = "acknowledge them when they are written: no lease, no redelivery, except after a "
-             "crash, which brings the last ones again (see --sync)",
+     .help =
+         "acknowledge keys when they are written. They are not leased, and are redelivered only "
+         "after a crash, which brings the last keys again (see --sync)",
      .more = "If the acknowledgements can't be saved, the message at the end says how many come "
              "again."},
     {0, "queued", NULL, TOOL_FLAG(struct pop, queued),
-     .help = "only what is queued: nothing that is pending is decided"},
+     .help = "pop only what is queued, and decide nothing"},
     {0, "lease", "TIME", TOOL_SECONDS(struct pop, command.options.lease, false),
-     .help = "lease duration: seconds, or with a unit (90s, 5m, 1h). A key not acknowledged in "
-             "time is redelivered. Default 1h"},
+     .help = "set the lease duration (default 1h). TIME is in seconds or has a unit (90s, 5m, 1h). "
+             "A key that is not acknowledged in time is redelivered"},
     {0, "leases", "N", TOOL_SMALL(struct pop, command.options.leases, 1, 1000000),
-     .help = "from now on up to N keys may be leased at a time"},
+     .help = "allow up to N leased keys from now on"},
     {0, "max-deliveries", "=N",
      TOOL_SMALL(struct pop, command.options.max_deliveries, 1, BLOOMERY_SIEVE_DELIVERIES_MAX),
-     .help = "put a key aside that was delivered N times and never acknowledged, instead of "
-             "delivering it again. 'export --dead' lists such keys. Default: no limit"},
+     .help =
+         "put keys aside after N deliveries (default: no limit). A key that was delivered N times "
+         "and never acknowledged is not delivered again. 'export --dead' lists such keys"},
     {0, "payload", NULL, TOOL_FLAG(struct pop, payload),
-     .help = "print a tab and the payload behind each key that has one"},
+     .help = "print a tab and the payload after each key that has one"},
     {0, "skip-damaged", NULL, TOOL_FLAG(struct pop, skip_damaged),
-     .help = "if a frame of the queue is damaged, give up the items in it and go on behind it; by "
-             "default it is an error"},
+     .help = "skip damaged frames of the queue (default: an error). The items in them are lost"},
     {'0', "null", NULL, TOOL_BYTE(struct pop, delimiter, '\0'),
-     .help = "lines end with NUL instead of newline"},
+     .help = "end lines with NUL instead of newline"},
     {0, "json", NULL, TOOL_FLAG(struct pop, command.json),
-     .help = "one JSON object, in which \"items\" is a list of objects with number, key (key_hex "
-             "if the key is not UTF-8), payload, again: whether it is redelivered, and deliveries: "
-             "how often it was popped, this time included"},
+     .help = "print one JSON object with a list \"items\". Each has number, key (key_hex if the "
+             "key is not UTF-8), payload, again and deliveries. \"again\" is true if the item is "
+             "redelivered, and \"deliveries\" counts its pops, with this one"},
     TOOL_OPTIONS_END,
 };
 
@@ -95,14 +96,6 @@ static const struct tool_option_group pop_groups[] = {
     TOOL_SIEVE_CHANGE_GROUPS(struct pop, command),
     TOOL_GROUPS_END,
 };
-
-static void print_json_item(struct pop *pop, const bloomery_sieve_item *item)
-{
-    json_t *object = tool_sieve_json_item(item);
-    tool_json_add(object, "again", tool_json_bool(item->again));
-    tool_json_add(object, "deliveries", tool_json_count(item->deliveries));
-    tool_sieve_print_item(&pop->out, pop->popped, object);
-}
 
 static void put_out(struct pop *pop, const void *data, size_t bytes)
 {
@@ -182,10 +175,14 @@ static bool print_held(struct pop *pop)
         pop->ends[i] += begin;
     pop->popped += gathered;
     for (size_t i = 0; i < pop->loose; i++, pop->popped++) {
-        if (pop->command.json)
-            print_json_item(pop, &pop->items[i]);
-        else
-            put_line(pop, &pop->items[i], put_out);
+        const bloomery_sieve_item *item = &pop->items[i];
+        if (pop->command.json) {
+            json_t *object = tool_sieve_json_item(item);
+            tool_json_add(object, "again", tool_json_bool(item->again));
+            tool_json_add(object, "deliveries", tool_json_count(item->deliveries));
+            tool_sieve_print_item(&pop->out, pop->popped, object);
+        } else
+            put_line(pop, item, put_out);
         pop->ends[gathered + i] = pop->out.written + pop->out.used;
     }
     return tool_out_flush(&pop->out);
@@ -251,17 +248,6 @@ static bool ends_early(const struct pop *pop, bloomery_status status, const bloo
     return status == BLOOMERY_FULL || status == BLOOMERY_IO_FAILED;
 }
 
-static bool say_failure(struct pop *pop, const bloomery_error *error)
-{
-    tool_sieve_error(&pop->command, error);
-    if (error->status == BLOOMERY_FULL)
-        tool_notice("'bloomery sieve export --leased %s' lists them, and 'bloomery sieve ack "
-                    "--return --all %s' returns those of dead workers; 'pop --leases N' allows "
-                    "more",
-                    pop->command.directory, pop->command.directory);
-    return false;
-}
-
 /* Pops and prints. False after a message. */
 static bool pop_items(struct pop *pop)
 {
@@ -272,8 +258,15 @@ static bool pop_items(struct pop *pop)
             continue;
         if (pop->popped > 0 && ends_early(pop, status, &error))
             return true;
-        if (status != BLOOMERY_OK)
-            return say_failure(pop, &error);
+        if (status != BLOOMERY_OK) {
+            tool_sieve_error(&pop->command, &error);
+            if (status == BLOOMERY_FULL)
+                tool_notice("'bloomery sieve export --leased %s' lists them, and 'bloomery sieve "
+                            "ack --return --all %s' returns those of dead workers; 'pop --leases "
+                            "N' allows more",
+                            pop->command.directory, pop->command.directory);
+            return false;
+        }
         if (pop->held == 0)
             return true;
         if (!deliver(pop))
@@ -330,7 +323,7 @@ static int pop_main(int argc, char **argv)
     pop->delimiter = '\n';
     int code;
     if (!tool_options_read(argc, argv, pop, &code))
-        ; /* that is all */
+        ; /* after the help or a message */
     else if (pop->done && pop->command.options.lease > 0)
         code = tool_usage("--done acknowledges what was popped, and leaves nothing for --lease");
     else if (tool_sieve_sole_operand(&pop->command, argc, argv))
@@ -349,24 +342,20 @@ const struct tool_command tool_sieve_pop = {
         "redelivered when its lease ends, unless 'sieve ack' acknowledges it before. A line is a "
         "number to acknowledge by, a tab, and the key; with --done the key alone. Keys that can't "
         "be written, because the reader is gone, are returned at once. A lease is on the disk "
-        "before its number is printed, so that after a crash too the number is that of its key. "
-        "With --sync never that holds if the process is killed, not if the machine is.",
+        "before its number is printed, so the number belongs to its key after a crash, too. With "
+        "--sync never that is so if the process is killed, but not if the machine crashes.",
     .groups = pop_groups,
     .epilogue =
         "If the queue is empty and keys are pending (disk engine), they are decided until there is "
-        "something, unless --queued is given. Leases go on from one command to the next.\n"
-        "\n"
-        "Order: redelivered keys first. Then, of a sieve made with 'push --ordered' or of the "
-        "memory engine, the order of first pushes: first in, first out. By default the disk engine "
-        "keeps that order within each partition alone, and which partition comes next is chance.\n"
-        "\n"
-        "Exit code: 0 something was popped, 1 nothing is queued or pending now (leased keys may "
-        "come back), 2 an error; that all leases are taken is one. The lines of a command that "
-        "ended with 2 or was killed may be cut off: use them only if it ended with 0.\n"
-        "\n"
-        "  bloomery sieve pop -n 10 --done crawl\n"
-        "  bloomery sieve pop -n 100 --lease 60 crawl > work\n"
-        "  visit work && bloomery sieve ack crawl < work",
+        "something, unless --queued is given. Leases continue from one command to the "
+        "next.\n\nOrder: redelivered keys come first. Then a sieve made with 'push --ordered', or "
+        "of the memory engine, keeps the order of first pushes: first in, first out. By default "
+        "the disk engine keeps that order only within each partition, and the next partition is "
+        "random.\n\nExit code: 0 something was popped, 1 nothing is queued or pending now, 2 an "
+        "error. After 1, leased keys may still come back. If all leases are taken, that is an "
+        "error. The lines of a command that ended with 2 or was killed may be cut off: use them "
+        "only if it ended with 0.\n\n  bloomery sieve pop -n 10 --done crawl\n  bloomery sieve pop "
+        "-n 100 --lease 60 crawl > work\n  visit work && bloomery sieve ack crawl < work",
 };
 
 /* ---- ack ------------------------------------------------------------------------------------- */
@@ -383,20 +372,20 @@ struct ack {
 
 static const struct tool_option ack_options[] = {
     {0, "return", NULL, TOOL_FLAG(struct ack, returns),
-     .help = "they are not done: the next pop redelivers them"},
+     .help = "return keys, so that the next pop redelivers them"},
     {0, "all", NULL, TOOL_FLAG(struct ack, all),
-     .help = "with --return: all leased keys, as of workers that died. 'export --leased' lists "
-             "them"},
+     .help = "return all leased keys (with --return). This is for workers that died; 'export "
+             "--leased' lists their keys"},
     {0, "extend", NULL, TOOL_FLAG(struct ack, extends),
-     .help = "they take longer: their leases begin again now"},
+     .help = "begin the leases again now, for keys that take longer"},
     {0, "lease", "TIME", TOOL_SECONDS(struct ack, lease, false),
-     .help = "with --extend: how long they last then: seconds, or with a unit (90s, 5m, 1h). "
-             "Default 1h"},
+     .help = "set the new lease duration (with --extend; default 1h). TIME is in seconds or has a "
+             "unit (90s, 5m, 1h)"},
     {0, "dead", NULL, TOOL_FLAG(struct ack, dead),
-     .help = "the keys that 'pop --max-deliveries' put aside: forget them, or with --return queue "
-             "all of them again. They stay seen. 'export --dead' lists them"},
+     .help = "forget the keys that 'pop --max-deliveries' put aside. With --return all of them are "
+             "queued again. They stay seen. 'export --dead' lists them"},
     {'0', "null", NULL, TOOL_BYTE(struct ack, source.delimiter, '\0'),
-     .help = "lines end with NUL instead of newline"},
+     .help = "end lines with NUL instead of newline"},
     TOOL_OPTIONS_END,
 };
 
@@ -425,18 +414,6 @@ static bool take_number(struct ack *ack, const char *text, size_t bytes)
     return true;
 }
 
-static bool take_line(struct ack *ack, bloomery_key record)
-{
-    char shown[80];
-    const char *tab = memchr(record.data, '\t', record.bytes);
-    const size_t bytes = tab != NULL ? (size_t)(tab - (const char *)record.data) : record.bytes;
-    if (take_number(ack, record.data, bytes))
-        return true;
-    tool_error("'%s' does not begin with a number as 'sieve pop' prints it; nothing was changed",
-               tool_show_bytes(shown, sizeof(shown), record.data, record.bytes));
-    return false;
-}
-
 /* All lines of standard input. The sieve is opened when they have ended. Until then the writer of
  * our pipe may be using it, as in 'pop | visit | ack'. */
 static bool take_lines(struct ack *ack)
@@ -448,8 +425,16 @@ static bool take_lines(struct ack *ack)
     while (good && tool_chunks_take(chunks, &chunk)) {
         size_t count;
         while (good && (count = tool_chunk_keys(&chunk, records)) > 0)
-            for (size_t i = 0; i < count && good; i++)
-                good = take_line(ack, records[i]);
+            for (size_t i = 0; i < count && good; i++) {
+                char shown[80];
+                const char *begin = records[i].data, *tab = memchr(begin, '\t', records[i].bytes);
+                good =
+                    take_number(ack, begin, tab != NULL ? (size_t)(tab - begin) : records[i].bytes);
+                if (!good)
+                    tool_error("'%s' does not begin with a number as 'sieve pop' prints it; "
+                               "nothing was changed",
+                               tool_show_bytes(shown, sizeof(shown), begin, records[i].bytes));
+            }
     }
     tool_chunks_give_back(chunks, &chunk);
     const char *name;
@@ -480,7 +465,7 @@ static int report_ack(const struct ack *ack, int code)
     }
     const char *verb = ack->dead      ? ack->returns ? "queued again" : "forgotten"
                        : ack->extends ? "leased for longer"
-                       : ack->returns ? "to be delivered again"
+                       : ack->returns ? "returned"
                                       : "done";
     if (ack->command.quiet)
         return code;
@@ -562,19 +547,13 @@ const struct tool_command tool_sieve_ack = {
     .run = ack_main,
     .summary = "acknowledge popped keys, return them, or keep them for longer",
     .synopsis = "bloomery sieve ack [OPTION...] DIR [NUMBER...]",
-    .introduction =
-        "Ends the leases of keys that 'sieve pop' printed: they are done, and never come again. "
-        "The numbers are operands, or lines of standard input, in which everything behind a tab is "
-        "ignored: the lines that pop printed will do.",
+    .introduction = "Ends the leases of keys that 'sieve pop' printed: the keys are done and never "
+                    "come again. The numbers are operands, or lines of standard input. Everything "
+                    "after a tab is ignored, so you can pass the lines that pop printed.",
     .groups = ack_groups,
-    .epilogue =
-        "A key keeps its number when it is redelivered: after its lease has ended, its number may "
-        "be that of another worker's lease.\n"
-        "\n"
-        "Exit code: 0 all of them were leased, 1 some were not (acknowledged twice, or never "
-        "popped), 2 an error.\n"
-        "\n"
-        "  bloomery sieve ack crawl 17 18\n"
-        "  bloomery sieve ack --return --all crawl\n"
-        "  bloomery sieve ack --extend --lease 2h crawl 17",
+    .epilogue = "A key keeps its number when it is redelivered: after its lease has ended, its "
+                "number may belong to another worker's lease.\n\nExit code: 0 all of them were "
+                "leased, 1 some were not (acknowledged twice, or never popped), 2 an error.\n\n  "
+                "bloomery sieve ack crawl 17 18\n  bloomery sieve ack --return --all crawl\n  "
+                "bloomery sieve ack --extend --lease 2h crawl 17",
 };

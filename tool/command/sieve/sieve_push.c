@@ -5,8 +5,8 @@
  * One thread does it: a sieve takes keys in an order, which is that of the input.
  *
  * Memory is bounded (--memory). chunks.c keeps nothing of chunks that are done with, and passes
- * over lines that are longer than a key may be. A line that can't be pushed is no reason to leave
- * out those after it. It is counted and reported at the end, and the exit code is that of an error.
+ * over lines that are longer than a key may be. A line that can't be pushed does not stop
+ * the lines after it. It is counted and reported at the end, and the exit code is that of an error.
  *
  * The printed keys. The memory engine returns NEW at once, and the key is written as it was given,
  * each chunk by itself. So the reader at the other end of a pipe gets what there is. The disk
@@ -62,8 +62,8 @@ struct fed {
     uint64_t urls;           /* of the first lines: those that begin as URLs do */
     uint64_t looked_at;      /* these first lines */
     uint64_t printed;
-    bool made; /* there was no sieve before */
-    bool good; /* every record was read and became a push, or was to be none */
+    bool made; /* the sieve did not exist before */
+    bool good; /* every record was read and became a push, or need not become one */
 };
 
 struct run {
@@ -109,43 +109,45 @@ static bool take_payload(const char *option, const char *text, void *at)
 
 static const struct tool_option print_options[] = {
     {0, "print", NULL, TOOL_FLAG(struct feed, print),
-     .help = "print the lines that are new. Memory engine: at once, as they were given. Disk "
-             "engine: when the inputs have ended and all is decided, in the order and form in "
-             "which they will be popped. They stay in the queue"},
+     .help =
+         "print the lines that are new; they stay in the queue. The memory engine prints them at "
+         "once, as they were given. The disk engine prints them when the inputs have ended and "
+         "everything is decided. They then have the order and form in which they will be popped"},
     {0, "requeue", NULL, TOOL_FLAG(struct feed, requeue),
-     .help = "queue lines that were seen as well, to visit them again"},
+     .help = "queue seen lines as well, to visit them again"},
     TOOL_OPTIONS_END,
 };
 
 static const struct tool_option push_options[] = {
     TOOL_PROGRESS_ROW,
     {'0', "null", NULL, TOOL_BYTE(struct feed, source.delimiter, '\0'),
-     .help = "input and output lines end with NUL instead of newline"},
-    {'q', "quiet", NULL, TOOL_FLAG(struct feed, command.quiet), .help = "no report at the end"},
+     .help = "end input and output lines with NUL instead of newline"},
+    {'q', "quiet", NULL, TOOL_FLAG(struct feed, command.quiet),
+     .help = "print no report at the end"},
     {0, "json", NULL, TOOL_FLAG(struct feed, command.json),
-     .help = "the report as one JSON object: on standard output, or on standard error with "
-             "--print"},
+     .help = "print the report as one JSON object. It goes to standard output, or with --print to "
+             "standard error"},
     TOOL_OPTIONS_END,
 };
 
 static const struct tool_option mark_options[] = {
     TOOL_PROGRESS_ROW,
     {'0', "null", NULL, TOOL_BYTE(struct feed, source.delimiter, '\0'),
-     .help = "lines end with NUL instead of newline"},
+     .help = "end lines with NUL instead of newline"},
     TOOL_OPTIONS_END,
 };
 
 static const struct tool_option import_options[] = {
     TOOL_PROGRESS_ROW,
     {'0', "null", NULL, TOOL_BYTE(struct feed, source.delimiter, '\0'),
-     .help = "a list has NUL in place of newlines"},
+     .help = "read lists whose lines end with NUL, not newline"},
     TOOL_OPTIONS_END,
 };
 
 static const struct tool_option payload_options[] = {
     {0, "payload", "N", TOOL_CALL(struct feed, payload, take_payload),
-     .help = "field N of the line goes with the key, and out with it again; with -F. That of a "
-             "key's first push counts"},
+     .help = "keep field N of a line as its key's payload; with -F. The payload of a key's first "
+             "push counts"},
     TOOL_OPTIONS_END,
 };
 
@@ -181,17 +183,6 @@ static const struct tool_option_group import_groups[] = {
 
 /* ---- Pushing --------------------------------------------------------------------------------- */
 
-static void print_new(struct run *run, const bloomery_key *keys, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (run->results[i] == BLOOMERY_SIEVE_NEW) {
-            tool_out_bytes(run->out, keys[i].data, keys[i].bytes);
-            tool_out_bytes(run->out, &run->feed->source.delimiter, 1);
-            run->fed.printed++;
-        }
-    run->ended |= tool_out_failed(run->out);
-}
-
 /* Keys that are none too long. */
 static void push_run(struct run *run, const bloomery_key *keys, const bloomery_key *payloads,
                      size_t count)
@@ -204,8 +195,15 @@ static void push_run(struct run *run, const bloomery_key *keys, const bloomery_k
         feed->requeue ? BLOOMERY_SIEVE_PUSH_AGAIN : feed->mode, run->results, &pushed, &error);
     assert(pushed.done <= count && (status != BLOOMERY_OK || pushed.done == count));
     run->fed.pushed += pushed.done;
-    if (run->out != NULL)
-        print_new(run, keys, pushed.done);
+    if (run->out != NULL) {
+        for (size_t i = 0; i < pushed.done; i++)
+            if (run->results[i] == BLOOMERY_SIEVE_NEW) {
+                tool_out_bytes(run->out, keys[i].data, keys[i].bytes);
+                tool_out_bytes(run->out, &feed->source.delimiter, 1);
+                run->fed.printed++;
+            }
+        run->ended |= tool_out_failed(run->out);
+    }
     if (status != BLOOMERY_OK)
         fail(run, &error);
 }
@@ -263,17 +261,6 @@ static void find_payloads(struct run *run, const struct tool_chunk *chunk, size_
         paid += has;
     }
     assert(key == run->made->count && paid == run->paid->count);
-}
-
-static void push_made(struct run *run, const struct tool_chunk *chunk, size_t count)
-{
-    struct tool_made *made = run->made;
-    tool_rule_apply(&run->feed->choice.rule, chunk, run->records, count, made);
-    if (made->tally.malformed + made->tally.broken > 0)
-        tool_tally_place(&made->tally, run->chunks);
-    if (run->paid != NULL)
-        find_payloads(run, chunk, count);
-    push_keys(run, chunk, made->keys, run->payloads, made->count);
 }
 
 enum { FINGERPRINT_DIGITS = 40, FINGERPRINT_BYTES = 20, HEAD = 65536 };
@@ -345,9 +332,15 @@ static void push_chunk(struct run *run, struct tool_chunk *chunk)
         run->batch = count;
         if (run->list != NULL)
             push_fingerprints(run, chunk, count);
-        else if (run->made != NULL)
-            push_made(run, chunk, count);
-        else
+        else if (run->made != NULL) {
+            struct tool_made *made = run->made;
+            tool_rule_apply(&run->feed->choice.rule, chunk, run->records, count, made);
+            if (made->tally.malformed + made->tally.broken > 0)
+                tool_tally_place(&made->tally, run->chunks);
+            if (run->paid != NULL)
+                find_payloads(run, chunk, count);
+            push_keys(run, chunk, made->keys, run->payloads, made->count);
+        } else
             push_keys(run, chunk, run->records, NULL, count);
     }
     /* The reader of a pipe gets what there is. */
@@ -487,18 +480,6 @@ static bool decide(struct run *run)
     return !tool_sieve_error(&run->feed->command, &error);
 }
 
-/* Behind the `before` items that were queued before. */
-static void print_decided(struct run *run, uint64_t before)
-{
-    bloomery_error error = {0};
-    run->skipped = before;
-    run->out = tool_allocate(sizeof(*run->out));
-    tool_out_start(run->out);
-    if (bloomery_sieve_each(run->feed->command.sieve, BLOOMERY_SIEVE_QUEUED, print_item, run, NULL,
-                            &error) != BLOOMERY_OK)
-        fail(run, &error);
-}
-
 /* ---- All of it ------------------------------------------------------------------------------- */
 
 static void commit_when_idle(void *context)
@@ -537,7 +518,7 @@ static void open_inputs(struct run *run)
     run->chunks = tool_chunks_open(&feed->source, shown ? feed->verb : NULL);
 }
 
-/* The counts of records that are no pushes. */
+/* Reports how many records did not become pushes. */
 static void say_rest(struct run *run)
 {
     struct feed *feed = run->feed;
@@ -557,9 +538,9 @@ static void say_rest(struct run *run)
                    run->fed.too_long == 1 ? "was" : "were");
     if (run->fed.no_fingerprint > 0)
         tool_warning(
-            "%s of requests.seen %s no fingerprint and %s passed over",
+            "%s of requests.seen %s and %s passed over",
             TOOL_SAY_THINGS(run->fed.no_fingerprint, feed->binary_count > 0 ? "piece" : "line"),
-            run->fed.no_fingerprint == 1 ? "is" : "are",
+            run->fed.no_fingerprint == 1 ? "is not a fingerprint" : "are not fingerprints",
             run->fed.no_fingerprint == 1 ? "was" : "were");
     if (run->made == NULL)
         return;
@@ -581,8 +562,15 @@ static void finish(struct run *run, uint64_t queued_before)
             tool_sieve_error(&feed->command, &error);
         run->fed.good = false;
     }
-    if (decided)
-        print_decided(run, queued_before);
+    if (decided) {
+        assert(run->out == NULL);
+        run->skipped = queued_before; /* the new ones are behind those that were queued before */
+        run->out = tool_allocate(sizeof(*run->out));
+        tool_out_start(run->out);
+        if (bloomery_sieve_each(feed->command.sieve, BLOOMERY_SIEVE_QUEUED, print_item, run, NULL,
+                                &error) != BLOOMERY_OK)
+            fail(run, &error);
+    }
     if (run->out != NULL && tool_out_finish(run->out, TOOL_FOUND) != TOOL_FOUND)
         run->fed.good = false;
 }
@@ -813,23 +801,19 @@ const struct tool_command tool_sieve_push = {
     .synopsis = "bloomery sieve push [OPTION...] DIR [INPUT...]",
     .introduction =
         "Pushes each line of the inputs into the sieve in DIR, which is made if it does not exist. "
-        "A line that was never pushed before is queued; any other is dropped. Lines come out in "
-        "the order of their first pushes with --ordered (first in, first out) and from the memory "
-        "engine; by default in each partition alone. No INPUT, or '-', is standard input; packed "
-        "inputs and archives are unpacked ('bloomery help build').",
+        "A line that was never pushed before is queued; any other is dropped. With --ordered, and "
+        "from the memory engine, lines come out in the order of their first pushes. By default "
+        "each partition keeps that order by itself. No INPUT, or '-', is standard input; "
+        "compressed inputs and archives are unpacked ('bloomery help build').",
     .groups = push_groups,
-    .epilogue =
-        "A line that can't be pushed (longer than 1 MiB, or not what the options above take) is "
-        "passed over and reported at the end; the exit code is then 2. SIGINT, SIGTERM and SIGHUP "
-        "end the input; what came before is in the sieve. A second signal does not wait. After a "
-        "crash the first N pushes are there, for some N: push the same input again, and nothing is "
-        "queued twice.\n"
-        "\n"
-        "  bloomery sieve push crawl seeds.txt\n"
-        "  urls-of page.html | bloomery sieve push crawl\n"
-        "  bloomery sieve push --canon url --ordered site seeds.txt\n"
-        "  bloomery sieve push --memory 18MB -n 1e9 large urls.gz\n"
-        "  bloomery sieve push --print --engine memory seen < urls.txt",
+    .epilogue = "A line is skipped if it is longer than 1 MiB or not what the options above "
+                "require. Such lines are reported at the end, with exit code 2. SIGINT, SIGTERM "
+                "and SIGHUP end the input; what came before is in the sieve. A second signal does "
+                "not wait. After a crash the first N pushes are there, for some N: push the same "
+                "input again, and nothing is queued twice.\n\n  bloomery sieve push crawl "
+                "seeds.txt\n  urls-of page.html | bloomery sieve push crawl\n  bloomery sieve push "
+                "--canon url --ordered site seeds.txt\n  bloomery sieve push --memory 18MB -n 1e9 "
+                "large urls.gz\n  bloomery sieve push --print --engine memory seen < urls.txt",
 };
 
 const struct tool_command tool_sieve_mark = {
@@ -837,10 +821,9 @@ const struct tool_command tool_sieve_mark = {
     .run = mark_main,
     .summary = "mark lines as seen without queueing them",
     .synopsis = "bloomery sieve mark [OPTION...] DIR [INPUT...]",
-    .introduction =
-        "Marks each line of the inputs as seen without queueing it: a later push of it is dropped. "
-        "DIR is made if it does not exist. A line that was pushed before and is not decided yet "
-        "(disk engine) comes out all the same.",
+    .introduction = "Marks each line of the inputs as seen without queueing it: a later push of it "
+                    "is dropped. DIR is made if it does not exist. A line that was pushed before "
+                    "and is not decided yet (disk engine) comes out anyway.",
     .groups = mark_groups,
     .epilogue = "  bloomery sieve mark crawl visited.txt",
 };
@@ -852,12 +835,12 @@ const struct tool_command tool_sieve_import = {
     .synopsis = "bloomery sieve import [OPTION...] DIR FILE...",
     .introduction =
         "Marks what another program has seen as seen here, without queueing it. A FILE is a list "
-        "with a key a line, as for 'sieve mark'; or the requests.seen of a Scrapy job, recognised "
-        "by its first line of 40 hexadecimal digits. Of that each such line is a key, without a "
-        "carriage return behind it; other lines, such as one that a crash cut off, are passed over "
-        "and counted. Newer ones are binary, 20 bytes a request, recognised by bytes that no text "
-        "has: the 40 digits of each are the key. They are read from files, not from pipes, and not "
-        "packed.",
+        "with one key a line, as for 'sieve mark', or the requests.seen of a Scrapy job. If its "
+        "first line has 40 hexadecimal digits, it is a requests.seen. Each such line is a key, "
+        "without a carriage return after it. Other lines, such as one that a crash cut off, are "
+        "skipped and counted. Newer files are binary, 20 bytes a request, and are recognised by "
+        "bytes that no text has. The 40 digits of each request are the key. Binary files are read "
+        "from files, not from pipes, and not compressed.",
     .groups = import_groups,
     .epilogue = "  bloomery sieve import crawl crawls/job/requests.seen",
 };

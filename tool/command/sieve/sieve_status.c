@@ -31,14 +31,14 @@ struct status {
 
 static const struct tool_option status_options[] = {
     {0, "json", NULL, TOOL_FLAG(struct status, command.json),
-     .help = "one JSON object, numbers unrounded. \"memory\" and \"memory_budget\" are those of "
-             "this command alone"},
+     .help = "print one JSON object, numbers unrounded. \"memory\" and \"memory_budget\" are those "
+             "of this command alone"},
     TOOL_OPTIONS_END,
 };
 
 static const struct tool_option status_wait_options[] = {
     {0, "wait", "TIME", TOOL_SECONDS(struct status, command.wait, true),
-     .help = "as of the other commands, and of no effect"},
+     .help = "accepted as elsewhere; has no effect"},
     TOOL_OPTIONS_END,
 };
 
@@ -262,11 +262,12 @@ static int status_main(int argc, char **argv)
 const struct tool_command tool_sieve_status = {
     .name = "sieve status",
     .run = status_main,
-    .summary = "print what is in the sieve, and what it takes",
+    .summary = "print what a sieve holds, and how much space it needs",
     .synopsis = "bloomery sieve status [OPTION...] DIR",
     .introduction =
-        "Prints what is in a sieve and what it takes. While another process has it, that is what "
-        "the last commit says (with --sync 1, a second ago), and who has it; neither waits for the "
+        "Prints what a sieve holds and how much space it needs. While another process uses the "
+        "sieve, status prints its last commit (with --sync 1, a second old) and names that "
+        "process. Neither waits for the "
         "other.\n"
         "\n"
         "  pushed       lines that were pushed = new + seen + pending + forced + marked\n"
@@ -282,17 +283,16 @@ const struct tool_command tool_sieve_status = {
         "  leased       popped, not acknowledged\n"
         "  done         acknowledged\n"
         "  dead         put aside after too many deliveries (pop --max-deliveries)\n"
-        "  wrong drops  new keys that were taken for seen ones, expected\n"
+        "  wrong drops  new keys that were mistaken for seen ones, expected\n"
         "\n"
         "Keys that came to the queue, new and forced, are queued + leased + done + dead. Forced "
-        "ones that are pending are not there yet, and what damage took is not any more. 'ack "
-        "--dead' forgets dead ones. All counts are exact, and so are bytes. Estimates are the "
-        "wrong drops, the cost of a flush, and of the memory engine the different keys and the "
-        "rate.\n"
+        "keys that are pending are not counted yet, and keys that damage took are not counted any "
+        "more. 'ack --dead' forgets dead keys. All counts and bytes are exact. The wrong drops and "
+        "the cost of a flush are estimates, as are the memory engine's distinct keys and rate.\n"
         "\n"
-        "On disk a log of pending keys goes with the next merge, as a flush is, and a file of the "
-        "queue, of 64 MiB, when all in it is done: both may be there though nothing is pending or "
-        "queued.",
+        "The next merge, such as a flush, deletes a log of pending keys. A file of the queue has "
+        "64 MiB, and is deleted when everything in it is done. So both may exist though nothing is "
+        "pending or queued.",
     .groups = status_groups,
 };
 
@@ -342,12 +342,11 @@ static int flush_main(int argc, char **argv)
 const struct tool_command tool_sieve_flush = {
     .name = "sieve flush",
     .run = flush_main,
-    .summary = "decide all that is pending",
+    .summary = "decide everything that is pending",
     .synopsis = "bloomery sieve flush [OPTION...] DIR",
-    .introduction =
-        "Decides all that is pending (disk engine): afterwards what was new is in the queue. It "
-        "reads and writes up to all fingerprints of what was seen; 'sieve status' reports about "
-        "how much.",
+    .introduction = "Decides everything that is pending (disk engine): afterwards new keys are in "
+                    "the queue. It reads and writes up to all fingerprints of seen keys; 'sieve "
+                    "status' estimates how much.",
     .groups = flush_groups,
 };
 
@@ -365,23 +364,25 @@ struct export
 
 static const struct tool_option export_options[] = {
     {0, "leased", NULL, TOOL_FLAG(struct export, leased),
-     .help = "print the leased keys instead, each behind its number and a tab, as pop does: popped "
-             "and not acknowledged, those that await redelivery included"},
+     .help = "print the fingerprints of seen keys (disk engine). They have 16 hexadecimal digits "
+             "each and are sorted. They are made with a secret of this sieve and mean nothing in "
+             "another. Pending keys are not among them"},
     {0, "dead", NULL, TOOL_FLAG(struct export, dead),
      .help = "print the keys that 'pop --max-deliveries' put aside"},
     {0, "seen", NULL, TOOL_FLAG(struct export, seen),
      .help = "print the fingerprints of what was seen instead, 16 hexadecimal digits each, in "
              "rising order (disk engine). They are made with a secret of this sieve and mean "
              "nothing in another; pending keys are not among them"},
-    {0, "flush", NULL, TOOL_FLAG(struct export, flush), .help = "decide all that is pending first"},
+    {0, "flush", NULL, TOOL_FLAG(struct export, flush),
+     .help = "decide everything that is pending first"},
     {0, "payload", NULL, TOOL_FLAG(struct export, payload),
-     .help = "print a tab and the payload behind each key that has one"},
+     .help = "print a tab and the payload after each key that has one"},
     {'0', "null", NULL, TOOL_BYTE(struct export, delimiter, '\0'),
-     .help = "lines end with NUL instead of newline"},
+     .help = "end lines with NUL instead of newline"},
     {0, "json", NULL, TOOL_FLAG(struct export, command.json),
-     .help = "with --leased or --dead: one JSON object, in which \"items\" is a list of objects "
-             "with number, key (key_hex if the key is not UTF-8) and payload; of leased keys also "
-             "deliveries, and seconds_left: 0 if it awaits redelivery"},
+     .help = "print one JSON object (with --leased or --dead). Its list \"items\" has objects with "
+             "number, key (key_hex if the key is not UTF-8) and payload. Leased keys also have "
+             "deliveries and seconds_left, which is 0 if a key awaits redelivery"},
     TOOL_OPTIONS_END,
 };
 
@@ -475,7 +476,7 @@ static int export_main(int argc, char **argv)
     export->delimiter = '\n';
     int code;
     if (!tool_options_read(argc, argv, export, &code))
-        ; /* that is all */
+        ; /* after the help or a message */
     else if (export->seen + export->leased + export->dead > 1)
         code = tool_usage("--seen, --leased and --dead are three lists: name one");
     else if (export->command.json && !export->leased && !export->dead)
@@ -534,7 +535,7 @@ static int print_object(struct care *care, struct tool_report *report, int code)
 }
 
 static const struct tool_option verify_options[] = {
-    {0, "json", NULL, TOOL_FLAG(struct care, command.json), .help = "one JSON object"},
+    {0, "json", NULL, TOOL_FLAG(struct care, command.json), .help = "print one JSON object"},
     TOOL_OPTIONS_END,
 };
 
@@ -579,10 +580,10 @@ static int verify_main(int argc, char **argv)
 const struct tool_command tool_sieve_verify = {
     .name = "sieve verify",
     .run = verify_main,
-    .summary = "read all of it and compare the checksums",
+    .summary = "read every file and compare the checksums",
     .synopsis = "bloomery sieve verify [OPTION...] DIR",
-    .introduction = "Reads every frame of every file of a sieve, compares the checksums, and "
-                    "prints a line for each that is damaged: which it is and what it held.",
+    .introduction = "Reads every frame of every file of a sieve and compares the checksums. It "
+                    "prints a line for each damaged frame: which it is and what it held.",
     .groups = verify_groups,
     .epilogue = "Exit code: 0 all is sound, 1 something is damaged, 2 an error.",
 };
@@ -674,14 +675,12 @@ const struct tool_command tool_sieve_recover = {
     .summary = "make a damaged sieve work again, and set aside what is damaged",
     .synopsis = "bloomery sieve recover [OPTION...] DIR",
     .introduction =
-        "Makes a damaged sieve one that opens and works again, from what of it is whole, and "
-        "prints a line for each thing that was damaged and what is lost with it. If the last "
+        "Repairs a damaged sieve: it keeps what is whole, so that the sieve opens and works again. "
+        "It prints a line for each thing that was damaged and what is lost with it. If the last "
         "commit can't be read, the one before it counts. Items of the queue and pending lines in "
-        "damaged frames are lost. Keys in damaged frames of what was seen come out again if they "
-        "are pushed again.\n"
-        "\n"
-        "Nothing is deleted: what is damaged is set aside in a folder 'set-aside.N' in DIR. A "
-        "sieve that is whole stays as it is.",
+        "damaged frames are lost. Seen keys in damaged frames come out again if they are pushed "
+        "again.\n\nNothing is deleted: damaged files are set aside in a folder 'set-aside.N' in "
+        "DIR. A sieve that is whole stays as it is.",
     .groups = recover_groups,
     .epilogue = "Exit code: 0 nothing is lost, 1 something is or may be, 2 an error.\n"
                 "\n"

@@ -44,10 +44,10 @@ struct OF_LEVEL(batch) {
     const struct bloomery_input *keys;
     size_t count;
     struct bloomery_layer layer;
-    bloomery_take *take;
+    bloomery_key_hasher *hash_keys;
     struct bloomery_short_secret secret;
     bool list;     /* descriptors, and XXH3-64 */
-    size_t hashed; /* hashes of so many bytes, or 0 */
+    size_t hashed; /* the bytes of a given hash, or 0 */
 };
 
 LEVEL_INLINE struct OF_LEVEL(batch)
@@ -63,7 +63,7 @@ LEVEL_INLINE struct OF_LEVEL(batch)
                   .blocks = layer->blocks,
                   .blocks_per_key = layer->blocks_per_key,
                   .probes = layer->probes},
-        .take = bloomery_take_of(keys, filter),
+        .hash_keys = bloomery_key_hasher_of(keys, filter),
         .secret = bloomery_secret_of(filter)->brief,
         .list = keys->form == BLOOMERY_KEYS_LIST && filter->shape.hash == BLOOMERY_HASH_XXH3_64,
         .hashed = keys->form == BLOOMERY_KEYS_HASHES64    ? sizeof(uint64_t)
@@ -190,7 +190,7 @@ LEVEL_INLINE void OF_LEVEL(enter)(const struct OF_LEVEL(batch) * batch, size_t i
         }
         return;
     }
-    batch->take(batch->keys, batch->filter, i, now, hashes);
+    batch->hash_keys(batch->keys, batch->filter, i, now, hashes);
     for (size_t j = 0; j < GROUP; j++)
         OF_LEVEL(place)(&batch->layer, ring, i % RING + j, hashes[j < now ? j : now - 1], adding);
 }
@@ -505,7 +505,7 @@ LEVEL_TARGET static bool OF_LEVEL(add_key_shared)(bloomery_filter *filter, bloom
 
 #undef USUAL
 
-const struct bloomery_native OF_LEVEL(bloomery_native) = {
+const struct bloomery_fast_path OF_LEVEL(bloomery_fast) = {
     .query = OF_LEVEL(query),
     .add = {OF_LEVEL(add), BLOOMERY_HAS_THREADS ? OF_LEVEL(add_shared) : OF_LEVEL(add)},
     .query_key = OF_LEVEL(query_key),

@@ -11,8 +11,8 @@
  * stops between words, as it would if a chunk were prefetched and then consumed. Hashes wait in a
  * small ring in the first-level cache.
  */
-#ifndef BLOOMERY_KERNELS_WINDOW_H
-#define BLOOMERY_KERNELS_WINDOW_H
+#ifndef BLOOMERY_KERNELS_PIPELINE_H
+#define BLOOMERY_KERNELS_PIPELINE_H
 
 #include "kernels/input.h"
 
@@ -34,8 +34,8 @@ static inline size_t bloomery_word_count(size_t keys, size_t word)
 /* What will be touched of all layers: older ones are queried before a key is added to the
  * newest. */
 static inline __attribute__((always_inline)) void
-bloomery_walk_prefetch(const bloomery_filter *filter, const bloomery_hash *hashes, size_t count,
-                       bool adding)
+bloomery_pipeline_prefetch(const bloomery_filter *filter, const bloomery_hash *hashes, size_t count,
+                           bool adding)
 {
     const uint32_t layers = bloomery_queried_layers(filter);
     if (filter->operations->requests)
@@ -50,18 +50,18 @@ bloomery_walk_prefetch(const bloomery_filter *filter, const bloomery_hash *hashe
 }
 
 static inline __attribute__((always_inline)) void
-bloomery_walk(const bloomery_filter *filter, const struct bloomery_input *keys, size_t count,
-              bool adding, bloomery_word_visitor *visit, void *context)
+bloomery_pipeline(const bloomery_filter *filter, const struct bloomery_input *keys, size_t count,
+                  bool adding, bloomery_word_visitor *visit, void *context)
 {
     const size_t words = count / BLOOMERY_WORD + (count % BLOOMERY_WORD != 0);
-    bloomery_take *take = bloomery_take_of(keys, filter);
+    bloomery_key_hasher *hash_keys = bloomery_key_hasher_of(keys, filter);
     bloomery_hash ring[BLOOMERY_RING][BLOOMERY_WORD];
     for (size_t word = 0; word < words + BLOOMERY_WORDS_AHEAD; word++) {
         if (word < words) {
             const size_t now = bloomery_word_count(count, word);
             bloomery_hash *hashes = ring[word % BLOOMERY_RING];
-            take(keys, filter, word * BLOOMERY_WORD, now, hashes);
-            bloomery_walk_prefetch(filter, hashes, now, adding);
+            hash_keys(keys, filter, word * BLOOMERY_WORD, now, hashes);
+            bloomery_pipeline_prefetch(filter, hashes, now, adding);
         }
         if (word >= BLOOMERY_WORDS_AHEAD && word - BLOOMERY_WORDS_AHEAD < words) {
             const size_t ready = word - BLOOMERY_WORDS_AHEAD;
@@ -70,4 +70,4 @@ bloomery_walk(const bloomery_filter *filter, const struct bloomery_input *keys, 
     }
 }
 
-#endif /* BLOOMERY_KERNELS_WINDOW_H */
+#endif /* BLOOMERY_KERNELS_PIPELINE_H */

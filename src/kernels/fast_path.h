@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fast path of blocked layers: whole batches, and single keys of filters of one layer, each
+ * compiled in one piece for every processor (fast_path_template.h). Chains of blocked layers take
+ * it layer by layer (kinds/chain.c). Everything else - classic filters, counters, filters of other
+ * systems - goes through kernels/pipeline.h, to the same answers.
+ */
+#ifndef BLOOMERY_KERNELS_FAST_PATH_H
+#define BLOOMERY_KERNELS_FAST_PATH_H
+
+#include "base/cpu.h"
+#include "kernels/input.h"
+
+/* In one layer of a filter. `answers` as in bloomery_may_contain_keys, or NULL; returns how many
+ * are true. */
+typedef size_t bloomery_fast_query(const bloomery_filter *filter,
+                                   const struct bloomery_layer *layer,
+                                   const struct bloomery_input *keys, size_t count,
+                                   uint64_t *answers);
+
+/* `answers` and `counts` as in bloomery_add_keys, or NULL. */
+typedef void bloomery_fast_add(const bloomery_filter *filter, const struct bloomery_layer *layer,
+                               const struct bloomery_input *keys, size_t count, uint64_t *answers,
+                               bloomery_counts *counts);
+
+/* One key of a filter with XXH3-64; for `add_key`, of one that keys can be added to. `error` as in
+ * bloomery_add. */
+typedef bool bloomery_fast_query_key(const bloomery_filter *filter, bloomery_key key);
+typedef bool bloomery_fast_add_key(bloomery_filter *filter, bloomery_key key,
+                                   bloomery_error *error);
+
+/* Of a level of base/cpu.h; [1] for filters that several threads write. */
+struct bloomery_fast_path {
+    const char *name; /* of static filters; for others the operations have it */
+    bloomery_fast_query *query;
+    bloomery_fast_add *add[2];
+    bloomery_fast_query_key *query_key;
+    bloomery_fast_add_key *add_key[2];
+};
+
+extern const struct bloomery_fast_path bloomery_fast_scalar;
+extern const struct bloomery_fast_path bloomery_fast_avx2;
+extern const struct bloomery_fast_path bloomery_fast_avx512;
+extern const struct bloomery_fast_path bloomery_fast_neon;
+
+/* Those for this processor. */
+const struct bloomery_fast_path *bloomery_fast_path_best(void);
+
+/* ---- Static filters -------------------------------------------------------------------------- */
+
+/* Batches of a static filter, for each processor; static_template.h has them. */
+
+/* Of these `name`, `query` and `query_key` are there: no key is ever added. */
+extern const struct bloomery_fast_path bloomery_static_scalar;
+extern const struct bloomery_fast_path bloomery_static_avx2;
+extern const struct bloomery_fast_path bloomery_static_avx512;
+extern const struct bloomery_fast_path bloomery_static_vpopcntdq;
+extern const struct bloomery_fast_path bloomery_static_neon;
+
+/* Those for this processor. */
+const struct bloomery_fast_path *bloomery_fast_static_best(void);
+
+/* By the number that a filter has: those for the processors that this build knows. The first is
+ * NULL. */
+#if defined(__x86_64__)
+enum { BLOOMERY_FAST_PATHS = 8 };
+#elif defined(BLOOMERY_ARM_KERNELS)
+enum { BLOOMERY_FAST_PATHS = 5 };
+#else
+enum { BLOOMERY_FAST_PATHS = 3 };
+#endif
+extern const struct bloomery_fast_path *const bloomery_fast_paths[BLOOMERY_FAST_PATHS];
+
+#endif /* BLOOMERY_KERNELS_FAST_PATH_H */
