@@ -19,7 +19,8 @@ CI, ROOM = "a step of .ci/run does it; it takes minutes", "minutes, and memory t
 
 # Commands that no test runs as they stand: page, command, reason.
 NOT_RUN = (
-    (r"README|install|explorer|CONTRIBUTING|benchmarks|results|python|server|sieve|examples", r"make [a-z-]+( \w+=.*)?",
+    (r"README|install|explorer|CONTRIBUTING|benchmarks|results|python|server|sieve|examples|promises|releasing",
+     r"make [a-z-]+( \w+=.*)?",
      "it builds, installs or measures; that Make knows the target is looked at here"),
     (r"CONTRIBUTING|install|server|python", r"(\w+=\S+ )?(sudo )?meson (setup|install|test) .*|ninja .*",
      "it builds or installs; the options are looked at here, and .ci/run builds so"),
@@ -30,7 +31,6 @@ NOT_RUN = (
     (r"CONTRIBUTING", r"\.ci/run|scripts/run-tests .*", "it runs all tests, this one too"),
     (r"CONTRIBUTING", r"build/tests/unit/hashes hashes", "it is a test"),
     (r"CONTRIBUTING", r"BLOOMERY_CPU=scalar qemu-aarch64-static .*", CI),
-    (r"CONTRIBUTING", r"scripts/make-completions .*", "the build does it"),
     (r"CONTRIBUTING", r"scripts/check-interface --write", "it changes the sources; the check runs as a test"),
     (r"benchmarks|sieve|results", r"(\w+=\S+ )*(build-bench/)?bench/\w+ .*", ROOM),
     (r"mathematics", r"python3 tests/reference/crosscheck\.py", "a minute; the long tests run it"),
@@ -41,7 +41,8 @@ NOT_RUN = (
     (r"server|coming-from", r"redis-cli --pipe < \w+", "a server; tests/module/test_replies.py loads the file of docs/server.md"),
     (r"README|install", r"(man|apropos) (3 )?bloomery\S*", "the manual has to be installed; test_manual.py looks at its pages"),
     (r"format", r"bloomery key fingerprint 1", "it is a constant of the format"),
-    (r"corpora|python|mathematics", r"bloomery (dedupe --unit|build --lower|inspect --measure)", "it names an option"),
+    (r"SECURITY|corpora|python|mathematics", r"bloomery (dedupe --unit|build (--lower|--secret-file)|inspect --measure)",
+     "it names an option"),
 )
 # Commands that another test takes out of the page and runs: page, command or "block", test, what the test has.
 ELSEWHERE = (
