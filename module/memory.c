@@ -192,6 +192,7 @@ static void *take(void *context, size_t bytes, size_t alignment)
     if (block == NULL)
         return NULL;
     uint8_t *memory = block + shift_of(mark);
+    assert((uintptr_t)memory % alignment == 0);
     clear(memory, bytes);
     memory[bytes] = mark;
     value->bytes += room_of(bytes, alignment, mark);
@@ -204,6 +205,7 @@ static void give(void *context, void *memory, size_t bytes, size_t alignment)
     struct bf_value *value = context;
     const uint8_t mark = ((uint8_t *)memory)[bytes];
     const size_t room = room_of(bytes, alignment, mark);
+    assert((mark & IS_LARGER) != 0 || mark == 0);
     assert(value->bytes >= room);
     value->bytes -= room;
     atomic_fetch_sub(&bf_counts.memory_bytes, room);
@@ -233,6 +235,7 @@ void *bf_move(void *defrag, void *memory, size_t bytes, size_t alignment)
     if ((mark & IS_LARGER) != 0)
         mark = mark_for(block, alignment);
     uint8_t *now = block + shift_of(mark);
+    assert((mark & IS_LARGER) == 0 || (uintptr_t)now % alignment == 0);
     if (shift_of(mark) != before)
         memmove(now, block + before, bytes);
     now[bytes] = mark;

@@ -198,6 +198,7 @@ static bool take_small(struct piece *piece)
         touch(memory, bytes);
     }
     piece->taken += bytes;
+    assert(piece->taken <= piece->bytes);
     return true;
 }
 
@@ -261,6 +262,7 @@ static void take(struct piece *piece, bool may_be_huge)
 /* Joins the next pages. If they can't be joined the next ones may be. */
 static void join(struct piece *piece)
 {
+    assert(is_to_join(piece));
     if (piece->bytes - piece->joined < HUGE_BYTES) {
         piece->joined = piece->bytes;
         return;
@@ -303,6 +305,7 @@ static struct piece *find_piece(const struct bf_value *value, const void *memory
 static void note(struct piece *piece, uint64_t bytes, uint64_t taken, uint64_t joined)
 {
     const bool was_to_do = is_to_do(piece);
+    assert(taken <= bytes);
     piece->bytes = bytes;
     piece->taken = taken;
     piece->joined = joined;
@@ -467,6 +470,7 @@ void bf_populate(struct bf_value *value)
 
 static void remove_piece(size_t index)
 {
+    assert(index < piece_count);
     struct piece *piece = &pieces[index];
     note(piece, 0, 0, 0);
     atomic_fetch_sub(&bf_counts.huge_page_bytes, piece->huge);

@@ -20,6 +20,7 @@ bool native_bits_reserve(struct native_bits *bits, size_t count)
     memset(larger + bits->room, 0, (room - bits->room) * sizeof(uint64_t));
     bits->words = larger;
     bits->room = room;
+    assert(words <= bits->room);
     return true;
 }
 
@@ -27,6 +28,7 @@ bool native_bits_append(struct native_bits *bits, const uint64_t *words, size_t 
 {
     if (!native_bits_reserve(bits, count))
         return false;
+    assert(bits->count + count <= 64 * bits->room);
     const size_t shift = bits->count & 63;
     uint64_t *out = bits->words + bits->count / 64;
     for (size_t i = 0; i < (count + 63) / 64; i++) {

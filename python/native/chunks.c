@@ -45,6 +45,7 @@ static uint64_t integer_at(const struct native_chunk *chunk, const unsigned char
     unsigned char bytes[8];
     uint64_t value = 0;
 
+    assert(chunk->width >= 1 && chunk->width <= sizeof bytes);
     memcpy(bytes, at, chunk->width);
     const bool big = (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) != chunk->swapped;
     for (size_t i = 0; i < chunk->width; i++)
@@ -110,6 +111,7 @@ static bool take_ucs4(const struct native_chunk *chunk, const unsigned char *at,
     struct native_arena *texts = &portion->texts;
     const size_t start = texts->used;
     size_t length = chunk->width / 4;
+    assert(chunk->width % 4 == 0);
     uint32_t character;
 
     if (!native_arena_reserve(texts, chunk->width + 4)) {

@@ -15,6 +15,7 @@
  */
 #include "native.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <time.h>
 
@@ -47,14 +48,6 @@ static void settle(struct native_gate *gate)
     gate->forks = native_forks;
 }
 
-static bool raise_broken(void)
-{
-    PyErr_SetString(PyExc_RuntimeError,
-                    "the process was forked while another thread changed this object; open or make "
-                    "it anew in the child");
-    return false;
-}
-
 /* Waits until it is free. False after raising. */
 static bool wait_for(struct native_gate *gate, bool alone)
 {
@@ -81,8 +74,13 @@ bool native_gate_enter(struct native_gate *gate, bool alone)
     settle(gate);
     if (!gate->broken && !native_gate_is_free(gate, alone) && !wait_for(gate, alone))
         return false;
-    if (gate->broken)
-        return raise_broken();
+    if (gate->broken) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "the process was forked while another thread changed this object; open or "
+                        "make it anew in the child");
+        return false;
+    }
+    assert(!gate->alone && (!alone || gate->readers == 0));
     if (alone)
         gate->alone = true;
     else
@@ -92,9 +90,12 @@ bool native_gate_enter(struct native_gate *gate, bool alone)
 
 void native_gate_leave(struct native_gate *gate, bool alone)
 {
-    if (gate->forks != native_forks)
+    if (gate->forks != native_forks) {
         settle(gate);
-    else if (alone)
+        return;
+    }
+    assert(alone ? gate->alone && gate->readers == 0 : !gate->alone && gate->readers > 0);
+    if (alone)
         gate->alone = false;
     else
         gate->readers--;

@@ -50,6 +50,7 @@ void native_portion_nothing(struct native_portion *portion)
 
 void native_portion_integer(struct native_portion *portion, uint64_t key, size_t bytes)
 {
+    assert(portion->records < NATIVE_PORTION && (bytes == 4 || bytes == 8));
     uint64_t *place = &portion->integers[portion->records];
     *place = key;
     native_portion_point(portion, place, bytes);
@@ -66,6 +67,7 @@ bool native_portion_copy(struct native_portion *portion, const void *data, size_
     portion->copies[portion->records - 1] = 1 + texts->used;
     portion->plain = false;
     texts->used += bytes;
+    assert(texts->used <= texts->room);
     return true;
 }
 
@@ -74,6 +76,7 @@ bool native_portion_take(struct native_portion *portion, const struct native_key
 {
     struct native_bytes taken;
 
+    assert(portion->holds <= portion->records && portion->records < NATIVE_PORTION);
     if (PyUnicode_CheckExact(object)) { /* most are */
         Py_ssize_t bytes = 0;
         const char *text = PyUnicode_AsUTF8AndSize(object, &bytes);
@@ -140,6 +143,7 @@ static bool apply_rule(struct native_portion *portion, const struct native_keyin
             return false;
         }
         /* Without a change the key is a part of the record. */
+        assert(key.bytes <= made->room - made->used);
         if (key.bytes > 0 && key.data != out)
             memcpy(out, key.data, key.bytes);
         portion->keys[i].bytes = key.bytes;

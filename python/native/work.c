@@ -243,6 +243,7 @@ static bool hash_keys(struct native_work *work)
         hashes[record] = is_key ? hashes[--key] : (bloomery_hash){0, 0};
     }
     work->hashes.used += bytes;
+    assert(work->hashes.used <= work->hashes.room);
     return true;
 }
 
@@ -252,6 +253,7 @@ static void scatter(struct native_portion *portion)
     uint64_t spread[NATIVE_PORTION / 64] = {0};
     if (portion->count == portion->records)
         return;
+    assert(portion->count < portion->records && portion->records <= NATIVE_PORTION);
     for (size_t i = 0; i < portion->count; i++)
         if (portion->answers[i / 64] >> (i & 63) & 1)
             spread[portion->places[i] / 64] |= UINT64_C(1) << (portion->places[i] & 63);

@@ -169,13 +169,13 @@ test("a_refusal_is_the_sentence_of_the_library_and_results_are_marked_old", asyn
   await write(page, /^Memory/, "64B");
   has(await says(page), "1000000 keys do not fit in 64 bytes");
   has(await says(page), "for 1 in 100 they need 1.21 MiB");
-  has(await says(page), "old results");
+  has(await says(page), "those of the last plan");
   equal(await page.locator("#calculator .calc-says.problem").count(), 1, "a problem");
   equal(await box(page, /^Memory/).getAttribute("aria-invalid"), "true", "the memory box");
   equal((await shown(page)).bytes, 1262592, "the old results");
   equal(await page.locator("#calculator .calc-results.old").count(), 1, "marked as old");
   await write(page, /^Memory/, "2MB");
-  lacks(await says(page), "old results");
+  lacks(await says(page), "those of the last plan");
   equal(await page.locator("#calculator .calc-results.old").count(), 0, "marked as old after");
   equal(await page.locator("#calculator .calc-says.problem").count(), 0, "a problem");
   equal(await box(page, /^Memory/).getAttribute("aria-invalid"), null, "the memory box after");

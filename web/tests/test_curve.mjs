@@ -202,7 +202,7 @@ test("numbers_out_of_range_get_a_sentence_and_change_nothing", async (page) => {
   await page.fill("#curve input[name=keys]", "7");
   has(await page.locator("#curve .curve-problem").innerText(), "from 100 to 1,000,000");
   await page.fill("#curve input[name=rate]", "two");
-  has(await page.locator("#curve .curve-problem").innerText(), "The planned rate is a number");
+  has(await page.locator("#curve .curve-problem").innerText(), "The planned rate must be a number");
   await page.fill("#curve input[name=rate]", "1%");
   equal(await page.locator("#curve .curve-problem").innerText(), "", "a problem");
   has(page.url(), "c.p=0.01");

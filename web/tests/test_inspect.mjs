@@ -392,7 +392,7 @@ test("a_gzipped_file_is_decompressed", async (page) => {
   await open(page);
   await drop(page, [["classic.bloom.gz", bytes]]);
   await isOpen(page, "classic.bloom");
-  has(await status(page), "compressed by gzip");
+  has(await status(page), "compressed with gzip");
   await drop(page, [["cut.gz", bytes.subarray(0, 200)]]);
   has(await problem(page), "“cut.gz” is not a Bloomery filter");
 });

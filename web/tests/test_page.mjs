@@ -185,8 +185,8 @@ test("the_keyboard_alone_reaches_everything_in_order", async (page) => {
 });
 
 for (const [missing, part] of [
-  ["WebAssembly", "as WebAssembly, which this browser has not"],
-  ["DecompressionStream", "cannot unpack it"],
+  ["WebAssembly", "as WebAssembly, which this browser does not have"],
+  ["DecompressionStream", "cannot decompress it"],
 ])
   test(`a_browser_without_${missing}_gets_a_sentence`, async (page) => {
     await page.addInitScript((name) => delete globalThis[name], missing);
@@ -201,7 +201,7 @@ test("a_browser_without_workers_gets_a_sentence_where_one_is_wanted", async (pag
   await page.addInitScript(() => delete globalThis.Worker);
   await open(page, "#curve&c.n=2000");
   const progress = page.locator("#curve .curve-progress");
-  await progress.filter({ hasText: "so nothing is measured" }).waitFor({ timeout: 10000 });
+  await progress.filter({ hasText: "so the points are missing" }).waitFor({ timeout: 10000 });
   ok((await page.locator("#curve path.line").count()) >= 4, "the theory is gone");
   await page.getByRole("button", { name: "Try an example" }).click();
   await page.locator("#inspect .problem").waitFor();
