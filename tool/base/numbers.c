@@ -156,25 +156,20 @@ bool tool_parse_size(const char *text, uint64_t *value)
     return *text == '\0' && scale(number, unit_of(base, power), true, value);
 }
 
-/* "1/1000": two counts. */
-static bool parse_fraction(const char *text, const char *slash, double *value)
-{
-    uint64_t over, under;
-    char head[TOOL_NUMBER_BYTES];
-    int length = snprintf(head, sizeof(head), "%.*s", (int)(slash - text), text);
-    if (length >= (int)sizeof(head) || !tool_parse_count(head, &over) ||
-        !tool_parse_count(slash + 1, &under) || under == 0)
-        return false;
-    *value = (double)over / (double)under;
-    return true;
-}
-
 bool tool_parse_rate(const char *text, double *value)
 {
     const char *slash = strchr(text, '/');
-    if (slash != NULL)
-        return parse_fraction(text, slash, value);
     uint64_t odds;
+    if (slash != NULL) { /* "1/1000": two counts */
+        uint64_t over;
+        char head[TOOL_NUMBER_BYTES];
+        const int length = snprintf(head, sizeof(head), "%.*s", (int)(slash - text), text);
+        if (length >= (int)sizeof(head) || !tool_parse_count(head, &over) ||
+            !tool_parse_count(slash + 1, &odds) || odds == 0)
+            return false;
+        *value = (double)over / (double)odds;
+        return true;
+    }
     if (strncmp(text, "1 in ", 5) == 0) { /* as it is printed */
         if (!tool_parse_count(text + 5, &odds) || odds == 0)
             return false;

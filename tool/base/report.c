@@ -297,20 +297,6 @@ static void print_row(struct tool_out *out, const struct tool_table *table,
     tool_out_text(out, "\n");
 }
 
-static void print_text(struct tool_out *out, const struct tool_report *report)
-{
-    for (size_t i = 0; i < report->count; i++) {
-        const struct fact *fact = &report->facts[i];
-        if (fact->shape == LIST && fact->inner->table != NULL) {
-            print_row(out, fact->inner->table, NULL);
-            for (size_t r = 0; r < fact->inner->count; r++)
-                if (fact->inner->facts[r].inner->shown)
-                    print_row(out, fact->inner->table, fact->inner->facts[r].inner);
-        } else if (fact->shape == LINE || (fact->shape == PLAIN && fact->label != NULL))
-            print_fact(out, report->form, fact);
-    }
-}
-
 int tool_report_print(struct tool_report *report, bool json, int code)
 {
     if (json)
@@ -318,7 +304,16 @@ int tool_report_print(struct tool_report *report, bool json, int code)
     else {
         struct tool_out out;
         tool_out_start(&out);
-        print_text(&out, report);
+        for (size_t i = 0; i < report->count; i++) {
+            const struct fact *fact = &report->facts[i];
+            if (fact->shape == LIST && fact->inner->table != NULL) {
+                print_row(&out, fact->inner->table, NULL);
+                for (size_t r = 0; r < fact->inner->count; r++)
+                    if (fact->inner->facts[r].inner->shown)
+                        print_row(&out, fact->inner->table, fact->inner->facts[r].inner);
+            } else if (fact->shape == LINE || (fact->shape == PLAIN && fact->label != NULL))
+                print_fact(&out, report->form, fact);
+        }
         code = tool_out_finish(&out, code);
     }
     tool_report_free(report);

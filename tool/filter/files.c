@@ -97,18 +97,6 @@ static char *directory_of(const char *path)
     return copy;
 }
 
-/* So that the new name survives a power cut; a filter whose secret file got lost is lost too. */
-static void sync_directory_of(const char *path)
-{
-    char *name = directory_of(path);
-    const int directory = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(name);
-    if (directory < 0)
-        return;
-    fsync(directory);
-    close(directory);
-}
-
 /* Draws a key and writes it. Returns 0 or the errno. */
 static int write_new_key(int file, uint8_t key[BLOOMERY_SECRET_BYTES])
 {
@@ -157,7 +145,14 @@ static bool make_secret_file(const char *path, int file, uint8_t key[BLOOMERY_SE
     (void)flock(file, LOCK_UN);
     made.path = path;
     made.file = file;
-    sync_directory_of(path);
+    /* The new name has to survive a power cut: a filter whose secret file got lost is lost, too. */
+    char *name = directory_of(path);
+    const int directory = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(name);
+    if (directory >= 0) {
+        fsync(directory);
+        close(directory);
+    }
     return true;
 }
 

@@ -66,19 +66,6 @@ static void reader_close(struct reader *reader)
         tool_unpack_close(reader->unpack);
 }
 
-static bool read_head(struct reader *reader)
-{
-    ssize_t count = 1;
-    while (count > 0 && reader->head_bytes < HEAD_BYTES) {
-        count = tool_stream_read(&reader->stream, reader->head + reader->head_bytes,
-                                 HEAD_BYTES - reader->head_bytes);
-        if (count < 0)
-            return fail_reading(reader, strerror(errno));
-        reader->head_bytes += (size_t)count;
-    }
-    return true;
-}
-
 /* From the beginning of a file, or what is left of standard input: reads the first bytes and sees
  * whether it is packed. */
 static bool reader_open(struct reader *reader, const struct tool_filter_file *file, bool quiet)
@@ -99,8 +86,14 @@ static bool reader_open(struct reader *reader, const struct tool_filter_file *fi
                                                            : strerror(file->reason));
     if (file->descriptor > STDIN_FILENO && lseek(file->descriptor, 0, SEEK_SET) != 0)
         return fail_reading(reader, strerror(errno));
-    if (!read_head(reader))
-        return false;
+    for (ssize_t count = 1; count > 0 && reader->head_bytes < HEAD_BYTES;) {
+        count = tool_stream_read(&reader->stream, reader->head + reader->head_bytes,
+                                 HEAD_BYTES - reader->head_bytes);
+        if (count < 0)
+            return fail_reading(reader, strerror(errno));
+        reader->head_bytes += (size_t)count;
+    }
+    assert(reader->head_bytes <= HEAD_BYTES);
     const enum tool_packing packing = tool_packing_of(reader->head, reader->head_bytes, &undecided);
     if (tool_packing_is_stream(packing))
         reader->unpack =

@@ -50,11 +50,6 @@
 
 enum { SLOTS = 2 * TOOL_DISTINCT_KEPT };
 
-static bool is_sampled(const struct tool_distinct *distinct, uint64_t hash)
-{
-    return (hash & ((UINT64_C(1) << distinct->level) - 1)) == 0;
-}
-
 /* The low bits are 0 in a sample: high ones choose the slot. False if it is there already. */
 static bool insert(uint64_t *slots, uint64_t hash)
 {
@@ -75,8 +70,9 @@ static void go_up(struct tool_distinct *distinct)
     memset(distinct->slots, 0, SLOTS * sizeof(uint64_t));
     distinct->level++;
     distinct->count = 0;
+    const uint64_t mask = (UINT64_C(1) << distinct->level) - 1;
     for (size_t i = 0; i < SLOTS; i++)
-        if (old[i] != 0 && is_sampled(distinct, old[i]))
+        if (old[i] != 0 && (old[i] & mask) == 0)
             distinct->count += insert(distinct->slots, old[i]);
     free(old);
 }
@@ -315,16 +311,6 @@ static bool open_once(struct tool_hash_store *store)
     return open;
 }
 
-/* Writes a whole chunk behind the others. */
-static bool write_out(struct tool_hash_store *store, const unsigned char *chunk)
-{
-    if (!open_once(store))
-        return false;
-    const uint64_t at = atomic_fetch_add(&store->file_bytes, store->chunk_bytes);
-    const int reason = tool_write_at(store->file, at, chunk, store->chunk_bytes);
-    return reason == 0 || fail(store, reason);
-}
-
 /* ---- The store: keeping ---------------------------------------------------------------------- */
 
 static unsigned char *chunk_at(const struct tool_hash_store *store, size_t chunk)
@@ -341,8 +327,17 @@ static bool next_chunk(struct tool_hash_store *store, struct writer *writer)
         chunk = atomic_fetch_add(&store->taken, 1);
     if (chunk < store->chunk_count)
         writer->chunk = chunk;
-    else if (!write_out(store, chunk_at(store, writer->chunk)))
-        return false;
+    else {
+        /* A whole chunk is written behind the others. */
+        assert(writer->used == store->chunk_bytes);
+        if (!open_once(store))
+            return false;
+        const uint64_t at = atomic_fetch_add(&store->file_bytes, store->chunk_bytes);
+        const unsigned char *full = chunk_at(store, writer->chunk);
+        const int reason = tool_write_at(store->file, at, full, store->chunk_bytes);
+        if (reason != 0)
+            return fail(store, reason);
+    }
     writer->used = 0;
     return true;
 }
@@ -365,6 +360,7 @@ bool tool_hash_store_keep(struct tool_hash_store *store, uint32_t thread,
             for (size_t i = 0; i < now; i++)
                 memcpy(to + i * sizeof(uint64_t), &hashes[i].hi, sizeof(uint64_t));
         writer->used += now * store->hash_bytes;
+        assert(writer->used <= store->chunk_bytes);
         hashes += now;
         count -= now;
     }

@@ -90,19 +90,6 @@ static void gzip_run(struct tool_pack *pack, int flush)
     } while (pack->gzip.avail_out == 0 && is_well(pack));
 }
 
-static void gzip_write(struct tool_pack *pack, const unsigned char *data, size_t bytes)
-{
-    const size_t most = (size_t)1 << 30; /* zlib's numbers have 32 bits */
-    while (bytes > 0 && is_well(pack)) {
-        const size_t now = bytes < most ? bytes : most;
-        pack->gzip.next_in = (Bytef *)(uintptr_t)data; /* only read */
-        pack->gzip.avail_in = (uInt)now;
-        gzip_run(pack, Z_NO_FLUSH);
-        data += now;
-        bytes -= now;
-    }
-}
-
 /* ---- Packers: the others through libarchive -------------------------------------------------- */
 
 static la_ssize_t take_archive(struct archive *archive, void *context, const void *data,
@@ -235,14 +222,22 @@ bool tool_pack_write(struct tool_pack *pack, const void *data, size_t bytes)
 {
     if (!is_well(pack) || bytes == 0)
         return is_well(pack);
-    if (pack->archive == NULL)
-        gzip_write(pack, data, bytes);
-    else {
+    if (pack->archive != NULL) {
         if (!pack->begun)
             begin_member(pack);
         if (is_well(pack) &&
             pack->library.archive_write_data(pack->archive, data, bytes) != (la_ssize_t)bytes)
             archive_failed(pack);
+        return is_well(pack);
+    }
+    const size_t most = (size_t)1 << 30; /* zlib's numbers have 32 bits */
+    for (const unsigned char *from = data; bytes > 0 && is_well(pack);) {
+        const size_t now = bytes < most ? bytes : most;
+        pack->gzip.next_in = (Bytef *)(uintptr_t)from; /* only read */
+        pack->gzip.avail_in = (uInt)now;
+        gzip_run(pack, Z_NO_FLUSH);
+        from += now;
+        bytes -= now;
     }
     return is_well(pack);
 }
@@ -385,17 +380,6 @@ static bool start_packing(struct tool_text_output *output, enum tool_packing pac
     return false;
 }
 
-static int end_packing(struct tool_text_output *output, int code)
-{
-    if (output->pack == NULL || code == TOOL_ERROR)
-        return code;
-    if (!tool_pack_end(output->pack) && tool_pack_error(output->pack)[0] != '\0') {
-        tool_error("%s: %s", output->path, tool_pack_error(output->pack));
-        return TOOL_ERROR;
-    }
-    return tool_out_finish(output->packed, code);
-}
-
 /* ---- Text outputs: the file ------------------------------------------------------------------ */
 
 /* The name that a signal would remove is gone. */
@@ -491,7 +475,15 @@ static int take_name(struct tool_text_output *output)
 
 int tool_text_output_finish(struct tool_text_output *output, struct tool_out *out, int code)
 {
-    code = end_packing(output, tool_out_finish(out, code));
+    code = tool_out_finish(out, code);
+    if (output->pack != NULL && code != TOOL_ERROR) {
+        if (tool_pack_end(output->pack) || tool_pack_error(output->pack)[0] == '\0')
+            code = tool_out_finish(output->packed, code);
+        else {
+            tool_error("%s: %s", output->path, tool_pack_error(output->pack));
+            code = TOOL_ERROR;
+        }
+    }
     if (!tool_text_output_is_file(output))
         return code;
     assert(output->file >= 0);

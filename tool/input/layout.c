@@ -13,15 +13,6 @@
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
-static bool is_number(const char *text, size_t bytes)
-{
-    const size_t sign = bytes > 0 && text[0] == '-';
-    for (size_t i = sign; i < bytes; i++)
-        if (text[i] < '0' || text[i] > '9')
-            return false;
-    return bytes > sign;
-}
-
 static bool take_field(struct tool_layout *layout, const char *text, size_t bytes)
 {
     if (layout->field_count == TOOL_LAYOUT_FIELDS) {
@@ -33,7 +24,8 @@ static bool take_field(struct tool_layout *layout, const char *text, size_t byte
         return false;
     }
     layout->fields[layout->field_count].number = 0;
-    if (is_number(text, bytes)) {
+    const size_t sign = text[0] == '-';
+    if (bytes > sign && strspn(text + sign, "0123456789") >= bytes - sign) {
         const long number = bytes <= 10 ? strtol(text, NULL, 10) : 0;
         if (number == 0 || number > INT32_MAX || number < -INT32_MAX) {
             tool_usage(
@@ -458,18 +450,6 @@ static const unsigned char *skip_number(const unsigned char *at, const unsigned 
     return at;
 }
 
-/* Behind true, false or null; NULL if it is none of them. */
-static const unsigned char *skip_word(const unsigned char *at, const unsigned char *end)
-{
-    static const char *const words[] = {"true", "false", "null"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        const size_t bytes = strlen(words[i]);
-        if ((size_t)(end - at) >= bytes && memcmp(at, words[i], bytes) == 0)
-            return at + bytes;
-    }
-    return NULL;
-}
-
 static const unsigned char *skip_blanks(const unsigned char *at, const unsigned char *end)
 {
     while (at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n'))
@@ -601,7 +581,12 @@ static bool take_plain(struct walk *walk)
         stop = skip_number(at, walk->end);
         value.bytes = stop != NULL ? (size_t)(stop - at) : 0;
     } else {
-        stop = skip_word(at, walk->end);
+        static const char *const words[] = {"true", "false", "null"};
+        for (size_t i = 0; i < sizeof(words) / sizeof(words[0]) && stop == NULL; i++) {
+            const size_t bytes = strlen(words[i]);
+            if ((size_t)(walk->end - at) >= bytes && memcmp(at, words[i], bytes) == 0)
+                stop = at + bytes;
+        }
     }
     if (is_wanted(walk))
         walk->found = value;

@@ -200,18 +200,6 @@ static void split_valid(struct tool_words *words, const unsigned char *text, siz
     }
 }
 
-static void split_stretch(struct tool_words *words, const unsigned char *at,
-                          const unsigned char *end)
-{
-    while (at < end) {
-        const unsigned char *invalid = library.u8_check(at, (size_t)(end - at));
-        const unsigned char *valid_end = invalid != NULL ? invalid : end;
-        if (valid_end > at)
-            split_valid(words, at, (size_t)(valid_end - at));
-        at = valid_end + (invalid != NULL);
-    }
-}
-
 /* ---- Cuts ------------------------------------------------------------------------------------ */
 
 static bool is_ascii(unsigned char byte)
@@ -259,7 +247,15 @@ void tool_words_split(struct tool_words *words, const unsigned char *text, size_
         at = other + 1;
         while (at < end && !is_cut(at))
             at++;
-        split_stretch(words, stretch, at);
+        /* The stretch goes to the library, without the bytes that are not UTF-8. */
+        while (stretch < at) {
+            const unsigned char *invalid = library.u8_check(stretch, (size_t)(at - stretch));
+            const unsigned char *valid_end = invalid != NULL ? invalid : at;
+            if (valid_end > stretch)
+                split_valid(words, stretch, (size_t)(valid_end - stretch));
+            stretch = valid_end + (invalid != NULL);
+        }
+        assert(stretch == at);
     }
 }
 

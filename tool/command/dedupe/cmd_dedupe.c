@@ -513,7 +513,7 @@ static int finish(struct tool_dedupe_command *command, bool whole)
         return TOOL_ERROR;
     if (dedupe->stopped && !to_file)
         say_full(command);
-    good = tool_tally_say(&dedupe->tally, &dedupe->rule, "it was kept unchecked") && good;
+    good = tool_tally_say(&dedupe->tally, &dedupe->rule, "it was printed unchecked") && good;
     int code = good && !command->corpus.left_out ? TOOL_FOUND : TOOL_ERROR;
     if (delivered && !early && (saved || !saves || !documents))
         code = tool_dedupe_report(command, code);

@@ -247,18 +247,14 @@ bool tool_sieve_sole_operand(struct tool_sieve_command *command, int argc, char 
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* The minimum memory of the sieve itself, read from the library's sentence. It depends on
- * partitions and leases that only the library knows. 0 if the sentence has none. */
-static uint64_t min_memory(const bloomery_error *error)
-{
-    static const char before[] = "needs at least ";
-    const char *says = strstr(error->text, before);
-    return says != NULL ? strtoull(says + strlen(before), NULL, 10) : 0;
-}
-
 static int refuse_memory(struct tool_sieve_command *command, const bloomery_error *error)
 {
-    const uint64_t sieve = min_memory(error), sum = TOOL_SIEVE_SHARE + sieve;
+    /* The minimum for the sieve itself is read from the library's sentence, as only the library
+     * knows the partitions and leases. 0 if the sentence has none. */
+    static const char before[] = "needs at least ";
+    const char *says = strstr(error->text, before);
+    const uint64_t sieve = says != NULL ? strtoull(says + strlen(before), NULL, 10) : 0;
+    const uint64_t sum = TOOL_SIEVE_SHARE + sieve;
     if (sieve == 0) {
         tool_sieve_error(command, error);
         tool_notice("of --memory %s bytes this command takes %s itself",
@@ -347,6 +343,7 @@ static void find_command(struct tool_sieve_holder *holder)
     }
     while (used > 0 && holder->command[used - 1] == ' ')
         used--;
+    assert(used < sizeof(holder->command));
     holder->command[used] = '\0';
 }
 
@@ -411,6 +408,7 @@ int tool_sieve_close(struct tool_sieve_command *command, int code)
 {
     bloomery_error error = {0};
     bloomery_sieve *sieve = command->sieve;
+    assert(sieve != NULL);
     command->sieve = NULL;
     if (bloomery_sieve_close(sieve, &error) == BLOOMERY_OK)
         return code;
@@ -452,6 +450,7 @@ int tool_sieve_say_busy(struct tool_sieve_command *command, const bloomery_error
 bloomery_sieve_info tool_sieve_info(const struct tool_sieve_command *command)
 {
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
+    assert(command->sieve != NULL);
     bloomery_sieve_info_get(command->sieve, &info);
     return info;
 }
@@ -461,8 +460,10 @@ bloomery_sieve_info tool_sieve_info(const struct tool_sieve_command *command)
 const char *tool_sieve_format_things(char text[TOOL_SIEVE_TEXT], uint64_t count, const char *thing)
 {
     const char *plural = strcmp(thing, "push") == 0 ? "es" : "s";
-    snprintf(text, TOOL_SIEVE_TEXT, "%s %s%s", TOOL_SAY_COUNT(count), thing,
-             count == 1 ? "" : plural);
+    const int bytes = snprintf(text, TOOL_SIEVE_TEXT, "%s %s%s", TOOL_SAY_COUNT(count), thing,
+                               count == 1 ? "" : plural);
+    assert(bytes > 0 && bytes < TOOL_SIEVE_TEXT);
+    (void)bytes;
     return text;
 }
 

@@ -158,6 +158,7 @@ static bloomery_status pop_some(struct pop *pop, bloomery_error *error)
             pop->loose = 0;
         if (pop->loose == 0)
             return pop->held > 0 ? BLOOMERY_OK : status;
+        assert(pop->loose <= room && pop->held + pop->loose <= NUMBERS);
         for (size_t i = 0; i < pop->loose; i++)
             pop->numbers[pop->held++] = pop->items[i].number;
         if (pop->popped + pop->held == pop->wanted || pop->held > NUMBERS - ITEMS || !gather(pop))
@@ -168,6 +169,7 @@ static bloomery_status pop_some(struct pop *pop, bloomery_error *error)
 /* Prints what is held, and notes the end of each line. True if all of it was written. */
 static bool print_held(struct pop *pop)
 {
+    assert(pop->loose <= pop->held && pop->text_bytes <= TEXT_BYTES);
     const size_t gathered = pop->held - pop->loose;
     const uint64_t begin = pop->out.written + pop->out.used;
     tool_out_bytes(&pop->out, pop->text, pop->text_bytes);
@@ -196,6 +198,7 @@ static void give_back_unwritten(struct pop *pop)
     size_t written = 0;
     while (whole && written < pop->held && pop->ends[written] <= pop->out.written)
         written++;
+    assert(pop->held - written <= pop->popped);
     pop->popped -= pop->held - written;
     bloomery_sieve_finish(pop->command.sieve, pop->numbers + written, pop->held - written,
                           BLOOMERY_SIEVE_UNDO, NULL, NULL);

@@ -328,6 +328,7 @@ static void push_chunk(struct run *run, struct tool_chunk *chunk)
                 return;
         }
         first = false;
+        assert(count <= TOOL_BATCH_ROOM);
         look_for_urls(&run->fed, run->records, count);
         run->batch = count;
         if (run->list != NULL)
@@ -418,6 +419,7 @@ static void sort_lists(struct feed *feed, char **paths)
         else
             paths[lists++] = paths[i];
     }
+    assert(lists + feed->binary_count == source->count);
     source->count = lists;
     if (lists == 0) {
         source->paths = none; /* without any it would be standard input */
@@ -699,18 +701,6 @@ static int report(const struct feed *feed, const struct fed *fed, int code)
 
 /* ---- The commands ---------------------------------------------------------------------------- */
 
-/* Closes the sieve, which makes durable what was pushed, or the first part of it. */
-static void close_sieve(struct run *run)
-{
-    struct fed *fed = &run->fed;
-    const bool saved = tool_sieve_close(&run->feed->command, TOOL_FOUND) == TOOL_FOUND;
-    /* Of the lines pushed, if closing failed: the last commit has the first of them. */
-    const uint64_t before = fed->before.pushed, now = fed->after.durable;
-    const uint64_t durable = now > before ? now - before : 0;
-    fed->durable = saved || durable > fed->pushed ? fed->pushed : durable;
-    fed->good = fed->good && saved;
-}
-
 /* Reads all inputs and pushes their lines into the sieve, which it opens and closes. */
 static int push_inputs(struct feed *feed)
 {
@@ -732,7 +722,13 @@ static int push_inputs(struct feed *feed)
         run->fed.good = false;
     int code = TOOL_ERROR;
     if (opened) {
-        close_sieve(run);
+        /* Closing makes the pushes durable. If it fails, the last commit has the first ones. */
+        struct fed *fed = &run->fed;
+        const bool saved = tool_sieve_close(&feed->command, TOOL_FOUND) == TOOL_FOUND;
+        const uint64_t before = fed->before.pushed, now = fed->after.durable;
+        const uint64_t durable = now > before ? now - before : 0;
+        fed->durable = saved || durable > fed->pushed ? fed->pushed : durable;
+        fed->good = fed->good && saved;
         code = report(feed, &run->fed, run->fed.good ? TOOL_FOUND : TOOL_ERROR);
     }
     tool_chunk_free(&chunk);

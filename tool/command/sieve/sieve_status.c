@@ -364,15 +364,15 @@ struct export
 
 static const struct tool_option export_options[] = {
     {0, "leased", NULL, TOOL_FLAG(struct export, leased),
-     .help = "print the fingerprints of seen keys (disk engine). They have 16 hexadecimal digits "
-             "each and are sorted. They are made with a secret of this sieve and mean nothing in "
-             "another. Pending keys are not among them"},
+     .help = "print the leased keys instead. A line is a number, a tab and a key, as 'pop' prints "
+             "it. Leased keys were popped and not acknowledged; those that await redelivery are "
+             "among them"},
     {0, "dead", NULL, TOOL_FLAG(struct export, dead),
      .help = "print the keys that 'pop --max-deliveries' put aside"},
     {0, "seen", NULL, TOOL_FLAG(struct export, seen),
-     .help = "print the fingerprints of what was seen instead, 16 hexadecimal digits each, in "
-             "rising order (disk engine). They are made with a secret of this sieve and mean "
-             "nothing in another; pending keys are not among them"},
+     .help = "print the fingerprints of seen keys (disk engine). They have 16 hexadecimal digits "
+             "each and are sorted. They are made with a secret of this sieve and mean nothing in "
+             "another. Pending keys are not among them"},
     {0, "flush", NULL, TOOL_FLAG(struct export, flush),
      .help = "decide everything that is pending first"},
     {0, "payload", NULL, TOOL_FLAG(struct export, payload),
