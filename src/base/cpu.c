@@ -49,24 +49,19 @@ enum bloomery_cpu bloomery_cpu_named(const char *name, enum bloomery_cpu best)
     return BLOOMERY_CPU_SCALAR;
 }
 
-static enum bloomery_cpu choose(void)
-{
-    enum bloomery_cpu best = detect();
-#ifdef BLOOMERY_CPU_SWITCH
-    const char *wanted = getenv("BLOOMERY_CPU");
-    if (wanted != NULL && wanted[0] != '\0')
-        return bloomery_cpu_named(wanted, best);
-#endif
-    return best;
-}
-
 enum bloomery_cpu bloomery_cpu_level(void)
 {
     /* 0: not known yet, else level + 1. Threads that look at once find the same. */
     static int known;
     int level = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (level == 0) {
-        level = (int)choose() + 1;
+        enum bloomery_cpu best = detect();
+#ifdef BLOOMERY_CPU_SWITCH
+        const char *wanted = getenv("BLOOMERY_CPU");
+        if (wanted != NULL && wanted[0] != '\0')
+            best = bloomery_cpu_named(wanted, best);
+#endif
+        level = (int)best + 1;
         __atomic_store_n(&known, level, __ATOMIC_RELAXED);
     }
     return (enum bloomery_cpu)(level - 1);

@@ -264,17 +264,6 @@ static void substitute(struct bloomery_section *section, uint64_t number)
 
 /* ---- A section ------------------------------------------------------------------------------- */
 
-/* In the words of a host that is not little-endian, bytes are turned as files have them. */
-static void turn_words(struct bloomery_section *section)
-{
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    for (size_t i = 0; i < words_of(section->ribbon); i++)
-        section->words[i] = __builtin_bswap64(section->words[i]);
-#else
-    (void)section;
-#endif
-}
-
 void bloomery_section_solve(struct bloomery_section *section, uint64_t number, bloomery_hash *keys,
                             size_t count)
 {
@@ -304,7 +293,11 @@ void bloomery_section_solve(struct bloomery_section *section, uint64_t number, b
     }
     assert(from == count);
     substitute(section, number);
-    turn_words(section);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    /* Files have little-endian words. */
+    for (size_t i = 0; i < words_of(section->ribbon); i++)
+        section->words[i] = __builtin_bswap64(section->words[i]);
+#endif
 }
 
 bool bloomery_section_holds(const struct bloomery_section *section, uint64_t number,

@@ -95,15 +95,6 @@ static double three_or_more(uint32_t trials, double chance)
     return fmax(0, 1 - none - one - two);
 }
 
-/* How many pairs of probes are a multiple of `step` apart. */
-static double pairs_apart(uint32_t probes, uint32_t step)
-{
-    assert(probes > 0 && step > 0);
-    const uint32_t distances = (probes - 1) / step;
-    const double count = distances;
-    return count * probes - step * count * (count + 1) / 2;
-}
-
 double bloomery_quadratic_excess(uint64_t bits, uint32_t probes, double keys, double fill)
 {
     const double m = (double)bits;
@@ -112,7 +103,10 @@ double bloomery_quadratic_excess(uint64_t bits, uint32_t probes, double keys, do
     double excess = 0;
     assert(bits >= 1 && probes >= 1 && fill >= 0 && fill <= 1);
     for (uint32_t g = 2; g < probes && bits % g == 0; g *= 2) {
-        const double pairs = pairs_apart(probes, g);
+        /* How many pairs of probes are a multiple of g apart. */
+        const uint32_t distances = (probes - 1) / g;
+        const double count = distances;
+        const double pairs = count * probes - g * count * (count + 1) / 2;
         excess += g / 2.0 * pairs * pow(fill, probes - 1) * empty / m;
         excess += (double)g * pairs * pairs * keys / m / m * pow(fill, probes - 2) * empty * empty;
     }
@@ -509,11 +503,6 @@ static bool has_its_checksum(const uint8_t *at, uint32_t stored)
 
 /* ---- Blocks that are read -------------------------------------------------------------------- */
 
-static bool method_is_known(uint32_t method)
-{
-    return method == METHOD_NONE || method == METHOD_LZ4 || method == METHOD_ZSTD;
-}
-
 /* Two of three signs make a block of what has no checksum: a method, and sizes that fit the data or
  * each other. */
 static bool begins_with_block(const uint8_t *data, size_t bytes)
@@ -526,7 +515,10 @@ static bool begins_with_block(const uint8_t *data, size_t bytes)
         return true;
     const bool fits_around = block.stored == rest || (uint64_t)block.payload + SIZES == rest;
     const bool agree = (uint64_t)block.payload + SIZES == block.stored;
-    return method_is_known(block.method) + fits_around + agree >= 2;
+    return (block.method == METHOD_NONE || block.method == METHOD_LZ4 ||
+            block.method == METHOD_ZSTD) +
+               fits_around + agree >=
+           2;
 }
 
 static bloomery_status check_block(const uint8_t *data, size_t at, size_t bytes,

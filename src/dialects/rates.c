@@ -88,14 +88,6 @@ enum {
     OTHER_POINTS = 128,
 };
 
-static uint32_t totient(uint32_t d)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 1; i <= d; i++)
-        count += divisor(i, d) == 1;
-    return count;
-}
-
 struct step_filter {
     uint64_t bits;
     uint64_t even; /* 2^v */
@@ -242,8 +234,12 @@ double bloomery_step_excess(uint64_t bits, uint32_t probes, double keys, double 
                             beginnings(k, p, q, x + 2));
         double own = 0;
         for (uint32_t d = 1; d < filter.probes && d <= filter.bits; d++)
-            if (filter.bits % d == 0)
-                own += totient(d) * (pow(filter.fill, d) - filter.all);
+            if (filter.bits % d == 0) {
+                uint32_t totient = 0;
+                for (uint32_t i = 1; i <= d; i++)
+                    totient += divisor(i, d) == 1;
+                own += totient * (pow(filter.fill, d) - filter.all);
+            }
         return (own / (double)filter.bits) + 2 * keys * sum / ((double)bits * (double)bits);
     }
     return own_fractions(&filter) * filter.probes / probes +
@@ -348,16 +344,6 @@ static uint64_t times(const struct turned *turned, uint64_t a, uint64_t b)
     return (uint64_t)((bloomery_uint128)a * b % turned->bits);
 }
 
-/* x / s modulo `modulus`, which s has no divisor in common with: s divides one of x, x + modulus,
- * .. */
-static uint64_t quotient(uint64_t x, uint32_t s, uint64_t modulus)
-{
-    assert(s > 0 && (s == 1 || modulus % s != 0));
-    while (x % s != 0)
-        x += modulus;
-    return x / s;
-}
-
 /* ---- Walks ----------------------------------------------------------------------------------- */
 
 static void draw(const struct turned *turned, double start, double step, struct walk *walk)
@@ -426,20 +412,19 @@ static double steps_back(const struct turned *turned, const struct walk *walk)
             const uint64_t gap = apart(turned, place, &place[distance]);
             if (gap % common != 0)
                 continue;
-            const uint64_t step = quotient(gap / common % part, distance / common, part);
+            /* x / s modulo `part`, which shares no divisor with s: s divides one of x, x + part,
+             * ... */
+            uint64_t x = gap / common % part;
+            const uint32_t s = distance / common;
+            assert(s > 0 && (s == 1 || part % s != 0));
+            while (x % s != 0)
+                x += part;
+            const uint64_t step = x / s;
             for (uint32_t t = 0; t < common; t++)
                 sum += worth_of_step(turned, walk, i, distance, step + t * part);
         }
     }
     return sum;
-}
-
-/* How many a of m make 2 a equal to something of this parity, for random b if `odd`. */
-static double halves(const struct turned *turned, uint32_t total, uint64_t gap)
-{
-    if (turned->bits % 2 != 0 || total % 2 != 0)
-        return 1;
-    return gap % 2 == 0 ? 2 : 0;
 }
 
 /* All i < j of unlike sign with one sum, by the difference of their offsets. */
@@ -466,9 +451,13 @@ static double turned_back_at(const struct turned *turned, const struct walk *wal
         }
         counts[at]++;
     }
-    for (uint32_t at = 0; at < found; at++)
-        sum += halves(turned, total, gaps[at]) *
+    for (uint32_t at = 0; at < found; at++) {
+        /* How many a of m make 2 a equal to something of this parity. */
+        sum += (turned->bits % 2 != 0 || total % 2 != 0 ? 1
+                : gaps[at] % 2 == 0                     ? 2
+                                                        : 0) *
                (pow(turned->fill, turned->probes - counts[at]) - turned->all);
+    }
     return sum;
 }
 
@@ -552,17 +541,6 @@ static double own_at(const struct turned *turned, uint32_t point, uint32_t point
     return sum * pi / 2 * sin(pi * u);
 }
 
-static double others_at(const struct turned *turned, uint32_t point)
-{
-    struct walk one;
-    struct walk other;
-    /* powers of 1 over the root of x^5 = x + 1 */
-    draw(turned, fraction(point * 0.8566748838545029), fraction(point * 0.733891856627126), &one);
-    draw(turned, fraction(point * 0.6287067210378087), fraction(point * 0.5385972572236101),
-         &other);
-    return lying_on(turned, &one, &other);
-}
-
 static double excess(enum bloomery_turn turn, uint64_t bits, uint32_t probes, double keys,
                      double fill)
 {
@@ -582,7 +560,14 @@ static double excess(enum bloomery_turn turn, uint64_t bits, uint32_t probes, do
     turned.all = pow(fill, looked);
     for (uint32_t point = 0; point < points; point++) {
         own += own_at(&turned, point, points);
-        others += others_at(&turned, point);
+        struct walk one;
+        struct walk other;
+        /* powers of 1 over the root of x^5 = x + 1 */
+        draw(&turned, fraction(point * 0.8566748838545029), fraction(point * 0.733891856627126),
+             &one);
+        draw(&turned, fraction(point * 0.6287067210378087), fraction(point * 0.5385972572236101),
+             &other);
+        others += lying_on(&turned, &one, &other);
     }
     const double cells = (double)bits;
     return (own + others * keys / cells) / cells / points * pow(fill, probes - looked);

@@ -456,14 +456,6 @@ struct doubled {
     size_t count; /* of the block itself */
 };
 
-static void double_block(struct doubled *block, const uint8_t *bytes, uint32_t shift)
-{
-    block->count = (size_t)1 << (shift - 6);
-    assert(block->count <= BLOCK_WORDS);
-    for (size_t i = 0; i < 2 * block->count + 1; i++)
-        block->words[i] = bloomery_load_u64(bytes + i % block->count * 8);
-}
-
 /* starts &= the block, rotated right by `by` bits; whether any is left. */
 static bool keep_rotated(uint64_t *starts, const struct doubled *block, size_t by)
 {
@@ -487,7 +479,10 @@ static double covered(const uint8_t *bytes, uint32_t shift, uint32_t probes)
     uint64_t starts[BLOCK_WORDS];
     uint64_t count = 0;
     const size_t bits = (size_t)1 << shift;
-    double_block(&block, bytes, shift);
+    block.count = (size_t)1 << (shift - 6);
+    assert(block.count <= BLOCK_WORDS);
+    for (size_t i = 0; i < 2 * block.count + 1; i++)
+        block.words[i] = bloomery_load_u64(bytes + i % block.count * 8);
     for (size_t step = 0; step <= bits / 2; step++) {
         bool any = true;
         memcpy(starts, block.words, block.count * sizeof *starts);

@@ -305,11 +305,6 @@ static bool remark_one(const bloomery_filter *filter, char *text, size_t room)
     return true;
 }
 
-static const char *independent_rate(struct bloomery_phrase *phrase, double rate)
-{
-    return rate < 1e-15 ? "fewer than 1 in 10^15" : bloomery_phrase_rate(phrase, rate);
-}
-
 static bool remark_crowd(const bloomery_filter *filter, uint32_t length, uint64_t keys, char *text,
                          size_t room)
 {
@@ -324,6 +319,7 @@ static bool remark_crowd(const bloomery_filter *filter, uint32_t length, uint64_
     struct bloomery_phrase is, independent;
     if (highest >= layer->bits)
         return false;
+    const double rate = bloomery_classic_rate(layer->bits, layer->probes, keys);
     snprintf(
         text, room,
         "the %llu keys of %u printable ASCII characters lie in bits %llu to %llu: with %llu of "
@@ -331,7 +327,7 @@ static bool remark_crowd(const bloomery_filter *filter, uint32_t length, uint64_
         "have %s",
         (unsigned long long)all, length, (unsigned long long)lowest, (unsigned long long)highest,
         (unsigned long long)keys, bloomery_phrase_rate(&is, crowd_rate(&crowd)),
-        independent_rate(&independent, bloomery_classic_rate(layer->bits, layer->probes, keys)));
+        rate < 1e-15 ? "fewer than 1 in 10^15" : bloomery_phrase_rate(&independent, rate));
     return true;
 }
 

@@ -198,12 +198,6 @@ static uint16_t gather_nibbles(uint64_t word)
     return (uint16_t)(word | word >> 24);
 }
 
-/* Bits 0, 8, 16, ...: the product moves bit 8 i to bit 56 + i, and nothing else above. */
-static uint8_t gather_bytes(uint64_t word)
-{
-    return (uint8_t)(word * UINT64_C(0x0102040810204080) >> 56);
-}
-
 void bloomery_counting_drop(const struct bloomery_layer *layer, uint32_t cell_bits,
                             const uint8_t *payload, uint8_t *bits)
 {
@@ -214,7 +208,9 @@ void bloomery_counting_drop(const struct bloomery_layer *layer, uint32_t cell_bi
         const uint64_t word = bloomery_load_u64(payload + 8 * i);
         if (cell_bits == 4)
             bloomery_store_u16(bits + 2 * i, gather_nibbles(bloomery_used_cells(word, 4)));
-        else
-            bits[i] = gather_bytes(bloomery_used_cells(word, 8));
+        else {
+            /* The product moves bit 8 i to bit 56 + i, and no other bit above that. */
+            bits[i] = (uint8_t)(bloomery_used_cells(word, 8) * UINT64_C(0x0102040810204080) >> 56);
+        }
     }
 }

@@ -106,15 +106,6 @@ double bloomery_static_estimate(const struct bloomery_layer *layer, uint64_t bit
     return (double)layer->keys;
 }
 
-/* Of the 64 starts of a block, those from `cut` on, which is counted from the bucket's first. */
-static uint64_t kept_starts(uint32_t cut, uint64_t block_of_bucket)
-{
-    const uint64_t first = block_of_bucket * BLOOMERY_RIBBON_WIDTH;
-    return cut <= first
-               ? BLOOMERY_RIBBON_WIDTH
-               : (cut - first < BLOOMERY_RIBBON_WIDTH ? BLOOMERY_RIBBON_WIDTH - (cut - first) : 0);
-}
-
 /* Every start is as likely as every other one, so the thresholds say how often a query ends here,
  * and among how many columns. No other byte is read. */
 void bloomery_static_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
@@ -132,7 +123,13 @@ void bloomery_static_scan(const struct bloomery_shape *shape, const struct bloom
         for (uint64_t block = 0; block + 1 < section_blocks; block++) {
             const uint32_t cut = bloomery_static_cut(thresholds, bucket);
             const bool wide = section * section_blocks + block >= ribbon->wide_from;
-            kept[wide] += kept_starts(cut, block % per_bucket);
+            /* Of the 64 starts of a block the filter keeps those from `cut` on, counted from the
+             * bucket's first. */
+            const uint64_t first = (block % per_bucket) * BLOOMERY_RIBBON_WIDTH;
+            kept[wide] += cut <= first ? BLOOMERY_RIBBON_WIDTH
+                                       : (cut - first < BLOOMERY_RIBBON_WIDTH
+                                              ? BLOOMERY_RIBBON_WIDTH - (cut - first)
+                                              : 0);
             if (block % per_bucket == per_bucket - 1 || block + 2 == section_blocks)
                 bucket++;
         }

@@ -8,17 +8,6 @@
 #include <assert.h>
 #include <math.h>
 
-/* Rows per key: 25/26, for more keys than rows leave hardly a row empty. Small layers would bump
- * too much, so they have a row for each key, and tiny ones two. */
-static uint64_t starts_wanted(uint64_t keys)
-{
-    if (keys == 0)
-        return 1;
-    if (keys < 64)
-        return 2 * keys;
-    return keys < 4096 ? keys : (25 * keys + 25) / 26;
-}
-
 bool bloomery_ribbon_is_sound(const struct bloomery_ribbon *ribbon)
 {
     return ribbon->starts >= BLOOMERY_RIBBON_WIDTH &&
@@ -67,7 +56,12 @@ static uint64_t wide_from(const struct bloomery_ribbon *ribbon, double rate)
 struct bloomery_ribbon bloomery_ribbon_for(uint64_t keys, double rate)
 {
     struct bloomery_ribbon ribbon = {0, 0, 0, 0};
-    const uint64_t wanted = starts_wanted(keys);
+    /* Rows per key: 25/26, for more keys than rows leave hardly a row empty. Small layers would
+     * bump too much, so they have a row for each key, and tiny ones two. */
+    const uint64_t wanted = keys == 0     ? 1
+                            : keys < 64   ? 2 * keys
+                            : keys < 4096 ? keys
+                                          : (25 * keys + 25) / 26;
     assert(rate > 0 && rate < 1);
     while ((wanted + (UINT64_C(1) << ribbon.section_bits) - 1) >> ribbon.section_bits >
            BLOOMERY_RIBBON_STARTS_MAX)
@@ -185,15 +179,6 @@ static double lines_of(const struct bloomery_ribbon *ribbon, bool present)
     return lines;
 }
 
-/* The rate of a filter that is built for `rate`: that one, or the guard for its thresholds less. A
- * few keys have whole columns, and may have half of it. */
-static double rate_with_columns(const struct bloomery_ribbon *ribbon, double rate)
-{
-    static const double guarded = 0.85;
-    const double own = bloomery_ribbon_rate(ribbon);
-    return own < guarded * rate ? own : rate;
-}
-
 bloomery_status bloomery_ribbon_solve(bloomery_plan *plan, const bloomery_plan_options *options,
                                       bloomery_error *error)
 {
@@ -218,7 +203,11 @@ bloomery_status bloomery_ribbon_solve(bloomery_plan *plan, const bloomery_plan_o
     if (bytes > BLOOMERY_BITS_MAX / 8)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a filter has at most 2^47 bytes");
     const struct bloomery_ribbon ribbon = bloomery_ribbon_for(keys, rate);
-    plan->planned_rate = none ? 0 : plan->rate != 0 ? rate_with_columns(&ribbon, rate) : rate;
+    /* The filter's own rate may be below `rate`, by more than the guard for its thresholds: a
+     * filter of few keys has whole columns, and may have half of the rate. */
+    static const double guarded = 0.85;
+    const double own = bloomery_ribbon_rate(&ribbon);
+    plan->planned_rate = none ? 0 : plan->rate != 0 ? (own < guarded * rate ? own : rate) : rate;
     plan->planned_keys = keys;
     plan->planned_bytes = bytes;
     plan->blocks_per_key = 0;

@@ -486,16 +486,6 @@ static bloomery_status check_ranges(const bloomery_plan *plan, uint32_t blocks_p
     return BLOOMERY_OK;
 }
 
-/* Whether a plan solved for 64 bits of hash, if no hash was given, needs more of them. */
-static bool needs_more_hash(const struct wish *wish, const struct candidate *found)
-{
-    const double rate = wish->rate > 0                    ? wish->rate
-                        : found->rate > BLOOMERY_RATE_MIN ? found->rate
-                                                          : BLOOMERY_RATE_MIN;
-    const uint64_t keys = wish->keys > 0 ? wish->keys : found->keys;
-    return bloomery_hash_for(keys, rate) != BLOOMERY_HASH_XXH3_64;
-}
-
 /* Solves a wish with the hash given, or chosen and written into it. */
 static struct candidate solve_with_hash(struct wish *wish)
 {
@@ -508,7 +498,13 @@ static struct candidate solve_with_hash(struct wish *wish)
         wish->rate > 0)
         return found;
     found = solve_wish(wish);
-    if (!chosen && wish->hash == BLOOMERY_HASH_XXH3_64 && needs_more_hash(wish, &found)) {
+    /* A plan solved for 64 bits of hash, if no hash was given, may need more of them. */
+    const double needed = wish->rate > 0                   ? wish->rate
+                          : found.rate > BLOOMERY_RATE_MIN ? found.rate
+                                                           : BLOOMERY_RATE_MIN;
+    const uint64_t stored = wish->keys > 0 ? wish->keys : found.keys;
+    if (!chosen && wish->hash == BLOOMERY_HASH_XXH3_64 &&
+        bloomery_hash_for(stored, needed) != BLOOMERY_HASH_XXH3_64) {
         wish->hash = BLOOMERY_HASH_XXH3_128;
         found = solve_wish(wish);
     }

@@ -144,7 +144,7 @@ def formats_that_are_not_read_are_named(c):
         c.file("f", data)
         c.run("inspect f", code=2, stderr=has("this looks like ", *words))
     c.file("f", guava)
-    c.run("query -k x --dialect guava f", code=2, stderr=has("no strategy 172", "Java serialized"))
+    c.run("query -k x --dialect guava f", code=2, stderr=has("strategy 172 does not exist", "Java serialized"))
     c.file("f", poppy)
     c.run("inspect --dialect dcso f", code=2, stderr=has("version 1, not 2", "Poppy's own format"))
     c.file("f", java_object(b"java.util.BitSet"))

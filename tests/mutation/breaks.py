@@ -563,8 +563,8 @@ BREAKS = [
 
     # Kernels; those of each processor are below.
     Break("a_level_that_is_not_there_is_passed_over", "cpu.c",
-          [("    return BLOOMERY_CPU_SCALAR;\n}\n\nstatic enum bloomery_cpu choose",
-            "    return best;\n}\n\nstatic enum bloomery_cpu choose")],
+          [("    return BLOOMERY_CPU_SCALAR;\n}\n\nenum bloomery_cpu bloomery_cpu_level",
+            "    return best;\n}\n\nenum bloomery_cpu bloomery_cpu_level")],
           "kernels/levels_that_are_not_there_are_scalar"),
     Break("a_thread_adds_the_positions_of_another_block", "fast_path_template.h",
           [("bloomery_hashes_at(hashes, i), which, false);",
@@ -597,7 +597,7 @@ BREAKS = [
     Break("the_length_of_a_pybloom_file_does_not_count", "is_pybloom()",
           [("at->bytes == 40 +", "at->bytes >= 40 || at->bytes == 40 +")],
           "cli/test_looks.py/a_file_of_another_length_is_not_a_filter_of_pybloom"),
-    Break("a_static_plan_of_few_keys_says_the_given_rate", "rate_with_columns()",
+    Break("a_static_plan_of_few_keys_says_the_given_rate", "bloomery_ribbon_solve()",
           [("own < guarded * rate ? own : rate", "own > guarded * rate ? own : rate")],
           "static_filters/plans_of_few_keys_say_the_rate_that_is_built"),
     Break("a_secret_goes_though_another_build_has_read_it", "tool_secret_unmake()",
