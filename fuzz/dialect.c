@@ -14,7 +14,7 @@
  *   - loading succeeds and gives no filter, or fails and gives one, or fails without a reason;
  *   - more memory was taken than the input justifies, or it is not all given back;
  *   - a filter is not written as the bytes that it was read from;
- *   - it is not the same filter after it was kept in a file of ours;
+ *   - it is not the same filter after it was kept in one of our files;
  *   - an added key is denied.
  *
  * Build: with clang, -fsanitize=fuzzer,address,undefined and -DDIALECT=..., this file and the
@@ -193,7 +193,7 @@ static void check_written(const bloomery_filter *filter, const bloomery_dialect 
     free(bytes.data);
 }
 
-/* Kept in a file of ours, it is still the same. */
+/* Checks that a filter is the same after it was kept in one of our files. */
 static void check_kept(const bloomery_filter *filter, const bloomery_dialect *dialect)
 {
     struct bytes ours = {.data = NULL};

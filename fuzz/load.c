@@ -160,7 +160,7 @@ static int forget(void *context, const void *data, size_t size)
     return 0;
 }
 
-/* What a file of ours says of another system may be anything. */
+/* Writes a filter that one of our files names as another system's: its fields may have any value. */
 static void write_foreign(const bloomery_filter *filter)
 {
     char text[80];
@@ -201,7 +201,7 @@ static void round_trip(const bloomery_filter *filter, const bloomery_open_option
     free(second.data);
 }
 
-/* Whether it was added. A chain can be full, or plan a layer that there is no memory for. */
+/* Returns whether the key was added. A chain can be full, or plan a layer that does not fit in memory. */
 static bool add(bloomery_filter *filter, const uint8_t *data, size_t size)
 {
     bloomery_key key = bloomery_key_of(data, size);
@@ -259,7 +259,7 @@ static void try_one(const uint8_t *data, size_t size, bool load, bool inspect)
     must(memory.bytes <= size + PREFIX_MAX, "no more memory than the input justifies");
     if (filter == NULL) {
         must(error.status == status && error.text[0] != '\0', "a refusal says why");
-        must(status != BLOOMERY_BAD_ARGUMENT, "bytes are no argument");
+        must(status != BLOOMERY_BAD_ARGUMENT, "a file's bytes are not an argument");
         /* Only checksums of the payload are found wrong after memory was taken. */
         must(memory.requests == 0 || load, "nothing is allocated before a refusal");
     } else {

@@ -109,7 +109,7 @@ static void many_links(void)
     end("payload-of-a-million-links");
 }
 
-/* Eight bytes of bits more than there are bits; all else is right. */
+/* Writes eight bytes more than the bits need; everything else is right. */
 static void longer_bits(void)
 {
     enum { AT_LENGTH = 80 };

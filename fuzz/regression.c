@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs a fuzz target as a plain test: on every file of the directories given, and on mutations of
- * them that are a function of a seed. Inputs that once broke something stay in the corpus for ever.
+ * them that are a function of a seed. Inputs that once broke something stay in the corpus.
  *
  *     regression MUTATIONS DIRECTORY...
  *

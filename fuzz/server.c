@@ -11,7 +11,7 @@
  *     2   the allocation that is refused; 0: none
  *     3   key of the pieces: 0 a new one, 1 "several", 2 "one"
  *
- * A piece is its iterator (8 bytes), its length (4; what remains, if that is less) and so many
+ * A piece is its iterator (8 bytes), its length N (4 bytes; what remains, if that is less) and N
  * bytes. Lengths put the numbers of a header at multiples of 8 and 4, where a mutation finds them.
  *
  * Two keys are there before, of "several" links and of "one". Besides what the sanitizers see, it
@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { PREFIX = 8, AT_GROWTH = 24, PIECE = 12, PIECES_MAX = 16, LARGEST = 1 << 17 };
 
-/* Room for what is said of as many links as there can be, which may not come. */
+/* Room for the headers of as many links as a chain can have; the input may have fewer. */
 enum { ROOM_FOR_LINKS = 65536 * (53 + 8), OWN_MEMORY = 65536 };
 
 static const char limit[] = "1000000"; /* bytes of a key that clients make */
@@ -205,7 +205,8 @@ static void try_piece(const char *key, int64_t iterator, const uint8_t *data, si
     const char *reply = stand_in_load_chunk_of(key, text, data, size);
     if (strcmp(reply, "+OK ") == 0) {
         must(stand_in_has(key), "what was taken is there");
-        must(stand_in.signals == signals + 1 && stand_in.events == events + 1, "it is told");
+        must(stand_in.signals == signals + 1 && stand_in.events == events + 1,
+             "watchers learn of it");
         must(strncmp(stand_in.passed_on, "BF.LOADCHUNK ", 13) == 0, "it is passed on");
         return;
     }

@@ -6,7 +6,7 @@
  * that state.
  *
  * They are made in memory (/dev/shm) when they are first called for, and are the same in every
- * process: what the library draws at random is drawn here from a fixed seed meanwhile.
+ * process: while they are made, the library's random numbers come from a fixed seed.
  */
 #include "mend.h"
 #include "sieve.h"

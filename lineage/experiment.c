@@ -84,14 +84,14 @@ static bool make_digits(struct experiment *own)
                 query_text[i * TOOL_DIGITS + digit] = (char)('0' + number % 10);
         }
     } else
-        tool_error("not enough memory for so many keys and queries");
+        tool_error("not enough memory for these keys and queries");
     tool_ids_free(ids);
     return enough;
 }
 
 /* ---- One structure --------------------------------------------------------------------------- */
 
-/* Nanoseconds of a processor spent by this thread: other work meanwhile is left out. */
+/* Returns the nanoseconds of a processor that this thread has spent: other programs' work does not count. */
 static double now(void)
 {
     struct timespec time;
@@ -398,7 +398,7 @@ static int experiment_main(int argc, char **argv)
     if (!tool_options_read(argc, argv, &own, &code))
         return code;
     if (optind < argc)
-        return tool_usage("'%s': there are no operands", argv[optind]);
+        return tool_usage("'%s': the program takes no operands", argv[optind]);
     code = make_digits(&own) ? run_one(&own, TOOL_INTEGERS) : TOOL_ERROR;
     for (size_t i = 0; i < TOOL_STRUCTURES && code == TOOL_FOUND; i++)
         if (own.chosen[i] && i != TOOL_INTEGERS)

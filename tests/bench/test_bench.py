@@ -277,7 +277,7 @@ def comparisons_are_no_peers():
 
 
 def rows_that_miss_their_rate_are_counted():
-    what = "rows of ours whose measured rate is not the planned one"
+    what = "our rows whose measured rate is not the planned one"
     for found, verdict in ((1000, "reached"), (1300, "not reached")):
         results = report.Results(results_of(made_up(), made_up("column", found=found)))
         assert next(row[4] for row in report.table("targets", results)[1] if row[0] == what) == verdict

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The benchmark of the module in servers: its rows are whole, and its verdicts are of what was measured.
 
-No time is asserted. The part with a server has filters of some hundred KB, and is skipped where there is no server or
-where the clients were not built (-Dbenchmarks=true).
+No time is asserted. The part with a server has filters of some hundred KB, and is skipped where a server is missing or
+the clients were not built (-Dbenchmarks=true).
 """
 
 import os

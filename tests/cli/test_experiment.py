@@ -239,7 +239,7 @@ def wrong_usage_gets_a_hint(c):
             ("--structures blocekd", "unknown structure 'blocekd'; did you mean 'blocked'?"),
             ("--structures blocked,", "unknown structure ''"), ("--keys 0", "--keys 0: "),
             ("--keys 1e12", "--keys 1e12: "), ("--queries 0", "--queries 0: "), ("-p 0", "-p 0: "),
-            ("-p 1", "-p 1: "), ("20M", "'20M': there are no operands")):
+            ("-p 1", "-p 1: "), ("20M", "'20M': the program takes no operands")):
         experiment(c, f"{line}", stderr=has(f"bloomery-experiment: {sentence}", TRY), code=2)
     experiment(c, "--help", stdout=has("bloomery-experiment [--keys N] [--queries M]"))
 
