@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The front door. Each target makes sure that its Debian packages are there (scripts/packages lists
-# them), and hands over to Meson; everything about *how* things are built is in the meson.build files.
+# The front door. Each target installs the Debian packages that it needs and that are missing (scripts/packages
+# lists them), then calls Meson. The meson.build files say how things are built.
 #
 # Variables: BUILD, the build directory; PREFIX and DESTDIR, for install; MESON_OPTIONS, for the first
-# configuration of a build directory; PACKAGES=present, where the packages have other names.
+# configuration of a build directory; PACKAGES=present, on systems that name their packages differently.
 
 BUILD         ?= build
 PREFIX        ?= /usr/local
@@ -16,23 +16,23 @@ need = @scripts/install-packages
 .PHONY: help demo check check-long bench bench-all install format lint clean
 
 help:
-	@echo 'make demo        build, then the main job: 20 million IDs, 10 million questions'
-	@echo 'make demo-server  the module for Redis and Valkey in a server of its own: reserve, add, restart, ask again'
-	@echo 'make check       build, then every quick test (a minute or two)'
-	@echo 'make check-long  all tests: those that CI runs besides, and the long ones'
-	@echo 'make bench       benchmarks beside other systems (minutes); make bench-all: all sizes, and the pages'
-	@echo 'make bench-corpora  dedupe of documents beside its peers (two GB, minutes)'
-	@echo 'make bench-python   the Python package beside a set (half a minute)'
-	@echo 'make web         the explorer, a page in one file: $(BUILD)-web/explorer.html'
-	@echo 'make check-web   the same, then its tests in a browser without a window'
-	@echo 'make check-valkey the tests of the module that run in a server, in Valkey'
+	@echo 'make demo        build, then run the main job: 20 million IDs, 10 million lookups'
+	@echo 'make demo-server  run the module for Redis and Valkey in a server: reserve, add, restart, look up'
+	@echo 'make check       build, then run every quick test (a minute or two)'
+	@echo 'make check-long  run all tests: also those that only CI runs, and the long ones'
+	@echo 'make bench       run the benchmarks (minutes); make bench-all: all sizes, and write the pages'
+	@echo 'make bench-corpora  compare dedupe of documents with its peers (two GB, minutes)'
+	@echo 'make bench-python   compare the Python package with a set (half a minute)'
+	@echo 'make web         build the explorer, a page in one file: $(BUILD)-web/explorer.html'
+	@echo 'make check-web   build it, then run its tests in a browser without a window'
+	@echo 'make check-valkey run the tests of the module in Valkey'
 	@echo 'make install     install library, header and command (PREFIX=$(PREFIX), DESTDIR)'
 	@echo 'make uninstall   remove what make install has installed'
 	@echo 'make format      format every C file'
-	@echo 'make lint        formatter and analysers, as CI runs them'
+	@echo 'make lint        run the formatter and the analysers, as CI does'
 	@echo 'make clean       remove $(BUILD)/'
 
-# Configuring is done once for a build directory; ninja does it again when a meson.build changes.
+# A build directory is configured once; ninja does it again when a meson.build changes.
 $(BUILD)/build.ninja:
 	@echo 'configuring $(BUILD)/'
 	@output=$$(meson setup $(BUILD) --prefix $(PREFIX) $(MESON_OPTIONS) 2>&1) || \
@@ -44,7 +44,7 @@ demo:
 	@ninja --quiet -C $(BUILD) tool/bloomery lineage/bloomery-experiment
 	@$(BUILD)/lineage/bloomery-experiment
 
-# The module of servers in a server of its own, on this machine alone, for as long as it takes.
+# The module in a server that this target starts and ends. Only this machine can reach it.
 .PHONY: demo-server
 demo-server:
 	$(need) server
@@ -53,13 +53,14 @@ demo-server:
 	@ninja --quiet -C $(BUILD) tool/bloomery module/bloomery.so
 	@module/demo.py $(BUILD)
 
-# In Redis they are part of make check-long. scripts/valkey unpacks Debian's Valkey of backports; nothing is installed.
+# In Redis the same tests are part of make check-long. scripts/valkey unpacks Valkey from Debian's backports and
+# installs nothing.
 .PHONY: check-valkey
 check-valkey: build-tests
 	$(need) server
 	@scripts/check-valkey $(BUILD)
 
-# A directory that was configured before cmocka was there learns of it here, once.
+# Enables the tests, once, in a directory that was configured before cmocka was installed.
 $(BUILD)/tests-enabled: $(BUILD)/build.ninja
 	@meson configure $(BUILD) -Dtests=enabled
 	@touch $@
@@ -76,8 +77,8 @@ check: build-tests
 check-long: build-tests
 	@scripts/run-tests $(BUILD) --suite quick --suite full --suite long
 
-# Measured is a build of its own: without asserts, as it is installed, but with the switch of the kernels, since
-# lesser processors are measured too. BENCH='--steps filters' runs a part; bench/run.py tells the steps.
+# Benchmarks have a build of their own: without asserts, as an installed one, but with the switch of the kernels,
+# since lesser processors are measured too. BENCH='--steps filters' runs a part; bench/run.py lists the steps.
 .PHONY: build-bench
 build-bench:
 	$(need) bench
@@ -92,12 +93,12 @@ bench-all: build-bench
 	@meson test -C $(BUILD)-bench --benchmark --verbose
 	@bench/run.py $(BUILD)-bench --full --docs docs $(BENCH)
 
-# Two gigabytes of documents and peers that take minutes for them. BENCH='--bytes 200M' takes less.
+# Two gigabytes of documents, for which the peers take minutes. BENCH='--bytes 200M' uses fewer.
 .PHONY: bench-corpora
 bench-corpora: build-bench
 	@bench/corpora.py $(BUILD)-bench $(BENCH)
 
-# The explorer: the library as WebAssembly, and the page around it. npm fetches what makes the page.
+# The explorer: the library as WebAssembly, and the page around it. npm fetches the tools that build the page.
 .PHONY: need-node web check-web
 need-node:
 	@command -v npm >/dev/null || scripts/install-packages node
@@ -114,9 +115,9 @@ check-web: need-node
 	@ninja --quiet -C $(BUILD) tool/bloomery
 	@scripts/check-web $(BUILD)-web $(BUILD)/tool/bloomery
 
-# What is installed is a build of its own: type release, without asserts and without the switches that only
-# tests need. The explorer comes along if `make web` has made it. The cache of the dynamic linker is told where
-# it is the system's own directories.
+# What is installed has a build of its own: type release, without asserts and without the switches that only
+# tests need. The explorer is installed too if `make web` has built it. The cache of the dynamic linker is
+# renewed if the directories are the system's own.
 install:
 	$(need) demo
 	@test -f $(BUILD)-release/build.ninja || \
@@ -126,7 +127,7 @@ install:
 	@meson install -C $(BUILD)-release --no-rebuild
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
-# Removes what the last `make install` of this folder has installed, and nothing else.
+# Removes only what the last `make install` of this folder installed.
 .PHONY: uninstall
 uninstall:
 	@test -f $(BUILD)-release/meson-logs/install-log.txt || { echo 'nothing was installed from here' >&2; exit 2; }

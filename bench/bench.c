@@ -335,7 +335,7 @@ static uint64_t number_of(const char *text)
         break;
     }
     if (!(number >= 1 && number < 1e13))
-        bench_fail("%s is no number to use here", text);
+        bench_fail("%s is not a number that can be used here", text);
     return (uint64_t)number;
 }
 
@@ -360,7 +360,7 @@ static void take_rate(struct request *request, const char *item)
 {
     double rate = strtod(item, NULL);
     if (request->rate_count == LIST_MAX || !(rate > 0 && rate < 1))
-        bench_fail("%s is no rate to use here", item);
+        bench_fail("%s is not a rate that can be used here", item);
     request->rates[request->rate_count++] = rate;
 }
 
@@ -371,7 +371,7 @@ static void take_type(struct request *request, const char *item)
             request->types[type] = true;
             return;
         }
-    bench_fail("%s is no type of key", item);
+    bench_fail("%s is not a type of key", item);
 }
 
 static void take_option(struct request *request, const char *option, const char *value)
@@ -401,7 +401,7 @@ static void take_option(struct request *request, const char *option, const char 
     else if (strcmp(option, "--json") == 0)
         request->json = fopen(value, "w");
     else
-        bench_fail("%s is no option", option);
+        bench_fail("%s is not an option", option);
     if (request->parts > PARTS_MAX)
         bench_fail("%d parts at most", PARTS_MAX);
     if (strcmp(option, "--json") == 0 && request->json == NULL)
@@ -426,8 +426,8 @@ static void touch(const struct bench_contestant *row)
     row->release(context);
 }
 
-/* What the first contestant would else be the first to touch, code included, is no memory of
- * his. */
+/* Touches what the first contestant would be the first to touch otherwise, code included: it does not
+ * count as that contestant's memory. */
 static void touch_all(void)
 {
     for (int type = 0; type < BENCH_TYPES; type++)

@@ -3,8 +3,8 @@
  * The benchmark of filters: one process, one set of keys, every contestant in turn.
  *
  *   case         a size, a type of key and a rate
- *   contestant   a filter of ours, a peer, or a physical limit (which is no filter, but a loop over
- *                the same memory that does what no filter could do without)
+ *   contestant   one of our filters, a peer, or a physical limit (which is not a filter, but a loop
+ *                over the same memory that does what every filter has to do)
  *   chunk        some thousand keys, made before the clock starts
  *   phase        adding, or asking for absent or for present keys; one key per call or in batches
  *   part         one of five (or so) equal measurements of a phase; the figure is their median
@@ -99,9 +99,8 @@ extern const struct bench_contestant bench_split_block[];
 extern const struct bench_contestant bench_static[];
 extern const struct bench_contestant bench_limits[];
 
-/* The filter of ours that this case has with so many blocks per key, or NULL: limits
- * read its very memory.
- */
+/* Returns our filter of this case that has some number of blocks per key, or NULL. Limits read its
+ * memory. */
 const bloomery_filter *bench_our_filter(uint32_t lines);
 
 /* Our filter for a case; ends the program where there can be none. */
@@ -119,7 +118,7 @@ void bench_leave(void *context);
 void bench_clear(void *context);
 void bench_release(void *context);
 
-/* Adding to and querying any filter of ours: the context is a bloomery_filter. */
+/* Adding to and querying any of our filters: the context is a bloomery_filter. */
 bench_operation bench_add_one, bench_add_batch, bench_query_one, bench_query_batch;
 
 /* ---- Measuring ------------------------------------------------------------------------------ */
@@ -131,8 +130,8 @@ double bench_median(const double *values, size_t count);
 uint64_t bench_resident_bytes(void);
 /* Prints and ends the program. */
 void bench_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-/* Memory of at least `bytes` bytes that lies as that of a filter of ours does, because it is one's:
- * same alignment, same pages. */
+/* Memory of at least `bytes` bytes that is the memory of one of our filters: same alignment, same
+ * pages. */
 struct bench_pages {
     bloomery_filter *filter;
     unsigned char *at;

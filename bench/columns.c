@@ -63,7 +63,7 @@ static void prepare_offsets(struct column *column, const struct bench_chunk *chu
     int32_t at = 0;
     for (size_t i = 0; i < chunk->count; i++) {
         if ((const char *)chunk->keys[i].data != begin + at)
-            bench_fail("strings with gaps between them are no column");
+            bench_fail("strings with gaps between them are not a column");
         column->offsets[i] = at;
         at += (int32_t)chunk->keys[i].bytes;
     }

@@ -32,7 +32,7 @@ def size(text):
 
 
 def make_corpus(build, folder, count):
-    """The path of a corpus of so many bytes; one that is there is taken."""
+    """Returns the path of a corpus of `count` bytes; one that exists is used again."""
     path = os.path.join(folder, f"corpus-{count}.jsonl")
     if not os.path.exists(path):
         with open(path + ".part", "wb") as out:
@@ -96,7 +96,7 @@ def compare(build, unit, options, paths):
 
 def our_speed(row):
     """How many times as fast our program is."""
-    return "" if row["name"] == OURS else f"{row['ours'] / row['mb_s']:.1f} times"
+    return "" if row["name"] == OURS else f"{row['ours'] / row['mb_s']:.1f} times as fast"
 
 
 COLUMNS = (("unit", item("unit")), ("program", item("name")), ("threads", item("threads")),

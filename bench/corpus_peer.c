@@ -72,7 +72,7 @@ static void add(const char *key, size_t bytes)
 
 /* ---- Paragraphs ------------------------------------------------------------------------------ */
 
-/* Whether so many of the paragraph's n-grams were seen that it is cut. They are added. */
+/* Returns whether enough of the paragraph's n-grams were seen to cut it, and adds them. */
 static bool judge_ngrams(const char *text, size_t bytes)
 {
     static _Thread_local uint32_t begins[WORDS_MAX], ends[WORDS_MAX];

@@ -24,7 +24,7 @@ def paragraph_is_seen(line, seen):
 
 
 def ngrams_are_seen(line, seen):
-    """Whether so many of its n-grams were there before that it is cut."""
+    """Returns whether enough of its n-grams were there before to cut it."""
     words = line.split()
     if not words:
         return False

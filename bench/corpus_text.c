@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * corpus-text BYTES [SEED]: a corpus of about so many bytes on standard output, as JSON lines.
+ * corpus-text BYTES [SEED]: writes a corpus of about BYTES bytes to standard output, as JSON lines.
  *
  *     {"id": 0, "text": "Paragraph.\nAnother \"one\".\n..."}
  *

@@ -51,7 +51,7 @@ struct memory {
     const bool *huge;
 };
 
-/* Of this thread: what others had of the processor meanwhile is not in it. */
+/* Returns the processor time of this thread: that of other programs is not in it. */
 static double own_seconds(void)
 {
     struct timespec time;
@@ -167,7 +167,7 @@ static uint64_t add(struct memory *memory, const struct bench_chunk *chunk)
     return fresh;
 }
 
-/* So many lines for each key, by their numbers alone. */
+/* Reads or changes some cache lines for each key, by their numbers alone. */
 static inline __attribute__((always_inline)) uint64_t lines(struct memory *memory,
                                                             const struct bench_chunk *chunk,
                                                             const uint32_t each, const bool change)

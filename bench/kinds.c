@@ -10,7 +10,7 @@
  *     scalable-grown   one that began with room for a twentieth of them
  *
  * A cleared chain keeps its layers, so the one that shall grow again is made anew. The kernel's
- * work for the pages of its later layers is part of its time then, as it is for whoever lets a
+ * work for the pages of its later layers is then part of its time, as in every program that lets a
  * filter grow.
  */
 #define BLOOMERY_EXPERIMENTAL
@@ -43,7 +43,7 @@ static void create(struct kind *kind)
         bench_fail("%s", error.text);
 }
 
-/* What `bloomery plan` says that a chain takes with so many keys. */
+/* Returns the bytes that `bloomery plan` gives for a chain with `keys` keys. */
 static uint64_t planned_bytes(const bloomery_plan *plan, uint64_t keys)
 {
     uint64_t bytes = 0;

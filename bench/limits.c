@@ -172,7 +172,7 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
     bloomery_plan plan = {.keys = wanted->keys, .rate = wanted->rate};
     bloomery_error error;
     if ((variant & ~(uint32_t)STATIC) == BARE_LINE && wanted->type != BENCH_INTEGERS)
-        return NULL; /* there is no bare way from a string to a line */
+        return NULL; /* a string has to be hashed to find its line */
     if ((variant & STATIC) != 0)
         plan.kind = BLOOMERY_STATIC;
     else

@@ -285,7 +285,7 @@ def layout_targets(results):
 def rates_missed(rows):
     """How many of our rows have another rate than the planned one."""
     ours = [row for row in rows if row.role == "ours"]
-    return Target("rows of ours whose measured rate is not the planned one", "all",
+    return Target("our rows whose measured rate is not the planned one", "all",
                   sum(not row.rate_holds() for row in ours) if ours else None, 0, True)
 
 
@@ -315,7 +315,7 @@ def program_targets(results):
         Target("the same, all cores", "20 M", seconds("bloomery", "cpu")),
         Target("the same against Guava's program, wall-clock time", "20 M", guava[0], 40, False, "x"),
         Target("the same against Guava's program, processor time", "20 M", guava[1], 40, False, "x"),
-        Target("dedupe of 12 M different lines of 20 M, against sort -u", "20 M", dedupe("sort -u", "bloomery"), 20, False, "x"),
+        Target("dedupe of 12 M distinct lines of 20 M, against sort -u", "20 M", dedupe("sort -u", "bloomery"), 20, False, "x"),
         Target("the same, against awk", "20 M", dedupe("awk", "bloomery"), 50, False, "x"),
         Target("the same, its memory of awk's", "20 M", dedupe("bloomery", "awk", key=itemgetter("memory")), 0.1, True),
         Target("dedupe --exact of the same, against awk", "20 M", dedupe("awk", "bloomery --exact"), 15, False, "x"),
@@ -558,19 +558,19 @@ COMMANDS = (("program", item("name")), ("does", item("what")),
 # In the order of report.txt.
 TABLES = {
     "targets": target_table("Targets", lambda results: (*layout_targets(results), *program_targets(results))),
-    "compare": Table("Ours, the best peer of equal rate, the limit", compared, (
-        TYPE, KEYS, RATE, ("operation", lambda row: row.operation), ("ours", lambda row: row.ours.name),
+    "compare": Table("Our fastest filter, the best peer of equal rate, the limit", compared, (
+        TYPE, KEYS, RATE, ("operation", lambda row: row.operation), ("our filter", lambda row: row.ours.name),
         ("bits/key", lambda row: f"{row.ours.bits:.2f}"), ("ns", lambda row: number(row.ns)),
         ("best peer", lambda row: row.peer.name if row.peer else "-"),
         ("bits/key", lambda row: f"{row.peer.bits:.2f}" if row.peer else "-"), ("ns", lambda row: number(row.peer_ns)),
-        ("ours/peer", lambda row: number(ratio(row.ns, row.peer_ns))), ("limit ns", lambda row: number(row.limit)),
-        ("limit/ours", lambda row: number(ratio(row.limit, row.ns))))),
+        ("our/their ns", lambda row: number(ratio(row.ns, row.peer_ns))), ("limit ns", lambda row: number(row.limit)),
+        ("limit/our ns", lambda row: number(ratio(row.limit, row.ns))))),
     **{kind: Table(f"Filters, {kind}: ns per key", lambda results, kind=kind: [
         row for case in results.cases() if case[0] == kind for row in results.rows if row.case == case], (
             KEYS, RATE, FILTER, ("layout", lambda row: row.layout), LINES, PROBES, BITS, MEASURED, OF_PLAN,
             *times("add 1", "add", "absent 1", "absent", "present 1", "present"))) for kind in TYPES},
     "kinds": Table("Kinds", lambda results: results.kinds, (
-        TYPE, KEYS, RATE, FILTER, ("links", lambda row: str(row.links)), LINES, ("k", lambda row: str(row.probes)),
+        TYPE, KEYS, RATE, FILTER, ("layers", lambda row: str(row.links)), LINES, ("k", lambda row: str(row.probes)),
         ("bits/key planned", BITS[1]), ("bits/key held", lambda row: f"{row.held * 8 / row.keys:.2f}"), OF_PLAN, MEASURED,
         *times("add", "absent", "present"))),
     "speed": Table("Kinds in short: ns per key", kinds_in_short, of_cells(
@@ -590,7 +590,7 @@ TABLES = {
         KEYS, NAME, KERNEL, *times("absent", "present"), ("times a line's time", lambda row: row.of_line),
         ("times AVX-512's time", lambda row: row.of_best))),
     "levels": Table("Kernels of lesser processors", kernels, of_cells(
-        "keys", "filter", "kernel", "query ns", "limit/ours", "of AVX-512's speed", "add ns", "limit/ours",
+        "keys", "filter", "kernel", "query ns", "limit/our ns", "of AVX-512's speed", "add ns", "limit/our ns",
         "of AVX-512's speed")),
     "threads": Table("Threads", lambda results: [
         (operation, size(results.threads()[1]), str(threads), number(ns), number(ratio(both.get(1), ns)))
@@ -689,8 +689,8 @@ BLOCK = re.compile(r"(<!-- bench:(?!end)(\w+) -->)(.*?)<!-- bench:end -->", re.S
 # Name: the table that it is taken of, its columns by their place there, which rows, and other headings.
 EXCERPTS = {
     "short": ("compare", (0, 1, 2, 3, 6, 5, 9, 8, 10), lambda row: row[1] != "1 G" and row[2] == "1e-2" and
-              row[3] != "present", ("keys are", "keys", "rate", "operation", "ours ns", "bits/key", "split-block ns",
-                                    "bits/key", "ours/its")),
+              row[3] != "present", ("keys are", "keys", "rate", "operation", "our ns", "bits/key", "split-block ns",
+                                    "bits/key", "our/their ns")),
     "short_static": ("static", (1, 2, 3, 4, 6, 8, 9), lambda row: row[0] == "20 M" and row[1] != "1 in 1,000" and
                      re.match(r"(blocked-1|static|fuse\d+) ", row[2])),
     "short_commands": ("commands", range(7), lambda row: "-j 1" not in row[0] and row[1] != "distinct"),

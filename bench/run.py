@@ -62,7 +62,7 @@ class Bench:
         print(*words, flush=True)
 
     def call(self, arguments, **environment):
-        """Runs a program of ours and returns what it printed."""
+        """Runs one of our programs and returns what it printed."""
         shown = " ".join([f"{k}={v}" for k, v in environment.items()] + [
             shlex.quote(os.path.relpath(word, self.build) if word.startswith(self.build) else word)
             for word in arguments])
@@ -75,7 +75,7 @@ class Bench:
     def measure(self, what, *arguments, **environment):
         """Runs bench and returns the rows it wrote."""
         path = os.path.join(self.folder, "rows.json")
-        # Debian's C library gives malloc huge pages where it is told to: the peer gets what we ask for.
+        # Debian's C library gives malloc huge pages if this is set: the peer gets the pages that we use.
         environment.setdefault("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
         print(self.call([self.program, what, *arguments, "--json", path], **environment))
         with open(path, encoding="utf-8") as file:
@@ -84,7 +84,7 @@ class Bench:
         return rows
 
     def java(self):
-        """The compiled program, or None where there is no Java."""
+        """The compiled program, or None where Java is missing."""
         if shutil.which("javac") is None or not os.path.exists(GUAVA):
             self.say("no JDK or no Guava: left out (Debian: libguava-java, openjdk-17-jdk-headless)")
             return None
@@ -289,12 +289,12 @@ class Bench:
         return rows
 
     def repeated_lines(self, lines):
-        """A file of so many IDs, three in five of them different: after three new ones come two of those
-        before, drawn at random."""
+        """A file of IDs, three in five of them distinct: after three new ones come two of those before, drawn at
+        random."""
         path = os.path.join(self.data, f"repeated-{lines}.txt")
         if not os.path.exists(path):
             ids, _ = self.lines_files(lines // 5 * 3, 1)
-            # In a process of its own: the memory that we once had is counted as that of our children.
+            # In a process of its own: memory that this program once had counts as its children's.
             child = os.fork()
             if child == 0:
                 self.write_repeated(ids, path, lines)
@@ -560,7 +560,7 @@ def main():
             results = json.load(file)
     for step in options.steps.split(","):
         if step not in STEPS:
-            parser.error(f"there is no step {step}")
+            parser.error(f"{step} is not a step")
         bench.commands = []
         begin = time.monotonic()
         if options.only:

@@ -119,7 +119,7 @@ class Bench:
 
     @staticmethod
     def capacity(size):
-        """The items of a filter of so many bytes."""
+        """The items of a filter of `size` bytes."""
         return int(size * 8 / BITS_AN_ITEM)
 
     def reserve(self, key, size):

@@ -9,7 +9,7 @@
  *     --pipeline 4     commands that each sends together; it waits for all their replies
  *     --commands 1000  in all, rounded up to whole pipelines of one connection
  *     --first 0        number of the first item
- *     --distinct 0     after so many items they come again (0: never)
+ *     --distinct 0     number of items, after which the first ones come again (0: never)
  *     --seconds 60     nothing is sent after that
  *     --json FILE      where the row goes (default: standard output)
  *

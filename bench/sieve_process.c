@@ -97,7 +97,7 @@ uint64_t sieve_number(const char *text)
     if (*end == 'B')
         end++;
     if (end == text || *end != '\0' || !(number >= 0 && number < 1e15))
-        sieve_fail("%s is no number to use here", text);
+        sieve_fail("%s is not a number that can be used here", text);
     return (uint64_t)(number + 0.5);
 }
 
@@ -127,7 +127,7 @@ void sieve_check_arguments(int argc, char **argv, const char *const *names)
         while (*name != NULL && strcmp(argv[i], *name + (**name == '=')) != 0)
             name++;
         if (*name == NULL)
-            sieve_fail("%s is no option", argv[i]);
+            sieve_fail("%s is not an option", argv[i]);
         i += **name == '=';
     }
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program without shared libraries cannot load any either. Ours would, for MD5, which is not
- * used here: the linker takes these instead (--wrap), so that the loader is no part
- * of the program and its memory.
+ * used here: the linker takes these instead (--wrap), so that the program and its memory have no
+ * loader in them.
  */
 #include <stddef.h>
 

@@ -13,8 +13,8 @@
  * the bits come from its low half.
  *
  *     split-block        hashes what we hash as we do: XXH3 of 64 bits
- *     split-block-1mul   integers by one multiplication, which is no hash one can promise a rate
- *                        with: sequences and other structured keys miss it. For comparison only
+ *     split-block-1mul   integers by one multiplication. Such a hash cannot promise a rate:
+ *                        sequences and other structured keys miss it. For comparison only
  *
  * This kernel is ours and is written to be a hard rival, not to be used: inlined into the caller's
  * loop as a header-only library would be, with the lengths of keys known to the compiler (loop.h),

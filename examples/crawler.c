@@ -35,8 +35,8 @@ static int fail(const char *text)
     return 2;
 }
 
-/* "Fetches" a page: the line of the file that begins with its address becomes `line`, what comes
- * behind is its urls. How many, or -1 where there is no such page. */
+/* "Fetches" a page: the line of the file that begins with its address becomes `line`, and the URLs
+ * after the address become `urls`. Returns their number, or -1 if the file lacks the page. */
 static int fetch(FILE *web, bloomery_key page, char **line, size_t *room, bloomery_key *urls)
 {
     rewind(web);

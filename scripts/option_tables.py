@@ -48,7 +48,7 @@ def argument(option):
     return re.split(r"\[", (option["argument"] or "").strip("[]="))[0]
 
 
-# What only says when an option is of use: "with --dialect: a file of ours".
+# What only says when an option is of use: "with --dialect: one of our files".
 CONDITION = re.compile(r"(with|of|in|for) |what if|(disk|memory) engine")
 
 

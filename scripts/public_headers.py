@@ -16,7 +16,7 @@ CONTINUES = re.compile(r"(The same|As |Like |Estimates)")
 
 
 class Function:
-    """A public function: its names' page, its declaration and what is said of it."""
+    """A public function: its names' page, its declaration and its description."""
 
     def __init__(self, name, declaration, text, section, before):
         self.name, self.declaration, self.text = name, declaration, text
