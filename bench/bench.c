@@ -426,8 +426,8 @@ static void touch(const struct bench_contestant *row)
     row->release(context);
 }
 
-/* Touches what the first contestant would be the first to touch otherwise, code included: it does not
- * count as that contestant's memory. */
+/* Touches what the first contestant would otherwise be the first to touch, code included: it does
+ * not count as that contestant's memory. */
 static void touch_all(void)
 {
     for (int type = 0; type < BENCH_TYPES; type++)

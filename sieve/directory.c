@@ -179,10 +179,10 @@ bloomery_status bloomery_directory_without_manifest(const bloomery_sieve *sieve,
                              sieve->path);
     if (!beginning)
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
-                             "%s is no sieve and not empty: there are other things in it",
+                             "%s is not a sieve and not empty: there are other things in it",
                              sieve->path);
     return existing ? bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
-                                    "%s is no sieve: it has no MANIFEST", sieve->path)
+                                    "%s is not a sieve: it has no MANIFEST", sieve->path)
                     : BLOOMERY_OK;
 }
 
@@ -222,7 +222,7 @@ bloomery_status bloomery_directory_tidy(bloomery_sieve *sieve, bloomery_error *e
 
 /* ---- Warnings -------------------------------------------------------------------------------- */
 
-/* What a caller should know though it is no failure. */
+/* Warnings: a caller should know, but nothing failed. */
 
 void bloomery_sieve_warn(bloomery_sieve *sieve, const char *format, ...)
 {

@@ -420,7 +420,7 @@ bloomery_status bloomery_store_sync_names(struct bloomery_store *store, bloomery
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
 
-/* Frames are told apart within their file by where they begin. */
+/* The seed of a frame's checksum: it differs with the place where the frame begins. */
 static uint64_t seed_at(const struct bloomery_store_file *file, uint64_t offset)
 {
     return file->seed + offset;

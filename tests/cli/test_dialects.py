@@ -170,7 +170,7 @@ def formats_with_a_magic_are_recognised_and_others_named(c):
         c.run("dedupe -c --against f.bf keys", stdout="0\n", stderr=None)
         for line in ("merge", "compare"):  # the files say what they are, or why it can't be
             _, stderr, code = attempt(c, f"{line} {'--force -o m.bf ' if line == 'merge' else ''}f.bf f.bf")
-            c.expect(code in (0, 2) and b"is no filter" not in stderr, f"{name}: {line}: {stderr}")
+            c.expect(code in (0, 2) and b"is not a filter" not in stderr, f"{name}: {line}: {stderr}")
         for line in ("fold -o m.bloom f.bf", "remove f.bf keys"):
             c.run(line, code=2, stderr=has(f"it is a filter of another system, {dialect['name']}; 'bloomery convert "
                                            f"--from {dialect['name']} -o OUT f.bf' converts it"))

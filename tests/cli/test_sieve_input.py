@@ -263,7 +263,7 @@ def a_directory_that_is_not_a_sieve_is_refused(c):
     os.mkdir(c.path("folder"))
     c.file("folder/diary", "dear diary\n")
     c.file("file", "a\n")
-    c.run("sieve push folder", stdin="a\n", code=2, stderr=has("bloomery: sieve push: folder is no sieve and not empty"))
+    c.run("sieve push folder", stdin="a\n", code=2, stderr=has("bloomery: sieve push: folder is not a sieve and not empty"))
     c.expect(os.listdir(c.path("folder")) == ["diary"], "nothing was made in it")
     c.run("sieve push file", stdin="a\n", code=2, stderr="bloomery: sieve push: opening the directory file: Not a directory\n")
     for command in ("pop", "ack", "contains", "flush", "status", "export", "verify"):

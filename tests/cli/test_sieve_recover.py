@@ -111,7 +111,7 @@ def a_damaged_block_costs_its_items(c):
 @case
 def recovery_of_another_directory_is_refused(c):
     os.mkdir(c.path("folder"))
-    c.run("sieve recover folder", code=2, stderr=has("folder is no sieve"))
+    c.run("sieve recover folder", code=2, stderr=has("folder is not a sieve"))
     c.run("sieve recover nosuch", code=2, stderr=has("sieve recover: nosuch: there is no such sieve"))
     c.run("sieve recover", code=2, stderr=has("which sieve?"))
     c.run(f"sieve push -q {DISK} s", stdin=lines(0, 10))

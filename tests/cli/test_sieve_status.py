@@ -142,7 +142,7 @@ def a_lost_manifest_is_named(c):
     c.run("sieve pop nodir", code=2, stderr="bloomery: sieve pop: nodir: there is no such sieve\n")
     os.mkdir(c.path("dir"))
     c.file("dir/other", "x")
-    c.run("sieve push dir", stdin="b\n", code=2, stderr=has("dir is no sieve and not empty"))
+    c.run("sieve push dir", stdin="b\n", code=2, stderr=has("dir is not a sieve and not empty"))
 
 
 @case
