@@ -327,7 +327,7 @@ def bad_names_and_parameters_are_refused_with_what_would_do(c):
                         ("guava,seed=x", "it takes a whole number"), ("guava,zzzzzzz=1", "'bloomery dialects' says")):
         c.run(["build", "--dialect", value, "-o", "f.bf", "keys"], code=2,
               stderr=has("bloomery: build: --dialect", said, "try 'bloomery build --help'"))
-    for value, said in (("guava,variant=mitz16", 'no variant "mitz16"'), ("guava,growth=2", "has no use for growth"),
+    for value, said in (("guava,variant=mitz16", 'variant "mitz16" does not exist'), ("guava,growth=2", "has no use for growth"),
                         ("guava,bits=100", "Guava")):
         c.run(["build", "--dialect", value, "-o", "f.bf", "keys"], code=2, stderr=has(said))
     for options, said in (("-p 0.1 --dialect guava,p=0.1", "the rate is given twice"),
