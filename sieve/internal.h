@@ -179,8 +179,8 @@ bloomery_status bloomery_manifest_open(bloomery_sieve *sieve, bloomery_error *er
  * what a power cut goes back to. */
 bloomery_status bloomery_manifest_settle(bloomery_sieve *sieve, bloomery_error *error);
 
-/* Called after everything else was restored, and with the image still as it was read. Writes a copy of the
- * last commit that is not whole, or older, from its twin. */
+/* Called after everything else was restored, and with the image still as it was read. Writes a copy
+ * of the last commit that is not whole, or older, from its twin. */
 void bloomery_manifest_mend(bloomery_sieve *sieve);
 
 /* Reports a copy of the last commit that is not whole. */
