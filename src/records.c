@@ -299,6 +299,7 @@ static bool change_form(uint32_t flags, struct span *text, unsigned char **scrat
     const size_t bytes = form_utf16(text->at, text->bytes, *scratch);
     if (bytes == FORM_NONE)
         return false;
+    assert(bytes <= 2 * text->bytes); /* what room_for has room for */
     *text = (struct span){*scratch, bytes};
     *scratch += bytes;
     return true;
