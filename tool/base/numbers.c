@@ -327,7 +327,7 @@ const char *tool_format_size(char *buffer, uint64_t bytes)
     }
     /* Three significant digits, "1.00" to "1023". */
     const int places = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-    assert(value >= 1 && value < 1024);
+    assert(value >= 1023.5 / 1024 && value < 1024);
     snprintf(buffer, TOOL_NUMBER_BYTES, "%.*f %s", places, value, units[unit]);
     return buffer;
 }
