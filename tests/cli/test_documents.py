@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import textwrap
 
 import documents
 from documents import ROOT, read
@@ -41,13 +42,14 @@ NOT_RUN = (
     (r"server|coming-from", r"redis-cli --pipe < \w+", "a server; tests/module/test_replies.py loads the file of docs/server.md"),
     (r"README|install", r"(man|apropos) (3 )?bloomery\S*", "the manual has to be installed; test_manual.py looks at its pages"),
     (r"format", r"bloomery key fingerprint 1", "it is a constant of the format"),
+    (r"results", r"bloomery (dedupe|build -p 0\.01)", "it names what bench/run.py measured"),
     (r"SECURITY|corpora|python|mathematics", r"bloomery (dedupe --unit|build (--lower|--secret-file)|inspect --measure)",
      "it names an option"),
 )
 # Commands that another test takes out of the page and runs: page, command or "block", test, what the test has.
 ELSEWHERE = (
-    (r"README", r".*(members|others)\.txt.*", "tests/cli/test_first_contact.py", "commands_of_readmes_first_screen"),
-    (r"README", r".*\b(20M|ids\.bloom|ids\.txt|1M)\b.*", "tests/cli/test_guides.py", "commands_of_readmes_minute"),
+    (r"README", r".*(members|others|distinct)\.txt.*", "tests/cli/test_first_contact.py", "commands_of_readmes_first_screen"),
+    (r"README", r".*\b(20M|ids\.bloom|ids\.txt|1M)\b.*", "tests/cli/test_guides.py", "commands_of_the_minute"),
     (r"counting", r"bloomery .*", "tests/cli/test_guides.py", "commands_of_the_counting_page"),
     (r"format", r"printf .*", "tests/cli/test_guides.py", "worked_example_of_the_format"),
     (r"coming-from", r".*", "tests/cli/test_first_contact.py", "commands_here_do_what_was_done_there"),
@@ -168,6 +170,20 @@ def the_program_of_readme_compiles_and_writes_a_filter(c):
            f"    return 1;\n}}\nint main(void)\n{{\n{body}    return 0;\n}}\n")
     said = run(c, "readme", "README.md",
                "cc -Wall -Wextra -Werror program.c $(pkg-config --cflags --libs bloomery) -o program && ./program")
+    c.expect(said == "possibly\n", said)
+    c.run("query -k 850101312345 readme/first.bloom", stdout="850101312345\n")
+
+
+@case
+def the_cpp_program_of_readme_compiles_and_writes_a_filter(c):
+    if "BLOOMERY_TEST_NO_COMPILER" in os.environ or shutil.which("c++") is None:
+        raise Skip("programs would have to be instrumented, or made for another processor, or there is no C++")
+    program, = re.findall(r"^```cpp\n(.*?)^```$", read("README.md"), re.M | re.S)
+    includes, body = re.match(r"((?:#include .*\n)+)([\s\S]*)", program).groups()
+    set_up(c, "readme")
+    c.file("readme/program.cpp", f"{includes}int main()\n{{\n{textwrap.indent(body, '    ')}    return 0;\n}}\n")
+    said = run(c, "readme", "README.md",
+               "c++ -std=c++17 -Wall -Wextra -Werror program.cpp $(pkg-config --cflags --libs bloomery) -o program-cpp && ./program-cpp")
     c.expect(said == "possibly\n", said)
     c.run("query -k 850101312345 readme/first.bloom", stdout="850101312345\n")
 

@@ -278,8 +278,8 @@ def commands(c, text, count):
 
 
 @case
-def commands_of_readmes_minute_do_what_they_say(c):
-    text = page("README.md").partition("## In a minute\n")[2].partition("\n## ")[0]
+def commands_of_the_minute_do_what_they_say(c):
+    text = page("docs/README.md").partition("## In a minute\n")[2].partition("\n## ")[0]
     said = {}
     for line in commands(c, text, 12):
         for number, smaller in SMALLER.items():
@@ -289,7 +289,7 @@ def commands_of_readmes_minute_do_what_they_say(c):
     possibly, absent = (said[next(line for line in said if line.startswith(start))].splitlines()
                         for start in ("bloomery query ids.bloom", "bloomery query -v"))
     c.expect(len(others) == 10_000 and sorted(possibly + absent) == sorted(others), "lines are lost")
-    # 8,000 of a million, README says, before the filter is full: 80 here, five deviations above and below.
+    # 8,000 of a million, the page says, before the filter is full: 80 here, five deviations above and below.
     c.expect(80 - 45 < len(possibly) < 80 + 45, f"{len(possibly)} of 10,000 are possibly in it")
     one = said['bloomery query -k "$(head -n 1 ids.txt)" ids.bloom']
     c.expect(one == c.read("ids.txt").decode().partition("\n")[0] + "\n", "the one key")
