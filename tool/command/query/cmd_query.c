@@ -56,8 +56,8 @@ static const struct tool_option options[] = {
     {'v', "invert", NULL, TOOL_FLAG(struct query, question.invert),
      .help = "print the lines that are definitely in none of the filters"},
     {'c', "count", NULL, TOOL_FLAG(struct query, question.count_only),
-     .help = "print only the number of lines. On a terminal, a note says how many of them are "
-             "expected to be false positives, if any are"},
+     .help = "print only the number of lines. A note on standard error says how many false "
+             "positives are expected, if it is one or more"},
     {'q', "quiet", NULL, TOOL_FLAG(struct query, question.quiet),
      .help = "print nothing; stop at the first match",
      .more = "It also stops while the input stays open."},
@@ -527,7 +527,7 @@ static void warn_of_too_few(const struct tool_question *question)
     }
 }
 
-/* What a count is worth: if false positives are to be expected among it, or people look. */
+/* Says how many false positives are expected among a count, if it is one or more. */
 static void say_expected(const struct tool_question *question)
 {
     char number[TOOL_NUMBER_BYTES];
@@ -535,7 +535,7 @@ static void say_expected(const struct tool_question *question)
     if (question->confirm != NULL || question->queried == 0)
         return;
     const double expected = expected_in_all(question, &rate);
-    if (expected < 1 && isatty(STDERR_FILENO) == 0)
+    if (expected < 1)
         return;
     tool_notice("about %s %s expected to be false positives (%s)",
                 format_expected(number, expected),
