@@ -23,7 +23,7 @@
  *   - with mended checksums, an item comes twice under one number.
  *
  * Build: with clang, -fsanitize=fuzzer,address,undefined, the files named sieve*.c and the library;
- * or with regression.c as a plain test. Uses src/sieve, to have small segments of the queue and
+ * or with regression.c as a plain test. Uses sieve, to have small segments of the queue and
  * saved filters.
  */
 #include "sieve.h"

@@ -97,11 +97,12 @@ static void add_word(void *context, size_t word, const bloomery_hash *hashes, si
     team->operations->add_word(layer, layer->payload, hashes, count, NULL);
 }
 
+/* `aside`: where keys wait that are added by ranges; NULL: they are not. */
 static void add_portion(struct team *team, struct bloomery_aside *aside,
                         const struct bloomery_input *keys, size_t count)
 {
     const struct bloomery_fast_path *fast = bloomery_fast_path_of(team->filter);
-    if (team->by_range)
+    if (aside != NULL)
         bloomery_aside_add(aside, keys, count);
     else if (fast != NULL)
         fast->add[true](team->filter, team->filter->layers, keys, count, NULL, NULL);
@@ -129,11 +130,11 @@ static size_t add_valid(struct team *team, struct bloomery_aside *aside,
 static void work(void *context, uint32_t number)
 {
     struct team *team = context;
-    struct bloomery_aside aside;
+    struct bloomery_aside memory, *aside = team->by_range ? &memory : NULL;
     struct bloomery_input keys;
     uint64_t adds = 0;
-    if (team->by_range)
-        bloomery_aside_start(&aside, &team->ranges, number);
+    if (aside != NULL)
+        bloomery_aside_start(aside, &team->ranges, number);
     for (;;) {
         uint32_t share = __atomic_load_n(&team->taken, __ATOMIC_RELAXED);
         if (share >= team->shares)
@@ -143,12 +144,12 @@ static void work(void *context, uint32_t number)
             continue;
         for (size_t count; (count = team->next(team->context, share, &keys)) > 0; adds += count)
             if (keys.valid != NULL)
-                count = add_valid(team, &aside, &keys, count);
+                count = add_valid(team, aside, &keys, count);
             else
-                add_portion(team, &aside, &keys, count);
+                add_portion(team, aside, &keys, count);
     }
-    if (team->by_range)
-        bloomery_aside_finish(&aside);
+    if (aside != NULL)
+        bloomery_aside_finish(aside);
     __atomic_fetch_add(&team->adds, adds, __ATOMIC_RELAXED);
 }
 

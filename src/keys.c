@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adding keys: key bytes become hashes here, once, and only hashes go on to core.
+ * Adding keys: key bytes become hashes here, once, and the kinds see only hashes.
  */
 #include "base/bits.h"
 #include "base/bytes.h"
@@ -196,7 +196,7 @@ bloomery_status bloomery_add_input(bloomery_filter *filter, const struct bloomer
 
 /* ---- Queries --------------------------------------------------------------------------------- */
 
-/* Queries: keys -> hash/ -> hashes -> core/<kind> -> words of answers. */
+/* Queries: keys -> hash/ -> hashes -> kinds/<kind> -> words of answers. */
 
 bloomery_status bloomery_can_take_hashes(const bloomery_filter *filter, bloomery_error *error)
 {

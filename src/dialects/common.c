@@ -60,8 +60,9 @@ bloomery_status bloomery_dialect_fits(const struct bloomery_dialect_row *row,
     if (!bloomery_dialect_is(row, filter))
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "%s", row->others);
     const struct bloomery_layer *layer = filter->layers;
+    const uint64_t unit = row->unit_bits > 0 ? row->unit_bits : 1;
     if ((row->unit_bits > 0 && layer->bits % row->unit_bits != 0) ||
-        (row->units_max > 0 && layer->bits / row->unit_bits > row->units_max) ||
+        (row->units_max > 0 && layer->bits / unit > row->units_max) ||
         (row->probes_max > 0 && layer->probes > row->probes_max))
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "%s", row->sizes);
     return row->fits != NULL ? row->fits(filter, error) : BLOOMERY_OK;

@@ -260,7 +260,7 @@ static const struct bloomery_hash_row legacy_hash = {
  *
  *     rate = sum over j of P(load = j) E[(X_jk / 512)^k],     load Binomial(n, 1/N)
  *
- * with the moments of plan/occupancy.h. Our own blocks are plan/blocked_rate.h.
+ * with the moments of plan/classic_rate.h. Our own blocks are plan/blocked_rate.h.
  */
 
 /* A block is full, to double precision, after this many throws per bit. */

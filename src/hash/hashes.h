@@ -48,7 +48,7 @@ struct bloomery_hash_row {
  *     siphash         SipHash-2-4, 128 bits, keyed: bytes 0-7 and 8-15, little-endian
  *
  * Those of other systems have ids from BLOOMERY_HASH_FOREIGN on, and rows that nothing here knows
- * (core/kinds.h).
+ * (kinds/kinds.h).
  */
 extern const struct bloomery_hash_row bloomery_hash_xxh3_64;
 extern const struct bloomery_hash_row bloomery_hash_xxh3_128;

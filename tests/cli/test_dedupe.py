@@ -930,4 +930,22 @@ def a_state_can_keep_its_secret_in_a_file(c):
     c.run("dedupe -q --keyed --state x --secret-file x", stdin="a\n", code=2, stderr=has("the same file, x"))
 
 
+@case
+def a_blank_header_is_a_header(c):
+    c.file("h.txt", "\na\nb\na\n")
+    got = json.loads(c.run("dedupe --header --skip-empty --json h.txt", stdout="\na\nb\n", stderr=None)[1])
+    c.expect((got["lines"], got["kept"], got["dropped"], got["without_key"]) == (3, 2, 1, 0), f"{got}")
+    c.file("h.csv", "\nx\nx\n")
+    c.run("dedupe -q --csv --header -F 1 --skip-empty h.csv h.csv", stdout="\nx\n")
+
+
+@case
+def an_input_behind_a_document_that_ends_the_run_has_no_message(c):
+    c.file("clash.jsonl", '{"text":"a","bloomery":1}\n' * 3)
+    for _ in range(5):
+        _, said = c.run("dedupe -n 1000 -j 4 --unit document --jsonl text --annotate clash.jsonl missing.jsonl", code=2,
+                        stdout=None, stderr=None)
+        c.expect(b"missing.jsonl" not in said, f"{said}")
+
+
 main()

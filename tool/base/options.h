@@ -24,7 +24,8 @@
  *
  * The reader fills the command's structure, --help lists the rows, and the manual's pages and the
  * shells' completions are made of them when the command is built (tool/describe_options.c). A row
- * says where its value goes and of what type it is there; another type does not compile.
+ * says where its value goes and of what type it is there; another type does not compile,
+ * unless a function takes the value (TOOL_CALL).
  *
  * Options that several commands have are rows of one array that is a group of each, with `offset`
  * the place of the group's own structure in the command's.

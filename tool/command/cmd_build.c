@@ -551,7 +551,7 @@ static const bloomery_filter *finish_static(const struct build *build, bloomery_
 /* For as many keys as come: they go to a builder, which makes the file when all have come. */
 static int build_static(struct build *build)
 {
-    bloomery_plan plan;
+    bloomery_plan plan = BLOOMERY_PLAN;
     bloomery_builder *builder = NULL;
     const bloomery_filter *filter = NULL;
     struct tool_change change;

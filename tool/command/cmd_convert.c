@@ -250,6 +250,7 @@ static int report_dialect(const struct request *request, const struct tool_origi
         char reading[TOOL_READING_BYTES];
         tool_foreign_reading(filter, output->dialect, reading);
         tool_fact(object, "read_as", NULL, tool_text(reading));
+        tool_fact(object, "file_bytes", NULL, tool_size(bytes)); /* of the other system's file */
     }
     tool_fact(object, "written_bytes", NULL, tool_size(bytes));
     tool_remarks_add(object, "remarks", NULL, filter);

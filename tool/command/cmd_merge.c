@@ -291,6 +291,7 @@ static int report(const struct merging *merging, const struct tool_facts *facts,
     tool_fact(object, "folded", NULL, tool_count(folded));
     if (merging->output.dialect != NULL) {
         tool_fact(object, "dialect", NULL, tool_text(merging->output.dialect->name));
+        tool_fact(object, "file_bytes", NULL, tool_size(bytes)); /* of the other system's file */
         tool_fact(object, "written_bytes", NULL, tool_size(bytes));
     }
     tool_fact(object, "intersect", NULL, tool_yes(merging->intersect));

@@ -188,7 +188,6 @@ static void set_judge(struct tool_dedupe_command *command)
             judge->member = &corpus->member;
     }
     command->dedupe.judge = judge;
-    command->dedupe.may_stop = true;
     command->rate_default = ngrams ? NGRAM_RATE : 0;
     if (ngrams)
         snprintf(corpus->note, sizeof(corpus->note), "%sruns of %u words", prefix, judge->ngram);

@@ -155,10 +155,11 @@ struct tool_dedupe {
     const struct tool_judge *judge; /* of documents; NULL: lines are compared */
     struct tool_against *against;   /* other filters: records that are in one are dropped */
     size_t against_count;
-    bool invert;                            /* the dropped records are printed, not the kept ones */
-    bool count_only;                        /* nothing is printed */
-    bool silent;                            /* no progress line while lines are printed */
-    bool may_stop;                          /* if it is full; later inputs then get no messages */
+    bool invert;     /* the dropped records are printed, not the kept ones */
+    bool count_only; /* nothing is printed */
+    bool silent;     /* no progress line while lines are printed */
+    bool may_stop;   /* if it is full, or at a document; later inputs then get
+                                             * no messages */
     const struct tool_interrupt *interrupt; /* ends the reading; NULL: nothing does */
 
     /* Called with what is printed, in order. False, after a message or as a failure that it

@@ -202,6 +202,13 @@ static bool is_blank(const bloomery_key_rule *rule, bloomery_key record)
     return at == last;
 }
 
+/* Whether the first record of a chunk is a header, which the report does not count. */
+static bool has_header(const struct lines *lines)
+{
+    const struct tool_layout *layout = lines->chunk->layout;
+    return layout != NULL && layout->header && lines->chunk->begins_input;
+}
+
 /* Makes keys of a batch of records, and hashes those of the candidates. */
 static void choose_keys(struct lines *lines, size_t first, size_t count)
 {
@@ -219,7 +226,8 @@ static void choose_keys(struct lines *lines, size_t first, size_t count)
                 made->keys[chosen++] = made->keys[key];
             }
             key++;
-        } else if (tool_bit(dropped, i) || is_blank(&lines->run->dedupe->rule, records[i])) {
+        } else if (tool_bit(dropped, i) || (is_blank(&lines->run->dedupe->rule, records[i]) &&
+                                            !(first + i == 0 && has_header(lines)))) {
             tool_bit_set(lines->keyed, first + i); /* by the other filter's rule; or none, and it
                                                        is dropped all the same */
         }
@@ -264,13 +272,6 @@ static size_t record_of(const struct lines *lines, size_t index)
     return record;
 }
 
-/* Whether the first record that was dealt with is a header, which the report does not count. */
-static bool has_header(const struct lines *lines)
-{
-    const struct tool_layout *layout = lines->chunk->layout;
-    return layout != NULL && layout->header && lines->chunk->begins_input && lines->limit > 0;
-}
-
 /* From bits of candidates to bits of records: which are kept. */
 static void find_kept(struct lines *lines)
 {
@@ -294,8 +295,9 @@ static void find_kept(struct lines *lines)
     for (size_t i = tool_next_bit(lines->keyed, 0, lines->limit, false); i < lines->limit;
          i = tool_next_bit(lines->keyed, i + 1, lines->limit, false))
         lines->counts.without_key++;
-    if (!has_header(lines))
+    if (lines->limit == 0 || !has_header(lines))
         return;
+    assert(lines->counts.without_key > 0);
     lines->counts.without_key--;
     if (lines->chunk->number > 0) /* that of the first input stands for all */
         lines->kept[0] &= ~UINT64_C(1);
@@ -333,7 +335,7 @@ static struct delivery lines_judge(void *worker, const struct tool_chunk *chunk)
         adding->answered < adding->count ? record_of(lines, adding->answered) : lines->count;
     find_kept(lines);
     const uint64_t kept = tool_ones_in(lines->kept, lines->limit);
-    const bool header = has_header(lines), first = chunk->number == 0;
+    const bool header = lines->limit > 0 && has_header(lines), first = chunk->number == 0;
     assert(kept + (header && !first) <= lines->limit);
     lines->counts.records += lines->limit - header;
     lines->counts.dropped += lines->limit - kept - (header && !first);

@@ -416,7 +416,8 @@ bool tool_dedupe_prepare(struct tool_dedupe_command *command)
     if (command->seen.table == NULL)
         command->planned_keys = command->seen.start.layer[0].plan.planned_keys;
     command->seen.advice = advice(command, there);
-    command->dedupe.may_stop = command->seen.on_full == TOOL_FULL_STOP || command->memory > 0;
+    command->dedupe.may_stop = command->dedupe.judge != NULL ||
+                               command->seen.on_full == TOOL_FULL_STOP || command->memory > 0;
     return true;
 }
 
