@@ -212,7 +212,7 @@ struct tool_document_keys {
     uint32_t *weights;          /* how many keys of its paragraph each one added stands for */
     size_t weight_room;
 
-    /* The batch. `of[i]` is key i's paragraph. `paragraphs` moves only after the batch was judged. */
+    /* The batch. `of[i]` is key i's paragraph: they move only after the batch was judged. */
     bloomery_key batch[BATCH];
     struct weighed *of[BATCH];
     bloomery_hash hashes[BATCH];
