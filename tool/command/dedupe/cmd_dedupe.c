@@ -115,11 +115,10 @@ static const struct tool_option options[] = {
     {'c', "count", NULL, TOOL_FLAG(OWN, dedupe.count_only),
      .help = "print only how many lines are kept. With -v, print how many are dropped"},
     {'o', "output", "FILE", TOOL_TEXT(OWN, output.path),
-     .help =
-         "write FILE instead of standard output. FILE is written only after all input has "
-         "been read. It is left untouched after a failure to read or write, a signal or a stop by --on-full. "
-         "FILE may be an input. Its name says how it is compressed: .gz, .zst, .xz, .bz2, "
-         ".lz4, .lz, .lzma",
+     .help = "write FILE instead of standard output. FILE is written only after all input has "
+             "been read. It is left untouched after a failure to read or write, a signal or a "
+             "stop by --on-full. FILE may be an input. Its name says how it is compressed: .gz, "
+             ".zst, .xz, .bz2, .lz4, .lz, .lzma",
      .more = "A file that is a filter is not replaced. --state is then written only if FILE is."},
     {0, "against", "X", TOOL_TEXTS(OWN, againsts),
      .help = "also drop lines that are in X, a filter or a file; repeatable",
