@@ -116,7 +116,7 @@ struct tool_utf16 {
 static bool utf16_open(struct tool_input *input, const unsigned char *head, size_t count)
 {
     assert(tool_utf16_is_marked(head, count));
-    const iconv_t converter = iconv_open("UTF-8", head[0] == 0xfe ? "UTF-16BE" : "UTF-16LE");
+    iconv_t converter = iconv_open("UTF-8", head[0] == 0xfe ? "UTF-16BE" : "UTF-16LE");
     if (converter == (iconv_t)-1) {
         input->error = errno == EINVAL ? "is in UTF-16, and this system's iconv does not convert it"
                                        : strerror(errno);
