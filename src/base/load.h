@@ -22,15 +22,19 @@ static inline const char *bloomery_load_library(const char *library,
                                                 const struct bloomery_wanted *wanted, size_t count)
 {
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL)
-        return dlerror();
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; handle != NULL && i < count; i++) {
         void *symbol = dlsym(handle, wanted[i].name);
-        if (symbol == NULL)
-            return dlerror();
-        memcpy(wanted[i].pointer, &symbol, sizeof symbol); /* the standard knows no cast for this */
+        if (symbol != NULL)
+            memcpy(wanted[i].pointer, &symbol,
+                   sizeof symbol); /* the standard has no cast for this */
+        else
+            handle = NULL;
     }
-    return NULL;
+    if (handle != NULL)
+        return NULL;
+    /* Never NULL after a failure, even if the system gives no reason. */
+    const char *reason = dlerror();
+    return reason != NULL ? reason : "the library cannot be loaded";
 }
 
 #endif

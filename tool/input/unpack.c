@@ -670,5 +670,6 @@ const char *tool_unpack_version(void)
 {
     const char *(*details)(void) = NULL;
     const struct bloomery_wanted wanted = {"archive_version_details", &details};
-    return bloomery_load_library(TOOL_LIBARCHIVE, &wanted, 1) == NULL ? details() : "no libarchive";
+    const char *reason = bloomery_load_library(TOOL_LIBARCHIVE, &wanted, 1);
+    return reason == NULL && details != NULL ? details() : "no libarchive";
 }
