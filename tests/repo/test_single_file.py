@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 from runner import checks, expect, main
 
@@ -16,6 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TOOL = os.environ["BLOOMERY_TOOL"]
 CC = os.environ.get("CC", "cc").split()
 WARNINGS = ["-I.", "-std=c11", "-O0", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+OBJECTS = tempfile.TemporaryDirectory()  # what several tests link
 NO_DIALECTS, NO_SIEVE = "-DBLOOMERY_NO_DIALECTS", "-DBLOOMERY_NO_SIEVE"
 
 
@@ -41,8 +43,16 @@ def read(*path):
         return file.read()
 
 
+def compiled(folder, name, *options):
+    """The single file as the object NAME, which can stand in a shared library; made once for all tests."""
+    kept = os.path.join(OBJECTS.name, name)
+    if not os.path.exists(kept):
+        run([*CC, *WARNINGS, "-fPIC", *options, "-c", "bloomery.c", "-o", kept], folder)
+    return kept
+
+
 def one_file_makes_the_commands_files(folder):
-    run([*CC, *WARNINGS, "bloomery.c", "single_file.c", "-lm", "-o", "program"], folder)
+    run([*CC, *WARNINGS, compiled(folder, "whole.o"), "single_file.c", "-lm", "-o", "program"], folder)
     run(["./program"], folder)
     for name, options in (("single.bloom", []), ("single.guava", ["--dialect", "guava"])):
         run([TOOL, "build", "-q", "-n", "1000", "-p", "0.01", *options, "-o", "of-command", "lines"], folder)
@@ -53,7 +63,7 @@ def one_file_makes_the_commands_files(folder):
 
 
 def one_file_shows_what_the_library_shows(folder):
-    run([*CC, *WARNINGS, "-fPIC", "-shared", "bloomery.c", "-lm", "-o", "one.so"], folder)
+    run([*CC, "-shared", compiled(folder, "whole.o"), "-lm", "-o", "one.so"], folder)
     shown = symbols().defined(os.path.join(folder, "one.so"), "-D")
     declared = symbols().declared(ROOT)
     expect({name for name in shown if not name.startswith("_")} == declared,
@@ -61,22 +71,23 @@ def one_file_shows_what_the_library_shows(folder):
 
 
 def embedded_with_hidden_names_it_shows_nothing(folder):
-    run([*CC, *WARNINGS, NO_DIALECTS, NO_SIEVE, "-fPIC", "-shared", "-fvisibility=hidden", "-DBLOOMERY_PUBLIC=",
-         "bloomery.c", "-lm", "-o", "hidden.so"], folder)
+    hidden = compiled(folder, "hidden.o", NO_DIALECTS, NO_SIEVE, "-fvisibility=hidden", "-DBLOOMERY_PUBLIC=")
+    run([*CC, "-shared", hidden, "-lm", "-o", "hidden.so"], folder)
     shown = {name for name in symbols().defined(os.path.join(folder, "hidden.so"), "-D") if not name.startswith("_")}
     expect(not shown, f"these are shown: {sorted(shown)[:9]}")
 
 
 def small_it_needs_no_loader_and_links_statically(folder):
-    run([*CC, *WARNINGS, NO_DIALECTS, NO_SIEVE, "-static", "bloomery.c", "single_file.c", "-lm", "-o", "static"], folder)
+    small = compiled(folder, "small.o", NO_DIALECTS, NO_SIEVE)
+    run([*CC, *WARNINGS, NO_DIALECTS, NO_SIEVE, "-static", small, "single_file.c", "-lm", "-o", "static"], folder)
     run(["./static"], folder)
-    run([*CC, *WARNINGS, NO_DIALECTS, NO_SIEVE, "-c", "bloomery.c", "-o", "small.o"], folder)
-    wanted = subprocess.run(["nm", "-u", "small.o"], capture_output=True, text=True, cwd=folder, check=True).stdout
+    wanted = subprocess.run(["nm", "-u", small], capture_output=True, text=True, cwd=folder, check=True).stdout
     expect(" dl" not in wanted, "it calls dlopen, which a static program cannot")
 
 
 def without_parts_it_compiles_and_works(folder):
-    run([*CC, *WARNINGS, NO_DIALECTS, NO_SIEVE, "bloomery.c", "single_file.c", "-lm", "-o", "program"], folder)
+    small = compiled(folder, "small.o", NO_DIALECTS, NO_SIEVE)
+    run([*CC, *WARNINGS, NO_DIALECTS, NO_SIEVE, small, "single_file.c", "-lm", "-o", "program"], folder)
     run(["./program"], folder)
     run([*CC, *WARNINGS, NO_DIALECTS, "bloomery.c", "single_file.c", "-lm", "-o", "program"], folder)
     run(["./program"], folder)
@@ -138,7 +149,7 @@ int main(void)
 def what_is_experimental_is_seen_on_demand_alone(folder):
     with open(os.path.join(folder, "try.c"), "w", encoding="utf-8") as file:
         file.write(EXPERIMENTAL)
-    run([*CC, *WARNINGS, "-DBLOOMERY_EXPERIMENTAL", "bloomery.c", "try.c", "-lm", "-o", "try"], folder)
+    run([*CC, *WARNINGS, "-DBLOOMERY_EXPERIMENTAL", compiled(folder, "whole.o"), "try.c", "-lm", "-o", "try"], folder)
     run(["./try"], folder)
     refused = subprocess.run([*CC, *WARNINGS, "-c", "try.c"], cwd=folder, capture_output=True, text=True, check=False)
     expect(refused.returncode != 0 and "bloomery_hash_name" in refused.stderr, "seen by programs that did not ask")
@@ -150,8 +161,8 @@ def cpp_programs_use_it(folder):
         return "no C++ compiler"
     with open(os.path.join(folder, "program.cpp"), "w", encoding="utf-8") as file:
         file.write(CPP)
-    run([*CC, *WARNINGS, "-c", "bloomery.c", "-o", "bloomery.o"], folder)
-    run([compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", "program.cpp", "bloomery.o", "-lm", "-o", "cpp"], folder)
+    whole = compiled(folder, "whole.o")
+    run([compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", "program.cpp", whole, "-lm", "-o", "cpp"], folder)
     run(["./cpp"], folder)
     return None
 
