@@ -138,6 +138,12 @@ static void headers(void)
     begin(PIECES, 0, 0, 0);
     put_piece(1, stand_in.bulk, (uint32_t)stand_in.bulk_bytes);
     end("header-of-a-terabyte");
+    (void)stand_in_ask("bf.scandump", "coarse", "0", NULL);
+    memcpy(stand_in.bulk, &(uint64_t){INT64_MAX}, 8);
+    memcpy(stand_in.bulk + 36, &(uint64_t){INT64_MAX}, 8);
+    begin(PIECES, 0, 0, 0);
+    put_piece(1, stand_in.bulk, (uint32_t)stand_in.bulk_bytes);
+    end("header-of-the-most-items");
 }
 
 static void make_keys(void)

@@ -277,6 +277,7 @@ typedef int (*server_apply)(server_context *context, void *data, server_string *
     ROW(OPTIONAL, server_facts *, GetServerInfo, (server_context * context, const char *section)) \
     ROW(OPTIONAL, unsigned long long, ServerInfoGetFieldUnsigned,                                 \
         (server_facts * facts, const char *field, int *error))                                    \
+    ROW(OPTIONAL, const char *, ServerInfoGetFieldC, (server_facts * facts, const char *field))   \
     ROW(OPTIONAL, void, FreeServerInfo, (server_context * context, server_facts * facts))         \
     ROW(OPTIONAL, int, RegisterNumericConfig,                                                     \
         (server_context * context, const char *name, long long standard, unsigned flags,          \

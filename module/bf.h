@@ -112,6 +112,9 @@ void bf_populate_moved(struct bf_value *value);
 /* The thread has to know of the server's children, and how a value is released. */
 void bf_populate_register(server_context *context, void (*release_value)(void *value));
 
+/* Memory of the server, or NULL, which is counted. Released by server.Free. */
+void *bf_try_alloc(size_t bytes);
+
 /* Memory of the server's whose bytes are wanted no longer: its whole pages are given back now. It
  * is still to be freed. */
 void bf_drop_pages(void *memory, size_t bytes);
@@ -187,6 +190,12 @@ struct bf_config {
     int defrag;
     int prefault;
     int huge_pages;
+    /* Of cuckoo filters: accepted, so that a file of the reference's ends no start. */
+    long long cf_bucket_size;
+    long long cf_capacity;
+    long long cf_iterations;
+    long long cf_growth;
+    long long cf_expansions;
 };
 
 extern struct bf_config bf_config;
@@ -214,16 +223,23 @@ bool bf_is_limited(server_context *context);
 long long bf_capacity_max(server_context *context);
 
 /* ROW(name): one for each field of the section of INFO. */
-#define BF_COUNTS(ROW)   \
-    ROW(keys)            \
-    ROW(memory_bytes)    \
-    ROW(adds)            \
-    ROW(new_items)       \
-    ROW(scale_outs)      \
-    ROW(refusals)        \
-    ROW(defrag_moves)    \
-    ROW(populated_bytes) \
-    ROW(huge_page_bytes) \
+#define BF_COUNTS(ROW)        \
+    ROW(keys)                 \
+    ROW(memory_bytes)         \
+    ROW(adds)                 \
+    ROW(new_items)            \
+    ROW(scale_outs)           \
+    ROW(refusals)             \
+    ROW(refused_by_key_limit) \
+    ROW(refused_by_maxmemory) \
+    ROW(refused_by_machine)   \
+    ROW(refused_by_container) \
+    ROW(refused_by_process)   \
+    ROW(refused_by_allocator) \
+    ROW(refused_by_chain_end) \
+    ROW(defrag_moves)         \
+    ROW(populated_bytes)      \
+    ROW(huge_page_bytes)      \
     ROW(populating)
 
 struct bf_counts {

@@ -25,6 +25,7 @@ struct adding {
     server_string *const *fresh; /* items that changed something */
     size_t fresh_count;
     size_t done;
+    uint64_t refusals; /* of memory, before the first item */
 };
 
 static struct bf_parameters defaults(void)
@@ -51,12 +52,19 @@ static bool add_block(struct adding *adding, size_t count, uint64_t *answers,
     return status == BLOOMERY_OK;
 }
 
-/* Why a key could not be added. */
-static const char *add_failure(const struct bf_value *value)
+/* Why a key could not be added. If memory was not refused, the chain is at its end: the rate of
+ * the next layer, half that of the newest, would be 0. */
+static const char *add_failure(const struct adding *adding)
 {
     bloomery_info info;
-    bf_info_of(value, &info);
-    return info.can_grow ? "ERR problem inserting into filter" : "ERR non scaling filter is full";
+    bf_info_of(adding->value, &info);
+    if (!info.can_grow)
+        return "ERR non scaling filter is full";
+    if (atomic_load(&bf_counts.refusals) == adding->refusals) {
+        atomic_fetch_add(&bf_counts.refusals, 1);
+        atomic_fetch_add(&bf_counts.refused_by_chain_end, 1);
+    }
+    return "ERR problem inserting into filter";
 }
 
 /* Adds and replies. The items that were new are gathered in `fresh`; NULL: all that were done count
@@ -84,7 +92,7 @@ static void add_items(server_context *context, struct adding *adding, server_str
         adding->done += counts.done;
     }
     if (!room)
-        (void)server.ReplyWithError(context, add_failure(adding->value));
+        (void)server.ReplyWithError(context, add_failure(adding));
     if (!known)
         server.ReplySetArrayLength(context, (long)(adding->done + (room ? 0 : 1)));
 }
@@ -111,7 +119,7 @@ static void add_one(server_context *context, struct adding *adding, bool created
     bloomery_error error;
     const bool is_new = bloomery_add(adding->value->filter, bf_key_of(adding->items[0]), &error);
     if (!is_new && error.status != BLOOMERY_OK) {
-        (void)server.ReplyWithError(context, add_failure(adding->value));
+        (void)server.ReplyWithError(context, add_failure(adding));
     } else {
         (void)server.ReplyWithBool(context, is_new);
         adding->done = 1;
@@ -125,7 +133,7 @@ static void add_several(server_context *context, struct adding *adding, bool cre
 {
     server_string *few[BLOCK];
     server_string **fresh =
-        adding->count <= BLOCK ? few : server.TryAlloc(adding->count * sizeof(server_string *));
+        adding->count <= BLOCK ? few : bf_try_alloc(adding->count * sizeof(server_string *));
     add_items(context, adding, fresh);
     adding->fresh = fresh != NULL ? fresh : adding->items;
     if (fresh == NULL && adding->fresh_count > 0)
@@ -161,6 +169,7 @@ static int add(server_context *context, struct adding *adding, bool several)
         wrong = make(context, adding, key);
     if (wrong == NULL) {
         const uint64_t before = adding->value->bytes;
+        adding->refusals = atomic_load(&bf_counts.refusals);
         bf_limits(context);
         (several ? add_several : add_one)(context, adding, found == BF_MISSING);
         bf_limits(NULL);

@@ -189,8 +189,8 @@ static struct bf_value *read_filter(server_io *io, const uint8_t *first, uint32_
     const size_t header_bytes = BF_HEADER_FIRST + (size_t)BF_HEADER_LINK * links;
     struct waiting waiting = {.links = links};
     struct bf_value *value = NULL;
-    waiting.header = server.TryAlloc(header_bytes);
-    waiting.bits = server.TryAlloc(links * sizeof(char *));
+    waiting.header = bf_try_alloc(header_bytes);
+    waiting.bits = bf_try_alloc(links * sizeof(char *));
     if (waiting.header != NULL && waiting.bits != NULL) {
         memcpy(waiting.header, first, BF_HEADER_FIRST);
         value = links == 1 ? read_only_link(io, waiting.header, items) : read_several(io, &waiting);
@@ -215,6 +215,7 @@ void *bf_rdb_load(server_io *io, int encoding)
         return NULL;
     }
     struct bf_value *value = NULL;
+    const uint64_t refused = atomic_load(&bf_counts.refused_by_allocator);
     if (read_number(io, &items) && read_number(io, &links) && read_number(io, &options) &&
         (encoding < ENCODING_WITH_GROWTH || read_number(io, &growth)) && links > 0 &&
         links <= BF_LINKS_MAX && options <= UINT32_MAX && growth <= UINT32_MAX) {
@@ -226,6 +227,9 @@ void *bf_rdb_load(server_io *io, int encoding)
     }
     if (value != NULL)
         bf_populate(value);
+    else if (atomic_load(&bf_counts.refused_by_allocator) != refused)
+        server.LogIOError(io, "warning",
+                          "bloomery: a filter can't be loaded: the server is out of memory");
     else
         server.LogIOError(io, "warning",
                           "bloomery: a filter can't be loaded: it is damaged, too large, or of an "

@@ -17,7 +17,7 @@ server_type *bf_type;
 
 struct bf_value *bf_value_new(void)
 {
-    struct bf_value *value = server.TryAlloc(sizeof *value);
+    struct bf_value *value = bf_try_alloc(sizeof *value);
     if (value == NULL)
         return NULL;
     *value = (struct bf_value){.filter = NULL};
@@ -105,6 +105,8 @@ void bf_info_of(const struct bf_value *value, bloomery_info *info)
 {
     *info = (bloomery_info)BLOOMERY_INFO;
     bloomery_info_get(value->filter, info);
+    if (info->adds > INT64_MAX) /* as the header has it */
+        info->adds = INT64_MAX;
 }
 
 uint64_t bf_told_bytes(const bloomery_info *info)

@@ -177,9 +177,9 @@ class Server:
     """A server with the module, and a connection to it."""
 
     def __init__(self, case, name="server", arguments=(), options=(), module=True, before=(), environment=None,
-                 enter=die_with_parent):
+                 enter=die_with_parent, config=None):
         """`arguments` are the module's, `options` the server's; `before` are modules that come first. `enter` is called in the
-        child before it becomes the server."""
+        child before it becomes the server. `config` is a file of settings, which loads the module itself."""
         if not os.access(SERVER, os.X_OK):
             raise Skip("no server here: redis-check-rdb of redis-tools is missing")
         if PRELOAD and not is_preloadable():
@@ -192,7 +192,11 @@ class Server:
         self.options = ["--save", "", "--enable-debug-command", "yes", "--repl-diskless-sync-delay", "0"]
         for other in before:
             self.options += ["--loadmodule", other]
-        if module:
+        self.config = []
+        if config is not None:
+            self.config = [self.case.path(f"{name}/conf")]
+            self.case.file(f"{name}/conf", config)
+        elif module:
             self.options += ["--loadmodule", MODULE, *arguments]
         self.options += list(options)
         self.process = self.client = self.port = None
@@ -202,7 +206,7 @@ class Server:
         """Starts the program, and returns it."""
         self.port = free_port()
         with open(os.path.join(self.folder, "log"), "ab") as log:
-            return self.case.spawn([os.path.abspath(SERVER), "--port", str(self.port), "--bind", "127.0.0.1",
+            return self.case.spawn([os.path.abspath(SERVER), *self.config, "--port", str(self.port), "--bind", "127.0.0.1",
                                     "--dir", self.folder, *self.options],
                                    stdin=-3, stdout=log, stderr=log, preexec_fn=self.enter,
                                    env={**os.environ, **SANITIZER, **self.environment})

@@ -90,6 +90,35 @@ static void a_refused_allocation_is_an_error_and_loses_nothing(void **state)
     assert_in_range(refused, 20, 900);
 }
 
+static void a_payload_that_memory_lacks_for_is_called_so(void **state)
+{
+    (void)state;
+    stand_in_ask("bf.reserve", "a", "0.01", "20", NULL);
+    add_numbers("a", 0, 200);
+    stand_in_dump("a");
+    for (long n = 1;; n++) {
+        const unsigned long long refusals = stand_in_info("refused_by_allocator");
+        stand_in.log[0] = '\0';
+        stand_in.refuse_at = n;
+        const bool taken = stand_in_restore("b");
+        if (stand_in.refuse_at > 0) {
+            stand_in.refuse_at = 0;
+            assert_true(taken && n > 3);
+            break;
+        }
+        assert_false(taken);
+        if (strstr(stand_in.log, "damaged") ==
+            NULL) /* one of the server's own, for bits, is not seen */
+            assert_non_null(strstr(stand_in.log, "the server is out of memory"));
+        else
+            assert_int_equal(stand_in_info("refused_by_allocator"), refusals);
+    }
+    stand_in.payload[0] ^= 1;
+    assert_false(stand_in_restore("c"));
+    assert_non_null(strstr(stand_in.log, "damaged"));
+    flush();
+}
+
 static void a_refused_link_leaves_what_was_added(void **state)
 {
     (void)state;
@@ -451,6 +480,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refused_allocation_is_an_error_and_loses_nothing),
+        cmocka_unit_test(a_payload_that_memory_lacks_for_is_called_so),
         cmocka_unit_test(a_refused_link_leaves_what_was_added),
         cmocka_unit_test(defragmentation_moves_every_block_and_no_bit),
         cmocka_unit_test(payloads_cut_anywhere_are_refused),

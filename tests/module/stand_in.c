@@ -431,11 +431,15 @@ static int fake_io_error(server_io *io)
     return io->failed;
 }
 
-static void fake_log_io(server_io *io, const char *level, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void fake_log_io(server_io *io, const char *level,
+                                                              const char *format, ...)
 {
+    va_list list;
     (void)io;
     (void)level;
-    (void)format;
+    va_start(list, format);
+    vsnprintf(stand_in.log, sizeof stand_in.log, format, list);
+    va_end(list);
 }
 
 /* The file is replayed as it is written, to another key. */

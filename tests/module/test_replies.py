@@ -34,6 +34,11 @@ def shortened(reply):
     return b"len=%d sha256=%s" % (len(reply), hashlib.sha256(reply).hexdigest().encode())
 
 
+def without_script(reply):
+    """An error of a script without the name that the server gave it: its hash, or "on"."""
+    return re.sub(rb"script: (\w+)(, | on )", b"script: ", reply) if reply.startswith(b"-") else reply
+
+
 def copy_chunks(client, source, target):
     """SCANDUMP of one key, LOADCHUNK of another: all replies."""
     iterator, replies = b"0", b""
@@ -62,6 +67,7 @@ def compare(c, resp):
             c.expect(expected != DIFFERENCES[command][0], f"{command}: no difference any more")
             expected = DIFFERENCES[command][0]
             seen.add(command)
+        reply, expected = without_script(reply), without_script(expected)
         c.expect(shortened(reply) == expected, f"RESP{resp} {number} {command[:80]!r}: {reply[:200]!r}, not {expected[:200]!r}")
     c.expect(seen == set(DIFFERENCES), f"{seen}")
 
@@ -200,8 +206,8 @@ def every_command_has_two_names_and_describes_itself(c):
                        "info": -2, "debug": 2, "scandump": 3, "loadchunk": 4}, f"{arity}")
     server.ask("BLOOM.ADD", "k", "x")
     c.expect(server.raw("BF.EXISTS", "k", "x") == b":1\r\n", "both names are one command")
-    module = server.ask("MODULE", "LIST")[0]
-    c.expect(module[1] == b"bf" and module[3] == 81000, f"{module}")
+    found = [module[3] for module in server.ask("MODULE", "LIST") if module[1] == b"bf"]  # a server may have some of its own
+    c.expect(found == [81000], f"{found}")
 
 
 @case
@@ -240,8 +246,9 @@ def memory_of_a_key_is_the_references_number(c):
     server.ask("BF.RESERVE", "m", "0.05", 1000)
     told = server.ask("BF.INFO", "m", "SIZE")[0]
     server.ask("SET", "s", "")
-    # What the server adds for the key itself is some dozen bytes.
-    c.expect(0 < server.ask("MEMORY", "USAGE", "m") - told < 80, f"{told}")
+    server.ask("SET", "n", 1)  # what the server adds for the key itself, which one server after the other counts otherwise
+    own = server.ask("MEMORY", "USAGE", "n")
+    c.expect(0 <= server.ask("MEMORY", "USAGE", "m") - told <= own + 32, f"{server.ask('MEMORY', 'USAGE', 'm')}, {told}, {own}")
 
 
 @case
