@@ -36,10 +36,12 @@ enum {
 
 /* The client for whom memory is taken; NULL: nobody's limits count. */
 static server_context *asking;
+static uint64_t beside_bytes; /* that its key has besides */
 
-void bf_limits(server_context *context)
+void bf_limits(server_context *context, uint64_t beside)
 {
     asking = context;
+    beside_bytes = beside;
 }
 
 /* What maxmemory leaves. A server that evicts keys makes room for what is new. There only what is
@@ -113,9 +115,10 @@ bool bf_can_load(uint64_t bytes, uint64_t *left)
 static atomic_ullong *refused_by(const struct bf_value *value, uint64_t bytes)
 {
     const uint64_t limit = (uint64_t)bf_config.memory_limit;
+    const uint64_t has = value->bytes + beside_bytes;
     if (asking == NULL || !bf_is_limited(asking))
         return NULL;
-    if (limit > 0 && (bytes > limit || value->bytes > limit - bytes))
+    if (limit > 0 && (bytes > limit || has > limit - bytes))
         return &bf_counts.refused_by_key_limit;
     if (bytes < ASK_BYTES)
         return NULL;

@@ -2,7 +2,7 @@
 /* What a key holds. */
 #define BLOOMERY_EXPERIMENTAL
 
-#include "bf.h"
+#include "window.h"
 
 #include <assert.h>
 #include <bloomery/dialect.h>
@@ -36,8 +36,8 @@ void bf_value_free(void *value)
     server.Free(held);
 }
 
-bloomery_status bf_value_create(server_context *context, const struct bf_parameters *parameters,
-                                struct bf_value **value)
+bloomery_status bf_value_create(server_context *context, uint64_t beside,
+                                const struct bf_parameters *parameters, struct bf_value **value)
 {
     bloomery_dialect_parameters given = BLOOMERY_DIALECT_PARAMETERS;
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
@@ -52,11 +52,11 @@ bloomery_status bf_value_create(server_context *context, const struct bf_paramet
         given.variant = parameters->growth == 0 ? "nonscaling" : "scaling";
     given.growth = parameters->growth;
     options.allocator = bf_allocator(*value);
-    bf_limits(context);
+    bf_limits(context, beside);
     const bloomery_status status =
         bloomery_dialect_create(bloomery_dialect_get(BLOOMERY_DIALECT_REDISBLOOM), &given, &options,
                                 &(*value)->filter, NULL);
-    bf_limits(NULL);
+    bf_limits(NULL, 0);
     if (status == BLOOMERY_OK) {
         bf_populate(*value);
     } else {
@@ -66,18 +66,18 @@ bloomery_status bf_value_create(server_context *context, const struct bf_paramet
     return status;
 }
 
-bloomery_status bf_value_from_header(server_context *context, const void *header, size_t bytes,
-                                     struct bf_value **value, bloomery_error *error)
+bloomery_status bf_value_from_header(server_context *context, uint64_t beside, const void *header,
+                                     size_t bytes, struct bf_value **value, bloomery_error *error)
 {
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     *value = bf_value_new();
     if (*value == NULL)
         return BLOOMERY_OUT_OF_MEMORY;
     options.allocator = bf_allocator(*value);
-    bf_limits(context);
+    bf_limits(context, beside);
     const bloomery_status status =
         bloomery_redisbloom_loadchunk(&(*value)->filter, 1, header, bytes, &options, error);
-    bf_limits(NULL);
+    bf_limits(NULL, 0);
     if (status != BLOOMERY_OK) {
         bf_value_free(*value);
         *value = NULL;
@@ -85,19 +85,81 @@ bloomery_status bf_value_from_header(server_context *context, const void *header
     return status;
 }
 
+struct bf_value *bf_value_emptied(const struct bf_value *value)
+{
+    uint8_t first[BF_HEADER_FIRST + BF_HEADER_LINK];
+    struct bf_value *fresh = NULL;
+    struct bf_link link;
+    size_t bytes;
+    memcpy(first, bf_header(value, &bytes), sizeof first);
+    memset(first, 0, 8);
+    memcpy(first + 8, &(uint32_t){1}, 4);
+    bf_header_read_link(first, 0, &link);
+    link.size = 0;
+    bf_header_write_link(first, 0, &link);
+    if (bf_value_from_header(NULL, 0, first, sizeof first, &fresh, NULL) == BLOOMERY_OK)
+        bf_populate(fresh);
+    return fresh;
+}
+
+struct bf_value *bf_value_copy(server_context *context, const struct bf_value *value)
+{
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    struct bf_value *twin = bf_value_new();
+    if (twin == NULL)
+        return NULL;
+    options.allocator = bf_allocator(twin);
+    bf_limits(context, 0);
+    const bloomery_status status = bloomery_copy(value->filter, &options, &twin->filter, NULL);
+    bf_limits(NULL, 0);
+    if (status != BLOOMERY_OK) {
+        bf_value_free(twin);
+        return NULL;
+    }
+    bf_populate(twin);
+    return twin;
+}
+
+void bf_value_move(server_defrag *defrag, struct bf_value *value)
+{
+    if (server.DefragAlloc == NULL || bf_config.defrag == 0 || bf_is_populated(value))
+        return;
+    const uint64_t before = atomic_load(&bf_counts.defrag_moves);
+    (void)bloomery_move(&value->filter, bf_move, defrag);
+    if (atomic_load(&bf_counts.defrag_moves) != before)
+        bf_populate_moved(value);
+}
+
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-enum bf_found bf_open(server_context *context, server_string *name, int mode, server_key **key,
-                      struct bf_value **value)
+static void open_window(server_context *context, server_string *name, int mode,
+                        struct bf_opened *opened)
 {
-    *value = NULL;
-    *key = server.OpenKey(context, name, mode);
-    if (*key == NULL)
+    const bloomery_key text = bf_key_of(name);
+    if (server.GetSelectedDb != NULL)
+        bf_window_is_at(opened->window, text.data, text.bytes, server.GetSelectedDb(context));
+    if ((mode & SERVER_WRITE) != 0)
+        bf_window_catch_up(context, name, opened->window);
+    opened->value = opened->window->generations[0];
+    assert(opened->value != NULL && opened->value->filter != NULL);
+}
+
+enum bf_found bf_open(server_context *context, server_string *name, int mode,
+                      struct bf_opened *opened)
+{
+    *opened = (struct bf_opened){.key = server.OpenKey(context, name, mode)};
+    if (opened->key == NULL)
         return BF_MISSING;
-    if (server.ModuleTypeGetType(*key) != bf_type) /* NULL: empty, or no module's */
-        return server.KeyType(*key) == SERVER_KEY_EMPTY ? BF_MISSING : BF_WRONG_TYPE;
-    *value = server.ModuleTypeGetValue(*key);
-    assert(*value != NULL && (*value)->filter != NULL);
+    const server_type *type = server.ModuleTypeGetType(opened->key);
+    if (type == bf_window_type && type != NULL) {
+        opened->window = server.ModuleTypeGetValue(opened->key);
+        open_window(context, name, mode, opened);
+        return BF_FOUND;
+    }
+    if (type != bf_type) /* NULL: empty, or no module's */
+        return server.KeyType(opened->key) == SERVER_KEY_EMPTY ? BF_MISSING : BF_WRONG_TYPE;
+    opened->value = server.ModuleTypeGetValue(opened->key);
+    assert(opened->value != NULL && opened->value->filter != NULL);
     return BF_FOUND;
 }
 

@@ -504,10 +504,14 @@ static uint64_t bits_of(const uint8_t *bytes, size_t count)
     return bloomery_count_payload(bytes, words) + (uint64_t)__builtin_popcountll(last);
 }
 
-/* Whether two chains have the same layers: bits and probes. */
-static bloomery_status same_layers(const bloomery_filter *one, const bloomery_filter *other,
-                                   bloomery_error *error)
+bloomery_status bloomery_redisbloom_same_layers(const bloomery_filter *one,
+                                                const bloomery_filter *other, bloomery_error *error)
 {
+    bloomery_status status = bloomery_redisbloom_is_chain(one, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_redisbloom_is_chain(other, error);
+    if (status != BLOOMERY_OK)
+        return status;
     if (one->shape.layer_count != other->shape.layer_count)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "one filter has %u layers, the other %u",
                              one->shape.layer_count, other->shape.layer_count);
@@ -547,13 +551,9 @@ static uint64_t keys_of_union(const struct bloomery_kind_row *kind,
 bloomery_status bloomery_redisbloom_merge(bloomery_filter *into, const bloomery_filter *from,
                                           bloomery_error *error)
 {
-    bloomery_status status = bloomery_redisbloom_is_chain(into, error);
-    if (status == BLOOMERY_OK)
-        status = bloomery_redisbloom_is_chain(from, error);
+    bloomery_status status = bloomery_redisbloom_same_layers(into, from, error);
     if (status == BLOOMERY_OK && into->storage != BLOOMERY_OWNED)
         status = bloomery_fail(error, BLOOMERY_READ_ONLY, 0, "the filter is read-only");
-    if (status == BLOOMERY_OK)
-        status = same_layers(into, from, error);
     if (status != BLOOMERY_OK || into == from)
         return status;
     for (uint32_t i = 0; i < into->shape.layer_count; i++) {
