@@ -6,6 +6,7 @@
  *     commands.c   the table of commands and how each is described to the server
  *     bf_*.c       the commands, a file per group
  *     value.c      what a key holds; memory.c: where its memory comes from, and the limits
+ *     key.c        opening a key of either kind
  *     window.c     keys of several generations; window_type.c: how they are saved and dumped
  *     reply.c      error texts, and replies that several commands give
  *     replicate.c  what replicas and the AOF get to see

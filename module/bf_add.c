@@ -11,8 +11,9 @@
 #include <math.h>
 #include <string.h>
 
-/* What a command wants, and how far it came. In a window an item that the newest generation lacks is
- * added, so that it is remembered from now on; it is new to the client if no generation had it. */
+/* What a command wants, and how far it came. In a window an item that the newest generation lacks
+ * is added, so that it is remembered from now on. It is new to the client if no generation had it.
+ */
 struct adding {
     server_string *command; /* its name, if it has a key and items and no more; else NULL */
     server_string *name;

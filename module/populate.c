@@ -32,8 +32,8 @@
  * Where a sixteenth of the machine's memory is left, or a quarter of its container's, no further
  * page is taken: a filter may be larger than that, and never get so full.
  *
- * Values that a command has replaced are released here too, so that the command does not wait: first
- * their pages are given back in steps, then their addresses.
+ * Values that a command has replaced are released here too, so that the command does not wait:
+ * first their pages are given back in steps, then their addresses.
  *
  * A value that is released takes its pieces with it. If the thread is at one of them, it releases
  * the value itself when its step is done: so a key may be unlinked during a step.

@@ -29,6 +29,8 @@
 
 enum { CRON_WINDOWS = 16, NO_DATABASE = -1 };
 
+server_type *bf_window_type;
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list: windows go in any thread */
 static struct bf_window *first;
 static uint64_t next_due_ms; /* before this time no window of the list is due; UINT64_MAX: never */

@@ -26,8 +26,6 @@ enum { VERSION = 1, ENCODING = 1, EFFORT_BYTES = 65536, OPTIONS_FIXED = 13 };
 
 static const uint8_t magic[8] = {'b', 'l', 'o', 'o', 'm', 'w', 'n', 0xff};
 
-server_type *bf_window_type;
-
 /* The bytes of a generation's bits; all have as many. */
 static uint64_t generation_bytes(const struct bf_window *window)
 {

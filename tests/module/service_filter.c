@@ -24,7 +24,7 @@ enum { OWN_CALLS = AUDIT_ARCH_AARCH64 };
 #endif
 
 static const unsigned allowed[] = {
-#include "system_calls.h"
+#include <system_calls.h>
 };
 
 enum { ALLOWED = sizeof allowed / sizeof allowed[0], SKIPPED = 77 };

@@ -23,7 +23,11 @@ def sources(server):
     server.ask("BF.MADD", "one", *range(30))
     server.ask("BF.RESERVE", "several", "0.01", 4)
     server.ask("BF.MADD", "several", *range(40))
-    return ["one", "several"]
+    server.ask("BF.RESERVE", "window", "0.01", 40, "GENERATIONS", 3, "EVERY", 1000000, "AT", 2_000_000_000_000)
+    server.ask("BF.MADD", "window", *range(30))
+    server.ask("BF.ROTATE", "window")
+    server.ask("BF.MADD", "window", *range(20, 40))
+    return ["one", "several", "window"]
 
 
 NUMBERS = [0, 1, 7, 63, 64, 65, 255, 65535, 65536, 2 ** 31, 2 ** 32 - 1, 2 ** 40, 2 ** 63 - 1, 2 ** 63, 2 ** 64 - 1]
@@ -89,7 +93,7 @@ def payloads_that_nobody_saved_leave_the_key_as_it_is(c):
         reply = server.ask("RESTORE", "one", 0, sealed(payload), "REPLACE")
         if reply == "OK":
             taken += 1
-            if server.ask("TYPE", "one") == "MBbloom--":
+            if server.ask("TYPE", "one") in ("MBbloom--", "bloomwind"):
                 use(server, "one")
             server.ask("RESTORE", "one", 0, sealed(payloads[0]), "REPLACE")
         elif number % 50 == 0:
