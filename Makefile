@@ -3,7 +3,7 @@
 # The front door. Each target installs the Debian packages that it needs and that are missing (scripts/packages
 # lists them), then calls Meson. The meson.build files say how things are built.
 #
-# Variables: BUILD, the build directory; PREFIX and DESTDIR, for install; MESON_OPTIONS, for the first
+# Variables: BUILD, the build directory; PREFIX, DESTDIR and MODULE, for install; MESON_OPTIONS, for the first
 # configuration of a build directory; PACKAGES=present, on systems that name their packages differently.
 
 BUILD         ?= build
@@ -26,7 +26,8 @@ help:
 	@echo 'make web         build the explorer, a page in one file: $(BUILD)-web/explorer.html'
 	@echo 'make check-web   build it, then run its tests in a browser without a window'
 	@echo 'make check-valkey run the tests of the module in Valkey'
-	@echo 'make install     install library, header and command (PREFIX=$(PREFIX), DESTDIR)'
+	@echo 'make install     install library, header and command (PREFIX=$(PREFIX), DESTDIR);'
+	@echo '                 with MODULE=yes also the module for Redis and Valkey'
 	@echo 'make uninstall   remove what make install has installed'
 	@echo 'make format      format every C file'
 	@echo 'make lint        run the formatter and the analysers, as CI does'
@@ -49,7 +50,8 @@ demo:
 demo-server:
 	$(need) server
 	@$(MAKE) --silent --no-print-directory $(BUILD)/build.ninja
-	@meson configure $(BUILD) -Dmodule=enabled
+	@grep -q '^build module/bloomery.so:' $(BUILD)/build.ninja || \
+	    { output=$$(meson setup --reconfigure $(BUILD) -Dmodule=enabled 2>&1) || { echo "$$output"; exit 1; }; }
 	@ninja --quiet -C $(BUILD) tool/bloomery module/bloomery.so
 	@module/demo.py $(BUILD)
 
@@ -122,9 +124,14 @@ install:
 	$(need) demo
 	@test -f $(BUILD)-release/build.ninja || \
 		meson setup $(BUILD)-release --buildtype=release -Dtests=disabled $(MESON_OPTIONS)
-	@meson configure $(BUILD)-release --prefix $(PREFIX) -Dexplorer=$(abspath $(wildcard $(BUILD)-web/explorer.html))
+	@meson configure $(BUILD)-release --prefix $(PREFIX) -Dexplorer=$(abspath $(wildcard $(BUILD)-web/explorer.html)) \
+		$(if $(MODULE),-Dmodule=enabled)
 	@ninja --quiet -C $(BUILD)-release
 	@meson install -C $(BUILD)-release --no-rebuild
+	@module=$$(grep '/bloomery/bloomery\.so$$' $(BUILD)-release/meson-logs/install-log.txt) || \
+		{ echo 'The module for Redis and Valkey was not installed. To install it too: make install MODULE=yes'; exit 0; }; \
+	echo "To load the module, write into the server's configuration: loadmodule $$module"; \
+	case $$module in /usr/lib/*) ;; *) echo "Debian's own services load modules from /usr/lib alone: docs/server.md";; esac
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
 # Removes only what the last `make install` of this folder installed.

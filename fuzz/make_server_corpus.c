@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAYLOAD, PIECES };
+enum { PAYLOAD, PIECES, WINDOW_PAYLOAD };
 
 static const char *directory;
 static uint8_t input[1 << 16];
@@ -98,6 +98,14 @@ static void wrong_pieces(void)
     end("header-for-a-key");
 }
 
+static void window_payload(void)
+{
+    stand_in_dump("window");
+    begin(WINDOW_PAYLOAD, 1, 0, 0);
+    put(stand_in.payload, stand_in.payload_bytes);
+    end("payload-window");
+}
+
 /* They do not follow. */
 static void many_links(void)
 {
@@ -138,6 +146,12 @@ static void headers(void)
     begin(PIECES, 0, 0, 0);
     put_piece(1, stand_in.bulk, (uint32_t)stand_in.bulk_bytes);
     end("header-of-a-terabyte");
+    (void)stand_in_ask("bf.scandump", "coarse", "0", NULL);
+    memcpy(stand_in.bulk, &(uint64_t){INT64_MAX}, 8);
+    memcpy(stand_in.bulk + 36, &(uint64_t){INT64_MAX}, 8);
+    begin(PIECES, 0, 0, 0);
+    put_piece(1, stand_in.bulk, (uint32_t)stand_in.bulk_bytes);
+    end("header-of-the-most-items");
 }
 
 static void make_keys(void)
@@ -149,6 +163,11 @@ static void make_keys(void)
     stand_in_ask("bf.madd", "several", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", NULL);
     stand_in_ask("bf.reserve", "even", "0.2", "2", "EXPANSION", "1", NULL);
     stand_in_ask("bf.madd", "even", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b", NULL);
+    stand_in_ask("bf.reserve", "window", "0.1", "9", "GENERATIONS", "3", "EVERY", "60", "AT",
+                 "5000", NULL);
+    stand_in_ask("bf.madd", "window", "1", "2", "3", NULL);
+    stand_in_ask("bf.rotate", "window", "COUNT", "1", "AT", "65000", NULL);
+    stand_in_ask("bf.madd", "window", "3", "4", NULL);
     stand_in_ask("bf.reserve", "empty", "0.001", "10", "EXPANSION", "3", NULL);
     stand_in_ask("bf.reserve", "coarse", "0.25", "1000", NULL);
     stand_in_ask("bf.add", "coarse", "x", NULL);
@@ -170,6 +189,8 @@ int main(int count, char **arguments)
         snprintf(name, sizeof name, "pieces-%s", keys[i]);
         pieces(keys[i], name, 0);
     }
+    window_payload();
+    pieces("window", "pieces-window", 0);
     payload("several", "payload-without-growth", 3, 0);
     payload("several", "payload-of-another-version", 5, 0);
     payload("several", "payload-without-memory", 4, 5);

@@ -6,16 +6,16 @@
  *
  * An input has eight bytes in front:
  *
- *     0   even: a payload follows; odd: pieces do
+ *     0   bit 0: pieces follow, else a payload does; bit 1: the payload is a window's
  *     1   encoding version of the payload
  *     2   the allocation that is refused; 0: none
- *     3   key of the pieces: 0 a new one, 1 "several", 2 "one"
+ *     3   key of the pieces: 0 a new one, 1 "several", 2 "one", 3 "window"
  *
  * A piece is its iterator (8 bytes), its length (4; what remains, if that is less) and its
  * bytes. Lengths put the numbers of a header at multiples of 8 and 4, where a mutation finds them.
  *
- * Two keys are there before, of "several" links and of "one". Besides what the sanitizers see, it
- * aborts where
+ * Three keys are there before, of "several" links, of "one", and a "window". Besides what the
+ * sanitizers see, it aborts where
  *   - a key that an input was refused for, or is not about, has another digest;
  *   - a refusal is passed on to replicas, or signals a modified key, or gives no error;
  *   - a payload has more memory taken than its bytes justify;
@@ -61,6 +61,7 @@ static bool is_error(const char *reply)
 static struct {
     uint64_t several;
     uint64_t one;
+    uint64_t window;
 } whole;
 
 static void make_keys(void)
@@ -74,6 +75,12 @@ static void make_keys(void)
     stand_in_ask("bf.madd", "several", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", NULL);
     stand_in_ask("bf.reserve", "one", "0.1", "20", "NONSCALING", NULL);
     stand_in_ask("bf.madd", "one", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", NULL);
+    stand_in_ask("bf.reserve", "window", "0.1", "9", "GENERATIONS", "2", "EVERY", "5", "AT", "7",
+                 NULL);
+    stand_in_ask("bf.madd", "window", "1", "2", "3", "4", NULL);
+    stand_in_ask("bf.rotate", "window", "COUNT", "1", "AT", "9", NULL);
+    stand_in_ask("bf.madd", "window", "4", "5", "6", NULL);
+    whole.window = stand_in_digest("window");
     whole.several = stand_in_digest("several");
     whole.one = stand_in_digest("one");
 }
@@ -84,11 +91,13 @@ static void check_untouched(const char *touched)
         must(stand_in_digest("several") == whole.several, "a key stays as it was");
     if (strcmp(touched, "one") != 0)
         must(stand_in_digest("one") == whole.one, "a key stays as it was");
+    if (strcmp(touched, "window") != 0)
+        must(stand_in_digest("window") == whole.window, "a key stays as it was");
 }
 
 static void check_all_is_gone(void)
 {
-    static const char *const counters[] = {"keys", "memory_bytes", "populating"};
+    static const char *const counters[] = {"keys", "windows", "memory_bytes", "populating"};
     stand_in_flush();
     must(stand_in.blocks == 0, "memory is given back");
     for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
@@ -141,7 +150,9 @@ static void check_kept(const char *key)
 
 static void ask_all(const char *key)
 {
-    static const char *const selectors[] = {"CAPACITY", "SIZE", "FILTERS", "ITEMS", "EXPANSION"};
+    static const char *const selectors[] = {"CAPACITY",  "SIZE",        "FILTERS",  "ITEMS",
+                                            "EXPANSION", "ERROR",       "ERRORNOW", "FILL",
+                                            "ESTIMATE",  "GENERATIONS", "EVERY"};
     for (size_t i = 0; i < sizeof selectors / sizeof selectors[0]; i++)
         must(!is_error(stand_in_ask("bf.info", key, selectors[i], NULL)), "it describes itself");
     must(!is_error(stand_in_ask("bf.info", key, NULL)), "it describes itself");
@@ -149,6 +160,11 @@ static void ask_all(const char *key)
     must(!is_error(stand_in_ask("bf.card", key, NULL)), "it describes itself");
     must(!is_error(stand_in_ask("bf.mexists", key, "1", "x", "", NULL)), "it can be asked");
     must(stand_in_memory(key) > 0, "it takes memory");
+}
+
+static bool is_window(const char *key)
+{
+    return strcmp(stand_in_ask("bf.info", key, "GENERATIONS", NULL), "*1 _ ") != 0;
 }
 
 static void check_works(const char *key)
@@ -161,6 +177,13 @@ static void check_works(const char *key)
          "an added item is not denied");
     ask_all(key);
     check_kept(key);
+    must(!is_error(stand_in_ask("bf.merge", key, key, NULL)) || is_window(key), "it is merged");
+    if (is_window(key))
+        must(!is_error(stand_in_ask("bf.rotate", key, NULL)), "it is rotated");
+    check_kept(key);
+    must(!is_error(stand_in_ask("bf.clear", key, NULL)), "it is cleared");
+    must(strcmp(stand_in_ask("bf.card", key, NULL), ":0 ") == 0, "and empty");
+    check_kept(key);
 }
 
 /* ---- The target ------------------------------------------------------------------------------ */
@@ -172,14 +195,19 @@ static void check_saved(const char *key, const uint8_t *data)
     const size_t read = stand_in.payload_read;
     stand_in_dump(key);
     must(stand_in.payload_bytes == read, "a payload is saved as long as it was read");
+    if (stand_in.is_window) {
+        must(memcmp(stand_in.payload, data, read) == 0, "a payload is saved as it was read");
+        return;
+    }
     must(memcmp(stand_in.payload, data, AT_GROWTH) == 0 &&
              memcmp(stand_in.payload + AT_GROWTH + 8, data + AT_GROWTH + 8, read - AT_GROWTH - 8) ==
                  0,
          "a payload is saved as it was read");
 }
 
-static void try_payload(int encoding, const uint8_t *data, size_t size)
+static void try_payload(bool of_window, int encoding, const uint8_t *data, size_t size)
 {
+    stand_in.is_window = of_window;
     memcpy(stand_in.payload, data, size);
     stand_in.payload_bytes = size;
     stand_in.asked = 0;
@@ -187,7 +215,7 @@ static void try_payload(int encoding, const uint8_t *data, size_t size)
     must(stand_in.asked <= 16 * size + ROOM_FOR_LINKS + OWN_MEMORY,
          "no more memory than the payload justifies");
     must(taken == stand_in_has("new"), "a payload is taken or refused");
-    if (taken && encoding == 4)
+    if (taken && (encoding == 4 || of_window))
         check_saved("new", data);
     if (taken)
         check_works("new");
@@ -238,15 +266,15 @@ static void try_pieces(const char *key, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const keys[] = {"new", "several", "one"};
+    static const char *const keys[] = {"new", "several", "one", "window"};
     if (size < PREFIX || size > LARGEST)
         return 0;
     make_keys();
     stand_in.refuse_at = data[2];
     if (data[0] % 2 == 0)
-        try_payload(data[1], data + PREFIX, size - PREFIX);
+        try_payload(data[0] % 4 == 2, data[1], data + PREFIX, size - PREFIX);
     else
-        try_pieces(keys[data[3] % 3], data + PREFIX, size - PREFIX);
+        try_pieces(keys[data[3] % 4], data + PREFIX, size - PREFIX);
     stand_in.refuse_at = 0;
     check_all_is_gone();
     return 0;

@@ -48,6 +48,7 @@ enum {
 
 /* Of a context. */
 enum {
+    SERVER_CONTEXT_MASTER = 1 << 2,
     SERVER_CONTEXT_REPLICATED = 1 << 12,
     SERVER_CONTEXT_LOADING = 1 << 13,
     SERVER_CONTEXT_RESP3 = 1 << 22,
@@ -65,6 +66,9 @@ enum { SERVER_EVENT_GENERIC = 1 << 2 };
 
 /* Of a child that writes a file or answers a replica: it was born, or has ended. */
 enum { SERVER_EVENT_CHILD = 13, SERVER_CHILD_BORN = 0, SERVER_CHILD_DIED = 1 };
+
+/* Some times a second. */
+enum { SERVER_EVENT_CRON = 8 };
 
 struct server_event {
     uint64_t id;
@@ -109,6 +113,7 @@ enum {
     SERVER_KEY_ACCESS = 16,
     SERVER_KEY_UPDATE = 32,
     SERVER_KEY_INSERT = 64,
+    SERVER_KEY_DELETE = 128,
 };
 
 enum { SERVER_BEGINS_AT_INDEX = 2, SERVER_FINDS_RANGE = 2 };
@@ -238,6 +243,7 @@ typedef int (*server_apply)(server_context *context, void *data, server_string *
     ROW(REQUIRED, int, ReplyWithStringBuffer,                                                     \
         (server_context * context, const char *data, size_t bytes))                               \
     ROW(REQUIRED, int, ReplyWithNull, (server_context * context))                                 \
+    ROW(REQUIRED, int, ReplyWithDouble, (server_context * context, double value))                 \
     ROW(REQUIRED, int, ReplyWithBool, (server_context * context, int value))                      \
     ROW(REQUIRED, const char *, StringPtrLen, (const server_string *string, size_t *bytes))       \
     ROW(REQUIRED, int, StringToLongLong, (const server_string *string, long long *value))         \
@@ -255,6 +261,14 @@ typedef int (*server_apply)(server_context *context, void *data, server_string *
     ROW(REQUIRED, server_type *, ModuleTypeGetType, (server_key * key))                           \
     ROW(REQUIRED, void *, ModuleTypeGetValue, (server_key * key))                                 \
     ROW(REQUIRED, int, ModuleTypeSetValue, (server_key * key, server_type * type, void *value))   \
+    ROW(REQUIRED, int, ModuleTypeReplaceValue,                                                    \
+        (server_key * key, server_type * type, void *value, void **old))                          \
+    ROW(REQUIRED, long long, Milliseconds, (void))                                                \
+    ROW(OPTIONAL, const server_string *, GetKeyNameFromIO, (server_io * io))                      \
+    ROW(OPTIONAL, int, GetDbIdFromIO, (server_io * io))                                           \
+    ROW(OPTIONAL, int, GetSelectedDb, (server_context * context))                                 \
+    ROW(OPTIONAL, int, SelectDb, (server_context * context, int number))                          \
+    ROW(OPTIONAL, int, AvoidReplicaTraffic, (void))                                               \
     ROW(REQUIRED, int, Replicate,                                                                 \
         (server_context * context, const char *command, const char *format, ...))                 \
     ROW(REQUIRED, int, ReplicateVerbatim, (server_context * context))                             \
@@ -277,6 +291,7 @@ typedef int (*server_apply)(server_context *context, void *data, server_string *
     ROW(OPTIONAL, server_facts *, GetServerInfo, (server_context * context, const char *section)) \
     ROW(OPTIONAL, unsigned long long, ServerInfoGetFieldUnsigned,                                 \
         (server_facts * facts, const char *field, int *error))                                    \
+    ROW(OPTIONAL, const char *, ServerInfoGetFieldC, (server_facts * facts, const char *field))   \
     ROW(OPTIONAL, void, FreeServerInfo, (server_context * context, server_facts * facts))         \
     ROW(OPTIONAL, int, RegisterNumericConfig,                                                     \
         (server_context * context, const char *name, long long standard, unsigned flags,          \

@@ -6,12 +6,15 @@
  *     commands.c   the table of commands and how each is described to the server
  *     bf_*.c       the commands, a file per group
  *     value.c      what a key holds; memory.c: where its memory comes from, and the limits
+ *     key.c        opening a key of either kind
+ *     window.c     keys of several generations; window_type.c: how they are saved and dumped
  *     reply.c      error texts, and replies that several commands give
  *     replicate.c  what replicas and the AOF get to see
  *     rdb.c aof.c  persistence
  *     config.c     module arguments and CONFIG; info.c: the section of INFO
  *
- *     populate.c   the thread that takes the pages of large filters and makes them huge ones
+ *     populate.c   the thread that takes the pages of large filters, makes them huge ones and
+ *                  releases what a command has replaced
  *
  * Everything else runs in the server's main thread, except one function: values may be released in
  * the background. bf_value_free calls only Free of the server, and its counters are atomic.
@@ -25,6 +28,8 @@
 #include <stdatomic.h>
 
 /* ---- Values ---------------------------------------------------------------------------------- */
+
+struct bf_window;
 
 /* The value of a key of the module. Its address never changes, because its filter's allocator keeps
  * that address. */
@@ -48,18 +53,36 @@ extern server_type *bf_type;
 struct bf_value *bf_value_new(void);
 void bf_value_free(void *value);
 
-/* A value with an empty filter. Limits are those of `context`. */
-bloomery_status bf_value_create(server_context *context, const struct bf_parameters *parameters,
-                                struct bf_value **value);
+/* A value with an empty filter. Limits are those of `context`, with `beside` bytes that the key has
+ * already. */
+bloomery_status bf_value_create(server_context *context, uint64_t beside,
+                                const struct bf_parameters *parameters, struct bf_value **value);
 
-/* A value made of a header as BF.SCANDUMP gives it, all bits 0. Limits are those of `context`;
- * NULL: none. */
-bloomery_status bf_value_from_header(server_context *context, const void *header, size_t bytes,
-                                     struct bf_value **value, bloomery_error *error);
+/* A value made of a header as BF.SCANDUMP gives it, all bits 0. Limits are those of `context`, with
+ * `beside` bytes that the key has already; NULL: none. */
+bloomery_status bf_value_from_header(server_context *context, uint64_t beside, const void *header,
+                                     size_t bytes, struct bf_value **value, bloomery_error *error);
 
-/* Opens a key. The caller closes it in any case. */
-enum bf_found bf_open(server_context *context, server_string *name, int mode, server_key **key,
-                      struct bf_value **value);
+/* An empty value of the same parameters, without limits, or NULL. Its pages are taken. */
+struct bf_value *bf_value_emptied(const struct bf_value *value);
+
+/* A copy, or NULL. Limits are those of `context`; NULL: none. Its pages are taken. */
+struct bf_value *bf_value_copy(server_context *context, const struct bf_value *value);
+
+/* Moves a filter's memory as the server wishes. */
+void bf_value_move(server_defrag *defrag, struct bf_value *value);
+
+/* A key that was opened: `value` is the filter, of a window the newest one. */
+struct bf_opened {
+    server_key *key;
+    struct bf_value *value;
+    struct bf_window *window; /* NULL: not one */
+};
+
+/* Opens a key. The caller closes it in any case. To be written to, a window is rotated first, if
+ * that is due. */
+enum bf_found bf_open(server_context *context, server_string *name, int mode,
+                      struct bf_opened *opened);
 
 /* The header as BF.SCANDUMP gives it; in static memory, until the next call. It takes no memory,
  * because saving cannot say that there is none. */
@@ -84,6 +107,9 @@ struct bf_link {
 
 enum { BF_HEADER_FIRST = 20, BF_HEADER_LINK = 53, BF_LINKS_MAX = 65536 };
 
+/* Items that a command passes to a filter at once. */
+enum { BF_BLOCK = 256 };
+
 void bf_header_read_link(const uint8_t *header, uint32_t index, struct bf_link *link);
 void bf_header_write_link(uint8_t *header, uint32_t index, const struct bf_link *link);
 
@@ -92,9 +118,10 @@ void bf_header_write_link(uint8_t *header, uint32_t index, const struct bf_link 
 /* The allocator of a value's filter. */
 bloomery_allocator bf_allocator(struct bf_value *value);
 
-/* Until the matching bf_limits(NULL) allocations are held to the limits, if `context` is that of a
- * client. What the master sends and what is loaded has passed limits already. */
-void bf_limits(server_context *context);
+/* Until the matching bf_limits(NULL, 0) allocations are held to the limits, if `context` is that of
+ * a client. What the master sends and what is loaded has passed limits already. `beside`: bytes
+ * that the key has besides those of the value that allocates. */
+void bf_limits(server_context *context, uint64_t beside);
 
 /* Has the pages of a large filter taken in the background, those of each layer that is new. */
 void bf_populate(struct bf_value *value);
@@ -106,11 +133,17 @@ bool bf_is_populated(const struct bf_value *value);
  * releases it as soon as it can. */
 bool bf_populate_end(struct bf_value *value);
 
+/* Releases a value, in the thread if that is large: the main thread does not wait for it. */
+void bf_release_aside(struct bf_value *value);
+
 /* The same of a filter of which some blocks have moved. */
 void bf_populate_moved(struct bf_value *value);
 
 /* The thread has to know of the server's children, and how a value is released. */
 void bf_populate_register(server_context *context, void (*release_value)(void *value));
+
+/* Memory of the server, or NULL, which is counted. Released by server.Free. */
+void *bf_try_alloc(size_t bytes);
 
 /* Memory of the server's whose bytes are wanted no longer: its whole pages are given back now. It
  * is still to be freed. */
@@ -124,6 +157,10 @@ bool bf_can_load(uint64_t bytes, uint64_t *left);
 void *bf_move(void *defrag, void *memory, size_t bytes, size_t alignment);
 
 /* ---- Persistence ----------------------------------------------------------------------------- */
+
+/* Copies bits that end at `iterator` into a filter. They are lost in `bits`, whose memory goes back
+ * to the kernel step by step; its addresses are still to be freed. */
+bool bf_place(struct bf_value *value, uint64_t iterator, char *bits, uint64_t bytes);
 
 void *bf_rdb_load(server_io *io, int encoding);
 void bf_rdb_save(server_io *io, void *value);
@@ -150,6 +187,9 @@ struct bf_names {
     const char *insert;
     const char *madd;
     const char *loadchunk;
+    const char *clear;
+    const char *merge;
+    const char *rotate;
     size_t prefix; /* bytes that all of them begin with */
 };
 
@@ -172,6 +212,10 @@ struct bf_change {
  * Clients that watch the key hear of it. Nothing changed: nothing happens. */
 void bf_changed(server_context *context, const struct bf_change *change);
 
+/* A command of a key and other words, which is passed on as it is under the name `command`. */
+void bf_pass_on(server_context *context, const char *command, server_string **words, int count,
+                const char *event);
+
 /* The same of BF.LOADCHUNK, whose words are passed on as they are. */
 void bf_loaded(server_context *context, server_string **words, bool created);
 
@@ -184,9 +228,16 @@ struct bf_config {
     long long memory_limit; /* of one key; 0: none */
     long long capacity_max; /* that a command may ask for */
     long long chunk_bytes;  /* of a reply of SCANDUMP at most */
+    long long merge_limit;  /* bytes that one BF.MERGE may read */
     int defrag;
     int prefault;
     int huge_pages;
+    /* Of cuckoo filters: accepted, so that a file of the reference's ends no start. */
+    long long cf_bucket_size;
+    long long cf_capacity;
+    long long cf_iterations;
+    long long cf_growth;
+    long long cf_expansions;
 };
 
 extern struct bf_config bf_config;
@@ -214,16 +265,25 @@ bool bf_is_limited(server_context *context);
 long long bf_capacity_max(server_context *context);
 
 /* ROW(name): one for each field of the section of INFO. */
-#define BF_COUNTS(ROW)   \
-    ROW(keys)            \
-    ROW(memory_bytes)    \
-    ROW(adds)            \
-    ROW(new_items)       \
-    ROW(scale_outs)      \
-    ROW(refusals)        \
-    ROW(defrag_moves)    \
-    ROW(populated_bytes) \
-    ROW(huge_page_bytes) \
+#define BF_COUNTS(ROW)        \
+    ROW(keys)                 \
+    ROW(windows)              \
+    ROW(rotations)            \
+    ROW(memory_bytes)         \
+    ROW(adds)                 \
+    ROW(new_items)            \
+    ROW(scale_outs)           \
+    ROW(refusals)             \
+    ROW(refused_by_key_limit) \
+    ROW(refused_by_maxmemory) \
+    ROW(refused_by_machine)   \
+    ROW(refused_by_container) \
+    ROW(refused_by_process)   \
+    ROW(refused_by_allocator) \
+    ROW(refused_by_chain_end) \
+    ROW(defrag_moves)         \
+    ROW(populated_bytes)      \
+    ROW(huge_page_bytes)      \
     ROW(populating)
 
 struct bf_counts {
@@ -254,5 +314,8 @@ int bf_info(server_context *context, server_string **words, int count);
 int bf_debug(server_context *context, server_string **words, int count);
 int bf_scandump(server_context *context, server_string **words, int count);
 int bf_loadchunk(server_context *context, server_string **words, int count);
+int bf_clear(server_context *context, server_string **words, int count);
+int bf_merge(server_context *context, server_string **words, int count);
+int bf_rotate(server_context *context, server_string **words, int count);
 
 #endif /* BLOOMERY_MODULE_BF_H */

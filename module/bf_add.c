@@ -4,15 +4,16 @@
  * one that finds no room the reply ends with the reason, and what was added before it stays, and is
  * replicated.
  */
-#include "bf.h"
+#include "window.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <math.h>
+#include <string.h>
 
-enum { BLOCK = 256 };
-
-/* What a command wants, and how far it came. */
+/* What a command wants, and how far it came. In a window an item that the newest generation lacks
+ * is added, so that it is remembered from now on. It is new to the client if no generation had it.
+ */
 struct adding {
     server_string *command; /* its name, if it has a key and items and no more; else NULL */
     server_string *name;
@@ -22,9 +23,11 @@ struct adding {
     struct bf_parameters parameters; /* which it is made with */
 
     struct bf_value *value;
+    struct bf_window *window;    /* of which it is the newest generation; NULL: of none */
     server_string *const *fresh; /* items that changed something */
     size_t fresh_count;
     size_t done;
+    uint64_t refusals; /* of memory, before the first item */
 };
 
 static struct bf_parameters defaults(void)
@@ -36,55 +39,68 @@ static struct bf_parameters defaults(void)
     };
 }
 
-/* Adds up to BLOCK items; false at one that was refused. `answers` has a bit for each. */
+/* Adds up to BF_BLOCK items; false at one that was refused. `answers` has a bit for each that was
+ * added, `older` one for each that older generations have. */
 static bool add_block(struct adding *adding, size_t count, uint64_t *answers,
-                      bloomery_counts *counts)
+                      uint64_t older[BF_BLOCK / 64], bloomery_counts *counts)
 {
-    bloomery_key block[BLOCK];
+    bloomery_key block[BF_BLOCK];
     const bloomery_keys keys = bloomery_keys_of_list(block, count);
-    assert(count <= BLOCK);
+    assert(count <= BF_BLOCK);
     for (size_t i = 0; i < count; i++)
         block[i] = bf_key_of(adding->items[adding->done + i]);
+    memset(older, 0, BF_BLOCK / 8);
+    if (adding->window != NULL)
+        bf_window_may_contain(adding->window, 1, adding->window->plan.generations, &keys, older);
     const bloomery_status status =
         bloomery_add_keys(adding->value->filter, &keys, answers, counts, NULL);
     assert(counts->done <= count && (status == BLOOMERY_OK) == (counts->done == count));
     return status == BLOOMERY_OK;
 }
 
-/* Why a key could not be added. */
-static const char *add_failure(const struct bf_value *value)
+/* Why a key could not be added. If memory was not refused, the chain is at its end: the rate of
+ * the next layer, half that of the newest, would be 0. */
+static const char *add_failure(const struct adding *adding)
 {
     bloomery_info info;
-    bf_info_of(value, &info);
-    return info.can_grow ? "ERR problem inserting into filter" : "ERR non scaling filter is full";
+    bf_info_of(adding->value, &info);
+    if (!info.can_grow)
+        return "ERR non scaling filter is full";
+    if (atomic_load(&bf_counts.refusals) == adding->refusals) {
+        atomic_fetch_add(&bf_counts.refusals, 1);
+        atomic_fetch_add(&bf_counts.refused_by_chain_end, 1);
+    }
+    return "ERR problem inserting into filter";
 }
 
 /* Adds and replies. The items that were new are gathered in `fresh`; NULL: all that were done count
  * as new, which is right too, and longer. */
 static void add_items(server_context *context, struct adding *adding, server_string **fresh)
 {
-    const bool known = adding->count <= BLOCK;
+    const bool known = adding->count <= BF_BLOCK;
     bool room = true;
     if (!known)
         (void)server.ReplyWithArray(context, SERVER_POSTPONED);
     while (room && adding->done < adding->count) {
         const size_t left = adding->count - adding->done;
-        uint64_t answers[BLOCK / 64];
+        uint64_t answers[BF_BLOCK / 64];
+        uint64_t older[BF_BLOCK / 64];
         bloomery_counts counts;
-        room = add_block(adding, left < BLOCK ? left : BLOCK, answers, &counts);
+        room = add_block(adding, left < BF_BLOCK ? left : BF_BLOCK, answers, older, &counts);
         if (known)
             (void)server.ReplyWithArray(context, (long)(counts.done + (room ? 0 : 1)));
         for (size_t i = 0; i < counts.done; i++) {
-            const bool is_new = (answers[i / 64] >> (i % 64) & 1) != 0;
-            (void)server.ReplyWithBool(context, is_new);
-            if (is_new && fresh != NULL)
+            const bool is_added = (answers[i / 64] >> (i % 64) & 1) != 0;
+            const bool is_old = (older[i / 64] >> (i % 64) & 1) != 0;
+            (void)server.ReplyWithBool(context, is_added && !is_old);
+            if (is_added && fresh != NULL)
                 fresh[adding->fresh_count] = adding->items[adding->done + i];
-            adding->fresh_count += is_new;
+            adding->fresh_count += is_added;
         }
         adding->done += counts.done;
     }
     if (!room)
-        (void)server.ReplyWithError(context, add_failure(adding->value));
+        (void)server.ReplyWithError(context, add_failure(adding));
     if (!known)
         server.ReplySetArrayLength(context, (long)(adding->done + (room ? 0 : 1)));
 }
@@ -109,23 +125,27 @@ static void finish(server_context *context, const struct adding *adding, bool cr
 static void add_one(server_context *context, struct adding *adding, bool created)
 {
     bloomery_error error;
-    const bool is_new = bloomery_add(adding->value->filter, bf_key_of(adding->items[0]), &error);
-    if (!is_new && error.status != BLOOMERY_OK) {
-        (void)server.ReplyWithError(context, add_failure(adding->value));
+    const bloomery_key item = bf_key_of(adding->items[0]);
+    bool is_old = false;
+    for (uint32_t i = 1; adding->window != NULL && i < adding->window->plan.generations; i++)
+        is_old = is_old || bloomery_may_contain(adding->window->generations[i]->filter, item);
+    const bool is_added = bloomery_add(adding->value->filter, item, &error);
+    if (!is_added && error.status != BLOOMERY_OK) {
+        (void)server.ReplyWithError(context, add_failure(adding));
     } else {
-        (void)server.ReplyWithBool(context, is_new);
+        (void)server.ReplyWithBool(context, is_added && !is_old);
         adding->done = 1;
         adding->fresh = adding->items;
-        adding->fresh_count = is_new;
+        adding->fresh_count = is_added;
     }
     finish(context, adding, created);
 }
 
 static void add_several(server_context *context, struct adding *adding, bool created)
 {
-    server_string *few[BLOCK];
+    server_string *few[BF_BLOCK];
     server_string **fresh =
-        adding->count <= BLOCK ? few : server.TryAlloc(adding->count * sizeof(server_string *));
+        adding->count <= BF_BLOCK ? few : bf_try_alloc(adding->count * sizeof(server_string *));
     add_items(context, adding, fresh);
     adding->fresh = fresh != NULL ? fresh : adding->items;
     if (fresh == NULL && adding->fresh_count > 0)
@@ -141,7 +161,7 @@ static const char *make(server_context *context, struct adding *adding, server_k
 {
     if (!adding->create)
         return "ERR not found";
-    const bloomery_status status = bf_value_create(context, &adding->parameters, &adding->value);
+    const bloomery_status status = bf_value_create(context, 0, &adding->parameters, &adding->value);
     if (status != BLOOMERY_OK)
         return status == BLOOMERY_OUT_OF_MEMORY ? "ERR Insufficient memory to create filter"
                                                 : "ERR could not create filter";
@@ -151,25 +171,27 @@ static const char *make(server_context *context, struct adding *adding, server_k
 
 static int add(server_context *context, struct adding *adding, bool several)
 {
-    server_key *key;
-    const enum bf_found found =
-        bf_open(context, adding->name, SERVER_READ | SERVER_WRITE, &key, &adding->value);
+    struct bf_opened opened;
+    const enum bf_found found = bf_open(context, adding->name, SERVER_READ | SERVER_WRITE, &opened);
     const char *wrong = NULL;
+    adding->value = opened.value;
+    adding->window = opened.window;
     if (found == BF_WRONG_TYPE)
         wrong = BF_WRONG_TYPE_TEXT;
     else if (found == BF_MISSING)
-        wrong = make(context, adding, key);
+        wrong = make(context, adding, opened.key);
     if (wrong == NULL) {
         const uint64_t before = adding->value->bytes;
-        bf_limits(context);
+        adding->refusals = atomic_load(&bf_counts.refusals);
+        bf_limits(context, 0);
         (several ? add_several : add_one)(context, adding, found == BF_MISSING);
-        bf_limits(NULL);
+        bf_limits(NULL, 0);
         if (adding->value->bytes > before) {
             atomic_fetch_add(&bf_counts.scale_outs, 1);
             bf_populate(adding->value);
         }
     }
-    server.CloseKey(key);
+    server.CloseKey(opened.key);
     return wrong != NULL ? bf_fail(context, wrong) : SERVER_OK;
 }
 

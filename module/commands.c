@@ -44,6 +44,8 @@ static const struct server_argument reserve_arguments[] = {
     NUMBER("capacity", INTEGER),
     OPTION("expansion", INTEGER, "EXPANSION"),
     OPTION("nonscaling", WORD, "NONSCALING"),
+    OPTION("generations", INTEGER, "GENERATIONS"),
+    OPTION("seconds", INTEGER, "EVERY"),
     END,
 };
 static const struct server_argument insert_arguments[] = {
@@ -66,6 +68,12 @@ static const struct server_argument selectors[] = {
     {.name = "filters", .type = SERVER_ARGUMENT_WORD, .key_places = -1, .token = "FILTERS"},
     {.name = "items", .type = SERVER_ARGUMENT_WORD, .key_places = -1, .token = "ITEMS"},
     {.name = "expansion", .type = SERVER_ARGUMENT_WORD, .key_places = -1, .token = "EXPANSION"},
+    {.name = "error", .type = SERVER_ARGUMENT_WORD, .key_places = -1, .token = "ERROR"},
+    {.name = "errornow", .type = SERVER_ARGUMENT_WORD, .key_places = -1, .token = "ERRORNOW"},
+    {.name = "fill", .type = SERVER_ARGUMENT_WORD, .key_places = -1, .token = "FILL"},
+    {.name = "estimate", .type = SERVER_ARGUMENT_WORD, .key_places = -1, .token = "ESTIMATE"},
+    {.name = "generations", .type = SERVER_ARGUMENT_WORD, .key_places = -1, .token = "GENERATIONS"},
+    {.name = "every", .type = SERVER_ARGUMENT_WORD, .key_places = -1, .token = "EVERY"},
     END,
 };
 static const struct server_argument info_arguments[] = {
@@ -75,6 +83,11 @@ static const struct server_argument info_arguments[] = {
      .key_places = -1,
      .flags = SERVER_ARGUMENT_OPTIONAL,
      .parts = selectors},
+    END,
+};
+static const struct server_argument merge_arguments[] = {
+    KEY,
+    {.name = "source", .type = SERVER_ARGUMENT_KEY, .flags = SERVER_ARGUMENT_SEVERAL},
     END,
 };
 static const struct server_argument scandump_arguments[] = {KEY, NUMBER("iterator", INTEGER), END};
@@ -94,39 +107,48 @@ static const struct command {
     const char *summary;
     const char *complexity;
     const struct server_argument *arguments;
+    int last_key; /* 0: the first one alone; -1: all words are keys */
 } commands[] = {
     {"reserve", bf_reserve, -4, true, "write deny-oom", "write fast", SERVER_KEY_INSERT, "1.0.0",
-     NULL, "Makes an empty Bloom filter.", "O(1)", reserve_arguments},
+     NULL, "Makes an empty Bloom filter.", "O(1)", reserve_arguments, 0},
     {"add", bf_add, 3, true, "write deny-oom", "write", SERVER_KEY_INSERT, "1.0.0", NULL,
      "Adds an item, and makes the filter if there is none.",
-     "O(k), where k is the number of hash functions used by the last sub-filter", item_arguments},
+     "O(k), where k is the number of hash functions used by the last sub-filter", item_arguments,
+     0},
     {"madd", bf_madd, -3, true, "write deny-oom", "write", SERVER_KEY_INSERT, "1.0.0", NULL,
      "Adds items, and makes the filter if there is none.",
      "O(k * n), where k is the number of hash functions and n is the number of items",
-     items_arguments},
+     items_arguments, 0},
     {"insert", bf_insert, -4, true, "write deny-oom", "write", SERVER_KEY_INSERT, "1.0.0", NULL,
      "Adds items, and makes the filter with the given parameters if there is none.",
      "O(k * n), where k is the number of hash functions and n is the number of items",
-     insert_arguments},
+     insert_arguments, 0},
     {"exists", bf_exists, 3, false, "readonly fast", "read", SERVER_KEY_ACCESS, "1.0.0", NULL,
      "Whether an item may have been added.", "O(k), where k is the number of hash functions",
-     item_arguments},
+     item_arguments, 0},
     {"mexists", bf_mexists, -3, false, "readonly fast", "read", SERVER_KEY_ACCESS, "1.0.0", NULL,
      "Whether items may have been added.",
      "O(k * n), where k is the number of hash functions and n is the number of items",
-     items_arguments},
+     items_arguments, 0},
     {"card", bf_card, 2, false, "readonly fast", "read fast", SERVER_KEY_ACCESS, "2.4.4", NULL,
-     "The number of items that changed the filter when they were added.", "O(1)", key_arguments},
+     "The number of items that changed the filter when they were added.", "O(1)", key_arguments, 0},
     {"info", bf_info, -2, false, "readonly fast", "read fast", SERVER_KEY_ACCESS, "1.0.0",
-     "dont_cache", "What a filter is.", "O(1)", info_arguments},
+     "dont_cache", "What a filter is.", "O(1)", info_arguments, 0},
     {"debug", bf_debug, 2, false, "readonly fast", "read", SERVER_KEY_ACCESS, "1.0.0", "dont_cache",
-     "What each sub-filter is.", "O(n), where n is the number of sub-filters", key_arguments},
+     "What each sub-filter is.", "O(n), where n is the number of sub-filters", key_arguments, 0},
     {"scandump", bf_scandump, 3, false, "readonly fast", "read", SERVER_KEY_ACCESS, "1.0.0",
      "dont_cache", "A piece of a filter, to be loaded elsewhere.",
-     "O(n), where n is the number of bytes", scandump_arguments},
+     "O(n), where n is the number of bytes", scandump_arguments, 0},
     {"loadchunk", bf_loadchunk, 4, true, "write deny-oom", "write", SERVER_KEY_INSERT, "1.0.0",
      NULL, "Loads a piece of a filter.", "O(n), where n is the number of bytes",
-     loadchunk_arguments},
+     loadchunk_arguments, 0},
+    {"clear", bf_clear, 2, true, "write", "write", SERVER_KEY_DELETE, "0.1.0", NULL,
+     "Removes all items of a filter, which keeps its parameters.", "O(1)", key_arguments, 0},
+    {"merge", bf_merge, -3, true, "write deny-oom", "write", SERVER_KEY_INSERT, "0.1.0", NULL,
+     "Adds the items of other filters of the same layers.",
+     "O(n), where n is the number of bytes of all filters", merge_arguments, -1},
+    {"rotate", bf_rotate, -2, true, "write", "write", SERVER_KEY_DELETE, "0.1.0", NULL,
+     "Drops the oldest generation of a window and begins a new one.", "O(1)", key_arguments, 0},
 };
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
@@ -141,7 +163,7 @@ static void describe(server_command *made, const struct command *command)
          .begins = SERVER_BEGINS_AT_INDEX,
          .begin.index = {1},
          .finds = SERVER_FINDS_RANGE,
-         .find.range = {0, 1, 0}},
+         .find.range = {command->last_key, 1, 0}},
         {0},
     };
     const struct server_command_info info = {
@@ -162,8 +184,8 @@ static bool add_command(server_context *context, const char *family, const struc
 {
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "%s.%s", family, command->name);
-    if (server.CreateCommand(context, name, command->function, command->flags, 1, 1, 1) !=
-        SERVER_OK) {
+    if (server.CreateCommand(context, name, command->function, command->flags, 1,
+                             command->last_key == 0 ? 1 : command->last_key, 1) != SERVER_OK) {
         server.Log(context, "warning", "bloomery: the command %s can't be had", name);
         return false;
     }

@@ -3,10 +3,17 @@
  * Configuration: first the words behind `loadmodule`, then CONFIG, whose defaults they are.
  *
  * A setting may have several names: the reference's, its older ones, and those of valkey-bloom, so
- * that neither a line that loads the reference nor a file written for the other ends the server.
+ * that neither a line that loads the reference nor a file written for the other ends the server. On
+ * servers that allow names without a prefix the reference's names have two forms, since a file may
+ * come from a server that has only the one with a prefix.
+ *
  * When the server hands over what its file says, it sets every name that the file does not have to
  * its default. Of several names of one setting that would undo the one that was given, so until
  * then a name that is set to what it was changes nothing.
+ *
+ * CONFIG REWRITE writes each name whose value is not its default. If it wrote all names of a
+ * setting, a user who changes one of the lines would change nothing. So the name that a setting was
+ * last set by has its value, and its other names read as their defaults.
  */
 #include "bf.h"
 
@@ -22,9 +29,15 @@ struct bf_config bf_config = {
     .growth = 2,
     .capacity_max = BF_CAPACITY_MAX,
     .chunk_bytes = BF_CHUNK_MAX,
+    .merge_limit = 256 << 20,
     .defrag = 1,
     .prefault = 1,
     .huge_pages = 1,
+    .cf_bucket_size = 2,
+    .cf_capacity = 1024,
+    .cf_iterations = 20,
+    .cf_growth = 1,
+    .cf_expansions = 32,
 };
 
 /* Settings of valkey-bloom that decide nothing in filters of this form: kept to be told. */
@@ -36,10 +49,9 @@ static struct {
 static const double rate_max = 0.25;
 static const long long capacity_max_large = 1LL << 40;
 
-/* RATE: above 0.25 it counts as 0.25. RATIO: any between 0 and 1. */
+/* RATE: above 0.25 it counts as 0.25. RATIO: any between 0 and 1. NOTHING: a number of no use. */
 enum kind { NUMBER, RATE, RATIO, FLAG, NOTHING };
 
-/* Settings. NOTHING: taken and checked, of no use here; see docs/server.md. */
 static struct setting {
     const char *name;
     enum kind kind;
@@ -50,38 +62,47 @@ static struct setting {
     unsigned flags;
     long long standard; /* the default that CONFIG was given: of rates and ratios the next */
     double standard_ratio;
+    bool is_last; /* of the names of its value, the one that CONFIG set last */
 } settings[] = {
-    {"bf-error-rate", RATE, &bf_config.rate, 0, 0, true, false, 0, 0, 0},
-    {"bf-initial-size", NUMBER, &bf_config.capacity, 1, BF_CAPACITY_MAX, true, false, 0, 0, 0},
-    {"bf-expansion-factor", NUMBER, &bf_config.growth, 0, BF_GROWTH_MAX, true, false, 0, 0, 0},
+    {"bf-error-rate", RATE, &bf_config.rate, 0, 0, true, false, 0, 0, 0, false},
+    {"bf-initial-size", NUMBER, &bf_config.capacity, 1, BF_CAPACITY_MAX, true, false, 0, 0, 0,
+     false},
+    {"bf-expansion-factor", NUMBER, &bf_config.growth, 0, BF_GROWTH_MAX, true, false, 0, 0, 0,
+     false},
     {"memory-usage-limit", NUMBER, &bf_config.memory_limit, 0, LLONG_MAX, true, true,
-     SERVER_CONFIG_MEMORY, 0, 0},
-    {"defrag", FLAG, &bf_config.defrag, 0, 1, true, true, 0, 0, 0},
-    {"prefault", FLAG, &bf_config.prefault, 0, 1, true, true, 0, 0, 0},
-    {"huge-pages", FLAG, &bf_config.huge_pages, 0, 1, true, true, 0, 0, 0},
+     SERVER_CONFIG_MEMORY, 0, 0, false},
+    {"defrag", FLAG, &bf_config.defrag, 0, 1, true, true, 0, 0, 0, false},
+    {"prefault", FLAG, &bf_config.prefault, 0, 1, true, true, 0, 0, 0, false},
+    {"huge-pages", FLAG, &bf_config.huge_pages, 0, 1, true, true, 0, 0, 0, false},
     {"max-capacity", NUMBER, &bf_config.capacity_max, BF_CAPACITY_MAX, 1LL << 40, true, true, 0, 0,
-     0},
+     0, false},
     {"scandump-chunk-size", NUMBER, &bf_config.chunk_bytes, BF_CHUNK_MIN, BF_CHUNK_MAX, true, true,
-     SERVER_CONFIG_MEMORY, 0, 0},
-    {"ERROR_RATE", RATE, &bf_config.rate, 0, 0, false, false, 0, 0, 0},
-    {"INITIAL_SIZE", NUMBER, &bf_config.capacity, 1, BF_CAPACITY_MAX, false, false, 0, 0, 0},
-    {"bloom-fp-rate", RATE, &bf_config.rate, 0, 0, true, true, 0, 0, 0},
-    {"bloom-capacity", NUMBER, &bf_config.capacity, 1, BF_CAPACITY_MAX, true, true, 0, 0, 0},
-    {"bloom-expansion", NUMBER, &bf_config.growth, 0, BF_GROWTH_MAX, true, true, 0, 0, 0},
+     SERVER_CONFIG_MEMORY, 0, 0, false},
+    {"merge-limit", NUMBER, &bf_config.merge_limit, 0, LLONG_MAX, true, true, SERVER_CONFIG_MEMORY,
+     0, 0, false},
+    {"ERROR_RATE", RATE, &bf_config.rate, 0, 0, false, false, 0, 0, 0, false},
+    {"INITIAL_SIZE", NUMBER, &bf_config.capacity, 1, BF_CAPACITY_MAX, false, false, 0, 0, 0, false},
+    {"bloom-fp-rate", RATE, &bf_config.rate, 0, 0, true, true, 0, 0, 0, false},
+    {"bloom-capacity", NUMBER, &bf_config.capacity, 1, BF_CAPACITY_MAX, true, true, 0, 0, 0, false},
+    {"bloom-expansion", NUMBER, &bf_config.growth, 0, BF_GROWTH_MAX, true, true, 0, 0, 0, false},
     {"bloom-memory-usage-limit", NUMBER, &bf_config.memory_limit, 0, LLONG_MAX, true, true,
-     SERVER_CONFIG_MEMORY, 0, 0},
-    {"bloom-defrag-enabled", FLAG, &bf_config.defrag, 0, 1, true, true, 0, 0, 0},
-    {"bloom-tightening-ratio", RATIO, &unused.tightening, 0, 0, true, true, 0, 0, 0},
-    {"bloom-use-random-seed", FLAG, &unused.random_seed, 0, 1, true, true, 0, 0, 0},
-    {"cf-bucket-size", NOTHING, NULL, 1, 255, false, false, 0, 0, 0},
-    {"cf-initial-size", NOTHING, NULL, 2, BF_CAPACITY_MAX, false, false, 0, 0, 0},
-    {"cf-max-iterations", NOTHING, NULL, 1, 65535, false, false, 0, 0, 0},
-    {"cf-expansion-factor", NOTHING, NULL, 0, 32768, false, false, 0, 0, 0},
-    {"cf-max-expansions", NOTHING, NULL, 1, 65536, false, false, 0, 0, 0},
-    {"CF_MAX_EXPANSIONS", NOTHING, NULL, 1, 65536, false, false, 0, 0, 0},
+     SERVER_CONFIG_MEMORY, 0, 0, false},
+    {"bloom-defrag-enabled", FLAG, &bf_config.defrag, 0, 1, true, true, 0, 0, 0, false},
+    {"bloom-tightening-ratio", RATIO, &unused.tightening, 0, 0, true, true, 0, 0, 0, false},
+    {"bloom-use-random-seed", FLAG, &unused.random_seed, 0, 1, true, true, 0, 0, 0, false},
+    {"cf-bucket-size", NOTHING, &bf_config.cf_bucket_size, 1, 255, true, false, 0, 0, 0, false},
+    {"cf-initial-size", NOTHING, &bf_config.cf_capacity, 2, BF_CAPACITY_MAX, true, false, 0, 0, 0,
+     false},
+    {"cf-max-iterations", NOTHING, &bf_config.cf_iterations, 1, 65535, true, false, 0, 0, 0, false},
+    {"cf-expansion-factor", NOTHING, &bf_config.cf_growth, 0, 32768, true, false, 0, 0, 0, false},
+    {"cf-max-expansions", NOTHING, &bf_config.cf_expansions, 1, 65536, true, false, 0, 0, 0, false},
+    {"CF_MAX_EXPANSIONS", NOTHING, &bf_config.cf_expansions, 1, 65536, false, false, 0, 0, 0,
+     false},
 };
 
 enum { SETTINGS = sizeof settings / sizeof settings[0], TEXT_BYTES = 160 };
+
+static struct setting prefixed[SETTINGS]; /* second forms of those that have a bare name */
 
 static bool is_loading;          /* CONFIG's own file is being read */
 static server_string *rate_text; /* what CONFIG GET was last told; the server does not free it */
@@ -112,10 +133,10 @@ static bool set_number(const struct setting *setting, long long number, char tex
                  setting->name, setting->least, setting->most);
         return false;
     }
-    if (setting->kind == NUMBER)
-        *(long long *)setting->value = number;
-    else if (setting->kind == FLAG)
+    if (setting->kind == FLAG)
         *(int *)setting->value = (int)number;
+    else
+        *(long long *)setting->value = number;
     return true;
 }
 
@@ -134,8 +155,7 @@ static bool set_rate(const struct setting *setting, const server_string *word,
     }
     if (setting->kind == RATE)
         rate = bf_rate_capped(rate);
-    if (!is_loading || rate != setting->standard_ratio)
-        *(double *)setting->value = rate;
+    *(double *)setting->value = rate;
     return true;
 }
 
@@ -186,8 +206,34 @@ bool bf_config_arguments(server_context *context, server_string **words, int cou
 
 /* ---- CONFIG ---------------------------------------------------------------------------------- */
 
-static int refuse(const char *text, server_string **error)
+/* Notes the name that a setting was last set by. */
+static void set_last(struct setting *setting)
 {
+    for (size_t i = 0; i < SETTINGS; i++) {
+        if (settings[i].value == setting->value)
+            settings[i].is_last = false;
+        if (prefixed[i].value == setting->value)
+            prefixed[i].is_last = false;
+    }
+    setting->is_last = true;
+}
+
+/* Whether this name has the setting's value: no other name has set it. */
+static bool is_current(const struct setting *setting)
+{
+    bool is_others = false;
+    for (size_t i = 0; i < SETTINGS; i++)
+        is_others = is_others || (settings[i].value == setting->value && settings[i].is_last) ||
+                    (prefixed[i].value == setting->value && prefixed[i].is_last);
+    return setting->is_last || !is_others;
+}
+
+static int end_change(struct setting *setting, bool is_set, const char *text, server_string **error)
+{
+    if (is_set) {
+        set_last(setting);
+        return SERVER_OK;
+    }
     *error = server.CreateString(NULL, text, strlen(text));
     return SERVER_FAILED;
 }
@@ -196,7 +242,7 @@ static long long get_number(const char *name, void *data)
 {
     const struct setting *setting = data;
     (void)name;
-    return *(const long long *)setting->value;
+    return is_current(setting) ? *(const long long *)setting->value : setting->standard;
 }
 
 static int change_number(const char *name, long long number, void *data, server_string **error)
@@ -206,24 +252,24 @@ static int change_number(const char *name, long long number, void *data, server_
     (void)name;
     if (is_loading && number == setting->standard)
         return SERVER_OK;
-    return set_number(setting, number, text) ? SERVER_OK : refuse(text, error);
+    return end_change(setting, set_number(setting, number, text), text, error);
 }
 
 static int get_flag(const char *name, void *data)
 {
     const struct setting *setting = data;
     (void)name;
-    return *(const int *)setting->value;
+    return is_current(setting) ? *(const int *)setting->value : (int)setting->standard;
 }
 
 static int change_flag(const char *name, int value, void *data, server_string **error)
 {
     struct setting *setting = data;
+    char text[TEXT_BYTES];
     (void)name;
-    (void)error;
-    if (!is_loading || value != setting->standard)
-        *(int *)setting->value = value;
-    return SERVER_OK;
+    if (is_loading && value == setting->standard)
+        return SERVER_OK;
+    return end_change(setting, set_number(setting, value, text), text, error);
 }
 
 static server_string *get_rate(const char *name, void *data)
@@ -233,17 +279,22 @@ static server_string *get_rate(const char *name, void *data)
     (void)name;
     if (rate_text != NULL)
         server.FreeString(NULL, rate_text);
-    snprintf(text, sizeof text, "%.15g", *(const double *)setting->value);
+    snprintf(text, sizeof text, "%.15g",
+             is_current(setting) ? *(const double *)setting->value : setting->standard_ratio);
     rate_text = server.CreateString(NULL, text, strlen(text));
     return rate_text;
 }
 
 static int change_rate(const char *name, server_string *value, void *data, server_string **error)
 {
-    const struct setting *setting = data;
+    struct setting *setting = data;
     char text[TEXT_BYTES];
+    double rate;
     (void)name;
-    return set_rate(setting, value, text) ? SERVER_OK : refuse(text, error);
+    if (is_loading && server.StringToDouble(value, &rate) == SERVER_OK &&
+        rate == setting->standard_ratio)
+        return SERVER_OK;
+    return end_change(setting, set_rate(setting, value, text), text, error);
 }
 
 static int register_setting(server_context *context, struct setting *setting, unsigned flags)
@@ -251,6 +302,7 @@ static int register_setting(server_context *context, struct setting *setting, un
     char text[32];
     switch (setting->kind) {
     case NUMBER:
+    case NOTHING:
         setting->standard = *(const long long *)setting->value;
         return server.RegisterNumericConfig(context, setting->name, setting->standard, flags,
                                             setting->least, setting->most, get_number,
@@ -265,9 +317,8 @@ static int register_setting(server_context *context, struct setting *setting, un
         snprintf(text, sizeof text, "%.17g", setting->standard_ratio);
         return server.RegisterStringConfig(context, setting->name, text, flags, get_rate,
                                            change_rate, NULL, setting);
-    default:
-        return SERVER_OK;
     }
+    return SERVER_FAILED;
 }
 
 bool bf_config_register(server_context *context, bool drop_in)
@@ -281,12 +332,18 @@ bool bf_config_register(server_context *context, bool drop_in)
         return true;
     for (size_t i = 0; i < SETTINGS && all; i++) {
         struct setting *setting = &settings[i];
-        const bool is_bare = has_bare_names && !setting->is_ours;
-        const unsigned flags = setting->flags | (is_bare ? SERVER_CONFIG_BARE_NAME : 0);
-        if (setting->is_config && register_setting(context, setting, flags) != SERVER_OK) {
-            server.Log(context, "warning", "bloomery: the setting %s can't be had", setting->name);
-            all = false;
+        if (!setting->is_config)
+            continue;
+        if (has_bare_names && !setting->is_ours) {
+            prefixed[i] = *setting;
+            all = register_setting(context, setting, setting->flags | SERVER_CONFIG_BARE_NAME) ==
+                      SERVER_OK &&
+                  register_setting(context, &prefixed[i], setting->flags) == SERVER_OK;
+        } else {
+            all = register_setting(context, setting, setting->flags) == SERVER_OK;
         }
+        if (!all)
+            server.Log(context, "warning", "bloomery: the setting %s can't be had", setting->name);
     }
     is_loading = true;
     const bool loaded = server.LoadConfigs(context) == SERVER_OK;

@@ -6,7 +6,7 @@
  */
 #define BLOOMERY_EXPERIMENTAL
 
-#include "bf.h"
+#include "window.h"
 
 #include <assert.h>
 #include <bloomery/experimental.h>
@@ -61,33 +61,15 @@ static size_t release_effort(server_string *key, const void *value)
 
 static void *copy_value(server_string *from, server_string *to, const void *value)
 {
-    const struct bf_value *held = value;
-    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
-    struct bf_value *twin = bf_value_new();
     (void)from;
     (void)to;
-    if (twin == NULL)
-        return NULL;
-    options.allocator = bf_allocator(twin);
-    if (bloomery_copy(held->filter, &options, &twin->filter, NULL) != BLOOMERY_OK) {
-        bf_value_free(twin);
-        return NULL;
-    }
-    bf_populate(twin);
-    return twin;
+    return bf_value_copy(NULL, value);
 }
 
-/* Moves a filter's memory as the server wishes. */
 static int move_value(server_defrag *defrag, server_string *key, void **value)
 {
-    struct bf_value *held = *value;
     (void)key;
-    if (server.DefragAlloc == NULL || bf_config.defrag == 0 || bf_is_populated(held))
-        return 0;
-    const uint64_t before = atomic_load(&bf_counts.defrag_moves);
-    (void)bloomery_move(&held->filter, bf_move, defrag);
-    if (atomic_load(&bf_counts.defrag_moves) != before)
-        bf_populate_moved(held);
+    bf_value_move(defrag, *value);
     return 0; /* all of it is done */
 }
 
@@ -128,7 +110,7 @@ int RedisModule_OnLoad(server_context *context, server_string **words, int count
     if (!bf_config_arguments(context, words, count))
         return SERVER_FAILED;
     bool is_reference = false;
-    if (!create_type(context, &is_reference)) {
+    if (!create_type(context, &is_reference) || !bf_window_type_create(context)) {
         server.Log(context, "warning", "bloomery: no type can be had");
         return SERVER_FAILED;
     }
@@ -144,5 +126,6 @@ int RedisModule_OnLoad(server_context *context, server_string **words, int count
                                          (bf_is_valkey(context) ? SERVER_MODULE_SLOTS_MOVE : 0));
     bf_info_register(context);
     bf_populate_register(context, bf_value_free);
+    bf_windows_register(context);
     return SERVER_OK;
 }

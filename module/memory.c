@@ -36,13 +36,16 @@ enum {
 
 /* The client for whom memory is taken; NULL: nobody's limits count. */
 static server_context *asking;
+static uint64_t beside_bytes; /* that its key has besides */
 
-void bf_limits(server_context *context)
+void bf_limits(server_context *context, uint64_t beside)
 {
     asking = context;
+    beside_bytes = beside;
 }
 
-/* What maxmemory leaves. */
+/* What maxmemory leaves. A server that evicts keys makes room for what is new. There only what is
+ * larger than all of maxmemory does not fit. */
 static uint64_t room_of_server(void)
 {
     uint64_t most = 0;
@@ -55,7 +58,11 @@ static uint64_t room_of_server(void)
     if (facts == NULL)
         return UINT64_MAX;
     most = server.ServerInfoGetFieldUnsigned(facts, "maxmemory", &error);
-    if (error == 0 && most > 0)
+    const char *policy = server.ServerInfoGetFieldC != NULL
+                             ? server.ServerInfoGetFieldC(facts, "maxmemory_policy")
+                             : NULL;
+    const bool evicts = policy != NULL && strcmp(policy, "noeviction") != 0;
+    if (error == 0 && most > 0 && !evicts)
         used = server.ServerInfoGetFieldUnsigned(facts, "used_memory", &error);
     server.FreeServerInfo(NULL, facts);
     if (error != 0 || most == 0)
@@ -76,14 +83,21 @@ static uint64_t taken_for(uint64_t bytes)
 
 /* The kernel gives addresses for more memory than the machine or the container has, and ends who
  * touches it. What filters have not touched yet still counts as free in a container, so all of them
- * together are held to its limit too. */
-static bool is_in_machine(uint64_t bytes)
+ * together are held to its limit too. NULL, or the count of refusals that names the reason. */
+static atomic_ullong *refused_by_system(uint64_t bytes)
 {
     bloomery_limits limits = BLOOMERY_LIMITS;
     bloomery_limits_get(&limits);
     const uint64_t taken = atomic_load(&bf_counts.memory_bytes);
-    return bytes < limits.room && bytes < limits.container - limits.container / 16 &&
-           taken < limits.container - limits.container / 16 - bytes;
+    const uint64_t container = limits.container - limits.container / 16;
+    if (bytes >= limits.machine)
+        return &bf_counts.refused_by_machine;
+    if (bytes >= container || taken >= container - bytes)
+        return &bf_counts.refused_by_container;
+    if (bytes < limits.room)
+        return NULL;
+    return bytes < limits.process_left ? &bf_counts.refused_by_container
+                                       : &bf_counts.refused_by_process;
 }
 
 bool bf_can_load(uint64_t bytes, uint64_t *left)
@@ -93,18 +107,39 @@ bool bf_can_load(uint64_t bytes, uint64_t *left)
     if (bytes < ASK_BYTES)
         return true;
     bloomery_limits_get(&limits);
-    *left = limits.container_left;
-    return bytes <= limits.container_left;
+    *left = limits.container_left < limits.machine ? limits.container_left : limits.machine;
+    return bytes <= *left;
 }
 
-static bool is_allowed(const struct bf_value *value, uint64_t bytes)
+/* NULL, or the count of refusals that names the reason. */
+static atomic_ullong *refused_by(const struct bf_value *value, uint64_t bytes)
 {
     const uint64_t limit = (uint64_t)bf_config.memory_limit;
+    const uint64_t has = value->bytes + beside_bytes;
     if (asking == NULL || !bf_is_limited(asking))
-        return true;
-    if (limit > 0 && (bytes > limit || value->bytes > limit - bytes))
-        return false;
-    return bytes < ASK_BYTES || (is_in_machine(bytes) && taken_for(bytes) <= room_of_server());
+        return NULL;
+    if (limit > 0 && (bytes > limit || has > limit - bytes))
+        return &bf_counts.refused_by_key_limit;
+    if (bytes < ASK_BYTES)
+        return NULL;
+    atomic_ullong *reason = refused_by_system(bytes);
+    if (reason == NULL && taken_for(bytes) > room_of_server())
+        reason = &bf_counts.refused_by_maxmemory;
+    return reason;
+}
+
+static void refuse(atomic_ullong *reason)
+{
+    atomic_fetch_add(&bf_counts.refusals, 1);
+    atomic_fetch_add(reason, 1);
+}
+
+void *bf_try_alloc(size_t bytes)
+{
+    void *memory = server.TryAlloc(bytes);
+    if (memory == NULL)
+        refuse(&bf_counts.refused_by_allocator);
+    return memory;
 }
 
 /* The bytes in whole pages, of LAZY_BYTES or more; `before` receives where the first begins. */
@@ -179,14 +214,15 @@ static void *take(void *context, size_t bytes, size_t alignment)
     size_t most;
     if (__builtin_add_overflow(bytes, 1 + slack_of(alignment), &most))
         return NULL;
-    if (!is_allowed(value, most)) {
-        atomic_fetch_add(&bf_counts.refusals, 1);
+    atomic_ullong *reason = refused_by(value, most);
+    if (reason != NULL) {
+        refuse(reason);
         return NULL;
     }
-    uint8_t *block = server.TryAlloc(bytes + 1);
+    uint8_t *block = bf_try_alloc(bytes + 1);
     if (block != NULL && shift_in(block, alignment) > 0) {
         server.Free(block);
-        block = server.TryAlloc(most);
+        block = bf_try_alloc(most);
         mark = block != NULL ? mark_for(block, alignment) : 0;
     }
     if (block == NULL)

@@ -32,6 +32,9 @@
  * Where a sixteenth of the machine's memory is left, or a quarter of its container's, no further
  * page is taken: a filter may be larger than that, and never get so full.
  *
+ * Values that a command has replaced are released here too, so that the command does not wait:
+ * first their pages are given back in steps, then their addresses.
+ *
  * A value that is released takes its pieces with it. If the thread is at one of them, it releases
  * the value itself when its step is done: so a key may be unlinked during a step.
  */
@@ -60,7 +63,9 @@
 #endif
 
 enum {
-    PIECES = 16, /* there is room for at first */
+    PIECES = 16,    /* there is room for at first */
+    REPLACED = 256, /* values at most that wait to be released; others are released at once */
+    DROP_BYTES = 4 * 1024 * 1024,
     FROM_BYTES = 16 * 1024 * 1024,
     STEP_BYTES = 256 * 1024,
     SMALL_BYTES = 4096,
@@ -90,8 +95,10 @@ static struct piece *pieces; /* in no order */
 static size_t piece_count, piece_room;
 static struct bf_value *current;
 static bool is_given_up; /* the current one is the thread's to release */
-static bool is_shared;   /* with a child */
-static bool is_running;  /* the thread is there; of the main thread alone */
+static struct bf_value *replaced[REPLACED];
+static size_t replaced_count;
+static bool is_shared;  /* with a child */
+static bool is_running; /* the thread is there; of the main thread alone */
 static void (*release)(void *value);
 
 static bool is_to_take(const struct piece *piece)
@@ -279,13 +286,19 @@ static void rest(uint64_t ns)
 }
 
 /* Waits for work. The result is what the piece was then: it may go, or be elsewhere in the list.
- * Its pages may be huge if no child has them. */
-static struct piece begin_step(bool *may_be_huge)
+ * Its pages may be huge if no child has them. `unwanted`: a value to release instead. */
+static struct piece begin_step(bool *may_be_huge, struct bf_value **unwanted)
 {
-    const struct piece *work;
+    const struct piece *work = NULL;
+    *unwanted = NULL;
     (void)pthread_mutex_lock(&lock);
-    while ((work = find_work()) == NULL)
+    while (replaced_count == 0 && (work = find_work()) == NULL)
         (void)pthread_cond_wait(&comes, &lock);
+    if (replaced_count > 0) {
+        *unwanted = replaced[--replaced_count];
+        (void)pthread_mutex_unlock(&lock);
+        return (struct piece){.value = NULL};
+    }
     current = work->value;
     *may_be_huge = !is_shared;
     const struct piece piece = *work;
@@ -339,12 +352,33 @@ static bool end_step(const struct piece *before, const struct piece *after)
     return given_up;
 }
 
+/* Other threads that take memory wait for a step at most. */
+static void release_in_steps(struct bf_value *value)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(value->filter, &info);
+    for (uint32_t i = 0; i < info.layers; i++) {
+        const void *memory;
+        uint64_t bytes;
+        (void)bloomery_layer_span(value->filter, i, &memory, &bytes);
+        for (uint64_t at = 0; at < bytes; at += DROP_BYTES)
+            bf_drop_pages((uint8_t *)(uintptr_t)memory + at,
+                          (size_t)(bytes - at < DROP_BYTES ? bytes - at : DROP_BYTES));
+    }
+    release(value);
+}
+
 static void *populate(void *nothing)
 {
     (void)nothing;
     for (;;) {
         bool may_be_huge;
-        const struct piece before = begin_step(&may_be_huge);
+        struct bf_value *unwanted;
+        const struct piece before = begin_step(&may_be_huge, &unwanted);
+        if (unwanted != NULL) {
+            release_in_steps(unwanted);
+            continue;
+        }
         struct piece after = before;
         const uint64_t begin_ns = now_ns();
         if (is_to_take(&before))
@@ -487,6 +521,29 @@ bool bf_is_populated(const struct bf_value *value)
         is_populated = pieces[i].value == value && is_to_do(&pieces[i]);
     (void)pthread_mutex_unlock(&lock);
     return is_populated;
+}
+
+/* Its pieces go before the thread gets it: from then on nobody else knows the value. */
+void bf_release_aside(struct bf_value *value)
+{
+    bool is_waiting = false;
+    if (value->bytes >= FROM_BYTES && !is_running)
+        is_running = start();
+    if (value->bytes >= FROM_BYTES && is_running && !bf_populate_end(value)) {
+        (void)pthread_mutex_lock(&lock);
+        is_waiting = replaced_count < REPLACED;
+        if (is_waiting)
+            replaced[replaced_count++] = value;
+        (void)pthread_cond_signal(&comes);
+        (void)pthread_mutex_unlock(&lock);
+    } else if (value->bytes < FROM_BYTES || !is_running) {
+        release(value);
+        return;
+    } else {
+        return; /* the thread is at it, and releases it after its step */
+    }
+    if (!is_waiting)
+        release(value);
 }
 
 bool bf_populate_end(struct bf_value *value)

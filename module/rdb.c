@@ -91,9 +91,7 @@ static char *read_bits(server_io *io, const struct bf_link *link)
     return bits;
 }
 
-/* Copies the bits of a link, which end at `iterator`, into a filter. They are lost in `bits`, whose
- * memory goes back to the kernel step by step; its addresses are still to be freed. */
-static bool place(struct bf_value *value, uint64_t iterator, char *bits, uint64_t bytes)
+bool bf_place(struct bf_value *value, uint64_t iterator, char *bits, uint64_t bytes)
 {
     const uint64_t begin = iterator - bytes;
     uint64_t at = 0;
@@ -119,9 +117,9 @@ static struct bf_value *read_only_link(server_io *io, uint8_t *header, uint64_t 
     if (bits == NULL)
         return NULL;
     bf_header_write_link(header, 0, &link);
-    const bool made = bf_value_from_header(NULL, header, BF_HEADER_FIRST + BF_HEADER_LINK, &value,
-                                           NULL) == BLOOMERY_OK &&
-                      place(value, link.bytes + 1, bits, link.bytes);
+    const bool made = bf_value_from_header(NULL, 0, header, BF_HEADER_FIRST + BF_HEADER_LINK,
+                                           &value, NULL) == BLOOMERY_OK &&
+                      bf_place(value, link.bytes + 1, bits, link.bytes);
     server.Free(bits);
     if (made && read_number(io, &told) && told == items)
         return value;
@@ -157,7 +155,7 @@ static bool place_links(struct waiting *waiting, struct bf_value *value)
         struct bf_link link;
         bf_header_read_link(waiting->header, i, &link);
         iterator += link.bytes;
-        if (!place(value, iterator, waiting->bits[i], link.bytes))
+        if (!bf_place(value, iterator, waiting->bits[i], link.bytes))
             return false;
         server.Free(waiting->bits[i]);
         waiting->bits[i] = NULL;
@@ -169,9 +167,10 @@ static struct bf_value *read_several(server_io *io, struct waiting *waiting)
 {
     const size_t bytes = BF_HEADER_FIRST + (size_t)BF_HEADER_LINK * waiting->links;
     struct bf_value *value = NULL;
-    bool made = read_links(io, waiting) &&
-                bf_value_from_header(NULL, waiting->header, bytes, &value, NULL) == BLOOMERY_OK &&
-                place_links(waiting, value);
+    bool made =
+        read_links(io, waiting) &&
+        bf_value_from_header(NULL, 0, waiting->header, bytes, &value, NULL) == BLOOMERY_OK &&
+        place_links(waiting, value);
     for (uint32_t i = 0; i < waiting->read; i++)
         if (waiting->bits[i] != NULL)
             server.Free(waiting->bits[i]);
@@ -189,8 +188,8 @@ static struct bf_value *read_filter(server_io *io, const uint8_t *first, uint32_
     const size_t header_bytes = BF_HEADER_FIRST + (size_t)BF_HEADER_LINK * links;
     struct waiting waiting = {.links = links};
     struct bf_value *value = NULL;
-    waiting.header = server.TryAlloc(header_bytes);
-    waiting.bits = server.TryAlloc(links * sizeof(char *));
+    waiting.header = bf_try_alloc(header_bytes);
+    waiting.bits = bf_try_alloc(links * sizeof(char *));
     if (waiting.header != NULL && waiting.bits != NULL) {
         memcpy(waiting.header, first, BF_HEADER_FIRST);
         value = links == 1 ? read_only_link(io, waiting.header, items) : read_several(io, &waiting);
@@ -215,6 +214,7 @@ void *bf_rdb_load(server_io *io, int encoding)
         return NULL;
     }
     struct bf_value *value = NULL;
+    const uint64_t refused = atomic_load(&bf_counts.refused_by_allocator);
     if (read_number(io, &items) && read_number(io, &links) && read_number(io, &options) &&
         (encoding < ENCODING_WITH_GROWTH || read_number(io, &growth)) && links > 0 &&
         links <= BF_LINKS_MAX && options <= UINT32_MAX && growth <= UINT32_MAX) {
@@ -226,6 +226,9 @@ void *bf_rdb_load(server_io *io, int encoding)
     }
     if (value != NULL)
         bf_populate(value);
+    else if (atomic_load(&bf_counts.refused_by_allocator) != refused)
+        server.LogIOError(io, "warning",
+                          "bloomery: a filter can't be loaded: the server is out of memory");
     else
         server.LogIOError(io, "warning",
                           "bloomery: a filter can't be loaded: it is damaged, too large, or of an "

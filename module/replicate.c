@@ -13,9 +13,13 @@
 #include <assert.h>
 #include <stdio.h>
 
-static const struct bf_names reference = {"BF.RESERVE", "BF.INSERT", "BF.MADD", "BF.LOADCHUNK", 3};
-static const struct bf_names own = {"BLOOM.RESERVE", "BLOOM.INSERT", "BLOOM.MADD",
-                                    "BLOOM.LOADCHUNK", 6};
+static const struct bf_names reference = {
+    "BF.RESERVE", "BF.INSERT", "BF.MADD", "BF.LOADCHUNK", "BF.CLEAR", "BF.MERGE", "BF.ROTATE", 3,
+};
+static const struct bf_names own = {
+    "BLOOM.RESERVE", "BLOOM.INSERT", "BLOOM.MADD",   "BLOOM.LOADCHUNK",
+    "BLOOM.CLEAR",   "BLOOM.MERGE",  "BLOOM.ROTATE", 6,
+};
 
 const struct bf_names *bf_names = &own;
 
@@ -73,11 +77,16 @@ void bf_changed(server_context *context, const struct bf_change *change)
         server.NotifyKeyspaceEvent(context, SERVER_EVENT_GENERIC, "bloom.add", change->name);
 }
 
+void bf_pass_on(server_context *context, const char *command, server_string **words, int count,
+                const char *event)
+{
+    server_string *const *passed = words + 1;
+    server.Replicate(context, command, "v", passed, (size_t)count - 1);
+    server.SignalModifiedKey(context, words[1]);
+    server.NotifyKeyspaceEvent(context, SERVER_EVENT_GENERIC, event, words[1]);
+}
+
 void bf_loaded(server_context *context, server_string **words, bool created)
 {
-    server_string *const *chunk = words + 1;
-    server.Replicate(context, bf_names->loadchunk, "v", chunk, (size_t)3);
-    server.SignalModifiedKey(context, words[1]);
-    server.NotifyKeyspaceEvent(context, SERVER_EVENT_GENERIC,
-                               created ? "bloom.reserve" : "bloom.add", words[1]);
+    bf_pass_on(context, bf_names->loadchunk, words, 4, created ? "bloom.reserve" : "bloom.add");
 }

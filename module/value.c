@@ -17,7 +17,7 @@ server_type *bf_type;
 
 struct bf_value *bf_value_new(void)
 {
-    struct bf_value *value = server.TryAlloc(sizeof *value);
+    struct bf_value *value = bf_try_alloc(sizeof *value);
     if (value == NULL)
         return NULL;
     *value = (struct bf_value){.filter = NULL};
@@ -36,8 +36,8 @@ void bf_value_free(void *value)
     server.Free(held);
 }
 
-bloomery_status bf_value_create(server_context *context, const struct bf_parameters *parameters,
-                                struct bf_value **value)
+bloomery_status bf_value_create(server_context *context, uint64_t beside,
+                                const struct bf_parameters *parameters, struct bf_value **value)
 {
     bloomery_dialect_parameters given = BLOOMERY_DIALECT_PARAMETERS;
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
@@ -52,11 +52,11 @@ bloomery_status bf_value_create(server_context *context, const struct bf_paramet
         given.variant = parameters->growth == 0 ? "nonscaling" : "scaling";
     given.growth = parameters->growth;
     options.allocator = bf_allocator(*value);
-    bf_limits(context);
+    bf_limits(context, beside);
     const bloomery_status status =
         bloomery_dialect_create(bloomery_dialect_get(BLOOMERY_DIALECT_REDISBLOOM), &given, &options,
                                 &(*value)->filter, NULL);
-    bf_limits(NULL);
+    bf_limits(NULL, 0);
     if (status == BLOOMERY_OK) {
         bf_populate(*value);
     } else {
@@ -66,18 +66,18 @@ bloomery_status bf_value_create(server_context *context, const struct bf_paramet
     return status;
 }
 
-bloomery_status bf_value_from_header(server_context *context, const void *header, size_t bytes,
-                                     struct bf_value **value, bloomery_error *error)
+bloomery_status bf_value_from_header(server_context *context, uint64_t beside, const void *header,
+                                     size_t bytes, struct bf_value **value, bloomery_error *error)
 {
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     *value = bf_value_new();
     if (*value == NULL)
         return BLOOMERY_OUT_OF_MEMORY;
     options.allocator = bf_allocator(*value);
-    bf_limits(context);
+    bf_limits(context, beside);
     const bloomery_status status =
         bloomery_redisbloom_loadchunk(&(*value)->filter, 1, header, bytes, &options, error);
-    bf_limits(NULL);
+    bf_limits(NULL, 0);
     if (status != BLOOMERY_OK) {
         bf_value_free(*value);
         *value = NULL;
@@ -85,26 +85,59 @@ bloomery_status bf_value_from_header(server_context *context, const void *header
     return status;
 }
 
-/* ---- Facts ----------------------------------------------------------------------------------- */
-
-enum bf_found bf_open(server_context *context, server_string *name, int mode, server_key **key,
-                      struct bf_value **value)
+struct bf_value *bf_value_emptied(const struct bf_value *value)
 {
-    *value = NULL;
-    *key = server.OpenKey(context, name, mode);
-    if (*key == NULL)
-        return BF_MISSING;
-    if (server.ModuleTypeGetType(*key) != bf_type) /* NULL: empty, or no module's */
-        return server.KeyType(*key) == SERVER_KEY_EMPTY ? BF_MISSING : BF_WRONG_TYPE;
-    *value = server.ModuleTypeGetValue(*key);
-    assert(*value != NULL && (*value)->filter != NULL);
-    return BF_FOUND;
+    uint8_t first[BF_HEADER_FIRST + BF_HEADER_LINK];
+    struct bf_value *fresh = NULL;
+    struct bf_link link;
+    size_t bytes;
+    memcpy(first, bf_header(value, &bytes), sizeof first);
+    memset(first, 0, 8);
+    memcpy(first + 8, &(uint32_t){1}, 4);
+    bf_header_read_link(first, 0, &link);
+    link.size = 0;
+    bf_header_write_link(first, 0, &link);
+    if (bf_value_from_header(NULL, 0, first, sizeof first, &fresh, NULL) == BLOOMERY_OK)
+        bf_populate(fresh);
+    return fresh;
 }
+
+struct bf_value *bf_value_copy(server_context *context, const struct bf_value *value)
+{
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    struct bf_value *twin = bf_value_new();
+    if (twin == NULL)
+        return NULL;
+    options.allocator = bf_allocator(twin);
+    bf_limits(context, 0);
+    const bloomery_status status = bloomery_copy(value->filter, &options, &twin->filter, NULL);
+    bf_limits(NULL, 0);
+    if (status != BLOOMERY_OK) {
+        bf_value_free(twin);
+        return NULL;
+    }
+    bf_populate(twin);
+    return twin;
+}
+
+void bf_value_move(server_defrag *defrag, struct bf_value *value)
+{
+    if (server.DefragAlloc == NULL || bf_config.defrag == 0 || bf_is_populated(value))
+        return;
+    const uint64_t before = atomic_load(&bf_counts.defrag_moves);
+    (void)bloomery_move(&value->filter, bf_move, defrag);
+    if (atomic_load(&bf_counts.defrag_moves) != before)
+        bf_populate_moved(value);
+}
+
+/* ---- Facts ----------------------------------------------------------------------------------- */
 
 void bf_info_of(const struct bf_value *value, bloomery_info *info)
 {
     *info = (bloomery_info)BLOOMERY_INFO;
     bloomery_info_get(value->filter, info);
+    if (info->adds > INT64_MAX) /* as the header has it */
+        info->adds = INT64_MAX;
 }
 
 uint64_t bf_told_bytes(const bloomery_info *info)

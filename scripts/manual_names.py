@@ -111,6 +111,8 @@ NAMES = {
     "bloomery_redisbloom_header_bytes": "the size of the first chunk of BF.SCANDUMP",
     "bloomery_redisbloom_scandump": "a chunk of a filter, as BF.SCANDUMP replies with it",
     "bloomery_redisbloom_loadchunk": "load a chunk of a filter, as BF.LOADCHUNK does",
+    "bloomery_redisbloom_same_layers": "whether two filters can be merged layer by layer",
+    "bloomery_redisbloom_merge": "add the keys of another filter of the same layers",
     # sieve.h
     "bloomery_sieve_open": "open or make a sieve, a queue that drops the keys that it has seen",
     "bloomery_sieve_close": "commit and close a sieve",

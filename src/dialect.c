@@ -10,12 +10,14 @@
 #include "base/versioned.h"
 #include "dialects/redisbloom.h"
 #include "format/format.h"
+#include "kinds/cells.h"
 #include "kinds/chain.h"
 #include "kinds/derive.h"
 #include "library.h"
 #include "plan/blocked_rate.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 /* What version 0.1 has of the struct. */
@@ -500,6 +502,71 @@ static uint64_t bits_of(const uint8_t *bytes, size_t count)
     uint64_t last = 0;
     memcpy(&last, bytes + 8 * words, count % 8);
     return bloomery_count_payload(bytes, words) + (uint64_t)__builtin_popcountll(last);
+}
+
+bloomery_status bloomery_redisbloom_same_layers(const bloomery_filter *one,
+                                                const bloomery_filter *other, bloomery_error *error)
+{
+    bloomery_status status = bloomery_redisbloom_is_chain(one, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_redisbloom_is_chain(other, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (one->shape.layer_count != other->shape.layer_count)
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "one filter has %u layers, the other %u",
+                             one->shape.layer_count, other->shape.layer_count);
+    for (uint32_t i = 0; i < one->shape.layer_count; i++) {
+        const struct bloomery_layer *layer = &one->layers[i];
+        const struct bloomery_layer *twin = &other->layers[i];
+        if (layer->bits != twin->bits)
+            return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                                 "layer %u has %llu bits in one filter and %llu in the other",
+                                 i + 1, (unsigned long long)layer->bits,
+                                 (unsigned long long)twin->bits);
+        if (layer->probes != twin->probes)
+            return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                                 "layer %u has %u probes in one filter and %u in the other", i + 1,
+                                 layer->probes, twin->probes);
+    }
+    return BLOOMERY_OK;
+}
+
+/* The keys of a union: what its bits say, within what the two counts allow. */
+static uint64_t keys_of_union(const struct bloomery_kind_row *kind,
+                              const struct bloomery_layer *layer, uint64_t other)
+{
+    const uint64_t least = layer->adds > other ? layer->adds : other;
+    uint64_t most;
+    if (__builtin_add_overflow(layer->adds, other, &most))
+        most = UINT64_MAX;
+    const double keys = kind->estimate(layer, layer->bits_set);
+    if (!(keys < 0x1p63))
+        return most;
+    const uint64_t found = (uint64_t)llround(keys);
+    if (found < least)
+        return least;
+    return found < most ? found : most;
+}
+
+bloomery_status bloomery_redisbloom_merge(bloomery_filter *into, const bloomery_filter *from,
+                                          bloomery_error *error)
+{
+    bloomery_status status = bloomery_redisbloom_same_layers(into, from, error);
+    if (status == BLOOMERY_OK && into->storage != BLOOMERY_OWNED)
+        status = bloomery_fail(error, BLOOMERY_READ_ONLY, 0, "the filter is read-only");
+    if (status != BLOOMERY_OK || into == from)
+        return status;
+    for (uint32_t i = 0; i < into->shape.layer_count; i++) {
+        struct bloomery_layer *layer = &into->layers[i];
+        const struct bloomery_layer *other = &from->layers[i];
+        const size_t bytes = (size_t)(layer->bits / 8);
+        assert(bytes <= bloomery_held_bytes(from, other));
+        bloomery_cells_unite(1, layer->payload, other->payload, bytes);
+        layer->bits_set = bits_of(layer->payload, bytes);
+        assert(layer->bits_set <= layer->bits);
+        layer->adds = keys_of_union(into->kind, layer, other->adds);
+    }
+    return BLOOMERY_OK;
 }
 
 static bloomery_status load_header(bloomery_filter **filter, const void *data, size_t bytes,

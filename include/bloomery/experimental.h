@@ -250,6 +250,24 @@ BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_loadchunk(bloomery_filter **
                                                               const bloomery_open_options *options,
                                                               bloomery_error *error);
 
+/* Whether two filters of RedisBloom have the same layers: as many, each with the same number of
+ * bits and of probes. BLOOMERY_MISMATCH names the first thing that differs, or a filter that is not
+ * one of RedisBloom's. Any thread; O(layers). */
+BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_same_layers(const bloomery_filter *one,
+                                                                const bloomery_filter *other,
+                                                                bloomery_error *error);
+
+/*
+ * Adds the bits of `from` to `into`, which must have the same layers: statuses are those of
+ * bloomery_redisbloom_same_layers, and BLOOMERY_READ_ONLY. On failure `into` is unchanged. No key
+ * of either filter is denied afterwards. The keys of a layer become what its bits say, at least the
+ * greater of the two counts and at most their sum. The same filter twice changes nothing. No other
+ * thread may use `into` during the call. Allocates nothing; reads all bits of both.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_merge(bloomery_filter *into,
+                                                          const bloomery_filter *from,
+                                                          bloomery_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -421,6 +421,17 @@ size_t bloomery_redisbloom_header_size(const bloomery_filter *filter)
     return HEADER + LAYER * (size_t)filter->shape.layer_count;
 }
 
+/* The keys of a layer as they are written. A reader refuses more than 2^63 - 1 in all, so a hostile
+ * count ends there, and what is written can be read. `all`: the keys of the layers before it. */
+static uint64_t written_adds(const struct bloomery_layer *layer, uint64_t *all)
+{
+    const uint64_t left = INT64_MAX - *all;
+    const uint64_t adds = layer->adds < left ? layer->adds : left;
+    *all += adds;
+    assert(*all <= INT64_MAX);
+    return adds;
+}
+
 static void write_head(const bloomery_filter *filter, uint8_t head[HEADER])
 {
     uint32_t options = usual_options(&filter->shape);
@@ -432,20 +443,20 @@ static void write_head(const bloomery_filter *filter, uint8_t head[HEADER])
         expansion = bloomery_load_u32(bloomery_cold_in(filter)->extra + 4);
     }
     for (uint32_t i = 0; i < filter->shape.layer_count; i++)
-        if (__builtin_add_overflow(adds, filter->layers[i].adds, &adds))
-            adds = UINT64_MAX;
+        (void)written_adds(&filter->layers[i], &adds);
     bloomery_store_u64(head, adds);
     bloomery_store_u32(head + 8, filter->shape.layer_count);
     bloomery_store_u32(head + 12, options);
     bloomery_store_u32(head + 16, expansion);
 }
 
-static void write_layer(const bloomery_filter *filter, uint32_t index, uint8_t at[LAYER])
+static void write_layer(const bloomery_filter *filter, uint32_t index, uint64_t *adds,
+                        uint8_t at[LAYER])
 {
     const struct bloomery_layer *layer = &filter->layers[index];
     bloomery_store_u64(at, layer->bits / 8);
     bloomery_store_u64(at + 8, layer->bits);
-    bloomery_store_u64(at + 16, layer->adds);
+    bloomery_store_u64(at + 16, written_adds(layer, adds));
     bloomery_store_f64(at + 24, layer->rate);
     bloomery_store_f64(at + 32, bits_per_key_of(filter, index));
     bloomery_store_u32(at + 40, layer->probes);
@@ -455,19 +466,21 @@ static void write_layer(const bloomery_filter *filter, uint32_t index, uint8_t a
 
 void bloomery_redisbloom_write_header(const bloomery_filter *filter, uint8_t *header)
 {
+    uint64_t adds = 0;
     write_head(filter, header);
     for (uint32_t i = 0; i < filter->shape.layer_count; i++)
-        write_layer(filter, i, header + HEADER + LAYER * (size_t)i);
+        write_layer(filter, i, &adds, header + HEADER + LAYER * (size_t)i);
 }
 
 /* The header in pieces: no memory is allocated. */
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     uint8_t piece[LAYER];
+    uint64_t adds = 0;
     write_head(filter, piece);
     bloomery_status status = bloomery_emit(emitter, piece, HEADER);
     for (uint32_t i = 0; i < filter->shape.layer_count && status == BLOOMERY_OK; i++) {
-        write_layer(filter, i, piece);
+        write_layer(filter, i, &adds, piece);
         status = bloomery_emit(emitter, piece, LAYER);
     }
     for (uint32_t i = 0; i < filter->shape.layer_count && status == BLOOMERY_OK; i++)

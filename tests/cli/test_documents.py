@@ -26,7 +26,9 @@ NOT_RUN = (
     (r"CONTRIBUTING|install|server|python", r"(\w+=\S+ )?(sudo )?meson (setup|install|test) .*|ninja .*",
      "it builds or installs; the options are looked at here, and .ci/run builds so"),
     (r"install|CONTRIBUTING", r"scripts/install-packages \w+", "it takes root and a network; the set is looked at here"),
-    (r"install|python", r"sudo apt(-get)? install .*", "root"),
+    (r"install|python|server", r"sudo apt(-get)? install .*", "root"),
+    (r"server", r"sudo systemctl .*|echo 'include .*", "root, and a service; scripts/check-debian loads what the package includes"),
+    (r"server", r"python3 examples/queue_crawler\.py .*", "a server; tests/module/test_queue.py runs it"),
     (r"install", r"dpkg-buildpackage .*", "scripts/check-debian does it, with the tools that few machines have"),
     (r"python", r"pip install .*|python3 -m venv .*", "tests/python makes the wheel and installs it"),
     (r"CONTRIBUTING", r"\.ci/run|scripts/run-tests .*", "it runs all tests, this one too"),
@@ -64,7 +66,7 @@ OTHERS = {
     "--annotate-only": "datatrove", "--output-directory": "bff", "--update-bloom-filter": "bff", "--gzip": "bloom",
     "--jobs": "poppy", "--pipe": "redis-cli", "--decompress": "gzip", "--low-memory-unused": "wasm-opt",
     "--pipepart": "parallel", "--block": "parallel", "--self-test": "scripts/check-*", "--write": "scripts/check-interface",
-    "--steps": "bench/run.py",
+    "--steps": "bench/run.py", "--prefix": "meson setup",
 }
 # What a page has said in other words before its commands.
 BEFORE = {"docs/server.md": "bloomery build -q --dialect redisbloom -n 1000 -p 0.01 -o seen.bf keys.txt"}

@@ -36,6 +36,8 @@ MODULE = os.path.abspath(os.environ.get("BLOOMERY_MODULE", "build/module/bloomer
 PRELOAD = os.environ.get("BLOOMERY_PRELOAD", "")
 SANITIZER = {"LD_PRELOAD": PRELOAD, "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
              "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"} if PRELOAD else {}
+# The program behind which servers run: system calls that Debian's service forbids end them.
+FILTER = os.environ.get("BLOOMERY_SERVICE_FILTER", "")
 VECTORS = os.path.join(os.path.dirname(HERE), "vectors")
 SECONDS = 30
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
@@ -173,13 +175,21 @@ def is_preloadable():
     return done.returncode == 0
 
 
+@functools.cache
+def behind():
+    """What a server is started by."""
+    if os.path.exists(FILTER) and not PRELOAD and subprocess.run([FILTER, "/bin/true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+        return [FILTER]
+    return []
+
+
 class Server:
     """A server with the module, and a connection to it."""
 
     def __init__(self, case, name="server", arguments=(), options=(), module=True, before=(), environment=None,
-                 enter=die_with_parent):
+                 enter=die_with_parent, config=None):
         """`arguments` are the module's, `options` the server's; `before` are modules that come first. `enter` is called in the
-        child before it becomes the server."""
+        child before it becomes the server. `config` is a file of settings, which loads the module itself."""
         if not os.access(SERVER, os.X_OK):
             raise Skip("no server here: redis-check-rdb of redis-tools is missing")
         if PRELOAD and not is_preloadable():
@@ -192,7 +202,11 @@ class Server:
         self.options = ["--save", "", "--enable-debug-command", "yes", "--repl-diskless-sync-delay", "0"]
         for other in before:
             self.options += ["--loadmodule", other]
-        if module:
+        self.config = []
+        if config is not None:
+            self.config = [self.case.path(f"{name}/conf")]
+            self.case.file(f"{name}/conf", config)
+        elif module:
             self.options += ["--loadmodule", MODULE, *arguments]
         self.options += list(options)
         self.process = self.client = self.port = None
@@ -202,7 +216,7 @@ class Server:
         """Starts the program, and returns it."""
         self.port = free_port()
         with open(os.path.join(self.folder, "log"), "ab") as log:
-            return self.case.spawn([os.path.abspath(SERVER), "--port", str(self.port), "--bind", "127.0.0.1",
+            return self.case.spawn([*behind(), os.path.abspath(SERVER), *self.config, "--port", str(self.port), "--bind", "127.0.0.1",
                                     "--dir", self.folder, *self.options],
                                    stdin=-3, stdout=log, stderr=log, preexec_fn=self.enter,
                                    env={**os.environ, **SANITIZER, **self.environment})

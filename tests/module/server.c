@@ -61,6 +61,20 @@ static void do_all(void)
     add_numbers("a", 0, 200);
     stand_in_ask("bf.insert", "b", "CAPACITY", "5", "ITEMS", "x", "y", "z", NULL);
     stand_in_ask("bf.add", "c", "x", NULL);
+    stand_in_ask("bf.reserve", "w", "0.01", "20", "GENERATIONS", "3", "EVERY", "5", NULL);
+    stand_in_ask("bf.madd", "b", "v", "w", NULL);
+    stand_in_ask("bf.merge", "m", "b", "b", NULL);
+    if (strncmp(stand_in_ask("bf.info", "w", NULL), "-", 1) != 0) {
+        stand_in_ask("bf.madd", "w", "x", "y", NULL);
+        stand_in_ask("bf.rotate", "w", NULL);
+        stand_in_ask("bf.clear", "w", NULL);
+        stand_in_ask("bf.scandump", "w", "0", NULL);
+        stand_in_load_chunk("x", "1");
+        (void)stand_in_copy("w", "y");
+        stand_in_dump("w");
+        (void)stand_in_restore("z");
+    }
+    stand_in_ask("bf.clear", "b", NULL);
     if (strncmp(stand_in_ask("bf.info", "a", NULL), "-", 1) != 0) {
         stand_in_dump("a");
         (void)stand_in_restore("d");
@@ -88,6 +102,35 @@ static void a_refused_allocation_is_an_error_and_loses_nothing(void **state)
             break;
     }
     assert_in_range(refused, 20, 900);
+}
+
+static void a_payload_that_memory_lacks_for_is_called_so(void **state)
+{
+    (void)state;
+    stand_in_ask("bf.reserve", "a", "0.01", "20", NULL);
+    add_numbers("a", 0, 200);
+    stand_in_dump("a");
+    for (long n = 1;; n++) {
+        const unsigned long long refusals = stand_in_info("refused_by_allocator");
+        stand_in.log[0] = '\0';
+        stand_in.refuse_at = n;
+        const bool taken = stand_in_restore("b");
+        if (stand_in.refuse_at > 0) {
+            stand_in.refuse_at = 0;
+            assert_true(taken && n > 3);
+            break;
+        }
+        assert_false(taken);
+        if (strstr(stand_in.log, "damaged") ==
+            NULL) /* one of the server's own, for bits, is not seen */
+            assert_non_null(strstr(stand_in.log, "the server is out of memory"));
+        else
+            assert_int_equal(stand_in_info("refused_by_allocator"), refusals);
+    }
+    stand_in.payload[0] ^= 1;
+    assert_false(stand_in_restore("c"));
+    assert_non_null(strstr(stand_in.log, "damaged"));
+    flush();
 }
 
 static void a_refused_link_leaves_what_was_added(void **state)
@@ -205,10 +248,119 @@ static void what_is_passed_on_makes_the_same_filter(void **state)
     flush();
 }
 
+static void windows_are_passed_on_with_their_times(void **state)
+{
+    (void)state;
+    stand_in.flags = SERVER_CONTEXT_MASTER;
+    stand_in.now_ms = 5000;
+    stand_in_ask("bf.reserve", "w", "0.02", "100", "GENERATIONS", "3", "EVERY", "10", NULL);
+    assert_string_equal(stand_in.passed_on,
+                        "BF.RESERVE w 0.02 100 GENERATIONS 3 EVERY 10 AT 5000; ");
+    assert_string_equal(stand_in_ask("bf.madd", "w", "x", "y", NULL), "*2 :1 :1 ");
+    stand_in.now_ms = 14999;
+    stand_in_tick();
+    assert_string_equal(stand_in.passed_on, "");
+    stand_in.now_ms = 15000;
+    stand_in_tick();
+    assert_string_equal(stand_in.passed_on, "BF.ROTATE w COUNT 1 AT 15000; ");
+    /* Seen before, and remembered from now on: that is passed on. */
+    assert_string_equal(stand_in_ask("bf.add", "w", "x", NULL), ":0 ");
+    assert_string_equal(stand_in.passed_on, "bf.add w x; ");
+    stand_in.now_ms = 36000; /* two more are due */
+    assert_string_equal(stand_in_ask("bf.mexists", "w", "x", "y", NULL), "*2 :1 :0 ");
+    assert_string_equal(stand_in.passed_on, "");
+    assert_string_equal(stand_in_ask("bf.add", "w", "z", NULL), ":1 ");
+    assert_string_equal(stand_in.passed_on, "BF.ROTATE w COUNT 2 AT 35000; bf.add w z; ");
+    /* By its replicas a rotation is done once. */
+    stand_in.flags = SERVER_CONTEXT_REPLICATED;
+    const uint64_t before = stand_in_digest("w");
+    stand_in_ask("bf.rotate", "w", "COUNT", "2", "AT", "35000", NULL);
+    assert_true(stand_in_digest("w") == before);
+    stand_in.now_ms = 99999;
+    stand_in_tick();
+    assert_string_equal(stand_in.passed_on, "");
+    assert_string_equal(stand_in_ask("bf.exists", "w", "z", NULL), ":1 ");
+    stand_in_ask("bf.rotate", "w", "COUNT", "9", "AT", "95000", NULL);
+    assert_string_equal(stand_in_ask("bf.exists", "w", "z", NULL), ":0 ");
+    stand_in.flags = 0;
+    flush();
+}
+
+/* A dump that is older than a period is whole before it is rotated. */
+static void a_window_arrives_before_it_is_rotated(void **state)
+{
+    enum { CHUNKS = 4, CHUNK_BYTES = 512 };
+    static const char *const iterators[CHUNKS] = {"0", "1", "137", "273"};
+    static const char *const ends[CHUNKS] = {"1", "137", "273", "409"};
+    static uint8_t chunks[CHUNKS][CHUNK_BYTES];
+    size_t bytes[CHUNKS];
+    (void)state;
+    stand_in.flags = SERVER_CONTEXT_MASTER;
+    stand_in.now_ms = 1000;
+    stand_in_ask("bf.reserve", "w", "0.02", "100", "GENERATIONS", "3", "EVERY", "10", NULL);
+    stand_in_ask("bf.madd", "w", "x", "y", NULL);
+    const uint64_t digest = stand_in_digest("w");
+    for (int i = 0; i < CHUNKS; i++) {
+        assert_non_null(strstr(stand_in_ask("bf.scandump", "w", iterators[i], NULL), ends[i]));
+        bytes[i] = stand_in.bulk_bytes;
+        assert_in_range(bytes[i], 1, CHUNK_BYTES);
+        memcpy(chunks[i], stand_in.bulk, bytes[i]);
+    }
+    stand_in_release(stand_in_unlink("w"));
+    for (int i = 0; i < CHUNKS; i++) {
+        stand_in.now_ms += 8000;
+        stand_in_tick();
+        assert_string_equal(stand_in_load_chunk_of("v", ends[i], chunks[i], bytes[i]), "+OK ");
+    }
+    assert_int_equal(stand_in_digest("v"), digest);
+    assert_string_equal(stand_in_ask("bf.exists", "v", "x", NULL), ":0 ");
+    stand_in_tick();
+    assert_string_equal(stand_in.passed_on, "BF.ROTATE v COUNT 3 AT 31000; ");
+    stand_in.flags = 0;
+    flush();
+}
+
+static void payloads_of_windows_cut_anywhere_are_refused(void **state)
+{
+    (void)state;
+    stand_in_ask("bf.reserve", "w", "0.02", "40", "GENERATIONS", "3", NULL);
+    stand_in_ask("bf.madd", "w", "x", "y", NULL);
+    stand_in_dump("w");
+    const size_t whole = stand_in.payload_bytes;
+    const uint64_t digest = stand_in_digest("w");
+    stand_in_defrag("w");
+    assert_int_equal(stand_in_digest("w"), digest);
+    assert_true(stand_in_restore("v"));
+    assert_int_equal(stand_in_digest("v"), digest);
+    for (size_t bytes = 0; bytes < whole; bytes++) {
+        stand_in.payload_bytes = bytes;
+        assert_false(stand_in_restore("u"));
+    }
+    for (size_t at = 0; at < whole; at++) {
+        stand_in.payload_bytes = whole;
+        stand_in.payload[at] ^= 0x11;
+        if (stand_in_restore("u")) { /* then it can be saved and loaded again */
+            const uint64_t taken = stand_in_digest("u");
+            stand_in_rewrite("u", "t");
+            assert_int_equal(stand_in_digest("t"), taken);
+            stand_in_release(stand_in_unlink("t"));
+            stand_in_dump("u");
+            assert_true(stand_in_restore("t"));
+            assert_int_equal(stand_in_digest("t"), taken);
+            stand_in_release(stand_in_unlink("t"));
+            stand_in_dump("w");
+        } else {
+            stand_in.payload[at] ^= 0x11;
+        }
+    }
+    flush();
+}
+
 /* Right, wrong, and of a key that is not there. */
 static void every_command_runs_and_takes_no_more_than_it_gives_back(void **state)
 {
-    static const char *const one_key[] = {"bf.info", "bf.debug", "bf.card"};
+    static const char *const one_key[] = {"bf.info", "bf.debug", "bf.card", "bf.clear",
+                                          "bf.rotate"};
     static const char *const with_item[] = {"bf.add", "bf.madd", "bf.exists", "bf.mexists"};
     (void)state;
     assert_int_equal(stand_in_load(NULL), SERVER_OK);
@@ -230,6 +382,14 @@ static void every_command_runs_and_takes_no_more_than_it_gives_back(void **state
         stand_in_ask("bf.insert", "c", "CAPACITY", "7", "ERROR", "0.1", "ITEMS", "x", "y", NULL);
         stand_in_ask("bf.insert", "d", "NOCREATE", "ITEMS", "x", NULL);
         stand_in_ask("bf.info", "a", "ITEMS", NULL);
+        stand_in_ask("bf.info", "a", "ERRORNOW", NULL);
+        stand_in_ask("bf.merge", "g", "c", "missing", NULL);
+        stand_in_ask("bf.merge", "g", "c", NULL);
+        stand_in_ask("bf.merge", "g", NULL);
+        stand_in_ask("bf.reserve", "w", "0.1", "9", "GENERATIONS", "4", "EVERY", "7", NULL);
+        stand_in_ask("bf.reserve", "v", "0.1", "9", "GENERATIONS", "65", NULL);
+        stand_in_ask("bf.rotate", "w", NULL);
+        stand_in_ask("bf.merge", "g", "w", NULL);
         stand_in_ask("bf.scandump", "missing", "0", NULL);
         stand_in_ask("bf.scandump", "a", "x", NULL);
         stand_in_ask("bf.scandump", "a", "0", NULL);
@@ -451,12 +611,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refused_allocation_is_an_error_and_loses_nothing),
+        cmocka_unit_test(a_payload_that_memory_lacks_for_is_called_so),
         cmocka_unit_test(a_refused_link_leaves_what_was_added),
         cmocka_unit_test(defragmentation_moves_every_block_and_no_bit),
         cmocka_unit_test(payloads_cut_anywhere_are_refused),
         cmocka_unit_test(a_changed_byte_of_a_payload_is_refused_or_kept),
         cmocka_unit_test(a_function_that_is_missing_is_named),
         cmocka_unit_test(what_is_passed_on_makes_the_same_filter),
+        cmocka_unit_test(windows_are_passed_on_with_their_times),
+        cmocka_unit_test(a_window_arrives_before_it_is_rotated),
+        cmocka_unit_test(payloads_of_windows_cut_anywhere_are_refused),
         cmocka_unit_test(every_command_runs_and_takes_no_more_than_it_gives_back),
         cmocka_unit_test(a_rewritten_file_makes_the_same_filter),
         cmocka_unit_test(keys_may_go_while_their_pages_are_taken),

@@ -24,6 +24,7 @@ struct server_string {
 struct server_key {
     char name[64];
     void *value;
+    struct server_type *type;
 };
 
 struct server_io {
@@ -45,11 +46,12 @@ struct server_digest {
     uint64_t sum;
 };
 
-enum { COMMANDS = 32, WORDS = 64, LARGE_BYTES = 128 * 1024 };
+enum { COMMANDS = 64, WORDS = 64, LARGE_BYTES = 128 * 1024 };
 
 struct stand_in stand_in;
 static struct server_key keys[STAND_IN_KEYS];
-static struct server_type type;
+static struct server_type types[2]; /* of filters, and of windows */
+enum { FILTERS, WINDOWS };
 static struct {
     char name[32];
     server_function function;
@@ -144,6 +146,13 @@ static int fake_number(server_context *context, long long value)
     return SERVER_OK;
 }
 
+static int fake_real(server_context *context, double value)
+{
+    (void)context;
+    append(stand_in.reply, ",%g ", value);
+    return SERVER_OK;
+}
+
 static int fake_bool(server_context *context, int value)
 {
     return fake_number(context, value);
@@ -205,15 +214,27 @@ static int fake_to_real(const server_string *string, double *value)
 static server_string *fake_string(server_context *context, const char *data, size_t bytes)
 {
     (void)context;
-    (void)data;
-    (void)bytes;
-    return NULL; /* only CONFIG makes them, and there is none here */
+    server_string *string = malloc(sizeof *string);
+    char *copy = malloc(bytes + 1);
+    assert(string != NULL && copy != NULL);
+    memcpy(copy, data, bytes);
+    copy[bytes] = '\0';
+    *string = (server_string){copy, bytes};
+    atomic_fetch_add(&stand_in.blocks, 1);
+    return string;
 }
 
 static void fake_free_string(server_context *context, server_string *string)
 {
     (void)context;
-    (void)string;
+    free((char *)(uintptr_t)string->data);
+    free(string);
+    atomic_fetch_sub(&stand_in.blocks, 1);
+}
+
+static long long fake_time(void)
+{
+    return (long long)stand_in.now_ms;
 }
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
@@ -261,13 +282,14 @@ static server_type *fake_make_type(server_context *context, const char *name, in
     (void)context;
     (void)encoding;
     assert(strlen(name) == SERVER_TYPE_NAME);
-    type.methods = *methods;
-    return &type;
+    struct server_type *type = &types[strcmp(name, "bloomwind") == 0 ? WINDOWS : FILTERS];
+    type->methods = *methods;
+    return type;
 }
 
 static server_type *fake_type_of(server_key *key)
 {
-    return key->value == NULL ? NULL : &type;
+    return key->value == NULL ? NULL : key->type;
 }
 
 static void *fake_value_of(server_key *key)
@@ -277,10 +299,31 @@ static void *fake_value_of(server_key *key)
 
 static int fake_set_value(server_key *key, server_type *of, void *value)
 {
-    (void)of;
     if (key->value != NULL)
-        type.methods.release(key->value);
+        key->type->methods.release(key->value);
     key->value = value;
+    key->type = of;
+    return SERVER_OK;
+}
+
+static int fake_replace_value(server_key *key, server_type *of, void *value, void **old)
+{
+    assert(key->value != NULL && key->type == of);
+    *old = key->value;
+    key->value = value;
+    return SERVER_OK;
+}
+
+static int fake_database(server_context *context)
+{
+    (void)context;
+    return 0;
+}
+
+static int fake_select(server_context *context, int number)
+{
+    (void)context;
+    assert(number == 0);
     return SERVER_OK;
 }
 
@@ -332,14 +375,14 @@ static int fake_replicate_verbatim(server_context *context)
     return SERVER_OK;
 }
 
-static server_event_function heard_of_child;
+static server_event_function heard_of_child, ticks;
 
 static int fake_subscribe(server_context *context, struct server_event event,
                           server_event_function function)
 {
     (void)context;
-    assert(event.id == SERVER_EVENT_CHILD);
-    heard_of_child = function;
+    assert(event.id == SERVER_EVENT_CHILD || event.id == SERVER_EVENT_CRON);
+    *(event.id == SERVER_EVENT_CRON ? &ticks : &heard_of_child) = function;
     return SERVER_OK;
 }
 
@@ -431,11 +474,15 @@ static int fake_io_error(server_io *io)
     return io->failed;
 }
 
-static void fake_log_io(server_io *io, const char *level, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void fake_log_io(server_io *io, const char *level,
+                                                              const char *format, ...)
 {
+    va_list list;
     (void)io;
     (void)level;
-    (void)format;
+    va_start(list, format);
+    vsnprintf(stand_in.log, sizeof stand_in.log, format, list);
+    va_end(list);
 }
 
 /* The file is replayed as it is written, to another key. */
@@ -535,7 +582,7 @@ static int fake_command(server_context *context, const char *name, server_functi
 {
     (void)context;
     (void)flags;
-    assert(first == 1 && last == 1 && step == 1 && command_count < COMMANDS);
+    assert(first == 1 && (last == 1 || last == -1) && step == 1 && command_count < COMMANDS);
     snprintf(commands[command_count].name, sizeof commands[0].name, "%s", name);
     commands[command_count].runs = 0;
     commands[command_count++].function = function;
@@ -591,6 +638,7 @@ static const struct server_api fakes = {
     .ReplyWithStringBuffer = fake_bulk,
     .ReplyWithNull = fake_null,
     .ReplyWithBool = fake_bool,
+    .ReplyWithDouble = fake_real,
     .StringPtrLen = fake_text,
     .StringToLongLong = fake_to_number,
     .StringToDouble = fake_to_real,
@@ -603,6 +651,10 @@ static const struct server_api fakes = {
     .ModuleTypeGetType = fake_type_of,
     .ModuleTypeGetValue = fake_value_of,
     .ModuleTypeSetValue = fake_set_value,
+    .ModuleTypeReplaceValue = fake_replace_value,
+    .Milliseconds = fake_time,
+    .GetSelectedDb = fake_database,
+    .SelectDb = fake_select,
     .Replicate = fake_replicate,
     .ReplicateVerbatim = fake_replicate_verbatim,
     .SignalModifiedKey = fake_signal,
@@ -735,18 +787,22 @@ bool stand_in_has(const char *key)
     return key_of(key)->value != NULL;
 }
 
+static void *unlinked_window;
+
 void *stand_in_unlink(const char *key)
 {
     server_key *gone = only_if_there(key);
     void *value = gone->value;
+    assert(gone->type->methods.release_effort(NULL, value) > 0);
+    if (gone->type == &types[WINDOWS])
+        unlinked_window = value;
     *gone = (server_key){.value = NULL};
-    assert(type.methods.release_effort(NULL, value) > 0);
     return value;
 }
 
 void stand_in_release(void *value)
 {
-    type.methods.release(value);
+    types[value == unlinked_window ? WINDOWS : FILTERS].methods.release(value);
 }
 
 unsigned long long stand_in_info(const char *field)
@@ -761,7 +817,7 @@ void stand_in_flush(void)
 {
     for (int i = 0; i < STAND_IN_KEYS; i++) {
         if (keys[i].value != NULL)
-            type.methods.release(keys[i].value);
+            keys[i].type->methods.release(keys[i].value);
         keys[i] = (server_key){.value = NULL};
     }
 }
@@ -769,52 +825,63 @@ void stand_in_flush(void)
 void stand_in_dump(const char *key)
 {
     server_io io = {.failed = false};
-    type.methods.save(&io, only_if_there(key)->value);
+    const server_key *saved = only_if_there(key);
+    saved->type->methods.save(&io, saved->value);
     stand_in.payload_bytes = io.at;
+    stand_in.is_window = saved->type == &types[WINDOWS];
 }
 
 void stand_in_rewrite(const char *from, const char *to)
 {
     server_io io = {.to = to};
     server_string name = {from, strlen(from)};
-    type.methods.rewrite(&io, &name, only_if_there(from)->value);
+    only_if_there(from)->type->methods.rewrite(&io, &name, only_if_there(from)->value);
     assert(!io.failed);
 }
 
 size_t stand_in_memory(const char *key)
 {
-    return type.methods.memory(only_if_there(key)->value);
+    return only_if_there(key)->type->methods.memory(only_if_there(key)->value);
 }
 
 bool stand_in_restore(const char *key)
 {
-    return stand_in_restore_as(key, 4);
+    return stand_in_restore_as(key, stand_in.is_window ? 1 : 4);
 }
 
 bool stand_in_restore_as(const char *key, int encoding)
 {
     server_io io = {.failed = false};
-    void *value = type.methods.load(&io, encoding);
+    server_type *type = &types[stand_in.is_window ? WINDOWS : FILTERS];
+    void *value = type->methods.load(&io, encoding);
     stand_in.payload_read = io.at;
     if (value == NULL)
         return false;
-    (void)fake_set_value(key_of(key), &type, value);
+    (void)fake_set_value(key_of(key), type, value);
     return true;
 }
 
 bool stand_in_copy(const char *from, const char *to)
 {
-    void *value = type.methods.copy(NULL, NULL, only_if_there(from)->value);
+    server_type *type = only_if_there(from)->type;
+    void *value = type->methods.copy(NULL, NULL, only_if_there(from)->value);
     if (value != NULL)
-        (void)fake_set_value(key_of(to), &type, value);
+        (void)fake_set_value(key_of(to), type, value);
     return value != NULL;
 }
 
 uint64_t stand_in_digest(const char *key)
 {
     server_digest digest = {UINT64_C(0xcbf29ce484222325)};
-    type.methods.digest(&digest, only_if_there(key)->value);
+    only_if_there(key)->type->methods.digest(&digest, only_if_there(key)->value);
     return digest.sum;
+}
+
+void stand_in_tick(void)
+{
+    const struct server_event event = {SERVER_EVENT_CRON, 1};
+    stand_in.passed_on[0] = '\0';
+    ticks(&context, event, 0, NULL);
 }
 
 void stand_in_child(bool is_born)
@@ -825,6 +892,6 @@ void stand_in_child(bool is_born)
 
 void stand_in_defrag(const char *key)
 {
-    while (type.methods.defrag(NULL, NULL, &only_if_there(key)->value) != 0)
+    while (only_if_there(key)->type->methods.defrag(NULL, NULL, &only_if_there(key)->value) != 0)
         continue;
 }

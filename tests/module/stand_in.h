@@ -14,12 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STAND_IN_TEXT = 8192, STAND_IN_KEYS = 8, STAND_IN_PAYLOAD = 4 << 20 };
+enum { STAND_IN_TEXT = 8192, STAND_IN_KEYS = 12, STAND_IN_PAYLOAD = 4 << 20 };
 
 struct stand_in {
     /* What the test decides. */
     const char *missing; /* the name of a function that this server has not; NULL: none */
     int flags;           /* of every context: SERVER_CONTEXT_LOADING, say */
+    uint64_t now_ms;     /* the time of the day */
     long refuse_at;      /* this allocation from now on, 1 the next, is refused; 0: none */
 
     /* What happened. */
@@ -34,7 +35,8 @@ struct stand_in {
     uint8_t bulk[STAND_IN_PAYLOAD]; /* the last string in a reply */
     size_t bulk_bytes;
 
-    /* A payload of DUMP. */
+    /* A payload of DUMP; `is_window` says of which type. */
+    bool is_window;
     uint8_t payload[STAND_IN_PAYLOAD];
     size_t payload_bytes;
     size_t payload_read; /* by RESTORE */
@@ -83,6 +85,9 @@ size_t stand_in_memory(const char *key);
 bool stand_in_copy(const char *from, const char *to);
 uint64_t stand_in_digest(const char *key);
 void stand_in_defrag(const char *key);
+
+/* The server's cron. */
+void stand_in_tick(void);
 
 /* A child of the server is born, or has ended. */
 void stand_in_child(bool is_born);

@@ -55,8 +55,8 @@ def a_type_that_is_taken_is_left_alone(c):
 @case
 def a_module_name_that_is_taken_is_left_alone(c):
     server = beside(c, "name")
-    names = sorted(module[1] for module in server.ask("MODULE", "LIST"))
-    c.expect(names == [b"bf", b"bloomery"], f"{names}")
+    names = {module[1] for module in server.ask("MODULE", "LIST")}
+    c.expect({b"bf", b"bloomery"} <= names, f"{names}")
     use(c, server, "BF", "MBbloom--")
 
 

@@ -23,7 +23,11 @@ def sources(server):
     server.ask("BF.MADD", "one", *range(30))
     server.ask("BF.RESERVE", "several", "0.01", 4)
     server.ask("BF.MADD", "several", *range(40))
-    return ["one", "several"]
+    server.ask("BF.RESERVE", "window", "0.01", 40, "GENERATIONS", 3, "EVERY", 1000000, "AT", 2_000_000_000_000)
+    server.ask("BF.MADD", "window", *range(30))
+    server.ask("BF.ROTATE", "window")
+    server.ask("BF.MADD", "window", *range(20, 40))
+    return ["one", "several", "window"]
 
 
 NUMBERS = [0, 1, 7, 63, 64, 65, 255, 65535, 65536, 2 ** 31, 2 ** 32 - 1, 2 ** 40, 2 ** 63 - 1, 2 ** 63, 2 ** 64 - 1]
@@ -59,7 +63,9 @@ def use(server, name):
     server.ask("BF.INFO", name)
     server.ask("BF.DEBUG", name)
     server.ask("BF.SCANDUMP", name, 0)
-    server.ask("DUMP", name)
+    assert server.ask("RESTORE", "again", 0, server.ask("DUMP", name), "REPLACE") == "OK", "what was taken can be saved and loaded"
+    assert server.digest(name) == server.digest("again"), "and is the same"
+    server.ask("DEL", "again")
 
 
 def all_is_given_back(server):
@@ -87,7 +93,7 @@ def payloads_that_nobody_saved_leave_the_key_as_it_is(c):
         reply = server.ask("RESTORE", "one", 0, sealed(payload), "REPLACE")
         if reply == "OK":
             taken += 1
-            if server.ask("TYPE", "one") == "MBbloom--":
+            if server.ask("TYPE", "one") in ("MBbloom--", "bloomwind"):
                 use(server, "one")
             server.ask("RESTORE", "one", 0, sealed(payloads[0]), "REPLACE")
         elif number % 50 == 0:
@@ -114,6 +120,30 @@ def headers_with_a_seed_or_too_many_keys_are_logged(c):
         reply = server.ask("BF.LOADCHUNK", "other", 1, data)
         c.expect(str(reply) == sentence, f"{reply}, not {sentence}")
     c.expect(server.ask("EXISTS", "other") == 0, "a key was made")
+
+
+@case
+def counts_at_their_end_can_be_saved_loaded_and_replicated(c):
+    """A count of 2^63 - 1 items is the most that is taken. Adding to it counts no further."""
+    server = Server(c)
+    server.ask("SET", "precious", "data")
+    server.ask("BF.RESERVE", "source", "0.01", 100)
+    header = bytearray(server.ask("BF.SCANDUMP", "source", 0)[1])
+    struct.pack_into("<Q", header, 0, 2 ** 63 - 1)
+    struct.pack_into("<Q", header, 36, 2 ** 63 - 1)
+    c.expect(server.ask("BF.LOADCHUNK", "k", 1, bytes(header)) == "OK", "taken")
+    for item in "xyz":
+        c.expect(server.ask("BF.ADD", "k", item) == 1, "added")
+    c.expect(server.ask("BF.CARD", "k") == 2 ** 63 - 1 and server.ask("BF.INFO", "k", "ITEMS") == [2 ** 63 - 1], "the counts")
+    use(server, "k")
+    before = server.digest("k")
+    replica = Server(c, "replica")
+    replica.ask("REPLICAOF", "127.0.0.1", server.port)
+    replica.wait_for(lambda: replica.info("replication")["master_link_status"] == "up", "a full synchronisation")
+    c.expect(replica.digest("k") == before and replica.ask("BF.EXISTS", "k", "x") == 1, "the replica has it")
+    server.stop(save=True)
+    server.start()
+    c.expect(server.digest("k") == before and server.ask("GET", "precious") == b"data", "saved and loaded")
 
 
 @case

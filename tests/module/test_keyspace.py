@@ -18,10 +18,10 @@ from runner import Difference, case, main
 CATEGORIES = {
     "reserve": {"write", "fast"}, "add": {"write"}, "madd": {"write"}, "insert": {"write"}, "loadchunk": {"write"},
     "exists": {"read"}, "mexists": {"read"}, "card": {"read", "fast"}, "info": {"read", "fast"}, "debug": {"read"},
-    "scandump": {"read"},
+    "scandump": {"read"}, "clear": {"write"}, "merge": {"write"}, "rotate": {"write"},
 }
 # As few words as each takes behind its name.
-WORDS = {"card": 1, "info": 1, "debug": 1, "add": 2, "madd": 2, "exists": 2, "mexists": 2, "scandump": 2}
+WORDS = {"clear": 1, "rotate": 1, "card": 1, "info": 1, "debug": 1, "add": 2, "madd": 2, "exists": 2, "mexists": 2, "scandump": 2}
 
 
 def has_categories(server):
@@ -157,7 +157,8 @@ def categories_and_keys_of_commands_are_known(c):
     for name, categories in CATEGORIES.items():
         for family in ("bf", "bloom"):
             words = [f"{family}.{name}", "the key", "0.1", "2"][:1 + WORDS.get(name, 3)]
-            c.expect(server.ask("COMMAND", "GETKEYS", *words) == [b"the key"], f"{words}")
+            keys = words[1:] if name == "merge" else words[1:2]
+            c.expect(server.ask("COMMAND", "GETKEYS", *words) == [key.encode() for key in keys], f"{words}")
             if has_categories(server):
                 told = server.ask("COMMAND", "INFO", words[0])[0][6]
                 c.expect(set(told) == {"@bloom"} | {"@" + category for category in categories} or

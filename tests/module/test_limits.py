@@ -5,11 +5,8 @@ Build: tests/module and module/bloomery.so. Suite: full and server.
 """
 
 import contextlib
-import ctypes
 import os
-import platform
 import re
-import struct
 
 from live import MODULE, Server, die_with_parent
 from runner import Skip, case, main
@@ -36,7 +33,8 @@ def a_filter_beyond_the_limit_is_not_made(c):
     source.ask("BF.RESERVE", "k", "0.0001", 1 << 29)
     header = source.ask("BF.SCANDUMP", "k", 0)[1]
     c.expect(server.ask("BF.LOADCHUNK", "l", 1, header) == refused, "LOADCHUNK")
-    c.expect(int(server.info("bf")["bf_refusals"]) >= 4, f"{server.info('bf')}")
+    facts = server.info("bf")
+    c.expect(int(facts["bf_refusals"]) == int(facts["bf_refused_by_key_limit"]) >= 4, f"{facts}")
 
 
 @case
@@ -44,6 +42,20 @@ def maxmemory_is_kept_before_anything_is_taken(c):
     server = Server(c, options=["--maxmemory", "64mb"])
     c.expect(server.ask("BF.RESERVE", "k", "0.001", 1 << 30) == "ERR Insufficient memory to create filter", "1.8 GiB")
     c.expect(server.ask("BF.RESERVE", "k", "0.001", 1 << 20) == "OK", "1.8 MiB")
+
+
+@case
+def an_evicting_server_makes_filters_when_its_cache_is_full(c):
+    server = Server(c, options=["--maxmemory", "24mb", "--maxmemory-policy", "allkeys-lru"])
+    for first in range(0, 30_000, 1000):
+        server.ask("MSET", *(word for number in range(first, first + 1000) for word in (f"s{number}", "x" * 1000)))
+    c.expect(server.ask("DBSIZE") < 25_000, "the cache is full")
+    c.expect(server.ask("BF.RESERVE", "f", "0.001", 1_000_000) == "OK", "1.8 MB")
+    c.expect(server.ask("BF.RESERVE", "g", "0.001", 250_000) == "OK", "0.5 MB, which grows")
+    for first in range(0, 400_000, 5_000):
+        c.expect(server.ask("BF.MADD", "g", *range(first, first + 5_000))[-1] in (0, 1), f"it grows, {first}")
+    c.expect(server.ask("BF.RESERVE", "h", "0.001", 20_000_000) == REFUSED, "what is larger than maxmemory is refused")
+    c.expect(server.info("bf")["bf_refused_by_maxmemory"] == "1", f"{server.info('bf')}")
 
 
 @case
@@ -63,7 +75,23 @@ def a_filter_larger_than_the_machine_is_refused(c):
     reply = server.ask("BF.RESERVE", "k", "0.001", memory, "NONSCALING")  # 1.8 bytes an item
     c.expect(reply == "ERR Insufficient memory to create filter", f"{reply}")
     c.expect(server.info("bf")["bf_memory_bytes"] == "0", "nothing is taken")
+    c.expect(server.info("bf")["bf_refused_by_machine"] == "1", f"{server.info('bf')}")
     c.expect(server.ask("BF.ADD", "k", "x") == 1, "and the server goes on")
+
+
+@case
+def a_chain_that_cannot_grow_says_so_and_is_counted(c):
+    """Each layer has half the rate of the one before, until there is no lower rate."""
+    server = Server(c)
+    server.ask("BF.RESERVE", "k", "1e-290", 1, "EXPANSION", 1)
+    reply = server.ask("BF.MADD", "k", *range(200))
+    c.expect(reply[-1] == "ERR problem inserting into filter" and 20 < len(reply) < 80, f"{len(reply)} {reply[-1]}")
+    c.expect(server.ask("BF.MEXISTS", "k", *range(len(reply) - 1)) == [1] * (len(reply) - 1), "what was added stays")
+    facts = server.info("bf")
+    c.expect(facts["bf_refused_by_chain_end"] == facts["bf_refusals"] == "1", f"{facts}")
+    server.ask("BF.RESERVE", "l", "0.01", 1, "EXPANSION", 1)
+    reply = server.ask("BF.MADD", "l", *range(4000))
+    c.expect(server.ask("BF.INFO", "l", "FILTERS") == [1017] and reply[-1] == "ERR problem inserting into filter", "docs/server.md has 1,017")
 
 
 def container(c, limit, used):
@@ -90,7 +118,9 @@ def a_filter_larger_than_the_container_is_refused(c):
     c.expect(server.ask("BF.RESERVE", "k", "0.01", 200_000_000, "NONSCALING") == "OK", "229 MiB")
     c.expect(server.ask("BF.RESERVE", "l", "0.01", 100_000_000, "NONSCALING") == REFUSED, "two that are not used yet, and do not fit together")
     c.expect(server.ask("BF.INSERT", "l", "CAPACITY", 100_000_000, "ITEMS", "x") == REFUSED, "INSERT")
-    c.expect(server.ask("DEL", "k") == 1 and server.ask("BF.RESERVE", "l", "0.01", 100_000_000, "NONSCALING") == "OK", "114 MiB alone")
+    server.ask("DEL", "k")
+    server.wait_for(lambda: server.info("bf")["bf_memory_bytes"] == "0", "Valkey releases it in the background")
+    c.expect(server.ask("BF.RESERVE", "l", "0.01", 100_000_000, "NONSCALING") == "OK", "114 MiB alone")
     container(c, 300 * MIB, 250 * MIB)
     c.expect(server.ask("BF.RESERVE", "m", "0.01", 40_000_000) == REFUSED, "46 MiB where others left 31")
 
@@ -164,31 +194,6 @@ def in_a_control_group_the_server_outlives_what_is_reserved(c):
     finally:
         c.end()
         os.rmdir(folder)
-
-
-def without_mincore():
-    """In the child: from now on mincore() ends the process, as Debian's services have it."""
-    die_with_parent()
-    number = {"x86_64": 27, "aarch64": 232}[platform.machine()]
-    load, equal, result = 0x20, 0x15, 0x06
-    program = b"".join(struct.pack("HBBI", *step) for step in (
-        (load, 0, 0, 0), (equal, 0, 1, number), (result, 0, 0, 0x80000000), (result, 0, 0, 0x7FFF0000)))
-    place = ctypes.create_string_buffer(program)
-    filters = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(place)))
-    libc = ctypes.CDLL(None)
-    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, filters, 0, 0) != 0:
-        os._exit(77)
-
-
-@case
-def a_service_that_forbids_mincore_goes_on(c):
-    if platform.machine() not in ("x86_64", "aarch64"):
-        raise Skip("the number of mincore() is not known here")
-    server = Server(c, enter=without_mincore)
-    c.expect(server.ask("BF.RESERVE", "k", "0.001", 20_000_000) == "OK", "36 MB")
-    server.wait_for(lambda: server.info("bf")["bf_populating"] == "0", "its pages are taken")
-    c.expect(int(server.info("bf")["bf_populated_bytes"]) > 30 * MIB, f"{server.info('bf')}")
-    c.expect(server.ask("BF.ADD", "k", "x") == 1, "the server goes on")
 
 
 @case
@@ -362,7 +367,10 @@ def arguments_and_config_decide_defaults(c):
     for name, value in (("bf-error-rate", "0.02"), ("bf-initial-size", "77"), ("bf-expansion-factor", "0")):
         c.expect(server.ask("CONFIG", "SET", "bf." + name, value) == "OK", name)
         c.expect(server.ask("CONFIG", "GET", "bf." + name)[1] == value.encode(), name)
-    c.expect(server.ask("CONFIG", "GET", "bf.bloom-capacity")[1] == b"77", "a second name")
+    c.expect(server.ask("CONFIG", "GET", "bf.bloom-capacity")[1] == b"500", "a second name has its default, or REWRITE would write it")
+    c.expect(server.ask("CONFIG", "SET", "bf.bloom-capacity", 78) == "OK" and
+             server.ask("CONFIG", "GET", "bf.bf-initial-size")[1] == b"500", "and the value when it was set last")
+    server.ask("CONFIG", "SET", "bf.bf-initial-size", 77)
     server.ask("BF.ADD", "l", "x")
     c.expect(server.ask("BF.INFO", "l", "CAPACITY") == [77] and server.ask("BF.INFO", "l", "EXPANSION") == [None], "CONFIG")
     for name, value, text in (("bf-error-rate", "2", "Value for `bf-error-rate` must be in the range (0.000000, 1.000000)"),
@@ -381,6 +389,47 @@ def a_file_of_settings_counts_whichever_name_it_has(c):
     server.ask("BF.ADD", "k", "x")
     c.expect(server.ask("BF.INFO", "k", "CAPACITY") == [321] and server.ask("BF.INFO", "k", "EXPANSION") == [5], "names")
     c.expect(b"ratio:0.0015" in server.ask("BF.DEBUG", "k")[1], "names")
+
+
+def has_bare_names(server):
+    """Whether settings of modules may have names without the module's: Redis from 8 on."""
+    facts = server.info("server")
+    return "valkey_version" not in facts and int(facts["redis_version"].split(".")[0]) >= 8
+
+
+@case
+def a_file_of_another_server_ends_no_start(c):
+    """Redis 7 and Valkey write `bf.bf-error-rate`, the reference on Redis 8 `bf-error-rate` and settings of cuckoo filters."""
+    server = Server(c)
+    bare = [[name, value] for name, value in (("bf-initial-size", "700"), ("cf-bucket-size", "4"), ("cf-initial-size", "2048"),
+            ("cf-max-iterations", "30"), ("cf-expansion-factor", "2"), ("cf-max-expansions", "16"))]
+    files = [[["bf." + name, value] for name, value in bare]] + ([bare] if has_bare_names(server) else [])
+    for lines in files:
+        server.stop()
+        server.options = ["--save", "", "--loadmodule", MODULE, *(word for name, value in lines for word in ("--" + name, value))]
+        server.start()
+        for name, value in lines:
+            c.expect(server.ask("CONFIG", "GET", name) == [name.encode(), value.encode()], f"{name}: {server.ask('CONFIG', 'GET', name)}")
+        c.expect(server.ask("BF.ADD", "k", "x") == 1 and server.ask("BF.INFO", "k", "CAPACITY") == [700], "it counts")
+    c.expect("range" in server.ask("CONFIG", "SET", "bf.cf-bucket-size", 256) or
+             "between" in server.ask("CONFIG", "SET", "bf.cf-bucket-size", 256), "they are checked")
+
+
+@case
+def a_rewritten_file_has_one_name_of_a_setting(c):
+    server = Server(c, config=f"loadmodule {MODULE}\n")
+    first = "bf-error-rate" if has_bare_names(server) else "bf.bf-error-rate"
+    server.ask("CONFIG", "SET", first, "0.001")
+    server.ask("CONFIG", "SET", "bf.memory-usage-limit", "1gb")
+    c.expect(server.ask("CONFIG", "REWRITE") == "OK", "rewritten")
+    lines = [line.split() for line in c.read("server/conf").decode().splitlines()]
+    found = sorted(words[0] for words in lines if words and ("rate" in words[0] or "limit" in words[0]) and "bf" in words[0])
+    c.expect(found == sorted([first, "bf.memory-usage-limit"]), f"{found}")
+    server.stop()
+    c.file("server/conf", c.read("server/conf").replace(b"0.001", b"0.01"))
+    server.start()
+    server.ask("BF.ADD", "k", "x")
+    c.expect(b"ratio:0.005" in server.ask("BF.DEBUG", "k")[1], "the line that was changed counts")
 
 
 @case

@@ -24,7 +24,8 @@ DIFFERENCES = {
     "COPY a acopy": (b":1\r\n", "a filter can be copied; the reference refuses"),
 }
 LONG = 4000  # longer replies are recorded as their length and SHA-256
-NAMES = ["reserve", "add", "madd", "insert", "exists", "mexists", "card", "info", "debug", "scandump", "loadchunk"]
+NAMES = ["reserve", "add", "madd", "insert", "exists", "mexists", "card", "info", "debug", "scandump", "loadchunk", "clear", "merge",
+         "rotate"]
 
 
 def shortened(reply):
@@ -32,6 +33,11 @@ def shortened(reply):
     if len(reply) < LONG:
         return reply
     return b"len=%d sha256=%s" % (len(reply), hashlib.sha256(reply).hexdigest().encode())
+
+
+def without_script(reply):
+    """An error of a script without the name that the server gave it: its hash, or "on"."""
+    return re.sub(rb"script: (\w+)(, | on )", b"script: ", reply) if reply.startswith(b"-") else reply
 
 
 def copy_chunks(client, source, target):
@@ -62,6 +68,7 @@ def compare(c, resp):
             c.expect(expected != DIFFERENCES[command][0], f"{command}: no difference any more")
             expected = DIFFERENCES[command][0]
             seen.add(command)
+        reply, expected = without_script(reply), without_script(expected)
         c.expect(shortened(reply) == expected, f"RESP{resp} {number} {command[:80]!r}: {reply[:200]!r}, not {expected[:200]!r}")
     c.expect(seen == set(DIFFERENCES), f"{seen}")
 
@@ -187,21 +194,23 @@ def every_command_has_two_names_and_describes_itself(c):
     for name in NAMES:
         for family in ("bf", "bloom"):
             row = server.ask("COMMAND", "INFO", f"{family}.{name}")[0]
-            writes = name in ("reserve", "add", "madd", "insert", "loadchunk")
-            c.expect(row[2] == (["write", "denyoom", "module"] if writes else ["readonly", "module", "fast"]),
+            writes = name in ("reserve", "add", "madd", "insert", "loadchunk", "clear", "merge", "rotate")
+            takes = ["denyoom"] if name not in ("clear", "rotate") else []
+            c.expect(row[2] == (["write", *takes, "module"] if writes else ["readonly", "module", "fast"]),
                      f"{name}: {row[2]}")
-            c.expect(row[3:6] == [1, 1, 1], f"{name}: {row[3:6]}")
-            c.expect(row[8][0][1] == (["RW", "insert"] if writes else ["RO", "access"]), f"{name}: {row[8]}")
+            c.expect(row[3:6] == [1, -1 if name == "merge" else 1, 1], f"{name}: {row[3:6]}")
+            c.expect(row[8][0][1] == (["RW", "insert" if takes else "delete"] if writes else ["RO", "access"]), f"{name}: {row[8]}")
             docs = server.ask("COMMAND", "DOCS", f"{family}.{name}")[1]
             facts = dict(zip(docs[::2], docs[1::2]))
             c.expect(facts[b"group"] == b"module" and facts[b"summary"] and facts[b"arguments"], f"{name}: {facts}")
     arity = {name: server.ask("COMMAND", "INFO", f"bf.{name}")[0][1] for name in NAMES}
     c.expect(arity == {"reserve": -4, "add": 3, "madd": -3, "insert": -4, "exists": 3, "mexists": -3, "card": 2,
-                       "info": -2, "debug": 2, "scandump": 3, "loadchunk": 4}, f"{arity}")
+                       "info": -2, "debug": 2, "scandump": 3, "loadchunk": 4, "clear": 2, "merge": -3,
+                       "rotate": -2}, f"{arity}")
     server.ask("BLOOM.ADD", "k", "x")
     c.expect(server.raw("BF.EXISTS", "k", "x") == b":1\r\n", "both names are one command")
-    module = server.ask("MODULE", "LIST")[0]
-    c.expect(module[1] == b"bf" and module[3] == 81000, f"{module}")
+    found = [module[3] for module in server.ask("MODULE", "LIST") if module[1] == b"bf"]  # a server may have some of its own
+    c.expect(found == [81000], f"{found}")
 
 
 @case
@@ -240,8 +249,9 @@ def memory_of_a_key_is_the_references_number(c):
     server.ask("BF.RESERVE", "m", "0.05", 1000)
     told = server.ask("BF.INFO", "m", "SIZE")[0]
     server.ask("SET", "s", "")
-    # What the server adds for the key itself is some dozen bytes.
-    c.expect(0 < server.ask("MEMORY", "USAGE", "m") - told < 80, f"{told}")
+    server.ask("SET", "n", 1)  # what the server adds for the key itself, which one server after the other counts otherwise
+    own = server.ask("MEMORY", "USAGE", "n")
+    c.expect(0 <= server.ask("MEMORY", "USAGE", "m") - told <= own + 32, f"{server.ask('MEMORY', 'USAGE', 'm')}, {told}, {own}")
 
 
 @case

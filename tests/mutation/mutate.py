@@ -42,6 +42,8 @@ FLAGS = ["-std=gnu11", "-O1", "-g0", "-fPIC", "-D_GNU_SOURCE", "-D_FILE_OFFSET_B
 SERVER = shutil.which("redis-check-rdb")
 # The npm packages of the module's clients, where a build has fetched them.
 PACKAGES = os.environ.get("BLOOMERY_PACKAGES", os.path.join(ROOT, "build", "tests", "module", "packages"))
+# The filter of system calls that the module's servers run behind, where a build has made it.
+FILTER = os.environ.get("BLOOMERY_SERVICE_FILTER", os.path.join(ROOT, "build", "tests", "module", "service_filter"))
 PYTHON_HEADERS = sysconfig.get_path("include")
 SECONDS = 300  # no build and no single test takes longer
 
@@ -305,7 +307,7 @@ class Tree:
         elif program.startswith("module/"):
             environment |= {"BLOOMERY_MODULE": self.server_module(broken), "BLOOMERY_SERVER": self.server(),
                             "BLOOMERY_TOOL": sys.executable,
-                            "BLOOMERY_PACKAGES": PACKAGES}
+                            "BLOOMERY_PACKAGES": PACKAGES, "BLOOMERY_SERVICE_FILTER": FILTER}
             status, said = run([sys.executable, self.path("tests", program), name], env=environment)
             if re.search(r"\b1 skipped", said):
                 raise Missing(said.splitlines()[0])

@@ -169,6 +169,95 @@ static void bits_of_chunks_are_counted(void **state)
     test_keys_free(&keys);
 }
 
+static struct test_bytes bytes_of(const bloomery_filter *filter)
+{
+    struct test_bytes bytes = {.data = NULL};
+    assert_int_equal(bloomery_dialect_write(filter, NULL, append, &bytes, NULL), BLOOMERY_OK);
+    return bytes;
+}
+
+static bloomery_status merge_text(bloomery_filter *into, const bloomery_filter *from,
+                                  const char *text)
+{
+    bloomery_error error = {.text = ""};
+    const bloomery_status status = bloomery_redisbloom_merge(into, from, &error);
+    if (strstr(error.text, text) == NULL)
+        fail_msg("\"%s\" lacks \"%s\"", error.text, text);
+    return status;
+}
+
+/* Two chains of one plan, of which the second half of one is the first half of the other. */
+static void a_union_of_redisbloom_chains_has_every_key(void **state)
+{
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 240);
+    bloomery_filter *into = chain(0), *from = chain(0), *whole = chain(0);
+    (void)state;
+    assert_int_equal(add_list(into, keys.keys, 160, NULL), BLOOMERY_OK);
+    assert_int_equal(add_list(from, keys.keys + 80, 160, NULL), BLOOMERY_OK);
+    assert_int_equal(add_list(whole, keys.keys, 240, NULL), BLOOMERY_OK);
+    const struct test_bytes before = bytes_of(from);
+    assert_int_equal(bloomery_redisbloom_merge(into, from, NULL), BLOOMERY_OK);
+    assert_int_equal(query_list(into, keys.keys, keys.count, NULL), keys.count);
+    assert_counted(into);
+    assert_in_range(info_of(into).adds, 240, 320); /* some are in two layers */
+    bloomery_filter *few = chain(0), *more = chain(0);
+    assert_int_equal(add_list(few, keys.keys, 60, NULL), BLOOMERY_OK);
+    assert_int_equal(add_list(more, keys.keys + 30, 60, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_redisbloom_merge(few, more, NULL), BLOOMERY_OK);
+    assert_in_range(info_of(few).adds, 84, 96); /* 90; one layer's bits say so */
+    bloomery_free(few);
+    bloomery_free(more);
+    struct test_bytes after = bytes_of(from);
+    assert_true(test_bytes_equal(&before, &after));
+    const uint64_t adds = info_of(into).adds;
+    assert_int_equal(bloomery_redisbloom_merge(into, into, NULL), BLOOMERY_OK);
+    assert_int_equal(info_of(into).adds, adds);
+    bloomery_filter *again = through_dialect(into); /* a header that can be read */
+    assert_int_equal(query_list(again, keys.keys, keys.count, NULL), keys.count);
+    bloomery_free(again);
+    free(before.data);
+    free(after.data);
+    bloomery_free(into);
+    bloomery_free(from);
+    bloomery_free(whole);
+    test_keys_free(&keys);
+}
+
+static void a_union_of_unequal_chains_names_what_differs(void **state)
+{
+    bloomery_dialect_parameters with = BLOOMERY_DIALECT_PARAMETERS;
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 150);
+    bloomery_filter *into = chain(0), *other = NULL;
+    (void)state;
+    const struct test_bytes before = bytes_of(into);
+    other = chain(1);
+    assert_int_equal(merge_text(into, other, "layer 1 has 1152 bits in one filter and "),
+                     BLOOMERY_MISMATCH);
+    bloomery_free(other);
+    other = chain(0);
+    assert_int_equal(add_list(other, keys.keys, keys.count, NULL), BLOOMERY_OK);
+    assert_int_equal(merge_text(into, other, "one filter has 1 layers, the other 2"),
+                     BLOOMERY_MISMATCH);
+    bloomery_free(other);
+    with.keys = 55; /* as many bits at another rate */
+    with.rate = 0.0001;
+    assert_int_equal(
+        bloomery_dialect_create(bloomery_dialect_find("redisbloom"), &with, NULL, &other, NULL),
+        BLOOMERY_OK);
+    assert_int_equal(merge_text(into, other, "layer 1 has 8 probes in one filter and 15"),
+                     BLOOMERY_MISMATCH);
+    bloomery_free(other);
+    other = bloomery_new(100, 0.01, NULL);
+    assert_int_equal(merge_text(into, other, "RedisBloom"), BLOOMERY_MISMATCH);
+    bloomery_free(other);
+    struct test_bytes after = bytes_of(into);
+    assert_true(test_bytes_equal(&before, &after));
+    free(before.data);
+    free(after.data);
+    bloomery_free(into);
+    test_keys_free(&keys);
+}
+
 /* ---- Long chains ---------------------------------------------------------------------------- */
 
 enum { LONG = 300, HEAD = 20, RECORD = 53, LAYERS_MAX = 65536 };
@@ -213,13 +302,6 @@ static bloomery_filter *through_chunks(const bloomery_filter *filter,
     } while (iterator != 0);
     free(header);
     return into;
-}
-
-static struct test_bytes bytes_of(const bloomery_filter *filter)
-{
-    struct test_bytes bytes = {.data = NULL};
-    assert_int_equal(bloomery_dialect_write(filter, NULL, append, &bytes, NULL), BLOOMERY_OK);
-    return bytes;
 }
 
 /* Grown, dumped, loaded, copied: the same filter, which takes more keys. */
@@ -436,6 +518,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_are_counted_whatever_way_a_chain_came),
         cmocka_unit_test(bits_of_chunks_are_counted),
+        cmocka_unit_test(a_union_of_redisbloom_chains_has_every_key),
+        cmocka_unit_test(a_union_of_unequal_chains_names_what_differs),
         cmocka_unit_test(a_chain_of_many_layers_is_as_any_other),
         cmocka_unit_test(a_bloomery_file_keeps_64_layers),
         cmocka_unit_test(a_chain_of_a_bloomery_file_ends_with_64_layers),
