@@ -2,6 +2,12 @@
 /*
  * Near-duplicates: signatures, bands, and how many of each.
  *
+ * Words are hashed as keys. The hash of a shingle is the polynomial of its words' hashes, modulo
+ * 2^64 and mixed, so that the next shingle's follows from it by two products:
+ *
+ *     words w0 w1 w2 w3 ...      first   ((w0 M + w1) M + w2) ...      n words
+ *                                next    first M + wn - w0 M^n
+ *
  * A signature by one hash a shingle. The hash of a shingle selects one of the signature's places,
  * and the least hash of each place is kept (one-permutation hashing). Two documents have the same
  * least hash at a place as often as the similarity of their shingles says, since that shingle is
@@ -25,7 +31,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/versioned.h"
-#include "hash/xxh3.h"
+#include "hash/hashes.h"
 #include "library.h"
 #include "plan/solve.h"
 
@@ -215,15 +221,28 @@ struct sketch {
     uint64_t least[BLOOMERY_NEAR_VALUES_MAX];
 };
 
-/* Adds shingles 0 to count - 1 of `words` words each; shingle i begins at word i. */
-__attribute__((flatten)) static void add_shingles(struct sketch *sketch, const uint8_t *hashes,
-                                                  size_t count, size_t words)
+#define MULTIPLIER UINT64_C(0x9e3779b97f4a7c15)
+
+/* A bijection of 64-bit numbers (SplitMix64's). */
+static uint64_t mix(uint64_t z)
 {
-    const struct bloomery_short_secret secret = bloomery_short_secret_of(0);
-    const struct bloomery_hash_secret seed = {.seed = 0};
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+/* Adds shingles 0 to count - 1 of `length` words each; shingle i begins at word i. */
+static void add_shingles(struct sketch *sketch, const uint64_t *words, size_t count, size_t length)
+{
+    uint64_t polynomial = 0, leaving = 1;
+    for (size_t i = 0; i < length; i++) {
+        polynomial = polynomial * MULTIPLIER + words[i];
+        leaving *= MULTIPLIER;
+    }
     for (size_t i = 0; i < count; i++) {
-        const bloomery_key shingle = {hashes + i * sizeof(uint64_t), words * sizeof(uint64_t)};
-        const uint64_t hash = bloomery_xxh3_64(&seed, &secret, shingle).hi;
+        if (i > 0)
+            polynomial = polynomial * MULTIPLIER + (words[i + length - 1] - words[i - 1] * leaving);
+        const uint64_t hash = mix(polynomial);
         uint64_t *least = &sketch->least[(hash >> 32) * sketch->values >> 32];
         if (hash < *least)
             *least = hash;
@@ -233,10 +252,23 @@ __attribute__((flatten)) static void add_shingles(struct sketch *sketch, const u
 /* Number `step` of the row in which place `place` looks for a value: four places. */
 static uint64_t row_of(uint32_t place, uint32_t step)
 {
-    uint64_t z = ((uint64_t)(place + 1) << 32 | step) * UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
+    return mix(((uint64_t)(place + 1) << 32 | step) * MULTIPLIER);
+}
+
+/* The hashes of words `first` to first + count - 1, at most BLOCK, without those that do not
+ * exist. Returns how many. */
+static size_t hash_words(const struct bloomery_input *input, const bloomery_filter *hasher,
+                         size_t first, size_t count, uint64_t *words)
+{
+    struct bloomery_compact compact; /* large: not filled */
+    assert(count <= BLOCK);
+    if (input->valid == NULL)
+        bloomery_key_hasher_of(input, hasher)(input, hasher, first, count, compact.hashes);
+    else
+        count = bloomery_input_compact(input, hasher, first, count, &compact);
+    for (size_t i = 0; i < count; i++)
+        words[i] = compact.hashes[i].hi;
+    return count;
 }
 
 /* The value of a place that is empty. Some place is not. */
@@ -271,10 +303,9 @@ bloomery_status bloomery_signature_of(const bloomery_near *near, const bloomery_
                                       bloomery_error *error)
 {
     struct bloomery_input input;
-    struct bloomery_compact compact;
-    struct sketch sketch = {.values = near->values};
+    struct sketch sketch; /* large: only the places in use are filled */
     /* The hashes of words, those that the next shingles begin with first. */
-    uint8_t hashes[(BLOOMERY_NEAR_WORDS_MAX - 1 + BLOCK) * sizeof(uint64_t)];
+    uint64_t hashes[BLOOMERY_NEAR_WORDS_MAX - 1 + BLOCK];
     size_t kept = 0;
     bool shingled = false;
     if (!is_planned(near))
@@ -288,21 +319,19 @@ bloomery_status bloomery_signature_of(const bloomery_near *near, const bloomery_
                                "makes one that can");
     if (status != BLOOMERY_OK)
         return status;
+    sketch.values = near->values;
     memset(sketch.least, 0xff, sketch.values * sizeof(sketch.least[0]));
     for (size_t i = 0; i < words->count; i += BLOCK) {
         const size_t now = words->count - i < BLOCK ? words->count - i : (size_t)BLOCK;
-        const size_t count = bloomery_input_compact(&input, hasher, i, now, &compact);
-        assert((kept + count) * sizeof(uint64_t) <= sizeof(hashes));
-        for (size_t j = 0; j < count; j++)
-            bloomery_store_u64(hashes + (kept + j) * sizeof(uint64_t), compact.hashes[j].hi);
-        kept += count;
+        kept += hash_words(&input, hasher, i, now, hashes + kept);
+        assert(kept <= sizeof(hashes) / sizeof(hashes[0]));
         if (kept < near->words)
             continue;
         const size_t shingles = kept - near->words + 1;
         add_shingles(&sketch, hashes, shingles, near->words);
         shingled = true;
         kept -= shingles;
-        memmove(hashes, hashes + shingles * sizeof(uint64_t), kept * sizeof(uint64_t));
+        memmove(hashes, hashes + shingles, kept * sizeof(hashes[0]));
     }
     if (!shingled && kept > 0)
         add_shingles(&sketch, hashes, 1, kept);

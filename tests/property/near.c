@@ -52,6 +52,24 @@ static bloomery_near of_threshold(double threshold)
 
 /* ---- Signatures ------------------------------------------------------------------------------ */
 
+static const uint64_t multiplier = 0x9e3779b97f4a7c15U;
+
+static uint64_t mixed(uint64_t z)
+{
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebU;
+    return z ^ z >> 31;
+}
+
+/* A sum of the words, each times a power. */
+static uint64_t shingle_of(const uint64_t *words, size_t length)
+{
+    uint64_t sum = 0, power = 1;
+    for (size_t i = length; i-- > 0; power *= multiplier)
+        sum += words[i] * power;
+    return mixed(sum);
+}
+
 /* The model: all shingles' hashes, the least of each place by a search over all of them. */
 static void model(const bloomery_near *near, const uint64_t *words, size_t count,
                   uint32_t *signature)
@@ -61,7 +79,7 @@ static void model(const bloomery_near *near, const uint64_t *words, size_t count
     for (uint32_t place = 0; place < near->values; place++) {
         uint64_t least = UINT64_MAX;
         for (size_t i = 0; length > 0 && i + length <= count; i++) {
-            const uint64_t hash = XXH3_64bits(words + i, length * sizeof *words);
+            const uint64_t hash = shingle_of(words + i, length);
             if ((hash >> 32) * near->values >> 32 == place && hash < least)
                 least = hash;
         }
@@ -70,10 +88,7 @@ static void model(const bloomery_near *near, const uint64_t *words, size_t count
     }
     for (uint32_t place = 0; count > 0 && place < near->values; place++)
         for (uint64_t step = 0; empty[place]; step++) {
-            uint64_t z = (((uint64_t)place + 1) << 32 | step / 4) * 0x9e3779b97f4a7c15U;
-            z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
-            z = (z ^ z >> 27) * 0x94d049bb133111ebU;
-            z ^= z >> 31;
+            const uint64_t z = mixed((((uint64_t)place + 1) << 32 | step / 4) * multiplier);
             const uint64_t other = (z >> 16 * (step % 4) & 0xffff) * near->values >> 16;
             if (!empty[other]) {
                 signature[place] = signature[other];

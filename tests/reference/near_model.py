@@ -16,6 +16,7 @@ import corpus_words
 import hashes
 
 M64 = (1 << 64) - 1
+MULTIPLIER = 0x9e3779b97f4a7c15
 MISS_WEIGHT = 0.7
 
 
@@ -46,14 +47,26 @@ def choose(threshold, values, steps=500):
     return best[1:]
 
 
+def mixed(z):
+    """A bijection of 64-bit numbers."""
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9 & M64
+    z = (z ^ z >> 27) * 0x94d049bb133111eb & M64
+    return z ^ z >> 31
+
+
+def shingle_of(words):
+    """The hash of some words, given as hashes."""
+    total = 0
+    for word in words:
+        total = (total * MULTIPLIER + word) & M64
+    return mixed(total)
+
+
 def row_of(place):
     """The places that an empty place looks at, one after the other."""
     step = 0
     while True:
-        z = ((place + 1) << 32 | step) * 0x9e3779b97f4a7c15 & M64
-        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9 & M64
-        z = (z ^ z >> 27) * 0x94d049bb133111eb & M64
-        z ^= z >> 31
+        z = mixed(((place + 1) << 32 | step) * MULTIPLIER & M64)
         for shift in range(0, 64, 16):
             yield z >> shift & 0xffff
         step += 1
@@ -68,9 +81,9 @@ class Near:
 
     def shingles_of(self, text):
         """The set of the hashes of a text's shingles."""
-        words = [xxh3(word).to_bytes(8, "little") for word in corpus_words.words_of(text)]
+        words = [xxh3(word) for word in corpus_words.words_of(text)]
         length = min(self.words, len(words))
-        return {xxh3(b"".join(words[i:i + length])) for i in range(len(words) - length + 1)} if words else set()
+        return {shingle_of(words[i:i + length]) for i in range(len(words) - length + 1)} if words else set()
 
     def signature_of(self, text):
         """The values; None for a text without words."""

@@ -40,7 +40,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHECKPOINT_DEFAULT = 600, NGRAM_DEFAULT = 13, THRESHOLD_DEFAULT = 800000, KEYS_MIN = 1024 };
+enum { CHECKPOINT_DEFAULT = 600, NGRAM_DEFAULT = 13, THRESHOLD_DEFAULT = 800000 };
 
 /* An n-gram that is seen wrongly rarely decides about a paragraph. */
 #define NGRAM_RATE 1e-4
@@ -333,17 +333,11 @@ static int run_empty(struct tool_dedupe_command *command)
         tool_error("%s: %s", corpus->output_dir, strerror(errno));
         return TOOL_ERROR;
     }
-    command->estimated_keys = KEYS_MIN;
+    command->estimated_keys = TOOL_CORPUS_KEYS_MIN;
     const bool good =
         command->state == NULL || (tool_dedupe_prepare(command) && tool_corpus_learn(command) &&
                                    tool_dedupe_save_state(command));
     return good ? TOOL_FOUND : TOOL_ERROR;
-}
-
-uint64_t tool_corpus_keys(const struct tool_corpus_size *size)
-{
-    return KEYS_MIN +
-           (uint64_t)(1.05 * tool_keys_of_sample(size->different, size->keys, size->whole));
 }
 
 bool tool_corpus_plan(struct tool_dedupe_command *command, int *code)
@@ -390,7 +384,7 @@ bool tool_corpus_plan(struct tool_dedupe_command *command, int *code)
     }
     corpus->wrong_before = corpus->journal.wrong;
     if (size.known)
-        command->estimated_keys = tool_corpus_keys(&size);
+        command->estimated_keys = tool_corpus_size_keys(&size);
     return true;
 }
 

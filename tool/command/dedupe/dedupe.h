@@ -307,13 +307,10 @@ bool tool_corpus_was_compared(const struct tool_dedupe_command *command, bool wh
 /* Prints the report at the end. Returns `code`, or TOOL_ERROR if it can't be written. */
 int tool_dedupe_report(const struct tool_dedupe_command *command, int code);
 
-struct tool_corpus_size;
-
-/* The keys that a filter is made for, by a sample. */
-uint64_t tool_corpus_keys(const struct tool_corpus_size *size);
-
 /* The removals of this run over documents that are expected to be wrong. */
 double tool_corpus_wrong(const struct tool_dedupe_command *command);
+
+struct tool_corpus_size;
 
 /* Prints what filters of several rates would take. Returns the exit code. */
 int tool_corpus_print_plans(const struct tool_dedupe_command *command,

@@ -272,7 +272,7 @@ static bool add_plan(struct tool_report *plans, const struct tool_dedupe_command
             command->on_full >= 0 ? command->on_full == TOOL_FULL_GROW : command->memory == 0;
         plan.kind = grows ? BLOOMERY_SCALABLE : BLOOMERY_BLOCKED;
         plan.rate = -expm1(log1p(-rate) / judge->near->bands);
-        plan.keys = command->keys > 0 ? command->keys : tool_corpus_keys(size);
+        plan.keys = command->keys > 0 ? command->keys : tool_corpus_size_keys(size);
     }
     if (bloomery_plan_solve(&plan, NULL, &error) != BLOOMERY_OK) {
         tool_library_error(NULL, &error);

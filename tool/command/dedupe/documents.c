@@ -256,8 +256,8 @@ static bool is_elsewhere(const struct tool_judge *judge, bloomery_key key)
 }
 
 /* The next key to be added, which stands for `weight` keys of its paragraph. */
-static void add_key(struct tool_document_keys *keys, struct weighed *weighed, bloomery_hash hash,
-                    uint32_t weight)
+static inline void add_key(struct tool_document_keys *keys, struct weighed *weighed,
+                           bloomery_hash hash, uint32_t weight)
 {
     struct tool_adding *adding = keys->adding;
     assert(adding->count < adding->room && weighed->first + weighed->count == adding->count);

@@ -550,6 +550,12 @@ void tool_corpus_size_get(const struct tool_judge *judge, const struct tool_sour
     tool_documents_free(sampler.documents);
 }
 
+uint64_t tool_corpus_size_keys(const struct tool_corpus_size *size)
+{
+    return TOOL_CORPUS_KEYS_MIN +
+           (uint64_t)(1.05 * tool_keys_of_sample(size->different, size->keys, size->whole));
+}
+
 /* ---- Wrong removals -------------------------------------------------------------------------- */
 
 /* The chance that at least `needed` of `keys` new keys are taken for old ones. */
