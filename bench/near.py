@@ -30,8 +30,7 @@ SIMILARITIES = (0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 
 
 def run(arguments, stdin=None, kept=True):
-    """(CPU seconds, peak memory, standard output, standard error) of a program. A process begins with the peak of
-    the one that starts it, so an output that is not `kept` is not read."""
+    """(CPU seconds, standard output, standard error) of a program; the output only if it is `kept`."""
     with open(stdin or os.devnull, "rb") as source, open(os.devnull, "wb") as sink:
         process = subprocess.Popen(arguments, stdin=source, stdout=subprocess.PIPE if kept else sink,
                                    stderr=subprocess.PIPE)
@@ -41,7 +40,7 @@ def run(arguments, stdin=None, kept=True):
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         sys.exit(f"{arguments}: exit code {process.returncode}: {said.decode()}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, out, said.decode()
+    return usage.ru_utime + usage.ru_stime, out, said.decode()
 
 
 def tool_of(build, *more):
@@ -95,11 +94,11 @@ def curve(build, options):
                 file.write(json.dumps({"pair": number, "part": part, "text": text}) + "\n")
     line = tool_of(build, "-q", "-v", "--near", str(options.near))
     dropped = Counter()
-    for found in map(json.loads, run([*line, path])[2].splitlines()):
+    for found in map(json.loads, run([*line, path])[1].splitlines()):
         if found["part"] == 0:
             sys.exit("a text that resembles none was dropped")
         dropped[pairs[found["pair"]][0]] += 1
-    plan = json.loads(run([*tool_of(build, "--near", str(options.near)), "--dry-run", "--json", path])[2])
+    plan = json.loads(run([*tool_of(build, "--near", str(options.near)), "--dry-run", "--json", path])[1])
     bands, rows = plan["bands"], plan["rows"]
     rows_of_table = []
     for wanted in SIMILARITIES:
@@ -128,19 +127,18 @@ def speed(build, options):
         for name, arguments, stdin, path in (("bloomery dedupe --near", [*line, whole], None, whole),
                                              ("MinHash with numpy", [sys.executable, os.path.join(HERE, "near_peer.py")],
                                               part, part)):
-            seconds, memory, _, _ = run(arguments, stdin, kept=False)
-            row = {"name": name, "mb_s": os.path.getsize(path) / seconds / 1e6, "memory": memory,
+            seconds, _, _ = run(arguments, stdin, kept=False)
+            row = {"name": name, "mb_s": os.path.getsize(path) / seconds / 1e6,
                    "bytes": os.path.getsize(path)}
             if name not in best or row["mb_s"] > best[name]["mb_s"]:
                 best[name] = row
-    index = json.loads(run([sys.executable, os.path.join(HERE, "near_peer.py"), "--index", "100000"])[2])
+    index = json.loads(run([sys.executable, os.path.join(HERE, "near_peer.py"), "--index", "100000"])[1])
     plan = json.loads(run([*tool_of(build, "--near", str(options.near)), "-n", "1000000", "--on-full=stop", "--dry-run",
-                           "--json", part])[2])
+                           "--json", part])[1])
     ours = next(row["bytes"] for row in plan["plans"] if abs(row["rate"] - 1e-5) < 1e-9) / 1e6
     first, second = best.values()
-    print(as_markdown(["program", "MB", "MB/s a core", "peak memory"], [
-        [row["name"], f"{row['bytes'] / 1e6:.0f}", f"{row['mb_s']:.2f}", f"{row['memory'] / 2 ** 20:.0f} MiB"]
-        for row in best.values()]))
+    print(as_markdown(["program", "MB", "MB/s a core"], [
+        [row["name"], f"{row['bytes'] / 1e6:.0f}", f"{row['mb_s']:.2f}"] for row in best.values()]))
     print(f"\n{first['mb_s'] / second['mb_s']:.0f} times as fast. A document takes {ours:.1f} bytes of a filter with a rate of "
           f"1e-5, and {index['bytes_a_document']:.0f} bytes of the index: {index['bytes_a_document'] / ours:.0f} times as much.")
     save(build, "speed", {"rows": list(best.values()), "index": index, "filter_bytes_a_document": ours})
@@ -176,7 +174,7 @@ def text(build, options):
     start = time.monotonic()
     near = run([*tool_of(build, "--json", "--near", str(options.near)), path])
     exact = run([*tool_of(build, "--json"), path])
-    kept = {json.loads(line)["number"] for line in near[2].splitlines()}
+    kept = {json.loads(line)["number"] for line in near[1].splitlines()}
     postings, found = {}, {"dropped": Counter(), "kept": Counter()}
     for number, shingles in enumerate(sets):
         shared = Counter(other for shingle in shingles for other in postings.get(shingle, ()))
@@ -186,7 +184,7 @@ def text(build, options):
         if number in kept:
             for shingle in shingles:
                 postings.setdefault(shingle, []).append(number)
-    report, whole = (json.loads(said[said.index("{"):]) for said in (near[3], exact[3]))
+    report, whole = (json.loads(said[said.index("{"):]) for said in (near[2], exact[2]))
     print(f"{len(sets)} documents, {report['input_bytes'] / 1e6:.0f} MB: --near drops {report['documents_dropped']}, "
           f"exact comparison {whole['documents_dropped']} ({time.monotonic() - start:.0f} s with the true similarities)\n")
     print(as_markdown(["similarity to the nearest earlier kept document", "documents", "dropped"], [

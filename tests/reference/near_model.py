@@ -75,13 +75,14 @@ def row_of(place):
 class Near:
     """How documents are compared."""
 
-    def __init__(self, threshold, values=128, words=5, bands=None, rows=None):
+    def __init__(self, threshold, values=128, words=5, bands=None, rows=None, secret=None):
         self.values, self.words = values, words
+        self.hash = xxh3 if secret is None else lambda word: hashes.siphash_128(word, secret)[1]
         self.bands, self.rows = (bands, rows) if bands is not None else choose(threshold, values)
 
     def shingles_of(self, text):
         """The set of the hashes of a text's shingles."""
-        words = [xxh3(word) for word in corpus_words.words_of(text)]
+        words = [self.hash(word) for word in corpus_words.words_of(text)]
         length = min(self.words, len(words))
         return {shingle_of(words[i:i + length]) for i in range(len(words) - length + 1)} if words else set()
 

@@ -406,6 +406,14 @@ static void take_ngrams(struct tool_document_keys *keys, struct weighed *weighed
     flush_keys(keys); /* the next paragraph's words take the place of these */
 }
 
+/*
+ * Near-duplicates. A document is compared by the bands of its signature (bloomery/near.h), which
+ * stay together: if any of them was seen, the document goes, and none is added.
+ *
+ *     signature   17 4 99 | 5 61 8 | 30 7 7      three bands of three values
+ *     keys        (0; 17 4 99)  (1; 5 61 8)  (2; 30 7 7)
+ */
+
 /* The bands of a text's signature. */
 static void take_near(struct tool_document_keys *keys, struct weighed *weighed, bloomery_key text)
 {
@@ -459,14 +467,6 @@ static void take_text(struct tool_document_keys *keys, struct weighed *weighed,
     else if (!is_short(keys, key))
         put(keys, weighed, key.data, key.bytes);
 }
-
-/*
- * Near-duplicates. A document is compared by the bands of its signature (bloomery/near.h), which
- * stay together: if any of them was seen, the document goes, and none is added.
- *
- *     signature   17 4 99 | 5 61 8 | 30 7 7      three bands of three values
- *     keys        (0; 17 4 99)  (1; 5 61 8)  (2; 30 7 7)
- */
 
 /* After the adding: how many of a paragraph's keys were seen. */
 static uint32_t count_seen(const struct tool_document_keys *keys, const struct weighed *weighed)
