@@ -75,6 +75,14 @@ NAMES = {
     # records.h
     "bloomery_rule_apply": "make the key of a record by a filter's key rule",
     "bloomery_record": "what was found in a record: its key, or why it has none",
+    # near.h
+    "bloomery_near_plan": "plan how near-duplicates are found: bands, rows and the filter",
+    "bloomery_near_rate": "how likely a document of some similarity is found",
+    "bloomery_near_similarity": "estimate a similarity from the bands that were found",
+    "bloomery_signature_of": "make the MinHash signature of a document's words",
+    "bloomery_bands_bytes": "the bytes of a signature's bands as keys",
+    "bloomery_bands_of": "cut a signature into bands, the keys of a filter",
+    "bloomery_near": "how near-duplicates are found",
     # inline.h
     "bloomery_inline_of": "read from a filter what queries compiled into a program need",
     "bloomery_inline_may_contain_hash": "query a hash, compiled into the program",
@@ -158,6 +166,7 @@ NAMES = {
     "bloomery_builder.h": "build static filters, the smallest kind",
     "bloomery_records.h": "make keys of lines, CSV fields, hexadecimal digits or numbers",
     "bloomery_dialect.h": "read and write other systems' Bloom filters",
+    "bloomery_near.h": "find near-duplicates with a filter: MinHash signatures and bands",
     "bloomery_sieve.h": "a queue that drops what it has seen, in memory or on disk",
     "bloomery_inline.h": "queries compiled into the program",
     "bloomery_experimental.h": "functions of the library that may change in any release",

@@ -5,7 +5,7 @@ import os
 import re
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-HEADERS = ["bloomery", "builder", "records", "dialect", "sieve", "inline", "experimental"]
+HEADERS = ["bloomery", "builder", "records", "dialect", "near", "sieve", "inline", "experimental"]
 # A comment or none, and a declaration: of a public function, or of one that is compiled into the caller.
 # An attribute may stand behind it. A name that ends in an underscore is a step of others, and not for programs.
 DECLARED = re.compile(r"^(?:BLOOMERY_PUBLIC\s+|static inline )([^;{]*?\b(bloomery_\w*[a-z0-9])\s*\([^;{]*?\))"

@@ -8,6 +8,7 @@ every input has many, where the build has that switch.
 import json
 import os
 import sys
+import time
 
 import corpora
 
@@ -66,6 +67,18 @@ def expect_files(c, folder, expected, what=""):
     c.expect(names == sorted(expected), f"{what}{folder} has {names}")
     for name, lines in expected.items():
         c.expect(c.read(f"{folder}/{name}") == text_of(lines), f"{what}{folder}/{name} differs")
+
+
+def kill_at(c, line, folder, outputs):
+    """Starts the command and kills it once `outputs` outputs are there, unless it is faster."""
+    process = c.start(line)
+    until = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < until:
+        if os.path.isdir(c.path(folder)):
+            if sum(not name.startswith(".") for name in os.listdir(c.path(folder))) >= outputs:
+                break
+    process.kill()
+    process.wait()
 
 
 def report_of(c, line, **more):

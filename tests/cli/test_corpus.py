@@ -4,6 +4,7 @@ them that real ones have (corpora.py)."""
 
 import json
 import os
+import random
 
 from runner import Skip, case, has, main
 
@@ -105,6 +106,19 @@ def lengths_of_ngrams_and_thresholds(c):
         expected = model.dedupe(lines, unit="ngram", ngram=ngram, threshold=threshold)
         c.run(quiet("ngram", f"--ngram {ngram} --threshold {threshold}"), stdin=text_of(lines),
               stdout=text_of(expected.lines))
+
+
+@case
+def words_of_any_length_and_place_are_those_of_the_model(c):
+    """Eight characters are looked at in one step: words end and begin at any place of one."""
+    generator = random.Random(12)
+    pieces = ["a", "Z", "b", "9", "0", "_", "__", "________", "word", "longerword", "x" * 17, "@", "[", "`", "{", "/", ":",
+              ".", "'", ",", " ", " ", "\x7f"]
+    lines = [json.dumps({"text": "".join(generator.choices(pieces, k=generator.randint(1, 12)))}).encode()
+             for _ in range(3000)]
+    expected = model.dedupe(lines, unit="ngram", ngram=1, threshold=1)
+    c.expect(500 < expected.documents_dropped < 2500, f"{expected.documents_dropped} are dropped")
+    c.run(quiet("ngram", "--ngram 1 --threshold 1"), stdin=text_of(lines), stdout=text_of(expected.lines))
 
 
 @case

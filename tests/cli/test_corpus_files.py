@@ -9,11 +9,10 @@ import resource
 import shutil
 import signal
 import subprocess
-import time
 
 from runner import Skip, case, has, keyed, main
 
-from corpus_runs import (FILES, UNITS, corpus, dedupe_line, expect_files, files, model, model_files,
+from corpus_runs import (FILES, UNITS, corpus, dedupe_line, expect_files, files, kill_at, model, model_files,
                          quiet, report_of, text_of)
 
 
@@ -113,18 +112,6 @@ def a_killed_run_goes_on_to_the_same_bytes(c):
                 kill_at(c, line, out, outputs)
             c.run(line)
             expect_files(c, out, model_files(parts, unit), f"{unit} {checkpoint}: ")
-
-
-def kill_at(c, line, folder, outputs):
-    """Starts the command and kills it once `outputs` outputs are there, unless it is faster."""
-    process = c.start(line)
-    until = time.monotonic() + 60
-    while process.poll() is None and time.monotonic() < until:
-        if os.path.isdir(c.path(folder)):
-            if sum(not name.startswith(".") for name in os.listdir(c.path(folder))) >= outputs:
-                break
-    process.kill()
-    process.wait()
 
 
 @case

@@ -67,6 +67,8 @@ enum {
 };
 
 static unsigned char kinds[256];
+/* Letters, digits and "_" are IN_WORD and nothing else is, as is_in_word() takes for granted. */
+static bool kinds_are_usual;
 
 static unsigned char kind_of(int property)
 {
@@ -102,8 +104,15 @@ const char *tool_words_load(void)
     }
     if (reason != NULL)
         return load("libunistring.so.2", &library);
-    for (unsigned c = 0; c < 128; c++)
+    kinds_are_usual = true;
+    for (unsigned c = 0; c < 128; c++) {
+        const bool letter = (c | 0x20) >= 'a' && (c | 0x20) <= 'z', digit = c >= '0' && c <= '9';
         kinds[c] = kind_of(library.uc_wordbreak_property(c));
+        kinds_are_usual = kinds_are_usual && (kinds[c] & IN_WORD) == (letter     ? LETTER
+                                                                      : digit    ? DIGIT
+                                                                      : c == '_' ? CONNECTOR
+                                                                                 : 0);
+    }
     return NULL;
 }
 
@@ -146,6 +155,41 @@ static inline void add_word(struct tool_words *words, const unsigned char *text,
 
 /* ---- ASCII ----------------------------------------------------------------------------------- */
 
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* The high bits of those of eight ASCII characters that are IN_WORD; `letters`: that are letters or
+ * digits. A sum of a byte and 0x80 - x has its high bit set if the byte is x or more. */
+static inline uint64_t is_in_word(uint64_t text, uint64_t *letters)
+{
+    const uint64_t lower = text | EACH(0x20);
+    const uint64_t letter = (lower + EACH(0x80 - 'a')) & ~(lower + EACH(0x80 - 'z' - 1));
+    const uint64_t digit = (text + EACH(0x80 - '0')) & ~(text + EACH(0x80 - '9' - 1));
+    const uint64_t connector = ~((text ^ EACH('_')) + EACH(0x7f));
+    *letters = (letter | digit) & EACH(0x80);
+    return (letter | digit | connector) & EACH(0x80);
+}
+
+/* Behind the characters in a row, from `at` on, that are IN_WORD. Adds what they are to `found`,
+ * but for digits, which it may take for letters. */
+static inline const unsigned char *skip_word(const unsigned char *at, const unsigned char *end,
+                                             unsigned *found)
+{
+    while (end - at >= 8 && kinds_are_usual && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {
+        uint64_t text, letters;
+        memcpy(&text, at, sizeof(text));
+        const uint64_t others = ~is_in_word(text, &letters) & EACH(0x80);
+        /* The bits below the first other one. */
+        if ((*found & (LETTER | DIGIT)) == 0 && (letters & (others - 1) & ~others) != 0)
+            *found |= LETTER;
+        if (others != 0)
+            return at + __builtin_ctzll(others) / 8;
+        at += sizeof(text);
+    }
+    while (at < end && (kinds[*at] & IN_WORD) != 0)
+        *found |= kinds[*at++];
+    return at;
+}
+
 static void split_ascii(struct tool_words *words, const unsigned char *at, const unsigned char *end)
 {
     while (true) {
@@ -156,11 +200,11 @@ static void split_ascii(struct tool_words *words, const unsigned char *at, const
         const unsigned char *begin = at;
         unsigned found = 0;
         do {
-            found |= kinds[*at++];
-            while (at < end && (kinds[*at] & IN_WORD) != 0)
-                found |= kinds[*at++];
+            found |= kinds[*at];
+            at = skip_word(at + 1, end, &found);
             /* The character here joins that before it to that behind it. */
-        } while (end - at >= 2 && (kinds[at[-1]] & kinds[at[1]] & kinds[at[0]] >> JOINS) != 0);
+        } while (end - at >= 2 && kinds[at[0]] >> JOINS != 0 &&
+                 (kinds[at[-1]] & kinds[at[1]] & kinds[at[0]] >> JOINS) != 0);
         if ((found & (LETTER | DIGIT)) != 0)
             add_word(words, begin, (size_t)(at - begin), (size_t)(end - begin));
     }

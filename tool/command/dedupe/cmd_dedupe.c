@@ -47,6 +47,18 @@ static bool take_threshold(const char *option, const char *text, void *at)
     return true;
 }
 
+static bool take_near(const char *option, const char *text, void *at)
+{
+    char *end;
+    const double similarity = strtod(text, &end);
+    if (end == text || *end != '\0' || !(similarity > 0 && similarity < 1))
+        return !tool_usage("%s is a similarity above 0 and below 1, such as 0.8, not '%s'; without "
+                           "it, --unit document drops equal texts",
+                           option, text);
+    *(double *)at = similarity;
+    return true;
+}
+
 static bool take_annotate(const char *option, const char *text, void *at)
 {
     const char *name = text != NULL ? text : "bloomery";
@@ -171,18 +183,36 @@ static const struct tool_option options[] = {
 static const struct tool_option corpus_options[] = {
     {0, "unit", "UNIT", TOOL_CHOICE(CORPUS, unit, "document|paragraph|ngram"),
      .help = "choose what to drop of the documents of --jsonl PATH:\n"
-             "document\trepeated texts: the document is dropped\n"
+             "document\trepeated texts, with --near similar ones: the document is dropped\n"
              "paragraph\trepeated lines of a text: they are cut out. A document with nothing left "
              "is dropped\n"
              "ngram\trepeated runs of words: a paragraph with too many of them is cut out. A "
              "document with too many is dropped",
      .more = "Words are divided by Unicode's word boundaries."},
     {0, "ngram", "N", TOOL_SMALL(CORPUS, ngram, 1, NGRAM_MAX),
-     .help = "set the words in a run (default 13). A text of fewer words is one run"},
+     .help = "set the words in a run (default 13, with --near 5). A text of fewer words is one "
+             "run"},
     {0, "threshold", "T", TOOL_CALL(CORPUS, threshold, take_threshold),
      .help = "set the share of repeats that is too many (default 0.8). It is that of a "
              "paragraph's runs, or of a document's",
      .more = "It is above 0 and up to 1."},
+    {0, "near", "T", TOOL_CALL(CORPUS, near.threshold, take_near),
+     .help = "with --unit document, drop texts like an earlier one. T is the share of runs of "
+             "words that both have, such as 0.8, of those that one or the other has",
+     .more = "It is the Jaccard similarity of the sets of runs. Texts are compared by MinHash "
+             "signatures, whose bands are the keys of the filter: docs/near.md. -n counts "
+             "documents then, and -p is the rate of wrong drops by the filter (default 1e-5)."},
+    {0, "permutations", "N", TOOL_SMALL(CORPUS, near.permutations, 1, BLOOMERY_NEAR_VALUES_MAX),
+     .help = "set the values of a signature of --near (default 128)"},
+    {0, "bands", "B", TOOL_SMALL(CORPUS, near.forced_bands, 1, BLOOMERY_NEAR_VALUES_MAX),
+     .help = "cut signatures into B bands (default: by T). A text is dropped if one of its bands "
+             "was seen. Give --rows as well"},
+    {0, "rows", "R", TOOL_SMALL(CORPUS, near.forced_rows, 1, BLOOMERY_NEAR_VALUES_MAX),
+     .help = "set the values of a band"},
+    {0, "add-all", NULL, TOOL_FLAG(CORPUS, add_all),
+     .help = "with --near, remember dropped texts, too. By default only kept ones are",
+     .more =
+         "A text that is like a dropped one, and not like a kept one, is then dropped as well."},
     {0, "min-words", "N", TOOL_SMALL(CORPUS, min_words, 1, WORDS_MAX),
      .help = "keep texts or paragraphs of fewer than N words. Headings and list marks, for "
              "example, are not compared then",
@@ -285,6 +315,11 @@ static const char *first_of_corpus(const struct tool_corpus *corpus)
     } all[] = {
         {corpus->ngram > 0, "--ngram"},
         {corpus->threshold > 0, "--threshold"},
+        {tool_corpus_is_near(corpus), "--near"},
+        {corpus->near.permutations > 0, "--permutations"},
+        {corpus->near.forced_bands > 0, "--bands"},
+        {corpus->near.forced_rows > 0, "--rows"},
+        {corpus->add_all, "--add-all"},
         {corpus->min_words > 0, "--min-words"},
         {corpus->annotate != NULL, "--annotate"},
         {corpus->no_add, "--no-add"},
@@ -300,6 +335,27 @@ static const char *first_of_corpus(const struct tool_corpus *corpus)
     return NULL;
 }
 
+/* What goes with --near alone, and what does not. */
+static bool near_fits(const struct tool_corpus *corpus)
+{
+    const bloomery_near *near = &corpus->near;
+    if (!tool_corpus_is_near(corpus))
+        return (near->permutations == 0 && near->forced_bands == 0 && near->forced_rows == 0 &&
+                !corpus->add_all) ||
+               !tool_usage("--permutations, --bands, --rows and --add-all go with --near");
+    if (corpus->unit != TOOL_COMPARED_DOCUMENTS)
+        return !tool_usage("--near compares whole texts: it goes with --unit document");
+    if (corpus->ngram > BLOOMERY_NEAR_WORDS_MAX)
+        return !tool_usage("--near takes runs of up to %u words (--ngram)",
+                           BLOOMERY_NEAR_WORDS_MAX);
+    if (corpus->add_all && corpus->no_add)
+        return !tool_usage("--no-add adds nothing, and --add-all everything: give one");
+    if (corpus->shard_by == TOOL_SHARD_BY_KEY)
+        return !tool_usage("--shard-by key can't judge near-duplicates, since a text's bands lie "
+                           "on all machines; --shard-by files can");
+    return true;
+}
+
 static bool documents_fit(const struct tool_dedupe_command *command)
 {
     const struct tool_corpus *corpus = &command->corpus;
@@ -310,8 +366,13 @@ static bool documents_fit(const struct tool_dedupe_command *command)
                !tool_usage("%s goes with --unit document, paragraph or ngram", other);
     if (!command->choice.layout.jsonl)
         return !tool_usage("--unit needs --jsonl PATH, the place of a document's text in its line");
-    if (corpus->unit != TOOL_COMPARED_NGRAMS && (corpus->ngram > 0 || corpus->threshold > 0))
-        return !tool_usage("--ngram and --threshold go with --unit ngram");
+    if (corpus->unit != TOOL_COMPARED_NGRAMS &&
+        ((corpus->ngram > 0 && !tool_corpus_is_near(corpus)) || corpus->threshold > 0))
+        return !tool_usage("--ngram and --threshold go with --unit ngram%s",
+                           tool_corpus_is_near(corpus) ? "; the threshold of --near is its number"
+                                                       : "");
+    if (!near_fits(corpus))
+        return false;
     if (corpus->shard_by >= 0 && corpus->shards == 0)
         return !tool_usage("--shard-by goes with --shard I/N");
     if (corpus->shards > 0 && !by_key && command->source.count == 0)
@@ -582,6 +643,7 @@ static void clean_up(struct tool_dedupe_command *command)
     free(command->againsts.list);
     tool_fingerprints_free(command->seen.table);
     bloomery_free(command->seen.filter);
+    bloomery_free(command->corpus.hasher);
 }
 
 static int dedupe_main(int argc, char **argv)

@@ -40,10 +40,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHECKPOINT_DEFAULT = 600, NGRAM_DEFAULT = 13, THRESHOLD_DEFAULT = 800000, KEYS_MIN = 1024 };
+enum { CHECKPOINT_DEFAULT = 600, NGRAM_DEFAULT = 13, THRESHOLD_DEFAULT = 800000 };
 
 /* An n-gram that is seen wrongly rarely decides about a paragraph. */
 #define NGRAM_RATE 1e-4
+
+/* The least rate of a filter that grows. */
+#define KEY_RATE_MIN 1e-12
 
 /* ---- What is wrong --------------------------------------------------------------------------- */
 
@@ -154,16 +157,45 @@ static void choose_inputs(struct tool_dedupe_command *command)
     source->paths += from;
 }
 
+/* Plans the bands of --near. From there on -n and -p are those of the filter's keys, of which a
+ * document has `bands`. */
+static bool plan_near(struct tool_dedupe_command *command)
+{
+    bloomery_near *near = &command->corpus.near;
+    bloomery_error error;
+    near->shingle = command->corpus.ngram;
+    near->rate = command->rate;
+    near->documents = 0;
+    if (bloomery_near_plan(near, &error) != BLOOMERY_OK)
+        return !tool_usage("--near: %s", error.text);
+    if (near->key_rate < KEY_RATE_MIN)
+        return !tool_usage("-p is too low for %u bands: each of them has a part of the rate, which "
+                           "is at least 1e-12",
+                           near->bands);
+    if (command->keys > TOOL_KEYS_MAX / near->bands)
+        return !tool_usage("-n documents of %u bands are more keys than a filter can have",
+                           near->bands);
+    command->keys *= near->bands;
+    command->rate = command->rate > 0 ? near->key_rate : 0;
+    return true;
+}
+
 static void set_judge(struct tool_dedupe_command *command)
 {
     struct tool_corpus *corpus = &command->corpus;
     struct tool_judge *judge = &corpus->judge;
     const bool ngrams = corpus->unit == TOOL_COMPARED_NGRAMS;
+    const bool is_near = tool_corpus_is_near(corpus);
     *judge = (struct tool_judge){
         .unit = corpus->unit,
-        .ngram = corpus->ngram > 0 ? corpus->ngram : NGRAM_DEFAULT,
+        .ngram = is_near             ? corpus->near.words
+                 : corpus->ngram > 0 ? corpus->ngram
+                                     : NGRAM_DEFAULT,
+        .near = is_near ? &corpus->near : NULL,
+        .add_all = corpus->add_all,
         .min_words = corpus->min_words,
-        .threshold = !ngrams                 ? TOOL_THRESHOLD_ONE
+        .threshold = is_near                 ? 1 /* any band of them */
+                     : !ngrams               ? TOOL_THRESHOLD_ONE
                      : corpus->threshold > 0 ? corpus->threshold
                                              : THRESHOLD_DEFAULT,
         .annotate = corpus->annotate,
@@ -188,8 +220,13 @@ static void set_judge(struct tool_dedupe_command *command)
             judge->member = &corpus->member;
     }
     command->dedupe.judge = judge;
-    command->rate_default = ngrams ? NGRAM_RATE : 0;
-    if (ngrams)
+    command->rate_default = is_near ? corpus->near.key_rate : ngrams ? NGRAM_RATE : 0;
+    if (is_near)
+        snprintf(corpus->note, sizeof(corpus->note),
+                 "%snear texts, similarity %g, %u bands of %u of %u values, runs of %u words",
+                 prefix, corpus->near.threshold, corpus->near.bands, corpus->near.rows,
+                 corpus->near.values, corpus->near.words);
+    else if (ngrams)
         snprintf(corpus->note, sizeof(corpus->note), "%sruns of %u words", prefix, judge->ngram);
     else
         snprintf(corpus->note, sizeof(corpus->note), "%s%s", prefix,
@@ -206,7 +243,7 @@ static bool get_size(struct tool_dedupe_command *command, struct tool_corpus_siz
     bloomery_filter *hasher = tool_hasher_least(BLOOMERY_HASH_XXH3_64, NULL);
     if (hasher == NULL)
         return false;
-    judge->filter = hasher;
+    judge->filter = judge->hasher = hasher;
     tool_corpus_size_get(judge, &source, size);
     if (command->list_count > 0) {
         source.paths = (char *const *)(const void *)command->lists;
@@ -216,7 +253,7 @@ static bool get_size(struct tool_dedupe_command *command, struct tool_corpus_siz
             size->different = 0;
         size->different += lists.different;
     }
-    judge->filter = NULL;
+    judge->filter = judge->hasher = NULL;
     bloomery_free(hasher);
     /* Before anything is written. */
     if (size->sampled_texts > 0 || !size->known || size->bytes == 0)
@@ -255,6 +292,10 @@ static void say_options(const struct tool_dedupe_command *command, char *text, s
         used += (size_t)snprintf(text + used, room - used, "%s,", command->againsts.list[i]);
     if (corpus->min_words > 0 && used < room)
         used += (size_t)snprintf(text + used, room - used, " min-words=%u", corpus->min_words);
+    if (tool_corpus_is_near(corpus) && used < room)
+        used += (size_t)snprintf(text + used, room - used, " near=%a bands=%u/%u/%u%s",
+                                 corpus->near.threshold, corpus->near.bands, corpus->near.rows,
+                                 corpus->near.values, corpus->add_all ? " add-all" : "");
     if (corpus->judge.invert && used < room)
         used += (size_t)snprintf(text + used, room - used, " invert");
     assert(used < room);
@@ -292,7 +333,7 @@ static int run_empty(struct tool_dedupe_command *command)
         tool_error("%s: %s", corpus->output_dir, strerror(errno));
         return TOOL_ERROR;
     }
-    command->estimated_keys = KEYS_MIN;
+    command->estimated_keys = TOOL_CORPUS_KEYS_MIN;
     const bool good =
         command->state == NULL || (tool_dedupe_prepare(command) && tool_corpus_learn(command) &&
                                    tool_dedupe_save_state(command));
@@ -306,8 +347,11 @@ bool tool_corpus_plan(struct tool_dedupe_command *command, int *code)
     const bool has_inputs = command->source.count > 0, to_directory = corpus->output_dir != NULL;
     *code = TOOL_ERROR;
     choose_inputs(command);
+    if (tool_corpus_is_near(corpus) && !plan_near(command))
+        return false;
     set_judge(command);
-    const bool words = corpus->unit == TOOL_COMPARED_NGRAMS || corpus->min_words > 0;
+    const bool words = corpus->unit == TOOL_COMPARED_NGRAMS || corpus->min_words > 0 ||
+                       tool_corpus_is_near(corpus);
     const char *missing = words ? tool_words_load() : NULL;
     if (missing != NULL) {
         tool_error("words need libunistring: %s", missing);
@@ -340,9 +384,7 @@ bool tool_corpus_plan(struct tool_dedupe_command *command, int *code)
     }
     corpus->wrong_before = corpus->journal.wrong;
     if (size.known)
-        command->estimated_keys =
-            KEYS_MIN +
-            (uint64_t)(1.05 * tool_keys_of_sample(size.different, size.keys, size.whole));
+        command->estimated_keys = tool_corpus_size_keys(&size);
     return true;
 }
 
@@ -421,6 +463,36 @@ static bool learn_again(struct tool_dedupe_command *command)
     return journal->checkpoint == journal->done_count || write_checkpoint(command);
 }
 
+/* Chooses what hashes words for signatures: with a secret the filter, else XXH3-64. Filters of
+ * --against have the same signatures only if they have the same secret, or none. */
+static bool set_hasher(struct tool_dedupe_command *command)
+{
+    struct tool_corpus *corpus = &command->corpus;
+    struct tool_judge *judge = &corpus->judge;
+    bloomery_info own = BLOOMERY_INFO;
+    command->seen.group = judge->near->bands;
+    command->seen.adds_seen = judge->add_all;
+    bloomery_info_get(command->seen.filter, &own);
+    judge->hasher = command->seen.filter;
+    if (own.secret_fingerprint == 0)
+        judge->hasher = corpus->hasher = tool_hasher_least(BLOOMERY_HASH_XXH3_64, NULL);
+    for (size_t i = 0; i < judge->against_count && judge->hasher != NULL; i++) {
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(judge->against[i].filter, &info);
+        if (info.secret_fingerprint != own.secret_fingerprint) {
+            tool_error("%s: its signatures are made with %s, and those of this run with %s; "
+                       "--keyed and --secret-file give all runs one secret",
+                       judge->against[i].path,
+                       info.secret_fingerprint != 0 ? "a secret" : "no secret",
+                       own.secret_fingerprint == 0    ? "none"
+                       : info.secret_fingerprint != 0 ? "another one"
+                                                      : "one");
+            return false;
+        }
+    }
+    return judge->hasher != NULL;
+}
+
 bool tool_corpus_learn(struct tool_dedupe_command *command)
 {
     struct tool_judge *judge = &command->corpus.judge;
@@ -437,7 +509,13 @@ bool tool_corpus_learn(struct tool_dedupe_command *command)
         tool_error("%s: makes its keys by a rule that is not for texts", command->state);
         return false;
     }
-    if ((!saved && !learn_lists(command)) || !learn_again(command))
+    if (judge->near != NULL && !set_hasher(command))
+        return false;
+    /* Every document of the lists is compared with, also one that is like another one of them. */
+    judge->add_all = command->seen.adds_seen = true;
+    const bool learned = saved || learn_lists(command);
+    judge->add_all = command->seen.adds_seen = command->corpus.add_all;
+    if (!learned || !learn_again(command))
         return false;
     tool_seen_restart(&command->seen);
     judge->no_add = command->corpus.no_add;

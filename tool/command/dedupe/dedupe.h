@@ -28,6 +28,7 @@
 #include "key/rule.h"
 
 #include <bloomery/bloomery.h>
+#include <bloomery/near.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -200,6 +201,8 @@ struct tool_corpus {
     uint32_t ngram;          /* 0: not given */
     uint32_t min_words;      /* 0: not given */
     uint32_t threshold;      /* in millionths; 0: not given */
+    bloomery_near near;      /* its threshold 0: not given */
+    bool add_all;
     const char *annotate, *output_dir;
     bool no_add, dry_run;
     int shard_by;           /* -1: not given */
@@ -211,8 +214,9 @@ struct tool_corpus {
     struct tool_output_names names; /* of outputs, with --output-dir */
     double wrong_before;            /* removals of earlier runs that are expected to be wrong */
     bool left_out;                  /* an input could not be read, and has no output */
+    bloomery_filter *hasher; /* that hashes the words of near-duplicates; NULL: another does */
     time_t saved_at;
-    char note[64];
+    char note[128];
     char member_text[2 * TOOL_ANNOTATE_MAX + 1];
     struct tool_json_path member; /* that --annotate adds */
 };
@@ -256,6 +260,11 @@ struct tool_dedupe_command {
 };
 
 #define TOOL_ON_FULL_WORDS "stop|grow|pass" /* enum tool_on_full */
+
+static inline bool tool_corpus_is_near(const struct tool_corpus *corpus)
+{
+    return corpus->near.threshold > 0;
+}
 
 static inline bool tool_dedupe_takes_documents(const struct tool_dedupe_command *command)
 {

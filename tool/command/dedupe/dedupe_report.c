@@ -168,6 +168,13 @@ static struct tool_report *start_documents(const struct tool_judge *judge,
     struct tool_report *report = tool_report_start("dedupe", form);
     assert(judge->unit >= 0 && (size_t)judge->unit < sizeof(units) / sizeof(units[0]));
     tool_fact(report, "unit", NULL, tool_text(units[judge->unit]));
+    if (judge->near == NULL)
+        return report;
+    tool_fact(report, "near", NULL, tool_number(judge->near->threshold));
+    tool_fact(report, "bands", NULL, tool_count(judge->near->bands));
+    tool_fact(report, "rows", NULL, tool_count(judge->near->rows));
+    tool_fact(report, "permutations", NULL, tool_count(judge->near->values));
+    tool_fact(report, "shingle_words", NULL, tool_count(judge->near->words));
     return report;
 }
 
@@ -251,13 +258,22 @@ static const double rates[] = {1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
 
 /* Adds a row: a filter that is made for the distinct keys, and the removals that are expected to be
  * wrong. The rate rises while the filter fills, to its own at the end: the mean is known of its
- * plan. */
-static bool add_plan(struct tool_report *plans, const struct tool_judge *judge,
+ * plan. Of near-duplicates the rate is that of a document, and the filter is the one that the run
+ * begins with. */
+static bool add_plan(struct tool_report *plans, const struct tool_dedupe_command *command,
                      const struct tool_corpus_size *size, double rate)
 {
+    const struct tool_judge *judge = &command->corpus.judge;
     bloomery_error error;
     bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .rate = rate};
     plan.keys = size->different < 1024 ? 1024 : (uint64_t)size->different;
+    if (judge->near != NULL) {
+        const bool grows =
+            command->on_full >= 0 ? command->on_full == TOOL_FULL_GROW : command->memory == 0;
+        plan.kind = grows ? BLOOMERY_SCALABLE : BLOOMERY_BLOCKED;
+        plan.rate = -expm1(log1p(-rate) / judge->near->bands);
+        plan.keys = command->keys > 0 ? command->keys : tool_corpus_size_keys(size);
+    }
     if (bloomery_plan_solve(&plan, NULL, &error) != BLOOMERY_OK) {
         tool_library_error(NULL, &error);
         return false;
@@ -272,6 +288,23 @@ static bool add_plan(struct tool_report *plans, const struct tool_judge *judge,
     tool_fact(row, "expected_wrong_removals", NULL, tool_number(wrong));
     tool_fact_say(row, "wrong", "%s", say_estimate(estimate, wrong));
     return true;
+}
+
+/* Adds how many documents are dropped that are like an earlier one. */
+static void add_curve(struct tool_report *report, const bloomery_near *near)
+{
+    static const struct tool_column columns[] = {{"similarity", "similarity", -10},
+                                                 {"share", "dropped", 8}};
+    static const struct tool_table table = {"", "  ", columns, 2};
+    struct tool_report *curve = tool_fact_table(report, "curve", &table);
+    for (unsigned hundredths = 50; hundredths <= 100; hundredths += 5) {
+        struct tool_report *row = tool_fact_row(curve, true);
+        const double similarity = hundredths / 100.0,
+                     dropped = bloomery_near_rate(near, similarity);
+        tool_fact(row, "similarity", NULL, tool_number(similarity));
+        tool_fact(row, "dropped", NULL, tool_number(dropped));
+        tool_fact_say(row, "share", "%.2f %%", 100 * dropped);
+    }
 }
 
 /* The estimates are of things that are counted. */
@@ -303,20 +336,29 @@ int tool_corpus_print_plans(const struct tool_dedupe_command *command,
     if (judge->unit != TOOL_COMPARED_DOCUMENTS)
         tool_fact_say(report, "paragraphs", "about %s", TOOL_SAY_ABOUT(size->paragraphs));
     tool_fact(report, "keys", NULL, whole(size->keys));
+    if (judge->near != NULL)
+        tool_fact_say(report, "signatures", "%u values, %u bands of %u; runs of %u words",
+                      judge->near->values, judge->near->bands, judge->near->rows,
+                      judge->near->words);
     if (judge->unit == TOOL_COMPARED_NGRAMS)
         tool_fact_say(report, "n-grams", "about %s of %u words", TOOL_SAY_ABOUT(size->keys),
                       judge->ngram);
     tool_fact(report, "different_keys", NULL, whole(size->different));
-    tool_fact_say(report, "different", "at most about %s", TOOL_SAY_ABOUT(size->different));
+    tool_fact_say(report, "different", "at most about %s%s", TOOL_SAY_ABOUT(size->different),
+                  judge->near != NULL ? " bands" : "");
     tool_fact(report, "seconds", NULL, tool_number(seconds));
     tool_fact_say(report, "time", "%s, without packing and unpacking",
                   seconds < 1 ? "less than a second" : duration);
     tool_report_blank(report);
     struct tool_report *plans = tool_fact_table(report, "plans", &table);
     for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
-        if (!add_plan(plans, judge, size, rates[i])) {
+        if (!add_plan(plans, command, size, rates[i])) {
             tool_report_free(report);
             return TOOL_ERROR;
         }
+    if (judge->near != NULL) {
+        tool_report_blank(report);
+        add_curve(report, judge->near);
+    }
     return tool_report_print(report, command->json, TOOL_FOUND);
 }

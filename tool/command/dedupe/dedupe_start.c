@@ -82,9 +82,14 @@ static bool refuse_memory(const struct tool_dedupe_command *command, uint64_t ke
     char rate[TOOL_NUMBER_BYTES], fits[TOOL_NUMBER_BYTES + 40] = "";
     bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .keys = keys, .bytes = command->memory};
     if (command->exact == 0 && solve(&plan, command->keyed, NULL) == BLOOMERY_OK &&
-        plan.planned_rate < 0.5)
+        plan.planned_rate < 0.5) {
+        /* Of near-duplicates -p is the rate of a document, of which each band may be wrong. */
+        const bloomery_near *near = &command->corpus.near;
         snprintf(fits, sizeof(fits), "; a rate of %s would fit (-p)",
-                 tool_format_rate(rate, plan.planned_rate));
+                 tool_format_rate(rate, near->bands > 0
+                                            ? -expm1(near->bands * log1p(-plan.planned_rate))
+                                            : plan.planned_rate));
+    }
     tool_error("%s %s need %s and --memory is %s%s", tool_format_count(count, keys),
                command->note != NULL ? "keys" : "lines", tool_format_size(needed, bytes),
                tool_format_size(given, command->memory), fits);

@@ -221,6 +221,10 @@ struct tool_document_keys {
     size_t arena_used, arena_room;
 
     struct tool_words words;
+    bloomery_key *list; /* the words, for signatures */
+    size_t list_room;
+    uint32_t signature[BLOOMERY_NEAR_VALUES_MAX];
+
     struct twin *twins; /* the n-grams of this paragraph, by their hashes */
     size_t twin_room;   /* a power of two */
     uint32_t stamp;     /* of this paragraph's twins */
@@ -251,10 +255,24 @@ static bool is_elsewhere(const struct tool_judge *judge, bloomery_key key)
     return judge->shards > 0 && crc32_z(0, key.data, key.bytes) % judge->shards != judge->shard;
 }
 
+/* The next key to be added, which stands for `weight` keys of its paragraph. */
+static inline void add_key(struct tool_document_keys *keys, struct weighed *weighed,
+                           bloomery_hash hash, uint32_t weight)
+{
+    struct tool_adding *adding = keys->adding;
+    assert(adding->count < adding->room && weighed->first + weighed->count == adding->count);
+    if (keys->weight_room < adding->room) {
+        keys->weight_room = adding->room;
+        keys->weights = tool_reallocate(keys->weights, keys->weight_room * sizeof(uint32_t));
+    }
+    adding->hashes[adding->count] = hash;
+    keys->weights[adding->count++] = weight;
+    weighed->count++;
+}
+
 /* A key that no other filter has. */
 static void take_new(struct tool_document_keys *keys, struct weighed *weighed, bloomery_hash hash)
 {
-    struct tool_adding *adding = keys->adding;
     if (keys->judge->unit == TOOL_COMPARED_NGRAMS) {
         struct twin *twin = find_twin(keys, hash);
         if (twin->stamp == keys->stamp) {
@@ -263,14 +281,25 @@ static void take_new(struct tool_document_keys *keys, struct weighed *weighed, b
         }
         *twin = (struct twin){hash, keys->stamp, weighed->count};
     }
-    assert(adding->count < adding->room && weighed->first + weighed->count == adding->count);
-    if (keys->weight_room < adding->room) {
-        keys->weight_room = adding->room;
-        keys->weights = tool_reallocate(keys->weights, keys->weight_room * sizeof(uint32_t));
-    }
-    adding->hashes[adding->count] = hash;
-    keys->weights[adding->count++] = 1;
-    weighed->count++;
+    add_key(keys, weighed, hash, 1);
+}
+
+/* The bands of a document, keys `first` to first + count - 1 of the batch. They are added together,
+ * or not at all if another filter has one of them. */
+static void take_bands(struct tool_document_keys *keys, size_t first, size_t count,
+                       const uint64_t *known)
+{
+    const struct tool_judge *judge = keys->judge;
+    struct weighed *weighed = keys->of[first];
+    assert(weighed->keys == 0 && keys->of[first + count - 1] == weighed);
+    weighed->keys = (uint32_t)count;
+    weighed->first = keys->adding->count;
+    for (size_t i = first; i < first + count; i++)
+        weighed->known += tool_bit(known, i);
+    if (judge->no_add || (weighed->known > 0 && !judge->add_all))
+        return;
+    for (size_t i = first; i < first + count; i++)
+        add_key(keys, weighed, keys->hashes[i], tool_bit(known, i) ? 0 : 1);
 }
 
 static void flush_keys(struct tool_document_keys *keys)
@@ -292,7 +321,9 @@ static void flush_keys(struct tool_document_keys *keys)
         assert(status == BLOOMERY_OK); /* its secret was required when it was opened */
         (void)status;
     }
-    for (size_t i = 0; i < keys->count; i++) {
+    for (size_t i = 0; judge->near != NULL && i < keys->count; i += judge->near->bands)
+        take_bands(keys, i, judge->near->bands, known);
+    for (size_t i = 0; judge->near == NULL && i < keys->count; i++) {
         struct weighed *weighed = keys->of[i];
         if (is_elsewhere(judge, keys->batch[i]))
             continue;
@@ -375,6 +406,43 @@ static void take_ngrams(struct tool_document_keys *keys, struct weighed *weighed
     flush_keys(keys); /* the next paragraph's words take the place of these */
 }
 
+/*
+ * Near-duplicates. A document is compared by the bands of its signature (bloomery/near.h), which
+ * stay together: if any of them was seen, the document goes, and none is added.
+ *
+ *     signature   17 4 99 | 5 61 8 | 30 7 7      three bands of three values
+ *     keys        (0; 17 4 99)  (1; 5 61 8)  (2; 30 7 7)
+ */
+
+/* The bands of a text's signature. */
+static void take_near(struct tool_document_keys *keys, struct weighed *weighed, bloomery_key text)
+{
+    const bloomery_near *near = keys->judge->near;
+    struct tool_words *words = &keys->words;
+    tool_words_split(words, text.data, text.bytes);
+    if (words->count == 0 || words->count < keys->judge->min_words)
+        return;
+    if (keys->list_room < words->count) {
+        keys->list_room = words->count + words->count / 2 + 512;
+        free(keys->list);
+        keys->list = tool_allocate(keys->list_room * sizeof(*keys->list));
+    }
+    for (size_t i = 0; i < words->count; i++)
+        keys->list[i] = bloomery_key_of(words->joined + words->words[i].begin,
+                                        words->words[i].end - words->words[i].begin);
+    const bloomery_keys list = bloomery_keys_of_list(keys->list, words->count);
+    const bloomery_status status =
+        bloomery_signature_of(near, keys->judge->hasher, &list, keys->signature, NULL);
+    assert(status == BLOOMERY_OK); /* its secret was required when it was opened */
+    (void)status;
+    if (BATCH - keys->count < near->bands) /* a document's bands are in one batch */
+        flush_keys(keys);
+    const bloomery_keys bands =
+        bloomery_bands_of(near, keys->signature, arena_take(keys, bloomery_bands_bytes(near)));
+    for (size_t i = 0; i < bands.count; i++)
+        put(keys, weighed, (const unsigned char *)bands.data + i * bands.width, bands.width);
+}
+
 /* Whether a text has too few words to be compared. */
 static bool is_short(struct tool_document_keys *keys, bloomery_key text)
 {
@@ -392,7 +460,9 @@ static void take_text(struct tool_document_keys *keys, struct weighed *weighed,
     if (keys->count == BATCH) /* now: the next key may be in the arena */
         flush_keys(keys);
     const bloomery_key key = plain_text(keys, text, bytes, escaped);
-    if (keys->judge->unit == TOOL_COMPARED_NGRAMS)
+    if (keys->judge->near != NULL)
+        take_near(keys, weighed, key);
+    else if (keys->judge->unit == TOOL_COMPARED_NGRAMS)
         take_ngrams(keys, weighed, key);
     else if (!is_short(keys, key))
         put(keys, weighed, key.data, key.bytes);
@@ -440,6 +510,7 @@ void tool_documents_free(struct tool_documents *documents)
     free(keys->weights);
     free(keys->arena);
     free(keys->twins);
+    free(keys->list);
     free(keys);
     tool_adding_free(&documents->adding);
     free(documents->documents);
@@ -716,6 +787,18 @@ static void write_text(struct tool_documents *documents, const char *text)
     write_bytes(documents, (const unsigned char *)text, (const unsigned char *)text + strlen(text));
 }
 
+/* Of how many bands of the document were seen, and the similarity that they speak for. */
+static void write_similarity(struct tool_documents *documents,
+                             const struct tool_paragraph *paragraph, bool dropped)
+{
+    const bloomery_near *near = documents->judge->near;
+    const double similarity = bloomery_near_similarity(near, paragraph->seen);
+    char text[100];
+    snprintf(text, sizeof(text), "\":{\"bands\":%u,\"of\":%u,\"similarity\":%.3g,\"drop\":%s}",
+             paragraph->seen, near->bands, similarity, dropped ? "true" : "false");
+    write_text(documents, text);
+}
+
 static void write_annotated(struct tool_documents *documents, const struct tool_document *document,
                             bool dropped)
 {
@@ -732,6 +815,11 @@ static void write_annotated(struct tool_documents *documents, const struct tool_
     write_bytes(documents, begin, brace);
     write_text(documents, ",\"");
     write_text(documents, documents->judge->annotate);
+    if (documents->judge->near != NULL) {
+        write_similarity(documents, &documents->paragraphs[document->first], dropped);
+        write_bytes(documents, brace, end_of_line(document));
+        return;
+    }
     write_text(documents, "\":{\"spans\":[");
     for (size_t i = document->first; i < document->first + document->count; i++)
         if (documents->paragraphs[i].cut) {

@@ -17,6 +17,7 @@
 #include "key/rule.h"
 
 #include <bloomery/bloomery.h>
+#include <bloomery/near.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,7 +45,10 @@ struct tool_judge {
     const struct tool_json_path *member; /* where lines have it already; NULL with `annotate` */
     bool invert;                         /* what goes is written, and not what stays */
     bool no_add;                         /* nothing is added to what was seen */
-    uint32_t shard, shards; /* only keys of this shard are judged; shards = 0: all are */
+    uint32_t shard, shards;        /* only keys of this shard are judged; shards = 0: all are */
+    const bloomery_near *near;     /* documents are compared by bands of signatures; NULL: whole */
+    const bloomery_filter *hasher; /* that hashes their words */
+    bool add_all;                  /* bands of dropped documents are added too */
     const struct tool_json_path *path;
     bloomery_key_rule rule;
     const bloomery_filter *filter;      /* whose hashes are made */

@@ -550,6 +550,12 @@ void tool_corpus_size_get(const struct tool_judge *judge, const struct tool_sour
     tool_documents_free(sampler.documents);
 }
 
+uint64_t tool_corpus_size_keys(const struct tool_corpus_size *size)
+{
+    return TOOL_CORPUS_KEYS_MIN +
+           (uint64_t)(1.05 * tool_keys_of_sample(size->different, size->keys, size->whole));
+}
+
 /* ---- Wrong removals -------------------------------------------------------------------------- */
 
 /* The chance that at least `needed` of `keys` new keys are taken for old ones. */
@@ -567,6 +573,8 @@ double tool_corpus_size_wrong(const struct tool_judge *judge, const struct tool_
 {
     uint64_t all = 0;
     double wrong = 0;
+    if (judge->near != NULL) /* a document with keys has those of all bands */
+        return -size->keys / judge->near->bands * expm1(judge->near->bands * log1p(-rate));
     for (uint32_t keys = 0; keys <= TOOL_SIZE_KEYS; keys++) {
         const uint64_t most = (uint64_t)judge->threshold * keys;
         const uint32_t needed = (uint32_t)((most + TOOL_THRESHOLD_ONE - 1) / TOOL_THRESHOLD_ONE);

@@ -106,6 +106,10 @@ struct tool_judge;
 void tool_corpus_size_get(const struct tool_judge *judge, const struct tool_source *source,
                           struct tool_corpus_size *size);
 
+/* The keys that a filter is made for: some more than there are different ones. */
+enum { TOOL_CORPUS_KEYS_MIN = 1024 };
+uint64_t tool_corpus_size_keys(const struct tool_corpus_size *size);
+
 /* The removals of paragraphs that are expected to be wrong when a filter has this rate, averaged
  * over the filling. */
 double tool_corpus_size_wrong(const struct tool_judge *judge, const struct tool_corpus_size *size,

@@ -153,9 +153,9 @@ static size_t add_some(struct tool_seen *seen, const bloomery_hash *hashes, size
     return added;
 }
 
-/* Lets pass the keys that are not there. */
-static void query_some(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
-                       uint64_t *answers)
+/* Adds nothing: bit i is set if key i is not there. */
+static void look_up(const struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                    uint64_t *answers)
 {
     if (seen->table != NULL) {
         tool_fingerprints_query(seen->table, hashes, count, answers);
@@ -167,6 +167,13 @@ static void query_some(struct tool_seen *seen, const bloomery_hash *hashes, size
         if (count > 0)
             answers[(count - 1) / 64] &= tool_last_bits(count);
     }
+}
+
+/* Lets pass the keys that are not there. */
+static void query_some(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                       uint64_t *answers)
+{
+    look_up(seen, hashes, count, answers);
     seen->unremembered += tool_ones_in(answers, count);
 }
 
@@ -186,11 +193,59 @@ static size_t add_to_mark(struct tool_seen *seen, const bloomery_hash *hashes, s
     return added;
 }
 
+enum { GROUP_WORDS = 1024 / 64, GROUPS_AHEAD = 8 };
+
+/* Looks up a group, and adds it if it is new. False: it found no room, and this ends it. */
+static bool add_group(struct tool_seen *seen, const bloomery_hash *hashes, uint64_t *answers)
+{
+    const size_t group = seen->group;
+    uint64_t added[GROUP_WORDS] = {0};
+    look_up(seen, hashes, group, answers);
+    const bool is_new = tool_ones_in(answers, group) == group;
+    /* The mark is met with the group that would pass it. */
+    seen->full = seen->full || seen->full_at - seen->kept < group;
+    if (!seen->full && (is_new || seen->adds_seen))
+        seen->full = add_some(seen, hashes, group, added) < group;
+    if (!seen->full) {
+        if (!seen->warned && seen->kept >= seen->warn_at)
+            warn_planned(seen);
+        return true;
+    }
+    if (seen->on_full != TOOL_FULL_PASS)
+        return false;
+    if (!seen->passing_said)
+        warn_passing(seen);
+    seen->unremembered += is_new ? group : 0;
+    return true;
+}
+
+/* What tool_seen_add does with groups. The filter's lines for the groups ahead are on their way
+ * while one is looked up. */
+static size_t add_groups(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                         uint64_t *answers)
+{
+    const size_t group = seen->group, ahead = GROUPS_AHEAD * group;
+    assert(count % group == 0 && group <= (size_t)GROUP_WORDS * 64);
+    for (size_t done = 0; done < count; done += group) {
+        uint64_t piece[GROUP_WORDS] = {0};
+        for (size_t i = done == 0 ? 0 : done + ahead - group;
+             seen->table == NULL && i < done + ahead && i < count; i++)
+            bloomery_prefetch_hash(seen->filter, hashes[i]);
+        if (!add_group(seen, hashes + done, piece))
+            return done;
+        for (size_t i = 0; i < group; i++)
+            answers[(done + i) / 64] |= (uint64_t)tool_bit(piece, i) << (done + i) % 64;
+    }
+    return count;
+}
+
 size_t tool_seen_add(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
                      uint64_t *answers)
 {
     size_t done = 0;
     memset(answers, 0, tool_words_of(count) * sizeof(*answers));
+    if (seen->group > 0)
+        return add_groups(seen, hashes, count, answers);
     if (!seen->full && count > 0)
         done = add_to_mark(seen, hashes, count, answers);
     while (done < count) { /* a mark was met */

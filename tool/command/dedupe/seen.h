@@ -30,6 +30,8 @@ struct tool_seen {
     uint32_t table_bits;             /* of a fingerprint */
     enum tool_on_full on_full;
     const char *advice; /* the available actions when it is full */
+    uint32_t group;     /* keys that belong together: new if all of them are; 0: each by itself */
+    bool adds_seen;     /* groups that are not new are added as well */
 
     /* Of a filter: its state at the start. */
     struct tool_chain start;
@@ -54,6 +56,9 @@ void tool_seen_start(struct tool_seen *seen, double target);
  * Adds keys by their hashes, in order. Bit i of `answers` is set if key i is new. Returns how many
  * were dealt with: all, or those before the one with which it stopped, `full` being set. Prints the
  * warnings.
+ *
+ * Of groups, whole ones come. All keys of a group are looked up before any of them is added; if one
+ * was there, none is added, unless `adds_seen`.
  */
 size_t tool_seen_add(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
                      uint64_t *answers);
