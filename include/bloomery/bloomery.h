@@ -240,7 +240,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_create(const bloomery_plan *plan,
  * seed, secret, rule and note, written as the same bytes. Layers lie in one block then. `options`:
  * allocator, concurrent_adds, memory_limit, and the secret of a filter that was opened without it;
  * without that the copy reports its facts, as with `inspect`. BLOOMERY_CORRUPT for a map or a view
- * whose checksums do not fit, so that damage cannot get new ones. BLOOMERY_SECRET_NEEDED for
+ * whose checksums do not match, so that damage cannot get new ones. BLOOMERY_SECRET_NEEDED for
  * another secret; BLOOMERY_UNSUPPORTED for concurrent_adds in a chain of another system;
  * BLOOMERY_OUT_OF_MEMORY. Time: that of reading and writing all bytes. */
 BLOOMERY_PUBLIC bloomery_status bloomery_copy(const bloomery_filter *filter,

@@ -113,7 +113,7 @@ const struct tool_option tool_sieve_memory_options[] = {
              "the sieve). The memory engine has no limit by default. Compressed inputs, and "
              "lines of more than 256 KiB, need up to 4 MiB on top of the limit. Zstd and xz "
              "also need the window of the input. It has usually up to 8 MiB, 64 MiB with xz "
-             "-9, and 2 GiB with zstd --long=31",
+             "-9, and 2 GiB with --long=31",
      .more = "If it is too little, the message names the minimum that works. (For build and "
              "dedupe, --memory is the memory of the filter.)"},
     TOOL_OPTIONS_END,
