@@ -63,7 +63,7 @@ def keys_of(tool, unit, path):
     """How many different keys --dry-run expects."""
     done = subprocess.run([tool, "dedupe", "--unit", unit, "--jsonl", "text", "--dry-run", "--json", path],
                           stdout=subprocess.PIPE, check=True)
-    return round(json.loads(done.stdout)["different_keys"])
+    return round(json.loads(done.stdout)["distinct_keys"])
 
 
 def compare(build, unit, options, paths):

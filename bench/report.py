@@ -245,37 +245,37 @@ def layout_targets(results):
     rows, same = [], "the same, by descriptors"
     for rate in ("1e-2", "1e-3"):
         for operation, phase in BATCHES:
-            rows += of_sizes(SIZES, (f"{operation} batch, L = 1 at {rate}, column, of the split-block stand-in's speed",
+            rows += of_sizes(SIZES, (f"{operation} batch, L = 1 at {rate}, column: speed relative to split-block",
                                      faster(float(rate), phase, "column", "split-block"), 0.85),
                              (same, faster(float(rate), phase, "blocked-1", "split-block")))
-    rows += of_sizes(SIZES[:3], ("query batch, L = 2 at 1e-4, column, of the split-block stand-in's speed",
+    rows += of_sizes(SIZES[:3], ("query batch, L = 2 at 1e-4, column: speed relative to split-block",
                                  faster(1e-4, "absent_batch", "column-2", "split-block"), 1),
                      (same, faster(1e-4, "absent_batch", "blocked-2", "split-block")))
     for rate, name, least in (("1e-2", "blocked-1", 4), ("1e-3", "blocked-1", 7), ("1e-4", "blocked-2", 25)):
-        rows += [Target(f"memory below the stand-in's at {rate}, {name}, whole per cents", "20 M",
+        rows += [Target(f"memory saved against split-block at {rate}, {name}, whole per cent", "20 M",
                         less_memory(20 * MILLION, float(rate), name, "split-block"), least, False, " %")]
     for (operation, phase), least in zip(BATCHES, (0.90, 0.80)):
-        rows += of_sizes(SIZES[1:], (f"{operation} batch, L = 1, column, of the line limit with the same hash",
+        rows += of_sizes(SIZES[1:], (f"{operation} batch, L = 1, column: speed relative to a random line with the same hash",
                                      of_limit(phase, "column"), least), (same, of_limit(phase, "blocked-1")),
-                         ("the column of memory alone (no hash: line-bare)", faster(1e-2, phase, "column", "line-bare")))
+                         ("the column relative to memory alone (no hash: line-bare)", faster(1e-2, phase, "column", "line-bare")))
     # The kernels of lesser processors beside AVX-512.
     for operation, phase in BATCHES:
         rows += of_sizes(SIZES[:2], *(row for name, form in (("blocked-1", "by descriptors"), ("column", "column")) for row in (
-            (f"{operation} batch, {form}, AVX2, of AVX-512's speed", of_level(phase, name, "avx512", "avx2"), 0.80),
-            (f"{operation} batch, {form}, scalar, times AVX-512's time", of_level(phase, name, "scalar", "avx512"), 2.2, True))))
+            (f"{operation} batch, {form}, AVX2: speed relative to AVX-512", of_level(phase, name, "avx512", "avx2"), 0.80),
+            (f"{operation} batch, {form}, scalar: time relative to AVX-512", of_level(phase, name, "scalar", "avx512"), 2.2, True))))
     # The interfaces beside each other: single keys, inlined, columns, concurrent adds.
-    rows += of_sizes(SIZES[1:2], ("add of single keys, times may_contain's time", lambda keys: ratio(
+    rows += of_sizes(SIZES[1:2], ("add of single keys: time relative to may_contain", lambda keys: ratio(
         ns(keys, 1e-2, "add_one", "blocked-1"), ns(keys, 1e-2, "absent_one", "blocked-1")), 1.30, True))
     for keys, least in zip(SIZES[:3], (None, 0.75, None)):
-        rows += of_sizes([keys], ("query of single keys, inlined, of the stand-in's speed one by one",
+        rows += of_sizes([keys], ("query of single keys, inlined: speed relative to split-block one by one",
                                   faster(1e-2, "absent_one", "inline", "split-block"), least),
                          ("the same, by bloomery_may_contain", faster(1e-2, "absent_one", "blocked-1", "split-block")))
     for operation, phase in BATCHES:
-        rows += of_sizes(SIZES[:1], (f"{operation}, columns of 8-byte keys, times as fast as descriptors",
+        rows += of_sizes(SIZES[:1], (f"{operation}, columns of 8-byte keys: speed relative to descriptors",
                                      faster(1e-2, phase, "column", "blocked-1"), 1.15),
                          ("the same, keys that are hashed already", faster(1e-2, phase, "hashes", "blocked-1")))
     for (operation, phase), from_empty in zip(BATCHES, ("", ", from empty")):
-        rows += of_sizes(SIZES[:2], (f"{operation} batch, concurrent_adds, times the plain filter's time{from_empty}",
+        rows += of_sizes(SIZES[:2], (f"{operation} batch, concurrent_adds: time relative to the plain filter{from_empty}",
                                      faster(1e-2, phase, "blocked-1", "concurrent"), 1.5, True))
     return [*rows, *(Target(f"query batch, {kind}, 1e-2", "20 M", results.time(
         "absent_batch", (kind, 20 * MILLION, 1e-2), "blocked-1"), most, True, " ns")
@@ -317,10 +317,10 @@ def program_targets(results):
         Target("the same against Guava's program, processor time", "20 M", guava[1], 40, False, "x"),
         Target("dedupe of 12 M distinct lines of 20 M, against sort -u", "20 M", dedupe("sort -u", "bloomery"), 20, False, "x"),
         Target("the same, against awk", "20 M", dedupe("awk", "bloomery"), 50, False, "x"),
-        Target("the same, its memory of awk's", "20 M", dedupe("bloomery", "awk", key=itemgetter("memory")), 0.1, True),
+        Target("the same, memory relative to awk", "20 M", dedupe("bloomery", "awk", key=itemgetter("memory")), 0.1, True),
         Target("dedupe --exact of the same, against awk", "20 M", dedupe("awk", "bloomery --exact"), 15, False, "x"),
         rates_missed(results.rows),
-        Target("memory of the process for a filter, over the plan, worst row", size(worst.keys) if worst else "",
+        Target("process memory for a filter relative to the plan, worst row", size(worst.keys) if worst else "",
                worst.memory / worst.bytes if worst else None, 1.02, True))
 
 
@@ -340,14 +340,14 @@ def static_targets(results):
     build = of_row(1e-2, lambda row: median(row.built))
     return (
         *(row for rate, name, most in ((1e-2, "1e-2", 1.02), (1e-3, "1e-3", 1.008), (2**-8, "2^-8", 1.008))
-          for row in of_sizes(SIZES[:3], (f"size, of log2(1/p) n, at {name}", of_row(
+          for row in of_sizes(SIZES[:3], (f"size relative to log2(1/p) n, at {name}", of_row(
               rate, lambda row: row.bits / math.log2(1 / row.rate)), most, True, "", 5))),
-        *of_sizes(SIZES[1:3], ("query batch, times a random line's time with the hash",
+        *of_sizes(SIZES[1:3], ("query batch: time relative to a random line with the hash",
                                lambda keys: ratio(query(keys), query(keys, "static-line")), 2.2, True),
                   ("the same, column", lambda keys: ratio(query(keys, "static-column"), query(keys, "static-line")))),
-        *of_sizes(SIZES[:1], ("query batch, where a random line without a hash takes 1.1 ns", lambda keys: ratio(
+        *of_sizes(SIZES[:1], ("query batch, scaled to 1.1 ns for a random line without a hash", lambda keys: ratio(
             query(keys), (query(keys, "static-line-bare") or 0) / 1.1), 8, True, " ns")),
-        *of_sizes(SIZES[:3], *((f"query batch, {level}, times AVX-512's time", of_best(level), most, True)
+        *of_sizes(SIZES[:3], *((f"query batch, {level}: time relative to AVX-512", of_best(level), most, True)
                                for level, most in (("avx2", 1.5), ("scalar", 3)))),
         *of_sizes(SIZES[:2], ("build, one thread, ns", build)),
         *of_sizes(SIZES[2:3], ("build, one thread", build, 160, True, " ns")), rates_missed(results.static))
@@ -363,9 +363,9 @@ def sieve_targets(results):
     return (
         Target("peak memory of the whole process", case, worst(lambda row: row["peak"] / 1e6), 18, True, " MB"),
         Target("URLs of about 50 bytes in that memory", case, ratio(urls / 1e6, worst(itemgetter("seconds"))), 1, False, " M/s"),
-        Target("wrong answers, and what came out when all were pushed again", case,
+        Target("wrong answers, and URLs that came out when all were pushed again", case,
                worst(lambda row: row["again"] + abs(row["found"] - urls)), 0, True),
-        Target("disk of the seen-set, bytes a key", case, worst(lambda row: row["seen_bytes"] / urls), 8.5, True),
+        Target("disk of the seen-set, bytes per key", case, worst(lambda row: row["seen_bytes"] / urls), 8.5, True),
         Target("opening after kill -9", size(kills[0]["urls"]) if kills else case,
                max((row["seconds"] for row in kills), default=None), 5, True, " s"),
         *(Target(f"memory engine, 12-digit IDs, 2 threads, all {row['does']}", size(row["keys"]),
@@ -379,9 +379,9 @@ def server_targets(results):
     rows = [row for server, found in results.servers().items() for row in of_server(server, found)]
     for (filter_bytes, pages), ns in results.in_process().items():
         case, ten = f"{filter_size(filter_bytes)}, pages of {pages}", ns["ten lines changed"]
-        rows += [Target("adding new keys, times asking for absent ones", case, ns["new"] / ns["absent"], 1.5, True),
-                 Target("the same of memory: ten lines changed, times two lines read", case, ten / ns["two lines read"]),
-                 Target("adding new keys, times ten lines changed", case, ns["new"] / ten)]
+        rows += [Target("adding new keys: time relative to looking up absent ones", case, ns["new"] / ns["absent"], 1.5, True),
+                 Target("the same for memory: ten changed lines relative to two read lines", case, ten / ns["two lines read"]),
+                 Target("adding new keys: time relative to ten changed lines", case, ns["new"] / ten)]
     return rows
 
 
@@ -399,17 +399,17 @@ def of_server(server, rows):
 
     absent, new = "MEXISTS, absent", "MADD, new"
     return (
-        Target("MEXISTS, absent, of the floor of 100 items", of_large, of_command(("floor", 0), (absent, large)), 0.7),
-        Target("MADD, new, of MEXISTS, absent", of_large, of_command((absent, large), (new, large)), 0.75),
-        Target("MADD, new, of MEXISTS, absent", of_small, of_command((absent, small), (new, small)), 0.55),
-        *(Target(f"{name}, one by one, of the floor of one item", of_small,
+        Target("MEXISTS, absent: speed relative to the floor of 100 items", of_large, of_command(("floor", 0), (absent, large)), 0.7),
+        Target("MADD, new: speed relative to MEXISTS, absent", of_large, of_command((absent, large), (new, large)), 0.75),
+        Target("MADD, new: speed relative to MEXISTS, absent", of_small, of_command((absent, small), (new, small)), 0.55),
+        *(Target(f"{name}, one by one: speed relative to the floor of one item", of_small,
                  of_command(("floor", 0, 1), (name, small, 1)), 0.6) for name in ("EXISTS, absent", "ADD, new")),
         Target("RESERVE on the main thread", of_large, slowest("reserve", "seconds"), 5, True, " ms"),
-        Target("first filling, of the steady speed", of_large, server_value(
+        Target("first filling: speed relative to the steady state", of_large, server_value(
             rows, lambda row: ratio(median(row["steady_ns"]), median(row["first_ns"])), "filling", bytes=large), 0.5),
-        Target("the slowest command of it, as the server saw it", of_large, slowest("filling", "slowest"), 50, True, " ms"),
-        Target("as its client saw it, 63 others before it, ms", of_large, slowest("filling", "worst")),
-        Target("the same when all pages are there, ms", of_large, slowest("filling", "steady_worst")),
+        Target("its slowest command, as the server saw it", of_large, slowest("filling", "slowest"), 50, True, " ms"),
+        Target("the same, as its client saw it behind 63 others, ms", of_large, slowest("filling", "worst")),
+        Target("the same with all pages present, ms", of_large, slowest("filling", "steady_worst")),
         # In whole bytes: the buffers of the connection change by some KB while this is measured.
         Target("bytes of a default key above an empty string", server, server_value(
             rows, lambda row: round(row["filter"] - row["string"]), "default key"), 400, True, "", 4),
@@ -563,8 +563,8 @@ TABLES = {
         ("bits/key", lambda row: f"{row.ours.bits:.2f}"), ("ns", lambda row: number(row.ns)),
         ("best peer", lambda row: row.peer.name if row.peer else "-"),
         ("bits/key", lambda row: f"{row.peer.bits:.2f}" if row.peer else "-"), ("ns", lambda row: number(row.peer_ns)),
-        ("our/their ns", lambda row: number(ratio(row.ns, row.peer_ns))), ("limit ns", lambda row: number(row.limit)),
-        ("limit/our ns", lambda row: number(ratio(row.limit, row.ns))))),
+        ("our ns / peer ns", lambda row: number(ratio(row.ns, row.peer_ns))), ("limit ns", lambda row: number(row.limit)),
+        ("limit ns / our ns", lambda row: number(ratio(row.limit, row.ns))))),
     **{kind: Table(f"Filters, {kind}: ns per key", lambda results, kind=kind: [
         row for case in results.cases() if case[0] == kind for row in results.rows if row.case == case], (
             KEYS, RATE, FILTER, ("layout", lambda row: row.layout), LINES, PROBES, BITS, MEASURED, OF_PLAN,
@@ -583,15 +583,15 @@ TABLES = {
     "static_targets": target_table("Static filters: targets", static_targets),
     "static": Table("Static filters, integers: ns per key", lambda results: static_rows(results, False), (
         KEYS, ("rate", lambda row: f"1 in {round(1 / row.rate):,}"), FILTER, BITS,
-        ("of log2(1/p)", lambda row: "-" if row.role == "limit" else f"{row.bits / math.log2(1 / row.rate):.4f}"),
+        ("size / log2(1/p)", lambda row: "-" if row.role == "limit" else f"{row.bits / math.log2(1 / row.rate):.4f}"),
         MEASURED, ("build", lambda row: number(median(row.built) or None, 1)), *times("absent 1", "absent", "present"),
-        ("absent, times a line's time", lambda row: row.of_line))),
+        ("absent, relative to a line", lambda row: row.of_line))),
     "static_levels": Table("Static filters, 1 in 100: each kernel", lambda results: static_rows(results, True), (
-        KEYS, NAME, KERNEL, *times("absent", "present"), ("times a line's time", lambda row: row.of_line),
-        ("times AVX-512's time", lambda row: row.of_best))),
+        KEYS, NAME, KERNEL, *times("absent", "present"), ("relative to a line", lambda row: row.of_line),
+        ("time relative to AVX-512", lambda row: row.of_best))),
     "levels": Table("Kernels of lesser processors", kernels, of_cells(
-        "keys", "filter", "kernel", "query ns", "limit/our ns", "of AVX-512's speed", "add ns", "limit/our ns",
-        "of AVX-512's speed")),
+        "keys", "filter", "kernel", "query ns", "limit ns / our ns", "speed relative to AVX-512", "add ns", "limit ns / our ns",
+        "speed relative to AVX-512")),
     "threads": Table("Threads", lambda results: [
         (operation, size(results.threads()[1]), str(threads), number(ns), number(ratio(both.get(1), ns)))
         for operation, both in results.threads()[0].items() for threads, ns in sorted(both.items())], of_cells(
@@ -628,8 +628,8 @@ TABLES = {
     "server_targets": target_table("The server: targets", server_targets, "filter, server"),
     "server": Table("The server: commands", server_rows, (
         SERVER, ("command", item("name")), IN_SERVER, ("items", item("items")),
-        ("server ns an item", item("ns", "{:.0f}")), ("of the floor", lambda row: f"{row['floor'] / row['ns']:.2f}"),
-        ("passed ns an item", item("wall", "{:.0f}")),
+        ("server ns per item", item("ns", "{:.0f}")), ("relative to the floor", lambda row: f"{row['floor'] / row['ns']:.2f}"),
+        ("wall-clock ns per item", item("wall", "{:.0f}")),
         ("server busy", lambda row: f"{100 * row['ns'] / row['wall']:.0f} %"),
         ("clients busy", lambda row: f"{100 * median(row['clients']):.0f} %"),
         ("worst ms", lambda row: f"{1e3 * max(row['worst']):.1f}"))),
@@ -690,7 +690,7 @@ BLOCK = re.compile(r"(<!-- bench:(?!end)(\w+) -->)(.*?)<!-- bench:end -->", re.S
 EXCERPTS = {
     "short": ("compare", (0, 1, 2, 3, 6, 5, 9, 8, 10), lambda row: row[1] != "1 G" and row[2] == "1e-2" and
               row[3] != "present", ("keys are", "keys", "rate", "operation", "our ns", "bits/key", "split-block ns",
-                                    "bits/key", "our/their ns")),
+                                    "bits/key", "ratio")),
     "short_static": ("static", (1, 2, 3, 4, 6, 8, 9), lambda row: row[0] == "20 M" and row[1] != "1 in 1,000" and
                      re.match(r"(blocked-1|static|fuse\d+) ", row[2])),
     "short_commands": ("commands", range(7), lambda row: "-j 1" not in row[0] and row[1] != "distinct"),
@@ -721,7 +721,7 @@ def missed(of, rows):
         if what.startswith("the same"):
             what = named + what.removeprefix("the same")
         else:
-            named = what.partition(",")[0]
+            named = re.split("[,:]", what)[0]
         if verdict == "not reached":
             found.append([of, what, where, value, wanted])
     return found

@@ -13,16 +13,16 @@
 #include <zlib.h>
 
 static const char introduction[] =
-    "bloomery makes Bloom filters. A filter stores keys in a few bits each and\n"
-    "answers queries with \"definitely not\" or \"possibly\". How often it answers\n"
-    "\"possibly\" for a key that was never added is its false-positive rate, chosen\n"
-    "when it is made.\n"
+    "Bloomery builds Bloom filters. A Bloom filter stores a set of keys in a few bits\n"
+    "per key, and answers each lookup with \"definitely not\" or \"possibly\". How often\n"
+    "it says \"possibly\" about a key that was never added is its false-positive rate,\n"
+    "which you choose.\n"
     "\n"
-    "  bloomery build -p 0.01 -o ids.bloom ids.txt   make a filter from ids.txt\n"
-    "  bloomery query ids.bloom asked.txt            print lines that may be in it\n"
-    "  bloomery query -v ids.bloom asked.txt         print lines that are not in it\n"
+    "  bloomery build -p 0.01 -o ids.bloom ids.txt   build a filter from ids.txt\n"
+    "  bloomery query ids.bloom asked.txt            print lines possibly in it\n"
+    "  bloomery query -v ids.bloom asked.txt         print lines definitely not in it\n"
     "  bloomery dedupe lines.txt                     print each line once, in order\n"
-    "  bloomery plan -n 20M -p 0.01                  show the memory that it needs\n"
+    "  bloomery plan -n 20M -p 0.01                  show how much memory it needs\n"
     "\n"
     "Commands:\n";
 

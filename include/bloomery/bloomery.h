@@ -183,7 +183,8 @@ typedef struct bloomery_hash {
     uint64_t hi;
 } bloomery_hash;
 
-/* XXH3 is fast, but an attacker can make false positives, whatever the seed: use a secret then. */
+/* XXH3 is fast, but attackers can construct false positives, whatever the seed is: use a secret
+ * against them. */
 typedef enum bloomery_hash_id {
     BLOOMERY_HASH_DEFAULT = 0,  /* as the plan says; SipHash with a secret */
     BLOOMERY_HASH_XXH3_128 = 1, /* XXH3, 128 bits, 64-bit seed: when 64 bits are too few */
@@ -236,13 +237,13 @@ BLOOMERY_PUBLIC bloomery_status bloomery_create(const bloomery_plan *plan,
                                                 const bloomery_create_options *options,
                                                 bloomery_filter **filter, bloomery_error *error);
 
-/* Makes a copy of a filter of any kind or dialect in memory of its own: with the same bits, adds,
- * seed, secret, rule and note, written as the same bytes. Layers lie in one block then. `options`:
- * allocator, concurrent_adds, memory_limit, and the secret of a filter that was opened without it;
- * without that the copy reports its facts, as with `inspect`. BLOOMERY_CORRUPT for a map or a view
- * whose checksums do not fit, so that damage cannot get new ones. BLOOMERY_SECRET_NEEDED for
- * another secret; BLOOMERY_UNSUPPORTED for concurrent_adds in a chain of another system;
- * BLOOMERY_OUT_OF_MEMORY. Time: that of reading and writing all bytes. */
+/* Makes a copy of a filter of any kind or dialect, in memory of its own. The copy has the same
+ * bits, adds, seed, secret, rule and note, and is written as the same bytes. Its layers are in one
+ * block. `options`: allocator, concurrent_adds, memory_limit, and the secret of a filter that was
+ * opened without it; without the secret the copy only reports its facts, as with `inspect`.
+ * BLOOMERY_CORRUPT for a map or a view whose checksums do not match, so that damage cannot get new
+ * ones. BLOOMERY_SECRET_NEEDED for another secret; BLOOMERY_UNSUPPORTED for concurrent_adds in a
+ * chain of another system; BLOOMERY_OUT_OF_MEMORY. Time: that of reading and writing all bytes. */
 BLOOMERY_PUBLIC bloomery_status bloomery_copy(const bloomery_filter *filter,
                                               const bloomery_open_options *options,
                                               bloomery_filter **copy, bloomery_error *error);
@@ -331,7 +332,7 @@ typedef struct bloomery_keys {
     /* Bit first + i, low bit first, is 0: key i does not exist, and its answer is 0. NULL: all keys
      * exist. */
     const uint8_t *valid;
-    /* How many are not keys; 0 or -1: unknown. If over 0, `valid` must be given; it decides. */
+    /* How many keys are missing; 0 or -1: unknown. If over 0, `valid` must be given; it decides. */
     int64_t nulls;
 } bloomery_keys;
 
@@ -428,12 +429,12 @@ BLOOMERY_PUBLIC bloomery_status bloomery_remove_keys(bloomery_filter *filter,
                                                      bloomery_counts *counts,
                                                      bloomery_error *error);
 
-/* Supplies keys in batches, best of some thousand. `source` points `keys` to the next batch of
- * shard `shard` (0 to threads - 1) and returns how many keys it has, 0 at the end. Several threads
- * call it at once, each with a shard of its own, again and again until it returns 0. Two threads
- * never call it with one shard at a time, and no thread calls it again after it returned 0. A
- * thread whose shard is done may go on with one that no thread has begun, so a source must not wait
- * for another shard. Keys and their bytes must stay until the next call with the same shard. A
+/* Supplies keys in batches, best of some thousand keys each. `source` points `keys` to the next
+ * batch of shard `shard` (0 to threads - 1) and returns how many keys it has, 0 at the end. Several
+ * threads call it at once, each with a shard of its own, again and again until it returns 0. Two
+ * threads never call it with one shard at a time, and no thread calls it again after it returned 0.
+ * A thread whose shard is done may go on with one that no thread has begun, so a source must not
+ * wait for another shard. Keys and their bytes must stay until the next call with the same shard. A
  * source that fails records the failure itself and returns 0. No lock is held while a source
  * runs. */
 typedef size_t (*bloomery_source)(void *context, uint32_t shard, const bloomery_key **keys);
@@ -542,11 +543,11 @@ typedef struct bloomery_info {
      * rate of the whole filter, however far it grows. */
     uint64_t planned_keys;
     double planned_rate;
-    /* The rate that the plan asks for, if over twice planned_rate, else planned_rate; 0: unknown.
-     * As a key takes a block at least, a small filter may be far better than asked. 'bloomery add'
-     * adds keys up to the greater of this and twice planned_rate. */
+    /* The rate that the plan asks for if it is over twice planned_rate, else planned_rate; 0:
+     * unknown. (A filter has at least one block, so a small one may be far better than requested.)
+     * 'bloomery add' adds keys up to the greater of this and twice planned_rate. */
     double wanted_rate;
-    /* From one layer to the next: keys times this, rate times this. 0: it does not grow. */
+    /* The factors of keys and of the rate from one layer to the next. 0: it does not grow. */
     double growth;
     double tightening;
     /* How keys become hashes. */
@@ -620,8 +621,8 @@ struct bloomery_plan {
     uint32_t probes;         /* k, per block: 1 to 8; classic: per key, 1 to 64 */
     uint32_t cell_bits;      /* 1; counting: 4 or 8 */
     /* The hash that the rate is planned with: XXH3-64, unless options name another or 64 bits are
-     * too few. An absent key shares all of them with one of n keys with probability n / 2^64, a
-     * part of the rate. If that is over 1 % of it, the plan takes XXH3-128. */
+     * too few. An absent key has the same 64 bits as one of n keys with probability n / 2^64, which
+     * is part of the rate. If that is over 1 % of it, the plan uses XXH3-128. */
     bloomery_hash_id hash;
     uint64_t bits; /* m: the number of cells, bits or counters. A multiple of 512, unless classic */
     uint64_t planned_keys; /* that it holds at planned_rate */
@@ -655,9 +656,9 @@ struct bloomery_plan {
  *
  * Ranges: keys up to 2^48, rate 1e-15 to below 1, bytes 64 to 2^47. BLOOMERY_BAD_ARGUMENT for
  * fields that are missing, too many or out of range, or if no plan is possible; the text then says
- * what would be. BLOOMERY_UNSUPPORTED for an unknown kind. On failure the plan is unchanged. The
- * rate is the exact sum over the layout (docs/mathematics.md). A few ms, some 100 ms at rates like
- * 1e-12. No memory is allocated; any thread.
+ * what would be possible. BLOOMERY_UNSUPPORTED for an unknown kind. On failure the plan is
+ * unchanged. The rate is the exact sum over the layout (docs/mathematics.md). A few ms, some 100 ms
+ * at rates like 1e-12. No memory is allocated; any thread.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_plan_solve(bloomery_plan *plan,
                                                     const bloomery_plan_options *options,
@@ -711,7 +712,7 @@ struct bloomery_create_options {
     bool secret_outside; /* keep the secret out of the file; the caller keeps it */
     uint8_t reserved[6]; /* 0 */
     /* Of a scalable filter: the most bytes of its layers together; 0: no limit. Not kept in the
-     * file. A key that would need a layer beyond it is BLOOMERY_FULL. */
+     * file. Adding a key that needs a layer beyond it fails with BLOOMERY_FULL. */
     uint64_t memory_limit;
     uint64_t seed; /* for XXH3; must be 0 with a secret */
     /* BLOOMERY_SECRET_BYTES bytes, or NULL. With a secret the hash is SipHash, whatever the plan
@@ -732,8 +733,8 @@ struct bloomery_open_options {
     /* Open even if keys cannot be hashed (a keyed filter without its secret). Facts can be read,
      * bloomery_may_contain returns true for every key, adding fails. */
     bool inspect;
-    /* As in bloomery_create_options. Has no effect on maps and views. A scalable filter that takes
-     * more than the limit already is opened all the same. */
+    /* As in bloomery_create_options. Has no effect on maps and views. A scalable filter that
+     * already exceeds the limit is still opened. */
     bool concurrent_adds;
     uint8_t reserved[2]; /* 0 */
     /* Of bloomery_open and _map with a path of NULL: a file that is open for reading. */
@@ -781,11 +782,11 @@ BLOOMERY_PUBLIC bloomery_status bloomery_hash_keys(const bloomery_filter *filter
 BLOOMERY_PUBLIC bool bloomery_remove(bloomery_filter *filter, bloomery_key key,
                                      bloomery_error *error);
 
-/* Returns how often a key was added, less its removals: the minimum of its counters. It is never
- * too low while below the maximum (bloomery_info.counter_max); at the maximum the key was added
- * that often or more. It is too high as often as a query would be a false positive, or if other
- * keys share all its counters. Without counters: 1 if the key may be in the filter. Without the
- * secret: the maximum. */
+/* Returns how often a key was added minus how often it was removed: the minimum of its counters. It
+ * is never too low while below the maximum (bloomery_info.counter_max); at the maximum the key was
+ * added that often or more. It is too high as often as a query would be a false positive, or if
+ * other keys share all its counters. Without counters: 1 if the key may be in the filter. Without
+ * the secret: the maximum. */
 BLOOMERY_PUBLIC uint32_t bloomery_key_count(const bloomery_filter *filter, bloomery_key key);
 
 /* Makes a blocked filter of the same keys, with the same blocks and positions: every counter that
@@ -811,20 +812,21 @@ BLOOMERY_PUBLIC bloomery_status bloomery_compatible(const bloomery_filter *one,
 
 /*
  * Adds every key of `from` to `into` (union), bit for bit as if the keys had been added one by one.
- * `from` may be the larger one, whose folded bits are then taken. If `into` is the larger one, it
- * is BLOOMERY_MISMATCH: fold it first. Counters are summed and saturate. The two may be the same
+ * If `from` is larger, its bits are folded first. If `into` is larger, the result is
+ * BLOOMERY_MISMATCH: fold it first. Counters are summed and saturate. The two may be the same
  * filter: its counters double, bits and scalable filters stay as they are.
  *
- * Layers of scalable filters become one if they have one shape and the union has no more bits than
- * a full layer: shards of one plan take one chain. Of the other layers `into` takes over copies,
- * and their rates add up. Keys are then added to the larger of the two newest layers.
+ * Layers of scalable filters are merged if they have the same shape and the union has no more set
+ * bits than a full layer; so shards of one plan become one chain. `into` gets copies of the other
+ * layers, and their rates add up. Keys are then added to the larger of the two newest layers.
  *
  * Adds are summed. Plan, rule, note and the place of a secret stay those of `into`; opened without
  * its secret, it learns it from `from`. The rate becomes that of all the keys: make parts with one
  * plan, for the keys of all parts. BLOOMERY_MISMATCH, BLOOMERY_READ_ONLY, BLOOMERY_FULL past 64
  * layers or `memory_limit`, BLOOMERY_OUT_OF_MEMORY, BLOOMERY_CORRUPT if `from` is a damaged map or
- * view, BLOOMERY_UNSUPPORTED for static filters and chains of other systems; as of bloomery_write
- * if `from` lacks keys. On failure `into` is unchanged. Memory is allocated for layers only.
+ * view, BLOOMERY_UNSUPPORTED for static filters and chains of other systems; as bloomery_write if
+ * keys could not be added to `from`. On failure `into` is unchanged. Memory is allocated for layers
+ * only.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_merge(bloomery_filter *into, const bloomery_filter *from,
                                                bloomery_error *error);
@@ -884,8 +886,8 @@ typedef struct bloomery_comparison {
 
 #define BLOOMERY_COMPARISON BLOOMERY_SIZED(bloomery_comparison)
 
-/* Compares two compatible filters, of one size or not. Time: that of reading both. Allocates no
- * memory. BLOOMERY_MISMATCH; BLOOMERY_UNSUPPORTED for scalable and static ones. */
+/* Compares two compatible filters, which may have different sizes. Time: that of reading both.
+ * Allocates no memory. BLOOMERY_MISMATCH; BLOOMERY_UNSUPPORTED for scalable and static ones. */
 BLOOMERY_PUBLIC bloomery_status bloomery_compare(const bloomery_filter *one,
                                                  const bloomery_filter *other,
                                                  bloomery_comparison *comparison,
@@ -894,7 +896,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_compare(const bloomery_filter *one,
 /* ---- 13  Threads ----------------------------------------------------------------------------- */
 
 /* Returns how many threads the process may run at once, at least 1: what BLOOMERY_THREADS_ALL
- * stands for. Fewer where a limit of memory does not have room for each. */
+ * stands for. Fewer if a memory limit leaves too little room for each. */
 BLOOMERY_PUBLIC uint32_t bloomery_threads(void);
 
 #ifdef __cplusplus

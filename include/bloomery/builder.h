@@ -40,12 +40,11 @@ typedef struct bloomery_builder_options {
 
     /* Bytes for keys that wait (16 each, as hashes), and for the work on them: 0 for 1 GiB, or for
      * half of the `room` of bloomery_limits if that is less; else at least 16 MiB. The filter
-     * itself is beside that, and at the end for a moment twice, unless it is saved with a
-     * `directory`. */
+     * itself comes on top, and briefly twice at the end, unless it is saved with a `directory`. */
     uint64_t memory;
 
-    /* Where keys wait that find no room in memory: in files without names, which are gone when the
-     * process ends. 16 bytes a key, and for _save the filter. NULL: BLOOMERY_FULL then. */
+    /* Where keys are stored that do not fit in memory: in files without names, which vanish when
+     * the process ends. 16 bytes per key, and for _save the filter. NULL: BLOOMERY_FULL then. */
     const char *directory;
 
     uint32_t threads;    /* of _finish and _save; 0: BLOOMERY_THREADS_ALL */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The library without an operating system: what the program around it has to give.
+ * The library without an operating system: functions that the program around it must provide.
  *
  * Built with -Dsystem=none (a web page, a kernel, a small device), the library calls nothing but a
  * C library's memory, strings, printing into memory and mathematics, and what is declared here.
- * Such a build has no files: bloomery_open and bloomery_save return BLOOMERY_UNSUPPORTED, and
- * bloomery_view, bloomery_load and bloomery_write are the same as ever. It has no threads of its
- * own: what takes a number of threads works in the calling one. And it has no sieve.
+ * Such a build has no files: bloomery_open and bloomery_save return BLOOMERY_UNSUPPORTED, while
+ * bloomery_view, bloomery_load and bloomery_write work as in other builds. It starts no threads:
+ * functions that take a number of threads work in the calling thread. It does not have the sieve.
  *
  * The program that links the library defines these functions. They are not part of other builds.
  */
@@ -20,8 +20,8 @@ extern "C" {
 #endif
 
 /* Fills `bytes` (1 to 256) bytes with random ones that nobody can guess: secrets of keyed filters
- * are made of them. 0, or anything else if there are none: creating a keyed filter without a secret
- * then fails. */
+ * are made of them. Returns 0, or another number if there are none: creating a keyed filter without
+ * a secret then fails. */
 int bloomery_embedded_random(void *to, size_t bytes);
 
 /* Digests, by which some other systems hash keys. */
@@ -33,7 +33,7 @@ typedef enum bloomery_embedded_digest_id {
     BLOOMERY_EMBEDDED_SHA512 = 4, /* 64 */
 } bloomery_embedded_digest_id;
 
-/* A part of a message: `bytes` bytes, and the same ones again, `times` times in all. */
+/* A part of a message: `bytes` bytes, repeated `times` times. */
 typedef struct bloomery_embedded_piece {
     const void *data;
     size_t bytes;
@@ -41,8 +41,8 @@ typedef struct bloomery_embedded_piece {
 } bloomery_embedded_piece;
 
 /*
- * Writes the digest of a message to `digest`. The message is `count` pieces, one behind the other;
- * with no piece it is empty. Returns 0, or anything else if the platform does not have these
+ * Writes the digest of a message to `digest`. The message is `count` pieces, one after the other;
+ * without pieces it is empty. Returns 0, or another number if the platform does not have these
  * digests.
  *
  * Filters that hash by digests are then BLOOMERY_UNSUPPORTED: the library asks for each of the five

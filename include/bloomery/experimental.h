@@ -38,10 +38,10 @@ typedef struct bloomery_layer_info {
     double planned_rate; /* of this layer alone */
     uint64_t adds;
 
-    /* Known after a scan. In a scalable filter in memory, of other systems too, they are known
-     * without one: they are counted as keys come. A batch may leave some of them uncounted, and
-     * then they are not known. While other threads add batches, they may be 2,048 for each of these
-     * too many. Else 0. */
+    /* Known after a scan. In a scalable filter in memory, also of another system, they are known
+     * without one, because they are counted as keys are added. A batch may leave some of them
+     * uncounted; then they are unknown. While other threads add batches, they may be too high by
+     * 2,048 for each of these threads. Else 0. */
     bool bits_known;
     uint64_t bits_set;
     double estimated_keys;
@@ -66,13 +66,13 @@ BLOOMERY_PUBLIC bloomery_status bloomery_layer_span(const bloomery_filter *filte
 /*
  * Estimates the distinct keys in a filter of this shape from the number of its set bits (of
  * counters: those that are not 0). O(1). A caller that adds bloomery_counts.cells of added keys,
- * less those of removed ones, to `bits_set` of a scan knows the keys at any moment. Within 1 % or
- * four standard deviations, at any fill between 0.1 % and 95 % (docs/mathematics.md). Infinity if
- * all bits are set; a number larger than theirs counts as all.
+ * minus those of removed ones, to `bits_set` of a scan knows the number of keys at any moment.
+ * Within 1 % or four standard deviations, at any fill between 0.1 % and 95 % (docs/mathematics.md).
+ * Infinity if all bits are set; a number larger than theirs counts as all.
  *
- * Of a scalable filter `bits_set` is that of all layers together. The keys of its layers are summed
- * up: after a merge, keys that both filters had count twice. In a map or a view of several layers
- * each call reads the older ones; else it is O(layers).
+ * For a scalable filter, `bits_set` is that of all layers together. The keys of its layers are
+ * added up, so keys that both filters had before a merge count twice. In a map or a view of several
+ * layers, each call reads the older ones; else it is O(layers).
  */
 BLOOMERY_PUBLIC double bloomery_estimate(const bloomery_filter *filter, uint64_t bits_set);
 
@@ -113,14 +113,14 @@ BLOOMERY_PUBLIC bloomery_status bloomery_plan_layer(const bloomery_plan *plan, u
 /* ---- 3  Memory ------------------------------------------------------------------------------- */
 
 /*
- * The memory that this process can have, in bytes. UINT64_MAX if it has no limit, or none that can
+ * The memory that this process can use, in bytes. UINT64_MAX if there is no limit, or none that can
  * be read. Control groups (cgroup, version 1 or 2) limit containers, pods and services of systemd.
  */
 typedef struct bloomery_limits {
     size_t struct_bytes; /* sizeof(bloomery_limits), or 0 */
     uint64_t machine;
     uint64_t machine_left; /* what programs can have without swapping */
-    /* Of the control group that leaves least, among the process's own and those above it. */
+    /* Of the control group that leaves the least, among the process's own and those above it. */
     uint64_t container;
     uint64_t container_left; /* the cache of files is not counted as used */
     uint64_t process;        /* RLIMIT_AS or RLIMIT_DATA, whichever leaves less */
@@ -166,7 +166,7 @@ typedef void *(*bloomery_mover)(void *context, void *memory, size_t bytes, size_
 
 /*
  * Passes every block of memory that the filter owns to `move`, once each, the filter itself last.
- * It mends all pointers between them; `filter` receives its new address. For programs that
+ * It updates all pointers between them; `filter` receives its new address. For programs that
  * defragment their memory. The `release` of the filter's allocator must accept each new block.
  *
  * No other thread may use the filter during the call, not even one with `concurrent_adds`. These

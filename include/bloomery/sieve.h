@@ -36,8 +36,8 @@
  *   queue     keys that were decided to be new and have not been popped, in the order of their
  *             first pushes (disk engine: per partition)
  *   item      what comes out of the queue: a key, its payload, and a number to finish it by
- *   lease     an item that was popped and not finished is leased. When its time is over, it is
- *             redelivered (elsewhere this is called a visibility timeout)
+ *   lease     a popped item is leased until it is finished. If the lease ends first, it is
+ *             redelivered (elsewhere: a visibility timeout)
  *   dead      an item that was delivered `max_deliveries` times and never finished is put
  *             aside in a list (elsewhere: a dead-letter queue)
  *   mark      a key can be marked as seen without being queued
@@ -49,15 +49,15 @@
  * Two engines remember what was seen
  *
  *   BLOOMERY_SIEVE_MEMORY  A Bloom filter in memory. Answers at once, NEW or SEEN. A new key is
- *                          SEEN as often as the filter's rate; 1e9 keys at 1e-6 take 3.9 GB.
- *   BLOOMERY_SIEVE_DISK    Sorted 64-bit fingerprints of keys in a directory: 8 bytes a key,
- *                          whatever the memory (18 MB do for 1e9). Answers SEEN at once for what it
- *                          saw lately, else PENDING. Drops a new key only if its fingerprint is
- *                          another's: about n^2 / 2^65 keys of n.
+ *                          SEEN as often as the filter's rate says; 1e9 keys at 1e-6 take 3.9 GB.
+ *   BLOOMERY_SIEVE_DISK    Sorted 64-bit fingerprints of keys in a directory: 8 bytes per key,
+ *                          whatever the memory (18 MB are enough for 1e9 keys). Answers SEEN at
+ *                          once for recent keys, else PENDING. Drops a new key only if another key
+ *                          has the same fingerprint: about n^2 / 2^65 of n keys.
  *
  * docs/sieve.md describes the contract, the files and the arithmetic.
  *
- * Conventions are those of bloomery.h, and besides:
+ * The conventions are those of bloomery.h, and these:
  *
  *   Threads    Any number of threads may use one sieve at once. Calls are atomic; if threads push
  *              one key concurrently, exactly one push takes effect, and the others are SEEN or
@@ -149,8 +149,8 @@ typedef void (*bloomery_sieve_warning)(void *context, const char *text);
 typedef struct bloomery_sieve_options {
     size_t struct_bytes; /* sizeof(bloomery_sieve_options), or 0 */
 
-    /* Both functions or none, else BLOOMERY_BAD_ARGUMENT. All threads that push or call _contains
-     * call them, at the same time. */
+    /* Give both functions or neither, else BLOOMERY_BAD_ARGUMENT. All threads that push or call
+     * _contains call them, concurrently. */
     bloomery_allocator allocator;
 
     /* NULL: all in memory, and gone with the process. A directory that does not exist is made; one
@@ -160,9 +160,9 @@ typedef struct bloomery_sieve_options {
 
     /* Bytes that the sieve may allocate: filter, buffers and queue. 0: disk engine 64 MiB, or half
      * of the `room` of bloomery_limits if that is less; memory engine no limit. Too little is
-     * BLOOMERY_BAD_ARGUMENT, and the text says the minimum, which depends on partitions and leases
-     * alone. Whatever memory a sieve of the disk engine was used with before, it opens with any
-     * from the minimum on, and decides in smaller pieces. An item longer than a buffer (4 to 64
+     * BLOOMERY_BAD_ARGUMENT; the text says the minimum, which depends only on partitions and
+     * leases. A sieve of the disk engine opens with any memory from the minimum on, whatever it was
+     * used with before, and then decides in smaller pieces. An item longer than a buffer (4 to 64
      * KiB) takes up to twice its length besides while it is written, decided or popped. */
     uint64_t memory;
 
@@ -190,17 +190,17 @@ typedef struct bloomery_sieve_options {
      * a lease has ended if it would end over a minute later than the longest one granted now. */
     double lease;
     /* Items that may be leased at a time, 1 to 1,000,000. 0: 4096, or as many as an existing sieve
-     * has. Another number changes that of an existing sieve for good. Fewer than are leased now is
+     * has. Another number changes an existing sieve permanently. Fewer than are leased now is
      * BLOOMERY_MISMATCH. 32 bytes of the directory each. With `read_only` it has no effect. */
     uint32_t leases;
-    /* Leases from before this open go on until their time. Otherwise they end now, and with the
-     * next commit on the disk too. */
+    /* Leases from before this open continue until they end. Otherwise they end now, and on disk
+     * with the next commit. */
     bool keep_leases;
 
     /* Kept. A canonicaliser by name: NULL or "none"; "url"; "url-query", which sorts the parameters
      * as well; or the name of your own, up to BLOOMERY_SIEVE_CANON_NAME_BYTES. */
     const char *canon;
-    /* Your own; given if and only if `canon` is none of these names. */
+    /* Your own function; give it if and only if `canon` has another name than these. */
     bloomery_canonicaliser canonicaliser;
     void *canonicaliser_context;
 
@@ -211,9 +211,9 @@ typedef struct bloomery_sieve_options {
      * BLOOMERY_BAD_ARGUMENT. */
     bool existing;
 
-    /* Change nothing in the directory, not even what a crash left, so that a read-only file system
-     * will do. Calls that change something are BLOOMERY_READ_ONLY. Others may read at the same
-     * time, and nobody may write (if the file system has locks). Implies `existing`. */
+    /* Change nothing in the directory, not even what a crash left, so a read-only file system is
+     * enough. Calls that change something are BLOOMERY_READ_ONLY. Others may read at the same time,
+     * and nobody may write (if the file system has locks). Implies `existing`. */
     bool read_only;
     uint8_t reserved[2]; /* 0 */
 
@@ -226,13 +226,13 @@ typedef struct bloomery_sieve_options {
 #define BLOOMERY_SIEVE_OPTIONS BLOOMERY_SIZED(bloomery_sieve_options)
 
 /*
- * Opens a sieve, or makes one. A crash before leaves nothing to repair: the last commit is the
- * state, and what was written after it is cut off. Time: disk engine, milliseconds; memory engine,
- * that of reading its filter and what was queued since that was saved.
+ * Opens a sieve, or makes one. After a crash there is nothing to repair: the state is that of the
+ * last commit, and everything written later is cut off. Time: disk engine, milliseconds; memory
+ * engine, that of reading its filter and what was queued since that was saved.
  *
- * Damage is different. If the last commit may be one that cannot be read any more, nothing is
- * opened or changed: BLOOMERY_CORRUPT. The text names bloomery_sieve_recover, which goes on from
- * there. A single damaged copy of the commit is mended from the other one, with a warning.
+ * Damage is different. If the last commit may be one that can no longer be read, nothing is opened
+ * or changed: BLOOMERY_CORRUPT. The text names bloomery_sieve_recover, which repairs the sieve. A
+ * single damaged copy of the commit is repaired from the other one, with a warning.
  *
  * BLOOMERY_BAD_ARGUMENT; BLOOMERY_MISMATCH (a kept option that differs, named); BLOOMERY_BUSY
  * (another process has it); BLOOMERY_NOT_A_FILTER (a directory with other things in it, or with
@@ -243,8 +243,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_open(const bloomery_sieve_options
                                                     bloomery_sieve **sieve, bloomery_error *error);
 
 /* Commits what is not committed yet, and frees the sieve in any case. Pending keys stay pending, in
- * the directory. NULL is fine. BLOOMERY_IO_FAILED: the state in the directory is that of the last
- * commit. */
+ * the directory. NULL is allowed. BLOOMERY_IO_FAILED: the state in the directory is that of the
+ * last commit. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_close(bloomery_sieve *sieve, bloomery_error *error);
 
 /* Makes the state durable now. With BLOOMERY_SIEVE_SYNC_NEVER it leaves that to the system; a kill
@@ -303,9 +303,9 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_flush(bloomery_sieve *sieve, bloo
 /* ---- 3  Has it been seen? -------------------------------------------------------------------- */
 
 /*
- * Looks keys up without pushing them, in any order, equal ones among them too. results[i] becomes
- * SEEN; NEW (definitely not seen); or PENDING: it is not among the decided keys, but possibly among
- * the pending ones of its partition. Keys that were popped were seen.
+ * Looks up keys without pushing them, in any order; keys may repeat. results[i] becomes SEEN; NEW
+ * (definitely not seen); or PENDING: it is not among the decided keys, but possibly among the
+ * pending ones of its partition. Keys that were popped were seen.
  *
  * The more keys a call has, the faster it is. For one key the disk engine reads two or three frames
  * of 4 KiB; if keys of its partition were decided without a merge, it reads their fingerprints too,
@@ -352,13 +352,13 @@ typedef enum bloomery_sieve_pop_mode {
  *
  * The leases are durable with the next commit. With BLOOMERY_SIEVE_SYNC_ALWAYS and room on the disk
  * that is before this returns, else after bloomery_sieve_commit, one for any number of pops. From
- * then on the numbers are those of their items for good. Before, a crash undoes the pop, and the
- * numbers may become other items'. So commit before you pass them to a process that may outlive
+ * then on the numbers belong to their items permanently. Before that, a crash undoes the pop, and
+ * other items may get the numbers. So commit before you pass them to a process that may outlive
  * this one.
  *
- * A full disk that keeps pending keys from being decided does not keep items from coming out. A
- * commit is tried first, which removes what was read and finished; then it is decided again. The
- * decided keys come out. BLOOMERY_IO_FAILED if nothing was.
+ * If pending keys cannot be decided because the disk is full, items still come out. A commit is
+ * tried first, which removes files whose items are done; then the decision is tried again. Decided
+ * keys come out. BLOOMERY_IO_FAILED if there are none.
  *
  * With `max_deliveries`, items whose lease has ended and that were delivered that often are put
  * aside on the way. If the disk has no room for them they stay leased, and other items come;
@@ -394,10 +394,10 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_finish(bloomery_sieve *sieve,
                                                       uint64_t *finished, bloomery_error *error);
 
 /* Renews leases: they end `lease` seconds from now (0: as long as the sieve was opened with),
- * earlier or later than they would have. For work that takes longer than was thought. If an item
- * was redelivered since, this renews the lease of its new holder. `extended`, unless NULL, becomes
- * how many of the numbers are leased. BLOOMERY_BAD_ARGUMENT (a `lease` that is not a number of
- * seconds; BLOOMERY_SIEVE_ALL); BLOOMERY_IO_FAILED. */
+ * earlier or later than they would have. For work that takes longer than expected. If an item was
+ * redelivered since, this renews the lease of its new holder. `extended`, unless NULL, becomes how
+ * many of the numbers are leased. BLOOMERY_BAD_ARGUMENT (a `lease` that is not a number of seconds;
+ * BLOOMERY_SIEVE_ALL); BLOOMERY_IO_FAILED. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_extend(bloomery_sieve *sieve,
                                                       const uint64_t *numbers, size_t count,
                                                       double lease, uint64_t *extended,
@@ -417,7 +417,7 @@ typedef enum bloomery_sieve_items {
 /* Receives an item, whose bytes last for the call. A result other than 0 ends the visit. */
 typedef int (*bloomery_sieve_visitor)(void *context, const bloomery_sieve_item *item);
 
-/* Calls `visit` for each item of these, without popping any. The sieve is locked: `visit` must not
+/* Calls `visit` for each of these items, without popping any. The sieve is locked: `visit` must not
  * call it. `result`, unless NULL, becomes the result that ended the visit, or 0. BLOOMERY_CORRUPT,
  * BLOOMERY_IO_FAILED. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_each(bloomery_sieve *sieve,
@@ -466,9 +466,10 @@ typedef struct bloomery_sieve_info {
     /* Memory engine: how often a new key is called seen now. It is computed from the bits that
      * pushes set (in a flat array of bits exactly; else as expected with that many). */
     double live_rate;
-    /* New keys that were dropped since the beginning, expected. Memory engine: from the share of
-     * new keys among the pushes; if the filter lets hardly any through, that of the time before
-     * (docs/sieve.md). At most `seen`. Marked keys and forced pushes are not drops. */
+    /* Expected number of new keys that were dropped since the sieve was made. Memory engine:
+     * computed from the share of new keys among the pushes; if the filter passes very few, among
+     * earlier pushes (docs/sieve.md). At most `seen`. Marked keys and forced pushes are not
+     * drops. */
     double expected_drops;
 
     /* Bytes now. */
@@ -491,7 +492,7 @@ typedef struct bloomery_sieve_info {
 
     uint64_t dead;       /* items that were put aside; not among queued, leased and done */
     uint64_t dead_bytes; /* on disk */
-    uint64_t leases;     /* that may be out at a time */
+    uint64_t leases;     /* the most items that may be leased at a time */
 } bloomery_sieve_info;
 
 #define BLOOMERY_SIEVE_INFO BLOOMERY_SIZED(bloomery_sieve_info)
@@ -546,7 +547,7 @@ typedef struct bloomery_sieve_recovery {
     uint64_t pending;    /* pushes that were not decided, and never will be */
     /* Items of the queue, popped ones that may have come again and dead ones included. */
     uint64_t queued;
-    uint64_t seen;   /* keys that are not known any more: pushed again, they come out again */
+    uint64_t seen;   /* keys that are no longer known: pushed again, they come out again */
     uint64_t aside;  /* files, or parts of files, that were set aside */
     char folder[32]; /* in the directory, with these files; "": none were */
 } bloomery_sieve_recovery;
@@ -554,9 +555,9 @@ typedef struct bloomery_sieve_recovery {
 #define BLOOMERY_SIEVE_RECOVERY BLOOMERY_SIZED(bloomery_sieve_recovery)
 
 /*
- * Makes a damaged sieve one that opens and works, from what of it is whole. No sieve may be open in
- * the directory. Options as for _open, of which it takes `directory`, `allocator`, `memory` and
- * `warning`.
+ * Repairs a damaged sieve so that it opens and works, with everything that is intact. No sieve may
+ * be open in the directory. Options as for _open, of which it takes `directory`, `allocator`,
+ * `memory` and `warning`.
  *
  *   the last commit             if no copy of it is whole, the one before it counts
  *   a frame of the queue        its items are lost, and popping passes over them
@@ -568,8 +569,8 @@ typedef struct bloomery_sieve_recovery {
  *
  * Nothing is deleted. Damaged files, and those that the state before the last commit does not name,
  * are put into a folder "set-aside.N" in the directory before anything is changed. `report` is
- * called for each thing found; it may be NULL. A sieve that is whole stays as it is, `damaged` 0.
- * Time: that of bloomery_sieve_verify, and of writing the damaged files anew. Space: what is set
+ * called for each thing found; it may be NULL. An undamaged sieve is not changed, and `damaged` is
+ * 0. Time: that of bloomery_sieve_verify, and of writing the damaged files anew. Space: what is set
  * aside is linked or copied, on the same file system.
  *
  * If it is interrupted or fails, the sieve is as damaged as before, or less: call it again.
@@ -616,8 +617,8 @@ typedef struct bloomery_sieve_plan {
     uint64_t pending_max; /* keys that may be pending at a time, about P r / 2 on average */
     double seen_disk;     /* bytes */
     double pending_disk;  /* at most */
-    double queue_disk;    /* if nobody pops */
-    double seen_traffic;  /* bytes read and written for merging, all together */
+    double queue_disk;    /* if nothing is popped */
+    double seen_traffic;  /* bytes read and written for merging, in total */
     double pending_traffic;
     double queue_traffic;
     double seconds;       /* all traffic at disk_speed */
@@ -630,7 +631,7 @@ typedef struct bloomery_sieve_plan {
 
 #define BLOOMERY_SIEVE_PLAN BLOOMERY_SIZED(bloomery_sieve_plan)
 
-/* Computes what a sieve takes, before it is made, from the fields that the caller has set.
+/* Computes what a sieve needs, before it is made, from the fields that the caller has set.
  * BLOOMERY_BAD_ARGUMENT if keys is 0 or over 2^48, pushes is below keys, the memory is below
  * min_memory (the text says it), or another field is out of its range. The plan is unchanged on
  * failure. */

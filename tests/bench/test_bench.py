@@ -249,8 +249,8 @@ def verdicts_of(*rows):
 
 
 def targets_are_ratios_to_the_limit():
-    query = "query batch, L = 1, column, of the line limit with the same hash"
-    add = "add batch, L = 1, column, of the line limit with the same hash"
+    query = "query batch, L = 1, column: speed relative to a random line with the same hash"
+    add = "add batch, L = 1, column: speed relative to a random line with the same hash"
     verdicts = verdicts_of(made_up("column"), made_up(ns=4.0), made_up("line", "limit", ns=1.9))
     assert verdicts[query] == ("0.95", "≥ 0.9", "reached"), verdicts
     verdicts = verdicts_of(made_up("column"), made_up("line", "limit", ns=1.5))
@@ -258,8 +258,8 @@ def targets_are_ratios_to_the_limit():
 
 
 def stand_in_is_beaten_by_speed_and_by_memory():
-    query = "query batch, L = 1 at 1e-2, column, of the split-block stand-in's speed"
-    memory = "memory below the stand-in's at 1e-2, blocked-1, whole per cents"
+    query = "query batch, L = 1 at 1e-2, column: speed relative to split-block"
+    memory = "memory saved against split-block at 1e-2, blocked-1, whole per cent"
     peer = made_up("split-block", "peer", ns=1.8, bytes=26_000_000)
     verdicts = verdicts_of(made_up(ns=9.0), made_up("column"), peer)
     assert verdicts[query] == ("0.9", "≥ 0.85", "reached"), verdicts
@@ -293,8 +293,8 @@ def kernels_are_judged_by_the_best_one():
         assert len(report.table("levels", results)[1]) == 6
         return {row[0]: row[4] for row in report.table("targets", results)[1] if row[1] == "20 M"}
     good, bad = verdicts(4.0, 2.4), verdicts(4.5, 2.6)
-    for what in ("query batch, by descriptors, AVX2, of AVX-512's speed",
-                 "add batch, column, scalar, times AVX-512's time"):
+    for what in ("query batch, by descriptors, AVX2: speed relative to AVX-512",
+                 "add batch, column, scalar: time relative to AVX-512"):
         assert good[what] == "reached" and bad[what] == "not reached", (good, bad)
 
 

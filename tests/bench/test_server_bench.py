@@ -88,10 +88,10 @@ def commands_are_judged_by_the_floor_of_their_server():
                            made_up("MADD, new", small, added), made_up("floor", 0, 1000, 1),
                            made_up("ADD, new", small, 10 * asked, 1))
     good, bad = verdicts(140, 180), verdicts(150, 300)
-    for what in (("MEXISTS, absent, of the floor of 100 items", "1 GiB"), ("MADD, new, of MEXISTS, absent", "1 GiB"),
-                 ("MADD, new, of MEXISTS, absent", "36 MB")):
+    for what in (("MEXISTS, absent: speed relative to the floor of 100 items", "1 GiB"), ("MADD, new: speed relative to MEXISTS, absent", "1 GiB"),
+                 ("MADD, new: speed relative to MEXISTS, absent", "36 MB")):
         assert (good[what], bad[what]) == ("reached", "not reached"), (what, good, bad)
-    assert good["ADD, new, one by one, of the floor of one item", "36 MB"] == "reached"
+    assert good["ADD, new, one by one: speed relative to the floor of one item", "36 MB"] == "reached"
     assert good["RESERVE on the main thread", "1 GiB"] == "-"
 
 
@@ -100,8 +100,8 @@ def the_worst_of_whole_filters_counts():
             {"what": "filling", "server": "S 1", "bytes": server.LARGE, "items": 1, "first_ns": [300, 900, 300],
              "steady_ns": [200, 200, 200], "slowest": [0.01, 0.049], "worst": [1], "steady_worst": [0.01]}]
     good = verdicts_of(*rows)
-    names = ["RESERVE on the main thread", "first filling, of the steady speed",
-             "the slowest command of it, as the server saw it"]
+    names = ["RESERVE on the main thread", "first filling: speed relative to the steady state",
+             "its slowest command, as the server saw it"]
     assert [good[name, "1 GiB"] for name in names] == ["reached"] * 3, good
     rows[0]["seconds"][1] = 0.006
     rows[1]["slowest"][0] = 0.051

@@ -273,6 +273,13 @@ def expect(condition, message):
         raise AssertionError(message)
 
 
+def nul_note(command, name, content=b"\0"):
+    """What a command says about an input whose first bytes have a NUL; "" for others."""
+    said = (f"bloomery: {command}: note: {name}: its lines contain NUL bytes, as binary files do. If NUL ends the lines, "
+            "give --null. --text reads the bytes without this note\n")
+    return said if b"\0" in content else ""
+
+
 def keyed(function):
     """Decorator, below @case: the case makes keyed filters, which a build without libsodium can't."""
     @functools.wraps(function)

@@ -33,7 +33,7 @@ def several_files_are_counted_together(c):
     set_up(c)
     c.file("more", "a\nb")
     c.run("build -p 0.01 -o f.bloom keys more keys",
-          stderr=has("wrote f.bloom: 20,002 records, about ", " different keys"))
+          stderr=has("wrote f.bloom: 20,002 records, about ", " distinct keys"))
     c.run("query -c f.bloom", stdin=KEYS + "a\nb\n", stdout="10002\n")
 
 
@@ -116,7 +116,7 @@ def rate_and_memory_that_fit_take_no_more_than_the_rate_needs(c):
 @case
 def more_keys_than_planned_are_warned_about(c):
     c.run("build -n 5000 -p 0.01 -o f.bloom", stdin=KEYS,
-          stderr=has("wrote f.bloom: 10,000 records, about ", " different keys, ",
+          stderr=has("wrote f.bloom: 10,000 records, about ", " distinct keys, ",
                      "; build it with a larger -n, or with --kind scalable\n",
                      "warning: f.bloom: holds about ", " keys and was planned for 5,000: its rate is "
                      "now 1 in ", ", not 1 in 10"))
@@ -128,15 +128,15 @@ def overfull_filter_is_detected_by_its_bits(c):
     """What was new while it was added is few: soon most keys looked as if they were there."""
     text = "".join(f"{i}\n" for i in range(300_000))
     _, err = c.run("build -n 100 -o f.bloom", stdin=text, stderr=has(
-        "wrote f.bloom: 300,000 records, ", ", every bit set: it takes any key for added\n",
-        "warning: f.bloom: is full, every bit set, and was planned for 100 keys: its rate is 1, not "
-        "1 in "))
+        "wrote f.bloom: 300,000 records, ", ", every bit is set: any key is now reported as possibly in it\n",
+        "warning: f.bloom: is full: all bits are set, so any key is reported as possibly in it. It was planned for "
+        "100 keys at a rate of 1 in "))
     c.expect(b"different" not in err, f"a number of keys is made up: {err}")
     info = json.loads(c.run("build --json -n 100 -o f.bloom", stdin=text, stdout=None,
                             stderr=has("is full"))[0])
     c.expect(info["live_rate"] == 1 and info["estimated_keys"] is None, f"JSON differs: {info}")
     c.run("build -n 5000 -o g.bloom", stdin=KEYS[:len(KEYS) // 5] * 5,
-          stderr=has(" different keys, ", ", 1 in "))
+          stderr=has(" distinct keys, ", ", 1 in "))
     _, err = c.run("build -q -n 5000 -o g.bloom", stdin="".join(f"{i % 4000}\n" for i in range(9000)))
     c.expect(not err, f"repeated keys are warned about: {err}")
 

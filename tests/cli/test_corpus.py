@@ -336,8 +336,8 @@ def a_dry_run_estimates_keys(c):
         different = len(model.keys_of(lines, unit=unit))
         plan = json.loads(c.run(f"dedupe --unit {unit} --jsonl text --dry-run --json in", stdout=None)[0])
         c.expect(abs(plan["keys"] - expected.keys) <= expected.keys / 100, f"{plan}")
-        c.expect(abs(plan["different_keys"] - different) <= different / 10, f"{different}: {plan}")
-        counted = ("input_bytes", "documents", "paragraphs", "keys", "different_keys")
+        c.expect(abs(plan["distinct_keys"] - different) <= different / 10, f"{different}: {plan}")
+        counted = ("input_bytes", "documents", "paragraphs", "keys", "distinct_keys")
         c.expect(all(isinstance(plan[name], int) for name in counted), f"a count with a point: {plan}")
 
 

@@ -69,7 +69,7 @@ def keys_that_every_input_has_are_planned_for_once(c):
         c.run(f"dedupe -q -p 1e-12 --state {unit}.bloom --jsonl text --unit {unit} {' '.join(names)}", stdout=None)
         text, _ = c.run(f"inspect --json {unit}.bloom", stdout=None)
         keys = json.loads(text)["estimated_keys"]
-        c.expect(0.9 * keys < plan["different_keys"] < 2 * keys, f"{unit}: {keys} keys, {plan}")
+        c.expect(0.9 * keys < plan["distinct_keys"] < 2 * keys, f"{unit}: {keys} keys, {plan}")
 
 
 @case
@@ -93,7 +93,7 @@ def long_documents_are_in_the_sample(c):
         if name.endswith("gz"):
             c.file(name, gzip.compress(c.read("in.jsonl")))
         plan = json.loads(c.run(f"dedupe --unit paragraph --jsonl text --dry-run --json {name}", stdout=None)[0])
-        c.expect(abs(plan["different_keys"] - 72000) < 8000 and 4 < plan["documents"] < 8, f"{name}: {plan}")
+        c.expect(abs(plan["distinct_keys"] - 72000) < 8000 and 4 < plan["documents"] < 8, f"{name}: {plan}")
     c.run("dedupe --unit paragraph --jsonl text --memory 1MiB -o out in.jsonl", stderr=None)
 
 
@@ -103,7 +103,7 @@ def all_lines_of_inputs_that_are_read_whole_are_in_the_sample(c):
     c.file("in.jsonl", text_of(documents(texts)))
     plan = json.loads(c.run("dedupe --unit paragraph --jsonl text --dry-run --json in.jsonl", stdout=None)[0])
     c.expect(os.path.getsize(c.path("in.jsonl")) > 5 * 262144, "the input has too few places")
-    c.expect(abs(plan["documents"] - 3000) < 1 and plan["different_keys"] == 60000, f"{plan}")
+    c.expect(abs(plan["documents"] - 3000) < 1 and plan["distinct_keys"] == 60000, f"{plan}")
 
 
 @case

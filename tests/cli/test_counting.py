@@ -247,7 +247,7 @@ def wrong_wishes_get_a_sentence(c):
             ("plan -n 10 --kind blocked --counter-bits 4", "--counter-bits is for counting filters; a blocked"),
             ("build -o f --kind classic --counter-bits 4", "--counter-bits is for counting filters; a classic"),
             ("build -o f --kind counting -n 1000 --memory 100", "1000 keys do not fit in 100 bytes"),
-            ("remove", "which filter? "), ("remove --json", "which filter? "),
+            ("remove", "no filter: "), ("remove --json", "no filter: "),
             ("query --counts -v f", "--counts prints a number before each line"),
             ("query --counts -c f", "--counts prints a number before each line")):
         c.run(line, stderr=has(sentence), code=2)

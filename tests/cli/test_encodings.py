@@ -5,7 +5,7 @@ import gzip
 import io
 import zipfile
 
-from runner import case, has, main
+from runner import case, has, main, nul_note
 
 LINES = ["plain", "", "caf\u00e9", "\u4e2d\u6587", "\U0001f600 and \U0010ffff", "\ufeff", "\x01\x7f\x80\u07ff\u0800\uffff"]
 TEXT = "".join(line + "\n" for line in LINES)
@@ -89,8 +89,23 @@ def utf16_without_a_mark_is_warned_of(c):
               stderr=has(warning))
         c.run("query --text -c f.bloom wide", stdout=None)
     for content in (b"a\0b\n\0\na\n" * 9, b"\0" * 90 + b"\n", b"words\n" * 900, b"a\0\n\0"):
-        c.run("query -c f.bloom", stdin=content, stdout=None, code=None)
+        c.run("query -c f.bloom", stdin=content, stdout=None, code=None, stderr=nul_note("query", "standard input", content))
     c.run("query -0 -c f.bloom", stdin=b"a\0b\0" * 99, stdout="0\n", code=1)
+
+
+@case
+def nul_bytes_are_noted_once(c):
+    """A binary file, or one whose lines end with NUL, is read as it is; one note says what may be wrong."""
+    c.file("one", b"a\0b\0c\0\n")
+    c.file("two", b"d\0e\0\n")
+    c.file("text", b"a\nb\n")
+    c.run("dedupe -q text one two", stdout=b"a\nb\na\0b\0c\0\nd\0e\0\n", stderr=nul_note("dedupe", "one"))
+    c.run("build -q -n 9 -o f.bloom one two", stderr=nul_note("build", "one"))
+    c.run("query -c f.bloom one", stdout="1\n", stderr=nul_note("query", "one"))
+    c.run("sieve push -q --engine memory s one", stderr=nul_note("sieve push", "one"))
+    for option in ("-0", "--text"):
+        c.run(f"dedupe -q {option} one", stdout=b"a\0b\0c\0\n\0" if option == "-0" else b"a\0b\0c\0\n")
+    c.run("dedupe -q text", stdout="a\nb\n")
 
 
 @case

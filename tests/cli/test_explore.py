@@ -355,7 +355,7 @@ def what_no_address_says_is_refused(c):
                                                         "has two of -n, -p and --memory, and --kind, --blocks and "
                                                         "--probes\n"))
     for line, said in (
-            (page, "how large? give two of -n, -p and --memory, or -n alone"), (f"{page} -p 0.01", "how large?"),
+            (page, "no size: give two of -n, -p and --memory, or -n alone"), (f"{page} -p 0.01", "no size: "),
             (f"{page} --table", "--table prints a table"), (f"{page} -n 1M more", "'more': plan takes no operands"),
             (f"{page} -n 1M --kind static --blocks 2", "a static filter has no blocks"),
             (f"{page} -n 1M --kind blocked --probes 12", "a key has at most 8 probes in a block"),

@@ -77,7 +77,7 @@ def what_cannot_be_halved_is_refused(c):
                      "and --memory is 64 bytes"))
     c.run("fold --times 31 -o out.bloom f.bloom", code=2, stderr=has("--times", "1 to 30"))
     c.run("fold --times 1 --memory 1K -o out.bloom f.bloom", code=2, stderr=has("exclude"))
-    c.run("fold -o out.bloom", code=2, stderr=has("which filter?"))
+    c.run("fold -o out.bloom", code=2, stderr=has("no filter: "))
     c.run("fold f.bloom", code=2, stderr=has("-o FILE"))
     c.run("fold -o out.bloom f.bloom f.bloom", code=2, stderr=has("one filter"))
     c.run("fold -o out.bloom missing", code=2, stderr=has("missing: No such file"))

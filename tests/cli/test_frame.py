@@ -324,8 +324,8 @@ def missing_and_superfluous_values_are_named(c):
 
 @case
 def missing_operand_is_named(c):
-    c.run("query", code=2, stderr=has("which filter?", "try 'bloomery query --help'"))
-    c.run("add", code=2, stderr=has("which filter?", "try 'bloomery add --help'"))
+    c.run("query", code=2, stderr=has("no filter: ", "try 'bloomery query --help'"))
+    c.run("add", code=2, stderr=has("no filter: ", "try 'bloomery add --help'"))
     c.run("build", code=2, stderr=has("-o FILE", "try 'bloomery build --help'"))
 
 

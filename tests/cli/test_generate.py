@@ -103,7 +103,7 @@ def ids_follow_the_table_of_ages(c):
 @case
 def more_ids_than_there_are_is_an_error(c):
     err = c.run("generate ids -n 700M", stderr=None, code=2)[1].decode()
-    c.expect(err.startswith("bloomery: generate: there are at most ") and "different ids" in err, err)
+    c.expect(err.startswith("bloomery: generate: there are at most ") and "distinct ids" in err, err)
     most = int(err.split("at most ")[1].split(" ")[0].replace(",", ""))
     c.expect(300_000_000 < most < 700_000_000, f"{most} at most")
     c.run(f"generate ids -n {most + 1}", stderr=None, code=2)
@@ -181,11 +181,11 @@ def wrong_usage_gets_a_hint(c):
             ("ids urls -n 5", "one of ids, urls and integers must be named"),
             ("idds -n 5", "unknown 'idds'; did you mean 'ids'?"),
             ("numbers -n 5", "unknown 'numbers'; "),
-            ("ids", "how many? -n N gives the number of lines"), ("ids -n 0", "-n 0: "),
+            ("ids", "no number of lines: give -n N"), ("ids -n 0", "-n 0: "),
             ("ids -n many", "-n "), ("ids -n 5 --seed -1", "--seed ")):
         c.run(f"generate {line}", stderr=has(f"bloomery: generate: {sentence}", TRY), code=2)
     c.run("generate urls -n 2e12", code=2,
-          stderr="bloomery: generate: there are at most 1,099,511,627,776 different urls\n")
+          stderr="bloomery: generate: there are at most 1,099,511,627,776 distinct urls\n")
     c.run("generate --help", stdout=has("bloomery generate ids|urls|integers -n N"))
 
 

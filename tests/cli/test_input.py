@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import zipfile
 
-from runner import Skip, case, has, main
+from runner import Skip, case, has, main, nul_note
 
 ABSENT = b"absent-1\nabsent-2\n\x00\xff\n"
 
@@ -23,14 +23,17 @@ def answers_exactly(c, content, records, delimiter=b"\n"):
     """Builds from `content`, asks for its records and some others: only its own come back."""
     null = "-0" if delimiter == b"\0" else ""
     c.file("input", content)
-    c.run(f"build -q {null} -p 1e-12 -o f.bloom input")
+    said = b"" if null else content
+    c.run(f"build -q {null} -p 1e-12 -o f.bloom input", stderr=nul_note("build", "input", said))
     expected = b"".join(record + delimiter for record in records)
     absent = ABSENT if delimiter == b"\n" else b"absent\n\0\xff\0"
-    c.run(f"query {null} f.bloom", stdin=content, stdout=expected)
-    c.run(f"query {null} f.bloom input", stdout=expected)
-    c.run(f"query {null} f.bloom", stdin=absent + expected, stdout=expected)
-    c.run(f"query {null} -c f.bloom input", stdout=f"{len(records)}\n")
-    c.run(f"query {null} -v f.bloom input", code=1)
+    note = nul_note("query", "input", said)
+    c.run(f"query {null} f.bloom", stdin=content, stdout=expected, stderr=nul_note("query", "standard input", said))
+    c.run(f"query {null} f.bloom input", stdout=expected, stderr=note)
+    c.run(f"query {null} f.bloom", stdin=absent + expected, stdout=expected,
+          stderr="" if null else nul_note("query", "standard input"))
+    c.run(f"query {null} -c f.bloom input", stdout=f"{len(records)}\n", stderr=note)
+    c.run(f"query {null} -v f.bloom input", code=1, stderr=note)
 
 
 @case
@@ -121,7 +124,7 @@ def mark_is_found_however_input_is_cut(c):
 @case
 def nul_is_a_byte_like_any_other(c):
     answers_exactly(c, b"a\0b\n\0\na\n", [b"a\0b", b"\0", b"a"])
-    c.run("query f.bloom", stdin=b"a\0c\na\0\n", code=1)
+    c.run("query f.bloom", stdin=b"a\0c\na\0\n", code=1, stderr=nul_note("query", "standard input"))
 
 
 @case

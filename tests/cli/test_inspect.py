@@ -32,7 +32,7 @@ def facts_of_a_filter(c):
     out = c.run("inspect f.bloom", stdout=None)[0].decode()
     lines = [line.split(None, 1) for line in out.splitlines()]
     c.expect(lines[0] == ["f.bloom:", "a Bloomery filter, format version 2"], lines[0])
-    for part in ("  kind             blocked: 1 block of 512 bits for a key, 8 bits in it\n",
+    for part in ("  kind             blocked: 1 block of 512 bits per key, 8 bits in it\n",
                  "  hash             XXH3-64, seed 0\n",
                  "  planned for      1,000 keys at a rate of ",
                  ", after 1,000 adds\n", "  rate, predicted  ", "  rate, live       "):
@@ -63,7 +63,7 @@ def text_and_json_agree_with_the_plan(c):
 def empty_filter_has_rate_zero(c):
     build(c, keys="")
     c.run("inspect f.bloom --measure 10k", stdout=has(
-        "bits set         0 of ", "keys in it       about 0, after 0 adds\n",
+        "bits set         0 of ", "keys in it       none: no bit is set\n",
         "rate, predicted  0 (never)\n", "rate, live       0 (never)\n",
         "rate, measured   0 (never): 0 of 10,000 absent keys; 95 % interval 0 to 0.000384\n",
         "verdict          right"))
@@ -74,7 +74,7 @@ def empty_filter_has_rate_zero(c):
 @case
 def full_filter_says_so(c):
     build(c, "-n 1 -p 0.9", "".join(f"{i}\n" for i in range(20_000)))
-    c.run("inspect f.bloom", stdout=has("512 of 512 (100.00 %)", "any number: all bits set",
+    c.run("inspect f.bloom", stdout=has("512 of 512 (100.00 %)", "unknown: all bits are set",
                                         "rate, live       1 (always)\n"))
     info = inspect(c, "--measure 1000", code=1)
     c.expect(info["estimated_keys"] is None and info["live_rate"] == 1, "every bit is set")
@@ -113,7 +113,7 @@ def fewer_keys_than_planned_are_better_than_planned(c):
     build(c, "-n 2000 -p 0.01")
     c.run("inspect f.bloom --measure 100k", stdout=has(
         "verdict          right: measured agrees with live, which is better than planned: about ",
-        " different keys of 2,000 planned\n"))
+        " distinct keys of 2,000 planned\n"))
     info = inspect(c, "--measure 100k")
     c.expect(info["measured"]["live_above_planned"] is False and not info["finding"], "the finding")
     c.expect(info["live_rate"] < info["planned_rate"], "the rate")

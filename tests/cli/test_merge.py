@@ -139,7 +139,7 @@ def misfits_are_named(c):
 @case
 def usage_is_printed(c):
     c.run("merge a.bloom", code=2, stderr=has("no output: give -o FILE", "try 'bloomery merge"))
-    c.run("merge -o m.bloom", code=2, stderr=has("which filters?", "try 'bloomery merge"))
+    c.run("merge -o m.bloom", code=2, stderr=has("no filters: ", "try 'bloomery merge"))
     c.run("merge -o m.bloom missing", code=2,
           stderr="bloomery: merge: missing: No such file or directory\n")
     c.run("merge --json -o - a.bloom", code=2, stderr=has("standard output"))

@@ -79,7 +79,7 @@ def repeated_keys_count_once(c):
     few = "".join(f"{i}\n" for i in range(10_000))  # counted exactly
     is_that_of_n(c, "", 10_000, "-", stdin=3 * few)
     c.run("build -o f.bloom", stdin=3 * KEYS,
-          stderr=has("wrote f.bloom: 90,000 records, about ", " different keys, "))
+          stderr=has("wrote f.bloom: 90,000 records, about ", " distinct keys, "))
 
 
 @case

@@ -30,7 +30,7 @@ def table_is_exact(c):
     c.run("plan -n 20M -p 0.01", stdout="""\
 20,000,000 keys at a rate of 0.01 (1 in 100)
 
-                                                                         reads, for a key that is
+                                                                          cache lines for a key
   kind     blocks  probes     memory  bits/key       rate            odds   limit   absent  present
 * blocked       1       8   24.1 MiB     10.10       0.01        1 in 100   1.52x     1.00     1.00
   blocked       2       3   23.2 MiB      9.71       0.01        1 in 100   1.46x     1.10     2.00
@@ -176,7 +176,7 @@ def bad_numbers_get_a_sentence(c):
             ("-n 10 --blocks 5", "--blocks 5: "), ("-n 10 --blocks 0", "--blocks 0: "),
             ("-n 10 --folds 31", "--folds 31: "), ("-n 10 --memory 0", "--memory 0"),
             ("-n 10 --memory 1PiB", "--memory 1PiB"), ("-n ten", "-n "), ("-n 10 -p much", "-p "),
-            ("-p 0.01", "how large? "), ("--memory 1GB", "how large? "), ("", "how large? ")):
+            ("-p 0.01", "no size: "), ("--memory 1GB", "no size: "), ("", "no size: ")):
         c.run(f"plan {line}", stderr=has(f"bloomery: plan: {sentence}", TRY), code=2)
 
 
@@ -225,7 +225,7 @@ What if 1,000,000 keys had 10 bits each and 3 probes?
   blocked       4       3   1.19 MiB     10.00     0.0139       1 in 72.1      2     0.0086
   classic       -       3   1.19 MiB     10.00     0.0174       1 in 57.4      7    0.00819
 
-best: the probes with the lowest rate at this size.
+best: the number of probes with the lowest rate at this size.
 """)
 
 
@@ -279,8 +279,8 @@ def what_if_refuses_what_does_not_go_together(c):
             ("--probes 9 --kind blocked -n 5", "a key has at most 8 probes in a block"),
             ("--probes 9 --blocks 2 -n 5", "--blocks is for blocked filters"),
             ("--probes 65 -n 5", "--probes 65: must be a whole number from 1 to 64"),
-            ("--probes 3", "how large? "), ("--probes 3 --table", "goes with --json and nothing else"),
-            ("--probes 3 --sieve -n 5", "none of filters"),
+            ("--probes 3", "no size: "), ("--probes 3 --table", "goes with --json and nothing else"),
+            ("--probes 3 --sieve -n 5", "not those of filters"),
             ("--bits-per-key 0", "must be a number from 0.1 to 10,000"),
             ("--bits-per-key 1e4", "must be a number"), ("--bits-per-key -1", "must be a number"),
             ("--bits-per-key ''", "must be a number"), ("--bits-per-key 1..2", "must be a number")):
@@ -300,7 +300,11 @@ def extreme_what_ifs_end_in_an_answer(c):
 
 @case
 def operands_are_refused(c):
-    c.run("plan -n 10 20", stderr="bloomery: plan: '20': plan takes no operands\n" + TRY, code=2)
+    """A number that lacks its option is given one in the message."""
+    for operands, meant in (("20M 1%", "-n 20M -p 1%"), ("1e-6 512MiB", "-p 1e-6 --memory 512MiB"), ("20", "-n 20")):
+        c.run(f"plan {operands}", stderr=f"bloomery: plan: '{operands.split()[0]}': plan takes no operands; did you mean '{meant}'?\n"
+              + TRY, code=2)
+    c.run("plan -n 10 x 20", stderr="bloomery: plan: 'x': plan takes no operands\n" + TRY, code=2)
 
 
 @case

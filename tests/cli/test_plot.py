@@ -406,8 +406,8 @@ def wrong_inputs_are_refused(c):
     for line, said in (
             ("", "nothing to plot: name a filter, or give a plan (-n 1M -p 0.01)"),
             ("f g", "'g': plot takes one filter"),
-            ("f -n 100", "a filter has its plan in it: give a filter, or -n, -p and --memory"),
-            ("--kind classic f", "a filter has its plan in it"),
+            ("f -n 100", "a filter contains its plan: give a filter, or -n, -p and --memory"),
+            ("--kind classic f", "a filter contains its plan"),
             ("--fill", "--fill takes a filter, whose blocks are counted"),
             ("--fill -n 100", "--fill takes a filter"),
             ("--fill f --to 10", "--to is for the curve of the rate, not for --fill"),
@@ -416,8 +416,8 @@ def wrong_inputs_are_refused(c):
             ("f -o out.txt", "-o is for --svg, which a name that ends in .svg implies"),
             ("f --json -o out.svg", "-o is for --svg"),
             ("f --svg --force", "--force lets -o replace a file; give -o too"),
-            ("-p 0.01", "how large? give two of -n, -p and --memory, or -n alone"),
-            ("--memory 1MiB", "how large?"),
+            ("-p 0.01", "no size: give two of -n, -p and --memory, or -n alone"),
+            ("--memory 1MiB", "no size: "),
             ("-n 10 -p 0.01 --memory 1MiB", "give two of -n, -p and --memory; the third follows"),
             ("-n 10 --kind scalable --memory 1MiB", "a scalable filter is planned by -n and -p"),
             ("-n 10 --kind classic --blocks 2", "--blocks is for blocked filters; a classic one has none"),
@@ -465,7 +465,7 @@ def empty_and_full_filters_are_drawn(c):
     fill = report(c, "plot --fill --json empty")
     c.expect(fill["fill"] == [{"cells_set": 0, "blocks": fill["blocks"], "expected": fill["blocks"]}], f"{fill}")
     c.run("build -q -n 10 -p 0.5 -o full", stdin=keys(20000), stderr=None)
-    c.run("plot full", environment=ASCII, stdout=has("O now: any number of keys, all bits are set: rate 1"))
+    c.run("plot full", environment=ASCII, stdout=has("O now: all bits are set, rate 1"))
     c.expect(report(c, "plot --json full")["now"]["keys"] is None, "infinity in JSON")
     c.run("plot full --svg -o full.svg")
     parse(c, "full.svg")

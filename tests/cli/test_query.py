@@ -206,7 +206,7 @@ def none_where_chance_finds_some_is_remarked(c):
     c.run("build -q -p 1% -o full.bloom", stdin=many)
     absent, _ = c.run("query -v full.bloom", stdin=many.replace("\n", "x\n"), stdout=None)
     c.run("query -v -c full.bloom", stdin=absent, stdout=None,
-          stderr=has("They are few different lines, or were chosen by a filter"))
+          stderr=has("They are few distinct lines, or were chosen by a filter"))
 
 
 @case
@@ -273,9 +273,39 @@ def runs_of_hits_of_every_length_are_printed(c):
 @case
 def empty_filter_has_no_line(c):
     c.run("build -q -n 100 -o f.bloom", stdin="")
-    c.run("query f.bloom", stdin=IN + "\n", code=1)
+    note = "bloomery: query: note: f.bloom: is empty, so no line can match\n"
+    c.run("query f.bloom", stdin=IN + "\n", code=1, stderr=note)
     c.run("query -v f.bloom", stdin=IN + "\n", stdout=IN + "\n")
-    c.run("query -c f.bloom", stdin=IN, stdout="0\n", code=1)
+    c.run("query -c f.bloom", stdin=IN, stdout="0\n", code=1, stderr=note)
+    c.run("query -q f.bloom", stdin=IN, code=1)
+    c.run("query f.bloom", stdin="", code=1)
+
+
+@case
+def full_filter_has_every_line(c):
+    """And a warning says so, but not of a filter that has all lines for another reason."""
+    warning = "bloomery: query: warning: f.bloom: is full: all bits are set, so every line is reported as possibly in it\n"
+    many = "".join(f"{n}\n" for n in range(20_000))
+    for kind in ("blocked", "classic", "counting"):
+        c.run(f"build -q --kind {kind} -n 100 -o f.bloom", stdin=many, stderr=has("is full: all bits are set"))
+        c.run("query f.bloom", stdin=f"{IN}\nx\n", stdout=f"{IN}\nx\n", stderr=None if kind == "counting" else warning)
+        c.run("query -v f.bloom", stdin=f"{IN}\nx\n", code=1, stderr=None if kind == "counting" else warning)
+        c.run("query -q f.bloom", stdin=IN)
+    c.run("build -q -n 20000 -o g.bloom", stdin=many)
+    c.run("query -c g.bloom", stdin=many, stdout="20000\n")
+
+
+@case
+def operands_in_the_wrong_order_are_hinted_at(c):
+    c.run("build -q --kind counting -n 100 -o f.bloom", stdin=IN)
+    c.file("keys", IN + "\n")
+    for command in ("query", "add", "remove"):
+        hint = f"f.bloom is a filter, and the filter comes first: 'bloomery {command} f.bloom keys'\n"
+        c.run(f"{command} keys f.bloom", code=2, stderr=has("keys: not a Bloomery filter", hint))
+        _, err = c.run(f"{command} missing f.bloom", code=2, stderr=None)
+        c.expect(b"comes first" not in err, f"{command}: {err}")
+        _, err = c.run(f"{command} keys keys", code=2, stderr=None)
+        c.expect(b"comes first" not in err, f"{command}: {err}")
 
 
 @case

@@ -189,7 +189,7 @@ def members_of_json_lines_are_keys(c):
                      "bloomery: dedupe: warning: 1 line has no string and no number at 'url' and is "
                      "printed unchecked\n" + "dedupe: read 6 lines, kept 5 (2 without a key), dropped 1;"))
     c.run(f"build {SURE} --jsonl url -o u.bloom a.jsonl",
-          stderr=has(broken, "4 records, about 3 different keys", "2 records have no key"))
+          stderr=has(broken, "4 records, about 3 distinct keys", "2 records have no key"))
     c.run("query -F 0 u.bloom", stdin="http://a\n3\nb\nnull\n", stdout="http://a\n3\nb\n")
     # Numbers are as they are written.
     c.run(f"build -q {SURE} --jsonl meta.id -o m.bloom a.jsonl", stderr=has(broken))

@@ -19,7 +19,7 @@ import zlib
 from runner import case, has, main
 
 SURE = "-p 1e-12 "  # no false positive in a lifetime of tests
-NO_FIELD = "bloomery: {}: warning: {} record{} had no field {} and {} passed over\n"
+NO_FIELD = "bloomery: {}: warning: {} record{} had no field {} and {} skipped\n"
 
 
 def no_field(command, count, field):
@@ -592,10 +592,10 @@ def order_that_breaks_where_nobody_looked_is_found_by_a_search(c):
 def canaries_that_may_be_in_are_a_finding(c):
     c.run(f"build -q -n 99 {SURE} -F 2 --lower -o f.bloom", stdin="".join(f"x\tk{n}\n" for n in range(30)))
     c.file("good", "x\tz1\nx\tz2\n")
-    c.run("inspect --canary good f.bloom", stdout=has("  canaries         none of 2 may be in it\n"))
+    c.run("inspect --canary good f.bloom", stdout=has("  canaries         none of 2 was found\n"))
     c.file("one", gzip.compress(b"x\tz1\ny\tK7\x1b\ny\tK7\n"))
     c.run("inspect --canary one f.bloom", code=1, stdout=has(
-        "  canaries         FOUND: 1 of 3 may be in it\n  found            y\\x09K7\n"))
+        "  canaries         FOUND: 1 of 3 possibly in it\n  found            y\\x09K7\n"))
     many = "".join(f"x\tk{n}\n" for n in range(20, 40)) + "x\n"
     c.file("many", many)
     text, _ = c.run("inspect --json --canary many f.bloom", stdout=None, code=1,
@@ -615,16 +615,16 @@ def digests_in_the_wrong_case_are_hinted_at(c):
     small, capital = "\n".join(digests), "\n".join(digests).upper()
     c.file("small", small)
     c.file("capital", capital)
-    hint = "bloomery: query: hint: none was found, but in {} case such keys may be in f.bloom; {}\n"
+    hint = "bloomery: query: hint: no key was found, but in {} case they match f.bloom: {}\n"
     for built, asked, other, change in (("capital", small, "upper", "a-f A-F"),
                                         ("small", capital, "lower", "A-F a-f")):
         c.run(f"build -q {SURE} -o f.bloom {built}")
         for threads in (1, 3):
             c.run(f"query -j {threads} f.bloom", stdin=asked, code=1,
-                  stderr=hint.format(other, f"--{other} asks so"))
+                  stderr=hint.format(other, f"use --{other}"))
         c.run(f"query --{other} -c f.bloom", stdin=asked, stdout="3000\n")
         c.run(["query", "f.bloom", "-k", asked.split("\n", 1)[0]], code=1,
-              stderr=hint.format(other, f"--{other} asks so"))
+              stderr=hint.format(other, f"use --{other}"))
         c.run(f"build -q {SURE} --trim -o f.bloom {built}")
         c.run("query f.bloom", stdin=asked, code=1,
               stderr=hint.format(other, f"change their letters first, as 'tr {change}' does"))
@@ -662,9 +662,9 @@ def hits_at_the_rate_are_hinted_at_if_another_form_is_found(c):
         c.run(f"build -q --force --dialect guava -n 5000 -p 0.02 {built} -o g.bf", stdin=stored, stderr=None)
         for threads in (1, 3):
             stdout, stderr = c.run(f"query -c -j {threads} --dialect guava g.bf", stdin=asked, code=None, stdout=None, stderr=None)
-            c.expect(b"hint: " in stderr and f"{option} asks so".encode() in stderr, f"{option}: {stdout}, {stderr}")
+            c.expect(b"hint: " in stderr and f"use {option}".encode() in stderr, f"{option}: {stdout}, {stderr}")
             if int(stdout) > 0:
-                c.expect(f"hint: {int(stdout):,} of 5,000 is what g.bf answers to keys that were never added (1 in "
+                c.expect(f"hint: {int(stdout):,} of 5,000 keys were found, which may all be false positives of g.bf (1 in "
                          .encode() in stderr, f"{option}: {stderr}")
         _, stderr = c.run(f"query -c {option} --dialect guava g.bf", stdin=asked, stdout="5000\n")
         # None where nothing is to be printed but the exit code, and none where the answer is good.
@@ -672,7 +672,7 @@ def hits_at_the_rate_are_hinted_at_if_another_form_is_found(c):
         c.expect(b"hint" not in stderr, f"{stderr}")
     c.run("build -q --force --dialect guava -n 5000 -p 0.02 -o g.bf", stdin=words.replace("\n", "\r\n"), stderr=None)
     c.run("query -c --dialect guava g.bf", stdin=words, code=None, stdout=None,
-          stderr=has("hint: ", "with a carriage return at their end", "build it again with --crlf"))
+          stderr=has("hint: ", "with a carriage return at their end", "rebuild it with --crlf"))
 
 
 @case
@@ -684,7 +684,7 @@ def answers_that_are_plausible_have_no_hint(c):
     for asked in (absent, words + absent, absent + words, words.upper() + words, words.upper() + words[:5000]):
         c.run("query f.bloom", stdin=asked, stdout=None)
     c.run("query -c f.bloom", stdin=words.upper(), stdout=None,
-          stderr=has("never added", "in lower case such keys may be in it: --lower asks so"))
+          stderr=has("false positives", "in lower case they match it: use --lower"))
     c.run("build -q -n 9000 -p 0.02 --trim -o f.bloom", stdin=words)
     c.run("query -c f.bloom", stdin=words.upper(), stdout=None, stderr=has("tr A-F a-f"))
 
@@ -712,20 +712,20 @@ def digits_are_confirmed_in_either_case(c):
 def hints_are_given_however_it_is_asked(c):
     digests = "".join(hashlib.sha1(str(n).encode()).hexdigest() + "\n" for n in range(3000))
     c.run(f"build -q {SURE} -o f.bloom", stdin=digests.upper(), stderr=None)
-    hint = "bloomery: {}: hint: none was found, but in upper case such keys may be in f.bloom; {}\n"
-    asked = hint.format("query", "--upper asks so")
+    hint = "bloomery: {}: hint: no key was found, but in upper case they match f.bloom: {}\n"
+    asked = hint.format("query", "use --upper")
     c.run("query -c f.bloom", stdin=digests, stdout="0\n", code=1, stderr=asked)
     c.run("query -v f.bloom", stdin=digests, stdout=digests, stderr=asked)
     c.run("query -v -c f.bloom", stdin=digests, stdout="3000\n", stderr=asked)
     c.run("query -v -c f.bloom", stdin=digests + digests[:41].upper(), stdout="3000\n")
     c.run("query -q f.bloom", stdin=digests, code=1)
     c.file("digests", digests)
-    c.run("inspect --canary digests f.bloom", stdout=has("none of 3,000 may be in it"),
+    c.run("inspect --canary digests f.bloom", stdout=has("none of 3,000 was found"),
           stderr=hint.format("inspect", "change their letters first, as 'tr a-f A-F' does"))
     c.file("others", "".join(hashlib.sha1(f"x{n}".encode()).hexdigest() + "\n" for n in range(3000)))
-    c.run("inspect --canary others f.bloom", stdout=has("none of 3,000 may be in it"))
+    c.run("inspect --canary others f.bloom", stdout=has("none of 3,000 was found"))
     c.run(f"build -q {SURE} --upper -o f.bloom", stdin="a\n", stderr=None)
-    c.run("inspect --canary digests f.bloom", stdout=has("none of 3,000 may be in it"))
+    c.run("inspect --canary digests f.bloom", stdout=has("none of 3,000 was found"))
 
 
 @case
@@ -799,8 +799,8 @@ def a_column_too_many_in_the_queries_is_hinted_at(c):
     c.run(f"build -q {SURE} --hex -o h.bloom", stdin="\n".join(digests))
     for between, option in ((":", "-d : -F 1"), (",", "-d , -F 1"), (";", "-d ';' -F 1"), ("\t", "-F 1")):
         asked = "".join(f"{digest}{between}{n}\n" for n, digest in enumerate(digests))
-        c.run("query -c f.bloom", stdin=asked, stdout="0\n", code=1, stderr=has("hint: none was found, but as what stands before "
-              "the ", f"such keys may be in f.bloom; {option} asks so"))
+        c.run("query -c f.bloom", stdin=asked, stdout="0\n", code=1, stderr=has("hint: no key was found, but as the text before "
+              "the ", f"they match f.bloom: use {option}"))
         c.run(f"query -c {option} f.bloom", stdin=asked, stdout="500\n")
 
 

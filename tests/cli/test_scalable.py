@@ -107,7 +107,7 @@ def plan_says_what_it_will_cost(c):
     c.run("plan --kind scalable -n 1M -p 0.01",
           stdout=has("* scalable", "build -n 1000000 -p 0.01 --kind scalable"))
     c.run("plan -n 1M -p 0.01 --grow-to 100M",
-          stdout=has("With 100,000,000 keys", "     7      64,000,000 ", "at a rate under 1 in 100"))
+          stdout=has("Layers at 100,000,000 keys:", "     7      64,000,000 ", "at a rate under 1 in 100"))
     plan = json.loads(c.run("plan -n 500 -p 0.01 --grow-to 60k --json", stdout=has("{"))[0])
     c.run("build -q --kind scalable -n 500 -p 0.01 -o f.bloom", stdin=KEYS)
     chain = inspect(c, "f.bloom")["chain"]

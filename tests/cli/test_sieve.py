@@ -172,7 +172,7 @@ def a_crawl_is_a_loop_of_pop_and_push(c):
 @case
 def no_more_than_the_leases_are_popped(c):
     push(c, f"{DISK} --leases 3 s", "a\nb\nc\nd\n")
-    c.run("sieve pop -n 9 s", stdout="1\ta\n2\tb\n3\tc\n", stderr=has("as many keys are leased as may be"))
+    c.run("sieve pop -n 9 s", stdout="1\ta\n2\tb\n3\tc\n", stderr=has("all leases are in use"))
     c.run("sieve pop -n 9 s", code=2, stderr=has("bloomery: sieve pop: "))
     c.run("sieve ack -q s 1 2 3")
     c.run("sieve pop -n 9 --done s", stdout="d\n")

@@ -54,7 +54,7 @@ def status_of_a_large_filter_in_use_reads_the_commit_alone(c):
     report = wait_for_commit(c, "m", 1)
     c.expect(report["distinct"] is None and report["live_rate"] is None and report["memory"] == 0, f"{report}")
     c.expect(report["planned_keys"] == report["capacity"] == 2000000, f"{report}")
-    c.run("sieve status m", stdout=has("not known while it is in use", "planned for                  2,000,000\n"))
+    c.run("sieve status m", stdout=has("unknown while the sieve is in use", "planned for                  2,000,000\n"))
     process.communicate()
 
 

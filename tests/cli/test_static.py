@@ -37,7 +37,7 @@ def order_repeats_and_memory_do_not_change_the_file(c):
     lines = c.read("keys").splitlines(keepends=True)
     c.file("again", (b"".join(reversed(lines)) + b"".join(lines)).decode())
     c.run("build --kind static -p 0.001 --memory 16MiB --temp . -j 3 -o two.bloom again",
-          stderr=has("40,000 records, about 20,000 different keys"))
+          stderr=has("40,000 records, about 20,000 distinct keys"))
     c.expect(c.read("one.bloom") == c.read("two.bloom"), "another file")
     c.run("build --kind static -p 0.001 -q -o - again", stdout=c.read("one.bloom"))
     c.expect(sorted(os.listdir(c.path("."))) == ["again", "keys", "one.bloom", "two.bloom"],

@@ -159,10 +159,10 @@ bool tool_options_read(int argc, char **argv, void *values, int *code);
 int tool_print_help(const struct tool_command *command);
 
 /* The row of --json where that is what it does. */
-#define TOOL_JSON_ROW(structure, member)                                 \
-    {                                                                    \
-        .name = "json", TOOL_FLAG(structure, member),                    \
-        .help = "print the report as one JSON object, numbers unrounded" \
+#define TOOL_JSON_ROW(structure, member)                                      \
+    {                                                                         \
+        .name = "json", TOOL_FLAG(structure, member),                         \
+        .help = "print the report as one JSON object, with unrounded numbers" \
     }
 
 /* For functions that take a value: its place among the words "one|two", as TOOL_TYPE_CHOICE has it.

@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 /* The row of --progress in a table of options. */
-#define TOOL_PROGRESS_ROW                                                                         \
-    {                                                                                             \
-        .name = "progress", .argument = "WHEN", .words = "always|never|auto",                     \
-        .type = TOOL_TYPE_CALL, .call = tool_progress_take,                                       \
-        .help =                                                                                   \
-            "show progress, speed and time left (default auto). They go to standard error. With " \
-            "auto they are shown on a terminal, unless lines are printed there or into a pipe"    \
+#define TOOL_PROGRESS_ROW                                                               \
+    {                                                                                   \
+        .name = "progress", .argument = "WHEN", .words = "always|never|auto",           \
+        .type = TOOL_TYPE_CALL, .call = tool_progress_take,                             \
+        .help = "show progress, speed and time left on standard error (default auto). " \
+                "With auto they are shown on a terminal, unless lines are printed to "  \
+                "it or into a pipe"                                                     \
     }
 
 /* Takes its value. False after a message. */

@@ -35,7 +35,7 @@ struct addition {
 
 static const struct tool_option options[] = {
     {'j', "threads", "N", TOOL_SMALL(struct addition, source.threads, 0, TOOL_THREADS_MAX),
-     .help = "work with N threads, 1 to 256 (default 0: one per core)"},
+     .help = "use N threads, 1 to 256 (default 0: one per core)"},
     {'0', "null", NULL, TOOL_BYTE(struct addition, source.delimiter, '\0'),
      .help = "read lines that end with NUL instead of newline"},
     TOOL_MAX_LINE_ROW(struct addition, source.line_max),
@@ -43,19 +43,20 @@ static const struct tool_option options[] = {
      .help = "limit the memory of a scalable filter. If it would have to grow further, nothing "
              "is added. Other kinds do not grow"},
     {0, "secret-file", "FILE", TOOL_TEXT(struct addition, secret_file),
-     .help = "read the secret of a filter that does not carry it"},
+     .help = "read the secret from FILE, for a filter that does not contain it"},
     {0, "dialect", "D", TOOL_DIALECT(struct addition, dialect),
-     .help = "add to another system's file. D is NAME[,parameter=value...] as 'bloomery "
-             "dialects' lists them; files with a magic need no name. Such a file keeps no rule "
-             "for keys: give the rule each time",
-     .more = "It is rewritten in its own format, whole or not at all. A file that is compressed, "
-             "or has more than one filter, is refused."},
+     .help = "add to another system's file. D is NAME[,parameter=value...], as listed by "
+             "'bloomery dialects'. Files with a magic number do not need it. Such a file does "
+             "not store the rule for keys: give it each time",
+     .more = "The file is rewritten in its own format, completely or not at all. A file that "
+             "is compressed, or has more than one filter, is refused."},
     {0, "max-rate", "RATE", TOOL_RATE(struct addition, max_rate),
-     .help = "refuse lines that would raise the rate above RATE. It replaces the limit below",
-     .more = "Nothing is written then, and the exit code is 2. Without it the limit is twice the "
-             "rate that the filter was planned for, or the rate that 'bloomery build' was given "
-             "if that is higher. A small filter is planned for a far lower rate, since it takes "
-             "at least a block."},
+     .help = "refuse lines that would raise the rate above RATE. This replaces the limit that "
+             "is explained below",
+     .more = "Nothing is written then, and the exit code is 2. Without it, the limit is twice "
+             "the rate that the filter was planned for, or the rate that was given to "
+             "'bloomery build' if that is higher. A small filter has a far lower planned "
+             "rate, because it has at least one block."},
     {0, "force", NULL, TOOL_FLAG(struct addition, force),
      .help = "add the lines, whatever the rate becomes"},
     TOOL_PROGRESS_ROW,
@@ -251,7 +252,7 @@ static int add_main(int argc, char **argv)
     if (!tool_rule_complete(&addition.choice))
         return TOOL_ERROR;
     if (optind == argc)
-        return tool_usage("which filter? Name its file, as in 'bloomery add seen.bloom new.txt'");
+        return tool_usage("no filter: name its file, as in 'bloomery add seen.bloom new.txt'");
     addition.path = argv[optind++];
     addition.source.paths = argv + optind;
     addition.source.count = (size_t)(argc - optind);
@@ -260,6 +261,8 @@ static int add_main(int argc, char **argv)
     if (lock < 0)
         return TOOL_ERROR;
     code = add_locked(&addition, lock);
+    if (code == TOOL_ERROR)
+        tool_hint_at_order(addition.path, addition.source.paths, addition.source.count);
     tool_filter_unlock(lock);
     return code;
 }
@@ -270,25 +273,24 @@ const struct tool_command cmd_add = {
     .summary = "add lines to a filter",
     .synopsis = "bloomery add FILTER [INPUT...]",
     .introduction =
-        "Adds the lines of the inputs to a filter. The file is replaced once all of them "
-        "are in, or not at all. Concurrent adders wait for each other. Without INPUT, or "
-        "with '-', it reads standard input. Compressed inputs and archives are unpacked "
-        "('bloomery help build').",
+        "Adds the lines of the inputs to a filter. The file is replaced when all lines "
+        "have been added, or not at all. Concurrent adders wait for each other. Without "
+        "INPUT, or with '-', it reads standard input. Compressed inputs and archives are "
+        "unpacked ('bloomery help build').",
     .groups = groups,
-    .epilogue =
-        "Lines become keys by the rule that the filter was built with. The options of that "
-        "rule ('bloomery help build') may be omitted. If given, they must agree with it: "
-        "-F, -d, --csv, --crlf, --comment, --trim, --lower, --upper, --hex, --int64, "
-        "--int32, --utf16, --skip-empty. Fields by name, several fields, --header and "
-        "--jsonl are not kept: without them, lines are refused. If every line lacks the "
-        "field of the rule, that is an error and nothing is added.\n"
-        "\n"
-        "A filter can take more keys than it was planned for, but its rate rises, and a "
-        "warning says how far. The limit is twice the planned rate, or the rate that "
-        "'build' was given if that is higher. A small filter is planned for a far lower "
-        "rate, since it takes at least a block. Lines that would pass the limit are refused "
-        "before the file is written.\n"
-        "\n"
-        "  bloomery add seen.bloom today.txt\n"
-        "  zcat log.gz | cut -f 3 | bloomery add seen.bloom",
+    .epilogue = "Lines become keys by the rule that the filter was built with. The options of "
+                "that rule ('bloomery help build') may be omitted. If given, they must agree "
+                "with it: -F, -d, --csv, --crlf, --comment, --trim, --lower, --upper, --hex, "
+                "--int64, --int32, --utf16, --skip-empty. Field names, several fields, --header "
+                "and --jsonl are never stored: give them again, or lines are refused. If no line "
+                "has the field of the rule, that is an error and nothing is added.\n"
+                "\n"
+                "You can add more keys than planned, but the rate rises, and a warning says how "
+                "far. The limit is twice the planned rate, or the rate that was given to 'build' "
+                "if that is higher. A small filter has a far lower planned rate, because it has "
+                "at least one block. If the lines would raise the rate above the limit, they are "
+                "refused before the file is written.\n"
+                "\n"
+                "  bloomery add seen.bloom today.txt\n"
+                "  zcat log.gz | cut -f 3 | bloomery add seen.bloom",
 };

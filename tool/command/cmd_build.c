@@ -73,18 +73,19 @@ static const struct tool_option options[] = {
          "An existing filter is replaced, any other file only with --force. Standard output must "
          "not be a terminal."},
     {'n', "keys", "N", TOOL_COUNT(struct build, keys, 1, TOOL_KEYS_MAX),
-     .help = "plan for N keys (default: the distinct ones, by an estimate). Until the input has "
-             "been read, 8 bytes of each key are kept. They are 16 if keyed, and 24 for rates "
-             "below 1e-7 and for --memory without -p. Past 256 MiB they go to a file in TMPDIR "
-             "or /tmp, sooner if a container or ulimit allows less than 1 GiB. A static filter "
-             "takes every key, whatever N is",
-     .more = "Without it each key is counted once, and the filter is the one that -n with this "
-             "number makes. Up to 16,384 distinct keys are counted exactly. Larger numbers are "
-             "estimated with a standard deviation of 1.1 % at most. Four times that is added, or "
-             "all keys are planned for if they are fewer, so the rate holds. The input is read "
-             "once and may be a pipe. Only a hash of each key is kept. The file for the hashes "
-             "has no name. Where a container or ulimit allows less than 1 GiB, it is begun at a "
-             "quarter of that."},
+     .help = "plan for N keys (default: an estimate of the distinct keys). To estimate, a "
+             "hash of each key is kept until all input has been read. It has 8 bytes, 16 if "
+             "keyed, or 24 for rates below 1e-7 and for --memory without -p. Hashes beyond "
+             "256 MiB go to a temporary file in TMPDIR or /tmp. With less than 1 GiB allowed "
+             "by a container or ulimit, this begins earlier. A static filter takes all keys, "
+             "whatever N is",
+     .more = "Without -n, distinct keys are counted, and the filter is the one that -n with "
+             "this number makes. Up to 16,384 distinct keys are counted exactly. Larger "
+             "numbers are estimated with a standard deviation of at most 1.1 %. The plan adds "
+             "four times that, but never exceeds the number of all keys, so the rate holds. "
+             "The input is read once and may be a pipe. The temporary file has no name. If a "
+             "container or ulimit allows less than 1 GiB, the file is begun at a quarter of "
+             "that."},
     {'p', "rate", "RATE", TOOL_RATE(struct build, rate),
      .help = "set the false-positive rate (default 1e-4). Write it as 0.01, 1e-6, 0.01% or "
              "1/1000. With --memory the default is the rate that this size allows"},
@@ -99,47 +100,47 @@ static const struct tool_option options[] = {
              "blocked\tone cache miss per block\n"
              "classic\tthe least memory of the kinds to which keys can be added\n"
              "counting\t4 times the memory; lines can be removed and counted\n"
-             "scalable\tgrows. -n is the number of keys before it first does (default 1 Mi). The "
-             "rate holds at any size. Past --memory it stops with an error\n"
-             "static\tthe smallest; nothing can be added later. --memory is what the build may "
-             "use for keys of 16 bytes each: at least 16MiB. The default is 1GiB, or half of "
-             "what machine, container and ulimit allow"},
+             "scalable\tgrows as keys are added, at the same rate. It first grows after -n "
+             "keys (default 1 Mi). If it would need more than --memory, that is an error\n"
+             "static\tthe smallest; nothing can be added later. --memory limits the keys in "
+             "memory during the build, 16 bytes each. It is at least 16MiB (default 1GiB, or "
+             "half of what machine, container and ulimit allow)"},
     {0, "temp", "DIR", TOOL_TEXT(struct build, temporary),
-     .help = "keep a static build's files in DIR (default TMPDIR or /tmp). Keys that do not fit "
-             "in --memory wait there, and the filter until it is complete. The files have no "
-             "names"},
+     .help = "put the temporary files of a static build in DIR (default TMPDIR or /tmp). They "
+             "hold the keys that do not fit in --memory, and the filter until it is complete. "
+             "They have no names, so none remains after a crash"},
     {0, "counter-bits", "B", TOOL_CALL(struct build, wish.cell_bits, tool_take_counter_bits),
      .words = "4|8",
-     .help = "count with 4 or 8 bits in a counting filter (default 4). 4 bits count to 15; 8 "
-             "bits count to 255, for twice the memory. A counter saturates there"},
+     .help = "use counters of 4 or 8 bits in a counting filter (default 4). They saturate at "
+             "15 or, for twice the memory, at 255"},
     {0, "blocks", "L", TOOL_SMALL(struct build, wish.blocks_per_key, 1, 4),
-     .help = "use L blocks per key, 1 to 4 (default: chosen). Not for a classic filter"},
+     .help = "use L blocks per key, 1 to 4 (default: chosen by the plan). Not for classic filters"},
     {0, "folds", "D", TOOL_SMALL(struct build, wish.folds, 0, 30),
      .help = "make a filter that can be halved D times (default 0)"},
     {0, "seed", "S", TOOL_COUNT(struct build, options.seed, 0, UINT64_MAX),
      .help = "seed the hash with S (default 0). A seed does not protect the filter; see --keyed"},
     {0, "keyed", NULL, TOOL_CALL_WHOLE(take_keyed),
-     .help = "hash with a random secret, kept in the filter's file. Anyone who can read the file "
-             "can forge false positives, so only its owner can read a new one. A file that is "
-             "replaced keeps its mode"},
+     .help = "hash with a random secret, which is stored in the filter's file. Anyone who can "
+             "read the file can forge false positives, so a new file is readable by its owner "
+             "only. A file that is replaced keeps its mode"},
     {0, "secret-file", "FILE", TOOL_CALL_WHOLE(take_secret_file),
-     .help = "keep the secret in FILE instead; implies --keyed. If FILE does not exist, it is "
-             "created with a random secret",
-     .more = "It has 32 hexadecimal digits. A new one is readable by its owner alone. It can't "
+     .help = "store the secret in FILE instead; implies --keyed. If FILE does not exist, it "
+             "is created with a random secret",
+     .more = "It has 32 hexadecimal digits. A new one is readable by its owner only. It can't "
              "be the filter's own file."},
-    {0, "note", "TEXT", TOOL_TEXT(struct build, options.note), .help = "keep a remark in the file"},
+    {0, "note", "TEXT", TOOL_TEXT(struct build, options.note),
+     .help = "store TEXT as a remark in the file"},
     {0, "dialect", "D", TOOL_DIALECT(struct build, dialect),
-     .help = "write another system's file, by that system's sizing. D is "
-             "NAME[,parameter=value...] as 'bloomery dialects' lists them. -n and -p are its "
-             "keys and rate. The file keeps no rule for keys",
+     .help = "write another system's file, sized by that system's formula. D is "
+             "NAME[,parameter=value...], as listed by 'bloomery dialects'. -n and -p are its "
+             "keys and rate. The file does not store the rule for keys",
      .more = "Keys are counted if nothing says how large the file is to be. An existing file is "
              "replaced only if it is recognised as the same system's, or with --force."},
     {0, "ours", NULL, TOOL_FLAG(struct build, ours),
-     .help = "with --dialect, write a file in our format. It has that system's filter, and keeps "
-             "rule and note"},
+     .help = "with --dialect, write that system's filter in our file format, which stores the "
+             "rule and the note"},
     {'j', "threads", "N", TOOL_SMALL(struct build, source.threads, 0, TOOL_THREADS_MAX),
-     .help = "work with N threads, 1 to 256 (default 0: one per core). The filter is the same "
-             "whatever N is"},
+     .help = "use N threads, 1 to 256 (default 0: one per core). The filter does not depend on N"},
     {'0', "null", NULL, TOOL_BYTE(struct build, source.delimiter, '\0'),
      .help = "read lines that end with NUL instead of newline"},
     TOOL_MAX_LINE_ROW(struct build, source.line_max),
@@ -148,7 +149,7 @@ static const struct tool_option options[] = {
     TOOL_PROGRESS_ROW,
     {'q', "quiet", NULL, TOOL_FLAG(struct build, quiet), .help = "do not report what was written"},
     {0, "json", NULL, TOOL_FLAG(struct build, json),
-     .help = "report as one JSON object on standard output. Its numbers are not rounded",
+     .help = "print the report as one JSON object on standard output, with unrounded numbers",
      .more = "It has the number of records that were added (records), of those without a key "
              "(passed_over), and of the bits that they set anew (new_bits, exact). It says about "
              "how many distinct keys that makes (estimated_new_keys). It has the filter's memory "
@@ -161,8 +162,8 @@ static const struct tool_option options[] = {
 static const struct tool_option_group groups[] = {
     {.rows = options},
     TOOL_RULE_GROUPS(
-        "How a line becomes a key, in this order. The filter keeps the rule, and query and "
-        "add follow it:",
+        "How a line becomes a key, in this order. The filter stores the rule, and query "
+        "and add follow it:",
         struct build, choice),
     TOOL_GROUPS_END,
 };
@@ -366,10 +367,11 @@ static void describe(char *text, size_t room, const bloomery_plan *plan,
         snprintf(layers, sizeof(layers), " in %u layer%s", change->facts.info.layers,
                  change->facts.info.layers == 1 ? "" : "s");
     if (overfull && !(estimated < 1e15))
-        snprintf(text, room, "%s records, %s, every bit set: it takes any key for added", records,
-                 size);
+        snprintf(text, room,
+                 "%s records, %s, every bit is set: any key is now reported as possibly in it",
+                 records, size);
     else if (overfull || surely_repeated(change))
-        snprintf(text, room, "%s records, about %s different keys, %s%s, %s", records,
+        snprintf(text, room, "%s records, about %s distinct keys, %s%s, %s", records,
                  tool_format_count(keys, (uint64_t)(estimated + 0.5)), size, layers, odds);
     else
         snprintf(text, room, "%s key%s, %s%s, %s", records, change->records == 1 ? "" : "s", size,
@@ -764,22 +766,21 @@ const struct tool_command cmd_build = {
     .synopsis = "bloomery build [-n N] [-p RATE] [--memory SIZE] -o FILE [INPUT...]\n"
                 "bloomery build --dialect DIALECT [-n N] [-p RATE] -o FILE [INPUT...]",
     .introduction =
-        "Builds a Bloom filter from the lines of the inputs. Without INPUT, or with '-', it "
-        "reads standard input. Compressed input is unpacked: gzip, zlib, zstd, xz, bzip2, "
-        "lz4, lzip, lzma and .Z. The members of tar, zip, cpio, 7z and rar archives are "
-        "read one after the other. Other formats are refused. UTF-16 that begins with a "
-        "byte order mark is read as UTF-8. FILE is written whole at the end; an existing "
-        "filter is replaced.",
+        "Builds a Bloom filter from the lines of the inputs. Without INPUT, or with '-', "
+        "it reads standard input. Compressed input is unpacked: gzip, zlib, zstd, xz, "
+        "bzip2, lz4, lzip, lzma and .Z. The members of tar, zip, cpio, 7z and rar "
+        "archives are read one after the other. Other binary formats are refused. UTF-16 "
+        "input that begins with a byte order mark is converted to UTF-8. FILE is written "
+        "at the end, completely or not at all. An existing filter is replaced.",
     .groups = groups,
-    .epilogue =
-        "Without --crlf a carriage return at the end of a line belongs to the key. A "
-        "warning says so if the first line of an input ends in one. If every line lacks "
-        "field N, that is an error and nothing is written. A line of column names is a line "
-        "like any other; --header leaves it out.\n"
-        "\n"
-        "  bloomery build -p 0.01 -o ids.bloom ids.txt\n"
-        "  zcat urls.gz | bloomery build -n 20M -p 1/10000 -o urls.bloom\n"
-        "  bloomery build --csv --header -F name --lower -o names.bloom people.csv\n"
-        "  bloomery build --dialect guava -p 0.01 -o words.bf words.txt\n"
-        "  bloomery build --memory 512MiB --kind classic -o words.bloom words-*.txt",
+    .epilogue = "Without --crlf, a carriage return at the end of a line is part of the key. A "
+                "warning says so if the first line of an input ends with one. If no line has "
+                "field N, that is an error and nothing is written. Without --header, a line of "
+                "column names is a line like any other.\n"
+                "\n"
+                "  bloomery build -p 0.01 -o ids.bloom ids.txt\n"
+                "  zcat urls.gz | bloomery build -n 20M -p 1/10000 -o urls.bloom\n"
+                "  bloomery build --csv --header -F name --lower -o names.bloom people.csv\n"
+                "  bloomery build --dialect guava -p 0.01 -o words.bf words.txt\n"
+                "  bloomery build --memory 512MiB --kind classic -o words.bloom words-*.txt",
 };

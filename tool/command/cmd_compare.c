@@ -29,10 +29,10 @@ static const struct tool_option options[] = {
     {'q', "quiet", NULL, TOOL_FLAG(struct answer, quiet),
      .help = "print nothing; only set the exit code"},
     {0, "dialect", "D", TOOL_DIALECT(struct answer, dialect),
-     .help = "read files that are not ours as another system's. D is NAME[,parameter=value...] "
-             "as 'bloomery dialects' lists them"},
+     .help = "read filters of another system. D is NAME[,parameter=value...], as listed by "
+             "'bloomery dialects'"},
     {0, "json", NULL, TOOL_FLAG(struct answer, json),
-     .help = "report as one JSON object. Its numbers are not rounded"},
+     .help = "print the report as one JSON object, with unrounded numbers"},
     TOOL_OPTIONS_END,
 };
 
@@ -62,7 +62,7 @@ static void say_keys(struct tool_report *report, const char *label, double keys)
     if (keys < 1e15)
         tool_fact_say(report, label, "about %s", TOOL_SAY_ABOUT(keys));
     else
-        tool_fact_say(report, label, "any number: all bits set");
+        tool_fact_say(report, label, "unknown: all bits are set");
 }
 
 static void add_pair(struct tool_report *report, const char *name, const double values[2])
@@ -82,7 +82,7 @@ static void report_found(struct tool_report *report, const struct answer *answer
     if (isnan(found->common_keys))
         tool_fact_say(report, "keys in both", "unknown: together they have all bits set");
     else {
-        char keys[TOOL_NUMBER_BYTES + 32] = "any number: all bits set";
+        char keys[TOOL_NUMBER_BYTES + 32] = "unknown: all bits are set";
         if (found->common_keys < 1e15)
             snprintf(keys, sizeof(keys), "about %s", TOOL_SAY_ABOUT(found->common_keys));
         tool_fact_say(report, "keys in both", "%s; 95 %% interval %s to %s", keys,
@@ -191,10 +191,11 @@ const struct tool_command cmd_compare = {
     .summary = "show what two filters have in common",
     .synopsis = "bloomery compare FILTER OTHER",
     .introduction =
-        "Compares two filters: the keys in each, in either and in both, and their Jaccard index "
-        "(both / either). These are estimated from the bits, with 95 % intervals. The report also "
-        "says whether all keys of one seem to be in the other, and whether the filters are equal, "
-        "bit for bit. The larger of two sizes is first folded to the smaller one.",
+        "Compares two filters: the keys in each, in either and in both, and their "
+        "Jaccard index (both / either). These are estimated from the bits, with 95 % "
+        "intervals. The report also says whether all keys of one seem to be in the "
+        "other, and whether the filters are equal, bit for bit. If the sizes differ, the "
+        "larger filter is first folded to the smaller size.",
     .groups = groups,
     .epilogue = "Exit codes, as with cmp and diff: 0 they are equal; 1 they are not, or are not "
                 "compatible; 2 an error.\n"

@@ -40,20 +40,20 @@ static const struct tool_option options[] = {
      .help = "make OUT a filter of this kind: blocked"},
     {0, "from", "DIALECT", TOOL_DIALECT(struct request, from),
      .help = "read FILE as a filter of DIALECT",
-     .more = "FILE may be compressed, or '-', standard input. OUT is then a filter in our format "
-             "with the same bits. It knows its dialect, and keeps the rule for keys that the "
-             "options give."},
+     .more = "FILE may be compressed, or '-', standard input. OUT is then a filter in our "
+             "format with the same bits. It records its dialect, and stores the rule for keys "
+             "that the options give."},
     {0, "to", "DIALECT", TOOL_DIALECT(struct request, to),
      .help = "write OUT as a filter of DIALECT",
      .more = "Only a filter that has that system's hash and geometry can be written so. Any "
-             "other is refused, and the message says what differs: it has to be built from its "
-             "keys."},
+             "other filter is refused, and the message says what differs. Build such a file "
+             "from its keys."},
     {0, "redis-key", "K", TOOL_TEXT(struct request, redis_key),
-     .help = "with --to redisbloom, write commands instead of a file. These BF.LOADCHUNK "
-             "commands make the filter under the name K in a server. With -o -, they are for "
+     .help = "with --to redisbloom, write BF.LOADCHUNK commands instead of a file. They "
+             "create the filter under the key K in a server. With -o -, pipe them into "
              "'redis-cli --pipe'"},
     {0, "note", "TEXT", TOOL_TEXT(struct request, note),
-     .help = "with --from, keep a remark in OUT"},
+     .help = "with --from, store TEXT as a remark in OUT"},
     TOOL_OUTPUT_ROWS(struct request, output),
     TOOL_OPTIONS_END,
 };
@@ -398,20 +398,20 @@ const struct tool_command cmd_convert = {
                 "bloomery convert -o OUT --from DIALECT [--to DIALECT] FILE\n"
                 "bloomery convert -o OUT --to DIALECT FILTER",
     .introduction =
-        "With --from it reads another system's file (a compressed one too, and '-', "
-        "standard input). It writes a filter in our format with the same bits and the same "
-        "answers, which knows its dialect. With --to it writes another system's file from a "
-        "filter that has that system's hash and geometry. Any other filter is refused: it "
-        "would have to be built from its keys. DIALECT is NAME[,parameter=value...], as in "
-        "'guava' or 'clickhouse,probes=3'; 'bloomery dialects' lists them. OUT must not be "
-        "FILE, except with --force.\n"
+        "With --from, convert reads another system's file, compressed or not, or "
+        "standard input ('-'). It writes a filter in our format with the same bits and "
+        "the same answers. With --to, it writes another system's file from a filter that "
+        "has that system's hash and layout. Any other filter is refused: such a file "
+        "must be built from its keys. DIALECT is NAME[,parameter=value...], as in "
+        "'guava' or 'clickhouse,probes=3'; 'bloomery dialects' lists them. OUT must not "
+        "be FILE, except with --force.\n"
         "\n"
-        "With --kind it makes a filter of another kind from FILTER, with the same answers. "
-        "So far it makes a blocked filter from a counting one, in a quarter (or an eighth) "
-        "of the size. The bits are those that a build of the present lines sets (a "
-        "saturated counter keeps its bit). The adds in its header are those of the counting "
-        "filter, from which removals were never subtracted. Keys can no longer be removed "
-        "from it. OUT may be FILTER itself.",
+        "With --kind, it makes a blocked filter from a counting one, with the same "
+        "answers, in a quarter (or an eighth) of the size. No other kinds can be "
+        "converted. The bits are those that a build from the present lines would set; a "
+        "saturated counter keeps its bit. The header's number of adds is that of the "
+        "counting filter, without removals subtracted. Keys can no longer be removed. "
+        "OUT may be FILTER itself.",
     .groups = groups,
     .epilogue = "  bloomery convert -o members-small.bloom --kind blocked members.bloom\n"
                 "  bloomery convert --from guava --int64 -o seen.bloom seen.bf\n"

@@ -99,19 +99,19 @@ const struct tool_command cmd_dialects = {
     .summary = "list the other systems whose filters work here",
     .synopsis = "bloomery dialects [--json]",
     .introduction =
-        "Lists the other systems whose filters can be read, queried, extended or written, "
-        "bit for bit:\n"
+        "Lists the other systems whose filters can be read, queried, extended or "
+        "written, bit for bit:\n"
         "\n"
-        "  r         their files can be read      (convert --from, query, inspect, add)\n"
-        "  w         and written                  (convert --to, add)\n"
-        "  c         new ones can be made         (build)\n"
-        "  m         files are recognised by their first bytes; for others give --dialect\n"
+        "  r         files can be read     (convert --from, query, inspect, add)\n"
+        "  w         files can be written  (convert --to, add)\n"
+        "  c         files can be created  (build)\n"
+        "  m         files are recognised by their first bytes; others need --dialect\n"
         "\n"
-        "It also lists what NAME[,parameter=value...] takes. To read a file, give the "
-        "parameters of 'reading' that the file does not have (at least those of 'needs'). "
-        "To make one, give those of 'making'. variant= is one of the variants, of which the "
-        "first is the default. Parameters: keys (n), rate (p), bits (m), bytes (size), "
-        "probes (k), bits_per_key, seed, growth (expansion), columns, index, cell_bits.",
+        "It also lists the parameters of NAME[,parameter=value...]. To read a file, give "
+        "those of 'reading' that are not in the file (at least those of 'needs'). To "
+        "create one, give those of 'making'. variant= is one of the variants; the first "
+        "is the default. Parameters: keys (n), rate (p), bits (m), bytes (size), probes "
+        "(k), bits_per_key, seed, growth (expansion), columns, index, cell_bits.",
     .groups = groups,
     .epilogue = "  bloomery inspect --dialect guava seen.bf\n"
                 "  bloomery build --dialect clickhouse,bytes=64KiB,probes=3,seed=1 \\\n"

@@ -22,8 +22,8 @@ static const struct tool_option options[] = {
     {0, "times", "D", TOOL_SMALL(struct folding, times, 1, 30),
      .help = "halve it D times, 1 to 30 (default 1)"},
     {0, "memory", "SIZE", TOOL_SIZE(struct folding, memory),
-     .help = "halve it until it takes at most this much memory (512MiB)",
-     .more = "A filter that already does is written unchanged."},
+     .help = "halve it until it needs at most this much memory (512MiB)",
+     .more = "A filter that is already small enough is written unchanged."},
     TOOL_OUTPUT_ROWS(struct folding, output),
     TOOL_OPTIONS_END,
 };
@@ -125,7 +125,7 @@ static int fold_main(int argc, char **argv)
         return code;
     if (argc - optind != 1)
         return tool_usage("%s", optind == argc
-                                    ? "which filter? Name its file, as in 'bloomery fold -o "
+                                    ? "no filter: name its file, as in 'bloomery fold -o "
                                       "half.bloom ids.bloom'"
                                     : "one filter at a time is folded");
     if (folding.times > 0 && folding.memory > 0)
@@ -146,10 +146,11 @@ const struct tool_command cmd_fold = {
     .summary = "make a filter smaller",
     .synopsis = "bloomery fold -o OUT [--times D | --memory SIZE] FILTER",
     .introduction =
-        "Makes a filter of half the size: bit for bit the one that would have been built at "
-        "that size with the same probes. Its rate rises. A filter of 256 blocks or more (16 "
-        "KiB) can be halved four times, and as often as --folds allowed when it was built. "
-        "A smaller one can be halved less often. OUT may be FILTER itself.",
+        "Halves the size of a filter. The result is bit for bit the filter that would "
+        "have been built at that size with the same probes, and its rate is higher. A "
+        "filter of 256 blocks (16 KiB) or more can be halved four times, or more often "
+        "if it was built with --folds. Smaller ones can be halved less often. OUT may be "
+        "FILTER itself.",
     .groups = groups,
     .epilogue = "  bloomery fold -o phone.bloom --memory 4MiB ids.bloom",
 };

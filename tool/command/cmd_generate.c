@@ -315,10 +315,10 @@ static int generate_main(int argc, char **argv)
     if (!find_generator(argc - optind, argv + optind, &generator))
         return TOOL_ERROR;
     if (request.count == 0)
-        return tool_usage("how many? -n N gives the number of lines");
+        return tool_usage("no number of lines: give -n N");
     if (request.count > generator.most) {
         char most[TOOL_NUMBER_BYTES];
-        tool_error("there are at most %s different %s", tool_format_count(most, generator.most),
+        tool_error("there are at most %s distinct %s", tool_format_count(most, generator.most),
                    generator.name);
         return TOOL_ERROR;
     }
@@ -339,13 +339,14 @@ const struct tool_command cmd_generate = {
     .summary = "write test input: ids, urls or integers",
     .synopsis = "bloomery generate ids|urls|integers -n N [--seed S]",
     .introduction =
-        "Writes N distinct lines to standard output, always the same for the same N and seed.\n"
+        "Writes N distinct lines to standard output, always the same for the same N and "
+        "seed.\n"
         "\n"
         "  ids        valid 12-digit identification numbers of an invented population:\n"
-        "             birth date, century and sex, serial, check digit; ages and sexes\n"
-        "             follow a table of 2020\n"
-        "  urls       web addresses of 40 to 71 bytes, a few hosts with many pages and\n"
-        "             many with few\n"
+        "             birth date, century and sex, serial number, check digit. Ages and\n"
+        "             sexes follow a table of 2020\n"
+        "  urls       web addresses of 40 to 71 bytes: a few hosts with many pages, and\n"
+        "             many hosts with few\n"
         "  integers   64-bit numbers in decimal, spread over the whole range",
     .groups = groups,
     .operands = "ids|urls|integers",

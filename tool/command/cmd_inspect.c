@@ -77,30 +77,30 @@ struct inspection {
 
 static const struct tool_option options[] = {
     {0, "verify", NULL, TOOL_FLAG(struct inspection, verify),
-     .help = "read everything and compare every checksum",
-     .more = "Without it only the header's checksum is compared."},
+     .help = "read the whole file and compare all checksums",
+     .more = "Without it, only the header's checksum is compared."},
     {0, "measure", "N", TOOL_COUNT(struct inspection, measure, 1, TOOL_KEYS_MAX),
-     .help = "look up N random absent keys and test the measured rate. It gives no verdict if "
-             "fewer than 10 false positives are expected",
+     .help = "look up N random absent keys, and test whether the measured rate is the "
+             "expected one. With fewer than 10 expected false positives there is no verdict",
      .more = "Then enough_queries of --json is false."},
     {0, "seed", "S", TOOL_COUNT(struct inspection, seed, 0, UINT64_MAX),
      .help = "seed the random keys with S (default 0)"},
     {0, "canary", "FILE", TOOL_TEXT(struct inspection, canary),
-     .help = "look up the lines of FILE, which must not be in the filter. The filter's rule "
-             "makes them keys, and those that are possibly in it are shown. If hexadecimal "
-             "digests would be in it in the other case, a hint on standard error says so. The "
+     .help = "look up the lines of FILE, which must not be in the filter, and print those "
+             "that are possibly in it. The filter's rule makes keys of them. If hexadecimal "
+             "digests are found only in the other case, a hint on standard error says so. The "
              "hint is not a finding",
-     .more = "The number of lines that are possibly in it is printed, with the first ten; one is "
-             "a finding."},
+     .more = "The number of lines that are possibly in it is printed, with the first ten. A "
+             "single one is a finding."},
     {0, "secret-file", "FILE", TOOL_TEXT(struct inspection, secret_file),
-     .help =
-         "read the secret of a filter that does not carry it. Only --measure and --canary need it"},
+     .help = "read the secret from FILE, for a filter that does not contain it. Only "
+             "--measure and --canary need it"},
     {0, "dialect", "D", TOOL_DIALECT(struct inspection, chosen),
-     .help = "read another system's file. D is NAME[,parameter=value...] as 'bloomery dialects' "
-             "lists them; files with a magic need no name"},
+     .help = "read another system's file. D is NAME[,parameter=value...], as listed by "
+             "'bloomery dialects'. Files with a magic number do not need it"},
     TOOL_PROGRESS_ROW,
     {0, "json", NULL, TOOL_FLAG(struct inspection, json),
-     .help = "report as one JSON object. Its numbers are not rounded"},
+     .help = "print the report as one JSON object, with unrounded numbers"},
     TOOL_OPTIONS_END,
 };
 
@@ -318,15 +318,15 @@ static void report_shape(struct tool_report *report, const struct inspection *it
         tool_fact_say(report, "kind", "%s: %u or %u columns, in %u layer%s", kind, info->probes - 1,
                       info->probes, info->layers, plural(info->layers));
     else if (it->dialect != NULL && info->blocks_per_key > 0)
-        tool_fact_say(report, "kind", "%s: %u bit%s of one block for a key", kind, info->probes,
+        tool_fact_say(report, "kind", "%s: %u bit%s of one block per key", kind, info->probes,
                       bits);
     else if (info->blocks_per_key > 0)
-        tool_fact_say(report, "kind", "%s: %u block%s of 512 %s for a key, %u %s%s in %s", kind,
+        tool_fact_say(report, "kind", "%s: %u block%s of 512 %s per key, %u %s%s in %s", kind,
                       info->blocks_per_key, plural(info->blocks_per_key),
                       counting ? "counters" : "bits", info->probes, counting ? "counter" : "bit",
                       bits, info->blocks_per_key == 1 ? "it" : "each");
     else
-        tool_fact_say(report, "kind", "%s: %u bit%s for a key, anywhere", kind, info->probes, bits);
+        tool_fact_say(report, "kind", "%s: %u bit%s per key, anywhere", kind, info->probes, bits);
     if (info->kind == BLOOMERY_SCALABLE) /* of RedisBloom some never grow */
         tool_fact_say(report, "layers", "%u%s", info->layers,
                       info->layers > 1     ? ", this being the newest"
@@ -432,8 +432,12 @@ static void report_state(struct tool_report *report, const struct inspection *it
                       info->counter_max);
     }
     if (full)
-        tool_fact_say(report, "keys in it", "any number: all %s",
-                      counting ? "counters used" : "bits set");
+        tool_fact_say(report, "keys in it",
+                      "unknown: all %s, so any key is reported as possibly in it",
+                      counting ? "counters are used" : "bits are set");
+    else if (info->has_bits && scan->bits_set == 0)
+        tool_fact_say(report, "keys in it", "none: no %s",
+                      counting ? "counter is used" : "bit is set");
     else if (it->dialect != NULL && info->adds == 0 && scan->bits_set > 0)
         tool_fact_say(report, "keys in it", "about %s; the file does not count them",
                       TOOL_SAY_ABOUT(scan->estimated_keys));
@@ -469,7 +473,7 @@ static void report_verdict(struct tool_report *report, const struct inspection *
     else if (!is_faulty(it) && it->part_full)
         tool_fact_say(report, "verdict",
                       "right: measured agrees with live, which is better than planned: about %s "
-                      "different key%s of %s planned",
+                      "distinct key%s of %s planned",
                       TOOL_SAY_ABOUT(keys), keys >= 0.5 && keys < 1.5 ? "" : "s",
                       TOOL_SAY_COUNT(it->info.planned_keys));
     else if (!is_faulty(it))
@@ -506,10 +510,10 @@ static void report_canaries(struct tool_report *report, const struct canaries *c
 {
     struct tool_report *object = tool_fact_object(report, "canaries");
     if (canaries->hits == 0)
-        tool_fact_say(report, "canaries", "none of %s may be in it",
+        tool_fact_say(report, "canaries", "none of %s was found",
                       TOOL_SAY_COUNT(canaries->queried));
     else
-        tool_fact_say(report, "canaries", "FOUND: %s of %s may be in it",
+        tool_fact_say(report, "canaries", "FOUND: %s of %s possibly in it",
                       TOOL_SAY_COUNT(canaries->hits), TOOL_SAY_COUNT(canaries->queried));
     tool_fact(object, "queries", NULL, tool_count(canaries->queried));
     tool_fact(object, "hits", NULL, tool_count(canaries->hits));
@@ -629,20 +633,19 @@ const struct tool_command cmd_inspect = {
     .summary = "show a filter's properties and state",
     .synopsis = "bloomery inspect FILTER [--verify] [--measure N] [--canary FILE] [--json]",
     .introduction =
-        "Reports a filter's properties and state: shape, plan, fill and the number of its "
-        "keys. It shows the false-positive rate as planned, as predicted for these keys, "
-        "and live, from the actual bits.",
+        "Shows a filter's properties and state: kind, size, plan, fill and the number of "
+        "its keys. It shows three false-positive rates: planned, predicted for the "
+        "present keys, and live, from the actual bits.",
     .groups = groups,
-    .epilogue =
-        "A filter in our format keeps the rule by which lines of --canary become keys. For "
-        "another system's file, the options of 'bloomery help build' give it (-F, -d, "
-        "--csv, --crlf, --comment, --trim, --lower, --upper, --hex, --int64, --int32, "
-        "--utf16, --skip-empty).\n"
-        "\n"
-        "Exit codes: 0 all well; 1 a finding; 2 an error. A finding is damage (--verify), a "
-        "rate that is not as expected (--measure), or a key that must not be in it "
-        "(--canary).\n"
-        "\n"
-        "  bloomery inspect ids.bloom\n"
-        "  bloomery inspect ids.bloom --verify --measure 10M",
+    .epilogue = "A filter in our format stores the rule by which lines of --canary become keys. "
+                "For another system's file, give the options of 'bloomery help build' (-F, -d, "
+                "--csv, --crlf, --comment, --trim, --lower, --upper, --hex, --int64, --int32, "
+                "--utf16, --skip-empty).\n"
+                "\n"
+                "Exit codes: 0 all well; 1 a finding; 2 an error. A finding is damage "
+                "(--verify), a rate that is not as expected (--measure), or a key that must not "
+                "be in it (--canary).\n"
+                "\n"
+                "  bloomery inspect ids.bloom\n"
+                "  bloomery inspect ids.bloom --verify --measure 10M",
 };

@@ -32,24 +32,26 @@ struct merging {
 static const struct tool_option options[] = {
     {'o', "output", "OUT", TOOL_TEXT(struct merging, output.path),
      .help = "write the merged filter to OUT; '-' is standard output",
-     .more = "It may be one of the inputs, and is replaced whole, or not at all."},
+     .more = "OUT may be one of the inputs. It is replaced completely or not at all."},
     {0, "intersect", NULL, TOOL_FLAG(struct merging, intersect),
-     .help = "keep only the bits that all filters have. OUT contains every key that all of them "
-             "contain. Other keys pass less often than in any of them, but more often than if "
-             "only the common keys had been added"},
+     .help = "keep only the bits that are set in all filters. OUT contains every key that all "
+             "of them contain. Its false-positive rate is lower than that of each input, but "
+             "higher than if only the common keys had been added"},
     {0, "check-only", NULL, TOOL_FLAG(struct merging, check_only),
-     .help = "only report whether they are compatible, and if not why. The exit code is 0 or 1"},
+     .help = "only report whether the filters are compatible, and if not, why. The exit "
+             "code is 0 or 1"},
     {0, "secret-file", "FILE", TOOL_TEXT(struct merging, secret_file),
-     .help = "compare this secret with the filters' as well. Merging needs none"},
+     .help = "check that the filters have this secret. Merging works without it"},
     {0, "dialect", "D", TOOL_DIALECT(struct merging, dialect),
-     .help = "read files that are not ours as another system's. D is NAME[,parameter=value...] "
-             "as 'bloomery dialects' lists them. OUT becomes such a file too"},
+     .help = "read filters of another system, and write OUT in that system's format. D is "
+             "NAME[,parameter=value...], as listed by 'bloomery dialects'"},
     {0, "ours", NULL, TOOL_FLAG(struct merging, ours),
-     .help = "with --dialect, write OUT in our format. It has that system's filter"},
+     .help = "with --dialect, write that system's filter in our file format"},
     {0, "force", NULL, TOOL_FLAG(struct merging, output.force),
-     .help = "overwrite OUT even if it is not a filter. With --dialect, whatever OUT is"},
+     .help = "overwrite OUT even if it is not a filter. With --dialect, an existing OUT is "
+             "overwritten only with --force"},
     {'q', "quiet", NULL, TOOL_FLAG(struct merging, output.quiet),
-     .help = "do not report what was done"},
+     .help = "print no report of what was written"},
     TOOL_JSON_ROW(struct merging, output.json),
     TOOL_OPTIONS_END,
 };
@@ -276,7 +278,7 @@ static int report(const struct merging *merging, const struct tool_facts *facts,
         snprintf(about, sizeof(about), "about %s keys",
                  tool_format_count(keys, (uint64_t)(scan->estimated_keys + 0.5)));
     else
-        snprintf(about, sizeof(about), "every bit set");
+        snprintf(about, sizeof(about), "every bit is set");
     if (!merging->output.quiet && !merging->output.json)
         tool_say("wrote %s: %s %zu filter%s, %s%s, %s, %s", name,
                  merging->intersect ? "intersection of" : "union of", merging->count,
@@ -331,7 +333,7 @@ static int merge_main(int argc, char **argv)
     merging.paths = argv + optind;
     merging.count = (size_t)(argc - optind);
     if (merging.count == 0)
-        return tool_usage("which filters? Name their files, as in 'bloomery merge -o all.bloom "
+        return tool_usage("no filters: name their files, as in 'bloomery merge -o all.bloom "
                           "one.bloom other.bloom'");
     if (merging.check_only && merging.output.path != NULL)
         return tool_usage("--check-only writes nothing, so -o %s does not go with it",
@@ -361,11 +363,11 @@ const struct tool_command cmd_merge = {
         "Makes one filter with the keys of several. Filters are compatible if they were "
         "built with the same kind, blocks per key, probes, hash, seed or secret, and key "
         "options. Filters of different sizes are folded to the smallest one, if they can "
-        "be. If every part was built with the same plan, sized for all keys, the result is "
-        "identical to a filter built from everything. OUT may be one of the inputs; it is "
-        "replaced whole, or not at all. Plan, key options and note are those of the first "
-        "filter. Layers of scalable filters with one plan become one layer while it has "
-        "room. Other layers stay side by side, and their rates add up.",
+        "be. If every part was built with the same plan, sized for all keys, the result "
+        "is identical to a filter built from everything. OUT may be one of the inputs. "
+        "It is replaced completely or not at all. Plan, key options and note are those "
+        "of the first filter. Layers of scalable filters with equal plans are merged "
+        "while there is room. Other layers stay side by side, and their rates add up.",
     .groups = groups,
     .epilogue = "  bloomery merge -o week.bloom monday.bloom tuesday.bloom wednesday.bloom\n"
                 "  bloomery merge -o seen.bloom seen.bloom today.bloom\n"

@@ -38,20 +38,20 @@ struct outcome {
 
 static const struct tool_option options[] = {
     {0, "strict", NULL, TOOL_FLAG(struct removal, strict),
-     .help = "exit with code 1 if a line was absent. The other lines are removed all the same"},
+     .help = "exit with code 1 if a line was absent. The other lines are still removed"},
     {'0', "null", NULL, TOOL_BYTE(struct removal, source.delimiter, '\0'),
      .help = "read lines that end with NUL instead of newline"},
     TOOL_MAX_LINE_ROW(struct removal, source.line_max),
     {0, "secret-file", "FILE", TOOL_TEXT(struct removal, secret_file),
-     .help = "read the secret of a filter that does not carry it"},
+     .help = "read the secret from FILE, for a filter that does not contain it"},
     TOOL_PROGRESS_ROW,
     {'q', "quiet", NULL, TOOL_FLAG(struct removal, quiet),
      .help = "do not report what was removed"},
     {0, "json", NULL, TOOL_FLAG(struct removal, json),
-     .help = "report as one JSON object on standard output. Its numbers are not rounded",
-     .more = "It has removed, absent, expected_wrong_removals (of those removed, how many to "
-             "expect that were never added), cleared (counters that became 0) and "
-             "saturated_cells (counters at their maximum)."},
+     .help = "print the report as one JSON object on standard output, with unrounded numbers",
+     .more = "It has removed, absent, expected_wrong_removals (removed lines that were "
+             "probably never added), cleared (counters that became 0) and saturated_cells "
+             "(counters at their maximum)."},
     TOOL_OPTIONS_END,
 };
 
@@ -267,7 +267,7 @@ static int remove_main(int argc, char **argv)
         return TOOL_ERROR;
     if (optind == argc)
         return tool_usage(
-            "which filter? Name its file, as in 'bloomery remove members.bloom left.txt'");
+            "no filter: name its file, as in 'bloomery remove members.bloom left.txt'");
     removal.path = argv[optind++];
     removal.source.paths = argv + optind;
     removal.source.count = (size_t)(argc - optind);
@@ -276,6 +276,8 @@ static int remove_main(int argc, char **argv)
     if (lock < 0)
         return TOOL_ERROR;
     code = remove_locked(&removal, lock);
+    if (code == TOOL_ERROR)
+        tool_hint_at_order(removal.path, removal.source.paths, removal.source.count);
     tool_filter_unlock(lock);
     return code;
 }
@@ -287,17 +289,18 @@ const struct tool_command cmd_remove = {
     .synopsis = "bloomery remove FILTER [INPUT...]",
     .introduction =
         "Removes the lines of the inputs from a counting filter (build --kind counting), "
-        "once for each occurrence. The file is replaced once all of them are removed, or "
-        "not at all. A line that is definitely not in the filter changes nothing and is "
-        "counted as absent. Without INPUT, or with '-', it reads standard input. Compressed "
-        "inputs and archives are unpacked ('bloomery help build').\n"
+        "once for each occurrence. The file is replaced when all lines have been "
+        "removed, or not at all. A line that is definitely not in the filter changes "
+        "nothing and is counted as absent. Without INPUT, or with '-', it reads standard "
+        "input. Compressed inputs and archives are unpacked ('bloomery help build').\n"
         "\n"
-        "Remove only what was added, and no more often than it was added: then no other "
-        "line is lost. Removing a line that was never added can cause false negatives. At "
-        "the filter's rate it passes for an added one, and its counters are shared with "
-        "others. If such removals are to be expected (of lines removed twice, for example), "
-        "a warning says how many. Counters saturate at 15, or at 255 with --counter-bits 8, "
-        "and are not decremented after that: a line with only such counters stays.",
+        "Remove only lines that were added, and no more often than they were added; then "
+        "no other line is lost. Removing a line that was never added can cause false "
+        "negatives. Such a line passes for an added one at the filter's rate, and shares "
+        "its counters with other lines. If such removals are expected (because lines are "
+        "removed twice, for example), a warning says how many. Counters saturate at 15, "
+        "or at 255 with --counter-bits 8, and are not decremented after that. A line "
+        "whose counters are all saturated can't be removed.",
     .groups = groups,
     .epilogue = "Lines become keys by the rule that the filter was built with. The options of that "
                 "rule ('bloomery help build') may be omitted. If given, they must agree with it: "

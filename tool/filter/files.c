@@ -4,6 +4,7 @@
 #include "base/experimental.h"
 #include "base/numbers.h"
 #include "base/system.h"
+#include "input/input.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -250,9 +251,21 @@ void tool_warn_overfull(const char *path, const struct tool_facts *facts)
                      now, then, otherwise);
     else
         tool_warning(
-            "%s: is full, every bit set, and was planned for %s keys: its rate is 1, not %s; build "
-            "it with a larger -n%s",
+            "%s: is full: all bits are set, so any key is reported as possibly in it. It was "
+            "planned for %s keys at a rate of %s; build it with a larger -n%s",
             path, planned, then, otherwise);
+}
+
+void tool_hint_at_order(const char *filter, char *const *inputs, size_t count)
+{
+    if (access(filter, R_OK) != 0 || tool_path_packing(filter) == TOOL_FILTER)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (tool_path_packing(inputs[i]) == TOOL_FILTER) {
+            tool_say("%s is a filter, and the filter comes first: 'bloomery %s %s %s'", inputs[i],
+                     tool_running_command()->name, inputs[i], filter);
+            return;
+        }
 }
 
 /* ---- Locks ----------------------------------------------------------------------------------- */

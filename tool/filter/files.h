@@ -58,6 +58,9 @@ bool tool_filter_refuse(const char *path);
 /* Warns if a filter holds more keys than it was planned for. */
 void tool_warn_overfull(const char *path, const struct tool_facts *facts);
 
+/* After a FILTER could not be opened: says so if it is not a filter and one of the INPUTs is. */
+void tool_hint_at_order(const char *filter, char *const *inputs, size_t count);
+
 /*
  * Locks a filter file against other commands that change it, and waits while one of them holds it.
  * The lock is held on the inode that `path` names on return: if a rename replaced it while we

@@ -100,7 +100,7 @@ void tool_growth_report(struct tool_report *report, const bloomery_plan *plan, u
     uint64_t room = 0, bytes = 0;
     bloomery_plan layer = BLOOMERY_PLAN;
     tool_report_blank(report);
-    tool_report_line(report, "With %s keys it will be a chain of", TOOL_SAY_COUNT(keys));
+    tool_report_line(report, "Layers at %s keys:", TOOL_SAY_COUNT(keys));
     tool_report_blank(report);
     struct tool_report *layers = tool_fact_table(report, "layers", &table);
     for (uint32_t i = 0; next_layer(plan, keys, room, i, &layer); i++) {

@@ -259,6 +259,18 @@ static bool read_first(struct tool_input *input, unsigned char *buffer, size_t r
     return true;
 }
 
+/* Text has no NUL bytes. Of lines that end with NUL, only the reader without --null sees any. The
+ * note is printed once: where one file of a list is binary, others often are. */
+static void note_nul_bytes(struct tool_input *input, const unsigned char *buffer, size_t count)
+{
+    if (input->nul_noted || memchr(buffer, '\0', count) == NULL)
+        return;
+    tool_notice("%s: its lines contain NUL bytes, as binary files do. If NUL ends the lines, give "
+                "--null. --text reads the bytes without this note",
+                tool_path_said(input->name));
+    input->nul_noted = true;
+}
+
 /* Text in UTF-16 becomes UTF-8 if a byte order mark identifies it. False after an error. */
 static bool recognise_text(struct tool_input *input, const unsigned char *buffer, size_t *count)
 {
@@ -272,7 +284,11 @@ static bool recognise_text(struct tool_input *input, const unsigned char *buffer
         return opened;
     }
     const char *seems = tool_utf16_seems(buffer, *count);
-    if (seems != NULL && source->delimiter != '\0' && !source->unwarned)
+    if (source->delimiter == '\0' || source->unwarned)
+        return true;
+    if (seems == NULL)
+        note_nul_bytes(input, buffer, *count);
+    else
         tool_warning("%s: seems to be %s without a byte order mark, and is taken as it is; "
                      "'iconv -f %s -t UTF-8' makes lines of it",
                      tool_path_said(input->name), seems, seems);

@@ -76,12 +76,13 @@ struct tool_source {
 
 /* The row of --max-line, which all commands have that hold whole lines; the member is a size_t. The
  * commands of the sieve have none: they pass over records that are longer than a key may be. */
-#define TOOL_MAX_LINE_ROW(structure, member)                                                      \
-    {                                                                                             \
-        .name = "max-line", .argument = "SIZE", .type = TOOL_TYPE_CALL,                           \
-        .call = tool_take_max_line, .offset = TOOL_MEMBER(structure, member, size_t),             \
-        .help = "accept lines of up to SIZE bytes (default 64MiB). A longer one is an error and " \
-                "ends its input. Each thread may need a few times that much memory"               \
+#define TOOL_MAX_LINE_ROW(structure, member)                                             \
+    {                                                                                    \
+        .name = "max-line", .argument = "SIZE", .type = TOOL_TYPE_CALL,                  \
+        .call = tool_take_max_line, .offset = TOOL_MEMBER(structure, member, size_t),    \
+        .help = "accept lines of up to SIZE bytes (default 64MiB). A longer line is an " \
+                "error, and the rest of its input is not read. Each thread may need a "  \
+                "few times that much memory"                                             \
     }
 bool tool_take_max_line(const char *option, const char *text, void *at);
 
@@ -114,6 +115,7 @@ struct tool_input {
     struct tool_stream stream;
     struct tool_unpack *unpack; /* NULL: plain */
     struct tool_utf16 *utf16;   /* NULL: not in UTF-16 */
+    bool nul_noted;             /* a note said that one of the inputs has NUL bytes */
     const char *error;
     char text[160]; /* of an error that has a name in it */
 };

@@ -99,41 +99,43 @@ const struct tool_option tool_text_options[] = {
      .help = "keep a UTF-8 byte order mark at the start of an input. It is then part of the first "
              "line; by default it is dropped. The option is not stored: give it each time"},
     {0, "text", NULL, TOOL_CALL_WHOLE(take_text),
-     .help = "read inputs as the bytes they are. Nothing is unpacked, transcoded or refused, and a "
-             "byte order mark stays"},
+     .help = "read inputs as raw bytes. Nothing is unpacked, transcoded or refused, and a "
+             "byte order mark is kept"},
     TOOL_OPTIONS_END,
 };
 
 const struct tool_option tool_rule_options[] = {
     {0, "crlf", NULL, RULE_BITS(CRLF), .help = "remove one carriage return from the end of a line"},
     {0, "comment", "C", TOOL_CALL_WHOLE(take_comment),
-     .help = "make no key of lines that begin with the byte C"},
+     .help = "treat lines that begin with the byte C as comments. They have no key"},
     {'F', "field", "N[,N...]", TOOL_CALL_WHOLE(take_field),
-     .help = "use field N as the key; -1 is the last, 0 the whole line. Several fields are joined "
-             "in this order. Lines without them have no key, and a warning counts them"},
+     .help = "use field N as the key; -1 is the last, 0 the whole line. Several fields are "
+             "joined in the order given. A line that lacks one has no key, and a warning "
+             "counts such lines"},
     {0, "header", NULL, TOOL_FLAG(struct tool_rule_choice, layout.header),
-     .help = "read the fields' names from each input's first line. -F may use them. That line has "
-             "no key and stays in the output"},
+     .help = "read field names from the first line of each input, for use with -F. That line "
+             "has no key and stays in the output"},
     {0, "jsonl", "PATH", TOOL_CALL_WHOLE(take_jsonl),
-     .help =
-         "use a string or number of each JSON line as the key. It is the one at PATH, such as url "
-         "or meta.id. Give the option each time, and so --header, names and several fields"},
+     .help = "use the string or number at PATH in each JSON line as the key. A PATH is, for "
+             "example, url or meta.id. It is not stored: give it each time, as with --header, "
+             "field names and several fields"},
     {'d', "delimiter", "C", TOOL_CALL_WHOLE(take_delimiter),
      .help = "set the byte between fields (default tab; comma with --csv)"},
     {0, "csv", NULL, RULE_BITS(CSV),
-     .help = "read fields in double quotes, with \"\" for one quote. Line ends within quotes "
-             "belong to the record. Implies --crlf"},
+     .help = "read CSV: a field may be in double quotes, with \"\" for a quote. It may then "
+             "contain line ends. Implies --crlf"},
     {0, "trim", NULL, RULE_BITS(TRIM), .help = "remove blanks and tabs from both ends of the key"},
     {0, "lower", NULL, RULE_BITS(LOWER)},
     {0, "upper", NULL, RULE_BITS(UPPER),
      .help = "change ASCII letters of the key to lower or upper case"},
-    {0, "hex", NULL, RULE_BITS(HEX), .help = "read the key as hexadecimal digits, two a byte"},
+    {0, "hex", NULL, RULE_BITS(HEX), .help = "read the key as hexadecimal digits, two per byte"},
     {0, "int64", NULL, RULE_BITS(INT64)},
     {0, "int32", NULL, RULE_BITS(INT32),
-     .help = "read the key as a whole number. It becomes 8 or 4 bytes, the lowest one first"},
+     .help = "read the key as a decimal integer. It becomes 8 or 4 bytes, little-endian"},
     {0, "utf16", NULL, RULE_BITS(UTF16),
-     .help = "convert the key from UTF-8 to UTF-16, lower byte first"},
-    {0, "skip-empty", NULL, RULE_BITS(SKIP_EMPTY), .help = "count an empty key as no key"},
+     .help = "convert the key from UTF-8 to UTF-16, little-endian"},
+    {0, "skip-empty", NULL, RULE_BITS(SKIP_EMPTY),
+     .help = "ignore empty keys: a line whose key is empty has no key"},
     TOOL_OPTIONS_END,
 };
 
@@ -439,11 +441,10 @@ static void say_without_field(const struct tool_tally *tally, const bloomery_key
     else if (tally->layout != NULL)
         tool_warning("%s record%s %s no %s and %s", number, one ? "" : "s", have,
                      tool_layout_describe(tally->layout, text),
-                     say_fate(tally, one, one ? "was passed over" : "were passed over"));
+                     say_fate(tally, one, one ? "was skipped" : "were skipped"));
     else
         tool_warning("%s record%s %s no field %d and %s", number, one ? "" : "s", have,
-                     (int)rule->field,
-                     say_fate(tally, one, one ? "was passed over" : "were passed over"));
+                     (int)rule->field, say_fate(tally, one, one ? "was skipped" : "were skipped"));
 }
 
 bool tool_tally_say(const struct tool_tally *tally, const bloomery_key_rule *rule,

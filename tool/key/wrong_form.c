@@ -26,27 +26,28 @@ static const struct form {
     uint32_t flag;  /* of a rule; 0: a carriage return is appended, unless a delimiter is given */
     char delimiter; /* the first field is taken; 0: all of the key is */
     const char *said;
-    const char *does;    /* what asks so */
+    const char *does;    /* what to do */
     const char *instead; /* if options are not for the user to give; NULL: not looked at */
 } forms[] = {
-    {BLOOMERY_RULE_UPPER, 0, "in upper case", "--upper asks so",
+    {BLOOMERY_RULE_UPPER, 0, "in upper case", "use --upper",
      "change their letters first, as 'tr a-f A-F' does"},
-    {BLOOMERY_RULE_LOWER, 0, "in lower case", "--lower asks so",
+    {BLOOMERY_RULE_LOWER, 0, "in lower case", "use --lower",
      "change their letters first, as 'tr A-F a-f' does"},
-    {BLOOMERY_RULE_CRLF, 0, "without the carriage return at their end", "--crlf asks so", NULL},
-    {BLOOMERY_RULE_TRIM, 0, "without the blanks around them", "--trim asks so", NULL},
-    {BLOOMERY_RULE_HEX, 0, "as the bytes that their digits stand for", "--hex asks so", NULL},
-    {BLOOMERY_RULE_INT64, 0, "as numbers of 64 bits", "--int64 asks so", NULL},
-    {BLOOMERY_RULE_INT32, 0, "as numbers of 32 bits", "--int32 asks so", NULL},
-    {BLOOMERY_RULE_UTF16, 0, "in UTF-16", "--utf16 asks so", NULL},
-    {0, 0, "with a carriage return at their end",
-     "build it again with --crlf, or put one behind them", NULL},
-    {0, ':', "as what stands before the colon", "-d : -F 1 asks so", NULL},
-    {0, ',', "as what stands before the comma", "-d , -F 1 asks so", NULL},
-    {0, ';', "as what stands before the semicolon", "-d ';' -F 1 asks so", NULL},
-    {0, '\t', "as what stands before the tab", "-F 1 asks so", NULL},
-    {BLOOMERY_RULE_HEX, ':', "as the bytes of the digits before the colon",
-     "-d : -F 1 --hex asks so", NULL},
+    {BLOOMERY_RULE_CRLF, 0, "without the carriage return at their end", "use --crlf", NULL},
+    {BLOOMERY_RULE_TRIM, 0, "without the blanks around them", "use --trim", NULL},
+    {BLOOMERY_RULE_HEX, 0, "as the bytes that their hexadecimal digits stand for", "use --hex",
+     NULL},
+    {BLOOMERY_RULE_INT64, 0, "as 64-bit numbers", "use --int64", NULL},
+    {BLOOMERY_RULE_INT32, 0, "as 32-bit numbers", "use --int32", NULL},
+    {BLOOMERY_RULE_UTF16, 0, "in UTF-16", "use --utf16", NULL},
+    {0, 0, "with a carriage return at their end", "rebuild it with --crlf, or append one to them",
+     NULL},
+    {0, ':', "as the text before the colon", "use -d : -F 1", NULL},
+    {0, ',', "as the text before the comma", "use -d , -F 1", NULL},
+    {0, ';', "as the text before the semicolon", "use -d ';' -F 1", NULL},
+    {0, '\t', "as the text before the tab", "use -F 1", NULL},
+    {BLOOMERY_RULE_HEX, ':', "as the bytes of the hexadecimal digits before the colon",
+     "use -d : -F 1 --hex", NULL},
 };
 
 enum { FORMS = sizeof(forms) / sizeof(forms[0]) };
@@ -133,14 +134,14 @@ static void say(const struct form *form, const struct tool_hint_answer *answer, 
     const char *does = answer->optional ? form->does : form->instead;
     char hits[TOOL_NUMBER_BYTES], queried[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
     if (answer->hits == 0)
-        tool_error("hint: none was found, but %s such keys may be in %s; %s", form->said,
-                   answer->name, does);
+        tool_error("hint: no key was found, but %s they match %s: %s", form->said, answer->name,
+                   does);
     else
-        tool_error("hint: %s of %s is what %s answers to keys that were never added (%s); %s such "
-                   "keys may be in it: %s",
-                   tool_format_count(hits, answer->hits),
-                   tool_format_count(queried, answer->queried), answer->name,
-                   tool_format_odds(odds, rate), form->said, does);
+        tool_error(
+            "hint: %s of %s keys were found, which may all be false positives of %s (%s). But %s "
+            "they match it: %s",
+            tool_format_count(hits, answer->hits), tool_format_count(queried, answer->queried),
+            answer->name, tool_format_odds(odds, rate), form->said, does);
 }
 
 void tool_hint_say(const struct tool_hint *hint, const bloomery_filter *filter,

@@ -93,36 +93,41 @@ static bool take_shard(const char *option, const char *text, void *at)
 
 static const struct tool_option options[] = {
     {'n', "keys", "N", TOOL_COUNT(OWN, keys, 1, TOOL_KEYS_MAX),
-     .help = "plan for N distinct lines (default: a sample's plus 5 %). Lines are distinct if "
-             "their keys differ. The sample is of the input files. For inputs that are "
-             "compressed or come by a pipe the default is a million, with --state 65,536. A "
-             "filter that may not grow is planned for all lines",
-     .more = "The sample is of up to 64 places of the input files. A key that occurs at one "
-             "place counts for all places that were not read, and a key of several places counts "
-             "once. So the estimate is too high rather than too low, and if it is too low the "
-             "filter grows. The report says for how many distinct lines a sample made it plan."},
+     .help = "plan for N distinct lines (default: estimated from a sample of the input files, "
+             "plus 5 %). Lines are distinct if their keys differ. For pipes and compressed "
+             "inputs the default is one million, or 65,536 with --state. A filter that may "
+             "not grow is planned for all lines, repeated ones included",
+     .more = "The sample is read at up to 64 places of the input files. A key that occurs at "
+             "one place is extrapolated to the parts that were not read; a key that occurs at "
+             "several places counts once. So the estimate is too high rather than too low, "
+             "and if it is too low the filter grows. The report says how many distinct lines "
+             "the plan was made for."},
     {'p', "rate", "RATE", TOOL_RATE(OWN, rate),
-     .help = "set the filter's rate, also when it is full (default 1e-6). Write it as 1e-6, "
-             "0.01% or 1/1000"},
+     .help = "set the filter's false-positive rate once it is full (default 1e-6). Write it "
+             "as 1e-6, 0.01% or 1/1000"},
     {0, "memory", "SIZE", TOOL_SIZE(OWN, memory),
-     .help = "limit the memory for what is remembered (512MiB, 2GB). Alone or with -p, it plans "
-             "for the lines that fit in it. With -n it plans for the best rate that fits"},
+     .help = "limit the memory for remembered lines (512MiB, 2GB). Alone or with -p, plan for "
+             "as many lines as fit. With -n, plan for the lowest rate that fits"},
     {0, "on-full", "=WHAT", TOOL_CHOICE(OWN, on_full, TOOL_ON_FULL_WORDS),
-     .help = "choose what to do with more lines than planned for:\n"
-             "grow\tadd a layer of twice the size; the rate of all layers stays below RATE "
-             "(default; with --memory up to SIZE)\n"
-             "stop\tend with exit code 2 when the rate reaches twice RATE; all kept lines have "
-             "been printed (default with --memory)\n"
-             "pass\tremember nothing more: lines not remembered are printed at each occurrence",
-     .more = "With grow and --memory it ends, as with stop, if the next layer would not fit. The "
-             "message of stop says how full the filter is. The report counts the lines that pass."},
+     .help = "choose what happens if there are more distinct lines than planned:\n"
+             "grow\tadd a layer of twice the size (default). The rate of all layers together "
+             "stays below RATE. With --memory, grow up to SIZE\n"
+             "stop\tprint the lines kept so far, and end with exit code 2 when the rate "
+             "reaches twice RATE (default with --memory)\n"
+             "pass\tremember no more lines. A line that is not remembered is printed each "
+             "time it occurs",
+     .more = "With grow and --memory, the run ends as with stop if the next layer would not "
+             "fit. The message says how full the filter is. The report counts the lines that "
+             "pass."},
     {0, "exact", "[=BITS]", TOOL_CALL(OWN, exact, take_exact), .words = "64|128",
-     .help = "remember fingerprints instead of a filter (default 64 bits). They take 11 to 21 "
-             "bytes a line, or twice that with 128 bits. A wrong drop is practically impossible",
-     .more = "With n distinct lines about n^2 / 2^65 are dropped wrongly, or n^2 / 2^129."},
+     .help = "remember a fingerprint of each line instead of a filter: 64 bits (default) or "
+             "128. This takes 11 to 21 bytes per distinct line, or twice that with 128 bits. "
+             "A wrong drop is practically impossible",
+     .more = "Of n distinct lines, about n^2 / 2^65 are dropped wrongly, or "
+             "n^2 / 2^129 with 128 bits."},
     {'v', "invert", NULL, TOOL_FLAG(OWN, dedupe.invert),
-     .help = "print the repeated lines, not the kept ones. With --unit, print dropped documents, "
-             "and the text that is cut out of others",
+     .help = "print the dropped lines instead of the kept ones. With --unit, print the "
+             "dropped documents and the text that is cut out of others",
      .more = "Each paragraph that is cut out is printed in its document's line."},
     {'c', "count", NULL, TOOL_FLAG(OWN, dedupe.count_only),
      .help = "print only how many lines are kept. With -v, print how many are dropped"},
@@ -134,130 +139,130 @@ static const struct tool_option options[] = {
      .more = "A file that is a filter is not replaced. --state is then written only if FILE is."},
     {0, "against", "X", TOOL_TEXTS(OWN, againsts),
      .help = "also drop lines that are in X, a filter or a file; repeatable",
-     .more = "A filter makes keys by its own rule, and nothing is added to it. Lines of a file "
-             "are remembered like those of the inputs, and are also kept in the state."},
+     .more = "For a filter, keys are made by its own rule, and nothing is added to it. Lines "
+             "of a file are remembered like those of the inputs, also in the state."},
     {0, "append", "FILE", TOOL_TEXT(OWN, append),
      .help = "drop lines that are in FILE, and append kept lines to it. Kept lines are printed, "
              "too. FILE is created if it does not exist",
      .more = "If FILE does not end in a newline, one is written first. FILE is locked during the "
              "run. If a write fails, FILE is cut back to whole lines."},
     {0, "state", "FILE", TOOL_TEXT(OWN, state),
-     .help = "begin with the filter in FILE, and write it back at the end. It is written when "
-             "everything has been printed, or when a full filter stops the run. It begins small, "
-             "grows, and keeps the rate of its first run. SIGINT, SIGTERM and SIGHUP end the "
-             "input, and the state is written; a second signal ends the run at once",
+     .help = "start with the lines remembered in FILE, and save the filter there at the end. "
+             "It is saved after everything has been printed, or when a full filter stops the "
+             "run. A new state starts small, grows, and keeps the rate of its first run. "
+             "SIGINT, SIGTERM and SIGHUP end the input, and the state is saved; a second "
+             "signal ends the run at once",
      .more = "If FILE does not exist, or is empty, it is created. Size, rate and the rule for "
-             "keys are those of the first run; other values of -n and -p change nothing, after a "
-             "warning. After a signal the lines that were read are printed and the state is "
-             "written; then the command ends by that signal. The old state stays if the reader "
-             "of the output goes away, the disk is full, an input can't be read, or the command "
-             "is killed otherwise. Lines that were printed since are then printed again. The "
-             "state is a filter like others: query and inspect read it."},
+             "keys are those of the first run; other values of -n and -p are ignored with a "
+             "warning. After a signal, the lines that were read are printed and the state is "
+             "saved; then the command ends by that signal. The old state stays if the reader "
+             "of the output goes away, the disk is full, an input can't be read, or the "
+             "command is killed otherwise. The next run then prints the lines since the old "
+             "state again. The state is a filter like any other: query and inspect read it."},
     {0, "keyed", NULL, TOOL_FLAG(OWN, keyed),
-     .help = "hash with a secret that is drawn for this run. Use it if others supply the lines. "
-             "Without it they can choose lines that make other lines be dropped, or that slow "
-             "--exact and --unit ngram down. A new state keeps the secret, and only its owner "
-             "can read it. An older state must be keyed already. Filters of --against are not "
-             "protected by it",
-     .more = "It goes with all units, with --exact and with --append, whose file is hashed anew "
-             "in each run. Filters of --against have their own hashes."},
+     .help = "hash with a random secret, drawn for this run. Use it if others supply the "
+             "lines. Without it, they can choose lines that cause other lines to be dropped, "
+             "or that slow down --exact and --unit ngram. A new state stores the secret, and "
+             "only its owner can read the file. An existing state must be keyed already. "
+             "Filters of --against are not protected",
+     .more = "It works with all units, with --exact and with --append, whose file is hashed "
+             "anew in each run. Filters of --against have their own hashes."},
     {0, "secret-file", "FILE", TOOL_TEXT(OWN, secret_file),
-     .help = "read the secret of filters that do not carry it. These are those of --state and "
-             "--against. With --keyed a new state keeps its secret there; if FILE does not "
-             "exist, it is created",
+     .help = "read the secret from FILE, for filters of --state and --against that do not "
+             "contain it. With --keyed, store the secret of a new state there; if FILE does "
+             "not exist, it is created",
      .more = "A new FILE gets a random secret."},
     {'j', "threads", "N", TOOL_SMALL(OWN, source.threads, 0, TOOL_THREADS_MAX),
-     .help = "work with N threads, 1 to 256 (default 0: one per core). The output and its order "
-             "are the same whatever N is"},
+     .help = "use N threads, 1 to 256 (default 0: one per core). The output and its order do "
+             "not depend on N"},
     {'0', "null", NULL, TOOL_BYTE(OWN, source.delimiter, 0),
      .help = "end lines with NUL instead of newline, in input and output"},
     TOOL_MAX_LINE_ROW(OWN, source.line_max),
     TOOL_PROGRESS_ROW,
     {'q', "quiet", NULL, TOOL_FLAG(OWN, quiet), .help = "print no report at the end"},
     {0, "json", NULL, TOOL_FLAG(OWN, json),
-     .help = "report as one JSON object. Its numbers are not rounded. It goes to standard error, "
-             "or with -c to standard output in place of the number"},
+     .help = "print the report as one JSON object, with unrounded numbers. It goes to "
+             "standard error, or with -c to standard output in place of the number"},
     TOOL_OPTIONS_END,
 };
 
 static const struct tool_option corpus_options[] = {
     {0, "unit", "UNIT", TOOL_CHOICE(CORPUS, unit, "document|paragraph|ngram"),
-     .help = "choose what to drop of the documents of --jsonl PATH:\n"
-             "document\trepeated texts, with --near similar ones: the document is dropped\n"
-             "paragraph\trepeated lines of a text: they are cut out. A document with nothing left "
-             "is dropped\n"
-             "ngram\trepeated runs of words: a paragraph with too many of them is cut out. A "
-             "document with too many is dropped",
+     .help = "choose what to remove from documents, whose text is at --jsonl PATH:\n"
+             "document\ta document whose text is repeated, or with --near similar\n"
+             "paragraph\ta line of a text that is repeated, and a document with nothing left\n"
+             "ngram\ta paragraph or a document in which too many n-grams (sequences of N "
+             "words) are repeated",
      .more = "Words are divided by Unicode's word boundaries."},
     {0, "ngram", "N", TOOL_SMALL(CORPUS, ngram, 1, NGRAM_MAX),
-     .help = "set the words in a run (default 13, with --near 5). A text of fewer words is one "
-             "run"},
+     .help = "set the words per n-gram (default 13, with --near 5). A text of fewer words is one "
+             "n-gram"},
     {0, "threshold", "T", TOOL_CALL(CORPUS, threshold, take_threshold),
-     .help = "set the share of repeats that is too many (default 0.8). It is that of a "
-             "paragraph's runs, or of a document's",
+     .help = "remove a paragraph or a document if a share of at least T of its n-grams is "
+             "repeated (default 0.8)",
      .more = "It is above 0 and up to 1."},
     {0, "near", "T", TOOL_CALL(CORPUS, near.threshold, take_near),
-     .help = "with --unit document, drop texts like an earlier one. T is the share of runs of "
-             "words that both have, such as 0.8, of those that one or the other has",
-     .more = "It is the Jaccard similarity of the sets of runs. Texts are compared by MinHash "
-             "signatures, whose bands are the keys of the filter: docs/near.md. -n counts "
-             "documents then, and -p is the rate of wrong drops by the filter (default 1e-5)."},
+     .help = "with --unit document, drop texts that are similar to an earlier one. T is the "
+             "least Jaccard similarity of their n-grams, such as 0.8: the number of n-grams in "
+             "both texts by the number in either",
+     .more = "Texts are compared by MinHash signatures, whose bands are the keys of the filter: "
+             "docs/near.md. -n is then the number of documents, and -p the rate of documents that "
+             "the filter drops wrongly (default 1e-5)."},
     {0, "permutations", "N", TOOL_SMALL(CORPUS, near.permutations, 1, BLOOMERY_NEAR_VALUES_MAX),
-     .help = "set the values of a signature of --near (default 128)"},
+     .help = "set the number of values in a signature of --near (default 128)"},
     {0, "bands", "B", TOOL_SMALL(CORPUS, near.forced_bands, 1, BLOOMERY_NEAR_VALUES_MAX),
-     .help = "cut signatures into B bands (default: by T). A text is dropped if one of its bands "
-             "was seen. Give --rows as well"},
+     .help = "divide signatures into B bands (default: chosen for T). A text is dropped if any of "
+             "its bands was seen. Needs --rows"},
     {0, "rows", "R", TOOL_SMALL(CORPUS, near.forced_rows, 1, BLOOMERY_NEAR_VALUES_MAX),
-     .help = "set the values of a band"},
+     .help = "set the number of values in a band. Needs --bands"},
     {0, "add-all", NULL, TOOL_FLAG(CORPUS, add_all),
-     .help = "with --near, remember dropped texts, too. By default only kept ones are",
-     .more =
-         "A text that is like a dropped one, and not like a kept one, is then dropped as well."},
+     .help = "with --near, remember dropped texts, too (default: only kept ones)",
+     .more = "A text that is similar only to a dropped one is then dropped as well."},
     {0, "min-words", "N", TOOL_SMALL(CORPUS, min_words, 1, WORDS_MAX),
-     .help = "keep texts or paragraphs of fewer than N words. Headings and list marks, for "
-             "example, are not compared then",
+     .help = "keep texts or paragraphs of fewer than N words without comparing them, such as "
+             "headings and list items",
      .more = "Their keys are not added either. Words are those of --unit ngram."},
     {0, "annotate", "[=NAME]", TOOL_CALL(CORPUS, annotate, take_annotate),
-     .help = "keep all text; list the repeated spans in a member NAME. Documents get it (default "
-             "bloomery), with the spans in code points",
-     .more = "Only documents with repeated text get it, as their last member: "
-             "{\"spans\":[[start,end,share],...],\"drop\":true}."},
+     .help = "remove nothing; instead, add a member NAME (default bloomery) to documents with "
+             "repeated text. It lists the repeated spans in code points",
+     .more =
+         "It is the document's last member: {\"spans\":[[start,end,share],...],\"drop\":true}."},
     {0, "no-add", NULL, TOOL_FLAG(CORPUS, no_add),
-     .help = "compare with --against alone: decontamination",
-     .more = "X is then filters, or files of documents. Nothing is remembered."},
+     .help = "compare only with --against, and remember nothing else (decontamination)",
+     .more = "X is then a filter or a file of documents."},
     {0, "output-dir", "DIR", TOOL_TEXT(CORPUS, output_dir),
-     .help = "write a file in DIR for each input, whole or not at all. It has the input's name, "
-             "and is compressed as the input is. If inputs of different folders have one name, "
-             "all keep their folders below the shared ones. An interrupted run continues if it "
-             "is started again",
+     .help = "write one file in DIR for each input, completely or not at all. It has the "
+             "input's name and compression. If inputs in different folders share a name, all "
+             "files in DIR keep the folders that differ. To continue an interrupted run, "
+             "start it again",
      .more = "DIR/.bloomery-dedupe records which inputs are done. The same command, started "
              "again, continues with the next one."},
     {0, "checkpoint", "SECONDS", TOOL_SECONDS(CORPUS, checkpoint, true),
-     .help = "save the filter in DIR every SECONDS (default 600). It is saved when an input is "
-             "done after that time. Also 30s, 5m, 1h",
-     .more = "Inputs that were done since are read again when a run continues."},
+     .help = "save the filter in DIR when an input is done and SECONDS have passed since the "
+             "last time (default 600). Units are allowed: 30s, 5m, 1h",
+     .more = "When a run continues, inputs that were done after the last save are read again."},
     {0, "dry-run", NULL, TOOL_FLAG(CORPUS, dry_run),
-     .help = "read a sample; print memory, time and wrong removals",
+     .help = "read a sample, and only print the expected memory, time and wrong removals",
      .more = "It shows the memory of filters of several rates."},
     {0, "shard", "I/N", TOOL_CALL_WHOLE(take_shard),
      .help = "process the I-th of N parts of the inputs, for N machines",
      .more = "I counts from 1."},
     {0, "shard-by", "WHAT", TOOL_CHOICE(CORPUS, shard_by, "files|key"),
-     .help = "divide by files or by key (default files). By key, a shard reads all inputs, and "
-             "judges one in N of their texts or paragraphs",
-     .more = "With files a shard is a contiguous range of the inputs. N runs by key, each over the "
-             "output of the one before, give what one run gives."},
+     .help = "divide by files or by key (default files). With key, each shard reads all "
+             "inputs and compares one in N of their texts or paragraphs",
+     .more = "With files, a shard is a contiguous range of the inputs. With key, N runs, each "
+             "over the output of the one before, give the result of a single run."},
     TOOL_OPTIONS_END,
 };
 
 static const struct tool_option_group groups[] = {
     {.rows = options},
     TOOL_RULE_GROUPS(
-        "What is compared of a line; the whole line is printed. Lines without a key are "
-        "kept each time. A warning counts those without the field; if no line has it, the "
-        "exit code is 2. Blank lines are dropped by --skip-empty:",
+        "Which part of a line is compared; the whole line is printed. Lines without a "
+        "key are always kept. A warning counts lines that lack the field; if no line has "
+        "it, the exit code is 2. --skip-empty drops blank lines:",
         struct tool_dedupe_command, choice),
-    {.title = "Corpora, whose documents are lines of JSON:",
+    {.title = "For text collections in JSON lines, one document per line:",
      .rows = corpus_options,
      .offset = TOOL_MEMBER(struct tool_dedupe_command, corpus, struct tool_corpus)},
     TOOL_GROUPS_END,

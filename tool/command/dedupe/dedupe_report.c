@@ -343,8 +343,8 @@ int tool_corpus_print_plans(const struct tool_dedupe_command *command,
     if (judge->unit == TOOL_COMPARED_NGRAMS)
         tool_fact_say(report, "n-grams", "about %s of %u words", TOOL_SAY_ABOUT(size->keys),
                       judge->ngram);
-    tool_fact(report, "different_keys", NULL, whole(size->different));
-    tool_fact_say(report, "different", "at most about %s%s", TOOL_SAY_ABOUT(size->different),
+    tool_fact(report, "distinct_keys", NULL, whole(size->different));
+    tool_fact_say(report, "distinct", "at most about %s%s", TOOL_SAY_ABOUT(size->different),
                   judge->near != NULL ? " bands" : "");
     tool_fact(report, "seconds", NULL, tool_number(seconds));
     tool_fact_say(report, "time", "%s, without packing and unpacking",

@@ -145,8 +145,9 @@ static bool plan_fixed(struct tool_dedupe_command *command, bloomery_plan *plan)
     *plan = (bloomery_plan){.kind = BLOOMERY_BLOCKED, .keys = command->keys, .rate = command->rate};
     if (command->memory == 0 || (plan->keys > 0 && plan->rate > 0)) {
         if (plan->keys == 0 && !estimate_keys(command, false, &plan->keys)) {
-            tool_usage("how many lines? Without a filter that grows, a pipe or packed input needs "
-                       "-n N or --memory SIZE");
+            tool_usage(
+                "no number of lines: without a filter that grows, a pipe or compressed input needs "
+                "-n N or --memory SIZE");
             return false;
         }
     } else {

@@ -47,14 +47,14 @@ struct wish {
 
 static const struct tool_option options[] = {
     {0, "print", NULL, TOOL_FLAG(struct wish, print),
-     .help = "print the path of the page and open nothing. Without a display or xdg-open the "
-             "path is printed anyway"},
+     .help = "print the path of the page and do not open it. This is the default without a "
+             "display or xdg-open"},
     {'o', "output", "OUT", TOOL_TEXT(struct wish, output.path),
-     .help = "write the copy to OUT ('-': standard output); open nothing",
-     .more = "The copy is written whole or not at all, with the usual rights of a new file."},
+     .help = "write the copy to OUT ('-': standard output) and do not open it",
+     .more = "The copy is written completely or not at all, with the usual mode of a new file."},
     {0, "force", NULL, TOOL_FLAG(struct wish, force), .help = "let -o replace a file"},
     {0, "page", "PAGE", TOOL_TEXT(struct wish, page),
-     .help = "use PAGE in place of the page that is installed"},
+     .help = "use PAGE instead of the installed page"},
     TOOL_OPTIONS_END,
 };
 
@@ -465,16 +465,16 @@ const struct tool_command cmd_explore = {
     .synopsis = "bloomery explore [FILE] [--print] [--page PAGE]\n"
                 "bloomery explore FILE -o OUT [--force] [--page PAGE]",
     .introduction =
-        "Opens the explorer in the browser: a page in one file, without a network, that "
-        "shows filters and has a calculator. With FILE ('-': standard input) it opens a "
-        "copy of the page that has the file in it. The copy is a new file in TMPDIR "
-        "(default /tmp), which only you can read. It is not removed.\n"
+        "Opens the explorer in the browser. It is a page in a single file that shows "
+        "filters and has a calculator; it uses no network. With FILE ('-': standard "
+        "input), it opens a copy of the page that contains the file. The copy is a new "
+        "file in TMPDIR (default /tmp) that only you can read. It is not deleted.\n"
         "\n"
-        "FILE may be a filter of Bloomery or of another system: the page finds out. It may "
-        "have " FILE_SAID ". 'bloomery inspect FILE' describes larger ones, and the page itself "
-        "opens them when they are dropped there.",
+        "FILE may be a filter of Bloomery or of another system: the page detects which. "
+        "It may be up to " FILE_SAID
+        ". Drop larger files on the page itself, or use 'bloomery inspect FILE'.",
     .groups = groups,
-    .epilogue = "A secret that is in a keyed filter's file is in the copy, too.\n"
+    .epilogue = "If a keyed filter's file contains its secret, so does the copy.\n"
                 "\n"
                 "  bloomery explore\n"
                 "  bloomery explore ids.bloom\n"

@@ -130,17 +130,18 @@ static const struct tool_option size_options[] = {
 static const struct tool_option filter_options[] = {
     {0, "kind", "KIND", TOOL_CALL(struct wish, kind, tool_take_kind), .words = TOOL_KIND_WORDS,
      .help = "plan only this kind of filter:\n"
-             "blocked\ta key touches one to four cache lines\n"
+             "blocked\tone cache miss per block, 1 to 4 blocks per key\n"
              "classic\tthe least memory of the kinds to which keys can be added\n"
              "static\tthe smallest; nothing can be added later\n"
-             "counting\tlines can be removed; 4 times the memory\n"
-             "scalable\ttakes -n and -p. It first grows after -n keys",
-     .more = "A classic filter has a cache miss for each bit. A scalable filter grows by layers "
-             "of twice the size, and its rate stays below -p at any size; -n is by default 2^20. "
-             "A static one is built once from all its keys. New keys go into a small scalable "
-             "filter beside it, and query reads both with two -f."},
+             "counting\t4 times the memory; lines can be removed and counted\n"
+             "scalable\tgrows as keys are added, at the same rate. It takes -n and -p, and "
+             "first grows after -n keys",
+     .more = "A classic filter has a cache miss for each bit. A scalable filter grows by "
+             "layers of twice the size, and its rate stays below -p at any size; the default "
+             "of -n is 2^20. A static filter is built once from all its keys. Add new keys to "
+             "a small scalable filter beside it, and query both with two -f."},
     {0, "grow-to", "N", TOOL_COUNT(struct wish, grow_to, 1, TOOL_KEYS_MAX),
-     .help = "show a scalable filter's layers once it has N keys"},
+     .help = "show the layers of a scalable filter with N keys"},
     {0, "counter-bits", "B", TOOL_CALL(struct wish, counter_bits, tool_take_counter_bits),
      .words = "4|8", .help = "count with 4 or 8 bits in a counting filter (default 4)",
      .more = "4 bits count to 15; 8 bits count to 255, for twice the memory. The option makes "
@@ -151,42 +152,42 @@ static const struct tool_option filter_options[] = {
     {0, "folds", "D", TOOL_SMALL(struct wish, options.folds, 0, 30),
      .help = "plan a filter that can be halved D times (default 0)"},
     {0, "bits-per-key", "B", TOOL_CALL(struct wish, bits_per_key, take_bits_per_key),
-     .help = "show the rate of B bits for each key (10, 9.6). Takes -n (default 1M) or --memory, "
-             "and no -p",
-     .more = "B is 0.1 to 10,000. For each kind the table shows the rate, by the exact sum, and "
-             "the probes with the lowest rate at this size."},
+     .help =
+         "show the rate at B bits per key (10, 9.6). Takes -n (default 1M) or --memory, but not -p",
+     .more = "B is 0.1 to 10,000. For each kind, the table shows the exact rate, and the "
+             "number of probes with the lowest rate at this size."},
     {0, "probes", "K", TOOL_SMALL(struct wish, options.probes, 1, PROBES_MAX),
-     .help = "set K bits for each key. K is 1 to 8 in each block, or 1 to 64 in all of a classic "
-             "filter. Takes --bits-per-key, or two of -n, -p and --memory",
-     .more = "Of those the missing one is shown. 'bloomery build' chooses the probes itself."},
+     .help = "set K bits per key: 1 to 8 in each block, or 1 to 64 in a classic filter. Takes "
+             "--bits-per-key, or two of -n, -p and --memory",
+     .more = "The third of these is computed. 'bloomery build' chooses the probes itself."},
     TOOL_OPTIONS_END,
 };
 
 static const struct tool_option other_options[] = {
     {0, "sieve", NULL, TOOL_FLAG(struct wish, sieve),
-     .help = "plan a sieve instead of a filter: its memory and disk",
-     .more = "Shown is what -n distinct keys need in a process of --memory: memory and disk, the "
-             "bytes that are read and written, how long a disk is busy with that, and how many "
-             "keys are dropped wrongly. Beside it is what the sieve would need without a disk, "
-             "at a rate of -p."},
+     .help = "plan a sieve (crawl queue) instead of a filter: memory and disk",
+     .more = "The report shows what -n distinct keys need in a process of --memory. It has "
+             "memory and disk, the bytes that are read and written, how long that keeps a "
+             "disk busy, and how many keys are dropped wrongly. For comparison, it shows what "
+             "the sieve would need without a disk, at a rate of -p."},
     {0, "table", "[=NAME]", TOOL_CALL(struct wish, table, take_table),
      .words = "classic|clickhouse",
-     .help = "print the rates over bits per key and probes, not a plan. The table is classic "
-             "(default), or clickhouse, the one that ClickHouse sizes by",
-     .more = "The classic one has (1 - e^(-k n/m))^k for 2 to 32 bits and 1 to 24 probes, with "
-             "the least rate of each line marked. The other one has the table that ClickHouse "
-             "and Cassandra choose by, beside the same formula. It also has what ClickHouse "
-             "chooses for some rates, today and in older releases. Goes with --json and nothing "
-             "else."},
+     .help = "print a table of rates by bits per key and probes, instead of a plan. It is "
+             "classic (default) or clickhouse, the table by which ClickHouse sizes its filters",
+     .more = "The classic table has (1 - e^(-k n/m))^k for 2 to 32 bits and 1 to 24 probes, "
+             "with the lowest rate of each line marked. The other one has the table by which "
+             "ClickHouse and Cassandra choose, beside the same formula. It also shows what "
+             "ClickHouse chooses for some rates, in current and older releases. Only --json "
+             "goes with it."},
     {0, "json", NULL, TOOL_FLAG(struct wish, json),
-     .help = "report as one JSON object. Its numbers are not rounded"},
+     .help = "print the report as one JSON object, with unrounded numbers"},
     {0, "url", NULL, TOOL_FLAG(struct wish, url),
      .help = "print an address that opens this plan in the explorer. Takes two of -n, -p and "
              "--memory, or -n alone, and --kind, --blocks and --probes",
      .more = "It is PAGE?n=KEYS&p=RATE&m=BITS&k=PROBES#calculator. What is not given is empty."},
     {0, "page", "PAGE", TOOL_TEXT(struct wish, page),
-     .help = "use PAGE in place of the explorer that is installed. PAGE is a path, or an address "
-             "(https://...)",
+     .help =
+         "use PAGE instead of the installed explorer. PAGE is a path or an address (https://...)",
      .more = "With --url. A path becomes an address that begins with file://; an address stays "
              "as it is."},
     TOOL_OPTIONS_END,
@@ -194,21 +195,21 @@ static const struct tool_option other_options[] = {
 
 static const struct tool_option sieve_options[] = {
     {0, "pushes", "T", TOOL_COUNT(struct tool_sieve_wish, plan.pushes, 1, UINT64_C(1) << 62),
-     .help = "plan for T pushes, repeated ones included (default: -n)"},
+     .help = "plan for T pushes, including repeated ones (default: N)"},
     {0, "key-bytes", "B", TOOL_CALL(struct tool_sieve_wish, plan.key_bytes, take_key_bytes),
      .help = "set the average length of a key (default 50)"},
     {0, "cache-hit", "S", TOOL_CALL(struct tool_sieve_wish, plan.cache_hit, take_cache_hit),
-     .help = "set the share of repeated pushes in the cache (default 0). It is 0 to 1; 0 is the "
-             "worst case"},
+     .help = "assume that the cache recognises a share S of the repeated pushes (default 0, "
+             "the worst case)"},
     {0, "disk-speed", "R", TOOL_CALL(struct tool_sieve_wish, plan.disk_speed, take_disk_speed),
-     .help = "set the disk's bytes a second (default 500MB)"},
+     .help = "assume a disk that transfers R bytes per second (default 500MB)"},
     {0, "fingerprint-bits", "B",
      TOOL_CALL(struct tool_sieve_wish, plan.fingerprint_bits, take_fingerprint_bits),
      .words = "48|64"},
     {0, "partitions", "P", TOOL_SMALL(struct tool_sieve_wish, plan.partitions, 1, 256),
-     .help = "plan with these options as 'bloomery sieve push' has them"},
+     .help = "plan with these options of 'bloomery sieve push'"},
     {'p', "rate", "RATE", TOOL_RATE(struct tool_sieve_wish, plan.rate),
-     .help = "set the rate of the filter to compare with (default 1e-6)"},
+     .help = "compare with a filter of this rate (default 1e-6)"},
     TOOL_OPTIONS_END,
 };
 
@@ -216,8 +217,8 @@ static const struct tool_option_group groups[] = {
     {.rows = size_options},
     {.rows = filter_options, TOOL_GIVEN(struct wish, for_filters)},
     {.rows = other_options},
-    {.title = "With --sieve, for 'bloomery sieve push' with that --memory for the whole process "
-              "(default: 64 MiB for the sieve alone):",
+    {.title = "With --sieve; --memory then limits the whole process, as in 'bloomery sieve "
+              "push' (default: 64 MiB for the sieve alone):",
      .rows = sieve_options,
      .offset = offsetof(struct wish, of_sieve),
      TOOL_GIVEN(struct wish, of_sieve.in_use)},
@@ -260,7 +261,7 @@ static bool fits_together(struct wish *wish)
     if (wish->bits_per_key > 0)
         return true;
     if (wish->keys == 0 && (wish->rate == 0 || wish->memory == 0)) {
-        tool_usage("how large? give two of -n, -p and --memory, or -n alone");
+        tool_usage("no size: give two of -n, -p and --memory, or -n alone");
         return false;
     }
     if (wish->rate == 0 && wish->memory == 0)
@@ -483,7 +484,7 @@ static int report_rows(const struct wish *wish, const struct row *rows, size_t c
     struct tool_report *report = tool_report_start("plan", (struct tool_report_form){0});
     add_title(report, wish);
     tool_report_blank(report);
-    tool_report_line(report, "%*s%22s", wish->keys == 0 ? 93 : 73, "", "reads, for a key that is");
+    tool_report_line(report, "%*s%22s", wish->keys == 0 ? 93 : 73, "", "cache lines for a key");
     struct tool_report *plans = tool_fact_table(report, "plans", &table);
     for (size_t i = 0; i < count; i++)
         add_row(plans, wish, &rows[i]);
@@ -653,7 +654,7 @@ static int report_what_if(const struct wish *wish, const struct what_if *rows, s
         tool_fact(row, "best_rate", NULL, tool_number(rows[i].best_rate));
     }
     tool_report_blank(report);
-    tool_report_line(report, "best: the probes with the lowest rate at this size.");
+    tool_report_line(report, "best: the number of probes with the lowest rate at this size.");
     return tool_report_print(report, wish->json, TOOL_FOUND);
 }
 
@@ -879,13 +880,33 @@ static int plan_sieve(struct wish *wish)
             "--pushes, --key-bytes, --disk-speed, --cache-hit, --fingerprint-bits and "
             "--partitions are for --sieve");
     if (wish->for_filters)
-        return tool_usage("--sieve takes -n, -p and --memory, and options of its own, none of "
-                          "filters");
+        return tool_usage(
+            "--sieve takes -n, -p, --memory and its own options, not those of filters");
     of_sieve->plan.keys = wish->keys;
     of_sieve->plan.rate = wish->rate;
     of_sieve->memory = wish->memory;
     of_sieve->json = wish->json;
     return tool_sieve_plan(of_sieve);
+}
+
+/* Numbers without their options: names the options that they seem to need. */
+static int refuse_operands(char **operands, size_t count)
+{
+    char options[200] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < count && used < sizeof(options); i++) {
+        uint64_t number;
+        double rate;
+        const char *option = tool_parse_rate(operands[i], &rate) && rate < 1 ? "-p"
+                             : tool_parse_count(operands[i], &number)        ? "-n"
+                             : tool_parse_size(operands[i], &number)         ? "--memory"
+                                                                             : NULL;
+        if (option == NULL)
+            return tool_usage("'%s': plan takes no operands", operands[i]);
+        used += (size_t)snprintf(options + used, sizeof(options) - used, "%s%s %s",
+                                 i > 0 ? " " : "", option, operands[i]);
+    }
+    return tool_usage("'%s': plan takes no operands; did you mean '%s'?", operands[0], options);
 }
 
 static int plan_main(int argc, char **argv)
@@ -901,7 +922,7 @@ static int plan_main(int argc, char **argv)
     if (wish.table != NULL)
         return print_table(&wish, argc - optind, argv + optind);
     if (optind < argc)
-        return tool_usage("'%s': plan takes no operands", argv[optind]);
+        return refuse_operands(argv + optind, (size_t)(argc - optind));
     if (wish.sieve || wish.of_sieve.in_use)
         return plan_sieve(&wish);
     if (wish.bits_per_key > 0 || wish.options.probes > 0)
@@ -933,17 +954,20 @@ const struct tool_command cmd_plan = {
                 "bloomery plan --table [classic|clickhouse]\n"
                 "bloomery plan --url -n N [-p RATE] [option...]",
     .introduction =
-        "Reports what Bloom filters need, kind by kind, before you build one: memory, rate, "
-        "speed. Give any two of the number of keys, the rate and the memory; the third is "
-        "computed. -n alone plans for a rate of 1e-4. All three check whether the filter "
-        "fits; if not, the exit code is 2 and the message says what would fit.",
+        "Shows the memory, rate and speed of each kind of Bloom filter before you build "
+        "one. Give any two of the number of keys, the rate and the memory; the third is "
+        "computed. With -n alone, the rate is 1e-4. With all three, plan checks whether "
+        "the filter fits. If not, the exit code is 2 and the message says what would fit.",
     .groups = groups,
-    .epilogue = "Columns:\n"
-                "  blocks   blocks per key, of 512 bits or counters each\n"
-                "  probes   the bits that a key sets in each block\n"
-                "  limit    memory relative to the information-theoretic minimum\n"
-                "  reads    cache lines read on average, for an absent and for a present key\n"
-                "The row with a star is what 'bloomery build' makes by default.\n"
+    .epilogue = "Columns of the table:\n"
+                "  blocks       blocks per key; a block has 512 bits or counters\n"
+                "  probes       bits that a key sets in each block\n"
+                "  odds         the rate as a fraction\n"
+                "  limit        memory, as a multiple of the information-theoretic minimum\n"
+                "  cache lines  those that a lookup reads on average, for an absent key and for\n"
+                "               a present one\n"
+                "\n"
+                "A star marks the filter that 'bloomery build' makes by default.\n"
                 "\n"
                 "  bloomery plan -n 20M -p 0.01\n"
                 "  bloomery plan -n 1e9 --memory 2GiB\n"

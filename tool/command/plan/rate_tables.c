@@ -154,7 +154,9 @@ static bool choose(double rate, const char *variant, struct choice *choice)
 static void print_choices(struct tool_out *out, const struct choice *today,
                           const struct choice *before)
 {
-    tool_out_text(out, "\nWhat it takes for a rate, and what rate that has:\n\n"
+    tool_out_text(out, "\n"
+                       "What ClickHouse chooses for a rate, and the rate that results:\n"
+                       "\n"
                        "     rate  bits/key   k   has rate  in older releases\n");
     for (size_t i = 0; i < WISHES; i++) {
         tool_out_format(out, "%9s %9u %3u %10s", TOOL_SAY_RATE(wishes[i]), today[i].bits_per_key,

@@ -177,7 +177,7 @@ static void describe_curve(struct tool_chart *chart, const struct subject *of)
     const double keys = of->now->estimated_keys;
     if (isinf(keys))
         snprintf(chart->facts[1], sizeof(chart->facts[1]),
-                 "now: any number of keys, all bits are set: rate 1");
+                 "now: all bits are set, rate 1");
     else
         snprintf(chart->facts[1], sizeof(chart->facts[1]),
                  "now: about %s key%s, at a rate of %s as predicted, %s live", TOOL_SAY_ABOUT(keys),

@@ -39,7 +39,7 @@ static const struct tool_option plan_options[] = {
     {'p', "rate", "RATE", TOOL_RATE(struct wish, rate),
      .help = "set the false-positive rate (default 1e-4). Write it as 0.01, 1e-6, 0.01% or 1/1000"},
     {0, "memory", "SIZE", TOOL_SIZE(struct wish, memory),
-     .help = "set the memory of the filter, in place of -n or of -p"},
+     .help = "set the memory of the filter, instead of -n or -p"},
     {0, "kind", "KIND", TOOL_CALL(struct wish, kind, tool_take_kind),
      .words = "blocked|classic|counting|scalable",
      .help = "choose the kind of filter (default blocked). The others are classic, counting and "
@@ -49,8 +49,7 @@ static const struct tool_option plan_options[] = {
     {0, "blocks", "L", TOOL_SMALL(struct wish, options.blocks_per_key, 1, 4),
      .help = "plan with L blocks per key, 1 to 4"},
     {0, "probes", "K", TOOL_SMALL(struct wish, options.probes, 1, PROBES_MAX),
-     .help = "set K bits for each key. K is 1 to 8 in each block, or 1 to 64 in all of a classic "
-             "filter"},
+     .help = "set K bits per key: 1 to 8 in each block, or 1 to 64 in a classic filter"},
     {0, "folds", "D", TOOL_SMALL(struct wish, options.folds, 0, 30),
      .help = "plan a filter that can be halved D times"},
     TOOL_OPTIONS_END,
@@ -58,10 +57,10 @@ static const struct tool_option plan_options[] = {
 
 static const struct tool_option filter_options[] = {
     {0, "fill", NULL, TOOL_FLAG(struct wish, fill),
-     .help = "draw the fill of its blocks in place of the rate"},
+     .help = "draw how full its blocks are, instead of the rate"},
     {0, "dialect", "D", TOOL_DIALECT(struct wish, dialect),
-     .help = "read another system's file. D is NAME[,parameter=value...] as 'bloomery dialects' "
-             "lists them; files with a magic need no name"},
+     .help = "read another system's file. D is NAME[,parameter=value...], as listed by "
+             "'bloomery dialects'. Files with a magic number do not need it"},
     TOOL_OPTIONS_END,
 };
 
@@ -70,11 +69,11 @@ static const struct tool_option output_options[] = {
      .help = "draw the curve up to N keys (default: twice the plan's). For a scalable filter the "
              "default is 8 times the keys after which it first grows"},
     {0, "svg", NULL, TOOL_FLAG(struct wish, svg),
-     .help = "write an SVG in place of a drawing for the terminal"},
+     .help = "write an SVG file instead of a drawing for the terminal"},
     {'o', "output", "FILE", TOOL_TEXT(struct wish, output.path),
      .help = "write the SVG to FILE (default '-', standard output). A name that ends in .svg "
              "implies --svg",
-     .more = "FILE is written whole or not at all."},
+     .more = "FILE is written completely or not at all."},
     {0, "force", NULL, TOOL_FLAG(struct wish, force), .help = "let -o replace a file"},
     {0, "json", NULL, TOOL_FLAG(struct wish, json),
      .help = "print the numbers as one JSON object, unrounded"},
@@ -101,7 +100,7 @@ static bool fits_together(const struct wish *wish, const char *path)
     else if (wish->force && wish->output.path == NULL)
         why = "--force lets -o replace a file; give -o too";
     else if (path != NULL && wish->of_plan)
-        why = "a filter has its plan in it: give a filter, or -n, -p and --memory";
+        why = "a filter contains its plan: give a filter, or -n, -p and --memory";
     else if (path == NULL && wish->fill)
         why = "--fill takes a filter, whose blocks are counted";
     else if (path == NULL && wish->dialect.dialect != NULL)
@@ -132,7 +131,7 @@ static bool plan_fits_together(struct wish *wish)
     if (wish->kind == BLOOMERY_SCALABLE && wish->keys == 0)
         wish->keys = TOOL_CHAIN_KEYS;
     if (why == NULL && wish->keys == 0 && (wish->rate <= 0 || wish->memory == 0))
-        why = "how large? give two of -n, -p and --memory, or -n alone";
+        why = "no size: give two of -n, -p and --memory, or -n alone";
     if (wish->rate <= 0 && wish->memory == 0)
         wish->rate = TOOL_RATE_DEFAULT;
     if (why != NULL)
@@ -217,16 +216,18 @@ const struct tool_command cmd_plot = {
                 "bloomery plot FILTER [--to N]\n"
                 "bloomery plot --fill FILTER",
     .introduction =
-        "Draws the false-positive rate over the number of keys, of a plan or of a filter. A "
-        "mark shows how many keys the filter has now. With --fill it draws how many blocks "
-        "of a filter have how many bits set, beside what theory expects.",
+        "Draws the false-positive rate over the number of keys, for a plan or a filter. "
+        "A mark shows how many keys the filter holds now. With --fill, it draws a "
+        "histogram of the bits set per block, beside the one that theory predicts.",
     .groups = groups,
-    .epilogue = "A terminal gets braille if the locale is UTF-8 (LC_ALL, LC_CTYPE, LANG), else "
-                "ASCII, as wide as COLUMNS or the terminal says, or 80 columns.\n"
+    .epilogue = "On a terminal the drawing is in braille if the locale is UTF-8 (LC_ALL, "
+                "LC_CTYPE, LANG), else in ASCII. Its width is that of COLUMNS, of the terminal, "
+                "or 80 columns.\n"
                 "\n"
-                "Some filters have no plot; a sentence says why, and the exit code is 2. Static "
-                "filters have one rate. Chains of other systems grow by rules of their own. Only "
-                "our blocked, counting and scalable filters have blocks to fill.\n"
+                "Some filters can't be plotted; a message says why, and the exit code is 2. A "
+                "static filter has a single rate. Filters of other systems that grow do so by "
+                "their own rules. Only our blocked, counting and scalable filters have blocks "
+                "for --fill.\n"
                 "\n"
                 "  bloomery plot -n 1M -p 0.01\n"
                 "  bloomery plot ids.bloom\n"

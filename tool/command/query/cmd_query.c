@@ -56,13 +56,13 @@ static const struct tool_option options[] = {
     {'v', "invert", NULL, TOOL_FLAG(struct query, question.invert),
      .help = "print the lines that are definitely in none of the filters"},
     {'c', "count", NULL, TOOL_FLAG(struct query, question.count_only),
-     .help = "print only the number of lines. A note on standard error says how many false "
-             "positives are expected, if it is one or more"},
+     .help = "print only the number of lines. If at least one false positive is expected "
+             "among them, a note on standard error says how many"},
     {'q', "quiet", NULL, TOOL_FLAG(struct query, question.quiet),
      .help = "print nothing; stop at the first match",
      .more = "It also stops while the input stays open."},
     {'n', "line-number", NULL, TOOL_FLAG(struct query, question.line_numbers),
-     .help = "prefix each line with its number in its input and a colon. Works with one thread"},
+     .help = "prefix each line with its number in its input and a colon. Uses one thread"},
     {'H', "with-input", NULL, TOOL_FLAG(struct query, question.input_names),
      .help = "prefix each line with the name of its input and a colon. With -c, print a count of "
              "each input after its name",
@@ -71,90 +71,86 @@ static const struct tool_option options[] = {
     {'l', "list-inputs", NULL, TOOL_FLAG(struct query, question.list_inputs),
      .help = "print only the names of inputs with a line to print. Each input is read up to that "
              "line",
-     .more = "Works with one thread."},
+     .more = "Uses one thread."},
     {'m', "max-count", "N", TOOL_COUNT(struct query, question.most, 1, UINT64_MAX),
-     .help = "print at most N lines of each input. Works with one thread",
-     .more = "Of the last input no more is read then."},
+     .help = "print at most N lines of each input. Uses one thread",
+     .more = "The rest of the last input is not read."},
     {'o', "output", "FILE", TOOL_TEXT(struct query, output.path),
      .help = "write FILE instead of standard output. FILE is written only after all input has "
              "been read; on any error it is left untouched. FILE may be an input. Its name says "
              "how it is compressed: .gz, .zst, .xz, .bz2, .lz4, .lz, .lzma",
      .more = "A file that is a filter is not replaced."},
     {'k', "key", "KEY", TOOL_TEXTS(struct query, keys),
-     .help = "query this key; repeatable. Input is then read only if named. Other users can see "
-             "KEY in the process list"},
+     .help = "look up KEY; repeatable. Inputs are then read only if they are named. Other "
+             "users can see KEY in the process list"},
     {0, "counts", NULL, TOOL_FLAG(struct query, question.counts),
-     .help = "prefix each line with its number of adds less removals. A tab follows it. It is "
-             "15+ if a counter is saturated (255+ with 8 bits). For one counting filter",
-     .more = "The number is never too low. It is too high as often as a line is printed that was "
-             "never added."},
+     .help = "prefix each line with its count (adds minus removals) and a tab. A saturated "
+             "count is 15+ (255+ with 8 bits). Takes exactly one counting filter",
+     .more = "The count is never too low. It is too high as often as a line that was never "
+             "added is printed."},
     {0, "with-filename", NULL, TOOL_FLAG(struct query, question.with_filename),
      .help = "prefix each match with the filter's name. A line that matches several filters is "
              "printed once for each. With -c, count for each filter"},
     {'j', "threads", "N", TOOL_SMALL(struct query, threads, 0, TOOL_THREADS_MAX),
-     .help = "work with N threads, 1 to 256 (default 0: one per core). The output and its order "
-             "are the same whatever N is"},
+     .help = "use N threads, 1 to 256 (default 0: one per core). The output and its order do "
+             "not depend on N"},
     {'0', "null", NULL, TOOL_BYTE(struct query, question.delimiter, '\0'),
      .help = "end lines with NUL instead of newline, in input and output"},
     TOOL_MAX_LINE_ROW(struct query, line_max),
     TOOL_PROGRESS_ROW,
     {0, "verify", NULL, TOOL_FLAG(struct query, verify),
-     .help = "first read the filters whole and compare every checksum. A damaged filter is an "
-             "error",
-     .more = "Without it only their headers are checked, and damage in the bits can hide keys "
+     .help = "first read the whole filters and compare all checksums. A damaged filter is an error",
+     .more = "Without it, only the headers are checked. Damage in the bits can then hide keys "
              "that were added."},
     {0, "secret-file", "FILE", TOOL_TEXT(struct query, secret_file),
-     .help = "read the secret of filters that do not carry it"},
+     .help = "read the secret from FILE, for filters that do not contain it"},
     {0, "confirm", "SORTED", TOOL_TEXT(struct query, confirm),
-     .help = "count a match only if its key is also a line of SORTED. This file is sorted by "
-             "bytes (LC_ALL=C sort). With -v print the other lines. A line of SORTED is the key "
-             "as text, before --hex, --int64, --int32 and --utf16. Or it has the key in the "
-             "field of the filter's rule. The carriage return at its end does not matter, nor "
-             "does the case of letters if the rule changes case. A file that is not in the order "
-             "of its keys is an error. A warning says if SORTED lacks more matches than chance "
-             "explains",
-     .more = "The file is not compressed; with -0 it is sorted by sort -z. Around the key in its "
-             "field may be blanks that --trim removes, and behind it more fields. If the rule "
+     .help = "accept a match only if its key is also in SORTED, a file of keys in the order "
+             "of LC_ALL=C sort. This rejects all false positives. With -v, print all other "
+             "lines. A line of SORTED is a key as text, before --hex, --int64, --int32 or "
+             "--utf16. It may also contain the key in the field that the filter's rule names. "
+             "A carriage return at its end is ignored, and so is case if the rule changes "
+             "case. If SORTED is out of order, that is an error. If it rejects more matches "
+             "than chance explains, a warning says so",
+     .more = "SORTED must not be compressed; with -0, sort it with sort -z. Blanks around the "
+             "key that --trim removes, and more fields after it, are allowed. If the rule "
              "changes case or reads hexadecimal digits, the key is looked up in lower and in "
-             "upper case. If the key is not the first field, the file is sorted by that field "
-             "(LC_ALL=C sort -t ';' -k 2,2). The answer is then right, without false positives, "
-             "as long as the filter has all the file's keys. The file is not read whole to find "
-             "out whether it is in order. If it lacks far more of the matches than chance "
-             "explains, its lines are other keys than the filter's, or the filter has more of "
-             "them."},
+             "upper case. If the key is not the first field, sort the file by that field "
+             "(LC_ALL=C sort -t ';' -k 2,2). The answers are exact as long as the filter "
+             "contains all keys of the file. Order is checked where the file is read, not "
+             "throughout. If it rejects far more matches than chance explains, its lines are "
+             "other keys than the filter's, or the filter has more keys."},
     {0, "dialect", "D", TOOL_DIALECT(struct query, dialect),
-     .help = "read files that are not ours as another system's. D is NAME[,parameter=value...] "
-             "as 'bloomery dialects' lists them; files with a magic need no name"},
+     .help = "read filters of another system. D is NAME[,parameter=value...], as listed by "
+             "'bloomery dialects'. Files with a magic number do not need it"},
     {0, "positions", NULL, TOOL_FLAG(struct query, positions),
-     .help = "prefix each line with its bits' positions in the filter. They are in the order in "
-             "which they are read; a tab follows. Absent lines are printed too. For a scalable "
-             "filter a line is printed for each layer, with the layer's number and a colon "
-             "before them",
-     .more = "Repeated positions stay. Layer 0 is the oldest. For one filter."},
+     .help = "prefix each line with the positions of its bits in the filter, in probe order, "
+             "and a tab. Absent lines are printed, too. A scalable filter prints a line for "
+             "each layer, with the layer's number and a colon first",
+     .more = "Repeated positions are not merged. Layer 0 is the oldest. Takes exactly one filter."},
     {0, "json", NULL, TOOL_FLAG(struct query, json),
-     .help = "with -c, print one JSON object instead of the number. It has the count of each "
-             "filter, the false positives to expect among them, and the matches that --confirm "
-             "rejected",
-     .more = "It has the number of lines that had a key (records), of those that had none "
-             "(passed_over), and the requested number (count). It says how many false positives "
-             "to expect among the lines that were found (expected_false_positives). For each "
-             "filter it has the number of lines that it may have (maybe_added) and its "
-             "false-positive rate (rate). That is the planned rate if reading all bits takes "
-             "long, and rate_is_planned is then true. It also has the false positives to expect. "
-             "With --confirm it has how many matches that file rejected and how many it rejects "
-             "by chance (rejected_by_confirm, expected_rejected)."},
+     .help = "with -c, print one JSON object instead of the number. It has the count for each "
+             "filter, the expected false positives, and the matches that --confirm rejected",
+     .more = "It has the number of lines with a key (records) and without one (passed_over), "
+             "and the requested number (count). It says how many false positives to expect "
+             "among the lines that were found (expected_false_positives). For each filter it "
+             "has the number of lines that are possibly in it (maybe_added), its "
+             "false-positive rate (rate), and the false positives to expect. If reading all "
+             "bits would take long, the rate is the planned one and rate_is_planned is true. "
+             "With --confirm it has how many matches SORTED rejected, and how many it would "
+             "reject by chance (rejected_by_confirm, expected_rejected)."},
     TOOL_OPTIONS_END,
 };
 
 static const struct tool_option_group groups[] = {
     {.rows = options},
     TOOL_RULE_GROUPS(
-        "Lines become keys by these steps, in this order. They are for a filter that does "
-        "not keep any. With a filter that keeps its steps they may be omitted; if given, "
-        "they must agree with it. Fields by name, several fields, --header and --jsonl are "
-        "not kept: give them again, or lines are refused. Lines without a key are not "
-        "printed and not counted, with or without -v.\n"
-        "Only --trim and the steps that change bytes apply to a KEY of -k.",
+        "How a line becomes a key, in this order. These options are for filters that do "
+        "not store a rule. For a filter that does, you may omit them; if given, they "
+        "must agree with it. Field names, several fields, --header and --jsonl are never "
+        "stored: give them again, or lines are refused. Lines without a key are not "
+        "printed or counted, with or without -v.\n"
+        "Of these options, only --trim and those that change bytes apply to a KEY of -k.",
         struct query, choice),
     TOOL_GROUPS_END,
 };
@@ -496,6 +492,45 @@ static void warn_of_rejected(const struct tool_question *question, const char *c
 /* Chance alone finds some. If it should have found this many, none says more than "absent". */
 enum { CHANCE_LEAST = 20 };
 
+/* Whether the first bytes of a filter's bits are all `byte`: only then is it worth reading all. */
+static bool begins_with(const bloomery_filter *filter, unsigned char byte)
+{
+    enum { LOOKED_AT = 4096 };
+    const void *data;
+    uint64_t bytes;
+    if (bloomery_layer_span(filter, 0, &data, &bytes) != BLOOMERY_OK)
+        return false;
+    const unsigned char *at = data;
+    for (uint64_t i = 0; i < bytes && i < LOOKED_AT; i++)
+        if (at[i] != byte)
+            return false;
+    return true;
+}
+
+/* A filter without a set bit, or with all of them set, answers every key alike. With -v an empty
+ * one may be meant: nothing was seen yet. */
+static void warn_of_no_choice(const struct tool_question *question)
+{
+    for (size_t f = 0; f < question->filter_count; f++) {
+        const struct tool_queried *queried = &question->filters[f];
+        const uint64_t found = queried->hits + queried->rejected;
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(queried->filter, &info);
+        const bool none = found == 0;
+        if (question->queried == 0 || (!none && found < question->queried) || !info.has_bits ||
+            info.bytes > read_max || !begins_with(queried->filter, none ? 0 : 0xff))
+            continue;
+        bloomery_scan_result scan = BLOOMERY_SCAN_RESULT;
+        bloomery_scan(queried->filter, &scan);
+        if (none && scan.bits_set == 0 && !question->invert)
+            tool_notice("%s: is empty, so no line can match", queried->name);
+        else if (!none && scan.bits_set == info.bits)
+            tool_warning("%s: is full: all bits are set, so every line is reported as possibly in "
+                         "it",
+                         queried->name);
+    }
+}
+
 static void warn_of_too_few(const struct tool_question *question)
 {
     for (size_t f = 0; f < question->filter_count; f++) {
@@ -511,6 +546,8 @@ static void warn_of_too_few(const struct tool_question *question)
         bloomery_scan(queried->filter, &scan);
         const bool empty = info.has_bits && info.planned_keys >= 100 &&
                            scan.estimated_keys < (double)info.planned_keys / 100;
+        if (empty && scan.bits_set == 0)
+            continue; /* and was reported */
         if (!empty && (double)question->queried * scan.live_rate < CHANCE_LEAST)
             continue;
         tool_format_count(all, question->queried);
@@ -522,7 +559,7 @@ static void warn_of_too_few(const struct tool_question *question)
                         TOOL_SAY_COUNT(info.planned_keys));
         else
             tool_notice("%s: none of %s lines was found, where chance alone finds about %s. They "
-                        "are few different lines, or were chosen by a filter",
+                        "are few distinct lines, or were chosen by a filter",
                         queried->name, all, chance);
     }
 }
@@ -565,8 +602,10 @@ static bool say_rest(struct tool_question *question, const char *confirmed_by)
         say_hints(question);
     if (confirmed_by != NULL && sorted)
         warn_of_rejected(question, confirmed_by);
-    if (!question->quiet)
+    if (!question->quiet) {
+        warn_of_no_choice(question);
         warn_of_too_few(question);
+    }
     if (question->count_only && !question->quiet)
         say_expected(question);
     return good;
@@ -724,7 +763,7 @@ static int query_main(int argc, char **argv)
     if (read && !fits_together(query))
         code = TOOL_ERROR;
     else if (read && query->named.count == 0 && optind == argc)
-        code = tool_usage("which filter? Name its file, as in 'bloomery query ids.bloom'");
+        code = tool_usage("no filter: name its file, as in 'bloomery query ids.bloom'");
     else if (read) {
         question->filter_count = query->named.count > 0 ? query->named.count : 1;
         const size_t count = question->filter_count;
@@ -739,6 +778,8 @@ static int query_main(int argc, char **argv)
         question->tallies = tool_allocate(count * sizeof(*question->tallies));
         memset(question->tallies, 0, count * sizeof(*question->tallies));
         code = query_filters(query, argv + optind, (size_t)(argc - optind));
+        if (code == TOOL_ERROR && query->named.count == 0)
+            tool_hint_at_order(question->filters[0].name, argv + optind, (size_t)(argc - optind));
         if (code == TOOL_ERROR && query->keys.count == 0)
             hint_at_key(argv + optind, argc - optind);
     }
@@ -762,33 +803,32 @@ const struct tool_command cmd_query = {
     .synopsis = "bloomery query FILTER [INPUT...]\n"
                 "bloomery query -f FILTER [-f FILTER]... [INPUT...]",
     .introduction =
-        "Prints the lines of the inputs that are possibly in the Bloom filter, as grep does "
-        "with a pattern. A line that is not printed was definitely never added, as long as "
-        "the file is undamaged (--verify). Of the lines that were never added, a share "
-        "equal to the filter's false-positive rate is printed all the same. Without INPUT, "
-        "or with '-', it reads standard input. Compressed inputs and archives are unpacked "
-        "('bloomery help build'). If the filter was built with a rule for keys ('bloomery "
-        "help build'), the query follows it; whole lines are printed. A line of a pipe is "
-        "answered at once, also while the pipe stays open.",
+        "Prints the lines of the inputs that are possibly in the Bloom filter, much as "
+        "grep prints the lines that match a pattern. A line that is not printed was "
+        "definitely never added, unless the file is damaged (--verify). A line that was "
+        "never added is printed as often as the filter's false-positive rate says. "
+        "Without INPUT, or with '-', query reads standard input. Compressed inputs and "
+        "archives are unpacked ('bloomery help build'). If the filter stores a rule for "
+        "keys ('bloomery help build'), query follows it, and prints whole lines. Lines "
+        "from a pipe are answered as they arrive.",
     .groups = groups,
-    .epilogue =
-        "Without --crlf a carriage return at the end of a line belongs to the key. A "
-        "warning says so if the first line of an input ends in one.\n"
-        "\n"
-        "If there are no more matches than chance explains, query retries some keys in "
-        "other forms (case, blanks, hex, numbers, UTF-16, carriage returns). A hint on "
-        "standard error names the form that matches.\n"
-        "\n"
-        "A filter that another program overwrites in place ends the query with exit code 2, "
-        "since later answers may be wrong. To renew a list while it is in use, write a new "
-        "file and rename it over the old one (mv). The query goes on with the old filter "
-        "until it ends.\n"
-        "\n"
-        "Exit code: 0 some line was printed (or would be, with -q or -c), 1 none, 2 an "
-        "error. If one input fails, the others are still read.\n"
-        "\n"
-        "  bloomery query ids.bloom asked.txt\n"
-        "  bloomery query -q -k 850101312345 ids.bloom && echo possibly\n"
-        "  tail -F names.log | bloomery query listed.bloom\n"
-        "  zcat log.gz | cut -f 3 | bloomery query -v -f seen.bloom -f banned.bloom",
+    .epilogue = "Without --crlf, a carriage return at the end of a line is part of the key. A "
+                "warning says so if the first line of an input ends with one.\n"
+                "\n"
+                "If there are no more matches than chance explains, query retries some keys in "
+                "other forms (case, blanks, hex, numbers, UTF-16, carriage returns). A hint on "
+                "standard error names the form that matches.\n"
+                "\n"
+                "If another program overwrites a filter in place, the query ends with exit code "
+                "2, since later answers may be wrong. To replace a filter that is in use, write "
+                "a new file and rename it over the old one (mv). Running queries continue with "
+                "the old filter.\n"
+                "\n"
+                "Exit code: 0 some line was printed (or would be, with -q or -c), 1 none, 2 an "
+                "error. If one input fails, the others are still read.\n"
+                "\n"
+                "  bloomery query ids.bloom asked.txt\n"
+                "  bloomery query -q -k 850101312345 ids.bloom && echo possibly\n"
+                "  tail -F names.log | bloomery query listed.bloom\n"
+                "  zcat log.gz | cut -f 3 | bloomery query -v -f seen.bloom -f banned.bloom",
 };

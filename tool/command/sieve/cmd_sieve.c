@@ -92,9 +92,10 @@ const struct tool_command cmd_sieve = {
     .summary = "a crawl queue that drops URLs it has already seen",
     .synopsis = "bloomery sieve COMMAND [OPTION...] DIR ...",
     .introduction =
-        "A to-visit queue that drops keys it has already seen. Each key comes out once, however "
-        "often it is pushed. A popped key that is not acknowledged is redelivered. The directory "
-        "DIR holds everything; a crash loses at most the work of the last second.",
+        "A to-visit queue that drops keys it has already seen. Each key comes out once, "
+        "however often it is pushed. A popped key is leased: it is redelivered unless "
+        "'ack' acknowledges it before its lease ends. The directory DIR holds "
+        "everything. A crash loses at most the work of the last second.",
     .epilogue =
         "'bloomery sieve COMMAND --help' describes a command; 'bloomery plan --sieve' computes "
         "how much memory and disk a sieve needs.\n"

@@ -109,10 +109,10 @@ static bool take_ordered(const char *option, const char *text, void *at)
 
 const struct tool_option tool_sieve_memory_options[] = {
     {0, "memory", "SIZE", TOOL_SIZE(struct tool_sieve_command, memory),
-     .help = "limit the process's memory (default: 64 MiB for the sieve). Libraries and buffers "
-             "count, too. The memory engine has no limit by default. Compressed inputs, and lines "
-             "of more than 256 KiB, take up to 4 MiB on top of the limit. With zstd and xz the "
-             "window of the input comes on top, too: up to 8 MiB as a rule. It is 64 MiB with xz "
+     .help = "limit the process's memory, libraries and buffers included (default: 64 MiB for "
+             "the sieve). The memory engine has no limit by default. Compressed inputs, and "
+             "lines of more than 256 KiB, need up to 4 MiB on top of the limit. Zstd and xz "
+             "also need the window of the input. It has usually up to 8 MiB, 64 MiB with xz "
              "-9, and 2 GiB with --long=31",
      .more = "If it is too little, the message names the minimum that works. (For build and "
              "dedupe, --memory is the memory of the filter.)"},
@@ -122,18 +122,18 @@ const struct tool_option tool_sieve_memory_options[] = {
 const struct tool_option tool_sieve_sync_options[] = {
     {0, "sync", "WHEN", TOOL_CALL(struct tool_sieve_command, options, take_sync),
      .words = "always|never",
-     .help = "set when work survives a crash of the machine (default 1s). It survives with each "
-             "batch of lines (always), or after a number of seconds or a time with a unit (500ms, "
-             "5m). With never the system decides, and a power cut may damage the sieve. When a "
-             "command has ended, its work survives, except with never"},
+     .help = "set when work becomes durable, that is, survives a crash of the machine "
+             "(default 1s). WHEN is always (with each batch of lines), a time (2, 500ms, 5m) "
+             "or never. With never, the system decides, and a power cut may damage the sieve. "
+             "Otherwise, all work is durable when the command has ended"},
     TOOL_OPTIONS_END,
 };
 
 const struct tool_option tool_sieve_wait_options[] = {
     {0, "wait", "TIME", TOOL_SECONDS(struct tool_sieve_command, wait, true),
-     .help = "wait up to TIME while the sieve is in use (default 10s). TIME is in seconds or has a "
-             "unit (500ms, 30s, 5m, 1h). With 0 the command does not wait",
-     .more = "The message at the end names the process that uses it."},
+     .help = "wait up to TIME if another process uses the sieve (default 10s). TIME is in "
+             "seconds or has a unit (500ms, 30s, 5m, 1h). With 0, do not wait",
+     .more = "If the time runs out, the message names the process that uses the sieve."},
     TOOL_OPTIONS_END,
 };
 
@@ -148,52 +148,52 @@ const struct tool_option tool_sieve_report_options[] = {
 const struct tool_option tool_sieve_make_options[] = {
     {0, "engine", "NAME", TOOL_CALL(struct tool_sieve_command, options.engine, take_engine),
      .words = ENGINES,
-     .help = "choose where seen keys are kept (default disk). The disk engine keeps sorted "
-             "fingerprints in DIR, 8 bytes a key, and decides keys in batches. The memory engine "
-             "keeps a filter in memory and decides each key at once",
+     .help = "choose where seen keys are stored (default disk). The disk engine stores sorted "
+             "fingerprints in DIR, 8 bytes per key. It decides in batches which keys are new. "
+             "The memory engine has a filter in memory and decides each key at once",
      .more = "Keys of the disk engine are pending until a batch of them is decided. The memory "
              "engine's filter is saved in the directory."},
     {'n', "keys", "N", TOOL_COUNT(struct tool_sieve_command, options.keys, 1, TOOL_KEYS_MAX),
-     .help = "plan for N distinct keys (default 1M). The disk engine has no limit, and chooses its "
-             "partitions by N"},
+     .help = "plan for N distinct keys (default 1M). The disk engine chooses its partitions "
+             "by N, and can hold more keys"},
     {'p', "rate", "RATE", TOOL_RATE(struct tool_sieve_command, options.rate),
      .help = "set the memory engine's false-positive rate (default 1e-6). A new key is dropped as "
              "seen that often"},
     {0, "on-full", "=WHAT", TOOL_CHOICE(struct tool_sieve_command, options.full, "grow|stop|warn"),
-     .help = "choose what a full memory engine does (default grow). It is full when it has its -n "
-             "keys. With grow the rate holds, and with stop new keys are refused. With warn there "
-             "is one warning, and the rate rises"},
+     .help = "choose what the memory engine does when it holds N keys (default grow). With "
+             "grow the rate holds, and with stop new keys are refused. With warn there is one "
+             "warning, and the rate rises"},
     {0, "dialect", "NAME", TOOL_TEXT(struct tool_sieve_command, options.dialect),
      .words = TOOL_DIALECT_WORDS,
      .help = "use another system's filter in the memory engine. It needs --on-full=stop or "
              "--on-full=warn"},
     {0, "preset", "lineage", TOOL_CALL(struct tool_sieve_command, options, take_preset),
      .words = PRESETS,
-     .help = "imitate the older queue that this one is modelled on. This is --engine memory "
-             "--on-full=warn -p 0.01 --dialect sieve-murmur3, the same filter bit for bit; -n is "
-             "its capacity"},
+     .help = "imitate the older queue on which the sieve is modelled. This is --engine memory "
+             "--on-full=warn -p 0.01 --dialect sieve-murmur3, the same filter bit for bit; -n "
+             "is its capacity"},
     {0, "fingerprint-bits", "B",
      TOOL_CALL(struct tool_sieve_command, options.fingerprint_bits, take_fingerprint_bits),
      .words = "64|48",
-     .help =
-         "keep fingerprints of B bits, 64 or 48 (default 64). This is for the disk engine. With 48 "
-         "a key takes 6 bytes, and of 1e9 keys some 1,800 are dropped wrongly instead of 0.03"},
+     .help = "use fingerprints of 64 or 48 bits (disk engine; default 64). With 48, a key "
+             "takes 6 bytes. Of 1e9 new keys, about 1,800 are then dropped wrongly instead of "
+             "0.03"},
     {0, "partitions", "P",
      TOOL_CALL(struct tool_sieve_command, options.partitions, take_partitions),
      .help = "use P partitions, a power of two up to 256 (disk engine)"},
     {0, "ordered", NULL, TOOL_CALL(struct tool_sieve_command, options.order, take_ordered),
-     .help = "pop keys in the order of their first pushes. This is first in, first out, as in a "
-             "breadth-first crawl. Without it each partition keeps that order, and a key's "
-             "partition is random",
+     .help = "pop keys in the order of their first pushes: first in, first out, as in a "
+             "breadth-first crawl. By default, only each partition keeps that order, and a "
+             "key's partition is random",
      .more = "The memory engine always keeps that order."},
     {0, "canon", "NAME", TOOL_CALL(struct tool_sieve_command, options.canon, take_canon),
      .words = CANONS,
-     .help = "bring keys into one form first (default none). With url, scheme and host become "
-             "lower case; the default port and the fragment are removed. With url-query the "
-             "parameters are sorted, too",
+     .help = "convert keys to a canonical form first (default none). With url, scheme and "
+             "host become lower case; the default port and the fragment are removed. With "
+             "url-query, the parameters are sorted, too",
      .more = "Keys come out in that form."},
     {0, "leases", "N", TOOL_SMALL(struct tool_sieve_command, options.leases, 1, 1000000),
-     .help = "allow up to N leased keys (default 4096). It may be changed later",
+     .help = "allow up to N leased keys at a time (default 4096). This may be changed later",
      .more = "push, mark, import and pop change it permanently in an existing sieve."},
     TOOL_OPTIONS_END,
 };
@@ -231,7 +231,7 @@ bool tool_sieve_fits_together(const struct tool_sieve_command *command)
 bool tool_sieve_operand(struct tool_sieve_command *command, int argc, char **argv)
 {
     if (optind >= argc || argv[optind][0] == '\0')
-        return !tool_usage("which sieve? Name its directory, as in 'bloomery %s crawl'", argv[0]);
+        return !tool_usage("no sieve: name its directory, as in 'bloomery %s crawl'", argv[0]);
     if (strcmp(argv[optind], "-") == 0)
         return !tool_usage("'-' is not a directory: name the sieve's, then '-' for standard input");
     command->directory = argv[optind++];
@@ -242,7 +242,7 @@ bool tool_sieve_operand(struct tool_sieve_command *command, int argc, char **arg
 bool tool_sieve_sole_operand(struct tool_sieve_command *command, int argc, char **argv)
 {
     return tool_sieve_operand(command, argc, argv) &&
-           (optind >= argc || !tool_usage("'%s': one directory is all it takes", argv[optind]));
+           (optind >= argc || !tool_usage("'%s': only one directory is allowed", argv[optind]));
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */

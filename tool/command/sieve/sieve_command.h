@@ -74,12 +74,13 @@ extern const struct tool_option tool_sieve_memory_options[], tool_sieve_sync_opt
         TOOL_SIEVE_GROUP(tool_sieve_wait_options, structure, member)
 
 /* Of those that make one. */
-#define TOOL_SIEVE_MAKE_GROUP(structure, member)                                             \
-    {                                                                                        \
-        .title = "How a sieve is made. An existing sieve keeps what it was made with; only " \
-                 "--memory, --sync and --leases may change:",                                \
-        .rows = tool_sieve_make_options,                                                     \
-        .offset = TOOL_MEMBER(structure, member, struct tool_sieve_command)                  \
+#define TOOL_SIEVE_MAKE_GROUP(structure, member)                                                  \
+    {                                                                                             \
+        .title =                                                                                  \
+            "Options for a new sieve. An existing sieve keeps those that it was made with; only " \
+            "--memory, --sync and --leases may change:",                                          \
+        .rows = tool_sieve_make_options,                                                          \
+        .offset = TOOL_MEMBER(structure, member, struct tool_sieve_command)                       \
     }
 
 /* Makes a sieve's options fit its engine. False after a message. */

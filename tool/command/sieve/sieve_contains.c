@@ -45,9 +45,9 @@ static const struct tool_option options[] = {
     {'k', "key", "KEY", TOOL_TEXTS(struct querying, keys),
      .help = "look up KEY; repeatable. Inputs are then read only if they are named"},
     {0, "flush", NULL, TOOL_FLAG(struct querying, flush),
-     .help = "decide everything that is pending first. The disk engine may then read and write all "
-             "fingerprints. Without --flush, lines that may be pending have no answer. They are "
-             "printed neither without nor with -v, and the exit code is 2"},
+     .help = "first decide which pending keys are new. The disk engine may then read and "
+             "write all fingerprints. Without --flush, lines that may be pending have no "
+             "answer. They are not printed, with or without -v, and the exit code is 2"},
     {'0', "null", NULL, TOOL_BYTE(struct querying, source.delimiter, '\0'),
      .help = "end input and output lines with NUL instead of newline"},
     {0, "json", NULL, TOOL_FLAG(struct querying, command.json),
@@ -58,8 +58,9 @@ static const struct tool_option options[] = {
 static const struct tool_option_group groups[] = {
     {.rows = options},
     TOOL_SIEVE_READ_GROUPS(struct querying, command),
-    TOOL_RULE_GROUPS("Lines of more than 2 MiB have no answer, which is an error reported at the "
-                     "end.\n\nHow a line becomes a key; the whole line is printed:",
+    TOOL_RULE_GROUPS("Lines of more than 2 MiB are not looked up; an error at the end says so.\n"
+                     "\n"
+                     "How a line becomes a key; the whole line is printed:",
                      struct querying, choice),
     TOOL_GROUPS_END,
 };
@@ -185,8 +186,7 @@ static int finish(struct querying *querying)
     assert(querying->queried == querying->seen + querying->unseen + querying->unknown);
     const bool settled = querying->command.quiet && found;
     if (querying->unknown > 0 && !settled) {
-        tool_error("%s may be among what is pending, and can't be answered; --flush decides that "
-                   "first",
+        tool_error("%s may be pending and can't be answered; --flush decides them first",
                    TOOL_SAY_THINGS(querying->unknown, "line"));
         querying->good = false;
     }
@@ -263,9 +263,9 @@ const struct tool_command tool_sieve_contains = {
     .summary = "print the lines that were seen, or were not",
     .synopsis = "bloomery sieve contains [OPTION...] DIR [INPUT...]",
     .introduction =
-        "Prints the lines of the inputs that the sieve in DIR has seen: pushed or marked, popped "
-        "or not. No INPUT, or '-', is standard input. The memory engine reports an unseen line as "
-        "seen as often as its rate says.",
+        "Prints the lines of the inputs that the sieve in DIR has seen: pushed or "
+        "marked, popped or not. Without INPUT, or with '-', it reads standard input. The "
+        "memory engine reports an unseen line as seen as often as its rate says.",
     .groups = groups,
     .epilogue =
         "Exit code: 0 some line was (or, with -q or -c, would be) printed, 1 none, 2 an error.\n"

@@ -47,29 +47,29 @@ static void say_disk_engine(struct tool_report *report, const struct tool_sieve_
     tool_fact_note(report, "with %s partition%s", TOOL_SAY_COUNT(plan->partitions),
                    plan->partitions == 1 ? "" : "s");
     tool_fact(report, NULL, "  a batch", tool_count(plan->batch));
-    tool_fact_note(report, "pushes of a partition, decided together");
+    tool_fact_note(report, "pushes per partition, decided together");
     tool_fact(report, NULL, "  pending at most", tool_count(plan->pending_max));
     tool_fact_note(report, "pushes; half of it on average");
     tool_report_line(report, "disk");
-    add_size(report, "what was seen", plan->seen_disk);
-    tool_fact_note(report, "%.3g bytes a key", plan->seen_disk / (double)plan->keys);
+    add_size(report, "seen keys", plan->seen_disk);
+    tool_fact_note(report, "%.3g bytes per key", plan->seen_disk / (double)plan->keys);
     add_size(report, "pending, at most", plan->pending_disk);
     add_size(report, "queue", plan->queue_disk);
-    tool_fact_note(report, "where nobody pops");
-    tool_report_line(report, "read and written, all together");
-    add_size(report, "what was seen", plan->seen_traffic);
+    tool_fact_note(report, "if nothing is popped");
+    tool_report_line(report, "total reads and writes");
+    add_size(report, "seen keys", plan->seen_traffic);
     add_size(report, "pending", plan->pending_traffic);
     add_size(report, "queue", plan->queue_traffic);
     const double speed = plan->seconds > 0 ? (double)plan->pushes / plan->seconds : 0;
-    tool_fact_say(report, "time for the disk", "%s", format_time(TOOL_SAY_BUFFER, plan->seconds));
-    tool_fact_note(report, "at %s a second: %s pushes a second",
+    tool_fact_say(report, "disk time", "%s", format_time(TOOL_SAY_BUFFER, plan->seconds));
+    tool_fact_note(report, "at %s per second; that is %s pushes per second",
                    TOOL_SAY_SIZE(whole(plan->disk_speed)), TOOL_SAY_COUNT(whole(speed)));
-    tool_fact_say(report, "a whole flush", "%s", format_time(TOOL_SAY_BUFFER, plan->flush_seconds));
+    tool_fact_say(report, "a full flush", "%s", format_time(TOOL_SAY_BUFFER, plan->flush_seconds));
     tool_report_line(report, "answers");
     tool_fact(report, NULL, "wrong drops",
               plan->wrong_drops < 1000 ? tool_number(plan->wrong_drops)
                                        : tool_count(whole(plan->wrong_drops)));
-    tool_fact_note(report, "new keys, expected");
+    tool_fact_note(report, "expected number of new keys that are dropped");
 }
 
 static int print_plan(const struct tool_sieve_wish *wish)
@@ -77,9 +77,9 @@ static int print_plan(const struct tool_sieve_wish *wish)
     static const struct tool_report_form form = {.indent = 2, .label = 22, .value = 16};
     const bloomery_sieve_plan *plan = &wish->plan;
     struct tool_report *report = tool_report_start("plan", form);
-    tool_report_line(report, "A sieve of %s different keys, %s pushes, %g bytes a key%s%s%s",
+    tool_report_line(report, "A sieve for %s distinct keys, %s pushes, %g bytes per key%s%s%s",
                      TOOL_SAY_COUNT(plan->keys), TOOL_SAY_COUNT(plan->pushes), plan->key_bytes,
-                     wish->memory > 0 ? ", a process of " : "",
+                     wish->memory > 0 ? ", in a process of " : "",
                      wish->memory > 0 ? TOOL_SAY_COUNT(wish->memory) : "",
                      wish->memory > 0 ? " bytes" : "");
     tool_report_blank(report);
@@ -87,10 +87,10 @@ static int print_plan(const struct tool_sieve_wish *wish)
     tool_report_line(report, "without a disk");
     add_size(report, "memory engine", plan->filter_bytes);
     tool_fact_note(report, "at a rate of %s", TOOL_SAY_ODDS(plan->rate));
-    add_size(report, "any structure", plan->limit_bytes);
-    tool_fact_note(report, "the least that there can be at that rate");
+    add_size(report, "lower bound", plan->limit_bytes);
+    tool_fact_note(report, "the information-theoretic minimum at that rate");
     tool_fact_say(report, "", "%.3g %%", 100 * plan->budget_rate);
-    tool_fact_note(report, "of the new keys dropped, at best, in the memory of the sieve");
+    tool_fact_note(report, "of new keys that the best structure in the sieve's memory would drop");
     /* JSON has all numbers unrounded, in an order of its own. */
     tool_fact(report, "keys", NULL, tool_count(plan->keys));
     tool_fact(report, "pushes", NULL, tool_count(plan->pushes));
@@ -144,7 +144,7 @@ int tool_sieve_plan(struct tool_sieve_wish *wish)
     bloomery_error error = {0};
     const uint64_t share = TOOL_SIEVE_SHARE;
     if (wish->plan.keys == 0)
-        return tool_usage("how many different keys? --sieve needs -n");
+        return tool_usage("no number of distinct keys: --sieve needs -n");
     if (wish->memory > 0)
         wish->plan.memory = wish->memory > share ? wish->memory - share : 1;
     if (bloomery_sieve_plan_solve(&wish->plan, &error) != BLOOMERY_OK)

@@ -61,33 +61,31 @@ static const struct tool_option pop_options[] = {
     {'n', "count", "N", TOOL_COUNT(struct pop, wanted, 1, UINT64_C(1) << 62),
      .help = "pop up to N keys (default 1)"},
     {0, "done", NULL, TOOL_FLAG(struct pop, done),
-     .help =
-         "acknowledge keys when they are written. They are not leased, and are redelivered only "
-         "after a crash, which brings the last keys again (see --sync)",
-     .more = "If the acknowledgements can't be saved, the message at the end says how many come "
-             "again."},
+     .help = "acknowledge keys as soon as they are written, and print them without numbers. "
+             "Only after a crash are the last ones redelivered (see --sync)",
+     .more = "If the acknowledgements can't be saved, a message at the end says how many keys "
+             "will be redelivered."},
     {0, "queued", NULL, TOOL_FLAG(struct pop, queued),
-     .help = "pop only what is queued, and decide nothing"},
+     .help = "pop only queued keys; do not decide pending ones"},
     {0, "lease", "TIME", TOOL_SECONDS(struct pop, command.options.lease, false),
-     .help = "set the lease duration (default 1h). TIME is in seconds or has a unit (90s, 5m, 1h). "
-             "A key that is not acknowledged in time is redelivered"},
+     .help = "set how long a key is leased (default 1h). TIME is in seconds or has a unit "
+             "(90s, 5m, 1h). A key that is not acknowledged in time is redelivered"},
     {0, "leases", "N", TOOL_SMALL(struct pop, command.options.leases, 1, 1000000),
-     .help = "allow up to N leased keys from now on"},
+     .help = "allow up to N leased keys at a time from now on"},
     {0, "max-deliveries", "=N",
      TOOL_SMALL(struct pop, command.options.max_deliveries, 1, BLOOMERY_SIEVE_DELIVERIES_MAX),
-     .help =
-         "put keys aside after N deliveries (default: no limit). A key that was delivered N times "
-         "and never acknowledged is not delivered again. 'export --dead' lists such keys"},
+     .help = "put a key aside if it was delivered N times and never acknowledged (default: no "
+             "limit). 'export --dead' lists such keys"},
     {0, "payload", NULL, TOOL_FLAG(struct pop, payload),
      .help = "print a tab and the payload after each key that has one"},
     {0, "skip-damaged", NULL, TOOL_FLAG(struct pop, skip_damaged),
-     .help = "skip damaged frames of the queue (default: an error). The items in them are lost"},
+     .help = "skip damaged frames of the queue, whose items are lost (default: an error)"},
     {'0', "null", NULL, TOOL_BYTE(struct pop, delimiter, '\0'),
      .help = "end lines with NUL instead of newline"},
     {0, "json", NULL, TOOL_FLAG(struct pop, command.json),
-     .help = "print one JSON object with a list \"items\". Each has number, key (key_hex if the "
-             "key is not UTF-8), payload, again and deliveries. \"again\" is true if the item is "
-             "redelivered, and \"deliveries\" counts its pops, with this one"},
+     .help = "print one JSON object with a list \"items\". Each has number, key (key_hex if "
+             "the key is not UTF-8), payload, again and deliveries. \"again\" is true if the "
+             "key is redelivered, and \"deliveries\" counts its pops, including this one"},
     TOOL_OPTIONS_END,
 };
 
@@ -244,7 +242,7 @@ static bool skip_damage(struct pop *pop)
 static bool ends_early(const struct pop *pop, bloomery_status status, const bloomery_error *error)
 {
     if (status == BLOOMERY_FULL)
-        tool_warning("%s: as many keys are leased as may be; acknowledge some, and pop again",
+        tool_warning("%s: all leases are in use; acknowledge some keys, and pop again",
                      pop->command.directory);
     else if (status == BLOOMERY_IO_FAILED)
         tool_warning("%s: no more keys for now: %s", pop->command.directory, error->text);
@@ -289,7 +287,7 @@ static bool close_popped(struct pop *pop)
     if (tool_sieve_close(&pop->command, TOOL_FOUND) == TOOL_FOUND)
         return true;
     if (again > 0)
-        tool_error("%s: %s will come again: printed, and that they are done could not be saved",
+        tool_error("%s: %s will be redelivered: printed, but not saved as done",
                    pop->command.directory, TOOL_SAY_THINGS(again, "line"));
     return false;
 }
@@ -338,27 +336,34 @@ static int pop_main(int argc, char **argv)
 const struct tool_command tool_sieve_pop = {
     .name = "sieve pop",
     .run = pop_main,
-    .summary = "lease the next keys of the queue",
+    .summary = "lease the next keys and print NUMBER, tab, KEY",
     .synopsis = "bloomery sieve pop [OPTION...] DIR",
     .introduction =
-        "Leases the next keys of the queue of the sieve in DIR and prints them. A leased key is "
-        "redelivered when its lease ends, unless 'sieve ack' acknowledges it before. A line is a "
-        "number to acknowledge by, a tab, and the key; with --done the key alone. Keys that can't "
-        "be written, because the reader is gone, are returned at once. A lease is on the disk "
-        "before its number is printed, so the number belongs to its key after a crash, too. With "
-        "--sync never that is so if the process is killed, but not if the machine crashes.",
+        "Takes the next keys from the queue of the sieve in DIR, and prints NUMBER, a "
+        "tab and KEY for each. The keys are leased: a key whose NUMBER is not "
+        "acknowledged with 'sieve ack' within the lease (--lease) is redelivered. With "
+        "--done only the keys are printed. If the reader goes away, keys that were not "
+        "written are returned at once. A lease is on disk before its number is printed, "
+        "so the number is valid after a crash, too. With --sync never, this holds if the "
+        "process is killed, but not if the machine crashes.",
     .groups = pop_groups,
-    .epilogue =
-        "If the queue is empty and keys are pending (disk engine), they are decided until there is "
-        "something, unless --queued is given. Leases continue from one command to the "
-        "next.\n\nOrder: redelivered keys come first. Then a sieve made with 'push --ordered', or "
-        "of the memory engine, keeps the order of first pushes: first in, first out. By default "
-        "the disk engine keeps that order only within each partition, and the next partition is "
-        "random.\n\nExit code: 0 something was popped, 1 nothing is queued or pending now, 2 an "
-        "error. After 1, leased keys may still come back. If all leases are taken, that is an "
-        "error. The lines of a command that ended with 2 or was killed may be cut off: use them "
-        "only if it ended with 0.\n\n  bloomery sieve pop -n 10 --done crawl\n  bloomery sieve pop "
-        "-n 100 --lease 60 crawl > work\n  visit work && bloomery sieve ack crawl < work",
+    .epilogue = "If the queue is empty and keys are pending (disk engine), pop decides them "
+                "until it finds a new one, unless --queued is given. Leases continue after the "
+                "command has ended.\n"
+                "\n"
+                "Order: redelivered keys come first. Then come the others: first in, first out "
+                "with 'push --ordered' and with the memory engine. By default, the disk engine "
+                "keeps that order only within each partition, and chooses the next partition at "
+                "random.\n"
+                "\n"
+                "Exit code: 0 something was popped, 1 nothing is queued or pending now, 2 an "
+                "error. After 1, leased keys may still come back. If all leases are in use, that "
+                "is an error. If the command ended with 2 or was killed, its last line may be "
+                "incomplete. So use its lines only if it ended with 0.\n"
+                "\n"
+                "  bloomery sieve pop -n 10 --done crawl\n"
+                "  bloomery sieve pop -n 100 --lease 60 crawl > work\n"
+                "  visit work && bloomery sieve ack crawl < work",
 };
 
 /* ---- ack ------------------------------------------------------------------------------------- */
@@ -375,12 +380,12 @@ struct ack {
 
 static const struct tool_option ack_options[] = {
     {0, "return", NULL, TOOL_FLAG(struct ack, returns),
-     .help = "return keys, so that the next pop redelivers them"},
+     .help = "return keys to the queue; the next pop redelivers them"},
     {0, "all", NULL, TOOL_FLAG(struct ack, all),
      .help = "return all leased keys (with --return). This is for workers that died; 'export "
              "--leased' lists their keys"},
     {0, "extend", NULL, TOOL_FLAG(struct ack, extends),
-     .help = "begin the leases again now, for keys that take longer"},
+     .help = "restart the leases now, for keys that take longer"},
     {0, "lease", "TIME", TOOL_SECONDS(struct ack, lease, false),
      .help = "set the new lease duration (with --extend; default 1h). TIME is in seconds or has a "
              "unit (90s, 5m, 1h)"},
@@ -550,13 +555,18 @@ const struct tool_command tool_sieve_ack = {
     .run = ack_main,
     .summary = "acknowledge popped keys, return them, or keep them for longer",
     .synopsis = "bloomery sieve ack [OPTION...] DIR [NUMBER...]",
-    .introduction = "Ends the leases of keys that 'sieve pop' printed: the keys are done and never "
-                    "come again. The numbers are operands, or lines of standard input. Everything "
-                    "after a tab is ignored, so you can pass the lines that pop printed.",
+    .introduction = "Acknowledges keys that 'sieve pop' printed: they are done, their leases end, "
+                    "and they are never delivered again. Without NUMBER, numbers are read from "
+                    "standard input, one per line. Everything after a tab is ignored, so you can "
+                    "pass the lines that pop printed.",
     .groups = ack_groups,
-    .epilogue = "A key keeps its number when it is redelivered: after its lease has ended, its "
-                "number may belong to another worker's lease.\n\nExit code: 0 all of them were "
-                "leased, 1 some were not (acknowledged twice, or never popped), 2 an error.\n\n  "
-                "bloomery sieve ack crawl 17 18\n  bloomery sieve ack --return --all crawl\n  "
-                "bloomery sieve ack --extend --lease 2h crawl 17",
+    .epilogue = "A redelivered key keeps its number. So after a lease has ended, its number may "
+                "belong to another worker's lease.\n"
+                "\n"
+                "Exit code: 0 all numbers were leased, 1 some were not (acknowledged twice, or "
+                "never popped), 2 an error.\n"
+                "\n"
+                "  bloomery sieve ack crawl 17 18\n"
+                "  bloomery sieve ack --return --all crawl\n"
+                "  bloomery sieve ack --extend --lease 2h crawl 17",
 };

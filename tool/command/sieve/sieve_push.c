@@ -109,10 +109,10 @@ static bool take_payload(const char *option, const char *text, void *at)
 
 static const struct tool_option print_options[] = {
     {0, "print", NULL, TOOL_FLAG(struct feed, print),
-     .help =
-         "print the lines that are new; they stay in the queue. The memory engine prints them at "
-         "once, as they were given. The disk engine prints them when the inputs have ended and "
-         "everything is decided. They then have the order and form in which they will be popped"},
+     .help = "print the new lines; they stay in the queue. The memory engine prints them at "
+             "once, as they were given. The disk engine decides everything at the end of the "
+             "inputs, and then prints them. Their order and form are those in which they will "
+             "be popped"},
     {0, "requeue", NULL, TOOL_FLAG(struct feed, requeue),
      .help = "queue seen lines as well, to visit them again"},
     TOOL_OPTIONS_END,
@@ -146,8 +146,8 @@ static const struct tool_option import_options[] = {
 
 static const struct tool_option payload_options[] = {
     {0, "payload", "N", TOOL_CALL(struct feed, payload, take_payload),
-     .help = "keep field N of a line as its key's payload; with -F. The payload of a key's first "
-             "push counts"},
+     .help = "with -F, store field N of a line as the payload of its key. Later payloads of "
+             "the same key are ignored"},
     TOOL_OPTIONS_END,
 };
 
@@ -156,8 +156,8 @@ static const struct tool_option_group push_groups[] = {
     TOOL_SIEVE_CHANGE_GROUPS(struct feed, command),
     {.rows = push_options},
     TOOL_SIEVE_MAKE_GROUP(struct feed, command),
-    {.title = "How a line becomes a key. These options are not kept in the sieve: give them each "
-              "time.",
+    {.title =
+         "How a line becomes a key. The sieve does not store these options: give them each time.",
      .rows = payload_options},
     TOOL_RULE_GROUPS(NULL, struct feed, choice),
     TOOL_GROUPS_END,
@@ -169,7 +169,7 @@ static const struct tool_option_group mark_groups[] = {
     TOOL_SIEVE_GROUP(tool_sieve_report_options, struct feed, command),
     TOOL_SIEVE_MAKE_GROUP(struct feed, command),
     TOOL_RULE_GROUPS(
-        "How a line becomes a key. These options are not kept in the sieve:", struct feed, choice),
+        "How a line becomes a key. The sieve does not store these options:", struct feed, choice),
     TOOL_GROUPS_END,
 };
 
@@ -540,7 +540,7 @@ static void say_rest(struct run *run)
                    run->fed.too_long == 1 ? "was" : "were");
     if (run->fed.no_fingerprint > 0)
         tool_warning(
-            "%s of requests.seen %s and %s passed over",
+            "%s of requests.seen %s and %s skipped",
             TOOL_SAY_THINGS(run->fed.no_fingerprint, feed->binary_count > 0 ? "piece" : "line"),
             run->fed.no_fingerprint == 1 ? "is not a fingerprint" : "are not fingerprints",
             run->fed.no_fingerprint == 1 ? "was" : "were");
@@ -693,7 +693,7 @@ static int report(const struct feed *feed, const struct fed *fed, int code)
         say_report(feed, fed);
     if (!command->quiet && fed->made && fed->durable > 0 && command->options.canon == NULL &&
         fed->urls > 0 && 2 * fed->urls > fed->looked_at)
-        tool_notice("the lines are URLs, and the sieve takes them as they are: HTTP://Host/ and "
+        tool_notice("the lines are URLs, and the sieve does not normalise them: HTTP://Host/ and "
                     "http://host/ are two keys. --canon url makes them one; it can be chosen only "
                     "when a sieve is made");
     return code;
@@ -758,7 +758,7 @@ static int feed_main(int argc, char **argv, struct feed *feed)
     feed->source.paths = argv + optind;
     feed->source.count = (size_t)(argc - optind);
     if (feed->imports && feed->source.count == 0)
-        return tool_usage("which files? 'bloomery sieve import %s FILE...'; '-' is standard input",
+        return tool_usage("no files: 'bloomery sieve import %s FILE...'; '-' is standard input",
                           command->directory);
     if (feed->imports)
         sort_lists(feed, argv + optind);
@@ -796,20 +796,24 @@ const struct tool_command tool_sieve_push = {
     .summary = "enqueue the lines that were never pushed before",
     .synopsis = "bloomery sieve push [OPTION...] DIR [INPUT...]",
     .introduction =
-        "Pushes each line of the inputs into the sieve in DIR, which is made if it does not exist. "
-        "A line that was never pushed before is queued; any other is dropped. With --ordered, and "
-        "from the memory engine, lines come out in the order of their first pushes. By default "
-        "each partition keeps that order by itself. No INPUT, or '-', is standard input; "
-        "compressed inputs and archives are unpacked ('bloomery help build').",
+        "Pushes each line of the inputs into the sieve in DIR, which is created if it "
+        "does not exist. A line that was never pushed before is queued; all others are "
+        "dropped. With --ordered, and with the memory engine, lines come out in the "
+        "order of their first pushes. By default, only each partition keeps that order. "
+        "Without INPUT, or with '-', push reads standard input. Compressed inputs and "
+        "archives are unpacked ('bloomery help build').",
     .groups = push_groups,
     .epilogue = "A line is skipped if it is longer than 1 MiB or not what the options above "
                 "require. Such lines are reported at the end, with exit code 2. SIGINT, SIGTERM "
-                "and SIGHUP end the input; what came before is in the sieve. A second signal does "
-                "not wait. After a crash the first N pushes are there, for some N: push the same "
-                "input again, and nothing is queued twice.\n\n  bloomery sieve push crawl "
-                "seeds.txt\n  urls-of page.html | bloomery sieve push crawl\n  bloomery sieve push "
-                "--canon url --ordered site seeds.txt\n  bloomery sieve push --memory 18MB -n 1e9 "
-                "large urls.gz\n  bloomery sieve push --print --engine memory seen < urls.txt",
+                "and SIGHUP end the input; lines before that are in the sieve. A second signal "
+                "ends the command at once. After a crash, the sieve has the first N pushes, for "
+                "some N. Push the same input again: nothing is queued twice.\n"
+                "\n"
+                "  bloomery sieve push crawl seeds.txt\n"
+                "  urls-of page.html | bloomery sieve push crawl\n"
+                "  bloomery sieve push --canon url --ordered site seeds.txt\n"
+                "  bloomery sieve push --memory 18MB -n 1e9 large urls.gz\n"
+                "  bloomery sieve push --print --engine memory seen < urls.txt",
 };
 
 const struct tool_command tool_sieve_mark = {
@@ -817,9 +821,10 @@ const struct tool_command tool_sieve_mark = {
     .run = mark_main,
     .summary = "mark lines as seen without queueing them",
     .synopsis = "bloomery sieve mark [OPTION...] DIR [INPUT...]",
-    .introduction = "Marks each line of the inputs as seen without queueing it: a later push of it "
-                    "is dropped. DIR is made if it does not exist. A line that was pushed before "
-                    "and is not decided yet (disk engine) comes out anyway.",
+    .introduction =
+        "Marks each line of the inputs as seen without queueing it: a later push of it "
+        "is dropped. DIR is created if it does not exist. A line that was pushed before "
+        "and is still pending (disk engine) comes out anyway.",
     .groups = mark_groups,
     .epilogue = "  bloomery sieve mark crawl visited.txt",
 };
@@ -827,16 +832,17 @@ const struct tool_command tool_sieve_mark = {
 const struct tool_command tool_sieve_import = {
     .name = "sieve import",
     .run = import_main,
-    .summary = "mark what another program has seen (lists, Scrapy's requests.seen)",
+    .summary = "mark keys that another program has seen, such as Scrapy",
     .synopsis = "bloomery sieve import [OPTION...] DIR FILE...",
     .introduction =
-        "Marks what another program has seen as seen here, without queueing it. A FILE is a list "
-        "with one key a line, as for 'sieve mark', or the requests.seen of a Scrapy job. If its "
-        "first line has 40 hexadecimal digits, it is a requests.seen. Each such line is a key, "
-        "without a carriage return after it. Other lines, such as one that a crash cut off, are "
-        "skipped and counted. Newer files are binary, 20 bytes a request, and are recognised by "
-        "bytes that no text has. The 40 digits of each request are the key. Binary files are read "
-        "from files, not from pipes, and not compressed.",
+        "Marks keys that another program has seen as seen, without queueing them. A FILE "
+        "is a list with one key per line, as for 'sieve mark', or the requests.seen of a "
+        "Scrapy job. A file whose first line has 40 hexadecimal digits is a "
+        "requests.seen. Each such line is a key, without a carriage return after it. "
+        "Other lines, such as one that a crash cut off, are skipped and counted. Newer "
+        "files of Scrapy are binary, with 20 bytes per request, and are recognised by "
+        "bytes that text does not have. The 40 digits of each request are the key. "
+        "Binary files must not be pipes or compressed.",
     .groups = import_groups,
     .epilogue = "  bloomery sieve import crawl crawls/job/requests.seen",
 };

@@ -31,8 +31,8 @@ struct status {
 
 static const struct tool_option status_options[] = {
     {0, "json", NULL, TOOL_FLAG(struct status, command.json),
-     .help = "print one JSON object, numbers unrounded. \"memory\" and \"memory_budget\" are those "
-             "of this command alone"},
+     .help = "print one JSON object, with unrounded numbers. \"memory\" and \"memory_budget\" "
+             "are those of this command only"},
     TOOL_OPTIONS_END,
 };
 
@@ -62,9 +62,9 @@ static void add_queue(struct tool_report *report, const bloomery_sieve_info *inf
     tool_report_line(report, "pushes");
     add_count(report, "pushed", info->pushed, "the sum of the next five");
     tool_fact(report, "durable", NULL, tool_count(info->durable));
-    add_count(report, "new", info->new_keys, "the first of their keys");
+    add_count(report, "new", info->new_keys, "not seen before; queued");
     add_count(report, "seen", info->seen, "dropped");
-    add_count(report, "pending", info->pending, disk ? "new or seen, not looked up yet" : "");
+    add_count(report, "pending", info->pending, disk ? "not decided yet" : "");
     add_count(report, "forced", info->forced, "");
     add_count(report, "marked", info->marked, "seen, not queued");
     tool_fact(report, NULL, "durable", tool_count(info->durable));
@@ -72,7 +72,7 @@ static void add_queue(struct tool_report *report, const bloomery_sieve_info *inf
     add_count(report, "queued", info->queued, "not popped yet");
     add_count(report, "leased", info->leased, "popped, not acknowledged");
     add_count(report, "done", info->done, "acknowledged");
-    add_count(report, "dead", info->dead, "delivered too often, and put aside");
+    add_count(report, "dead", info->dead, "put aside after too many deliveries");
     tool_fact(report, "leases_max", NULL, tool_count(info->leases));
 }
 
@@ -80,18 +80,18 @@ static void add_filter(struct tool_report *report, const struct status *status)
 {
     const bloomery_sieve_info *info = &status->info;
     if (status->in_use) {
-        tool_fact_say(report, "different keys", "?");
-        tool_fact_note(report, "not known while it is in use");
+        tool_fact_say(report, "distinct keys", "?");
+        tool_fact_note(report, "unknown while the sieve is in use");
     } else if (info->distinct == UINT64_MAX) /* of a filter whose bits are all set */
-        tool_fact_say(report, "different keys", "too many to tell");
+        tool_fact_say(report, "distinct keys", "unknown: all bits are set");
     else {
-        tool_fact(report, NULL, "different keys", tool_count(info->distinct));
+        tool_fact(report, NULL, "distinct keys", tool_count(info->distinct));
         tool_fact_note(report, "estimated");
     }
     tool_fact(report, NULL, "planned for", tool_count(info->planned));
     tool_fact_note(report, "%s",
                    info->capacity == 0   ? "it grows"
-                   : info->over_capacity ? "and over that"
+                   : info->over_capacity ? "exceeded"
                                          : "");
     if (!status->in_use) {
         tool_fact(report, NULL, "rate now", tool_number(info->live_rate));
@@ -112,7 +112,7 @@ static void add_seen(struct tool_report *report, const struct status *status)
     else
         tool_fact(report, NULL, "wrong drops",
                   drops >= 1000 && drops < 1e15 ? tool_about(drops) : tool_number(drops));
-    tool_fact_note(report, "new keys that were dropped, expected");
+    tool_fact_note(report, "expected number of new keys that were dropped");
     tool_fact(report, "distinct", NULL,
               tool_known(info->distinct < UINT64_MAX, tool_count(info->distinct)));
     tool_fact(report, "planned_keys", NULL, tool_count(info->planned));
@@ -133,7 +133,7 @@ static void add_bytes(struct tool_report *report, const struct status *status)
     tool_fact(report, "memory", NULL, tool_size(info->memory));
     tool_fact(report, "disk_bytes", "on disk", tool_size(status->disk_bytes));
     tool_fact_note(report, "all files together");
-    tool_fact(report, "seen_bytes", "what was seen", tool_size(info->seen_bytes));
+    tool_fact(report, "seen_bytes", "seen keys", tool_size(info->seen_bytes));
     if (disk && info->distinct > 0)
         tool_fact_note(report, "%s fingerprint%s, %.3g bytes each", TOOL_SAY_COUNT(info->distinct),
                        info->distinct == 1 ? "" : "s",
@@ -144,14 +144,14 @@ static void add_bytes(struct tool_report *report, const struct status *status)
                        : status->in_use ? "the filter's file"
                                         : "the filter, in memory");
     tool_fact(report, "pending_bytes", disk ? "logs" : NULL, tool_size(info->pending_bytes));
-    tool_fact_note(report, "of pending keys; a flush removes them");
+    tool_fact_note(report, "of pending keys; a flush deletes them");
     tool_fact(report, "queue_bytes", "queue", tool_size(info->queue_bytes));
-    tool_fact_note(report, "files go when all in them is done");
+    tool_fact_note(report, "files are deleted when everything in them is done");
     tool_fact(report, "lease_bytes", "leases", tool_size(info->lease_bytes));
     tool_fact(report, "dead_bytes", NULL, tool_size(info->dead_bytes));
     if (disk) {
         tool_fact(report, NULL, "a flush now", tool_size((uint64_t)info->flush_bytes));
-        tool_fact_note(report, "read and written, about");
+        tool_fact_note(report, "reads and writes, estimated");
     }
     tool_fact(report, "flush_bytes", NULL, tool_number(info->flush_bytes));
     tool_fact(report, "cache_hits", NULL, tool_count(info->cache_hits));
@@ -265,34 +265,34 @@ const struct tool_command tool_sieve_status = {
     .summary = "print what a sieve holds, and how much space it needs",
     .synopsis = "bloomery sieve status [OPTION...] DIR",
     .introduction =
-        "Prints what a sieve holds and how much space it needs. While another process uses the "
-        "sieve, status prints its last commit (with --sync 1, a second old) and names that "
-        "process. Neither waits for the "
-        "other.\n"
+        "Prints what a sieve holds and how much space it needs. While another process "
+        "uses the sieve, status prints its last commit (with --sync 1, a second old) and "
+        "names that process. Neither waits for the other.\n"
         "\n"
-        "  pushed       lines that were pushed = new + seen + pending + forced + marked\n"
-        "  new          the first of their keys: each went to the queue\n"
-        "  seen         dropped\n"
-        "  pending      on the disk and not looked up yet (disk engine): new or seen. A\n"
-        "               batch of them is decided when it is full, when 'pop' finds the\n"
-        "               queue empty, or by 'flush'\n"
-        "  forced       queued though they were seen (--requeue)\n"
-        "  marked       by 'mark' and 'import': seen, not queued\n"
-        "  durable      of the pushed ones, those that a crash can't undo\n"
-        "  queued       not popped yet\n"
+        "  pushed       all pushed lines = new + seen + pending + forced + marked\n"
+        "  new          keys that had not been seen before; they were queued\n"
+        "  seen         keys that had been seen before; they were dropped\n"
+        "  pending      lines on disk of which it is not decided whether they are new\n"
+        "               (disk engine). A batch of them is decided when it is full, when\n"
+        "               'pop' finds the queue empty, or by 'flush'\n"
+        "  forced       keys that were queued although they had been seen (--requeue)\n"
+        "  marked       keys that 'mark' or 'import' marked as seen; they are not queued\n"
+        "  durable      pushed lines that survive a crash\n"
+        "  queued       keys that are not popped yet\n"
         "  leased       popped, not acknowledged\n"
         "  done         acknowledged\n"
         "  dead         put aside after too many deliveries (pop --max-deliveries)\n"
-        "  wrong drops  new keys that were mistaken for seen ones, expected\n"
+        "  wrong drops  expected number of new keys that were mistaken for seen ones\n"
         "\n"
-        "Keys that came to the queue, new and forced, are queued + leased + done + dead. Forced "
-        "keys that are pending are not counted yet, and keys that damage took are not counted any "
-        "more. 'ack --dead' forgets dead keys. All counts and bytes are exact. The wrong drops and "
-        "the cost of a flush are estimates, as are the memory engine's distinct keys and rate.\n"
+        "The keys that were queued (new and forced) are now queued, leased, done or "
+        "dead. Forced keys that are still pending are not counted, and neither are keys "
+        "lost to damage. 'ack --dead' forgets dead keys. All counts and bytes are exact. "
+        "The wrong drops and the cost of a flush are estimates, as are the memory "
+        "engine's distinct keys and rate.\n"
         "\n"
-        "The next merge, such as a flush, deletes a log of pending keys. A file of the queue has "
-        "64 MiB, and is deleted when everything in it is done. So both may exist though nothing is "
-        "pending or queued.",
+        "Logs of pending keys are deleted by the next merge, such as a flush. Queue "
+        "files have 64 MiB and are deleted when everything in them is done. So both may "
+        "exist although nothing is pending or queued.",
     .groups = status_groups,
 };
 
@@ -342,11 +342,12 @@ static int flush_main(int argc, char **argv)
 const struct tool_command tool_sieve_flush = {
     .name = "sieve flush",
     .run = flush_main,
-    .summary = "decide everything that is pending",
+    .summary = "decide now which pending keys are new",
     .synopsis = "bloomery sieve flush [OPTION...] DIR",
-    .introduction = "Decides everything that is pending (disk engine): afterwards new keys are in "
-                    "the queue. It reads and writes up to all fingerprints of seen keys; 'sieve "
-                    "status' estimates how much.",
+    .introduction =
+        "Decides for all pending keys whether they are new (disk engine), and queues the "
+        "new ones. This may read and write all fingerprints of seen keys; 'sieve status' "
+        "estimates how much.",
     .groups = flush_groups,
 };
 
@@ -364,25 +365,24 @@ struct export
 
 static const struct tool_option export_options[] = {
     {0, "leased", NULL, TOOL_FLAG(struct export, leased),
-     .help = "print the leased keys instead. A line is a number, a tab and a key, as 'pop' prints "
-             "it. Leased keys were popped and not acknowledged; those that await redelivery are "
-             "among them"},
+     .help = "print the leased keys instead, as NUMBER, tab, KEY. Leased keys were popped and "
+             "not acknowledged. Those that await redelivery are included"},
     {0, "dead", NULL, TOOL_FLAG(struct export, dead),
      .help = "print the keys that 'pop --max-deliveries' put aside"},
     {0, "seen", NULL, TOOL_FLAG(struct export, seen),
-     .help = "print the fingerprints of seen keys (disk engine). They have 16 hexadecimal digits "
-             "each and are sorted. They are made with a secret of this sieve and mean nothing in "
-             "another. Pending keys are not among them"},
+     .help = "print the fingerprints of seen keys (disk engine), sorted, with 16 hexadecimal "
+             "digits each. They depend on a secret of this sieve and mean nothing in another. "
+             "Pending keys are not included"},
     {0, "flush", NULL, TOOL_FLAG(struct export, flush),
-     .help = "decide everything that is pending first"},
+     .help = "first decide which pending keys are new"},
     {0, "payload", NULL, TOOL_FLAG(struct export, payload),
      .help = "print a tab and the payload after each key that has one"},
     {'0', "null", NULL, TOOL_BYTE(struct export, delimiter, '\0'),
      .help = "end lines with NUL instead of newline"},
     {0, "json", NULL, TOOL_FLAG(struct export, command.json),
-     .help = "print one JSON object (with --leased or --dead). Its list \"items\" has objects with "
-             "number, key (key_hex if the key is not UTF-8) and payload. Leased keys also have "
-             "deliveries and seconds_left, which is 0 if a key awaits redelivery"},
+     .help = "print one JSON object (with --leased or --dead). Its list \"items\" has objects "
+             "with number, key (key_hex if the key is not UTF-8) and payload. Leased keys "
+             "also have deliveries and seconds_left. This is 0 if a key awaits redelivery"},
     TOOL_OPTIONS_END,
 };
 
@@ -461,9 +461,9 @@ static int run_export(struct export *export)
     const int code = tool_sieve_close(
         command, status != BLOOMERY_OK ? tool_sieve_error(command, &error) : TOOL_FOUND);
     if (!whole && code == TOOL_FOUND)
-        tool_warning("%s: %s pending and not here; --flush decides that first", command->directory,
-                     info.pending == 0 ? "some of what was seen is"
-                                       : TOOL_SAY_THINGS(info.pending, "push"));
+        tool_warning("%s: the output lacks %s, pending until --flush or a pop decides them",
+                     command->directory,
+                     info.pending == 0 ? "some seen keys" : TOOL_SAY_THINGS(info.pending, "push"));
     return tool_out_finish(&export->out, code);
 }
 
@@ -478,7 +478,7 @@ static int export_main(int argc, char **argv)
     if (!tool_options_read(argc, argv, export, &code))
         ; /* after the help or a message */
     else if (export->seen + export->leased + export->dead > 1)
-        code = tool_usage("--seen, --leased and --dead are three lists: name one");
+        code = tool_usage("--seen, --leased and --dead exclude each other");
     else if (export->command.json && !export->leased && !export->dead)
         code = tool_usage("--json goes with --leased or --dead");
     else if (tool_sieve_sole_operand(&export->command, argc, argv))
@@ -490,10 +490,11 @@ static int export_main(int argc, char **argv)
 const struct tool_command tool_sieve_export = {
     .name = "sieve export",
     .run = export_main,
-    .summary = "print the queue, the leased or the dead keys, or what was seen",
+    .summary = "print the queue, the leased or dead keys, or the seen fingerprints",
     .synopsis = "bloomery sieve export [OPTION...] DIR",
-    .introduction = "Prints the keys of the queue, front to back, without popping them. Leased "
-                    "keys are not among them.",
+    .introduction =
+        "Prints the keys of the queue, front to back, without popping them. Leased keys "
+        "are not included.",
     .groups = export_groups,
     .epilogue = "  bloomery sieve export --leased crawl | bloomery sieve ack --return crawl\n"
                 "  bloomery sieve export --dead crawl > gone.txt",
@@ -573,7 +574,7 @@ static int verify_main(int argc, char **argv)
     if (code == TOOL_NONE)
         tool_say("%s: damaged: %s", command->directory, TOOL_SAY_THINGS(damaged, "frame"));
     else if (code == TOOL_FOUND && damaged == 0)
-        tool_say("%s: all is sound", command->directory);
+        tool_say("%s: no damage found", command->directory);
     return tool_out_finish(&care.out, code);
 }
 
@@ -582,10 +583,11 @@ const struct tool_command tool_sieve_verify = {
     .run = verify_main,
     .summary = "read every file and compare the checksums",
     .synopsis = "bloomery sieve verify [OPTION...] DIR",
-    .introduction = "Reads every frame of every file of a sieve and compares the checksums. It "
-                    "prints a line for each damaged frame: which it is and what it held.",
+    .introduction =
+        "Reads every frame of every file of a sieve and compares the checksums. For each "
+        "damaged frame it prints a line that says where it is and what it held.",
     .groups = verify_groups,
-    .epilogue = "Exit code: 0 all is sound, 1 something is damaged, 2 an error.",
+    .epilogue = "Exit code: 0 no damage, 1 something is damaged, 2 an error.",
 };
 
 static const struct tool_option_group recover_groups[] = {
@@ -603,24 +605,25 @@ static void say_recovered(const char *directory, const bloomery_sieve_recovery *
 {
     if (found->damaged == 0) {
         assert(is_whole(found));
-        tool_say("%s: all is sound", directory);
+        tool_say("%s: no damage found", directory);
         return;
     }
     if (found->older)
-        tool_say("%s: one of the last two commits could not be read; if that was the last one, the "
-                 "sieve is as it was one commit before: push again what came after",
+        tool_say("%s: one of the last two commits could not be read; if it was the last one, the "
+                 "sieve is one commit older: push what came after it again",
                  directory);
     if (found->pending > 0)
-        tool_say("%s: %s pending and lost", directory, TOOL_SAY_THINGS(found->pending, "push"));
+        tool_say("%s: lost: %s that were pending", directory,
+                 TOOL_SAY_THINGS(found->pending, "push"));
     if (found->queued > 0)
-        tool_say("%s: %s of the queue lost", directory, TOOL_SAY_THINGS(found->queued, "item"));
+        tool_say("%s: lost: %s of the queue", directory, TOOL_SAY_THINGS(found->queued, "item"));
     if (found->seen > 0)
-        tool_say("%s: %s no longer known as seen; pushed again, they come out again", directory,
+        tool_say("%s: lost: %s that had been seen; if pushed again, they come out again", directory,
                  TOOL_SAY_THINGS(found->seen, "key"));
     if (is_whole(found))
         tool_say("%s: nothing is lost", directory);
     if (found->folder[0] != '\0')
-        tool_say("%s: what is damaged is set aside in %s/%s", directory, directory, found->folder);
+        tool_say("%s: damaged files are set aside in %s/%s", directory, directory, found->folder);
 }
 
 static int report_recovery(struct care *care, const bloomery_sieve_recovery *found)
@@ -672,15 +675,17 @@ static int recover_main(int argc, char **argv)
 const struct tool_command tool_sieve_recover = {
     .name = "sieve recover",
     .run = recover_main,
-    .summary = "make a damaged sieve work again, and set aside what is damaged",
+    .summary = "repair a damaged sieve, and set its damaged files aside",
     .synopsis = "bloomery sieve recover [OPTION...] DIR",
     .introduction =
-        "Repairs a damaged sieve: it keeps what is whole, so that the sieve opens and works again. "
-        "It prints a line for each thing that was damaged and what is lost with it. If the last "
-        "commit can't be read, the one before it counts. Items of the queue and pending lines in "
-        "damaged frames are lost. Seen keys in damaged frames come out again if they are pushed "
-        "again.\n\nNothing is deleted: damaged files are set aside in a folder 'set-aside.N' in "
-        "DIR. A sieve that is whole stays as it is.",
+        "Repairs a damaged sieve so that it opens and works again, with everything that "
+        "is intact. It prints a line for each damaged part, with what is lost. If the "
+        "last commit can't be read, the one before it is used. Items of the queue and "
+        "pending lines in damaged frames are lost. Seen keys in damaged frames come out "
+        "again if they are pushed again.\n"
+        "\n"
+        "Nothing is deleted: damaged files are set aside in a folder 'set-aside.N' in "
+        "DIR. An undamaged sieve is not changed.",
     .groups = recover_groups,
     .epilogue = "Exit code: 0 nothing is lost, 1 something is or may be, 2 an error.\n"
                 "\n"
