@@ -80,9 +80,8 @@ static bool changed_growth(const bloomery_plan *plan, bool grows)
         return false; /* filled in by hand, in part at least, or for 0 keys */
     if (plan->bytes != 0 || (plan->rate != 0 && plan->rate != plan->planned_rate))
         return grows; /* not what solving a scalable plan leaves */
-    const double rate =
-        bloomery_geometry_rate(BLOOMERY_BLOCKED, plan->bits, plan->blocks_per_key, plan->probes,
-                               plan->hash, plan->planned_keys);
+    const double rate = bloomery_geometry_rate(BLOOMERY_BLOCKED, plan->bits, plan->blocks_per_key,
+                                               plan->probes, plan->hash, plan->planned_keys);
     return grows ? rate > plan->planned_rate * BLOOMERY_CHAIN_FIRST * rounding
                  : rate * rounding < plan->planned_rate;
 }

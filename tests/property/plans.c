@@ -172,7 +172,7 @@ static void a_plan_of_another_kind_is_refused(void **state)
         }
 }
 
-/* That the planned rate is the given one is no sign of another kind. */
+/* Nothing says that a plan of another kind is given if its rate is met exactly. */
 static void a_plan_that_meets_its_rate_exactly_is_taken(void **state)
 {
     (void)state;

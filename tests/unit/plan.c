@@ -643,7 +643,7 @@ static void plans_tell_the_hash_they_are_made_for(void **state)
     }
 }
 
-/* A scalable filter is compared with the least for the rate of all of it, not of its first layer. */
+/* A scalable filter is compared with the least for its rate, not for that of its first layer. */
 static void the_limit_of_a_scalable_filter_is_that_of_its_rate(void **state)
 {
     (void)state;
