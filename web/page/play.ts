@@ -3,6 +3,7 @@
 // the filter's shape alone: the keys go into an address only with "Copy link", which says so. The cells
 // are drawn by play-grid.ts.
 
+import { compare } from "./compare";
 import type { Context, Section } from "./context";
 import { choice, copyButton, field, h, replace, scrolling, table } from "./dom";
 import { formatCount, formatNumber, formatOneIn, formatRate, visible } from "./numbers";
@@ -259,15 +260,15 @@ class Play {
   }
 
   /** Keys that were typed, and those of a link that was opened, are not kept in the address. */
-  private save(how: "push" | "replace"): void {
+  private save(how: "push" | "replace", preset?: string): void {
     const { kind, cells, probes, blocksPerKey } = this.settings;
     this.context.state.set(
       {
-        kind,
-        m: String(cells),
-        k: String(probes),
-        L: blocksPerKey <= 1 ? undefined : String(blocksPerKey),
-        preset: undefined,
+        kind: preset ? undefined : kind,
+        m: preset ? undefined : String(cells),
+        k: preset ? undefined : String(probes),
+        L: preset || blocksPerKey <= 1 ? undefined : String(blocksPerKey),
+        preset,
         acts: undefined,
         ask: undefined,
       },
@@ -408,7 +409,7 @@ class Play {
     this.asked = preset.ask;
     this.shown = Infinity;
     this.redo();
-    this.save("push");
+    this.save("push", id);
     this.rebuild("");
     this.context.announce(preset.story);
   }
@@ -418,9 +419,10 @@ class Play {
     this.settings = settingsOf(state.get);
     this.seen = this.address();
     // An address without keys leaves those that are there.
-    const acts = state.get("acts");
+    const preset = presets.find(({ id }) => id === state.get("preset"));
+    const acts = state.get("acts") ?? (preset && writeActs(preset.acts));
     if (acts !== undefined) this.acts = readActs(acts);
-    const asked = state.get("ask");
+    const asked = state.get("ask") ?? preset?.ask;
     if (asked !== undefined) this.asked = wellFormed(asked.slice(0, MAX_TEXT));
     this.shown = Infinity;
     this.redo();
@@ -620,4 +622,7 @@ class Play {
 
 export const play: Section = (host, context) => {
   new Play(host, context);
+  const below = h("div", { class: "layouts" });
+  host.append(below);
+  compare(below, context);
 };
