@@ -32,7 +32,14 @@ export interface Candidate {
   spec: MeasureJob["filter"];
   /** The expected rate with `keys` keys, summed over the layout. Measures nothing. */
   theory(keys: number): number;
+  /** The expected share of bits that are set. */
+  fill(keys: number): number;
   free(): void;
+}
+
+/** A key chooses `times` times a group of `together` bits among m: a bit stays 0 if none of them has it. */
+function expectedFill(m: number, together: number, times: number): (keys: number) => number {
+  return (keys) => -Math.expm1(keys * times * Math.log1p(-together / m));
 }
 
 /** The same number is asked for with every drawing. */
@@ -64,6 +71,7 @@ function splitBlock(engine: Engine, shape: Shape, n: number, rate: number, room?
     probes,
     spec,
     theory: remembering((keys) => filter.expectedRate(keys)),
+    fill: expectedFill(8 * bytes, probes, 1),
     free: () => filter.free(),
   };
 }
@@ -95,6 +103,8 @@ export function plan(
     probes,
     spec: { kind: shape.blocks === 0 ? "classic" : "blocked", bits, probes, blocksPerKey },
     theory: remembering((keys) => engine.planRate(found, keys)),
+    fill:
+      shape.blocks === 0 ? expectedFill(bits, 1, probes) : expectedFill(bits, probes, blocksPerKey),
     free: () => {},
   };
 }

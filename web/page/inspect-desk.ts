@@ -30,6 +30,12 @@ export type Asked =
       cells: number[];
     };
 
+/** What the filter says of each line of a list: 0 no key, 1 definitely not, 2 possibly. */
+export interface AskedAll {
+  lines: string[];
+  answers: Uint8Array;
+}
+
 export interface Damage {
   error: string;
   offset: number;
@@ -43,6 +49,7 @@ export interface Wishes {
   verify: { wish: object; gets: Damage | undefined };
   fill: { wish: { layer: number; parts: number }; gets: number[] };
   ask: { wish: { text: string; layer: number }; gets: Asked };
+  askAll: { wish: { text: string }; gets: AskedAll };
 }
 
 export type WishName = keyof Wishes;
@@ -145,7 +152,22 @@ export class Desk {
         return this.opened().fill(call.layer, call.parts);
       case "ask":
         return this.ask(call.text, call.layer);
+      case "askAll":
+        return this.askAll(call.text);
     }
+  }
+
+  /** A newline at the end ends the last line: it does not begin another. */
+  private askAll(text: string): AskedAll {
+    const filter = this.opened();
+    const lines = text.split(/\r\n|\r|\n/);
+    if (lines.at(-1) === "") lines.pop();
+    const answers = new Uint8Array(lines.length);
+    lines.forEach((line, i) => {
+      const key = filter.keyOf(keyOfText(line));
+      if (typeof key !== "string") answers[i] = filter.mayContain(key) ? 2 : 1;
+    });
+    return { lines, answers };
   }
 
   private ask(text: string, layer: number): Asked {

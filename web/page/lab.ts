@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 18 MB lab: what any structure of a given size can know of a given number of URLs, and what the sieve takes.
+// How small can it get: what any structure of a given size can know of a given number of URLs, and what the sieve takes.
 
 import { chart } from "./chart";
 import type { Context, Section } from "./context";
@@ -87,7 +87,11 @@ class Lab {
   private readonly refusal = h("p", { class: "lab-refusal" });
   private readonly needed = h("p", { class: "lab-needed" });
   private readonly comparison = h("div", { class: "lab-comparison" });
-  private readonly command = h("pre", { tabindex: 0, "aria-label": "Command line of the plan" });
+  private readonly command = h("pre", {
+    tabindex: 0,
+    role: "group",
+    "aria-label": "Command line of the plan",
+  });
   private readonly chart = chart();
   private readonly results: HTMLElement;
   private readonly context: Context;

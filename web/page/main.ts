@@ -10,15 +10,17 @@ import { inspect } from "./inspect";
 import { lab } from "./lab";
 import { play } from "./play";
 import { Address } from "./state";
+import { story } from "./story";
 
 /** Put in by build.mjs: the module, gzipped, in base64; and the worker's script. */
 declare const MODULE: string;
 declare const WORKER: string;
 
 const sections: { id: string; prefix: string; build: Section }[] = [
+  { id: "story", prefix: "s", build: story },
   { id: "play", prefix: "p", build: play },
-  { id: "curve", prefix: "c", build: curve },
   { id: "calculator", prefix: "n", build: calculator },
+  { id: "curve", prefix: "c", build: curve },
   { id: "lab", prefix: "l", build: lab },
   { id: "inspect", prefix: "i", build: inspect },
 ];
@@ -37,6 +39,26 @@ function announcer(): (sentence: string) => void {
     clearTimeout(waiting);
     waiting = window.setTimeout(() => (region.textContent = sentence), 500);
   };
+}
+
+/** Marks the part that is being read in the menu. */
+function watchParts(): void {
+  const links = [...document.querySelectorAll<HTMLAnchorElement>("nav a")];
+  const watcher = new IntersectionObserver(
+    (entries) => {
+      for (const { target, isIntersecting } of entries) {
+        const link = links.find(({ hash }) => hash === `#${target.id}`)!;
+        if (!isIntersecting) link.removeAttribute("aria-current");
+        else {
+          link.setAttribute("aria-current", "true");
+          // On a phone the menu is wider than the screen. The page itself must not scroll.
+          link.parentElement!.scrollLeft = link.offsetLeft - 60;
+        }
+      }
+    },
+    { rootMargin: "-35% 0px -64% 0px" },
+  );
+  for (const { hash } of links) watcher.observe(document.querySelector(hash)!);
 }
 
 function complain(sentence: string): void {
@@ -98,8 +120,11 @@ async function start(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve));
   }
   document.documentElement.dataset["ready"] = "yes";
-  const named = address.named();
-  if (named !== "") document.getElementById(named)?.scrollIntoView();
+  // A page with a file in it begins where the file is.
+  const named =
+    address.named() || (document.querySelector("#given-file[data-name='']") ? "" : "inspect");
+  if (named !== "") document.getElementById(named)?.scrollIntoView({ behavior: "instant" });
+  watchParts();
 }
 
 start().catch((error: unknown) => {

@@ -104,6 +104,11 @@ export function visible(text: string): string {
   );
 }
 
+/** A sentence of the library, with separators in its long numbers. */
+export function readable(text: string): string {
+  return text.replace(/(?<![\w.])[0-9]{5,15}(?![\w.])/g, (digits) => whole.format(Number(digits)));
+}
+
 /** Three digits: 0.0123, 1.23e-7, 4,560,000. */
 export function formatNumber(value: number): string {
   if (value !== 0 && (Math.abs(value) < 1e-4 || Math.abs(value) >= 1e15))
