@@ -129,9 +129,9 @@ class Calculator {
   private readonly facts = h("dl", { class: "calc-facts" });
   private readonly table = h("div", { class: "calc-kinds" });
   private readonly textbook = h("div", { class: "calc-textbook" });
-  private readonly command = h("pre", { tabindex: 0, "aria-label": "Command line" });
+  private readonly command = h("pre", { tabindex: 0, role: "group", "aria-label": "Command line" });
   private readonly remark = h("p", { class: "hint calc-remark" });
-  private readonly code = h("pre", { tabindex: 0, "aria-label": "C program" });
+  private readonly code = h("pre", { tabindex: 0, role: "group", "aria-label": "C program" });
   private readonly results: HTMLElement;
   private readonly context: Context;
 

@@ -123,7 +123,12 @@ async function start(): Promise<void> {
   // A page with a file in it begins where the file is.
   const named =
     address.named() || (document.querySelector("#given-file[data-name='']") ? "" : "inspect");
-  if (named !== "") document.getElementById(named)?.scrollIntoView({ behavior: "instant" });
+  const go = () => document.getElementById(named)?.scrollIntoView({ behavior: "instant" });
+  if (named !== "") {
+    go();
+    // Drawings that depend on their width are there a frame later.
+    requestAnimationFrame(() => requestAnimationFrame(go));
+  }
   watchParts();
 }
 
