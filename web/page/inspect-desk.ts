@@ -13,6 +13,7 @@ import {
   Refusal,
 } from "./engine";
 import { formatBytes } from "./numbers";
+import { candidates } from "./recognise";
 
 /** How a file is to be read. */
 export type Form = { form: "ours" } | { form: "dialect"; dialect: Dialect; given: Given };
@@ -115,31 +116,10 @@ async function openFilter(
   }
 }
 
-/** The dialects that take these bytes by themselves, but not as many bytes of noise: what the file
- * looks like, and not enough to open it so. */
+/** What the file looks like, which is not enough to open it so. */
 async function looksLike(engine: Engine, blob: Blob): Promise<string[]> {
   if (blob.size > MOST_TO_GUESS) return [];
-  const bytes = new Uint8Array(await blob.arrayBuffer());
-  let state = 1;
-  const noise = bytes.map(() => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) >>> 24);
-  const takes = (dialect: Dialect, data: Uint8Array) => {
-    try {
-      engine.loadDialect(dialect.id, data, {}).free();
-      return true;
-    } catch {
-      return false;
-    }
-  };
-  return engine
-    .dialects()
-    .filter(
-      (dialect) =>
-        dialect.reads &&
-        dialect.loadNeeds === "" &&
-        takes(dialect, bytes) &&
-        !takes(dialect, noise),
-    )
-    .map(({ name }) => name);
+  return candidates(engine, new Uint8Array(await blob.arrayBuffer())).map(({ name }) => name);
 }
 
 /** Does what the page wants of one file. */
