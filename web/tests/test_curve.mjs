@@ -319,16 +319,13 @@ for (const [width, address] of [
     await open(page, address);
     const part = address.split("&")[0];
     await page.locator(`${part} .mark`).first().waitFor();
-    await page.waitForTimeout(700);
-    const boxes = await page.locator(`${part} .mark text`).evaluateAll((texts) =>
-      texts.map((text) => {
-        const { left, right, top, bottom } = text.getBoundingClientRect();
-        return { left, right, top, bottom };
-      }),
-    );
-    const svg = await page
-      .locator(`${part} .chart-box svg`)
-      .evaluate((svg) => svg.getBoundingClientRect().toJSON());
+    const { boxes, svg } = await page.evaluate((part) => {
+      const box = (element) => element.getBoundingClientRect().toJSON();
+      return {
+        boxes: [...document.querySelectorAll(`${part} .mark text`)].map(box),
+        svg: box(document.querySelector(`${part} .chart-box svg`)),
+      };
+    }, part);
     for (const [i, a] of boxes.entries()) {
       ok(a.left >= svg.left && a.right <= svg.right + 1, `cut: ${JSON.stringify(a)}`);
       for (const b of boxes.slice(i + 1))
