@@ -214,7 +214,7 @@ class Curve {
     const now = "n" in change && change.n !== this.settings.n ? { now: undefined } : {};
     this.settings = { ...this.settings, ...now, ...change };
     this.context.state.set(writeSettings(this.settings), how);
-    this.show(typedIn);
+    this.show(typedIn, how === "replace");
   }
 
   private now(): number {
@@ -222,7 +222,7 @@ class Curve {
   }
 
   /** Puts the settings into the controls, but not into a box that is being typed in. */
-  private show(typedIn?: HTMLInputElement): void {
+  private show(typedIn?: HTMLInputElement, isDragged = false): void {
     const { n, rate, shown, queries } = this.settings;
     if (typedIn !== this.keysBox) this.keysBox.value = formatCount(n);
     if (typedIn !== this.rateBox) this.rateBox.value = String(rate);
@@ -246,29 +246,35 @@ class Curve {
     this.nowSlider.value = String(this.now());
     this.nowSlider.setAttribute("aria-valuetext", `${formatCount(this.now())} keys`);
     this.nowOut.textContent = `${formatCount(this.now())} keys`;
-    this.plan();
+    this.plan(isDragged);
     this.samples = COARSE;
     this.drawSoon();
     clearTimeout(this.waiting);
     this.waiting = window.setTimeout(() => {
+      this.plan();
       this.samples = SAMPLES;
       this.drawSoon();
       this.measure();
     }, REST);
   }
 
-  /** Plans the filters anew, if what they depend on has changed. */
-  private plan(): void {
+  /** Plans the filters anew, if what they depend on has changed. While something is dragged the blocked ones
+   * keep their probes, and get the best number when it rests. */
+  private plan(isDragged = false): void {
     const { n, rate, memory, shown } = this.settings;
-    const planned = JSON.stringify([n, rate, memory, shown]);
+    const planned = JSON.stringify([n, rate, memory, shown, isDragged]);
     if (planned === this.planned) return;
     this.planned = planned;
+    const kept = new Map(this.candidates.map(({ shape, probes }) => [shape.id, probes]));
     this.candidates.forEach((candidate) => candidate.free());
     this.candidates = [];
     this.refused = "";
+    const { engine } = this.context;
     for (const shape of shapes.filter(({ id }) => shown.includes(id)))
       try {
-        this.candidates.push(plan(this.context.engine, shape, n, rate, memory));
+        this.candidates.push(
+          plan(engine, shape, n, rate, memory, isDragged ? kept.get(shape.id) : undefined),
+        );
       } catch (error) {
         this.refused = `${shape.label}: ${error instanceof Error ? error.message : String(error)}`;
       }

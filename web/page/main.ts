@@ -161,7 +161,12 @@ async function start(): Promise<void> {
   }
   document.documentElement.dataset["ready"] = "yes";
   const named = beginning(address, embedded);
-  if (named !== "") document.getElementById(named)?.scrollIntoView({ behavior: "instant" });
+  const go = () => document.getElementById(named)?.scrollIntoView({ behavior: "instant" });
+  if (named !== "") {
+    go();
+    // Drawings that depend on their width are there a frame later.
+    requestAnimationFrame(() => requestAnimationFrame(go));
+  }
   watchParts();
 }
 

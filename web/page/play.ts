@@ -49,7 +49,9 @@ const isExample = (kind: PlayKind): boolean => kind === "chain-counting";
 function settingsOf(get: (name: string) => string | undefined): Settings {
   const preset = presets.find(({ id }) => id === get("preset"));
   if (preset) return preset.settings;
-  const example = presets.find(({ settings }) => settings.kind === get("kind"))?.settings;
+  const example = presets
+    .map((one) => one.settings)
+    .find(({ kind }) => isExample(kind) && kind === get("kind"));
   if (example) return { ...example, probes: probesOf(get("k"), 8) };
   const kind = kinds.find(({ value }) => value === get("kind"))?.value ?? "classic";
   const small = kind === "classic" ? 16 : 512;
@@ -72,6 +74,8 @@ class Play {
   private seen = "";
   /** Where the next search for a false positive begins. */
   private tried = 0;
+  /** The kind and number of the cells that are drawn. */
+  private drawn = "";
 
   private readonly cells = grid((cell) => this.tellCell(cell));
   private readonly addBox = h("input", {
@@ -451,7 +455,10 @@ class Play {
     this.linesBox.value = String(blocksPerKey || 1);
     this.linesBox.disabled = kind === "classic" || example;
     this.linesOut.value = kind === "classic" || example ? "–" : String(blocksPerKey);
-    this.cells.shape(cells, kind === "blocked" || kind === "counting", this.model.counts);
+    const shape = `${kind} ${cells}`;
+    if (shape !== this.drawn)
+      this.cells.shape(cells, kind === "blocked" || kind === "counting", this.model.counts);
+    this.drawn = shape;
     this.askBox.value = this.asked;
     this.show(sentence);
   }
