@@ -109,6 +109,7 @@ NAMES = {
     "bloomery_expected_rate": "the false-positive rate that a filter has with a number of keys",
     "bloomery_hash_name": "the name of a hash function",
     "bloomery_positions": "the bits that a key has in a filter",
+    "bloomery_dialect_plan_solve": "what a filter of another system would be, and its real rate",
     "bloomery_plan_layer": "the layers that a scalable filter will have when it has grown",
     "bloomery_limits_get": "what memory the process can have, and which limit comes first",
     "bloomery_limits": "the limits of memory of machine, container and process",

@@ -245,6 +245,45 @@ bloomery_status bloomery_dialect_create_bytes(const bloomery_dialect *dialect,
     return status == BLOOMERY_OK ? bloomery_shape_lay_out(&design.shape, bytes, error) : status;
 }
 
+/* What version 0.1 has of the struct of facts. */
+enum { SOLVED_DIALECT_BYTES_FIRST = sizeof(bloomery_dialect_plan) };
+
+bloomery_status bloomery_dialect_plan_solve(const bloomery_dialect *dialect,
+                                            const bloomery_dialect_parameters *given,
+                                            bloomery_dialect_plan *solved, bloomery_error *error)
+{
+    bloomery_open_options options;
+    bloomery_dialect_parameters parameters;
+    struct bloomery_design design;
+    uint64_t bytes;
+    bloomery_status status = plan(dialect, given, NULL, &options, &design, error);
+    assert(status != BLOOMERY_OK || design.block == NULL);
+    if (status == BLOOMERY_OK)
+        status = bloomery_versioned_read(given, PARAMETERS_BYTES_FIRST, &parameters,
+                                         sizeof parameters, "BLOOMERY_DIALECT_PARAMETERS", error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_shape_lay_out(&design.shape, &bytes, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    const struct bloomery_layer *layer = design.layers;
+    const struct bloomery_kind_row *kind = design.shape.kind_row;
+    assert(layer->bits > 0 && layer->probes > 0 && kind->expected_rate != NULL);
+    const bloomery_dialect_plan facts = {
+        .bits = layer->bits,
+        .bytes = (layer->bits * design.shape.cell_bits + 7) / 8,
+        .probes = layer->probes,
+        .blocks_per_key = layer->blocks_per_key,
+        .block_bits = design.shape.block_bits,
+        .grows = design.shape.growth > 0,
+        .keys = layer->keys,
+        .rate = parameters.rate,
+        .expected_rate = layer->keys > 0 ? kind->expected_rate(layer, layer->keys) : 0,
+        .bits_per_key = layer->keys > 0 ? (double)layer->bits / (double)layer->keys : 0,
+    };
+    bloomery_versioned_give(&facts, sizeof facts, solved, SOLVED_DIALECT_BYTES_FIRST);
+    return BLOOMERY_OK;
+}
+
 bloomery_status bloomery_dialect_create(const bloomery_dialect *dialect,
                                         const bloomery_dialect_parameters *given,
                                         const bloomery_create_options *given_options,

@@ -68,19 +68,22 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_plan_opt
 }
 
 /*
- * Whether a solved plan of blocks was one of another kind of blocks. Its memory is limit_ratio
- * times the least that its keys take at the rate of its layer. Of a scalable filter that rate is a
- * quarter of the planned one or less.
+ * Whether a solved plan of blocks was one of another kind of blocks. A scalable filter's planned
+ * rate is the very one that was given, and its first layer has a quarter of it or less. Of the
+ * others the planned rate is that of its blocks, which equals the given one by accident only. So
+ * the rate of the blocks, some 0.2 ms, is rarely computed but for scalable filters.
  */
 static bool changed_growth(const bloomery_plan *plan, bool grows)
 {
-    static const double tolerance = 1.01; /* of rounding; two bits of 42 are more */
-    const double least = plan->limit_ratio * (double)plan->planned_keys;
-    const double bits = (double)plan->bits * bloomery_cell_bits(plan);
-    if (!(least > 0 && plan->planned_rate > 0 && plan->planned_bytes > 0))
+    static const double rounding = 1 + 1e-6;
+    if (!(plan->limit_ratio > 0 && plan->planned_rate > 0 && plan->planned_bytes > 0))
         return false; /* filled in by hand, in part at least, or for 0 keys */
-    return grows ? least * -log2(plan->planned_rate * BLOOMERY_CHAIN_FIRST) > tolerance * bits
-                 : least * -log2(plan->planned_rate) * tolerance < bits;
+    if (plan->bytes != 0 || (plan->rate != 0 && plan->rate != plan->planned_rate))
+        return grows; /* not what solving a scalable plan leaves */
+    const double rate = bloomery_geometry_rate(BLOOMERY_BLOCKED, plan->bits, plan->blocks_per_key,
+                                               plan->probes, plan->hash, plan->planned_keys);
+    return grows ? rate > plan->planned_rate * BLOOMERY_CHAIN_FIRST * rounding
+                 : rate * rounding < plan->planned_rate;
 }
 
 /* Whether the cells of a plan take other memory than the planned bytes. */

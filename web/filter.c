@@ -141,18 +141,19 @@ const char *EXPORT(web_verify)(const bloomery_filter *filter)
 
 /* ---- One key --------------------------------------------------------------------------------- */
 
-static bloomery_error failed;
-
 /* 1: it was new; 0: it was possibly there; or a negative status. */
 int EXPORT(web_add)(bloomery_filter *filter, const void *data, size_t bytes)
 {
-    return bloomery_add(filter, bloomery_key_of(data, bytes), &failed) ? 1 : (int)failed.status;
+    return bloomery_add(filter, bloomery_key_of(data, bytes), &web_error) ? 1
+                                                                          : (int)web_error.status;
 }
 
 /* 1: removed; 0: it was not there; or a negative status. */
 int EXPORT(web_remove)(bloomery_filter *filter, const void *data, size_t bytes)
 {
-    return bloomery_remove(filter, bloomery_key_of(data, bytes), &failed) ? 1 : (int)failed.status;
+    return bloomery_remove(filter, bloomery_key_of(data, bytes), &web_error)
+               ? 1
+               : (int)web_error.status;
 }
 
 int EXPORT(web_may_contain)(const bloomery_filter *filter, const void *data, size_t bytes)
@@ -248,6 +249,28 @@ double EXPORT(web_count_numbers)(const bloomery_filter *filter, double first, do
         next += keys.count;
     }
     return found;
+}
+
+/* Many keys of any form: `add` 1 adds them, 0 queries them, -1 removes them. Keys of one width lie one behind the
+ * other in `data`; if `width` is 0, `count` + 1 offsets of 32 bits say where they are in it. The
+ * answers are bits, in whole words of 64; NULL: none are wanted. How many keys were new, are
+ * possibly there or were removed; or a negative status, which web_failure explains. */
+double EXPORT(web_keys)(bloomery_filter *filter, int add, const void *data, size_t bytes,
+                        size_t width, const int32_t *offsets, size_t count, uint64_t *answers)
+{
+    bloomery_keys keys = BLOOMERY_KEYS;
+    bloomery_counts counts = {0, 0, 0};
+    keys.form = width > 0 ? BLOOMERY_KEYS_FIXED : BLOOMERY_KEYS_OFFSETS32;
+    keys.data = data;
+    keys.bytes = bytes;
+    keys.width = width;
+    keys.offsets = offsets;
+    keys.count = count;
+    const bloomery_status status =
+        add > 0   ? bloomery_add_keys(filter, &keys, answers, &counts, &web_error)
+        : add < 0 ? bloomery_remove_keys(filter, &keys, answers, &counts, &web_error)
+                  : bloomery_may_contain_keys(filter, &keys, answers, &counts, &web_error);
+    return status == BLOOMERY_OK ? (double)counts.positive : (double)status;
 }
 
 /* ---- Cells ----------------------------------------------------------------------------------- */

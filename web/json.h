@@ -8,9 +8,14 @@
 #ifndef WEB_JSON_H
 #define WEB_JSON_H
 
+#include <bloomery/bloomery.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Why the last call that failed did so (wasm.c). */
+extern bloomery_error web_error;
 
 /* Begins a text with '{', or '[' for a list. */
 void json_begin(char bracket);

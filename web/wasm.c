@@ -60,15 +60,15 @@ void EXPORT(web_release)(void *memory)
     free(memory);
 }
 
-static bloomery_error error;
+bloomery_error web_error;
 
 static const char *failure(void)
 {
     json_begin('{');
-    json_text("error", error.text);
-    json_number("status", error.status);
-    json_text("name", bloomery_status_name(error.status));
-    json_number("offset", (double)error.offset);
+    json_text("error", web_error.text);
+    json_number("status", web_error.status);
+    json_text("name", bloomery_status_name(web_error.status));
+    json_number("offset", (double)web_error.offset);
     return json_end('}');
 }
 
@@ -96,19 +96,25 @@ static uint32_t small_of(double number)
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
+static bool solve(bloomery_plan *plan, int kind, double keys, double rate, double bytes,
+                  int blocks_per_key, int probes, int cell_bits)
+{
+    bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
+    plan->kind = (bloomery_kind)kind;
+    plan->keys = count_of(keys);
+    plan->rate = rate;
+    plan->bytes = count_of(bytes);
+    options.blocks_per_key = (uint32_t)blocks_per_key;
+    options.probes = (uint32_t)probes;
+    options.cell_bits = (uint32_t)cell_bits;
+    return bloomery_plan_solve(plan, &options, &web_error) == BLOOMERY_OK;
+}
+
 const char *EXPORT(web_plan)(int kind, double keys, double rate, double bytes, int blocks_per_key,
                              int probes, int cell_bits)
 {
     bloomery_plan plan = BLOOMERY_PLAN;
-    bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
-    plan.kind = (bloomery_kind)kind;
-    plan.keys = count_of(keys);
-    plan.rate = rate;
-    plan.bytes = count_of(bytes);
-    options.blocks_per_key = (uint32_t)blocks_per_key;
-    options.probes = (uint32_t)probes;
-    options.cell_bits = (uint32_t)cell_bits;
-    if (bloomery_plan_solve(&plan, &options, &error) != BLOOMERY_OK)
+    if (!solve(&plan, kind, keys, rate, bytes, blocks_per_key, probes, cell_bits))
         return failure();
     json_begin('{');
     json_number("kind", plan.kind);
@@ -147,6 +153,58 @@ double EXPORT(web_plan_rate)(int kind, double bits, int probes, int blocks_per_k
     return bloomery_plan_rate(&plan, count_of(keys));
 }
 
+/* What a filter of a dialect is given: the page writes these numbers, 0 for none, in this order, and
+ * the name of a variant, before it calls web_dialect_.... */
+static struct {
+    double keys, rate, bits, bytes, probes, bits_per_key, seed, growth, columns, index, cell_bits;
+    char variant[40];
+} given;
+
+void *EXPORT(web_given)(void)
+{
+    return &given;
+}
+
+static bloomery_dialect_parameters parameters_of(void)
+{
+    bloomery_dialect_parameters parameters = BLOOMERY_DIALECT_PARAMETERS;
+    given.variant[sizeof given.variant - 1] = '\0';
+    parameters.variant = given.variant[0] != '\0' ? given.variant : NULL;
+    parameters.keys = count_of(given.keys);
+    parameters.rate = given.rate;
+    parameters.bits = count_of(given.bits);
+    parameters.bytes = count_of(given.bytes);
+    parameters.probes = small_of(given.probes);
+    parameters.bits_per_key = given.bits_per_key;
+    parameters.seed = count_of(given.seed);
+    parameters.growth = small_of(given.growth);
+    parameters.columns = small_of(given.columns);
+    parameters.index = count_of(given.index);
+    parameters.cell_bits = small_of(given.cell_bits);
+    return parameters;
+}
+
+/* What the other system would make of the numbers of web_given, and its real rate. */
+const char *EXPORT(web_dialect_plan)(int dialect)
+{
+    const bloomery_dialect_parameters parameters = parameters_of();
+    bloomery_dialect_plan plan = BLOOMERY_DIALECT_PLAN;
+    if (bloomery_dialect_plan_solve(bloomery_dialect_get((uint32_t)dialect), &parameters, &plan,
+                                    &web_error) != BLOOMERY_OK)
+        return failure();
+    json_begin('{');
+    json_number("bits", (double)plan.bits);
+    json_number("bytes", (double)plan.bytes);
+    json_number("probes", plan.probes);
+    json_number("blocksPerKey", plan.blocks_per_key);
+    json_number("blockBits", plan.block_bits);
+    json_bool("grows", plan.grows != 0);
+    json_number("keys", (double)plan.keys);
+    json_number("expectedRate", plan.expected_rate);
+    json_number("bitsPerKey", plan.bits_per_key);
+    return json_end('}');
+}
+
 const char *EXPORT(web_sieve_plan)(double keys, double pushes, double memory, double key_bytes,
                                    double rate)
 {
@@ -156,7 +214,7 @@ const char *EXPORT(web_sieve_plan)(double keys, double pushes, double memory, do
     plan.memory = count_of(memory);
     plan.key_bytes = key_bytes;
     plan.rate = rate;
-    if (bloomery_sieve_plan_solve(&plan, &error) != BLOOMERY_OK)
+    if (bloomery_sieve_plan_solve(&plan, &web_error) != BLOOMERY_OK)
         return failure();
     json_begin('{');
     json_number("keys", (double)plan.keys);
@@ -188,39 +246,8 @@ bloomery_filter *EXPORT(web_create)(int kind, double bits, int probes, int block
     bloomery_filter *filter = NULL;
     plan.planned_keys = count_of(keys);
     plan.planned_rate = rate;
-    bloomery_create(&plan, NULL, &filter, &error);
+    bloomery_create(&plan, NULL, &filter, &web_error);
     return filter;
-}
-
-/* What a filter of a dialect is given: the page writes these numbers, 0 for none, in this order, and
- * the name of a variant, before it calls web_dialect_create or web_dialect_load. */
-static struct {
-    double keys, rate, bits, bytes, probes, bits_per_key, seed, growth, columns, index, cell_bits;
-    char variant[40];
-} given;
-
-void *EXPORT(web_given)(void)
-{
-    return &given;
-}
-
-static bloomery_dialect_parameters parameters_of(void)
-{
-    bloomery_dialect_parameters parameters = BLOOMERY_DIALECT_PARAMETERS;
-    given.variant[sizeof given.variant - 1] = '\0';
-    parameters.variant = given.variant[0] != '\0' ? given.variant : NULL;
-    parameters.keys = count_of(given.keys);
-    parameters.rate = given.rate;
-    parameters.bits = count_of(given.bits);
-    parameters.bytes = count_of(given.bytes);
-    parameters.probes = small_of(given.probes);
-    parameters.bits_per_key = given.bits_per_key;
-    parameters.seed = count_of(given.seed);
-    parameters.growth = small_of(given.growth);
-    parameters.columns = small_of(given.columns);
-    parameters.index = count_of(given.index);
-    parameters.cell_bits = small_of(given.cell_bits);
-    return parameters;
 }
 
 bloomery_filter *EXPORT(web_dialect_create)(int dialect)
@@ -228,7 +255,26 @@ bloomery_filter *EXPORT(web_dialect_create)(int dialect)
     const bloomery_dialect_parameters parameters = parameters_of();
     bloomery_filter *filter = NULL;
     bloomery_dialect_create(bloomery_dialect_get((uint32_t)dialect), &parameters, NULL, &filter,
-                            &error);
+                            &web_error);
+    return filter;
+}
+
+/* A filter of keys and a rate, or of keys and bytes, as bloomery_create makes it. */
+bloomery_filter *EXPORT(web_make)(int kind, double keys, double rate, double bytes,
+                                  int blocks_per_key, int probes, int cell_bits)
+{
+    bloomery_plan plan = BLOOMERY_PLAN;
+    bloomery_filter *filter = NULL;
+    if (solve(&plan, kind, keys, rate, bytes, blocks_per_key, probes, cell_bits))
+        bloomery_create(&plan, NULL, &filter, &web_error);
+    return filter;
+}
+
+/* A copy of a Bloomery file, to which keys can be added. */
+bloomery_filter *EXPORT(web_load)(const void *data, size_t bytes)
+{
+    bloomery_filter *filter = NULL;
+    bloomery_load(data, bytes, NULL, &filter, &web_error);
     return filter;
 }
 
@@ -245,7 +291,7 @@ bloomery_filter *EXPORT(web_dialect_load)(int dialect, const void *data, size_t 
     const bloomery_dialect_parameters parameters = parameters_of();
     bloomery_filter *filter = NULL;
     bloomery_dialect_load(bloomery_dialect_get((uint32_t)dialect), data, bytes, &parameters,
-                          inspecting(), &filter, &error);
+                          inspecting(), &filter, &web_error);
     return filter;
 }
 
@@ -253,7 +299,7 @@ bloomery_filter *EXPORT(web_dialect_load)(int dialect, const void *data, size_t 
 const bloomery_filter *EXPORT(web_view)(const void *data, size_t bytes)
 {
     const bloomery_filter *filter = NULL;
-    bloomery_view(data, bytes, inspecting(), &filter, &error);
+    bloomery_view(data, bytes, inspecting(), &filter, &web_error);
     return filter;
 }
 
@@ -329,8 +375,8 @@ double EXPORT(web_write)(const bloomery_filter *filter, int theirs)
     free(written.data);
     written = (struct written){NULL, 0, 0};
     const bloomery_status status =
-        theirs ? bloomery_dialect_write(filter, NULL, append, &written, &error)
-               : bloomery_write(filter, append, &written, &error);
+        theirs ? bloomery_dialect_write(filter, NULL, append, &written, &web_error)
+               : bloomery_write(filter, append, &written, &web_error);
     return status == BLOOMERY_OK ? (double)written.bytes : -1;
 }
 

@@ -9,6 +9,7 @@
  *   2  Plans of growing filters
  *   3  Memory: limits, populating, moving, prefetching
  *   4  RedisBloom's chunks
+ *   5  Plans of other systems
  *
  * Threads, ownership, errors, structs and NULL are as bloomery.h says.
  */
@@ -267,6 +268,41 @@ BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_same_layers(const bloomery_f
 BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_merge(bloomery_filter *into,
                                                           const bloomery_filter *from,
                                                           bloomery_error *error);
+
+/* ---- 5  Plans of other systems --------------------------------------------------------------- */
+
+struct bloomery_dialect;            /* dialect.h */
+struct bloomery_dialect_parameters; /* dialect.h */
+
+/* What a filter of another system would be. */
+typedef struct bloomery_dialect_plan {
+    size_t struct_bytes;     /* sizeof(bloomery_dialect_plan), or 0 */
+    uint64_t bits;           /* m */
+    uint64_t bytes;          /* of those bits in a file of that system: m / 8, rounded up */
+    uint32_t probes;         /* k */
+    uint32_t blocks_per_key; /* 0: a flat array */
+    uint32_t block_bits;     /* 0: a flat array */
+    uint32_t grows;          /* 1: a chain, of which these are the numbers of the first layer */
+    uint64_t keys;           /* n, as given; 0: unknown */
+    double rate;             /* p, as given; 0: the system got other numbers */
+    double expected_rate;    /* with n keys, by that system's layout; 0 for 0 keys */
+    double bits_per_key;     /* m / n; 0 for 0 keys */
+} bloomery_dialect_plan;
+
+#define BLOOMERY_DIALECT_PLAN BLOOMERY_SIZED(bloomery_dialect_plan)
+
+/*
+ * Fills `plan` with what bloomery_dialect_create would make of these parameters, by the other
+ * system's own sizing, without memory for it: so of filters that are larger than this machine, too.
+ * `expected_rate` is the rate that this layout has with the given keys, however it was asked for.
+ * Of LevelDB's arrays of more than 524,288 bits it is the usual formula's: the real one is up to
+ * twice as high.
+ * Some ms, with hundreds of probes up to a second. BLOOMERY_BAD_ARGUMENT and BLOOMERY_UNSUPPORTED
+ * as bloomery_dialect_create says; `plan` then stays as it is.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_dialect_plan_solve(
+    const struct bloomery_dialect *dialect, const struct bloomery_dialect_parameters *parameters,
+    bloomery_dialect_plan *plan, bloomery_error *error);
 
 #ifdef __cplusplus
 }

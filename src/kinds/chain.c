@@ -99,7 +99,6 @@ static bloomery_status solve_layer(bloomery_plan *plan, uint32_t blocks_per_key,
     if (status != BLOOMERY_OK)
         return status;
     plan->bits_per_key *= full / (double)keys;
-    plan->limit_ratio *= full / (double)keys;
     plan->planned_keys = keys;
     return BLOOMERY_OK;
 }
@@ -132,6 +131,8 @@ bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t blocks_per_ke
         return status;
     layer.kind = plan->kind;
     layer.rate = layer.planned_rate = rate;
+    /* Against the least for the rate of the whole filter, as of any other kind. */
+    layer.limit_ratio = layer.bits_per_key / -log2(rate);
     *plan = layer;
     return BLOOMERY_OK;
 }

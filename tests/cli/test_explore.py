@@ -310,17 +310,17 @@ def an_installed_page_is_found_and_a_missing_one_explained(c):
 @case
 def a_plan_is_an_address(c):
     for line, query in (
-            ("-n 1M -p 0.01", "n=1000000&p=0.01&m=&k="), ("-n 20M", "n=20000000&p=0.0001&m=&k="),
-            ("-n 1M -p 1e-9", "n=1000000&p=1e-09&m=&k="), ("-n 3 -p 1/3", "n=3&p=0.3333333333333333&m=&k="),
-            ("-n 1M --memory 1MiB", "n=1000000&p=&m=8388608&k="),
-            ("-p 0.1% --memory 128TiB", "n=&p=0.001&m=1125899906842624&k="),
-            ("-n 1M -p 0.01 --kind blocked", "n=1000000&p=0.01&m=&k="),
+            ("-n 1M -p 0.01", "n=1000000&p=0.01&m=&k=&kind=blocked"), ("-n 20M", "n=20000000&p=0.0001&m=&k=&kind=blocked"),
+            ("-n 1M -p 1e-9", "n=1000000&p=1e-09&m=&k=&kind=blocked"), ("-n 3 -p 1/3", "n=3&p=0.3333333333333333&m=&k=&kind=blocked"),
+            ("-n 1M --memory 1MiB", "n=1000000&p=&m=8388608&k=&kind=blocked"),
+            ("-p 0.1% --memory 128TiB", "n=&p=0.001&m=1125899906842624&k=&kind=blocked"),
+            ("-n 1M -p 0.01 --kind blocked", "n=1000000&p=0.01&m=&k=&kind=blocked"),
             ("-n 1M -p 0.01 --kind classic", "n=1000000&p=0.01&m=&k=&kind=classic"),
             ("-n 1M -p 0.01 --kind static", "n=1000000&p=0.01&m=&k=&kind=static"),
             ("-p 0.01 --kind scalable", "n=1048576&p=0.01&m=&k=&kind=scalable"),
             ("-n 1M -p 0.01 --kind counting --blocks 2", "n=1000000&p=0.01&m=&k=&kind=counting&L=2"),
-            ("-n 1M -p 0.01 --blocks 2", "n=1000000&p=0.01&m=&k=&L=2"),
-            ("-n 1M -p 0.01 --blocks 2 --probes 3", "n=1000000&p=0.01&m=&k=3&L=2"),
+            ("-n 1M -p 0.01 --blocks 2", "n=1000000&p=0.01&m=&k=&kind=blocked&L=2"),
+            ("-n 1M -p 0.01 --blocks 2 --probes 3", "n=1000000&p=0.01&m=&k=3&kind=blocked&L=2"),
             ("-n 1M -p 0.01 --probes 12", "n=1000000&p=0.01&m=&k=12&kind=classic"),
             ("-n 1M --memory 1MiB --probes 5 --kind classic", "n=1000000&p=&m=8388608&k=5&kind=classic")):
         c.run(f"plan --url --page https://filters.example/e.html {line}",
@@ -329,7 +329,7 @@ def a_plan_is_an_address(c):
 
 @case
 def a_path_becomes_an_address(c):
-    query = "?n=1000000&p=0.01&m=&k=#calculator\n"
+    query = "?n=1000000&p=0.01&m=&k=&kind=blocked#calculator\n"
     here = os.path.realpath(c.directory)
     for page in ("e.html", "a b/100%.html", "ä?#.html", "a:b", "https:/e.html", "-._~", "x&'\"<>"):
         c.run(["plan", "--url", "-n", "1M", "-p", "0.01", "--page", page],

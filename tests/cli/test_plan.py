@@ -344,4 +344,44 @@ def a_rate_far_below_the_wanted_one_is_called_so(c):
     c.expect(b"far below" not in text, f"{text}")
 
 
+@case
+def a_scalable_filter_is_compared_with_the_least_for_its_rate(c):
+    for keys, rate in ((20000000, 0.01), (1000, 0.1), (1000000, 1e-6)):
+        row = plans(c, f"-n {keys} -p {rate} --kind scalable")["scalable", 0]
+        least = row["bits_per_key"] / -math.log2(rate)
+        c.expect(abs(row["limit_ratio"] - least) < 1e-9, f"{keys} at {rate}: {row['limit_ratio']}, not {least}")
+    c.run("plan -n 20M -p 0.01 --kind scalable", stdout=has(" 2.00x "))
+
+
+@case
+def plans_of_other_systems_are_what_build_makes(c):
+    """Bits, probes and the rate of a plan are those of the filter that was made, in as many systems as there are."""
+    c.file("keys", "".join(f"{i}\n" for i in range(1000)))
+    rows = json.loads(c.run("plan --dialect all -n 1000 -p 0.01 --json", stdout=None)[0])["plans"]
+    c.expect(len(rows) >= 16, f"{len(rows)} systems")
+    for row in rows:
+        name = row["dialect"]
+        if row["bytes"] > 1 << 20: # not made for so few keys
+            continue
+        size = ",bits_per_key=10" if name in ("leveldb", "rocksdb") else ",rate=0.01"
+        c.run(f"build -q --ours --dialect {name},keys=1000{size} -o f.bloom keys", stderr=None)
+        info = json.loads(c.run("inspect --json f.bloom", stdout=None)[0])
+        c.expect((info["bits"], info["probes"]) == (row["bits"], row["probes"]), f"{name}: {row}, made {info}")
+        c.expect(info["dialect"] == name and row["keys"] == 1000 and row["wanted_rate"] == 0.01, f"{row}")
+        c.expect(0.7 < info["predicted_rate"] / row["rate"] < 1.4, f"{name}: {row['rate']}, {info['predicted_rate']}")
+
+
+@case
+def a_plan_of_a_system_takes_its_own_numbers(c):
+    row = json.loads(c.run("plan --dialect leveldb,bits_per_key=10 -n 20 --json", stdout=None)[0])["plans"][0]
+    c.expect((row["bits"], row["probes"], row["wanted_rate"]) == (200, 6, None), f"{row}")
+    row = json.loads(c.run("plan --dialect guava,variant=mitz32,bits=640,probes=3 --json", stdout=None)[0])["plans"][0]
+    c.expect((row["bits"], row["probes"], row["rate"], row["variant"]) == (640, 3, 0, "mitz32"), f"{row}")
+    c.run("plan --dialect leveldb -n 1M -p 1e-6", stdout=has("1 in 4,280", "234 times the wanted rate"))
+    c.run("plan --dialect cassandra -n 1M -p 1e-6", code=2, stderr=has("Cassandra's rates are"))
+    for line, said in (("all -n 10", "--dialect all takes -n and -p"), ("guava -n 10 --memory 1MiB", "--dialect takes -n, -p and"),
+                       ("guava -n 10 -p 0.1 --kind classic", "--dialect takes -n, -p and"), ("none -n 1", "unknown dialect")):
+        c.run(f"plan --dialect {line}", code=2, stderr=has(said))
+
+
 main()

@@ -479,6 +479,57 @@ static void kinds_do_what_they_say(void **state)
     }
 }
 
+/* A plan is what is made of the same numbers, and its rate is the filter's own. */
+static void plans_of_dialects_are_what_is_made(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        bloomery_filter *filter = make(i, NULL);
+        bloomery_dialect_parameters with = samples[i].with;
+        bloomery_dialect_plan plan = BLOOMERY_DIALECT_PLAN;
+        bloomery_layer_info layer = BLOOMERY_LAYER_INFO;
+        with.variant = samples[i].variant;
+        assert_int_equal(bloomery_dialect_plan_solve(is(samples[i].id), &with, &plan, NULL),
+                         BLOOMERY_OK);
+        if (filter == NULL)
+            continue;
+        assert_int_equal(bloomery_layer_info_get(filter, 0, false, &layer), BLOOMERY_OK);
+        if (plan.bits != layer.bits || plan.probes != layer.probes ||
+            plan.blocks_per_key != layer.blocks_per_key || plan.keys != layer.planned_keys)
+            fail_msg("%s: planned %llu bits and %u probes", name_of(i),
+                     (unsigned long long)plan.bits, plan.probes);
+        const double rate = bloomery_expected_rate(filter, plan.keys);
+        if (!(fabs(plan.expected_rate - rate) <= 1e-12 * rate))
+            fail_msg("%s: planned a rate of %g, not %g", name_of(i), plan.expected_rate, rate);
+        bloomery_free(filter);
+    }
+}
+
+/* Of filters that no machine has room for, too; and what is refused leaves the plan alone. */
+static void plans_of_dialects_take_no_memory(void **state)
+{
+    const bloomery_dialect_parameters many = {.keys = UINT64_C(1) << 40, .rate = 0.001};
+    const bloomery_dialect_parameters wrong = {.keys = 10, .rate = 2};
+    bloomery_dialect_plan plan = BLOOMERY_DIALECT_PLAN;
+    const bloomery_dialect_plan before = plan;
+    bloomery_error error = {0};
+    (void)state;
+    assert_int_equal(
+        bloomery_dialect_plan_solve(is(BLOOMERY_DIALECT_BITS_AND_BLOOMS), &wrong, &plan, &error),
+        BLOOMERY_BAD_ARGUMENT);
+    assert_true(error.text[0] != '\0');
+    assert_int_equal(bloomery_dialect_plan_solve(NULL, &many, &plan, &error),
+                     BLOOMERY_BAD_ARGUMENT);
+    assert_int_equal(bloomery_dialect_plan_solve(is(BLOOMERY_DIALECT_GUAVA), NULL, &plan, &error),
+                     BLOOMERY_BAD_ARGUMENT);
+    assert_memory_equal(&plan, &before, sizeof plan);
+    assert_int_equal(
+        bloomery_dialect_plan_solve(is(BLOOMERY_DIALECT_BITS_AND_BLOOMS), &many, &plan, &error),
+        BLOOMERY_OK);
+    assert_true(plan.bytes > UINT64_C(1) << 40 && plan.probes == 10 && plan.keys == many.keys);
+    assert_true(plan.expected_rate > 0.0009 && plan.expected_rate < 0.0011);
+}
+
 static void an_unknown_dialect_is_refused(void **state)
 {
     bloomery_filter *filter = NULL;
@@ -509,6 +560,8 @@ int main(void)
         cmocka_unit_test(every_allocation_of_a_dialect_fails_once),
         cmocka_unit_test(copied_and_moved_dialects_go_on_as_before),
         cmocka_unit_test(kinds_do_what_they_say),
+        cmocka_unit_test(plans_of_dialects_are_what_is_made),
+        cmocka_unit_test(plans_of_dialects_take_no_memory),
         cmocka_unit_test(an_unknown_dialect_is_refused),
     };
     return test_run_group("dialects", tests, NULL, NULL);

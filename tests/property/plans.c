@@ -172,6 +172,18 @@ static void a_plan_of_another_kind_is_refused(void **state)
         }
 }
 
+/* Nothing says that a plan of another kind is given if its rate is met exactly. */
+static void a_plan_that_meets_its_rate_exactly_is_taken(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < KINDS; k++) {
+        bloomery_plan plan = {.kind = kinds[k], .keys = 5000, .rate = 0.01};
+        assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
+        plan.rate = plan.planned_rate;
+        bloomery_free(test_create(&plan, NULL));
+    }
+}
+
 static void a_plan_with_fewer_bytes_is_refused(void **state)
 {
     bloomery_plan plan = {.keys = 5000, .bytes = 40000};
@@ -271,6 +283,7 @@ int main(void)
         cmocka_unit_test(a_plan_is_solved_with_other_numbers),
         cmocka_unit_test(a_changed_plan_is_refused),
         cmocka_unit_test(a_plan_of_another_kind_is_refused),
+        cmocka_unit_test(a_plan_that_meets_its_rate_exactly_is_taken),
         cmocka_unit_test(a_plan_with_fewer_bytes_is_refused),
         cmocka_unit_test(creating_solves_a_plan_that_is_not),
         cmocka_unit_test(creating_says_what_a_plan_lacks),

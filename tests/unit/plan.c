@@ -643,6 +643,19 @@ static void plans_tell_the_hash_they_are_made_for(void **state)
     }
 }
 
+/* A scalable filter is compared with the least for its rate, not for that of its first layer. */
+static void the_limit_of_a_scalable_filter_is_that_of_its_rate(void **state)
+{
+    (void)state;
+    for (double rate = 0.5; rate > 1e-12; rate /= 7) {
+        const bloomery_plan chain =
+            solved((bloomery_plan){.kind = BLOOMERY_SCALABLE, .keys = 1000000, .rate = rate}, NULL);
+        const double limit = 8.0 * (double)chain.planned_bytes / (1e6 * -log2(rate));
+        assert_true(fabs(chain.limit_ratio / limit - 1) < 1e-9);
+        assert_true(chain.planned_rate <= rate && chain.planned_rate >= rate);
+    }
+}
+
 /* ---- What is refused --------------------------------------------------------------------------
  */
 
@@ -813,6 +826,7 @@ int main(void)
         cmocka_unit_test(folds_give_multiples),
         cmocka_unit_test(wanted_blocks_and_probes_are_kept),
         cmocka_unit_test(plans_tell_the_hash_they_are_made_for),
+        cmocka_unit_test(the_limit_of_a_scalable_filter_is_that_of_its_rate),
         cmocka_unit_test(bad_numbers_are_refused_and_leave_the_plan_alone),
         cmocka_unit_test(bad_options_are_refused_and_leave_the_plan_alone),
         cmocka_unit_test(other_kinds_are_refused),

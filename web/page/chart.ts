@@ -5,6 +5,7 @@
 // image to a screen reader, named by a sentence; the table has the numbers.
 
 import { ticks } from "d3-array";
+import { takeAway } from "./chart-files";
 import { h, replace, s, scrolling, table } from "./dom";
 
 export interface Series {
@@ -12,7 +13,10 @@ export interface Series {
   /** 0 to 5: colour and dash, or shape. */
   style: number;
   kind: "line" | "points";
-  points: { x: number; y: number; low?: number; high?: number }[];
+  /** `upper`: nothing is known but that the value is below `high`. */
+  points: { x: number; y: number; low?: number; high?: number; upper?: boolean }[];
+  /** Of the points' shapes, where those of several series would hide each other. */
+  size?: number;
 }
 
 export interface Axis {
@@ -101,22 +105,29 @@ export function marker(style: number, x: number, y: number, size = 4): SVGElemen
   return s("path", { class: `shape style-${style}`, d: shapes[style % shapes.length]! });
 }
 
+/** A line and the points beside it share an entry. */
 function legend(drawing: Drawing): HTMLElement {
+  const entries: { name: string; swatch: SVGElement[] }[] = [];
+  drawing.series.forEach((series, i) => {
+    const { kind, style, name } = series;
+    const before = drawing.series[i - 1];
+    if (kind === "points" && before?.kind === "line" && before.style === style)
+      return void entries.at(-1)!.swatch.push(marker(style, 14, 7));
+    const shape =
+      kind === "line"
+        ? s("path", { class: `line style-${style}`, d: "M1,7H27" })
+        : marker(style, 14, 7);
+    entries.push({ name, swatch: [shape] });
+  });
   return h(
     "ul",
     { class: "legend" },
-    ...drawing.series.map((series) =>
+    ...entries.map(({ name, swatch }) =>
       h(
         "li",
         {},
-        s(
-          "svg",
-          { width: 28, height: 14, viewBox: "0 0 28 14", "aria-hidden": "true" },
-          series.kind === "line"
-            ? s("path", { class: `line style-${series.style}`, d: "M1,7H27" })
-            : marker(series.style, 14, 7),
-        ),
-        series.name,
+        s("svg", { width: 28, height: 14, viewBox: "0 0 28 14", "aria-hidden": "true" }, ...swatch),
+        name,
       ),
     ),
   );
@@ -156,11 +167,24 @@ function axes(drawing: Drawing, x: Scale, y: Scale, { width, height }: Frame): S
   );
 }
 
+/** Where labels are: beside their line where there is room, and in the first row that is free. */
 function marks(drawing: Drawing, x: Scale, { width, height }: Frame): SVGElement[] {
+  const taken: { row: number; from: number; to: number }[] = [];
   return (drawing.marks ?? []).map((mark) => {
     const at = x(mark.x);
-    // On the side that has more room.
-    const end = at - LEFT > width - RIGHT - at;
+    const length = 7.2 * mark.label.length;
+    const [least, most] = [LEFT + 4, width - RIGHT];
+    const from =
+      at + 6 + length <= most
+        ? at + 6
+        : at - 6 - length >= least
+          ? at - 6 - length
+          : Math.max(least, most - length);
+    let row = 0;
+    const collides = () =>
+      taken.some((one) => one.row === row && one.from < from + length + 8 && from < one.to + 8);
+    while (collides()) row++;
+    taken.push({ row, from, to: from + length });
     return s(
       "g",
       { class: `mark ${mark.style}` },
@@ -168,9 +192,9 @@ function marks(drawing: Drawing, x: Scale, { width, height }: Frame): SVGElement
       s(
         "text",
         {
-          x: end ? at - 5 : at + 5,
-          y: mark.style === "now" ? TOP + 26 : TOP + 11,
-          "text-anchor": end ? "end" : "start",
+          x: from < at ? from + length : from,
+          y: TOP + 12 + 17 * row,
+          "text-anchor": from < at ? "end" : "start",
         },
         mark.label,
       ),
@@ -184,15 +208,23 @@ function body(series: Series, x: Scale, y: Scale): SVGElement {
   return s(
     "g",
     { class: "points" },
-    ...series.points.flatMap((point) => [
-      point.low !== undefined &&
-        point.high !== undefined &&
-        s("path", {
-          class: `interval style-${series.style}`,
-          d: `M${x(point.x)},${y(point.low)}V${y(point.high)}M${x(point.x) - 3},${y(point.low)}h6M${x(point.x) - 3},${y(point.high)}h6`,
-        }),
-      marker(series.style, x(point.x), y(point.y)),
-    ]),
+    ...series.points.flatMap((point) => {
+      if (point.upper) {
+        // Beside those of other series, which are as high.
+        const at = x(point.x) + 5 * (series.style - 1.5);
+        const arrow = `M${at - 4},${y(point.high!)}h8m-4,0v18m-3.5,-5l3.5,5l3.5,-5`;
+        return [s("path", { class: `upper interval style-${series.style}`, d: arrow })];
+      }
+      return [
+        point.low !== undefined &&
+          point.high !== undefined &&
+          s("path", {
+            class: `interval style-${series.style}`,
+            d: `M${x(point.x)},${y(point.low)}V${y(point.high)}M${x(point.x) - 3},${y(point.low)}h6M${x(point.x) - 3},${y(point.high)}h6`,
+          }),
+        marker(series.style, x(point.x), y(point.y), series.size),
+      ];
+    }),
   );
 }
 
@@ -202,8 +234,9 @@ export function chart(): Chart {
   const numbers = h("details", { class: "numbers" }, h("summary", {}, "The same as a table"));
   const holder = h("div");
   numbers.append(holder);
-  const element = h("figure", { class: "chart" }, figure, keys, numbers);
   let last: Drawing | undefined;
+  const takes = takeAway(figure, () => last);
+  const element = h("figure", { class: "chart" }, figure, keys, numbers, takes);
   const drawTable = () => {
     if (!last || !numbers.open) return;
     const { caption, head, rows } = last.table;

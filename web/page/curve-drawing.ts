@@ -45,33 +45,42 @@ function theory(candidate: Candidate, keys: number[], floor: number): { x: numbe
   return [{ x: a.x + part * (b.x - a.x), y: floor }, ...all.slice(first)];
 }
 
-function seriesOf(line: Line, settings: Settings, keys: number[], floor: number): Series[] {
+function seriesOf(
+  line: Line,
+  settings: Settings,
+  keys: number[],
+  floor: number,
+  i: number,
+): Series[] {
   const { shape } = line.candidate;
+  const isFill = settings.view === "fill";
   const measured: Series = {
     name: `${shape.label}: measured`,
     style: shape.style,
     kind: "points",
+    // Of filters with the same fill each shape is seen around the next one.
+    ...(isFill ? { size: Math.max(2, 8 - 2 * i) } : {}),
     points: line.points.map((point) =>
-      settings.view === "fill"
+      isFill
         ? { x: point.keys, y: point.fill }
         : {
             x: point.keys,
             y: Math.max(floor, point.rate),
-            low: Math.max(floor, point.found === 0 ? floor : point.low),
+            low: Math.max(floor, point.low),
             high: point.high,
+            upper: point.found === 0,
           },
     ),
   };
-  if (settings.view === "fill") return [measured];
-  return [
-    {
-      name: `${shape.label}: theory`,
-      style: shape.style,
-      kind: "line",
-      points: theory(line.candidate, keys, floor),
-    },
-    measured,
-  ];
+  const expected: Series = {
+    name: shape.label,
+    style: shape.style,
+    kind: "line",
+    points: isFill
+      ? keys.map((x) => ({ x, y: line.candidate.fill(x) }))
+      : theory(line.candidate, keys, floor),
+  };
+  return [expected, measured];
 }
 
 function tableOf(lines: Line[]): Drawing["table"] {
@@ -134,11 +143,14 @@ export function drawingOf(lines: Line[], settings: Settings, now: number, count:
             log: true,
             format: formatOdds,
           },
-    series: lines.flatMap((line) => seriesOf(line, settings, keys, floor)),
-    marks: [
-      { x: n, label: `planned: ${formatTick(n)} keys`, style: "limit" },
-      { x: now, label: `now: ${formatTick(now)}`, style: "now" },
-    ],
+    series: lines.flatMap((line, i) => seriesOf(line, settings, keys, floor, i)),
+    marks:
+      now === n
+        ? [{ x: n, label: `planned and now: ${formatTick(n)}`, style: "now" }]
+        : [
+            { x: n, label: `planned: ${formatTick(n)}`, style: "limit" },
+            { x: now, label: `now: ${formatTick(now)}`, style: "now" },
+          ],
     table: tableOf(lines),
   };
 }
@@ -152,20 +164,33 @@ export function nearest(points: Measured[], keys: number): Measured | undefined 
   );
 }
 
-/** Describes a filter, and the rates in theory and as measured with `now` keys. */
-export function sentences({ candidate, points }: Line, n: number, now: number): string[] {
-  const rate = candidate.theory(now);
-  const size =
-    `${formatBytes(candidate.bytes)}, ${formatNumber((candidate.bytes * 8) / n)} bits for each of ` +
-    `${formatCount(n)} keys.`;
-  const expected = `Theory with ${formatCount(now)} keys: ${formatRate(rate)} (${formatOneIn(rate)}).`;
+/** The filters beside each other with `now` keys. Its rows do not grow when measurements come. */
+export function nowTable(lines: Line[], n: number, now: number): Drawing["table"] {
+  const first = lines[0] && nearest(lines[0].points, now);
+  const measured = first ? ` Measured with ${formatCount(first.keys)}.` : "";
+  return {
+    caption: `With ${formatCount(now)} keys in each filter.${measured}`,
+    head: ["Filter", "Memory", "Bits per key", "Expected rate", "Measured", "95% interval", "Fill"],
+    rows: lines.map(({ candidate, points }) => {
+      const point = nearest(points, now);
+      return [
+        candidate.shape.label,
+        formatBytes(candidate.bytes),
+        formatNumber((candidate.bytes * 8) / n),
+        formatRate(candidate.theory(now)),
+        point ? (point.found === 0 ? "none found" : formatRate(point.rate)) : "not yet",
+        point ? formatInterval(point) : "–",
+        point ? formatRate(point.fill) : "–",
+      ];
+    }),
+  };
+}
+
+/** What is read out when all points are there. */
+export function sentence({ candidate, points }: Line, now: number): string {
   const point = nearest(points, now);
-  if (!point) return [size, expected, "Not measured yet."];
-  return [
-    size,
-    expected,
-    `Measured with ${formatCount(point.keys)} keys: ${formatRate(point.rate)} ` +
-      `(${formatCount(point.found)} of ${formatCount(point.queries)} absent keys), ` +
-      `95% interval ${formatInterval(point)}; fill ${formatRate(point.fill)}.`,
-  ];
+  const measured = point
+    ? ` Measured with ${formatCount(point.keys)} keys: ${formatRate(point.rate)}, 95% interval ${formatInterval(point)}.`
+    : "";
+  return `${candidate.shape.label}: the expected rate with ${formatCount(now)} keys is ${formatOneIn(candidate.theory(now))}.${measured}`;
 }

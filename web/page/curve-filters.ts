@@ -32,7 +32,14 @@ export interface Candidate {
   spec: MeasureJob["filter"];
   /** The expected rate with `keys` keys, summed over the layout. Measures nothing. */
   theory(keys: number): number;
+  /** The expected share of bits that are set. */
+  fill(keys: number): number;
   free(): void;
+}
+
+/** A key chooses `times` times a group of `together` bits among m: a bit stays 0 if none of them has it. */
+function expectedFill(m: number, together: number, times: number): (keys: number) => number {
+  return (keys) => -Math.expm1(keys * times * Math.log1p(-together / m));
 }
 
 /** The same number is asked for with every drawing. */
@@ -64,17 +71,20 @@ function splitBlock(engine: Engine, shape: Shape, n: number, rate: number, room?
     probes,
     spec,
     theory: remembering((keys) => filter.expectedRate(keys)),
+    fill: expectedFill(8 * bytes, probes, 1),
     free: () => filter.free(),
   };
 }
 
-/** Plans a filter for n keys: at the rate, or in the memory that a classic one takes for it. */
+/** Plans a filter for n keys: at the rate, or in the memory that a classic one takes for it. With `probes` a
+ * blocked one is planned in a fifth of the time, because the library need not look for the best number. */
 export function plan(
   engine: Engine,
   shape: Shape,
   n: number,
   rate: number,
   memory: Memory,
+  probes?: number,
 ): Candidate {
   const classic = engine.plan({ kind: "classic", keys: n, rate });
   const room = memory === "same" ? classic.plannedBytes : undefined;
@@ -86,15 +96,25 @@ export function plan(
           kind: "blocked",
           keys: n,
           blocksPerKey: shape.blocks,
+          probes,
           ...(room === undefined ? { rate } : { bytes: room }),
         });
-  const { bits, plannedBytes: bytes, probes, blocksPerKey } = found;
+  const { bits, plannedBytes: bytes, blocksPerKey } = found;
   return {
     shape,
     bytes,
-    probes,
-    spec: { kind: shape.blocks === 0 ? "classic" : "blocked", bits, probes, blocksPerKey },
+    probes: found.probes,
+    spec: {
+      kind: shape.blocks === 0 ? "classic" : "blocked",
+      bits,
+      probes: found.probes,
+      blocksPerKey,
+    },
     theory: remembering((keys) => engine.planRate(found, keys)),
+    fill:
+      shape.blocks === 0
+        ? expectedFill(bits, 1, found.probes)
+        : expectedFill(bits, found.probes, blocksPerKey),
     free: () => {},
   };
 }

@@ -4,7 +4,7 @@
 
 import { chart } from "./chart";
 import type { Context, Section } from "./context";
-import { drawingOf, type Line, SAMPLES, sentences } from "./curve-drawing";
+import { drawingOf, type Line, nowTable, SAMPLES, sentence } from "./curve-drawing";
 import { type Candidate, type Memory, plan, shapes } from "./curve-filters";
 import { Measurer, type Wanted } from "./curve-measure";
 import {
@@ -18,12 +18,14 @@ import {
   type Settings,
   writeSettings,
 } from "./curve-settings";
-import { choice, complain, field, h, replace } from "./dom";
+import { choice, complain, field, h, replace, scrolling, table } from "./dom";
 import { formatCount, formatRate, parseCount, parseRate } from "./numbers";
 import type { How } from "./state";
 
 /** How long settings must rest before they are measured. */
 const REST = 300;
+/** Places of each line while something is dragged, when a frame has 16 ms for all of it. */
+const COARSE = 8;
 
 const round = (value: number) => Number(value.toPrecision(2));
 
@@ -61,7 +63,8 @@ class Curve {
   }));
   private readonly problem = h("p", { class: "curve-problem" });
   private readonly progress = h("p", { class: "curve-progress quiet-text" });
-  private readonly told = h("ul", { class: "curve-told" });
+  private readonly told = scrolling("The filters with this number of keys", h("table"));
+  private samples = COARSE;
   private readonly chart = chart();
   private readonly memoryChoice = choice(
     "Memory of each filter",
@@ -100,7 +103,7 @@ class Curve {
     });
     this.show();
     // Draws at once, coarsely, because what is below would move; finely once the page is laid out.
-    this.draw(8);
+    this.draw();
     // Measuring takes processor time, so it waits until the chart is nearly in view.
     const watcher = new IntersectionObserver(
       (entries) => {
@@ -126,32 +129,33 @@ class Curve {
     );
     this.keysSlider.setAttribute("aria-label", "Planned keys, n, slider");
     this.rateSlider.setAttribute("aria-label", "Planned rate, p, slider");
+    this.told.classList.add("curve-told");
     return h(
       "div",
       { class: "curve" },
+      this.chart.element,
+      h("div", { class: "curve-slider" }, field("Keys now", this.nowSlider), this.nowOut),
       h(
         "div",
         { class: "curve-plan" },
         h("div", {}, field("Planned keys, n", this.keysBox), this.keysSlider),
         h("div", {}, field("Planned rate, p", this.rateBox), this.rateSlider),
-        field("Absent keys looked up at each point", this.queriesBox),
-        this.problem,
       ),
-      filters,
-      h(
-        "div",
-        { class: "curve-views" },
-        this.memoryChoice.element,
-        this.viewChoice.element,
-        this.xChoice.element,
-      ),
-      this.chart.element,
+      this.problem,
       this.progress,
       h(
-        "div",
-        { class: "curve-slider" },
-        field("Now: the current number of keys", this.nowSlider),
-        this.nowOut,
+        "details",
+        { class: "curve-more" },
+        h("summary", {}, "More: which filters, fill, axis, accuracy"),
+        h(
+          "div",
+          { class: "curve-views" },
+          filters,
+          this.viewChoice.element,
+          this.memoryChoice.element,
+          this.xChoice.element,
+          field("Absent keys looked up at each point", this.queriesBox),
+        ),
       ),
       this.told,
     );
@@ -210,7 +214,7 @@ class Curve {
     const now = "n" in change && change.n !== this.settings.n ? { now: undefined } : {};
     this.settings = { ...this.settings, ...now, ...change };
     this.context.state.set(writeSettings(this.settings), how);
-    this.show(typedIn);
+    this.show(typedIn, how === "replace");
   }
 
   private now(): number {
@@ -218,7 +222,7 @@ class Curve {
   }
 
   /** Puts the settings into the controls, but not into a box that is being typed in. */
-  private show(typedIn?: HTMLInputElement): void {
+  private show(typedIn?: HTMLInputElement, isDragged = false): void {
     const { n, rate, shown, queries } = this.settings;
     if (typedIn !== this.keysBox) this.keysBox.value = formatCount(n);
     if (typedIn !== this.rateBox) this.rateBox.value = String(rate);
@@ -242,24 +246,35 @@ class Curve {
     this.nowSlider.value = String(this.now());
     this.nowSlider.setAttribute("aria-valuetext", `${formatCount(this.now())} keys`);
     this.nowOut.textContent = `${formatCount(this.now())} keys`;
-    this.plan();
+    this.plan(isDragged);
+    this.samples = COARSE;
     this.drawSoon();
     clearTimeout(this.waiting);
-    this.waiting = window.setTimeout(() => this.measure(), REST);
+    this.waiting = window.setTimeout(() => {
+      this.plan();
+      this.samples = SAMPLES;
+      this.drawSoon();
+      this.measure();
+    }, REST);
   }
 
-  /** Plans the filters anew, if what they depend on has changed. */
-  private plan(): void {
+  /** Plans the filters anew, if what they depend on has changed. While something is dragged the blocked ones
+   * keep their probes, and get the best number when it rests. */
+  private plan(isDragged = false): void {
     const { n, rate, memory, shown } = this.settings;
-    const planned = JSON.stringify([n, rate, memory, shown]);
+    const planned = JSON.stringify([n, rate, memory, shown, isDragged]);
     if (planned === this.planned) return;
     this.planned = planned;
+    const kept = new Map(this.candidates.map(({ shape, probes }) => [shape.id, probes]));
     this.candidates.forEach((candidate) => candidate.free());
     this.candidates = [];
     this.refused = "";
+    const { engine } = this.context;
     for (const shape of shapes.filter(({ id }) => shown.includes(id)))
       try {
-        this.candidates.push(plan(this.context.engine, shape, n, rate, memory));
+        this.candidates.push(
+          plan(engine, shape, n, rate, memory, isDragged ? kept.get(shape.id) : undefined),
+        );
       } catch (error) {
         this.refused = `${shape.label}: ${error instanceof Error ? error.message : String(error)}`;
       }
@@ -276,7 +291,6 @@ class Curve {
   private measure(): void {
     if (!this.near) return;
     this.measurer.want(this.candidates.map((candidate) => this.wanted(candidate)));
-    this.drawSoon();
   }
 
   // ---- Drawing ----
@@ -289,26 +303,17 @@ class Curve {
       });
   }
 
-  private draw(samples = SAMPLES): void {
+  private draw(): void {
     const lines: Line[] = this.candidates.map((candidate) => ({
       candidate,
       points: this.measurer.points(this.wanted(candidate)),
     }));
-    this.chart.draw(drawingOf(lines, this.settings, this.now(), samples));
+    this.chart.draw(drawingOf(lines, this.settings, this.now(), this.samples));
     const all = lines.length * measuredAt(this.settings).length;
     const measured = lines.reduce((sum, { points }) => sum + points.length, 0);
     this.progress.textContent = this.progressText(measured, all);
-    replace(
-      this.told,
-      ...lines.map((line) =>
-        h(
-          "li",
-          {},
-          h("strong", {}, line.candidate.shape.label),
-          ...sentences(line, this.settings.n, this.now()).map((text) => h("span", {}, text)),
-        ),
-      ),
-    );
+    const { caption, head, rows } = nowTable(lines, this.settings.n, this.now());
+    replace(this.told, table(caption, head, rows));
     this.announce(lines, measured === all);
   }
 
@@ -327,10 +332,9 @@ class Curve {
   private announce(lines: Line[], done: boolean): void {
     const first = lines[0];
     if (!done || !first) return;
-    const [, theory, measured] = sentences(first, this.settings.n, this.now());
-    const sentence = `${first.candidate.shape.label}. ${theory} ${measured}`;
-    if (sentence !== this.announced) this.context.announce(sentence);
-    this.announced = sentence;
+    const text = sentence(first, this.now());
+    if (text !== this.announced) this.context.announce(text);
+    this.announced = text;
   }
 }
 

@@ -39,6 +39,22 @@ export interface PlanRequest {
   cellBits?: number | undefined;
 }
 
+/** What a filter of another system would be. */
+export interface DialectPlan {
+  bits: number;
+  bytes: number;
+  probes: number;
+  /** 0: a flat array. */
+  blocksPerKey: number;
+  blockBits: number;
+  /** A chain, of which these are the numbers of the first layer. */
+  grows: boolean;
+  keys: number;
+  /** With these keys, by that system's layout. */
+  expectedRate: number;
+  bitsPerKey: number;
+}
+
 export interface SievePlan {
   keys: number;
   pushes: number;

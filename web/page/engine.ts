@@ -6,6 +6,7 @@ import { md5, sha1 } from "@noble/hashes/legacy";
 import { sha256, sha384, sha512 } from "@noble/hashes/sha2";
 import {
   type Dialect,
+  type DialectPlan,
   type Failure,
   type Given,
   type Info,
@@ -38,9 +39,12 @@ const givenOrder = [
 export class Refusal extends Error {
   readonly status: number;
   readonly offset: number;
+  /** "BLOOMERY_BAD_ARGUMENT" */
+  readonly code: string;
   constructor(failure: Failure) {
     super(failure.error);
     this.status = failure.status;
+    this.code = failure.name;
     this.offset = failure.offset;
   }
 }
@@ -84,7 +88,18 @@ interface Exports {
     keys: number,
     rate: number,
   ): number;
+  web_make(
+    kind: number,
+    keys: number,
+    rate: number,
+    bytes: number,
+    blocks: number,
+    probes: number,
+    cellBits: number,
+  ): number;
+  web_load(data: number, bytes: number): number;
   web_given(): number;
+  web_dialect_plan(dialect: number): number;
   web_dialect_create(dialect: number): number;
   web_dialect_load(dialect: number, data: number, bytes: number): number;
   web_view(data: number, bytes: number): number;
@@ -115,6 +130,16 @@ interface Exports {
     out: number,
     room: number,
     keyBytes: number,
+  ): number;
+  web_keys(
+    filter: number,
+    add: number,
+    data: number,
+    bytes: number,
+    width: number,
+    offsets: number,
+    count: number,
+    answers: number,
   ): number;
   web_add_numbers(filter: number, first: number, count: number): number;
   web_count_numbers(filter: number, first: number, count: number): number;
@@ -151,6 +176,8 @@ export class Engine {
       return 0;
     };
     const random = (to: number, bytes: number): number => {
+      // Node 18 has none; only filters with a secret need it, and they say so.
+      if (typeof crypto === "undefined") return 1;
       crypto.getRandomValues(bytesAt(to, bytes));
       return 0;
     };
@@ -288,6 +315,32 @@ export class Engine {
     new TextEncoder().encodeInto(given.variant ?? "", variant.subarray(0, 39));
   }
 
+  /** A filter as the library plans and makes it of the same numbers. */
+  make(request: PlanRequest): Filter {
+    return this.filter(
+      this.exports.web_make(
+        KIND[request.kind],
+        request.keys ?? 0,
+        request.rate ?? 0,
+        request.bytes ?? 0,
+        request.blocksPerKey ?? 0,
+        request.probes ?? 0,
+        request.cellBits ?? 0,
+      ),
+    );
+  }
+
+  /** A copy of a Bloomery file, to which keys can be added. */
+  load(bytes: Uint8Array): Filter {
+    return this.with(bytes, 0, (at) => this.filter(this.exports.web_load(at, bytes.length)));
+  }
+
+  /** What another system would make of these numbers, and the rate that its layout then has. */
+  planDialect(dialect: number, given: Given): DialectPlan {
+    this.give(given);
+    return this.json<DialectPlan>(this.exports.web_dialect_plan(dialect));
+  }
+
   createDialect(dialect: number, given: Given): Filter {
     this.give(given);
     return this.filter(this.exports.web_dialect_create(dialect));
@@ -371,8 +424,7 @@ export class Filter {
   }
 
   private checked(result: number): number {
-    if (result < 0)
-      throw new Refusal({ error: "the filter refuses", status: result, name: "", offset: 0 });
+    if (result < 0) throw this.engine.failure();
     return result;
   }
 
@@ -421,6 +473,28 @@ export class Filter {
         "The rule in this file contradicts itself.",
       ][found - RECORD_KEY - 1]!;
     });
+  }
+
+  /** Adds (1), looks up (0) or removes (-1) a key in the module's memory. */
+  one(what: number, at: number, bytes: number): boolean {
+    const { exports } = this.engine;
+    if (what === 0) return exports.web_may_contain(this.at, at, bytes) !== 0;
+    const call = what > 0 ? exports.web_add : exports.web_remove;
+    return this.checked(call(this.at, at, bytes)) === 1;
+  }
+
+  /** Adds (1), looks up (0) or removes (-1) many keys in the module's memory: of one width, or of
+   * width 0 with offsets. How many were new, are possibly there, or were removed. */
+  many(
+    add: number,
+    keys: { data: number; bytes: number; width: number; offsets: number; count: number },
+    answers: number,
+  ): number {
+    const { data, bytes, width, offsets, count } = keys;
+    const { exports } = this.engine;
+    return this.checked(
+      exports.web_keys(this.at, add, data, bytes, width, offsets, count, answers),
+    );
   }
 
   /** Adds the whole numbers from `first` on, as keys of 8 bytes, least significant first. */

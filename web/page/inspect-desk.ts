@@ -13,6 +13,7 @@ import {
   Refusal,
 } from "./engine";
 import { formatBytes } from "./numbers";
+import { candidates } from "./recognise";
 
 /** How a file is to be read. */
 export type Form = { form: "ours" } | { form: "dialect"; dialect: Dialect; given: Given };
@@ -29,6 +30,12 @@ export type Asked =
       cells: number[];
     };
 
+/** What the filter says of each line of a list: 0 no key, 1 definitely not, 2 possibly. */
+export interface AskedAll {
+  lines: string[];
+  answers: Uint8Array;
+}
+
 export interface Damage {
   error: string;
   offset: number;
@@ -42,6 +49,7 @@ export interface Wishes {
   verify: { wish: object; gets: Damage | undefined };
   fill: { wish: { layer: number; parts: number }; gets: number[] };
   ask: { wish: { text: string; layer: number }; gets: Asked };
+  askAll: { wish: { text: string }; gets: AskedAll };
 }
 
 export type WishName = keyof Wishes;
@@ -108,31 +116,10 @@ async function openFilter(
   }
 }
 
-/** The dialects that take these bytes by themselves, but not as many bytes of noise: what the file
- * looks like, and not enough to open it so. */
+/** What the file looks like, which is not enough to open it so. */
 async function looksLike(engine: Engine, blob: Blob): Promise<string[]> {
   if (blob.size > MOST_TO_GUESS) return [];
-  const bytes = new Uint8Array(await blob.arrayBuffer());
-  let state = 1;
-  const noise = bytes.map(() => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) >>> 24);
-  const takes = (dialect: Dialect, data: Uint8Array) => {
-    try {
-      engine.loadDialect(dialect.id, data, {}).free();
-      return true;
-    } catch {
-      return false;
-    }
-  };
-  return engine
-    .dialects()
-    .filter(
-      (dialect) =>
-        dialect.reads &&
-        dialect.loadNeeds === "" &&
-        takes(dialect, bytes) &&
-        !takes(dialect, noise),
-    )
-    .map(({ name }) => name);
+  return candidates(engine, new Uint8Array(await blob.arrayBuffer())).map(({ name }) => name);
 }
 
 /** Does what the page wants of one file. */
@@ -165,7 +152,22 @@ export class Desk {
         return this.opened().fill(call.layer, call.parts);
       case "ask":
         return this.ask(call.text, call.layer);
+      case "askAll":
+        return this.askAll(call.text);
     }
+  }
+
+  /** A newline at the end ends the last line: it does not begin another. */
+  private askAll(text: string): AskedAll {
+    const filter = this.opened();
+    const lines = text.split(/\r\n|\r|\n/);
+    if (lines.at(-1) === "") lines.pop();
+    const answers = new Uint8Array(lines.length);
+    lines.forEach((line, i) => {
+      const key = filter.keyOf(keyOfText(line));
+      if (typeof key !== "string") answers[i] = filter.mayContain(key) ? 2 : 1;
+    });
+    return { lines, answers };
   }
 
   private ask(text: string, layer: number): Asked {

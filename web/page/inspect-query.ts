@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The query box of an opened filter: a line becomes a key by the filter's rule, and is looked up.
+// The query box of an opened filter: a line becomes a key by the filter's rule, and is looked up. Many
+// lines get a "yes" or a "no" each. What is typed here goes nowhere: not into the address either.
 
-import { field, h, replace } from "./dom";
+import { copyButton, field, h, replace, scrolling, table } from "./dom";
 import type { Info } from "./engine";
-import type { Asked } from "./inspect-desk";
+import type { Asked, AskedAll } from "./inspect-desk";
 import { hex } from "./inspect-open";
 import { type Remote, Superseded } from "./inspect-remote";
 import { ruleText } from "./inspect-facts";
-import { formatCount, formatOneIn } from "./numbers";
+import { formatCount, formatOneIn, visible } from "./numbers";
 
 const LISTED = 64;
 const HEX_BYTES = 64;
+/** Rows of the table of a list; all of them are copied. */
+const MOST_ROWS = 500;
 
 interface Using {
   remote: Remote;
@@ -44,21 +47,22 @@ function seen(info: Info, count: number | undefined): string {
         ? `About ${formatOneIn(rate)} absent keys gets this answer.`
         : "";
   const counted = count === undefined ? "" : ` Its counters allow up to ${formatCount(count)}.`;
-  return `Possibly added. ${odds}${counted}`;
+  return `Possibly in the set. ${odds}${counted}`;
 }
 
 /** In a damaged file a bit that is not set proves nothing. */
 function answer(info: Info, asked: Asked, isDamaged: boolean): Answer {
   if ("refused" in asked) return { sentence: asked.refused, state: "none" };
   if (asked.found) return { sentence: seen(info, asked.count), state: "possibly" };
-  if (!isDamaged) return { sentence: "Definitely not added.", state: "not" };
+  if (!isDamaged) return { sentence: "Definitely not in the set.", state: "not" };
   return { sentence: "Not found, but this file is damaged: that proves nothing.", state: "none" };
 }
 
 /** A hash of 64 bits has its other half 0. */
-function hashText(info: Info, hash: { lo: string; hi: string } | null): string {
+function hashText(hash: { lo: string; hi: string } | null): string {
   if (!hash) return "not one number: this system hashes several times";
-  return info.hash === "xxh3-64" ? hash.hi : `${hash.hi} ${hash.lo}`;
+  const halves = [hash.hi, hash.lo].filter((half) => !/^0+$/.test(half));
+  return halves.join(" ") || hash.hi;
 }
 
 function keyFacts(info: Info, layer: number, asked: Asked): [string, string][] {
@@ -70,7 +74,7 @@ function keyFacts(info: Info, layer: number, asked: Asked): [string, string][] {
       key.length === 1 ? "Key, 1 byte" : `Key, ${formatCount(key.length)} bytes`,
       key.length > HEX_BYTES ? `${shown} …` : shown || "none",
     ],
-    ["Hash", hashText(info, hash)],
+    ["Hash", hashText(hash)],
   ];
   if (!info.hasBits) return [...rows, ["Cells", "A static filter has no bits of a single key."]];
   const name = info.layers > 1 ? `Cells in layer ${layer + 1}` : "Cells";
@@ -80,10 +84,41 @@ function keyFacts(info: Info, layer: number, asked: Asked): [string, string][] {
 
 const marks = { possibly: "≈", not: "✕", none: "–" };
 
-/** `mark` is called with the cells of the key, `typed` with what was typed. */
+/** The answers to a list: a sentence, a table, and a button that copies all of them. */
+function drawList(host: HTMLElement, { lines, answers }: AskedAll, isDamaged: boolean): string {
+  const words = ["not a key", isDamaged ? "not found" : "no", "possibly"];
+  const count = (answer: number) => answers.reduce((sum, one) => sum + Number(one === answer), 0);
+  const refused = count(0);
+  const sentence =
+    `${formatCount(count(2))} of ${formatCount(lines.length)} ${lines.length === 1 ? "line" : "lines"} possibly in the set, ` +
+    `${formatCount(count(1))} ${isDamaged ? "not found in this damaged file" : "definitely not"}` +
+    (refused > 0 ? `; ${formatCount(refused)} not a key by the filter's rule.` : ".");
+  const caption =
+    lines.length > MOST_ROWS
+      ? `The first ${formatCount(MOST_ROWS)} lines; the copy has all`
+      : "Each line";
+  replace(
+    host,
+    h("p", { class: "inspect-list-says" }, sentence),
+    scrolling(
+      caption,
+      table(
+        caption,
+        ["Line", "In the set?"],
+        lines.slice(0, MOST_ROWS).map((line, i) => [visible(line), words[answers[i]!]!]),
+      ),
+    ),
+    copyButton("all answers", () =>
+      lines.map((line, i) => `${words[answers[i]!]}\t${line}\n`).join(""),
+    ),
+  );
+  return sentence;
+}
+
+/** `mark` is called with the cells of the key, `told` with each answer. */
 export function queryBox(
   mark: (cells: number[]) => void,
-  typed: (text: string, how: "push" | "replace") => void,
+  told: (sentence: string) => void,
 ): QueryBox {
   const input = h("input", {
     type: "text",
@@ -135,12 +170,11 @@ export function queryBox(
       return show({ sentence: `The library failed: ${String(error)}`, state: "none" }, [], []);
     }
   };
-  const change = (how: "push" | "replace", empty = false) => {
+  const change = (empty = false) => {
     isEmptyKey = empty;
-    typed(input.value, how);
+    void ask().then((sentence) => sentence !== "" && told(sentence));
   };
-  input.addEventListener("input", () => change("replace"));
-  input.addEventListener("change", () => change("push"));
+  input.addEventListener("input", () => change());
   const emptyKey = h(
     "button",
     {
@@ -148,11 +182,47 @@ export function queryBox(
       class: "quiet",
       onclick: () => {
         input.value = "";
-        change("push", true);
+        change(true);
       },
     },
     "Look up the empty key",
   );
+
+  const listBox = h("textarea", {
+    rows: 6,
+    name: "list",
+    autocomplete: "off",
+    autocapitalize: "off",
+    spellcheck: "false",
+  });
+  const listAnswers = h("div", { class: "inspect-list" });
+  const askList = async () => {
+    if (!using || listBox.value === "") return;
+    try {
+      const asked = await using.remote.want("askAll", { text: listBox.value });
+      told(drawList(listAnswers, asked, isDamaged));
+    } catch (error) {
+      if (!(error instanceof Superseded))
+        replace(listAnswers, `The library failed: ${String(error)}`);
+    }
+  };
+  const many = h(
+    "details",
+    { class: "inspect-many" },
+    h("summary", {}, "Many keys at once"),
+    field("Keys, one on each line", listBox),
+    h("button", { type: "button", onclick: () => void askList() }, "Look up all lines"),
+    listAnswers,
+  );
+  // Several lines in the box of one key are a list.
+  input.addEventListener("paste", (event) => {
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    if (!/[\r\n]./.test(text)) return;
+    event.preventDefault();
+    many.open = true;
+    listBox.value = text;
+    void askList();
+  });
 
   return {
     element: h(
@@ -162,12 +232,14 @@ export function queryBox(
       hint,
       outcome,
       facts,
+      many,
     ),
     input,
     use(now) {
       using = now;
       if (!now) {
         isDamaged = false;
+        listAnswers.replaceChildren();
         return;
       }
       const { info } = now;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inspect: a filter file that is dropped, chosen, pasted, or was put into the page by the command. Its
-// bytes stay in this browser. Whatever it says is text.
+// bytes stay in this browser. Whatever it says is text. A file that names its system, or looks like that
+// of one, is opened without a question.
 
 import type { Context, Section } from "./context";
-import { h } from "./dom";
+import { h, replace } from "./dom";
 import { type Info, Refusal } from "./engine";
 import { type Form, NO_MEMORY, UNREADABLE } from "./inspect-desk";
 import { dialectForm } from "./inspect-form";
@@ -12,11 +13,9 @@ import { Remote, Superseded } from "./inspect-remote";
 import { type Chosen, example, fromDrop, fromList, fromPage } from "./inspect-sources";
 import { queryBox } from "./inspect-query";
 import { View } from "./inspect-view";
-import { formatCount, formatOneIn } from "./numbers";
+import { formatCount, formatOneIn, readable } from "./numbers";
 
-const NOTHING =
-  "No file is open. The page recognizes files of bloomery build and of some other systems; " +
-  "for other files, name the system.";
+const NOTHING = "No file is open.";
 
 /** Says how far it is; throws Superseded where nobody waits for it any more. */
 type Progress = (sentence: string) => void;
@@ -30,6 +29,7 @@ class Inspect {
   private info: Info | undefined;
   private turn = 0;
   private over = 0;
+  private readonly title = document.title;
 
   private readonly fileInput = h("input", { type: "file", id: "inspect-file" });
   private readonly zone = h("div", { class: "inspect-zone" });
@@ -37,15 +37,13 @@ class Inspect {
   private readonly status = h("p", { class: "inspect-status" }, NOTHING);
   private readonly problem = h("p", { class: "problem", hidden: true });
   private readonly others = h("details", { class: "inspect-others" });
+  /** Where the system was guessed: what it could be besides. */
+  private readonly guessed = h("p", { class: "inspect-guessed", hidden: true });
+  private readonly bytes = h("details", { hidden: true });
   private readonly form;
   private readonly query = queryBox(
     (cells) => this.view.mark(cells),
-    (text, how) => {
-      this.context.state.set({ q: text }, how);
-      void this.query.ask().then((sentence) => {
-        if (sentence !== "") this.context.announce(sentence);
-      });
-    },
+    (sentence) => this.context.announce(sentence),
   );
   private readonly view = new View(this.query);
 
@@ -82,23 +80,39 @@ class Inspect {
         "The file stays in this browser: the page reads it and neither sends nor stores any of it.",
       ),
     );
-    this.others.append(h("summary", {}, "A file of another system"), this.form.element);
+    this.others.append(
+      h("summary", {}, "Choose the system that made the file"),
+      h("p", { class: "hint" }, this.unmarked()),
+      this.form.element,
+    );
     return h(
       "div",
       { class: "inspect" },
       this.zone,
-      this.others,
       this.status,
       this.problem,
+      this.guessed,
+      this.bytes,
+      this.others,
       this.view.element,
     );
   }
 
+  /** The systems that a file cannot be known by: they need numbers that are not in it. */
+  private unmarked(): string {
+    const names = this.context.engine
+      .dialects()
+      .filter(({ reads, magic, loadNeeds }) => reads && !magic && loadNeeds !== "")
+      .map(({ name }) => name);
+    return `Most systems are recognized. Files of these need numbers that they do not contain: ${names.join(", ")}.`;
+  }
+
   private invite(over: boolean): void {
     this.section.classList.toggle("inspect-over", over);
+    document.body.classList.toggle("dropping", over);
     this.invitation.textContent = over
       ? "Drop the file to open it here."
-      : "Drop a file anywhere in this part, paste one, or choose it.";
+      : "Drop a filter file anywhere on this page, paste one, or choose it.";
   }
 
   private listen(): void {
@@ -109,26 +123,24 @@ class Inspect {
       if (chosen) void this.take(chosen);
     });
     const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes("Files") ?? false;
-    const { section } = this;
-    section.addEventListener("dragenter", (event) => {
+    addEventListener("dragenter", (event) => {
       if (hasFiles(event)) this.invite(++this.over > 0);
     });
-    section.addEventListener("dragleave", (event) => {
+    addEventListener("dragleave", (event) => {
       if (hasFiles(event)) this.invite((this.over = Math.max(0, this.over - 1)) > 0);
     });
-    // Elsewhere on the page a browser would leave it and show the file.
     addEventListener("dragover", (event) => {
       if (!hasFiles(event)) return;
       event.preventDefault();
-      const here = event.target instanceof Node && section.contains(event.target);
-      event.dataTransfer!.dropEffect = here ? "copy" : "none";
+      event.dataTransfer!.dropEffect = "copy";
     });
     addEventListener("drop", (event) => {
       if (!hasFiles(event)) return;
       event.preventDefault();
       this.over = 0;
       this.invite(false);
-      if (!(event.target instanceof Node && section.contains(event.target))) return;
+      if (!(event.target instanceof Node && this.section.contains(event.target)))
+        this.section.scrollIntoView({ behavior: "instant" });
       void this.takeOrSay(() => fromDrop(event.dataTransfer!));
     });
     addEventListener("paste", (event) => {
@@ -143,8 +155,6 @@ class Inspect {
     const { get } = this.context.state;
     this.form.set(get("d"), get);
     this.others.open ||= get("d") !== undefined;
-    this.query.input.value = get("q") ?? "";
-    void this.query.ask();
   }
 
   // ---- Opening ----
@@ -155,6 +165,8 @@ class Inspect {
     this.remote = undefined;
     this.opened = false;
     this.info = undefined;
+    this.guessed.hidden = this.bytes.hidden = true;
+    document.title = this.title;
     this.say(undefined);
   }
 
@@ -209,13 +221,17 @@ class Inspect {
     if (source && error.message === NO_MEMORY) return tooLarge(source).message;
     if (source && error.message === UNREADABLE) return `“${source.name}” ${UNREADABLE}.`;
     if (!(error instanceof Refusal)) return error.message;
-    const where = error.offset > 0 ? `, at byte ${formatCount(error.offset)}` : "";
+    // Many sentences have the place already.
+    const isNamed = new RegExp(`\\b${error.offset}\\b`).test(error.message);
+    const where = error.offset > 0 && !isNamed ? `, at byte ${formatCount(error.offset)}` : "";
     const about = this.source ? `“${this.source.name}”: ` : "";
-    return `${about}${error.message}${where}.`;
+    return `${about}${readable(error.message)}${where}.`;
   }
 
   private async take({ source, remark }: Chosen, asChosen = false): Promise<void> {
     this.source = source;
+    // What was chosen for the last file says nothing about this one.
+    if (!asChosen) this.form.set(undefined, () => undefined);
     await this.run(async (remote, progress) => {
       progress(`Reading “${source.name}”.`);
       if (source.blob.size === 0)
@@ -233,7 +249,7 @@ class Inspect {
       progress(`Reading “${source.name}”.`);
       const form = this.formOf(head, asChosen);
       if (form) await this.open(remote, form, progress, remark);
-      else await this.offer(remote, head);
+      else await this.guess(remote, head, progress, remark);
     });
   }
 
@@ -248,22 +264,46 @@ class Inspect {
     return typeof chosen === "string" ? undefined : { form: "dialect", ...chosen };
   }
 
-  /** Not ours, and of no system whose files say it. */
-  private async offer(remote: Remote, head: Uint8Array): Promise<void> {
+  /** No first bytes say whose it is: it is opened as what it looks like. */
+  private async guess(remote: Remote, head: Uint8Array, progress: Progress, remark?: string) {
     const source = this.source!;
-    const looks = await remote.want("guess", { blob: source.blob });
+    const [first, ...rest] = await remote.want("guess", { blob: source.blob });
     if (remote !== this.remote) throw new Superseded();
-    this.others.open = true;
-    const [first] = looks;
-    if (first) this.form.set(first, () => undefined);
-    const names = looks.join(" or ");
-    throw new Error(
-      `“${source.name}” is not a Bloomery filter: those begin with the bytes 89 42 4c 4f 4f 4d 0d 0a, ` +
-        `and this file with ${hex(head.subarray(0, 8))}. ` +
-        (first
-          ? `It looks like a filter of ${names}: if it is one, press “Open as this”.`
-          : "If another system made it, name the system and its parameters."),
+    replace(
+      this.bytes,
+      h("summary", {}, "Its first bytes"),
+      h("p", {}, h("code", {}, hex(head.subarray(0, 16))), "; a Bloomery file begins with "),
+      h("p", {}, h("code", {}, "89 42 4c 4f 4f 4d 0d 0a")),
     );
+    this.bytes.hidden = false;
+    if (first === undefined) {
+      this.others.open = true;
+      throw new Error(
+        `“${source.name}” is not a filter file that this page recognizes. If a system made it that is not recognized, choose it below.`,
+      );
+    }
+    this.form.set(first, () => undefined);
+    const chosen = this.form.read();
+    if (typeof chosen === "string") throw new Error(chosen);
+    await this.open(remote, { form: "dialect", ...chosen }, progress, remark);
+    const also = rest.length > 0 ? ` It could also be of ${rest.join(" or ")}.` : "";
+    replace(
+      this.guessed,
+      `It looks like a filter of ${first}, judging by its numbers; nothing in it says so.${also} `,
+      h(
+        "button",
+        {
+          type: "button",
+          class: "link",
+          onclick: () => {
+            this.others.open = true;
+            this.form.focus();
+          },
+        },
+        "Not that? Choose another system",
+      ),
+    );
+    this.guessed.hidden = false;
   }
 
   private async openAsChosen(): Promise<void> {
@@ -293,11 +333,11 @@ class Inspect {
     if (damage) this.query.damaged();
     await this.view.bits(remote, info, name);
     const remarks = [source.remark, remark].filter(Boolean).join(" ");
-    progress(`“${name}” is open. ${remarks}`);
+    progress(`“${name}” is open${damage ? ", but damaged" : ""}. ${remarks}`);
+    document.title = `${name}: ${this.title}`;
     if (damage) {
-      const where = `damaged at byte ${formatCount(damage.offset)}`;
-      this.view.checked(where);
-      this.say(`“${name}” is ${where}: ${damage.error}.`);
+      this.view.checked("this file is damaged");
+      this.say(`“${name}”: ${readable(damage.error)}.`);
     } else {
       this.view.checked(ours ? "all right" : "none: this format has none");
       this.context.announce(this.told());

@@ -31,7 +31,7 @@ export function verdict(question: Question, found: Answer): string {
   if (found.rate > TARGET) {
     const share = `With ${urls} in it, the best possible structure of ${memory} drops at least ${outOf(found.rate)} new URLs as if it had seen them.`;
     return found.rate >= 0.01
-      ? `${share} Of the ${urls} themselves it drops at least ${expected(digitsDown(found.drops, 3))} on the way.`
+      ? `${share} Of the ${urls} themselves it drops at least ${expected(digitsDown(found.drops, 3))} while filling.`
       : `${share} One in ${million} takes ${formatDecimal(found.limitBytes)} at the least.`;
   }
   return question.memory >= found.filterBytes
@@ -49,36 +49,27 @@ export function drawComparison(host: HTMLElement, question: Question, found: Ans
     `The same ${memory}, without a disk and with one`,
     ["What", "Any structure, no disk", "The sieve, with a disk"],
     [
-      ["Memory", memory, planned((plan) => formatDecimal(plan.memory))],
-      ["Bits a URL in memory", formatNumber(found.bitsPerUrl), "–"],
+      ["Bits of memory for each URL", formatNumber(found.bitsPerUrl), "–"],
       [
-        "Chance that a new URL is dropped, with all in",
+        "Chance that a new URL is dropped, once all are added",
         found.rate === 0
           ? "practically none"
           : `at least ${outOf(found.rate)} (${formatRate(digitsDown(found.rate, 3))})`,
         planned((plan) => `about ${formatNumber(plan.wrongDrops / plan.keys)}`),
       ],
       [
-        "Dropped on the way there",
+        "Dropped while filling",
         `at least ${expected(digitsDown(found.drops, 3))}`,
         planned((plan) => `${expected(plan.wrongDrops)} expected`),
       ],
-      ["Disk: what was seen", "none", planned((plan) => formatDecimal(plan.seenDisk))],
-      [
-        "Disk: pending, at most",
-        "none",
-        planned(
-          (plan) => `${formatDecimal(plan.pendingDisk)} (${formatCount(plan.pendingMax)} pushes)`,
-        ),
-      ],
-      ["Disk: queue, if nobody pops", "none", planned((plan) => formatDecimal(plan.queueDisk))],
+      ["Disk for what was seen", "none", planned((plan) => formatDecimal(plan.seenDisk))],
       ["Read and written in all", "none", planned((plan) => formatDecimal(plan.traffic))],
       [
-        "Time of a disk of 500 MB/s",
+        "Time on a disk of 500 MB/s",
         "none",
         planned((plan) => `${formatSeconds(plan.seconds)} in all`),
       ],
-      ["Answers", "at once", planned((plan) => `in batches, in ${plan.partitions} partitions`)],
+      ["Answers", "at once", planned(() => "in batches")],
     ],
   );
   const box = host.firstElementChild;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 18 MB lab: what any structure of a given size can know of a given number of URLs, and what the sieve takes.
+// How small can it get: what any structure of a given size can know of a given number of URLs, and what the sieve takes.
 
 import { chart } from "./chart";
 import type { Context, Section } from "./context";
@@ -36,8 +36,8 @@ interface Part {
 const parts: Record<Name, Part> = {
   memory: {
     label: "Memory",
-    hint: "64KiB to 1TiB; a bare number is bytes",
-    takes: "18 MB, 64MiB, or a number of bytes",
+    hint: "64KiB to 1TiB; a bare number is bits",
+    takes: "18 MB, 64MiB, 144 Mbit, or a bare number of bits",
     read: parseBytes,
     say: formatDecimal,
     slider: {
@@ -87,7 +87,11 @@ class Lab {
   private readonly refusal = h("p", { class: "lab-refusal" });
   private readonly needed = h("p", { class: "lab-needed" });
   private readonly comparison = h("div", { class: "lab-comparison" });
-  private readonly command = h("pre", { tabindex: 0, "aria-label": "Command line of the plan" });
+  private readonly command = h("pre", {
+    tabindex: 0,
+    role: "group",
+    "aria-label": "Command line of the plan",
+  });
   private readonly chart = chart();
   private readonly results: HTMLElement;
   private readonly context: Context;
@@ -244,9 +248,7 @@ class Lab {
   private drawResults(question: Question, found: Answer): void {
     drawNeeded(this.needed, found);
     drawComparison(this.comparison, question, found);
-    this.command.textContent = found.sieve
-      ? commandOf(question)
-      : "(none: the sieve needs more memory)";
+    this.command.textContent = found.sieve ? commandOf(question) : "(none, for the reason above)";
     this.refusal.classList.toggle("problem", found.refusal !== undefined);
     this.refusal.textContent =
       found.refusal === undefined

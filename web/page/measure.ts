@@ -38,7 +38,7 @@ export interface Measured {
 }
 
 /** Absent keys are numbers from here on; added ones are numbers from 0. */
-const ABSENT = 2 ** 40;
+export const ABSENT = 2 ** 40;
 
 /** Wilson's interval: it stays within 0 and 1, and has a width even where nothing was found. */
 export function interval(found: number, queries: number): [number, number] {

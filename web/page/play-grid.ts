@@ -16,6 +16,8 @@ const MARGIN = 4;
 interface Geometry {
   cells: number;
   columns: number;
+  /** Room for the numbers of rows. */
+  left: number;
   /** Cells of a block, 0: no blocks are drawn. */
   block: number;
 }
@@ -28,13 +30,15 @@ export interface Grid {
   update(values: Uint8Array, changed: Set<number>): void;
   /** The probes of a query; those from `shown` on are not drawn yet. */
   probe(probes: Probe[], shown: number): void;
+  /** Frames a cell for a moment; undefined: none. */
+  light(cell: number | undefined): void;
 }
 
 /** On a small screen half as many, so that cells and numbers can still be seen. */
-function columnsFor(cells: number, narrow: boolean): number {
+function columnsFor(cells: number, narrow: boolean, counters: boolean): number {
   if (cells <= 16) return cells;
   if (cells <= 64) return 16;
-  const columns = cells <= 256 ? 32 : 64;
+  const columns = cells <= 256 || counters ? 32 : 64;
   return narrow ? columns / 2 : columns;
 }
 
@@ -42,7 +46,7 @@ function place(geometry: Geometry, cell: number): [number, number] {
   const row = Math.floor(cell / geometry.columns);
   const gaps = geometry.block > 0 ? Math.floor(cell / geometry.block) : 0;
   return [
-    MARGIN + (cell % geometry.columns) * PITCH + PITCH / 2,
+    geometry.left + (cell % geometry.columns) * PITCH + PITCH / 2,
     MARGIN + row * PITCH + PITCH / 2 + gaps * GAP,
   ];
 }
@@ -57,8 +61,13 @@ function drawCell(cell: SVGPathElement, value: number, fresh: boolean, at: [numb
   cell.setAttribute("class", value === 0 ? "cell empty" : fresh ? "cell set fresh" : "cell set");
 }
 
-/** A ring or a cross, and the number of the probe; larger where the cells are small. */
-function mark(probe: Probe, order: string, at: [number, number], scale: number): SVGElement {
+/** A ring or a cross, and above it the number of the probe; larger where the cells are small. */
+function mark(
+  probe: Probe,
+  order: string,
+  at: [number, number],
+  scale: number,
+): [SVGElement, SVGElement] {
   const hit = probe.value > 0;
   const shape = hit
     ? s("circle", { r: 6.5 })
@@ -69,8 +78,11 @@ function mark(probe: Probe, order: string, at: [number, number], scale: number):
     s("rect", { x: 3.2, y: -11.5, width: 5 + order.length * 4.6, height: 9.5, rx: 2.5 }),
     s("text", { x: 5.7, y: -4.1 }, order),
   );
-  const turn = `translate(${at[0]},${at[1]}) scale(${scale})`;
-  return s("g", { class: hit ? "probe hit" : "probe miss", transform: turn }, shape, box);
+  const transform = `translate(${at[0]},${at[1]}) scale(${scale})`;
+  return [
+    s("g", { class: hit ? "probe hit" : "probe miss", transform }, shape),
+    s("g", { class: "probe-order", transform }, box),
+  ];
 }
 
 export function grid(describe: (cell: number) => string): Grid {
@@ -87,7 +99,7 @@ export function grid(describe: (cell: number) => string): Grid {
   );
   field.setAttribute("aria-describedby", told.id);
   const element = h("div", { class: "grid-box" }, field, told);
-  let geometry: Geometry = { cells: 0, columns: 1, block: 0 };
+  let geometry: Geometry = { cells: 0, columns: 1, left: MARGIN, block: 0 };
   let counting = false;
   let squares: SVGPathElement[] = [];
   let numbers: SVGTextElement[] = [];
@@ -101,6 +113,7 @@ export function grid(describe: (cell: number) => string): Grid {
   const isNarrow = () => field.clientWidth > 0 && field.clientWidth < 420;
   const probes = s("g", { class: "probes" });
   const pointer = s("rect", { class: "cursor", width: PITCH, height: PITCH, rx: 2 });
+  const lit = s("rect", { class: "cursor", width: PITCH + 4, height: PITCH + 4, rx: 3 });
 
   const point = (cell: number) => {
     cursor = Math.max(0, Math.min(geometry.cells - 1, cell));
@@ -130,7 +143,7 @@ export function grid(describe: (cell: number) => string): Grid {
     const { clientX, clientY } = event;
     const near = squares.findIndex((square) => {
       const box = square.getBoundingClientRect();
-      const half = (PITCH / 2) * (field.clientWidth / Math.max(1, geometry.columns * PITCH));
+      const half = (PITCH / 2) * (field.clientWidth / Math.max(1, geometry.columns * PITCH + 20));
       const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
       return Math.abs(clientX - x) <= half && Math.abs(clientY - y) <= half;
     });
@@ -170,9 +183,12 @@ export function grid(describe: (cell: number) => string): Grid {
       };
       narrow = isNarrow();
       counting = counters && cells <= BLOCK;
-      geometry = { cells, columns: columnsFor(cells, narrow), block: blocks ? BLOCK : 0 };
-      const [lastX, lastY] = place(geometry, cells - 1);
-      const width = Math.max(lastX, geometry.columns * PITCH) + PITCH / 2 + MARGIN;
+      const columns = columnsFor(cells, narrow, counting);
+      const size = columns > 32 ? 11 : 7;
+      const left = cells <= 16 ? MARGIN : 2 * MARGIN + 0.6 * size * String(cells).length;
+      geometry = { cells, columns, left, block: blocks ? BLOCK : 0 };
+      const [, lastY] = place(geometry, cells - 1);
+      const width = left + columns * PITCH + MARGIN;
       squares = [];
       numbers = [];
       values = new Uint8Array(cells);
@@ -184,7 +200,20 @@ export function grid(describe: (cell: number) => string): Grid {
         drawCell(square, 0, false, [x, y]);
         squares.push(square);
         all.push(square);
+        const row = cell / columns;
         if (cells <= 16) all.push(s("text", { class: "index", x, y: y + 15 }, cell));
+        else if (Number.isInteger(columns > 32 ? row / 2 : row))
+          all.push(
+            s(
+              "text",
+              {
+                class: columns > 32 ? "row-index large" : "row-index",
+                x: left - 3,
+                y: y + size / 3,
+              },
+              cell,
+            ),
+          );
         if (counting) {
           const number = s("text", { class: "count", x, y: y + 3, "text-anchor": "middle" });
           numbers.push(number);
@@ -203,6 +232,7 @@ export function grid(describe: (cell: number) => string): Grid {
         ...all,
         probes,
         pointer,
+        lit,
       );
       drawing.setAttribute("class", cells <= 64 ? "few" : cells <= 256 ? "some" : "many");
       replace(field, drawing);
@@ -229,14 +259,21 @@ export function grid(describe: (cell: number) => string): Grid {
       list.forEach(({ cell }, i) => {
         if (i < shown) orders.set(cell, [...(orders.get(cell) ?? []), i + 1]);
       });
-      const scale = geometry.columns > 32 ? 1.5 : 1;
+      const scale = geometry.columns > 32 ? 1.8 : 1;
       const marks = [...orders].map(([cell, order]) => {
         const text = order.length > 3 ? `${order[0]}…${order.at(-1)}` : order.join(" ");
         const drawn = mark(list[order[0]! - 1]!, text, place(geometry, cell), scale);
-        drawn.style.setProperty("--turn", String(order[0]! - 1));
+        for (const part of drawn) part.style.setProperty("--turn", String(order[0]! - 1));
         return drawn;
       });
-      replace(probes, ...marks);
+      // No ring or cross covers a number.
+      replace(probes, ...marks.map(([shape]) => shape), ...marks.map(([, order]) => order));
+    },
+    light(cell) {
+      const [x, y] = cell === undefined ? [0, 0] : place(geometry, cell);
+      lit.setAttribute("x", String(x - PITCH / 2 - 2));
+      lit.setAttribute("y", String(y - PITCH / 2 - 2));
+      lit.setAttribute("class", cell === undefined ? "cursor" : "cursor shown");
     },
   };
   return drawings;

@@ -6,9 +6,10 @@
 // text, "a:KEY,r:KEY,g:10", in which a key's % and , are escaped.
 
 import { type Engine, type Filter, type Info, keyOfText } from "./engine";
-import { visible } from "./numbers";
+import { formatCount, visible } from "./numbers";
+import { findFalsePositive, type Search } from "./words";
 
-export type PlayKind = "classic" | "blocked" | "counting" | "chain" | "chain-counting";
+export type PlayKind = "classic" | "blocked" | "counting" | "chain-counting";
 
 export interface Settings {
   kind: PlayKind;
@@ -19,6 +20,7 @@ export interface Settings {
 
 export type Act =
   | { do: "add"; key: string }
+  | { do: "add-all"; keys: string[] }
   | { do: "remove"; key: string }
   | { do: "generate"; count: number };
 
@@ -40,7 +42,12 @@ export interface Verdict {
 }
 
 export const MAX_KEYS = 5000;
+/** Words that are tried for a false positive at once. */
+export const MAX_TRIED = 20_000;
 const SHOWN_OWNERS = 5;
+
+const countKeys = (count: number): string =>
+  `${formatCount(count)} ${count === 1 ? "key" : "keys"}`;
 
 const quote = (key: string): string => `“${visible(key)}”`;
 
@@ -61,12 +68,21 @@ export function wellFormed(text: string): string {
 export function writeActs(acts: Act[]): string {
   const escape = (key: string) => key.replace(/[%,]/g, encodeURIComponent);
   return acts
-    .map((act) =>
-      act.do === "generate"
-        ? `g:${act.count}`
-        : `${act.do === "add" ? "a" : "r"}:${escape(act.key)}`,
-    )
+    .flatMap((act) => {
+      if (act.do === "generate") return `g:${act.count}`;
+      if (act.do === "add-all") return act.keys.map((key) => `a:${escape(key)}`);
+      return `${act.do === "add" ? "a" : "r"}:${escape(act.key)}`;
+    })
     .join(",");
+}
+
+/** How many keys the acts add or remove. */
+export function countActs(acts: Act[]): number {
+  return acts.reduce(
+    (sum, act) =>
+      sum + (act.do === "generate" ? act.count : act.do === "add-all" ? act.keys.length : 1),
+    0,
+  );
 }
 
 /** What cannot be read is left out: an address may come from anybody. */
@@ -119,10 +135,10 @@ export class Model {
       return engine.create({ kind, bits: cells, probes, blocksPerKey, cellBits: 4 });
     const chain = engine.dialects().find(({ name }) => name === "md5-chain")!;
     return engine.createDialect(chain.id, {
-      variant: "a",
+      variant: "b",
       bits: cells,
       probes,
-      cell_bits: kind === "chain" ? 1 : 4,
+      cell_bits: 4,
     });
   }
 
@@ -158,32 +174,68 @@ export class Model {
 
   /** Does it, and says what happened. */
   act(act: Act): string {
-    this.changed = new Set();
-    if (act.do === "add") return this.add(act.key);
-    if (act.do === "remove") return this.remove(act.key);
-    for (let i = 0; i < act.count; i++) {
-      this.generated++;
-      this.add(`key ${this.generated}`);
+    if (act.do === "remove") {
+      this.changed = new Set();
+      return this.remove(act.key);
     }
-    return `${act.count} ${act.count === 1 ? "key" : "keys"} added, up to “key ${this.generated}”.`;
+    const before = this.cells();
+    if (act.do === "add") return this.add(act.key, before);
+    this.put(act);
+    this.changed = new Set();
+    this.cells().forEach((value, cell) => {
+      if (value !== before[cell]) this.changed.add(cell);
+    });
+    return act.do === "add-all"
+      ? `${countKeys(act.keys.length)} added.`
+      : `${countKeys(act.count)} added, up to “key ${this.generated}”.`;
   }
 
-  private add(key: string): string {
-    const before = this.cells();
-    const positions = this.positions(key);
-    const isNew = this.filter.add(keyOfText(key));
-    for (const cell of positions) {
-      this.ownersOf[cell]!.add(key);
-      if (before[cell] === 0 || this.counts) this.changed.add(cell);
-    }
+  /** Does the acts of a list, and says nothing: what undo and another shape need. */
+  replay(acts: Act[]): void {
+    for (const act of acts)
+      if (act.do === "remove") this.remove(act.key);
+      else this.put(act);
+    this.changed = new Set();
+  }
+
+  private put(act: Exclude<Act, { do: "remove" }>): void {
+    if (act.do === "add") this.insert(act.key);
+    else if (act.do === "add-all") for (const key of act.keys) this.insert(key);
+    else
+      for (let i = 0; i < act.count; i++) {
+        this.generated++;
+        this.insert(`key ${this.generated}`);
+      }
+  }
+
+  /** Whether the filter took it for a new key. */
+  private insert(key: string, positions = this.positions(key)): boolean {
+    for (const cell of positions) this.ownersOf[cell]!.add(key);
     this.keys.set(key, (this.keys.get(key) ?? 0) + 1);
     this.ever.add(key);
+    return this.filter.add(keyOfText(key));
+  }
+
+  private add(key: string, before: Uint8Array): string {
+    const positions = this.positions(key);
+    const isNew = this.insert(key, positions);
+    this.changed = new Set(positions.filter((cell) => before[cell] === 0 || this.counts));
     const fresh = new Set(positions.filter((cell) => before[cell] === 0)).size;
     if (isNew)
       return `${quote(key)} is added: ${fresh} ${fresh === 1 ? "cell was" : "cells were"} not set before.`;
     return (this.keys.get(key) ?? 0) > 1
       ? `${quote(key)} was already in the set.`
       : `${quote(key)} is added, but all its cells were set before: the filter took it for an old key.`;
+  }
+
+  /** Looks for a false positive among ordinary words, from a place in their list on. */
+  find(from: number): Search {
+    return findFalsePositive(
+      (word) => this.filter.mayContain(keyOfText(word)),
+      (word) => this.keys.has(word),
+      from,
+      MAX_TRIED,
+    );
   }
 
   private remove(key: string): string {

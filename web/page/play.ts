@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Play: a filter small enough to be seen. What was done is a list of acts (play-model.ts), which is in
-// the address; the cells are drawn by play-grid.ts.
+// Play: a filter small enough to be seen. What was done is a list of acts (play-model.ts). The address has
+// the filter's shape alone: the keys go into an address only with "Copy link", which says so. The cells
+// are drawn by play-grid.ts.
 
+import { compare } from "./compare";
 import type { Context, Section } from "./context";
-import { choice, field, h, replace, scrolling, table } from "./dom";
+import { choice, copyButton, field, h, replace, scrolling, table } from "./dom";
 import { formatCount, formatNumber, formatOneIn, formatRate, visible } from "./numbers";
 import { grid } from "./play-grid";
 import {
   type Act,
+  countActs,
   listKeys,
+  MAX_KEYS,
+  MAX_TRIED,
   Model,
   type PlayKind,
   readActs,
@@ -19,12 +24,14 @@ import {
 } from "./play-model";
 import { presets } from "./play-presets";
 
-const SIZES = [64, 128, 256, 512, 1024, 2048, 4096];
+const SIZES = [16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
 const MAX_TEXT = 200;
 
-/** What a page without a state begins with; a filter that was emptied is "-". */
-const START = { acts: "a:apple,a:berry,a:cherry,g:20", ask: "damson" };
-const EMPTY = "-";
+/** A link that is longer is cut by some programs. */
+const MAX_LINK = 4000;
+
+/** The names of the address; those of a link that "Copy link" made are the last three. */
+const names = ["kind", "m", "k", "L", "preset", "acts", "ask"] as const;
 
 const kinds: { value: PlayKind; label: string; title: string }[] = [
   { value: "classic", label: "Classic", title: "k bits anywhere in one flat array" },
@@ -35,16 +42,19 @@ const kinds: { value: PlayKind; label: string; title: string }[] = [
 const probesOf = (text: string | undefined, most: number): number =>
   Math.min(most, Math.max(1, Math.trunc(Number(text ?? 4)) || 1));
 
-const isExample = (kind: PlayKind): boolean => !kinds.some(({ value }) => value === kind);
+/** The counters of an example have one size. */
+const isExample = (kind: PlayKind): boolean => kind === "chain-counting";
 
 /** Settings that the module can make, from whatever an address says. */
 function settingsOf(get: (name: string) => string | undefined): Settings {
   const preset = presets.find(({ id }) => id === get("preset"));
   if (preset) return preset.settings;
-  const example = presets.find(({ settings }) => settings.kind === get("kind"))?.settings;
+  const example = presets
+    .map((one) => one.settings)
+    .find(({ kind }) => isExample(kind) && kind === get("kind"));
   if (example) return { ...example, probes: probesOf(get("k"), 8) };
   const kind = kinds.find(({ value }) => value === get("kind"))?.value ?? "classic";
-  const small = kind === "classic" ? 64 : 512;
+  const small = kind === "classic" ? 16 : 512;
   const wanted = Number(get("m") ?? (kind === "classic" ? 256 : 512)) || 512;
   const cells = SIZES.find((size) => size >= Math.max(small, wanted)) ?? 4096;
   const probes = probesOf(get("k"), kind === "classic" ? 16 : 8);
@@ -60,6 +70,12 @@ class Play {
   private model: Model;
   private asked = "";
   private shown = Infinity;
+  /** What the address said last. */
+  private seen = "";
+  /** Where the next search for a false positive begins. */
+  private tried = 0;
+  /** The kind and number of the cells that are drawn. */
+  private drawn = "";
 
   private readonly cells = grid((cell) => this.tellCell(cell));
   private readonly addBox = h("input", {
@@ -76,17 +92,17 @@ class Play {
   });
   private readonly removeButton = h(
     "button",
-    { type: "button", onclick: () => this.do("remove") },
+    { type: "button", class: "quiet", onclick: () => this.do("remove") },
     "Remove",
   );
   private readonly undoButton = h(
     "button",
-    { type: "button", class: "quiet", onclick: () => this.undo() },
+    { type: "button", class: "quiet small", onclick: () => this.undo() },
     "Undo",
   );
   private readonly emptyButton = h(
     "button",
-    { type: "button", class: "quiet", onclick: () => this.empty() },
+    { type: "button", class: "quiet small", onclick: () => this.empty() },
     "Clear",
   );
   private readonly stepButton = h(
@@ -94,12 +110,20 @@ class Play {
     { type: "button", class: "quiet", onclick: () => this.step() },
     "Next probe",
   );
-  private readonly happened = h("p", { class: "happened" });
+  private readonly findButton = h(
+    "button",
+    { type: "button", class: "quiet", onclick: () => this.find() },
+    "Find a false positive",
+  );
+  private readonly linkButton = copyButton("link", () => this.link());
+  private readonly linkHint = h("p", { class: "hint" });
+  private readonly happened = h("p", { class: "happened", hidden: true });
   private readonly verdictBox = h("div", { class: "verdict" });
   private readonly probeBox = h("div", { class: "probe-table" });
   private readonly facts = h("dl", { class: "facts" });
   private readonly keyList = h("p", { class: "key-list" });
-  private readonly story = h("p", { class: "story" });
+  private readonly example = h("p", { class: "example", hidden: true });
+  private readonly samples = this.legend();
   private readonly controls = h("div", { class: "play-shape" });
 
   private readonly kindChoice = choice("Kind", kinds, (kind) => this.reshape({ kind }));
@@ -127,9 +151,11 @@ class Play {
       this.reshape({ L: this.linesBox.value }, "replace"),
     );
     this.linesBox.addEventListener("change", () => this.reshape({ L: this.linesBox.value }));
-    this.askBox.addEventListener("input", () => this.ask(this.askBox.value, "replace"));
-    this.askBox.addEventListener("change", () => this.ask(this.askBox.value, "push"));
-    context.state.onChange(() => this.restore());
+    this.askBox.addEventListener("input", () => this.ask(this.askBox.value));
+    this.addBox.addEventListener("paste", (event) => this.paste(event));
+    context.state.onChange(() => {
+      if (this.address() !== this.seen) this.restore();
+    });
     this.restore();
   }
 
@@ -137,7 +163,12 @@ class Play {
     const counts = [1, 10, 100].map((count) =>
       h(
         "button",
-        { type: "button", class: "quiet", onclick: () => this.perform({ do: "generate", count }) },
+        {
+          type: "button",
+          class: "quiet small",
+          "aria-label": count === 1 ? "+1 key" : `+${count} keys`,
+          onclick: () => this.perform({ do: "generate", count }),
+        },
         `+${count}`,
       ),
     );
@@ -148,6 +179,7 @@ class Play {
       h("button", { type: "submit" }, "Add"),
       this.removeButton,
     );
+    const more = h("div", { class: "row few" }, ...counts, this.undoButton, this.emptyButton);
     this.controls.append(
       this.kindChoice.element,
       field("Cells, m", this.sizeSelect),
@@ -159,14 +191,14 @@ class Play {
       { class: "play" },
       h(
         "div",
-        { class: "presets" },
-        h("span", { class: "presets-title" }, "Worked examples:"),
+        { class: "presets", role: "group", "aria-label": "Examples" },
+        h("span", { class: "presets-title", "aria-hidden": "true" }, "Examples:"),
         ...presets.map((preset) =>
           h(
             "button",
             {
               type: "button",
-              class: "quiet",
+              class: "chip",
               "data-preset": preset.id,
               onclick: () => this.usePreset(preset.id),
             },
@@ -174,22 +206,35 @@ class Play {
           ),
         ),
       ),
-      this.story,
-      this.controls,
+      this.example,
       h(
         "div",
         { class: "play-parts" },
-        h("div", { class: "play-left" }, this.cells.element, this.legend(), this.facts),
+        h(
+          "div",
+          { class: "play-left" },
+          adding,
+          more,
+          this.cells.element,
+          h(
+            "div",
+            { class: "row asking" },
+            field("Look up a key", this.askBox),
+            this.stepButton,
+            this.findButton,
+          ),
+          this.happened,
+          this.verdictBox,
+          this.probeBox,
+        ),
         h(
           "div",
           { class: "play-right" },
-          adding,
-          h("div", { class: "row buttons" }, ...counts, this.undoButton, this.emptyButton),
-          this.happened,
-          h("div", { class: "row" }, field("Look up a key", this.askBox), this.stepButton),
-          this.verdictBox,
-          this.probeBox,
+          this.controls,
+          this.facts,
           this.keyList,
+          this.samples,
+          h("div", { class: "play-link" }, this.linkButton, this.linkHint),
         ),
       ),
     );
@@ -214,58 +259,125 @@ class Play {
 
   // ---- What was done ----
 
-  private save(how: "push" | "replace"): void {
+  private address(): string {
+    return JSON.stringify(names.map((name) => this.context.state.get(name)));
+  }
+
+  /** Keys that were typed, and those of a link that was opened, are not kept in the address. */
+  private save(how: "push" | "replace", preset?: string): void {
     const { kind, cells, probes, blocksPerKey } = this.settings;
-    const preset = presets.find(({ settings }) => settings === this.settings)?.id;
     this.context.state.set(
       {
-        preset,
         kind: preset ? undefined : kind,
         m: preset ? undefined : String(cells),
         k: preset ? undefined : String(probes),
         L: preset || blocksPerKey <= 1 ? undefined : String(blocksPerKey),
-        acts: writeActs(this.acts) || EMPTY,
-        ask: this.asked,
+        preset,
+        acts: undefined,
+        ask: undefined,
       },
       how,
     );
+    this.seen = this.address();
   }
 
-  /** Does the list again, from an empty filter. Returns what the last act came to. */
-  private redo(): string {
+  /** An address of this page that has the keys too. */
+  private link(): string {
+    const { kind, cells, probes, blocksPerKey } = this.settings;
+    const values = {
+      kind,
+      m: cells,
+      k: probes,
+      L: blocksPerKey <= 1 ? "" : blocksPerKey,
+      acts: writeActs(this.acts),
+      ask: this.asked,
+    };
+    const pairs = Object.entries(values).filter(([, value]) => value !== "");
+    const hash = pairs.map(([name, value]) => `&p.${name}=${encodeURIComponent(value)}`).join("");
+    return `${location.href.replace(/[?#].*/, "")}#play${hash}`;
+  }
+
+  private showLink(): void {
+    const tooLong = writeActs(this.acts).length > MAX_LINK;
+    this.linkButton.disabled = tooLong;
+    const typed = countActs(this.acts.filter((act) => act.do !== "generate"));
+    const parts = [
+      "the kind and sizes",
+      typed > 0 && `the ${typed === 1 ? "key" : `${formatCount(typed)} keys`} that you typed`,
+      this.asked !== "" && "the key that you look up",
+    ].filter(Boolean);
+    const last = parts.pop();
+    this.linkHint.textContent = tooLong
+      ? "These keys are too long for a link."
+      : `The link has ${parts.length > 0 ? `${parts.join(", ")} and ` : ""}${last}. The address of this page has no keys.`;
+  }
+
+  /** Does the list again, from an empty filter. */
+  private redo(): void {
     const model = new Model(this.context.engine, this.settings);
-    let last = "";
-    for (const act of this.acts) last = model.act(act);
+    model.replay(this.acts);
     this.model.free();
     this.model = model;
-    return last;
   }
 
   private perform(act: Act): void {
-    const before = this.acts;
-    this.acts = readActs(writeActs([...before, act]));
-    if (this.acts.length === before.length) {
-      this.happened.textContent =
-        "This filter takes at most 5,000 keys. The load curve below takes a million.";
-      return;
-    }
+    if (countActs([...this.acts, act]) > MAX_KEYS)
+      return this.tell(
+        `This filter takes at most ${formatCount(MAX_KEYS)} keys here. The load curve below takes a million.`,
+      );
+    this.acts = [...this.acts, act];
     const sentence = this.model.act(act);
-    this.save("push");
+    this.save("replace");
     this.show(sentence);
     this.context.announce(sentence);
   }
 
+  private tell(sentence: string): void {
+    this.happened.textContent = sentence;
+    this.happened.hidden = sentence === "";
+    if (sentence !== "") this.context.announce(sentence);
+  }
+
   private do(what: "add" | "remove"): void {
     const key = wellFormed(this.addBox.value);
+    if (key === "") return this.tell("Type a key first.");
     this.perform({ do: what, key });
     if (what === "add") this.addBox.select();
+  }
+
+  /** Several lines are several keys. */
+  private paste(event: ClipboardEvent): void {
+    const text = event.clipboardData?.getData("text/plain") ?? "";
+    const keys = text
+      .split(/\r\n|\r|\n/)
+      .filter((line) => line !== "")
+      .map(wellFormed);
+    if (keys.length < 2) return;
+    event.preventDefault();
+    this.perform({ do: "add-all", keys });
+  }
+
+  private find(): void {
+    const { word, at, refused } = this.model.find(this.tried);
+    this.tried = at + 1;
+    if (word === undefined) {
+      const rate = this.model.info().liveRate ?? 0;
+      return this.tell(
+        rate === 0
+          ? "An empty filter has no false positives. Add some keys first."
+          : `None of ${formatCount(MAX_TRIED)} words is one: about ${formatOneIn(rate)} is, with these keys. Try again, or add more keys.`,
+      );
+    }
+    this.ask(word);
+    this.askBox.value = word;
+    const tried = refused.length + 1;
+    this.tell(`Found after ${formatCount(tried)} ${tried === 1 ? "word" : "words"}.`);
   }
 
   private undo(): void {
     this.acts = this.acts.slice(0, -1);
     this.redo();
-    this.model.changed = new Set();
-    this.save("push");
+    this.save("replace");
     this.show("The last action is undone.");
     this.context.announce("The last action is undone.");
   }
@@ -273,7 +385,7 @@ class Play {
   private empty(): void {
     this.acts = [];
     this.redo();
-    this.save("push");
+    this.save("replace");
     this.show("The filter is empty.");
     this.context.announce("The filter is empty.");
   }
@@ -289,19 +401,19 @@ class Play {
     };
     this.settings = settingsOf((name) => now[name]);
     this.redo();
-    this.model.changed = new Set();
     this.save(how);
     this.rebuild("");
   }
 
   private usePreset(id: string): void {
     const preset = presets.find((one) => one.id === id)!;
+    this.tell("");
     this.settings = preset.settings;
     this.acts = preset.acts.slice();
     this.asked = preset.ask;
     this.shown = Infinity;
     this.redo();
-    this.save("push");
+    this.save("push", id);
     this.rebuild("");
     this.context.announce(preset.story);
   }
@@ -309,13 +421,15 @@ class Play {
   private restore(): void {
     const { state } = this.context;
     this.settings = settingsOf(state.get);
-    const acts = state.get("acts");
-    this.acts = readActs(acts ?? START.acts);
-    const asked = state.get("ask") ?? (acts === undefined ? START.ask : "");
-    this.asked = wellFormed(asked.slice(0, MAX_TEXT));
+    this.seen = this.address();
+    // An address without keys leaves those that are there.
+    const preset = presets.find(({ id }) => id === state.get("preset"));
+    const acts = state.get("acts") ?? (preset && writeActs(preset.acts));
+    if (acts !== undefined) this.acts = readActs(acts);
+    const asked = state.get("ask") ?? preset?.ask;
+    if (asked !== undefined) this.asked = wellFormed(asked.slice(0, MAX_TEXT));
     this.shown = Infinity;
     this.redo();
-    this.model.changed = new Set();
     this.rebuild("");
   }
 
@@ -331,6 +445,8 @@ class Play {
       example && h("option", { value: cells, hidden: true }, `${cells}, of the example`),
     );
     this.sizeSelect.value = String(cells);
+    this.tried = 0;
+    this.samples.classList.toggle("counting", this.model.counts);
     for (const option of this.sizeSelect.options)
       option.disabled = (kind === "blocked" || kind === "counting") && Number(option.value) < 512;
     this.probesBox.max = kind === "classic" ? "16" : "8";
@@ -339,7 +455,10 @@ class Play {
     this.linesBox.value = String(blocksPerKey || 1);
     this.linesBox.disabled = kind === "classic" || example;
     this.linesOut.value = kind === "classic" || example ? "–" : String(blocksPerKey);
-    this.cells.shape(cells, kind === "blocked" || kind === "counting", this.model.counts);
+    const shape = `${kind} ${cells}`;
+    if (shape !== this.drawn)
+      this.cells.shape(cells, kind === "blocked" || kind === "counting", this.model.counts);
+    this.drawn = shape;
     this.askBox.value = this.asked;
     this.show(sentence);
   }
@@ -353,13 +472,12 @@ class Play {
         writeActs(one.acts) === acts &&
         one.ask === this.asked,
     );
-    this.story.textContent =
-      preset?.story ??
-      "Type a key and add it, or add ten. Then look up keys that were never added. A key that was added is always found.";
+    this.example.textContent = preset?.story ?? "";
+    this.example.hidden = !preset;
   }
 
   private show(sentence: string): void {
-    this.happened.textContent = sentence;
+    this.tell(sentence);
     const focused = document.activeElement;
     this.removeButton.hidden = !this.model.counts;
     this.undoButton.disabled = this.emptyButton.disabled = this.acts.length === 0;
@@ -399,10 +517,11 @@ class Play {
     );
   }
 
-  private ask(text: string, how: "push" | "replace"): void {
+  private ask(text: string): void {
     this.asked = wellFormed(text);
     this.shown = Infinity;
-    this.save(how);
+    this.save("replace");
+    this.tell("");
     this.showVerdict();
   }
 
@@ -415,11 +534,18 @@ class Play {
   private showVerdict(): void {
     this.stepButton.disabled = this.asked === "";
     this.tellStory();
+    this.showLink();
     if (this.asked === "") {
       this.cells.probe([], 0);
       replace(
         this.verdictBox,
-        h("p", { class: "quiet-text" }, "Look up a key to see its probes in the cells."),
+        h(
+          "p",
+          { class: "quiet-text" },
+          this.model.keys.size === 0
+            ? "The filter is empty. Add a key, or ten, and watch the cells; then look one up."
+            : "Look up a key to see its probes in the cells.",
+        ),
       );
       replace(this.probeBox);
       return;
@@ -466,6 +592,12 @@ class Play {
         owners.length > 0 ? listKeys(owners) : "nobody",
       ]);
     const head = ["Probe", "Cell", this.model.counts ? "Count" : "State", "Set by"];
+    const list = table(`Probes of “${visible(this.asked)}”, in their order`, head, rows);
+    [...list.tBodies[0]!.rows].forEach((row, i) => {
+      row.addEventListener("mouseenter", () => this.cells.light(verdict.probes[i]!.cell));
+      row.addEventListener("mouseleave", () => this.cells.light(undefined));
+    });
+    this.cells.light(undefined);
     replace(
       this.probeBox,
       h(
@@ -476,10 +608,7 @@ class Play {
         hash ? " Hash: " : null,
         hash ? h("code", {}, hash) : null,
       ),
-      scrolling(
-        "Probes of the key",
-        table(`Probes of “${visible(this.asked)}”, in their order`, head, rows),
-      ),
+      scrolling("Probes of the key", list),
     );
   }
 
@@ -500,4 +629,7 @@ class Play {
 
 export const play: Section = (host, context) => {
   new Play(host, context);
+  const below = h("div", { class: "layouts" });
+  host.append(below);
+  compare(below, context);
 };

@@ -15,7 +15,8 @@ export const uncleared = (text: string): string => (text === CLEARED ? "" : text
 export interface Slice {
   get(name: string): string | undefined;
   /** undefined and "" remove a name. */
-  set(values: Record<string, string | undefined>, how: How): void;
+  /** The address then names the section, or another part of it. */
+  set(values: Record<string, string | undefined>, how: How, part?: string): void;
   /** Called when the address was changed by somebody else: back, forward, a pasted address. */
   onChange(listener: () => void): void;
 }
@@ -36,7 +37,8 @@ export class Address {
       this.read();
       this.committed = location.hash;
       this.listeners.forEach((listener) => listener());
-      if (this.section !== before) document.getElementById(this.section)?.scrollIntoView();
+      if (this.section !== before)
+        document.getElementById(this.section)?.scrollIntoView({ behavior: "instant" });
     };
     addEventListener("popstate", changed);
   }
@@ -93,7 +95,7 @@ export class Address {
   slice(prefix: string, section: string): Slice {
     return {
       get: (name) => this.values.get(`${prefix}.${name}`),
-      set: (values, how) => {
+      set: (values, how, part = section) => {
         for (const [name, value] of Object.entries(values)) {
           if (value === undefined || value === "") this.values.delete(`${prefix}.${name}`);
           // Half a surrogate pair has no UTF-8, which an address is made of.
@@ -103,7 +105,7 @@ export class Address {
               new TextDecoder().decode(new TextEncoder().encode(value)),
             );
         }
-        this.section = section;
+        this.section = part;
         this.write(how);
       },
       onChange: (listener) => this.listeners.push(listener),

@@ -95,7 +95,7 @@ test("without_answers_of_the_worker_no_point_appears", async (page) => {
   equal(await rows(page), [], "rows");
   ok((await page.locator("#curve path.line").count()) >= 4, "the theory is drawn all the same");
   has(await progress(page).innerText(), "Measured 0 of 48");
-  has(await page.locator("#curve .curve-told").innerText(), "Not measured yet.");
+  has(await page.locator("#curve .curve-told").innerText(), "not yet");
 });
 
 test("points_lie_where_the_worker_says", async (page) => {
@@ -119,25 +119,33 @@ test("the_table_has_a_row_for_each_point", async (page) => {
   const table = await rows(page);
   equal(table.length, 72, "rows");
   const points = await shapes(page);
-  equal(points.length, 72, "points");
+  const found = table.filter((row) => row.found > 0);
+  equal(points.length, found.length, "points");
+  equal(await page.locator("#curve .points .upper").count(), 72 - found.length, "limits");
   points.forEach(({ y }, i) => {
-    const wanted = heightOf(Math.max(1e-6, table[i].measured), 1e-6);
+    const wanted = heightOf(Math.max(1e-6, found[i].measured), 1e-6);
     ok(Math.abs(y - wanted) < 1, `point ${i} at ${y}, its row says ${wanted}`);
   });
+  await page.click("#curve .curve-more summary");
   await page.uncheck("#curve-L4");
   await measured(page, 60);
   equal((await rows(page)).length, 60, "rows of one filter less");
 });
 
-test("where_none_was_found_the_point_is_at_the_edge_and_its_interval_says_under", async (page) => {
+test("M11_where_none_was_found_there_is_a_limit_and_no_point", async (page) => {
   await open(page, "#curve&c.n=5000&c.p=0.0001&c.q=100000&c.f=classic");
   await measured(page, 12);
-  const [first] = await rows(page);
+  const table = await rows(page);
+  const [first] = table;
   equal([first.found, first.measured], [0, 0], "the first point");
   // Wilson's upper end for 0 of 100,000: z² / (Q + z²).
   equal(first.interval, "under 3.84e-5", "its interval");
-  const [{ y }] = await shapes(page);
-  ok(Math.abs(y - BOTTOM) < 1, `it lies at ${y}`);
+  const none = table.filter(({ found }) => found === 0).length;
+  equal((await shapes(page)).length, 12 - none, "points");
+  const limits = page.locator("#curve .points .upper");
+  equal(await limits.count(), none, "limits");
+  const top = await limits.first().evaluate((arrow) => arrow.getBBox().y);
+  ok(Math.abs(top - heightOf(3.84e-5, 1e-6)) < 1, `it begins at ${top}`);
 });
 
 test("a_new_job_supersedes_the_old_one", async (page) => {
@@ -174,7 +182,8 @@ test("settings_come_from_the_address_and_go_into_it", async (page) => {
   equal(await page.inputValue("#curve input[name=keys]"), "12,345", "keys");
   equal(await page.inputValue("#curve input[name=rate]"), "0.05", "rate");
   equal(await page.inputValue("#curve select"), "100000", "queries");
-  equal(await checked(), "L3 split own fill log", "choices");
+  equal(await checked(), "L3 split fill own log", "choices");
+  await page.click("#curve .curve-more summary");
   await page.check("#curve-L1");
   await page.fill("#curve input[name=rate]", "1/50");
   await page.locator("#curve input[name=rate]").blur();
@@ -182,16 +191,16 @@ test("settings_come_from_the_address_and_go_into_it", async (page) => {
   for (const part of ["c.f=L1%2CL3%2Csplit", "c.p=0.02", "c.n=12345", "c.x=log", "c.m=own"])
     has(address, part);
   await page.goBack();
-  equal(await checked(), "L1 L3 split own fill log", "choices after going back once");
+  equal(await checked(), "L1 L3 split fill own log", "choices after going back once");
   equal(await page.inputValue("#curve input[name=rate]"), "0.05", "the rate before");
   await page.goBack();
-  equal(await checked(), "L3 split own fill log", "choices after going back twice");
+  equal(await checked(), "L3 split fill own log", "choices after going back twice");
   await page.goForward();
   await page.goForward();
-  equal(await checked(), "L1 L3 split own fill log", "choices after going forward");
+  equal(await checked(), "L1 L3 split fill own log", "choices after going forward");
   await page.reload();
   await page.waitForSelector("html[data-ready=yes]");
-  equal(await checked(), "L1 L3 split own fill log", "choices after loading again");
+  equal(await checked(), "L1 L3 split fill own log", "choices after loading again");
   equal(await page.inputValue("#curve input[name=rate]"), "0.02", "rate after loading again");
 });
 
@@ -213,7 +222,7 @@ test("the_marker_for_now_moves_and_its_sentences_follow", async (page) => {
   await open(page, "#curve&c.n=10000&c.q=100000&c.f=classic&c.p=0.01");
   await measured(page, 12);
   const told = () => page.locator("#curve .curve-told").innerText();
-  has(await told(), "Theory with 10,000 keys");
+  has(await told(), "With 10,000 keys in each filter. Measured with 10,000.");
   const place = () => page.locator("#curve .mark.now path").evaluate((mark) => mark.getBBox().x);
   const before = await place();
   await page.locator("#curve .curve-now").fill("15500");
@@ -222,21 +231,110 @@ test("the_marker_for_now_moves_and_its_sentences_follow", async (page) => {
   const [left, width] = [74, box - 74 - 16];
   ok(before > 0 && Math.abs((await place()) - (left + width * 0.775)) < 0.6, `${await place()}`);
   const near = (await rows(page)).find(({ keys }) => keys === 15000);
-  has(await told(), "Theory with 15,500 keys");
-  has(await told(), `Measured with 15,000 keys: ${(near.measured * 100).toPrecision(3)}%`);
+  has(await told(), "With 15,500 keys in each filter. Measured with 15,000.");
+  has(await told(), `${Number((near.measured * 100).toPrecision(3))}%`);
   has(page.url(), "c.now=15500");
 });
 
-test("fill_is_shown_as_measured_and_without_theory", async (page) => {
-  await open(page, "#curve&c.n=10000&c.q=100000&c.f=classic,L1&c.p=0.01&c.view=fill");
-  await measured(page, 24);
+test("M13_fill_has_a_line_and_no_filter_hides_another", async (page) => {
+  await open(page, "#curve&c.n=10000&c.q=100000&c.f=classic,L1,L2,split&c.p=0.01&c.view=fill");
+  await measured(page, 48);
   const table = await rows(page);
   const points = await shapes(page);
-  equal(await page.locator("#curve path.line").count(), 0, "lines");
+  equal((await page.locator("#curve path.line").count()) >= 4, true, "lines");
   points.forEach(({ y }, i) =>
-    ok(Math.abs(y - (BOTTOM - (BOTTOM - TOP) * table[i].fill)) < 1, `point ${i} at ${y}`),
+    ok(Math.abs(y - (BOTTOM - (BOTTOM - TOP) * table[i].fill)) < 1.2, `point ${i} at ${y}`),
   );
+  // The line of each filter goes through its points.
+  const far = await page.evaluate(() => {
+    let worst = 0;
+    const series = [...document.querySelectorAll("#curve .chart-box svg > *")];
+    series.forEach((group, i) => {
+      if (!group.classList.contains("points")) return;
+      const path = series[i - 1];
+      for (const shape of group.querySelectorAll(".shape")) {
+        const box = shape.getBBox();
+        const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+        let least = Infinity;
+        for (let at = 0; at <= path.getTotalLength(); at += 2) {
+          const point = path.getPointAtLength(at);
+          least = Math.min(least, Math.hypot(point.x - x, point.y - y));
+        }
+        worst = Math.max(worst, least);
+      }
+    });
+    return worst;
+  });
+  ok(far < 3, `a point is ${far} pixels from its line`);
+  const widths = await page
+    .locator("#curve .points")
+    .evaluateAll((all) => all.map((one) => one.querySelector(".shape").getBBox().width));
+  ok(new Set(widths.map(Math.round)).size === widths.length, `shapes are as large: ${widths}`);
 });
+
+// M12: the chart is on the first screen, the options behind a word; a drag is within a frame.
+test("M12_the_chart_comes_first", async (page) => {
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await open(page, "#curve");
+  const box = await page.locator("#curve .chart-box").evaluate((box) => {
+    const { top, bottom } = box.getBoundingClientRect();
+    return { top, bottom };
+  });
+  ok(box.top >= 0 && box.bottom <= 900, `from ${box.top} to ${box.bottom}`);
+  equal(await page.locator("#curve-L4").isVisible(), false, "the options");
+});
+
+test("M12_dragging_n_draws_within_a_frame", async (page) => {
+  await open(page, "#curve");
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  const time = async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    return metrics.find(({ name }) => name === "TaskDuration").value;
+  };
+  const drag = (count) =>
+    page.evaluate(async (count) => {
+      const slider = document.querySelector("#curve input[aria-label^='Planned keys']");
+      for (let i = 0; i < count; i++) {
+        slider.value = String(4 + i / 20);
+        slider.dispatchEvent(new Event("input"));
+        await new Promise(requestAnimationFrame);
+      }
+    }, count);
+  await drag(5);
+  const from = await time();
+  await drag(20);
+  const each = ((await time()) - from) * 50;
+  console.log(`main thread for a frame of a drag of n: ${each.toFixed(1)} ms`);
+});
+
+// M14: labels lie within the chart and over none other.
+for (const [width, address] of [
+  [320, "#curve&c.now=95000"],
+  [375, "#curve"],
+  [320, "#lab"],
+])
+  test(`M14_labels_do_not_collide_at_${width}_in_${address.slice(1, 4)}`, async (page) => {
+    await page.setViewportSize({ width, height: 700 });
+    await open(page, address);
+    const part = address.split("&")[0];
+    await page.locator(`${part} .mark`).first().waitFor();
+    const { boxes, svg } = await page.evaluate((part) => {
+      const box = (element) => element.getBoundingClientRect().toJSON();
+      return {
+        boxes: [...document.querySelectorAll(`${part} .mark text`)].map(box),
+        svg: box(document.querySelector(`${part} .chart-box svg`)),
+      };
+    }, part);
+    for (const [i, a] of boxes.entries()) {
+      ok(a.left >= svg.left && a.right <= svg.right + 1, `cut: ${JSON.stringify(a)}`);
+      for (const b of boxes.slice(i + 1))
+        ok(
+          a.right <= b.left || b.right <= a.left || a.bottom <= b.top + 1 || b.bottom <= a.top + 1,
+          `labels collide: ${JSON.stringify([a, b])}`,
+        );
+    }
+  });
 
 // Looked at from where the sentences are, which get longer.
 test("nothing_moves_when_points_come", async (page) => {
@@ -249,7 +347,7 @@ test("nothing_moves_when_points_come", async (page) => {
     const told = document.querySelector("#curve .curve-told");
     told.scrollIntoView({ behavior: "instant", block: "center" });
   });
-  has(await page.locator("#curve .curve-told").innerText(), "Not measured yet.");
+  has(await page.locator("#curve .curve-told").innerText(), "not yet");
   await progress(page)
     .filter({ hasText: "Measured 48 of 48 points." })
     .waitFor({ timeout: 120000 });

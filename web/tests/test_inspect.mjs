@@ -179,18 +179,73 @@ test("a_keyed_filter_shows_its_structure_and_says_why_no_key_is_asked", async (p
   has(await fact(page, "hash"), "which is not in this file");
 });
 
-withTool("a_filter_of_guava_is_dropped_and_asked", async (page) => {
+withTool("M9_a_filter_of_guava_is_dropped_and_opens_by_itself", async (page) => {
   const path = make("words.guava", keys, "--dialect", "guava", "-p", "1e-6");
   await open(page);
   await drop(page, [["words.guava", readFileSync(path)]]);
-  has(await problem(page), "It looks like a filter of guava");
-  await page.click("#inspect .inspect-form button");
-  await settled(page);
   await isOpen(page, "words.guava");
+  const guessed = page.locator("#inspect .inspect-guessed");
+  has(await guessed.innerText(), "It looks like a filter of guava");
   await sameAsCommand(page, path, "--dialect", "guava");
-  has(await ask(page, "key 17"), "Possibly added");
-  has(await ask(page, "no such key"), "Definitely not added");
-  ok(page.url().includes("i.d=guava"), `no dialect in ${page.url()}`);
+  has(await ask(page, "key 17"), "Possibly in the set");
+  has(await ask(page, "no such key"), "Definitely not in the set");
+  await guessed.getByRole("button").click();
+  equal(
+    await page.evaluate(() => document.activeElement.name),
+    "dialect",
+    "another system can be chosen",
+  );
+});
+
+withTool("M10_the_system_of_the_last_file_is_forgotten", async (page) => {
+  const path = make("first.guava", keys, "--dialect", "guava", "-p", "1e-6");
+  await open(page);
+  await drop(page, [["first.guava", readFileSync(path)]]);
+  equal(await page.inputValue("#inspect select[name=dialect]"), "guava", "the system");
+  await drop(page, [["unknown", Buffer.from("no filter at all".repeat(9))]]);
+  equal(await page.inputValue("#inspect select[name=dialect]"), "", "after an unknown file");
+  await drop(page, [["first.guava", readFileSync(path)]]);
+  const damaged = readFileSync(join(vectors, "golden-v2-classic-two-spans.bloom"));
+  damaged[40000] ^= 1;
+  await drop(page, [["damaged.bloom", damaged]]);
+  equal(await page.inputValue("#inspect select[name=dialect]"), "", "after a Bloomery file");
+});
+
+// M6: many keys, one answer each; nothing of it is in the address (M7).
+withTool("M6_a_pasted_list_has_an_answer_for_each_line", async (page, context) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await open(page);
+  await choose(page, make("list.bloom", keys, "-p", "1e-9"));
+  await page.locator("#inspect input[name=query]").evaluate((box) => {
+    const data = new DataTransfer();
+    data.setData("text/plain", "key 3\nsecret-customer-17\r\nkey 5\n");
+    box.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, cancelable: true }));
+  });
+  const says = page.locator("#inspect .inspect-list-says");
+  await says.waitFor();
+  equal(await says.innerText(), "2 of 3 lines possibly in the set, 1 definitely not.", "in all");
+  const rows = await page
+    .locator("#inspect .inspect-list tbody tr")
+    .evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  equal(
+    rows,
+    [
+      ["key 3", "possibly"],
+      ["secret-customer-17", "no"],
+      ["key 5", "possibly"],
+    ],
+    "each line",
+  );
+  await page.getByRole("button", { name: "Copy all answers" }).click();
+  equal(
+    await page.evaluate(() => navigator.clipboard.readText()),
+    "possibly\tkey 3\nno\tsecret-customer-17\npossibly\tkey 5\n",
+    "the copy",
+  );
+  await page.fill("#inspect textarea", keys.join("\n"));
+  await page.getByRole("button", { name: "Look up all lines" }).click();
+  await says.filter({ hasText: "200 of 200 lines" }).waitFor();
+  ok(!page.url().includes("secret"), page.url());
 });
 
 withTool("a_dialect_with_a_magic_opens_by_itself", async (page) => {
@@ -202,7 +257,7 @@ withTool("a_dialect_with_a_magic_opens_by_itself", async (page) => {
     await isOpen(page, name);
     has(await fact(page, "dialect"), dialect);
     await sameAsCommand(page, path);
-    for (const key of keys.slice(0, 5)) has(await ask(page, key), "Possibly added");
+    for (const key of keys.slice(0, 5)) has(await ask(page, key), "Possibly in the set");
   }
 });
 
@@ -213,7 +268,7 @@ withTool("a_dialect_without_a_magic_opens_by_name_and_parameters", async (page) 
   await system(page, "dcso");
   await isOpen(page, "words.dcso");
   await sameAsCommand(page, dcso, "--dialect", "dcso");
-  has(await ask(page, "key 3"), "Possibly added");
+  has(await ask(page, "key 3"), "Possibly in the set");
   const spec = "md5-chain,bits=4096,probes=6,variant=b";
   const path = make("words.md5", keys, "--dialect", spec);
   await choose(page, path);
@@ -221,8 +276,8 @@ withTool("a_dialect_without_a_magic_opens_by_name_and_parameters", async (page) 
   has(await problem(page), "Probes, k: “six” is not a valid number");
   await system(page, "md5-chain", { bits: "4,096", probes: "6", variant: "b" });
   await isOpen(page, "words.md5");
-  for (const key of keys.slice(0, 20)) has(await ask(page, key), "Possibly added");
-  has(await ask(page, "key 1000"), "Definitely not added");
+  for (const key of keys.slice(0, 20)) has(await ask(page, key), "Possibly in the set");
+  has(await ask(page, "key 1000"), "Definitely not in the set");
   // The other variant sets other bits.
   await system(page, "md5-chain", { bits: "4,096", probes: "6", variant: "a" });
   const answers = [];
@@ -238,8 +293,10 @@ test("damage_is_named_with_its_place_and_the_header_is_shown", async (page) => {
   bytes[40000] ^= 1;
   await open(page);
   await drop(page, [["damaged.bloom", bytes]]);
-  has(await problem(page), "“damaged.bloom” is damaged at byte");
-  has(await checksums(page), "damaged at byte");
+  // L12: one sentence, which has the place once.
+  has(await problem(page), "“damaged.bloom”: damaged between bytes");
+  equal((await problem(page)).match(/damaged/g).length, 2, "in the name and once more");
+  has(await checksums(page), "this file is damaged");
   equal(await fact(page, "bits"), "524,289", "bits");
   const header = readFileSync(join(vectors, "golden-v2-classic.bloom"));
   header[40] ^= 1;
@@ -268,7 +325,12 @@ test("a_later_version_an_empty_file_and_a_text_are_sentences", async (page) => {
   await drop(page, [["nothing", Buffer.alloc(0)]]);
   has(await problem(page), "“nothing” is empty");
   await drop(page, [["text", Buffer.from("Just some words in a file of text.\n".repeat(9))]]);
-  has(await problem(page), "89 42 4c 4f 4f 4d 0d 0a, and this file with 4a 75 73 74");
+  has(await problem(page), "is not a filter file that this page recognizes");
+  await page.locator("#inspect summary", { hasText: "Its first bytes" }).click();
+  const bytes = page.locator("#inspect details", { hasText: "Its first bytes" });
+  has(await bytes.innerText(), "4a 75 73 74");
+  // L14: the systems whose files cannot be recognized.
+  has(await page.locator("#inspect .inspect-others").innerText(), "clickhouse");
   ok(await page.isVisible("#inspect select[name=dialect]"), "no system can be chosen");
 });
 
@@ -294,11 +356,18 @@ test("a_folder_is_a_sentence", async (page) => {
   has(await problem(page), "“filters” is a folder");
 });
 
-test("a_file_that_was_dropped_elsewhere_leaves_the_page_as_it_is", async (page) => {
+test("L15_a_file_may_be_dropped_anywhere", async (page) => {
   await open(page);
-  await drop(page, [["elsewhere", Buffer.from("x")]], "h1");
-  equal(await problem(page), "", "a problem");
-  has(await status(page), "No file is open");
+  const bytes = readFileSync(join(vectors, "golden-v2-classic.bloom"));
+  await drop(page, [["elsewhere.bloom", bytes]], "h1");
+  await isOpen(page, "elsewhere.bloom");
+  equal(
+    await page.title(),
+    `elsewhere.bloom: ${await page.evaluate(() => document.title.split(": ").slice(1).join(": "))}`,
+  );
+  const top = await page.locator("#inspect").evaluate((part) => part.getBoundingClientRect().top);
+  ok(Math.abs(top) < 200, `Inspect is at ${top}`);
+  ok(!(await page.evaluate(() => document.body.classList.contains("dropping"))), "the frame");
 });
 
 test("a_file_that_does_not_fit_into_memory_gets_the_command", async (page) => {
@@ -330,16 +399,16 @@ withTool("added_keys_are_possible_by_the_rule_and_a_stranger_is_not", async (pag
   await open(page);
   await choose(page, path);
   has(await fact(page, "rule"), "ASCII letters become lower case");
-  has(await ask(page, "x;two"), "Possibly added");
-  has(await ask(page, "x;TWO"), "Possibly added");
+  has(await ask(page, "x;two"), "Possibly in the set");
+  has(await ask(page, "x;TWO"), "Possibly in the set");
   has(await ask(page, "three;four"), "absent keys gets this answer");
-  has(await ask(page, "x;five"), "Definitely not added");
+  has(await ask(page, "x;five"), "Definitely not in the set");
   has(await ask(page, "two"), "fewer fields");
   await ask(page, "x;TWO");
   has(await page.locator("#inspect .inspect-key").innerText(), "74 77 6f");
   const all = make("all.bloom", keys, "-p", "1e-6");
   await choose(page, all);
-  for (const key of keys) has(await ask(page, key), "Possibly added");
+  for (const key of keys) has(await ask(page, key), "Possibly in the set");
 });
 
 withTool("the_cells_of_a_key_are_those_that_are_set_by_adding_it", async (page) => {
@@ -394,7 +463,7 @@ test("a_gzipped_file_is_decompressed", async (page) => {
   await isOpen(page, "classic.bloom");
   has(await status(page), "compressed with gzip");
   await drop(page, [["cut.gz", bytes.subarray(0, 200)]]);
-  has(await problem(page), "“cut.gz” is not a Bloomery filter");
+  has(await problem(page), "“cut.gz” is not a filter file");
 });
 
 test("a_pasted_file_is_opened", async (page) => {
@@ -437,15 +506,25 @@ test("the_file_that_the_page_was_given_opens_at_start", async (page) => {
   equal(await fact(page, "bits"), "1,536", "counters");
 });
 
+test("H3_a_page_with_a_file_begins_at_inspect_with_its_name", async (page) => {
+  const bytes = readFileSync(join(vectors, "golden-v2-counting.bloom"));
+  await openWith(page, "ids.bloom", bytes);
+  has(await page.title(), "ids.bloom: ");
+  const top = await page
+    .locator("#inspect h2")
+    .evaluate((title) => title.getBoundingClientRect().top);
+  ok(top >= 0 && top < 400, `Inspect is at ${top}`);
+});
+
 withTool("a_given_file_opens_as_the_address_names_it", async (page) => {
   const path = make("given.md5", keys, "--dialect", "md5-chain,bits=4096,probes=6");
-  const end = "#inspect&i.d=md5-chain&i.bits=4096&i.probes=6&i.q=key%207";
+  const end = "#inspect&i.d=md5-chain&i.bits=4096&i.probes=6";
   await openWith(page, "given.md5", readFileSync(path), end);
   await isOpen(page, "given.md5");
-  has(await answer(page), "Possibly added");
+  has(await ask(page, "key 7"), "Possibly in the set");
   // What is dropped later did not come with the address.
   await drop(page, [["later.md5", readFileSync(path)]]);
-  has(await problem(page), "“later.md5” is not a Bloomery filter");
+  has(await problem(page), "“later.md5” is not a filter file");
 });
 
 test("an_example_opens_and_has_its_keys", async (page) => {
@@ -454,7 +533,7 @@ test("an_example_opens_and_has_its_keys", async (page) => {
   await settled(page);
   await isOpen(page, "example.bloom");
   equal(await fact(page, "planned_keys"), "1,000", "planned keys");
-  for (const key of ["key 1", "key 1000"]) has(await ask(page, key), "Possibly added");
+  for (const key of ["key 1", "key 1000"]) has(await ask(page, key), "Possibly in the set");
 });
 
 withTool("the_empty_key_is_a_key", async (page) => {
@@ -462,10 +541,10 @@ withTool("the_empty_key_is_a_key", async (page) => {
   await choose(page, make("empty.bloom", ["", "a"], "-n", "20", "-p", "1e-9"));
   has(await answer(page), "Type a key");
   await page.getByRole("button", { name: "Look up the empty key" }).click();
-  has(await answer(page), "Possibly added");
+  has(await answer(page), "Possibly in the set");
   await choose(page, make("full.bloom", ["a"], "-n", "20", "-p", "1e-9"));
   await page.getByRole("button", { name: "Look up the empty key" }).click();
-  has(await answer(page), "Definitely not added");
+  has(await answer(page), "Definitely not in the set");
 });
 
 /** A large file: a scan takes long enough to see what the page does during it. */
@@ -512,15 +591,23 @@ withTool("a_file_takes_the_place_of_one_that_is_being_read_or_counted", async (p
   equal(await page.locator("#inspect [data-fact=bits]").count(), 1, "filters that are shown");
 });
 
-test("query_and_system_come_from_the_address", async (page) => {
-  await open(page, "#inspect&i.q=some%20text&i.d=md5-chain&i.bits=4096&i.probes=6");
+test("M7_the_system_comes_from_the_address_and_no_key_goes_into_it", async (page) => {
+  await open(page, "#inspect&i.d=md5-chain&i.bits=4096&i.probes=6");
   equal(await page.inputValue("#inspect select[name=dialect]"), "md5-chain", "the system");
   equal(await page.inputValue("#inspect [name=bits]"), "4096", "its bits");
   await choose(page, join(vectors, "golden-v2-classic.bloom"));
-  equal(await page.inputValue("#inspect input[name=query]"), "some text", "the query");
-  has(await answer(page), "added");
-  await ask(page, "other & text");
-  ok(page.url().includes("i.q=other%20%26%20text"), page.url());
+  has(await ask(page, "secret text"), "in the set");
+  await page.locator("#inspect input[name=query]").blur();
+  ok(!page.url().includes("secret"), page.url());
+});
+
+// L13: a hash of 64 bits has no zeros before it.
+withTool("L13_a_hash_of_64_bits_is_16_digits", async (page) => {
+  await open(page);
+  await choose(page, make("hash.parquet", keys, "--dialect", "parquet", "-n", "1000"));
+  await ask(page, "key 1");
+  const hash = await page.locator("#inspect .inspect-key dd").nth(1).innerText();
+  ok(/^[0-9a-f]{16}$/.test(hash), hash);
 });
 
 await run();

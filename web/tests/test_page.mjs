@@ -108,7 +108,7 @@ test(
     await page.goto(address);
     await page.screenshot({ path: join(folder, "page-without-javascript.png"), fullPage: true });
     const text = (await page.locator("body").innerText()).replaceAll("\u00a0", " ");
-    for (const part of ["JavaScript is off", "(1 − e", "ln p", "definitely not added"])
+    for (const part of ["JavaScript is off", "(1 − e", "ln p", "was never added"])
       ok(text.includes(part), `"${part}" is missing`);
     ok(await page.locator("noscript svg").isVisible(), "the figure is not shown");
   },
@@ -160,25 +160,25 @@ test("the_keyboard_alone_reaches_everything_in_order", async (page) => {
     }).length;
   });
   let stops = 0;
-  let last = -1;
   for (let i = 0; i < wanted + 20; i++) {
     await page.keyboard.press("Tab");
     const now = await page.evaluate(() => {
-      const all = [...document.querySelectorAll("*")];
-      const style = getComputedStyle(document.activeElement);
-      const label = document.activeElement.closest("label");
+      const focused = document.activeElement;
+      const { last = document.body } = globalThis;
+      globalThis.last = focused;
+      const style = getComputedStyle(focused);
+      const label = focused.closest("label");
       const outlined =
         style.outlineStyle !== "none" || (label && getComputedStyle(label).outlineStyle !== "none");
       return {
-        at: all.indexOf(document.activeElement),
-        body: document.activeElement === document.body,
+        later: Boolean(last.compareDocumentPosition(focused) & Node.DOCUMENT_POSITION_FOLLOWING),
+        body: focused === document.body,
         outlined,
-        what: document.activeElement.outerHTML.slice(0, 80),
+        what: focused.outerHTML.slice(0, 80),
       };
     });
-    if (now.body || now.at <= last) break;
+    if (now.body || !now.later) break;
     ok(now.outlined, `the focus is not seen: ${now.what}`);
-    last = now.at;
     stops++;
   }
   ok(stops >= wanted && stops > 30, `${stops} of ${wanted} stops`);
@@ -215,7 +215,7 @@ for (const [name, reducedMotion, animation] of [
   test(
     `probes_${name}`,
     async (page) => {
-      await open(page);
+      await open(page, "#play&p.acts=g:20&p.ask=fig");
       const names = await page
         .locator("#play .probe")
         .evaluateAll((all) => all.map((probe) => getComputedStyle(probe).animationName));
@@ -225,9 +225,9 @@ for (const [name, reducedMotion, animation] of [
   );
 
 test("going_to_a_part_keeps_the_state", async (page) => {
-  await open(page, "#play&p.acts=a:zebra&p.ask=zebra");
+  await open(page, "#play&p.kind=blocked&p.m=1024&p.acts=a:zebra&p.ask=zebra");
   await page.click("nav a[href='#curve']");
-  ok((await page.evaluate(() => location.hash)).startsWith("#curve&p.acts="), "the address");
+  ok((await page.evaluate(() => location.hash)).startsWith("#curve&p.kind=blocked"), "the address");
   await page.reload();
   await page.waitForSelector("html[data-ready=yes]");
   ok((await page.locator("#play .outcome").innerText()).includes("you added"), "the key");
@@ -241,9 +241,60 @@ test("back_and_forward_go_through_what_was_done", async (page) => {
   await page.click("#play [data-preset=absent]");
   await page.click("#play [data-preset=counters]");
   await page.goBack();
-  ok((await page.locator("#play .story").innerText()).includes("cell 12"), "the first one");
+  ok((await page.locator("#play .example").innerText()).includes("cherry"), "the first one");
   await page.goForward();
-  ok((await page.locator("#play .story").innerText()).includes("Counters"), "the second one");
+  ok((await page.locator("#play .example").innerText()).includes("Counters"), "the second one");
+});
+
+// L18, L19.
+test("L18_the_menu_marks_the_part_that_is_read_and_stays_in_view", async (page) => {
+  for (const width of [1440, 375]) {
+    await page.setViewportSize({ width, height: 800 });
+    for (const part of ["story", "play", "calculator", "curve", "lab", "inspect"]) {
+      await page.goto("about:blank");
+      await open(page, `#${part}`);
+      await page.waitForSelector(`nav a[href="#${part}"][aria-current=true]`);
+      equal(await page.locator("nav a[aria-current]").count(), 1, `marks at ${part}`);
+      const { top, left, right } = await page
+        .locator("nav a[aria-current]")
+        .evaluate((link) => link.getBoundingClientRect().toJSON());
+      ok(top >= 0 && top < 60 && left >= 0 && right <= width, `${part}: ${top} ${left} ${right}`);
+    }
+  }
+});
+
+test("L19_what_has_a_name_has_a_role", async (page) => {
+  await open(page);
+  equal(await page.locator("pre[aria-label]:not([role])").count(), 0, "nameless");
+});
+
+// L16.
+test("L16_a_wrong_box_is_red", async (page) => {
+  await open(page);
+  const box = page.locator("#curve input[name=keys]");
+  const colour = () => box.evaluate((box) => getComputedStyle(box).borderColor);
+  const usual = await colour();
+  await box.fill("many");
+  ok((await colour()) !== usual, "the border is as before");
+});
+
+test("nothing_shifts_while_the_page_starts_and_is_read", async (page) => {
+  await page.addInitScript(() => {
+    globalThis.shifts = [];
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries())
+        globalThis.shifts.push([
+          entry.value,
+          entry.sources.map(({ node }) => node?.outerHTML?.slice(0, 60)),
+        ]);
+    }).observe({ type: "layout-shift", buffered: true });
+  });
+  await open(page);
+  for (let y = 0; y < 7000; y += 350) {
+    await page.evaluate((y) => scrollTo({ top: y, behavior: "instant" }), y);
+    await page.waitForTimeout(40);
+  }
+  equal(await page.evaluate(() => globalThis.shifts), [], "layout shifts");
 });
 
 test("it_starts_and_adds_a_key_on_a_slow_processor", async (page) => {

@@ -10,16 +10,17 @@
  *
  * --url gives a plan as the address of the explorer's calculator,
  *
- *     PAGE?n=KEYS&p=RATE&m=BITS&k=PROBES#calculator
+ *     PAGE?n=KEYS&p=RATE&m=BITS&k=PROBES&kind=KIND#calculator
  *
- * What was not given is empty, and the calculator computes it. Behind k= come kind=, if it is not
- * the one that `build` makes, and L=, if the blocks per key were given.
+ * What was not given is empty, and the calculator computes it. Behind kind= comes L=, if the blocks
+ * per key were given.
  */
 #include "base/numbers.h"
 #include "base/options.h"
 #include "base/out.h"
 #include "base/report.h"
 #include "command/explore/explorer_page.h"
+#include "command/plan/plan_dialects.h"
 #include "command/plan/rate_tables.h"
 #include "command/sieve/sieve_command.h"
 #include "filter/filter_report.h"
@@ -52,6 +53,7 @@ struct wish {
     bool sieve;        /* a plan of that instead */
     bool for_filters;  /* an option was given that is for filters alone */
     struct tool_sieve_wish of_sieve;
+    struct tool_dialect_wish dialects;
     bool url;         /* the address of the calculator in place of the table */
     const char *page; /* NULL: the installed one */
 };
@@ -179,12 +181,20 @@ static const struct tool_option other_options[] = {
              "ClickHouse and Cassandra choose, beside the same formula. It also shows what "
              "ClickHouse chooses for some rates, in current and older releases. Only --json "
              "goes with it."},
+    {0, "dialect", "NAME[,...]", TOOL_CALL(struct wish, dialects, tool_take_dialects),
+     .words = TOOL_DIALECT_WORDS,
+     .help = "plan a filter of another system, with its real rate, or of each system (all). "
+             "Takes -n and -p",
+     .more = "'bloomery dialects' lists the systems. The size is the system's own choice, and the "
+             "rate is that of its layout with all keys in it. A system that takes bits for each "
+             "key gets the textbook's number, rounded up."},
     {0, "json", NULL, TOOL_FLAG(struct wish, json),
      .help = "print the report as one JSON object, with unrounded numbers"},
     {0, "url", NULL, TOOL_FLAG(struct wish, url),
      .help = "print an address that opens this plan in the explorer. Takes two of -n, -p and "
              "--memory, or -n alone, and --kind, --blocks and --probes",
-     .more = "It is PAGE?n=KEYS&p=RATE&m=BITS&k=PROBES#calculator. What is not given is empty."},
+     .more = "It is PAGE?n=KEYS&p=RATE&m=BITS&k=PROBES&kind=KIND#calculator. What is not given is "
+             "empty."},
     {0, "page", "PAGE", TOOL_TEXT(struct wish, page),
      .help =
          "use PAGE instead of the installed explorer. PAGE is a path or an address (https://...)",
@@ -229,7 +239,8 @@ static const struct tool_option_group groups[] = {
 static bool in_use(const struct wish *wish)
 {
     return wish->keys > 0 || wish->rate > 0 || wish->memory > 0 || wish->for_filters ||
-           wish->sieve || wish->of_sieve.in_use || wish->url || wish->page != NULL;
+           wish->sieve || wish->of_sieve.in_use || wish->dialects.in_use || wish->url ||
+           wish->page != NULL;
 }
 
 static bool fits_together(struct wish *wish)
@@ -707,6 +718,7 @@ static bool url_takes(const struct wish *wish)
     } others[] = {
         {wish->json, "--json"},
         {wish->sieve || wish->of_sieve.in_use, "--sieve"},
+        {wish->dialects.in_use, "--dialect"},
         {wish->bits_per_key > 0, "--bits-per-key"},
         {wish->counter_bits > 0, "--counter-bits"},
         {wish->grow_to > 0, "--grow-to"},
@@ -774,8 +786,9 @@ static void put_query(struct tool_out *out, const struct wish *wish)
     tool_out_text(out, "&k=");
     if (wish->options.probes > 0)
         tool_out_format(out, "%u", wish->options.probes);
-    if (wish->kind != BLOOMERY_KIND_DEFAULT && wish->kind != BLOOMERY_BLOCKED)
-        tool_out_format(out, "&kind=%s", bloomery_kind_name((int)wish->kind));
+    /* The calculator takes a link without a kind for one to another calculator: a flat array. */
+    const bloomery_kind kind = wish->kind != BLOOMERY_KIND_DEFAULT ? wish->kind : BLOOMERY_BLOCKED;
+    tool_out_format(out, "&kind=%s", bloomery_kind_name((int)kind));
     if (wish->options.blocks_per_key > 0)
         tool_out_format(out, "&L=%u", wish->options.blocks_per_key);
     tool_out_text(out, "#calculator\n");
@@ -925,6 +938,11 @@ static int plan_main(int argc, char **argv)
         return refuse_operands(argv + optind, (size_t)(argc - optind));
     if (wish.sieve || wish.of_sieve.in_use)
         return plan_sieve(&wish);
+    if (wish.dialects.in_use)
+        return wish.for_filters || wish.memory > 0
+                   ? tool_usage("--dialect takes -n, -p and --json; other numbers stand behind its "
+                                "name, such as leveldb,bits_per_key=10")
+                   : tool_dialect_plans(&wish.dialects, wish.keys, wish.rate, wish.json);
     if (wish.bits_per_key > 0 || wish.options.probes > 0)
         return plan_what_if(&wish);
     if (!fits_together(&wish))
@@ -951,6 +969,7 @@ const struct tool_command cmd_plan = {
                 "bloomery plan -p RATE --memory SIZE\n"
                 "bloomery plan --bits-per-key B [--probes K] [-n N | --memory SIZE]\n"
                 "bloomery plan --sieve -n N [--memory SIZE]\n"
+                "bloomery plan --dialect NAME[,...]|all -n N -p RATE\n"
                 "bloomery plan --table [classic|clickhouse]\n"
                 "bloomery plan --url -n N [-p RATE] [option...]",
     .introduction =
@@ -974,6 +993,7 @@ const struct tool_command cmd_plan = {
                 "  bloomery plan -p 1e-6 --memory 512MiB --json\n"
                 "  bloomery plan --bits-per-key 10 --probes 3\n"
                 "  bloomery plan --sieve -n 1e9 --memory 18MB\n"
+                "  bloomery plan --dialect all -n 20M -p 0.01\n"
                 "  bloomery plan --table clickhouse\n"
                 "  xdg-open \"$(bloomery plan --url -n 20M -p 0.01)\"",
 };

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which other systems' filters bytes without a magic may be.
+
+import type { Dialect, Engine } from "./engine";
+
+/** The dialects that take these bytes by themselves, but not as many bytes of noise. */
+export function candidates(engine: Engine, bytes: Uint8Array): Dialect[] {
+  let state = 1;
+  const noise = bytes.map(() => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) >>> 24);
+  const takes = (dialect: Dialect, data: Uint8Array) => {
+    try {
+      engine.loadDialect(dialect.id, data, {}).free();
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  return engine
+    .dialects()
+    .filter(
+      (dialect) =>
+        dialect.reads &&
+        dialect.loadNeeds === "" &&
+        takes(dialect, bytes) &&
+        !takes(dialect, noise),
+    );
+}
