@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the page of page/ and the module.
 //
-//     node build.mjs EXPLORER.WASM FIGURE.SVG FOLDER
+//     node build.mjs EXPLORER.WASM FIGURE.SVG FOLDER COMMAND
 //
 //     FOLDER/explorer.html        all in one file, which works from file://
 //     FOLDER/site/                the same in three files, for a web server
 //     FOLDER/sizes.json           the sizes of its parts, in bytes
 //
-// The module is gzipped and in base64 within the script, in both: nothing is fetched, and the policy in
+// REPOSITORY in the environment is the address of the project's sources, and PAGES that of the published
+// page: with them the page has links to both, and a preview card. Without them it names the files.
+//
+// The module and the worker are gzipped and in base 85 within the script, in both: nothing is fetched, and the policy in
 // the page forbids every connection.
 
 import { build } from "esbuild";
@@ -18,7 +21,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
-const [, , wasmPath, figurePath, folder] = process.argv;
+const [, , wasmPath, figurePath, folder, tool] = process.argv;
 const page = join(dirname(fileURLToPath(import.meta.url)), "page");
 
 const options = {
@@ -68,18 +71,86 @@ function policy(sources) {
 
 const hashOf = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
+/** The addresses of this project; "" where they are not known. */
+const repository = (process.env.REPOSITORY ?? "").replace(/\/$/, "");
+const pages = (process.env.PAGES ?? "").replace(/\/?$/, "/");
+
+const attribute = (text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+
+function links() {
+  const to = (address, text) => `<a href="${attribute(address)}">${text}</a>`;
+  const file = (path, text) =>
+    repository ? to(`${repository}/blob/HEAD/${path}`, text) : `${text}: <code>${path}</code>`;
+  return [
+    ...(repository ? [to(repository, "Source code")] : []),
+    file("docs/explorer.md", "Manual of this page"),
+    file("docs/what-is-a-bloom-filter.md", "What a Bloom filter is"),
+    file("docs/mathematics.md", "The mathematics"),
+    to("https://doi.org/10.1145/362686.362692", "Bloom's paper, 1970"),
+  ].join(" · ");
+}
+
+function card() {
+  if (pages === "/") return "";
+  const meta = (name, value) => `<meta property="og:${name}" content="${attribute(value)}" />`;
+  return [meta("url", pages), meta("image", `${pages}card.png`)].join("");
+}
+
+/** The favicon, as an address: the sign in the page's head. */
+function icon() {
+  const circle = (x, y, lit) =>
+    `<circle cx="${x}" cy="${y}" r="4" fill="${lit ? "#ff9b5f" : "#5f564e"}"/>`;
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1d1916"/>${circle(9, 9)}${circle(23, 9, true)}${circle(9, 23, true)}${circle(23, 23)}${circle(16, 16, true)}</svg>`;
+  return `data:image/svg+xml,${encodeURIComponent(svg)}`;
+}
+
+/** A table of usual rates, as text: the library's own numbers, by the command. */
+function usualRates() {
+  const rates = ["0.1", "0.01", "0.001", "1e-4", "1e-6", "1e-9"];
+  const rows = rates.map((rate) => {
+    const report = execFileSync(tool, ["plan", "-n", "1000000", "-p", rate, "--json"]);
+    const { plans } = JSON.parse(report);
+    const classic = plans.find(({ kind }) => kind === "classic");
+    const blocked = plans.find(({ recommended }) => recommended);
+    const bits = (plan) => `<td>${plan.bits_per_key.toFixed(2)}</td>`;
+    const odds = Math.round(1 / Number(rate)).toLocaleString("en");
+    return `<tr><th scope="row">1 in ${odds}</th>${bits(classic)}<td>${classic.probes}</td>${bits(blocked)}</tr>`;
+  });
+  const head = ["False positives", "Bits per key", "k", "Bits per key, blocked"];
+  return `<table><caption>A million keys</caption><thead><tr>${head.map((text) => `<th scope="col">${text}</th>`).join("")}</tr></thead><tbody>${rows.join("")}</tbody></table>`;
+}
+
+/** Four bytes in five letters, 6 % less than base64: none of them ends a string or a script.
+ * main.ts is the other side. */
+function base85(bytes) {
+  const letter = (value) => String.fromCharCode(value < 25 ? value + 35 : value + 38);
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 4) {
+    let word = 0;
+    for (let i = 0; i < 4; i++) word = word * 256 + (bytes[at + i] ?? 0);
+    for (let i = 0; i < 5; i++, word = Math.floor(word / 85))
+      text += letter(word % 85).replace("\\", "~");
+  }
+  return text;
+}
+
 const wasm = readFileSync(wasmPath);
 // Zopfli writes what gzip reads, 5 % shorter.
 const packed = execFileSync("zopfli", ["-c", wasmPath]);
-const worker = await bundle("worker.ts");
+// The worker has the engine once more: packed like the module, it takes half.
+const worker = gzipSync(await bundle("worker.ts"), { level: 9 });
 const script = await bundle("main.ts", {
-  MODULE: JSON.stringify(packed.toString("base64")),
-  WORKER: JSON.stringify(worker),
+  MODULE: JSON.stringify([base85(packed), packed.length]),
+  WORKER: JSON.stringify([base85(worker), worker.length]),
 });
 const css = await style();
 const figure = readFileSync(figurePath, "utf8").trim();
 const figureStyle = hashOf(/<style>([^]*?)<\/style>/.exec(figure)?.[1] ?? "");
-const html = put(readFileSync(join(page, "index.html"), "utf8"), "<!-- figure -->", figure);
+let html = put(readFileSync(join(page, "index.html"), "utf8"), "<!-- figure -->", figure);
+html = put(html, "<!-- usual rates -->", usualRates());
+html = put(html, "<!-- links -->", links());
+html = put(html, "<!-- icon -->", icon());
+html = put(html, "<!-- card -->", card());
 
 let single = put(html, "<!-- style -->", `<style>${css}</style>`);
 single = put(single, "<!-- script -->", `<script>${script}</script>`);
@@ -99,7 +170,7 @@ writeFileSync(join(folder, "site", "index.html"), parts);
 writeFileSync(join(folder, "site", "explorer.js"), script);
 writeFileSync(join(folder, "site", "explorer.css"), css);
 
-const withoutModule = script.replace(packed.toString("base64"), "");
+const withoutModule = script.replace(base85(packed), "");
 const sizes = {
   module: wasm.length,
   module_gzipped: packed.length,

@@ -156,3 +156,23 @@ export function cOf(request: PlanRequest): string {
     "",
   ].join("\n");
 }
+
+/** The same with the Python package, which chooses probes and blocks itself. */
+export function pythonOf(request: PlanRequest, plan: Plan): string {
+  const { kind } = request;
+  const keys = String(plan.plannedKeys).replace(/\B(?=(\d{3})+(?!\d))/g, "_");
+  const rate = exact(request.rate ?? plan.plannedRate);
+  const isBlocked = kind === "blocked" ? "" : `, kind="${kind}"`;
+  const size =
+    request.rate === undefined
+      ? `rate=None, memory=${plan.plannedBytes}${isBlocked}`
+      : `${rate}${isBlocked}`;
+  const make =
+    kind === "static"
+      ? `keys = Filter.build(open("keys.txt").read().splitlines(), ${rate}, kind="static")`
+      : `keys = Filter(${keys}, ${size})`;
+  const add = kind === "static" ? [] : ['keys.add("a key")'];
+  return ["from bloomery import Filter", "", make, ...add, 'keys.save("keys.bloom")', ""].join(
+    "\n",
+  );
+}

@@ -11,6 +11,7 @@ import {
   formatOneIn,
   formatRate,
 } from "./numbers";
+import { textbook } from "./textbook";
 
 const kinds = Object.keys(KIND) as KindName[];
 
@@ -37,14 +38,15 @@ function shapeOf(kind: KindName, plan: Plan): [string, string] {
   return ["Blocks × probes (L × k)", `${blocks} of ${cells} × ${probes}`];
 }
 
-function perDay(rate: number, queries: number | undefined): string {
-  if (queries === undefined) return "not known";
+function perDay(rate: number, queries: number): string {
   const many = rate * queries * 86400;
   if (many >= 10) return `about ${formatNumber(Number(many.toPrecision(3)))}`;
   if (many >= 1) return `about ${formatNumber(Number(many.toPrecision(2)))}`;
   const days = Number((1 / many).toPrecision(2));
   return days <= 1 ? "about one" : `one in ${formatNumber(days)} days`;
 }
+
+type Fact = [name: string, label: string, value: string];
 
 /** The list of a plan's numbers. */
 export function drawFacts(
@@ -54,19 +56,21 @@ export function drawFacts(
   queries: number | undefined,
 ): void {
   const [shapeName, shape] = shapeOf(kind, plan);
-  const facts: [string, string, string][] = [
+  const facts: Fact[] = [
     ["rate", "Rate", `${formatRate(plan.plannedRate)}, ${formatOneIn(plan.plannedRate)}`],
-    ["wrong", "False positives a day", perDay(plan.plannedRate, queries)],
+    ...(queries === undefined
+      ? []
+      : ([["wrong", "False positives a day", perDay(plan.plannedRate, queries)]] as Fact[])),
     [
       "memory",
       "Memory",
-      `${formatBytes(plan.plannedBytes)} (${formatCount(plan.plannedBytes)} bytes)`,
+      `${formatBytes(plan.plannedBytes)} (${formatCount(plan.plannedBytes)} bytes, ${formatCount(8 * plan.plannedBytes)} bits)`,
     ],
     ["keys", "Keys", formatCount(plan.plannedKeys)],
     ["bits", "Bits a key", formatFixed(plan.bitsPerKey)],
     [
       "limit",
-      "Against the least possible",
+      "Compared with the theoretical minimum",
       `${formatNumber(plan.limitRatio)} times n log₂(1/p) bits`,
     ],
     [
@@ -92,6 +96,11 @@ function rowOf(engine: Engine, kind: KindName, request: PlanRequest): string[] {
       kind,
       formatBytes(plan.plannedBytes),
       formatFixed(plan.bitsPerKey),
+      kind === "static"
+        ? "–"
+        : plan.blocksPerKey > 1
+          ? `${plan.blocksPerKey} × ${plan.probes}`
+          : String(plan.probes),
       formatCount(plan.plannedKeys),
       formatOneIn(plan.plannedRate),
       formatFixed(plan.absentCacheLines),
@@ -100,7 +109,7 @@ function rowOf(engine: Engine, kind: KindName, request: PlanRequest): string[] {
     ];
   } catch {
     const why = kind === "scalable" && request.bytes !== undefined ? "not by memory" : "no plan";
-    return [kind, why, "–", "–", "–", "–", "–", abilities[kind]];
+    return [kind, why, "–", "–", "–", "–", "–", "–", abilities[kind]];
   }
 }
 
@@ -116,6 +125,7 @@ export function drawKinds(host: HTMLElement, engine: Engine, chosen: PlanRequest
       "Kind",
       "Memory",
       "Bits a key",
+      "k",
       "Keys",
       "Rate",
       "Cache misses per miss",
@@ -151,25 +161,49 @@ function reasonOf(kind: KindName, plan: Plan, request: PlanRequest): string {
   return "The textbook lets k be a fraction, and its rate is an approximation that is off for small filters. The plan has a whole k, whole cache lines, and the exact rate.";
 }
 
-/** The textbook's m and k for the keys and the rate, beside the plan's. */
+/** How much more or less a number is, in a word. */
+const compared = (more: number): string =>
+  more > 10
+    ? `${formatNumber(more + 1)} times as much`
+    : `${percent.format(Math.abs(more) * 100)}% ${more > 0 ? "more" : "less"}`;
+
+/** What the textbook has for the same two numbers, beside the plan's. */
 export function drawTextbook(
   host: HTMLElement,
   kind: KindName,
   plan: Plan,
   request: PlanRequest,
 ): void {
-  const rate = request.rate ?? plan.plannedRate;
-  const bits = (-plan.plannedKeys * Math.log(rate)) / Math.LN2 ** 2;
-  const probes = (bits / plan.plannedKeys) * Math.LN2;
-  const more = (8 * plan.plannedBytes) / bits - 1;
-  const textbook = `The textbook has m = ${formatCount(Math.ceil(bits))} bits (${formatBytes(Math.ceil(bits / 8))}) and k = ${formatFixed(probes)} for these keys and this rate.`;
-  const size =
-    more > 10
-      ? `${formatNumber(more + 1)} times as much`
-      : `${percent.format(Math.abs(more) * 100)} % ${more > 0 ? "more" : "less"}`;
+  const { keys, rate, bytes } = request;
+  const book = textbook({ keys, rate, bits: bytes && 8 * bytes })!;
+  const best = (book.bits / book.keys) * Math.LN2;
+  const k = `k = ${book.probes} (${formatFixed(best)} before rounding)`;
+  const size = `m = ${formatCount(book.bits)} bits (${formatBytes(Math.ceil(book.bits / 8))})`;
+  const more =
+    bytes === undefined
+      ? (8 * plan.plannedBytes) / book.bits - 1
+      : keys === undefined
+        ? plan.plannedKeys / book.keys - 1
+        : plan.plannedRate / book.rate - 1;
+  const [has, needs] =
+    bytes === undefined
+      ? [`${size} and ${k}`, `The plan needs ${formatCount(8 * plan.plannedBytes)} bits`]
+      : keys === undefined
+        ? [
+            `${formatCount(book.keys)} keys and ${k}`,
+            `The plan holds ${formatCount(plan.plannedKeys)} keys`,
+          ]
+        : [
+            `a rate of ${formatOneIn(book.rate)} and ${k}`,
+            `The plan's rate is ${formatOneIn(plan.plannedRate)}`,
+          ];
   const comparison =
     Math.abs(more) <= 0.005
-      ? "The plan needs the same memory, within half a percent."
-      : `The plan needs ${formatCount(8 * plan.plannedBytes)} bits, ${size}. ${reasonOf(kind, plan, request)}`;
-  replace(host, h("p", {}, textbook), h("p", {}, comparison));
+      ? "The plan has the same, within half a percent."
+      : `${needs}, ${compared(more)}. ${reasonOf(kind, plan, request)}`;
+  replace(
+    host,
+    h("p", {}, `For the same two numbers the textbook has ${has}.`),
+    h("p", {}, comparison),
+  );
 }

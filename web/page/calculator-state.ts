@@ -3,8 +3,17 @@
 // forced. Read from the address, or from the query string of a link.
 
 import { KIND, type KindName, type PlanRequest } from "./engine";
-import { formatCount, parseBits, parseCount, parseRate, visible } from "./numbers";
-import { CLEARED, type Slice, uncleared } from "./state";
+import {
+  formatCount,
+  KEYS_MOST,
+  parseBits,
+  parseBytes,
+  parseCount,
+  parseRate,
+  readCount,
+  visible,
+} from "./numbers";
+import { type Slice, uncleared } from "./state";
 
 export type Quantity = "n" | "p" | "m";
 
@@ -35,7 +44,7 @@ export function defaults(): Asked {
     kind: "blocked",
     k: "",
     L: "",
-    q: "1000",
+    q: "",
   };
 }
 
@@ -54,26 +63,39 @@ export function edit(asked: Asked, name: Quantity, text: string): void {
 
 const isKind = (text: string): text is KindName => Object.hasOwn(KIND, text);
 
-/** Bytes of a text in bits or with a unit; at least one, so that the library sees a number. */
-export function bytesOf(text: string): number | undefined {
-  const bits = parseBits(text);
-  return bits === undefined ? undefined : Math.max(1, Math.floor(bits / 8));
-}
+export const bitsOf = parseBits;
 
-const readers: Record<Quantity, (text: string) => number | undefined> = {
+export const readers: Record<Quantity, (text: string) => number | undefined> = {
   n: parseCount,
   p: parseRate,
-  m: bytesOf,
+  m: parseBytes,
 };
 
 const examples: Record<Quantity, string> = {
-  n: "1000000, 1e6 or 20M",
+  n: "1000000, 1,000,000, 1e6, 20M or 20 million",
   p: "0.01, 1%, 1e-6 or 1 in 1000",
-  m: "64KiB, 18 MB, or a bare number of bits",
+  m: "64KiB, 18 MB, 18 Mbit, or a bare number of bits",
 };
 
 export function quoted(text: string): string {
   return `“${visible(text.length > 40 ? `${text.slice(0, 40)}…` : text)}”`;
+}
+
+/** Why a text is not a value of a box: it is out of range, may mean two things, or is not a number. */
+function unread(name: Quantity, text: string): string {
+  const box = `The ${quantityNames[name]} box has ${quoted(text)}.`;
+  const count = name === "n" ? readCount(text) : undefined;
+  if (count !== undefined)
+    return count > KEYS_MOST
+      ? `${box} That is more than 9,007,199,254,740,992 keys, the most that this page counts.`
+      : `${box} A filter is for at least 1 key.`;
+  if (name === "n" && /^\s*[0-9]{1,3}\.[0-9]{3}\s*$/.test(text))
+    return `${box} Is that ${text.trim().replace(".", ",")} or ${Number(text)}? Write it without the point.`;
+  if (name === "m" && /^[^a-z]*[kmgtp]\s*$/i.test(text))
+    return `${box} Bits or bytes? Write ${text.trim()}B for bytes, ${text.trim()}iB for powers of 1,024, or ${text.trim()}bit.`;
+  if (name === "p" && /^\s*(?:0(?:\.0*)?|1(?:\.0*)?|100\s*%|0\s*%)\s*$/.test(text))
+    return `${box} A rate is above 0 and below 1.`;
+  return `${box} It takes ${examples[name]}.`;
 }
 
 /** Undefined for an empty text: the library chooses. */
@@ -99,7 +121,7 @@ export function requestOf(asked: Asked): PlanRequest | Trouble {
         sentence:
           text.trim() === ""
             ? `Give two of keys, rate and memory: the ${quantityNames[name]} box is empty.`
-            : `The ${quantityNames[name]} box has ${quoted(text)}. It takes ${examples[name]}.`,
+            : unread(name, text),
       };
     values[name] = value;
   }
@@ -108,7 +130,7 @@ export function requestOf(asked: Asked): PlanRequest | Trouble {
   if (Number.isNaN(probes) || probes === 0)
     return {
       box: "k",
-      sentence: `The probes box has ${quoted(asked.k)}. It takes a whole number, or nothing.`,
+      sentence: `The probes box has ${quoted(asked.k)}. It takes a whole number of at least 1, or nothing.`,
     };
   if (Number.isNaN(blocks))
     return { box: "L", sentence: `Blocks per key must be 1 to 4, not ${quoted(asked.L)}.` };
@@ -134,7 +156,7 @@ export function addressOf(asked: Asked): Record<string, string | undefined> {
     kind: asked.kind === "blocked" ? undefined : asked.kind,
     k: asked.k,
     L: asked.L,
-    q: asked.q === "1000" ? undefined : asked.q || CLEARED,
+    q: asked.q,
   };
 }
 
@@ -151,7 +173,7 @@ export function fromAddress(state: Slice): Asked | undefined {
   if (isKind(kind)) asked.kind = kind;
   asked.k = state.get("k") ?? "";
   asked.L = state.get("L") ?? "";
-  asked.q = uncleared(state.get("q") ?? "1000");
+  asked.q = uncleared(state.get("q") ?? "");
   return asked;
 }
 
@@ -205,13 +227,22 @@ function probesOfLink(asked: Asked, query: URLSearchParams, notes: string[]): vo
     notes.push(
       `The link has ${quoted(L)} for the blocks per key. It must be 1 to 4, so it is ignored.`,
     );
-  // Links to other calculators mean a flat array: only there a key has k probes in all.
-  if (probes !== undefined && probes > 0 && !query.get("kind")) {
-    asked.kind = "classic";
+}
+
+/** ?n=&p=&m=&k= of other calculators means their filter: one flat array. `bloomery plan --url` names the
+ * kind, or L, which only blocks have. */
+function kindOfLink(asked: Asked, query: URLSearchParams, notes: string[]): void {
+  const kind = (query.get("kind") ?? "").trim();
+  if (isKind(kind)) asked.kind = kind;
+  else if (kind !== "")
     notes.push(
-      `The link has ${k} ${probes === 1 ? "probe" : "probes"}, which means one flat array: the kind is classic. Choose another kind to compare.`,
+      `The link has ${quoted(kind)} for the kind. Bloomery does not have this kind, so it is ignored.`,
     );
-  }
+  if (isKind(kind) || asked.L !== "") return;
+  asked.kind = "classic";
+  notes.push(
+    "The link does not name a kind: this is one flat array, as in other calculators. Choose blocked to compare.",
+  );
 }
 
 /** ?n=&p=&m=&k= as in links to other calculators, and kind and L as `bloomery plan --url` writes. */
@@ -221,12 +252,7 @@ export function fromLink(search: string): { asked: Asked; notes: string[] } | un
   const asked = defaults();
   const notes: string[] = [];
   completed(asked, quantitiesOfLink(query, notes), notes);
-  const kind = (query.get("kind") ?? "").trim();
-  if (isKind(kind)) asked.kind = kind;
-  else if (kind !== "")
-    notes.push(
-      `The link has ${quoted(kind)} for the kind. Bloomery does not have this kind, so it is ignored.`,
-    );
   probesOfLink(asked, query, notes);
+  kindOfLink(asked, query, notes);
   return { asked, notes };
 }

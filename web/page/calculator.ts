@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calculator: two of keys, rate and memory are given, the library plans the third, for every kind.
 
-import { commandOf, cOf } from "./calculator-code";
+import { AnswerView } from "./calculator-answer";
+import { commandOf, cOf, pythonOf } from "./calculator-code";
+import { CurvesView } from "./calculator-curves";
 import { drawFacts, drawKinds, drawTextbook, sentenceOf } from "./calculator-results";
 import {
   addressOf,
   type Asked,
-  bytesOf,
   computedOf,
   defaults,
   edit,
@@ -22,8 +23,17 @@ import {
 import type { Context, Section } from "./context";
 import { choice, complain, copyButton, field, freshId, h, replace } from "./dom";
 import { type KindName, type Plan, type PlanRequest, Refusal } from "./engine";
-import { formatBytes, formatCount, formatOneIn, parseCount, parseRate } from "./numbers";
+import {
+  formatBytes,
+  formatCount,
+  formatOneIn,
+  parseBytes,
+  parseCount,
+  parseRate,
+  readable,
+} from "./numbers";
 import type { How } from "./state";
+import { SystemsView } from "./systems";
 
 /** A logarithmic slider: its steps, and the text of the box at a step. */
 interface Scale {
@@ -60,7 +70,7 @@ const scales: Record<Quantity, Scale> = {
     at: (value) => 8 * Math.log2(value),
     text: (step) => memoryText(2 ** (step / 8)),
     say: (value) => formatBytes(value),
-    read: bytesOf,
+    read: parseBytes,
   },
 };
 
@@ -79,13 +89,14 @@ function pretty(name: Quantity, text: string): string {
 
 /** The library's sentences begin small and have no full stop. */
 function asSentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+  const sentence = readable(text);
+  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`;
 }
 
 const labels: Record<Quantity, [string, string]> = {
-  n: ["Keys (n)", "1000000, 1e6, 20M"],
+  n: ["Keys (n)", "1000000, 1e6, 20 million"],
   p: ["Rate (p)", "0.01, 1%, 1e-6, 1 in 1000"],
-  m: ["Memory (m)", "64KiB, 18 MB; a bare number is bits"],
+  m: ["Memory (m)", "64KiB, 18 MB, 18 Mbit; a bare number is bits"],
 };
 
 interface Row {
@@ -98,6 +109,9 @@ interface Row {
 function textBox(): HTMLInputElement {
   return h("input", { type: "text", autocomplete: "off", spellcheck: "false", maxlength: 60 });
 }
+
+const block = (title: string, ...children: HTMLElement[]): HTMLElement =>
+  h("div", { class: "calc-block" }, h("h3", {}, title), ...children);
 
 class Calculator {
   private asked: Asked = defaults();
@@ -112,7 +126,7 @@ class Calculator {
     "Kind",
     (["blocked", "classic", "counting", "scalable", "static"] as const).map((kind) => ({
       value: kind,
-      label: kind,
+      label: `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`,
     })),
     (kind) => this.chooseKind(kind as KindName),
   );
@@ -132,15 +146,45 @@ class Calculator {
   private readonly command = h("pre", { tabindex: 0, role: "group", "aria-label": "Command line" });
   private readonly remark = h("p", { class: "hint calc-remark" });
   private readonly code = h("pre", { tabindex: 0, role: "group", "aria-label": "C program" });
+  private readonly python = h("pre", {
+    tabindex: 0,
+    role: "group",
+    "aria-label": "Python program",
+  });
+  private readonly answer: AnswerView;
+  private readonly systems: SystemsView;
+  private readonly curves: CurvesView;
   private readonly results: HTMLElement;
+  private readonly more: HTMLElement;
   private readonly context: Context;
 
   constructor(host: HTMLElement, context: Context) {
     this.context = context;
+    this.answer = new AnswerView(context.engine);
+    this.systems = new SystemsView(context.engine);
+    this.curves = new CurvesView(context.engine);
     this.rows = { n: this.row("n"), p: this.row("p"), m: this.row("m") };
     this.small();
-    this.results = this.resultsElement();
-    host.append(this.controls(), this.notes, this.says, this.results);
+    this.results = h("div", { class: "calc-results" }, this.facts);
+    this.more = this.moreElement();
+    host.append(
+      this.answer.element,
+      this.notes,
+      this.controls(),
+      this.says,
+      this.results,
+      block(
+        "What will your system do?",
+        h(
+          "p",
+          {},
+          "The same keys and rate, given to other systems: what they make of it, the false-positive rate that their filter really has with these keys, and the line to write.",
+        ),
+        this.systems.element,
+      ),
+      block("How k and memory act on the rate", this.curves.element),
+      this.more,
+    );
     context.state.onChange(() => this.restore());
     this.restore();
   }
@@ -200,18 +244,15 @@ class Calculator {
         { class: "calc-small" },
         field("Probes (k)", this.k, "empty: the plan chooses; not for scalable and static filters"),
         field("Blocks per key (L)", this.L, "for blocked, counting and scalable filters"),
-        field("Queries a second (Q)", this.q, "for keys that are absent"),
+        field("Lookups a second of absent keys", this.q, "shows false positives a day"),
       ),
     );
   }
 
-  private resultsElement(): HTMLElement {
-    const block = (title: string, ...children: (HTMLElement | undefined)[]) =>
-      h("div", { class: "calc-block" }, h("h3", {}, title), ...children);
+  private moreElement(): HTMLElement {
     return h(
       "div",
       { class: "calc-results" },
-      this.facts,
       block(
         "All kinds",
         this.table,
@@ -229,9 +270,14 @@ class Calculator {
         copyButton("the command", () => this.command.textContent ?? ""),
       ),
       block(
-        "The same in C",
+        "C code",
         this.code,
         copyButton("the C", () => this.code.textContent ?? ""),
+      ),
+      block(
+        "Python code",
+        this.python,
+        copyButton("the Python", () => this.python.textContent ?? ""),
       ),
     );
   }
@@ -296,18 +342,28 @@ class Calculator {
         trouble = { box: this.refused(request), sentence: asSentence(error.message) };
       }
     const queries = parseCount(this.asked.q);
-    if (plan && queries === undefined)
+    if (plan && queries === undefined && this.asked.q.trim() !== "")
       trouble = {
         box: "q",
-        sentence: `The queries box has ${quoted(this.asked.q)}. It takes a number of at least 1.`,
+        sentence: `The box of lookups has ${quoted(this.asked.q)}. It takes a number of at least 1, or nothing.`,
       };
     this.plan = plan ?? this.plan;
     this.kinds.set(this.asked.kind);
+    this.drawAnswer("sentence" in request ? undefined : request, plan);
     this.drawThree(plan, source);
     this.drawSmall(source);
     this.drawTrouble(trouble);
     this.drawSays(plan, trouble);
     if (plan) this.drawResults(plan, request as PlanRequest, queries);
+  }
+
+  /** The textbook's numbers are there for any rate, also where the library refuses. */
+  private drawAnswer(request: PlanRequest | undefined, plan: Plan | undefined): void {
+    const numbers = this.answer.draw({ asked: this.asked, request, plan });
+    if (!numbers) return;
+    const rate = request?.rate ?? numbers.rate;
+    this.systems.draw({ keys: numbers.keys, rate });
+    this.curves.draw(numbers);
   }
 
   /** The box that a refusal is about: k or L, if a plan exists without it. */
@@ -369,11 +425,13 @@ class Calculator {
     replace(
       this.says,
       text,
-      old && h("span", { class: "hint" }, " The results below are those of the last plan."),
+      old && h("span", { class: "hint" }, " Results below are from your last valid input."),
     );
     this.says.classList.toggle("problem", trouble !== undefined);
-    this.results.classList.toggle("old", old);
-    this.results.hidden = this.plan === undefined;
+    for (const results of [this.results, this.more]) {
+      results.classList.toggle("old", old);
+      results.hidden = this.plan === undefined;
+    }
     if (this.started) this.context.announce(text);
     this.started = true;
   }
@@ -385,6 +443,7 @@ class Calculator {
     this.command.textContent = text;
     this.remark.textContent = remark ?? "";
     this.code.textContent = cOf(request);
+    this.python.textContent = pythonOf(request, plan);
     // Four more plans: once a frame is enough while dragging.
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => drawKinds(this.table, this.context.engine, request));

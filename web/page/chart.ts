@@ -5,6 +5,7 @@
 // image to a screen reader, named by a sentence; the table has the numbers.
 
 import { ticks } from "d3-array";
+import { takeAway } from "./chart-files";
 import { h, replace, s, scrolling, table } from "./dom";
 
 export interface Series {
@@ -233,8 +234,9 @@ export function chart(): Chart {
   const numbers = h("details", { class: "numbers" }, h("summary", {}, "The same as a table"));
   const holder = h("div");
   numbers.append(holder);
-  const element = h("figure", { class: "chart" }, figure, keys, numbers);
   let last: Drawing | undefined;
+  const takes = takeAway(figure, () => last);
+  const element = h("figure", { class: "chart" }, figure, keys, numbers, takes);
   const drawTable = () => {
     if (!last || !numbers.open) return;
     const { caption, head, rows } = last.table;

@@ -36,8 +36,8 @@ interface Part {
 const parts: Record<Name, Part> = {
   memory: {
     label: "Memory",
-    hint: "64KiB to 1TiB; a bare number is bytes",
-    takes: "18 MB, 64MiB, or a number of bytes",
+    hint: "64KiB to 1TiB; a bare number is bits",
+    takes: "18 MB, 64MiB, 144 Mbit, or a bare number of bits",
     read: parseBytes,
     say: formatDecimal,
     slider: {
@@ -248,9 +248,7 @@ class Lab {
   private drawResults(question: Question, found: Answer): void {
     drawNeeded(this.needed, found);
     drawComparison(this.comparison, question, found);
-    this.command.textContent = found.sieve
-      ? commandOf(question)
-      : "(none: the sieve needs more memory)";
+    this.command.textContent = found.sieve ? commandOf(question) : "(none, for the reason above)";
     this.refusal.classList.toggle("problem", found.refusal !== undefined);
     this.refusal.textContent =
       found.refusal === undefined

@@ -12,9 +12,9 @@ import { play } from "./play";
 import { Address } from "./state";
 import { story } from "./story";
 
-/** Put in by build.mjs: the module, gzipped, in base64; and the worker's script. */
-declare const MODULE: string;
-declare const WORKER: string;
+/** Put in by build.mjs, gzipped and in base 85: the module, and the worker's script. */
+declare const MODULE: [string, number];
+declare const WORKER: [string, number];
 
 const sections: { id: string; prefix: string; build: Section }[] = [
   { id: "story", prefix: "s", build: story },
@@ -25,9 +25,27 @@ const sections: { id: string; prefix: string; build: Section }[] = [
   { id: "inspect", prefix: "i", build: inspect },
 ];
 
-async function unpack(base64: string): Promise<ArrayBuffer> {
-  const packed = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+/** Five letters are four bytes, the lowest digit first. Letters are # to ; and ? to z, less the backslash, whose
+ * place ~ has. The last ones may be zeros that are not part of it. */
+function bytesOf(text: string, length: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array((text.length / 5) * 4);
+  const view = new DataView(bytes.buffer);
+  const digit = (at: number) => {
+    const code = text.charCodeAt(at);
+    return code === 126 ? 54 : code - (code < 60 ? 35 : 38);
+  };
+  for (let from = 0, to = 0; from < text.length; from += 5, to += 4) {
+    let word = 0;
+    for (let i = 4; i >= 0; i--) word = word * 85 + digit(from + i);
+    view.setUint32(to, word);
+  }
+  return bytes.subarray(0, length);
+}
+
+async function unpack([text, length]: [string, number]): Promise<ArrayBuffer> {
+  const stream = new Blob([bytesOf(text, length)])
+    .stream()
+    .pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).arrayBuffer();
 }
 
@@ -70,7 +88,29 @@ function complain(sentence: string): void {
   }
 }
 
+/** ?embed=play: one part alone, for an article or a slide. */
+function embed(query: URLSearchParams): string {
+  const part = query.get("embed") ?? "";
+  if (!["play", "curve", "calculator"].includes(part)) return "";
+  document.documentElement.dataset["embed"] = part;
+  const whole = document.querySelector<HTMLAnchorElement>("a.whole")!;
+  query.delete("embed");
+  const rest = query.toString();
+  whole.href = `${location.pathname}${rest === "" ? "" : `?${rest}`}#${part}`;
+  return part;
+}
+
+/** The part where the page begins: what the address names; else the calculator if there is a query, as
+ * links to other calculators have; else the file that is in the page. */
+function beginning(address: Address, embedded: string): string {
+  if (address.named() !== "") return address.named();
+  if (embedded !== "") return "";
+  if (location.search.length > 1) return "calculator";
+  return document.querySelector("#given-file[data-name='']") ? "" : "inspect";
+}
+
 async function start(): Promise<void> {
+  const embedded = embed(new URLSearchParams(location.search));
   if (typeof WebAssembly !== "object")
     return complain(
       "This part runs the library itself as WebAssembly, which this browser does not have.",
@@ -79,7 +119,7 @@ async function start(): Promise<void> {
     return complain(
       "This part is compressed, and this browser cannot decompress it (it has no DecompressionStream).",
     );
-  const wasm = await unpack(MODULE);
+  const [wasm, workerScript] = await Promise.all([unpack(MODULE), unpack(WORKER)]);
   const engine = await Engine.start(wasm);
   const address = new Address();
   const announce = announcer();
@@ -93,7 +133,7 @@ async function start(): Promise<void> {
   let script: string | undefined;
   const newWorker = (): Worker => {
     if (typeof Worker !== "function") throw new Error("This browser has no workers.");
-    script ??= URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" }));
+    script ??= URL.createObjectURL(new Blob([workerScript], { type: "text/javascript" }));
     const worker = new Worker(script);
     worker.postMessage(wasm);
     return worker;
@@ -120,9 +160,7 @@ async function start(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve));
   }
   document.documentElement.dataset["ready"] = "yes";
-  // A page with a file in it begins where the file is.
-  const named =
-    address.named() || (document.querySelector("#given-file[data-name='']") ? "" : "inspect");
+  const named = beginning(address, embedded);
   const go = () => document.getElementById(named)?.scrollIntoView({ behavior: "instant" });
   if (named !== "") {
     go();

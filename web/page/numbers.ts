@@ -4,54 +4,92 @@
 const units: Record<string, number> = {
   "": 1,
   k: 1e3,
+  thousand: 1e3,
   m: 1e6,
+  mio: 1e6,
+  million: 1e6,
   g: 1e9,
   b: 1e9,
+  bn: 1e9,
+  billion: 1e9,
   t: 1e12,
+  trillion: 1e12,
 };
 
-const byteUnits: Record<string, number> = {
-  b: 1,
-  kb: 1e3,
-  mb: 1e6,
-  gb: 1e9,
-  tb: 1e12,
-  k: 1024,
-  m: 1024 ** 2,
-  g: 1024 ** 3,
-  t: 1024 ** 4,
-  kib: 1024,
-  mib: 1024 ** 2,
-  gib: 1024 ** 3,
-  tib: 1024 ** 4,
-};
+const decimal: Record<string, number> = { "": 1, k: 1e3, m: 1e6, g: 1e9, t: 1e12, p: 1e15 };
 
-/** Digits with separators of thousands (in groups of three: 0,05 is not a number here), a fraction, an exponent; then letters. */
-function split(text: string): [number, string] | undefined {
-  const match =
-    /^\s*([0-9]{1,3}(?:[,_'  ][0-9]{3})+(?:\.[0-9]*)?|[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]{1,3})?\s*([a-z]*)\s*$/i.exec(
-      text,
-    );
-  if (!match) return undefined;
-  const number = Number(match[1]!.replace(/[,_'  ]/g, "") + (match[2] ?? ""));
-  return Number.isFinite(number) ? [number, match[3]!.toLowerCase()] : undefined;
+/** Bits of a unit of memory, as it is written: Mb is a million bits, MB a million bytes. Letters alone
+ * (M) say neither, nor whether they count by 1,000 or 1,024. */
+function bitsOf(unit: string): number | undefined {
+  if (unit === "") return 1;
+  const bits = /^([kmgtp]?)(i?)(?:bits?)$/i.exec(unit) ?? /^([kKMGTP])()b$/.exec(unit);
+  const bytes = /^([kmgtp]?)(i?)(?:b|bytes?)$/i.exec(unit);
+  const isBits = bits !== null && !/^kb$/.test(unit);
+  const [, letter, binary] = (isBits ? bits : bytes) ?? [];
+  if (letter === undefined || (binary !== "" && letter === "")) return undefined;
+  const factor = decimal[letter.toLowerCase()]!;
+  const scale = binary === "" ? factor : 1024 ** Math.round(Math.log10(factor) / 3);
+  return (isBits ? 1 : 8) * scale;
 }
 
-/** 1000000, 1e6, 20M, 1,000,000: a whole number of at least 1. */
-export function parseCount(text: string): number | undefined {
+const POINT = /^([0-9]*)[.,]([0-9]*)$/;
+
+/** Digits as people group them, without the groups: 1,000,000 and 1.000.000 and 1'000'000; a comma that
+ * can only be a decimal one (0,01 and 12,5). */
+function plain(digits: string): string | undefined {
+  if (/^[0-9]{1,3}(?:([,_' \u00a0\u202f\u2009])[0-9]{3})(?:\1[0-9]{3})*(?:\.[0-9]*)?$/.test(digits))
+    if (!/^0,[0-9]{3}$/.test(digits)) return digits.replace(/[,_' \u00a0\u202f\u2009]/g, "");
+  if (/^[0-9]{1,3}(?:\.[0-9]{3}){2,}(?:,[0-9]*)?$/.test(digits))
+    return digits.replaceAll(".", "").replace(",", ".");
+  if (/^[0-9]+$/.test(digits)) return digits;
+  const point = POINT.exec(digits);
+  return point && point[1]! + point[2]! !== "" ? `${point[1]}.${point[2]}` : undefined;
+}
+
+/** A number and the letters behind it. */
+function split(text: string): [number, string] | undefined {
+  const power = /^\s*(2|10)\s*(?:\^|\*\*)\s*([0-9]{1,3})\s*([a-z]*)\s*$/i.exec(text);
+  if (power) return [Number(power[1]) ** Number(power[2]), power[3]!];
+  const match =
+    /^\s*([0-9][0-9.,_' \u00a0\u202f\u2009]*?|[.,][0-9]+)(e[+-]?[0-9]{1,3})?\s*([a-z]*)\s*$/i.exec(
+      text,
+    );
+  const digits = match ? plain(match[1]!) : undefined;
+  if (!match || digits === undefined) return undefined;
+  const number = Number(digits + (match[2] ?? ""));
+  return Number.isFinite(number) ? [number, match[3]!] : undefined;
+}
+
+const unitOf = (letters: string): number | undefined => {
+  const name = letters.toLowerCase();
+  return Object.hasOwn(units, name) ? units[name] : undefined;
+};
+
+export const KEYS_MOST = 2 ** 53;
+
+/** A text as a number of things, which may be out of range or not whole. "1.000" may be 1 or 1,000: it is
+ * not read. */
+export function readCount(text: string): number | undefined {
   const parts = split(text);
-  const factor = parts && units[parts[1]];
-  if (!parts || factor === undefined) return undefined;
-  const number = Math.round(parts[0] * factor);
-  return number >= 1 && number <= 2 ** 53 ? number : undefined;
+  const factor = parts && unitOf(parts[1]);
+  if (!parts || factor === undefined || /^\s*[0-9]{1,3}\.[0-9]{3}\s*$/.test(text)) return undefined;
+  return Number((parts[0] * factor).toPrecision(15));
+}
+
+/** 1000000, 1e6, 20M, 20 million, 1,000,000, 2^20: a whole number of at least 1. */
+export function parseCount(text: string): number | undefined {
+  const number = readCount(text);
+  return number !== undefined && number >= 1 && number <= KEYS_MOST
+    ? Math.round(number)
+    : undefined;
 }
 
 /** 0.01, 1e-7, 1%, 1/1000, "1 in 1000", and 1000 for "1 in 1000": between 0 and 1. */
 export function parseRate(text: string): number | undefined {
-  const ratio = /^\s*1\s*(?:\/|in)\s*(.+)$/i.exec(text);
+  const ratio = /^\s*1\s*(?:\/|in|:)\s*(.+)$/i.exec(text);
   if (ratio) {
     const parts = split(ratio[1]!);
-    const factor = parts && units[parts[1]];
+    const factor = parts && unitOf(parts[1]);
     const many = parts && factor !== undefined ? parts[0] * factor : 0;
     return many > 1 ? 1 / many : undefined;
   }
@@ -60,35 +98,36 @@ export function parseRate(text: string): number | undefined {
   if (!parts) return undefined;
   if (percent)
     return parts[1] === "" && parts[0] > 0 && parts[0] < 100 ? parts[0] / 100 : undefined;
-  const factor = units[parts[1]];
+  const factor = unitOf(parts[1]);
   if (factor === undefined) return undefined;
   const number = parts[0] * factor;
   if (number > 1) return 1 / number;
   return number > 0 && number < 1 ? number : undefined;
 }
 
-/** 64KiB, 1.5 GB, 512M (MiB), 4096 (bytes). */
-export function parseBytes(text: string): number | undefined {
-  const parts = split(text);
-  const factor = parts && (parts[1] === "" ? 1 : byteUnits[parts[1]]);
-  if (!parts || factor === undefined) return undefined;
-  const bytes = Math.round(parts[0] * factor);
-  return bytes >= 1 && bytes <= 2 ** 53 ? bytes : undefined;
-}
-
-/** As in links to other calculators: a bare number is bits, and one with a unit is bytes. */
+/** 64KiB, 18 MB, 18 Mbit, and a bare number of bits, as in links to other calculators. */
 export function parseBits(text: string): number | undefined {
   const parts = split(text);
-  if (!parts) return undefined;
-  if (parts[1] === "")
-    return parts[0] >= 1 && parts[0] <= 2 ** 56 ? Math.round(parts[0]) : undefined;
-  const bytes = parseBytes(text);
-  return bytes === undefined ? undefined : bytes * 8;
+  const unit = parts && bitsOf(parts[1]);
+  if (!parts || unit === undefined) return undefined;
+  const bits = Math.round(parts[0] * unit);
+  return bits >= 1 && bits <= 2 ** 56 ? bits : undefined;
+}
+
+/** The same in whole bytes, at least one. */
+export function parseBytes(text: string): number | undefined {
+  const bits = parseBits(text);
+  return bits === undefined ? undefined : Math.max(1, Math.floor(bits / 8));
 }
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const three = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
-const two = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+// As the command rounds: 2.625 becomes 2.62.
+const two = new Intl.NumberFormat("en", {
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 2,
+  ...({ roundingMode: "halfEven" } as object),
+});
 
 /** 1,000,000. Past 2^53 the last digits would be made up. */
 export function formatCount(value: number): string {
@@ -127,10 +166,11 @@ export function formatRate(rate: number): string {
   return rate >= 1e-4 ? `${three.format(rate * 100)}%` : rate.toExponential(2);
 }
 
-/** 1 in 81 */
+/** 1 in 81; 99.9% where "1 in 1" would say nothing. */
 export function formatOneIn(rate: number): string {
   if (rate <= 0) return "never";
   const many = 1 / rate;
+  if (many < 2) return `${three.format(rate * 100)}%`;
   if (many < 10) return `1 in ${three.format(many)}`;
   return many < 1e15
     ? `1 in ${whole.format(Number(many.toPrecision(3)))}`

@@ -9,7 +9,7 @@ const fact = (page, name) => page.locator(`#calculator [data-fact=${name}] dd`).
 const box = (page, name) => page.locator("#calculator").getByRole("textbox", { name });
 const slider = (page, name) => page.locator("#calculator").getByRole("slider", { name });
 const command = (page) => page.locator("#calculator pre").first().innerText();
-const code = (page) => page.locator("#calculator pre").last().innerText();
+const code = (page) => page.locator("#calculator pre").nth(1).innerText();
 const notes = (page) => page.locator("#calculator .calc-notes").innerText();
 const kind = (page, name) => page.locator("#calculator").getByRole("radio", { name }).check();
 const has = (text, part) => ok(text.includes(part), `"${text}" does not say "${part}"`);
@@ -18,7 +18,7 @@ const lacks = (text, part) => ok(!text.includes(part), `"${text}" says "${part}"
 /** What the page shows of a plan. */
 async function shown(page) {
   return {
-    bytes: Number(/\(([\d,]+) bytes\)/.exec(await fact(page, "memory"))[1].replaceAll(",", "")),
+    bytes: Number(/\(([\d,]+) bytes,/.exec(await fact(page, "memory"))[1].replaceAll(",", "")),
     keys: Number((await fact(page, "keys")).replaceAll(",", "")),
     rate: await fact(page, "rate"),
     shape: await fact(page, "shape"),
@@ -49,7 +49,7 @@ for (const [what, link, wanted] of [
   // bloomery plan -n 4000 -p 1e-7
   [
     "keys_and_rate",
-    "?n=4000&p=1.0E-7&m=&k=",
+    "?n=4000&p=1.0E-7&m=&k=&kind=blocked",
     {
       bytes: 18432,
       keys: 4000,
@@ -71,7 +71,7 @@ for (const [what, link, wanted] of [
   // bloomery plan -p 1e-7 --memory 64KiB
   [
     "rate_and_units_of_memory",
-    "?n=&p=1.0E-7&m=64KiB&k=",
+    "?n=&p=1.0E-7&m=64KiB&k=&kind=blocked",
     {
       bytes: 65536,
       keys: 14877,
@@ -120,7 +120,7 @@ for (const [what, link, wanted] of [
   });
 
 test("a_link_that_gives_all_three_says_what_it_takes", async (page) => {
-  await open(page, "?n=1e6&p=0.01&m=64KiB&k=");
+  await open(page, "?n=1e6&p=0.01&m=64KiB&k=&kind=blocked");
   equal((await shown(page)).bytes, 1262592, "bytes");
   has(await notes(page), "The plan uses keys and rate");
   equal(await given(page), "given given computed", "badges");
@@ -137,7 +137,7 @@ test("a_strange_link_is_never_markup", async (page) => {
   equal(await page.locator("img").count(), 0, "images");
   ok(!(await page.evaluate(() => globalThis.alerted)), "the link's script ran");
   equal((await notes(page)).split(evil).length - 1, 6, "the texts that are named");
-  equal((await shown(page)).bytes, 1262592, "what is planned all the same");
+  equal((await shown(page)).bytes, 1199168, "what is planned all the same");
   await open(page, `?x#calculator&n.given=pn&n.n=${encodeURIComponent(evil)}&n.p=0.01`);
   has(await says(page), evil);
   equal(await page.locator("img").count(), 0, "images from the address");
@@ -167,15 +167,15 @@ test("editing_a_third_frees_the_one_edited_longest_ago", async (page) => {
 test("a_refusal_is_the_sentence_of_the_library_and_results_are_marked_old", async (page) => {
   await open(page);
   await write(page, /^Memory/, "64B");
-  has(await says(page), "1000000 keys do not fit in 64 bytes");
+  has(await says(page), "1,000,000 keys do not fit in 64 bytes");
   has(await says(page), "for 1 in 100 they need 1.21 MiB");
-  has(await says(page), "those of the last plan");
+  has(await says(page), "from your last valid input");
   equal(await page.locator("#calculator .calc-says.problem").count(), 1, "a problem");
   equal(await box(page, /^Memory/).getAttribute("aria-invalid"), "true", "the memory box");
   equal((await shown(page)).bytes, 1262592, "the old results");
-  equal(await page.locator("#calculator .calc-results.old").count(), 1, "marked as old");
+  equal(await page.locator("#calculator .calc-results.old").count(), 2, "marked as old");
   await write(page, /^Memory/, "2MB");
-  lacks(await says(page), "those of the last plan");
+  lacks(await says(page), "from your last valid input");
   equal(await page.locator("#calculator .calc-results.old").count(), 0, "marked as old after");
   equal(await page.locator("#calculator .calc-says.problem").count(), 0, "a problem");
   equal(await box(page, /^Memory/).getAttribute("aria-invalid"), null, "the memory box after");
@@ -224,7 +224,7 @@ test("a_shared_address_shows_the_same", async (page, context) => {
   await open(page);
   await write(page, /^Memory/, "3MiB");
   await kind(page, "counting");
-  await write(page, /^Queries/, "5000");
+  await write(page, /^Lookups a second/, "5000");
   const other = await context.newPage();
   await other.goto(page.url());
   await other.waitForSelector("html[data-ready=yes]");
@@ -233,7 +233,7 @@ test("a_shared_address_shows_the_same", async (page, context) => {
     await page.locator("#calculator .calc-facts").innerText(),
     "facts",
   );
-  equal(await box(other, /^Queries/).inputValue(), "5000", "queries");
+  equal(await box(other, /^Lookups a second/).inputValue(), "5000", "queries");
 });
 
 test("dragging_replaces_and_letting_go_pushes", async (page) => {
@@ -335,19 +335,21 @@ test("the_textbook_is_explained_where_it_differs", async (page) => {
   await open(page);
   const text = () => page.locator("#calculator .calc-textbook").innerText();
   has(await text(), "m = 9,585,059 bits");
-  has(await text(), "k = 6.64");
-  has(await text(), "5.4 % more");
+  has(await text(), "k = 7 (6.64 before rounding)");
+  has(await text(), "5.4% more");
   await kind(page, "classic");
   has(await text(), "within half a percent");
-  lacks(await text(), "more.");
+  lacks(await text(), "% more");
   await kind(page, "static");
-  has(await text(), "30 % less");
+  has(await text(), "30% less");
 });
 
 test("wrong_answers_a_day_follow_the_queries", async (page) => {
   await open(page);
+  equal(await page.locator("#calculator [data-fact=wrong]").count(), 0, "before it is asked");
+  await write(page, /^Lookups a second/, "1000");
   equal(await fact(page, "wrong"), "about 863,000", "1000 a second");
-  await write(page, /^Queries/, "10");
+  await write(page, /^Lookups a second/, "10");
   equal(await fact(page, "wrong"), "about 8,630", "10 a second");
 });
 
@@ -356,18 +358,19 @@ test("every_control_of_the_calculator_is_reached_by_keyboard", async (page) => {
   const reached = await page.evaluate(() => {
     const all = [...document.querySelectorAll("#calculator :is(input, select, button)")];
     globalThis.controls = all.filter((element) => !element.disabled && element.type !== "radio");
-    document.querySelector("#calculator input:checked").focus();
+    // The buttons of the answer come before the kinds.
+    document.querySelector("#calculator button").focus();
     return globalThis.controls.length;
   });
-  equal(reached, 11, "controls besides the kinds");
+  equal(reached, 25, "controls besides the kinds");
   const names = [];
-  for (let i = 0; i < reached + 6; i++) {
+  for (let i = 0; i < reached + 12; i++) {
     await page.keyboard.press("Tab");
     names.push(await page.evaluate(() => globalThis.controls.indexOf(document.activeElement)));
   }
   equal(
     names.filter((i) => i >= 0),
-    [...Array(reached).keys()],
+    [...Array(reached).keys()].slice(1),
     "the order of focus",
   );
 });

@@ -151,36 +151,27 @@ test("digests_of_the_page_make_the_positions_of_the_originals", () => {
 
 test("numbers_are_read_as_people_write_them", () => {
   const { parseCount, parseRate, parseBytes, parseBits } = page;
-  equal(
-    ["0,05", "1,5e6", "1e6", "20M", "1,000,000", "1 000", "0", "-5", "x", "", "1e999"].map(
-      parseCount,
-    ),
-    [
-      undefined,
-      undefined,
-      1e6,
-      2e7,
-      1e6,
-      1000,
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-    ],
-    "counts",
-  );
-  equal(
-    ["0.01", "1.0E-7", "1%", "1/1000", "1 in 1000", "1000", "0", "1", "2%x"].map(parseRate),
-    [0.01, 1e-7, 0.01, 0.001, 0.001, 0.001, undefined, undefined, undefined],
-    "rates",
-  );
-  equal(
-    ["64KiB", "18 MB", "512M", "4096", "1.5 GiB", "12 parsecs"].map(parseBytes),
-    [65536, 18e6, 536870912, 4096, 1610612736, undefined],
-    "bytes",
-  );
-  equal(["4096", "1KiB"].map(parseBits), [4096, 8192], "bits");
+  const reads = (parse, wanted) => {
+    for (const [text, value] of Object.entries(wanted)) equal([parse(text)], [value], text);
+  };
+  const no = undefined;
+  reads(parseCount, {
+    ...{ "1e6": 1e6, "20M": 2e7, "1,000,000": 1e6, "1 000": 1000, "1.000.000": 1e6, "1'000": 1000 },
+    ...{ "20 million": 2e7, "2^20": 1048576, "10^6": 1e6, "1.5 bn": 15e8, "1,5e6": 15e5, 3.5: 4 },
+    ...{ 0: no, "0,05": no, "-5": no, x: no, "": no, "1e999": no, "1.000": no, "1,00,000": no },
+    ...{ "20 parsecs": no, constructor: no, "5 constructor": no, "1e16": no },
+  });
+  reads(parseRate, {
+    ...{ 0.01: 0.01, "1.0E-7": 1e-7, "1%": 0.01, "1/1000": 0.001, "1 in 1000": 0.001, 1000: 0.001 },
+    ...{ "0,01": 0.01, "0,005": 0.005, "1 in 1M": 1e-6, "1:1000": 0.001, "0,1 %": 0.001 },
+    ...{ 0: no, 1: no, "2%x": no, "101%": no },
+  });
+  reads(parseBytes, {
+    ...{ "64KiB": 65536, "18 MB": 18e6, "1.5 GiB": 1610612736, "512 bytes": 512, 4096: 512 },
+    ...{ "18Mb": 2250000, "18 Mbit": 2250000, "8 bits": 1, "1 Mibit": 131072, "18mb": 18e6 },
+    ...{ "512M": no, "12 parsecs": no, "1ib": no },
+  });
+  reads(parseBits, { 4096: 4096, "1KiB": 8192, "144 000 000": 144e6, "24 Mb": 24e6 });
 });
 
 test("the_last_part_of_the_fill_has_the_cells_that_there_are", () => {
@@ -201,7 +192,7 @@ test("adding_says_what_is_new_and_removing_what_was_there", () => {
   equal([filter.remove(pear), filter.remove(plum)], [false, false], "removed once more");
   filter.free();
   const built = engine.viewOf(readFileSync(join(vectors, "golden-v2-static.bloom")));
-  refused(() => built.add(pear), "refuses");
+  refused(() => built.add(pear), "a static filter takes no more keys");
   built.free();
 });
 
@@ -327,9 +318,9 @@ test("the_page_is_as_small_as_promised", () => {
   const sizes = JSON.parse(readFileSync(join(folder, "sizes.json"), "utf8"));
   for (const [part, most] of [
     ["module", 300000],
-    ["module_gzipped", 130000],
-    ["script_and_style_gzipped", 60000],
-    ["single_file", 350000],
+    ["module_gzipped", 133000],
+    ["script_and_style_gzipped", 77000],
+    ["single_file", 380000],
   ])
     if (!(sizes[part] <= most)) throw new Error(`${part}: ${sizes[part]} bytes, wanted ${most}`);
 });

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answer, before anything else: the textbook's numbers, which every other calculator has, what a
+// filter of cache lines costs and saves beside them, and all of it to take away.
+
+import { commandOf, cOf, pythonOf } from "./calculator-code";
+import { type Asked, bitsOf, readers } from "./calculator-state";
+import { copyButton, h, replace } from "./dom";
+import { type Engine, type Plan, type PlanRequest, Refusal } from "./engine";
+import {
+  formatBytes,
+  formatCount,
+  formatFixed,
+  formatNumber,
+  formatOneIn,
+  formatRate,
+} from "./numbers";
+import { textbook, type Textbook } from "./textbook";
+
+const exact = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+
+/** 1 in 9,994,297: to the last digit, as far as that says something. */
+function odds(rate: number): string {
+  const many = 1 / rate;
+  return many >= 10 && many < 1e15 ? `1 in ${exact.format(many)}` : formatOneIn(rate);
+}
+
+/** The textbook's numbers of what is in the boxes; undefined where a box cannot be read. */
+export function textbookOf(asked: Asked): Textbook | undefined {
+  const value = (name: "n" | "p") =>
+    asked.given.includes(name) ? readers[name](asked.text[name]) : undefined;
+  const probes = /^\s*[1-9][0-9]{0,3}\s*$/.test(asked.k) ? Number(asked.k) : undefined;
+  return textbook({
+    keys: value("n"),
+    rate: value("p"),
+    bits: asked.given.includes("m") ? bitsOf(asked.text.m) : undefined,
+    probes: asked.kind === "classic" ? probes : undefined,
+  });
+}
+
+/** The parts of the line, in the order in which they are read. */
+function partsOf(asked: Asked, numbers: Textbook): [string, string][] {
+  const { keys, bits, probes, rate } = numbers;
+  const size = asked.given.includes("m") && /[a-z]/i.test(asked.text.m) ? asked.text.m.trim() : "";
+  return [
+    ...(asked.given.includes("n")
+      ? []
+      : ([["n", `${formatCount(keys)} keys`]] as [string, string][])),
+    [
+      "m",
+      `${formatCount(bits)} ${bits === 1 ? "bit" : "bits"} (${size || formatBytes(Math.ceil(bits / 8))})`,
+    ],
+    ["k", String(probes)],
+    ["", `${formatFixed(bits / keys)} bits per key`],
+    ["p", odds(rate)],
+  ];
+}
+
+const wordOf = ([name, text]: [string, string]) => (name === "" ? text : `${name} = ${text}`);
+
+/** The line as a text. */
+export const lineOf = (asked: Asked, numbers: Textbook): string =>
+  partsOf(asked, numbers).map(wordOf).join(" · ");
+
+/** The page's address with a link's query, in the form of other calculators. */
+export function linkOf(asked: Asked): string {
+  const value = (name: "n" | "p") =>
+    asked.given.includes(name) ? String(readers[name](asked.text[name]) ?? "") : "";
+  const bits = asked.given.includes("m") ? String(bitsOf(asked.text.m) ?? "") : "";
+  const kind = asked.kind === "classic" ? "" : `&kind=${asked.kind}`;
+  const blocks = asked.L === "" ? "" : `&L=${asked.L}`;
+  const page = location.href.replace(/[?#].*$/, "");
+  return `${page}?n=${value("n")}&p=${value("p")}&m=${bits}&k=${asked.k.trim()}${kind}${blocks}`;
+}
+
+const percent = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
+
+/** What blocked costs and saves, beside the same two numbers in one flat array. */
+function versus(engine: Engine, asked: Asked, request: PlanRequest): string {
+  const { keys, rate, bytes } = request;
+  try {
+    const plain = { keys, rate, bytes };
+    const blocked = engine.plan({ ...plain, kind: "blocked" });
+    const classic = engine.plan({ ...plain, kind: "classic" });
+    const reads =
+      blocked.absentCacheLines < 1.005
+        ? "one cache line"
+        : `${formatFixed(blocked.absentCacheLines)} cache lines`;
+    return `Blocked instead: ${cost(asked, blocked, classic)}. A lookup of an absent key reads ${reads}, not ${formatFixed(classic.absentCacheLines)}; of a present one ${formatNumber(blocked.presentCacheLines)}, not ${formatNumber(classic.presentCacheLines)}.`;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return rate !== undefined && rate < 1e-15
+      ? "These are the textbook's numbers. The library itself plans no rate below 1e-15."
+      : "These are the textbook's numbers. The library plans no such filter; below is why.";
+  }
+}
+
+function cost(asked: Asked, blocked: Plan, classic: Plan): string {
+  if (!asked.given.includes("m")) {
+    const more = blocked.plannedBytes / classic.plannedBytes - 1;
+    return `${formatBytes(blocked.plannedBytes)}, ${more < 0.005 ? "the same" : `${percent.format(100 * more)}% more`}`;
+  }
+  return asked.given.includes("n")
+    ? `${formatOneIn(blocked.plannedRate)} in the same memory`
+    : `${formatCount(blocked.plannedKeys)} keys in the same memory`;
+}
+
+/** The same numbers for a wiki, an issue or a comment. */
+function markdownOf(asked: Asked, numbers: Textbook, plan: Plan | undefined): string {
+  const { keys } = numbers;
+  const rows = [
+    `**Bloom filter** for ${formatCount(keys)} keys: ${lineOf(asked, numbers)} ([calculator](${linkOf(asked)}))`,
+    "",
+    "| | memory | bits per key | false positives |",
+    "| --- | ---: | ---: | ---: |",
+    `| textbook, k = ${numbers.probes} | ${formatBytes(Math.ceil(numbers.bits / 8))} | ${formatFixed(numbers.bits / keys)} | ${formatRate(numbers.rate)} |`,
+  ];
+  if (plan)
+    rows.push(
+      `| Bloomery, ${asked.kind} | ${formatBytes(plan.plannedBytes)} | ${formatFixed(plan.bitsPerKey)} | ${formatRate(plan.plannedRate)} |`,
+    );
+  return `${rows.join("\n")}\n`;
+}
+
+export interface Answered {
+  asked: Asked;
+  request: PlanRequest | undefined;
+  plan: Plan | undefined;
+}
+
+/** The line, the comparison and the buttons. */
+export class AnswerView {
+  readonly element: HTMLElement;
+  private readonly line = h("p", { class: "calc-answer" });
+  private readonly versus = h("p", { class: "calc-versus" });
+  private readonly engine: Engine;
+  private shown: Answered | undefined;
+
+  constructor(engine: Engine) {
+    this.engine = engine;
+    const copy = (what: string, text: (shown: Answered) => string) =>
+      copyButton(what, () => (this.shown ? text(this.shown) : ""));
+    const code = (of: (request: PlanRequest, plan: Plan) => string) => (shown: Answered) =>
+      shown.request && shown.plan ? of(shown.request, shown.plan) : linkOf(shown.asked);
+    this.element = h(
+      "div",
+      { class: "calc-top" },
+      this.line,
+      this.versus,
+      h(
+        "div",
+        { class: "calc-copies", role: "group", "aria-label": "Take it away" },
+        copy("link", ({ asked }) => linkOf(asked)),
+        copy("as Markdown", ({ asked, plan }) => {
+          const numbers = textbookOf(asked);
+          return numbers ? markdownOf(asked, numbers, plan) : "";
+        }),
+        copy(
+          "C",
+          code((request) => cOf(request)),
+        ),
+        copy(
+          "Python",
+          code((request, plan) => pythonOf(request, plan)),
+        ),
+        copy(
+          "command",
+          code((request, plan) => commandOf(engine, request, plan).text),
+        ),
+      ),
+    );
+  }
+
+  /** Undefined numbers leave what was there. */
+  draw(answered: Answered): Textbook | undefined {
+    const numbers = textbookOf(answered.asked);
+    if (!numbers) return undefined;
+    this.shown = answered;
+    replace(
+      this.line,
+      ...partsOf(answered.asked, numbers).flatMap((part, i) => [
+        i > 0 && h("span", { class: "dot" }, " · "),
+        h(
+          "span",
+          { class: "part" },
+          part[0] !== "" && h("i", {}, part[0]),
+          part[0] !== "" && " = ",
+          part[1],
+        ),
+      ]),
+    );
+    const { keys, rate } = numbers;
+    this.versus.textContent = versus(
+      this.engine,
+      answered.asked,
+      answered.request ?? { kind: "classic", keys, rate },
+    );
+    return numbers;
+  }
+}
