@@ -159,7 +159,8 @@ bloomery_inline_hash_4_to_8_(const unsigned char *data, size_t bytes, uint64_t s
     const uint64_t swapped = (uint64_t)__builtin_bswap32((uint32_t)seed) << 32;
     const uint64_t flip = UINT64_C(0xc73ab174c5ecd5a2) - (seed ^ swapped);
     uint64_t x;
-    if (bytes == 8) { /* the halves change places on the way of the rotations */
+    if (__builtin_constant_p(bytes) && bytes == 8) {
+        /* One load. The halves change places on the way of the rotations. */
         x = bloomery_inline_load64_(data) ^ bloomery_inline_turned_(flip, 32);
         x = bloomery_inline_turned_(x, 32) ^ bloomery_inline_turned_(x, 17) ^
             bloomery_inline_turned_(x, 56);
