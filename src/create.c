@@ -480,11 +480,14 @@ bloomery_status bloomery_filter_make(struct bloomery_checked_shape checked,
         filter->fast_path = number_of(bloomery_fast_path_best());
     else if (filter->kind->cascades)
         filter->fast_path = number_of(bloomery_fast_static_best());
-    filter->query_key = bloomery_query_key_any;
-    filter->add_key = bloomery_add_key_any;
+    filter->lookup = &bloomery_lookup_any;
+    filter->addition = &bloomery_addition_any;
+    const struct bloomery_fast_path *fast = bloomery_fast_path_of(filter);
+    const bool usual =
+        filter->layers->blocks_per_key == 1 && filter->layers->probes == BLOOMERY_BLOCK_PROBES_MAX;
     if (one_by_one || filter->kind->cascades)
-        filter->query_key = bloomery_fast_path_of(filter)->query_key;
+        filter->lookup = &fast->lookups[one_by_one && usual];
     if (one_by_one && filter->storage == BLOOMERY_OWNED)
-        filter->add_key = bloomery_fast_path_of(filter)->add_key[filter->concurrent];
+        filter->addition = filter->concurrent ? fast->shared_addition : &fast->additions[usual];
     return BLOOMERY_OK;
 }

@@ -371,7 +371,7 @@ const char *bloomery_version(void)
     return BLOOMERY_VERSION;
 }
 
-/* ---- Inlined queries ------------------------------------------------------------------------- */
+/* ---- Inlined queries and adds ---------------------------------------------------------------- */
 
 /* Which filters fit <bloomery/inline.h>. */
 
@@ -383,17 +383,18 @@ bloomery_status bloomery_inline_of(const bloomery_filter *filter, bloomery_inlin
     memset(taken, 0, sizeof *taken);
     if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "inlined queries need a little-endian host");
+                             "inlined queries and adds need a little-endian host");
     if (filter->foreign || shape->kind != BLOOMERY_BLOCKED)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "inlined queries are for blocked filters of Bloomery's own");
+                             "inlined queries and adds are for blocked filters of Bloomery's own");
     if (shape->hash != BLOOMERY_HASH_XXH3_64)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "inlined queries are for filters with hash %s, not %s",
+                             "inlined queries and adds are for filters with hash %s, not %s",
                              bloomery_hash_xxh3_64.name, filter->hash->name);
     if (filter->concurrent)
-        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "inlined queries are not for filters to which several threads add");
+        return bloomery_fail(
+            error, BLOOMERY_UNSUPPORTED, 0,
+            "inlined queries and adds are not for filters to which several threads add");
     *taken = (bloomery_inline){
         .words = (const uint64_t *)(const void *)layer->payload,
         .count = layer->blocks,
@@ -401,5 +402,21 @@ bloomery_status bloomery_inline_of(const bloomery_filter *filter, bloomery_inlin
         .blocks_per_key = layer->blocks_per_key,
         .probes = layer->probes,
     };
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_inline_adder_of(bloomery_filter *filter, bloomery_inline_adder *taken,
+                                         bloomery_error *error)
+{
+    memset(taken, 0, sizeof *taken);
+    bloomery_status status = bloomery_inline_of(filter, &taken->query, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_can_add(filter, error);
+    if (status != BLOOMERY_OK) {
+        memset(taken, 0, sizeof *taken);
+        return status;
+    }
+    taken->words = (uint64_t *)(void *)filter->layers->payload;
+    taken->adds = &filter->layers->adds;
     return BLOOMERY_OK;
 }

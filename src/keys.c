@@ -96,7 +96,7 @@ static bool answer(bloomery_filter *filter, bloomery_status status, uint32_t set
     return set > 0;
 }
 
-bool bloomery_add_hash(bloomery_filter *filter, bloomery_hash hash, bloomery_error *error)
+static bool add_hash_any(bloomery_filter *filter, bloomery_hash hash, bloomery_error *error)
 {
     uint32_t set = 0;
     bloomery_status status = bloomery_can_add(filter, error);
@@ -107,12 +107,7 @@ bool bloomery_add_hash(bloomery_filter *filter, bloomery_hash hash, bloomery_err
     return answer(filter, status, set, error);
 }
 
-bool bloomery_add(bloomery_filter *filter, bloomery_key key, bloomery_error *error)
-{
-    return filter->add_key(filter, key, error);
-}
-
-bool bloomery_add_key_any(bloomery_filter *filter, bloomery_key key, bloomery_error *error)
+static bool add_key_any(bloomery_filter *filter, bloomery_key key, bloomery_error *error)
 {
     uint32_t set = 0;
     bloomery_status status = bloomery_can_add(filter, error);
@@ -121,6 +116,18 @@ bool bloomery_add_key_any(bloomery_filter *filter, bloomery_key key, bloomery_er
     else if (status == BLOOMERY_OK)
         status = add_hash(filter, filter->hash->one(bloomery_secret_of(filter), key), &set, error);
     return answer(filter, status, set, error);
+}
+
+const struct bloomery_addition bloomery_addition_any = {add_key_any, add_hash_any};
+
+bool bloomery_add(bloomery_filter *filter, bloomery_key key, bloomery_error *error)
+{
+    return filter->addition->key(filter, key, error);
+}
+
+bool bloomery_add_hash(bloomery_filter *filter, bloomery_hash hash, bloomery_error *error)
+{
+    return filter->addition->hash(filter, hash, error);
 }
 
 /* ---- Many keys ------------------------------------------------------------------------------- */
@@ -215,19 +222,40 @@ bloomery_status bloomery_can_hash(const bloomery_filter *filter, bloomery_error 
     return bloomery_can_take_hashes(filter, error);
 }
 
-bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key key,
-                                  bloomery_hash *hash, bloomery_error *error)
+/* The hash of other keys than short ones, and of other filters. Apart, so that a short key saves no
+ * registers for it. */
+static __attribute__((noinline)) bloomery_status hash_other(const bloomery_filter *filter,
+                                                            bloomery_key key, bloomery_hash *hash,
+                                                            bloomery_error *error)
 {
     if (!filter->secret_known || bloomery_by_positions(filter))
         return bloomery_can_hash(filter, error);
-    *hash =
-        filter->shape.hash == BLOOMERY_HASH_XXH3_64
-            ? bloomery_xxh3_64(bloomery_secret_of(filter), &bloomery_secret_of(filter)->brief, key)
-            : filter->hash->one(bloomery_secret_of(filter), key);
+    *hash = filter->hash->one(bloomery_secret_of(filter), key);
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key key,
+                                  bloomery_hash *hash, bloomery_error *error)
+{
+    const struct bloomery_short_secret *secret = &bloomery_secret_of(filter)->brief;
+    if (filter->shape.hash != BLOOMERY_HASH_XXH3_64 || !bloomery_xxh3_is_short(key.bytes))
+        return hash_other(filter, key, hash, error);
+    assert(filter->secret_known); /* this hash has none */
+    *hash = (bloomery_hash){0, bloomery_xxh3_single(secret, key.data, key.bytes)};
     return BLOOMERY_OK;
 }
 
 bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash)
+{
+    return filter->lookup->hash(filter, hash);
+}
+
+void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash)
+{
+    filter->lookup->prefetch(filter, hash);
+}
+
+static bool query_hash_any(const bloomery_filter *filter, bloomery_hash hash)
 {
     const uint32_t layers = bloomery_layer_count(filter);
     if (filter->operations->may_contain == NULL) /* no hash gives its positions */
@@ -240,7 +268,7 @@ bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash
     return bloomery_layers_may_contain(filter, layers, &subject, false);
 }
 
-void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash)
+static void prefetch_any(const bloomery_filter *filter, bloomery_hash hash)
 {
     if (filter->operations->prefetch_add == NULL)
         return;
@@ -250,18 +278,20 @@ void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash)
     }
 }
 
-bool bloomery_query_key_any(const bloomery_filter *filter, bloomery_key key)
+static bool query_key_any(const bloomery_filter *filter, bloomery_key key)
 {
     if (!filter->secret_known) /* whatever was added, "possibly" is never wrong */
         return true;
     if (bloomery_by_positions(filter))
         return bloomery_positions_may_contain(filter, key);
-    return bloomery_may_contain_hash(filter, filter->hash->one(bloomery_secret_of(filter), key));
+    return query_hash_any(filter, filter->hash->one(bloomery_secret_of(filter), key));
 }
+
+const struct bloomery_lookup bloomery_lookup_any = {query_key_any, query_hash_any, prefetch_any};
 
 bool bloomery_may_contain(const bloomery_filter *filter, bloomery_key key)
 {
-    return filter->query_key(filter, key);
+    return filter->lookup->key(filter, key);
 }
 
 struct querying {

@@ -135,7 +135,7 @@ static inline const struct bloomery_fast_path *bloomery_fast_path_of(const bloom
 }
 
 /* The slow path, for any filter (keys.c). */
-bloomery_fast_query_key bloomery_query_key_any;
-bloomery_fast_add_key bloomery_add_key_any;
+extern const struct bloomery_lookup bloomery_lookup_any;
+extern const struct bloomery_addition bloomery_addition_any;
 
 #endif /* BLOOMERY_LIBRARY_H */

@@ -89,6 +89,24 @@ INLINE uint64_t bloomery_xxh3_short(const struct bloomery_short_secret *secret, 
                       : bloomery_xxh3_9_to_16(secret, data, bytes);
 }
 
+/* Whether a single key has 4 to 16 bytes. */
+INLINE bool bloomery_xxh3_is_short(size_t bytes)
+{
+    return __builtin_expect(bytes == sizeof(uint64_t), 1) || bytes - 4 <= 12;
+}
+
+/* The hash of a single key of 4 to 16 bytes. Integers come first: from there on their length is known, and one load
+ * and a rotation make the word of their halves. */
+INLINE uint64_t bloomery_xxh3_single(const struct bloomery_short_secret *secret, const void *data,
+                                     size_t bytes)
+{
+    if (__builtin_expect(bytes != sizeof(uint64_t), 0))
+        return bloomery_xxh3_short(secret, data, bytes);
+    const uint64_t x = bloomery_rotate_left(bloomery_load_u64(data), 32) ^ secret->flip[0];
+    return bloomery_xxh3_products(x ^ bloomery_rotate_left(x, 49) ^ bloomery_rotate_left(x, 24),
+                                  sizeof(uint64_t));
+}
+
 /* Of any key: those of 4 to 128 bytes here, others by a call. A function that calls this should be
  * `flatten`: libxxhash marks its parts as inline only. */
 INLINE bloomery_hash bloomery_xxh3_64(const struct bloomery_hash_secret *secret,

@@ -60,6 +60,7 @@ INLINE_AVX512 void eights_avx512(const struct bloomery_short_secret *secret, con
 #include "kernels/block_template.h"
 
 #include "kernels/fast_path_template.h"
+#include "kernels/single_template.h"
 
 /* ---- Static filters -------------------------------------------------------------------------- */
 

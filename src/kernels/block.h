@@ -6,6 +6,7 @@
  *
  *     hits(at, w, k)         whether the k bits of w are set in the block at `at`
  *     set(at, w, k)          sets them; how many were not set
+ *     mark(at, w, k)         sets them; whether one was not set
  *     set_shared(at, w, k)   the same while other threads set and test bits
  *
  * All eight words are treated alike, and those that are not among the k are left out by a mask. It
@@ -96,6 +97,11 @@ INLINE uint32_t set_scalar(uint8_t *block, uint64_t w, uint32_t probes)
     }
     assert(seen <= probes);
     return probes - (uint32_t)seen;
+}
+
+INLINE bool mark_scalar(uint8_t *block, uint64_t w, uint32_t probes)
+{
+    return set_scalar(block, w, probes) > 0;
 }
 
 /* Reading first keeps the cache line shared if the bits are set already, and an atomic OR costs

@@ -91,4 +91,18 @@ INLINE_AVX2 uint32_t set_shared_avx2(uint8_t *block, uint64_t w, uint32_t probes
     return fresh;
 }
 
+INLINE_AVX2 bool mark_avx2(uint8_t *block, uint64_t w, uint32_t probes)
+{
+    const struct block_avx2 bits = bits_avx2(w, probes);
+    struct block_avx2 missing;
+    for (int i = 0; i < 2; i++) {
+        __m256i *half = (__m256i *)(void *)block + i;
+        const __m256i now = _mm256_load_si256(half);
+        missing.half[i] = _mm256_andnot_si256(now, bits.half[i]);
+        _mm256_store_si256(half, _mm256_or_si256(now, bits.half[i]));
+    }
+    const __m256i either = _mm256_or_si256(missing.half[0], missing.half[1]);
+    return _mm256_testz_si256(either, either) == 0;
+}
+
 #endif /* BLOOMERY_KERNELS_BLOCK_AVX2_H */

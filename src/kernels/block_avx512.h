@@ -81,4 +81,9 @@ INLINE_AVX512 uint32_t set_shared_avx512(uint8_t *block, uint64_t w, uint32_t pr
     return fresh;
 }
 
+INLINE_AVX512 bool mark_avx512(uint8_t *block, uint64_t w, uint32_t probes)
+{
+    return set_avx512(block, w, probes) > 0;
+}
+
 #endif /* BLOOMERY_KERNELS_BLOCK_AVX512_H */

@@ -64,4 +64,9 @@ INLINE_NEON uint32_t set_shared_neon(uint8_t *block, uint64_t w, uint32_t probes
     return fresh;
 }
 
+INLINE_NEON bool mark_neon(uint8_t *block, uint64_t w, uint32_t probes)
+{
+    return set_neon(block, w, probes) > 0;
+}
+
 #endif /* BLOOMERY_KERNELS_BLOCK_NEON_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fast path of blocked layers: whole batches, and single keys of filters of one layer, each
- * compiled in one piece for every processor (fast_path_template.h). Chains of blocked layers take
+ * The fast path of blocked layers: whole batches (fast_path_template.h), and single keys of filters
+ * of one layer (single_template.h), each compiled in one piece for every processor. Chains of blocked layers take
  * it layer by layer (kinds/chain.c). Everything else - classic filters, counters, filters of other
  * systems - goes through kernels/pipeline.h, to the same answers.
  */
@@ -23,19 +23,15 @@ typedef void bloomery_fast_add(const bloomery_filter *filter, const struct bloom
                                const struct bloomery_input *keys, size_t count, uint64_t *answers,
                                bloomery_counts *counts);
 
-/* One key of a filter with XXH3-64; for `add_key`, of one that keys can be added to. `error` as in
- * bloomery_add. */
-typedef bool bloomery_fast_query_key(const bloomery_filter *filter, bloomery_key key);
-typedef bool bloomery_fast_add_key(bloomery_filter *filter, bloomery_key key,
-                                   bloomery_error *error);
-
-/* Of a level of base/cpu.h; [1] for filters that several threads write. */
+/* Of a level of base/cpu.h. */
 struct bloomery_fast_path {
     const char *name; /* of static filters; for others the operations have it */
     bloomery_fast_query *query;
-    bloomery_fast_add *add[2];
-    bloomery_fast_query_key *query_key;
-    bloomery_fast_add_key *add_key[2];
+    bloomery_fast_add *add[2]; /* [1] for filters that several threads write */
+    /* Of filters of one layer, with XXH3-64; [1] if keys have one block, and eight bits in it. */
+    const struct bloomery_lookup *lookups;
+    const struct bloomery_addition *additions;       /* if keys can be added */
+    const struct bloomery_addition *shared_addition; /* and several threads do, of any keys */
 };
 
 extern const struct bloomery_fast_path bloomery_fast_scalar;
@@ -50,7 +46,7 @@ const struct bloomery_fast_path *bloomery_fast_path_best(void);
 
 /* Batches of a static filter, for each processor; static_template.h has them. */
 
-/* Of these `name`, `query` and `query_key` are there: no key is ever added. */
+/* Of these `name`, `query` and one of `lookups` are there: no key is ever added. */
 extern const struct bloomery_fast_path bloomery_static_scalar;
 extern const struct bloomery_fast_path bloomery_static_avx2;
 extern const struct bloomery_fast_path bloomery_static_avx512;

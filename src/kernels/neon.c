@@ -23,6 +23,7 @@
 #include "kernels/block_template.h"
 
 #include "kernels/fast_path_template.h"
+#include "kernels/single_template.h"
 
 /* ---- Static filters -------------------------------------------------------------------------- */
 

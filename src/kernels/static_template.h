@@ -292,8 +292,10 @@ LEVEL_TARGET static size_t OF_LEVEL(static_query)(const bloomery_filter *filter,
                 : OF_LEVEL(query_planes)(filter, layer, keys, count, answers, false);
 }
 
+/* ---- Single keys ----------------------------------------------------------------------------- */
+
 /* One key: so few instructions that the processor has the next ones on their way, too. */
-LEVEL_INLINE bool OF_LEVEL(query_hash)(const struct bloomery_layer *layer, bloomery_hash hash)
+LEVEL_INLINE bool OF_LEVEL(static_holds)(const struct bloomery_layer *layer, bloomery_hash hash)
 {
     const struct bloomery_ribbon *ribbon = &layer->ribbon;
     const struct bloomery_equation equation = bloomery_equation_of(hash, 0, ribbon);
@@ -316,8 +318,27 @@ LEVEL_TARGET static bool OF_LEVEL(static_query_key)(const bloomery_filter *filte
     if (!filter->secret_known)
         return true;
     const bloomery_hash hash = filter->hash->one(bloomery_secret_of(filter), key);
-    return filter->layers->keys > 0 && OF_LEVEL(query_hash)(filter->layers, hash);
+    return filter->layers->keys > 0 && OF_LEVEL(static_holds)(filter->layers, hash);
 }
 
+LEVEL_TARGET static bool OF_LEVEL(static_query_hash)(const bloomery_filter *filter,
+                                                     bloomery_hash hash)
+{
+    return filter->layers->keys > 0 && OF_LEVEL(static_holds)(filter->layers, hash);
+}
+
+LEVEL_TARGET static void OF_LEVEL(static_prefetch)(const bloomery_filter *filter,
+                                                   bloomery_hash hash)
+{
+    const struct bloomery_layer *layer = filter->layers;
+    const struct bloomery_equation equation = bloomery_equation_of(hash, 0, &layer->ribbon);
+    bloomery_static_request(layer, &equation);
+}
+
+static const struct bloomery_lookup OF_LEVEL(static_lookup) = {
+    .key = OF_LEVEL(static_query_key),
+    .hash = OF_LEVEL(static_query_hash),
+    .prefetch = OF_LEVEL(static_prefetch)};
+
 const struct bloomery_fast_path OF_LEVEL(bloomery_static) = {
-    .name = LEVEL_NAME, .query = OF_LEVEL(static_query), .query_key = OF_LEVEL(static_query_key)};
+    .name = LEVEL_NAME, .query = OF_LEVEL(static_query), .lookups = &OF_LEVEL(static_lookup)};

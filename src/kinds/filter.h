@@ -46,6 +46,20 @@ struct bloomery_cold {
     uint64_t failed_adds;
 };
 
+/* How one key or hash is looked up in a filter, and its memory requested: by the fast path or the
+ * slow one. */
+struct bloomery_lookup {
+    bool (*key)(const bloomery_filter *filter, bloomery_key key);
+    bool (*hash)(const bloomery_filter *filter, bloomery_hash hash);
+    void (*prefetch)(const bloomery_filter *filter, bloomery_hash hash);
+};
+
+/* How one key or hash is added; `error` as in bloomery_add. */
+struct bloomery_addition {
+    bool (*key)(bloomery_filter *filter, bloomery_key key, bloomery_error *error);
+    bool (*hash)(bloomery_filter *filter, bloomery_hash hash, bloomery_error *error);
+};
+
 /*
  * A filter is one allocation, and blocks that this one points to:
  *
@@ -66,8 +80,8 @@ struct bloomery_filter {
         };
     };
     /* Single keys, by the fast path or the slow one. */
-    bool (*query_key)(const bloomery_filter *filter, bloomery_key key);
-    bool (*add_key)(bloomery_filter *filter, bloomery_key key, bloomery_error *error);
+    const struct bloomery_lookup *lookup;
+    const struct bloomery_addition *addition;
     const struct bloomery_operations *operations;
 
     bool secret_known : 1;   /* keys can be hashed */

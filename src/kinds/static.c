@@ -52,21 +52,14 @@ static bool may_contain(const struct bloomery_layer *layer, const uint8_t *paylo
     return layer->keys > 0 && bloomery_static_from(layer, 0, hash);
 }
 
-/* The thresholds, and the first plane: what nearly every query touches. A block and the next one
- * may begin in one cache line and end in the next but one. */
 static void prefetch(const struct bloomery_layer *layer, const uint8_t *payload,
                      const bloomery_hash *hashes, size_t count)
 {
-    const struct bloomery_ribbon *ribbon = &layer->ribbon;
-    const uint8_t *thresholds = bloomery_static_thresholds(layer);
+    (void)payload;
     for (size_t i = 0; i < count; i++) {
-        const struct bloomery_equation equation = bloomery_equation_of(hashes[i], 0, ribbon);
-        const uint8_t *first = payload + 8 * bloomery_ribbon_word(ribbon, 0, equation.block);
-        const uint8_t *end = payload + 8 * bloomery_ribbon_word(ribbon, 0, equation.block + 2);
-        __builtin_prefetch(thresholds + (equation.bucket >> 2));
-        __builtin_prefetch(first);
-        __builtin_prefetch(first + 64);
-        __builtin_prefetch(end - 1);
+        const struct bloomery_equation equation =
+            bloomery_equation_of(hashes[i], 0, &layer->ribbon);
+        bloomery_static_request(layer, &equation);
     }
 }
 

@@ -101,6 +101,21 @@ static inline uint32_t bloomery_static_cut(const uint8_t *thresholds, uint64_t b
     return bloomery_ribbon_cut((uint32_t)thresholds[bucket >> 2] >> (2 * (bucket & 3)) & 3);
 }
 
+/* Requests the threshold and the first plane: what nearly every query touches. A block and the next
+ * one may begin in one cache line and end in the next but one. */
+static inline __attribute__((always_inline)) void
+bloomery_static_request(const struct bloomery_layer *layer,
+                        const struct bloomery_equation *equation)
+{
+    const struct bloomery_ribbon *ribbon = &layer->ribbon;
+    const uint8_t *first = layer->payload + 8 * bloomery_ribbon_word(ribbon, 0, equation->block);
+    const uint8_t *end = layer->payload + 8 * bloomery_ribbon_word(ribbon, 0, equation->block + 2);
+    __builtin_prefetch(bloomery_static_thresholds(layer) + (equation->bucket >> 2));
+    __builtin_prefetch(first);
+    __builtin_prefetch(first + 64);
+    __builtin_prefetch(end - 1);
+}
+
 /* Whether the columns from plane `plane` on are as the fingerprint says. A plane is compared as a
  * whole: where an absent key's columns differ first is chance, and a branch on that would be
  * guessed wrongly half of the time. */

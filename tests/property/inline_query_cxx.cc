@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * <bloomery/inline.h> and the initialisers of <bloomery/bloomery.h> in C++17: they compile without
- * a warning, -pedantic included, also beside a <xxhash.h> of the program's own, and the query
- * answers as bloomery_may_contain does.
+ * a warning, -pedantic and -Wconversion included, also beside a <xxhash.h> of the program's own, and
+ * the query and the add answer as bloomery_may_contain and bloomery_add do.
  *
  * Build: this file; the library. No arguments. Suite: property. Built once more for each vector
  * unit that the header knows; skipped where the processor has not got it.
@@ -34,30 +34,40 @@ void compare(std::uint32_t lines, std::uint32_t probes)
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_filter *filter = nullptr;
     bloomery_error error{};
+    bloomery_filter *other = nullptr;
     bloomery_inline taken{};
+    bloomery_inline_adder adder{};
     plan.kind = BLOOMERY_BLOCKED;
     plan.bits = 37 * 512;
     plan.blocks_per_key = lines;
     plan.probes = probes;
     options.seed = 42 + lines;
     if (bloomery_create(&plan, &options, &filter, &error) != BLOOMERY_OK ||
-        bloomery_inline_of(filter, &taken, &error) != BLOOMERY_OK) {
+        bloomery_create(&plan, &options, &other, &error) != BLOOMERY_OK ||
+        bloomery_inline_of(filter, &taken, &error) != BLOOMERY_OK ||
+        bloomery_inline_adder_of(other, &adder, &error) != BLOOMERY_OK) {
         expect(false, error.text);
         bloomery_free(filter);
+        bloomery_free(other);
         return;
     }
     for (std::size_t i = 0; i < 1000; i++) {
         const std::string key = std::to_string(i * 7919) + std::string(i % 60, 'x');
         if (i % 4 == 0)
-            bloomery_add(filter, bloomery_key_of(key.data(), key.size()), nullptr);
+            expect(bloomery_add(filter, bloomery_key_of(key.data(), key.size()), nullptr) ==
+                       bloomery_inline_add(&adder, key.data(), key.size()),
+                   "an answer of an add");
     }
     for (std::size_t i = 0; i < 1000; i++) {
         const std::string key = std::to_string(i * 7919) + std::string(i % 60, 'x');
         const bool maybe = bloomery_may_contain(filter, bloomery_key_of(key.data(), key.size()));
         expect(bloomery_inline_may_contain(&taken, key.data(), key.size()) == maybe, "an answer");
+        expect(bloomery_inline_may_contain(&adder.query, key.data(), key.size()) == maybe,
+               "a bit that was added");
         expect(maybe || i % 4 != 0, "a key that was added");
     }
     bloomery_free(filter);
+    bloomery_free(other);
 }
 
 void compare_initialisers()

@@ -200,6 +200,89 @@ static __attribute__((unused)) void compare_all(enum bloomery_cpu level)
     bloomery_free(filter);
 }
 
+/* ---- Single keys ----------------------------------------------------------------------------- */
+
+/* Keys of all lengths up to 40 bytes, which begin anywhere; integers are the most usual. */
+static bloomery_key single_key(size_t i)
+{
+    const uint8_t *text = (const uint8_t *)(const void *)hashes;
+    return bloomery_key_of(text + 17 * i, i % 3 == 0 ? 8 : i % 41);
+}
+
+static bloomery_filter *single_filter(uint32_t blocks_per_key, uint32_t probes)
+{
+    const bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
+                                .bits = BLOCKS * 512,
+                                .blocks_per_key = blocks_per_key,
+                                .probes = probes};
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+    bloomery_filter *filter = NULL;
+    options.seed = blocks_per_key * UINT64_C(0x123456789abcdef) + probes;
+    assert_int_equal(bloomery_create(&plan, &options, &filter, NULL), BLOOMERY_OK);
+    return filter;
+}
+
+/* `row` of a level's functions for single keys, against those of the scalar code for a layer. */
+static void compare_single(const struct bloomery_lookup *lookup,
+                           const struct bloomery_addition *addition, uint32_t blocks_per_key,
+                           uint32_t probes)
+{
+    bloomery_filter *filter = single_filter(blocks_per_key, probes);
+    bloomery_filter *other = single_filter(blocks_per_key, probes);
+    const struct bloomery_layer *layer = filter->layers;
+    struct bloomery_layer *defined = other->layers;
+    for (size_t i = 0; i < 300; i++) {
+        bloomery_error error = {.status = BLOOMERY_FULL};
+        const bloomery_key key = single_key(i);
+        bloomery_hash hash;
+        assert_int_equal(bloomery_hash_key(filter, key, &hash, NULL), BLOOMERY_OK);
+        assert_memory_equal(&hash, &(bloomery_hash){0}, sizeof hash.lo);
+        assert_int_equal(hash.hi, other->hash->one(bloomery_secret_of(other), key).hi);
+        const bool there = bloomery_blocked_scalar->may_contain(defined, defined->payload, hash);
+        assert_int_equal(lookup->key(filter, key), there);
+        assert_int_equal(lookup->hash(filter, hash), there);
+        lookup->prefetch(filter, hash);
+        const bool fresh = bloomery_blocked_scalar->add(defined, defined->payload, hash) > 0;
+        defined->adds++;
+        assert_int_equal(i % 2 == 0 ? addition->key(filter, key, i % 4 == 0 ? NULL : &error)
+                                    : addition->hash(filter, hash, &error),
+                         fresh);
+        assert_int_equal(error.status, i % 4 == 0 ? BLOOMERY_FULL : BLOOMERY_OK);
+        assert_true(lookup->key(filter, key));
+        hash = hashes[i]; /* of any value */
+        assert_int_equal(lookup->hash(filter, hash),
+                         bloomery_blocked_scalar->may_contain(defined, defined->payload, hash));
+        if (i % 5 == 0) {
+            assert_int_equal(addition->hash(filter, hash, NULL),
+                             bloomery_blocked_scalar->add(defined, defined->payload, hash) > 0);
+            defined->adds++;
+        }
+        assert_memory_equal(layer->payload, defined->payload, BLOCKS * 64);
+        assert_int_equal(layer->adds, defined->adds);
+    }
+    bloomery_free(filter);
+    bloomery_free(other);
+}
+
+static void single_keys_equal_the_definition(void **state)
+{
+    (void)state;
+    make_hashes(5);
+    for (int level = BLOOMERY_CPU_SCALAR; level <= BLOOMERY_CPU_NEON; level++) {
+        const struct kernels *kernel = kernels_of((enum bloomery_cpu)level);
+        if (kernel == NULL || bloomery_cpu_level() < (enum bloomery_cpu)level)
+            continue;
+        const struct bloomery_fast_path *fast = kernel->batches;
+        for (uint32_t blocks_per_key = 1; blocks_per_key <= BLOOMERY_BLOCKS_PER_KEY_MAX;
+             blocks_per_key++)
+            for (uint32_t probes = 1; probes <= BLOOMERY_BLOCK_PROBES; probes++) {
+                compare_single(&fast->lookups[0], &fast->additions[0], blocks_per_key, probes);
+                compare_single(&fast->lookups[0], fast->shared_addition, blocks_per_key, probes);
+            }
+        compare_single(&fast->lookups[1], &fast->additions[1], 1, BLOOMERY_BLOCK_PROBES);
+    }
+}
+
 /* The definition, written once more from kinds/derive.h's words: every bit of a block by itself. */
 static bool bit_is_of_key(uint64_t w, uint32_t probes, uint32_t word, uint32_t bit)
 {
@@ -329,6 +412,7 @@ static void no_test_runs_at_another_level(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(single_keys_equal_the_definition),
         cmocka_unit_test(scalar_sets_the_bits_of_the_definition),
         cmocka_unit_test(scalar_blocks_make_a_key),
 #if defined(__x86_64__)
