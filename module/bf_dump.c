@@ -13,12 +13,10 @@ static void tell_chunk(server_context *context, const struct bf_opened *opened, 
     const void *data = "";
     size_t bytes = 0;
     uint64_t next = 0;
-    if (iterator == 0 && opened->window != NULL) {
-        data = header;
-        bytes = bf_window_header(opened->window, header);
-        next = 1;
-    } else if (iterator == 0) {
-        data = bf_header(opened->value, &bytes);
+    if (iterator == 0) {
+        data = opened->window != NULL ? header : bf_header(opened->value, &bytes);
+        if (opened->window != NULL)
+            bytes = bf_window_header(opened->window, header);
         next = 1;
     } else if (iterator > 0) {
         if (opened->window != NULL) {

@@ -43,12 +43,12 @@ uint64_t bf_now_ms(void)
 #ifndef NDEBUG
     const char *path = getenv("BLOOMERY_CLOCK");
     FILE *file = path != NULL ? fopen(path, "re") : NULL;
-    unsigned long long now = 0;
+    char text[32] = "";
     if (file != NULL) {
-        const int read = fscanf(file, "%llu", &now);
+        const bool is_read = fgets(text, sizeof text, file) != NULL;
         (void)fclose(file);
-        if (read == 1)
-            return now;
+        if (is_read)
+            return strtoull(text, NULL, 10);
     }
 #endif
     return (uint64_t)server.Milliseconds();

@@ -307,7 +307,7 @@ static size_t release_effort(server_string *key, const void *value)
     return (size_t)(bf_window_told_bytes(window) / EFFORT_BYTES) + window->plan.generations;
 }
 
-static void *copy(server_string *from, server_string *to, const void *value)
+static void *copy_window(server_string *from, server_string *to, const void *value)
 {
     const struct bf_window *window = value;
     struct bf_window *twin = bf_window_new(&window->plan);
@@ -344,7 +344,7 @@ bool bf_window_type_create(server_context *context)
         .digest = digest,
         .release = bf_window_free,
         .release_effort = release_effort,
-        .copy = copy,
+        .copy = copy_window,
         .defrag = move_window,
     };
     bf_window_type = server.CreateDataType(context, "bloomwind", ENCODING, &methods);
