@@ -55,6 +55,7 @@ ELSEWHERE = (
     (r"counting", r"bloomery .*", "tests/cli/test_guides.py", "commands_of_the_counting_page"),
     (r"format", r"printf .*", "tests/cli/test_guides.py", "worked_example_of_the_format"),
     (r"coming-from", r".*", "tests/cli/test_first_contact.py", "commands_here_do_what_was_done_there"),
+    (r"near", r"block", "tests/cli/test_guides.py", "commands_of_the_page_on_near_duplicates"),
     (r"what-is", r"block", "tests/cli/test_first_contact.py", "commands_of_the_explanation"),
     (r"install", r"cc -O3 .*", "scripts/check-plain", "docs/install.md"),
     (r"install", r"cc program\.c .*|libraries=.*|export .*", "scripts/check-install", "documented 'cc program.c'"),

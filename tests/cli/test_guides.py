@@ -148,6 +148,26 @@ def commands_of_the_page_on_corpora_work_and_shards_give_what_one_run_gives(c):
         c.expect(all_of(c, "part1") == all_of(c, "one") and all_of(c, "part2") == all_of(c, "two"), "parallel")
 
 
+# ---- docs/near.md ------------------------------------------------------------------------------------
+
+@case
+def commands_of_the_page_on_near_duplicates_work_and_shards_give_what_one_run_gives(c):
+    os.mkdir(c.path("in"))
+    for name in "abcd":
+        lines = list(documents(name, 40))
+        for number in range(0, 40, 3):  # the same words in all files but a few
+            text = " ".join(f"w{i}" for i in range(100 * number, 100 * number + 80)) + f" {name} {name} end"
+            lines[number] = json.dumps({"id": number, "text": text}) + "\n"
+        c.file(f"in/{name}.jsonl", "".join(lines))
+    found = blocks("near.md")
+    c.expect(len(found) == 1, f"{len(found)} pieces")
+    shell(c, found[0])
+    names = " ".join(f"in/{name}.jsonl" for name in "abcd")
+    whole, _ = c.run(f"dedupe -q --jsonl text --unit document --near 0.8 --add-all {names}", stdout=None)
+    c.expect(all_of(c, "one") + all_of(c, "two.clean") == whole, "two passes differ from one run")
+    c.expect(len(whole) < len(all_of(c, "in")) - 10000, "nothing was dropped")
+
+
 # ---- docs/dialects.md --------------------------------------------------------------------------------
 
 def dialects(c):

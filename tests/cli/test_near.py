@@ -167,6 +167,24 @@ def a_corpus_is_cleaned_of_what_is_like_a_benchmark(c):
 
 
 @case
+def a_chain_of_similar_documents_ends_at_its_first_link(c):
+    """The second text is like the first, the third like the second alone. Bands of one value find any similarity."""
+    lines = [json.dumps({"text": " ".join(f"w{i}" for i in range(start, start + 60))}).encode() for start in (0, 30, 70)]
+    line = near_line("--bands 128 --rows 1").replace("1e-10", "1e-8")
+    c.file("one", text_of(lines[:1]))
+    c.file("two", text_of(lines[:2]))
+    c.run(line, stdin=text_of(lines), stdout=text_of([lines[0], lines[2]]))
+    c.run(f"{line} --add-all", stdin=text_of(lines), stdout=text_of(lines[:1]))
+    # All documents of a list count, also those that are like another one of it.
+    c.run(f"{line} --against two", stdin=text_of(lines[2:]), stdout="")
+    c.run(f"{line} --against two --no-add", stdin=text_of(lines[2:]), stdout="")
+    # What another filter has is dropped, and adds nothing.
+    c.run(f"{line} --state s.bloom one", stdout=text_of(lines[:1]))
+    c.run(f"{line} --against s.bloom", stdin=text_of(lines[1:]), stdout=text_of(lines[2:]))
+    c.run(f"{line} --against s.bloom --add-all", stdin=text_of(lines[1:]), stdout="")
+
+
+@case
 def filters_of_other_signatures_are_refused_by_their_note(c):
     parts = near_files(c, 20)
     c.run(f"{near_line('--state s.bloom')} in/a.jsonl", stdout=None)
