@@ -10,6 +10,7 @@ BUILD         ?= build
 PREFIX        ?= /usr/local
 MESON_OPTIONS ?=
 export PACKAGES
+export MAKECMDGOALS # for what install-packages says
 
 need = @scripts/install-packages
 
@@ -101,7 +102,7 @@ bench-corpora: build-bench
 # The explorer: the library as WebAssembly, and the page around it. npm fetches the tools that build the page.
 .PHONY: need-node web check-web
 need-node:
-	@command -v npm >/dev/null || scripts/install-packages node
+	@command -v npm >/dev/null || test "$(PACKAGES)" = present || scripts/install-packages node
 
 web: need-node
 	$(need) wasm-page

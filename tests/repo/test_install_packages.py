@@ -2,6 +2,7 @@
 """scripts/install-packages, with an apt-get that only writes down how it was called."""
 
 import os
+import shutil
 import subprocess
 
 from runner import checks, expect, main
@@ -66,6 +67,25 @@ def another_fault_is_not_waited_for(folder):
     expect(code == 2 and "sleep 5" not in calls and "could not install" in said, f"{code}, {said}, {calls}")
 
 
-checks(a_lock_of_another_apt_is_waited_for, it_is_not_waited_for_without_end, another_fault_is_not_waited_for)
+def another_system_is_told_what_to_say(folder):
+    """Without apt-get: the line that works is the target that make was called for (not the name of a set)."""
+    os.makedirs(os.path.join(folder, "bin"))
+    for name in ("sh", "sed", "sort", "tr", "dirname", "cat", "env", "echo"):
+        os.symlink(shutil.which(name), os.path.join(folder, "bin", name))
+    script = os.path.join(ROOT, "scripts", "install-packages")
+    for goals, wanted in (("web", "say: make web PACKAGES=present"), ("", "say: PACKAGES=present, before the command")):
+        done = subprocess.run([script, "wasm-page"], capture_output=True, text=True, timeout=60, check=False,
+                              env={"PATH": os.path.join(folder, "bin"), "MAKECMDGOALS": goals})
+        expect(done.returncode == 2 and done.stderr.rstrip().endswith(wanted), f"{goals}: {done}")
+        expect("binaryen" in done.stderr and "make wasm-page" not in done.stderr, done.stderr)
+    done = subprocess.run([script, "wasm-page"], capture_output=True, text=True, timeout=60, check=False,
+                          env={"PATH": os.path.join(folder, "bin"), "PACKAGES": "present"})
+    expect(done.returncode == 0 and done.stderr == "", f"{done}")
+    with open(os.path.join(ROOT, "Makefile"), encoding="utf-8") as file:
+        expect("export MAKECMDGOALS" in file.read(), "make does not say which target it was called for")
+
+
+checks(a_lock_of_another_apt_is_waited_for, it_is_not_waited_for_without_end, another_fault_is_not_waited_for,
+       another_system_is_told_what_to_say)
 if __name__ == "__main__":
     main(command=False)

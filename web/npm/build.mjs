@@ -69,7 +69,9 @@ execFileSync(
 );
 for (const name of ["npm/index.d.ts", "npm/types.d.ts", "page/engine-types.d.ts"]) {
   mkdirSync(dirname(join(to, "types", name)), { recursive: true });
-  copyFileSync(join(to, "all-types", name), join(to, "types", name));
+  // With extensions, as Node's own resolution wants them.
+  const types = readFileSync(join(to, "all-types", name), "utf8");
+  writeFileSync(join(to, "types", name), types.replace(/(from "\.[^"]*)"/g, '$1.js"'));
 }
 rmSync(join(to, "all-types"), { recursive: true });
 

@@ -5,6 +5,8 @@ import type { Dialect, Engine } from "./engine";
 
 /** The dialects that take these bytes by themselves, but not as many bytes of noise. */
 export function candidates(engine: Engine, bytes: Uint8Array): Dialect[] {
+  // A file of zeros, say, has the form of an empty filter, and is more likely none.
+  if (bytes.every((byte) => byte === bytes[0])) return [];
   let state = 1;
   const noise = bytes.map(() => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) >>> 24);
   const takes = (dialect: Dialect, data: Uint8Array) => {

@@ -201,7 +201,7 @@ test("every_control_of_the_lab_is_reached_by_keyboard", async (page) => {
     globalThis.controls[0].focus();
     return globalThis.controls.length;
   });
-  equal(count, 8, "controls");
+  equal(count, 11, "controls");
   const reached = [0];
   for (let i = 0; i < count + 3; i++) {
     await page.keyboard.press("Tab");
