@@ -24,7 +24,7 @@ const ids = [
 ] as const;
 type StepId = (typeof ids)[number];
 
-/** What a step shows: the drawing, and the text below it. */
+/** What a step shows: the drawing, and the sentence below it. */
 interface Shown extends Omit<Scene, "label"> {
   says: string;
   outcome?: "yes" | "no" | "wrong";
