@@ -7,6 +7,7 @@
 #include "kernels/block_avx512.h"
 #include "kernels/fast_path.h"
 #include "kinds/blocked.h"
+#include "kinds/chain.h"
 #include "kinds/static.h"
 
 #include <assert.h>

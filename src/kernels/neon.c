@@ -9,6 +9,7 @@
 #include "kernels/block_neon.h"
 #include "kernels/fast_path.h"
 #include "kinds/blocked.h"
+#include "kinds/chain.h"
 #include "kinds/static.h"
 
 #include <arm_neon.h>

@@ -5,6 +5,7 @@
 #include "hash/xxh3.h"
 #include "kernels/fast_path.h"
 #include "kinds/blocked.h"
+#include "kinds/chain.h"
 #include "kinds/static.h"
 
 #include <assert.h>
