@@ -5,15 +5,17 @@
  * its unit:
  *
  *     hits(at, w, k)         whether the k bits of w are set in the block at `at`
+ *     append(x, at, w, k)    2 x, plus 1 if one of them is not: answers of several keys in a row
  *     set(at, w, k)          sets them; how many were not set
  *     set_shared(at, w, k)   the same while other threads set and test bits
  *
  * All eight words are treated alike, and those that are not among the k are left out by a mask. It
- * has all ones in k words from the first on, and no ones in the others. Masks come from a table in
- * which the pattern stands twice, so that each rotation of it is eight words in a row:
+ * has all ones in k words from the first on, and no ones in the others. Masks come from a table of
+ * eight rows for each k, a cache line each:
  *
- *     k = 3     1 1 1 0 0 0 0 0 1 1 1 0 0 0 0 0
- *     r = 6         └ 1 0 0 0 0 0 1 1 ┘            from word 8 - r on: words 6, 7 and 0
+ *     k = 3, r = 0     1 1 1 0 0 0 0 0
+ *            ...
+ *            r = 6     1 0 0 0 0 0 1 1            words 6, 7 and 0
  *
  * Reading while others write: a block is read by volatile loads, of which the compiler may assume
  * nothing. No processor of today tears an aligned 64-bit word. Bits only ever appear and publish
@@ -37,8 +39,7 @@ enum { BLOOMERY_BLOCK_PROBES = BLOOMERY_BLOCK_PROBES_MAX };
 /* The mask of a key, eight words. */
 static inline const uint64_t *bloomery_window(uint64_t w, uint32_t probes)
 {
-    return bloomery_window_words[probes] +
-           ((BLOOMERY_BLOCK_WORDS - bloomery_first_word(w)) & (BLOOMERY_BLOCK_WORDS - 1));
+    return bloomery_window_words[probes][bloomery_first_word(w)];
 }
 
 /* ORs bits into a word that others may be writing to. Returns 1 if one of them was not set, in
@@ -47,6 +48,27 @@ static inline uint32_t bloomery_or_shared(uint64_t *word, uint64_t bits)
 {
     return (__atomic_fetch_or(word, bits, __ATOMIC_RELAXED) & bits) != bits;
 }
+
+#if defined(__x86_64__)
+/*
+ * 2 x + 1 if a is less than b, else 2 x, by the carry: a comparison leaves a < b in the carry flag,
+ * and adc adds it. Compilers take four instructions: they turn a < 15 into a <= 14, which is not in
+ * that flag.
+ */
+static inline __attribute__((always_inline)) uint64_t bloomery_append_less(uint64_t x, uint32_t a,
+                                                                           uint32_t b)
+{
+    __asm__("cmpl %2, %1\n\tadcq %0, %0" : "+r"(x) : "r"(a), "ri"(b) : "cc");
+    return x;
+}
+
+/* The same of a != 0. */
+static inline __attribute__((always_inline)) uint64_t bloomery_append_any(uint64_t x, uint32_t a)
+{
+    __asm__("negl %1\n\tadcq %0, %0" : "+r"(x), "+r"(a) : : "cc");
+    return x;
+}
+#endif
 
 #define INLINE static inline __attribute__((always_inline)) BLOOMERY_RACES_MEANT
 
@@ -80,6 +102,11 @@ INLINE bool hits_scalar(const uint8_t *block, uint64_t w, uint32_t probes)
         all &=
             word_scalar(words[(first + i) % BLOOMERY_BLOCK_WORDS]) >> choices % BLOOMERY_WORD_BITS;
     return all != 0;
+}
+
+INLINE uint64_t append_scalar(uint64_t missed, const uint8_t *block, uint64_t w, uint32_t probes)
+{
+    return missed + missed + !hits_scalar(block, w, probes);
 }
 
 INLINE uint32_t set_scalar(uint8_t *block, uint64_t w, uint32_t probes)

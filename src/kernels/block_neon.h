@@ -34,6 +34,11 @@ INLINE_NEON bool hits_neon(const uint8_t *block, uint64_t w, uint32_t probes)
     return vmaxvq_u32(vreinterpretq_u32_u64(missing)) == 0;
 }
 
+INLINE_NEON uint64_t append_neon(uint64_t missed, const uint8_t *block, uint64_t w, uint32_t probes)
+{
+    return missed + missed + !hits_neon(block, w, probes);
+}
+
 INLINE_NEON uint32_t set_neon(uint8_t *block, uint64_t w, uint32_t probes)
 {
     const uint64_t *window = bloomery_window(w, probes);
