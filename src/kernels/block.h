@@ -6,8 +6,10 @@
  *
  *     hits(at, w, k)         whether the k bits of w are set in the block at `at`
  *     append(x, at, w, k)    2 x, plus 1 if one of them is not: answers of several keys in a row
- *     set(at, w, k)          sets them; how many were not set
- *     set_shared(at, w, k)   the same while other threads set and test bits
+ *     set(at, w, k)          sets them; 0 if all were set, else marks of the words in which one was
+ *                            not, in any form
+ *     count(marks)           how many words are marked
+ *     set_shared(at, w, k)   the same while other threads set and test bits; how many were not set
  *
  * All eight words are treated alike, and those that are not among the k are left out by a mask. It
  * has all ones in k words from the first on, and no ones in the others. Masks come from a table of
@@ -36,10 +38,15 @@
 
 enum { BLOOMERY_BLOCK_PROBES = BLOOMERY_BLOCK_PROBES_MAX };
 
-/* The mask of a key, eight words. */
+/* The mask of a key, eight words. A row has 64 bytes: its place among the rows of k is the number
+ * of the first word, shifted down by six bits less than to where it would be that number. */
 static inline const uint64_t *bloomery_window(uint64_t w, uint32_t probes)
 {
-    return bloomery_window_words[probes][bloomery_first_word(w)];
+    enum { ROW_SHIFT = 6, ROWS = (BLOOMERY_BLOCK_WORDS - 1) << ROW_SHIFT };
+    const uint8_t *rows = (const uint8_t *)(const void *)bloomery_window_words[probes];
+    const uint64_t *row = (const uint64_t *)(const void *)(rows + (w >> (BLOOMERY_FIRST_WORD_SHIFT - ROW_SHIFT) & ROWS));
+    assert(row == bloomery_window_words[probes][bloomery_first_word(w)]);
+    return row;
 }
 
 /* ORs bits into a word that others may be writing to. Returns 1 if one of them was not set, in
@@ -49,26 +56,18 @@ static inline uint32_t bloomery_or_shared(uint64_t *word, uint64_t bits)
     return (__atomic_fetch_or(word, bits, __ATOMIC_RELAXED) & bits) != bits;
 }
 
+/* Answers of keys one after another: those before are doubled, and 1 is added if a is not 0. By the
+ * carry that is two instructions, where compilers take four. */
+static inline __attribute__((always_inline)) uint64_t bloomery_append_any(uint64_t answers,
+                                                                          uint32_t a)
+{
 #if defined(__x86_64__)
-/*
- * 2 x + 1 if a is less than b, else 2 x, by the carry: a comparison leaves a < b in the carry flag,
- * and adc adds it. Compilers take four instructions: they turn a < 15 into a <= 14, which is not in
- * that flag.
- */
-static inline __attribute__((always_inline)) uint64_t bloomery_append_less(uint64_t x, uint32_t a,
-                                                                           uint32_t b)
-{
-    __asm__("cmpl %2, %1\n\tadcq %0, %0" : "+r"(x) : "r"(a), "ri"(b) : "cc");
-    return x;
-}
-
-/* The same of a != 0. */
-static inline __attribute__((always_inline)) uint64_t bloomery_append_any(uint64_t x, uint32_t a)
-{
-    __asm__("negl %1\n\tadcq %0, %0" : "+r"(x), "+r"(a) : : "cc");
-    return x;
-}
+    __asm__("negl %1\n\tadcq %0, %0" : "+r"(answers), "+r"(a) : : "cc");
+    return answers;
+#else
+    return answers + answers + (a != 0);
 #endif
+}
 
 #define INLINE static inline __attribute__((always_inline)) BLOOMERY_RACES_MEANT
 
@@ -106,7 +105,7 @@ INLINE bool hits_scalar(const uint8_t *block, uint64_t w, uint32_t probes)
 
 INLINE uint64_t append_scalar(uint64_t missed, const uint8_t *block, uint64_t w, uint32_t probes)
 {
-    return missed + missed + !hits_scalar(block, w, probes);
+    return bloomery_append_any(missed, !hits_scalar(block, w, probes));
 }
 
 INLINE uint32_t set_scalar(uint8_t *block, uint64_t w, uint32_t probes)
@@ -141,6 +140,11 @@ INLINE uint32_t set_shared_scalar(uint8_t *block, uint64_t w, uint32_t probes)
     }
     assert(fresh <= probes && hits_scalar(block, w, probes));
     return fresh;
+}
+
+INLINE uint32_t count_scalar(uint32_t marks)
+{
+    return marks;
 }
 
 #undef INLINE

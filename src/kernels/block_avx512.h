@@ -73,7 +73,12 @@ INLINE_AVX512 uint32_t set_avx512(uint8_t *block, uint64_t w, uint32_t probes)
     const __m512i before = _mm512_load_si512(block);
     const __m512i bits = bits_avx512(before, w, probes, &fresh);
     _mm512_store_si512(block, _mm512_or_si512(before, bits));
-    return (uint32_t)__builtin_popcount(fresh);
+    return fresh;
+}
+
+INLINE_AVX512 uint32_t count_avx512(uint32_t marks)
+{
+    return (uint32_t)__builtin_popcount(marks);
 }
 
 INLINE_AVX512 uint32_t set_shared_avx512(uint8_t *block, uint64_t w, uint32_t probes)

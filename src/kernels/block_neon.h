@@ -36,7 +36,7 @@ INLINE_NEON bool hits_neon(const uint8_t *block, uint64_t w, uint32_t probes)
 
 INLINE_NEON uint64_t append_neon(uint64_t missed, const uint8_t *block, uint64_t w, uint32_t probes)
 {
-    return missed + missed + !hits_neon(block, w, probes);
+    return bloomery_append_any(missed, !hits_neon(block, w, probes));
 }
 
 INLINE_NEON uint32_t set_neon(uint8_t *block, uint64_t w, uint32_t probes)
@@ -51,6 +51,11 @@ INLINE_NEON uint32_t set_neon(uint8_t *block, uint64_t w, uint32_t probes)
         vst1q_u64(quarter, vorrq_u64(now, bits));
     }
     return vaddlvq_u8(fresh);
+}
+
+INLINE_NEON uint32_t count_neon(uint32_t marks)
+{
+    return marks;
 }
 
 INLINE_NEON uint32_t set_shared_neon(uint8_t *block, uint64_t w, uint32_t probes)

@@ -201,16 +201,16 @@ LEVEL_INLINE void OF_LEVEL(enter_fixed)(const struct OF_LEVEL(batch) * batch, si
 }
 
 /* Eight keys of any length, by XXH3-64, in the instructions of this processor. */
-LEVEL_TARGET __attribute__((noinline)) static void
-OF_LEVEL(hash_list)(struct OF_LEVEL(batch) * batch, const bloomery_key *list,
-                    uint64_t hashes[GROUP])
+LEVEL_INLINE void OF_LEVEL(hash_group)(struct OF_LEVEL(batch) * batch,
+                                       const struct bloomery_input *keys, size_t i, const int form,
+                                       uint64_t hashes[GROUP])
 {
     const struct bloomery_hash_secret *secret = bloomery_secret_of(batch->filter);
     if (!batch->long_known)
         batch->long_secret = bloomery_long_secret_of(secret->seed);
     batch->long_known = true;
     for (size_t j = 0; j < GROUP; j++) {
-        const bloomery_key key = list[j];
+        const bloomery_key key = bloomery_input_key(keys, i + j, form);
         if (key.bytes - 17 <= 111)
             hashes[j] = bloomery_xxh3_17_to_128(&batch->long_secret, key.data, key.bytes);
         else if (key.bytes - 4 <= 12)
@@ -218,6 +218,34 @@ OF_LEVEL(hash_list)(struct OF_LEVEL(batch) * batch, const bloomery_key *list,
         else
             hashes[j] = bloomery_hash_xxh3_64.one(secret, key).hi;
     }
+}
+
+/* Apart from the lanes, whose registers a call leaves alone. */
+#define HASH_GROUP(name, form)                                                                 \
+    LEVEL_TARGET __attribute__((noinline)) static void OF_LEVEL(hash_##name)(                  \
+        struct OF_LEVEL(batch) * batch, const struct bloomery_input *keys, size_t i,           \
+        uint64_t hashes[GROUP])                                                                \
+    {                                                                                          \
+        OF_LEVEL(hash_group)(batch, keys, i, form, hashes);                                    \
+    }
+HASH_GROUP(list, BLOOMERY_KEYS_LIST)
+HASH_GROUP(offsets32, BLOOMERY_KEYS_OFFSETS32)
+HASH_GROUP(offsets64, BLOOMERY_KEYS_OFFSETS64)
+HASH_GROUP(fixed, BLOOMERY_KEYS_FIXED)
+#undef HASH_GROUP
+
+LEVEL_INLINE void OF_LEVEL(hash_mixed)(struct OF_LEVEL(batch) * batch,
+                                       const struct bloomery_input *keys, size_t i, const int form,
+                                       uint64_t hashes[GROUP])
+{
+    if (form == BLOOMERY_KEYS_LIST)
+        OF_LEVEL(hash_list)(batch, keys, i, hashes);
+    else if (form == BLOOMERY_KEYS_OFFSETS32)
+        OF_LEVEL(hash_offsets32)(batch, keys, i, hashes);
+    else if (form == BLOOMERY_KEYS_OFFSETS64)
+        OF_LEVEL(hash_offsets64)(batch, keys, i, hashes);
+    else
+        OF_LEVEL(hash_fixed)(batch, keys, i, hashes);
 }
 
 /* The lengths of as many keys as a register has. */
@@ -229,6 +257,20 @@ LEVEL_INLINE IN_LANES(lanes)
            : form == BLOOMERY_KEYS_OFFSETS32
                ? IN_LANES(narrow_bytes)(keys->offsets + i * sizeof(uint32_t))
                : IN_LANES(wide_bytes)(keys->offsets + i * sizeof(uint64_t));
+}
+
+/* Their first words, or their last ones. */
+LEVEL_INLINE IN_LANES(lanes)
+    OF_LEVEL(words_of)(const struct bloomery_input *keys, size_t i, const int form, const bool last)
+{
+    const uint8_t *from[LANES];
+    for (size_t j = 0; j < LANES; j++) {
+        const bloomery_key key = bloomery_input_key(keys, i + j, form);
+        from[j] = key.data;
+        if (last)
+            from[j] += key.bytes - sizeof(uint64_t);
+    }
+    return IN_LANES(gather)(from);
 }
 
 /* Named by descriptors or offsets. Groups of one of the two lengths are hashed in lanes. */
@@ -247,35 +289,25 @@ LEVEL_INLINE void OF_LEVEL(enter_named)(struct OF_LEVEL(batch) * batch, size_t b
             begin * (form == BLOOMERY_KEYS_OFFSETS32 ? sizeof(uint32_t) : sizeof(uint64_t));
     for (size_t i = 0; i < count; i += GROUP) {
         IN_LANES(lanes) bytes[GROUP / LANES];
-        const uint8_t *first[GROUP];
-        for (size_t j = 0; j < GROUP; j++)
-            first[j] = bloomery_input_key(&keys, i + j, form).data;
         for (size_t j = 0; j < GROUP; j += LANES)
             bytes[j / LANES] = OF_LEVEL(bytes_of)(&keys, i + j, form);
         if (IN_LANES(are_between)(bytes, GROUP / LANES, 8, 0)) {
             for (size_t j = 0; j < GROUP; j += LANES)
                 OF_LEVEL(take)(&gate, i + j,
-                               IN_LANES(hash_8)(&secret, IN_LANES(gather)(first + j)), none,
-                               several);
+                               IN_LANES(hash_8)(&secret,
+                                                OF_LEVEL(words_of)(&keys, i + j, form, false)),
+                               none, several);
         } else if (IN_LANES(are_between)(bytes, GROUP / LANES, 9, 7)) {
-            const uint8_t *last[GROUP];
-            for (size_t j = 0; j < GROUP; j++)
-                last[j] = first[j] + bloomery_input_key(&keys, i + j, form).bytes - 8;
             for (size_t j = 0; j < GROUP; j += LANES)
                 OF_LEVEL(take)(&gate, i + j,
-                               IN_LANES(hash_9_to_16)(&secret, IN_LANES(gather)(first + j),
-                                                      IN_LANES(gather)(last + j),
+                               IN_LANES(hash_9_to_16)(&secret,
+                                                      OF_LEVEL(words_of)(&keys, i + j, form, false),
+                                                      OF_LEVEL(words_of)(&keys, i + j, form, true),
                                                       bytes[j / LANES]),
                                none, several);
         } else {
             uint64_t own[GROUP];
-            bloomery_key list[GROUP];
-            for (size_t j = 0; j < GROUP; j++)
-                list[j] = bloomery_input_key(&keys, i + j, form);
-            OF_LEVEL(hash_list)
-            (batch,
-             form == BLOOMERY_KEYS_LIST ? (const bloomery_key *)(const void *)keys.data + i : list,
-             own);
+            OF_LEVEL(hash_mixed)(batch, &keys, i, form, own);
             for (size_t j = 0; j < GROUP; j += LANES)
                 OF_LEVEL(take)(&gate, i + j,
                                IN_LANES(load)((const uint8_t *)(const void *)(own + j)), none,
@@ -291,10 +323,7 @@ LEVEL_INLINE void OF_LEVEL(enter_width)(struct OF_LEVEL(batch) * batch, size_t b
     const IN_LANES(lanes) none = {0};
     for (size_t i = 0; i < count; i += GROUP) {
         uint64_t own[GROUP];
-        bloomery_key list[GROUP];
-        for (size_t j = 0; j < GROUP; j++)
-            list[j] = bloomery_input_key(batch->keys, begin + i + j, BLOOMERY_KEYS_FIXED);
-        OF_LEVEL(hash_list)(batch, list, own);
+        OF_LEVEL(hash_fixed)(batch, batch->keys, begin + i, own);
         for (size_t j = 0; j < GROUP; j += LANES)
             OF_LEVEL(take)(&gate, i + j,
                            IN_LANES(load)((const uint8_t *)(const void *)(own + j)), none, several);
@@ -547,11 +576,15 @@ LEVEL_TARGET static size_t OF_LEVEL(query)(const bloomery_filter *filter,
 {
     struct OF_LEVEL(batch) batch;
     OF_LEVEL(begin)(&batch, filter, layer, keys, count, false);
-    if (BLOOMERY_FOR_SIZE || layer->blocks_per_key > 1)
-        return OF_LEVEL(query_shape)(&batch, answers, layer->blocks_per_key, layer->probes);
-    if (layer->probes != BLOOMERY_BLOCK_PROBES)
-        return OF_LEVEL(query_shape)(&batch, answers, 1, layer->probes);
-    return OF_LEVEL(query_shape)(&batch, answers, 1, BLOOMERY_BLOCK_PROBES);
+    const uint32_t several = layer->blocks_per_key;
+    const uint32_t probes = layer->probes;
+    if (BLOOMERY_FOR_SIZE)
+        return OF_LEVEL(query_shape)(&batch, answers, several, probes);
+    if (probes != BLOOMERY_BLOCK_PROBES) /* which the compiler remembers */
+        return several > 1 ? OF_LEVEL(query_shape)(&batch, answers, several, probes)
+                           : OF_LEVEL(query_shape)(&batch, answers, 1, probes);
+    return several > 1 ? OF_LEVEL(query_shape)(&batch, answers, several, BLOOMERY_BLOCK_PROBES)
+                       : OF_LEVEL(query_shape)(&batch, answers, 1, BLOOMERY_BLOCK_PROBES);
 }
 
 /* ---- Adding ---------------------------------------------------------------------------------- */
@@ -578,16 +611,20 @@ LEVEL_INLINE void OF_LEVEL(add_shape)(struct OF_LEVEL(batch) * batch, uint64_t *
         for (; ready < end; ready += GROUP) {
             for (size_t j = 0; j < GROUP; j++) {
                 size_t slot = OF_LEVEL(slot_of)(ready, blocks_per_key > 1) + j;
-                uint32_t fresh = 0;
+                uint32_t marks = 0;
                 for (uint32_t which = 0; which < blocks_per_key; which++) {
-                    fresh += OF_LEVEL(put_at)(&batch->layer, ring.at[slot], ring.word[slot], probes,
-                                              shared);
+                    uint8_t *at = ring.at[slot];
+                    assert(at >= batch->layer.payload && slot < RING &&
+                           (uint64_t)(at - batch->layer.payload) <
+                               batch->layer.blocks * BLOOMERY_BLOCK_BYTES);
+                    const uint32_t fresh =
+                        OF_LEVEL(put_at)(at, ring.word[slot], probes, shared);
+                    if (counted)
+                        total += shared ? fresh : OF_LEVEL(count)(fresh);
+                    marks |= fresh;
                     slot += RING_OF_SEVERAL;
                 }
-                if (counted) {
-                    total += fresh;
-                    added += added + (fresh > 0);
-                }
+                added = bloomery_append_any(added, marks);
             }
         }
         if (!counted || (ready % WORD != 0 && ready < count))
@@ -604,6 +641,21 @@ LEVEL_INLINE void OF_LEVEL(add_shape)(struct OF_LEVEL(batch) * batch, uint64_t *
         *counts = (bloomery_counts){count, positive, total};
 }
 
+LEVEL_INLINE void OF_LEVEL(add_probes)(struct OF_LEVEL(batch) * batch, uint64_t *answers,
+                                       bloomery_counts *counts, const uint32_t several,
+                                       const uint32_t probes)
+{
+    const bool counted = answers != NULL || counts != NULL;
+    if (several > 1 && counted)
+        OF_LEVEL(add_shape)(batch, answers, counts, several, probes, true, false);
+    else if (several > 1)
+        OF_LEVEL(add_shape)(batch, NULL, NULL, several, probes, false, false);
+    else if (counted)
+        OF_LEVEL(add_shape)(batch, answers, counts, 1, probes, true, false);
+    else /* the usual way to build a filter */
+        OF_LEVEL(add_shape)(batch, NULL, NULL, 1, probes, false, false);
+}
+
 LEVEL_TARGET static void OF_LEVEL(add)(const bloomery_filter *filter,
                                        const struct bloomery_layer *layer,
                                        const struct bloomery_input *keys, size_t count,
@@ -611,19 +663,14 @@ LEVEL_TARGET static void OF_LEVEL(add)(const bloomery_filter *filter,
 {
     const uint32_t several = layer->blocks_per_key;
     const uint32_t probes = layer->probes;
-    const bool counted = answers != NULL || counts != NULL;
     struct OF_LEVEL(batch) batch;
     OF_LEVEL(begin)(&batch, filter, layer, keys, count, true);
-    if (BLOOMERY_FOR_SIZE || (counted && several > 1))
+    if (BLOOMERY_FOR_SIZE)
         OF_LEVEL(add_shape)(&batch, answers, counts, several, probes, true, false);
-    else if (several > 1)
-        OF_LEVEL(add_shape)(&batch, NULL, NULL, several, probes, false, false);
-    else if (counted)
-        OF_LEVEL(add_shape)(&batch, answers, counts, 1, probes, true, false);
     else if (probes != BLOOMERY_BLOCK_PROBES)
-        OF_LEVEL(add_shape)(&batch, NULL, NULL, 1, probes, false, false);
-    else /* the usual way to build a filter */
-        OF_LEVEL(add_shape)(&batch, NULL, NULL, 1, BLOOMERY_BLOCK_PROBES, false, false);
+        OF_LEVEL(add_probes)(&batch, answers, counts, several, probes);
+    else
+        OF_LEVEL(add_probes)(&batch, answers, counts, several, BLOOMERY_BLOCK_PROBES);
 }
 
 LEVEL_TARGET static void OF_LEVEL(add_shared)(const bloomery_filter *filter,
