@@ -8,6 +8,7 @@
 #include "hash/xxh3.h"
 #include "kernels/block_neon.h"
 #include "kernels/fast_path.h"
+#include "kernels/lanes.h"
 #include "kinds/blocked.h"
 #include "kinds/chain.h"
 #include "kinds/static.h"
@@ -19,6 +20,7 @@
 /* ---- Blocked filters ------------------------------------------------------------------------- */
 
 #define LEVEL        neon
+#define LEVEL_LANES  scalar
 #define LEVEL_NAME   "neon"
 #define LEVEL_TARGET BLOOMERY_RACES_MEANT
 #include "kernels/block_template.h"

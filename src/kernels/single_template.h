@@ -199,9 +199,9 @@ LEVEL_INLINE bool OF_LEVEL(add_one)(bloomery_filter *filter, bloomery_hash hash,
     if (!usual && __builtin_expect(layer->blocks_per_key > 1, 0))
         return OF_LEVEL(add_all)(filter, hash, error);
     const struct bloomery_place place = bloomery_place_of(hash, 0, layer->blocks);
+    assert(place.block < layer->blocks);
     uint8_t *at = layer->payload + place.block * BLOOMERY_BLOCK_BYTES;
-    assert(place.block < layer->blocks && (uintptr_t)at % BLOOMERY_BLOCK_BYTES == 0);
-    const bool fresh = OF_LEVEL(mark)(at, place.word, OF_LEVEL(probes)(layer, usual));
+    const bool fresh = OF_LEVEL(set_any)(at, place.word, OF_LEVEL(probes)(layer, usual));
     assert(OF_LEVEL(hits)(at, place.word, layer->probes));
     return OF_LEVEL(added)(layer, fresh, error, false);
 }
