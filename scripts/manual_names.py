@@ -88,6 +88,10 @@ NAMES = {
     "bloomery_inline_may_contain_hash": "query a hash, compiled into the program",
     "bloomery_inline_may_contain": "query a key, compiled into the program",
     "bloomery_inline": "what queries compiled into a program read of a filter",
+    "bloomery_inline_adder_of": "read from a filter what adds compiled into a program need",
+    "bloomery_inline_add_hash": "add a hash, compiled into the program",
+    "bloomery_inline_add": "add a key, compiled into the program",
+    "bloomery_inline_adder": "what adds compiled into a program write of a filter",
     # dialect.h
     "bloomery_dialect_find": "find the format of another system's filters by its name",
     "bloomery_dialect_get": "find the format of another system's filters by its number",
@@ -169,6 +173,6 @@ NAMES = {
     "bloomery_dialect.h": "read and write other systems' Bloom filters",
     "bloomery_near.h": "find near-duplicates with a filter: MinHash signatures and bands",
     "bloomery_sieve.h": "a queue that drops what it has seen, in memory or on disk",
-    "bloomery_inline.h": "queries compiled into the program",
+    "bloomery_inline.h": "queries and adds compiled into the program",
     "bloomery_experimental.h": "functions of the library that may change in any release",
 }

@@ -8,7 +8,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HEADERS = ["bloomery", "builder", "records", "dialect", "near", "sieve", "inline", "experimental"]
 # A comment or none, and a declaration: of a public function, or of one that is compiled into the caller.
 # An attribute may stand behind it. A name that ends in an underscore is a step of others, and not for programs.
-DECLARED = re.compile(r"^(?:BLOOMERY_PUBLIC\s+|static inline )([^;{]*?\b(bloomery_\w*[a-z0-9])\s*\([^;{]*?\))"
+DECLARED = re.compile(r"^(?:BLOOMERY_PUBLIC\s+|(?:BLOOMERY_INLINE_ALWAYS_ )?static inline\s+)"
+                      r"([^;{]*?\b(bloomery_\w*[a-z0-9])\s*\([^;{]*?\))"
                       r"(?:\s+BLOOMERY_USE_RESULT)?\s*[;{]", re.M)
 COMMENT = re.compile(r"/\*(?!-)(.*?)\*/", re.S)
 SECTION = re.compile(r"^/\* ---- (\d+)\.? +(.*?) -+ \*/$", re.M)
@@ -64,7 +65,7 @@ def functions_of(text):
     for match in DECLARED.finditer(text):
         section = next((name for start, name in reversed(sections) if start < match.start()), "")
         said = comment_before(text, match.start())
-        inline = match.group(0).startswith("static")
+        inline = not match.group(0).startswith("BLOOMERY_PUBLIC")
         if said is None and (inline or end_of_last < 0 or text[end_of_last:match.start()].strip()):
             raise ValueError(f"{match.group(2)} has no comment")
         if section != at_section:

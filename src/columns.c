@@ -55,6 +55,26 @@ static inline __attribute__((always_inline)) int64_t offset_of(const uint8_t *of
     return narrow;
 }
 
+/* Whether the offsets of `count` keys rise from 0 or more. Without an end at the first that falls,
+ * so that the compiler makes vectors of it: the sign of the difference says that an offset fell,
+ * and its own that it is negative, without which the difference might overflow. */
+static bool offsets_rise(const uint8_t *offsets, size_t count, const bool wide)
+{
+    uint64_t signs = (uint64_t)offset_of(offsets, 0, wide);
+    uint32_t narrow_signs = 0;
+    for (size_t i = 0; wide && i < count; i++) {
+        const uint64_t before = (uint64_t)offset_of(offsets, i, true);
+        const uint64_t next = (uint64_t)offset_of(offsets, i + 1, true);
+        signs |= (next - before) | next;
+    }
+    for (size_t i = 0; !wide && i < count; i++) {
+        const uint32_t before = (uint32_t)offset_of(offsets, i, false);
+        const uint32_t next = (uint32_t)offset_of(offsets, i + 1, false);
+        narrow_signs |= (next - before) | next;
+    }
+    return signs >> 63 == 0 && narrow_signs >> 31 == 0;
+}
+
 static bloomery_status check_offsets(const bloomery_keys *keys, const bool wide,
                                      bloomery_error *error)
 {
@@ -68,6 +88,11 @@ static bloomery_status check_offsets(const bloomery_keys *keys, const bool wide,
         return bad(error, "there are more keys than memory has room for offsets");
     const uint8_t *offsets = (const uint8_t *)keys->offsets + keys->first * size;
     int64_t before = offset_of(offsets, 0, wide);
+    const int64_t last = offset_of(offsets, keys->count, wide);
+    if (offsets_rise(offsets, keys->count, wide) && (uint64_t)last <= keys->bytes &&
+        (keys->data != NULL || last == 0))
+        return BLOOMERY_OK;
+    /* Something is wrong: what? */
     if (before < 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "the first offset is negative");
     for (size_t i = 0; i < keys->count; i++) {
@@ -82,9 +107,8 @@ static bloomery_status check_offsets(const bloomery_keys *keys, const bool wide,
                                  (long long)next, keys->bytes);
         before = next;
     }
-    if (keys->data == NULL && before > 0)
-        return bad(error, "there are keys, and `data` is NULL");
-    return BLOOMERY_OK;
+    assert(keys->data == NULL && before > 0);
+    return bad(error, "there are keys, and `data` is NULL");
 }
 
 static bloomery_status check_form(const bloomery_filter *filter, const bloomery_keys *keys,

@@ -473,21 +473,27 @@ bloomery_status bloomery_filter_make(struct bloomery_checked_shape checked,
     struct bloomery_filter *filter = *out;
     const bool blocked =
         shape->block_bits == BLOOMERY_BLOCK_BITS && shape->cell_bits == 1 && !filter->foreign;
-    const bool one_by_one = blocked && !filter->kind->grows && shape->hash == BLOOMERY_HASH_XXH3_64;
+    const bool grows = filter->kind->grows;
+    const bool one_by_one = blocked && !grows && shape->hash == BLOOMERY_HASH_XXH3_64;
+    const bool usual = one_by_one && filter->layers->blocks_per_key == 1 &&
+                       filter->layers->probes == BLOOMERY_BLOCK_PROBES_MAX;
+    const bool can_add = filter->storage == BLOOMERY_OWNED && filter->secret_known;
     if (shape->hash == BLOOMERY_HASH_XXH3_64)
         bloomery_secret_of(filter)->brief = bloomery_short_secret_of(shape->seed);
     if (blocked)
         filter->fast_path = number_of(bloomery_fast_path_best());
     else if (filter->kind->cascades)
         filter->fast_path = number_of(bloomery_fast_static_best());
+    const struct bloomery_fast_path *fast = bloomery_fast_path_of(filter);
     filter->lookup = &bloomery_lookup_any;
     filter->addition = &bloomery_addition_any;
-    const struct bloomery_fast_path *fast = bloomery_fast_path_of(filter);
-    const bool usual =
-        filter->layers->blocks_per_key == 1 && filter->layers->probes == BLOOMERY_BLOCK_PROBES_MAX;
-    if (one_by_one || filter->kind->cascades)
-        filter->lookup = &fast->lookups[one_by_one && usual];
-    if (one_by_one && filter->storage == BLOOMERY_OWNED)
+    if (blocked)
+        filter->lookup = &fast->lookups[one_by_one ? usual : 2];
+    else if (filter->kind->cascades)
+        filter->lookup = fast->lookups;
+    if (one_by_one && can_add)
         filter->addition = filter->concurrent ? fast->shared_addition : &fast->additions[usual];
+    else if (blocked && grows && can_add && !filter->concurrent)
+        filter->addition = &fast->additions[2];
     return BLOOMERY_OK;
 }

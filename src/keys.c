@@ -77,25 +77,6 @@ add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *set, bloomery_er
     return BLOOMERY_OK;
 }
 
-/* What a call that adds one key returns. */
-static bool answer(bloomery_filter *filter, bloomery_status status, uint32_t set,
-                   bloomery_error *error)
-{
-    if (status != BLOOMERY_OK) {
-        /* Without `error` the caller does not hear of it: the filter remembers. */
-        assert(status < 0 && -status <= UINT8_MAX);
-        if (error != NULL)
-            return false;
-        if (filter->has_cold)
-            __atomic_fetch_add(&bloomery_cold_of(filter)->failed_adds, 1, __ATOMIC_RELAXED);
-        __atomic_store_n(&filter->add_failure, (uint8_t)-status, __ATOMIC_RELEASE);
-        return false;
-    }
-    if (error != NULL)
-        error->status = BLOOMERY_OK;
-    return set > 0;
-}
-
 static bool add_hash_any(bloomery_filter *filter, bloomery_hash hash, bloomery_error *error)
 {
     uint32_t set = 0;
@@ -104,7 +85,7 @@ static bool add_hash_any(bloomery_filter *filter, bloomery_hash hash, bloomery_e
         status = bloomery_can_take_hashes(filter, error);
     else if (status == BLOOMERY_OK)
         status = add_hash(filter, hash, &set, error);
-    return answer(filter, status, set, error);
+    return bloomery_add_answer(filter, status, set, error);
 }
 
 static bool add_key_any(bloomery_filter *filter, bloomery_key key, bloomery_error *error)
@@ -115,7 +96,7 @@ static bool add_key_any(bloomery_filter *filter, bloomery_key key, bloomery_erro
         status = add_positions(filter, key, &set, error);
     else if (status == BLOOMERY_OK)
         status = add_hash(filter, filter->hash->one(bloomery_secret_of(filter), key), &set, error);
-    return answer(filter, status, set, error);
+    return bloomery_add_answer(filter, status, set, error);
 }
 
 const struct bloomery_addition bloomery_addition_any = {add_key_any, add_hash_any};

@@ -30,7 +30,7 @@
  *   bloomery/records.h         keys from records: lines, CSV fields, hexadecimal digits, numbers
  *   bloomery/dialect.h         filters of other systems
  *   bloomery/sieve.h           a to-visit queue that drops keys it has seen
- *   bloomery/inline.h          the query of one key, compiled into the calling program
+ *   bloomery/inline.h          query and add of one key, compiled into the calling program
  *   bloomery/experimental.h    functions that may change in any release before 1.0
  *
  * The words (they mean the same in every part of Bloomery)

@@ -171,9 +171,9 @@ typedef void *(*bloomery_mover)(void *context, void *memory, size_t bytes, size_
  * defragment their memory. The `release` of the filter's allocator must accept each new block.
  *
  * No other thread may use the filter during the call, not even one with `concurrent_adds`. These
- * are no longer valid: a bloomery_inline, a layer's span, the note of an info. The block of a keyed
- * filter holds its secret: wipe it before it is released. The bytes of maps and views are not the
- * filter's and stay.
+ * are no longer valid: a bloomery_inline or its _adder, a layer's span, the note of an info. The
+ * block of a keyed filter holds its secret: wipe it before it is released. The bytes of maps and
+ * views are not the filter's and stay.
  *
  * BLOOMERY_UNSUPPORTED, with nothing moved, if the filter does not use the caller's allocator.
  * BLOOMERY_BAD_ARGUMENT if the move put a block at an address that is not a multiple of its

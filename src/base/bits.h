@@ -33,6 +33,15 @@ static inline void bloomery_word_bit_set(uint64_t *words, size_t i)
     words[i / 64] |= UINT64_C(1) << i % 64;
 }
 
+/* The lowest bit of a word becomes its highest one, and so on. */
+static inline uint64_t bloomery_reverse_bits(uint64_t word)
+{
+    word = (word >> 1 & UINT64_C(0x5555555555555555)) | (word & UINT64_C(0x5555555555555555)) << 1;
+    word = (word >> 2 & UINT64_C(0x3333333333333333)) | (word & UINT64_C(0x3333333333333333)) << 2;
+    word = (word >> 4 & UINT64_C(0x0f0f0f0f0f0f0f0f)) | (word & UINT64_C(0x0f0f0f0f0f0f0f0f)) << 4;
+    return __builtin_bswap64(word);
+}
+
 /* ---- Payloads ------------------------------------------------------------------------------- */
 
 static inline bool bloomery_bit_test(const uint8_t *bytes, uint64_t bit)

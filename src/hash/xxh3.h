@@ -2,13 +2,15 @@
 /*
  * XXH3, 64 bits, compiled into the caller: for short keys a call would cost as much as the hash.
  * XXH3 makes three numbers of its secret and the seed for 4 to 16 bytes, computed once per filter.
- * These lengths are written out here. Those up to 128 bytes are libxxhash's, with the length
- * bounded so that no more of it is compiled in; all others are called.
+ * These lengths are written out here, and for batches those up to 128 bytes too. For single keys
+ * these are libxxhash's, with the length bounded so that no more of it is compiled in; all others
+ * are called.
  *
  *     4 to 8     x = first four bytes << 32 + last four, XOR flip[0]
  *                rotations, two products (rrmxmx)
  *     9 to 16    a = first eight bytes XOR flip[1], b = last eight XOR flip[2]
  *                length + swap(a) + b + fold(a, b), one product (avalanche)
+ *     17 to 128  a sum of products of 16 bytes each, and the avalanche
  *
  * The hash is that of XXH3_64bits_withSeed, to the last bit (tests/property/hashes.c).
  */
@@ -40,13 +42,30 @@ INLINE uint64_t bloomery_rotate_left(uint64_t value, unsigned bits)
     return value << bits | value >> (64 - bits);
 }
 
+/* XXH3's factors: of rrmxmx, of its avalanche, and the one that the length starts with. */
+#define BLOOMERY_XXH3_RRMXMX    UINT64_C(0x9FB21C651E98DF25)
+#define BLOOMERY_XXH3_AVALANCHE UINT64_C(0x165667919E3779F9)
+#define BLOOMERY_XXH3_LENGTH    UINT64_C(0x9E3779B185EBCA87)
+
 /* rrmxmx behind its rotations. */
 INLINE uint64_t bloomery_xxh3_products(uint64_t x, uint64_t bytes)
 {
-    x *= UINT64_C(0x9FB21C651E98DF25);
+    x *= BLOOMERY_XXH3_RRMXMX;
     x ^= (x >> 35) + bytes;
-    x *= UINT64_C(0x9FB21C651E98DF25);
+    x *= BLOOMERY_XXH3_RRMXMX;
     return x ^ x >> 28;
+}
+
+INLINE uint64_t bloomery_xxh3_avalanche(uint64_t x)
+{
+    x = (x ^ x >> 37) * BLOOMERY_XXH3_AVALANCHE;
+    return x ^ x >> 32;
+}
+
+INLINE uint64_t bloomery_xxh3_fold(uint64_t a, uint64_t b)
+{
+    const bloomery_uint128 product = (bloomery_uint128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 /* Of a word of eight bytes, as they lie in memory. The halves change places, which the rotations do
@@ -68,17 +87,21 @@ INLINE uint64_t bloomery_xxh3_4_to_8(const struct bloomery_short_secret *secret,
                                   bytes);
 }
 
+/* Of 9 to 16 bytes, by the first eight and the last eight. */
+INLINE uint64_t bloomery_xxh3_two_words(const struct bloomery_short_secret *secret, uint64_t first,
+                                        uint64_t last, uint64_t bytes)
+{
+    const uint64_t a = first ^ secret->flip[1];
+    const uint64_t b = last ^ secret->flip[2];
+    assert(bytes > 8 && bytes <= 16);
+    return bloomery_xxh3_avalanche(bytes + __builtin_bswap64(a) + b + bloomery_xxh3_fold(a, b));
+}
+
 INLINE uint64_t bloomery_xxh3_9_to_16(const struct bloomery_short_secret *secret,
                                       const uint8_t *data, size_t bytes)
 {
-    assert(bytes > 8 && bytes <= 16);
-    const uint64_t a = bloomery_load_u64(data) ^ secret->flip[1];
-    const uint64_t b = bloomery_load_u64(data + bytes - 8) ^ secret->flip[2];
-    const bloomery_uint128 product = (bloomery_uint128)a * b;
-    uint64_t x = bytes + __builtin_bswap64(a) + b;
-    x += (uint64_t)product ^ (uint64_t)(product >> 64);
-    x = (x ^ x >> 37) * UINT64_C(0x165667919E3779F9);
-    return x ^ x >> 32;
+    return bloomery_xxh3_two_words(secret, bloomery_load_u64(data),
+                                   bloomery_load_u64(data + bytes - 8), bytes);
 }
 
 /* Of 4 to 16 bytes. */
@@ -88,6 +111,81 @@ INLINE uint64_t bloomery_xxh3_short(const struct bloomery_short_secret *secret, 
     return bytes <= 8 ? bloomery_xxh3_4_to_8(secret, data, bytes)
                       : bloomery_xxh3_9_to_16(secret, data, bytes);
 }
+
+/* ---- 17 to 128 bytes ------------------------------------------------------------------------- */
+
+/*
+ * Such a key is a sum of 2 to 8 products, one from each end for each 32 bytes begun:
+ *
+ *     bytes          0..15    16..31    ...    -32..-17    -16..-1
+ *     with words     0, 1     4, 5      ...     6, 7        2, 3       of the secret
+ *
+ *     product        fold(first eight bytes XOR (word + seed), others XOR (next word - seed))
+ *
+ * libxxhash adds the seed to the secret for each product of each key. For a batch it is added once.
+ */
+enum { BLOOMERY_LONG_WORDS = 16 };
+
+struct bloomery_long_secret {
+    uint64_t words[BLOOMERY_LONG_WORDS];
+};
+
+INLINE struct bloomery_long_secret bloomery_long_secret_of(uint64_t seed)
+{
+    /* The first words of XXH3's default secret. */
+    struct bloomery_long_secret secret = {{
+        UINT64_C(0xbe4ba423396cfeb8),
+        UINT64_C(0x1cad21f72c81017c),
+        UINT64_C(0xdb979083e96dd4de),
+        UINT64_C(0x1f67b3b7a4a44072),
+        UINT64_C(0x78e5c0cc4ee679cb),
+        UINT64_C(0x2172ffcc7dd05a82),
+        UINT64_C(0x8e2443f7744608b8),
+        UINT64_C(0x4c263a81e69035e0),
+        UINT64_C(0xcb00c391bb52283c),
+        UINT64_C(0xa32e531b8b65d088),
+        UINT64_C(0x4ef90da297486471),
+        UINT64_C(0xd8acdea946ef1938),
+        UINT64_C(0x3f349ce33f76faa8),
+        UINT64_C(0x1d4f0bc7c7bbdcf9),
+        UINT64_C(0x3159b4cd4be0518a),
+        UINT64_C(0x647378d9c97e9fc8),
+    }};
+    for (int i = 0; i < BLOOMERY_LONG_WORDS; i += 2) {
+        secret.words[i] += seed;
+        secret.words[i + 1] -= seed;
+    }
+    return secret;
+}
+
+/* The products of 16 bytes at a distance from each end. */
+INLINE uint64_t bloomery_xxh3_both_ends(const struct bloomery_long_secret *secret,
+                                        const uint8_t *data, size_t bytes, const size_t distance)
+{
+    const uint64_t *words = secret->words + distance / 4;
+    const uint8_t *end = data + bytes - distance - 16;
+    return bloomery_xxh3_fold(bloomery_load_u64(data + distance) ^ words[0],
+                              bloomery_load_u64(data + distance + 8) ^ words[1]) +
+           bloomery_xxh3_fold(bloomery_load_u64(end) ^ words[2],
+                              bloomery_load_u64(end + 8) ^ words[3]);
+}
+
+INLINE uint64_t bloomery_xxh3_17_to_128(const struct bloomery_long_secret *secret,
+                                        const uint8_t *data, size_t bytes)
+{
+    assert(bytes > 16 && bytes <= 128);
+    uint64_t sum = bytes * BLOOMERY_XXH3_LENGTH;
+    sum += bloomery_xxh3_both_ends(secret, data, bytes, 0);
+    if (bytes > 32)
+        sum += bloomery_xxh3_both_ends(secret, data, bytes, 16);
+    if (bytes > 64)
+        sum += bloomery_xxh3_both_ends(secret, data, bytes, 32);
+    if (bytes > 96)
+        sum += bloomery_xxh3_both_ends(secret, data, bytes, 48);
+    return bloomery_xxh3_avalanche(sum);
+}
+
+/* ---- Any length ------------------------------------------------------------------------------ */
 
 /* Whether a single key has 4 to 16 bytes. */
 INLINE bool bloomery_xxh3_is_short(size_t bytes)

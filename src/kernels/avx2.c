@@ -6,7 +6,9 @@
 #include "hash/xxh3.h"
 #include "kernels/block_avx2.h"
 #include "kernels/fast_path.h"
+#include "kernels/lanes_avx2.h"
 #include "kinds/blocked.h"
+#include "kinds/chain.h"
 #include "kinds/static.h"
 
 #include <assert.h>
@@ -15,8 +17,8 @@
 
 /* ---- Blocked filters ------------------------------------------------------------------------- */
 
-/* No LEVEL_EIGHTS: without products of 64 bits four lanes take as long as four keys one by one. */
 #define LEVEL        avx2
+#define LEVEL_LANES  avx2
 #define LEVEL_NAME   "avx2"
 #define LEVEL_TARGET TARGET_AVX2
 #include "kernels/block_template.h"

@@ -5,16 +5,20 @@
  * its unit:
  *
  *     hits(at, w, k)         whether the k bits of w are set in the block at `at`
- *     set(at, w, k)          sets them; how many were not set
- *     mark(at, w, k)         sets them; whether one was not set
- *     set_shared(at, w, k)   the same while other threads set and test bits
+ *     append(x, at, w, k)    2 x, plus 1 if one of them is not: answers of several keys in a row
+ *     set(at, w, k)          sets them; 0 if all were set, else marks of the words in which one was
+ *                            not, in any form
+ *     count(marks)           how many words are marked
+ *     set_any(at, w, k)      sets them; whether one was not set
+ *     set_shared(at, w, k)   the same while other threads set and test bits; how many were not set
  *
  * All eight words are treated alike, and those that are not among the k are left out by a mask. It
- * has all ones in k words from the first on, and no ones in the others. Masks come from a table in
- * which the pattern stands twice, so that each rotation of it is eight words in a row:
+ * has all ones in k words from the first on, and no ones in the others. Masks come from a table of
+ * eight rows for each k, a cache line each:
  *
- *     k = 3     1 1 1 0 0 0 0 0 1 1 1 0 0 0 0 0
- *     r = 6         └ 1 0 0 0 0 0 1 1 ┘            from word 8 - r on: words 6, 7 and 0
+ *     k = 3, r = 0     1 1 1 0 0 0 0 0
+ *            ...
+ *            r = 6     1 0 0 0 0 0 1 1            words 6, 7 and 0
  *
  * Reading while others write: a block is read by volatile loads, of which the compiler may assume
  * nothing. No processor of today tears an aligned 64-bit word. Bits only ever appear and publish
@@ -35,11 +39,17 @@
 
 enum { BLOOMERY_BLOCK_PROBES = BLOOMERY_BLOCK_PROBES_MAX };
 
-/* The mask of a key, eight words. */
+/* The mask of a key, eight words. A row has 64 bytes: its place among the rows of k is the number
+ * of the first word, shifted down by six bits less than to where it would be that number. */
 static inline const uint64_t *bloomery_window(uint64_t w, uint32_t probes)
 {
-    return bloomery_window_words[probes] +
-           ((BLOOMERY_BLOCK_WORDS - bloomery_first_word(w)) & (BLOOMERY_BLOCK_WORDS - 1));
+    enum { ROW_SHIFT = 6, ROWS = (BLOOMERY_BLOCK_WORDS - 1) << ROW_SHIFT };
+    const uint8_t *rows = (const uint8_t *)(const void *)bloomery_window_words[probes];
+    const uint64_t *row =
+        (const uint64_t *)(const void *)(rows +
+                                         (w >> (BLOOMERY_FIRST_WORD_SHIFT - ROW_SHIFT) & ROWS));
+    assert(row == bloomery_window_words[probes][bloomery_first_word(w)]);
+    return row;
 }
 
 /* ORs bits into a word that others may be writing to. Returns 1 if one of them was not set, in
@@ -47,6 +57,19 @@ static inline const uint64_t *bloomery_window(uint64_t w, uint32_t probes)
 static inline uint32_t bloomery_or_shared(uint64_t *word, uint64_t bits)
 {
     return (__atomic_fetch_or(word, bits, __ATOMIC_RELAXED) & bits) != bits;
+}
+
+/* Answers of keys one after another: those before are doubled, and 1 is added if a is not 0. By the
+ * carry that is two instructions, where compilers take four. */
+static inline __attribute__((always_inline)) uint64_t bloomery_append_any(uint64_t answers,
+                                                                          uint32_t a)
+{
+#if defined(__x86_64__)
+    __asm__("negl %1\n\tadcq %0, %0" : "+r"(answers), "+r"(a) : : "cc");
+    return answers;
+#else
+    return answers + answers + (a != 0);
+#endif
 }
 
 #define INLINE static inline __attribute__((always_inline)) BLOOMERY_RACES_MEANT
@@ -83,6 +106,11 @@ INLINE bool hits_scalar(const uint8_t *block, uint64_t w, uint32_t probes)
     return all != 0;
 }
 
+INLINE uint64_t append_scalar(uint64_t missed, const uint8_t *block, uint64_t w, uint32_t probes)
+{
+    return bloomery_append_any(missed, !hits_scalar(block, w, probes));
+}
+
 INLINE uint32_t set_scalar(uint8_t *block, uint64_t w, uint32_t probes)
 {
     uint64_t *words = (uint64_t *)(void *)block;
@@ -99,9 +127,9 @@ INLINE uint32_t set_scalar(uint8_t *block, uint64_t w, uint32_t probes)
     return probes - (uint32_t)seen;
 }
 
-INLINE bool mark_scalar(uint8_t *block, uint64_t w, uint32_t probes)
+INLINE bool set_any_scalar(uint8_t *block, uint64_t w, uint32_t probes)
 {
-    return set_scalar(block, w, probes) > 0;
+    return set_scalar(block, w, probes) != 0;
 }
 
 /* Reading first keeps the cache line shared if the bits are set already, and an atomic OR costs
@@ -120,6 +148,11 @@ INLINE uint32_t set_shared_scalar(uint8_t *block, uint64_t w, uint32_t probes)
     }
     assert(fresh <= probes && hits_scalar(block, w, probes));
     return fresh;
+}
+
+INLINE uint32_t count_scalar(uint32_t marks)
+{
+    return marks;
 }
 
 #undef INLINE

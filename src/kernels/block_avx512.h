@@ -40,11 +40,22 @@ INLINE_AVX512 __m512i read_avx512(const uint8_t *block)
     return *(const volatile __m512i *)(const void *)block;
 }
 
-INLINE_AVX512 bool hits_avx512(const uint8_t *block, uint64_t w, uint32_t probes)
+/* The words of the window that lack their bit. */
+INLINE_AVX512 __mmask8 missing_avx512(const uint8_t *block, uint64_t w, uint32_t probes)
 {
     const __m512i lowest = _mm512_rorv_epi64(read_avx512(block), choices_avx512(w));
-    return _mm512_mask_testn_epi64_mask(window_avx512(w, probes), lowest, _mm512_set1_epi64(1)) ==
-           0;
+    return _mm512_mask_testn_epi64_mask(window_avx512(w, probes), lowest, _mm512_set1_epi64(1));
+}
+
+INLINE_AVX512 bool hits_avx512(const uint8_t *block, uint64_t w, uint32_t probes)
+{
+    return missing_avx512(block, w, probes) == 0;
+}
+
+INLINE_AVX512 uint64_t append_avx512(uint64_t missed, const uint8_t *block, uint64_t w,
+                                     uint32_t probes)
+{
+    return bloomery_append_any(missed, missing_avx512(block, w, probes));
 }
 
 /* The bits of a key, and through `fresh` the lanes in which the block has them not. */
@@ -62,7 +73,17 @@ INLINE_AVX512 uint32_t set_avx512(uint8_t *block, uint64_t w, uint32_t probes)
     const __m512i before = _mm512_load_si512(block);
     const __m512i bits = bits_avx512(before, w, probes, &fresh);
     _mm512_store_si512(block, _mm512_or_si512(before, bits));
-    return (uint32_t)__builtin_popcount(fresh);
+    return fresh;
+}
+
+INLINE_AVX512 uint32_t count_avx512(uint32_t marks)
+{
+    return (uint32_t)__builtin_popcount(marks);
+}
+
+INLINE_AVX512 bool set_any_avx512(uint8_t *block, uint64_t w, uint32_t probes)
+{
+    return set_avx512(block, w, probes) != 0;
 }
 
 INLINE_AVX512 uint32_t set_shared_avx512(uint8_t *block, uint64_t w, uint32_t probes)
@@ -79,11 +100,6 @@ INLINE_AVX512 uint32_t set_shared_avx512(uint8_t *block, uint64_t w, uint32_t pr
         fresh += bloomery_or_shared((uint64_t *)(void *)block + word, each[word]);
     }
     return fresh;
-}
-
-INLINE_AVX512 bool mark_avx512(uint8_t *block, uint64_t w, uint32_t probes)
-{
-    return set_avx512(block, w, probes) > 0;
 }
 
 #endif /* BLOOMERY_KERNELS_BLOCK_AVX512_H */

@@ -34,6 +34,11 @@ INLINE_NEON bool hits_neon(const uint8_t *block, uint64_t w, uint32_t probes)
     return vmaxvq_u32(vreinterpretq_u32_u64(missing)) == 0;
 }
 
+INLINE_NEON uint64_t append_neon(uint64_t missed, const uint8_t *block, uint64_t w, uint32_t probes)
+{
+    return bloomery_append_any(missed, !hits_neon(block, w, probes));
+}
+
 INLINE_NEON uint32_t set_neon(uint8_t *block, uint64_t w, uint32_t probes)
 {
     const uint64_t *window = bloomery_window(w, probes);
@@ -46,6 +51,16 @@ INLINE_NEON uint32_t set_neon(uint8_t *block, uint64_t w, uint32_t probes)
         vst1q_u64(quarter, vorrq_u64(now, bits));
     }
     return vaddlvq_u8(fresh);
+}
+
+INLINE_NEON uint32_t count_neon(uint32_t marks)
+{
+    return marks;
+}
+
+INLINE_NEON bool set_any_neon(uint8_t *block, uint64_t w, uint32_t probes)
+{
+    return set_neon(block, w, probes) != 0;
 }
 
 INLINE_NEON uint32_t set_shared_neon(uint8_t *block, uint64_t w, uint32_t probes)
@@ -62,11 +77,6 @@ INLINE_NEON uint32_t set_shared_neon(uint8_t *block, uint64_t w, uint32_t probes
             fresh += bloomery_or_shared(quarter + 1, vgetq_lane_u64(missing, 1));
     }
     return fresh;
-}
-
-INLINE_NEON bool mark_neon(uint8_t *block, uint64_t w, uint32_t probes)
-{
-    return set_neon(block, w, probes) > 0;
 }
 
 #endif /* BLOOMERY_KERNELS_BLOCK_NEON_H */

@@ -32,17 +32,26 @@ LEVEL_INLINE bool OF_LEVEL(holds)(const struct bloomery_layer *layer, const uint
     return true;
 }
 
+/* Sets the bits of w in a block; returns how many were not set, or marks of them if not `shared`. */
+LEVEL_INLINE uint32_t OF_LEVEL(put_at)(uint8_t *at, uint64_t w, const uint32_t probes,
+                                       const bool shared)
+{
+    assert((uintptr_t)at % BLOOMERY_BLOCK_BYTES == 0);
+    const uint32_t marks =
+        shared ? OF_LEVEL(set_shared)(at, w, probes) : OF_LEVEL(set)(at, w, probes);
+    assert((shared ? marks : OF_LEVEL(count)(marks)) <= probes && OF_LEVEL(hits)(at, w, probes));
+    return marks;
+}
+
 /* Sets block number `which` (0 to L-1) of a key; returns how many bits were not set. */
 LEVEL_INLINE uint32_t OF_LEVEL(put)(const struct bloomery_layer *layer, uint8_t *payload,
                                     bloomery_hash hash, uint32_t which, const bool shared)
 {
     const struct bloomery_place place = bloomery_place_of(hash, which, layer->blocks);
-    uint8_t *at = payload + place.block * BLOOMERY_BLOCK_BYTES;
-    assert(place.block < layer->blocks && (uintptr_t)at % BLOOMERY_BLOCK_BYTES == 0);
-    const uint32_t fresh = shared ? OF_LEVEL(set_shared)(at, place.word, layer->probes)
-                                  : OF_LEVEL(set)(at, place.word, layer->probes);
-    assert(fresh <= layer->probes && OF_LEVEL(hits)(at, place.word, layer->probes));
-    return fresh;
+    assert(place.block < layer->blocks);
+    const uint32_t marks = OF_LEVEL(put_at)(payload + place.block * BLOOMERY_BLOCK_BYTES,
+                                            place.word, layer->probes, shared);
+    return shared ? marks : OF_LEVEL(count)(marks);
 }
 
 LEVEL_INLINE uint32_t OF_LEVEL(put_all)(const struct bloomery_layer *layer, uint8_t *payload,

@@ -28,10 +28,12 @@ struct bloomery_fast_path {
     const char *name; /* of static filters; for others the operations have it */
     bloomery_fast_query *query;
     bloomery_fast_add *add[2]; /* [1] for filters that several threads write */
-    /* Of filters of one layer, with XXH3-64; [1] if keys have one block, and eight bits in it. */
+    /* Single keys. Of filters of one layer, with XXH3-64: [0], or [1] if keys have one block, and
+     * eight bits in it. [2]: of chains, and with another hash. */
     const struct bloomery_lookup *lookups;
-    const struct bloomery_addition *additions;       /* if keys can be added */
-    const struct bloomery_addition *shared_addition; /* and several threads do, of any keys */
+    /* The same if keys can be added. [2]: to chains to which one thread adds. */
+    const struct bloomery_addition *additions;
+    const struct bloomery_addition *shared_addition; /* as [0] and [1], if several threads add */
 };
 
 extern const struct bloomery_fast_path bloomery_fast_scalar;

@@ -1,21 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Batches of blocked filters, compiled in one piece for a processor: a template, included behind
- * kernels/block_template.h.
+ * kernels/block_template.h. Before it comes LEVEL_LANES, the name that ends the functions of
+ * kernels/lanes.h for the level.
  *
- * Keys flow through a ring of 256 places, in groups of eight:
+ * Keys flow through a ring, in groups of eight:
  *
- *     keys ─ hash ─┬─> ring: block, word ── window of 128 keys ── test or set ── 64 answers a word
- *                  └─> prefetch of the first block; of all blocks to add keys
+ *     keys ─ hash ─┬─> ring: address, w ── window of 128 keys ── test or set ── 64 answers a word
+ *                  └─> prefetch
  *
- * so that at any time the blocks of 128 keys are on their way, and the flow never stops.
+ * so that at any time the blocks of 128 keys are on their way, and the flow never stops. Hashes and
+ * places are made in the lanes of registers. The ring has addresses, not numbers of blocks: who
+ * takes a key out of it reads an address and w, and nothing else.
  *
- * Queries of several blocks. Most absent keys end at their first block, so only that is prefetched.
- * When a word of 64 keys is through, the other blocks of those that survived are prefetched, and
- * read when the next word is through.
+ * Answers of a group are doubled for each key, and its own is added. The first of the eight keys
+ * has to end in the lowest bit, so queries go from the last key to the first. Keys that are added
+ * must go in order, and their answers are turned around once for each word.
  *
- * LEVEL_EIGHTS(secret, words, blocks, at, word, hi), if defined, does for eight integers at once
- * what place() does for one: XXH3-64, first block and w. It needs fewer than 2^32 blocks.
+ * Several blocks. To add a key all its blocks are derived when it enters, once, and the ring has
+ * them one behind the other. Then 32 keys are on their way: 128 of them with four blocks each would
+ * fill the first-level cache.
+ *
+ *     at, word   | block 0 of 64 keys | block 1 of 64 keys | block 2 ... | block 3 ... |
+ *
+ * Most absent keys that are queried end at their first block, so only that is prefetched. When a
+ * word of 64 keys is through, the others of those that survived are derived and prefetched, and
+ * they are read when the next word is through.
  *
  * What is a constant to a function here (one block, integers, no answers wanted) is one for speed:
  * a build for size (BLOOMERY_FOR_SIZE) has one loop for all cases.
@@ -23,176 +33,422 @@
  * A last group of fewer than eight keys is filled up with its last key. Querying or adding that
  * twice changes nothing, and the answers past the end are cut off.
  */
+#define IN_LANES(name) LEVEL_PASTE(name, LEVEL_LANES)
+#define LANES          IN_LANES(LANES)
 
-/* The first block of each key and, if it has more, its hash. */
+/* Keys enter by spans of this number, and are tested by such. A ring of several blocks of each key
+ * has fewer keys, and of these fewer are on their way. */
+enum {
+    SPAN = 32,
+    RING_OF_SEVERAL = RING / BLOOMERY_BLOCKS_PER_KEY_MAX,
+    WINDOW_OF_SEVERAL = RING_OF_SEVERAL - SPAN,
+};
+
+/* `hi` and `lo`: hashes, for the other blocks of keys that are queried. */
 struct OF_LEVEL(ring) {
-    uint64_t at[RING] __attribute__((aligned(64)));
+    uint8_t *at[RING] __attribute__((aligned(64)));
     uint64_t word[RING] __attribute__((aligned(64)));
-    uint64_t lo[RING] __attribute__((aligned(64)));
     uint64_t hi[RING] __attribute__((aligned(64)));
+    uint64_t lo[RING] __attribute__((aligned(64)));
 };
 
-LEVEL_INLINE bloomery_hash OF_LEVEL(hash_in)(const struct OF_LEVEL(ring) * ring, size_t slot)
-{
-    return (bloomery_hash){ring->lo[slot], ring->hi[slot]};
-}
+struct OF_LEVEL(batch);
 
-/* What is looked up or added. If a constant says that a key has one block, or that keys are
- * integers one after another, the compiler leaves out all code for other cases. */
+/* Takes in keys `first` to first + count - 1, whole groups. */
+typedef void OF_LEVEL(entrance)(struct OF_LEVEL(batch) * batch, size_t first, size_t count,
+                                struct OF_LEVEL(ring) * ring);
+
+/* What is looked up or added. */
 struct OF_LEVEL(batch) {
-    const bloomery_filter *filter;
-    const struct bloomery_input *keys;
-    size_t count;
     struct bloomery_layer layer;
-    bloomery_key_hasher *hash_keys;
+    const struct bloomery_input *keys;
+    const bloomery_filter *filter;
+    OF_LEVEL(entrance) * enter;
+    size_t count;
+    size_t whole; /* how many of them are in groups that enter so; the others do singly */
     struct bloomery_short_secret secret;
-    bool list;     /* descriptors, and XXH3-64 */
-    size_t hashed; /* the bytes of a given hash, or 0 */
+    bool adding;
+    bool long_known; /* the next is computed when the first key of 17 to 128 bytes comes */
+    struct bloomery_long_secret long_secret;
 };
 
-LEVEL_INLINE struct OF_LEVEL(batch)
-    OF_LEVEL(batch_of)(const bloomery_filter *filter, const struct bloomery_layer *layer,
-                       const struct bloomery_input *keys, size_t count)
+/* ---- Keys enter ------------------------------------------------------------------------------ */
+
+/* Where key number `i` has its first block in the ring. */
+LEVEL_INLINE size_t OF_LEVEL(slot_of)(size_t i, const bool all_blocks)
 {
-    assert(filter->shape.block_bits == BLOOMERY_BLOCK_BITS && !filter->foreign);
-    return (struct OF_LEVEL(batch)){
-        .filter = filter,
-        .keys = keys,
-        .count = count,
-        .layer = {.payload = layer->payload,
-                  .blocks = layer->blocks,
-                  .blocks_per_key = layer->blocks_per_key,
-                  .probes = layer->probes},
-        .hash_keys = bloomery_key_hasher_of(keys, filter),
-        .secret = bloomery_secret_of(filter)->brief,
-        .list = keys->form == BLOOMERY_KEYS_LIST && filter->shape.hash == BLOOMERY_HASH_XXH3_64,
-        .hashed = keys->form == BLOOMERY_KEYS_HASHES64    ? sizeof(uint64_t)
-                  : keys->form == BLOOMERY_KEYS_HASHES128 ? sizeof(bloomery_hash)
-                                                          : 0,
-    };
+    return i % (all_blocks ? (size_t)RING_OF_SEVERAL : (size_t)RING);
 }
 
-LEVEL_INLINE bool OF_LEVEL(all_integers)(const bloomery_filter *filter,
-                                         const struct bloomery_input *keys)
+LEVEL_INLINE void OF_LEVEL(request)(uint8_t *const *at, const size_t count)
 {
-    return keys->form == BLOOMERY_KEYS_FIXED && keys->width == 8 && keys->stride == 8 &&
-           filter->shape.hash == BLOOMERY_HASH_XXH3_64;
+    for (size_t j = 0; j < count; j++)
+        __builtin_prefetch(at[j]);
 }
 
-/* Whether keys i to i + 7 are integers, to be hashed here; else eight keys are hashed by a call.
- * They are if they lie one after another (`integers`, a constant), or if all descriptors say so. */
-LEVEL_INLINE bool OF_LEVEL(are_eights)(const struct OF_LEVEL(batch) * batch, size_t i,
-                                       const bool integers)
+/* Where a span enters, in variables of its own: stores into the ring might change others, which
+ * would be read again for each key. */
+struct OF_LEVEL(gate) {
+    uint8_t **at;
+    uint64_t *word;
+    uint64_t *hi;
+    uint64_t *lo;
+    struct bloomery_layer layer;
+    bool adding;
+};
+
+LEVEL_INLINE struct OF_LEVEL(gate)
+    OF_LEVEL(gate_of)(const struct OF_LEVEL(batch) * batch, struct OF_LEVEL(ring) * ring,
+                      size_t first, const bool several)
 {
-    const bloomery_key *list = (const bloomery_key *)(const void *)batch->keys->data + i;
-    uint64_t others = 0;
-    if (batch->count - i < GROUP || !(integers || batch->list))
-        return false;
-    for (size_t j = 0; !integers && j < GROUP; j++)
-        others |= list[j].bytes ^ 8;
-    return others == 0;
+    const size_t slot = OF_LEVEL(slot_of)(first, several && batch->adding);
+    return (struct OF_LEVEL(gate)){.at = ring->at + slot,
+                                   .word = ring->word + slot,
+                                   .hi = ring->hi + slot,
+                                   .lo = ring->lo + slot,
+                                   .layer = {.payload = batch->layer.payload,
+                                             .blocks = batch->layer.blocks,
+                                             .blocks_per_key = batch->layer.blocks_per_key},
+                                   .adding = batch->adding};
 }
 
-/* Eight integers one after another, as they lie in memory. */
-LEVEL_INLINE const uint8_t *OF_LEVEL(eights_at)(const struct OF_LEVEL(batch) * batch, size_t i,
-                                                const bool integers, uint64_t copies[GROUP])
+/* Key number `i` of a span and those beside it in a register, by their hashes. Of several blocks,
+ * which is a constant, all enter if the keys are added. */
+LEVEL_INLINE void OF_LEVEL(take)(const struct OF_LEVEL(gate) * gate, size_t i, IN_LANES(lanes) hi,
+                                 IN_LANES(lanes) lo, const bool several)
 {
-    const bloomery_key *list = (const bloomery_key *)(const void *)batch->keys->data + i;
-    if (integers)
-        return batch->keys->data + i * sizeof(uint64_t);
-    for (size_t j = 0; j < GROUP; j++)
-        memcpy(copies + j, list[j].data, sizeof(uint64_t));
-    return (const uint8_t *)(const void *)copies;
-}
-
-/* A key goes into the ring, and its blocks are prefetched: the first, or all if it is added. */
-LEVEL_INLINE void OF_LEVEL(place)(const struct bloomery_layer *layer, struct OF_LEVEL(ring) * ring,
-                                  size_t slot, bloomery_hash hash, const bool adding)
-{
-    const struct bloomery_place place = bloomery_place_of(hash, 0, layer->blocks);
-    ring->at[slot] = place.block * BLOOMERY_BLOCK_BYTES;
-    ring->word[slot] = place.word;
-    __builtin_prefetch(layer->payload + place.block * BLOOMERY_BLOCK_BYTES);
-    if (layer->blocks_per_key > 1) {
-        ring->lo[slot] = hash.lo;
-        ring->hi[slot] = hash.hi;
+    IN_LANES(place)(hi, lo, &gate->layer, gate->at + i, gate->word + i);
+    OF_LEVEL(request)(gate->at + i, LANES);
+    if (!several)
+        return;
+    if (!gate->adding) {
+        memcpy(gate->hi + i, &hi, sizeof hi);
+        memcpy(gate->lo + i, &lo, sizeof lo);
+        return;
     }
-    if (adding)
-        bloomery_blocked_prefetch_rest(layer, layer->payload, hash);
+    for (uint32_t which = 1; which < gate->layer.blocks_per_key; which++) {
+        i += RING_OF_SEVERAL;
+        IN_LANES(place)
+        (IN_LANES(block_hash)(hi, which), lo, &gate->layer, gate->at + i, gate->word + i);
+        OF_LEVEL(request)(gate->at + i, LANES);
+    }
+}
+
+/* A group by single keys: they do not fill one, or the layer has 2^32 blocks or more, which lanes
+ * do not know. What is left of it is filled up with its last key. */
+LEVEL_TARGET __attribute__((noinline)) static void
+OF_LEVEL(enter_singly)(const struct OF_LEVEL(batch) * batch, size_t i, struct OF_LEVEL(ring) * ring)
+{
+    const struct bloomery_layer *layer = &batch->layer;
+    const size_t now = batch->count - i < GROUP ? batch->count - i : GROUP;
+    const bool all_blocks = batch->adding && layer->blocks_per_key > 1;
+    bloomery_hash hashes[GROUP];
+    assert(i % GROUP == 0 && i < batch->count);
+    bloomery_key_hasher_of(batch->keys, batch->filter)(batch->keys, batch->filter, i, now, hashes);
+    for (size_t j = 0; j < GROUP; j++) {
+        const bloomery_hash hash = hashes[j < now ? j : now - 1];
+        size_t slot = OF_LEVEL(slot_of)(i + j, all_blocks);
+        ring->hi[slot] = hash.hi;
+        ring->lo[slot] = hash.lo;
+        for (uint32_t which = 0; which < (all_blocks ? layer->blocks_per_key : 1); which++) {
+            const struct bloomery_place place = bloomery_place_of(hash, which, layer->blocks);
+            assert(place.block < layer->blocks && slot < RING);
+            ring->at[slot] = layer->payload + place.block * BLOOMERY_BLOCK_BYTES;
+            ring->word[slot] = place.word;
+            __builtin_prefetch(ring->at[slot]);
+            slot += RING_OF_SEVERAL;
+        }
+    }
+}
+
+/* How keys of one width lie: integers, or of 9 to 16 bytes, one after another; the same with gaps. */
+enum { INTEGERS, NARROW, INTEGERS_APART, NARROW_APART };
+
+/* Of one width, 8 bytes or 9 to 16. `how` is a constant. */
+LEVEL_INLINE void OF_LEVEL(enter_fixed)(const struct OF_LEVEL(batch) * batch, size_t first,
+                                        size_t count, struct OF_LEVEL(ring) * ring, const int how,
+                                        const bool several)
+{
+    const struct OF_LEVEL(gate) gate = OF_LEVEL(gate_of)(batch, ring, first, several);
+    const bool eights = how == INTEGERS || how == INTEGERS_APART;
+    const size_t width = eights ? sizeof(uint64_t) : batch->keys->width;
+    const size_t stride = how == INTEGERS || how == NARROW ? width : batch->keys->stride;
+    const uint8_t *data = batch->keys->data + first * stride;
+    const struct bloomery_short_secret secret = batch->secret;
+    const IN_LANES(lanes) none = {0};
+    for (size_t i = 0; i < count; i += GROUP)
+        for (size_t j = 0; j < GROUP; j += LANES, data += LANES * stride) {
+            const uint8_t *from[LANES];
+            IN_LANES(lanes) words;
+            IN_LANES(lanes) last;
+            for (size_t k = 0; k < LANES; k++)
+                from[k] = data + k * stride;
+            if (how == NARROW)
+                words = IN_LANES(both_words)(data, width, &last);
+            else
+                words = how == INTEGERS ? IN_LANES(words)(data) : IN_LANES(gather)(from);
+            for (size_t k = 0; k < LANES; k++)
+                from[k] += width - sizeof(uint64_t);
+            if (how == NARROW_APART)
+                last = IN_LANES(gather)(from);
+            OF_LEVEL(take)
+            (&gate, i + j,
+             eights ? IN_LANES(hash_8)(&secret, words)
+                    : IN_LANES(hash_9_to_16)(&secret, words, last, IN_LANES(same_bytes)(width)),
+             none, several);
+        }
 }
 
 /* Eight keys of any length, by XXH3-64, in the instructions of this processor. */
-LEVEL_TARGET __attribute__((noinline, flatten)) static void
-OF_LEVEL(hash_list)(const bloomery_key *list, const bloomery_filter *filter, uint64_t hashes[GROUP])
+LEVEL_INLINE void OF_LEVEL(hash_group)(struct OF_LEVEL(batch) * batch,
+                                       const struct bloomery_input *keys, size_t i, const int form,
+                                       uint64_t hashes[GROUP])
 {
-    const struct bloomery_short_secret secret = bloomery_secret_of(filter)->brief;
-    for (size_t j = 0; j < GROUP; j++)
-        hashes[j] = bloomery_xxh3_64(bloomery_secret_of(filter), &secret, list[j]).hi;
+    const struct bloomery_hash_secret *secret = bloomery_secret_of(batch->filter);
+    if (!batch->long_known)
+        batch->long_secret = bloomery_long_secret_of(secret->seed);
+    batch->long_known = true;
+    for (size_t j = 0; j < GROUP; j++) {
+        const bloomery_key key = bloomery_input_key(keys, i + j, form);
+        if (key.bytes - 17 <= 111)
+            hashes[j] = bloomery_xxh3_17_to_128(&batch->long_secret, key.data, key.bytes);
+        else if (key.bytes - 4 <= 12)
+            hashes[j] = bloomery_xxh3_short(&batch->secret, key.data, key.bytes);
+        else
+            hashes[j] = bloomery_hash_xxh3_64.one(secret, key).hi;
+    }
 }
 
-/* Takes keys i to i + 7 in. */
-LEVEL_INLINE void OF_LEVEL(enter)(const struct OF_LEVEL(batch) * batch, size_t i,
-                                  struct OF_LEVEL(ring) * ring, const bool integers,
-                                  const bool adding)
+/* Apart from the lanes, whose registers a call leaves alone. */
+#define HASH_GROUP(name, form)                                                       \
+    LEVEL_TARGET __attribute__((noinline)) static void OF_LEVEL(hash_##name)(        \
+        struct OF_LEVEL(batch) * batch, const struct bloomery_input *keys, size_t i, \
+        uint64_t hashes[GROUP])                                                      \
+    {                                                                                \
+        OF_LEVEL(hash_group)(batch, keys, i, form, hashes);                          \
+    }
+HASH_GROUP(list, BLOOMERY_KEYS_LIST)
+HASH_GROUP(offsets32, BLOOMERY_KEYS_OFFSETS32)
+HASH_GROUP(offsets64, BLOOMERY_KEYS_OFFSETS64)
+HASH_GROUP(fixed, BLOOMERY_KEYS_FIXED)
+#undef HASH_GROUP
+
+LEVEL_INLINE void OF_LEVEL(hash_mixed)(struct OF_LEVEL(batch) * batch,
+                                       const struct bloomery_input *keys, size_t i, const int form,
+                                       uint64_t hashes[GROUP])
 {
-    assert(i % GROUP == 0 && i < batch->count);
-    if (OF_LEVEL(are_eights)(batch, i, integers)) {
-        const struct bloomery_layer *layer = &batch->layer;
-        uint64_t copies[GROUP];
-        const uint8_t *words = OF_LEVEL(eights_at)(batch, i, integers, copies);
-#if defined(LEVEL_EIGHTS)
-        if (layer->blocks <= UINT32_MAX) {
-            const size_t slot = i % RING;
-            LEVEL_EIGHTS(&batch->secret, words, layer->blocks, ring->at + slot, ring->word + slot,
-                         ring->hi + slot);
-            for (size_t j = 0; j < GROUP; j++) {
-                __builtin_prefetch(layer->payload + ring->at[slot + j]);
-                if (layer->blocks_per_key > 1)
-                    ring->lo[slot + j] = 0;
-                if (adding)
-                    bloomery_blocked_prefetch_rest(layer, layer->payload,
-                                                   (bloomery_hash){0, ring->hi[slot + j]});
-            }
-            return;
-        }
-#endif
-        for (size_t j = 0; j < GROUP; j++) {
-            const uint64_t hash = bloomery_xxh3_8(&batch->secret, bloomery_load_u64(words + 8 * j));
-            OF_LEVEL(place)(layer, ring, i % RING + j, (bloomery_hash){0, hash}, adding);
-        }
-        return;
+    if (form == BLOOMERY_KEYS_LIST)
+        OF_LEVEL(hash_list)(batch, keys, i, hashes);
+    else if (form == BLOOMERY_KEYS_OFFSETS32)
+        OF_LEVEL(hash_offsets32)(batch, keys, i, hashes);
+    else if (form == BLOOMERY_KEYS_OFFSETS64)
+        OF_LEVEL(hash_offsets64)(batch, keys, i, hashes);
+    else
+        OF_LEVEL(hash_fixed)(batch, keys, i, hashes);
+}
+
+/* The lengths of as many keys as a register has. */
+LEVEL_INLINE IN_LANES(lanes)
+    OF_LEVEL(bytes_of)(const struct bloomery_input *keys, size_t i, const int form)
+{
+    return form == BLOOMERY_KEYS_LIST
+               ? IN_LANES(list_bytes)((const bloomery_key *)(const void *)keys->data + i)
+           : form == BLOOMERY_KEYS_OFFSETS32
+               ? IN_LANES(narrow_bytes)(keys->offsets + i * sizeof(uint32_t))
+               : IN_LANES(wide_bytes)(keys->offsets + i * sizeof(uint64_t));
+}
+
+/* Their first words, or their last ones. */
+LEVEL_INLINE IN_LANES(lanes)
+    OF_LEVEL(words_of)(const struct bloomery_input *keys, size_t i, const int form, const bool last)
+{
+    const uint8_t *from[LANES];
+    for (size_t j = 0; j < LANES; j++) {
+        const bloomery_key key = bloomery_input_key(keys, i + j, form);
+        from[j] = key.data;
+        if (last)
+            from[j] += key.bytes - sizeof(uint64_t);
     }
-    if (batch->list && batch->count - i >= GROUP) {
+    return IN_LANES(gather)(from);
+}
+
+/* Named by descriptors or offsets. Groups of one of the two lengths are hashed in lanes. */
+LEVEL_INLINE void OF_LEVEL(enter_named)(struct OF_LEVEL(batch) * batch, size_t begin, size_t count,
+                                        struct OF_LEVEL(ring) * ring, const int form,
+                                        const bool several)
+{
+    const struct OF_LEVEL(gate) gate = OF_LEVEL(gate_of)(batch, ring, begin, several);
+    struct bloomery_input keys = {.data = batch->keys->data, .offsets = batch->keys->offsets};
+    const struct bloomery_short_secret secret = batch->secret;
+    const IN_LANES(lanes) none = {0};
+    if (form == BLOOMERY_KEYS_LIST)
+        keys.data += begin * sizeof(bloomery_key);
+    else
+        keys.offsets +=
+            begin * (form == BLOOMERY_KEYS_OFFSETS32 ? sizeof(uint32_t) : sizeof(uint64_t));
+    for (size_t i = 0; i < count; i += GROUP) {
+        IN_LANES(lanes) bytes[GROUP / LANES];
+        for (size_t j = 0; j < GROUP; j += LANES)
+            bytes[j / LANES] = OF_LEVEL(bytes_of)(&keys, i + j, form);
+        if (IN_LANES(are_between)(bytes, GROUP / LANES, 8, 0)) {
+            for (size_t j = 0; j < GROUP; j += LANES)
+                OF_LEVEL(take)
+            (&gate, i + j, IN_LANES(hash_8)(&secret, OF_LEVEL(words_of)(&keys, i + j, form, false)),
+             none, several);
+        } else if (IN_LANES(are_between)(bytes, GROUP / LANES, 9, 7)) {
+            for (size_t j = 0; j < GROUP; j += LANES)
+                OF_LEVEL(take)
+            (&gate, i + j,
+             IN_LANES(hash_9_to_16)(&secret, OF_LEVEL(words_of)(&keys, i + j, form, false),
+                                    OF_LEVEL(words_of)(&keys, i + j, form, true), bytes[j / LANES]),
+             none, several);
+        } else {
+            uint64_t own[GROUP];
+            OF_LEVEL(hash_mixed)(batch, &keys, i, form, own);
+            for (size_t j = 0; j < GROUP; j += LANES)
+                OF_LEVEL(take)
+            (&gate, i + j, IN_LANES(load)((const uint8_t *)(const void *)(own + j)), none, several);
+        }
+    }
+}
+
+LEVEL_INLINE void OF_LEVEL(enter_width)(struct OF_LEVEL(batch) * batch, size_t begin, size_t count,
+                                        struct OF_LEVEL(ring) * ring, const bool several)
+{
+    const struct OF_LEVEL(gate) gate = OF_LEVEL(gate_of)(batch, ring, begin, several);
+    const IN_LANES(lanes) none = {0};
+    for (size_t i = 0; i < count; i += GROUP) {
         uint64_t own[GROUP];
-        OF_LEVEL(hash_list)
-        ((const bloomery_key *)(const void *)batch->keys->data + i, batch->filter, own);
-        for (size_t j = 0; j < GROUP; j++)
-            OF_LEVEL(place)(&batch->layer, ring, i % RING + j, (bloomery_hash){0, own[j]}, adding);
-        return;
+        OF_LEVEL(hash_fixed)(batch, batch->keys, begin + i, own);
+        for (size_t j = 0; j < GROUP; j += LANES)
+            OF_LEVEL(take)
+        (&gate, i + j, IN_LANES(load)((const uint8_t *)(const void *)(own + j)), none, several);
     }
-    const size_t now = batch->count - i < GROUP ? batch->count - i : GROUP;
-    bloomery_hash hashes[GROUP];
-    if (batch->hashed == sizeof(uint64_t) && now == GROUP) {
-        const uint8_t *words = batch->keys->data + i * sizeof(uint64_t);
-        for (size_t j = 0; j < GROUP; j++) {
-            uint64_t hash;
-            memcpy(&hash, words + j * sizeof hash, sizeof hash);
-            OF_LEVEL(place)(&batch->layer, ring, i % RING + j, (bloomery_hash){0, hash}, adding);
-        }
-        return;
+}
+
+/* Hashes, `wide` ones of 128 bits. */
+LEVEL_INLINE void OF_LEVEL(enter_hashes)(const struct OF_LEVEL(batch) * batch, const uint8_t *data,
+                                         size_t first, size_t count, struct OF_LEVEL(ring) * ring,
+                                         const bool wide, const bool several)
+{
+    const struct OF_LEVEL(gate) gate = OF_LEVEL(gate_of)(batch, ring, first, several);
+    const size_t size = wide ? sizeof(bloomery_hash) : sizeof(uint64_t);
+    for (size_t i = 0; i < count; i += LANES) {
+        IN_LANES(lanes) lo = {0};
+        const IN_LANES(lanes) hi =
+            wide ? IN_LANES(load_pairs)(data + i * size, &lo) : IN_LANES(load)(data + i * size);
+        OF_LEVEL(take)(&gate, i, hi, lo, several);
     }
-    if (batch->hashed == sizeof(bloomery_hash) && now == GROUP) {
-        const uint8_t *pairs = batch->keys->data + i * sizeof(bloomery_hash);
-        for (size_t j = 0; j < GROUP; j++) {
-            bloomery_hash hash;
-            memcpy(&hash, pairs + j * sizeof hash, sizeof hash);
-            OF_LEVEL(place)(&batch->layer, ring, i % RING + j, hash, adding);
-        }
-        return;
+}
+
+/* Of keys with another hash than XXH3-64. */
+LEVEL_INLINE void OF_LEVEL(enter_others)(const struct OF_LEVEL(batch) * batch, size_t first,
+                                         size_t count, struct OF_LEVEL(ring) * ring,
+                                         const bool several)
+{
+    bloomery_hash hashes[SPAN];
+    assert(count <= SPAN);
+    bloomery_key_hasher_of(batch->keys, batch->filter)(batch->keys, batch->filter, first, count,
+                                                       hashes);
+    OF_LEVEL(enter_hashes)
+    (batch, (const uint8_t *)(const void *)hashes, first, count, ring, true, several);
+}
+
+/* A function for each form of keys, with `several` a constant. */
+#define ENTRANCE_OF(name, how, constant)                                                          \
+    LEVEL_TARGET __attribute__((noinline)) static void OF_LEVEL(name)(                            \
+        struct OF_LEVEL(batch) * batch, size_t first, size_t count, struct OF_LEVEL(ring) * ring) \
+    {                                                                                             \
+        const bool several = constant;                                                            \
+        const uint8_t *data = batch->keys->data;                                                  \
+        assert(first % GROUP == 0 && count % GROUP == 0 && first + count <= batch->count);        \
+        (void)data;                                                                               \
+        how;                                                                                      \
     }
-    batch->hash_keys(batch->keys, batch->filter, i, now, hashes);
-    for (size_t j = 0; j < GROUP; j++)
-        OF_LEVEL(place)(&batch->layer, ring, i % RING + j, hashes[j < now ? j : now - 1], adding);
+#define ENTRANCE(name, how)               \
+    ENTRANCE_OF(enter_##name, how, false) \
+    ENTRANCE_OF(enter_##name##_several, how, true)
+
+ENTRANCE(integers, OF_LEVEL(enter_fixed)(batch, first, count, ring, INTEGERS, several))
+ENTRANCE(narrow, OF_LEVEL(enter_fixed)(batch, first, count, ring, NARROW, several))
+ENTRANCE(integers_apart, OF_LEVEL(enter_fixed)(batch, first, count, ring, INTEGERS_APART, several))
+ENTRANCE(narrow_apart, OF_LEVEL(enter_fixed)(batch, first, count, ring, NARROW_APART, several))
+ENTRANCE(widths, OF_LEVEL(enter_width)(batch, first, count, ring, several))
+ENTRANCE(list, OF_LEVEL(enter_named)(batch, first, count, ring, BLOOMERY_KEYS_LIST, several))
+ENTRANCE(offsets32,
+         OF_LEVEL(enter_named)(batch, first, count, ring, BLOOMERY_KEYS_OFFSETS32, several))
+ENTRANCE(offsets64,
+         OF_LEVEL(enter_named)(batch, first, count, ring, BLOOMERY_KEYS_OFFSETS64, several))
+ENTRANCE(hashes64, OF_LEVEL(enter_hashes)(batch, data + first * sizeof(uint64_t), first, count,
+                                          ring, false, several))
+ENTRANCE(hashes128, OF_LEVEL(enter_hashes)(batch, data + first * sizeof(bloomery_hash), first,
+                                           count, ring, true, several))
+ENTRANCE(other_keys, OF_LEVEL(enter_others)(batch, first, count, ring, several))
+#undef ENTRANCE
+#undef ENTRANCE_OF
+
+LEVEL_INLINE OF_LEVEL(entrance) * OF_LEVEL(entrance_of)(const bloomery_filter *filter,
+                                                        const struct bloomery_input *keys,
+                                                        bool several)
+{
+#define ENTER(name) (several ? OF_LEVEL(enter_##name##_several) : OF_LEVEL(enter_##name))
+    if (keys->form == BLOOMERY_KEYS_HASHES64)
+        return ENTER(hashes64);
+    if (keys->form == BLOOMERY_KEYS_HASHES128)
+        return ENTER(hashes128);
+    if (filter->shape.hash != BLOOMERY_HASH_XXH3_64)
+        return ENTER(other_keys);
+    if (keys->form == BLOOMERY_KEYS_LIST)
+        return ENTER(list);
+    if (keys->form == BLOOMERY_KEYS_OFFSETS32)
+        return ENTER(offsets32);
+    if (keys->form == BLOOMERY_KEYS_OFFSETS64)
+        return ENTER(offsets64);
+    assert(keys->form == BLOOMERY_KEYS_FIXED);
+    const bool apart = keys->stride != keys->width;
+    if (keys->width == sizeof(uint64_t))
+        return apart ? ENTER(integers_apart) : ENTER(integers);
+    if (keys->width - 9 <= 7)
+        return apart ? ENTER(narrow_apart) : ENTER(narrow);
+    return ENTER(widths);
+#undef ENTER
+}
+
+LEVEL_INLINE void OF_LEVEL(begin)(struct OF_LEVEL(batch) * batch, const bloomery_filter *filter,
+                                  const struct bloomery_layer *layer,
+                                  const struct bloomery_input *keys, size_t count, bool adding)
+{
+    /* Registers of several words of narrow keys end behind the last word: the last group enters
+     * singly. */
+    const size_t rest = keys->form == BLOOMERY_KEYS_FIXED && keys->width > 8 && count > 0 ? 1 : 0;
+    assert(filter->shape.block_bits == BLOOMERY_BLOCK_BITS && !filter->foreign);
+    assert(layer->blocks_per_key <= BLOOMERY_BLOCKS_PER_KEY_MAX);
+    batch->layer.payload = layer->payload;
+    batch->layer.blocks = layer->blocks;
+    batch->layer.blocks_per_key = layer->blocks_per_key;
+    batch->layer.probes = layer->probes;
+    batch->keys = keys;
+    batch->filter = filter;
+    batch->enter = OF_LEVEL(entrance_of)(filter, keys, layer->blocks_per_key > 1);
+    batch->count = count;
+    batch->whole = layer->blocks <= UINT32_MAX ? (count - rest) / GROUP * GROUP : 0;
+    batch->secret = bloomery_secret_of(filter)->brief;
+    batch->adding = adding;
+    batch->long_known = false;
+}
+
+/* Takes in the next span, or what is left. */
+LEVEL_INLINE void OF_LEVEL(enter)(struct OF_LEVEL(batch) * batch, size_t i,
+                                  struct OF_LEVEL(ring) * ring)
+{
+    const size_t end = batch->count - i < SPAN ? batch->count : i + SPAN;
+    if (i < batch->whole) {
+        const size_t now = batch->whole - i < SPAN ? batch->whole - i : SPAN;
+        batch->enter(batch, i, now, ring);
+        i += now;
+    }
+    for (; i < end; i += GROUP)
+        OF_LEVEL(enter_singly)(batch, i, ring);
 }
 
 /* The answers of the last word: what lies behind the end is none. */
@@ -205,84 +461,107 @@ LEVEL_INLINE uint64_t OF_LEVEL(within)(uint64_t answers, size_t word, size_t cou
 
 /* ---- Queries --------------------------------------------------------------------------------- */
 
-/* Prefetches the other blocks of the keys of a word that `alive` has. */
+/* Keys of a word that survived their first block: their numbers in it, and their other blocks. */
+struct OF_LEVEL(survivors) {
+    size_t count;
+    uint8_t number[WORD];
+    uint64_t hi[WORD] __attribute__((aligned(64)));
+    uint64_t lo[WORD] __attribute__((aligned(64)));
+    uint8_t *at[BLOOMERY_BLOCKS_PER_KEY_MAX][WORD] __attribute__((aligned(64)));
+    uint64_t word[BLOOMERY_BLOCKS_PER_KEY_MAX][WORD] __attribute__((aligned(64)));
+};
+
+/* Derives and prefetches the other blocks of the keys of a word that `alive` has. */
 LEVEL_INLINE void OF_LEVEL(follow)(const struct bloomery_layer *layer,
-                                   const struct OF_LEVEL(ring) * ring, size_t word, uint64_t alive)
+                                   const struct OF_LEVEL(ring) * ring, size_t word, uint64_t alive,
+                                   struct OF_LEVEL(survivors) * survivors)
 {
-    for (; alive != 0; alive &= alive - 1)
-        bloomery_blocked_prefetch_rest(
-            layer, layer->payload,
-            OF_LEVEL(hash_in)(ring, (word * WORD + (size_t)__builtin_ctzll(alive)) % RING));
+    size_t count = 0;
+    for (; alive != 0; alive &= alive - 1, count++) {
+        const size_t number = (size_t)__builtin_ctzll(alive);
+        const size_t slot = word * WORD % RING + number;
+        survivors->number[count] = (uint8_t)number;
+        survivors->hi[count] = ring->hi[slot];
+        survivors->lo[count] = ring->lo[slot];
+    }
+    survivors->count = count;
+    for (; count % LANES != 0; count++) /* what fills a register up is prefetched in vain */
+        survivors->hi[count] = survivors->lo[count] = 0;
+    assert(count <= WORD);
+    for (uint32_t which = 1; which < layer->blocks_per_key; which++)
+        for (size_t j = 0; j < count; j += LANES) {
+            uint8_t **at = survivors->at[which] + j;
+            IN_LANES(lanes) hi;
+            IN_LANES(lanes) lo;
+            memcpy(&hi, survivors->hi + j, sizeof hi);
+            memcpy(&lo, survivors->lo + j, sizeof lo);
+            IN_LANES(place)
+            (IN_LANES(block_hash)(hi, which), lo, layer, at, survivors->word[which] + j);
+            OF_LEVEL(request)(at, LANES);
+        }
 }
 
 /* Those of them whose other blocks hold them too. */
-LEVEL_INLINE uint64_t OF_LEVEL(settle)(const struct bloomery_layer *layer,
-                                       const struct OF_LEVEL(ring) * ring, size_t word,
-                                       uint64_t alive)
+LEVEL_INLINE uint64_t OF_LEVEL(settle)(const struct OF_LEVEL(survivors) * survivors,
+                                       const uint32_t blocks_per_key, const uint32_t probes)
 {
-    for (uint64_t left = alive; left != 0; left &= left - 1) {
-        const size_t slot = (word * WORD + (size_t)__builtin_ctzll(left)) % RING;
-        if (!OF_LEVEL(holds)(layer, layer->payload, OF_LEVEL(hash_in)(ring, slot), 1))
-            alive &= ~(left & -left);
+    uint64_t alive = 0;
+    for (size_t j = 0; j < survivors->count; j++) {
+        uint32_t which = 1;
+        while (which < blocks_per_key &&
+               OF_LEVEL(hits)(survivors->at[which][j], survivors->word[which][j], probes))
+            which++;
+        alive |= (uint64_t)(which == blocks_per_key) << survivors->number[j];
     }
     return alive;
 }
 
-LEVEL_INLINE size_t OF_LEVEL(query_shape)(const struct OF_LEVEL(batch) batch, uint64_t *answers,
-                                          const bool integers)
+/* `blocks_per_key`, 1 or more, and `probes` are constants where that matters. */
+LEVEL_INLINE size_t OF_LEVEL(query_shape)(struct OF_LEVEL(batch) * batch, uint64_t *answers,
+                                          const uint32_t blocks_per_key, const uint32_t probes)
 {
-    const struct bloomery_layer *layer = &batch.layer;
-    const size_t end = (batch.count + GROUP - 1) / GROUP * GROUP;
+    const size_t count = batch->count;
     struct OF_LEVEL(ring) ring;
+    struct OF_LEVEL(survivors) survivors; /* of the word before */
     uint64_t hits = 0;
-    uint64_t before = 0; /* of the word before, those that survived their first block */
     size_t found = 0;
-    for (size_t i = 0; i < end + WINDOW; i += GROUP) {
-        if (i < end)
-            OF_LEVEL(enter)(&batch, i, &ring, integers, false);
+    survivors.count = 0;
+    for (size_t i = 0; i < count + WINDOW; i += SPAN) {
+        if (i < count)
+            OF_LEVEL(enter)(batch, i, &ring);
         if (i < WINDOW)
             continue;
-        const size_t ready = i - WINDOW;
-        uint64_t eight = 0;
-        for (size_t j = GROUP; j-- > 0;) { /* so the first key ends in the lowest bit */
-            const size_t slot = ready % RING + j;
-            eight += eight +
-                     OF_LEVEL(hits)(layer->payload + ring.at[slot], ring.word[slot], layer->probes);
+        size_t ready = i - WINDOW;
+        const size_t end = count - ready < SPAN ? count : ready + SPAN;
+        for (; ready < end; ready += GROUP) {
+            uint64_t missed = 0;
+            for (size_t j = GROUP; j-- > 0;) { /* so the first key ends in the lowest bit */
+                const size_t slot = ready % RING + j;
+                missed = OF_LEVEL(append)(missed, ring.at[slot], ring.word[slot], probes);
+            }
+            hits |= (missed ^ 0xff) << ready % WORD;
         }
-        hits |= eight << ready % WORD;
-        if (ready % WORD != WORD - GROUP && ready + GROUP != end)
+        if (ready % WORD != 0 && ready < count)
             continue;
-        const size_t word = ready / WORD;
-        uint64_t done = hits = OF_LEVEL(within)(hits, word, batch.count);
-        if (layer->blocks_per_key > 1) {
-            OF_LEVEL(follow)(layer, &ring, word, hits);
-            done = word > 0 ? OF_LEVEL(settle)(layer, &ring, word - 1, before) : 0;
-            before = hits;
+        const size_t word = (i - WINDOW) / WORD;
+        uint64_t done = hits = OF_LEVEL(within)(hits, word, count);
+        if (blocks_per_key > 1) {
+            done = OF_LEVEL(settle)(&survivors, blocks_per_key, probes);
+            OF_LEVEL(follow)(&batch->layer, &ring, word, hits, &survivors);
         }
         found += (size_t)__builtin_popcountll(done);
-        if (answers != NULL && (layer->blocks_per_key == 1 || word > 0))
-            answers[layer->blocks_per_key == 1 ? word : word - 1] = done;
+        if (answers != NULL && (blocks_per_key == 1 || word > 0))
+            answers[blocks_per_key == 1 ? word : word - 1] = done;
         hits = 0;
     }
-    if (layer->blocks_per_key > 1 && end > 0) {
-        const size_t last = (end - 1) / WORD;
-        before = OF_LEVEL(settle)(layer, &ring, last, before);
-        found += (size_t)__builtin_popcountll(before);
+    if (blocks_per_key > 1 && count > 0) {
+        const uint64_t done = OF_LEVEL(settle)(&survivors, blocks_per_key, probes);
+        found += (size_t)__builtin_popcountll(done);
         if (answers != NULL)
-            answers[last] = before;
+            answers[(count - 1) / WORD] = done;
     }
-    assert(found <= batch.count);
+    assert(found <= count);
     return found;
-}
-
-LEVEL_INLINE size_t OF_LEVEL(query_block)(struct OF_LEVEL(batch) batch, uint64_t *answers,
-                                          const bool integers)
-{
-    batch.layer.blocks_per_key = 1;
-    if (batch.layer.probes != BLOOMERY_BLOCK_PROBES)
-        return OF_LEVEL(query_shape)(batch, answers, integers);
-    batch.layer.probes = BLOOMERY_BLOCK_PROBES;
-    return OF_LEVEL(query_shape)(batch, answers, integers);
 }
 
 LEVEL_TARGET static size_t OF_LEVEL(query)(const bloomery_filter *filter,
@@ -290,72 +569,85 @@ LEVEL_TARGET static size_t OF_LEVEL(query)(const bloomery_filter *filter,
                                            const struct bloomery_input *keys, size_t count,
                                            uint64_t *answers)
 {
-    const struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, layer, keys, count);
+    struct OF_LEVEL(batch) batch;
+    OF_LEVEL(begin)(&batch, filter, layer, keys, count, false);
+    const uint32_t several = layer->blocks_per_key;
+    const uint32_t probes = layer->probes;
     if (BLOOMERY_FOR_SIZE)
-        return OF_LEVEL(query_shape)(batch, answers, OF_LEVEL(all_integers)(filter, keys));
-    if (batch.layer.blocks_per_key > 1)
-        return OF_LEVEL(all_integers)(filter, keys) ? OF_LEVEL(query_shape)(batch, answers, true)
-                                                    : OF_LEVEL(query_shape)(batch, answers, false);
-    return OF_LEVEL(all_integers)(filter, keys) ? OF_LEVEL(query_block)(batch, answers, true)
-                                                : OF_LEVEL(query_block)(batch, answers, false);
+        return OF_LEVEL(query_shape)(&batch, answers, several, probes);
+    if (probes != BLOOMERY_BLOCK_PROBES) /* which the compiler remembers */
+        return several > 1 ? OF_LEVEL(query_shape)(&batch, answers, several, probes)
+                           : OF_LEVEL(query_shape)(&batch, answers, 1, probes);
+    return several > 1 ? OF_LEVEL(query_shape)(&batch, answers, several, BLOOMERY_BLOCK_PROBES)
+                       : OF_LEVEL(query_shape)(&batch, answers, 1, BLOOMERY_BLOCK_PROBES);
 }
 
 /* ---- Adding ---------------------------------------------------------------------------------- */
 
-/* `counted`: whether the caller wants answers or counts. */
-LEVEL_INLINE void OF_LEVEL(add_shape)(const struct OF_LEVEL(batch) batch, uint64_t *answers,
-                                      bloomery_counts *counts, const bool integers,
-                                      const bool counted, const bool shared)
+/* `counted`: whether the caller wants answers or counts. It and the last are constants, and the
+ * others where that matters. */
+LEVEL_INLINE void OF_LEVEL(add_shape)(struct OF_LEVEL(batch) * batch, uint64_t *answers,
+                                      bloomery_counts *counts, const uint32_t blocks_per_key,
+                                      const uint32_t probes, const bool counted, const bool shared)
 {
-    const struct bloomery_layer *layer = &batch.layer;
-    const size_t end = (batch.count + GROUP - 1) / GROUP * GROUP;
+    const size_t count = batch->count;
+    const size_t window = blocks_per_key > 1 ? WINDOW_OF_SEVERAL : WINDOW;
     struct OF_LEVEL(ring) ring;
-    uint64_t hits = 0;
+    uint64_t added = 0; /* answers, the last key in the lowest bit */
     uint64_t total = 0;
     size_t positive = 0;
-    for (size_t i = 0; i < end + WINDOW; i += GROUP) {
-        if (i < end)
-            OF_LEVEL(enter)(&batch, i, &ring, integers, true);
-        if (i < WINDOW)
+    for (size_t i = 0; i < count + window; i += SPAN) {
+        if (i < count)
+            OF_LEVEL(enter)(batch, i, &ring);
+        if (i < window)
             continue;
-        const size_t ready = i - WINDOW;
-        for (size_t j = 0; j < GROUP; j++) {
-            const size_t slot = ready % RING + j;
-            uint8_t *at = layer->payload + ring.at[slot];
-            uint32_t fresh = shared ? OF_LEVEL(set_shared)(at, ring.word[slot], layer->probes)
-                                    : OF_LEVEL(set)(at, ring.word[slot], layer->probes);
-            for (uint32_t which = 1; which < layer->blocks_per_key; which++)
-                fresh += OF_LEVEL(put)(layer, layer->payload, OF_LEVEL(hash_in)(&ring, slot), which,
-                                       shared);
-            if (counted) {
-                total += fresh;
-                hits |= (uint64_t)(fresh > 0) << (ready % WORD + j);
+        size_t ready = i - window;
+        const size_t end = count - ready < SPAN ? count : ready + SPAN;
+        for (; ready < end; ready += GROUP) {
+            for (size_t j = 0; j < GROUP; j++) {
+                size_t slot = OF_LEVEL(slot_of)(ready, blocks_per_key > 1) + j;
+                uint32_t marks = 0;
+                for (uint32_t which = 0; which < blocks_per_key; which++) {
+                    uint8_t *at = ring.at[slot];
+                    assert(at >= batch->layer.payload && slot < RING &&
+                           (uint64_t)(at - batch->layer.payload) <
+                               batch->layer.blocks * BLOOMERY_BLOCK_BYTES);
+                    const uint32_t fresh = OF_LEVEL(put_at)(at, ring.word[slot], probes, shared);
+                    if (counted)
+                        total += shared ? fresh : OF_LEVEL(count)(fresh);
+                    marks |= fresh;
+                    slot += RING_OF_SEVERAL;
+                }
+                added = bloomery_append_any(added, marks);
             }
         }
-        if (!counted || (ready % WORD != WORD - GROUP && ready + GROUP != end))
+        if (!counted || (ready % WORD != 0 && ready < count))
             continue;
-        if (answers != NULL || counts != NULL)
-            hits = OF_LEVEL(within)(hits, ready / WORD, batch.count);
+        const size_t word = (i - window) / WORD;
+        const uint64_t hits = OF_LEVEL(within)(
+            bloomery_reverse_bits(added) >> (WORD - 1 - (ready - 1) % WORD), word, count);
         if (answers != NULL)
-            answers[ready / WORD] = hits;
-        if (counts != NULL)
-            positive += (size_t)__builtin_popcountll(hits);
-        hits = 0;
+            answers[word] = hits;
+        positive += (size_t)__builtin_popcountll(hits);
+        added = 0;
     }
     if (counted && counts != NULL)
-        *counts = (bloomery_counts){batch.count, positive, total};
+        *counts = (bloomery_counts){count, positive, total};
 }
 
-/* The usual way to build a filter: one block, and the caller wants no answers. */
-LEVEL_INLINE void OF_LEVEL(add_uncounted)(struct OF_LEVEL(batch) batch, const bool integers)
+LEVEL_INLINE void OF_LEVEL(add_probes)(struct OF_LEVEL(batch) * batch, uint64_t *answers,
+                                       bloomery_counts *counts, const uint32_t several,
+                                       const uint32_t probes)
 {
-    batch.layer.blocks_per_key = 1;
-    if (batch.layer.probes != BLOOMERY_BLOCK_PROBES) {
-        OF_LEVEL(add_shape)(batch, NULL, NULL, integers, false, false);
-    } else {
-        batch.layer.probes = BLOOMERY_BLOCK_PROBES;
-        OF_LEVEL(add_shape)(batch, NULL, NULL, integers, false, false);
-    }
+    const bool counted = answers != NULL || counts != NULL;
+    if (several > 1 && counted)
+        OF_LEVEL(add_shape)(batch, answers, counts, several, probes, true, false);
+    else if (several > 1)
+        OF_LEVEL(add_shape)(batch, NULL, NULL, several, probes, false, false);
+    else if (counted)
+        OF_LEVEL(add_shape)(batch, answers, counts, 1, probes, true, false);
+    else /* the usual way to build a filter */
+        OF_LEVEL(add_shape)(batch, NULL, NULL, 1, probes, false, false);
 }
 
 LEVEL_TARGET static void OF_LEVEL(add)(const bloomery_filter *filter,
@@ -363,22 +655,16 @@ LEVEL_TARGET static void OF_LEVEL(add)(const bloomery_filter *filter,
                                        const struct bloomery_input *keys, size_t count,
                                        uint64_t *answers, bloomery_counts *counts)
 {
-    struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, layer, keys, count);
-    if (BLOOMERY_FOR_SIZE) {
-        const bool integers = OF_LEVEL(all_integers)(filter, keys);
-        OF_LEVEL(add_shape)(batch, answers, counts, integers, true, false);
-    } else if (batch.layer.blocks_per_key > 1 && OF_LEVEL(all_integers)(filter, keys)) {
-        OF_LEVEL(add_shape)(batch, answers, counts, true, true, false);
-    } else if (batch.layer.blocks_per_key > 1) {
-        OF_LEVEL(add_shape)(batch, answers, counts, false, true, false);
-    } else if (answers != NULL || counts != NULL) {
-        batch.layer.blocks_per_key = 1;
-        OF_LEVEL(add_shape)(batch, answers, counts, false, true, false);
-    } else if (OF_LEVEL(all_integers)(filter, keys)) {
-        OF_LEVEL(add_uncounted)(batch, true);
-    } else {
-        OF_LEVEL(add_uncounted)(batch, false);
-    }
+    const uint32_t several = layer->blocks_per_key;
+    const uint32_t probes = layer->probes;
+    struct OF_LEVEL(batch) batch;
+    OF_LEVEL(begin)(&batch, filter, layer, keys, count, true);
+    if (BLOOMERY_FOR_SIZE)
+        OF_LEVEL(add_shape)(&batch, answers, counts, several, probes, true, false);
+    else if (probes != BLOOMERY_BLOCK_PROBES)
+        OF_LEVEL(add_probes)(&batch, answers, counts, several, probes);
+    else
+        OF_LEVEL(add_probes)(&batch, answers, counts, several, BLOOMERY_BLOCK_PROBES);
 }
 
 LEVEL_TARGET static void OF_LEVEL(add_shared)(const bloomery_filter *filter,
@@ -386,14 +672,8 @@ LEVEL_TARGET static void OF_LEVEL(add_shared)(const bloomery_filter *filter,
                                               const struct bloomery_input *keys, size_t count,
                                               uint64_t *answers, bloomery_counts *counts)
 {
-    struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, layer, keys, count);
-    if (batch.layer.blocks_per_key > 1) {
-        OF_LEVEL(add_shape)(batch, answers, counts, false, true, true);
-    } else if (answers != NULL || counts != NULL) {
-        batch.layer.blocks_per_key = 1;
-        OF_LEVEL(add_shape)(batch, answers, counts, false, true, true);
-    } else {
-        batch.layer.blocks_per_key = 1;
-        OF_LEVEL(add_shape)(batch, NULL, NULL, false, false, true);
-    }
+    struct OF_LEVEL(batch) batch;
+    OF_LEVEL(begin)(&batch, filter, layer, keys, count, true);
+    OF_LEVEL(add_shape)
+    (&batch, answers, counts, layer->blocks_per_key, layer->probes, true, true);
 }

@@ -6,29 +6,12 @@
 #include <assert.h>
 #include <string.h>
 
-/* Offset number `i`, of 4 or 8 bytes. */
-static inline __attribute__((always_inline)) size_t offset_at(const struct bloomery_input *keys,
-                                                              size_t i, const size_t bytes)
-{
-    uint64_t wide;
-    uint32_t narrow;
-    memcpy(bytes == 8 ? (void *)&wide : (void *)&narrow, keys->offsets + i * bytes, bytes);
-    return (size_t)(bytes == 8 ? wide : narrow);
-}
-
-/* `constant` is one wherever this is called, the form of the keys, and leaves no branch behind. A
- * build for size looks at the form each time: one function serves all. */
+/* `constant` is one wherever this is called, the form of the keys. A build for size looks at the
+ * form each time: one function serves all. */
 static inline __attribute__((always_inline)) bloomery_key key_at(const struct bloomery_input *keys,
                                                                  size_t i, const int constant)
 {
-    const int form = BLOOMERY_FOR_SIZE ? (int)keys->form : constant;
-    if (form == BLOOMERY_KEYS_LIST)
-        return ((const bloomery_key *)(const void *)keys->data)[i];
-    if (form == BLOOMERY_KEYS_FIXED)
-        return (bloomery_key){keys->data + i * keys->stride, keys->width};
-    const size_t bytes = form == BLOOMERY_KEYS_OFFSETS32 ? 4 : 8;
-    const size_t begin = offset_at(keys, i, bytes);
-    return (bloomery_key){keys->data + begin, offset_at(keys, i + 1, bytes) - begin};
+    return bloomery_input_key(keys, i, BLOOMERY_FOR_SIZE ? (int)keys->form : constant);
 }
 
 bloomery_key bloomery_input_at(const struct bloomery_input *keys, size_t i)

@@ -14,6 +14,8 @@
 
 #include "kinds/filter.h"
 
+#include <string.h>
+
 struct bloomery_input {
     int form;
     const uint8_t *data;    /* the first key, its descriptor or its hash; offsets: their bytes */
@@ -42,7 +44,34 @@ static inline bool bloomery_input_is_hashes(const struct bloomery_input *keys)
     return keys->form >= BLOOMERY_KEYS_HASHES64;
 }
 
-/* Key number `i` of a form that is not hashes. */
+/* Offset number `i`, of 4 or 8 bytes. */
+static inline __attribute__((always_inline)) size_t
+bloomery_input_offset(const struct bloomery_input *keys, size_t i, const size_t bytes)
+{
+    uint64_t wide = 0;
+    uint32_t narrow = 0;
+    if (bytes == sizeof wide)
+        memcpy(&wide, keys->offsets + i * sizeof wide, sizeof wide);
+    else
+        memcpy(&narrow, keys->offsets + i * sizeof narrow, sizeof narrow);
+    return (size_t)(bytes == sizeof wide ? wide : narrow);
+}
+
+/* Key number `i` of a form that is not hashes. `form` is a constant wherever this is called, and
+ * leaves no branch behind. */
+static inline __attribute__((always_inline)) bloomery_key
+bloomery_input_key(const struct bloomery_input *keys, size_t i, const int form)
+{
+    if (form == BLOOMERY_KEYS_LIST)
+        return ((const bloomery_key *)(const void *)keys->data)[i];
+    if (form == BLOOMERY_KEYS_FIXED)
+        return (bloomery_key){keys->data + i * keys->stride, keys->width};
+    const size_t bytes = form == BLOOMERY_KEYS_OFFSETS32 ? sizeof(uint32_t) : sizeof(uint64_t);
+    const size_t begin = bloomery_input_offset(keys, i, bytes);
+    return (bloomery_key){keys->data + begin, bloomery_input_offset(keys, i + 1, bytes) - begin};
+}
+
+/* The same of any form. */
 bloomery_key bloomery_input_at(const struct bloomery_input *keys, size_t i);
 
 /* Which of keys `first` to first + count - 1 (at most 64) are keys. */

@@ -8,7 +8,9 @@
 #include "hash/xxh3.h"
 #include "kernels/block_neon.h"
 #include "kernels/fast_path.h"
+#include "kernels/lanes.h"
 #include "kinds/blocked.h"
+#include "kinds/chain.h"
 #include "kinds/static.h"
 
 #include <arm_neon.h>
@@ -18,6 +20,7 @@
 /* ---- Blocked filters ------------------------------------------------------------------------- */
 
 #define LEVEL        neon
+#define LEVEL_LANES  scalar
 #define LEVEL_NAME   "neon"
 #define LEVEL_TARGET BLOOMERY_RACES_MEANT
 #include "kernels/block_template.h"

@@ -4,7 +4,9 @@
 #include "base/cpu.h"
 #include "hash/xxh3.h"
 #include "kernels/fast_path.h"
+#include "kernels/lanes.h"
 #include "kinds/blocked.h"
+#include "kinds/chain.h"
 #include "kinds/static.h"
 
 #include <assert.h>
@@ -13,6 +15,7 @@
 /* ---- Blocked filters ------------------------------------------------------------------------- */
 
 #define LEVEL        scalar
+#define LEVEL_LANES  scalar
 #define LEVEL_NAME   "scalar"
 #define LEVEL_TARGET BLOOMERY_RACES_MEANT
 #include "kernels/block_template.h"

@@ -8,7 +8,8 @@
  * processor looks ahead: some hundred. Every instruction less is one more key. So each function is
  * compiled twice, for keys of one block with eight bits and for all others, and which of the two is
  * decided when the filter is made. For short keys, of 4 to 16 bytes, with one block, functions
- * neither loop nor call nor use the stack. All others leave by a jump.
+ * neither loop nor call nor use the stack. All others leave by a jump. Nothing is prefetched: the
+ * processor sees all blocks of a key at once, and deriving them twice would cost more (a tenth).
  *
  *     bloomery_may_contain ─> filter->lookup->key ─┬─ 8 bytes ── hash ── block ── answer
  *                                                  ├─ 4 to 16 ── hash ──┘
@@ -37,7 +38,6 @@ LEVEL_INLINE uint32_t OF_LEVEL(probes)(const struct bloomery_layer *layer, const
 LEVEL_TARGET static __attribute__((noinline)) bool
 OF_LEVEL(query_from)(const struct bloomery_layer *layer, bloomery_hash hash, uint32_t first)
 {
-    bloomery_blocked_prefetch_rest(layer, layer->payload, hash);
     return OF_LEVEL(holds)(layer, layer->payload, hash, first);
 }
 
@@ -96,6 +96,63 @@ LEVEL_TARGET static void OF_LEVEL(prefetch_hash_usual)(const bloomery_filter *fi
     bloomery_blocked_prefetch_block(filter->layers, filter->layers->payload, &hash, 1, 0);
 }
 
+/* ---- Chains, and other hashes than XXH3-64 --------------------------------------------------- */
+
+/* w of the first block is the same in all layers. */
+LEVEL_INLINE bool OF_LEVEL(layers_hold)(const bloomery_filter *filter, bloomery_hash hash,
+                                        uint32_t layers)
+{
+    const uint64_t word = bloomery_place_of(hash, 0, 1).word;
+    for (const struct bloomery_layer *layer = filter->layers + layers; layer-- > filter->layers;) {
+        const uint64_t block = bloomery_block_of(hash, 0, layer->blocks);
+        if (OF_LEVEL(hits)(layer->payload + block * BLOOMERY_BLOCK_BYTES, word, layer->probes) &&
+            (layer->blocks_per_key == 1 || OF_LEVEL(query_from)(layer, hash, 1)))
+            return true;
+    }
+    return false;
+}
+
+LEVEL_TARGET static __attribute__((noinline)) bool
+OF_LEVEL(query_layers)(const bloomery_filter *filter, bloomery_hash hash)
+{
+    return OF_LEVEL(layers_hold)(filter, hash, bloomery_layer_count(filter));
+}
+
+LEVEL_TARGET static __attribute__((noinline)) bool
+OF_LEVEL(query_other_in_layers)(const bloomery_filter *filter, bloomery_key key)
+{
+    if (!filter->secret_known) /* whatever was added, "possibly" is never wrong */
+        return true;
+    return OF_LEVEL(query_layers)(filter, filter->hash->one(bloomery_secret_of(filter), key));
+}
+
+/* A chain has one layer until it grows. */
+LEVEL_TARGET static bool OF_LEVEL(query_hash_in_layers)(const bloomery_filter *filter,
+                                                        bloomery_hash hash)
+{
+    return __builtin_expect(bloomery_layer_count(filter) == 1, 1)
+               ? OF_LEVEL(query_one)(filter, hash, false)
+               : OF_LEVEL(query_layers)(filter, hash);
+}
+
+LEVEL_TARGET static bool OF_LEVEL(query_key_in_layers)(const bloomery_filter *filter,
+                                                       bloomery_key key)
+{
+    if (filter->shape.hash != BLOOMERY_HASH_XXH3_64 || !bloomery_xxh3_is_short(key.bytes))
+        return OF_LEVEL(query_other_in_layers)(filter, key);
+    const bloomery_hash hash = OF_LEVEL(short_hash)(filter, key);
+    return __builtin_expect(bloomery_layer_count(filter) == 1, 1)
+               ? OF_LEVEL(query_one)(filter, hash, false)
+               : OF_LEVEL(query_layers)(filter, hash);
+}
+
+LEVEL_TARGET static void OF_LEVEL(prefetch_in_layers)(const bloomery_filter *filter,
+                                                      bloomery_hash hash)
+{
+    for (uint32_t i = bloomery_layer_count(filter); i-- > 0;)
+        bloomery_blocked_prefetch(&filter->layers[i], filter->layers[i].payload, &hash, 1);
+}
+
 /* ---- Adds ------------------------------------------------------------------------------------ */
 
 /* What adding a key leaves behind: its count, and its answer. */
@@ -115,7 +172,6 @@ LEVEL_TARGET static __attribute__((noinline)) bool
 OF_LEVEL(add_all)(bloomery_filter *filter, bloomery_hash hash, bloomery_error *error)
 {
     struct bloomery_layer *layer = filter->layers;
-    bloomery_blocked_prefetch_rest(layer, layer->payload, hash);
     return OF_LEVEL(added)(layer, OF_LEVEL(put_all)(layer, layer->payload, hash, false) > 0, error,
                            false);
 }
@@ -124,7 +180,6 @@ LEVEL_TARGET static __attribute__((noinline)) bool
 OF_LEVEL(add_all_shared)(bloomery_filter *filter, bloomery_hash hash, bloomery_error *error)
 {
     struct bloomery_layer *layer = filter->layers;
-    bloomery_blocked_prefetch_rest(layer, layer->payload, hash);
     return OF_LEVEL(added)(layer, OF_LEVEL(put_all)(layer, layer->payload, hash, true) > 0, error,
                            true);
 }
@@ -144,9 +199,9 @@ LEVEL_INLINE bool OF_LEVEL(add_one)(bloomery_filter *filter, bloomery_hash hash,
     if (!usual && __builtin_expect(layer->blocks_per_key > 1, 0))
         return OF_LEVEL(add_all)(filter, hash, error);
     const struct bloomery_place place = bloomery_place_of(hash, 0, layer->blocks);
+    assert(place.block < layer->blocks);
     uint8_t *at = layer->payload + place.block * BLOOMERY_BLOCK_BYTES;
-    assert(place.block < layer->blocks && (uintptr_t)at % BLOOMERY_BLOCK_BYTES == 0);
-    const bool fresh = OF_LEVEL(mark)(at, place.word, OF_LEVEL(probes)(layer, usual));
+    const bool fresh = OF_LEVEL(set_any)(at, place.word, OF_LEVEL(probes)(layer, usual));
     assert(OF_LEVEL(hits)(at, place.word, layer->probes));
     return OF_LEVEL(added)(layer, fresh, error, false);
 }
@@ -187,14 +242,71 @@ LEVEL_TARGET static bool OF_LEVEL(add_given_usual)(bloomery_filter *filter, bloo
     return OF_LEVEL(add_one)(filter, hash, error, true);
 }
 
-static const struct bloomery_lookup OF_LEVEL(lookups)[2] = {
+/* To a chain: as bloomery_chain_add, which makes the next layer if the newest is full. */
+LEVEL_INLINE bool OF_LEVEL(added_to_chain)(struct bloomery_layer *layer, uint32_t fresh,
+                                           bloomery_error *error)
+{
+    layer->bits_set += fresh;
+    assert(layer->bits_set <= layer->bits);
+    return OF_LEVEL(added)(layer, fresh > 0, error, false);
+}
+
+LEVEL_TARGET static __attribute__((noinline)) bool
+OF_LEVEL(add_to_layers)(bloomery_filter *filter, bloomery_hash hash, bloomery_error *error)
+{
+    const uint32_t older = filter->shape.layer_count - 1;
+    struct bloomery_layer *layer = &filter->layers[older];
+    assert(!filter->concurrent);
+    if (__builtin_expect(layer->bits_set >= layer->full_at, 0))
+        return bloomery_chain_add_one(filter, hash, error);
+    const bool seen = OF_LEVEL(layers_hold)(filter, hash, older);
+    return OF_LEVEL(added_to_chain)(
+        layer, seen ? 0 : OF_LEVEL(put_all)(layer, layer->payload, hash, false), error);
+}
+
+LEVEL_INLINE bool OF_LEVEL(add_to_chain)(bloomery_filter *filter, bloomery_hash hash,
+                                         bloomery_error *error)
+{
+    struct bloomery_layer *layer = filter->layers;
+    if (__builtin_expect(filter->shape.layer_count > 1 || layer->blocks_per_key > 1 ||
+                             layer->bits_set >= layer->full_at,
+                         0))
+        return OF_LEVEL(add_to_layers)(filter, hash, error);
+    return OF_LEVEL(added_to_chain)(layer, OF_LEVEL(put)(layer, layer->payload, hash, 0, false),
+                                    error);
+}
+
+LEVEL_TARGET static __attribute__((noinline)) bool
+OF_LEVEL(add_other_to_chain)(bloomery_filter *filter, bloomery_key key, bloomery_error *error)
+{
+    return OF_LEVEL(add_to_layers)(filter, filter->hash->one(bloomery_secret_of(filter), key),
+                                   error);
+}
+
+LEVEL_TARGET static bool OF_LEVEL(add_key_to_chain)(bloomery_filter *filter, bloomery_key key,
+                                                    bloomery_error *error)
+{
+    if (filter->shape.hash != BLOOMERY_HASH_XXH3_64 || !bloomery_xxh3_is_short(key.bytes))
+        return OF_LEVEL(add_other_to_chain)(filter, key, error);
+    return OF_LEVEL(add_to_chain)(filter, OF_LEVEL(short_hash)(filter, key), error);
+}
+
+LEVEL_TARGET static bool OF_LEVEL(add_given_to_chain)(bloomery_filter *filter, bloomery_hash hash,
+                                                      bloomery_error *error)
+{
+    return OF_LEVEL(add_to_chain)(filter, hash, error);
+}
+
+static const struct bloomery_lookup OF_LEVEL(lookups)[3] = {
     {OF_LEVEL(query_key), OF_LEVEL(query_hash), OF_LEVEL(prefetch_hash)},
     {OF_LEVEL(query_key_usual), OF_LEVEL(query_hash_usual), OF_LEVEL(prefetch_hash_usual)},
+    {OF_LEVEL(query_key_in_layers), OF_LEVEL(query_hash_in_layers), OF_LEVEL(prefetch_in_layers)},
 };
 
-static const struct bloomery_addition OF_LEVEL(additions)[2] = {
+static const struct bloomery_addition OF_LEVEL(additions)[3] = {
     {OF_LEVEL(add_key), OF_LEVEL(add_given)},
     {OF_LEVEL(add_key_usual), OF_LEVEL(add_given_usual)},
+    {OF_LEVEL(add_key_to_chain), OF_LEVEL(add_given_to_chain)},
 };
 
 static const struct bloomery_addition OF_LEVEL(shared_addition) = {OF_LEVEL(add_key_shared),

@@ -154,26 +154,27 @@ double bloomery_blocked_estimate(const struct bloomery_layer *layer, uint64_t bi
 
 /* kernels/block.h says how they are read. */
 
-/* clang-format off */
-#define ROW(a, b, c, d, e, f, g, h) \
-    {-(uint64_t)(a), -(uint64_t)(b), -(uint64_t)(c), -(uint64_t)(d), \
-     -(uint64_t)(e), -(uint64_t)(f), -(uint64_t)(g), -(uint64_t)(h), \
-     -(uint64_t)(a), -(uint64_t)(b), -(uint64_t)(c), -(uint64_t)(d), \
-     -(uint64_t)(e), -(uint64_t)(f), -(uint64_t)(g), -(uint64_t)(h)}
-const uint64_t bloomery_window_words[BLOOMERY_BLOCK_PROBES_MAX + 1][2 * BLOOMERY_BLOCK_WORDS]
+/* All ones in word c if it is one of the k from the first one on. */
+#define WORD(ones, first, c) -(uint64_t)(((c) + 8 - (first)) % 8 < (ones))
+#define ROW(ones, first)                                                                       \
+    {                                                                                          \
+        WORD(ones, first, 0), WORD(ones, first, 1), WORD(ones, first, 2), WORD(ones, first, 3), \
+            WORD(ones, first, 4), WORD(ones, first, 5), WORD(ones, first, 6),                  \
+            WORD(ones, first, 7)                                                               \
+    }
+#define ROWS(ones)                                                                            \
+    {                                                                                         \
+        ROW(ones, 0), ROW(ones, 1), ROW(ones, 2), ROW(ones, 3), ROW(ones, 4), ROW(ones, 5),   \
+            ROW(ones, 6), ROW(ones, 7)                                                        \
+    }
+const uint64_t bloomery_window_words[BLOOMERY_BLOCK_PROBES_MAX + 1][BLOOMERY_BLOCK_WORDS]
+                                    [BLOOMERY_BLOCK_WORDS]
     __attribute__((aligned(64))) = {
-    ROW(0, 0, 0, 0, 0, 0, 0, 0),
-    ROW(1, 0, 0, 0, 0, 0, 0, 0),
-    ROW(1, 1, 0, 0, 0, 0, 0, 0),
-    ROW(1, 1, 1, 0, 0, 0, 0, 0),
-    ROW(1, 1, 1, 1, 0, 0, 0, 0),
-    ROW(1, 1, 1, 1, 1, 0, 0, 0),
-    ROW(1, 1, 1, 1, 1, 1, 0, 0),
-    ROW(1, 1, 1, 1, 1, 1, 1, 0),
-    ROW(1, 1, 1, 1, 1, 1, 1, 1),
+        ROWS(0), ROWS(1), ROWS(2), ROWS(3), ROWS(4), ROWS(5), ROWS(6), ROWS(7), ROWS(8),
 };
+#undef ROWS
 #undef ROW
-/* clang-format on */
+#undef WORD
 
 /* k ones, rotated upwards by 0 to 7 of 8 bits. */
 #define TURN(ones, first) (((ones) << (first) | (ones) >> (8 - (first))) & 0xff)

@@ -38,10 +38,11 @@ bloomery_blocked_prefetch_rest(const struct bloomery_layer *layer, const uint8_t
  * words' bits are set. */
 double bloomery_block_live_rate(const uint8_t set_in_word[8], uint32_t probes);
 
-/* The masks of k = 0 to 8; and as bits, the lowest for word 0, by k and first word. */
+/* The masks of k = 0 to 8, by k and first word; and as bits, the lowest for word 0. */
 #define BLOOMERY_HIDDEN __attribute__((visibility("hidden")))
 extern BLOOMERY_HIDDEN const uint64_t
-    bloomery_window_words[BLOOMERY_BLOCK_PROBES_MAX + 1][2 * BLOOMERY_BLOCK_WORDS];
+    bloomery_window_words[BLOOMERY_BLOCK_PROBES_MAX + 1][BLOOMERY_BLOCK_WORDS]
+                         [BLOOMERY_BLOCK_WORDS];
 extern BLOOMERY_HIDDEN const uint8_t
     bloomery_window_bits[BLOOMERY_BLOCK_PROBES_MAX + 1][BLOOMERY_BLOCK_WORDS];
 

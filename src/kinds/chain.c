@@ -417,6 +417,14 @@ bloomery_status bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash
     return add(filter, &subject, false, new_bits, error);
 }
 
+bool bloomery_chain_add_one(struct bloomery_filter *filter, bloomery_hash hash,
+                            bloomery_error *error)
+{
+    uint32_t set = 0;
+    const bloomery_status status = bloomery_chain_add(filter, hash, &set, error);
+    return bloomery_add_answer(filter, status, set, error);
+}
+
 bloomery_status bloomery_chain_add_positions(struct bloomery_filter *filter, bloomery_key key,
                                              uint32_t *new_bits, bloomery_error *error)
 {

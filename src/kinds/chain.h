@@ -29,6 +29,9 @@ void bloomery_chain_begin(struct bloomery_filter *filter);
  * it is only written if the call did not fail. */
 bloomery_status bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash,
                                    uint32_t *new_bits, bloomery_error *error);
+/* The same as a call that adds one key: what it returns, and the failures that nobody hears of. */
+bool bloomery_chain_add_one(struct bloomery_filter *filter, bloomery_hash hash,
+                            bloomery_error *error);
 /* The same if the hash gives positions. */
 bloomery_status bloomery_chain_add_positions(struct bloomery_filter *filter, bloomery_key key,
                                              uint32_t *new_bits, bloomery_error *error);

@@ -523,6 +523,24 @@ static const char *why_refused(bloomery_status status)
     }
 }
 
+bool bloomery_add_answer(struct bloomery_filter *filter, bloomery_status status, uint32_t set,
+                         bloomery_error *error)
+{
+    if (status != BLOOMERY_OK) {
+        /* Without `error` the caller does not hear of it: the filter remembers. */
+        assert(status < 0 && -status <= UINT8_MAX);
+        if (error != NULL)
+            return false;
+        if (filter->has_cold)
+            __atomic_fetch_add(&bloomery_cold_of(filter)->failed_adds, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&filter->add_failure, (uint8_t)-status, __ATOMIC_RELEASE);
+        return false;
+    }
+    if (error != NULL)
+        error->status = BLOOMERY_OK;
+    return set > 0;
+}
+
 bloomery_status bloomery_failed_adds_take(const bloomery_filter *filter, bloomery_error *error)
 {
     bloomery_filter *changed = (bloomery_filter *)(uintptr_t)filter; /* never a caller's bytes */

@@ -313,6 +313,11 @@ static inline uint64_t bloomery_payload_bytes(const struct bloomery_filter *filt
     return last->offset + last->bytes;
 }
 
+/* Returns what a call that adds one key returns, by its status and how many bits it set. Remembers a
+ * failure that the caller does not hear of. */
+bool bloomery_add_answer(struct bloomery_filter *filter, bloomery_status status, uint32_t set,
+                         bloomery_error *error);
+
 /* Reports keys that bloomery_add could not add while its caller took no error: fails once, with
  * that status; else BLOOMERY_OK. What writes a filter or takes its keys over calls this first. Any
  * thread. */

@@ -13,6 +13,7 @@
 #include "kernels/block.h"
 #include "kernels/fast_path.h"
 #include "kinds/blocked.h"
+#include "kinds/chain.h"
 #include "kinds/filter.h"
 
 #include <stdlib.h>
@@ -264,6 +265,49 @@ static void compare_single(const struct bloomery_lookup *lookup,
     bloomery_free(other);
 }
 
+/* A chain that grows, by a level's functions for single keys and by the slow ones. */
+static void compare_chains(const struct bloomery_fast_path *fast)
+{
+    static const double rates[] = {0.02, 1e-5};
+    for (size_t r = 0; r < 2; r++) {
+        const bloomery_plan plan = {.kind = BLOOMERY_SCALABLE,
+                                    .keys = 30,
+                                    .rate = rates[r],
+                                    .hash =
+                                        r == 0 ? BLOOMERY_HASH_XXH3_64 : BLOOMERY_HASH_XXH3_128};
+        bloomery_plan solved = plan;
+        bloomery_filter *filter = NULL, *other = NULL;
+        assert_int_equal(bloomery_plan_solve(&solved, NULL, NULL), BLOOMERY_OK);
+        solved.hash = plan.hash;
+        assert_int_equal(bloomery_create(&solved, NULL, &filter, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_create(&solved, NULL, &other, NULL), BLOOMERY_OK);
+        for (size_t i = 0; i < 300; i++) {
+            const bloomery_key key = single_key(i);
+            const bloomery_hash hash = other->hash->one(bloomery_secret_of(other), key);
+            uint32_t set = 0;
+            const bool there = fast->lookups[2].key(filter, key);
+            assert_int_equal(fast->lookups[2].hash(filter, hash), there);
+            fast->lookups[2].prefetch(filter, hash);
+            assert_int_equal(bloomery_chain_add(other, hash, &set, NULL), BLOOMERY_OK);
+            assert_false(there && set > 0);
+            const bool fresh = i % 2 == 0 ? fast->additions[2].key(filter, key, NULL)
+                                          : fast->additions[2].hash(filter, hash, NULL);
+            assert_int_equal(fresh, set > 0);
+            assert_true(fast->lookups[2].key(filter, key));
+        }
+        assert_true(filter->shape.layer_count >= 3);
+        assert_int_equal(filter->shape.layer_count, other->shape.layer_count);
+        for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
+            const struct bloomery_layer *one = &filter->layers[i], *two = &other->layers[i];
+            assert_memory_equal(one->payload, two->payload, (size_t)two->bytes);
+            assert_int_equal(one->adds, two->adds);
+            assert_int_equal(one->bits_set, two->bits_set);
+        }
+        bloomery_free(filter);
+        bloomery_free(other);
+    }
+}
+
 static void single_keys_equal_the_definition(void **state)
 {
     (void)state;
@@ -280,6 +324,8 @@ static void single_keys_equal_the_definition(void **state)
                 compare_single(&fast->lookups[0], fast->shared_addition, blocks_per_key, probes);
             }
         compare_single(&fast->lookups[1], &fast->additions[1], 1, BLOOMERY_BLOCK_PROBES);
+        compare_single(&fast->lookups[2], &fast->additions[0], 2, 3);
+        compare_chains(fast);
     }
 }
 

@@ -46,7 +46,8 @@ def every_public_function_and_type_has_a_page(pages):
     missing = {name for name in public | types if name + ".3" not in pages}
     expect(len(public) > 80 and len(types) > 30 and not missing, f"no page: {sorted(missing)}")
     further = {page[:-2] for page in pages if not page.endswith(".h.3")} - public - types - {"bloomery"}
-    expect(further == {"bloomery_bands_bytes", "bloomery_key_of", "bloomery_inline_may_contain", "bloomery_inline_may_contain_hash",
+    expect(further == {"bloomery_bands_bytes", "bloomery_key_of", "bloomery_inline_may_contain",
+                       "bloomery_inline_may_contain_hash", "bloomery_inline_add", "bloomery_inline_add_hash",
                        *(f"bloomery_keys_of_{form}" for form in ("list", "integers", "strings", "hashes"))},
            f"pages of what is not public, or none of what is compiled in: {sorted(further)}")
 
