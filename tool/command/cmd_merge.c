@@ -112,8 +112,8 @@ static void close_all(struct merging *merging)
 
 /* ---- Whether they fit ------------------------------------------------------------------------ */
 
-/* Whether filter `i` can be merged with the first one. Filters of corpora also need the same kind of
- * keys: a filter of paragraphs and runs of words would be of no use to either. */
+/* Whether filter `i` can be merged with the first one. Filters of corpora also need the same sort
+ * of keys: a filter of paragraphs and runs of words would be of no use to either. */
 static bool fits_first(const struct merging *merging, size_t i, bloomery_error *error)
 {
     const size_t bytes = strlen(TOOL_CORPUS_NOTE);
