@@ -197,6 +197,13 @@ def filters_of_other_signatures_are_refused_by_their_note(c):
     c.run(f"{near_line('--against p.bloom')} in/b.jsonl", code=2, stderr=has("has other keys (whole texts)"))
     c.run("dedupe -q --unit document --jsonl text --against s.bloom in/b.jsonl", code=2,
           stderr=has("than these options make (whole texts)"))
+    c.run(f"{near_line('--ngram 4 --state q.bloom')} in/b.jsonl", stdout=None)
+    said = has("s.bloom and q.bloom are not compatible: their keys are near texts, similarity 0.8, 11 bands of 11 of 128 "
+               "values, runs of 5 words, and near texts")
+    c.run("merge -q -o m.bloom s.bloom q.bloom", code=2, stderr=said)
+    c.run("merge --check-only s.bloom q.bloom", code=1, stdout=said)
+    c.run(f"{near_line('--state r.bloom')} in/b.jsonl", stdout=None)
+    c.run("merge -q -o m.bloom s.bloom r.bloom")
     c.expect(len(parts) == len(FILES), "files are missing")
 
 

@@ -114,19 +114,36 @@ static void close_all(struct merging *merging)
 
 /* ---- Whether they fit ------------------------------------------------------------------------ */
 
+/* Whether filter `i` can be merged with the first one. Filters of corpora also need the same sort
+ * of keys: a filter of paragraphs and runs of words would be of no use to either. */
+static bool fits_first(const struct merging *merging, size_t i, bloomery_error *error)
+{
+    const size_t bytes = strlen(TOOL_CORPUS_NOTE);
+    bloomery_info first = BLOOMERY_INFO, info = BLOOMERY_INFO;
+    if (bloomery_compatible(merging->filters[0], merging->filters[i], error) != BLOOMERY_OK)
+        return false;
+    bloomery_info_get(merging->filters[0], &first);
+    bloomery_info_get(merging->filters[i], &info);
+    if (first.note == NULL || info.note == NULL || strcmp(first.note, info.note) == 0 ||
+        strncmp(first.note, TOOL_CORPUS_NOTE, bytes) != 0 ||
+        strncmp(info.note, TOOL_CORPUS_NOTE, bytes) != 0)
+        return true;
+    snprintf(error->text, sizeof(error->text), "their keys are %.100s, and %.100s",
+             first.note + bytes, info.note + bytes);
+    return false;
+}
+
 static int check_json(const struct merging *merging)
 {
     struct tool_report *report = tool_report_start("merge", (struct tool_report_form){0});
+    bloomery_error error;
     bool all = true;
     for (size_t i = 0; i < merging->count; i++)
-        all = all &&
-              bloomery_compatible(merging->filters[0], merging->filters[i], NULL) == BLOOMERY_OK;
+        all = all && fits_first(merging, i, &error);
     tool_fact(report, "fits", NULL, tool_yes(all));
     struct tool_report *filters = tool_fact_list(report, "filters");
     for (size_t i = 0; i < merging->count; i++) {
-        bloomery_error error;
-        const bool fits =
-            bloomery_compatible(merging->filters[0], merging->filters[i], &error) == BLOOMERY_OK;
+        const bool fits = fits_first(merging, i, &error);
         struct tool_report *filter = tool_fact_object(filters, NULL);
         tool_fact(filter, "file", NULL, tool_text(merging->paths[i]));
         tool_fact(filter, "fits", NULL, tool_yes(fits));
@@ -144,7 +161,7 @@ static int check_only(const struct merging *merging)
     tool_out_start(&out);
     for (size_t i = 1; i < merging->count; i++) {
         bloomery_error error;
-        if (bloomery_compatible(merging->filters[0], merging->filters[i], &error) == BLOOMERY_OK)
+        if (fits_first(merging, i, &error))
             continue;
         misfits++;
         if (merging->output.quiet)
@@ -169,7 +186,7 @@ static bool all_fit(const struct merging *merging, uint64_t *least)
         bloomery_info_get(merging->filters[i], &info);
         if (i == 0 || info.bits < *least)
             *least = info.bits;
-        if (bloomery_compatible(merging->filters[0], merging->filters[i], &error) != BLOOMERY_OK) {
+        if (!fits_first(merging, i, &error)) {
             tool_error("%s and %s are not compatible: %s", merging->paths[0], merging->paths[i],
                        error.text);
             return false;

@@ -50,7 +50,7 @@ enum { CHECKPOINT_DEFAULT = 600, NGRAM_DEFAULT = 13, THRESHOLD_DEFAULT = 800000 
 
 /* ---- What is wrong --------------------------------------------------------------------------- */
 
-static const char prefix[] = "keys of a corpus: ";
+static const char prefix[] = TOOL_CORPUS_NOTE;
 
 /* What the keys of a filter are, by its note; NULL if it does not say. */
 static const char *keys_of(const bloomery_filter *filter)
