@@ -451,6 +451,32 @@ static void use_large(const char *key, int round)
     }
 }
 
+/* What a command replaces is released by the thread, which may be at it. */
+static void filters_are_replaced_while_their_pages_are_taken(void **state)
+{
+    (void)state;
+    assert_string_equal(stand_in_ask("bf.reserve", "large", "0.001", "10000000", NULL), "+OK ");
+    assert_string_equal(
+        stand_in_ask("bf.reserve", "w", "0.001", "9000000", "GENERATIONS", "2", NULL), "+OK ");
+    const unsigned long long bytes = stand_in_info("memory_bytes");
+    for (int round = 0; round < 12; round++) {
+        add_numbers("large", 100 * round, 100 * round + 100);
+        assert_string_equal(stand_in_ask("bf.clear", "large", NULL), "+OK ");
+        assert_int_equal(count_numbers("large", 100 * round, 100 * round + 100), 0);
+        add_numbers("w", 100 * round, 100 * round + 100);
+        assert_string_equal(stand_in_ask("bf.rotate", "w", NULL), "+OK ");
+        assert_int_equal(count_numbers("w", 100 * round, 100 * round + 100), 100);
+        if (round % 4 == 3)
+            wait_for_none("populating");
+    }
+    const struct timespec moment = {.tv_nsec = 1000000};
+    for (int i = 0; i < 60000 && stand_in_info("memory_bytes") != bytes; i++)
+        (void)nanosleep(&moment, NULL); /* between two looks */
+    assert_int_equal(stand_in_info("memory_bytes"), bytes);
+    stand_in_flush(); /* the thread may be at one of them */
+    wait_for_none("keys");
+}
+
 static void keys_may_go_while_their_pages_are_taken(void **state)
 {
     (void)state;
@@ -623,6 +649,7 @@ int main(void)
         cmocka_unit_test(payloads_of_windows_cut_anywhere_are_refused),
         cmocka_unit_test(every_command_runs_and_takes_no_more_than_it_gives_back),
         cmocka_unit_test(a_rewritten_file_makes_the_same_filter),
+        cmocka_unit_test(filters_are_replaced_while_their_pages_are_taken),
         cmocka_unit_test(keys_may_go_while_their_pages_are_taken),
         cmocka_unit_test(many_large_filters_are_not_an_error),
         cmocka_unit_test(pages_are_taken_whatever_the_kernel_refuses),

@@ -175,7 +175,7 @@ def check_all(c, model, server):
 
 @case
 def random_commands_agree_with_exact_sets(c):
-    master = Server(c, "master", options=["--appendonly", "yes", "--aof-use-rdb-preamble", "no"])
+    master = Server(c, "master", options=["--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "no"])
     replica = Server(c, "replica", arguments=["bf-expansion-factor", "4"])
     replica.ask("REPLICAOF", "127.0.0.1", master.port)
     model = Model(c, master, 36)
