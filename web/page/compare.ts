@@ -15,7 +15,7 @@ const BLOCK = 512;
 const PROBES = 8;
 const MOST = 500;
 const START = 170;
-/** So many times larger is the filter that is measured. */
+/** The filter that is measured is 512 times larger. */
 const LARGER = 512;
 const QUERIES = 200_000;
 const REST = 200;

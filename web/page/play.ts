@@ -34,8 +34,8 @@ const MAX_LINK = 4000;
 const names = ["kind", "m", "k", "L", "preset", "acts", "ask"] as const;
 
 const kinds: { value: PlayKind; label: string; title: string }[] = [
-  { value: "classic", label: "Classic", title: "k bits anywhere in one flat array" },
   { value: "blocked", label: "Blocked", title: "k bits in each of L cache lines of 512 bits" },
+  { value: "classic", label: "Classic", title: "k bits anywhere in one flat array" },
   { value: "counting", label: "Counting", title: "a counter in the place of each bit" },
 ];
 

@@ -32,6 +32,8 @@ interface Frame {
 
 const PILL = 32;
 const MANY = 64;
+/** Cells from this size on have their numbers below them; of smaller ones the rows have. */
+const NUMBERED = 26;
 
 /** The largest cells that fit: 8 or 16 in a row, 64 where there are thousands. */
 function frameOf(scene: Scene, width: number, height: number): Frame {
@@ -43,16 +45,21 @@ function frameOf(scene: Scene, width: number, height: number): Frame {
   const room = height - PILL - Math.min(90, height * 0.22);
   const wide = (width - (few ? 34 : 12)) / columns;
   // Below a row are the numbers of its cells; between blocks is a gap.
-  const high = few ? (room - rows * 20) / rows : (room - (groups - 1) * 10) / rows;
+  const numbered = room / rows - 20;
+  const high = !few
+    ? (room - (groups - 1) * 10) / rows
+    : numbered >= NUMBERED
+      ? numbered
+      : Math.min(room / rows - 6, NUMBERED - 0.1);
   const pitch = Math.max(3, Math.min(wide, high, 62));
-  const step = few ? pitch + Math.max(6, pitch >= 26 ? 20 : 6) : pitch;
+  const step = few ? pitch + (pitch >= NUMBERED ? 20 : 6) : pitch;
   const used = rows * step + (groups - 1) * 10;
   return {
     width,
     columns,
     pitch,
     step,
-    left: (width - columns * pitch) / 2 + (few && pitch < 26 ? 10 : 0),
+    left: (width - columns * pitch) / 2 + (few && pitch < NUMBERED ? 10 : 0),
     top: height - used - (height - PILL - used) * 0.25,
     block: scene.block ?? 0,
   };
@@ -95,7 +102,7 @@ function fewCells(scene: Scene, frame: Frame): SVGElement[] {
         value,
       ),
     ];
-    if (pitch >= 26)
+    if (pitch >= NUMBERED)
       parts.push(s("text", { class: "place", x: x + pitch / 2, y: y + side + 13 }, cell));
     else if (cell % columns === 0)
       parts.push(s("text", { class: "place", x: left - 11, y: y + side * 0.75 }, cell));
@@ -165,10 +172,20 @@ function probes(scene: Scene, frame: Frame): [SVGElement[], SVGElement[]] {
       marks.push(s("path", { class: "cross", d: cross }));
     }
     const text = order.join(" ");
-    const badge = 9 + (text.length - 1) * 3;
+    // Above a small cell, so that its digit is seen.
+    const tall = frame.pitch < NUMBERED ? 11 : 18;
+    const badge = tall / 2 + (text.length - 1) * 3;
+    const bottom = frame.pitch < NUMBERED ? y - 1 : y + 6;
     marks.push(
-      s("rect", { class: "badge", x: x - badge, y: y - 12, width: 2 * badge, height: 18, rx: 9 }),
-      s("text", { class: "badge-text", x, y: y + 1 }, text),
+      s("rect", {
+        class: "badge",
+        x: x - badge,
+        y: bottom - tall,
+        width: 2 * badge,
+        height: tall,
+        rx: tall / 2,
+      }),
+      s("text", { class: `badge-text of-${tall}`, x, y: bottom - tall * 0.25 }, text),
     );
   }
   return [wires, marks];

@@ -24,7 +24,7 @@ const ids = [
 ] as const;
 type StepId = (typeof ids)[number];
 
-/** What a step shows: the drawing, and what is said below it. */
+/** What a step shows: the drawing, and the sentence below it. */
 interface Shown extends Omit<Scene, "label"> {
   says: string;
   outcome?: "yes" | "no" | "wrong";
@@ -488,12 +488,12 @@ class Story {
         };
       }
       const { refused, word } = search;
-      const shown = refused.slice(-4).map(quote).join(", ");
-      const more = refused.length > 4 ? `${refused.length - 4} others, ` : "";
+      const shown = refused.slice(-5).map(quote).join(", ");
+      const more = refused.length > 5 ? `${refused.length - 5} words, then ` : "";
       this.searchSays.textContent =
         refused.length === 0
           ? "The first word that was tried got a “yes”."
-          : `Tried ${refused.length + (word === undefined ? 0 : 1)} words. ${more}${shown}: a right “no” each.`;
+          : `Tried ${more}${shown}: a right “no” each time.`;
       if (word === undefined)
         return { values: cellsOf(filter, 16), says: "No word was taken for one of these." };
       return this.lookup(filter, word);

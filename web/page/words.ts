@@ -2,8 +2,8 @@
 // Ordinary words, with which the page looks for false positives.
 
 const WORDS = (
-  "fig cherry lemon peach mango kiwi melon grape lime date olive quince papaya banana apricot guava " +
-  "lychee coconut carrot berry damson currant raspberry blueberry pomegranate tangerine tomato " +
+  "fig cherry lemon peach mango carrot melon grape lime date olive quince papaya banana apricot guava " +
+  "lychee coconut kiwi berry damson currant raspberry blueberry pomegranate tangerine tomato " +
   "onion garlic pepper potato radish turnip leek celery bean pea lentil cabbage lettuce spinach " +
   "fennel basil mint thyme sage rosemary almond walnut hazelnut pecan chestnut peanut oat rye wheat " +
   "barley rice maize orange"

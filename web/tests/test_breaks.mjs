@@ -164,6 +164,7 @@ function broken({ file, from, to }) {
     join(folder, "explorer.wasm"),
     join(folder, "figure.svg"),
     out,
+    process.env.BLOOMERY_TOOL ?? "",
   ]);
   rmSync(copy, { recursive: true });
   return made.status === 0 ? out : undefined;

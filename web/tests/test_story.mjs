@@ -101,7 +101,7 @@ test("the_page_finds_false_positives_by_trying_words", async (page) => {
     equal(await page.locator(".scene .cross").count(), 0, "a bit that is 0");
   }
   equal(new Set(found).size, 3, `different words: ${found}`);
-  has(await step(page, "false-positive").innerText(), "a right “no” each");
+  has(await step(page, "false-positive").innerText(), "a right “no” each time");
   ok(!found.some((word) => ["apple", "pear", "plum"].includes(word)), "an added word");
 });
 
