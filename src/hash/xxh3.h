@@ -62,12 +62,6 @@ INLINE uint64_t bloomery_xxh3_avalanche(uint64_t x)
     return x ^ x >> 32;
 }
 
-INLINE uint64_t bloomery_xxh3_fold(uint64_t a, uint64_t b)
-{
-    const bloomery_uint128 product = (bloomery_uint128)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
 /* Of a word of eight bytes, as they lie in memory. The halves change places, which the rotations do
  * on their way. */
 INLINE uint64_t bloomery_xxh3_8(const struct bloomery_short_secret *secret, uint64_t word)
@@ -94,12 +88,13 @@ INLINE uint64_t bloomery_xxh3_two_words(const struct bloomery_short_secret *secr
     const uint64_t a = first ^ secret->flip[1];
     const uint64_t b = last ^ secret->flip[2];
     assert(bytes > 8 && bytes <= 16);
-    return bloomery_xxh3_avalanche(bytes + __builtin_bswap64(a) + b + bloomery_xxh3_fold(a, b));
+    return bloomery_xxh3_avalanche(bytes + __builtin_bswap64(a) + b + bloomery_multiply_fold(a, b));
 }
 
 INLINE uint64_t bloomery_xxh3_9_to_16(const struct bloomery_short_secret *secret,
                                       const uint8_t *data, size_t bytes)
 {
+    assert(bytes > 8 && bytes <= 16);
     return bloomery_xxh3_two_words(secret, bloomery_load_u64(data),
                                    bloomery_load_u64(data + bytes - 8), bytes);
 }
@@ -164,10 +159,10 @@ INLINE uint64_t bloomery_xxh3_both_ends(const struct bloomery_long_secret *secre
 {
     const uint64_t *words = secret->words + distance / 4;
     const uint8_t *end = data + bytes - distance - 16;
-    return bloomery_xxh3_fold(bloomery_load_u64(data + distance) ^ words[0],
-                              bloomery_load_u64(data + distance + 8) ^ words[1]) +
-           bloomery_xxh3_fold(bloomery_load_u64(end) ^ words[2],
-                              bloomery_load_u64(end + 8) ^ words[3]);
+    return bloomery_multiply_fold(bloomery_load_u64(data + distance) ^ words[0],
+                                  bloomery_load_u64(data + distance + 8) ^ words[1]) +
+           bloomery_multiply_fold(bloomery_load_u64(end) ^ words[2],
+                                  bloomery_load_u64(end + 8) ^ words[3]);
 }
 
 INLINE uint64_t bloomery_xxh3_17_to_128(const struct bloomery_long_secret *secret,

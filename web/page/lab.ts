@@ -237,7 +237,7 @@ class Lab {
     replace(
       this.says,
       text,
-      problem && h("span", { class: "hint" }, " The results below are those of the last plan."),
+      problem && h("span", { class: "hint" }, " Results below are from your last valid input."),
     );
     this.says.classList.toggle("problem", problem);
     this.results.classList.toggle("old", problem);

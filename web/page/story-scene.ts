@@ -172,10 +172,20 @@ function probes(scene: Scene, frame: Frame): [SVGElement[], SVGElement[]] {
       marks.push(s("path", { class: "cross", d: cross }));
     }
     const text = order.join(" ");
-    const badge = 9 + (text.length - 1) * 3;
+    // Above a small cell, so that its digit is seen.
+    const tall = frame.pitch < NUMBERED ? 11 : 18;
+    const badge = tall / 2 + (text.length - 1) * 3;
+    const bottom = frame.pitch < NUMBERED ? y - 1 : y + 6;
     marks.push(
-      s("rect", { class: "badge", x: x - badge, y: y - 12, width: 2 * badge, height: 18, rx: 9 }),
-      s("text", { class: "badge-text", x, y: y + 1 }, text),
+      s("rect", {
+        class: "badge",
+        x: x - badge,
+        y: bottom - tall,
+        width: 2 * badge,
+        height: tall,
+        rx: tall / 2,
+      }),
+      s("text", { class: `badge-text of-${tall}`, x, y: bottom - tall * 0.25 }, text),
     );
   }
   return [wires, marks];

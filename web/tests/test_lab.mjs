@@ -141,11 +141,11 @@ test("text_that_is_not_a_number_is_quoted_and_results_are_marked_old", async (pa
   await write(page, /^Memory/, "<b>much</b>");
   has(await says(page), "The box “Memory” has “<b>much</b>”. It takes 18 MB, 64MiB");
   equal(await page.locator("#lab b").count(), 0, "markup");
-  has(await says(page), "those of the last plan");
+  has(await says(page), "from your last valid input");
   equal(await page.locator("#lab .lab-results.old").count(), 1, "marked as old");
   equal(await box(page, /^Memory/).getAttribute("aria-invalid"), "true", "the box");
   await write(page, /^Memory/, "1 GB");
-  lacks(await says(page), "those of the last plan");
+  lacks(await says(page), "from your last valid input");
   equal(await page.locator("#lab .lab-results.old").count(), 0, "marked as old after");
   await write(page, /^URLs/, "1e15");
   has(await says(page), "A sieve is planned for 1 to 2^48 keys.");
