@@ -24,6 +24,7 @@ help:
 	@echo 'make bench       run the benchmarks (minutes); make bench-all: all sizes, and write the pages'
 	@echo 'make bench-corpora  compare dedupe of documents with its peers (two GB, minutes)'
 	@echo 'make bench-python   compare the Python package with a set (half a minute)'
+	@echo 'make bench-npm      compare the npm package with two others (a minute)'
 	@echo 'make web         build the explorer, a page in one file: $(BUILD)-web/explorer.html'
 	@echo 'make check-web   build it, then run its tests in a browser without a window'
 	@echo 'make check-valkey run the tests of the module in Valkey'
@@ -115,6 +116,12 @@ check-web: need-node
 	@$(MAKE) --silent --no-print-directory $(BUILD)/build.ninja
 	@ninja --quiet -C $(BUILD) tool/bloomery
 	@scripts/check-web $(BUILD)-web $(BUILD)/tool/bloomery
+
+# The npm package beside two others, which npm fetches.
+.PHONY: bench-npm
+bench-npm: web
+	@npm install --silent --no-audit --no-fund --prefix $(BUILD)-web/peers bloom-filters@3.0.4 bloomfilter@1.1.0
+	@node bench/npm_keys.mjs $(BUILD)-web $(BUILD)-web/peers $(BENCH)
 
 # What is installed has a build of its own: type release, without asserts and without the switches that only
 # tests need. The explorer is installed too if `make web` has built it. The cache of the dynamic linker is

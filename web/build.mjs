@@ -4,7 +4,7 @@
 //     node build.mjs EXPLORER.WASM FIGURE.SVG FOLDER COMMAND
 //
 //     FOLDER/explorer.html        all in one file, which works from file://
-//     FOLDER/site/                the same in three files, for a web server
+//     FOLDER/site/                the same in three files, for a web server, and the picture of a preview card
 //     FOLDER/sizes.json           the sizes of its parts, in bytes
 //
 // REPOSITORY in the environment is the address of the project's sources, and PAGES that of the published
@@ -16,7 +16,7 @@
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -169,6 +169,7 @@ writeFileSync(join(folder, "explorer.html"), single);
 writeFileSync(join(folder, "site", "index.html"), parts);
 writeFileSync(join(folder, "site", "explorer.js"), script);
 writeFileSync(join(folder, "site", "explorer.css"), css);
+copyFileSync(join(page, "../../docs/figures/explorer.png"), join(folder, "site", "card.png"));
 
 const withoutModule = script.replace(base85(packed), "");
 const sizes = {

@@ -15,6 +15,31 @@
 /* Products of two words. A compiler that is asked to be pedantic wants the extension marked. */
 __extension__ typedef unsigned __int128 bloomery_uint128;
 
+/* The upper half of a product. WebAssembly has no such instruction, and a compiler calls a function
+ * that multiplies all of 128 bits by 128: four products of halves are enough. */
+static inline uint64_t bloomery_multiply_high(uint64_t a, uint64_t b)
+{
+#ifdef __wasm__
+    const uint64_t low = (a & UINT32_MAX) * (b & UINT32_MAX);
+    const uint64_t one = (a >> 32) * (b & UINT32_MAX) + (low >> 32);
+    const uint64_t other = (a & UINT32_MAX) * (b >> 32) + (one & UINT32_MAX);
+    return (a >> 32) * (b >> 32) + (one >> 32) + (other >> 32);
+#else
+    return (uint64_t)((bloomery_uint128)a * b >> 64);
+#endif
+}
+
+/* The upper half and the lower one, folded. */
+static inline uint64_t bloomery_multiply_fold(uint64_t a, uint64_t b)
+{
+#ifdef __wasm__
+    return bloomery_multiply_high(a, b) ^ (a * b);
+#else
+    const bloomery_uint128 product = (bloomery_uint128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+#endif
+}
+
 /* Numbers of 1 to 8 bytes. */
 static inline uint64_t bloomery_load_le(const uint8_t *from, unsigned bytes)
 {
@@ -115,7 +140,7 @@ static inline uint64_t bloomery_inverse(uint64_t divisor)
 /* a mod divisor. */
 static inline uint64_t bloomery_modulo(uint64_t a, uint64_t divisor, uint64_t inverse)
 {
-    const uint64_t quotient = (uint64_t)((bloomery_uint128)a * inverse >> 64);
+    const uint64_t quotient = bloomery_multiply_high(a, inverse);
     const uint64_t rest = a - quotient * divisor;
     assert(rest < 2 * divisor);
     /* Without a branch: nobody can predict which it is. */

@@ -74,9 +74,7 @@ INLINE uint64_t bloomery_xxh3_9_to_16(const struct bloomery_short_secret *secret
     assert(bytes > 8 && bytes <= 16);
     const uint64_t a = bloomery_load_u64(data) ^ secret->flip[1];
     const uint64_t b = bloomery_load_u64(data + bytes - 8) ^ secret->flip[2];
-    const bloomery_uint128 product = (bloomery_uint128)a * b;
-    uint64_t x = bytes + __builtin_bswap64(a) + b;
-    x += (uint64_t)product ^ (uint64_t)(product >> 64);
+    uint64_t x = bytes + __builtin_bswap64(a) + b + bloomery_multiply_fold(a, b);
     x = (x ^ x >> 37) * UINT64_C(0x165667919E3779F9);
     return x ^ x >> 32;
 }

@@ -73,13 +73,12 @@ static inline uint64_t bloomery_mix64(uint64_t x)
 
 static inline uint64_t bloomery_mix_fold(uint64_t a, uint64_t b)
 {
-    const bloomery_uint128 product = (bloomery_uint128)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
+    return bloomery_multiply_fold(a, b);
 }
 
 static inline uint64_t bloomery_fastrange(uint64_t hash, uint64_t size)
 {
-    return (uint64_t)(((bloomery_uint128)hash * size) >> 64);
+    return bloomery_multiply_high(hash, size);
 }
 
 /* What a key does in one of its blocks. */

