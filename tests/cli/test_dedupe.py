@@ -286,7 +286,7 @@ def state_keeps_its_shape(c):
     c.run("dedupe --state f.bloom --memory 1MiB", stdin="b\n", stderr=has("for a new state"))
     for name in ("s.bloom", "f.bloom"):
         c.run(f"dedupe --state {name} --memory 1KiB", stdin="b\n", code=2,
-              stderr=has(f"{name}: takes ", ", and --memory is 1.00 KiB"))
+              stderr=has(f"{name}: already has ", ", and --memory is 1.00 KiB"))
     c.run("dedupe --state f.bloom --exact", stdin="b\n", code=2, stderr=has("--exact has none"))
     c.file("text", "no filter, and long enough to have been one\n" * 100)
     c.run("dedupe --state text", stdin="b\n", code=2, stderr=has("text: "))
