@@ -48,7 +48,8 @@ bloomery_status bloomery_choose_hash(const bloomery_plan *plan, bloomery_hash_id
     if (options->secret != NULL)
         memcpy(traits->secret.siphash, options->secret, BLOOMERY_SECRET_BYTES);
     else if (!bloomery_secret_draw(traits->secret.siphash))
-        return bloomery_fail(error, BLOOMERY_IO_FAILED, 0, "the system gives no random secret");
+        return bloomery_fail(error, BLOOMERY_IO_FAILED, 0,
+                             "the system did not provide a random secret");
     traits->secret_in_file = !options->secret_outside;
     shape->secret_fingerprint = bloomery_secret_fingerprint(traits->secret.siphash);
     return BLOOMERY_OK;

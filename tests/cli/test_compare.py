@@ -62,7 +62,7 @@ def other_sizes_are_folded(c):
     set_up(c, "--folds 2")
     c.run("fold -q -o half.bloom a.bloom")
     c.run("compare a.bloom half.bloom", stdout=has("bit for bit"),
-          stderr=has("a.bloom is folded for it: "))
+          stderr=has("a.bloom is folded first: "))
     c.run("compare -q half.bloom a.bloom")
 
 

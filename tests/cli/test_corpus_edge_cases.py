@@ -110,7 +110,7 @@ def all_lines_of_inputs_that_are_read_whole_are_in_the_sample(c):
 def texts_that_come_late_are_not_taken_for_a_wrong_path(c):
     lines = [b'{"text": null}'] * 20000 + documents(different(2000, 1))
     c.file("in.jsonl.gz", gzip.compress(text_of(lines)))
-    c.run(f"{dedupe_line('paragraph')} -o out in.jsonl.gz", code=2, stderr=has("documents that were sampled", "-n says"))
+    c.run(f"{dedupe_line('paragraph')} -o out in.jsonl.gz", code=2, stderr=has("documents that were sampled", "give the number of keys with -n"))
     c.run(f"{quiet('paragraph', '-n 3000')} -o out in.jsonl.gz")
     c.expect(c.read("out") == text_of(lines), "lines are missing")
 

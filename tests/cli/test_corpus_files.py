@@ -94,7 +94,7 @@ def inputs_of_one_name_keep_their_folders(c):
             c.expect((gzip.decompress(data) if name.endswith("gz") else data) == text_of(kept), f"{folder}/{name}")
     c.expect(c.read("shard1/fr/old/000.jsonl") == text_of(lines[40:70]) and
              os.path.exists(c.path("shard2/fr/new/000.jsonl")), "shards have other places")
-    c.run(f"{line} no data/en/000.jsonl ./data/en/000.jsonl", code=2, stderr=has("would have one output, no/000.jsonl"))
+    c.run(f"{line} no data/en/000.jsonl ./data/en/000.jsonl", code=2, stderr=has("would have the same output, no/000.jsonl"))
     c.run(f"{line} no data/en/000.jsonl data/fr/../fr/old/000.jsonl", code=2, stderr=has("'..' can't be kept"))
 
 
@@ -197,7 +197,7 @@ def outputs_take_the_place_of_no_file(c):
     os.symlink(c.path("in"), c.path("link"))
     c.run(quiet("paragraph", "--output-dir link in/a.jsonl"), code=2, stderr=has("in/a.jsonl"))
     c.run(quiet("paragraph", "--output-dir out in/a.jsonl ./in/a.jsonl"), code=2,
-          stderr=has("in/a.jsonl and ./in/a.jsonl would have one output"))
+          stderr=has("in/a.jsonl and ./in/a.jsonl would have the same output"))
     os.makedirs(c.path("full"))
     c.file("full/b.jsonl", "not ours\n")
     c.run(quiet("paragraph", "--output-dir full in/a.jsonl in/b.jsonl"), code=2,
@@ -404,7 +404,7 @@ def a_member_that_is_there_is_not_added_again(c):
         c.file("a.jsonl", '{"text": "a"}\n' * 3 + line + "\n")
         for unit in UNITS:
             c.run(dedupe_line(unit, f"--annotate={name} --output-dir out a.jsonl"), code=2,
-                  stderr=has(f"documents have a member '{name}' already; --annotate=NAME takes another name"))
+                  stderr=has(f"documents already have a member '{name}'; --annotate=NAME chooses another name"))
             c.expect("a.jsonl" not in os.listdir(c.path("out")), "it was written")
             c.run(quiet(unit, "--annotate=other a.jsonl"), stdout=has('"other":'), stderr=None)
     c.file("a.jsonl", '{"text": "a", "x": {"y": 1}}\n')  # a dot in the name is not a step
@@ -465,9 +465,9 @@ def filters_that_take_no_keys_or_do_not_name_them(c):
     c.file("keys", "a\nb\n")
     c.run("build -q --kind static -o s.bloom keys")
     for line in (dedupe_line("document", "--state s.bloom a.jsonl"), "dedupe --state s.bloom keys"):
-        c.run(line, code=2, stderr=has("is a static filter, to which nothing can be added; --against takes it"))
+        c.run(line, code=2, stderr=has("is a static filter, to which nothing can be added; give it to --against"))
     c.run(dedupe_line("ngram", "--no-add --against s.bloom a.jsonl"), stdout=None,
-          stderr=has("s.bloom: does not say what its keys are, and is compared with as if they were runs of 13 words"))
+          stderr=has("s.bloom: does not say what its keys are; they are assumed to be runs of 13 words"))
     c.run(quiet("ngram", "--no-add --against s.bloom a.jsonl"), stdout=None)
 
 

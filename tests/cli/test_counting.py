@@ -132,7 +132,7 @@ def other_kinds_are_refused(c):
         c.run(f"build -q -n 10 --kind {kind} -o f.bloom", stdin="a\n")
         before = c.read("f.bloom")
         c.run("remove f.bloom", stdin="a\n", code=2, stderr=has(
-            f"bloomery: remove: f.bloom: a {kind} filter does not know how many keys",
+            f"bloomery: remove: f.bloom: a {kind} filter does not record how many keys",
             "nothing was removed from f.bloom\n"))
         c.run("query --counts f.bloom", stdin="a\n", code=2,
               stderr=f"bloomery: query: f.bloom: a {kind} filter has no counters; --counts is for "
@@ -199,11 +199,11 @@ def convert_reports_and_refuses(c):
              == ("convert", "g.bloom", "blocked", "f.bloom", "counting"), f"{report}")
     c.expect(report["bytes"] * 4 == inspect(c)["bytes"], f"{report}")
     for line, sentence in (
-            ("-o h --kind counting g.bloom", "does not know how many keys a bit stands for"),
-            ("-o h --kind blocked g.bloom", "it is a blocked filter already"),
+            ("-o h --kind counting g.bloom", "does not record how many keys share a bit"),
+            ("-o h --kind blocked g.bloom", "is already a blocked filter"),
             ("-o h --kind classic f.bloom", "a classic filter can't be made from a counting one"),
             ("-o h f.bloom", "give --kind blocked, or --from or --to"), ("--kind blocked f.bloom", "no output: give -o FILE"),
-            ("-o h --kind blocked", "one filter must be named"), ("-o h --kind blocked missing", "missing: "),
+            ("-o h --kind blocked", "name one filter"), ("-o h --kind blocked missing", "missing: "),
             ("-o h --kind bloked f.bloom", "did you mean 'blocked'?")):
         c.run(f"convert {line}", stderr=has(sentence), code=2)
     c.file("text", "not a filter")

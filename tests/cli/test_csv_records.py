@@ -153,7 +153,7 @@ def a_quote_that_never_closes_is_an_error_by_its_line(c):
 def an_open_quote_takes_no_more_memory_than_the_longest_line(c):
     c.file("bad", 'a,"b"\nc,"d\n' + "no,end\n" * 200_000)
     c.run("dedupe -q --csv -F 2 --max-line 100k bad", code=2, stdout='a,"b"\n',
-          stderr=has("bad: line 2 has a quote that is not closed within 100 KiB; --max-line SIZE takes longer records"))
+          stderr=has("bad: line 2 has a quote that is not closed within 100 KiB; --max-line SIZE allows longer records"))
     c.file("long", 'a,"b"\nc,"' + "line\n" * 10_000 + '"\nd,e\n')
     c.run("dedupe -q --csv -F 2 --max-line 100k long", stdout=c.read("long"))
     for size in (64, 1 << 18):

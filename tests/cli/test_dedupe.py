@@ -154,7 +154,7 @@ def lines_of_lists_and_filters_are_dropped(c):
                 c.run(f"{line} -v", stdin=text_of(lines), stdout=text_of(dropped),
                       environment=small(block))
     c.run("dedupe -q --against missing", stdin="a\n", code=2, stderr=has("missing: No such file"))
-    c.run("dedupe --against -", stdin="a\n", code=2, stderr=has("standard input can be read once"))
+    c.run("dedupe --against -", stdin="a\n", code=2, stderr=has("standard input can be read only once"))
     c.run("dedupe -q --against - list", stdin=text_of(listed))
 
 
@@ -274,7 +274,7 @@ def two_runs_with_a_state_are_as_one(c):
 @case
 def state_keeps_its_shape(c):
     c.run("dedupe -q --state s.bloom -n 1000 -p 1e-9", stdin="a\n", stdout="a\n")
-    warning = "warning: s.bloom: is there already, planned for 1,000 keys and a rate of "
+    warning = "warning: s.bloom: already exists, planned for 1,000 keys and a rate of "
     for option in ("-n 2000", "-p 2e-9", "-n 1000 -p 2e-9"):
         c.run(f"dedupe --state s.bloom {option}", stdin="a\n", stderr=has(warning))
     c.run("dedupe --state s.bloom --on-full=stop", stdin="b\n", code=2, stderr=has("which grows"))
@@ -283,10 +283,10 @@ def state_keeps_its_shape(c):
     c.run("dedupe -q --state f.bloom", stdin="b\nc\n", stdout="c\n")
     c.run("query f.bloom", stdin="a\nb\nc\nd\n", stdout="a\nb\nc\n")
     c.run("dedupe --state f.bloom --on-full=grow", stdin="b\n", code=2, stderr=has("can't grow"))
-    c.run("dedupe --state f.bloom --memory 1MiB", stdin="b\n", stderr=has("for a new one"))
+    c.run("dedupe --state f.bloom --memory 1MiB", stdin="b\n", stderr=has("for a new state"))
     for name in ("s.bloom", "f.bloom"):
         c.run(f"dedupe --state {name} --memory 1KiB", stdin="b\n", code=2,
-              stderr=has(f"{name}: takes ", " already, and --memory is 1.00 KiB"))
+              stderr=has(f"{name}: already has ", ", and --memory is 1.00 KiB"))
     c.run("dedupe --state f.bloom --exact", stdin="b\n", code=2, stderr=has("--exact has none"))
     c.file("text", "no filter, and long enough to have been one\n" * 100)
     c.run("dedupe --state text", stdin="b\n", code=2, stderr=has("text: "))
@@ -528,7 +528,7 @@ def overfull_filter_stops_and_says_where(c):
                               stdout=None, environment=small(block),
                               stderr=has("warning: the filter now holds the 1,000 keys",
                                          "dedupe: stopped after ", "the filter is full, with about 1,",
-                                         " where 1 in 1,000 was asked for"))
+                                         " instead of 1 in 1,000"))
             outputs.add((out, said))
     c.expect(len(outputs) == 1, f"{len(outputs)} different endings")
     out, said = outputs.pop()

@@ -211,7 +211,7 @@ def one_filter_of_several_in_a_file_is_not_written_over_the_others(c):
     block = c.file("block", b"".join(filters) + offsets + b"\x0b")
     c.run("query -c --dialect leveldb,variant=block,index=1 block", stdin=MORE, stdout="100\n")
     c.run("add --dialect leveldb,variant=block,index=1 block", stdin="new\n", code=2,
-          stderr=has("block: has more than this filter, which would be lost"))
+          stderr=has("block: contains more than this filter, and the rest would be lost"))
     c.expect(c.read("block") == block, "the others are lost")
     c.run("convert -q --from leveldb,variant=block,index=1 --to leveldb -o one.bf block")
     c.expect(c.read("one.bf") == filters[1], "another filter")
@@ -229,9 +229,9 @@ def nothing_is_overwritten_by_accident(c):
     c.run("build -q -o o.bloom keys")
     ours = c.read("o.bloom")
     c.run(f"{build} o.bloom keys", code=2, stderr=has("o.bloom: exists and is a Bloomery filter"))
-    c.run("convert --from guava -o f.bf f.bf", code=2, stderr=has("-o is the file that is read"))
+    c.run("convert --from guava -o f.bf f.bf", code=2, stderr=has("-o names the input file"))
     os.link(c.path("f.bf"), c.path("same"))
-    c.run("convert --from guava --to guava -o same f.bf", code=2, stderr=has("-o is the file that is read"))
+    c.run("convert --from guava --to guava -o same f.bf", code=2, stderr=has("-o names the input file"))
     c.run("convert --from guava -o text f.bf", code=2, stderr=has("text: exists and is not a whole filter"))
     c.run("convert --to dcso -o new.bf o.bloom", code=2,
           stderr=has("can't be written as dcso", "build one of that dialect from the keys"))
@@ -318,7 +318,7 @@ def bad_names_and_parameters_are_refused_with_what_would_do(c):
     c.file("keys", KEYS)
     for value, said in (("guaba", "unknown dialect 'guaba'; did you mean 'guava'?"),
                         ("nonsense", "unknown dialect 'nonsense'; they are guava, "), ("", "unknown dialect ''"),
-                        ("guava,bits", "'bits' says no value"), ("guava,bitz=3", "did you mean 'bits'?"),
+                        ("guava,bits", "'bits' has no value"), ("guava,bitz=3", "did you mean 'bits'?"),
                         ("guava,bits=", "bits=: it takes a whole number"), ("guava,bits=0", "it takes a whole number"),
                         ("guava,bits=1.5", "it takes a whole number"), ("guava,probes=5G", "1 to 4,294,967,295"),
                         ("guava,rate=0", "it takes a rate"), ("guava,rate=-1", "it takes a rate"),

@@ -81,8 +81,8 @@ def half_a_character_is_an_error(c):
 def utf16_without_a_mark_is_warned_of(c):
     for order in ("LE", "BE"):
         c.file("wide", "some words\nand more\n".encode(f"utf-16-{order}"))
-        warning = (f"wide: seems to be UTF-16{order} without a byte order mark, and is taken as it is; "
-                   f"'iconv -f UTF-16{order} -t UTF-8' makes lines of it\n")
+        warning = (f"wide: seems to be UTF-16{order} without a byte order mark, and is read as it is; "
+                   f"'iconv -f UTF-16{order} -t UTF-8' converts it to lines\n")
         c.run("build -q -o f.bloom wide", stderr=f"bloomery: build: warning: {warning}")
         c.run("query -c f.bloom wide", stdout=None, stderr=f"bloomery: query: warning: {warning}")
         c.run("dedupe -q wide", stdout=c.read("wide") + (b"\n" if order == "LE" else b""),

@@ -104,7 +104,7 @@ def pages_without_one_place_are_refused(c):
     c.file("filled", BEFORE + PLACE.replace(b'""', b'"a"') + AFTER)
     c.file("twice", BEFORE + PLACE + PLACE + AFTER)
     c.file("end", BEFORE + PLACE)
-    for page, said in (("none", "none: is not the explorer, or of another version: it has no place for a file"),
+    for page, said in (("none", "none: is not the explorer, or is of another version: it does not have a place for a file"),
                        ("empty", "empty: is not the explorer"), ("filled", "filled: is not the explorer"),
                        ("twice", "twice: is not the explorer as it was built: it has two places for a file"),
                        ("no/page", "no/page: No such file or directory"), ("tmp", "tmp: is a directory, not a page")):
@@ -357,7 +357,7 @@ def what_no_address_says_is_refused(c):
     for line, said in (
             (page, "no size: give two of -n, -p and --memory, or -n alone"), (f"{page} -p 0.01", "no size: "),
             (f"{page} --table", "--table prints a table"), (f"{page} -n 1M more", "'more': plan takes no operands"),
-            (f"{page} -n 1M --kind static --blocks 2", "a static filter has no blocks"),
+            (f"{page} -n 1M --kind static --blocks 2", "a static filter does not have blocks"),
             (f"{page} -n 1M --kind blocked --probes 12", "a key has at most 8 probes in a block"),
             ("--page /e.html -n 1M", "--page names the explorer for --url"),
             ("--url -n 1M --page ''", "--page: the name is empty"),

@@ -177,8 +177,8 @@ def options_may_come_first(c):
 @case
 def wrong_usage_gets_a_hint(c):
     for line, sentence in (
-            ("", "one of ids, urls and integers must be named"),
-            ("ids urls -n 5", "one of ids, urls and integers must be named"),
+            ("", "name one of ids, urls and integers"),
+            ("ids urls -n 5", "name one of ids, urls and integers"),
             ("idds -n 5", "unknown 'idds'; did you mean 'ids'?"),
             ("numbers -n 5", "unknown 'numbers'; "),
             ("ids", "no number of lines: give -n N"), ("ids -n 0", "-n 0: "),

@@ -232,7 +232,7 @@ def a_file_that_is_not_a_filter_is_an_error(c):
 
 @case
 def wrong_usage_gets_a_hint(c):
-    for line, sentence in (("", "one filter must be named"), ("a b", "one filter must be named"),
+    for line, sentence in (("", "name one filter"), ("a b", "name one filter"),
                            ("f --measure 0", "--measure 0: "), ("f --measure x", "--measure "),
                            ("f --verfy", "--verify")):
         c.run(f"inspect {line}", stderr=has(sentence, "try 'bloomery inspect --help'"), code=2)

@@ -38,7 +38,7 @@ def a_longer_line_is_named_by_its_number(c):
     before = c.read("f.bloom")
     for number, (at, ending) in enumerate(((0, "\n"), (1, "\n"), (1000, "\n"), (2000, "\n"), (2000, ""))):
         c.file("input", text_with("x" * (MOST + 1), at, ending))
-        said = f"input: line {at + 1} is longer than 100 bytes; --max-line SIZE takes longer ones\n"
+        said = f"input: line {at + 1} is longer than 100 bytes; --max-line SIZE allows longer ones\n"
         for environment, options in blocks():
             if number not in (0, 2) and "-j 1" in options:
                 continue
@@ -91,7 +91,7 @@ def the_error_of_one_input_keeps_none_from_being_asked(c):
     c.file("more", "line 8\nno\n")
     for threads in (1, 4):
         c.run(f"query -j {threads} --max-line {MOST} f.bloom long more long", code=2, stdout="line 7\nline 8\nline 7\n",
-              stderr="bloomery: query: long: line 2 is longer than 100 bytes; --max-line SIZE takes longer ones\n" * 2)
+              stderr="bloomery: query: long: line 2 is longer than 100 bytes; --max-line SIZE allows longer ones\n" * 2)
 
 
 @case

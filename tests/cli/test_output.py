@@ -180,10 +180,10 @@ def what_can_not_be_written_is_refused_before_anything_is_read(c):
                        ("query -o f.bloom f.bloom", "f.bloom: is a filter"),
                        ("query -o dangling f.bloom", "dangling: is a symbolic link"),
                        ("query -o lines --confirm lines f.bloom", "same file"),
-                       ("query -c -o out f.bloom", "-o FILE takes lines"),
-                       ("query -q -o out f.bloom", "-o FILE takes lines"),
+                       ("query -c -o out f.bloom", "-o FILE is for lines"),
+                       ("query -q -o out f.bloom", "-o FILE is for lines"),
                        ("dedupe -o f.bloom", "f.bloom: is a filter"),
-                       ("dedupe -c -o out", "-o FILE takes lines"),
+                       ("dedupe -c -o out", "-o FILE is for lines"),
                        ("dedupe --state s -o s", "same file"),
                        ("dedupe --append lines -o ./lines", "same file")):
         process = c.start(line)  # nothing comes

@@ -388,8 +388,8 @@ def a_compressed_bloomery_filter_is_named(c):
              (pack([c.read("f.bloom")], "raw", "lz4"), "lz4", "unlz4")]
     for packed, name, program in packs:
         c.file("packed", packed)
-        sentence = (f"packed: is a filter that is compressed with {name}: '{program}' makes a file of it "
-                    "that can be used\n")
+        sentence = (f"packed: is a filter that is compressed with {name}: '{program}' makes a usable "
+                    "file of it\n")
         for line in ("query packed keys", "add packed keys", "inspect packed", "remove packed keys",
                      "merge -o g.bloom packed f.bloom", "convert --to dcso -o g.bloom packed",
                      "compare packed f.bloom", "fold -o g.bloom packed", "dedupe --state packed keys",

@@ -438,10 +438,10 @@ def wrong_inputs_are_refused(c):
 def filters_without_a_plot_say_why(c):
     c.file("keys", keys(3000))
     c.run("build -q -n 3000 -p 0.01 --kind static -o static keys", stderr=None)
-    c.run("plot static", code=2, stderr="bloomery: plot: static: a static filter has one rate, and takes no key "
-          "after it was built, so it has no curve; 'bloomery inspect' shows the rate\n")
-    c.run("plot -n 100 --kind static", code=2, stderr="bloomery: plot: a static filter has one rate, and takes no "
-          "key after it was built, so it has no curve; 'bloomery plan' shows the rate\n")
+    c.run("plot static", code=2, stderr="bloomery: plot: static: a static filter has a single rate, and no key can "
+          "be added to it, so it does not have a curve; 'bloomery inspect' shows the rate\n")
+    c.run("plot -n 100 --kind static", code=2, stderr="bloomery: plot: a static filter has a single rate, and no key "
+          "can be added to it, so it does not have a curve; 'bloomery plan' shows the rate\n")
     c.run("plot --fill static", code=2, stderr=has("about half of the bits of a static filter are set"))
     c.run("build -q -n 3000 -p 0.01 --kind classic -o classic keys")
     c.run("plot --fill classic", code=2, stderr=has("classic: a classic filter has no blocks"))

@@ -475,7 +475,7 @@ def verify_finds_damage_before_anything_is_asked(c):
 @case
 def filters_are_files_and_no_pipes(c):
     set_up(c)
-    sentence = ": is not a regular file; a filter is mapped, and must be one: write it to a file first\n"
+    sentence = ": is not a regular file, which a filter must be to be mapped: write it to a file first\n"
     whole = c.read("a.bloom")
     for line in ("query", "query -v -k a1 -f", "inspect", "inspect --verify", "add", "remove", "merge -o x", "compare a.bloom"):
         for name in ("-", "/dev/stdin"):

@@ -134,7 +134,7 @@ def a_layout_that_no_file_keeps_is_given_again(c):
     before = c.read("n.bloom")
     for command in ("query -c n.bloom big.csv", "query -c -k 'Name1 Last' n.bloom big.csv", "add n.bloom big.csv",
                     "remove n.bloom big.csv", "dedupe --against n.bloom big.csv", "query -c --header n.bloom big.csv"):
-        c.run(command, code=2, stderr=has("does not keep which. Give the same -F or --jsonl again"))
+        c.run(command, code=2, stderr=has("does not store which. Give the same -F or --jsonl again"))
     c.expect(c.read("n.bloom") == before, "a refused command changed the filter")
     c.run("query -c --csv --header -F name n.bloom big.csv", stdout="500\n")
     c.run("query -F 0 n.bloom names", stdout="name1 last\n")
@@ -280,7 +280,7 @@ def options_that_do_not_go_together_are_refused(c):
         c.run(f"dedupe {options}", code=2, stderr=has(why))
     c.run("dedupe --header -F 1 --append seen.txt", code=2, stderr=has("--append would add the header"))
     c.run("build -q -n 9 -o f.bloom", stdin="a\n")
-    c.run("inspect --jsonl a f.bloom", code=2, stderr=has("--jsonl tells how an input is laid out"))
+    c.run("inspect --jsonl a f.bloom", code=2, stderr=has("--jsonl says how an input is laid out"))
 
 
 @case

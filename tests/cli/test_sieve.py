@@ -242,7 +242,7 @@ def pushes_that_are_lost_are_not_reported_as_pushed(c):
                 before = status(c, sieve)["durable"]
                 said = c.run(f"sieve push {sync} {sieve}", stdin="\n".join(lines), stderr=None, code=2, preexec_fn=small_files(most))[1].decode()
                 durable = status(c, sieve)["durable"] - before
-                words = f"of which only the first {durable:,} " if durable > 0 else "and none of it is durable: push the input again"
+                words = f"of which only the first {durable:,} " if durable > 0 else "but none of them is durable: push the input again"
                 c.expect(words in said and said.count("push: pushed ") == 1 and "decided" not in said, f"{engine} {sync} {most}: {durable} are durable: {said}")
                 report = json.loads(c.run(f"sieve push {sync} --json {sieve}", stdin="\n".join(lines), stdout=None, stderr=None, code=2,
                                           preexec_fn=small_files(most))[0])

@@ -249,9 +249,9 @@ def a_damaged_block_of_the_queue_can_be_skipped(c):
         file.seek(1000)
         file.write(b"?!?!")
     c.run("sieve pop -n 3 --done s", code=2, stderr=has("bloomery: sieve pop: s/queue", "damaged", "entries"))
-    out, said = c.run("sieve pop -n 1e9 --done --skip-damaged s", stdout=None, stderr=has("a damaged frame of the queue was given up, and "))
+    out, said = c.run("sieve pop -n 1e9 --done --skip-damaged s", stdout=None, stderr=has("a damaged frame of the queue was skipped, with "))
     left = out.decode().splitlines()
-    lost = int(said.decode().split("given up, and ")[1].split()[0].replace(",", ""))
+    lost = int(said.decode().split("skipped, with ")[1].split()[0].replace(",", ""))
     c.expect(lost > 0 and left == lines[lost:], f"{lost} lost, {len(left)} left")
 
 
@@ -321,9 +321,9 @@ def the_least_memory_is_named(c):
     memory_as_users_see_it()
     for number, engine in enumerate((DISK, "-n 1e9", "-n 1e10")):
         said = c.run(f"sieve push {engine} --memory 2MB s{number}", stdin="a\n", code=2, stderr=has("--memory 2,000,000 bytes is too little"))[1].decode()
-        least = said.split("the least that works is ")[1].split()[0].replace(",", "")
+        least = said.split("the minimum that works is ")[1].split()[0].replace(",", "")
         c.run(f"sieve push -q {engine} --memory {least} s{number}", stdin="a\nb\n")
-        c.run(f"sieve pop --memory 1MB s{number}", code=2, stderr=has("the least that works is "))
+        c.run(f"sieve pop --memory 1MB s{number}", code=2, stderr=has("the minimum that works is "))
         c.run(f"sieve pop --memory {least} -n 9 --done s{number}", stdout=None)
 
 
@@ -352,7 +352,7 @@ def wrong_options_are_refused_before_anything_is_made(c):
                            ("--engine disk -p 0.1", "-p, --on-full and --dialect are for --engine memory"), ("--wait -1", "--wait -1"),
                            ("--engine memory --ordered", "are for --engine disk"), ("--prnt", "did you mean '--print'?")):
         c.run(f"sieve push {options} s", stdin="a\n", code=2, stderr=has("bloomery: sieve push: ", words, "try 'bloomery sieve push --help'"))
-    c.run("sieve pop --done --lease 5 s", code=2, stderr=has("leaves nothing for --lease"))
+    c.run("sieve pop --done --lease 5 s", code=2, stderr=has("so --lease does not go with it"))
     c.run("sieve pop -n 0 s", code=2, stderr=has("-n 0"))
     c.run("sieve pop s t", code=2, stderr=has("'t': only one directory is allowed"))
     c.run("sieve psuh s", code=2, stderr="bloomery: sieve: unknown command 'psuh'; did you mean 'push'?\ntry 'bloomery sieve --help'\n")
@@ -386,7 +386,7 @@ def plan_says_what_a_sieve_takes(c):
 @case
 def plan_of_a_sieve_refuses_what_does_not_fit(c):
     said = c.run("plan --sieve -n 1e9 --memory 3MB", code=2, stderr=has("--memory 3,000,000 bytes is too little"))[1].decode()
-    least = said.split("the least that works is ")[1].split()[0].replace(",", "")
+    least = said.split("the minimum that works is ")[1].split()[0].replace(",", "")
     c.run(f"plan --sieve -n 1e9 --memory {least}", stdout=has("a batch"))
     c.run("plan --sieve", code=2, stderr=has("--sieve needs -n"))
     c.run("plan --sieve -n 5 --kind classic", code=2, stderr=has("--sieve takes -n, -p, --memory and its own options"))
@@ -427,10 +427,10 @@ def bytes_that_are_not_lines_are_not_imported(c):
     """What is binary and can't be read as fingerprints is refused, rather than marked as keys that nobody asks for."""
     data = b"\0\1\2" + b"".join(fingerprints(0, 9))
     c.file("strange.bin", data)
-    c.run("sieve import -q s strange.bin", code=2, stderr=has("strange.bin: it is not a list of lines", "NUL"))
-    c.run("sieve import -q s -", stdin=data, code=2, stderr=has("it is not a list of lines"))
+    c.run("sieve import -q s strange.bin", code=2, stderr=has("strange.bin: is not a list of lines", "NUL"))
+    c.run("sieve import -q s -", stdin=data, code=2, stderr=has("is not a list of lines"))
     late = b"\x80\n" + data  # the first line has none
-    c.run("sieve import -q s -", stdin=late, code=2, stderr=has("it is not a list of lines"))
+    c.run("sieve import -q s -", stdin=late, code=2, stderr=has("is not a list of lines"))
     c.run("sieve import -0 t strange.bin", stderr=has("import: marked"))
     # Text is text, whatever its length.
     for number, text in enumerate(("x" * 19 + "\n", "caf\u00e9 \u00fc" * 2 + "abc\n", "\t\r\n" * 20)):

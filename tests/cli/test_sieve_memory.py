@@ -67,8 +67,8 @@ def less_memory_than_before_decides_in_pieces(c):
     for name, order in (("plain", ""), ("ordered", "--ordered")):
         lines = "".join(f"{name} {i * 7919 % 100003}\n" for i in range(100003))
         c.run(f"sieve push -q --partitions 1 {order} {name}", stdin=lines)
-        said = c.run(f"sieve flush --memory 1MB {name}", code=2, stderr=has("the least that works is "))[1].decode()
-        least = said.split("the least that works is ")[1].split()[0].replace(",", "")
+        said = c.run(f"sieve flush --memory 1MB {name}", code=2, stderr=has("the minimum that works is "))[1].decode()
+        least = said.split("the minimum that works is ")[1].split()[0].replace(",", "")
         came = c.run(f"sieve pop --memory {least} -n 100003 --done {name}", stdout=None)[0].decode()
         c.expect(came == lines, f"{name}: {len(came)} bytes of {len(lines)} came out, or in another order")
 
@@ -106,10 +106,10 @@ def long_lines_take_what_help_says(c):
 def the_least_memory_that_works_is_named(c):
     for number, options in enumerate(("--leases 1", "--leases 20000 --partitions 64")):
         s = f"s{number}"
-        said = c.run(f"sieve push {options} --memory 4100000 {s}", stdin="a\n", code=2, stderr=has("the least that works is "))[1].decode()
-        least = int(said.split("the least that works is ")[1].split()[0].replace(",", ""))
+        said = c.run(f"sieve push {options} --memory 4100000 {s}", stdin="a\n", code=2, stderr=has("the minimum that works is "))[1].decode()
+        least = int(said.split("the minimum that works is ")[1].split()[0].replace(",", ""))
         c.run(f"sieve push -q {options} --memory {least} {s}", stdin="a\n")
-        c.run(f"sieve status --memory {least - 200000} {s}", code=2, stderr=has(f"the least that works is {least:,} bytes"))
+        c.run(f"sieve status --memory {least - 200000} {s}", code=2, stderr=has(f"the minimum that works is {least:,} bytes"))
 
 
 @case
@@ -155,7 +155,7 @@ def asking_for_long_lines_takes_what_help_says(c):
 
 @case
 def too_many_partitions_are_refused_at_once(c):
-    c.run("sieve push --partitions 256 --memory 5MB s", stdin="a\n", code=2, stderr=has("--memory 5,000,000 bytes is too little", "the least that works is "))
+    c.run("sieve push --partitions 256 --memory 5MB s", stdin="a\n", code=2, stderr=has("--memory 5,000,000 bytes is too little", "the minimum that works is "))
     c.expect(c.names() == [], f"{c.names()}")
 
 

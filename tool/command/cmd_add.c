@@ -123,8 +123,8 @@ static bloomery_filter *open_file(const struct addition *addition,
         (writable && tool_foreign_is_whole(file, filter, origin->dialect)))
         return filter;
     if (writable)
-        tool_error("%s: has more than this filter, which would be lost; 'bloomery convert --from' "
-                   "takes it out",
+        tool_error("%s: contains more than this filter, and the rest would be lost; 'bloomery "
+                   "convert --from' extracts the filter",
                    addition->path);
     else if (origin->packed)
         tool_error(

@@ -284,7 +284,7 @@ static bool take_or_draw_key(struct build *build)
     build->options.secret = build->key = tool_allocate(BLOOMERY_SECRET_BYTES);
     if (getrandom(build->key, BLOOMERY_SECRET_BYTES, 0) == BLOOMERY_SECRET_BYTES)
         return true;
-    tool_error("the system gives no random secret");
+    tool_error("the system did not provide a random secret");
     return false;
 }
 
@@ -510,8 +510,9 @@ static bool open_builder(const struct build *build, bloomery_plan *plan, bloomer
     bloomery_error error;
     const char *temporary = getenv("TMPDIR");
     if (build->memory > 0 && build->memory < STATIC_MEMORY_MIN)
-        return !tool_usage("--memory is what the build of a static filter may use, and that is at "
-                           "least 16MiB; the filter itself is as small as its keys and rate allow");
+        return !tool_usage(
+            "with --kind static, --memory limits the build and must be at least 16MiB; the "
+            "filter is as small as its keys and rate allow");
     limits.memory = build->memory;
     limits.threads = build->source.threads;
     limits.directory = build->temporary != NULL                    ? build->temporary

@@ -142,7 +142,7 @@ static void say_folded(const struct answer *answer, const bloomery_filter *const
     }
     const int larger = info[1].bits > info[0].bits;
     if (info[0].bits != info[1].bits && !answer->quiet)
-        tool_say("%s is folded for it: %s to %s", answer->paths[larger], sizes[larger],
+        tool_say("%s is folded first: %s to %s", answer->paths[larger], sizes[larger],
                  sizes[1 - larger]);
 }
 
@@ -169,8 +169,7 @@ static int compare_main(int argc, char **argv)
     if (!tool_options_read(argc, argv, &answer, &code))
         return code;
     if (argc - optind != 2)
-        return tool_usage("two filters are compared, as in 'bloomery compare one.bloom "
-                          "other.bloom'");
+        return tool_usage("name two filters, as in 'bloomery compare one.bloom other.bloom'");
     answer.paths = argv + optind;
     const bloomery_filter *filters[2] = {NULL, NULL};
     bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;

@@ -87,24 +87,22 @@ static const struct conversion *find_conversion(const struct request *request,
     const char *from = bloomery_kind_name((int)info->kind);
     const char *to = bloomery_kind_name((int)request->kind);
     if (info->kind == request->kind)
-        tool_error("%s: it is a %s filter already", request->path, to);
+        tool_error("%s: is already a %s filter", request->path, to);
     else if (request->kind == BLOOMERY_STATIC)
-        tool_error("%s: a %s filter does not know its keys, and a static one is built from all of "
-                   "them: bloomery build --kind static",
+        tool_error("%s: a %s filter does not contain its keys, and a static one is built from all "
+                   "of them: bloomery build --kind static",
                    request->path, from);
     else if (!info->has_bits)
-        tool_error("%s: a %s filter does not know its keys; build a %s one from them",
+        tool_error("%s: a %s filter does not contain its keys; build a %s one from them",
                    request->path, from, to);
     else if (request->kind == BLOOMERY_COUNTING)
-        tool_error(
-            "%s: a %s filter does not know how many keys a bit stands for; a counting filter "
-            "can only be built from the keys",
-            request->path, from);
+        tool_error("%s: a %s filter does not record how many keys share a bit; a counting filter "
+                   "can only be built from the keys",
+                   request->path, from);
     else
-        tool_error(
-            "%s: a %s filter can't be made from a %s one, which has its bits elsewhere; build "
-            "it from the keys",
-            request->path, to, from);
+        tool_error("%s: a %s filter can't be made from a %s one, whose bits are in other places; "
+                   "build it from the keys",
+                   request->path, to, from);
     return NULL;
 }
 
@@ -333,7 +331,7 @@ static bool dialects_fit_together(const struct request *request)
     if (request->output.path != NULL && !request->output.force &&
         strcmp(request->output.path, "-") != 0 && strcmp(request->path, "-") != 0 &&
         tool_same_file(request->path, request->output.path)) {
-        tool_usage("-o is the file that is read, %s; name another one (--force replaces it)",
+        tool_usage("-o names the input file, %s; name another one (--force replaces it)",
                    request->path);
         return false;
     }
@@ -385,7 +383,7 @@ static int convert_main(int argc, char **argv)
     if (!tool_rule_complete(&request.choice) || !tool_rule_is_kept(&request.choice))
         return TOOL_ERROR;
     if (argc - optind != 1)
-        return tool_usage("one filter must be named");
+        return tool_usage("name one filter");
     request.path = argv[optind];
     return convert(&request);
 }

@@ -272,7 +272,7 @@ static bool find_generator(int operands, char **names, struct generator *found)
     };
     const char *known[GENERATORS];
     if (operands != 1) {
-        tool_usage("one of ids, urls and integers must be named");
+        tool_usage("name one of ids, urls and integers");
         return false;
     }
     for (size_t i = 0; i < GENERATORS; i++) {

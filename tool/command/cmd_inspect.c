@@ -569,8 +569,9 @@ static int inspect_filter(struct inspection *it)
                     it->scan.live_rate > it->info.wanted_rate;
     if ((it->measure > 0 || it->canary != NULL) && !it->info.secret_known) {
         if (it->dialect != NULL)
-            tool_error("%s: its keys are hashed by %s, which is not there: it needs libcrypto",
-                       it->path, bloomery_hash_name(it->info.hash));
+            tool_error(
+                "%s: its keys are hashed with %s, which needs libcrypto, and that is missing",
+                it->path, bloomery_hash_name(it->info.hash));
         else
             tool_error("%s: its secret is not in the file, and without it no key can be looked "
                        "up; give it with --secret-file",
@@ -595,7 +596,7 @@ static int inspect_main(int argc, char **argv)
     if (!tool_rule_complete(&it.choice) || !tool_rule_is_kept(&it.choice))
         return TOOL_ERROR;
     if (argc - optind != 1)
-        return tool_usage("one filter must be named");
+        return tool_usage("name one filter");
     it.path = argv[optind];
 
     uint8_t key[BLOOMERY_SECRET_BYTES];

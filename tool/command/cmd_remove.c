@@ -191,12 +191,12 @@ static void warn_of_wrong_ones(const struct removal *removal, const struct outco
     const uint64_t rounded = (uint64_t)(outcome->expected_wrong + 0.5);
     if (outcome->expected_wrong < 1)
         return;
-    tool_warning(
-        "%s: %s line%s definitely absent; of the %s removed about %s %s probably never added "
-        "either, and keys that share their counters may now be denied",
-        removal->path, tool_format_count(absent, outcome->absent),
-        outcome->absent == 1 ? " was" : "s were", tool_format_count(removed, outcome->removed),
-        tool_format_count(wrong, rounded), rounded == 1 ? "was" : "were");
+    tool_warning("%s: %s line%s definitely absent; of the %s removed about %s %s probably never "
+                 "added either, and keys that share their counters may now be reported as absent",
+                 removal->path, tool_format_count(absent, outcome->absent),
+                 outcome->absent == 1 ? " was" : "s were",
+                 tool_format_count(removed, outcome->removed), tool_format_count(wrong, rounded),
+                 rounded == 1 ? "was" : "were");
 }
 
 static int report(const struct removal *removal, const struct outcome *outcome)
@@ -223,7 +223,7 @@ static bool has_counters(const char *path, const bloomery_filter *filter)
     bloomery_info_get(filter, &info);
     if (info.counter_max > 0)
         return true;
-    tool_error("%s: a %s filter does not know how many keys a bit stands for; keys can be removed "
+    tool_error("%s: a %s filter does not record how many keys share a bit; keys can be removed "
                "from one that was built with --kind counting",
                path, bloomery_kind_name((int)info.kind));
     return false;

@@ -206,7 +206,7 @@ static bool take_parameter(const char *option, char *word, uint32_t *given,
 {
     char *equals = strchr(word, '=');
     if (equals == NULL) {
-        tool_usage("%s: '%s' says no value: parameters are written as name=value", option, word);
+        tool_usage("%s: '%s' has no value: parameters are written as name=value", option, word);
         return false;
     }
     *equals = '\0';

@@ -220,9 +220,9 @@ bool tool_secret_read_or_make(const char *path, uint8_t key[BLOOMERY_SECRET_BYTE
 
 bool tool_filter_refuse(const char *path)
 {
-    tool_error("%s: is not a regular file; a filter is mapped, and must be one: write it to a file "
-               "first",
-               path);
+    tool_error(
+        "%s: is not a regular file, which a filter must be to be mapped: write it to a file first",
+        path);
     return false;
 }
 

@@ -217,8 +217,8 @@ static bool look_at(struct tool_filter_file *file, const struct tool_dialect_cho
         count = look_inside(file, head);
     if (file->origin.packed && tool_packing_of(head, (size_t)count, &undecided) == TOOL_FILTER) {
         /* Our filters are used where they lie. */
-        tool_error("%s: is a filter that is %s: '%s' makes a file of it that can be used",
-                   file->path, tool_packing_name(packing), tool_packing_unpacker(packing));
+        tool_error("%s: is a filter that is %s: '%s' makes a usable file of it", file->path,
+                   tool_packing_name(packing), tool_packing_unpacker(packing));
         tool_filter_file_close(file);
         return false;
     }
@@ -530,7 +530,7 @@ void tool_foreign_say_reading(const bloomery_filter *filter, const bloomery_dial
 {
     char text[TOOL_READING_BYTES];
     if (tool_foreign_reading(filter, dialect, text))
-        tool_say("the file does not say all of it; to read it: --dialect %s", text);
+        tool_say("the file does not record all parameters; to read it: --dialect %s", text);
 }
 
 /* A sink that stops if the file has something else. */

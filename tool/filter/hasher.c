@@ -629,8 +629,7 @@ bool tool_hasher_build(struct tool_hasher *hasher, bloomery_filter *filter, bloo
         if (part->hash == hash && tool_hash_store_count(part->store) == keys)
             return tool_hash_store_build(part->store, filter, name, quiet);
     }
-    tool_error("%s keys need a hash of 128 bits, and that was not to be expected; say with -n how "
-               "many they are",
+    tool_error("%s keys need a hash of 128 bits, which was not expected; give their number with -n",
                tool_format_count(number, keys));
     return false;
 }

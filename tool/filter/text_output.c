@@ -422,8 +422,9 @@ bool tool_text_output_begin(struct tool_text_output *output, struct tool_out *ou
         return true;
     const enum tool_packing packing = output->packs ? packing_of_name(output->path) : TOOL_PLAIN;
     if (packing != TOOL_PLAIN && !tool_pack_makes(packing))
-        return !tool_usage("%s: its name says that it is %s, and no output can be packed so",
-                           output->path, tool_packing_name(packing));
+        return !tool_usage(
+            "%s: its name says that it is %s, and output can't be compressed in that way",
+            output->path, tool_packing_name(packing));
     if (!tool_may_replace(output->path, true))
         return false;
     const bool exists = stat(output->path, &facts) == 0;
@@ -680,7 +681,8 @@ static bool may_open(const char *path, enum tool_packing packing)
     if (special)
         tool_error("%s: is not a regular file, and would be replaced", path);
     else if (!packable)
-        tool_error("%s: its input is %s, and no output can be packed so; unpack the input first",
+        tool_error("%s: its input is %s, and output can't be compressed "
+                   "in that way; unpack the input first",
                    path, tool_packing_name(packing));
     return !special && packable;
 }

@@ -398,11 +398,11 @@ static bool fail_record(struct tool_chunks *chunks, const unsigned char *record,
         if (ended)
             tool_error("%s: %s has a quote that is never closed", input, line);
         else if (tool_scan_is_open(&scan))
-            tool_error("%s: %s has a quote that is not closed within %s; --max-line SIZE takes "
-                       "longer records",
+            tool_error("%s: %s has a quote that is not closed within %s; "
+                       "--max-line SIZE allows longer records",
                        input, line, most);
         else
-            tool_error("%s: %s is longer than %s; --max-line SIZE takes longer ones", input, line,
+            tool_error("%s: %s is longer than %s; --max-line SIZE allows longer ones", input, line,
                        most);
         chunks->failed = true;
     }

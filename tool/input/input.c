@@ -289,9 +289,10 @@ static bool recognise_text(struct tool_input *input, const unsigned char *buffer
     if (seems == NULL)
         note_nul_bytes(input, buffer, *count);
     else
-        tool_warning("%s: seems to be %s without a byte order mark, and is taken as it is; "
-                     "'iconv -f %s -t UTF-8' makes lines of it",
-                     tool_path_said(input->name), seems, seems);
+        tool_warning(
+            "%s: seems to be %s without a byte order mark, and is read as it is; 'iconv -f "
+            "%s -t UTF-8' converts it to lines",
+            tool_path_said(input->name), seems, seems);
     return true;
 }
 

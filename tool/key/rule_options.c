@@ -191,7 +191,7 @@ bool tool_rule_complete(struct tool_rule_choice *choice)
         return false;
     }
     if (!fields && (choice->delimiter_given || csv)) {
-        tool_usage("%s is about fields; -F N says which of them is the key", csv ? "--csv" : "-d");
+        tool_usage("%s is for fields; -F N says which of them is the key", csv ? "--csv" : "-d");
         return false;
     }
     if (csv && rule->delimiter == '"') {
@@ -209,7 +209,7 @@ bool tool_rule_is_kept(const struct tool_rule_choice *choice)
 {
     if (tool_layout_is_none(&choice->layout))
         return true;
-    tool_usage("%s tells how an input is laid out, and no filter keeps it",
+    tool_usage("%s says how an input is laid out, which a filter does not store",
                choice->layout.jsonl    ? "--jsonl"
                : choice->layout.header ? "--header"
                                        : "-F with several fields");
@@ -294,7 +294,7 @@ bool tool_rule_is_laid_out(const struct tool_rule_choice *choice, const char *pa
         (choice->layout.header && !elsewhere))
         return true;
     if (elsewhere)
-        tool_error("%s: was built with fields by name, several fields or JSON, and does not keep "
+        tool_error("%s: was built with fields by name, several fields or JSON, and does not store "
                    "which. Give the same -F or --jsonl again, with --csv, -d and --header; or -F 0 "
                    "if lines are keys",
                    path);

@@ -277,8 +277,8 @@ static bool rule_fits(const struct tool_rule_choice *choice)
         !choice->field_given && !choice->delimiter_given && !choice->layout.header &&
         choice->layout.field_count == 0)
         return true;
-    return !tool_usage("of the options about keys, --unit takes --jsonl, --trim, --lower and "
-                       "--upper");
+    return !tool_usage(
+        "of the options for keys, --unit takes only --jsonl, --trim, --lower and --upper");
 }
 
 static bool lines_fit(const struct tool_dedupe_command *command)
@@ -305,9 +305,9 @@ static bool adds_fit(const struct tool_dedupe_command *command)
     if (!corpus->no_add)
         return true;
     if (command->againsts.count == 0)
-        return !tool_usage("--no-add compares with what --against names, and nothing else");
+        return !tool_usage("--no-add compares only with --against: give it");
     if (command->state != NULL || command->exact > 0)
-        return !tool_usage("--no-add keeps nothing: it takes no --state and no --exact");
+        return !tool_usage("--no-add remembers nothing: it does not go with --state or --exact");
     return true;
 }
 
@@ -383,8 +383,9 @@ static bool documents_fit(const struct tool_dedupe_command *command)
     if (corpus->shards > 0 && !by_key && command->source.count == 0)
         return !tool_usage("--shard takes one of N parts of the inputs: name them");
     if (by_key && corpus->unit == TOOL_COMPARED_NGRAMS)
-        return !tool_usage("--shard-by key can't judge n-grams, since a paragraph's lie on all "
-                           "machines; --shard-by files can");
+        return !tool_usage(
+            "--shard-by key does not work with n-grams, because those of a paragraph are on "
+            "all machines; use --shard-by files");
     if (corpus->checkpoint >= 0 && corpus->output_dir == NULL)
         return !tool_usage("--checkpoint goes with --output-dir");
     return lines_fit(command) && rule_fits(&command->choice) && adds_fit(command);
@@ -401,7 +402,7 @@ static bool stdin_is_read_once(const struct tool_dedupe_command *command)
         against += tool_path_is_stdin(command->againsts.list[i]);
     if (against == 0 || readers + against == 1)
         return true;
-    tool_usage("standard input can be read once: as an input, or --against it");
+    tool_usage("standard input can be read only once: as an input or for --against");
     return false;
 }
 
@@ -410,7 +411,7 @@ static bool output_fits(const struct tool_dedupe_command *command)
 {
     const char *const others[] = {command->state, command->append, command->secret_file};
     if (command->output.path != NULL && command->dedupe.count_only)
-        return !tool_usage("-o FILE takes lines; -c prints a number");
+        return !tool_usage("-o FILE is for lines; -c prints a number");
     for (size_t i = 0; i < 3 && tool_text_output_is_file(&command->output); i++)
         if (others[i] != NULL && tool_same_file(command->output.path, others[i]))
             return !tool_usage("-o and another option name the same file, %s", others[i]);
@@ -425,9 +426,10 @@ static bool fits_together(const struct tool_dedupe_command *command)
         return !tool_usage("-p must be below 0.5; with more, most new lines would be dropped");
     if (command->exact > 0 && command->on_full >= 0 && command->on_full != TOOL_FULL_GROW &&
         command->memory == 0)
-        return !tool_usage("--exact is full where its memory is: --on-full goes with --memory");
+        return !tool_usage(
+            "--on-full with --exact needs --memory, which decides when the table is full");
     if (command->exact > 0 && command->state != NULL)
-        return !tool_usage("--state keeps a filter; --exact has none to keep");
+        return !tool_usage("--state stores a filter; --exact does not have one");
     if (command->state != NULL && tool_path_is_stdin(command->state))
         return !tool_usage("--state needs a file, not '-'");
     if (command->secret_file != NULL && command->state == NULL && command->againsts.count == 0)
@@ -437,8 +439,8 @@ static bool fits_together(const struct tool_dedupe_command *command)
         return !tool_usage("--state and --secret-file name the same file, %s", command->state);
     if (command->append != NULL && command->choice.layout.header)
         return !tool_usage(
-            "--append would add the header to FILE again in each run; leave --header "
-            "out, and the first lines off with tail -n +2");
+            "--append would add the header to FILE again in each run; leave out --header, "
+            "and remove the first lines with tail -n +2");
     if (command->append != NULL && tool_path_is_stdin(command->append))
         return !tool_usage("--append needs a file; what is kept is printed on standard output");
     if (command->state != NULL && command->append != NULL &&

@@ -90,8 +90,8 @@ static bool againsts_fit(const struct tool_judge *judge, const char *note, bool 
             return false;
         }
         if (keys_of(against->filter) == NULL && !quiet)
-            tool_say("%s: does not say what its keys are, and is compared with as if they were %s",
-                     against->path, note + strlen(prefix));
+            tool_say("%s: does not say what its keys are; they are assumed to be %s", against->path,
+                     note + strlen(prefix));
     }
     return true;
 }
@@ -129,7 +129,7 @@ bool tool_corpus_was_compared(const struct tool_dedupe_command *command, bool wh
     const struct tool_dedupe *dedupe = &command->dedupe;
     const struct tool_judge *judge = &command->corpus.judge;
     if (dedupe->clashes > 0) {
-        tool_error("documents have a member '%s' already; --annotate=NAME takes another name",
+        tool_error("documents already have a member '%s'; --annotate=NAME chooses another name",
                    judge->annotate);
         return false;
     }
@@ -262,14 +262,13 @@ static bool get_size(struct tool_dedupe_command *command, struct tool_corpus_siz
     if (size->whole && size->sampled_documents > 0)
         return say_no_text(judge, path);
     if (size->sampled_documents == 0)
-        tool_error(
-            "%s: no line of the sample ends within 64 MiB, so how many keys there will be is "
-            "not known: -n says it",
-            path);
+        tool_error("%s: no line of the sample ends within 64 MiB, so the number of keys can't be "
+                   "estimated: give -n",
+                   path);
     else
         tool_error(
             "%s: of %llu documents that were sampled, none has a string at '%s'. Is the path "
-            "right? If others have one, -n says how many keys to expect",
+            "right? If others have one, give the number of keys with -n",
             path, (unsigned long long)size->sampled_documents, judge->path->text);
     return false;
 }

@@ -254,15 +254,16 @@ static void warn_of_others(const struct tool_dedupe_command *command, const bloo
     char keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
     bloomery_layer_info_get(command->seen.filter, 0, false, &first);
     if (!is_as_asked(command, info, &first))
-        tool_warning("%s: is there already, planned for %s keys and a rate of %s, and stays so; -n "
-                     "and -p are for a new one",
-                     command->state, tool_format_count(keys, first.planned_keys),
-                     tool_format_odds(odds, info->planned_rate));
+        tool_warning(
+            "%s: already exists, planned for %s keys and a rate of %s, and keeps that plan; "
+            "-n and -p are for a new state",
+            command->state, tool_format_count(keys, first.planned_keys),
+            tool_format_odds(odds, info->planned_rate));
     else if (!info->can_grow && command->keys == 0 &&
              command->memory > info->bytes + info->bytes / 8)
-        tool_warning("%s: is there already, takes %s and can't grow; a larger --memory is for a "
-                     "new one",
-                     command->state, tool_format_size(keys, info->bytes));
+        tool_warning(
+            "%s: already exists, has %s and can't grow; a larger --memory is for a new state",
+            command->state, tool_format_size(keys, info->bytes));
 }
 
 /* Whether the options beside a filter that is there can be followed. */
@@ -272,16 +273,17 @@ static bool agrees_with_state(const struct tool_dedupe_command *command, const b
     const bool grows = info->can_grow;
     char taken[TOOL_NUMBER_BYTES], given[TOOL_NUMBER_BYTES];
     if (command->memory > 0 && info->bytes > command->memory) {
-        tool_error("%s: takes %s already, and --memory is %s", command->state,
+        tool_error("%s: already has %s, and --memory is %s", command->state,
                    tool_format_size(taken, info->bytes), tool_format_size(given, command->memory));
         return false;
     }
     /* One that grows up to a limit may stop there, or let pass. */
     if (command->on_full >= 0 && grows != (command->on_full == TOOL_FULL_GROW) &&
         !(grows && command->memory > 0)) {
-        tool_usage("%s: is there already, a %s filter, which %s; --on-full=%s is not for it",
-                   command->state, bloomery_kind_name((int)info->kind),
-                   grows ? "grows" : "can't grow", names[command->on_full]);
+        tool_usage(
+            "%s: already exists and is a %s filter, which %s; --on-full=%s does not apply to it",
+            command->state, bloomery_kind_name((int)info->kind), grows ? "grows" : "can't grow",
+            names[command->on_full]);
         return false;
     }
     warn_of_others(command, info);
@@ -298,13 +300,13 @@ static bool open_state(struct tool_dedupe_command *command)
         return false;
     bloomery_info_get(command->seen.filter, &info);
     if (info.dialect != 0) {
-        tool_error("%s: is a filter of another system, and what it remembers can't be reckoned "
-                   "with; --against takes it",
-                   command->state);
+        tool_error(
+            "%s: is a filter of another system, which can't be a state; give it to --against",
+            command->state);
         return false;
     }
     if (!info.can_add) {
-        tool_error("%s: is a static filter, to which nothing can be added; --against takes it",
+        tool_error("%s: is a static filter, to which nothing can be added; give it to --against",
                    command->state);
         return false;
     }
@@ -316,9 +318,9 @@ static bool open_state(struct tool_dedupe_command *command)
         return false;
     }
     if (command->keyed && info.hash != BLOOMERY_HASH_SIPHASH) {
-        tool_error("%s: is not keyed, and its hashes can't be made again; --keyed begins with a "
-                   "new state",
-                   command->state);
+        tool_error(
+            "%s: is not keyed, and its keys can't be hashed again; --keyed needs a new state",
+            command->state);
         return false;
     }
     if (command->on_full < 0 && !info.can_grow)

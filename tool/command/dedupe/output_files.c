@@ -316,7 +316,7 @@ bool tool_output_names_differ(const struct tool_output_names *names,
     for (size_t i = 1; i < source->count && good; i++) {
         good = order_names(&all[i - 1], &all[i]) != 0;
         if (!good)
-            tool_error("%s and %s would have one output, %s/%s; name each input once",
+            tool_error("%s and %s would have the same output, %s/%s; name each input once",
                        all[i - 1].input, all[i].input, names->directory, all[i].name);
     }
     for (size_t i = 0; i < source->count; i++)
@@ -357,15 +357,14 @@ static bool is_free(const struct tool_output_names *names, const struct tool_jou
     }
     if (tool_journal_has(journal, input, &changed)) {
         if (changed || !there)
-            tool_error("%s: %s since it was deduplicated into %s; an empty --output-dir begins "
-                       "anew",
-                       changed ? input : path, changed ? "has changed" : "is gone",
-                       names->directory);
+            tool_error(
+                "%s: %s since it was deduplicated into %s; start over with an empty --output-dir",
+                changed ? input : path, changed ? "has changed" : "is gone", names->directory);
         return !changed && there;
     }
     if (!there || tool_journal_has_begun(journal, input))
         return true;
-    tool_error("%s: exists already, and is not of this run", path);
+    tool_error("%s: already exists, and is not from this run", path);
     return false;
 }
 
@@ -505,7 +504,7 @@ static bool read_line(struct tool_journal *journal, char *line)
 
 static bool refuse(const struct tool_journal *journal, const char *why)
 {
-    tool_error("%s: %s; an empty --output-dir begins anew", journal->path, why);
+    tool_error("%s: %s; start over with an empty --output-dir", journal->path, why);
     return false;
 }
 

@@ -105,12 +105,12 @@ static void warn_planned(struct tool_seen *seen)
     if (seen->on_full == TOOL_FULL_STOP)
         tool_warning(
             "the filter now holds the %s keys that it was planned for; its rate rises from "
-            "here on, and at %s this stops",
+            "now on, and the run stops at %s",
             keys, rate);
     else
         tool_warning(
             "the filter now holds the %s keys that it was planned for; its rate rises from "
-            "here on, and at %s no more lines are remembered",
+            "now on, and from %s on no more lines are remembered",
             keys, rate);
 }
 
@@ -122,12 +122,12 @@ static void warn_passing(struct tool_seen *seen)
     say_keys(keys, facts.keys);
     seen->passing_said = true;
     if (seen->table != NULL)
-        tool_warning("the fingerprints of %s keys take all the memory that they may: lines are no "
-                     "longer remembered, and come through each time",
+        tool_warning("the fingerprints of %s keys use all the memory that is allowed: lines are no "
+                     "longer remembered, and are printed each time",
                      keys);
     else
         tool_warning("the filter is full, with about %s keys and a rate of %s: lines are no longer "
-                     "remembered, and come through each time",
+                     "remembered, and are printed each time",
                      keys, tool_format_odds(rate, facts.rate));
 }
 
@@ -313,10 +313,9 @@ void tool_seen_say_full(const struct tool_seen *seen, uint64_t lines, uint64_t k
     tool_format_odds(rate, facts.rate);
     tool_format_odds(target, seen->target);
     if (seen->table != NULL)
-        tool_error(
-            "stopped after %s, of which %s were kept: the fingerprints of %s keys take %s, and may "
-            "take no more%s%s; %s",
-            all, passed, keys, size, colon, met, seen->advice);
+        tool_error("stopped after %s, of which %s were kept: the fingerprints of %s keys use %s, "
+                   "and no more is allowed%s%s; %s",
+                   all, passed, keys, size, colon, met, seen->advice);
     else if (seen->grows)
         tool_error(
             "stopped after %s, of which %s were kept: the filter has about %s keys in %s and "
@@ -324,8 +323,8 @@ void tool_seen_say_full(const struct tool_seen *seen, uint64_t lines, uint64_t k
             all, passed, keys, size, rate, colon, met, seen->advice);
     else
         tool_error(
-            "stopped after %s, of which %s were kept: the filter is full, with about %s keys and a "
-            "rate of %s where %s was asked for; %s",
+            "stopped after %s, of which %s were kept: the filter is full, with about %s keys "
+            "and a rate of %s instead of %s; %s",
             all, passed, keys, rate, target, seen->advice);
 }
 

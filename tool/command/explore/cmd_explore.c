@@ -182,7 +182,8 @@ static bool find_element(struct copy *copy, const char *path)
     assert(page != NULL);
     const char *found = memmem(page, copy->page_bytes, element, ELEMENT_BYTES);
     if (found == NULL) {
-        tool_error("%s: is not the explorer, or of another version: it has no place for a file",
+        tool_error("%s: is not the explorer, or is of another version: "
+                   "it does not have a place for a file",
                    path);
         return false;
     }

@@ -252,7 +252,7 @@ static bool fits_together(struct wish *wish)
     if (!tool_counters_wanted(wish->counter_bits, &wish->kind))
         return false;
     if (wish->kind == BLOOMERY_STATIC && wish->options.blocks_per_key + wish->options.folds > 0)
-        return !tool_usage("a static filter has no blocks and no folds");
+        return !tool_usage("a static filter does not have blocks or folds");
     if (wish->options.blocks_per_key > 0 && wish->kind == BLOOMERY_KIND_DEFAULT)
         wish->kind = BLOOMERY_BLOCKED;
     if (wish->grow_to > 0 && wish->kind == BLOOMERY_KIND_DEFAULT)
@@ -881,7 +881,7 @@ static int print_table(const struct wish *wish, int count, char **operands)
     if (count > (wish->table[0] == 0))
         return tool_usage("'%s': --table takes one name", operands[count - 1]);
     if (in_use(wish))
-        return tool_usage("--table prints a table: it goes with --json and nothing else");
+        return tool_usage("--table prints a table: only --json goes with it");
     return tool_rate_table(name, wish->json);
 }
 

@@ -176,8 +176,7 @@ static void describe_curve(struct tool_chart *chart, const struct subject *of)
         return;
     const double keys = of->now->estimated_keys;
     if (isinf(keys))
-        snprintf(chart->facts[1], sizeof(chart->facts[1]),
-                 "now: all bits are set, rate 1");
+        snprintf(chart->facts[1], sizeof(chart->facts[1]), "now: all bits are set, rate 1");
     else
         snprintf(chart->facts[1], sizeof(chart->facts[1]),
                  "now: about %s key%s, at a rate of %s as predicted, %s live", TOOL_SAY_ABOUT(keys),
@@ -235,8 +234,8 @@ static void end_curve(struct tool_chart *chart, const struct subject *of,
 
 static bool one_rate(const char *file)
 {
-    tool_error("%s%sa static filter has one rate, and takes no key after it was built, so it has "
-               "no curve; 'bloomery %s' shows the rate",
+    tool_error("%s%sa static filter has a single rate, and no key can be added to it, so it "
+               "does not have a curve; 'bloomery %s' shows the rate",
                file != NULL ? file : "", file != NULL ? ": " : "",
                file != NULL ? "inspect" : "plan");
     return false;

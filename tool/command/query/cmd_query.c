@@ -165,7 +165,7 @@ static bool grep_letters_fit(const struct query *query)
     if (question->input_names && question->count_only && !question->line_numbers &&
         question->most == 0 && !question->quiet && !query->json && query->keys.count == 0)
         return !question->with_filename ||
-               !tool_usage("-c counts of inputs (-H) or of filters (--with-filename), not both");
+               !tool_usage("-c counts by input (-H) or by filter (--with-filename), not both");
     if (question->count_only || question->quiet || query->positions || query->keys.count > 0)
         return !tool_usage("-n, -H, -l and -m go with lines of inputs, without -c, -q, -k and "
                            "--positions; only -H goes with -c");
@@ -181,7 +181,7 @@ static bool grep_letters_fit(const struct query *query)
 static bool output_fits(const struct query *query)
 {
     if (query->output.path != NULL && (query->question.count_only || query->question.quiet))
-        return !tool_usage("-o FILE takes lines; it does not go with -c or -q");
+        return !tool_usage("-o FILE is for lines; it does not go with -c or -q");
     if (tool_text_output_is_file(&query->output) && query->confirm != NULL &&
         tool_same_file(query->output.path, query->confirm))
         return !tool_usage("-o and --confirm name the same file, %s", query->confirm);
@@ -353,7 +353,7 @@ static int print_positions(struct query *query, const struct tool_source *source
     if (question->filter_count > 1)
         return tool_usage("--positions is for one filter, not %zu", question->filter_count);
     if (of_keys && source->count > 0)
-        return tool_usage("--positions prints those of -k or those of inputs");
+        return tool_usage("--positions takes keys of -k or inputs, not both");
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(question->filters[0].filter, &info);
     if (info.kind == BLOOMERY_STATIC)

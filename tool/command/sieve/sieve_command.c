@@ -257,12 +257,12 @@ static int refuse_memory(struct tool_sieve_command *command, const bloomery_erro
     const uint64_t sum = TOOL_SIEVE_SHARE + sieve;
     if (sieve == 0) {
         tool_sieve_error(command, error);
-        tool_notice("of --memory %s bytes this command takes %s itself",
+        tool_notice("of --memory %s bytes, this command itself uses %s",
                     TOOL_SAY_COUNT(command->memory), TOOL_SAY_COUNT(TOOL_SIEVE_SHARE));
         return TOOL_ERROR;
     }
-    tool_error("%s: --memory %s bytes is too little: this command takes %s itself, and the least "
-               "that works is %s bytes",
+    tool_error("%s: --memory %s bytes is too little: this command itself uses %s, and the "
+               "minimum that works is %s bytes",
                command->directory, TOOL_SAY_COUNT(command->memory),
                TOOL_SAY_COUNT(TOOL_SIEVE_SHARE), TOOL_SAY_COUNT((sum + 99999) / 100000 * 100000));
     return TOOL_ERROR;

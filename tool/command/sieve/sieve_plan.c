@@ -132,8 +132,8 @@ static int refuse(const struct tool_sieve_wish *wish, const bloomery_error *erro
     if (wish->memory == 0 || bloomery_sieve_plan_solve(&plan, NULL) != BLOOMERY_OK ||
         plan.min_memory + share <= wish->memory)
         return tool_library_error(NULL, error);
-    tool_error("--memory %s bytes is too little: the process takes 4 MB itself, and the least that "
-               "works is %s bytes",
+    tool_error("--memory %s bytes is too little: the process itself uses 4 MB, and the minimum "
+               "that works is %s bytes",
                TOOL_SAY_COUNT(wish->memory),
                TOOL_SAY_COUNT((plan.min_memory + share + 99999) / 100000 * 100000));
     return TOOL_ERROR;

@@ -232,7 +232,7 @@ static bool skip_damage(struct pop *pop)
     uint64_t lost = 0;
     if (bloomery_sieve_skip(pop->command.sieve, &lost, &error) != BLOOMERY_OK)
         return !tool_sieve_error(&pop->command, &error);
-    tool_warning("%s: a damaged frame of the queue was given up, and %s in it",
+    tool_warning("%s: a damaged frame of the queue was skipped, with %s in it",
                  pop->command.directory, TOOL_SAY_THINGS(lost, "item"));
     return lost > 0;
 }
@@ -326,7 +326,7 @@ static int pop_main(int argc, char **argv)
     if (!tool_options_read(argc, argv, pop, &code))
         ; /* after the help or a message */
     else if (pop->done && pop->command.options.lease > 0)
-        code = tool_usage("--done acknowledges what was popped, and leaves nothing for --lease");
+        code = tool_usage("--done acknowledges keys at once, so --lease does not go with it");
     else if (tool_sieve_sole_operand(&pop->command, argc, argv))
         code = run_pop(pop);
     free(pop);
@@ -523,10 +523,10 @@ static int run_ack(struct ack *ack, char **texts, size_t count)
 static bool fits_together(const struct ack *ack, int argc)
 {
     if (ack->all && !ack->returns)
-        return !tool_usage("--all goes with --return: that other workers' keys are done is for "
-                           "them to say");
+        return !tool_usage(
+            "--all goes with --return: only the workers know which of their keys are done");
     if (ack->extends && (ack->returns || ack->all || ack->dead))
-        return !tool_usage("--extend keeps leases, and goes with none of --return, --all, --dead");
+        return !tool_usage("--extend keeps leases; it does not go with --return, --all or --dead");
     if (ack->lease > 0 && !ack->extends)
         return !tool_usage("--lease goes with --extend");
     if (ack->all && ack->dead)

@@ -296,8 +296,8 @@ static bool is_list(struct run *run, const struct tool_chunk *chunk, bloomery_ke
     const unsigned char *from = first.data;
     if (run->feed->source.delimiter == 0 || memchr(from, 0, (size_t)(chunk->end - from)) == NULL)
         return true;
-    tool_error("%s: it is not a list of lines: there are NUL bytes in it. Give a binary "
-               "requests.seen as a file of its own, unpacked; or -0 for lines that end with NUL",
+    tool_error("%s: is not a list of lines: it contains NUL bytes. Give a binary requests.seen "
+               "as an unpacked file; or -0 if lines end with NUL",
                tool_path_said(chunk->input));
     run->fed.good = false;
     run->ended = true;
@@ -500,6 +500,7 @@ static void open_inputs(struct run *run)
     feed->source.record_max = BLOOMERY_SIEVE_ITEM_MAX;
     tool_source_lay_out(&feed->source, &feed->choice, &feed->choice.rule);
     feed->source.returns_taken = feed->source.returns_taken || feed->imports;
+    feed->source.unwarned = feed->imports; /* whose NUL bytes are an error */
     feed->source.interrupt = tool_interrupt_take();
     feed->source.idle = commit_when_idle;
     feed->source.idle_context = run;
@@ -627,7 +628,7 @@ static void say_report(const struct feed *feed, const struct fed *fed)
     if (fed->durable < fed->pushed) {
         /* The last commit has only the first lines: what was decided of the others is gone. */
         if (fed->durable == 0)
-            tool_say("%s: %s %s, and none of it is durable: %s the input again", feed->name,
+            tool_say("%s: %s %s, but none of them is durable: %s the input again", feed->name,
                      marks ? "marked" : "pushed", pushed, feed->name);
         else
             tool_say("%s: %s %s, of which only the first %s %s durable: %s the input again",
