@@ -677,3 +677,74 @@ LEVEL_TARGET static void OF_LEVEL(add_shared)(const bloomery_filter *filter,
     OF_LEVEL(add_shape)
     (&batch, answers, counts, layer->blocks_per_key, layer->probes, true, true);
 }
+
+/* ---- Adding to chains ------------------------------------------------------------------------ */
+
+/*
+ * Without answers, but counting the bits that were set: a chain that nobody asks for answers has to
+ * know when its newest layer is full. Words that lacked no bit are counted, eight for each block,
+ * which vector units do in lanes (LEVEL_TALLIES). They take what is left of the sum to the end:
+ * extracting the marks of each key takes as long as adding it.
+ */
+#if !defined(LEVEL_TALLIES)
+typedef uint64_t OF_LEVEL(tally);
+
+LEVEL_INLINE OF_LEVEL(tally)
+    OF_LEVEL(set_tallied)(uint8_t *at, uint64_t w, uint32_t probes, OF_LEVEL(tally) tally)
+{
+    return tally + BLOOMERY_BLOCK_WORDS - OF_LEVEL(count)(OF_LEVEL(set)(at, w, probes));
+}
+
+LEVEL_INLINE uint64_t OF_LEVEL(tally_sum)(OF_LEVEL(tally) tally)
+{
+    return tally;
+}
+#endif
+
+LEVEL_INLINE uint64_t OF_LEVEL(tally_shape)(struct OF_LEVEL(batch) * batch,
+                                            const uint32_t blocks_per_key, const uint32_t probes)
+{
+    const size_t count = batch->count;
+    const size_t window = blocks_per_key > 1 ? WINDOW_OF_SEVERAL : WINDOW;
+    const size_t groups = (count + GROUP - 1) / GROUP; /* the last one is filled up */
+    OF_LEVEL(tally) tally = {0};
+    struct OF_LEVEL(ring) ring;
+    for (size_t i = 0; i < count + window; i += SPAN) {
+        if (i < count)
+            OF_LEVEL(enter)(batch, i, &ring);
+        if (i < window)
+            continue;
+        size_t ready = i - window;
+        const size_t end = count - ready < SPAN ? count : ready + SPAN;
+        for (; ready < end; ready += GROUP)
+            for (size_t j = 0; j < GROUP; j++) {
+                size_t slot = OF_LEVEL(slot_of)(ready, blocks_per_key > 1) + j;
+                for (uint32_t which = 0; which < blocks_per_key; which++) {
+                    uint8_t *at = ring.at[slot];
+                    assert(at >= batch->layer.payload && slot < RING &&
+                           (uint64_t)(at - batch->layer.payload) <
+                               batch->layer.blocks * BLOOMERY_BLOCK_BYTES);
+                    tally = OF_LEVEL(set_tallied)(at, ring.word[slot], probes, tally);
+                    assert(OF_LEVEL(hits)(at, ring.word[slot], probes));
+                    slot += RING_OF_SEVERAL;
+                }
+            }
+    }
+    const uint64_t words = (uint64_t)groups * GROUP * blocks_per_key * BLOOMERY_BLOCK_WORDS;
+    const uint64_t kept = OF_LEVEL(tally_sum)(tally);
+    assert(kept <= words);
+    return words - kept;
+}
+
+LEVEL_TARGET static uint64_t OF_LEVEL(add_tallied)(const bloomery_filter *filter,
+                                                   const struct bloomery_layer *layer,
+                                                   const struct bloomery_input *keys, size_t count)
+{
+    struct OF_LEVEL(batch) batch;
+    OF_LEVEL(begin)(&batch, filter, layer, keys, count, true);
+    if (BLOOMERY_FOR_SIZE || layer->blocks_per_key > 1)
+        return OF_LEVEL(tally_shape)(&batch, layer->blocks_per_key, layer->probes);
+    return layer->probes == BLOOMERY_BLOCK_PROBES
+               ? OF_LEVEL(tally_shape)(&batch, 1, BLOOMERY_BLOCK_PROBES)
+               : OF_LEVEL(tally_shape)(&batch, 1, layer->probes);
+}

@@ -329,6 +329,48 @@ static void single_keys_equal_the_definition(void **state)
     }
 }
 
+/* ---- Chains that nobody asks for answers ----------------------------------------------------- */
+
+/* The same bits and the same count, for batches of every length and keys that come again. */
+static void tallies_equal_the_definition(void **state)
+{
+    static uint8_t left[BLOCKS * 64] __attribute__((aligned(64)));
+    static uint8_t right[BLOCKS * 64] __attribute__((aligned(64)));
+    bloomery_filter *filter = bloomery_new(1000, 0.01, NULL);
+    (void)state;
+    assert_non_null(filter);
+    for (int level = BLOOMERY_CPU_SCALAR; level <= BLOOMERY_CPU_NEON; level++) {
+        const struct kernels *kernel = kernels_of((enum bloomery_cpu)level);
+        if (kernel == NULL || bloomery_cpu_level() < (enum bloomery_cpu)level)
+            continue;
+        for (uint32_t shape = 0; shape < BLOOMERY_BLOCKS_PER_KEY_MAX * BLOOMERY_BLOCK_PROBES;
+             shape++) {
+            struct bloomery_layer layer = layer_of(1 + shape % BLOOMERY_BLOCKS_PER_KEY_MAX,
+                                                   1 + shape / BLOOMERY_BLOCKS_PER_KEY_MAX);
+            layer.payload = left;
+            memset(left, 0, sizeof left);
+            memset(right, 0, sizeof right);
+            make_hashes(shape + 3);
+            for (size_t at = 0, count = 0; at + count <= 400; at += count, count++) {
+                const struct bloomery_input input = bloomery_input_of_hashes(hashes + at);
+                uint64_t fresh = 0;
+                for (size_t i = 0; i < count; i++)
+                    fresh += bloomery_blocked_scalar->add(&layer, right, hashes[at + i]);
+                assert_int_equal(kernel->batches->add_tallied(filter, &layer, &input, count),
+                                 fresh);
+                assert_memory_equal(left, right, sizeof left);
+            }
+            const struct bloomery_input input = bloomery_input_of_hashes(hashes);
+            uint64_t fresh = 0;
+            for (size_t i = 0; i < HASHES; i++)
+                fresh += bloomery_blocked_scalar->add(&layer, right, hashes[i]);
+            assert_int_equal(kernel->batches->add_tallied(filter, &layer, &input, HASHES), fresh);
+            assert_memory_equal(left, right, sizeof left);
+        }
+    }
+    bloomery_free(filter);
+}
+
 /* The definition, written once more from kinds/derive.h's words: every bit of a block by itself. */
 static bool bit_is_of_key(uint64_t w, uint32_t probes, uint32_t word, uint32_t bit)
 {
@@ -459,6 +501,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(single_keys_equal_the_definition),
+        cmocka_unit_test(tallies_equal_the_definition),
         cmocka_unit_test(scalar_sets_the_bits_of_the_definition),
         cmocka_unit_test(scalar_blocks_make_a_key),
 #if defined(__x86_64__)
