@@ -134,14 +134,22 @@ INLINE struct bloomery_long_secret bloomery_long_secret_of(uint64_t seed)
 {
     /* The first words of XXH3's default secret. */
     struct bloomery_long_secret secret = {{
-        UINT64_C(0xbe4ba423396cfeb8), UINT64_C(0x1cad21f72c81017c),
-        UINT64_C(0xdb979083e96dd4de), UINT64_C(0x1f67b3b7a4a44072),
-        UINT64_C(0x78e5c0cc4ee679cb), UINT64_C(0x2172ffcc7dd05a82),
-        UINT64_C(0x8e2443f7744608b8), UINT64_C(0x4c263a81e69035e0),
-        UINT64_C(0xcb00c391bb52283c), UINT64_C(0xa32e531b8b65d088),
-        UINT64_C(0x4ef90da297486471), UINT64_C(0xd8acdea946ef1938),
-        UINT64_C(0x3f349ce33f76faa8), UINT64_C(0x1d4f0bc7c7bbdcf9),
-        UINT64_C(0x3159b4cd4be0518a), UINT64_C(0x647378d9c97e9fc8),
+        UINT64_C(0xbe4ba423396cfeb8),
+        UINT64_C(0x1cad21f72c81017c),
+        UINT64_C(0xdb979083e96dd4de),
+        UINT64_C(0x1f67b3b7a4a44072),
+        UINT64_C(0x78e5c0cc4ee679cb),
+        UINT64_C(0x2172ffcc7dd05a82),
+        UINT64_C(0x8e2443f7744608b8),
+        UINT64_C(0x4c263a81e69035e0),
+        UINT64_C(0xcb00c391bb52283c),
+        UINT64_C(0xa32e531b8b65d088),
+        UINT64_C(0x4ef90da297486471),
+        UINT64_C(0xd8acdea946ef1938),
+        UINT64_C(0x3f349ce33f76faa8),
+        UINT64_C(0x1d4f0bc7c7bbdcf9),
+        UINT64_C(0x3159b4cd4be0518a),
+        UINT64_C(0x647378d9c97e9fc8),
     }};
     for (int i = 0; i < BLOOMERY_LONG_WORDS; i += 2) {
         secret.words[i] += seed;

@@ -44,7 +44,9 @@ static inline const uint64_t *bloomery_window(uint64_t w, uint32_t probes)
 {
     enum { ROW_SHIFT = 6, ROWS = (BLOOMERY_BLOCK_WORDS - 1) << ROW_SHIFT };
     const uint8_t *rows = (const uint8_t *)(const void *)bloomery_window_words[probes];
-    const uint64_t *row = (const uint64_t *)(const void *)(rows + (w >> (BLOOMERY_FIRST_WORD_SHIFT - ROW_SHIFT) & ROWS));
+    const uint64_t *row =
+        (const uint64_t *)(const void *)(rows +
+                                         (w >> (BLOOMERY_FIRST_WORD_SHIFT - ROW_SHIFT) & ROWS));
     assert(row == bloomery_window_words[probes][bloomery_first_word(w)]);
     return row;
 }

@@ -106,10 +106,8 @@ INLINE_AVX2 uint64_t append_avx2(uint64_t missed, const uint8_t *block, uint64_t
 INLINE_AVX2 uint32_t fresh_avx2(struct block_avx2 now, struct block_avx2 bits)
 {
     const __m256i none = _mm256_setzero_si256();
-    const __m256i low =
-        _mm256_cmpeq_epi64(_mm256_andnot_si256(now.half[0], bits.half[0]), none);
-    const __m256i high =
-        _mm256_cmpeq_epi64(_mm256_andnot_si256(now.half[1], bits.half[1]), none);
+    const __m256i low = _mm256_cmpeq_epi64(_mm256_andnot_si256(now.half[0], bits.half[0]), none);
+    const __m256i high = _mm256_cmpeq_epi64(_mm256_andnot_si256(now.half[1], bits.half[1]), none);
     return ~(uint32_t)_mm256_movemask_epi8(_mm256_packs_epi32(low, high));
 }
 

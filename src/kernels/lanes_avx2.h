@@ -140,9 +140,8 @@ INLINE_AVX2 bool are_between_avx2(const lanes_avx2 *bytes, size_t count, uint64_
 {
     __m256i outside = _mm256_setzero_si256();
     for (size_t i = 0; i < count; i++)
-        outside = _mm256_or_si256(outside, span == 0
-                                               ? _mm256_xor_si256(bytes[i], all_avx2(least))
-                                               : _mm256_sub_epi64(bytes[i], all_avx2(least)));
+        outside = _mm256_or_si256(outside, span == 0 ? _mm256_xor_si256(bytes[i], all_avx2(least))
+                                                     : _mm256_sub_epi64(bytes[i], all_avx2(least)));
     return _mm256_testz_si256(outside, span == 0 ? outside : all_avx2(~span)) != 0;
 }
 
@@ -168,8 +167,7 @@ INLINE_AVX2 __m256i fold_avx2(__m256i a, __m256i a1, __m256i b, __m256i b1)
     const __m256i high =
         _mm256_add_epi64(_mm256_add_epi64(_mm256_mul_epu32(a1, b1), _mm256_srli_epi64(one, 32)),
                          _mm256_srli_epi64(other, 32));
-    return _mm256_xor_si256(high,
-                            _mm256_blend_epi32(lowest, _mm256_slli_epi64(other, 32), 0xaa));
+    return _mm256_xor_si256(high, _mm256_blend_epi32(lowest, _mm256_slli_epi64(other, 32), 0xaa));
 }
 
 INLINE_AVX2 __m256i high_half_avx2(__m256i x)

@@ -30,7 +30,8 @@ INLINE_AVX512 lanes_avx512 words_avx512(const uint8_t *data)
 /* Four keys, two words apart in memory. */
 INLINE_AVX512 __m512i four_keys_avx512(const uint8_t *data, size_t step)
 {
-    const __m512i first = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(const void *)data));
+    const __m512i first =
+        _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(const void *)data));
     const __m128i *second = (const __m128i *)(const void *)(data + step);
     const __m128i *third = (const __m128i *)(const void *)(data + 2 * step);
     const __m128i *fourth = (const __m128i *)(const void *)(data + 3 * step);
@@ -42,8 +43,8 @@ INLINE_AVX512 __m512i four_keys_avx512(const uint8_t *data, size_t step)
 /* 16 bytes of each key are read, as by both_words_avx2. */
 INLINE_AVX512 lanes_avx512 both_words_avx512(const uint8_t *data, size_t width, lanes_avx512 *last)
 {
-    const __m512i skipped = _mm512_maskz_set1_epi8(UINT64_C(0xff00ff00ff00ff00),
-                                                   (char)(width - sizeof(uint64_t)));
+    const __m512i skipped =
+        _mm512_maskz_set1_epi8(UINT64_C(0xff00ff00ff00ff00), (char)(width - sizeof(uint64_t)));
     const __m512i order = _mm512_add_epi8(all_avx512(0x0706050403020100), skipped);
     const __m512i even = _mm512_shuffle_epi8(four_keys_avx512(data, 2 * width), order);
     const __m512i odd = _mm512_shuffle_epi8(four_keys_avx512(data + width, 2 * width), order);
@@ -65,12 +66,10 @@ INLINE_AVX512 __m128i two_words_avx512(const uint8_t *low, const uint8_t *high)
 /* By loads of single words: where a gather is one instruction, it is many inside. */
 INLINE_AVX512 lanes_avx512 gather_avx512(const uint8_t *const at[LANES_avx512])
 {
-    const __m256i low =
-        _mm256_inserti128_si256(_mm256_castsi128_si256(two_words_avx512(at[0], at[1])),
-                                two_words_avx512(at[2], at[3]), 1);
-    const __m256i high =
-        _mm256_inserti128_si256(_mm256_castsi128_si256(two_words_avx512(at[4], at[5])),
-                                two_words_avx512(at[6], at[7]), 1);
+    const __m256i low = _mm256_inserti128_si256(
+        _mm256_castsi128_si256(two_words_avx512(at[0], at[1])), two_words_avx512(at[2], at[3]), 1);
+    const __m256i high = _mm256_inserti128_si256(
+        _mm256_castsi128_si256(two_words_avx512(at[4], at[5])), two_words_avx512(at[6], at[7]), 1);
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
@@ -99,8 +98,8 @@ INLINE_AVX512 lanes_avx512 narrow_bytes_avx512(const uint8_t *offsets)
 {
     const __m256i *from = (const __m256i *)(const void *)offsets;
     const __m256i *to = (const __m256i *)(const void *)(offsets + sizeof(uint32_t));
-    return _mm512_cvtepu32_epi64(_mm256_sub_epi32(_mm256_loadu_si256(to),
-                                                  _mm256_loadu_si256(from)));
+    return _mm512_cvtepu32_epi64(
+        _mm256_sub_epi32(_mm256_loadu_si256(to), _mm256_loadu_si256(from)));
 }
 
 INLINE_AVX512 lanes_avx512 wide_bytes_avx512(const uint8_t *offsets)
@@ -175,17 +174,15 @@ INLINE_AVX512 lanes_avx512 block_hash_avx512(lanes_avx512 hi, uint32_t which)
                        all_avx512(BLOOMERY_MIX_2));
 }
 
-INLINE_AVX512 void place_avx512(lanes_avx512 x, lanes_avx512 lo,
-                                const struct bloomery_layer *layer, uint8_t **at, uint64_t *word)
+INLINE_AVX512 void place_avx512(lanes_avx512 x, lanes_avx512 lo, const struct bloomery_layer *layer,
+                                uint8_t **at, uint64_t *word)
 {
     const __m512i blocks = all_avx512(layer->blocks);
     const __m512i low = _mm512_srli_epi64(_mm512_mul_epu32(x, blocks), 32);
-    const __m512i block =
-        _mm512_add_epi64(_mm512_mul_epu32(_mm512_srli_epi64(x, 32), blocks), low);
+    const __m512i block = _mm512_add_epi64(_mm512_mul_epu32(_mm512_srli_epi64(x, 32), blocks), low);
     const __m512i offset = _mm512_slli_epi64(_mm512_srli_epi64(block, 32), 6);
     _mm512_store_si512(at, _mm512_add_epi64(offset, all_avx512((uintptr_t)layer->payload)));
-    _mm512_store_si512(word,
-                       fold_avx512(_mm512_xor_si512(x, lo), all_avx512(BLOOMERY_MIX_1)));
+    _mm512_store_si512(word, fold_avx512(_mm512_xor_si512(x, lo), all_avx512(BLOOMERY_MIX_1)));
 }
 
 #endif /* BLOOMERY_KERNELS_LANES_AVX512_H */
