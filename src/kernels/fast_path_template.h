@@ -304,24 +304,21 @@ LEVEL_INLINE void OF_LEVEL(enter_named)(struct OF_LEVEL(batch) * batch, size_t b
         if (IN_LANES(are_between)(bytes, GROUP / LANES, 8, 0)) {
             for (size_t j = 0; j < GROUP; j += LANES)
                 OF_LEVEL(take)
-                (&gate, i + j,
-                 IN_LANES(hash_8)(&secret, OF_LEVEL(words_of)(&keys, i + j, form, false)), none,
-                 several);
+            (&gate, i + j, IN_LANES(hash_8)(&secret, OF_LEVEL(words_of)(&keys, i + j, form, false)),
+             none, several);
         } else if (IN_LANES(are_between)(bytes, GROUP / LANES, 9, 7)) {
             for (size_t j = 0; j < GROUP; j += LANES)
                 OF_LEVEL(take)
-                (&gate, i + j,
-                 IN_LANES(hash_9_to_16)(&secret, OF_LEVEL(words_of)(&keys, i + j, form, false),
-                                        OF_LEVEL(words_of)(&keys, i + j, form, true),
-                                        bytes[j / LANES]),
-                 none, several);
+            (&gate, i + j,
+             IN_LANES(hash_9_to_16)(&secret, OF_LEVEL(words_of)(&keys, i + j, form, false),
+                                    OF_LEVEL(words_of)(&keys, i + j, form, true), bytes[j / LANES]),
+             none, several);
         } else {
             uint64_t own[GROUP];
             OF_LEVEL(hash_mixed)(batch, &keys, i, form, own);
             for (size_t j = 0; j < GROUP; j += LANES)
                 OF_LEVEL(take)
-                (&gate, i + j, IN_LANES(load)((const uint8_t *)(const void *)(own + j)), none,
-                 several);
+            (&gate, i + j, IN_LANES(load)((const uint8_t *)(const void *)(own + j)), none, several);
         }
     }
 }
@@ -336,7 +333,7 @@ LEVEL_INLINE void OF_LEVEL(enter_width)(struct OF_LEVEL(batch) * batch, size_t b
         OF_LEVEL(hash_fixed)(batch, batch->keys, begin + i, own);
         for (size_t j = 0; j < GROUP; j += LANES)
             OF_LEVEL(take)
-            (&gate, i + j, IN_LANES(load)((const uint8_t *)(const void *)(own + j)), none, several);
+        (&gate, i + j, IN_LANES(load)((const uint8_t *)(const void *)(own + j)), none, several);
     }
 }
 
@@ -481,6 +478,15 @@ LEVEL_INLINE void OF_LEVEL(follow)(const struct bloomery_layer *layer,
         survivors->lo[count] = ring->lo[slot];
     }
     survivors->count = count;
+    for (size_t j = 0; layer->blocks > UINT32_MAX && j < count; j++)
+        for (uint32_t which = 1; which < layer->blocks_per_key; which++) {
+            const bloomery_hash hash = {survivors->lo[j], survivors->hi[j]};
+            const struct bloomery_place place = bloomery_place_of(hash, which, layer->blocks);
+            survivors->at[which][j] = layer->payload + place.block * BLOOMERY_BLOCK_BYTES;
+            survivors->word[which][j] = place.word;
+        }
+    if (layer->blocks > UINT32_MAX) /* which lanes do not know */
+        return;
     for (; count % LANES != 0; count++) /* what fills a register up is prefetched in vain */
         survivors->hi[count] = survivors->lo[count] = 0;
     assert(count <= WORD);
