@@ -13,6 +13,9 @@
  * the bits come from its low half.
  *
  *     split-block        hashes what we hash as we do: XXH3 of 64 bits
+ *     split-block-lanes  the same bits; in batches integers are hashed in four lanes, by our own
+ *                        kernels, and addresses wait in the ring: what our batches have, with the
+ *                        cheaper block. For comparison, since no peer has it
  *     split-block-1mul   integers by one multiplication. Such a hash cannot promise a rate:
  *                        sequences and other structured keys miss it. For comparison only
  *
@@ -24,15 +27,17 @@
 
 #if defined(__x86_64__)
 
+#include "kernels/lanes_avx2.h"
+
 #include <immintrin.h>
 #include <math.h>
 #include <stdlib.h>
 
-enum { BLOCK_BYTES = 32, AHEAD = 128 };
+enum { BLOCK_BYTES = 32, AHEAD = 128, LANES_RING = 2 * AHEAD };
 
-#define FAST static inline __attribute__((always_inline, target("avx2")))
+#define FAST static inline __attribute__((always_inline, target("avx2,bmi,bmi2,popcnt")))
 
-enum variant { SAME_HASH, ONE_PRODUCT };
+enum variant { SAME_HASH, ONE_PRODUCT, IN_LANES };
 
 struct split_block {
     struct bench_pages pages;
@@ -43,7 +48,7 @@ struct split_block {
 FAST uint64_t hash_of(const struct bench_loop *loop, size_t i, enum variant variant,
                       enum bench_type type)
 {
-    if (variant == SAME_HASH)
+    if (variant != ONE_PRODUCT)
         return bench_loop_hash(loop, i, type);
     unsigned __int128 product = (unsigned __int128)loop->numbers[i] * UINT64_C(0x9E3779B97F4A7C15);
     return (uint64_t)product ^ (uint64_t)(product >> 64);
@@ -64,14 +69,18 @@ FAST __m256i bits_of(uint64_t hash)
     return _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32(product, 27));
 }
 
-FAST uint64_t apply(const struct bench_loop *loop, uint64_t hash, bool adding)
+FAST uint64_t apply_at(__m256i *block, uint64_t hash, bool adding)
 {
-    __m256i *block = block_of(loop, hash);
     __m256i bits = bits_of(hash);
     if (!adding)
         return (uint64_t)_mm256_testc_si256(_mm256_load_si256(block), bits);
     _mm256_store_si256(block, _mm256_or_si256(_mm256_load_si256(block), bits));
     return 1;
+}
+
+FAST uint64_t apply(const struct bench_loop *loop, uint64_t hash, bool adding)
+{
+    return apply_at(block_of(loop, hash), hash, adding);
 }
 
 FAST uint64_t one_by_one(const struct bench_loop loop, enum variant variant, bool adding,
@@ -104,6 +113,43 @@ FAST uint64_t in_window(const struct bench_loop loop, enum variant variant, bool
     return sum;
 }
 
+/* Four integers enter: their hashes, and the addresses of their blocks. */
+FAST void enter_lanes(const struct bench_loop *loop, const struct bloomery_short_secret *secret,
+                      size_t i, uint64_t *hashes, uint64_t *at)
+{
+    const __m256i hash =
+        hash_8_avx2(secret, words_avx2((const uint8_t *)(const void *)(loop->numbers + i)));
+    const __m256i product = _mm256_mul_epu32(high_half_avx2(hash), all_avx2(loop->blocks));
+    const __m256i offset = _mm256_and_si256(_mm256_srli_epi64(product, 32 - 5),
+                                            all_avx2(~(uint64_t)(BLOCK_BYTES - 1)));
+    const size_t slot = i % LANES_RING;
+    _mm256_store_si256((__m256i *)(void *)(hashes + slot), hash);
+    _mm256_store_si256((__m256i *)(void *)(at + slot),
+                       _mm256_add_epi64(offset, all_avx2((uintptr_t)loop->memory)));
+    for (size_t j = slot; j < slot + LANES_avx2; j++)
+        __builtin_prefetch((const void *)(uintptr_t)at[j]);
+}
+
+/* Of whole groups of eight; what is left is done one by one. */
+FAST uint64_t in_lanes(const struct bench_loop loop, bool adding)
+{
+    const struct bloomery_short_secret secret = bloomery_short_secret_of(loop.seed);
+    uint64_t hashes[LANES_RING] __attribute__((aligned(64)));
+    uint64_t at[LANES_RING] __attribute__((aligned(64)));
+    const size_t whole = loop.count / 8 * 8;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < whole + AHEAD; i += 8) {
+        for (size_t j = i; i < whole && j < i + 8; j += LANES_avx2)
+            enter_lanes(&loop, &secret, j, hashes, at);
+        const size_t slot = (i - AHEAD) % LANES_RING;
+        for (size_t j = slot; i >= AHEAD && j < slot + 8; j++)
+            sum += apply_at((__m256i *)(uintptr_t)at[j], hashes[j], adding);
+    }
+    for (size_t i = whole; i < loop.count; i++)
+        sum += apply(&loop, hash_of(&loop, i, SAME_HASH, BENCH_INTEGERS), adding);
+    return sum;
+}
+
 static struct bench_loop loop_of(const struct split_block *filter, const struct bench_chunk *chunk)
 {
     return (struct bench_loop){
@@ -116,22 +162,31 @@ static struct bench_loop loop_of(const struct split_block *filter, const struct 
     };
 }
 
-#define OPERATION(name, form, variant, adding)                                            \
-    __attribute__((target("avx2"))) static uint64_t name(void *context,                   \
-                                                         const struct bench_chunk *chunk) \
-    {                                                                                     \
-        struct bench_loop loop = loop_of(context, chunk);                                 \
-        if (chunk->type == BENCH_INTEGERS)                                                \
-            return form(loop, variant, adding, BENCH_INTEGERS);                           \
-        if (chunk->type == BENCH_IDS)                                                     \
-            return form(loop, variant, adding, BENCH_IDS);                                \
-        return form(loop, variant, adding, BENCH_URLS);                                   \
+#define OPERATION(name, form, variant, adding)                            \
+    __attribute__((target("avx2,bmi,bmi2,popcnt"))) static uint64_t name( \
+        void *context, const struct bench_chunk *chunk)                   \
+    {                                                                     \
+        struct bench_loop loop = loop_of(context, chunk);                 \
+        if (chunk->type == BENCH_INTEGERS)                                \
+            return form(loop, variant, adding, BENCH_INTEGERS);           \
+        if (chunk->type == BENCH_IDS)                                     \
+            return form(loop, variant, adding, BENCH_IDS);                \
+        return form(loop, variant, adding, BENCH_URLS);                   \
     }
 
 OPERATION(add_one, one_by_one, SAME_HASH, true)
 OPERATION(add_batch, in_window, SAME_HASH, true)
 OPERATION(query_one, one_by_one, SAME_HASH, false)
 OPERATION(query_batch, in_window, SAME_HASH, false)
+#define LANES_OPERATION(name, adding)                                     \
+    __attribute__((target("avx2,bmi,bmi2,popcnt"))) static uint64_t name( \
+        void *context, const struct bench_chunk *chunk)                   \
+    {                                                                     \
+        return in_lanes(loop_of(context, chunk), adding);                 \
+    }
+
+LANES_OPERATION(lanes_add_batch, true)
+LANES_OPERATION(lanes_query_batch, false)
 OPERATION(product_add_one, one_by_one, ONE_PRODUCT, true)
 OPERATION(product_add_batch, in_window, ONE_PRODUCT, true)
 OPERATION(product_query_one, one_by_one, ONE_PRODUCT, false)
@@ -155,9 +210,9 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
 {
     double few = 1;
     double many = (double)wanted->keys * 4 + 16;
-    if (variant == ONE_PRODUCT && wanted->type != BENCH_INTEGERS)
-        return NULL; /* strings have no such hash */
-    if (!__builtin_cpu_supports("avx2")) {
+    if (variant != SAME_HASH && wanted->type != BENCH_INTEGERS)
+        return NULL; /* strings have no such hash, or are not hashed so */
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2")) {
         fprintf(stderr, "bench: the split-block kernel needs AVX2\n");
         return NULL;
     }
@@ -205,6 +260,8 @@ const struct bench_contestant bench_split_block[] = {
     SPLIT_BLOCK("split-block", BENCH_PEER, SAME_HASH, add_one, add_batch, query_one, query_batch),
     SPLIT_BLOCK("split-block-1mul", BENCH_COMPARISON, ONE_PRODUCT, product_add_one,
                 product_add_batch, product_query_one, product_query_batch),
+    SPLIT_BLOCK("split-block-lanes", BENCH_COMPARISON, IN_LANES, add_one, lanes_add_batch,
+                query_one, lanes_query_batch),
     {.name = NULL},
 };
 

@@ -17,7 +17,8 @@
 
 /* ---- Blocked filters ------------------------------------------------------------------------- */
 
-#define LEVEL        avx2
+#define LEVEL avx2
+#define LEVEL_TALLIES
 #define LEVEL_LANES  avx2
 #define LEVEL_NAME   "avx2"
 #define LEVEL_TARGET TARGET_AVX2

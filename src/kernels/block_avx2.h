@@ -18,6 +18,7 @@
 #include "kernels/block.h"
 
 #include <immintrin.h>
+#include <string.h>
 
 #define TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt"))) BLOOMERY_RACES_MEANT
 #define INLINE_AVX2 TARGET_AVX2 static inline __attribute__((always_inline))
@@ -141,6 +142,30 @@ INLINE_AVX2 bool set_any_avx2(uint8_t *block, uint64_t w, uint32_t probes)
     }
     const __m256i either = _mm256_or_si256(missing.half[0], missing.half[1]);
     return _mm256_testz_si256(either, either) == 0;
+}
+
+/* Counts words that lacked no bit, in four lanes: a comparison leaves -1 in each. */
+typedef __m256i tally_avx2;
+
+INLINE_AVX2 tally_avx2 set_tallied_avx2(uint8_t *block, uint64_t w, uint32_t probes,
+                                        tally_avx2 tally)
+{
+    const struct block_avx2 bits = bits_avx2(w, probes);
+    for (int i = 0; i < 2; i++) {
+        __m256i *half = (__m256i *)(void *)block + i;
+        const __m256i now = _mm256_load_si256(half);
+        const __m256i missing = _mm256_andnot_si256(now, bits.half[i]);
+        _mm256_store_si256(half, _mm256_or_si256(now, bits.half[i]));
+        tally = _mm256_sub_epi64(tally, _mm256_cmpeq_epi64(missing, _mm256_setzero_si256()));
+    }
+    return tally;
+}
+
+INLINE_AVX2 uint64_t tally_sum_avx2(tally_avx2 tally)
+{
+    uint64_t lanes[4];
+    memcpy(lanes, &tally, sizeof lanes);
+    return lanes[0] + lanes[1] + lanes[2] + lanes[3];
 }
 
 INLINE_AVX2 uint32_t set_shared_avx2(uint8_t *block, uint64_t w, uint32_t probes)

@@ -23,11 +23,17 @@ typedef void bloomery_fast_add(const bloomery_filter *filter, const struct bloom
                                const struct bloomery_input *keys, size_t count, uint64_t *answers,
                                bloomery_counts *counts);
 
+/* Adds without answers, while no other thread does; returns how many bits were not set. */
+typedef uint64_t bloomery_fast_add_tallied(const bloomery_filter *filter,
+                                           const struct bloomery_layer *layer,
+                                           const struct bloomery_input *keys, size_t count);
+
 /* Of a level of base/cpu.h. */
 struct bloomery_fast_path {
     const char *name; /* of static filters; for others the operations have it */
     bloomery_fast_query *query;
     bloomery_fast_add *add[2]; /* [1] for filters that several threads write */
+    bloomery_fast_add_tallied *add_tallied;
     /* Single keys. Of filters of one layer, with XXH3-64: [0], or [1] if keys have one block, and
      * eight bits in it. [2]: of chains, and with another hash. */
     const struct bloomery_lookup *lookups;

@@ -36,12 +36,14 @@
 #define IN_LANES(name) LEVEL_PASTE(name, LEVEL_LANES)
 #define LANES          IN_LANES(LANES)
 
-/* Keys enter by spans of this number, and are tested by such. A ring of several blocks of each key
- * has fewer keys, and of these fewer are on their way. */
+/* Keys enter by spans of this number, and are tested by such: more of them would share what a call
+ * costs, but request more lines at once than a core has places for (10 to 24), and then it waits.
+ * A ring of several blocks of each key has fewer keys, and of these fewer are on their way. */
 enum {
-    SPAN = 32,
+    SPAN = 16,
+    SPAN_OF_SEVERAL = 8,
     RING_OF_SEVERAL = RING / BLOOMERY_BLOCKS_PER_KEY_MAX,
-    WINDOW_OF_SEVERAL = RING_OF_SEVERAL - SPAN,
+    WINDOW_OF_SEVERAL = 32,
 };
 
 /* `hi` and `lo`: hashes, for the other blocks of keys that are queried. */
@@ -54,8 +56,8 @@ struct OF_LEVEL(ring) {
 
 struct OF_LEVEL(batch);
 
-/* Takes in keys `first` to first + count - 1, whole groups. */
-typedef void OF_LEVEL(entrance)(struct OF_LEVEL(batch) * batch, size_t first, size_t count,
+/* Takes in the span that begins with key number `first`. */
+typedef void OF_LEVEL(entrance)(struct OF_LEVEL(batch) * batch, size_t first,
                                 struct OF_LEVEL(ring) * ring);
 
 /* What is looked up or added. */
@@ -65,7 +67,8 @@ struct OF_LEVEL(batch) {
     const bloomery_filter *filter;
     OF_LEVEL(entrance) * enter;
     size_t count;
-    size_t whole; /* how many of them are in groups that enter so; the others do singly */
+    size_t whole; /* how many of them are in spans that enter so; the others do singly */
+    const uint8_t *data;
     struct bloomery_short_secret secret;
     bool adding;
     bool long_known; /* the next is computed when the first key of 17 to 128 bytes comes */
@@ -73,6 +76,11 @@ struct OF_LEVEL(batch) {
 };
 
 /* ---- Keys enter ------------------------------------------------------------------------------ */
+
+LEVEL_INLINE size_t OF_LEVEL(span_of)(const bool several)
+{
+    return several ? SPAN_OF_SEVERAL : SPAN;
+}
 
 /* Where key number `i` has its first block in the ring. */
 LEVEL_INLINE size_t OF_LEVEL(slot_of)(size_t i, const bool all_blocks)
@@ -134,29 +142,32 @@ LEVEL_INLINE void OF_LEVEL(take)(const struct OF_LEVEL(gate) * gate, size_t i, I
     }
 }
 
-/* A group by single keys: they do not fill one, or the layer has 2^32 blocks or more, which lanes
- * do not know. What is left of it is filled up with its last key. */
+/* A span by single keys: they do not fill one, or the layer has 2^32 blocks or more, which lanes do
+ * not know. It is filled up with its last key. */
 LEVEL_TARGET __attribute__((noinline)) static void
-OF_LEVEL(enter_singly)(const struct OF_LEVEL(batch) * batch, size_t i, struct OF_LEVEL(ring) * ring)
+OF_LEVEL(enter_singly)(const struct OF_LEVEL(batch) * batch, size_t first,
+                       struct OF_LEVEL(ring) * ring)
 {
     const struct bloomery_layer *layer = &batch->layer;
-    const size_t now = batch->count - i < GROUP ? batch->count - i : GROUP;
-    const bool all_blocks = batch->adding && layer->blocks_per_key > 1;
-    bloomery_hash hashes[GROUP];
-    assert(i % GROUP == 0 && i < batch->count);
-    bloomery_key_hasher_of(batch->keys, batch->filter)(batch->keys, batch->filter, i, now, hashes);
-    for (size_t j = 0; j < GROUP; j++) {
-        const bloomery_hash hash = hashes[j < now ? j : now - 1];
-        size_t slot = OF_LEVEL(slot_of)(i + j, all_blocks);
-        ring->hi[slot] = hash.hi;
-        ring->lo[slot] = hash.lo;
-        for (uint32_t which = 0; which < (all_blocks ? layer->blocks_per_key : 1); which++) {
+    const bool several = layer->blocks_per_key > 1;
+    const size_t span = OF_LEVEL(span_of)(several);
+    const size_t now = batch->count - first < span ? batch->count - first : span;
+    const size_t slot = OF_LEVEL(slot_of)(first, several && batch->adding);
+    bloomery_hash hashes[SPAN];
+    assert(first % span == 0 && first < batch->count);
+    bloomery_key_hasher_of(batch->keys, batch->filter)(batch->keys, batch->filter, first, now,
+                                                       hashes);
+    for (size_t i = 0; i < span; i++) {
+        const bloomery_hash hash = hashes[i < now ? i : now - 1];
+        ring->hi[slot + i] = hash.hi;
+        ring->lo[slot + i] = hash.lo;
+        for (uint32_t which = 0; which < (batch->adding ? layer->blocks_per_key : 1); which++) {
             const struct bloomery_place place = bloomery_place_of(hash, which, layer->blocks);
-            assert(place.block < layer->blocks && slot < RING);
-            ring->at[slot] = layer->payload + place.block * BLOOMERY_BLOCK_BYTES;
-            ring->word[slot] = place.word;
-            __builtin_prefetch(ring->at[slot]);
-            slot += RING_OF_SEVERAL;
+            const size_t at = slot + i + which * RING_OF_SEVERAL;
+            assert(place.block < layer->blocks && at < RING);
+            ring->at[at] = layer->payload + place.block * BLOOMERY_BLOCK_BYTES;
+            ring->word[at] = place.word;
+            __builtin_prefetch(ring->at[at]);
         }
     }
 }
@@ -166,17 +177,17 @@ enum { INTEGERS, NARROW, INTEGERS_APART, NARROW_APART };
 
 /* Of one width, 8 bytes or 9 to 16. `how` is a constant. */
 LEVEL_INLINE void OF_LEVEL(enter_fixed)(const struct OF_LEVEL(batch) * batch, size_t first,
-                                        size_t count, struct OF_LEVEL(ring) * ring, const int how,
+                                        struct OF_LEVEL(ring) * ring, const int how,
                                         const bool several)
 {
     const struct OF_LEVEL(gate) gate = OF_LEVEL(gate_of)(batch, ring, first, several);
     const bool eights = how == INTEGERS || how == INTEGERS_APART;
     const size_t width = eights ? sizeof(uint64_t) : batch->keys->width;
     const size_t stride = how == INTEGERS || how == NARROW ? width : batch->keys->stride;
-    const uint8_t *data = batch->keys->data + first * stride;
+    const uint8_t *data = batch->data + first * stride;
     const struct bloomery_short_secret secret = batch->secret;
     const IN_LANES(lanes) none = {0};
-    for (size_t i = 0; i < count; i += GROUP)
+    for (size_t i = 0; i < OF_LEVEL(span_of)(several); i += GROUP)
         for (size_t j = 0; j < GROUP; j += LANES, data += LANES * stride) {
             const uint8_t *from[LANES];
             IN_LANES(lanes) words;
@@ -273,7 +284,7 @@ LEVEL_INLINE IN_LANES(lanes)
 }
 
 /* Named by descriptors or offsets. Groups of one of the two lengths are hashed in lanes. */
-LEVEL_INLINE void OF_LEVEL(enter_named)(struct OF_LEVEL(batch) * batch, size_t begin, size_t count,
+LEVEL_INLINE void OF_LEVEL(enter_named)(struct OF_LEVEL(batch) * batch, size_t begin,
                                         struct OF_LEVEL(ring) * ring, const int form,
                                         const bool several)
 {
@@ -286,7 +297,7 @@ LEVEL_INLINE void OF_LEVEL(enter_named)(struct OF_LEVEL(batch) * batch, size_t b
     else
         keys.offsets +=
             begin * (form == BLOOMERY_KEYS_OFFSETS32 ? sizeof(uint32_t) : sizeof(uint64_t));
-    for (size_t i = 0; i < count; i += GROUP) {
+    for (size_t i = 0; i < OF_LEVEL(span_of)(several); i += GROUP) {
         IN_LANES(lanes) bytes[GROUP / LANES];
         for (size_t j = 0; j < GROUP; j += LANES)
             bytes[j / LANES] = OF_LEVEL(bytes_of)(&keys, i + j, form);
@@ -312,12 +323,12 @@ LEVEL_INLINE void OF_LEVEL(enter_named)(struct OF_LEVEL(batch) * batch, size_t b
     }
 }
 
-LEVEL_INLINE void OF_LEVEL(enter_width)(struct OF_LEVEL(batch) * batch, size_t begin, size_t count,
+LEVEL_INLINE void OF_LEVEL(enter_width)(struct OF_LEVEL(batch) * batch, size_t begin,
                                         struct OF_LEVEL(ring) * ring, const bool several)
 {
     const struct OF_LEVEL(gate) gate = OF_LEVEL(gate_of)(batch, ring, begin, several);
     const IN_LANES(lanes) none = {0};
-    for (size_t i = 0; i < count; i += GROUP) {
+    for (size_t i = 0; i < OF_LEVEL(span_of)(several); i += GROUP) {
         uint64_t own[GROUP];
         OF_LEVEL(hash_fixed)(batch, batch->keys, begin + i, own);
         for (size_t j = 0; j < GROUP; j += LANES)
@@ -328,12 +339,12 @@ LEVEL_INLINE void OF_LEVEL(enter_width)(struct OF_LEVEL(batch) * batch, size_t b
 
 /* Hashes, `wide` ones of 128 bits. */
 LEVEL_INLINE void OF_LEVEL(enter_hashes)(const struct OF_LEVEL(batch) * batch, const uint8_t *data,
-                                         size_t first, size_t count, struct OF_LEVEL(ring) * ring,
+                                         size_t first, struct OF_LEVEL(ring) * ring,
                                          const bool wide, const bool several)
 {
     const struct OF_LEVEL(gate) gate = OF_LEVEL(gate_of)(batch, ring, first, several);
     const size_t size = wide ? sizeof(bloomery_hash) : sizeof(uint64_t);
-    for (size_t i = 0; i < count; i += LANES) {
+    for (size_t i = 0; i < OF_LEVEL(span_of)(several); i += LANES) {
         IN_LANES(lanes) lo = {0};
         const IN_LANES(lanes) hi =
             wide ? IN_LANES(load_pairs)(data + i * size, &lo) : IN_LANES(load)(data + i * size);
@@ -343,47 +354,41 @@ LEVEL_INLINE void OF_LEVEL(enter_hashes)(const struct OF_LEVEL(batch) * batch, c
 
 /* Of keys with another hash than XXH3-64. */
 LEVEL_INLINE void OF_LEVEL(enter_others)(const struct OF_LEVEL(batch) * batch, size_t first,
-                                         size_t count, struct OF_LEVEL(ring) * ring,
-                                         const bool several)
+                                         struct OF_LEVEL(ring) * ring, const bool several)
 {
     bloomery_hash hashes[SPAN];
-    assert(count <= SPAN);
-    bloomery_key_hasher_of(batch->keys, batch->filter)(batch->keys, batch->filter, first, count,
-                                                       hashes);
+    bloomery_key_hasher_of(batch->keys, batch->filter)(batch->keys, batch->filter, first,
+                                                       OF_LEVEL(span_of)(several), hashes);
     OF_LEVEL(enter_hashes)
-    (batch, (const uint8_t *)(const void *)hashes, first, count, ring, true, several);
+    (batch, (const uint8_t *)(const void *)hashes, first, ring, true, several);
 }
 
 /* A function for each form of keys, with `several` a constant. */
-#define ENTRANCE_OF(name, how, constant)                                                          \
-    LEVEL_TARGET __attribute__((noinline)) static void OF_LEVEL(name)(                            \
-        struct OF_LEVEL(batch) * batch, size_t first, size_t count, struct OF_LEVEL(ring) * ring) \
-    {                                                                                             \
-        const bool several = constant;                                                            \
-        const uint8_t *data = batch->keys->data;                                                  \
-        assert(first % GROUP == 0 && count % GROUP == 0 && first + count <= batch->count);        \
-        (void)data;                                                                               \
-        how;                                                                                      \
+#define ENTRANCE_OF(name, how, constant)                                            \
+    LEVEL_TARGET __attribute__((noinline)) static void OF_LEVEL(name)(              \
+        struct OF_LEVEL(batch) * batch, size_t first, struct OF_LEVEL(ring) * ring) \
+    {                                                                               \
+        const bool several = constant;                                              \
+        assert(first % OF_LEVEL(span_of)(several) == 0 && first < batch->whole);    \
+        how;                                                                        \
     }
 #define ENTRANCE(name, how)               \
     ENTRANCE_OF(enter_##name, how, false) \
     ENTRANCE_OF(enter_##name##_several, how, true)
 
-ENTRANCE(integers, OF_LEVEL(enter_fixed)(batch, first, count, ring, INTEGERS, several))
-ENTRANCE(narrow, OF_LEVEL(enter_fixed)(batch, first, count, ring, NARROW, several))
-ENTRANCE(integers_apart, OF_LEVEL(enter_fixed)(batch, first, count, ring, INTEGERS_APART, several))
-ENTRANCE(narrow_apart, OF_LEVEL(enter_fixed)(batch, first, count, ring, NARROW_APART, several))
-ENTRANCE(widths, OF_LEVEL(enter_width)(batch, first, count, ring, several))
-ENTRANCE(list, OF_LEVEL(enter_named)(batch, first, count, ring, BLOOMERY_KEYS_LIST, several))
-ENTRANCE(offsets32,
-         OF_LEVEL(enter_named)(batch, first, count, ring, BLOOMERY_KEYS_OFFSETS32, several))
-ENTRANCE(offsets64,
-         OF_LEVEL(enter_named)(batch, first, count, ring, BLOOMERY_KEYS_OFFSETS64, several))
-ENTRANCE(hashes64, OF_LEVEL(enter_hashes)(batch, data + first * sizeof(uint64_t), first, count,
+ENTRANCE(integers, OF_LEVEL(enter_fixed)(batch, first, ring, INTEGERS, several))
+ENTRANCE(narrow, OF_LEVEL(enter_fixed)(batch, first, ring, NARROW, several))
+ENTRANCE(integers_apart, OF_LEVEL(enter_fixed)(batch, first, ring, INTEGERS_APART, several))
+ENTRANCE(narrow_apart, OF_LEVEL(enter_fixed)(batch, first, ring, NARROW_APART, several))
+ENTRANCE(widths, OF_LEVEL(enter_width)(batch, first, ring, several))
+ENTRANCE(list, OF_LEVEL(enter_named)(batch, first, ring, BLOOMERY_KEYS_LIST, several))
+ENTRANCE(offsets32, OF_LEVEL(enter_named)(batch, first, ring, BLOOMERY_KEYS_OFFSETS32, several))
+ENTRANCE(offsets64, OF_LEVEL(enter_named)(batch, first, ring, BLOOMERY_KEYS_OFFSETS64, several))
+ENTRANCE(hashes64, OF_LEVEL(enter_hashes)(batch, batch->data + first * sizeof(uint64_t), first,
                                           ring, false, several))
-ENTRANCE(hashes128, OF_LEVEL(enter_hashes)(batch, data + first * sizeof(bloomery_hash), first,
-                                           count, ring, true, several))
-ENTRANCE(other_keys, OF_LEVEL(enter_others)(batch, first, count, ring, several))
+ENTRANCE(hashes128, OF_LEVEL(enter_hashes)(batch, batch->data + first * sizeof(bloomery_hash),
+                                           first, ring, true, several))
+ENTRANCE(other_keys, OF_LEVEL(enter_others)(batch, first, ring, several))
 #undef ENTRANCE
 #undef ENTRANCE_OF
 
@@ -418,9 +423,10 @@ LEVEL_INLINE void OF_LEVEL(begin)(struct OF_LEVEL(batch) * batch, const bloomery
                                   const struct bloomery_layer *layer,
                                   const struct bloomery_input *keys, size_t count, bool adding)
 {
-    /* Registers of several words of narrow keys end behind the last word: the last group enters
-     * singly. */
+    /* Of narrow keys 16 bytes are read, and behind the last one nothing may be. */
     const size_t rest = keys->form == BLOOMERY_KEYS_FIXED && keys->width > 8 && count > 0 ? 1 : 0;
+    const bool several = layer->blocks_per_key > 1;
+    const size_t span = OF_LEVEL(span_of)(several);
     assert(filter->shape.block_bits == BLOOMERY_BLOCK_BITS && !filter->foreign);
     assert(layer->blocks_per_key <= BLOOMERY_BLOCKS_PER_KEY_MAX);
     batch->layer.payload = layer->payload;
@@ -428,27 +434,14 @@ LEVEL_INLINE void OF_LEVEL(begin)(struct OF_LEVEL(batch) * batch, const bloomery
     batch->layer.blocks_per_key = layer->blocks_per_key;
     batch->layer.probes = layer->probes;
     batch->keys = keys;
+    batch->data = keys->data;
     batch->filter = filter;
-    batch->enter = OF_LEVEL(entrance_of)(filter, keys, layer->blocks_per_key > 1);
+    batch->enter = OF_LEVEL(entrance_of)(filter, keys, several);
     batch->count = count;
-    batch->whole = layer->blocks <= UINT32_MAX ? (count - rest) / GROUP * GROUP : 0;
+    batch->whole = layer->blocks <= UINT32_MAX ? (count - rest) / span * span : 0;
     batch->secret = bloomery_secret_of(filter)->brief;
     batch->adding = adding;
     batch->long_known = false;
-}
-
-/* Takes in the next span, or what is left. */
-LEVEL_INLINE void OF_LEVEL(enter)(struct OF_LEVEL(batch) * batch, size_t i,
-                                  struct OF_LEVEL(ring) * ring)
-{
-    const size_t end = batch->count - i < SPAN ? batch->count : i + SPAN;
-    if (i < batch->whole) {
-        const size_t now = batch->whole - i < SPAN ? batch->whole - i : SPAN;
-        batch->enter(batch, i, now, ring);
-        i += now;
-    }
-    for (; i < end; i += GROUP)
-        OF_LEVEL(enter_singly)(batch, i, ring);
 }
 
 /* The answers of the last word: what lies behind the end is none. */
@@ -485,6 +478,15 @@ LEVEL_INLINE void OF_LEVEL(follow)(const struct bloomery_layer *layer,
         survivors->lo[count] = ring->lo[slot];
     }
     survivors->count = count;
+    for (size_t j = 0; layer->blocks > UINT32_MAX && j < count; j++)
+        for (uint32_t which = 1; which < layer->blocks_per_key; which++) {
+            const bloomery_hash hash = {survivors->lo[j], survivors->hi[j]};
+            const struct bloomery_place place = bloomery_place_of(hash, which, layer->blocks);
+            survivors->at[which][j] = layer->payload + place.block * BLOOMERY_BLOCK_BYTES;
+            survivors->word[which][j] = place.word;
+        }
+    if (layer->blocks > UINT32_MAX) /* which lanes do not know */
+        return;
     for (; count % LANES != 0; count++) /* what fills a register up is prefetched in vain */
         survivors->hi[count] = survivors->lo[count] = 0;
     assert(count <= WORD);
@@ -521,29 +523,31 @@ LEVEL_INLINE size_t OF_LEVEL(query_shape)(struct OF_LEVEL(batch) * batch, uint64
                                           const uint32_t blocks_per_key, const uint32_t probes)
 {
     const size_t count = batch->count;
+    const size_t span = OF_LEVEL(span_of)(blocks_per_key > 1);
+    const size_t end = (count + span - 1) / span * span;
     struct OF_LEVEL(ring) ring;
     struct OF_LEVEL(survivors) survivors; /* of the word before */
     uint64_t hits = 0;
     size_t found = 0;
     survivors.count = 0;
-    for (size_t i = 0; i < count + WINDOW; i += SPAN) {
-        if (i < count)
-            OF_LEVEL(enter)(batch, i, &ring);
+    for (size_t i = 0; i < end + WINDOW; i += span) {
+        if (i < batch->whole)
+            batch->enter(batch, i, &ring);
+        else if (i < count)
+            OF_LEVEL(enter_singly)(batch, i, &ring);
         if (i < WINDOW)
             continue;
-        size_t ready = i - WINDOW;
-        const size_t end = count - ready < SPAN ? count : ready + SPAN;
-        for (; ready < end; ready += GROUP) {
-            uint64_t missed = 0;
+        const size_t ready = i - WINDOW;
+        uint64_t missed = 0;
+        for (size_t group = span; group > 0; group -= GROUP)
             for (size_t j = GROUP; j-- > 0;) { /* so the first key ends in the lowest bit */
-                const size_t slot = ready % RING + j;
+                const size_t slot = ready % RING + group - GROUP + j;
                 missed = OF_LEVEL(append)(missed, ring.at[slot], ring.word[slot], probes);
             }
-            hits |= (missed ^ 0xff) << ready % WORD;
-        }
-        if (ready % WORD != 0 && ready < count)
+        hits |= (missed ^ (((uint64_t)1 << span) - 1)) << ready % WORD;
+        if (ready % WORD != WORD - span && ready + span < end)
             continue;
-        const size_t word = (i - WINDOW) / WORD;
+        const size_t word = ready / WORD;
         uint64_t done = hits = OF_LEVEL(within)(hits, word, count);
         if (blocks_per_key > 1) {
             done = OF_LEVEL(settle)(&survivors, blocks_per_key, probes);
@@ -584,35 +588,43 @@ LEVEL_TARGET static size_t OF_LEVEL(query)(const bloomery_filter *filter,
 
 /* ---- Adding ---------------------------------------------------------------------------------- */
 
+static inline bool OF_LEVEL(is_of)(const struct bloomery_layer *layer, const uint8_t *block)
+{
+    return block >= layer->payload &&
+           (uint64_t)(block - layer->payload) < layer->blocks * BLOOMERY_BLOCK_BYTES;
+}
+
 /* `counted`: whether the caller wants answers or counts. It and the last are constants, and the
  * others where that matters. */
 LEVEL_INLINE void OF_LEVEL(add_shape)(struct OF_LEVEL(batch) * batch, uint64_t *answers,
                                       bloomery_counts *counts, const uint32_t blocks_per_key,
                                       const uint32_t probes, const bool counted, const bool shared)
 {
+    const bool several = blocks_per_key > 1;
     const size_t count = batch->count;
-    const size_t window = blocks_per_key > 1 ? WINDOW_OF_SEVERAL : WINDOW;
+    const size_t window = several ? WINDOW_OF_SEVERAL : WINDOW;
+    const size_t span = OF_LEVEL(span_of)(several);
+    const size_t end = (count + span - 1) / span * span;
     struct OF_LEVEL(ring) ring;
     uint64_t added = 0; /* answers, the last key in the lowest bit */
     uint64_t total = 0;
     size_t positive = 0;
-    for (size_t i = 0; i < count + window; i += SPAN) {
-        if (i < count)
-            OF_LEVEL(enter)(batch, i, &ring);
+    for (size_t i = 0; i < end + window; i += span) {
+        if (i < batch->whole)
+            batch->enter(batch, i, &ring);
+        else if (i < count)
+            OF_LEVEL(enter_singly)(batch, i, &ring);
         if (i < window)
             continue;
-        size_t ready = i - window;
-        const size_t end = count - ready < SPAN ? count : ready + SPAN;
-        for (; ready < end; ready += GROUP) {
+        const size_t ready = i - window;
+        for (size_t group = 0; group < span; group += GROUP)
             for (size_t j = 0; j < GROUP; j++) {
-                size_t slot = OF_LEVEL(slot_of)(ready, blocks_per_key > 1) + j;
+                size_t slot = OF_LEVEL(slot_of)(ready, several) + group + j;
                 uint32_t marks = 0;
                 for (uint32_t which = 0; which < blocks_per_key; which++) {
-                    uint8_t *at = ring.at[slot];
-                    assert(at >= batch->layer.payload && slot < RING &&
-                           (uint64_t)(at - batch->layer.payload) <
-                               batch->layer.blocks * BLOOMERY_BLOCK_BYTES);
-                    const uint32_t fresh = OF_LEVEL(put_at)(at, ring.word[slot], probes, shared);
+                    assert(OF_LEVEL(is_of)(&batch->layer, ring.at[slot]) && slot < RING);
+                    const uint32_t fresh =
+                        OF_LEVEL(put_at)(ring.at[slot], ring.word[slot], probes, shared);
                     if (counted)
                         total += shared ? fresh : OF_LEVEL(count)(fresh);
                     marks |= fresh;
@@ -620,12 +632,11 @@ LEVEL_INLINE void OF_LEVEL(add_shape)(struct OF_LEVEL(batch) * batch, uint64_t *
                 }
                 added = bloomery_append_any(added, marks);
             }
-        }
-        if (!counted || (ready % WORD != 0 && ready < count))
+        if (!counted || (ready % WORD != WORD - span && ready + span < end))
             continue;
-        const size_t word = (i - window) / WORD;
+        const size_t word = ready / WORD;
         const uint64_t hits = OF_LEVEL(within)(
-            bloomery_reverse_bits(added) >> (WORD - 1 - (ready - 1) % WORD), word, count);
+            bloomery_reverse_bits(added) >> (WORD - span - ready % WORD), word, count);
         if (answers != NULL)
             answers[word] = hits;
         positive += (size_t)__builtin_popcountll(hits);
@@ -676,4 +687,74 @@ LEVEL_TARGET static void OF_LEVEL(add_shared)(const bloomery_filter *filter,
     OF_LEVEL(begin)(&batch, filter, layer, keys, count, true);
     OF_LEVEL(add_shape)
     (&batch, answers, counts, layer->blocks_per_key, layer->probes, true, true);
+}
+
+/* ---- Adding to chains ------------------------------------------------------------------------ */
+
+/*
+ * Without answers, but counting the bits that were set: a chain that nobody asks for answers has to
+ * know when its newest layer is full. Words that lacked no bit are counted, eight for each block,
+ * which vector units do in lanes (LEVEL_TALLIES). They take what is left of the sum to the end:
+ * extracting the marks of each key takes as long as adding it.
+ */
+#if !defined(LEVEL_TALLIES)
+typedef uint64_t OF_LEVEL(tally);
+
+LEVEL_INLINE OF_LEVEL(tally)
+    OF_LEVEL(set_tallied)(uint8_t *at, uint64_t w, uint32_t probes, OF_LEVEL(tally) tally)
+{
+    return tally + BLOOMERY_BLOCK_WORDS - OF_LEVEL(count)(OF_LEVEL(set)(at, w, probes));
+}
+
+LEVEL_INLINE uint64_t OF_LEVEL(tally_sum)(OF_LEVEL(tally) tally)
+{
+    return tally;
+}
+#endif
+
+LEVEL_INLINE uint64_t OF_LEVEL(tally_shape)(struct OF_LEVEL(batch) * batch,
+                                            const uint32_t blocks_per_key, const uint32_t probes)
+{
+    const bool several = blocks_per_key > 1;
+    const size_t count = batch->count;
+    const size_t window = several ? WINDOW_OF_SEVERAL : WINDOW;
+    const size_t span = OF_LEVEL(span_of)(several);
+    const size_t end = (count + span - 1) / span * span; /* the last one is filled up */
+    OF_LEVEL(tally) tally = {0};
+    struct OF_LEVEL(ring) ring;
+    for (size_t i = 0; i < end + window; i += span) {
+        if (i < batch->whole)
+            batch->enter(batch, i, &ring);
+        else if (i < count)
+            OF_LEVEL(enter_singly)(batch, i, &ring);
+        if (i < window)
+            continue;
+        for (size_t group = 0; group < span; group += GROUP)
+            for (size_t j = 0; j < GROUP; j++) {
+                size_t slot = OF_LEVEL(slot_of)(i - window, several) + group + j;
+                for (uint32_t which = 0; which < blocks_per_key; which++) {
+                    assert(OF_LEVEL(is_of)(&batch->layer, ring.at[slot]) && slot < RING);
+                    tally = OF_LEVEL(set_tallied)(ring.at[slot], ring.word[slot], probes, tally);
+                    assert(OF_LEVEL(hits)(ring.at[slot], ring.word[slot], probes));
+                    slot += RING_OF_SEVERAL;
+                }
+            }
+    }
+    const uint64_t words = (uint64_t)end * blocks_per_key * BLOOMERY_BLOCK_WORDS;
+    const uint64_t kept = OF_LEVEL(tally_sum)(tally);
+    assert(kept <= words);
+    return words - kept;
+}
+
+LEVEL_TARGET static uint64_t OF_LEVEL(add_tallied)(const bloomery_filter *filter,
+                                                   const struct bloomery_layer *layer,
+                                                   const struct bloomery_input *keys, size_t count)
+{
+    struct OF_LEVEL(batch) batch;
+    OF_LEVEL(begin)(&batch, filter, layer, keys, count, true);
+    if (BLOOMERY_FOR_SIZE || layer->blocks_per_key > 1)
+        return OF_LEVEL(tally_shape)(&batch, layer->blocks_per_key, layer->probes);
+    return layer->probes == BLOOMERY_BLOCK_PROBES
+               ? OF_LEVEL(tally_shape)(&batch, 1, BLOOMERY_BLOCK_PROBES)
+               : OF_LEVEL(tally_shape)(&batch, 1, layer->probes);
 }

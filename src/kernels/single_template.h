@@ -315,6 +315,7 @@ static const struct bloomery_addition OF_LEVEL(shared_addition) = {OF_LEVEL(add_
 const struct bloomery_fast_path OF_LEVEL(bloomery_fast) = {
     .query = OF_LEVEL(query),
     .add = {OF_LEVEL(add), BLOOMERY_HAS_THREADS ? OF_LEVEL(add_shared) : OF_LEVEL(add)},
+    .add_tallied = OF_LEVEL(add_tallied),
     .lookups = OF_LEVEL(lookups),
     .additions = OF_LEVEL(additions),
     .shared_addition = BLOOMERY_HAS_THREADS ? &OF_LEVEL(shared_addition) : OF_LEVEL(additions),

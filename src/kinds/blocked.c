@@ -156,16 +156,15 @@ double bloomery_blocked_estimate(const struct bloomery_layer *layer, uint64_t bi
 
 /* All ones in word c if it is one of the k from the first one on. */
 #define WORD(ones, first, c) -(uint64_t)(((c) + 8 - (first)) % 8 < (ones))
-#define ROW(ones, first)                                                                       \
-    {                                                                                          \
-        WORD(ones, first, 0), WORD(ones, first, 1), WORD(ones, first, 2), WORD(ones, first, 3), \
-            WORD(ones, first, 4), WORD(ones, first, 5), WORD(ones, first, 6),                  \
-            WORD(ones, first, 7)                                                               \
+#define ROW(ones, first)                                                                           \
+    {                                                                                              \
+        WORD(ones, first, 0), WORD(ones, first, 1), WORD(ones, first, 2), WORD(ones, first, 3),    \
+            WORD(ones, first, 4), WORD(ones, first, 5), WORD(ones, first, 6), WORD(ones, first, 7) \
     }
-#define ROWS(ones)                                                                            \
-    {                                                                                         \
-        ROW(ones, 0), ROW(ones, 1), ROW(ones, 2), ROW(ones, 3), ROW(ones, 4), ROW(ones, 5),   \
-            ROW(ones, 6), ROW(ones, 7)                                                        \
+#define ROWS(ones)                                                                          \
+    {                                                                                       \
+        ROW(ones, 0), ROW(ones, 1), ROW(ones, 2), ROW(ones, 3), ROW(ones, 4), ROW(ones, 5), \
+            ROW(ones, 6), ROW(ones, 7)                                                      \
     }
 const uint64_t bloomery_window_words[BLOOMERY_BLOCK_PROBES_MAX + 1][BLOOMERY_BLOCK_WORDS]
                                     [BLOOMERY_BLOCK_WORDS]

@@ -528,8 +528,8 @@ size_t bloomery_chain_query(const struct bloomery_filter *filter,
     return found;
 }
 
-/* Adds keys, none of which can make the newest layer full, in order. `answers`: which were new;
- * returns how many bits they set. */
+/* Adds keys, none of which can make the newest layer full, in order. `answers`: which were new; NULL
+ * if nobody asks, and the kernels then only count. Returns how many bits they set. */
 static uint64_t add_to_newest(const struct bloomery_filter *filter,
                               const struct bloomery_fast_path *fast, uint32_t layers,
                               const struct bloomery_input *keys, size_t first, size_t count,
@@ -540,6 +540,9 @@ static uint64_t add_to_newest(const struct bloomery_filter *filter,
     bloomery_counts counts = {0, 0, 0};
     struct portion portion;
     uint64_t set[PORTION / WORD];
+    assert(answers != NULL || (fast != NULL && !filter->concurrent));
+    if (answers == NULL && layers == 1)
+        return fast->add_tallied(filter, layer, &input, count);
     if (fast != NULL && layers == 1) {
         fast->add[filter->concurrent](filter, layer, &input, count, answers, &counts);
         return counts.cells;
@@ -550,6 +553,8 @@ static uint64_t add_to_newest(const struct bloomery_filter *filter,
     for (uint32_t i = layers - 1; i-- > 0 && portion.count > 0;)
         leave_absent(filter, fast, &filter->layers[i], &portion);
     input = bloomery_input_of_hashes(portion.hashes);
+    if (answers == NULL)
+        return fast->add_tallied(filter, layer, &input, portion.count);
     if (fast != NULL && portion.count > 0)
         fast->add[filter->concurrent](filter, layer, &input, portion.count, set, &counts);
     for (size_t i = 0; fast == NULL && i < portion.count; i += WORD)
@@ -640,19 +645,21 @@ bloomery_status bloomery_chain_add_many(struct bloomery_filter *filter,
     /* Others add to a concurrent chain, and what is reserved is missing to them: a word at a time.
      * Without kernels of their own the memory of all keys of a portion is requested at once. */
     const size_t most = filter->concurrent ? WORD : fast == NULL ? 2 * WORD : PORTION;
+    const bool asked = answers != NULL || counts != NULL || fast == NULL || filter->concurrent;
     bloomery_status status = BLOOMERY_OK;
     bloomery_counts done = {0, 0, 0};
     if (answers != NULL && count > 0)
         memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
     while (done.done < count && status == BLOOMERY_OK) {
         const size_t left = count - done.done;
+        const bool whole = !asked && filter->shape.layer_count == 1; /* nothing is set aside */
         uint64_t found[PORTION / WORD];
-        size_t now = add_portion(filter, fast, keys, done.done, left < most ? left : most, found,
-                                 &done.cells);
+        size_t now = add_portion(filter, fast, keys, done.done, whole || left < most ? left : most,
+                                 asked ? found : NULL, &done.cells);
         if (now == 0)
             now = add_singly(filter, keys, done.done, left < WORD ? left : WORD, found, &done.cells,
                              &status, error);
-        for (size_t i = 0; i < now; i += WORD)
+        for (size_t i = 0; asked && i < now; i += WORD)
             done.positive += (size_t)__builtin_popcountll(found[i / WORD]);
         if (answers != NULL)
             memcpy(answers + done.done / WORD, found, (now + WORD - 1) / WORD * sizeof *answers);

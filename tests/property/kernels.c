@@ -4,8 +4,14 @@
  * the definition: the same answers, the same counts of new bits, the same payload, for every k and
  * L.
  *
- * Hashes, not keys, go in: random ones, and ones made of few bits, so that positions repeat and
- * blocks coincide. The filters are small, so that every block is hit often and some fill up.
+ * Hashes go in: random ones, and ones made of few bits, so that positions repeat and blocks
+ * coincide. The filters are small, so that every block is hit often and some fill up.
+ *
+ * batches_of_every_form_equal_single_keys: then keys, in every form that has code of its own, 0 to
+ * 300 of them, against libxxhash and the scalar code key by key. They end where a page begins that
+ * must not be read, or at odd addresses before it.
+ *
+ * BLOOMERY_TEST_LONG=1: each form and count with every k and L, not with one of each.
  */
 #include "../support/built.h"
 
@@ -18,6 +24,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { HASHES = 4096, BLOCKS = 37 };
 
@@ -329,6 +336,254 @@ static void single_keys_equal_the_definition(void **state)
     }
 }
 
+/* ---- Chains that nobody asks for answers ----------------------------------------------------- */
+
+/* The same bits and the same count, for batches of every length and keys that come again. */
+static void tallies_equal_the_definition(void **state)
+{
+    static uint8_t left[BLOCKS * 64] __attribute__((aligned(64)));
+    static uint8_t right[BLOCKS * 64] __attribute__((aligned(64)));
+    bloomery_filter *filter = bloomery_new(1000, 0.01, NULL);
+    (void)state;
+    assert_non_null(filter);
+    for (int level = BLOOMERY_CPU_SCALAR; level <= BLOOMERY_CPU_NEON; level++) {
+        const struct kernels *kernel = kernels_of((enum bloomery_cpu)level);
+        if (kernel == NULL || bloomery_cpu_level() < (enum bloomery_cpu)level)
+            continue;
+        for (uint32_t shape = 0; shape < BLOOMERY_BLOCKS_PER_KEY_MAX * BLOOMERY_BLOCK_PROBES;
+             shape++) {
+            struct bloomery_layer layer = layer_of(1 + shape % BLOOMERY_BLOCKS_PER_KEY_MAX,
+                                                   1 + shape / BLOOMERY_BLOCKS_PER_KEY_MAX);
+            layer.payload = left;
+            memset(left, 0, sizeof left);
+            memset(right, 0, sizeof right);
+            make_hashes(shape + 3);
+            for (size_t at = 0, count = 0; at + count <= 400; at += count, count++) {
+                const struct bloomery_input input = bloomery_input_of_hashes(hashes + at);
+                uint64_t fresh = 0;
+                for (size_t i = 0; i < count; i++)
+                    fresh += bloomery_blocked_scalar->add(&layer, right, hashes[at + i]);
+                assert_int_equal(kernel->batches->add_tallied(filter, &layer, &input, count),
+                                 fresh);
+                assert_memory_equal(left, right, sizeof left);
+            }
+            const struct bloomery_input input = bloomery_input_of_hashes(hashes);
+            uint64_t fresh = 0;
+            for (size_t i = 0; i < HASHES; i++)
+                fresh += bloomery_blocked_scalar->add(&layer, right, hashes[i]);
+            assert_int_equal(kernel->batches->add_tallied(filter, &layer, &input, HASHES), fresh);
+            assert_memory_equal(left, right, sizeof left);
+        }
+    }
+    bloomery_free(filter);
+}
+
+/* ---- Forms of keys --------------------------------------------------------------------------- */
+
+enum { FORM_KEYS = 300, FORM_WORDS = (FORM_KEYS + 63) / 64, KEY_BYTES_MAX = 140, SHIFTS = 8 };
+
+/* Lengths are `least` to `least` + `span`; `gap` bytes follow each key of a width. */
+static const struct form {
+    int form;
+    size_t least, span, gap;
+} key_forms[] = {
+    {BLOOMERY_KEYS_FIXED, 8, 0, 0},      {BLOOMERY_KEYS_FIXED, 8, 0, 5},
+    {BLOOMERY_KEYS_FIXED, 9, 0, 0},      {BLOOMERY_KEYS_FIXED, 12, 0, 0},
+    {BLOOMERY_KEYS_FIXED, 16, 0, 0},     {BLOOMERY_KEYS_FIXED, 12, 0, 3},
+    {BLOOMERY_KEYS_FIXED, 5, 0, 0},      {BLOOMERY_KEYS_FIXED, 17, 0, 0},
+    {BLOOMERY_KEYS_FIXED, 64, 0, 1},     {BLOOMERY_KEYS_FIXED, 130, 0, 0},
+    {BLOOMERY_KEYS_LIST, 8, 0, 0},       {BLOOMERY_KEYS_LIST, 9, 7, 0},
+    {BLOOMERY_KEYS_LIST, 7, 2, 0},       {BLOOMERY_KEYS_LIST, 0, KEY_BYTES_MAX, 0},
+    {BLOOMERY_KEYS_OFFSETS32, 8, 0, 0},  {BLOOMERY_KEYS_OFFSETS32, 9, 7, 0},
+    {BLOOMERY_KEYS_OFFSETS32, 15, 2, 0}, {BLOOMERY_KEYS_OFFSETS32, 0, KEY_BYTES_MAX, 0},
+    {BLOOMERY_KEYS_OFFSETS64, 8, 0, 0},  {BLOOMERY_KEYS_OFFSETS64, 9, 7, 0},
+    {BLOOMERY_KEYS_OFFSETS64, 8, 1, 0},  {BLOOMERY_KEYS_OFFSETS64, 0, KEY_BYTES_MAX, 0},
+    {BLOOMERY_KEYS_HASHES64, 8, 0, 0},   {BLOOMERY_KEYS_HASHES128, 16, 0, 0},
+};
+
+/* Keys of a form, their hashes, and the pages that they end with. */
+struct sample {
+    struct bloomery_input input;
+    bloomery_hash hashes[FORM_KEYS];
+    struct test_fence data, beside; /* descriptors or offsets */
+};
+
+/* `shift` bytes are between the end and the page behind it. */
+static void make_sample(struct sample *sample, const struct form *form, size_t count, size_t shift)
+{
+    static uint8_t bytes[FORM_KEYS * (KEY_BYTES_MAX + SHIFTS) + SHIFTS];
+    static uint64_t wide[FORM_KEYS + 2];
+    static uint32_t narrow[FORM_KEYS + 2];
+    static bloomery_key list[FORM_KEYS];
+    const struct bloomery_hash_secret *secret = bloomery_secret_of(holder);
+    size_t end = 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t length = form->least + (size_t)(random64() % (form->span + 1));
+        wide[i] = end;
+        narrow[i] = (uint32_t)end;
+        for (size_t j = 0; j < length; j++)
+            bytes[end + j] = (uint8_t)random64();
+        if (i % 5 == 4 && form->span == 0) /* one that was there before */
+            memcpy(bytes + end, bytes + wide[i / 2], length);
+        list[i].bytes = length;
+        end += length + (i + 1 < count ? form->gap : 0);
+    }
+    wide[count] = end;
+    narrow[count] = (uint32_t)end;
+    sample->data = test_fence_make(bytes, end + shift);
+    for (size_t i = 0; i < count; i++) {
+        list[i].data = sample->data.data + wide[i];
+        if (form->form == BLOOMERY_KEYS_HASHES64)
+            sample->hashes[i] = (bloomery_hash){0, bloomery_load_u64(list[i].data)};
+        else if (form->form == BLOOMERY_KEYS_HASHES128)
+            memcpy(&sample->hashes[i], list[i].data, sizeof sample->hashes[i]);
+        else
+            sample->hashes[i] = bloomery_hash_xxh3_64.one(secret, list[i]);
+    }
+    sample->beside = form->form == BLOOMERY_KEYS_LIST ? test_fence_make(list, count * sizeof *list)
+                     : form->form == BLOOMERY_KEYS_OFFSETS32
+                         ? test_fence_make(narrow, (count + 1) * sizeof *narrow + shift)
+                         : test_fence_make(wide, (count + 1) * sizeof *wide + shift);
+    const bool is_list = form->form == BLOOMERY_KEYS_LIST;
+    sample->input = (struct bloomery_input){
+        .form = form->form,
+        .data = is_list ? sample->beside.data : sample->data.data,
+        .width = form->least,
+        .stride = form->least + form->gap,
+        .offsets = sample->beside.data,
+    };
+}
+
+/* The batch on `right` does what single keys do on `left`. Both begin with the same bits, most of
+ * them set. */
+static void compare_form(const struct kernels *kernel, const struct sample *sample, size_t count,
+                         uint32_t blocks_per_key, uint32_t probes)
+{
+    static uint8_t before[BLOCKS * 64] __attribute__((aligned(64)));
+    static uint8_t left[BLOCKS * 64] __attribute__((aligned(64)));
+    static uint8_t right[BLOCKS * 64] __attribute__((aligned(64)));
+    const struct bloomery_operations *scalar = &bloomery_blocked_scalar[0];
+    const size_t words = (count + 63) / 64;
+    struct bloomery_layer layer = layer_of(blocks_per_key, probes);
+    uint64_t wanted[FORM_WORDS + 1] = {0};
+    uint64_t answers[FORM_WORDS + 1];
+    bloomery_counts sums = {count, 0, 0};
+    layer.payload = right;
+    for (size_t i = 0; i < sizeof before; i++)
+        before[i] = (uint8_t)(random64() | random64() | random64());
+    memcpy(left, before, sizeof left);
+    memcpy(right, before, sizeof right);
+    for (size_t i = 0; i < count; i++)
+        if (scalar->may_contain(&layer, left, sample->hashes[i])) {
+            wanted[i / 64] |= UINT64_C(1) << i % 64;
+            sums.positive++;
+        }
+    memset(answers, 0x55, sizeof answers);
+    assert_int_equal(kernel->batches->query(holder, &layer, &sample->input, count, answers),
+                     sums.positive);
+    assert_memory_equal(answers, wanted, words * sizeof *answers);
+    assert_int_equal(answers[words], UINT64_C(0x5555555555555555));
+    assert_int_equal(kernel->batches->query(holder, &layer, &sample->input, count, NULL),
+                     sums.positive);
+    assert_memory_equal(right, before, sizeof right);
+    sums.positive = 0;
+    memset(wanted, 0, sizeof wanted);
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t fresh = scalar->add(&layer, left, sample->hashes[i]);
+        wanted[i / 64] |= (uint64_t)(fresh > 0) << i % 64;
+        sums.positive += fresh > 0;
+        sums.cells += fresh;
+    }
+    for (int how = 0; how < 4; how++) { /* with answers and without, plain and for threads */
+        bloomery_counts counts = {0, 0, 0};
+        const bool silent = how % 2 == 1;
+        memcpy(right, before, sizeof right);
+        memset(answers, 0x55, sizeof answers);
+        kernel->batches->add[how / 2](holder, &layer, &sample->input, count,
+                                      silent ? NULL : answers, silent ? NULL : &counts);
+        assert_memory_equal(left, right, sizeof right);
+        assert_int_equal(answers[words], UINT64_C(0x5555555555555555));
+        if (silent)
+            continue;
+        assert_memory_equal(answers, wanted, words * sizeof *answers);
+        assert_memory_equal(&counts, &sums, sizeof counts);
+    }
+    assert_int_equal(kernel->batches->query(holder, &layer, &sample->input, count, answers), count);
+}
+
+static void compare_forms(enum bloomery_cpu level)
+{
+    const struct kernels *kernel = kernels_of(level);
+    const bloomery_create_options options = {.struct_bytes = sizeof options,
+                                             .seed = UINT64_C(0x8123456789abcdef)};
+    const bloomery_plan plan = {
+        .kind = BLOOMERY_BLOCKED, .bits = 512, .blocks_per_key = 1, .probes = 8};
+    enum { SHAPES = BLOOMERY_BLOCKS_PER_KEY_MAX * BLOOMERY_BLOCK_PROBES };
+    assert_non_null(kernel);
+    if (bloomery_cpu_level() < level)
+        skip();
+    bloomery_filter *filter = test_create(&plan, &options);
+    holder = filter;
+    random_state = 77;
+    for (size_t form = 0; form < sizeof key_forms / sizeof key_forms[0]; form++)
+        for (size_t count = 0; count <= FORM_KEYS; count++) {
+            static struct sample sample;
+            const size_t first = (count * 5 + form) % SHAPES;
+            const size_t last = test_long() ? first + SHAPES : first + 1;
+            make_sample(&sample, &key_forms[form], count, count % 3 == 0 ? count / 3 % SHIFTS : 0);
+            for (size_t shape = first; shape < last; shape++)
+                compare_form(
+                    kernel, &sample, count, 1 + (uint32_t)(shape % BLOOMERY_BLOCKS_PER_KEY_MAX),
+                    1 + (uint32_t)(shape / BLOOMERY_BLOCKS_PER_KEY_MAX) % BLOOMERY_BLOCK_PROBES);
+            test_fence_free(&sample.data);
+            test_fence_free(&sample.beside);
+        }
+    bloomery_free(filter);
+}
+
+/* Lanes know 32 bits of the number of blocks. A layer with more is only mapped, never filled. */
+static void layers_of_2_32_blocks_hold_their_keys(enum bloomery_cpu level)
+{
+    enum { FEW = 70 };
+    const uint64_t blocks = (UINT64_C(3) << 31) + 5;
+    const struct kernels *kernel = kernels_of(level);
+    uint64_t keys[FEW];
+    if (bloomery_cpu_level() < level || sizeof(size_t) < sizeof blocks)
+        skip();
+    void *map = mmap(NULL, (size_t)(blocks * BLOOMERY_BLOCK_BYTES), PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED)
+        skip();
+    madvise(map, (size_t)(blocks * BLOOMERY_BLOCK_BYTES), MADV_NOHUGEPAGE);
+    bloomery_filter *filter = bloomery_new(1000, 0.01, NULL);
+    assert_non_null(filter);
+    holder = filter;
+    random_state = 3;
+    for (size_t i = 0; i < FEW; i++)
+        keys[i] = random64();
+    for (uint32_t blocks_per_key = 1; blocks_per_key <= 3; blocks_per_key += 2) {
+        struct bloomery_layer layer = {.payload = map,
+                                       .blocks = blocks,
+                                       .bits = blocks * 512,
+                                       .blocks_per_key = blocks_per_key,
+                                       .probes = 7};
+        const struct bloomery_input input = {
+            .form = BLOOMERY_KEYS_FIXED, .data = (const uint8_t *)keys, .width = 8, .stride = 8};
+        bloomery_counts counts;
+        kernel->batches->add[0](holder, &layer, &input, FEW, NULL, &counts);
+        assert_int_equal(kernel->batches->query(holder, &layer, &input, FEW, NULL), FEW);
+        for (size_t i = 0; i < FEW; i++)
+            assert_true(bloomery_blocked_scalar[0].may_contain(
+                &layer, map,
+                bloomery_hash_xxh3_64.one(bloomery_secret_of(holder),
+                                          bloomery_key_of(&keys[i], 8))));
+        if (blocks_per_key == 1)
+            assert_int_equal(counts.cells, FEW * layer.probes);
+    }
+    bloomery_free(filter);
+    munmap(map, (size_t)(blocks * BLOOMERY_BLOCK_BYTES));
+}
+
 /* The definition, written once more from kinds/derive.h's words: every bit of a block by itself. */
 static bool bit_is_of_key(uint64_t w, uint32_t probes, uint32_t word, uint32_t bit)
 {
@@ -379,7 +634,43 @@ static void scalar_blocks_make_a_key(void **state)
         }
 }
 
+static void batches_of_every_form_equal_single_keys_scalar(void **state)
+{
+    (void)state;
+    compare_forms(BLOOMERY_CPU_SCALAR);
+}
+
+static void large_layers_hold_their_keys_scalar(void **state)
+{
+    (void)state;
+    layers_of_2_32_blocks_hold_their_keys(BLOOMERY_CPU_SCALAR);
+}
+
 #if defined(__x86_64__)
+
+static void batches_of_every_form_equal_single_keys_avx2(void **state)
+{
+    (void)state;
+    compare_forms(BLOOMERY_CPU_AVX2);
+}
+
+static void large_layers_hold_their_keys_avx2(void **state)
+{
+    (void)state;
+    layers_of_2_32_blocks_hold_their_keys(BLOOMERY_CPU_AVX2);
+}
+
+static void batches_of_every_form_equal_single_keys_avx512(void **state)
+{
+    (void)state;
+    compare_forms(BLOOMERY_CPU_AVX512);
+}
+
+static void large_layers_hold_their_keys_avx512(void **state)
+{
+    (void)state;
+    layers_of_2_32_blocks_hold_their_keys(BLOOMERY_CPU_AVX512);
+}
 
 static void kernel_equals_scalar_avx2(void **state)
 {
@@ -394,6 +685,18 @@ static void kernel_equals_scalar_avx512(void **state)
 }
 
 #elif defined(BLOOMERY_ARM_KERNELS)
+
+static void batches_of_every_form_equal_single_keys_neon(void **state)
+{
+    (void)state;
+    compare_forms(BLOOMERY_CPU_NEON);
+}
+
+static void large_layers_hold_their_keys_neon(void **state)
+{
+    (void)state;
+    layers_of_2_32_blocks_hold_their_keys(BLOOMERY_CPU_NEON);
+}
 
 static void kernel_equals_scalar_neon(void **state)
 {
@@ -459,13 +762,22 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(single_keys_equal_the_definition),
+        cmocka_unit_test(tallies_equal_the_definition),
         cmocka_unit_test(scalar_sets_the_bits_of_the_definition),
         cmocka_unit_test(scalar_blocks_make_a_key),
+        cmocka_unit_test(batches_of_every_form_equal_single_keys_scalar),
+        cmocka_unit_test(large_layers_hold_their_keys_scalar),
 #if defined(__x86_64__)
         cmocka_unit_test(kernel_equals_scalar_avx2),
+        cmocka_unit_test(batches_of_every_form_equal_single_keys_avx2),
+        cmocka_unit_test(large_layers_hold_their_keys_avx2),
+        cmocka_unit_test(batches_of_every_form_equal_single_keys_avx512),
+        cmocka_unit_test(large_layers_hold_their_keys_avx512),
         cmocka_unit_test(kernel_equals_scalar_avx512),
 #elif defined(BLOOMERY_ARM_KERNELS)
         cmocka_unit_test(kernel_equals_scalar_neon),
+        cmocka_unit_test(batches_of_every_form_equal_single_keys_neon),
+        cmocka_unit_test(large_layers_hold_their_keys_neon),
 #endif
         cmocka_unit_test(the_environment_chooses_the_kernel),
         cmocka_unit_test(levels_that_are_not_there_are_scalar),

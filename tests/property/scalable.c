@@ -221,8 +221,8 @@ static void any_way_of_adding_gives_the_same_chain(void **state)
     bloomery_create_options shared = BLOOMERY_CREATE_OPTIONS;
     shared.concurrent_adds = true;
     bloomery_filter *one = make(500, 0.01, NULL);
-    bloomery_filter *others[5];
-    for (size_t i = 0; i < 5; i++)
+    bloomery_filter *others[6];
+    for (size_t i = 0; i < 6; i++)
         others[i] = make(500, 0.01, i == 4 ? &shared : NULL);
     uint64_t random = 10;
     bool fresh[30000];
@@ -250,7 +250,13 @@ static void any_way_of_adding_gives_the_same_chain(void **state)
     assert_int_equal(add_list_threads(others[2], keys.keys, keys.count, 8, NULL), BLOOMERY_OK);
     struct portions portions = {&keys, {0, 9000, 20000}, {9000, 20000, 30000}};
     assert_int_equal(bloomery_add_from(others[3], next_portion, &portions, 3, NULL), 0);
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t done = 0, count = 1; done < keys.count; done += count, count = count * 3 % 4001) {
+        count = count < keys.count - done ? count : keys.count - done;
+        const bloomery_keys list = bloomery_keys_of_list(keys.keys + done, count);
+        assert_int_equal(bloomery_add_keys(others[5], &list, NULL, NULL, NULL), BLOOMERY_OK);
+    }
+    for (size_t i = 0; i < 6; i++) {
+        assert_int_equal(scan_of(others[i]).bits_set, scan_of(one).bits_set);
         test_assert_same(one, others[i]);
         bloomery_free(others[i]);
     }
