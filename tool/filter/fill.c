@@ -210,6 +210,36 @@ bool tool_lines_hash(const struct tool_source *source, const bloomery_key_rule *
     return false;
 }
 
+bool tool_lines_add_again(const struct tool_second_reading *second, const bloomery_key_rule *rule,
+                          bloomery_filter *filter, const char *name, bool quiet,
+                          const struct tool_change *change)
+{
+    struct tool_source again = *second->source;
+    struct adding adding;
+    struct tool_tally tally;
+    bloomery_error error;
+    bool all_read;
+    if (!tool_second_reading_rewind(second))
+        return false;
+    again.unwarned = true;
+    begin(&adding, &again, rule, quiet ? NULL : "building");
+    const bloomery_status status =
+        bloomery_add_from(filter, next_keys, &adding, adding.threads, &error);
+    if (status != BLOOMERY_OK)
+        tool_library_error(name, &error);
+    const uint64_t records = close_chunks(&adding, &tally, &all_read);
+    if (status != BLOOMERY_OK || !all_read)
+        return false;
+    const char *changed = tool_second_reading_changed(second);
+    if (changed == NULL && tally.passed_over == change->passed_over &&
+        records - tally.passed_over == change->records)
+        return true;
+    tool_error("%s: changed while it was read. Without -n it is read twice, to count its keys and "
+               "to add them; with -n N once",
+               changed != NULL ? changed : "the input");
+    return false;
+}
+
 bool tool_lines_build(const struct tool_source *source, const bloomery_key_rule *rule,
                       bloomery_builder *builder, bool quiet, struct tool_change *change)
 {

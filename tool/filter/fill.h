@@ -45,6 +45,13 @@ bool tool_lines_add(const struct tool_source *source, const bloomery_key_rule *r
 bool tool_lines_hash(const struct tool_source *source, const bloomery_key_rule *rule,
                      struct tool_hasher *hasher, bool quiet, struct tool_change *change);
 
+/* The same inputs once more, when there is a filter: adds the keys that were hashed, with progress
+ * ("building") unless quiet. What there is to say of the records was said then. `change` is what
+ * was found then. False after a printed message, also if there are other records now. */
+bool tool_lines_add_again(const struct tool_second_reading *second, const bloomery_key_rule *rule,
+                          bloomery_filter *filter, const char *name, bool quiet,
+                          const struct tool_change *change);
+
 /* Adds the keys of all records to a builder of a static filter, with progress ("reading") unless
  * quiet. Fills `records` and `passed_over` of the change. False after a printed message. */
 bool tool_lines_build(const struct tool_source *source, const bloomery_key_rule *rule,
