@@ -196,7 +196,7 @@ def files_are_read_twice(c):
     # A pipe and what is packed are read once, and so are the files beside them.
     c.run("build -q -o f.bloom keys packed", environment=nowhere, code=2, stderr=has("/nonexistent: No such file"))
     c.run("build -q -o f.bloom keys -", stdin=KEYS, environment=nowhere, code=2, stderr=has("/nonexistent: No such file"))
-    # What there is to say of the records is said once.
+    # The records are reported once.
     c.file("fields", "a\n" + "x\ty\n" * COUNT)
     said = c.run("build -o f.bloom -F 2 fields", environment=nowhere, stderr=None)[1]
     c.expect(said.count(b"field 2") == 1 and said.count(b"wrote") == 1, said)

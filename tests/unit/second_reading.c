@@ -161,8 +161,8 @@ static void stdin_is_read_again_from_where_it_was(void **state)
     close(file);
 }
 
-/* Hashes the keys and adds them; `meanwhile` is done between. Whether they were added. */
-static bool hash_and_add(void (*meanwhile)(void))
+/* Hashes the keys and adds them; `between` is done between. Whether they were added. */
+static bool hash_and_add(void (*between)(void))
 {
     const struct tool_source source = source_of_keys();
     const bloomery_key_rule rule = {.field = 0};
@@ -177,7 +177,7 @@ static bool hash_and_add(void (*meanwhile)(void))
     assert_true(tool_lines_hash(&source, &rule, &hasher, true, &change));
     assert_int_equal(change.records, KEYS);
     assert_int_equal(tool_hasher_different_keys(&hasher), KEYS);
-    meanwhile();
+    between();
     bloomery_filter *filter = tool_hasher_least(BLOOMERY_HASH_XXH3_64, &options);
     assert_non_null(filter);
     const bool added = tool_lines_add_again(&second, &rule, filter, "filter", true, &change);

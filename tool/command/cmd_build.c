@@ -10,7 +10,6 @@
  * new memory, 160 MB for 20 million keys, before a process gets it. Before the end nothing has been
  * written, so an interrupted build leaves what was there.
  */
-#include "base/experimental.h"
 #include "base/numbers.h"
 #include "base/options.h"
 #include "base/progress.h"
@@ -81,14 +80,13 @@ static const struct tool_option options[] = {
              "instead. They are 16 if keyed, and 24 for rates below 1e-7 and for --memory "
              "without -p. Past 256 MiB they go to a file in TMPDIR or /tmp, sooner if a container "
              "or ulimit allows less than 1 GiB. A static filter takes every key, whatever N is",
-     .more =
-         "Without it each key is counted once, and the filter is the one that -n with this "
-         "number makes. Up to 16,384 distinct keys are counted exactly. Larger numbers are "
-         "estimated with a standard deviation of 1.1 % at most. Four times that is added, or "
-         "all keys are planned for if they are fewer, so the rate holds. A file that changes "
-         "while it is read twice is refused. Only a hash of each key is kept. The file for "
-         "the hashes has no name. Where a container or ulimit allows less than 1 GiB, it is begun at a "
-         "quarter of that."},
+     .more = "Without it each key is counted once, and the filter is the one that -n with this "
+             "number makes. Up to 16,384 distinct keys are counted exactly. Larger numbers are "
+             "estimated with a standard deviation of 1.1 % at most. Four times that is added, or "
+             "all keys are planned for if they are fewer, so the rate holds. A file that changes "
+             "while it is read twice is refused. Only a hash of each key is kept. The file for "
+             "the hashes has no name. Where a container or ulimit allows less than 1 GiB, it is "
+             "begun at a quarter of that."},
     {'p', "rate", "RATE", TOOL_RATE(struct build, rate),
      .help = "set the false-positive rate (default 1e-4). Write it as 0.01, 1e-6, 0.01% or "
              "1/1000. With --memory the default is the rate that this size allows"},
@@ -460,30 +458,16 @@ static double wanted_rate(const struct build *build)
     return build->rate == 0 && build->memory == 0 ? TOOL_RATE_DEFAULT : build->rate;
 }
 
-/* Inputs of fewer bytes have so few keys that their hashes take little memory. */
-static uint64_t read_twice_least(void)
-{
-#ifdef BLOOMERY_TOOL_SWITCH
-    const char *text = getenv("BLOOMERY_TWICE_BYTES");
-    if (text != NULL)
-        return strtoull(text, NULL, 10);
-#endif
-    return (uint64_t)8 << 20;
-}
-
 /* They are read first, and the filter is made for as many different ones as they are. Files are
  * then read again if the system still has them in memory; of other inputs, hashes were kept. */
 static bloomery_filter *count_keys(struct build *build, struct tool_hasher *hasher,
                                    bloomery_plan *plan, struct tool_change *change)
 {
     struct tool_second_reading second;
-    bloomery_limits limits = BLOOMERY_LIMITS;
-    bloomery_limits_get(&limits);
     if (!take_or_draw_key(build) || !tool_hasher_open(hasher, build->wish.hash, &build->options,
                                                       wanted_rate(build), build->memory))
         return NULL;
-    hasher->counts_only =
-        tool_second_reading_begin(&second, &build->source, read_twice_least(), limits.room / 2);
+    hasher->counts_only = tool_lines_are_read_twice(&build->source, &second);
     bloomery_filter *filter = NULL;
     if (tool_lines_hash(&build->source, &build->options.rule, hasher, build->quiet, change)) {
         /* A plan of no keys has no rate, which is the limit that later adds keep. */

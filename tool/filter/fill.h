@@ -20,6 +20,17 @@
 bool tool_lines_count(const struct tool_source *source, const bloomery_key_rule *rule,
                       const char *why_pipe, bool quiet, uint64_t *keys);
 
+/* How many distinct keys it holds at most, read in a pass of its own: see
+ * tool_hasher_different_keys. False, without a message, if that pass fails, or if a second one
+ * would cost more than it is worth. */
+bool tool_lines_distinct(const struct tool_source *source, const bloomery_key_rule *rule,
+                         bool quiet, uint64_t *keys);
+
+/* The bytes of inputs that are read twice: fewer take little memory in any case, and more do not
+ * stay in the system's. */
+bool tool_lines_are_read_twice(const struct tool_source *source,
+                               struct tool_second_reading *second);
+
 /* What adding did to a filter. It is computed from the bits, and so the same however many threads
  * were at work. Among threads the order of keys is chance, and so is which of two equal ones is the
  * new one. */

@@ -69,6 +69,7 @@ struct tool_source {
 
     /* What the inputs are warned of. */
     bool unwarned;          /* nothing, as in a pass that only counts */
+    bool silent;            /* no failure is reported either: it will be when they are read again */
     bool returns_taken;     /* not of carriage returns: the key rule removes them */
     bool makes_filter;      /* also of lines with a hash and a number: the keys make a new filter */
     bloomery_key_rule cuts; /* the key rule's field, at whose end returns are looked for */

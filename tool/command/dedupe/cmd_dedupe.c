@@ -88,7 +88,10 @@ static const struct tool_option options[] = {
      .more = "The sample is of up to 64 places of the input files. A key that occurs at one "
              "place counts for all places that were not read, and a key of several places counts "
              "once. So the estimate is too high rather than too low, and if it is too low the "
-             "filter grows. The report says for how many distinct lines a sample made it plan."},
+             "filter grows. If keys of several places show that many lines may be repeated ones, "
+             "plain files from 8 MiB to half of the memory are read twice, and the distinct lines "
+             "are counted first. The report says for how many distinct lines a sample made it "
+             "plan."},
     {'p', "rate", "RATE", TOOL_RATE(OWN, rate),
      .help = "set the filter's rate, also when it is full (default 1e-6). Write it as 1e-6, "
              "0.01% or 1/1000"},
