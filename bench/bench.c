@@ -9,6 +9,7 @@
  *     bench several [--sizes 200M] [--parts 5] [--json FILE]
  *     bench threads [--sizes 100M] [--threads 2] [--parts 5] [--json FILE]
  *     bench open    [--json FILE]
+ *     bench instructions [--types ...] [--only NAME,...] [--json FILE]
  */
 #include "bench.h"
 
@@ -191,7 +192,7 @@ static void run_phase(struct group *group, enum phase phase)
 
 /* ---- A case --------------------------------------------------------------------------------- */
 
-static bool is_named(const char *list, const char *name)
+bool bench_named(const char *list, const char *name)
 {
     size_t bytes = strlen(name);
     for (const char *at = list; at != NULL; at = strchr(at, ',')) {
@@ -207,8 +208,9 @@ static bool takes_part(const struct request *request, const struct bench_contest
 {
     if (contestant->slow && keys > request->slow_max)
         return false;
-    return is_named(request->also, contestant->name) ||
-           (request->only == NULL ? !contestant->named : is_named(request->only, contestant->name));
+    return bench_named(request->also, contestant->name) ||
+           (request->only == NULL ? !contestant->named
+                                  : bench_named(request->only, contestant->name));
 }
 
 /* What grows is measured full, and emptied again. */
@@ -295,11 +297,12 @@ static void write_row(struct request *request, const struct group *group,
     request->first_row = false;
 }
 
+static const struct bench_contestant *const lists[] = {
+    bench_ours,     bench_columns,     bench_inline, bench_kinds,
+    bench_libbloom, bench_split_block, bench_static, bench_limits};
+
 static void run_case(struct request *request, enum bench_type type, uint64_t keys, double rate)
 {
-    static const struct bench_contestant *const lists[] = {
-        bench_ours,     bench_columns,     bench_inline, bench_kinds,
-        bench_libbloom, bench_split_block, bench_static, bench_limits};
     static struct group group;
     group = (struct group){.request = request, .wanted = {type, keys, rate}};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
@@ -490,11 +493,15 @@ int main(int argc, char **argv)
                       request.parts);
     else if (strcmp(what, "open") == 0)
         bench_open(request.json);
+    else if (strcmp(what, "instructions") == 0)
+        bench_instructions(request.json, lists, sizeof lists / sizeof lists[0], request.only,
+                           request.types);
     else if (strcmp(what, "dialect") == 0)
         bench_dialect(request.json, request.size_count > 0 ? request.sizes[0] : 36000000,
                       request.parts);
     else
-        bench_fail("filters, remove, several, threads, open or dialect, not %s", what);
+        bench_fail("filters, remove, several, threads, open, instructions or dialect, not %s",
+                   what);
     if (request.json != NULL) {
         fputs("\n]}\n", request.json);
         if (fclose(request.json) != 0)

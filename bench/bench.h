@@ -144,6 +144,12 @@ void *bench_allocate(uint64_t bytes); /* small and never freed before the end: b
 
 void bench_threads(FILE *json, uint64_t keys, uint32_t threads, uint32_t parts);
 void bench_open(FILE *json);
+/* Of the contestants of some lists, those that `only` names (NULL: all), and of the types of key
+ * those that are set (all, if none is). */
+void bench_instructions(FILE *json, const struct bench_contestant *const *lists, size_t count,
+                        const char *only, const bool *types);
+/* Whether a list with commas has a name; NULL has none. */
+bool bench_named(const char *list, const char *name);
 void bench_dialect(FILE *json, uint64_t bytes, uint32_t parts);
 void bench_several(FILE *json, uint64_t keys, uint32_t parts);
 void bench_remove(FILE *json, uint64_t keys, uint32_t parts);

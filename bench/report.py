@@ -30,7 +30,8 @@ from xml.sax.saxutils import escape
 
 BATCHES = (("query", "absent_batch"), ("add", "add_batch"))
 TYPES = ("integers", "ids", "urls")
-STEPS = ("filters", "levels", "guava", "threads", "open", "commands", "kinds", "static", "sieve", "server")
+STEPS = ("filters", "levels", "guava", "threads", "open", "commands", "floors", "instructions", "kinds", "static",
+         "sieve", "server")
 MILLION = 10**6
 SIZES = (MILLION, 20 * MILLION, 100 * MILLION, 1000 * MILLION)
 
@@ -417,6 +418,60 @@ def of_server(server, rows):
             rows, lambda row: row["stored"] / large, "stored", name="load", bytes=large), 2, True, " GiB", 5))
 
 
+def instructions_of(results, kind, name, operation, level):
+    """Instructions per key, or None."""
+    return next((row["instructions"] / row["keys"] for row in results.step(
+        "instructions", type=kind, name=name, operation=operation, level=level)), None)
+
+
+def instruction_targets(results):
+    """What issue 34 requires with AVX2: of integers, L = 1, k = 8, unless it says something else."""
+    def count(name, operation, kind="integers"):
+        return instructions_of(results, kind, name, operation, "avx2")
+
+    wanted = (("query by column", "column", "query_batch", 33), ("query by descriptors", "blocked-1", "query_batch", 46),
+              ("add by column", "column", "add_batch", 30), ("add by descriptors", "blocked-1", "add_batch", 43),
+              ("may_contain", "blocked-1", "query_one", 65), ("the same, inlined", "inline", "query_one", 45),
+              ("add", "blocked-1", "add_one", 75), ("the same, inlined", "inline", "add_one", 42),
+              ("hash_key, prefetch_hash and may_contain_hash", "pair", "query_batch", 90))
+    return (*(Target(what, "integers", count(name, operation), most, True) for what, name, operation, most in wanted),
+            Target("query of 12 bytes by column", "ids", count("column", "query_batch", "ids"), 38, True),
+            *(Target(f"{what} by offsets, times descriptors'", "urls", ratio(
+                count("column", operation, "urls"), count("blocked-1", operation, "urls")), 1, True)
+              for what, operation in (("query", "query_batch"), ("add", "add_batch"))),
+            Target("add, scalable of one layer, times a blocked filter's of the same L and k", "integers", ratio(
+                count("scalable", "add_batch"), count("blocked-1", "add_batch")), 1.3, True))
+
+
+def floor_row(results, job, name, level):
+    """A program of the step `floors`, or None."""
+    return next(iter(results.step("floors", what=job, name=name, level=level)), None)
+
+
+def of_floor(results, job, name, level, under=None, key=lambda row: median(row["wall"])):
+    """A command's time over that of its bare loop, or of another command."""
+    rows = floor_row(results, job, name, level), floor_row(results, job, *(under or ("floor", "avx2")))
+    return ratio(*map(key, rows)) if all(rows) else None
+
+
+def floor_targets(results):
+    """What issue 34 requires with AVX2, one thread."""
+    def memory(job, name):
+        row = floor_row(results, job, name, "avx2")
+        return row["memory"] / 1e6 if row else None
+
+    where = size(max((row["lines"] for row in results.step("floors")), default=20 * MILLION))
+    return (Target("build -n, times the bare loop's time", where, of_floor(results, "build", "build -n", "avx2"), 1.15, True),
+            Target("build without -n, times the time with it", where, of_floor(
+                results, "build", "build", "avx2", ("build -n", "avx2")), 1.2, True),
+            Target("its peak memory", where, memory("build", "build"), 40, True, " MB"),
+            Target("query, times the bare loop's time", where, of_floor(results, "query", "query -c", "avx2"), 1.2, True),
+            Target("dedupe, times the bare loop's time", where, of_floor(results, "dedupe", "dedupe", "avx2"), 1.3, True),
+            Target("dedupe, times the time of dedupe --exact", where, of_floor(
+                results, "dedupe", "dedupe", "avx2", ("dedupe --exact", "avx2")), 1, True),
+            Target("peak memory of dedupe", where, memory("dedupe", "dedupe"), 50, True, " MB"))
+
+
 # ---- Rows of tables
 
 def compared(results):
@@ -479,6 +534,24 @@ def static_rows(results, levels):
                 "absent_batch", row.case, name, results.static, level=level))) for name, level in (
                     ("static-line", row.level), (row.name, "avx512")))
             yield row
+
+
+def instruction_rows(results):
+    """Each operation, and what it takes at every level."""
+    rows = {}
+    for row in results.step("instructions"):
+        rows.setdefault((row["type"], row["name"], row["operation"]), row)
+    for (kind, name, operation), row in rows.items():
+        found = [instructions_of(results, kind, name, operation, level) for level in ("scalar", "avx2", "avx512")]
+        yield (kind, name, str(row["lines"]), str(row["probes"] or "-"), operation.replace("_", ", "),
+               *(number(value, 1) for value in found))
+
+
+def floor_rows(results):
+    """The bare loops, and the commands beside theirs."""
+    for row in results.step("floors"):
+        yield {**row, "of": of_floor(results, row["what"], row["name"], row["level"]), "job": row["what"],
+               "program": "bare loop" if row["name"] in ("floor", "read", "split", "hash") else row["name"]}
 
 
 def seen_set_rows(results):
@@ -600,6 +673,14 @@ TABLES = {
         ("filter", item("bytes", lambda value: f"{value >> 20} MiB")), ("microseconds", item("microseconds", "{:.1f}")))),
     "commands": Table("Commands", lambda results: [row for step in ("commands", "kinds") for row in results.step(step)
                                                    if "wall" in row], COMMANDS),
+    "floor_targets": target_table("Floors: targets", floor_targets, "lines"),
+    "floors": Table("Commands beside bare loops, one thread", floor_rows, (
+        ("job", item("job")), ("program", item("program")), ("level", item("level")),
+        ("wall s", median_of("wall", 3)), ("of its floor", lambda row: number(row["of"])),
+        ("processor s", median_of("cpu", 3)), MEMORY)),
+    "instruction_targets": target_table("Instructions per key: targets", instruction_targets, "keys are"),
+    "instructions": Table("Instructions per key", instruction_rows, of_cells(
+        "keys are", "filter", "L", "k", "operation", "plain C", "AVX2", "AVX-512")),
     "sieve_targets": target_table("The sieve: targets", sieve_targets),
     "seen_sets": Table("Seen-sets, a process for each", seen_set_rows, (
         ("seen-set", item("name", SEEN_SETS.get)), ("distinct", item("urls", size)), ("pushes", item("pushes", size)),
@@ -694,12 +775,15 @@ EXCERPTS = {
     "short_static": ("static", (1, 2, 3, 4, 6, 8, 9), lambda row: row[0] == "20 M" and row[1] != "1 in 1,000" and
                      re.match(r"(blocked-1|static|fuse\d+) ", row[2])),
     "short_commands": ("commands", range(7), lambda row: "-j 1" not in row[0] and row[1] != "distinct"),
+    "short_floors": ("floors", (0, 1, 3, 4, 6), lambda row: row[0] in ("build", "query", "dedupe") and row[2] == "avx2"),
+    "short_instructions": ("instructions", (0, 1, 4, 5, 6, 7), lambda row: (row[0], row[1]) in {
+        ("integers", "blocked-1"), ("integers", "column"), ("integers", "inline"), ("ids", "column")}),
     "short_seen_sets": ("seen_sets", (0, 1, 2, 3, 4, 6, 8, 9), lambda row: row[1] != "2 M"),
     "short_server": ("server", (1, 2, 3, 4, 5), lambda row: row[0].startswith("Redis")),
 }
 # The tables of targets, and how their part of `missed` is called.
-TARGETS = {"targets": "filters", "static_targets": "static filters", "sieve_targets": "the sieve",
-           "server_targets": "the server"}
+TARGETS = {"targets": "filters", "instruction_targets": "instructions", "floor_targets": "commands",
+           "static_targets": "static filters", "sieve_targets": "the sieve", "server_targets": "the server"}
 # README.md's rows: whose they are, which programs do the two jobs, whether they keep the order and are exact.
 ERRS = "no: 1 in 1,000,000 and 1 in 100 wrong"
 JOBS = (("`sort -u`; `sort`, `comm`", (("sort -u", "dedupe"),), (("sort", "both"),), "no", "yes"),

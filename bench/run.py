@@ -16,6 +16,9 @@ the table of README.md shows, slow programs included, and keeps it as a run of i
     threads    one thread and several, and a filter for each thread
     open       microseconds to open
     commands   the command beside sort, awk, grep and Guava programs; files in the page cache
+    floors     the command beside bare loops that do the same job, and nothing else (floor.c)
+    instructions  instructions per key of each kernel, which nothing else on the machine changes: by valgrind, and
+               for AVX-512, which valgrind does not know, by single steps
     kinds      the kinds beside each other; removing; what is done to whole filters
     static     static filters beside binary fuse ones, each kernel, and the limit of their memory
     sieve      the sieve beside other seen-sets, a process for each; its memory engine; opening after a kill
@@ -25,6 +28,7 @@ the table of README.md shows, slow programs included, and keeps it as a run of i
 
 import argparse
 import datetime
+import itertools
 import json
 import os
 import platform
@@ -41,6 +45,16 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 GUAVA = "/usr/share/java/guava.jar"
 STEPS = report.STEPS
 MILLION = 1_000_000
+# Runs a program and writes its times, its peak memory and how it ended. What the system counts as a program's peak begins
+# with that of the process that starts it, so a small one does.
+START = """
+import os, sys, time
+begin = time.monotonic()
+child = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
+_, status, usage = os.wait4(child, 0)
+wall, code = time.monotonic() - begin, os.waitstatus_to_exitcode(status)
+os.write(int(sys.argv[1]), f"{wall} {usage.ru_utime + usage.ru_stime} {usage.ru_maxrss} {code}".encode())
+"""
 
 
 class Bench:
@@ -212,17 +226,17 @@ class Bench:
                "memory": 0, "command": shlex.join(os.path.basename(word) for word in command)}
         self.commands.append(row["command"])
         for _ in range(repeats):
-            with open(output or os.devnull, "wb") as sink:
-                begin = time.monotonic()
-                with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sink,
-                                      cwd=self.data, env=dict(os.environ, LC_ALL="C")) as child:
-                    _, status, usage = os.wait4(child.pid, 0)
-                    child.returncode = os.waitstatus_to_exitcode(status)
-                row["wall"].append(time.monotonic() - begin)
-            if child.returncode not in (0, 1):
-                sys.exit(f"run.py: {row['command']}: exit {child.returncode}")
-            row["cpu"].append(usage.ru_utime + usage.ru_stime)
-            row["memory"] = max(row["memory"], usage.ru_maxrss * 1024)
+            ready, told = os.pipe()
+            with open(output or os.devnull, "wb") as sink, os.fdopen(ready, encoding="ascii") as answer:
+                with subprocess.Popen([sys.executable, "-IS", "-c", START, str(told), *command], stdin=subprocess.DEVNULL,
+                                      stdout=sink, cwd=self.data, pass_fds=[told], env=dict(os.environ, LC_ALL="C")):
+                    os.close(told)
+                    wall, cpu, peak, code = answer.read().split()
+            if code not in ("0", "1"):
+                sys.exit(f"run.py: {row['command']}: exit {code}")
+            row["wall"].append(float(wall))
+            row["cpu"].append(float(cpu))
+            row["memory"] = max(row["memory"], int(peak) * 1024)
         self.say(f"{name:10} {what:10} {lines:>9} {asked:>9} wall {min(row['wall']):7.3f} s"
                  f"  cpu {min(row['cpu']):7.3f} s  {row['memory'] >> 20} MiB")
         return row
@@ -374,6 +388,96 @@ class Bench:
                 self.sort_both(*both), self.awk_both(*both)]
         self.compare("exact.txt", rows, lines // 2)
         return rows
+
+    # ---- floors and instructions
+
+    @staticmethod
+    def processor_has(flag):
+        """Whether the system names it among the processor's features."""
+        try:
+            with open("/proc/cpuinfo", encoding="utf-8") as file:
+                return any(flag in line.split() for line in file if line.startswith("flags"))
+        except OSError:
+            return False
+
+    def counted(self, level):
+        """The rows of a level, counted by callgrind."""
+        folder = os.path.join(self.folder, "callgrind")
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        path = os.path.join(self.folder, "rows.json")
+        self.call(["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={folder}/out", self.program,
+                   "instructions", "--json", path], BLOOMERY_CPU=level)
+        with open(path, encoding="utf-8") as file:
+            rows = json.load(file)["instructions"]
+        os.remove(path)
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+                head = [line.split() for line in itertools.islice(file, 30)]
+            number = next((words[-1] for words in head if words[:3] == ["desc:", "Trigger:", "Client"]), None)
+            if number is not None:
+                rows[int(number)]["instructions"] = int(next(words[1] for words in head if words[:1] == ["summary:"]))
+        shutil.rmtree(folder)
+        if not all(row["instructions"] for row in rows):
+            sys.exit("run.py: callgrind did not count every row: was bench built without valgrind/callgrind.h?")
+        return rows
+
+    def instructions(self):
+        """What a key takes at every level of this processor."""
+        rows = []
+        if shutil.which("valgrind") is None:
+            self.say("no valgrind: plain C and AVX2 are not counted (Debian: valgrind)")
+        else:
+            for level in ("scalar", "avx2") if self.processor_has("avx2") else ("scalar",):
+                rows += [{**row, "level": level} for row in self.counted(level)]
+        if self.processor_has("avx512vl"):
+            rows += [{**row, "level": "avx512"} for row in self.measure(
+                "instructions", "--only", "blocked-1,column,pair,inline,blocked-2,column-2,scalable",
+                BLOOMERY_CPU="avx512")]
+        return rows
+
+    def floors(self):
+        """Each command beside the bare loop, with one thread, in rounds: every program once in each."""
+        members, questions, known = (20, 10, 12) if self.full else (2, 1, 1.2)
+        members, questions, known = (round(count * MILLION) for count in (members, questions, known))
+        ids, asked = self.lines_files(members, questions)
+        repeated = self.repeated_lines(members)
+        bare = os.path.join(self.build, "bench", "floor")
+        kept = os.path.join(self.data, "floor.bloom")
+        made = os.path.join(self.data, "made.bloom")
+        if not self.processor_has("avx2"):
+            self.say("the bare loops need AVX2: left out")
+            return []
+        subprocess.run([self.tool, "build", "-q", "-n", str(members), "-p", "0.01", "-o", kept, ids], check=True)
+        loops = [("read", "read", [bare, "read", ids]), ("split", "split", [bare, "split", ids]),
+                 ("hash", "hash", [bare, "hash", ids]), ("build", "floor", [bare, "build", ids, str(members), "0.01"]),
+                 ("query", "floor", [bare, "query", asked, kept]),
+                 ("dedupe", "floor", [bare, "dedupe", repeated, str(known), "1e-6"])]
+        build, dedupe = [self.tool, "build", "-q", "-p", "0.01", "-j", "1", "-o", made], [self.tool, "dedupe", "-q", "-j", "1"]
+        commands = [("build", "build -n", [*build, "-n", str(members), ids]), ("build", "build", [*build, ids]),
+                    ("query", "query -c", [self.tool, "query", "-c", "-j", "1", kept, asked]),
+                    ("dedupe", "dedupe", [*dedupe, repeated]),
+                    ("dedupe", "dedupe -n", [*dedupe, "-n", str(known), repeated]),
+                    ("dedupe", "dedupe --exact", [*dedupe, "--exact", repeated])]
+        levels = ["avx2", "avx512"] if self.processor_has("avx512vl") else ["avx2"]
+        runs = [(job, name, "avx2", command) for job, name, command in loops]
+        runs += [(job, name, level, command) for job, name, command in commands for level in levels]
+        merged = {}
+        for turn in range(7):
+            for i in range(len(runs)):
+                job, name, level, command = runs[(i + turn) % len(runs)]
+                os.environ["BLOOMERY_CPU"] = level
+                lines, queries = (0, questions) if job == "query" else (members, 0)
+                row = {**self.timed(name, job, lines, queries, command), "level": level}
+                first = merged.setdefault((job, name, level), row)
+                if first is not row:
+                    first["wall"] += row["wall"]
+                    first["cpu"] += row["cpu"]
+                    first["memory"] = max(first["memory"], row["memory"])
+        os.environ.pop("BLOOMERY_CPU")
+        for path in (kept, made):
+            os.remove(path)
+        return [merged[job, name, level] for job, name, level, _ in runs]
 
     # ---- the sieve
 

@@ -9,6 +9,7 @@ given rows made up here.
 import json
 import math
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -25,6 +26,8 @@ from report import Row  # noqa: E402
 BENCH = os.environ.get("BLOOMERY_BENCH")
 SIEVE = os.environ.get("BLOOMERY_SIEVE_BENCH")
 SIEVE_PEERS = os.environ.get("BLOOMERY_SIEVE_PEERS")
+FLOOR = os.environ.get("BLOOMERY_FLOOR")
+TOOL = os.environ.get("BLOOMERY_TOOL")
 DERIVATION = os.environ.get("BLOOMERY_DERIVATION")
 ALL = {"add_one", "add_batch", "absent_one", "absent_batch", "present_one", "present_batch"}
 ONE = {"add_one", "absent_one", "present_one"}
@@ -229,6 +232,42 @@ def other_seen_sets_are_exact():
     assert len(lines) == 15_000 and len(set(lines)) == 5000
 
 
+def instructions_are_the_same_each_time():
+    if platform.machine() != "x86_64":
+        return
+    first, again = (bench("instructions", "--types", "integers", "--only", "column") for _ in range(2))
+    assert [row["operation"] for row in first] == ["query_batch", "add_batch"] and first == again, (first, again)
+    assert all(5 < row["instructions"] / row["keys"] < 1000 and row["probes"] == 8 for row in first), first
+
+
+def floors_do_the_job_of_the_commands():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        if "avx2" not in file.read().split():
+            return
+    with tempfile.TemporaryDirectory(prefix="bloomery-bench-") as folder:
+        def run(*words):
+            result = subprocess.run(words, check=False, cwd=folder, capture_output=True, timeout=60)
+            assert result.returncode in (0, 1), result.stderr
+            return result
+        # Of some lengths, and longer than a piece, so that lines go over the ends of pieces.
+        lines = [b"%d" % (7 ** (i % 9) * i // 3) for i in range(60_000)]
+        with open(os.path.join(folder, "lines"), "wb") as file:
+            file.write(b"\n".join(lines) + b"\n")
+        assert run(FLOOR, "split", "lines").stderr == b"60000 0\n"
+        for rate in ("0.01", "1e-4", "1e-6"):
+            run(FLOOR, "build", "lines", "60000", rate, "floor.bloom")
+            run(TOOL, "build", "-q", "-n", "60000", "-p", rate, "-o", "made.bloom", "lines")
+            # Only the number of adds differs: the loop does not count them.
+            with open(os.path.join(folder, "floor.bloom"), "rb") as one, open(os.path.join(folder, "made.bloom"), "rb") as other:
+                one, other = one.read(), other.read()
+            assert len(one) == len(other) and sum(a != b for a, b in zip(one, other)) < 64, rate
+            with open(os.path.join(folder, "asked"), "wb") as file:
+                file.write(b"".join(b"%d\n" % i for i in range(50_000)))
+            found = run(TOOL, "query", "-c", "made.bloom", "asked").stdout.strip()
+            assert run(FLOOR, "query", "asked", "made.bloom").stderr == b"50000 " + found + b"\n", rate
+        assert run(FLOOR, "dedupe", "lines", "60000", "1e-6").stdout == run(TOOL, "dedupe", "-q", "lines").stdout
+
+
 def figure_is_the_median_of_parts():
     assert Row(made_up()).time("absent_batch") == 2.0
 
@@ -333,7 +372,7 @@ def excerpts_are_those_of_the_pages():
     assert sorted(parts) == sorted([*report.tables_in(page), *report.tables_in(readme)]), list(parts)
     for text in (page, readme):
         assert report.fill(text, parts) == text, "bench/report.py --docs docs writes them anew"
-    assert page.count("\n") <= 300
+    assert page.count("\n") <= 360
 
 
 def the_readme_shows_what_was_measured():
@@ -451,12 +490,46 @@ def the_sieve_stands_first_among_seen_sets():
     assert lines[0][3:5] == ["1.11", "17.9 MB"], lines[0]
 
 
+def floors_row(job, name, wall, level="avx2", memory=30_000_000):
+    """A row of the step `floors`, as run.py keeps it."""
+    return {"what": job, "name": name, "level": level, "wall": [9.0, wall, 0.1], "cpu": [wall], "memory": memory,
+            "lines": 20_000_000, "asked": 0, "command": "x"}
+
+
+def commands_stand_beside_the_loop_of_their_own_job():
+    def both(build, memory):
+        rows = [floors_row("build", "floor", 1.0), floors_row("query", "floor", 5.0), floors_row("build", "build -n", 1.1),
+                floors_row("build", "build", build, memory=memory), floors_row("build", "build", 0.5, "avx512")]
+        step = {"floors": {"rows": rows, "date": "2026-01-01", "seconds": 1, "full": True, "commands": ["x"]}}
+        results = report.Results(step)
+        return report.table("floors", results)[1], {row[0]: row[4] for row in report.table("floor_targets", results)[1]}
+    cells, good = both(1.3, 40_000_000)
+    assert [row[4] for row in cells] == ["1.00", "1.00", "1.10", "1.30", "0.50"], cells
+    assert [row[1] for row in cells] == ["bare loop", "bare loop", "build -n", "build", "build"], cells
+    _, bad = both(1.4, 40_600_000)
+    for what in ("build without -n, times the time with it", "its peak memory"):
+        assert good[what] == "reached" and bad[what] == "not reached", (good, bad)
+    assert good["dedupe, times the bare loop's time"] == "-"
+
+
+def instructions_are_judged_with_avx2():
+    def verdicts(count):
+        rows = [{"type": "integers", "name": "column", "operation": "query_batch", "level": level, "rate": 0.01, "lines": 1,
+                 "probes": 8, "keys": 100, "kernel": level, "instructions": instructions}
+                for level, instructions in (("scalar", 9999), ("avx2", count), ("avx512", 9999))]
+        results = report.Results({"instructions": {"rows": rows, "date": "", "seconds": 1, "full": True, "commands": ["x"]}})
+        assert len(report.table("instructions", results)[1]) == 1
+        return {row[0]: row[4] for row in report.table("instruction_targets", results)[1]}
+    assert verdicts(3300)["query by column"] == "reached" and verdicts(3301)["query by column"] == "not reached"
+
+
 WITH_PROGRAM = (rows_are_complete_and_rates_hold, a_faulty_row_is_found, threads_find_what_one_finds,
                 kinds_take_part_where_they_are_named, whole_filters_and_removing_are_measured,
                 filters_of_another_system_stand_beside_their_memory,
                 sieve_lets_each_url_out_once, sieve_that_was_killed_opens, memory_engine_is_measured,
                 other_seen_sets_are_exact, forms_of_one_filter_answer_alike,
-                more_take_part_on_request, derivation_is_as_good_as_ideal_positions)
+                more_take_part_on_request, derivation_is_as_good_as_ideal_positions,
+                instructions_are_the_same_each_time, floors_do_the_job_of_the_commands)
 TESTS = (figure_is_the_median_of_parts, a_chain_may_stay_below_its_rate, rows_of_other_rates_are_not_compared,
          targets_are_ratios_to_the_limit, stand_in_is_beaten_by_speed_and_by_memory,
          comparisons_are_not_peers, rows_that_miss_their_rate_are_counted,
@@ -465,7 +538,8 @@ TESTS = (figure_is_the_median_of_parts, a_chain_may_stay_below_its_rate, rows_of
          jobs_are_of_a_run_of_their_own_or_of_the_commands,
          every_table_has_its_place, excerpts_are_those_of_the_pages, goals_that_were_not_reached_are_named_in_full,
          pages_are_filled_where_they_lie,
-         targets_of_the_sieve_are_of_its_worst_run, the_sieve_stands_first_among_seen_sets)
+         targets_of_the_sieve_are_of_its_worst_run, the_sieve_stands_first_among_seen_sets,
+         commands_stand_beside_the_loop_of_their_own_job, instructions_are_judged_with_avx2)
 
 
 checks(*TESTS, arguments=lambda c: ())

@@ -619,7 +619,8 @@ def copies_of_a_file_are_not_taken_for_repeats(c):
     c.file("a", "".join(f"{i}\n" for i in range(1_000_000)))
     for inputs in ("a a", "a a a a"):
         got = json.loads(c.run(f"dedupe -c --json {inputs}", stdout=None, stderr=None)[0])
-        c.expect(got["planned_from"] == "sample" and got["planned_keys"] >= 1_000_000, f"{inputs}: {got}")
+        planned_from = "sample" if inputs == "a a" else "inputs"  # four copies are counted
+        c.expect(got["planned_from"] == planned_from and got["planned_keys"] >= 1_000_000, f"{inputs}: {got}")
         c.expect(got["kept"] == 1_000_000, f"{got}")
 
 
@@ -663,6 +664,29 @@ def repeats_that_lie_together_do_not_make_the_plan_small(c):
     report = report_of(c, "sorted")
     c.expect(report["kept"] == 300_000 and report["layers"] == 1 and
              300_000 < report["planned_keys"] < 400_000, f"{report}")
+
+
+@case
+def repeats_far_apart_are_counted(c):
+    """The sample meets few of them twice: neither all lines nor a guess are planned for."""
+    distinct = 240_000
+    # Every line comes five times, each time in another order.
+    lines = [f"{(i * step + i // distinct) % distinct:08x}\n" for step, begin in ((7919, 0), (104729, 1), (1299709, 2), (15485863, 3), (32452843, 4))
+             for i in range(begin * distinct, (begin + 1) * distinct)]
+    c.file("lines", "".join(lines))
+    kept = len(set(lines))
+    for line in ("lines", "-j 1 lines", "-j 3 lines"):
+        report = report_of(c, line)
+        c.expect(report["planned_from"] == "inputs" and report["layers"] == 1 and report["kept"] == kept and
+                 kept <= report["planned_keys"] < 1.1 * kept, f"{line}: {report}")
+    with open(c.path("lines"), "rb") as file:
+        process = c.start("dedupe -c --json", stdin=file)
+        report = json.loads(process.communicate(timeout=60)[0])
+    c.expect(report["planned_from"] == "inputs" and report["kept"] == kept, f"{report}")
+    # A record that ends the input is reported once, by the reading that prints.
+    c.file("long", "".join(lines) + "x" * 5000 + "\n")
+    said = c.run("dedupe -c --max-line 4000 long", code=2, stdout=None, stderr=None)[1]
+    c.expect(said.count(b"is longer than") == 1, said)
 
 
 @case

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""build without -n: the input is read once, and the filter is the one that -n makes.
+"""build without -n: the filter is the one that -n makes. Inputs are read once, larger files twice.
 
 BLOOMERY_HASH_BYTES is the memory for the hashes that wait until the number of keys is known, where
 the build has that switch; a release build has not, and then they stay in memory in all cases of the
-first part. tests/unit/hash_store.c looks at what goes to the file.
+first part. tests/unit/hash_store.c looks at what goes to the file, tests/unit/second_reading.c at files
+that change between two readings.
 """
 
 import gzip
@@ -20,6 +21,10 @@ COUNT = 30_000
 KEYS = "".join(f"key-{i}\n" for i in range(COUNT))
 # All fits; most of it goes to the file; all but some hundred bytes does.
 MEMORY = ("", "100000", "1")
+
+
+# Files of any size are read twice, which only a build with that switch does.
+TWICE = {"BLOOMERY_TWICE_BYTES": "0"}
 
 
 def little(memory, **more):
@@ -51,6 +56,8 @@ def is_that_of_n(c, options, keys, inputs, stdin=""):
                   environment=little(memory))
             c.expect(c.read("f.bloom") == c.read("n.bloom"),
                      f"{options} -j {threads} with {memory} bytes: not what -n {keys} makes")
+    c.run(f"build -q {options} -j 2 -o f.bloom {inputs}", stdin=stdin, environment=TWICE)
+    c.expect(c.read("f.bloom") == c.read("n.bloom"), f"{options}: read twice, not what -n {keys} makes")
 
 
 @case
@@ -165,6 +172,34 @@ def input_is_read_once(c):
         c.expect(writer.wait() == 0, "the writer failed")
         c.expect(c.read("f.bloom") == c.read("n.bloom"), "a pipe differs")
         os.unlink(c.path("fifo"))
+
+
+@case
+def files_are_read_twice(c):
+    """Nothing waits for the filter then: no directory for hashes is needed, whatever their number."""
+    needs_switch()
+    c.file("keys", KEYS)
+    c.file("more", "".join(f"more-{i}\n" for i in range(COUNT)))
+    c.file("packed", gzip.compress(KEYS.encode()))
+    nowhere = {**TWICE, **little("1", TMPDIR="/nonexistent")}
+    c.run(f"build -q -n {2 * COUNT} -o n.bloom keys more")
+    for line in ("build -q -j 1 -o f.bloom keys more", "build -q -j 4 -o f.bloom keys more",
+                 "build -q -j 1 -o f.bloom - more <keys", "build -q -j 4 -o f.bloom - more <keys"):
+        options, _, stdin = line.partition(" <")
+        if stdin:
+            with open(c.path(stdin), "rb") as file:
+                process = c.start(options, stdin=file, env={**os.environ, **nowhere})
+                c.expect(process.wait(timeout=60) == 0, line)
+        else:
+            c.run(options, environment=nowhere)
+        c.expect(c.read("f.bloom") == c.read("n.bloom"), line)
+    # A pipe and what is packed are read once, and so are the files beside them.
+    c.run("build -q -o f.bloom keys packed", environment=nowhere, code=2, stderr=has("/nonexistent: No such file"))
+    c.run("build -q -o f.bloom keys -", stdin=KEYS, environment=nowhere, code=2, stderr=has("/nonexistent: No such file"))
+    # The records are reported once.
+    c.file("fields", "a\n" + "x\ty\n" * COUNT)
+    said = c.run("build -o f.bloom -F 2 fields", environment=nowhere, stderr=None)[1]
+    c.expect(said.count(b"field 2") == 1 and said.count(b"wrote") == 1, said)
 
 
 @case

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """query: grep's contract, with filters that are whole, damaged, empty, keyed or made by a rule."""
 
+import array
+import fcntl
 import json
 import os
 import re
 import shutil
 import signal
 import subprocess
+import termios
 import time
 
-from runner import Skip, case, has, keyed, main, open_terminal
+from runner import EMULATOR, Skip, case, has, keyed, main, open_terminal
 
 IN = "".join(f"in-{i}\n" for i in range(100))
 OUT = "".join(f"out-{i}\n" for i in range(100))
@@ -543,6 +546,41 @@ def keys_in_place_of_inputs_are_hinted_at(c):
         c.file("keys", "a1\n")
         _, stderr = c.run(line, stdin="", code=None, stdout=None, stderr=None)
         c.expect((hint + key + b"\n" in stderr) if key else hint not in stderr, f"{line}: {stderr}")
+
+
+def maps_of(c, line, path):
+    """Whether a query that prints more than a pipe holds has this file mapped."""
+    with c.start(line) as process:
+        waiting = array.array("i", [0])
+
+        def is_full():
+            fcntl.ioctl(process.stdout, termios.FIONREAD, waiting)
+            return waiting[0] >= 65536
+        c.wait_until(is_full, "the pipe is full", process)
+        with open(f"/proc/{process.pid}/maps", encoding="utf-8") as file:
+            found = any(text.rstrip().endswith(c.path(path)) for text in file)
+        process.kill()
+    return found
+
+
+@case
+def a_filter_is_read_into_memory_where_the_inputs_are_much_larger(c):
+    if EMULATOR:
+        raise Skip("an emulator has maps of its own")
+    c.run("build -q -n 3500000 -p 0.01 -o f.bloom", stdin="a\n")
+    bytes_of = os.path.getsize(c.path("f.bloom"))
+    c.expect(bytes_of > 4 << 20, f"{bytes_of}")
+    c.file("few", "a\n" * (bytes_of // 2))
+    c.file("many", "a\n" * (2 * bytes_of))
+    for inputs, mapped in (("few", True), ("many", False), ("few few few few", False)):
+        c.expect(maps_of(c, f"query f.bloom {inputs}", "f.bloom") == mapped, f"{inputs}: mapped is not {mapped}")
+    # One that is damaged is queried as it is, with few lines or with many.
+    with open(c.path("f.bloom"), "r+b") as file:
+        file.seek(bytes_of // 2)
+        file.write(b"\xff")
+    c.run("query --verify f.bloom few", code=2, stderr=has("f.bloom: "))
+    c.expect(maps_of(c, "query f.bloom many", "f.bloom"), "a damaged filter is not mapped")
+    c.run("query -c f.bloom many", stdout=f"{2 * bytes_of}\n", stderr=None)
 
 
 main()

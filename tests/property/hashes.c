@@ -163,6 +163,48 @@ static void siphash_hashes_are_those_of_libsodium(void **state)
     }
 }
 
+/*
+ * Batches are hashed in lanes, several keys at once, whatever their lengths: each is compared with
+ * libsodium's hash of one key. All keys end at a page that must not be touched. The level is the
+ * processor's, and the one that BLOOMERY_CPU names in the suite `levels`.
+ */
+static void siphash_of_batches_is_that_of_libsodium(void **state)
+{
+    enum { LONGEST = 200, MOST = 20 };
+    struct test_fence fence = test_fence_make(text, LONGEST);
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+    uint8_t secret[BLOOMERY_SECRET_BYTES];
+    uint64_t random = 9;
+    (void)state;
+    for (unsigned i = 0; i < sizeof secret; i++)
+        secret[i] = (uint8_t)test_next(&random);
+    options.secret = secret;
+    bloomery_filter *filter = make_filter(&options);
+    for (size_t length = 0; length <= LONGEST; length++)
+        for (size_t count = 0; count <= MOST; count++) {
+            bloomery_key keys[MOST];
+            bloomery_hash hashes[MOST];
+            for (size_t i = 0; i < count; i++) {
+                /* Alike, nearly alike, or any others beside one of this length. */
+                const size_t other = count % 3 == 0   ? length
+                                     : count % 3 == 1 ? (length + i) % (LONGEST + 1)
+                                                      : test_below(&random, LONGEST + 1);
+                const size_t bytes = i == length % count ? length : other;
+                keys[i] = bloomery_key_of((const uint8_t *)fence.data + LONGEST - bytes, bytes);
+            }
+            const bloomery_keys list = bloomery_keys_of_list(keys, count);
+            assert_int_equal(bloomery_hash_keys(filter, &list, hashes, NULL), BLOOMERY_OK);
+            for (size_t i = 0; i < count; i++) {
+                uint8_t output[crypto_shorthash_siphashx24_BYTES];
+                crypto_shorthash_siphashx24(output, keys[i].data, keys[i].bytes, secret);
+                assert_true(hashes[i].lo == little_endian(output) &&
+                            hashes[i].hi == little_endian(output + 8));
+            }
+        }
+    bloomery_free(filter);
+    test_fence_free(&fence);
+}
+
 /* The authors' vectors for 128 bits of output: key 00 01 .. 0f, messages (empty), 00, 00 01, 00 01
  * 02. */
 static void siphash_hashes_are_the_published_ones(void **state)
@@ -291,6 +333,7 @@ int main(void)
         cmocka_unit_test(xxh3_hashes_are_the_published_ones),
 #ifndef BLOOMERY_TEST_NO_SODIUM
         cmocka_unit_test(siphash_hashes_are_those_of_libsodium),
+        cmocka_unit_test(siphash_of_batches_is_that_of_libsodium),
         cmocka_unit_test(siphash_hashes_are_the_published_ones),
         cmocka_unit_test(secret_fingerprint_is_stable),
         cmocka_unit_test(drawn_keys_differ),

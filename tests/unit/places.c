@@ -56,7 +56,7 @@ static bool is_in(uint64_t key, uint32_t each, uint32_t block, uint64_t seed)
 }
 
 /* The estimate by `sampled` of all blocks, each of which has its keys `times` times. */
-static double estimate_of(uint32_t each, uint32_t sampled, int times, uint64_t seed)
+static double estimates_of(uint32_t each, uint32_t sampled, int times, uint64_t seed, double *least)
 {
     struct tool_places places = begin(&places);
     for (uint32_t i = 0; i < sampled; i++) {
@@ -69,9 +69,14 @@ static double estimate_of(uint32_t each, uint32_t sampled, int times, uint64_t s
                     used += (size_t)sprintf(to + used, "%08x\n", (unsigned)key);
         tool_places_take(&places, used, used, true);
     }
-    const double distinct = tool_places_distinct(&places, (double)BLOCKS / sampled);
+    const double distinct = tool_places_distinct(&places, (double)BLOCKS / sampled, least);
     tool_places_free(&places);
     return distinct;
+}
+
+static double estimate_of(uint32_t each, uint32_t sampled, int times, uint64_t seed)
+{
+    return estimates_of(each, sampled, times, seed, NULL);
 }
 
 static void all_places_are_exact(void **state)
@@ -103,12 +108,44 @@ static void estimates_are_not_too_low(void **state)
     }
 }
 
+/* Keys that are drawn at random, about five times each, are met in several places of a sixteenth:
+ * their number follows from that, where the estimate of above has nearly all lines. Without a
+ * repeat there is nothing to tell them from keys that do not come again. */
+static void least_estimates_know_repeats_far_apart(void **state)
+{
+    (void)state;
+    enum { DRAWN_OF = 20000, LINES = 100, SAMPLED = 64, RUNS = 8 };
+    double mean = 0, high = 0, least = 0;
+    for (uint64_t seed = 1; seed <= RUNS; seed++) {
+        struct tool_places places = begin(&places);
+        struct tool_random random = tool_random_make(seed, 0);
+        for (uint32_t i = 0; i < SAMPLED; i++) {
+            char *to = (char *)tool_places_buffer(&places, (size_t)LINES * LINE + 1);
+            size_t used = 0;
+            for (int line = 0; line < LINES; line++)
+                used += (size_t)sprintf(to + used, "%08x\n",
+                                        (unsigned)tool_scale(tool_random_next(&random), DRAWN_OF));
+            tool_places_take(&places, used, used, true);
+        }
+        high += tool_places_distinct(&places, (double)BLOCKS / SAMPLED, &least) / RUNS;
+        mean += least / RUNS;
+        tool_places_free(&places);
+    }
+    assert_true(mean > 0.9 * DRAWN_OF && mean < 1.1 * DRAWN_OF && high > 3.0 * DRAWN_OF);
+    for (uint32_t each = 1; each <= BLOCKS; each *= 4) {
+        const double most = estimates_of(each, 64, 1, 3, &least);
+        assert_true(least <= most && (each > 1 || least == most));
+    }
+    assert_true(estimates_of(4, BLOCKS, 1, 3, &least) == KEYS && least == KEYS);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_places_are_exact),
         cmocka_unit_test(repeats_in_a_place_change_nothing),
         cmocka_unit_test(estimates_are_not_too_low),
+        cmocka_unit_test(least_estimates_know_repeats_far_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/fill.h"
 
+#include "base/experimental.h"
 #include "base/system.h"
 #include "input/chunks.h"
 #include "tool.h"
@@ -207,6 +208,84 @@ bool tool_lines_hash(const struct tool_source *source, const bloomery_key_rule *
     if (end(&adding, !tool_hasher_failed(hasher), change))
         return true;
     tool_hasher_say(hasher);
+    return false;
+}
+
+/* Inputs of fewer bytes have so few keys that their hashes take little memory. */
+static uint64_t read_twice_least(void)
+{
+#ifdef BLOOMERY_TOOL_SWITCH
+    const char *text = getenv("BLOOMERY_TWICE_BYTES");
+    if (text != NULL)
+        return strtoull(text, NULL, 10);
+#endif
+    return (uint64_t)8 << 20;
+}
+
+bool tool_lines_are_read_twice(const struct tool_source *source, struct tool_second_reading *second)
+{
+    bloomery_limits limits = BLOOMERY_LIMITS;
+    bloomery_limits_get(&limits);
+    return tool_second_reading_begin(second, source, read_twice_least(), limits.room / 2);
+}
+
+bool tool_lines_distinct(const struct tool_source *source, const bloomery_key_rule *rule,
+                         bool quiet, uint64_t *keys)
+{
+    const bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+    struct tool_source once = *source;
+    struct tool_second_reading second;
+    struct tool_hasher hasher;
+    struct adding adding;
+    struct tool_tally tally;
+    bool all_read = false;
+    if (!tool_lines_are_read_twice(source, &second))
+        return false;
+    if (tool_hasher_open(&hasher, BLOOMERY_HASH_XXH3_64, &options, 0, 0)) {
+        hasher.counts_only = true;
+        once.unwarned = once.silent = true;
+        once.stops = TOOL_STOPS_NEVER;
+        begin(&adding, &once, rule, quiet ? NULL : "counting");
+        adding.hasher = &hasher;
+        tool_hasher_start(&hasher, adding.threads);
+        tool_team_run(adding.threads, take_keys, &adding);
+        (void)close_chunks(&adding, &tally, &all_read);
+        *keys = tool_hasher_different_keys(&hasher);
+    }
+    tool_hasher_close(&hasher);
+    const bool good = tool_second_reading_rewind(&second) && all_read && tally.malformed == 0 &&
+                      tool_second_reading_changed(&second) == NULL;
+    tool_second_reading_end(&second);
+    return good;
+}
+
+bool tool_lines_add_again(const struct tool_second_reading *second, const bloomery_key_rule *rule,
+                          bloomery_filter *filter, const char *name, bool quiet,
+                          const struct tool_change *change)
+{
+    struct tool_source again = *second->source;
+    struct adding adding;
+    struct tool_tally tally;
+    bloomery_error error;
+    bool all_read;
+    if (!tool_second_reading_rewind(second))
+        return false;
+    again.unwarned = true;
+    begin(&adding, &again, rule, quiet ? NULL : "building");
+    const bloomery_status status =
+        bloomery_add_from(filter, next_keys, &adding, adding.threads, &error);
+    if (status != BLOOMERY_OK)
+        tool_library_error(name, &error);
+    const uint64_t records = close_chunks(&adding, &tally, &all_read);
+    if (status != BLOOMERY_OK || !all_read)
+        return false;
+    const char *changed = tool_second_reading_changed(second);
+    if (changed == NULL && tally.passed_over == change->passed_over &&
+        records - tally.passed_over == change->records)
+        return true;
+    tool_error("%s: changed while it was read. Without -n it is read twice, to count its keys and "
+               "to add them; with -n N once",
+               changed != NULL ? changed : "the input");
     return false;
 }
 

@@ -20,6 +20,17 @@
 bool tool_lines_count(const struct tool_source *source, const bloomery_key_rule *rule,
                       const char *why_pipe, bool quiet, uint64_t *keys);
 
+/* How many distinct keys it holds at most, read in a pass of its own: see
+ * tool_hasher_different_keys. False, without a message, if that pass fails, or if a second one
+ * would cost more than it is worth. */
+bool tool_lines_distinct(const struct tool_source *source, const bloomery_key_rule *rule,
+                         bool quiet, uint64_t *keys);
+
+/* The bytes of inputs that are read twice: fewer take little memory in any case, and more do not
+ * stay in the system's. */
+bool tool_lines_are_read_twice(const struct tool_source *source,
+                               struct tool_second_reading *second);
+
 /* What adding did to a filter. It is computed from the bits, and so the same however many threads
  * were at work. Among threads the order of keys is chance, and so is which of two equal ones is the
  * new one. */
@@ -44,6 +55,13 @@ bool tool_lines_add(const struct tool_source *source, const bloomery_key_rule *r
  * `records` and `passed_over` of the change. False after a printed message. */
 bool tool_lines_hash(const struct tool_source *source, const bloomery_key_rule *rule,
                      struct tool_hasher *hasher, bool quiet, struct tool_change *change);
+
+/* The same inputs once more, when there is a filter: adds the keys that were hashed, with progress
+ * ("building") unless quiet. What there is to say of the records was said then. `change` is what
+ * was found then. False after a printed message, also if there are other records now. */
+bool tool_lines_add_again(const struct tool_second_reading *second, const bloomery_key_rule *rule,
+                          bloomery_filter *filter, const char *name, bool quiet,
+                          const struct tool_change *change);
 
 /* Adds the keys of all records to a builder of a static filter, with progress ("reading") unless
  * quiet. Fills `records` and `passed_over` of the change. False after a printed message. */

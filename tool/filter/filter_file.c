@@ -279,10 +279,11 @@ enum { PREFIX_BYTES = 16384 };
 /* Maps one of our own filters in a file that is open. The map is watched (system.h), and `path`
  * must stay. With a `copy` it is read into memory instead, and `copy` receives it too, to be
  * changed. NULL with the reason in `error`. */
-static const bloomery_filter *map_ours(int descriptor, const char *path,
+static const bloomery_filter *map_ours(const struct tool_filter_file *file,
                                        const bloomery_open_options *options, bloomery_filter **copy,
                                        bloomery_error *error)
 {
+    const int descriptor = file->descriptor;
     struct stat facts;
     const bloomery_filter *filter = NULL;
     bloomery_info info = BLOOMERY_INFO;
@@ -292,12 +293,15 @@ static const bloomery_filter *map_ours(int descriptor, const char *path,
     opening.descriptor = descriptor;
     if (copy != NULL)
         return bloomery_open(NULL, &opening, copy, error) == BLOOMERY_OK ? *copy : NULL;
+    bloomery_filter *read = NULL;
+    if (file->in_memory && bloomery_open(NULL, &opening, &read, error) == BLOOMERY_OK)
+        return read;
     const bool known = fstat(descriptor, &facts) == 0;
     if (bloomery_map(NULL, &opening, &filter, error) != BLOOMERY_OK)
         return NULL;
     bloomery_info_get(filter, &info);
     if (known && info.mapped && bloomery_layer_span(filter, 0, &data, &bytes) == BLOOMERY_OK)
-        tool_watched_add(path, &facts, (const char *)data - PREFIX_BYTES,
+        tool_watched_add(file->path, &facts, (const char *)data - PREFIX_BYTES,
                          (size_t)facts.st_size + PREFIX_BYTES);
     return filter;
 }
@@ -319,7 +323,7 @@ const bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
         return NULL;
     }
     if (dialect == NULL)
-        return map_ours(file->descriptor, file->path, options, copy, error);
+        return map_ours(file, options, copy, error);
     unsigned char *data = reader_open(&reader, file, false) ? read_all(&reader, &bytes) : NULL;
     reader_close(&reader);
     if (data == NULL)

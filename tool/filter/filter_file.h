@@ -30,6 +30,9 @@ struct tool_filter_file {
     int descriptor; /* -1: it can't be opened */
     int reason;     /* why not, an errno */
     struct tool_origin origin;
+    /* Our own filter is read into memory, in huge pages, instead of mapped, if that can be done
+     * and its checksums agree. The opener sets it. */
+    bool in_memory;
 };
 
 /*

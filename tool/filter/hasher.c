@@ -546,6 +546,7 @@ bool tool_hasher_open(struct tool_hasher *hasher, bloomery_hash_id hash,
 {
     hasher->count = 0;
     hasher->threads = 0;
+    hasher->counts_only = false;
     hasher->distinct = NULL;
     atomic_init(&hasher->keys, 0);
     if (hash != BLOOMERY_HASH_DEFAULT)
@@ -565,7 +566,7 @@ void tool_hasher_start(struct tool_hasher *hasher, uint32_t threads)
     memset(hasher->distinct, 0, threads * sizeof(*hasher->distinct));
     for (size_t i = 0; i < hasher->count; i++)
         bytes += hash_bytes(hasher->parts[i].hash);
-    for (size_t i = 0; i < hasher->count; i++) {
+    for (size_t i = 0; i < hasher->count && !hasher->counts_only; i++) {
         const size_t own = hash_bytes(hasher->parts[i].hash);
         hasher->parts[i].store = tool_hash_store_new(own, threads, memory_max() / bytes * own);
     }
@@ -576,9 +577,10 @@ bool tool_hasher_take(struct tool_hasher *hasher, uint32_t thread, const bloomer
 {
     bloomery_hash hashes[PORTION];
     const uint64_t before = atomic_fetch_add(&hasher->keys, count);
+    const size_t parts = hasher->counts_only ? 1 : hasher->count; /* the first one is counted */
     for (size_t from = 0, now; from < count; from += now) {
         now = count - from < PORTION ? count - from : PORTION;
-        for (size_t i = 0; i < hasher->count; i++) {
+        for (size_t i = 0; i < parts; i++) {
             const struct tool_hasher_part *part = &hasher->parts[i];
             if (before > part->keys_max)
                 continue;
@@ -587,7 +589,7 @@ bool tool_hasher_take(struct tool_hasher *hasher, uint32_t thread, const bloomer
             (void)status;
             for (size_t j = 0; i == 0 && j < now; j++)
                 tool_distinct_add(&hasher->distinct[thread], hashes[j].hi);
-            if (!tool_hash_store_keep(part->store, thread, hashes, now))
+            if (!hasher->counts_only && !tool_hash_store_keep(part->store, thread, hashes, now))
                 return false;
         }
     }
@@ -597,14 +599,14 @@ bool tool_hasher_take(struct tool_hasher *hasher, uint32_t thread, const bloomer
 bool tool_hasher_failed(const struct tool_hasher *hasher)
 {
     bool failed = false;
-    for (size_t i = 0; i < hasher->count; i++)
+    for (size_t i = 0; i < hasher->count && !hasher->counts_only; i++)
         failed = failed || tool_hash_store_failed(hasher->parts[i].store);
     return failed;
 }
 
 void tool_hasher_say(const struct tool_hasher *hasher)
 {
-    for (size_t i = 0; i < hasher->count; i++)
+    for (size_t i = 0; i < hasher->count && !hasher->counts_only; i++)
         tool_hash_store_say(hasher->parts[i].store);
 }
 

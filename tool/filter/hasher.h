@@ -109,6 +109,7 @@ struct tool_hasher {
     size_t count;                   /* of parts */
     struct tool_distinct *distinct; /* of each thread */
     uint32_t threads;
+    bool counts_only; /* nothing is kept: the keys come a second time when there is a filter */
     _Atomic uint64_t keys;
 };
 
@@ -121,7 +122,7 @@ bloomery_filter *tool_hasher_least(bloomery_hash_id hash, const bloomery_create_
 bool tool_hasher_open(struct tool_hasher *hasher, bloomery_hash_id hash,
                       const bloomery_create_options *options, double rate, uint64_t memory);
 
-/* Prepares for keys from `threads` threads. */
+/* Prepares for keys from `threads` threads. `counts_only` is set before, where it is wanted. */
 void tool_hasher_start(struct tool_hasher *hasher, uint32_t threads);
 
 /* Hashes keys and keeps the hashes. False if they can't be kept. */

@@ -351,7 +351,8 @@ static void fail_input(struct tool_chunks *chunks)
 {
     if (!tool_interrupt_came(chunks->source.interrupt) &&
         goes_on(chunks, chunks->source.stops == TOOL_STOPS_SETTLED)) {
-        tool_error("%s: %s", tool_path_said(chunks->input.name), chunks->input.error);
+        if (!chunks->source.silent)
+            tool_error("%s: %s", tool_path_said(chunks->input.name), chunks->input.error);
         chunks->failed = true;
     }
     leave_input(chunks);
@@ -395,7 +396,9 @@ static bool fail_record(struct tool_chunks *chunks, const unsigned char *record,
             snprintf(line, sizeof(line), "line %llu", (unsigned long long)number);
         const char *const input = tool_path_said(chunks->input.name);
         tool_format_size(most, chunks->line_max);
-        if (ended)
+        if (chunks->source.silent)
+            ; /* the next reading says it */
+        else if (ended)
             tool_error("%s: %s has a quote that is never closed", input, line);
         else if (tool_scan_is_open(&scan))
             tool_error("%s: %s has a quote that is not closed within %s; "

@@ -65,6 +65,97 @@ bool tool_source_readable_twice(const struct tool_source *source, const char **c
     return true;
 }
 
+/* What is the same of a file that has not changed. */
+struct tool_input_mark {
+    dev_t device;
+    ino_t inode;
+    off_t size;
+    struct timespec written;
+};
+
+/* Of stdin, or of a path. False if it is not a regular file. */
+static bool mark_input(const char *path, struct tool_input_mark *mark)
+{
+    struct stat facts;
+    if ((tool_path_is_stdin(path) ? fstat(STDIN_FILENO, &facts) : stat(path, &facts)) != 0 ||
+        !S_ISREG(facts.st_mode))
+        return false;
+    *mark = (struct tool_input_mark){facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim};
+    return true;
+}
+
+/* Whether the bytes of a file are read as they are: nothing is unpacked or converted. `from`: of
+ * its first one. */
+static bool is_plain_text(const struct tool_source *source, const char *path, off_t from)
+{
+    unsigned char begin[TOOL_PACKING_BYTES];
+    const char *why;
+    bool undecided;
+    uint64_t count = 0;
+    if (source->text)
+        return true;
+    const int file = tool_path_is_stdin(path) ? STDIN_FILENO : tool_open_regular(path, &why);
+    if (file < 0)
+        return false;
+    const int reason = tool_read_at(file, (uint64_t)from, begin, sizeof(begin), &count);
+    if (file != STDIN_FILENO)
+        close(file);
+    return reason == 0 && tool_packing_of(begin, (size_t)count, &undecided) == TOOL_PLAIN &&
+           !tool_utf16_is_marked(begin, (size_t)count);
+}
+
+bool tool_second_reading_begin(struct tool_second_reading *second, const struct tool_source *source,
+                               uint64_t least, uint64_t most)
+{
+    const size_t count = tool_source_count(source);
+    uint64_t bytes = 0;
+    bool good = true;
+    *second = (struct tool_second_reading){.source = source, .stdin_at = -1};
+    second->marks = tool_allocate(count * sizeof(*second->marks));
+    for (size_t i = 0; i < count && good; i++) {
+        const char *path = tool_source_path(source, i);
+        off_t from = 0;
+        if (tool_path_is_stdin(path))
+            from = second->stdin_at =
+                tool_standard_input_is_closed() ? -1 : lseek(STDIN_FILENO, 0, SEEK_CUR);
+        good =
+            from >= 0 && mark_input(path, &second->marks[i]) && is_plain_text(source, path, from);
+        bytes += good ? (uint64_t)second->marks[i].size : 0;
+    }
+    if (good && bytes >= least && bytes <= most)
+        return true;
+    tool_second_reading_end(second);
+    return false;
+}
+
+bool tool_second_reading_rewind(const struct tool_second_reading *second)
+{
+    if (second->stdin_at < 0 || lseek(STDIN_FILENO, second->stdin_at, SEEK_SET) >= 0)
+        return true;
+    tool_error("stdin: can't be read again: %s", strerror(errno));
+    return false;
+}
+
+const char *tool_second_reading_changed(const struct tool_second_reading *second)
+{
+    for (size_t i = 0; i < tool_source_count(second->source); i++) {
+        const struct tool_input_mark *before = &second->marks[i];
+        const char *path = tool_source_path(second->source, i);
+        struct tool_input_mark now;
+        if (!mark_input(path, &now) || now.device != before->device || now.inode != before->inode ||
+            now.size != before->size || now.written.tv_sec != before->written.tv_sec ||
+            now.written.tv_nsec != before->written.tv_nsec)
+            return tool_path_said(path);
+    }
+    return NULL;
+}
+
+void tool_second_reading_end(struct tool_second_reading *second)
+{
+    free(second->marks);
+    second->marks = NULL;
+}
+
 enum tool_packing tool_path_packing(const char *path)
 {
     unsigned char begin[TOOL_PACKING_BYTES];

@@ -69,6 +69,7 @@ struct tool_source {
 
     /* What the inputs are warned of. */
     bool unwarned;          /* nothing, as in a pass that only counts */
+    bool silent;            /* no failure is reported either: it will be when they are read again */
     bool returns_taken;     /* not of carriage returns: the key rule removes them */
     bool makes_filter;      /* also of lines with a hash and a number: the keys make a new filter */
     bloomery_key_rule cuts; /* the key rule's field, at whose end returns are looked for */
@@ -147,5 +148,34 @@ void tool_input_warn(const struct tool_input *input, bloomery_key record, size_t
 /* Whether all inputs can be read twice, being files. A file that can't be opened is left to the
  * reading, which reports why. `culprit` is the first that can't. */
 bool tool_source_readable_twice(const struct tool_source *source, const char **culprit);
+
+/*
+ * Reading all inputs twice: the second reading has to find what the first did.
+ *
+ *     struct tool_second_reading second;
+ *     if (tool_second_reading_begin(&second, source, least, most)) {
+ *         ... read them ...
+ *         tool_second_reading_rewind(&second);
+ *         ... read them again ...
+ *         changed = tool_second_reading_changed(&second);
+ *         tool_second_reading_end(&second);
+ *     }
+ */
+struct tool_second_reading {
+    const struct tool_source *source;
+    struct tool_input_mark *marks; /* of each input, before the first reading */
+    off_t stdin_at;                /* where it began; -1: it is not read */
+};
+
+/* False if reading them again is impossible, or costs more than a copy of what is needed: unless
+ * all are regular files (stdin may be one) of plain text, with from `least` to `most` bytes in
+ * all. */
+bool tool_second_reading_begin(struct tool_second_reading *second, const struct tool_source *source,
+                               uint64_t least, uint64_t most);
+/* Moves stdin back to where it was. False after a message. */
+bool tool_second_reading_rewind(const struct tool_second_reading *second);
+/* The name of the first input that is another file now, or was written to; NULL: there is none. */
+const char *tool_second_reading_changed(const struct tool_second_reading *second);
+void tool_second_reading_end(struct tool_second_reading *second);
 
 #endif /* BLOOMERY_TOOL_INPUT_H */

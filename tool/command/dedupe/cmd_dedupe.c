@@ -100,8 +100,10 @@ static const struct tool_option options[] = {
      .more = "The sample is read at up to 64 places of the input files. A key that occurs at "
              "one place is extrapolated to the parts that were not read; a key that occurs at "
              "several places counts once. So the estimate is too high rather than too low, "
-             "and if it is too low the filter grows. The report says how many distinct lines "
-             "the plan was made for."},
+             "and if it is too low the filter grows. If the sample shows that many lines may be "
+             "repeated, plain files from 8 MiB to half of the memory are read twice, and their "
+             "distinct lines are counted first. The report says how many distinct lines the "
+             "plan was made for."},
     {'p', "rate", "RATE", TOOL_RATE(OWN, rate),
      .help = "set the filter's false-positive rate once it is full (default 1e-6). Write it "
              "as 1e-6, 0.01% or 1/1000"},

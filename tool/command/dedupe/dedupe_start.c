@@ -14,6 +14,7 @@
 #include "base/system.h"
 #include "command/dedupe/sample.h"
 #include "filter/files.h"
+#include "filter/fill.h"
 #include "filter/filter_file.h"
 #include "filter/hasher.h"
 #include "input/packing.h"
@@ -28,7 +29,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define RATE_DEFAULT 1e-6
+#define RATE_DEFAULT   1e-6
+#define WORTH_COUNTING 0.8 /* of the keys there may be, if there may be fewer than that */
 
 enum {
     KEYS_OF_PIPE = 1 << 20,  /* the first filter's, if nothing is known */
@@ -55,9 +57,19 @@ static bool estimate_keys(struct tool_dedupe_command *command, bool grows, uint6
     all.count = inputs + command->list_count;
     tool_source_lay_out(&all, &command->choice, &command->choice.rule);
     const bool known = tool_estimate_keys(&all, &command->choice.rule, &estimate);
+    /* Many of them may be repeated, or not: a filter for all would take twice the memory, and one
+     * that grows the more time, than counting them first. */
+    const bool counted = known && grows && !estimate.whole &&
+                         estimate.least < WORTH_COUNTING * estimate.distinct &&
+                         tool_lines_distinct(&all, &command->choice.rule, command->quiet, keys);
     free(paths);
     if (!known)
         return false;
+    if (counted) {
+        command->planned_from = "inputs";
+        *keys = *keys < KEYS_MIN ? KEYS_MIN : *keys;
+        return true;
+    }
     command->planned_from = estimate.whole ? "inputs" : "sample";
     const double planned =
         1.05 * (grows ? tool_keys_of_sample(estimate.distinct, estimate.records, estimate.whole)

@@ -22,6 +22,11 @@
  * once, keys of one place count in full, and those between are counted too often, never too
  * rarely: the estimate is too high rather than too low, and at most the number of lines. It is
  * exact if all was read.
+ *
+ * A second estimate is too low rather than too high: the keys of the sample, and f1^2 / (2 f2) that
+ * were not met, if f1 were met in one place and f2 in several (Chao, "Nonparametric estimation of
+ * the number of classes in a population", 1984). It is near the truth if all keys come about
+ * equally often. Between the two only counting tells.
  */
 #include "command/dedupe/sample.h"
 #include "base/system.h"
@@ -164,7 +169,7 @@ void tool_places_hash(struct tool_places *places, const bloomery_hash *hashes, s
         places->hashes[places->count++] = hashes[i].hi;
 }
 
-double tool_places_distinct(struct tool_places *places, double whole)
+double tool_places_distinct(struct tool_places *places, double whole, double *least)
 {
     const uint64_t *hashes = places->hashes;
     const size_t count = places->count;
@@ -176,7 +181,12 @@ double tool_places_distinct(struct tool_places *places, double whole)
         single += next == i + 1;
         several += next > i + 1;
     }
-    return whole * (double)single + (double)several;
+    const double most = whole * (double)single + (double)several;
+    const double unmet =
+        whole > 1 ? (double)single * (double)single / (2 * (double)several + 1) : 0;
+    if (least != NULL)
+        *least = fmin(most, (double)(single + several) + unmet);
+    return most;
 }
 
 void tool_places_free(struct tool_places *places)
@@ -343,12 +353,13 @@ static void conclude(struct line_sampler *sampler, uint64_t all, struct tool_est
 {
     estimate->whole = !sampler->places.partly;
     if (sampler->bytes == 0) { /* nothing, or lines longer than any place */
-        estimate->records = estimate->distinct = all > 0;
+        estimate->records = estimate->distinct = estimate->least = all > 0;
         return;
     }
     const double times = (double)all / (double)sampler->bytes;
     estimate->records = times * (double)sampler->records;
-    estimate->distinct = tool_places_distinct(&sampler->places, estimate->whole ? 1 : times);
+    estimate->distinct =
+        tool_places_distinct(&sampler->places, estimate->whole ? 1 : times, &estimate->least);
     if (estimate->distinct > estimate->records)
         estimate->distinct = estimate->records;
 }
@@ -542,7 +553,7 @@ void tool_corpus_size_get(const struct tool_judge *judge, const struct tool_sour
         size->paragraphs = whole * (double)sampler.paragraphs;
         size->keys = whole * (double)sampler.keys;
         size->seconds = whole * sampler.seconds;
-        size->different = tool_places_distinct(&sampler.places, whole);
+        size->different = tool_places_distinct(&sampler.places, whole, NULL);
     }
     size->sampled_texts = sampler.documents->texts;
     size->whole = !sampler.places.partly;

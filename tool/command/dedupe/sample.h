@@ -57,8 +57,9 @@ void tool_places_take(struct tool_places *places, size_t place, size_t bytes, bo
 /* Adds hashes of 64 bits (XXH3-64) of the keys of the place that is taken. */
 void tool_places_hash(struct tool_places *places, const bloomery_hash *hashes, size_t count);
 
-/* Returns the estimate of the distinct keys of a whole that is `whole` times the sample. */
-double tool_places_distinct(struct tool_places *places, double whole);
+/* Returns the estimate of the distinct keys of a whole that is `whole` times the sample. `least`,
+ * if not NULL, receives one that is rather too low. */
+double tool_places_distinct(struct tool_places *places, double whole, double *least);
 
 void tool_places_free(struct tool_places *places);
 
@@ -69,7 +70,8 @@ void tool_places_free(struct tool_places *places);
 struct tool_estimate {
     double records;
     double distinct; /* keys; rather too many than too few */
-    bool whole;      /* all was read, so both are exact */
+    double least;    /* the same, rather too few than too many */
+    bool whole;      /* all was read, so these are exact */
 };
 
 /*
