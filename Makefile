@@ -138,6 +138,7 @@ install:
 	@meson install -C $(BUILD)-release --no-rebuild
 	@module=$$(grep '/bloomery/bloomery\.so$$' $(BUILD)-release/meson-logs/install-log.txt) || \
 		{ echo 'The module for Redis and Valkey was not installed. To install it too: make install MODULE=yes'; exit 0; }; \
+	module=$${module#$(DESTDIR)}; \
 	echo "To load the module, write into the server's configuration: loadmodule $$module"; \
 	case $$module in /usr/lib/*) ;; *) echo "Debian's own services load modules from /usr/lib alone: docs/server.md";; esac
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi

@@ -1,6 +1,7 @@
 if redis.call('XLEN', KEYS[2]) + #ARGV - 1 > tonumber(ARGV[1]) then return -1 end
-local replies, new = redis.call('BF.MADD', KEYS[1], unpack(ARGV, 2)), 0
-for i, reply in ipairs(replies) do
-  if reply == 1 then redis.call('XADD', KEYS[2], '*', 'url', ARGV[i + 1]) new = new + 1 end
+local new = 0
+for i = 2, #ARGV do local added = redis.pcall('BF.ADD', KEYS[1], ARGV[i])
+  if added == 1 then redis.call('XADD', KEYS[2], '*', 'url', ARGV[i]) new = new + 1
+  elseif added ~= 0 then return added end
 end
-return type(replies[#replies]) == 'table' and replies[#replies] or new
+return new
