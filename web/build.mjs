@@ -169,7 +169,8 @@ writeFileSync(join(folder, "explorer.html"), single);
 writeFileSync(join(folder, "site", "index.html"), parts);
 writeFileSync(join(folder, "site", "explorer.js"), script);
 writeFileSync(join(folder, "site", "explorer.css"), css);
-copyFileSync(join(page, "../../docs/figures/explorer.png"), join(folder, "site", "card.png"));
+// From the top of the sources, where this runs.
+copyFileSync("docs/figures/explorer.png", join(folder, "site", "card.png"));
 
 const withoutModule = script.replace(base85(packed), "");
 const sizes = {

@@ -448,7 +448,7 @@ BREAKS = [
           "unit/plan/the_limit_of_a_scalable_filter_is_that_of_its_rate"),
     Break("a_plan_of_a_dialect_has_the_wanted_rate", "bloomery_dialect_plan_solve()",
           [("kind->expected_rate(layer, layer->keys)", "layer->rate")],
-          "property/dialects/plans_of_dialects_are_what_is_made"),
+          "dialects/plans_of_dialects_are_what_is_made"),
     Break("products_have_32_bits", "bloomery_fastrange()",
           [("return bloomery_multiply_high(hash, size);",
             "return ((hash >> 32) * (uint32_t)size) >> 32;")],

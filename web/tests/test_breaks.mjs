@@ -13,6 +13,27 @@ const folder = process.env.EXPLORER_FOLDER ?? "build-web";
 
 const breaks = [
   {
+    name: "a link without a kind is blocked",
+    file: "calculator-state.ts",
+    from: 'asked.kind = "classic";',
+    to: 'asked.kind = "blocked";',
+    test: ["test_answer.mjs", "M2_a_link_without_a_kind_says_so_and_one_with_it_does_not"],
+  },
+  {
+    name: "the textbook rounds k down",
+    file: "textbook.ts",
+    from: "Math.round((all / count) * Math.LN2)",
+    to: "Math.floor((all / count) * Math.LN2)",
+    test: ["test_answer.mjs", "H2_M1_M2_M3_a_link_gives_the_numbers_of_its_calculator"],
+  },
+  {
+    name: "a system is given another rate",
+    file: "systems.ts",
+    from: "? { rate: numbers.rate }",
+    to: "? { rate: numbers.rate / 2 }",
+    test: ["test_answer.mjs", "the_table_of_systems_is_what_the_command_plans"],
+  },
+  {
     name: "a wrong cell is drawn",
     file: "play-grid.ts",
     from: "place(geometry, cell), scale)",
