@@ -102,6 +102,7 @@ test("M2_a_link_without_a_kind_says_so_and_one_with_it_does_not", async (page) =
   const notes = () => page.locator("#calculator .calc-notes").innerText();
   await open(page, "?n=1000&p=&m=8192&k=");
   has(await notes(), "one flat array, as in other calculators");
+  equal(await checked(page), "classic", "the kind of a link without one");
   await open(page, "?n=1000&p=&m=8192&k=&kind=blocked");
   equal([await notes(), await checked(page)], ["", "blocked"], "a kind");
 });

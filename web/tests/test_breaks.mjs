@@ -24,7 +24,7 @@ const breaks = [
     file: "textbook.ts",
     from: "Math.round((all / count) * Math.LN2)",
     to: "Math.floor((all / count) * Math.LN2)",
-    test: ["test_answer.mjs", "M3_a_link_gives_the_numbers_of_its_calculator"],
+    test: ["test_answer.mjs", "H2_M1_M2_M3_a_link_gives_the_numbers_of_its_calculator"],
   },
   {
     name: "a system is given another rate",
