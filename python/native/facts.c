@@ -81,7 +81,7 @@ static const struct fact info_facts[] = {
     SCAN(saturated_cells, "counters at their maximum (scanned)", FORM_SCANNED_U64),
     SCAN(fill, "bits_set / bits (scanned)", FORM_SCANNED_DOUBLE),
     SCAN(live_rate, "false-positive rate of these very bits (scanned)", FORM_SCANNED_DOUBLE),
-    SCAN(estimated_keys, "different keys, from the bits (scanned)", FORM_SCANNED_DOUBLE),
+    SCAN(estimated_keys, "distinct keys, from the bits (scanned)", FORM_SCANNED_DOUBLE),
     SCAN(expected_rate, "of this shape with as many keys (scanned)", FORM_SCANNED_DOUBLE),
     {NULL, NULL, FORM_U32, 0}};
 
@@ -181,7 +181,7 @@ static const struct fact sieve_facts[] = {
     SIEVE(queued, "items not popped yet", FORM_U64),
     SIEVE(leased, "items popped and not acknowledged", FORM_U64),
     SIEVE(done, "items acknowledged", FORM_U64),
-    SIEVE(distinct, "different keys seen", FORM_U64),
+    SIEVE(distinct, "distinct keys seen", FORM_U64),
     SIEVE(capacity, "planned keys of the memory engine; 0: none", FORM_U64),
     SIEVE(over_capacity, "it has more than these", FORM_BOOL),
     SIEVE(live_rate, "how often a new key is called seen now", FORM_DOUBLE),

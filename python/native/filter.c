@@ -502,7 +502,7 @@ static PyMethodDef own_methods[] = {
      "info(*, scan=False) -> Info\n\nFacts. With scan the whole filter is read, for its fill and "
      "rate: without these are None."},
     {"estimate", filter_estimate, METH_NOARGS,
-     "estimate() -> float\n\nHow many different keys were added, from the bits: reads them all."},
+     "estimate() -> float\n\nHow many distinct keys were added, from the bits: reads them all."},
     {"close", filter_close, METH_NOARGS, "close()\n\nReleases the memory or the map now."},
     {"__enter__", filter_enter_with, METH_NOARGS, NULL},
     {"__exit__", filter_exit_with, METH_VARARGS, NULL},

@@ -287,7 +287,7 @@ def state_keeps_its_shape(c):
     for name in ("s.bloom", "f.bloom"):
         c.run(f"dedupe --state {name} --memory 1KiB", stdin="b\n", code=2,
               stderr=has(f"{name}: already has ", ", and --memory is 1.00 KiB"))
-    c.run("dedupe --state f.bloom --exact", stdin="b\n", code=2, stderr=has("--exact has none"))
+    c.run("dedupe --state f.bloom --exact", stdin="b\n", code=2, stderr=has("--exact does not have one"))
     c.file("text", "no filter, and long enough to have been one\n" * 100)
     c.run("dedupe --state text", stdin="b\n", code=2, stderr=has("text: "))
     c.run("dedupe --state -", stdin="b\n", code=2, stderr=has("--state needs a file"))

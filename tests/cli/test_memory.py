@@ -133,7 +133,7 @@ def fingerprints_stop_where_the_container_ends(c):
     environment = container(c, 5 * MIB, MIB)
     c.file("lines", numbers(0, 400_000))
     c.run("dedupe -q --exact lines", code=2, stdout=None, environment=environment,
-          stderr=has("stopped after", "may take no more: the container's memory limit of 5 MiB leaves 3.69 MiB"))
+          stderr=has("stopped after", "no more is allowed: the container's memory limit of 5 MiB leaves 3.69 MiB"))
     c.run("dedupe -q --exact lines", stdout=numbers(0, 400_000))
 
 
