@@ -155,11 +155,11 @@ double bloomery_blocked_estimate(const struct bloomery_layer *layer, uint64_t bi
 /* kernels/block.h says how they are read. */
 
 /* All ones in word c if it is one of the k from the first one on. */
-#define WORD(ones, first, c) -(uint64_t)(((c) + 8 - (first)) % 8 < (ones))
+#define ONES(ones, first, c) -(uint64_t)(((c) + 8 - (first)) % 8 < (ones))
 #define ROW(ones, first)                                                                           \
     {                                                                                              \
-        WORD(ones, first, 0), WORD(ones, first, 1), WORD(ones, first, 2), WORD(ones, first, 3),    \
-            WORD(ones, first, 4), WORD(ones, first, 5), WORD(ones, first, 6), WORD(ones, first, 7) \
+        ONES(ones, first, 0), ONES(ones, first, 1), ONES(ones, first, 2), ONES(ones, first, 3),    \
+            ONES(ones, first, 4), ONES(ones, first, 5), ONES(ones, first, 6), ONES(ones, first, 7) \
     }
 #define ROWS(ones)                                                                          \
     {                                                                                       \
@@ -173,7 +173,7 @@ const uint64_t bloomery_window_words[BLOOMERY_BLOCK_PROBES_MAX + 1][BLOOMERY_BLO
 };
 #undef ROWS
 #undef ROW
-#undef WORD
+#undef ONES
 
 /* k ones, rotated upwards by 0 to 7 of 8 bits. */
 #define TURN(ones, first) (((ones) << (first) | (ones) >> (8 - (first))) & 0xff)

@@ -528,8 +528,8 @@ size_t bloomery_chain_query(const struct bloomery_filter *filter,
     return found;
 }
 
-/* Adds keys, none of which can make the newest layer full, in order. `answers`: which were new; NULL
- * if nobody asks, and the kernels then only count. Returns how many bits they set. */
+/* Adds keys, none of which can make the newest layer full, in order. `answers`: which were new;
+ * NULL if nobody asks, and the kernels then only count. Returns how many bits they set. */
 static uint64_t add_to_newest(const struct bloomery_filter *filter,
                               const struct bloomery_fast_path *fast, uint32_t layers,
                               const struct bloomery_input *keys, size_t first, size_t count,

@@ -313,8 +313,8 @@ static inline uint64_t bloomery_payload_bytes(const struct bloomery_filter *filt
     return last->offset + last->bytes;
 }
 
-/* Returns what a call that adds one key returns, by its status and how many bits it set. Remembers a
- * failure that the caller does not hear of. */
+/* Returns what a call that adds one key returns, by its status and the number of bits it set.
+ * Remembers a failure that the caller does not hear of. */
 bool bloomery_add_answer(struct bloomery_filter *filter, bloomery_status status, uint32_t set,
                          bloomery_error *error);
 
