@@ -4,7 +4,7 @@
  * words w (kinds/derive.h), with a key in each 64-bit lane of a register. Files of the same form do
  * this for vector units (lanes_avx2.h, lanes_avx512.h). This one is plain C, with one lane: its
  * functions are the definition, and the fastest form for processors that have a product of 64 bits
- * for one number but not for lanes. NEON is such a unit: docs/benchmarks.md has the count.
+ * for one number but not for lanes. NEON is such a unit (block_neon.h has the count).
  *
  * Each file defines for its unit:
  *
