@@ -193,8 +193,8 @@ INLINE bool bloomery_xxh3_is_short(size_t bytes)
     return __builtin_expect(bytes == sizeof(uint64_t), 1) || bytes - 4 <= 12;
 }
 
-/* The hash of a single key of 4 to 16 bytes. Integers come first: from there on their length is known, and one load
- * and a rotation make the word of their halves. */
+/* The hash of a single key of 4 to 16 bytes. Integers come first: from there on their length is
+ * known, and one load and a rotation make the word of their halves. */
 INLINE uint64_t bloomery_xxh3_single(const struct bloomery_short_secret *secret, const void *data,
                                      size_t bytes)
 {
