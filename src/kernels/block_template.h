@@ -32,7 +32,8 @@ LEVEL_INLINE bool OF_LEVEL(holds)(const struct bloomery_layer *layer, const uint
     return true;
 }
 
-/* Sets the bits of w in a block; returns how many were not set, or marks of them if not `shared`. */
+/* Sets the bits of w in a block. Returns marks of the words in which one was not set, or if
+ * `shared` how many there were. */
 LEVEL_INLINE uint32_t OF_LEVEL(put_at)(uint8_t *at, uint64_t w, const uint32_t probes,
                                        const bool shared)
 {

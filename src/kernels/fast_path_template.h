@@ -172,7 +172,8 @@ OF_LEVEL(enter_singly)(const struct OF_LEVEL(batch) * batch, size_t first,
     }
 }
 
-/* How keys of one width lie: integers, or of 9 to 16 bytes, one after another; the same with gaps. */
+/* How keys of one width lie: integers, or of 9 to 16 bytes, one after another; the same with
+ * gaps. */
 enum { INTEGERS, NARROW, INTEGERS_APART, NARROW_APART };
 
 /* Of one width, 8 bytes or 9 to 16. `how` is a constant. */

@@ -10,8 +10,8 @@
  *
  *     lanes, LANES                    a register, and how many keys it has
  *     words(data)                     the next words of keys that lie one after another
- *     both_words(data, width, last)   the first words of keys of 9 to 16 bytes in a row, and through
- *                                     `last` their last ones; 16 bytes of each key are read
+ *     both_words(data, width, last)   the first words of keys of 9 to 16 bytes in a row, and
+ *                                     through `last` their last ones; 16 bytes of each are read
  *     gather(at)                      a word of a key from each address
  *     load(hashes)                    given hashes of 64 bits
  *     load_pairs(hashes, lo)          given hashes of 128 bits: hi, and through `lo` the other half

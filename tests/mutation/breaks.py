@@ -495,8 +495,7 @@ BREAKS = [
             "UINT64_C(0xc73ab174c5ecd5a2) - (seed ^ 0 * swapped)")],
           "hashes/batches_hash_as_libxxhash_does"),
     Break("nine_bytes_end_with_the_sixteenth", "bloomery_xxh3_9_to_16()",
-          [("bloomery_load_u64(data + bytes - 8) ^ secret->flip[2]",
-            "bloomery_load_u64(data + 8) ^ secret->flip[2]")],
+          [("bloomery_load_u64(data + bytes - 8), bytes", "bloomery_load_u64(data + 8), bytes")],
           "hashes/batches_hash_as_libxxhash_does"),
     Break("integers_are_hashed_otherwise", "bloomery_xxh3_8()",
           [("bloomery_rotate_left(x, 17)",
@@ -575,16 +574,15 @@ BREAKS = [
             "w & (((uint64_t)2 << BLOOMERY_FIRST_WORD_SHIFT) - 1)")],
           "kernels/scalar_sets_the_bits_of_the_definition"),
     Break("the_batch_forgets_the_further_blocks", "fast_path_template.h",
-          [("done = word > 0 ? OF_LEVEL(settle)(layer, &ring, word - 1, before) : 0;",
-            "done = word > 0 ? before : 0;")],
+          [("&& OF_LEVEL(hits)(survivors->at[which][j], survivors->word[which][j], probes)", "")],
           "membership/long_batches_equal_single"),
     Break("the_batch_forgets_the_further_blocks_of_its_end", "fast_path_template.h",
-          [("before = OF_LEVEL(settle)(layer, &ring, last, before);",
-            "(void)last;")],
+          [("const uint64_t done = OF_LEVEL(settle)(&survivors, blocks_per_key, probes);",
+            "const uint64_t done = 0;")],
           "column_forms/columns_answer_as_their_keys"),
     Break("a_batch_adds_a_block_too_few", "fast_path_template.h",
-          [("for (uint32_t which = 1; which < layer->blocks_per_key; which++)",
-            "for (uint32_t which = 2; which < layer->blocks_per_key; which++)")],
+          [("for (uint32_t which = 1; which < gate->layer.blocks_per_key; which++)",
+            "for (uint32_t which = 2; which < gate->layer.blocks_per_key; which++)")],
           "membership/no_false_negatives"),
     Break("answers_of_a_batch_go_past_its_end", "fast_path_template.h",
           [("return left < WORD ? answers & (((uint64_t)1 << left) - 1) : answers;",
@@ -2325,23 +2323,53 @@ def has_processor_flag(flag):
 
 
 if has_processor_flag("avx2"):
-    BREAKS.append(Break("the_avx2_kernel_shifts_a_word_too_little", "bits_avx2()",
+    BREAKS.append(Break("the_avx2_kernel_shifts_a_word_too_little", "choices_avx2()",
                         [("(24, 30, 36, 42)",
                           "(24, 30, 36, 41)")],
                         "kernels/kernel_equals_scalar_avx2"))
     BREAKS.append(Break("the_avx2_kernel_forgets_its_window", "bits_avx2()",
-                        [("(0, 6, 12, 18), window)",
-                          "(0, 6, 12, 18), NULL)")],
+                        [("bits.half[i] = _mm256_and_si256(bits.half[i], window.half[i]);",
+                          "bits.half[i] = bits.half[i];")],
                         "kernels/kernel_equals_scalar_avx2"))
     BREAKS.append(Break("the_avx2_kernel_takes_the_wrong_half_of_its_window",
-                        "bits_avx2()",
-                        [("window == NULL ? NULL : window + 4)",
-                          "window)")],
+                        "window_avx2()",
+                        [("_mm256_load_si256(row + 1)",
+                          "_mm256_load_si256(row)")],
                         "kernels/kernel_equals_scalar_avx2"))
+    BREAKS.append(Break("an_avx2_test_looks_at_one_half", "signs_avx2()",
+                        [("all = _mm256_and_si256(signs.half[0], signs.half[1]);",
+                          "all = signs.half[0];")],
+                        "kernels/batches_of_every_form_equal_single_keys_avx2"))
     BREAKS.append(Break("kernels_count_a_bit_too_few", "fresh_avx2()",
-                        [("return same ^ 0xff;",
-                          "return (same ^ 0xff) & 0x7f;")],
+                        [("return ~(uint32_t)_mm256_movemask_epi8(_mm256_packs_epi32(low, high));",
+                          "return ~(uint32_t)_mm256_movemask_epi8(_mm256_packs_epi32(low, high)) >> 4;")],
                         "kernels/kernel_equals_scalar_avx2"))
+    BREAKS.append(Break("a_low_product_forgets_a_half", "low_product_avx2()",
+                        [("_mm256_add_epi32(middle, _mm256_slli_epi64(middle, 32))",
+                          "_mm256_slli_epi64(middle, 32)")],
+                        "kernels/batches_of_every_form_equal_single_keys_avx2"))
+    BREAKS.append(Break("a_fold_forgets_a_carry", "fold_avx2()",
+                        [("_mm256_srli_epi64(other, 32));",
+                          "_mm256_setzero_si256());")],
+                        "kernels/batches_of_every_form_equal_single_keys_avx2"))
+    BREAKS.append(Break("both_words_of_narrow_keys_are_the_first", "first_and_last_avx2()",
+                        [("_mm_unpacklo_epi64(_mm_setzero_si128(), skipped)",
+                          "_mm_setzero_si128()")],
+                        "kernels/batches_of_every_form_equal_single_keys_avx2"))
+    BREAKS.append(Break("pairs_come_in_the_order_of_registers", "load_pairs_avx2()",
+                        [("return _mm256_permute4x64_epi64(_mm256_unpackhi_epi64(some, others), IN_ORDER_AVX2);",
+                          "return _mm256_unpackhi_epi64(some, others);")],
+                        "kernels/kernel_equals_scalar_avx2"))
+    BREAKS.append(Break("seven_bytes_are_eight", "are_between_avx2()",
+                        [("span == 0 ? outside : all_avx2(~span)",
+                          "all_avx2(~(uint64_t)7)")],
+                        "kernels/batches_of_every_form_equal_single_keys_avx2"))
+    BREAKS.append(Break("lanes_get_layers_that_they_do_not_know", "fast_path_template.h",
+                        [("batch->whole = layer->blocks <= UINT32_MAX ?", "batch->whole = layer->blocks > 0 ?")],
+                        "kernels/large_layers_hold_their_keys_avx2"))
+    BREAKS.append(Break("the_last_narrow_key_is_read_with_what_follows", "fast_path_template.h",
+                        [("keys->width > 8 && count > 0 ? 1 : 0", "keys->width > 99 && count > 0 ? 1 : 0")],
+                        "kernels/batches_of_every_form_equal_single_keys_avx2"))
     BREAKS.append(Break("the_avx2_splitting_loses_a_bit", "word_avx2()",
                         [("high_bits << 32", "high_bits << 31")],
                         "unit/split/every_level_splits_as_memchr_does"))
@@ -2365,21 +2393,27 @@ if has_processor_flag("avx512vl"):
                         [("[probes][bloomery_first_word(w)]",
                           "[probes][bloomery_first_word(w) ^ (probes == 7)]")],
                         "kernels/kernel_equals_scalar_avx512"))
-    BREAKS.append(Break("eight_integers_forget_a_carry", "eights_avx512()",
-                        [("_mm512_and_si512(one, _mm512_set1_epi64(UINT32_MAX))",
+    BREAKS.append(Break("eight_integers_forget_a_carry", "fold_avx512()",
+                        [("_mm512_and_si512(one, all_avx512(UINT32_MAX))",
                           "_mm512_setzero_si512()")],
                         "column_forms/uncounted_columns_are_their_keys"))
-    BREAKS.append(Break("eight_integers_forget_the_end_of_the_product", "eights_avx512()",
-                        [("_mm512_srli_epi64(_mm512_mul_epu32(x, count), 32)",
+    BREAKS.append(Break("eight_narrow_keys_have_one_order", "hash_9_to_16_avx512()",
+                        [("_mm512_shuffle_epi8(a, swap)", "a")],
+                        "kernels/batches_of_every_form_equal_single_keys_avx512"))
+    BREAKS.append(Break("eight_integers_forget_the_end_of_the_product", "place_avx512()",
+                        [("_mm512_srli_epi64(_mm512_mul_epu32(x, blocks), 32)",
                           "_mm512_setzero_si512()")],
                         "column_forms/integers_find_their_blocks_in_larger_filters"))
 if compiles_for("aarch64"):
+    BREAKS.append(Break("a_neon_test_looks_at_one_register", "missing_neon()",
+                        [("vandq_u64(all, signs)", "signs")],
+                        "kernels/batches_of_every_form_equal_single_keys_neon"))
     BREAKS.append(Break("the_neon_kernel_shifts_a_word_too_little", "block_neon.h",
                         [("-36, -42}",
                           "-36, -41}")],
                         "kernels/kernel_equals_scalar_neon"))
     BREAKS.append(Break("the_neon_kernel_forgets_its_window", "block_neon.h",
-                        [("return vandq_u64(bits, vld1q_u64(window + 2 * i));",
+                        [("return window == NULL ? bits : vandq_u64(bits, vld1q_u64(window + 2 * i));",
                           "return bits;")],
                         "kernels/kernel_equals_scalar_neon"))
     BREAKS.append(Break("the_neon_kernel_counts_set_bits_too", "block_neon.h",
@@ -2387,8 +2421,21 @@ if compiles_for("aarch64"):
                           "vcntq_u8(vreinterpretq_u8_u64(bits))")],
                         "kernels/kernel_equals_scalar_neon"))
 
-# Columns, and the query that is compiled into programs.
+# Batches, and the query that is compiled into programs.
 BREAKS += [
+    Break("the_other_blocks_of_a_key_are_the_first", "fast_path_template.h",
+          [("(IN_LANES(block_hash)(hi, which), lo, &gate->layer",
+            "(hi, lo, &gate->layer")],
+          "kernels/batches_of_every_form_equal_single_keys_scalar"),
+    Break("answers_of_added_keys_stay_turned_around", "fast_path_template.h",
+          [("bloomery_reverse_bits(added) >> (WORD - span - ready % WORD)", "added")],
+          "kernels/batches_of_every_form_equal_single_keys_scalar"),
+    Break("keys_of_100_bytes_forget_their_middle", "bloomery_xxh3_17_to_128()",
+          [("if (bytes > 96)", "if (bytes > 128)")],
+          "kernels/batches_of_every_form_equal_single_keys_scalar"),
+    Break("offsets_may_fall_within_a_batch", "offsets_rise()",
+          [("narrow_signs |= (next - before) | next;", "narrow_signs |= next;")],
+          "columns_refused/wrong_columns_are_refused_before_anything_is_added"),
     Break("offsets_may_fall", "check_offsets()",
           [("if (next < before)", "if (next < before - 1000000)")],
           "columns_refused/wrong_columns_are_refused_before_anything_is_added", quick=True),
@@ -2407,7 +2454,7 @@ BREAKS += [
             ".valid = keys->nulls > 0 ? keys->valid : NULL,")],
           "columns/columns_equal_descriptors_whatever_the_nulls"),
     Break("gaps_are_hashed_as_integers", "fast_path_template.h",
-          [("keys->width == 8 && keys->stride == 8 &&", "keys->width == 8 &&")],
+          [("const bool apart = keys->stride != keys->width;", "const bool apart = false;")],
           "columns/columns_equal_descriptors_whatever_the_nulls"),
     Break("a_build_counts_nulls", "src/build.c:work()",
           [("count = add_valid(team, aside, &keys, count);",
@@ -2417,7 +2464,7 @@ BREAKS += [
           [("&& keys->form != BLOOMERY_KEYS_HASHES128", "")],
           "columns/hashes_of_any_value_are_the_same_everywhere"),
     Break("batches_forget_the_last_keys", "fast_path_template.h",
-          [("hashes[j < now ? j : now - 1], adding);", "hashes[j + 1 < now ? j : 0], adding);")],
+          [("hashes[i < now ? i : now - 1];", "hashes[i + 1 < now ? i : 0];")],
           "columns/columns_of_every_width_equal_descriptors"),
     Break("single_keys_of_fewer_bits_take_all_words", "bloomery_filter_make()",
           [("filter->layers->probes == BLOOMERY_BLOCK_PROBES_MAX", "filter->layers->probes > 0")],
