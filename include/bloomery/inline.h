@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The query and the add of one key, compiled into the calling program: hash, block and bits, without
- * a call. For loops over single keys; a call for many keys (bloomery_may_contain_keys) hides more of
- * the memory's latency than any inlining.
+ * The query and the add of one key, compiled into the calling program: hash, block and bits,
+ * without a call. For loops over single keys; a call for many keys (bloomery_may_contain_keys)
+ * hides more of the memory's latency than any inlining.
  *
  *     bloomery_inline ids;
  *     if (bloomery_inline_of(filter, &ids, &error) != BLOOMERY_OK)
@@ -19,11 +19,11 @@
  *         puts("new");
  *
  * Answers, bits and counts are those of bloomery_may_contain and bloomery_add. Compiled for AVX-512
- * or AVX2 (-mavx512f, -mavx2, -march=...) the functions use vectors; else plain C, on any processor.
- * A copy of the struct in a local variable lets the compiler keep it in registers during a loop.
- * Keys of up to 16 bytes are hashed here. The header needs libxxhash's header, 0.8.0 or later
- * (Debian: libxxhash-dev), for longer ones, and nothing else of that library. C11 and C++17, gcc and
- * clang.
+ * or AVX2 (-mavx512f, -mavx2, -march=...) the functions use vectors; else plain C, on any
+ * processor. A copy of the struct in a local variable lets the compiler keep it in registers during
+ * a loop. Keys of up to 16 bytes are hashed here. The header needs libxxhash's header, 0.8.0 or
+ * later (Debian: libxxhash-dev), for longer ones, and nothing else of that library. C11 and C++17,
+ * gcc and clang.
  *
  * src/kinds/derive.h and docs/format.md say what is computed here. It is a part of the file format,
  * and changes as little.
@@ -202,8 +202,9 @@ BLOOMERY_INLINE_ALWAYS_ static inline uint64_t bloomery_inline_hash_(const void 
 
 /* ---- A block --------------------------------------------------------------------------------- */
 
-/* The k bits of w in a block: one in each of k words from number (w >> 48) & 7 on. That of word c is
- * bit (w >> 6 c) & 63. In the functions below `probes` of 8, known to the compiler, is all words. */
+/* The k bits of w in a block: one in each of k words from number (w >> 48) & 7 on. That of word c
+ * is bit (w >> 6 c) & 63. In the functions below `probes` of 8, known to the compiler, is all
+ * words. */
 
 /* Which words have one of the k bits, the lowest bit for word 0. Bits from 8 on have no meaning. */
 BLOOMERY_INLINE_ALWAYS_ static inline uint32_t bloomery_inline_window_(uint64_t w, uint32_t probes)
@@ -258,8 +259,8 @@ BLOOMERY_INLINE_ALWAYS_ static inline bool bloomery_inline_hits_(const uint64_t 
         _mm512_maskz_rorv_epi64((__mmask8)-1, _mm512_load_si512(words), bloomery_inline_turns_(w));
     return _mm512_mask_testn_epi64_mask(window, turned, _mm512_set1_epi64(1)) == 0;
 #elif defined(__AVX2__)
-    /* The block is shifted so that the bit of each word becomes its sign. Then one instruction tests
-     * four of them, and leaves the answer in the carry, where a sum of answers needs it. */
+    /* The block is shifted so that the bit of each word becomes its sign. Then one instruction
+     * tests four of them, and leaves the answer in the carry, where a sum of answers needs it. */
     const __m256i *halves = (const __m256i *)(const void *)words;
     const __m256i low =
         _mm256_sllv_epi64(_mm256_load_si256(halves),

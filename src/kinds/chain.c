@@ -25,12 +25,13 @@
  *
  * which each add knows without reading anything, since it knows how many bits it set itself. A
  * batch goes on as long as its keys, k L bits each, cannot make the layer full; near the end keys
- * come one by one. Calls of add would be a wrong measure: keys come again. The next layer is made
- * when a key that is in none comes to a full one. So the sequence of the keys alone decides where
- * layers begin. The number of bits that n keys set varies by a quarter of sqrt(n) keys
- * (docs/mathematics.md, 9.2). Hence the margin of four times that. Without it every other filter
- * with just its planned keys would grow, to three times its memory. Layers are made large enough
- * for n + sqrt(n), so the rate holds there too.
+ * come one by one. If the caller wants no answers, the kernels count bits and nothing else. Calls
+ * of add would be a wrong measure: keys come again. The next layer is made when a key that is in
+ * none comes to a full one. So the sequence of the keys alone decides where layers begin. The
+ * number of bits that n keys set varies by a quarter of sqrt(n) keys (docs/mathematics.md, 9.2).
+ * Hence the margin of four times that. Without it every other filter with just its planned keys
+ * would grow, to three times its memory. Layers are made large enough for n + sqrt(n), so the rate
+ * holds there too.
  *
  * All layers have one hash. XXH3's 64 bits give n of them a rate of n/2^64 (plan/solve.h),
  * whatever the layers are like. A chain takes 128 if its 10th doubling would make that more than 1
