@@ -59,8 +59,8 @@ unsigned char *tool_places_buffer(struct tool_places *places, size_t bytes)
     return places->buffer;
 }
 
-/* By one byte after the other, the lowest first. With qsort dedupe of 2 million lines took 1.3 times
- * as long. */
+/* By one byte after the other, the lowest first. With qsort dedupe of 2 million lines took 1.3
+ * times as long. */
 static void sort_hashes(uint64_t *hashes, size_t count)
 {
     enum { BYTE = 256 };
