@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One loop over <bloomery/inline.h>, compiled several times (inline_query.c), each time for another
+/* Two loops over <bloomery/inline.h>, compiled several times (inline_loops.c), each time for another
  * processor. */
 #ifndef BLOOMERY_BENCH_INLINE_H
 #define BLOOMERY_BENCH_INLINE_H
@@ -8,8 +8,13 @@
 
 #include <bloomery/inline.h>
 
-typedef uint64_t bench_inline_loop(const bloomery_inline *taken, const struct bench_chunk *chunk);
+/* How many of the keys were found, and how many changed a bit. */
+struct bench_inline_loops {
+    const char *kernel;
+    uint64_t (*query)(const bloomery_inline *taken, const struct bench_chunk *chunk);
+    uint64_t (*add)(const bloomery_inline_adder *taken, const struct bench_chunk *chunk);
+};
 
-bench_inline_loop bench_inline_query_plain, bench_inline_query_avx2, bench_inline_query_avx512;
+extern const struct bench_inline_loops bench_inline_plain, bench_inline_avx2, bench_inline_avx512;
 
 #endif

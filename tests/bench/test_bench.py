@@ -34,7 +34,7 @@ ONE = {"add_one", "absent_one", "present_one"}
 BATCH = ALL - ONE
 WANTED = {"blocked-1": ALL, "blocked-2": ALL, "blocked-3": ALL, "classic": ALL, "concurrent": ALL,
           "pair": {"absent_batch", "present_batch"}, "column": BATCH, "column-2": BATCH,
-          "hashes": BATCH, "inline": {"absent_one", "present_one"}, "line": ALL, "line-bare": BATCH,
+          "hashes": BATCH, "inline": ONE, "line": ALL, "line-bare": BATCH,
           "line-whole": {"add_batch"}, "two-lines": BATCH}
 # Where the library, where AVX2 is there.
 SOMETIMES = {"libbloom": ONE, "split-block": ALL, "split-block-1mul": ALL}
