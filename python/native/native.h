@@ -542,6 +542,8 @@ PyObject *native_filter_or(PyObject *one, PyObject *other);
 PyObject *native_filter_and(PyObject *one, PyObject *other);
 PyObject *native_filter_ior(PyObject *one, PyObject *other);
 PyObject *native_filter_iand(PyObject *one, PyObject *other);
+PyObject *native_filter_subtract(PyObject *one, PyObject *other);
+PyObject *native_filter_xor(PyObject *one, PyObject *other);
 PyObject *native_filter_compare(PyObject *one, PyObject *other, int operation);
 
 /* ---- The other classes ----------------------------------------------------------------------- */

@@ -14,7 +14,7 @@ from runner import case, main
 
 PACKAGE = os.path.dirname(os.path.abspath(bloomery.__file__))
 IMPLICIT = {"__doc__", "__module__", "__new__", "__init__", "__dict__", "__weakref__", "__hash__", "__eq__", "__ne__", "__lt__",
-            "__gt__", "__repr__", "__sizeof__", "__reduce_ex__", "__ror__", "__rand__", "__rxor__", "__weaklistoffset__",
+            "__gt__", "__repr__", "__sizeof__", "__reduce_ex__", "__ror__", "__rand__", "__rxor__", "__rsub__", "__weaklistoffset__",
             "__buffer__", "__release_buffer__"}  # the last two since Python 3.12
 ORDERS = {"__le__", "__ge__"}  # come with every comparison
 
