@@ -34,6 +34,7 @@ from bloomery._native import (  # noqa: F401
     Info,
     Item,
     Mismatch,
+    Near,
     NotAFilter,
     Plan,
     ReadOnly,
@@ -49,7 +50,7 @@ from bloomery._native import (  # noqa: F401
 
 __all__ = [
     "NEW", "PENDING", "SEEN", "BloomFilter", "BoolColumn", "Builder", "Busy", "Changed", "Comparison", "Corrupt",
-    "Dialect", "Error", "Filter", "Full", "Info", "Item", "Mismatch", "NotAFilter", "Plan", "ReadOnly",
+    "Dialect", "Error", "Filter", "Full", "Info", "Item", "Mismatch", "Near", "NotAFilter", "Plan", "ReadOnly",
     "SecretNeeded", "Sieve", "SieveInfo", "Unsupported", "__version__", "convert", "dialects",
     "duplicated", "plan", "recognise", "unique",
 ]
