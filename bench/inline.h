@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two loops over <bloomery/inline.h>, compiled several times (inline_loops.c), each time for another
- * processor. */
+/* Two loops over <bloomery/inline.h>, compiled several times (inline_loops.c), each time for
+ * another processor. */
 #ifndef BLOOMERY_BENCH_INLINE_H
 #define BLOOMERY_BENCH_INLINE_H
 

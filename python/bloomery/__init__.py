@@ -16,6 +16,7 @@ significant first). Any other object is a TypeError that says what to do. docs/p
 import _collections_abc as _abc  # which every interpreter has loaded
 import os as _os
 
+from bloomery._columns import duplicated, unique
 from bloomery._native import (  # noqa: F401
     NEW,
     PENDING,
@@ -33,6 +34,7 @@ from bloomery._native import (  # noqa: F401
     Info,
     Item,
     Mismatch,
+    Near,
     NotAFilter,
     Plan,
     ReadOnly,
@@ -47,11 +49,13 @@ from bloomery._native import (  # noqa: F401
 )
 
 __all__ = [
-    "NEW", "PENDING", "SEEN", "BoolColumn", "Builder", "Busy", "Changed", "Comparison", "Corrupt",
-    "Dialect", "Error", "Filter", "Full", "Info", "Item", "Mismatch", "NotAFilter", "Plan", "ReadOnly",
+    "NEW", "PENDING", "SEEN", "BloomFilter", "BoolColumn", "Builder", "Busy", "Changed", "Comparison", "Corrupt",
+    "Dialect", "Error", "Filter", "Full", "Info", "Item", "Mismatch", "Near", "NotAFilter", "Plan", "ReadOnly",
     "SecretNeeded", "Sieve", "SieveInfo", "Unsupported", "__version__", "convert", "dialects",
-    "plan", "recognise",
+    "duplicated", "plan", "recognise", "unique",
 ]
+
+BloomFilter = Filter  # the name that most packages have
 
 _abc.Sequence.register(BoolColumn)
 

@@ -272,6 +272,16 @@ static PyObject *filter_remove(PyObject *object, PyObject *key)
     return result < 0 ? NULL : NATIVE_BOOL(result);
 }
 
+/* As of sets: without a result. */
+static PyObject *filter_discard(PyObject *object, PyObject *key)
+{
+    PyObject *removed = filter_remove(object, key);
+    if (removed == NULL)
+        return NULL;
+    Py_DECREF(removed);
+    Py_RETURN_NONE;
+}
+
 static PyObject *filter_count(PyObject *object, PyObject *key)
 {
     struct native_filter *self = (struct native_filter *)object;
@@ -380,6 +390,35 @@ static PyObject *filter_sizeof(PyObject *object, PyObject *none)
     if (self->filter != NULL && !take_facts(self, false, &facts, NULL))
         return NULL;
     return PyLong_FromUnsignedLongLong(sizeof(*self) + facts.info.memory_bytes);
+}
+
+static Py_ssize_t filter_length(PyObject *self)
+{
+    (void)self;
+    PyErr_SetString(PyExc_TypeError, "a filter does not know exactly how many keys it has: adds is "
+                                     "how many were new when they were added, estimate() how many "
+                                     "its bits make likely");
+    return -1;
+}
+
+static PyObject *filter_iterate(PyObject *self)
+{
+    (void)self;
+    PyErr_SetString(
+        PyExc_TypeError,
+        "a filter does not keep its keys, so they cannot be listed: contains_many(keys) "
+        "says which of some keys it possibly has, as isin does for a list");
+    return NULL;
+}
+
+/* For notebooks: bloomery._html draws it. */
+static PyObject *filter_html(PyObject *self, PyObject *none)
+{
+    (void)none;
+    PyObject *module = PyImport_ImportModule("bloomery._html");
+    PyObject *html = module == NULL ? NULL : PyObject_CallMethod(module, "of", "O", self);
+    Py_XDECREF(module);
+    return html;
 }
 
 /* The facts that are attributes, by their names in Info. */
@@ -495,6 +534,7 @@ static PyMethodDef own_methods[] = {
     {"remove", filter_remove, METH_O,
      "remove(key) -> bool\n\nRemoves a key from a counting filter. False: it was definitely not in "
      "it.\nRemove only what was added: else other keys can be lost."},
+    {"discard", filter_discard, METH_O, "discard(key)\n\nAs remove, without a result."},
     {"count", filter_count, METH_O,
      "count(key) -> int\n\nHow often a key was added, less its removals. Never too low, unless "
      "counters saturate."},
@@ -503,6 +543,8 @@ static PyMethodDef own_methods[] = {
      "rate: without these are None."},
     {"estimate", filter_estimate, METH_NOARGS,
      "estimate() -> float\n\nHow many distinct keys were added, from the bits: reads them all."},
+    {"_repr_html_", filter_html, METH_NOARGS,
+     "_repr_html_() -> str\n\nWhat a notebook shows: the facts, and how many cells are set."},
     {"close", filter_close, METH_NOARGS, "close()\n\nReleases the memory or the map now."},
     {"__enter__", filter_enter_with, METH_NOARGS, NULL},
     {"__exit__", filter_exit_with, METH_VARARGS, NULL},
@@ -562,6 +604,10 @@ PyType_Spec *native_filter_spec(void)
                                   {Py_nb_and, native_filter_and},
                                   {Py_nb_inplace_or, native_filter_ior},
                                   {Py_nb_inplace_and, native_filter_iand},
+                                  {Py_nb_subtract, native_filter_subtract},
+                                  {Py_nb_xor, native_filter_xor},
+                                  {Py_tp_iter, filter_iterate},
+                                  {Py_sq_length, filter_length},
                                   {Py_sq_contains, filter_contains},
                                   {0, NULL}};
     static PyType_Spec spec = {.name = "bloomery.Filter",

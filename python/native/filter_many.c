@@ -240,4 +240,8 @@ PyMethodDef native_filter_many_methods[] = {
      "A filter of all these keys. count: how many they are, if len(keys) does not say it. Arrays "
      "are worked on by `threads` threads (0: as many as there are cores). The others as in Filter. "
      "Full if there are far more keys than `count`."},
+    {"from_keys", NATIVE_KEYWORDS(filter_build), METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+     "from_keys(keys, rate=0.01, *, kind='blocked', count=None, threads=0, seed=0, secret=None,\n"
+     "          memory=None, concurrent=False, integers=64, note=None, full='raise') -> Filter\n\n"
+     "Another name of build."},
     {NULL, NULL, 0, NULL}};

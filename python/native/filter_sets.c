@@ -352,6 +352,48 @@ static PyObject *filter_issuperset(PyObject *self, PyObject *other)
     return is_within(self, other, Py_GE);
 }
 
+/* What sets can do and filters cannot: a bit may be that of several keys. */
+static PyObject *refuse_difference(PyObject *self, PyObject *others)
+{
+    (void)self;
+    (void)others;
+    PyErr_SetString(
+        PyExc_TypeError,
+        "filters have no difference: keys share bits, so taking out those of one filter "
+        "would lose keys of the other. Test the keys themselves, as in [key for key in "
+        "keys if key not in other]; a filter of kind='counting' has remove_many(keys)");
+    return NULL;
+}
+
+static PyObject *refuse_disjoint(PyObject *self, PyObject *other)
+{
+    (void)self;
+    (void)other;
+    PyErr_SetString(PyExc_TypeError,
+                    "filters have bits in common by chance, so whether they have a common key is "
+                    "not known: similarity(other).common_keys estimates how many they have");
+    return NULL;
+}
+
+static PyObject *refuse_operator(PyObject *one, PyObject *other)
+{
+    const struct native_state *state = native_state_find(Py_TYPE(one));
+    if (state == NULL || !PyObject_TypeCheck(one, state->filter_type) ||
+        !PyObject_TypeCheck(other, state->filter_type))
+        Py_RETURN_NOTIMPLEMENTED;
+    return refuse_difference(one, other);
+}
+
+PyObject *native_filter_subtract(PyObject *one, PyObject *other)
+{
+    return refuse_operator(one, other);
+}
+
+PyObject *native_filter_xor(PyObject *one, PyObject *other)
+{
+    return refuse_operator(one, other);
+}
+
 PyMethodDef native_filter_set_methods[] = {
     {"union", filter_union, METH_VARARGS,
      "union(*others) -> Filter\n\nA new filter with the keys of all: of filters, and of lists, "
@@ -363,6 +405,12 @@ PyMethodDef native_filter_set_methods[] = {
      "issubset(other) -> bool\n\nWhether the other one seems to have all keys of this one."},
     {"issuperset", filter_issuperset, METH_O,
      "issuperset(other) -> bool\n\nWhether this one seems to have all keys of the other one."},
+    {"difference", refuse_difference, METH_VARARGS,
+     "difference(*others)\n\nA TypeError that says what to do instead: keys share bits."},
+    {"symmetric_difference", refuse_difference, METH_VARARGS,
+     "symmetric_difference(*others)\n\nA TypeError, as difference."},
+    {"isdisjoint", refuse_disjoint, METH_O,
+     "isdisjoint(other)\n\nA TypeError that says what to do instead: bits are shared by chance."},
     {"merge", filter_merge, METH_O,
      "merge(other)\n\nAfterwards every key of the other one is in this one, too. Mismatch names "
      "the field that differs."},

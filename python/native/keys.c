@@ -14,6 +14,7 @@
  */
 #include "native.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +79,8 @@ static bool refuse(PyObject *object)
     const char *remedy = "str, bytes-like objects and int are keys; convert it to one of these";
     if (PyBool_Check(object) || PyIndex_Check(object))
         remedy = "say int(key), or str(key)";
+    else if (PyFloat_Check(object) && isnan(PyFloat_AsDouble(object)))
+        remedy = "leave out what is missing, or use the methods that end in _many, which do so";
     else if (PyFloat_Check(object))
         remedy = "say repr(key), or struct.pack('<d', key)";
     else if (PyObject_HasAttrString(object, "packed"))
@@ -89,6 +92,11 @@ static bool refuse(PyObject *object)
     else if (PyUnicode_CompareWithASCIIString(name, "datetime64") == 0 ||
              PyUnicode_CompareWithASCIIString(name, "timedelta64") == 0)
         remedy = "say key.astype('i8')";
+    else if (PyObject_HasAttrString(object, "isoformat"))
+        remedy = "say key.isoformat()"; /* date, time, datetime */
+    else if (PyUnicode_CompareWithASCIIString(name, "Decimal") == 0 ||
+             PyUnicode_CompareWithASCIIString(name, "Fraction") == 0)
+        remedy = "say str(key)";
     else if (object == Py_None)
         remedy = "leave it out, or choose a key that stands for it";
     else if (PyTuple_Check(object) || PyList_Check(object))

@@ -14,7 +14,7 @@
  *     watch.c     the file of a map
  *     buffers.c   NumPy and its like -> chunks    filter_sets.c   ... several filters
  *     arrow.c     Arrow's capsules -> chunks      filter.c        ... one key, and the type
- *     sources.c   where many keys come from       builder.c, sieve.c  the other classes
+ *     sources.c   where many keys come from       builder.c, sieve.c, near.c  other classes
  *
  * Many keys come in one of three ways, the quickest that fits:
  *
@@ -86,6 +86,7 @@ struct native_state {
     PyTypeObject *answers_type;
     PyTypeObject *builder_type;
     PyTypeObject *sieve_type;
+    PyTypeObject *near_type;
 };
 
 /* The state of the module that a type, or the type it was derived from, belongs to. NULL if that is
@@ -542,12 +543,15 @@ PyObject *native_filter_or(PyObject *one, PyObject *other);
 PyObject *native_filter_and(PyObject *one, PyObject *other);
 PyObject *native_filter_ior(PyObject *one, PyObject *other);
 PyObject *native_filter_iand(PyObject *one, PyObject *other);
+PyObject *native_filter_subtract(PyObject *one, PyObject *other);
+PyObject *native_filter_xor(PyObject *one, PyObject *other);
 PyObject *native_filter_compare(PyObject *one, PyObject *other, int operation);
 
 /* ---- The other classes ----------------------------------------------------------------------- */
 
 PyType_Spec *native_builder_spec(void);
 PyType_Spec *native_sieve_spec(void);
+PyType_Spec *native_near_spec(void);
 
 /* A bool of Python, and a PyCFunction of a function with keywords. */
 #define NATIVE_BOOL(value)        PyBool_FromLong((value) ? 1 : 0)

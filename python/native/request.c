@@ -7,8 +7,21 @@
 
 bool native_path_take(PyObject *path, PyObject **taken, const char **text)
 {
-    if (PyUnicode_FSConverter(path, taken) == 0)
+    if (PyUnicode_FSConverter(path, taken) == 0) {
+        const bool is_file = PyErr_ExceptionMatches(PyExc_TypeError) != 0;
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        if (is_file && PyObject_HasAttrString(path, "read")) {
+            PyErr_SetString(PyExc_TypeError,
+                            "an open file is not a path: file.write(filter.to_bytes()) writes a "
+                            "filter to it, and Filter.from_bytes(file.read()) reads one");
+            Py_XDECREF(type);
+            Py_XDECREF(value);
+            Py_XDECREF(trace);
+        } else
+            PyErr_Restore(type, value, trace);
         return false;
+    }
     *text = PyBytes_AsString(*taken);
     return *text != NULL;
 }

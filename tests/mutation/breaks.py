@@ -2691,6 +2691,12 @@ BREAKS += [
 
 # The package of Python.
 BREAKS += [
+    Break("a_page_is_finished_before_it_is_handled", "scrapy.py",
+          [('busy = getattr(slot, "inprogress", ())', "busy = ()")],
+          "python/test_scrapy.py/a_crawl_that_is_killed_fetches_every_page"),
+    Break("missing_values_are_repeated_ones", "_columns.py",
+          [("return ~new & seen.contains_many(column)", "return ~new")],
+          "python/test_unique.py/duplicated_marks_what_occurred_before"),
     Break("a_filter_with_the_hash_of_one_process_is_pickled", "rbloom.py",
           [("        if self._hash in _OF_ONE_PROCESS:\n            raise TypeError", "        if False:\n            raise TypeError")],
           "python/test_compat.py/a_pickle_for_another_process_has_its_keys_or_is_refused"),

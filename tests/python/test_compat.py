@@ -157,6 +157,41 @@ def scalable_filters_of_pybloom_live_have_parts_and_join(c):
             f.union(other)
 
 
+@case
+def users_of_pybloomfiltermmap_and_bloom_filter2_find_the_same_properties(c):
+    keys, others = [f"in {i}" for i in range(5000)], [f"out {i}" for i in range(20_000)]
+    f = bloomery.Filter(10_000, 0.01)
+    c.expect(all(f.add(key) for key in keys[:10]) and not f.add(keys[0]) and f.add_many(keys) >= 4900, "add says what is new")
+    c.expect(f.count_many(keys) == len(keys), "an added key is missing")
+    c.expect(f.count_many(others) < 0.01 * len(others), "more false positives than at the capacity")
+    c.expect(abs(f.estimate() - 5000) < 150, f"{f.estimate()} keys")
+    g = bloomery.Filter(10_000, 0.01)
+    g.add_many(others[:3000])
+    both, common = f.copy(), f.copy()
+    both |= g
+    common &= g
+    c.expect(both.count_many(keys + others[:3000]) == 8000 and both == f.union(g) and f <= both and common <= f, "sets")
+    c.expect(abs(f.similarity(g).common_keys) < 200, f"{f.similarity(g).common_keys} keys in common")
+    for other in (bloomery.Filter(20_000, 0.01), bloomery.Filter(10_000, 0.01, seed=1), bloomery.Filter(10_000, 0.01, kind="classic")):
+        with raises(c, bloomery.Mismatch):
+            f.union(other)
+    f.save(c.path("f.bloom"))
+    again = bloomery.Filter.from_bytes(base64.b64decode(base64.b64encode(f.to_bytes())))
+    with bloomery.Filter.open(c.path("f.bloom")) as opened:
+        c.expect(opened == f == again and opened.info(scan=True).bits_set == f.info(scan=True).bits_set, "files")
+    with open(c.path("f.bloom"), "r+b") as file:
+        file.truncate(1000)
+    with raises(c, bloomery.Corrupt):
+        bloomery.Filter.open(c.path("f.bloom"))
+    with raises(c, FileNotFoundError):
+        bloomery.Filter.open(c.path("none"))
+    f.clear()
+    c.expect(not f and f.count_many(keys) == 0, "clear")
+    for wrong in ((0, 0.1), (10, 0), (10, 1), (10, -1)):
+        with raises(c, ValueError):
+            bloomery.Filter(*wrong)
+
+
 def digest(item):
     """A hash that is the same in all processes."""
     return int.from_bytes(hashlib.sha256(pickle.dumps(item)).digest()[:16], "big", signed=True)

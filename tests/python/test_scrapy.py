@@ -4,12 +4,13 @@
 import hashlib
 import logging
 import os
+import random
 import signal
 import subprocess
 import sys
 
 from bloomery import SEEN
-from bloomery.scrapy import DupeFilter
+from bloomery.scrapy import DupeFilter, Scheduler
 from optional import need, raises
 from runner import case, main
 
@@ -182,6 +183,112 @@ def scrapy_visits_each_page_once(c):
     # Scrapy does not ask for its start page, so that comes once more, by the first link to it.
     c.expect(done.returncode == 0 and done.stdout.split() == ["21", "64"],
              f"{done.returncode}, {done.stdout!r}, {done.stderr[-600:]}")
+
+
+CRAWL = '''
+import random, os, signal, sys, threading, time
+import scrapy
+from scrapy.crawler import CrawlerProcess
+
+class Pages(scrapy.Spider):
+    name = "pages"
+    start_urls = ["file://{folder}/0.html"]
+    def parse(self, response):
+        for link in response.css("a::attr(href)").getall():
+            yield response.follow(link, self.parse_page, meta={{"from": response.url}})
+        yield {{"url": response.url}}
+    def parse_page(self, response):
+        assert response.meta["from"]
+        return self.parse(response)
+
+class Written:
+    """The pipeline: a line for each page, which the kernel has when it is written."""
+    def process_item(self, item, spider):
+        global written
+        os.write(log, (item["url"] + "\\n").encode())
+        written += 1
+        if written == last:
+            if "commit" in sys.argv:  # else it ends as the last second's commit left it
+                crawler.engine.slot.scheduler.sieve.commit()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return item
+
+log = os.open("{log}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+written, last = 0, int(sys.argv[1])
+process = CrawlerProcess({{"SCHEDULER": "bloomery.scrapy.Scheduler", "LOG_LEVEL": "ERROR", "BLOOMERY_KEYS": 1000,
+                          "TELNETCONSOLE_ENABLED": False, "JOBDIR": "{job}", "ITEM_PIPELINES": {{Written: 1}},
+                          "REQUEST_FINGERPRINTER_IMPLEMENTATION": "2.7"}})
+crawler = process.create_crawler(Pages)
+process.crawl(crawler)
+process.start()
+print(crawler.stats.get_value("finish_reason"))
+'''
+
+
+@case
+def a_crawl_that_is_killed_fetches_every_page(c):
+    need("scrapy")
+    os.mkdir(c.path("site"))
+    pages = 300
+    for i in range(pages):  # a tree, and links back
+        links = "".join(f'<a href="{j}.html">x</a>' for j in (3 * i + 1, 3 * i + 2, 3 * i + 3, i // 2) if j < pages)
+        c.file(f"site/{i}.html", f"<html><body>{links}</body></html>")
+    c.file("crawl.py", CRAWL.format(folder=c.path("site"), job=c.path("job"), log=c.path("log")))
+    kills = random.Random(11)
+    for last, commit in ((kills.randrange(30, 90), "commit"), (kills.randrange(5, 90), ""), (kills.randrange(30, 90), "commit"),
+                         (0, "")):
+        done = subprocess.run([sys.executable, c.path("crawl.py"), str(last), commit], capture_output=True, text=True, check=False,
+                              cwd=c.directory)
+        c.expect(done.returncode == (0 if last == 0 else -signal.SIGKILL), f"{last}: {done.returncode}, {done.stderr[-600:]}")
+    c.expect(done.stdout.strip() == "finished", done.stdout)
+    with open(c.path("log"), encoding="ascii") as file:
+        fetched = [os.path.basename(line.strip()) for line in file]
+    c.expect(set(fetched) == {f"{i}.html" for i in range(pages)}, f"{len(set(fetched))} of {pages} pages were fetched")
+    # At most 16 pages are in progress at a time, and what the kill without a commit undid comes again.
+    c.expect(pages < len(fetched) < pages + 4 * 16 + 90, f"{len(fetched)} fetches: nothing was kept")
+
+
+class Queued:
+    """A request that a scheduler takes."""
+
+    def __init__(self, url, meta=None, dont_filter=False):
+        self.url, self.meta, self.dont_filter = url, meta, dont_filter
+
+    def to_dict(self, *, spider=None):
+        """As Scrapy's."""
+        return {"url": self.url, "meta": self.meta, "spider": spider}
+
+
+@case
+def a_scheduler_queues_what_is_new_and_keeps_what_it_cannot_pickle_in_memory(c):
+    class Crawler:
+        """What from_crawler looks at."""
+
+        settings, stats, request_fingerprinter, engine = {"JOBDIR": c.path("job")}, Stats(), None, None
+    s = Scheduler.from_crawler(Crawler)
+    s.open(None)
+    c.expect(not s.has_pending_requests() and s.next_request() is None, "it is not empty")
+    one = Queued("http://example.org/1")
+    c.expect(s.enqueue_request(one) and not s.enqueue_request(one) and len(s) == 1, "once")
+    c.expect(s.enqueue_request(Queued("http://example.org/1", dont_filter=True)) and len(s) == 2, "dont_filter")
+    records = []
+    handler = logging.Handler()
+    handler.emit = records.append
+    s.df.logger.addHandler(handler)
+    try:
+        for i, meta in ((2, lambda: 0), (3, b"x" * (1 << 20))):
+            c.expect(s.enqueue_request(Queued(f"http://example.org/{i}", meta)), "it is refused")
+            c.expect(not s.enqueue_request(Queued(f"http://example.org/{i}", meta)), "twice")
+        c.expect(len(s) == 4 and [s.next_request().url[-1] for _ in range(2)] == ["2", "3"], "from memory")
+        c.expect([r.levelname for r in records if "memory" in r.getMessage()] == ["WARNING"], "one warning")
+    finally:
+        s.df.logger.removeHandler(handler)
+    c.expect(Crawler.stats.counts["scheduler/enqueued"] == 4 and Crawler.stats.counts["scheduler/enqueued/disk"] == 2 and
+             Crawler.stats.counts["dupefilter/filtered"] == 3, f"{Crawler.stats.counts}")
+    s.close("finished")
+    again = Scheduler.from_crawler(Crawler)
+    c.expect(len(again) == 2 and not again.enqueue_request(one), "after a restart")
+    again.close("finished")
 
 
 main()

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several filters: unions, intersections, comparisons."""
 
+import io
+from xml.etree import ElementTree
+
 import bloomery
 from bloomery import Filter
 from optional import raises
@@ -112,6 +115,61 @@ def folded_filters_and_dropped_counters_have_all_keys(c):
         a.drop_counters()
     a.clear()
     c.expect(not a and a.count_many(LEFT) == 0, "clear")
+
+
+@case
+def what_sets_can_do_and_filters_cannot_says_what_to_write(c):
+    f, g = bloomery.Filter(100, kind="counting"), bloomery.Filter(100, kind="counting")
+    f.add("a")
+    for refused in (lambda: f - g, lambda: f ^ g, lambda: f.difference(g, "b"), lambda: f.symmetric_difference(g)):
+        with raises(c, TypeError, "keys share bits", "if key not in other", "remove_many"):
+            refused()
+    for mixed in (lambda: f - {"a"}, lambda: {"a"} ^ f):
+        with raises(c, TypeError, "unsupported operand"):
+            mixed()
+    with raises(c, TypeError, "similarity(other).common_keys"):
+        f.isdisjoint(g)
+    with raises(c, TypeError, "adds is", "estimate()"):
+        len(f)
+    for listed in (lambda: list(f), lambda: set(f), lambda: bloomery.Filter.build(f, count=5)):
+        with raises(c, TypeError, "does not keep its keys", "contains_many"):
+            listed()
+    c.expect(bool(f) and not g and "a" in f and f.similarity(g).common_keys == 0, "what they name works")
+    c.expect(f.discard("a") is None and "a" not in f, "discard")
+    with raises(c, bloomery.Unsupported, "kind='counting'"):
+        bloomery.Filter(10).discard("a")
+
+
+@case
+def names_of_other_packages_work_or_are_named(c):
+    c.expect(bloomery.BloomFilter is bloomery.Filter, "BloomFilter")
+    c.expect(bloomery.Filter(1e6, 0.01).keys == 1_000_000, "1e6")
+    c.expect(bloomery.Filter.from_keys(["a", "b"], 0.001) == bloomery.Filter.build(["a", "b"], 0.001), "from_keys")
+    with raises(c, TypeError, "'capacity' is called keys="):
+        bloomery.Filter(capacity=10)
+    with raises(c, TypeError, "'error_rate' is called rate="):
+        bloomery.Filter(10, error_rate=0.1)
+    with raises(c, TypeError, "Filter.build(keys)"):
+        bloomery.Filter(["a", "b"])
+    for call in (bloomery.Filter(10).save, bloomery.Filter.open):
+        with raises(c, TypeError, "file.write(filter.to_bytes())", "from_bytes(file.read())"):
+            call(io.BytesIO())
+    with raises(c, TypeError, "os.PathLike"):
+        bloomery.Filter.open(5.5)
+
+
+@case
+def a_notebook_shows_facts_and_a_bar(c):
+    f = bloomery.Filter.build(range(1000), 0.01, note="<b>&")
+    shown = f._repr_html_()
+    for part in ("blocked", "1,000", "1 in 10", "&lt;b&gt;&amp;", "<svg", f"{f.info(scan=True).fill:.1%} of the cells"):
+        c.expect(part in shown, f"{part}: {shown}")
+    ElementTree.fromstring(f"<div>{shown}</div>")  # every element is closed
+    for other in (bloomery.Filter(10), bloomery.Filter(10, full="grow"), bloomery.Filter(10, kind="counting"),
+                  bloomery.Filter.build(range(9), kind="static"), bloomery.Filter.create_dialect("guava", keys=10, rate=0.1)):
+        c.expect(other.kind in other._repr_html_(), other.kind)
+    f.close()
+    c.expect(f._repr_html_() == "<b>bloomery.Filter</b>, closed", f._repr_html_())
 
 
 main()

@@ -14,7 +14,7 @@ from runner import case, main
 
 PACKAGE = os.path.dirname(os.path.abspath(bloomery.__file__))
 IMPLICIT = {"__doc__", "__module__", "__new__", "__init__", "__dict__", "__weakref__", "__hash__", "__eq__", "__ne__", "__lt__",
-            "__gt__", "__repr__", "__sizeof__", "__reduce_ex__", "__ror__", "__rand__", "__rxor__", "__weaklistoffset__",
+            "__gt__", "__repr__", "__sizeof__", "__reduce_ex__", "__ror__", "__rand__", "__rxor__", "__rsub__", "__weaklistoffset__",
             "__buffer__", "__release_buffer__"}  # the last two since Python 3.12
 ORDERS = {"__le__", "__ge__"}  # come with every comparison
 
@@ -48,7 +48,7 @@ def the_stub_names_what_the_extension_has(c):
     c.expect({name for name in stubs if name and not name.startswith("_")} == classes, "classes")
     names = {name for name, value in vars(_native).items() if not name.startswith("_") and not inspect.isclass(value)}
     c.expect(set(stubs[""]) - {"__version__"} == names, f"functions: {set(stubs['']) ^ names}")
-    for name in ("Filter", "Builder", "Sieve", "BoolColumn"):
+    for name in ("Filter", "Builder", "Sieve", "Near", "BoolColumn"):
         there = set(vars(getattr(_native, name))) - IMPLICIT - (ORDERS if name == "BoolColumn" else set())
         stubbed = set(stubs[name]) - IMPLICIT
         c.expect(there == stubbed, f"{name}: {there ^ stubbed}")
@@ -60,7 +60,7 @@ def the_stub_names_what_the_extension_has(c):
 def signatures_in_docstrings_are_those_of_the_stub(c):
     stubs = stub()
     compared = 0
-    for name in ("Filter", "Builder", "Sieve"):
+    for name in ("Filter", "Builder", "Sieve", "Near"):
         for method, node in stubs[name].items():
             text = _native.__dict__[name].__text_signature__ if method == "__new__" else getattr(getattr(_native, name), method).__doc__
             if method.startswith("__") and method != "__new__" or not isinstance(node, ast.FunctionDef) or not text or "(" not in text:
@@ -83,7 +83,7 @@ def signatures_in_docstrings_are_those_of_the_stub(c):
 @case
 def editors_see_the_arguments_of_each_method(c):
     stubs, seen = stub(), 0
-    for name in ("Filter", "Builder", "Sieve", ""):
+    for name in ("Filter", "Builder", "Sieve", "Near", ""):
         for method, node in stubs[name].items():
             value = getattr(getattr(_native, name) if name else _native, method, None)
             if method.startswith("__") or not isinstance(node, ast.FunctionDef) or not callable(value):
