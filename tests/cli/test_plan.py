@@ -279,7 +279,7 @@ def what_if_refuses_what_does_not_go_together(c):
             ("--probes 9 --kind blocked -n 5", "a key has at most 8 probes in a block"),
             ("--probes 9 --blocks 2 -n 5", "--blocks is for blocked filters"),
             ("--probes 65 -n 5", "--probes 65: must be a whole number from 1 to 64"),
-            ("--probes 3", "no size: "), ("--probes 3 --table", "goes with --json and nothing else"),
+            ("--probes 3", "no size: "), ("--probes 3 --table", "only --json goes with it"),
             ("--probes 3 --sieve -n 5", "not those of filters"),
             ("--bits-per-key 0", "must be a number from 0.1 to 10,000"),
             ("--bits-per-key 1e4", "must be a number"), ("--bits-per-key -1", "must be a number"),

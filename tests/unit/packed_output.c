@@ -316,7 +316,7 @@ static void what_cannot_be_packed_or_replaced_is_refused(void **state)
     char missing[80];
     snprintf(missing, sizeof(missing), "%s/none", place->directory);
     assert_refused(place, place->directory, TOOL_COMPRESS, "compressed with compress (.Z)");
-    assert_refused(place, place->directory, TOOL_LZOP, "no output can be packed so");
+    assert_refused(place, place->directory, TOOL_LZOP, "output can't be compressed in that way");
     assert_refused(place, place->directory, TOOL_TAR, "a tar archive");
     assert_refused(place, missing, TOOL_GZIP, "does not exist");
     assert_int_equal(entries(place), 0);
