@@ -2582,9 +2582,6 @@ BREAKS += [
 
 # The package of Python.
 BREAKS += [
-    Break("a_document_of_no_words_has_bands", "near_bands_of()",
-          [("count == 0 ? PyList_New(0) : list_of_keys", "count == SIZE_MAX ? PyList_New(0) : list_of_keys")],
-          "python/test_near.py/bands_are_those_of_the_model"),
     Break("a_page_is_finished_before_it_is_handled", "scrapy.py",
           [('busy = getattr(slot, "inprogress", ())', "busy = ()")],
           "python/test_scrapy.py/a_crawl_that_is_killed_fetches_every_page"),
