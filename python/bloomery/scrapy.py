@@ -234,6 +234,7 @@ class Scheduler:
 
     def enqueue_request(self, request):
         """Queues a request unless it was seen; with dont_filter always. Whether it was queued."""
+        self._finish_handled()
         packed = self._packed(request)
         if packed is None:
             new = request.dont_filter or not self.df.request_seen(request)
