@@ -31,7 +31,7 @@ def table_is_exact(c):
 20,000,000 keys at a rate of 0.01 (1 in 100)
 
                                                                           cache lines for a key
-  kind     blocks  probes     memory  bits/key       rate            odds   limit   absent  present
+  kind     blocks  probes     memory  bits/key       rate            odds minimum   absent  present
 * blocked       1       8   24.1 MiB     10.10       0.01        1 in 100   1.52x     1.00     1.00
   blocked       2       3   23.2 MiB      9.71       0.01        1 in 100   1.46x     1.10     2.00
   blocked       3       2   23.0 MiB      9.66       0.01        1 in 100   1.45x     1.26     3.00
@@ -279,7 +279,7 @@ def what_if_refuses_what_does_not_go_together(c):
             ("--probes 9 --kind blocked -n 5", "a key has at most 8 probes in a block"),
             ("--probes 9 --blocks 2 -n 5", "--blocks is for blocked filters"),
             ("--probes 65 -n 5", "--probes 65: must be a whole number from 1 to 64"),
-            ("--probes 3", "no size: "), ("--probes 3 --table", "goes with --json and nothing else"),
+            ("--probes 3", "no size: "), ("--probes 3 --table", "only --json goes with it"),
             ("--probes 3 --sieve -n 5", "not those of filters"),
             ("--bits-per-key 0", "must be a number from 0.1 to 10,000"),
             ("--bits-per-key 1e4", "must be a number"), ("--bits-per-key -1", "must be a number"),
