@@ -32,6 +32,7 @@ NOT_RUN = (
     (r"install", r"dpkg-buildpackage .*", "scripts/check-debian does it, with the tools that few machines have"),
     (r"python", r"pip install .*|python3 -m venv .*", "tests/python makes the wheel and installs it"),
     (r"CONTRIBUTING", r"\.ci/run|scripts/run-tests .*", "it runs all tests, this one too"),
+    (r"releasing", r"scripts/lint build \d+", "minutes; .ci/run lints with fewer states"),
     (r"CONTRIBUTING", r"build/tests/unit/hashes hashes", "it is a test"),
     (r"CONTRIBUTING", r"BLOOMERY_CPU=scalar qemu-aarch64-static .*", CI),
     (r"CONTRIBUTING", r"scripts/check-interface --write", "it changes the sources; the check runs as a test"),

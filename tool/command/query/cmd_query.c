@@ -277,7 +277,7 @@ static const bloomery_filter *open_filter(const struct query *query, const char 
     struct stat facts;
     if (!tool_filter_file_open(&file, path, &query->dialect))
         return NULL;
-    if (file.descriptor >= 0 && fstat(file.descriptor, &facts) == 0)
+    if (input_bytes > 0 && file.descriptor >= 0 && fstat(file.descriptor, &facts) == 0)
         file.origin.bytes = (uint64_t)facts.st_size;
     file.in_memory = is_worth_a_copy(&file.origin, input_bytes, memory);
     const bloomery_filter *filter =
