@@ -31,7 +31,7 @@ def table_is_exact(c):
 20,000,000 keys at a rate of 0.01 (1 in 100)
 
                                                                           cache lines for a key
-  kind     blocks  probes     memory  bits/key       rate            odds   limit   absent  present
+  kind     blocks  probes     memory  bits/key       rate            odds minimum   absent  present
 * blocked       1       8   24.1 MiB     10.10       0.01        1 in 100   1.52x     1.00     1.00
   blocked       2       3   23.2 MiB      9.71       0.01        1 in 100   1.46x     1.10     2.00
   blocked       3       2   23.0 MiB      9.66       0.01        1 in 100   1.45x     1.26     3.00

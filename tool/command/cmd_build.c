@@ -75,12 +75,13 @@ static const struct tool_option options[] = {
          "not be a terminal."},
     {'n', "keys", "N", TOOL_COUNT(struct build, keys, 1, TOOL_KEYS_MAX),
      .help = "plan for N keys (default: an estimate of the distinct keys). To estimate, plain "
-             "files are read twice. If an input is compressed, is a pipe, is smaller than 8 MiB, "
-             "or is larger than half of the memory, a hash of each key is kept until all input "
-             "has been read. It has 8 bytes, 16 if keyed, or 24 for rates below 1e-7 and for "
-             "--memory without -p. Hashes beyond 256 MiB go to a temporary file in TMPDIR or "
-             "/tmp. With less than 1 GiB allowed by a container or ulimit, this begins earlier. A "
-             "static filter takes all keys, whatever N is",
+             "files are read twice. If an input is compressed, a pipe, smaller than 8 MiB or "
+             "larger than half of the memory, a hash of each key is kept. Each hash takes 8 "
+             "bytes; 16 if keyed; 24 if the rate is below 1e-7 or if --memory is given without "
+             "-p. Hashes beyond 256 MiB go to a temporary file in TMPDIR or /tmp. If a "
+             "container or ulimit allows less than 1 GiB, hashes go to disk sooner. With more "
+             "than N keys, the rate rises, and a warning says how far. Scalable and static "
+             "filters keep their rate",
      .more = "Without -n, distinct keys are counted, and the filter is the one that -n with "
              "this number makes. Up to 16,384 distinct keys are counted exactly. Larger "
              "numbers are estimated with a standard deviation of at most 1.1 %. The plan adds "
@@ -92,8 +93,8 @@ static const struct tool_option options[] = {
      .help = "set the false-positive rate (default 1e-4). Write it as 0.01, 1e-6, 0.01% or "
              "1/1000. With --memory the default is the rate that this size allows"},
     {0, "memory", "SIZE", TOOL_SIZE(struct build, memory),
-     .help = "limit the memory of the filter (512MiB, 2GB). With -p, a filter that needs more is "
-             "refused",
+     .help = "limit the memory of the filter (512MiB, 2GB). If -p is given and the filter "
+             "would need more, that is an error",
      .more = "Without -n that is known only once the keys have been read. A scalable filter that "
              "would grow past it ends the command with an error that says how many keys it "
              "holds. Nothing is written then."},
@@ -101,12 +102,13 @@ static const struct tool_option options[] = {
      .help = "choose the kind of filter (default blocked):\n"
              "blocked\tone cache miss per block\n"
              "classic\tthe least memory of the kinds to which keys can be added\n"
-             "counting\t4 times the memory; lines can be removed and counted\n"
-             "scalable\tgrows as keys are added, at the same rate. It first grows after -n "
+             "counting\t4 times the memory of blocked; keys can be removed and counted\n"
+             "scalable\tgrows as keys are added, at the same rate. It adds a layer after N "
              "keys (default 1 Mi). If it would need more than --memory, that is an error\n"
-             "static\tthe smallest; nothing can be added later. --memory limits the keys in "
-             "memory during the build, 16 bytes each. It is at least 16MiB (default 1GiB, or "
-             "half of what machine, container and ulimit allow)"},
+             "static\tthe smallest; nothing can be added later. --memory then limits the "
+             "build, not the filter. Keys take 16 bytes each; those beyond it go to disk. SIZE "
+             "is at least 16MiB (default 1GiB, or half of what machine, container and ulimit "
+             "allow)"},
     {0, "temp", "DIR", TOOL_TEXT(struct build, temporary),
      .help = "put the temporary files of a static build in DIR (default TMPDIR or /tmp). They "
              "hold the keys that do not fit in --memory, and the filter until it is complete. "
@@ -118,7 +120,8 @@ static const struct tool_option options[] = {
     {0, "blocks", "L", TOOL_SMALL(struct build, wish.blocks_per_key, 1, 4),
      .help = "use L blocks per key, 1 to 4 (default: chosen by the plan). Not for classic filters"},
     {0, "folds", "D", TOOL_SMALL(struct build, wish.folds, 0, 30),
-     .help = "make a filter that can be halved D times (default 0)"},
+     .help = "make a filter whose file can later be halved up to D times, at a higher rate "
+             "(default 0): see 'bloomery help fold'"},
     {0, "seed", "S", TOOL_COUNT(struct build, options.seed, 0, UINT64_MAX),
      .help = "seed the hash with S (default 0). A seed does not protect the filter; see --keyed"},
     {0, "keyed", NULL, TOOL_CALL_WHOLE(take_keyed),
@@ -164,8 +167,8 @@ static const struct tool_option options[] = {
 static const struct tool_option_group groups[] = {
     {.rows = options},
     TOOL_RULE_GROUPS(
-        "How a line becomes a key, in this order. The filter stores the rule, and query "
-        "and add follow it:",
+        "How a line becomes a key, in this order. The filter stores the rule except where "
+        "noted, and query and add follow it:",
         struct build, choice),
     TOOL_GROUPS_END,
 };
@@ -779,17 +782,20 @@ const struct tool_command cmd_build = {
     .synopsis = "bloomery build [-n N] [-p RATE] [--memory SIZE] -o FILE [INPUT...]\n"
                 "bloomery build --dialect DIALECT [-n N] [-p RATE] -o FILE [INPUT...]",
     .introduction =
-        "Builds a Bloom filter from the lines of the inputs. Without INPUT, or with '-', "
-        "it reads standard input. Compressed input is unpacked: gzip, zlib, zstd, xz, "
-        "bzip2, lz4, lzip, lzma and .Z. The members of tar, zip, cpio, 7z and rar "
-        "archives are read one after the other. Other binary formats are refused. UTF-16 "
-        "input that begins with a byte order mark is converted to UTF-8. FILE is written "
-        "at the end, completely or not at all. An existing filter is replaced.",
+        "Builds a Bloom filter from the lines of the inputs. By default, one in 10,000 lookups "
+        "of keys that were never added is a false positive (-p). Without INPUT, or with '-', "
+        "it reads standard input. Compressed input is unpacked: gzip, zlib, zstd, xz, bzip2, "
+        "lz4, lzip, lzma and .Z. The members of tar, zip, cpio, 7z and rar archives are read "
+        "one after the other. Other binary formats are refused. UTF-16 input that begins with "
+        "a byte order mark is converted to UTF-8. FILE is written at the end, completely or "
+        "not at all. An existing filter is replaced.",
     .groups = groups,
     .epilogue = "Without --crlf, a carriage return at the end of a line is part of the key. A "
-                "warning says so if the first line of an input ends with one. If no line has "
-                "field N, that is an error and nothing is written. Without --header, a line of "
-                "column names is a line like any other.\n"
+                "warning says so if the first line of an input ends with one. Without "
+                "--header, a line of column names is a line like any other.\n"
+                "\n"
+                "Exit code: 0 the filter was written, 2 an error; then nothing was written. If "
+                "no line has field N, that is an error.\n"
                 "\n"
                 "  bloomery build -p 0.01 -o ids.bloom ids.txt\n"
                 "  zcat urls.gz | bloomery build -n 20M -p 1/10000 -o urls.bloom\n"

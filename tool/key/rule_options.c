@@ -99,8 +99,8 @@ const struct tool_option tool_text_options[] = {
      .help = "keep a UTF-8 byte order mark at the start of an input. It is then part of the first "
              "line; by default it is dropped. The option is not stored: give it each time"},
     {0, "text", NULL, TOOL_CALL_WHOLE(take_text),
-     .help = "read inputs as raw bytes. Nothing is unpacked, transcoded or refused, and a "
-             "byte order mark is kept"},
+     .help = "treat inputs as text even if they look compressed, binary or like UTF-16 (as "
+             "grep -a). A byte order mark is kept"},
     TOOL_OPTIONS_END,
 };
 
@@ -110,11 +110,11 @@ const struct tool_option tool_rule_options[] = {
      .help = "treat lines that begin with the byte C as comments. They have no key"},
     {'F', "field", "N[,N...]", TOOL_CALL_WHOLE(take_field),
      .help = "use field N as the key; -1 is the last, 0 the whole line. Several fields are "
-             "joined in the order given. A line that lacks one has no key, and a warning "
-             "counts such lines"},
+             "joined in the order given. A line that lacks one has no key. A warning reports "
+             "how many lines lack the field. If no line has it, the exit code is 2"},
     {0, "header", NULL, TOOL_FLAG(struct tool_rule_choice, layout.header),
      .help = "read field names from the first line of each input, for use with -F. That line "
-             "has no key and stays in the output"},
+             "has no key; query and dedupe print that of the first input"},
     {0, "jsonl", "PATH", TOOL_CALL_WHOLE(take_jsonl),
      .help = "use the string or number at PATH in each JSON line as the key. A PATH is, for "
              "example, url or meta.id. It is not stored: give it each time, as with --header, "

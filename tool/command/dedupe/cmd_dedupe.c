@@ -95,8 +95,9 @@ static const struct tool_option options[] = {
     {'n', "keys", "N", TOOL_COUNT(OWN, keys, 1, TOOL_KEYS_MAX),
      .help = "plan for N distinct lines (default: estimated from a sample of the input files, "
              "plus 5 %). Lines are distinct if their keys differ. For pipes and compressed "
-             "inputs the default is one million, or 65,536 with --state. A filter that may "
-             "not grow is planned for all lines, repeated ones included",
+             "inputs the default is one million, or 65,536 with --state. With --on-full=stop "
+             "or pass and without --memory, the plan counts all lines, repeated ones included. "
+             "A pipe or a compressed input then needs -n",
      .more = "The sample is read at up to 64 places of the input files. A key that occurs at "
              "one place is extrapolated to the parts that were not read; a key that occurs at "
              "several places counts once. So the estimate is too high rather than too low, "
@@ -113,14 +114,13 @@ static const struct tool_option options[] = {
     {0, "on-full", "=WHAT", TOOL_CHOICE(OWN, on_full, TOOL_ON_FULL_WORDS),
      .help = "choose what happens if there are more distinct lines than planned:\n"
              "grow\tadd a layer of twice the size (default). The rate of all layers together "
-             "stays below RATE. With --memory, grow up to SIZE\n"
-             "stop\tprint the lines kept so far, and end with exit code 2 when the rate "
-             "reaches twice RATE (default with --memory)\n"
-             "pass\tremember no more lines. A line that is not remembered is printed each "
-             "time it occurs",
-     .more = "With grow and --memory, the run ends as with stop if the next layer would not "
-             "fit. The message says how full the filter is. The report counts the lines that "
-             "pass."},
+             "stays below RATE. With --memory, if the next layer would not fit in SIZE, the "
+             "run ends as with stop\n"
+             "stop\twhen the rate reaches twice RATE, print the lines kept so far and end with "
+             "exit code 2 (default with --memory)\n"
+             "pass\tremember no more lines. A line that is not remembered is printed each time "
+             "it occurs",
+     .more = "A message says how full the filter is. The report counts the lines that pass."},
     {0, "exact", "[=BITS]", TOOL_CALL(OWN, exact, take_exact), .words = "64|128",
      .help = "remember a fingerprint of each line instead of a filter: 64 bits (default) or "
              "128. This takes 11 to 21 bytes per distinct line, or twice that with 128 bits. "
@@ -135,9 +135,9 @@ static const struct tool_option options[] = {
      .help = "print only how many lines are kept. With -v, print how many are dropped"},
     {'o', "output", "FILE", TOOL_TEXT(OWN, output.path),
      .help = "write FILE instead of standard output. FILE is written only after all input has "
-             "been read. It is left untouched after a failure to read or write, a signal or a "
-             "stop by --on-full. FILE may be an input. Its name says how it is compressed: .gz, "
-             ".zst, .xz, .bz2, .lz4, .lz, .lzma",
+             "been read. After a failure to read or write, a signal or a stop by --on-full, it "
+             "is left untouched. FILE may be an input. Its name says how it is compressed: "
+             ".gz, .zst, .xz, .bz2, .lz4, .lz, .lzma",
      .more = "A file that is a filter is not replaced. --state is then written only if FILE is."},
     {0, "against", "X", TOOL_TEXTS(OWN, againsts),
      .help = "also drop lines that are in X, a filter or a file; repeatable",
@@ -150,10 +150,10 @@ static const struct tool_option options[] = {
              "run. If a write fails, FILE is cut back to whole lines."},
     {0, "state", "FILE", TOOL_TEXT(OWN, state),
      .help = "start with the lines remembered in FILE, and save the filter there at the end. "
-             "It is saved after everything has been printed, or when a full filter stops the "
-             "run. A new state starts small, grows, and keeps the rate of its first run. "
-             "SIGINT, SIGTERM and SIGHUP end the input, and the state is saved; a second "
-             "signal ends the run at once",
+             "It is saved after everything has been printed, also when a full filter stops the "
+             "run. A new state starts small, grows, and keeps the rate of its first run. After "
+             "SIGINT, SIGTERM or SIGHUP, dedupe stops reading, finishes its output and saves "
+             "the state. A second signal ends the run at once, and the old state stays",
      .more = "If FILE does not exist, or is empty, it is created. Size, rate and the rule for "
              "keys are those of the first run; other values of -n and -p are ignored with a "
              "warning. After a signal, the lines that were read are printed and the state is "
@@ -166,13 +166,14 @@ static const struct tool_option options[] = {
              "lines. Without it, they can choose lines that cause other lines to be dropped, "
              "or that slow down --exact and --unit ngram. A new state stores the secret, and "
              "only its owner can read the file. An existing state must be keyed already. "
-             "Filters of --against are not protected",
+             "Filters given with --against keep their own hashes, and are only protected if "
+             "they are keyed",
      .more = "It works with all units, with --exact and with --append, whose file is hashed "
-             "anew in each run. Filters of --against have their own hashes."},
+             "anew in each run."},
     {0, "secret-file", "FILE", TOOL_TEXT(OWN, secret_file),
-     .help = "read the secret from FILE, for filters of --state and --against that do not "
-             "contain it. With --keyed, store the secret of a new state there; if FILE does "
-             "not exist, it is created",
+     .help = "read the secret from FILE, for filters given with --state or --against that do "
+             "not contain it. With --keyed, store the secret of a new state there. If FILE "
+             "does not exist, it is created",
      .more = "A new FILE gets a random secret."},
     {'j', "threads", "N", TOOL_SMALL(OWN, source.threads, 0, TOOL_THREADS_MAX),
      .help = "use N threads, 1 to 256 (default 0: one per core). The output and its order do "
@@ -197,21 +198,21 @@ static const struct tool_option corpus_options[] = {
              "words) are repeated",
      .more = "Words are divided by Unicode's word boundaries."},
     {0, "ngram", "N", TOOL_SMALL(CORPUS, ngram, 1, NGRAM_MAX),
-     .help = "set the words per n-gram (default 13, with --near 5). A text of fewer words is one "
-             "n-gram"},
+     .help = "set the words per n-gram (default 13; 5 with --near). A text of fewer words is "
+             "one n-gram"},
     {0, "threshold", "T", TOOL_CALL(CORPUS, threshold, take_threshold),
      .help = "remove a paragraph or a document if a share of at least T of its n-grams is "
              "repeated (default 0.8)",
      .more = "It is above 0 and up to 1."},
     {0, "near", "T", TOOL_CALL(CORPUS, near.threshold, take_near),
      .help = "with --unit document, drop texts that are similar to an earlier one. T is the "
-             "least Jaccard similarity of their n-grams, such as 0.8: the number of n-grams in "
-             "both texts by the number in either",
+             "least Jaccard similarity, such as 0.8: the number of n-grams in both texts, "
+             "divided by the number in at least one",
      .more = "Texts are compared by MinHash signatures, whose bands are the keys of the filter: "
              "docs/near.md. -n is then the number of documents, and -p the rate of documents that "
              "the filter drops wrongly (default 1e-5)."},
     {0, "permutations", "N", TOOL_SMALL(CORPUS, near.permutations, 1, BLOOMERY_NEAR_VALUES_MAX),
-     .help = "set the number of values in a signature of --near (default 128)"},
+     .help = "with --near, set the number of values in a signature (default 128)"},
     {0, "bands", "B", TOOL_SMALL(CORPUS, near.forced_bands, 1, BLOOMERY_NEAR_VALUES_MAX),
      .help = "divide signatures into B bands (default: chosen for T). A text is dropped if any of "
              "its bands was seen. Needs --rows"},
@@ -230,13 +231,14 @@ static const struct tool_option corpus_options[] = {
      .more =
          "It is the document's last member: {\"spans\":[[start,end,share],...],\"drop\":true}."},
     {0, "no-add", NULL, TOOL_FLAG(CORPUS, no_add),
-     .help = "compare only with --against, and remember nothing else (decontamination)",
+     .help = "compare only with --against (decontamination). The inputs are not remembered, so "
+             "repeats among them are kept",
      .more = "X is then a filter or a file of documents."},
     {0, "output-dir", "DIR", TOOL_TEXT(CORPUS, output_dir),
      .help = "write one file in DIR for each input, completely or not at all. It has the "
-             "input's name and compression. If inputs in different folders share a name, all "
-             "files in DIR keep the folders that differ. To continue an interrupted run, "
-             "start it again",
+             "input's name and compression. If inputs in different folders have the same name, "
+             "the part of each path that differs is recreated under DIR, for all inputs. To "
+             "continue an interrupted run, start it again",
      .more = "DIR/.bloomery-dedupe records which inputs are done. The same command, started "
              "again, continues with the next one."},
     {0, "checkpoint", "SECONDS", TOOL_SECONDS(CORPUS, checkpoint, true),
@@ -247,7 +249,7 @@ static const struct tool_option corpus_options[] = {
      .help = "read a sample, and only print the expected memory, time and wrong removals",
      .more = "It shows the memory of filters of several rates."},
     {0, "shard", "I/N", TOOL_CALL_WHOLE(take_shard),
-     .help = "process the I-th of N parts of the inputs, for N machines",
+     .help = "process part I of N of the inputs, for N machines. I is 1 to N",
      .more = "I counts from 1."},
     {0, "shard-by", "WHAT", TOOL_CHOICE(CORPUS, shard_by, "files|key"),
      .help = "divide by files or by key (default files). With key, each shard reads all "
@@ -260,9 +262,8 @@ static const struct tool_option corpus_options[] = {
 static const struct tool_option_group groups[] = {
     {.rows = options},
     TOOL_RULE_GROUPS(
-        "Which part of a line is compared; the whole line is printed. Lines without a "
-        "key are always kept. A warning counts lines that lack the field; if no line has "
-        "it, the exit code is 2. --skip-empty drops blank lines:",
+        "Which part of a line is compared; the whole line is printed. Lines without a key are "
+        "always kept. --skip-empty drops blank lines:",
         struct tool_dedupe_command, choice),
     {.title = "For text collections in JSON lines, one document per line:",
      .rows = corpus_options,
@@ -691,13 +692,18 @@ const struct tool_command cmd_dedupe = {
     .synopsis = "bloomery dedupe [-n N] [-p RATE | --memory SIZE] [OPTION...] [INPUT...]",
     .introduction =
         "Prints each line of the inputs at its first occurrence, in input order. Lines are "
-        "remembered in a Bloom filter, in a few bytes each. A new line is mistaken for a "
-        "repeated one as often as the filter's rate says. The report at the end says how "
-        "many such lines are expected. Without INPUT, or with '-', it reads standard input. "
-        "Compressed inputs and archives are unpacked ('bloomery help build').",
+        "remembered in a Bloom filter, in a few bytes each. With a small probability, the "
+        "filter's rate (-p), a new line is mistaken for a repeated one and dropped. --exact "
+        "makes this practically impossible. The report at the end says how many such lines are "
+        "expected. Without INPUT, or with '-', it reads standard input. Compressed inputs and "
+        "archives are unpacked ('bloomery help build').",
     .groups = groups,
-    .epilogue = "If an input can't be read, or has a line that is too long, the run ends with exit "
-                "code 2. No later input is read, and the state is not written.\n"
+    .epilogue = "If an input can't be read, or has a line that is too long, the run ends. No "
+                "later input is read, and the state is not written.\n"
+                "\n"
+                "Exit code: 0 all inputs were read and the output is complete, 2 an error, or "
+                "a stop by --on-full. After a signal that ends reading, the command ends by "
+                "that signal.\n"
                 "\n"
                 "  bloomery dedupe urls.txt > unique.txt\n"
                 "  bloomery dedupe -o urls.txt urls.txt\n"

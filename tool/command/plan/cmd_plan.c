@@ -135,13 +135,13 @@ static const struct tool_option filter_options[] = {
              "blocked\tone cache miss per block, 1 to 4 blocks per key\n"
              "classic\tthe least memory of the kinds to which keys can be added\n"
              "static\tthe smallest; nothing can be added later\n"
-             "counting\t4 times the memory; lines can be removed and counted\n"
-             "scalable\tgrows as keys are added, at the same rate. It takes -n and -p, and "
-             "first grows after -n keys",
+             "counting\t4 times the memory of blocked; keys can be removed and counted\n"
+             "scalable\tgrows as keys are added, at the same rate. It takes -n (default 1 Mi) "
+             "and -p, and adds a layer after N keys",
      .more = "A classic filter has a cache miss for each bit. A scalable filter grows by "
-             "layers of twice the size, and its rate stays below -p at any size; the default "
-             "of -n is 2^20. A static filter is built once from all its keys. Add new keys to "
-             "a small scalable filter beside it, and query both with two -f."},
+             "layers of twice the size, and its rate stays below -p at any size. A static "
+             "filter is built once from all its keys. Add new keys to a small scalable filter "
+             "beside it, and query both with two -f."},
     {0, "grow-to", "N", TOOL_COUNT(struct wish, grow_to, 1, TOOL_KEYS_MAX),
      .help = "show the layers of a scalable filter with N keys"},
     {0, "counter-bits", "B", TOOL_CALL(struct wish, counter_bits, tool_take_counter_bits),
@@ -152,15 +152,16 @@ static const struct tool_option filter_options[] = {
      .help = "plan only filters with L blocks per key, 1 to 4",
      .more = "A block is 512 bits, or as many counters."},
     {0, "folds", "D", TOOL_SMALL(struct wish, options.folds, 0, 30),
-     .help = "plan a filter that can be halved D times (default 0)"},
+     .help = "plan a filter whose file can later be halved up to D times, at a higher rate "
+             "(default 0)"},
     {0, "bits-per-key", "B", TOOL_CALL(struct wish, bits_per_key, take_bits_per_key),
      .help =
          "show the rate at B bits per key (10, 9.6). Takes -n (default 1M) or --memory, but not -p",
      .more = "B is 0.1 to 10,000. For each kind, the table shows the exact rate, and the "
              "number of probes with the lowest rate at this size."},
     {0, "probes", "K", TOOL_SMALL(struct wish, options.probes, 1, PROBES_MAX),
-     .help = "set K bits per key: 1 to 8 in each block, or 1 to 64 in a classic filter. Takes "
-             "--bits-per-key, or two of -n, -p and --memory",
+     .help = "set K bits per key: in each of its blocks (1 to 8), or in a classic filter (1 to "
+             "64). Takes --bits-per-key, or two of -n, -p and --memory",
      .more = "The third of these is computed. 'bloomery build' chooses the probes itself."},
     TOOL_OPTIONS_END,
 };
@@ -227,8 +228,8 @@ static const struct tool_option_group groups[] = {
     {.rows = size_options},
     {.rows = filter_options, TOOL_GIVEN(struct wish, for_filters)},
     {.rows = other_options},
-    {.title = "With --sieve; --memory then limits the whole process, as in 'bloomery sieve "
-              "push' (default: 64 MiB for the sieve alone):",
+    {.title = "For --sieve. --memory is then the limit of the whole process, as in 'bloomery "
+              "sieve push'; without it, the sieve alone gets 64 MiB:",
      .rows = sieve_options,
      .offset = offsetof(struct wish, of_sieve),
      TOOL_GIVEN(struct wish, of_sieve.in_use)},
@@ -480,7 +481,7 @@ static int report_rows(const struct wish *wish, const struct row *rows, size_t c
         {"bits/key", "bits/key", 9},
         {"rate", "rate", 10},
         {"odds", "odds", 15},
-        {"limit", "limit", 7},
+        {"limit", "minimum", 7},
         {"absent", "absent", 8},
         {"present", "present", 8},
     };
@@ -982,9 +983,8 @@ const struct tool_command cmd_plan = {
                 "  blocks       blocks per key; a block has 512 bits or counters\n"
                 "  probes       bits that a key sets in each block\n"
                 "  odds         the rate as a fraction\n"
-                "  limit        memory, as a multiple of the information-theoretic minimum\n"
-                "  cache lines  those that a lookup reads on average, for an absent key and for\n"
-                "               a present one\n"
+                "  minimum      memory, as a multiple of the information-theoretic minimum\n"
+                "  cache lines  read per lookup on average: of an absent, then a present key\n"
                 "\n"
                 "A star marks the filter that 'bloomery build' makes by default.\n"
                 "\n"

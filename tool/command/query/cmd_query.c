@@ -106,20 +106,20 @@ static const struct tool_option options[] = {
     {0, "secret-file", "FILE", TOOL_TEXT(struct query, secret_file),
      .help = "read the secret from FILE, for filters that do not contain it"},
     {0, "confirm", "SORTED", TOOL_TEXT(struct query, confirm),
-     .help = "accept a match only if its key is also in SORTED, a file of keys in the order "
-             "of LC_ALL=C sort. This rejects all false positives. With -v, print all other "
-             "lines. A line of SORTED is a key as text, before --hex, --int64, --int32 or "
-             "--utf16. It may also contain the key in the field that the filter's rule names. "
-             "A carriage return at its end is ignored, and so is case if the rule changes "
-             "case. If SORTED is out of order, that is an error. If it rejects more matches "
-             "than chance explains, a warning says so",
+     .help = "accept a match only if its key is also in SORTED, a file of keys in the order of "
+             "LC_ALL=C sort. This rejects all false positives. With -v, print all other lines. "
+             "A line of SORTED is a key as text, before --hex, --int64, --int32 or --utf16. "
+             "Alternatively, each line may be a record with the key in the field that the "
+             "filter's rule names. A carriage return at its end is ignored, and so is case if "
+             "the rule changes case. If SORTED is out of order, that is an error. If --confirm "
+             "rejects more matches than the false-positive rate explains, a warning says so",
      .more = "SORTED must not be compressed; with -0, sort it with sort -z. Blanks around the "
              "key that --trim removes, and more fields after it, are allowed. If the rule "
              "changes case or reads hexadecimal digits, the key is looked up in lower and in "
              "upper case. If the key is not the first field, sort the file by that field "
              "(LC_ALL=C sort -t ';' -k 2,2). The answers are exact as long as the filter "
              "contains all keys of the file. Order is checked where the file is read, not "
-             "throughout. If it rejects far more matches than chance explains, its lines are "
+             "throughout. If it rejects far more matches than the rate explains, its lines are "
              "other keys than the filter's, or the filter has more keys."},
     {0, "dialect", "D", TOOL_DIALECT(struct query, dialect),
      .help = "read filters of another system. D is NAME[,parameter=value...], as listed by "
@@ -146,11 +146,10 @@ static const struct tool_option options[] = {
 static const struct tool_option_group groups[] = {
     {.rows = options},
     TOOL_RULE_GROUPS(
-        "How a line becomes a key, in this order. These options are for filters that do "
-        "not store a rule. For a filter that does, you may omit them; if given, they "
-        "must agree with it. Field names, several fields, --header and --jsonl are never "
-        "stored: give them again, or lines are refused. Lines without a key are not "
-        "printed or counted, with or without -v.\n"
+        "How a line becomes a key, in this order. If the filter stores a key rule, omit these "
+        "options or give the same values. Field names, several fields, --header and --jsonl "
+        "are never stored: repeat them, or query refuses the filter (exit code 2). Lines "
+        "without a key, except the header, are not printed or counted, with or without -v.\n"
         "Of these options, only --trim and those that change bytes apply to a KEY of -k.",
         struct query, choice),
     TOOL_GROUPS_END,
@@ -278,7 +277,7 @@ static const bloomery_filter *open_filter(const struct query *query, const char 
     struct stat facts;
     if (!tool_filter_file_open(&file, path, &query->dialect))
         return NULL;
-    if (file.descriptor >= 0 && fstat(file.descriptor, &facts) == 0)
+    if (input_bytes > 0 && file.descriptor >= 0 && fstat(file.descriptor, &facts) == 0)
         file.origin.bytes = (uint64_t)facts.st_size;
     file.in_memory = is_worth_a_copy(&file.origin, input_bytes, memory);
     const bloomery_filter *filter =
@@ -852,31 +851,31 @@ const struct tool_command cmd_query = {
     .synopsis = "bloomery query FILTER [INPUT...]\n"
                 "bloomery query -f FILTER [-f FILTER]... [INPUT...]",
     .introduction =
-        "Prints the lines of the inputs that are possibly in the Bloom filter, much as "
-        "grep prints the lines that match a pattern. A line that is not printed was "
-        "definitely never added, unless the file is damaged (--verify). A line that was "
-        "never added is printed as often as the filter's false-positive rate says. "
-        "Without INPUT, or with '-', query reads standard input. Compressed inputs and "
-        "archives are unpacked ('bloomery help build'). If the filter stores a rule for "
-        "keys ('bloomery help build'), query follows it, and prints whole lines. Lines "
-        "from a pipe are answered as they arrive.",
+        "Prints the lines of the inputs that are possibly in the Bloom filter, much as grep "
+        "prints the lines that match a pattern. A line that is not printed is definitely not "
+        "in the filter (a damaged file may hide keys: --verify). A line that was never added "
+        "is printed with a small probability, the filter's false-positive rate. --confirm "
+        "removes such lines. Without INPUT, or with '-', query reads standard input. "
+        "Compressed inputs and archives are unpacked ('bloomery help build'). If the filter "
+        "stores a rule for keys ('bloomery help build'), query follows it, and prints whole "
+        "lines. Lines from a pipe are answered as they arrive.",
     .groups = groups,
     .epilogue = "Without --crlf, a carriage return at the end of a line is part of the key. A "
                 "warning says so if the first line of an input ends with one.\n"
                 "\n"
-                "If there are no more matches than chance explains, query retries some keys in "
-                "other forms (case, blanks, hex, numbers, UTF-16, carriage returns). A hint on "
+                "If all matches could be false positives, query retries some keys in other "
+                "forms (case, blanks, hex, numbers, UTF-16, carriage returns). A hint on "
                 "standard error names the form that matches.\n"
                 "\n"
-                "If another program overwrites a filter in place, the query ends with exit code "
-                "2, since later answers may be wrong. To replace a filter that is in use, write "
-                "a new file and rename it over the old one (mv). Running queries continue with "
-                "the old filter.\n"
+                "If another program overwrites a filter in place, the query ends with exit "
+                "code 2, since later answers may be wrong. To replace a filter that is in use, "
+                "write a new file and rename it over the old one (mv). Running queries "
+                "continue with the old filter.\n"
                 "\n"
-                "A filter is mapped, so its memory is the system's and shared. If the inputs are "
-                "files of more than four times its size, a filter of 4 MiB or more is read into "
-                "the memory of the process, up to a quarter of what machine, container and "
-                "ulimit allow.\n"
+                "Filters are memory-mapped, so processes share their pages. A filter of at "
+                "least 4 MiB is instead copied into the process if the input files have at "
+                "least four times its size. It must fit in a quarter of the memory that "
+                "machine, container and ulimit allow.\n"
                 "\n"
                 "Exit code: 0 some line was printed (or would be, with -q or -c), 1 none, 2 an "
                 "error. If one input fails, the others are still read.\n"

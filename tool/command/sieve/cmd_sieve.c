@@ -92,13 +92,21 @@ const struct tool_command cmd_sieve = {
     .summary = "a crawl queue that drops URLs it has already seen",
     .synopsis = "bloomery sieve COMMAND [OPTION...] DIR ...",
     .introduction =
-        "A to-visit queue that drops keys it has already seen. Each key comes out once, "
-        "however often it is pushed. A popped key is leased: it is redelivered unless "
-        "'ack' acknowledges it before its lease ends. The directory DIR holds "
-        "everything. A crash loses at most the work of the last second.",
+        "A to-visit queue that drops keys it has already seen. Each key is queued once, "
+        "however often it is pushed. 'pop' leases keys, for an hour by default. If 'ack' does "
+        "not acknowledge a key before its lease ends, the key is delivered again. The "
+        "directory DIR holds everything, and several processes may share it; each waits for "
+        "the others. A crash undoes at most the pushes and acknowledgements of the last second "
+        "(--sync).\n"
+        "\n"
+        "A new key is practically never dropped: one drop in 37 crawls of a billion keys. With "
+        "--engine memory, the probability is 1e-6 (-p). A pushed key is pending until the disk "
+        "engine has compared it with the keys seen before, which it does in batches.",
     .epilogue =
         "'bloomery sieve COMMAND --help' describes a command; 'bloomery plan --sieve' computes "
         "how much memory and disk a sieve needs.\n"
+        "\n"
+        "In the second example, --done acknowledges each key as soon as it is printed.\n"
         "\n"
         "  bloomery sieve push crawl seeds.txt\n"
         "  bloomery sieve pop -n 10 --done crawl | visit | bloomery sieve push crawl\n"

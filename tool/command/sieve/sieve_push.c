@@ -833,17 +833,16 @@ const struct tool_command tool_sieve_mark = {
 const struct tool_command tool_sieve_import = {
     .name = "sieve import",
     .run = import_main,
-    .summary = "mark keys that another program has seen, such as Scrapy",
+    .summary = "mark the keys that another program recorded, such as Scrapy's",
     .synopsis = "bloomery sieve import [OPTION...] DIR FILE...",
     .introduction =
-        "Marks keys that another program has seen as seen, without queueing them. A FILE "
+        "Marks as seen the keys that another program recorded, without queueing them. A FILE "
         "is a list with one key per line, as for 'sieve mark', or the requests.seen of a "
-        "Scrapy job. A file whose first line has 40 hexadecimal digits is a "
-        "requests.seen. Each such line is a key, without a carriage return after it. "
-        "Other lines, such as one that a crash cut off, are skipped and counted. Newer "
-        "files of Scrapy are binary, with 20 bytes per request, and are recognised by "
-        "bytes that text does not have. The 40 digits of each request are the key. "
-        "Binary files must not be pipes or compressed.",
+        "Scrapy job. A file whose first line has 40 hexadecimal digits is a requests.seen. "
+        "Each such line is a key, without a carriage return after it. Other lines, such as one "
+        "that a crash cut off, are skipped and counted. Newer files of Scrapy are binary, with "
+        "20 bytes per request, and are recognised by bytes that text does not have. The 40 "
+        "digits of each request are the key. Binary files must not be pipes or compressed.",
     .groups = import_groups,
     .epilogue = "  bloomery sieve import crawl crawls/job/requests.seen",
 };

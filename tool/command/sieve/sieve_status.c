@@ -342,7 +342,7 @@ static int flush_main(int argc, char **argv)
 const struct tool_command tool_sieve_flush = {
     .name = "sieve flush",
     .run = flush_main,
-    .summary = "decide now which pending keys are new",
+    .summary = "decide now which pending keys are new, and queue them",
     .synopsis = "bloomery sieve flush [OPTION...] DIR",
     .introduction =
         "Decides for all pending keys whether they are new (disk engine), and queues the "
