@@ -13,7 +13,7 @@ import documents
 from runner import EMULATOR, SECONDS, TOOL, case, main
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-SCREEN = 60  # lines
+SCREEN = 66  # lines, of which two are the addresses of pictures
 
 
 def page(name):
