@@ -146,10 +146,12 @@ static const struct tool_option options[] = {
 static const struct tool_option_group groups[] = {
     {.rows = options},
     TOOL_RULE_GROUPS(
-        "How a line becomes a key, in this order. If the filter stores a key rule, omit these "
-        "options or give the same values. Field names, several fields, --header and --jsonl "
-        "are never stored: repeat them, or query refuses the filter (exit code 2). Lines "
-        "without a key, except the header, are not printed or counted, with or without -v.\n"
+        "How a line becomes a key, in this order. If the filter stores a key rule, you may "
+        "omit these options. If given, --trim and those that change bytes must agree with the "
+        "rule; the others describe this input. Field names, several fields, --header and "
+        "--jsonl are never stored: repeat them, or query refuses the filter (exit code 2). "
+        "Lines without a key, except the header, are not printed or counted, with or without "
+        "-v.\n"
         "Of these options, only --trim and those that change bytes apply to a KEY of -k.",
         struct query, choice),
     TOOL_GROUPS_END,
