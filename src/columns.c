@@ -244,7 +244,7 @@ bloomery_status bloomery_remove_keys(bloomery_filter *filter, const bloomery_key
 bloomery_status bloomery_hash_keys(const bloomery_filter *filter, const bloomery_keys *keys,
                                    bloomery_hash *hashes, bloomery_error *error)
 {
-    struct bloomery_input input;
+    struct bloomery_input input = {.valid = NULL};
     bloomery_status status = bloomery_keys_read(filter, keys, &input, error);
     if (status == BLOOMERY_OK)
         status = bloomery_can_hash(filter, error);

@@ -481,8 +481,10 @@ static void spread_all(const uint64_t *answers, const uint64_t *valid, size_t wo
     for (size_t i = 0; i < words; i++) {
         const size_t now = (size_t)__builtin_popcountll(valid[i]);
         uint64_t bits = answers[at / BLOOMERY_WORD] >> at % BLOOMERY_WORD;
-        if (at % BLOOMERY_WORD + now > BLOOMERY_WORD)
+        if (at % BLOOMERY_WORD + now > BLOOMERY_WORD) {
+            assert(at % BLOOMERY_WORD > 0);
             bits |= answers[at / BLOOMERY_WORD + 1] << (BLOOMERY_WORD - at % BLOOMERY_WORD);
+        }
         to[i] = spread(bits, valid[i]);
         at += now;
     }

@@ -163,7 +163,7 @@ OF_LEVEL(enter_singly)(const struct OF_LEVEL(batch) * batch, size_t first,
         ring->lo[slot + i] = hash.lo;
         for (uint32_t which = 0; which < (batch->adding ? layer->blocks_per_key : 1); which++) {
             const struct bloomery_place place = bloomery_place_of(hash, which, layer->blocks);
-            const size_t at = slot + i + which * RING_OF_SEVERAL;
+            const size_t at = slot + i + (size_t)which * RING_OF_SEVERAL;
             assert(place.block < layer->blocks && at < RING);
             ring->at[at] = layer->payload + place.block * BLOOMERY_BLOCK_BYTES;
             ring->word[at] = place.word;

@@ -606,6 +606,7 @@ static size_t add_portion(struct bloomery_filter *filter, const struct bloomery_
     const uint64_t most = (uint64_t)fit * layer->probes * layer->blocks_per_key;
     assert(filter->foreign || set <= most);
     uint64_t added = 0;
+    assert(!filter->foreign || answers != NULL);
     for (size_t i = 0; filter->foreign && i < fit; i += WORD)
         added += (uint64_t)__builtin_popcountll(answers[i / WORD]);
     if (filter->foreign) {
