@@ -151,7 +151,8 @@ static const struct tool_option options[] = {
     {0, "state", "FILE", TOOL_TEXT(OWN, state),
      .help = "start with the lines remembered in FILE, and save the filter there at the end. "
              "It is saved after everything has been printed, or when a full filter stops the "
-             "run. A new state starts small, grows, and keeps the rate of its first run. "
+             "run. With --unit, a run that stops leaves FILE as it was. A new state starts small, "
+             "grows, and keeps the rate of its first run. "
              "SIGINT, SIGTERM and SIGHUP end the input, and the state is saved; a second "
              "signal ends the run at once",
      .more = "If FILE does not exist, or is empty, it is created. Size, rate and the rule for "
@@ -226,9 +227,12 @@ static const struct tool_option corpus_options[] = {
      .more = "Their keys are not added either. Words are those of --unit ngram."},
     {0, "annotate", "[=NAME]", TOOL_CALL(CORPUS, annotate, take_annotate),
      .help = "remove nothing; instead, add a member NAME (default bloomery) to documents with "
-             "repeated text. It lists the repeated spans in code points",
+             "repeated text. It lists the repeated spans in code points; with --near, in documents "
+             "that would be dropped, it says how many of their bands were seen",
      .more =
-         "It is the document's last member: {\"spans\":[[start,end,share],...],\"drop\":true}."},
+         "It is the document's last member: {\"spans\":[[start,end,share],...],\"drop\":true}. "
+         "With --near it is {\"bands\":11,\"of\":11,\"similarity\":1,\"drop\":true}: the "
+         "bands that were seen, all bands, and a rough estimate of the similarity."},
     {0, "no-add", NULL, TOOL_FLAG(CORPUS, no_add),
      .help = "compare only with --against, and remember nothing else (decontamination)",
      .more = "X is then a filter or a file of documents."},
