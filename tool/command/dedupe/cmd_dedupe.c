@@ -229,10 +229,9 @@ static const struct tool_option corpus_options[] = {
      .help = "remove nothing; instead, add a member NAME (default bloomery) to documents with "
              "repeated text. It lists the repeated spans in code points; with --near, in documents "
              "that would be dropped, it says how many of their bands were seen",
-     .more =
-         "It is the document's last member: {\"spans\":[[start,end,share],...],\"drop\":true}. "
-         "With --near it is {\"bands\":11,\"of\":11,\"similarity\":1,\"drop\":true}: the "
-         "bands that were seen, all bands, and a rough estimate of the similarity."},
+     .more = "It is the document's last member: {\"spans\":[[start,end,share],...],\"drop\":true}. "
+             "With --near it is {\"bands\":11,\"of\":11,\"similarity\":1,\"drop\":true}: the "
+             "bands that were seen, all bands, and a rough estimate of the similarity."},
     {0, "no-add", NULL, TOOL_FLAG(CORPUS, no_add),
      .help = "compare only with --against, and remember nothing else (decontamination)",
      .more = "X is then a filter or a file of documents."},
