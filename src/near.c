@@ -23,7 +23,7 @@
  * place is an order of its own, so that of few values each is taken about as often (optimal
  * densification, Shrivastava 2017). docs/near.md has what other ways to fill them measure.
  *
- *     place 7:    54 3 96 3 11 ...  (ROW draws)    then the other places by their ranks
+ *     place 7:    54 3 96 3 11 ...  (32 draws)    then the other places by their ranks
  *
  * The draws alone would find a place, too. Of few full ones each takes a draw after draw, about
  * values^2 / full for all places, where ranks of the full ones take values * full.
@@ -49,7 +49,7 @@ enum {
     WORDS_DEFAULT = 5,
     FIRST_BYTES = sizeof(bloomery_near), /* of version 0.1 */
     BLOCK = 512,                         /* words that are hashed at once */
-    ROW = 8,                             /* steps of four places each, before ranks decide */
+    DRAW_STEPS = 8,                      /* steps of four places each, before ranks decide */
 };
 
 #define RATE_DEFAULT        1e-5
@@ -256,7 +256,7 @@ static void add_shingles(struct sketch *sketch, const uint64_t *words, size_t co
 }
 
 /* Number `step` of the row in which place `place` looks for a value, four places of 16 bits; from
- * ROW on the rank that place number step - ROW has for it. */
+ * DRAW_STEPS on the rank that place number step - DRAW_STEPS has for it. */
 static uint64_t row_of(uint32_t place, uint32_t step)
 {
     return mix(((uint64_t)(place + 1) << 32 | step) * MULTIPLIER);
@@ -283,7 +283,7 @@ static uint32_t borrow(const struct sketch *sketch, uint32_t place, const uint16
                        uint32_t count)
 {
     assert(count > 0 && sketch->least[place] == UINT64_MAX);
-    for (uint32_t step = 0; step < ROW; step++) {
+    for (uint32_t step = 0; step < DRAW_STEPS; step++) {
         const uint64_t four = row_of(place, step);
         for (unsigned shift = 0; shift < 64; shift += 16) {
             const uint64_t least = sketch->least[(four >> shift & 0xffff) * sketch->values >> 16];
@@ -294,7 +294,7 @@ static uint32_t borrow(const struct sketch *sketch, uint32_t place, const uint16
     uint64_t first = UINT64_MAX;
     uint32_t from = full[0];
     for (uint32_t i = 0; i < count; i++) {
-        const uint64_t rank = row_of(place, ROW + full[i]);
+        const uint64_t rank = row_of(place, DRAW_STEPS + full[i]);
         from = rank < first ? full[i] : from;
         first = rank < first ? rank : first;
     }
