@@ -17,11 +17,16 @@
  *     hash       place (upper 32 bits * values >> 32)    value (lower 32 bits)
  *     6d3f...    54                                      ...9a07
  *
- * Short documents leave places empty. An empty place takes the value of another one: it goes
- * through a row of places, which hangs on its own number alone, to the first that is not empty.
- * Two documents whose sets are equal in that first place have the same value in both. The row of
- * each place is a row of its own, so that of few values each is taken about as often (optimal
+ * Short documents leave places empty. An empty place takes the value of another one: of the first
+ * that is not empty, in an order of all places that follows from its own number alone. Two
+ * documents whose sets are equal in that first place have the same value in both. The order of each
+ * place is an order of its own, so that of few values each is taken about as often (optimal
  * densification, Shrivastava 2017). docs/near.md has what other ways to fill them measure.
+ *
+ *     place 7:    54 3 96 3 11 ...  (32 draws)    then the other places by their ranks
+ *
+ * The draws alone would find a place, too. Of few full ones each takes a draw after draw, about
+ * values^2 / full for all places, where ranks of the full ones take values * full.
  *
  * Values are the hash's lower half, and order is decided by the upper half first. So values of
  * long documents, whose least hashes are all small, still have 32 bits.
@@ -44,6 +49,7 @@ enum {
     WORDS_DEFAULT = 5,
     FIRST_BYTES = sizeof(bloomery_near), /* of version 0.1 */
     BLOCK = 512,                         /* words that are hashed at once */
+    DRAW_STEPS = 8,                      /* steps of four places each, before ranks decide */
 };
 
 #define RATE_DEFAULT        1e-5
@@ -249,7 +255,8 @@ static void add_shingles(struct sketch *sketch, const uint64_t *words, size_t co
     }
 }
 
-/* Number `step` of the row in which place `place` looks for a value: four places. */
+/* Number `step` of the row in which place `place` looks for a value, four places of 16 bits; from
+ * DRAW_STEPS on the rank that place number step - DRAW_STEPS has for it. */
 static uint64_t row_of(uint32_t place, uint32_t step)
 {
     return mix(((uint64_t)(place + 1) << 32 | step) * MULTIPLIER);
@@ -271,10 +278,12 @@ static size_t hash_words(const struct bloomery_input *input, const bloomery_filt
     return count;
 }
 
-/* The value of a place that is empty. Some place is not. */
-static uint32_t borrow(const struct sketch *sketch, uint32_t place)
+/* The value of a place that is empty. `full`: the places that are not, one or more. */
+static uint32_t borrow(const struct sketch *sketch, uint32_t place, const uint16_t *full,
+                       uint32_t count)
 {
-    for (uint32_t step = 0;; step++) {
+    assert(count > 0 && sketch->least[place] == UINT64_MAX);
+    for (uint32_t step = 0; step < DRAW_STEPS; step++) {
         const uint64_t four = row_of(place, step);
         for (unsigned shift = 0; shift < 64; shift += 16) {
             const uint64_t least = sketch->least[(four >> shift & 0xffff) * sketch->values >> 16];
@@ -282,20 +291,28 @@ static uint32_t borrow(const struct sketch *sketch, uint32_t place)
                 return (uint32_t)least;
         }
     }
+    uint64_t first = UINT64_MAX;
+    uint32_t from = full[0];
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t rank = row_of(place, DRAW_STEPS + full[i]);
+        from = rank < first ? full[i] : from;
+        first = rank < first ? rank : first;
+    }
+    return (uint32_t)sketch->least[from];
 }
 
 static void write_signature(const struct sketch *sketch, uint32_t *signature)
 {
-    uint32_t full = 0, only = UINT32_MAX;
+    uint16_t full[BLOOMERY_NEAR_VALUES_MAX];
+    uint32_t count = 0;
     for (uint32_t i = 0; i < sketch->values; i++)
-        if (sketch->least[i] != UINT64_MAX) {
-            only = (uint32_t)sketch->least[i];
-            full++;
-        }
+        if (sketch->least[i] != UINT64_MAX)
+            full[count++] = (uint16_t)i;
+    const uint32_t only = count > 0 ? (uint32_t)sketch->least[full[0]] : UINT32_MAX;
     for (uint32_t i = 0; i < sketch->values; i++)
         signature[i] = sketch->least[i] != UINT64_MAX ? (uint32_t)sketch->least[i]
-                       : full < 2                     ? only
-                                                      : borrow(sketch, i);
+                       : count < 2                    ? only
+                                                      : borrow(sketch, i, full, count);
 }
 
 bloomery_status bloomery_signature_of(const bloomery_near *near, const bloomery_filter *hasher,

@@ -125,8 +125,9 @@ BLOOMERY_PUBLIC double bloomery_near_similarity(const bloomery_near *near, uint3
  *
  * BLOOMERY_BAD_ARGUMENT if `near` was not planned, or if the struct of the words or a word is
  * wrong (error->offset is its number). BLOOMERY_UNSUPPORTED if `hasher` is a filter of another
- * system; else as bloomery_hash_keys. Time: some 10 ns a word, and up to 10 us for a document of
- * few words. 32 KiB of stack; allocates nothing; any thread.
+ * system; else as bloomery_hash_keys. Time: some 10 ns a word; and for a document of fewer words
+ * than values up to 5 us with 128 values and up to 50 us with 1024, growing as values^1.5. 32 KiB
+ * of stack; allocates nothing; any thread.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_signature_of(const bloomery_near *near,
                                                       const bloomery_filter *hasher,

@@ -4,6 +4,7 @@
 import json
 import os
 import random
+import re
 
 from runner import case, has, keyed, main
 
@@ -338,6 +339,24 @@ def numbers_that_make_no_sense_are_refused(c):
 
 
 # ---- Plans -------------------------------------------------------------------------------------------
+
+@case
+def messages_count_documents_as_the_options_do(c):
+    """A rate that a message advises is one that fits."""
+    line = "dedupe -q --unit document --jsonl text --near 0.8 -n 100000"
+    for more in ("--memory 1MiB", "--memory 2MiB", "--memory 5MiB", "--memory 2MiB --on-full=grow",
+                 "--memory 6MiB --on-full=grow"):
+        _, said = c.run(f"{line} {more} -p 1e-9", stdin="", code=2, stderr=has("100,000 documents need "))
+        advised = re.search(r"; a rate of (\S+) would fit \(-p\)", said.decode())[1]
+        c.run(f"{line} {more} -p {advised}", stdin=json.dumps({"text": "a b"}), stdout=None)
+        c.run(f"{line} {more} -p {float(advised) / 1.2}", stdin="", code=2, stderr=has(" documents need "))
+    for more in ("", "--on-full=grow"):
+        _, said = c.run(f"{line} --memory 300KiB {more}", stdin="", code=2, stderr=has("100,000 documents need "))
+        c.expect(b"would fit" not in said, f"{said} advises what is useless")
+    c.run(f"{line} -p 1e-3 --state s.bloom", stdin=json.dumps({"text": "a b"}), stdout=None)
+    c.run(f"{line} -p 1e-4 --state s.bloom", stdin=json.dumps({"text": "a b"}),
+          stderr=has("planned for 100,000 documents and a rate of 1 in 1,0"))
+
 
 @case
 def a_dry_run_shows_the_curve_and_the_memory_of_the_run(c):

@@ -62,14 +62,17 @@ def shingle_of(words):
     return mixed(total)
 
 
-def row_of(place):
-    """The places that an empty place looks at, one after the other."""
-    step = 0
-    while True:
-        z = mixed(((place + 1) << 32 | step) * MULTIPLIER & M64)
-        for shift in range(0, 64, 16):
-            yield z >> shift & 0xffff
-        step += 1
+def number_of(place, step):
+    """A random number of an empty place."""
+    return mixed(((place + 1) << 32 | step) * MULTIPLIER & M64)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def order_of(place, values):
+    """All places in the order in which an empty place looks at them: 32 draws, then the others by their ranks."""
+    drawn = [(number_of(place, step) >> shift & 0xffff) * values >> 16 for step in range(8) for shift in range(0, 64, 16)]
+    ranked = sorted(range(values), key=lambda other: number_of(place, 8 + other))
+    return list(dict.fromkeys(drawn + ranked))
 
 
 class Near:
@@ -97,8 +100,7 @@ class Near:
         def filled(place):
             if place in least or len(least) == 1:
                 return least.get(place, min(least.values()))
-            return next(least[other] for number in row_of(place)
-                        if (other := number * self.values >> 16) in least)
+            return next(least[other] for other in order_of(place, self.values) if other in least)
         return [filled(place) & 0xffffffff for place in range(self.values)]
 
     def bands_of(self, text):

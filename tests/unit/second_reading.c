@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -102,7 +103,7 @@ static void a_file_that_changed_is_named(void **state)
     struct tool_second_reading second;
     struct stat facts;
     (void)state;
-    for (unsigned change = 0; change < 5; change++) {
+    for (unsigned change = 0; change < 6; change++) {
         write_keys();
         assert_true(tool_second_reading_begin(&second, &source, 0, UINT64_MAX));
         assert_null(tool_second_reading_changed(&second));
@@ -119,6 +120,11 @@ static void a_file_that_changed_is_named(void **state)
         } else if (change < 4) { /* of another time */
             times[1].tv_nsec += change == 2 ? 1 : 0;
             times[1].tv_sec += change == 3 ? 1 : 0;
+            assert_int_equal(utimensat(AT_FDCWD, "keys", times, 0), 0);
+        } else if (change == 4) { /* other bytes, with the old size and time */
+            const struct timespec tick = {.tv_nsec = 20000000}; /* of the file system's clock */
+            assert_int_equal(nanosleep(&tick, NULL), 0);
+            write_file("r+b", "x", 1);
             assert_int_equal(utimensat(AT_FDCWD, "keys", times, 0), 0);
         } else {
             assert_int_equal(unlink("keys"), 0);

@@ -65,12 +65,13 @@ bool tool_source_readable_twice(const struct tool_source *source, const char **c
     return true;
 }
 
-/* What is the same of a file that has not changed. */
+/* What is the same of a file that has not changed. A program can put the time of the last write
+ * back, as rsync --inplace -t and touch -r do, but not the time of the last change. */
 struct tool_input_mark {
     dev_t device;
     ino_t inode;
     off_t size;
-    struct timespec written;
+    struct timespec written, changed;
 };
 
 /* Of stdin, or of a path. False if it is not a regular file. */
@@ -80,8 +81,14 @@ static bool mark_input(const char *path, struct tool_input_mark *mark)
     if ((tool_path_is_stdin(path) ? fstat(STDIN_FILENO, &facts) : stat(path, &facts)) != 0 ||
         !S_ISREG(facts.st_mode))
         return false;
-    *mark = (struct tool_input_mark){facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim};
+    *mark = (struct tool_input_mark){facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim,
+                                     facts.st_ctim};
     return true;
+}
+
+static bool is_same_time(struct timespec one, struct timespec other)
+{
+    return one.tv_sec == other.tv_sec && one.tv_nsec == other.tv_nsec;
 }
 
 /* Whether the bytes of a file are read as they are: nothing is unpacked or converted. `from`: of
@@ -143,8 +150,8 @@ const char *tool_second_reading_changed(const struct tool_second_reading *second
         const char *path = tool_source_path(second->source, i);
         struct tool_input_mark now;
         if (!mark_input(path, &now) || now.device != before->device || now.inode != before->inode ||
-            now.size != before->size || now.written.tv_sec != before->written.tv_sec ||
-            now.written.tv_nsec != before->written.tv_nsec)
+            now.size != before->size || !is_same_time(now.written, before->written) ||
+            !is_same_time(now.changed, before->changed))
             return tool_path_said(path);
     }
     return NULL;

@@ -151,9 +151,10 @@ static const struct tool_option options[] = {
     {0, "state", "FILE", TOOL_TEXT(OWN, state),
      .help = "start with the lines remembered in FILE, and save the filter there at the end. "
              "It is saved after everything has been printed, also when a full filter stops the "
-             "run. A new state starts small, grows, and keeps the rate of its first run. After "
-             "SIGINT, SIGTERM or SIGHUP, dedupe stops reading, finishes its output and saves "
-             "the state. A second signal ends the run at once, and the old state stays",
+             "run. With --unit, a run that a full filter stops leaves FILE as it was. A new state "
+             "starts small, grows, and keeps the rate of its first run. After SIGINT, SIGTERM or "
+             "SIGHUP, dedupe stops reading, finishes its output and saves the state. A second "
+             "signal ends the run at once, and the old state stays",
      .more = "If FILE does not exist, or is empty, it is created. Size, rate and the rule for "
              "keys are those of the first run; other values of -n and -p are ignored with a "
              "warning. After a signal, the lines that were read are printed and the state is "
@@ -227,9 +228,11 @@ static const struct tool_option corpus_options[] = {
      .more = "Their keys are not added either. Words are those of --unit ngram."},
     {0, "annotate", "[=NAME]", TOOL_CALL(CORPUS, annotate, take_annotate),
      .help = "remove nothing; instead, add a member NAME (default bloomery) to documents with "
-             "repeated text. It lists the repeated spans in code points",
-     .more =
-         "It is the document's last member: {\"spans\":[[start,end,share],...],\"drop\":true}."},
+             "repeated text. It lists the repeated spans in code points; with --near, in documents "
+             "that would be dropped, it says how many of their bands were seen",
+     .more = "It is the document's last member: {\"spans\":[[start,end,share],...],\"drop\":true}. "
+             "With --near it is {\"bands\":11,\"of\":11,\"similarity\":1,\"drop\":true}: the "
+             "bands that were seen, all bands, and a rough estimate of the similarity."},
     {0, "no-add", NULL, TOOL_FLAG(CORPUS, no_add),
      .help = "compare only with --against (decontamination). The inputs are not remembered, so "
              "repeats among them are kept",

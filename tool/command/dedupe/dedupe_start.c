@@ -30,7 +30,9 @@
 #include <unistd.h>
 
 #define RATE_DEFAULT   1e-6
-#define WORTH_COUNTING 0.8 /* of the keys there may be, if there may be fewer than that */
+#define RATE_MOST      0.5   /* a higher rate is not worth a hint */
+#define ROUNDED_UP     1.005 /* rounded to three digits, it is not lower than before */
+#define WORTH_COUNTING 0.8   /* of the keys there may be, if there may be fewer than that */
 
 enum {
     KEYS_OF_PIPE = 1 << 20,  /* the first filter's, if nothing is known */
@@ -88,23 +90,52 @@ static bloomery_status solve(bloomery_plan *plan, bool keyed, bloomery_error *er
     return bloomery_plan_solve(plan, &wish, error);
 }
 
+/* -n and -p count documents if those are near-duplicates: a document's bands are keys, and each of
+ * them may be wrong. These are the keys and the rate of a filter in the terms of -n and -p. */
+static uint64_t keys_as_given(const struct tool_dedupe_command *command, uint64_t keys)
+{
+    const uint32_t bands = command->corpus.near.bands;
+    return bands > 0 ? keys / bands + (keys % bands > 0) : keys;
+}
+
+static double rate_as_given(const struct tool_dedupe_command *command, double rate)
+{
+    const uint32_t bands = command->corpus.near.bands;
+    return bands > 0 ? -expm1(bands * log1p(-rate)) : rate;
+}
+
+/* Returns the lowest -p with which these keys fit into --memory, or a little more; 1: none. */
+static double rate_that_fits(const struct tool_dedupe_command *command, uint64_t keys)
+{
+    const bool grows = command->seen.on_full == TOOL_FULL_GROW;
+    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .keys = keys, .bytes = command->memory};
+    if (solve(&plan, command->keyed, NULL) != BLOOMERY_OK)
+        return 1;
+    /* The first layer of a filter that grows is planned for a quarter of its rate. */
+    for (double rate = (grows ? 4 : 1) * plan.planned_rate; rate < RATE_MOST; rate *= ROUNDED_UP) {
+        plan = (bloomery_plan){
+            .kind = grows ? BLOOMERY_SCALABLE : BLOOMERY_BLOCKED, .keys = keys, .rate = rate};
+        if (solve(&plan, command->keyed, NULL) == BLOOMERY_OK &&
+            plan.planned_bytes <= command->memory)
+            return ROUNDED_UP * rate_as_given(command, rate);
+    }
+    return 1;
+}
+
 static bool refuse_memory(const struct tool_dedupe_command *command, uint64_t keys, uint64_t bytes)
 {
     char count[TOOL_NUMBER_BYTES], needed[TOOL_NUMBER_BYTES], given[TOOL_NUMBER_BYTES];
     char rate[TOOL_NUMBER_BYTES], fits[TOOL_NUMBER_BYTES + 40] = "";
-    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .keys = keys, .bytes = command->memory};
-    if (command->exact == 0 && solve(&plan, command->keyed, NULL) == BLOOMERY_OK &&
-        plan.planned_rate < 0.5) {
-        /* Of near-duplicates -p is the rate of a document, of which each band may be wrong. */
-        const bloomery_near *near = &command->corpus.near;
+    const double fitting = command->exact == 0 ? rate_that_fits(command, keys) : 1;
+    if (fitting < RATE_MOST)
         snprintf(fits, sizeof(fits), "; a rate of %s would fit (-p)",
-                 tool_format_rate(rate, near->bands > 0
-                                            ? -expm1(near->bands * log1p(-plan.planned_rate))
-                                            : plan.planned_rate));
-    }
-    tool_error("%s %s need %s and --memory is %s%s", tool_format_count(count, keys),
-               command->note != NULL ? "keys" : "lines", tool_format_size(needed, bytes),
-               tool_format_size(given, command->memory), fits);
+                 tool_format_rate(rate, fitting));
+    tool_error("%s %s need %s and --memory is %s%s",
+               tool_format_count(count, keys_as_given(command, keys)),
+               command->corpus.near.bands > 0 ? "documents"
+               : command->note != NULL        ? "keys"
+                                              : "lines",
+               tool_format_size(needed, bytes), tool_format_size(given, command->memory), fits);
     return false;
 }
 
@@ -266,11 +297,12 @@ static void warn_of_others(const struct tool_dedupe_command *command, const bloo
     char keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
     bloomery_layer_info_get(command->seen.filter, 0, false, &first);
     if (!is_as_asked(command, info, &first))
-        tool_warning(
-            "%s: already exists, planned for %s keys and a rate of %s, and keeps that plan; "
-            "-n and -p are for a new state",
-            command->state, tool_format_count(keys, first.planned_keys),
-            tool_format_odds(odds, info->planned_rate));
+        tool_warning("%s: already exists, planned for %s %s and a rate of %s, and keeps that plan; "
+                     "-n and -p are for a new state",
+                     command->state,
+                     tool_format_count(keys, keys_as_given(command, first.planned_keys)),
+                     command->corpus.near.bands > 0 ? "documents" : "keys",
+                     tool_format_odds(odds, rate_as_given(command, info->planned_rate)));
     else if (!info->can_grow && command->keys == 0 &&
              command->memory > info->bytes + info->bytes / 8)
         tool_warning(
