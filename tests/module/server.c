@@ -2,8 +2,10 @@
 /* The module beside a stand-in for a server: what a real one is never made to do. */
 #include "stand_in.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -545,11 +547,18 @@ static struct {
     int refused;
 } kernel;
 
+/* The thread is held in a call until the main thread has given a value up. */
+static atomic_bool holds, is_held;
+static _Thread_local bool awaits_release;
+
 /* In place of libc's, for the whole program. */
 int madvise(void *memory, size_t bytes, int advice)
 {
     if (advice != MADV_COLLAPSE || !atomic_load(&kernel.is_fake))
         return (int)syscall(SYS_madvise, memory, bytes, advice);
+    atomic_store(&is_held, atomic_load(&holds));
+    while (atomic_load(&holds))
+        (void)sched_yield();
     if (memory == kernel.last)
         kernel.repeats++;
     else if (bytes < BLOCK_FROM)
@@ -632,6 +641,47 @@ static void pages_are_taken_whatever_the_kernel_refuses(void **state)
     flush();
 }
 
+#if !STAND_IN_SANITIZED
+/* In place of libc's, for the whole program: the main thread comes out of the call that gives a
+ * value up only when the thread has released it. */
+int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+    static int (*real)(pthread_mutex_t *);
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "pthread_mutex_unlock");
+    const int result = real(mutex);
+    if (awaits_release && stand_in_info("populating") < 2) {
+        awaits_release = false;
+        atomic_store(&holds, false);
+        wait_for_none("populating");
+        for (int i = 0; i < 60000 && stand_in_info("keys") != 1; i++)
+            (void)sched_yield();
+    }
+    return result;
+}
+#endif
+
+static void what_the_thread_has_released_is_not_touched(void **state)
+{
+    (void)state;
+    if (STAND_IN_SANITIZED || !are_huge_pages_allowed())
+        skip();
+    memset(&kernel, 0, sizeof kernel);
+    atomic_store(&kernel.is_fake, true);
+    atomic_store(&holds, true);
+    assert_string_equal(stand_in_ask("bf.reserve", "k", "0.001", "10000000", NULL), "+OK ");
+    while (!atomic_load(&is_held))
+        (void)sched_yield();
+    awaits_release = true;
+    assert_string_equal(stand_in_ask("bf.clear", "k", NULL), "+OK ");
+    assert_false(awaits_release);
+    assert_int_equal(stand_in_info("keys"), 1);
+    atomic_store(&kernel.is_fake, false);
+    stand_in_release(stand_in_unlink("k"));
+    wait_for_none("keys");
+    flush();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -652,6 +702,7 @@ int main(void)
         cmocka_unit_test(keys_may_go_while_their_pages_are_taken),
         cmocka_unit_test(many_large_filters_are_not_an_error),
         cmocka_unit_test(pages_are_taken_whatever_the_kernel_refuses),
+        cmocka_unit_test(what_the_thread_has_released_is_not_touched),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
