@@ -130,7 +130,7 @@ void bf_populate(struct bf_value *value);
 bool bf_is_populated(const struct bf_value *value);
 
 /* No further pages of this value, which is to be released. True: the thread is at it right now, and
- * releases it as soon as it can. */
+ * releases it as soon as it can: the caller must not touch the value again. */
 bool bf_populate_end(struct bf_value *value);
 
 /* Releases a value, in the thread if that is large: the main thread does not wait for it. */

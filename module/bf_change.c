@@ -184,8 +184,25 @@ static const char *read_rotation(server_string **words, int count, long long *ti
         return NULL;
     if (!bf_is_word(words[2], "COUNT") || !bf_is_word(words[4], "AT") ||
         server.StringToLongLong(words[3], times) != SERVER_OK ||
-        server.StringToLongLong(words[5], since) != SERVER_OK || *times < 1 || *since < 0)
-        return "ERR BF.ROTATE takes a key, and COUNT and AT with numbers from 1 and 0 on";
+        server.StringToLongLong(words[5], since) != SERVER_OK)
+        return "ERR BF.ROTATE takes a key, and COUNT and AT with numbers";
+    if (*times < 1 || *times > BF_GENERATIONS_MAX)
+        return "ERR COUNT must be in the range [1, 64]";
+    if (*since < 0 || *since > BF_TIME_MAX)
+        return "ERR AT must be in the range [0, 9007199254740992]";
+    return NULL;
+}
+
+/* NULL, or why this window is not rotated now. */
+static const char *find_obstacle(server_context *context, const struct bf_window *window,
+                                 long long since)
+{
+    if (window == NULL)
+        return "ERR the filter has no generations: make it with GENERATIONS";
+    if (window->is_arriving && bf_is_limited(context))
+        return "ERR the window has not been loaded to its last chunk";
+    if (since < 0 && window->plan.since_ms >= BF_TIME_MAX)
+        return "ERR the window began at the last time that there is";
     return NULL;
 }
 
@@ -201,7 +218,9 @@ int bf_rotate(server_context *context, server_string **words, int count)
         return bf_fail(context, wrong);
     const enum bf_found found = bf_open(context, words[1], SERVER_READ | SERVER_WRITE, &opened);
     struct bf_window *window = opened.window;
-    bool rotates = found == BF_FOUND && window != NULL;
+    if (found == BF_FOUND)
+        wrong = find_obstacle(context, window, since);
+    bool rotates = found == BF_FOUND && wrong == NULL;
     if (rotates && since < 0) {
         const uint64_t now = bf_now_ms();
         const uint64_t next = window->plan.since_ms + 1;
@@ -213,8 +232,8 @@ int bf_rotate(server_context *context, server_string **words, int count)
     server.CloseKey(opened.key);
     if (found != BF_FOUND)
         return bf_fail_not(context, found);
-    if (window == NULL)
-        return bf_fail(context, "ERR the filter has no generations: make it with GENERATIONS");
+    if (wrong != NULL)
+        return bf_fail(context, wrong);
     if (rotates)
         bf_window_rotated(context, words[1], (uint64_t)times, (uint64_t)since);
     (void)server.ReplyWithSimpleString(context, "OK");

@@ -117,7 +117,7 @@ static const char *read_window(server_string **words, int count, struct bf_windo
                      (long long[2]){BF_GENERATIONS_MIN, BF_GENERATIONS_MAX}, &generations,
                      &wrong) ||
         !read_option(words, count, "EVERY", (long long[2]){1, BF_EVERY_MAX}, &every, &wrong) ||
-        !read_option(words, count, "AT", (long long[2]){0, INT64_MAX}, &since, &wrong))
+        !read_option(words, count, "AT", (long long[2]){0, BF_TIME_MAX}, &since, &wrong))
         return wrong;
     plan->generations = (uint32_t)generations;
     plan->period_ms = UINT64_C(1000) * (uint64_t)every;

@@ -526,22 +526,21 @@ bool bf_is_populated(const struct bf_value *value)
 /* Its pieces go before the thread gets it: from then on nobody else knows the value. */
 void bf_release_aside(struct bf_value *value)
 {
-    bool is_waiting = false;
-    if (value->bytes >= FROM_BYTES && !is_running)
+    const bool is_large = value->bytes >= FROM_BYTES;
+    if (is_large && !is_running)
         is_running = start();
-    if (value->bytes >= FROM_BYTES && is_running && !bf_populate_end(value)) {
-        (void)pthread_mutex_lock(&lock);
-        is_waiting = replaced_count < REPLACED;
-        if (is_waiting)
-            replaced[replaced_count++] = value;
-        (void)pthread_cond_signal(&comes);
-        (void)pthread_mutex_unlock(&lock);
-    } else if (value->bytes < FROM_BYTES || !is_running) {
+    if (!is_large || !is_running) {
         release(value);
         return;
-    } else {
-        return; /* the thread is at it, and releases it after its step */
     }
+    if (bf_populate_end(value))
+        return; /* the thread is at it, and has perhaps released it by now */
+    (void)pthread_mutex_lock(&lock);
+    const bool is_waiting = replaced_count < REPLACED;
+    if (is_waiting)
+        replaced[replaced_count++] = value;
+    (void)pthread_cond_signal(&comes);
+    (void)pthread_mutex_unlock(&lock);
     if (!is_waiting)
         release(value);
 }

@@ -40,6 +40,7 @@ static uint64_t next_due_ms; /* before this time no window of the list is due; U
 /* Tests have a clock of their own: a file with the milliseconds. Releases do not look for it. */
 uint64_t bf_now_ms(void)
 {
+    uint64_t now = (uint64_t)server.Milliseconds();
 #ifndef NDEBUG
     const char *path = getenv("BLOOMERY_CLOCK");
     FILE *file = path != NULL ? fopen(path, "re") : NULL;
@@ -48,10 +49,10 @@ uint64_t bf_now_ms(void)
         const bool is_read = fgets(text, sizeof text, file) != NULL;
         (void)fclose(file);
         if (is_read)
-            return strtoull(text, NULL, 10);
+            now = strtoull(text, NULL, 10);
     }
 #endif
-    return (uint64_t)server.Milliseconds();
+    return now < BF_TIME_MAX ? now : BF_TIME_MAX;
 }
 
 static uint64_t due_at(const struct bf_window *window)
@@ -233,15 +234,16 @@ void bf_window_rotate(struct bf_window *window, uint64_t times, uint64_t since_m
         window->generations[(i + count) % all] = old[i];
     for (uint32_t i = 0; i < count; i++)
         empty(&window->generations[i]);
+    assert(since_ms <= BF_TIME_MAX);
     window->plan.since_ms = since_ms;
-    window->is_arriving = false;
-    next_due_ms = 0;
+    bf_window_arrived(window);
 }
 
 void bf_window_clear(struct bf_window *window)
 {
     for (uint32_t i = 0; i < window->plan.generations; i++)
         empty(&window->generations[i]);
+    bf_window_arrived(window);
 }
 
 void bf_window_rotated(server_context *context, server_string *name, uint64_t times,
@@ -260,7 +262,8 @@ void bf_window_catch_up(server_context *context, server_string *name, struct bf_
     const uint64_t all = window->plan.generations;
     if (due == 0)
         return;
-    const uint64_t since = window->plan.since_ms + due * window->plan.period_ms;
+    const uint64_t since = window->plan.since_ms + due * window->plan.period_ms; /* now at most */
+    assert(since <= BF_TIME_MAX);
     bf_window_rotate(window, due, since);
     bf_window_rotated(context, name, due < all ? due : all, since);
 }

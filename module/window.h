@@ -11,6 +11,10 @@ enum {
     BF_EVERY_MAX = 1000000000, /* seconds */
 };
 
+/* The last time that a window may have, in milliseconds since 1970: it fits every number that
+ * clients and files have. */
+#define BF_TIME_MAX (INT64_C(1) << 53)
+
 struct bf_window_plan {
     double rate;       /* of the whole window with all its generations full */
     uint64_t capacity; /* items of one generation */
@@ -22,7 +26,8 @@ struct bf_window_plan {
 struct bf_window {
     struct bf_window_plan plan;
     struct bf_value *generations[BF_GENERATIONS_MAX]; /* the newest first */
-    bool is_arriving; /* by BF.LOADCHUNK: it is not rotated before its last bits are there */
+    bool is_arriving; /* by BF.LOADCHUNK: it is not rotated before its last byte is there, which is
+                         0 until then. Saved with the window. */
 
     /* Where it was used last, for the cron. */
     char *name;
@@ -33,7 +38,7 @@ struct bf_window {
 
 extern server_type *bf_window_type;
 
-/* The time of the day, or of a test. */
+/* The time of the day, or of a test; BF_TIME_MAX at most. */
 uint64_t bf_now_ms(void);
 
 /* The rate of one generation. */
@@ -89,7 +94,8 @@ bloomery_status bf_window_from_header(server_context *context, const void *heade
 void bf_window_chunk(const struct bf_window *window, uint64_t iterator, const void **data,
                      size_t *bytes, uint64_t *next);
 
-/* NULL, or why bits that end at `iterator` are not bits of this window. */
+/* NULL, or why bits that end at `iterator` are not bits of this window. One that was rotated,
+ * cleared or is whole takes none: they belong to other generations. */
 const char *bf_window_load(struct bf_window *window, uint64_t iterator, bloomery_key chunk);
 
 /* The bytes that BF.INFO and MEMORY USAGE give. */

@@ -3,7 +3,8 @@
  * A window as it is saved, dumped and copied. Its header is
  *
  *     byte 0     "bloomwn" and 0xff: no filter's header, whose count of items would be negative
- *     byte 8     version, 1              u32, little-endian, as all that follows
+ *     byte 8     version, 1              u16, little-endian, as all that follows
+ *     byte 10    is arriving             u16: 1 while BF.LOADCHUNK has not brought the last byte
  *     byte 12    generations             u32
  *     byte 16    period, milliseconds    u64; 0: none
  *     byte 24    since, milliseconds     u64: of the Unix epoch, when the newest generation began
@@ -13,6 +14,8 @@
  *
  * The bits of the generations follow one another in dumps. A payload (RDB, DUMP) has the header as
  * one string and the bits of each generation as another one. The AOF has BF.LOADCHUNK commands.
+ * Dumps and the AOF have all but the last byte of a window that is arriving: it is 0, and so it
+ * arrives where they are loaded.
  */
 #define BLOOMERY_EXPERIMENTAL
 
@@ -41,7 +44,8 @@ size_t bf_window_header(const struct bf_window *window, uint8_t header[BF_WINDOW
 {
     uint8_t *at = header + BF_WINDOW_HEADER_FIRST;
     memcpy(header, magic, sizeof magic);
-    memcpy(header + 8, &(uint32_t){VERSION}, 4);
+    memcpy(header + 8, &(uint16_t){VERSION}, 2);
+    memcpy(header + 10, &(uint16_t){window->is_arriving}, 2);
     memcpy(header + 12, &window->plan.generations, 4);
     memcpy(header + 16, &window->plan.period_ms, 8);
     memcpy(header + 24, &window->plan.since_ms, 8);
@@ -75,23 +79,26 @@ static bool is_one_plan(const uint8_t *one, const uint8_t *other)
 }
 
 /* What a header says; false: it is damaged. */
-static bool read_plan(const uint8_t *header, size_t bytes, struct bf_window_plan *plan)
+static bool read_plan(const uint8_t *header, size_t bytes, struct bf_window_plan *plan,
+                      bool *is_arriving)
 {
     const uint8_t *parts = header + BF_WINDOW_HEADER_FIRST;
     struct bf_link link;
-    uint32_t version, layers, options;
+    uint32_t layers, options;
+    uint16_t version, arriving;
     if (bytes < BF_WINDOW_HEADER_FIRST || memcmp(header, magic, sizeof magic) != 0)
         return false;
-    memcpy(&version, header + 8, 4);
+    memcpy(&version, header + 8, 2);
+    memcpy(&arriving, header + 10, 2);
     memcpy(&plan->generations, header + 12, 4);
     memcpy(&plan->period_ms, header + 16, 8);
     memcpy(&plan->since_ms, header + 24, 8);
     memcpy(&plan->rate, header + 32, 8);
-    if (version != VERSION || plan->generations < BF_GENERATIONS_MIN ||
+    if (version != VERSION || arriving > 1 || plan->generations < BF_GENERATIONS_MIN ||
         plan->generations > BF_GENERATIONS_MAX ||
         bytes != BF_WINDOW_HEADER_FIRST + (size_t)BF_WINDOW_HEADER_LINK * plan->generations ||
         plan->period_ms > UINT64_C(1000) * BF_EVERY_MAX || plan->period_ms % 1000 != 0 ||
-        plan->since_ms > INT64_MAX || !(plan->rate > 0 && plan->rate < 1))
+        plan->since_ms > BF_TIME_MAX || !(plan->rate > 0 && plan->rate < 1))
         return false;
     memcpy(&layers, parts + 8, 4);
     memcpy(&options, parts + 12, 4);
@@ -102,6 +109,7 @@ static bool read_plan(const uint8_t *header, size_t bytes, struct bf_window_plan
             return false;
     bf_header_read_link(parts, 0, &link);
     plan->capacity = link.capacity;
+    *is_arriving = arriving != 0;
     return true;
 }
 
@@ -110,8 +118,9 @@ bloomery_status bf_window_from_header(server_context *context, const void *heade
 {
     struct bf_window_plan plan = {0};
     uint64_t taken = 0;
+    bool is_arriving;
     *made = NULL;
-    if (!read_plan(header, bytes, &plan))
+    if (!read_plan(header, bytes, &plan, &is_arriving))
         return BLOOMERY_CORRUPT;
     struct bf_window *window = bf_window_new(&plan);
     bloomery_status status = window != NULL ? BLOOMERY_OK : BLOOMERY_OUT_OF_MEMORY;
@@ -132,20 +141,34 @@ bloomery_status bf_window_from_header(server_context *context, const void *heade
 
 /* ---- Chunks ---------------------------------------------------------------------------------- */
 
+/* The last byte of the oldest generation, with which a window has arrived. */
+static uint8_t last_byte(const struct bf_window *window)
+{
+    const void *data;
+    uint64_t room;
+    const struct bf_value *oldest = window->generations[window->plan.generations - 1];
+    (void)bloomery_layer_span(oldest->filter, 0, &data, &room);
+    assert(generation_bytes(window) <= room);
+    return ((const uint8_t *)data)[generation_bytes(window) - 1];
+}
+
 void bf_window_chunk(const struct bf_window *window, uint64_t iterator, const void **data,
                      size_t *bytes, uint64_t *next)
 {
     const uint64_t each = generation_bytes(window);
     const uint64_t at = iterator - 1;
+    const uint64_t end = each * window->plan.generations - window->is_arriving;
     *data = "";
     *bytes = 0;
     *next = 0;
-    if (at / each >= window->plan.generations)
+    if (at >= end)
         return;
     const bloomery_status status = bloomery_redisbloom_scandump(
         window->generations[at / each]->filter, at % each + 1, NULL, data, bytes, next, NULL);
     assert(status == BLOOMERY_OK && *bytes > 0);
+    assert(!window->is_arriving || last_byte(window) == 0);
     (void)status;
+    *bytes = end - at < *bytes ? (size_t)(end - at) : *bytes;
     *next = iterator + *bytes;
 }
 
@@ -154,6 +177,8 @@ const char *bf_window_load(struct bf_window *window, uint64_t iterator, bloomery
     const uint64_t each = generation_bytes(window);
     const uint64_t from = iterator - chunk.bytes; /* the iterator that asks for them */
     const uint64_t which = (from - 1) / each;
+    if (!window->is_arriving)
+        return "ERR the window is whole, or was rotated or cleared while it was loaded";
     if (from == 0 || which >= window->plan.generations)
         return "ERR invalid offset - no link found";
     if (bloomery_redisbloom_loadchunk(&window->generations[which]->filter, iterator - which * each,
@@ -200,14 +225,21 @@ static struct bf_value *read_generation(server_io *io, const uint8_t *header)
 static struct bf_window *read_window(server_io *io, const uint8_t *header, size_t bytes)
 {
     struct bf_window_plan plan = {0};
-    if (!read_plan(header, bytes, &plan))
+    bool is_arriving;
+    if (!read_plan(header, bytes, &plan, &is_arriving))
         return NULL;
     struct bf_window *window = bf_window_new(&plan);
+    if (window != NULL)
+        window->is_arriving = is_arriving;
     for (uint32_t i = 0; window != NULL && i < plan.generations; i++) {
         window->generations[i] = read_generation(io, header + BF_WINDOW_HEADER_FIRST +
                                                          (size_t)i * BF_WINDOW_HEADER_LINK);
         if (window->generations[i] != NULL)
             continue;
+        bf_window_free(window);
+        window = NULL;
+    }
+    if (window != NULL && is_arriving && last_byte(window) != 0) {
         bf_window_free(window);
         window = NULL;
     }
@@ -312,6 +344,8 @@ static void *copy_window(server_string *from, server_string *to, const void *val
     const struct bf_window *window = value;
     struct bf_window *twin = bf_window_new(&window->plan);
     bool is_whole = twin != NULL;
+    if (is_whole)
+        twin->is_arriving = window->is_arriving;
     (void)from;
     (void)to;
     for (uint32_t i = 0; is_whole && i < window->plan.generations; i++) {

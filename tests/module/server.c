@@ -2,8 +2,10 @@
 /* The module beside a stand-in for a server: what a real one is never made to do. */
 #include "stand_in.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -320,6 +322,144 @@ static void a_window_arrives_before_it_is_rotated(void **state)
     flush();
 }
 
+/* Loads the first chunks of a window, the second one of them in halves, of which the last does not
+ * come yet. */
+struct chunks {
+    uint8_t header[512], bits[3][512];
+    size_t header_bytes, each;
+};
+
+static void dump_window(struct chunks *chunks)
+{
+    char iterator[24] = "1";
+    stand_in_ask("bf.reserve", "w", "0.02", "100", "GENERATIONS", "3", NULL);
+    for (int i = 0; i < 3; i++) {
+        add_numbers("w", 50 * i, 50 * i + 50);
+        if (i < 2)
+            stand_in_ask("bf.rotate", "w", NULL);
+    }
+    stand_in_ask("bf.scandump", "w", "0", NULL);
+    chunks->header_bytes = stand_in.bulk_bytes;
+    assert_in_range(stand_in.bulk_bytes, 1, sizeof chunks->header);
+    memcpy(chunks->header, stand_in.bulk, stand_in.bulk_bytes);
+    for (int i = 0; i < 3; i++) {
+        stand_in_ask("bf.scandump", "w", iterator, NULL);
+        chunks->each = stand_in.bulk_bytes;
+        assert_in_range(chunks->each, 16, sizeof chunks->bits[i]);
+        memcpy(chunks->bits[i], stand_in.bulk, chunks->each);
+        snprintf(iterator, sizeof iterator, "%zu", 1 + (size_t)(i + 1) * chunks->each);
+    }
+    stand_in_release(stand_in_unlink("w"));
+}
+
+static const char *load_part(const char *key, const struct chunks *chunks, int part, size_t from,
+                             size_t to)
+{
+    char end[24];
+    snprintf(end, sizeof end, "%zu", 1 + (size_t)part * chunks->each + to);
+    return stand_in_load_chunk_of(key, end, chunks->bits[part] + from, to - from);
+}
+
+/* A window that has arrived by half goes through all that keeps it, and stays one. */
+static void a_window_that_arrives_outlives_all_that_keeps_it(void **state)
+{
+    static struct chunks chunks;
+    static const char *const names[] = {"v", "restored", "copy", "rewritten", "dumped"};
+    char iterator[24] = "0";
+    (void)state;
+    stand_in.flags = SERVER_CONTEXT_MASTER;
+    dump_window(&chunks);
+    assert_string_equal(stand_in_load_chunk_of("v", "1", chunks.header, chunks.header_bytes),
+                        "+OK ");
+    assert_string_equal(load_part("v", &chunks, 0, 0, chunks.each), "+OK ");
+    assert_string_equal(load_part("v", &chunks, 1, 0, 9), "+OK ");
+    stand_in_dump("v");
+    assert_true(stand_in_restore("restored"));
+    assert_true(stand_in_copy("v", "copy"));
+    stand_in_rewrite("v", "rewritten");
+    while (sscanf(stand_in_ask("bf.scandump", "v", iterator, NULL), "*2 :%23[0-9]", iterator) ==
+               1 &&
+           strcmp(iterator, "0") != 0)
+        assert_string_equal(stand_in_load_chunk("dumped", iterator), "+OK ");
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(stand_in_digest(names[i]), stand_in_digest("v"));
+        assert_non_null(strstr(stand_in_ask("bf.rotate", names[i], NULL), "-ERR the window has"));
+    }
+    for (int i = 0; i < 5; i++) {
+        assert_string_equal(load_part(names[i], &chunks, 1, 9, chunks.each), "+OK ");
+        assert_string_equal(load_part(names[i], &chunks, 2, 0, chunks.each), "+OK ");
+        assert_int_equal(count_numbers(names[i], 0, 150), 150);
+        /* It is whole: no bit comes to another generation than its own. */
+        assert_non_null(strstr(load_part(names[i], &chunks, 2, 0, chunks.each), "-ERR"));
+        assert_string_equal(stand_in_ask("bf.rotate", names[i], NULL), "+OK ");
+    }
+    /* The last byte of a payload that says it is arriving is 0. */
+    stand_in_dump("v");
+    stand_in.payload[8 + 10] = 1;
+    stand_in.payload[stand_in.payload_bytes - 1] = 1;
+    assert_false(stand_in_restore("no"));
+    stand_in.payload[stand_in.payload_bytes - 1] = 0;
+    assert_true(stand_in_restore("yes"));
+    stand_in.flags = 0;
+    flush();
+}
+
+/* Of a window that was cleared, or rotated by its master, the chunks that are left are refused. */
+static void chunks_that_come_to_a_rotated_window_are_refused(void **state)
+{
+    static struct chunks chunks;
+    (void)state;
+    dump_window(&chunks);
+    for (int round = 0; round < 2; round++) {
+        assert_string_equal(stand_in_load_chunk_of("v", "1", chunks.header, chunks.header_bytes),
+                            "+OK ");
+        assert_string_equal(load_part("v", &chunks, 0, 0, chunks.each), "+OK ");
+        if (round == 0) {
+            stand_in_ask("bf.clear", "v", NULL);
+        } else {
+            stand_in.flags = SERVER_CONTEXT_REPLICATED;
+            stand_in_ask("bf.rotate", "v", "COUNT", "1", "AT", "9007199254740992", NULL);
+            stand_in.flags = 0;
+        }
+        assert_non_null(strstr(load_part("v", &chunks, 1, 0, chunks.each), "-ERR the window is"));
+        stand_in_release(stand_in_unlink("v"));
+    }
+    flush();
+}
+
+/* No time that a client gives makes a window that can't be saved and loaded, or is rotated beyond
+ * what its replicas accept. */
+static void a_window_at_the_end_of_time_can_be_loaded(void **state)
+{
+    static const char last[] = "9007199254740992", beyond[] = "9007199254740993";
+    (void)state;
+    assert_non_null(strstr(
+        stand_in_ask("bf.reserve", "w", "0.02", "100", "GENERATIONS", "2", "AT", beyond, NULL),
+        "-ERR AT"));
+    stand_in_ask("bf.reserve", "w", "0.02", "100", "GENERATIONS", "2", NULL);
+    assert_non_null(
+        strstr(stand_in_ask("bf.rotate", "w", "COUNT", "1", "AT", beyond, NULL), "-ERR AT"));
+    assert_non_null(
+        strstr(stand_in_ask("bf.rotate", "w", "COUNT", "65", "AT", last, NULL), "-ERR COUNT"));
+    assert_string_equal(stand_in_ask("bf.rotate", "w", "COUNT", "1", "AT", last, NULL), "+OK ");
+    assert_non_null(strstr(stand_in_ask("bf.rotate", "w", NULL), "-ERR the window began"));
+    const uint64_t digest = stand_in_digest("w");
+    stand_in_dump("w");
+    assert_true(stand_in_restore("v"));
+    assert_int_equal(stand_in_digest("v"), digest);
+    stand_in.flags = SERVER_CONTEXT_MASTER;
+    stand_in.now_ms = UINT64_MAX;
+    stand_in_ask("bf.reserve", "x", "0.02", "100", "GENERATIONS", "2", "EVERY", "1", NULL);
+    stand_in_ask("bf.reserve", "y", "0.02", "100", "GENERATIONS", "2", "EVERY", "1", "AT", "0",
+                 NULL);
+    stand_in_tick();
+    stand_in_dump("y");
+    assert_true(stand_in_restore("z"));
+    stand_in.flags = 0;
+    stand_in.now_ms = 0;
+    flush();
+}
+
 static void payloads_of_windows_cut_anywhere_are_refused(void **state)
 {
     (void)state;
@@ -545,11 +685,18 @@ static struct {
     int refused;
 } kernel;
 
+/* The thread is held in a call until the main thread has given a value up. */
+static atomic_bool holds, is_held;
+static _Thread_local bool awaits_release;
+
 /* In place of libc's, for the whole program. */
 int madvise(void *memory, size_t bytes, int advice)
 {
     if (advice != MADV_COLLAPSE || !atomic_load(&kernel.is_fake))
         return (int)syscall(SYS_madvise, memory, bytes, advice);
+    atomic_store(&is_held, atomic_load(&holds));
+    while (atomic_load(&holds))
+        (void)sched_yield();
     if (memory == kernel.last)
         kernel.repeats++;
     else if (bytes < BLOCK_FROM)
@@ -632,6 +779,47 @@ static void pages_are_taken_whatever_the_kernel_refuses(void **state)
     flush();
 }
 
+#if !STAND_IN_SANITIZED
+/* In place of libc's, for the whole program: the main thread comes out of the call that gives a
+ * value up only when the thread has released it. */
+int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+    static int (*real)(pthread_mutex_t *);
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "pthread_mutex_unlock");
+    const int result = real(mutex);
+    if (awaits_release && stand_in_info("populating") < 2) {
+        awaits_release = false;
+        atomic_store(&holds, false);
+        wait_for_none("populating");
+        for (int i = 0; i < 60000 && stand_in_info("keys") != 1; i++)
+            (void)sched_yield();
+    }
+    return result;
+}
+#endif
+
+static void what_the_thread_has_released_is_not_touched(void **state)
+{
+    (void)state;
+    if (STAND_IN_SANITIZED || !are_huge_pages_allowed())
+        skip();
+    memset(&kernel, 0, sizeof kernel);
+    atomic_store(&kernel.is_fake, true);
+    atomic_store(&holds, true);
+    assert_string_equal(stand_in_ask("bf.reserve", "k", "0.001", "10000000", NULL), "+OK ");
+    while (!atomic_load(&is_held))
+        (void)sched_yield();
+    awaits_release = true;
+    assert_string_equal(stand_in_ask("bf.clear", "k", NULL), "+OK ");
+    assert_false(awaits_release);
+    assert_int_equal(stand_in_info("keys"), 1);
+    atomic_store(&kernel.is_fake, false);
+    stand_in_release(stand_in_unlink("k"));
+    wait_for_none("keys");
+    flush();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -645,6 +833,9 @@ int main(void)
         cmocka_unit_test(what_is_passed_on_makes_the_same_filter),
         cmocka_unit_test(windows_are_passed_on_with_their_times),
         cmocka_unit_test(a_window_arrives_before_it_is_rotated),
+        cmocka_unit_test(a_window_that_arrives_outlives_all_that_keeps_it),
+        cmocka_unit_test(chunks_that_come_to_a_rotated_window_are_refused),
+        cmocka_unit_test(a_window_at_the_end_of_time_can_be_loaded),
         cmocka_unit_test(payloads_of_windows_cut_anywhere_are_refused),
         cmocka_unit_test(every_command_runs_and_takes_no_more_than_it_gives_back),
         cmocka_unit_test(a_rewritten_file_makes_the_same_filter),
@@ -652,6 +843,7 @@ int main(void)
         cmocka_unit_test(keys_may_go_while_their_pages_are_taken),
         cmocka_unit_test(many_large_filters_are_not_an_error),
         cmocka_unit_test(pages_are_taken_whatever_the_kernel_refuses),
+        cmocka_unit_test(what_the_thread_has_released_is_not_touched),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }

@@ -14,6 +14,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define STAND_IN_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define STAND_IN_SANITIZED 1
+#endif
+#endif
+#ifndef STAND_IN_SANITIZED
+#define STAND_IN_SANITIZED 0
+#endif
+
 enum { STAND_IN_TEXT = 8192, STAND_IN_KEYS = 12, STAND_IN_PAYLOAD = 4 << 20 };
 
 struct stand_in {
