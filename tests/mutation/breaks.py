@@ -315,7 +315,7 @@ BREAKS = [
           "near/signatures_are_those_of_the_model_in_any_form"),
     Break("places_are_drawn_until_one_is_full", "borrow()",
           [("step < DRAW_STEPS", "step < 4096 * DRAW_STEPS")],
-          "near/few_words_take_about_the_time_of_many"),
+          "near/signatures_are_those_of_the_model_in_any_form"),
     Break("values_are_the_ordered_half_of_the_hash", "write_signature()",
           [("? (uint32_t)sketch->least[i]", "? (uint32_t)(sketch->least[i] >> 32)")],
           "near/signatures_are_those_of_the_model_in_any_form"),

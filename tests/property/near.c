@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <xxhash.h>
 
 #define RISK 1e-9
@@ -238,38 +237,6 @@ static void a_secret_makes_signatures_of_its_own(void **state)
     assert_int_equal(same, 0);
     bloomery_free(keyed);
     bloomery_free(seeded);
-}
-
-/* Seconds for documents of `count` words, one after the other. */
-static double seconds_for(const bloomery_near *near, size_t count)
-{
-    static uint64_t words[1024];
-    uint32_t signature[BLOOMERY_NEAR_VALUES_MAX];
-    uint64_t seed = count;
-    bloomery_keys keys = bloomery_keys_of_hashes(NULL, count);
-    keys.form = BLOOMERY_KEYS_HASHES64;
-    keys.data = words;
-    const clock_t begin = clock();
-    for (unsigned document = 0; document < 40; document++) {
-        for (size_t i = 0; i < count; i++)
-            words[i] = test_next(&seed);
-        assert_int_equal(bloomery_signature_of(near, hasher, &keys, signature, NULL), BLOOMERY_OK);
-    }
-    return (double)(clock() - begin) / CLOCKS_PER_SEC;
-}
-
-/* 2 to 3 times as long; 30 times if places were drawn until one is full. */
-static void few_words_take_about_the_time_of_many(void **state)
-{
-    const bloomery_near near =
-        planned((bloomery_near){.threshold = 0.8, .permutations = 1024, .shingle = 1});
-    double least[2] = {1e9, 1e9};
-    (void)state;
-    for (unsigned round = 0; round < 9; round++)
-        for (unsigned i = 0; i < 2; i++)
-            least[i] = fmin(least[i], seconds_for(&near, i == 0 ? 2 : 1024));
-    if (least[0] > 10 * least[1])
-        fail_msg("%g s for documents of 2 words, %g s for those of 1,024", least[0], least[1]);
 }
 
 /* ---- How often documents are found ----------------------------------------------------------- */
@@ -505,7 +472,6 @@ int main(void)
         cmocka_unit_test(words_that_do_not_exist_are_passed_over),
         cmocka_unit_test(repeated_shingles_make_no_difference),
         cmocka_unit_test(a_secret_makes_signatures_of_its_own),
-        cmocka_unit_test(few_words_take_about_the_time_of_many),
         cmocka_unit_test(equal_values_are_as_many_as_the_similarity_says),
         cmocka_unit_test(documents_are_found_as_often_as_the_curve_says),
         cmocka_unit_test(bands_are_keys_of_their_number_and_values),
