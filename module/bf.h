@@ -250,10 +250,11 @@ enum {
     BF_CHUNK_MAX = 1 << 24,
 };
 
-/* Module arguments, then CONFIG. False: the log says what is wrong. `drop_in`: names without the
- * module's before them are free, where the server allows those. */
+/* Module arguments, then CONFIG. False: the log says what is wrong. `module`: the name that the
+ * server puts before those of settings. `drop_in`: names without it are free, where the server
+ * allows those. */
 bool bf_config_arguments(server_context *context, server_string **words, int count);
-bool bf_config_register(server_context *context, bool drop_in);
+bool bf_config_register(server_context *context, const char *module, bool drop_in);
 
 /* A rate of a filter to be made: above 0.25 counts as 0.25. */
 double bf_rate_capped(double rate);

@@ -8,7 +8,7 @@ import contextlib
 import os
 import re
 
-from live import MODULE, Server, die_with_parent
+from live import MODULE, Error, Server, die_with_parent
 from runner import Skip, case, main
 
 KEY_BYTES = 540  # what a filter of BF.ADD's takes more than an empty string; 400 are the goal
@@ -430,6 +430,36 @@ def a_rewritten_file_has_one_name_of_a_setting(c):
     server.start()
     server.ask("BF.ADD", "k", "x")
     c.expect(b"ratio:0.005" in server.ask("BF.DEBUG", "k")[1], "the line that was changed counts")
+
+
+@case
+def a_config_set_that_fails_changes_nothing(c):
+    server = Server(c)
+    rate = "bf-error-rate" if has_bare_names(server) else "bf.bf-error-rate"
+    first, second = "bf.memory-usage-limit", "bf.bloom-memory-usage-limit"
+
+    def told(*names):
+        return [server.ask("CONFIG", "GET", name)[1] for name in names]
+
+    for limit in (1_000_000, 2_000_000):
+        server.ask("CONFIG", "SET", first, limit)
+        server.ask("CONFIG", "SET", "bf.bloom-defrag-enabled", "no")
+        server.ask("CONFIG", "SET", rate, "0.00123456789012345678")
+        before = told(first, second, rate, "bf.bloom-fp-rate", "bf.defrag", "bf.bloom-defrag-enabled")
+        for words in ((second, 5, "maxmemory-policy", "bogus"), (second, 0, "maxmemory-policy", "bogus"), (second, -5),
+                      (first, 7, second, 5, "maxmemory-policy", "bogus"), (second, 5, first, 7, "maxmemory-policy", "bogus"),
+                      ("bf.bloom-fp-rate", "0.5", second, 7, "bf.defrag", "yes", rate, "2"), ("bf.bloom-fp-rate", "7"),
+                      ("bf.defrag", "perhaps"), (rate, "0.1", "bf.bloom-fp-rate", "0.2", "maxmemory-policy", "bogus")):
+            c.expect(isinstance(server.ask("CONFIG", "SET", *words), Error), f"{words} is no error")
+            now = told(first, second, rate, "bf.bloom-fp-rate", "bf.defrag", "bf.bloom-defrag-enabled")
+            c.expect(now == before and now[0] == b"%d" % limit, f"{words}: {now}")
+        c.expect(server.ask("BF.RESERVE", "k", "0.001", 10_000_000) == REFUSED, "the limit counts")
+    # A command that is done changes the setting, also if the name had this value before.
+    c.expect(server.ask("CONFIG", "SET", second, 0) == "OK" and told(first, second) == [b"0", b"0"], "no limit")
+    c.expect(server.ask("BF.RESERVE", "k", "0.001", 10_000_000) == "OK", "no limit any more")
+    server.ask("CONFIG", "SET", second, 5)
+    server.ask("CONFIG", "SET", second, 0)
+    c.expect(told(first, second) == [b"0", b"0"], "to a value and back")
 
 
 @case
