@@ -56,6 +56,17 @@ def an_evicting_server_makes_filters_when_its_cache_is_full(c):
         c.expect(server.ask("BF.MADD", "g", *range(first, first + 5_000))[-1] in (0, 1), f"it grows, {first}")
     c.expect(server.ask("BF.RESERVE", "h", "0.001", 20_000_000) == REFUSED, "what is larger than maxmemory is refused")
     c.expect(server.info("bf")["bf_refused_by_maxmemory"] == "1", f"{server.info('bf')}")
+    # All generations of a window, and all layers of a chain, count together.
+    c.expect(server.ask("BF.RESERVE", "w", "0.001", 1_000_000, "GENERATIONS", 64) == REFUSED, "64 of 2.6 MB")
+    c.expect(server.ask("BF.RESERVE", "w", "0.001", 1_000_000, "GENERATIONS", 4) == "OK", "4 of 2.2 MB")
+    server.ask("FLUSHALL")
+    server.ask("CONFIG", "SET", "maxmemory", 4 << 20)
+    server.ask("BF.RESERVE", "c", "1e-12", 40_000, "EXPANSION", 2)  # 0.3 MB, 0.6, 1.2; the fourth has 2.5
+    for first in range(0, 600_000, 10_000):
+        reply = server.ask("BF.MADD", "c", *range(first, first + 10_000))
+        if reply[-1] not in (0, 1):
+            break
+    c.expect(reply[-1] == "ERR problem inserting into filter" and first == 280_000, f"{first}: {reply[-1]}")
 
 
 @case
