@@ -44,29 +44,38 @@ void bf_limits(server_context *context, uint64_t beside)
     beside_bytes = beside;
 }
 
+/* maxmemory, the memory that counts against it, and whether the server evicts keys beyond it. False:
+ * there is no maxmemory. */
+static bool read_maxmemory(uint64_t *most, uint64_t *used, bool *evicts)
+{
+    int error = 0;
+    int no_use = 0;
+    if (server.GetServerInfo == NULL || server.ServerInfoGetFieldUnsigned == NULL ||
+        server.FreeServerInfo == NULL)
+        return false;
+    server_facts *facts = server.GetServerInfo(NULL, "memory");
+    if (facts == NULL)
+        return false;
+    *most = server.ServerInfoGetFieldUnsigned(facts, "maxmemory", &error);
+    *used = server.ServerInfoGetFieldUnsigned(facts, "used_memory", &no_use);
+    const char *policy = server.ServerInfoGetFieldC != NULL
+                             ? server.ServerInfoGetFieldC(facts, "maxmemory_policy")
+                             : NULL;
+    *evicts = policy != NULL && strcmp(policy, "noeviction") != 0;
+    server.FreeServerInfo(NULL, facts);
+    return error == 0 && no_use == 0 && *most > 0;
+}
+
 /* What maxmemory leaves. A server that evicts keys makes room for what is new. There only a key that
  * with the bytes it `has` already is larger than all of maxmemory does not fit. */
 static uint64_t room_of_server(uint64_t has)
 {
-    uint64_t most = 0;
-    uint64_t used = has;
-    int error = 0;
-    if (server.GetServerInfo == NULL || server.ServerInfoGetFieldUnsigned == NULL ||
-        server.FreeServerInfo == NULL)
+    uint64_t most, used;
+    bool evicts;
+    if (!read_maxmemory(&most, &used, &evicts))
         return UINT64_MAX;
-    server_facts *facts = server.GetServerInfo(NULL, "memory");
-    if (facts == NULL)
-        return UINT64_MAX;
-    most = server.ServerInfoGetFieldUnsigned(facts, "maxmemory", &error);
-    const char *policy = server.ServerInfoGetFieldC != NULL
-                             ? server.ServerInfoGetFieldC(facts, "maxmemory_policy")
-                             : NULL;
-    const bool evicts = policy != NULL && strcmp(policy, "noeviction") != 0;
-    if (error == 0 && most > 0 && !evicts)
-        used = server.ServerInfoGetFieldUnsigned(facts, "used_memory", &error);
-    server.FreeServerInfo(NULL, facts);
-    if (error != 0 || most == 0)
-        return UINT64_MAX;
+    if (evicts)
+        used = has;
     return used < most ? most - used : 0;
 }
 
@@ -101,6 +110,15 @@ static atomic_ullong *refused_by_system(uint64_t has, uint64_t bytes)
     return bytes < limits.process_left && beside_bytes < limits.process_left - bytes
                ? &bf_counts.refused_by_container
                : &bf_counts.refused_by_process;
+}
+
+bool bf_is_tight(uint64_t bytes)
+{
+    uint64_t most, used;
+    bool evicts;
+    if (bytes < ASK_BYTES || !read_maxmemory(&most, &used, &evicts))
+        return false;
+    return used >= most || taken_for(bytes) > most - used;
 }
 
 bool bf_can_load(uint64_t bytes, uint64_t *left)

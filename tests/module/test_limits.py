@@ -70,6 +70,28 @@ def an_evicting_server_makes_filters_when_its_cache_is_full(c):
 
 
 @case
+def what_is_cleared_or_rotated_pushes_no_key_out(c):
+    server = Server(c, options=["--maxmemory", "40mb", "--maxmemory-policy", "allkeys-lru"], arguments=["prefault", "no"])
+    server.ask("BF.RESERVE", "f", "0.001", 7_000_000)  # 13.4 MB
+    server.ask("BF.RESERVE", "w", "0.001", 3_500_000, "GENERATIONS", 2)  # 2 of 6.7 MB
+    server.ask("BF.RESERVE", "chain", "1e-12", 20_000, "EXPANSION", 4)  # 0.15 MB, 0.6, 2.5
+    for key, count in (("f", 1000), ("w", 1000), ("chain", 110_000)):
+        for first in range(0, count, 1000):
+            server.ask("BF.MADD", key, *range(first, first + 1000))
+    for number in range(8000):
+        server.client.send("SET", f"s{number}", "x" * 750)
+    c.expect([server.client.reply() for number in range(8000)] == [b"+OK\r\n"] * 8000, "other keys")
+    before, evicted = server.ask("DBSIZE"), server.info("stats")["evicted_keys"]
+    for words in (("BF.CLEAR", "f"), ("BF.ROTATE", "w"), ("BF.CLEAR", "w"), ("BF.CLEAR", "chain")):
+        c.expect(server.ask(*words) == "OK" and server.ask("SET", "s1", "x") == "OK", f"{words}")
+        c.expect(server.ask("DBSIZE") == before, f"{words}: {server.ask('DBSIZE')} of {before} keys are left")
+    c.expect(server.info("stats")["evicted_keys"] == evicted, "keys were evicted")
+    for key in ("f", "w", "chain"):
+        c.expect(server.ask("BF.CARD", key) == 0 and sum(server.ask("BF.MEXISTS", key, *range(1000))) == 0, f"{key} is empty")
+        c.expect(sum(server.ask("BF.MADD", key, *range(1000))) == 1000, f"{key} takes items")
+
+
+@case
 def capacities_that_cannot_be_are_errors(c):
     server = Server(c)
     for rate in ("1e-300", "5e-324", "1e-15"):
