@@ -17,8 +17,9 @@
  *
  * A CONFIG SET that fails at one of its names sets those before it to what CONFIG GET told. If that
  * was a default, because another name has set the setting, it would become the setting's value. So
- * if the command in hand has changed a setting by a name, and sets that to what it told, the setting
- * becomes again what it was before the command. The server's event says that a command was done.
+ * if the command in hand has changed a setting by a name, and sets that to what it told, the
+ * setting becomes again what it was before the command. The server's event says that a command was
+ * done.
  */
 #include "bf.h"
 
@@ -327,7 +328,8 @@ static bool is_changed(const struct setting *setting)
 }
 
 /* A CONFIG SET was done. Servers do not hand over a value that a name tells already: that counts
- * now, unless the command has set the same setting by another name. Nothing is set back any more. */
+ * now, unless the command has set the same setting by another name. From now on nothing is set
+ * back. */
 static void end_command(server_context *context, struct server_event event, uint64_t what,
                         void *data)
 {

@@ -44,8 +44,8 @@ void bf_limits(server_context *context, uint64_t beside)
     beside_bytes = beside;
 }
 
-/* maxmemory, the memory that counts against it, and whether the server evicts keys beyond it. False:
- * there is no maxmemory. */
+/* maxmemory, the memory that counts against it, and whether the server evicts keys beyond it.
+ * False: there is no maxmemory. */
 static bool read_maxmemory(uint64_t *most, uint64_t *used, bool *evicts)
 {
     int error = 0;
@@ -66,8 +66,8 @@ static bool read_maxmemory(uint64_t *most, uint64_t *used, bool *evicts)
     return error == 0 && no_use == 0 && *most > 0;
 }
 
-/* What maxmemory leaves. A server that evicts keys makes room for what is new. There only a key that
- * with the bytes it `has` already is larger than all of maxmemory does not fit. */
+/* What maxmemory leaves. A server that evicts keys makes room for what is new. There only a key
+ * that with the bytes it `has` already is larger than all of maxmemory does not fit. */
 static uint64_t room_of_server(uint64_t has)
 {
     uint64_t most, used;
@@ -93,8 +93,9 @@ static uint64_t taken_for(uint64_t bytes)
 /* The kernel gives addresses for more memory than the machine or the container has, and ends who
  * touches it. So the whole key must fit in the machine, with the bytes it `has` already; and
  * generations of a window that are made one after the other, none of them touched yet, must fit
- * together in what is left. What filters have not touched yet still counts as free in a container, so all of them
- * together are held to its limit too. NULL, or the count of refusals that names the reason. */
+ * together in what is left. What filters have not touched yet still counts as free in a container,
+ * so all of them together are held to its limit too. NULL, or the count of refusals that names the
+ * reason. */
 static atomic_ullong *refused_by_system(uint64_t has, uint64_t bytes)
 {
     bloomery_limits limits = BLOOMERY_LIMITS;

@@ -483,7 +483,7 @@ def a_config_set_that_fails_changes_nothing(c):
                       (first, 7, second, 5, "maxmemory-policy", "bogus"), (second, 5, first, 7, "maxmemory-policy", "bogus"),
                       ("bf.bloom-fp-rate", "0.5", second, 7, "bf.defrag", "yes", rate, "2"), ("bf.bloom-fp-rate", "7"),
                       ("bf.defrag", "perhaps"), (rate, "0.1", "bf.bloom-fp-rate", "0.2", "maxmemory-policy", "bogus")):
-            c.expect(isinstance(server.ask("CONFIG", "SET", *words), Error), f"{words} is no error")
+            c.expect(isinstance(server.ask("CONFIG", "SET", *words), Error), f"{words} was done")
             now = told(first, second, rate, "bf.bloom-fp-rate", "bf.defrag", "bf.bloom-defrag-enabled")
             c.expect(now == before and now[0] == b"%d" % limit, f"{words}: {now}")
         c.expect(server.ask("BF.RESERVE", "k", "0.001", 10_000_000) == REFUSED, "the limit counts")
