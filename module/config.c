@@ -319,7 +319,7 @@ static struct setting *find_named(const char *name)
     return NULL;
 }
 
-static bool is_changed(const struct setting *setting)
+static bool was_just_set(const struct setting *setting)
 {
     bool found = false;
     for (size_t i = 0; i < 2 * (size_t)SETTINGS; i++)
@@ -337,7 +337,7 @@ static void end_command(server_context *context, struct server_event event, uint
     (void)context, (void)event, (void)what;
     for (uint32_t i = 0; i < done->count; i++) {
         struct setting *setting = find_named(done->names[i]);
-        if (setting != NULL && !is_changed(setting))
+        if (setting != NULL && !was_just_set(setting))
             set_back(setting, told_of(setting), setting);
     }
     for (size_t i = 0; i < 2 * (size_t)SETTINGS; i++)
