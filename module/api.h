@@ -70,6 +70,14 @@ enum { SERVER_EVENT_CHILD = 13, SERVER_CHILD_BORN = 0, SERVER_CHILD_DIED = 1 };
 /* Some times a second. */
 enum { SERVER_EVENT_CRON = 8 };
 
+/* A CONFIG SET was done. The function's data is the next. */
+enum { SERVER_EVENT_CONFIG = 16 };
+struct server_config_change {
+    uint64_t version;
+    uint32_t count;
+    const char **names;
+};
+
 struct server_event {
     uint64_t id;
     uint64_t version;

@@ -66,6 +66,11 @@ bloomery_status bf_value_from_header(server_context *context, uint64_t beside, c
 /* An empty value of the same parameters, without limits, or NULL. Its pages are taken. */
 struct bf_value *bf_value_emptied(const struct bf_value *value);
 
+/* Empties a value where it is, if another one beside it would be more than maxmemory: the server
+ * would evict keys for it, or refuse writes. That takes time by its size. False: it would not, or
+ * the thread takes its pages. */
+bool bf_value_clear_if_tight(struct bf_value *value);
+
 /* A copy, or NULL. Limits are those of `context`; NULL: none. Its pages are taken. */
 struct bf_value *bf_value_copy(server_context *context, const struct bf_value *value);
 
@@ -152,6 +157,9 @@ void bf_drop_pages(void *memory, size_t bytes);
 /* Whether `bytes` bytes of a payload, all of which are touched, fit what the memory limit of the
  * container leaves now, which `left` receives. */
 bool bf_can_load(uint64_t bytes, uint64_t *left);
+
+/* Whether the server would have more than maxmemory with `bytes` bytes more. */
+bool bf_is_tight(uint64_t bytes);
 
 /* Moves one block of a filter's memory as the server wishes, for bloomery_move. */
 void *bf_move(void *defrag, void *memory, size_t bytes, size_t alignment);
@@ -250,10 +258,11 @@ enum {
     BF_CHUNK_MAX = 1 << 24,
 };
 
-/* Module arguments, then CONFIG. False: the log says what is wrong. `drop_in`: names without the
- * module's before them are free, where the server allows those. */
+/* Module arguments, then CONFIG. False: the log says what is wrong. `module`: the name that the
+ * server puts before those of settings. `drop_in`: names without it are free, where the server
+ * allows those. */
 bool bf_config_arguments(server_context *context, server_string **words, int count);
-bool bf_config_register(server_context *context, bool drop_in);
+bool bf_config_register(server_context *context, const char *module, bool drop_in);
 
 /* A rate of a filter to be made: above 0.25 counts as 0.25. */
 double bf_rate_capped(double rate);

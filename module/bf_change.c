@@ -14,10 +14,12 @@ enum { TEXT_BYTES = 320, NAME_SHOWN = 64 };
 /* ---- BF.CLEAR -------------------------------------------------------------------------------- */
 
 /* An empty filter takes the place of the one that is there, which is released aside. Where memory
- * for it lacks, the bits are written over. */
+ * for it lacks, or maxmemory, the bits are written over. */
 static void clear_filter(server_key *key, struct bf_value *value)
 {
     void *old = NULL;
+    if (bf_value_clear_if_tight(value))
+        return;
     struct bf_value *fresh = bf_value_emptied(value);
     if (fresh == NULL) {
         const bloomery_status status = bloomery_clear(value->filter, NULL);

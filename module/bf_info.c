@@ -209,10 +209,11 @@ static void tell_links(server_context *context, const struct bf_value *value)
 /* A line for the key, and one for each link or generation. */
 static void tell_lines(server_context *context, const struct bf_opened *opened)
 {
+    /* Generations that are due count no more. */
     char text[40];
     bloomery_info info;
     const struct bf_window *window = opened->window;
-    const uint32_t generations = window != NULL ? window->plan.generations : 0;
+    const uint32_t generations = window != NULL ? bf_window_visible(context, window) : 0;
     bf_info_of(opened->value, &info);
     const uint64_t items = window != NULL ? bf_window_items(window, generations) : info.adds;
     (void)server.ReplyWithArray(context, 1 + (long)(window != NULL ? generations : info.layers));

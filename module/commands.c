@@ -107,7 +107,7 @@ static const struct command {
     const char *summary;
     const char *complexity;
     const struct server_argument *arguments;
-    int last_key; /* 0: the first one alone; -1: all words are keys */
+    int last_key; /* 0: the first one alone; -1: all words; all but the first are sources */
 } commands[] = {
     {"reserve", bf_reserve, -4, true, "write deny-oom", "write fast", SERVER_KEY_INSERT, "1.0.0",
      NULL, "Makes an empty Bloom filter.", "O(1)", reserve_arguments, 0},
@@ -144,8 +144,8 @@ static const struct command {
      loadchunk_arguments, 0},
     {"clear", bf_clear, 2, true, "write", "write", SERVER_KEY_DELETE, "0.1.0", NULL,
      "Removes all items of a filter, which keeps its parameters.", "O(1)", key_arguments, 0},
-    {"merge", bf_merge, -3, true, "write deny-oom", "write", SERVER_KEY_INSERT, "0.1.0", NULL,
-     "Adds the items of other filters of the same layers.",
+    {"merge", bf_merge, -3, true, "write deny-oom", "write", SERVER_KEY_ACCESS | SERVER_KEY_INSERT,
+     "0.1.0", NULL, "Adds the items of other filters of the same layers.",
      "O(n), where n is the number of bytes of all filters", merge_arguments, -1},
     {"rotate", bf_rotate, -2, true, "write", "write", SERVER_KEY_DELETE, "0.1.0", NULL,
      "Drops the oldest generation of a window and begins a new one.", "O(1)", key_arguments, 0},
@@ -158,14 +158,20 @@ static void describe(server_command *made, const struct command *command)
     static const struct server_info_version version = {1, sizeof(struct server_history),
                                                        sizeof(struct server_key_places),
                                                        sizeof(struct server_argument)};
+    const bool has_sources = command->last_key != 0;
+    const struct server_key_places first = {
+        .flags = (command->writes ? SERVER_KEY_READ_WRITE : SERVER_KEY_READ_ONLY) | command->key,
+        .begins = SERVER_BEGINS_AT_INDEX,
+        .begin.index = {1},
+        .finds = SERVER_FINDS_RANGE,
+        .find.range = {0, 1, 0}};
+    const struct server_key_places sources = {.flags = SERVER_KEY_READ_ONLY | SERVER_KEY_ACCESS,
+                                              .begins = SERVER_BEGINS_AT_INDEX,
+                                              .begin.index = {2},
+                                              .finds = SERVER_FINDS_RANGE,
+                                              .find.range = {command->last_key, 1, 0}};
     const struct server_key_places places[] = {
-        {.flags = (command->writes ? SERVER_KEY_READ_WRITE : SERVER_KEY_READ_ONLY) | command->key,
-         .begins = SERVER_BEGINS_AT_INDEX,
-         .begin.index = {1},
-         .finds = SERVER_FINDS_RANGE,
-         .find.range = {command->last_key, 1, 0}},
-        {0},
-    };
+        first, has_sources ? sources : (struct server_key_places){0}, {0}};
     const struct server_command_info info = {
         .version = &version,
         .summary = command->summary,

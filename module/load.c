@@ -106,7 +106,8 @@ int RedisModule_OnLoad(server_context *context, server_string **words, int count
     if (!bf_bind(context))
         return SERVER_FAILED;
     const bool is_taken = server.IsModuleNameBusy != NULL && server.IsModuleNameBusy("bf") != 0;
-    server.SetModuleAttribs(context, is_taken ? "bloomery" : "bf", LEVEL, SERVER_API_VERSION);
+    const char *name = is_taken ? "bloomery" : "bf";
+    server.SetModuleAttribs(context, name, LEVEL, SERVER_API_VERSION);
     if (!bf_config_arguments(context, words, count))
         return SERVER_FAILED;
     bool is_reference = false;
@@ -119,7 +120,7 @@ int RedisModule_OnLoad(server_context *context, server_string **words, int count
      * its own. */
     bf_names_choose(drop_in && is_reference);
     if (!bf_commands_register(context, drop_in) ||
-        !bf_config_register(context, drop_in && !is_taken))
+        !bf_config_register(context, name, drop_in && !is_taken))
         return SERVER_FAILED;
     server.SetModuleOptions(context, SERVER_MODULE_HANDLES_IO_ERRORS | SERVER_MODULE_SIGNALS_KEYS |
                                          SERVER_MODULE_LOADS_ASIDE |

@@ -44,29 +44,38 @@ void bf_limits(server_context *context, uint64_t beside)
     beside_bytes = beside;
 }
 
-/* What maxmemory leaves. A server that evicts keys makes room for what is new. There only what is
- * larger than all of maxmemory does not fit. */
-static uint64_t room_of_server(void)
+/* maxmemory, the memory that counts against it, and whether the server evicts keys beyond it.
+ * False: there is no maxmemory. */
+static bool read_maxmemory(uint64_t *most, uint64_t *used, bool *evicts)
 {
-    uint64_t most = 0;
-    uint64_t used = 0;
     int error = 0;
+    int no_use = 0;
     if (server.GetServerInfo == NULL || server.ServerInfoGetFieldUnsigned == NULL ||
         server.FreeServerInfo == NULL)
-        return UINT64_MAX;
+        return false;
     server_facts *facts = server.GetServerInfo(NULL, "memory");
     if (facts == NULL)
-        return UINT64_MAX;
-    most = server.ServerInfoGetFieldUnsigned(facts, "maxmemory", &error);
+        return false;
+    *most = server.ServerInfoGetFieldUnsigned(facts, "maxmemory", &error);
+    *used = server.ServerInfoGetFieldUnsigned(facts, "used_memory", &no_use);
     const char *policy = server.ServerInfoGetFieldC != NULL
                              ? server.ServerInfoGetFieldC(facts, "maxmemory_policy")
                              : NULL;
-    const bool evicts = policy != NULL && strcmp(policy, "noeviction") != 0;
-    if (error == 0 && most > 0 && !evicts)
-        used = server.ServerInfoGetFieldUnsigned(facts, "used_memory", &error);
+    *evicts = policy != NULL && strcmp(policy, "noeviction") != 0;
     server.FreeServerInfo(NULL, facts);
-    if (error != 0 || most == 0)
+    return error == 0 && no_use == 0 && *most > 0;
+}
+
+/* What maxmemory leaves. A server that evicts keys makes room for what is new. There only a key
+ * that with the bytes it `has` already is larger than all of maxmemory does not fit. */
+static uint64_t room_of_server(uint64_t has)
+{
+    uint64_t most, used;
+    bool evicts;
+    if (!read_maxmemory(&most, &used, &evicts))
         return UINT64_MAX;
+    if (evicts)
+        used = has;
     return used < most ? most - used : 0;
 }
 
@@ -82,22 +91,35 @@ static uint64_t taken_for(uint64_t bytes)
 }
 
 /* The kernel gives addresses for more memory than the machine or the container has, and ends who
- * touches it. What filters have not touched yet still counts as free in a container, so all of them
- * together are held to its limit too. NULL, or the count of refusals that names the reason. */
-static atomic_ullong *refused_by_system(uint64_t bytes)
+ * touches it. So the whole key must fit in the machine, with the bytes it `has` already; and
+ * generations of a window that are made one after the other, none of them touched yet, must fit
+ * together in what is left. What filters have not touched yet still counts as free in a container,
+ * so all of them together are held to its limit too. NULL, or the count of refusals that names the
+ * reason. */
+static atomic_ullong *refused_by_system(uint64_t has, uint64_t bytes)
 {
     bloomery_limits limits = BLOOMERY_LIMITS;
     bloomery_limits_get(&limits);
     const uint64_t taken = atomic_load(&bf_counts.memory_bytes);
     const uint64_t container = limits.container - limits.container / 16;
-    if (bytes >= limits.machine)
+    if (bytes >= limits.machine || has >= limits.machine - bytes)
         return &bf_counts.refused_by_machine;
     if (bytes >= container || taken >= container - bytes)
         return &bf_counts.refused_by_container;
-    if (bytes < limits.room)
+    if (bytes < limits.room && beside_bytes < limits.room - bytes)
         return NULL;
-    return bytes < limits.process_left ? &bf_counts.refused_by_container
-                                       : &bf_counts.refused_by_process;
+    return bytes < limits.process_left && beside_bytes < limits.process_left - bytes
+               ? &bf_counts.refused_by_container
+               : &bf_counts.refused_by_process;
+}
+
+bool bf_is_tight(uint64_t bytes)
+{
+    uint64_t most, used;
+    bool evicts;
+    if (bytes < ASK_BYTES || !read_maxmemory(&most, &used, &evicts))
+        return false;
+    return used >= most || taken_for(bytes) > most - used;
 }
 
 bool bf_can_load(uint64_t bytes, uint64_t *left)
@@ -122,8 +144,8 @@ static atomic_ullong *refused_by(const struct bf_value *value, uint64_t bytes)
         return &bf_counts.refused_by_key_limit;
     if (bytes < ASK_BYTES)
         return NULL;
-    atomic_ullong *reason = refused_by_system(bytes);
-    if (reason == NULL && taken_for(bytes) > room_of_server())
+    atomic_ullong *reason = refused_by_system(has, bytes);
+    if (reason == NULL && taken_for(bytes) > room_of_server(has))
         reason = &bf_counts.refused_by_maxmemory;
     return reason;
 }

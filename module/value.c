@@ -102,6 +102,21 @@ struct bf_value *bf_value_emptied(const struct bf_value *value)
     return fresh;
 }
 
+bool bf_value_clear_if_tight(struct bf_value *value)
+{
+    bloomery_info info;
+    bf_info_of(value, &info);
+    if (!bf_is_tight(value->bytes) || (info.layers > 1 && bf_is_populated(value)))
+        return false;
+    /* Layers that go must not stay with the thread, which is not at this value. */
+    const bool is_given = info.layers > 1 && bf_populate_end(value);
+    const bloomery_status status = bloomery_clear(value->filter, NULL);
+    assert(status == BLOOMERY_OK && !is_given);
+    (void)status, (void)is_given;
+    bf_populate(value);
+    return true;
+}
+
 struct bf_value *bf_value_copy(server_context *context, const struct bf_value *value)
 {
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;

@@ -209,10 +209,12 @@ uint64_t bf_window_items(const struct bf_window *window, uint32_t count)
 
 /* ---- Rotating -------------------------------------------------------------------------------- */
 
-/* Makes a generation empty. What it had is released aside; where memory for another one lacks it is
- * cleared. */
+/* Makes a generation empty. What it had is released aside; where memory for another one lacks, or
+ * maxmemory, it is cleared. */
 static void empty(struct bf_value **generation)
 {
+    if (bf_value_clear_if_tight(*generation))
+        return;
     struct bf_value *fresh = bf_value_emptied(*generation);
     if (fresh == NULL) {
         const bloomery_status status = bloomery_clear((*generation)->filter, NULL);

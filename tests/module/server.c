@@ -616,6 +616,30 @@ static void filters_are_replaced_while_their_pages_are_taken(void **state)
     wait_for_none("keys");
 }
 
+/* The server would evict keys, or refuse writes. */
+static void what_is_cleared_beyond_maxmemory_takes_none(void **state)
+{
+    (void)state;
+    stand_in_ask("bf.reserve", "k", "0.001", "1000000", NULL);
+    stand_in_ask("bf.reserve", "w", "0.001", "1000000", "GENERATIONS", "2", NULL);
+    stand_in_ask("bf.reserve", "chain", "1e-12", "30000", "EXPANSION", "8", NULL);
+    for (int i = 0; i < 3; i++)
+        add_numbers(i == 0 ? "k" : i == 1 ? "w" : "chain", 0, 60000);
+    stand_in.maxmemory = 1 << 20;
+    const size_t before = stand_in.asked;
+    assert_string_equal(stand_in_ask("bf.clear", "k", NULL), "+OK ");
+    assert_string_equal(stand_in_ask("bf.rotate", "w", NULL), "+OK ");
+    assert_string_equal(stand_in_ask("bf.clear", "w", NULL), "+OK ");
+    assert_string_equal(stand_in_ask("bf.clear", "chain", NULL), "+OK ");
+    assert_in_range(stand_in.asked - before, 0, 4096);
+    stand_in.maxmemory = 0;
+    assert_int_equal(count_numbers("k", 0, 1000) + count_numbers("w", 0, 1000), 0);
+    assert_int_equal(count_numbers("chain", 0, 1000), 0);
+    add_numbers("chain", 0, 60000);
+    assert_int_equal(count_numbers("chain", 0, 1000), 1000);
+    flush();
+}
+
 static void keys_may_go_while_their_pages_are_taken(void **state)
 {
     (void)state;
@@ -840,6 +864,7 @@ int main(void)
         cmocka_unit_test(every_command_runs_and_takes_no_more_than_it_gives_back),
         cmocka_unit_test(a_rewritten_file_makes_the_same_filter),
         cmocka_unit_test(filters_are_replaced_while_their_pages_are_taken),
+        cmocka_unit_test(what_is_cleared_beyond_maxmemory_takes_none),
         cmocka_unit_test(keys_may_go_while_their_pages_are_taken),
         cmocka_unit_test(many_large_filters_are_not_an_error),
         cmocka_unit_test(pages_are_taken_whatever_the_kernel_refuses),

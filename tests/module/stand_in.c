@@ -389,6 +389,8 @@ static int fake_subscribe(server_context *context, struct server_event event,
                           server_event_function function)
 {
     (void)context;
+    if (event.id == SERVER_EVENT_CONFIG)
+        return SERVER_OK;
     assert(event.id == SERVER_EVENT_CHILD || event.id == SERVER_EVENT_CRON);
     *(event.id == SERVER_EVENT_CRON ? &ticks : &heard_of_child) = function;
     return SERVER_OK;
@@ -552,6 +554,27 @@ static int fake_field_text(server_report *to, const char *name, const char *valu
     return SERVER_OK;
 }
 
+static server_facts *fake_facts(server_context *context, const char *section)
+{
+    (void)context;
+    (void)section;
+    return (server_facts *)&stand_in;
+}
+
+static unsigned long long fake_fact(server_facts *facts, const char *name, int *error)
+{
+    assert(facts == (server_facts *)&stand_in);
+    assert(strcmp(name, "maxmemory") == 0 || strcmp(name, "used_memory") == 0);
+    *error = 0;
+    return stand_in.maxmemory;
+}
+
+static void fake_free_facts(server_context *context, server_facts *facts)
+{
+    (void)context;
+    assert(facts == (server_facts *)&stand_in);
+}
+
 /* ---- The module ------------------------------------------------------------------------------ */
 
 __attribute__((format(printf, 3, 4))) static void
@@ -681,6 +704,9 @@ static const struct server_api fakes = {
     .DefragAlloc = fake_defrag,
     .RegisterInfoFunc = fake_report,
     .SubscribeToServerEvent = fake_subscribe,
+    .GetServerInfo = fake_facts,
+    .ServerInfoGetFieldUnsigned = fake_fact,
+    .FreeServerInfo = fake_free_facts,
     .InfoAddSection = fake_section,
     .InfoAddFieldULongLong = fake_field,
     .InfoAddFieldCString = fake_field_text,

@@ -32,6 +32,7 @@ struct stand_in {
     const char *missing; /* the name of a function that this server has not; NULL: none */
     int flags;           /* of every context: SERVER_CONTEXT_LOADING, say */
     uint64_t now_ms;     /* the time of the day */
+    uint64_t maxmemory;  /* and all of it is used; 0: none */
     long refuse_at;      /* this allocation from now on, 1 the next, is refused; 0: none */
 
     /* What happened. */

@@ -185,6 +185,20 @@ def a_user_reaches_its_own_keys_alone(c):
         c.expect(str(user.ask(*words)).startswith("NOPERM"), f"{words}: {user.ask(*words)}")
 
 
+@case
+def the_sources_of_a_merge_need_to_be_read_alone(c):
+    server = Server(c)
+    server.ask("ACL", "SETUSER", "one", "on", "nopass", "resetkeys", "~own:*", "%R~shared:*", "%W~blind:*", "+bf.merge")
+    for key in ("shared:k", "other", "blind:k"):
+        server.ask("BF.ADD", key, "x")
+    user = server.connect()
+    user.ask("AUTH", "one", "x")
+    c.expect(user.ask("BF.MERGE", "own:k", "shared:k", "own:k") in ("OK", "ERR not found"), "what it may")
+    c.expect(user.ask("BF.MERGE", "own:k", "shared:k") == "OK" and server.ask("BF.EXISTS", "own:k", "x") == 1, "merged")
+    for words in (("shared:k", "own:k"), ("own:k", "other"), ("own:k", "shared:k", "blind:k"), ("blind:k", "own:k")):
+        c.expect(str(user.ask("BF.MERGE", *words)).startswith("NOPERM"), f"{words}: {user.ask('BF.MERGE', *words)}")
+
+
 KEPT = """
 import sys, time
 sys.argv = [sys.argv[0]]

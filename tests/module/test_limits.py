@@ -8,7 +8,7 @@ import contextlib
 import os
 import re
 
-from live import MODULE, Server, die_with_parent
+from live import MODULE, Error, Server, die_with_parent
 from runner import Skip, case, main
 
 KEY_BYTES = 540  # what a filter of BF.ADD's takes more than an empty string; 400 are the goal
@@ -56,6 +56,39 @@ def an_evicting_server_makes_filters_when_its_cache_is_full(c):
         c.expect(server.ask("BF.MADD", "g", *range(first, first + 5_000))[-1] in (0, 1), f"it grows, {first}")
     c.expect(server.ask("BF.RESERVE", "h", "0.001", 20_000_000) == REFUSED, "what is larger than maxmemory is refused")
     c.expect(server.info("bf")["bf_refused_by_maxmemory"] == "1", f"{server.info('bf')}")
+    # All generations of a window, and all layers of a chain, count together.
+    c.expect(server.ask("BF.RESERVE", "w", "0.001", 1_000_000, "GENERATIONS", 64) == REFUSED, "64 of 2.6 MB")
+    c.expect(server.ask("BF.RESERVE", "w", "0.001", 1_000_000, "GENERATIONS", 4) == "OK", "4 of 2.2 MB")
+    server.ask("FLUSHALL")
+    server.ask("CONFIG", "SET", "maxmemory", 4 << 20)
+    server.ask("BF.RESERVE", "c", "1e-12", 40_000, "EXPANSION", 2)  # 0.3 MB, 0.6, 1.2; the fourth has 2.5
+    for first in range(0, 600_000, 10_000):
+        reply = server.ask("BF.MADD", "c", *range(first, first + 10_000))
+        if reply[-1] not in (0, 1):
+            break
+    c.expect(reply[-1] == "ERR problem inserting into filter" and first == 280_000, f"{first}: {reply[-1]}")
+
+
+@case
+def what_is_cleared_or_rotated_pushes_no_key_out(c):
+    server = Server(c, options=["--maxmemory", "40mb", "--maxmemory-policy", "allkeys-lru"], arguments=["prefault", "no"])
+    server.ask("BF.RESERVE", "f", "0.001", 7_000_000)  # 13.4 MB
+    server.ask("BF.RESERVE", "w", "0.001", 3_500_000, "GENERATIONS", 2)  # 2 of 6.7 MB
+    server.ask("BF.RESERVE", "chain", "1e-12", 20_000, "EXPANSION", 4)  # 0.15 MB, 0.6, 2.5
+    for key, count in (("f", 1000), ("w", 1000), ("chain", 110_000)):
+        for first in range(0, count, 1000):
+            server.ask("BF.MADD", key, *range(first, first + 1000))
+    for number in range(8000):
+        server.client.send("SET", f"s{number}", "x" * 750)
+    c.expect([server.client.reply() for number in range(8000)] == [b"+OK\r\n"] * 8000, "other keys")
+    before, evicted = server.ask("DBSIZE"), server.info("stats")["evicted_keys"]
+    for words in (("BF.CLEAR", "f"), ("BF.ROTATE", "w"), ("BF.CLEAR", "w"), ("BF.CLEAR", "chain")):
+        c.expect(server.ask(*words) == "OK" and server.ask("SET", "s1", "x") == "OK", f"{words}")
+        c.expect(server.ask("DBSIZE") == before, f"{words}: {server.ask('DBSIZE')} of {before} keys are left")
+    c.expect(server.info("stats")["evicted_keys"] == evicted, "keys were evicted")
+    for key in ("f", "w", "chain"):
+        c.expect(server.ask("BF.CARD", key) == 0 and sum(server.ask("BF.MEXISTS", key, *range(1000))) == 0, f"{key} is empty")
+        c.expect(sum(server.ask("BF.MADD", key, *range(1000))) == 1000, f"{key} takes items")
 
 
 @case
@@ -430,6 +463,36 @@ def a_rewritten_file_has_one_name_of_a_setting(c):
     server.start()
     server.ask("BF.ADD", "k", "x")
     c.expect(b"ratio:0.005" in server.ask("BF.DEBUG", "k")[1], "the line that was changed counts")
+
+
+@case
+def a_config_set_that_fails_changes_nothing(c):
+    server = Server(c)
+    rate = "bf-error-rate" if has_bare_names(server) else "bf.bf-error-rate"
+    first, second = "bf.memory-usage-limit", "bf.bloom-memory-usage-limit"
+
+    def told(*names):
+        return [server.ask("CONFIG", "GET", name)[1] for name in names]
+
+    for limit in (1_000_000, 2_000_000):
+        server.ask("CONFIG", "SET", first, limit)
+        server.ask("CONFIG", "SET", "bf.bloom-defrag-enabled", "no")
+        server.ask("CONFIG", "SET", rate, "0.00123456789012345678")
+        before = told(first, second, rate, "bf.bloom-fp-rate", "bf.defrag", "bf.bloom-defrag-enabled")
+        for words in ((second, 5, "maxmemory-policy", "bogus"), (second, 0, "maxmemory-policy", "bogus"), (second, -5),
+                      (first, 7, second, 5, "maxmemory-policy", "bogus"), (second, 5, first, 7, "maxmemory-policy", "bogus"),
+                      ("bf.bloom-fp-rate", "0.5", second, 7, "bf.defrag", "yes", rate, "2"), ("bf.bloom-fp-rate", "7"),
+                      ("bf.defrag", "perhaps"), (rate, "0.1", "bf.bloom-fp-rate", "0.2", "maxmemory-policy", "bogus")):
+            c.expect(isinstance(server.ask("CONFIG", "SET", *words), Error), f"{words} was done")
+            now = told(first, second, rate, "bf.bloom-fp-rate", "bf.defrag", "bf.bloom-defrag-enabled")
+            c.expect(now == before and now[0] == b"%d" % limit, f"{words}: {now}")
+        c.expect(server.ask("BF.RESERVE", "k", "0.001", 10_000_000) == REFUSED, "the limit counts")
+    # A command that is done changes the setting, also if the name had this value before.
+    c.expect(server.ask("CONFIG", "SET", second, 0) == "OK" and told(first, second) == [b"0", b"0"], "no limit")
+    c.expect(server.ask("BF.RESERVE", "k", "0.001", 10_000_000) == "OK", "no limit any more")
+    server.ask("CONFIG", "SET", second, 5)
+    server.ask("CONFIG", "SET", second, 0)
+    c.expect(told(first, second) == [b"0", b"0"], "to a value and back")
 
 
 @case

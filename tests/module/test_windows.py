@@ -88,6 +88,7 @@ def readers_leave_out_what_is_due_and_change_nothing(c):
     before = server.digest("w")
     clock.go(10)
     c.expect(server.ask("BF.MEXISTS", "w", "a", "b") == [0, 0] and server.ask("BF.EXISTS", "w", "a") == 0, "two are due")
+    c.expect(server.ask("BF.DEBUG", "w") == [b"size:0"], "DEBUG")
     c.expect(server.ask("BF.CARD", "w") == 0 and server.ask("BF.INFO", "w", "FILL")[0] in (b"0", 0), "nothing counts")
     c.expect(server.digest("w") == before and rotations(server) == 0, "nothing has changed")
     server.ask("CLIENT", "UNPAUSE")
