@@ -377,6 +377,8 @@ LEVEL_INLINE void OF_LEVEL(enter_others)(const struct OF_LEVEL(batch) * batch, s
     ENTRANCE_OF(enter_##name, how, false) \
     ENTRANCE_OF(enter_##name##_several, how, true)
 
+/* A module for WebAssembly must be small: there every form goes one way. */
+#if !defined(__wasm__)
 ENTRANCE(integers, OF_LEVEL(enter_fixed)(batch, first, ring, INTEGERS, several))
 ENTRANCE(narrow, OF_LEVEL(enter_fixed)(batch, first, ring, NARROW, several))
 ENTRANCE(integers_apart, OF_LEVEL(enter_fixed)(batch, first, ring, INTEGERS_APART, several))
@@ -389,6 +391,7 @@ ENTRANCE(hashes64, OF_LEVEL(enter_hashes)(batch, batch->data + first * sizeof(ui
                                           ring, false, several))
 ENTRANCE(hashes128, OF_LEVEL(enter_hashes)(batch, batch->data + first * sizeof(bloomery_hash),
                                            first, ring, true, several))
+#endif
 ENTRANCE(other_keys, OF_LEVEL(enter_others)(batch, first, ring, several))
 #undef ENTRANCE
 #undef ENTRANCE_OF
@@ -398,6 +401,10 @@ LEVEL_INLINE OF_LEVEL(entrance) * OF_LEVEL(entrance_of)(const bloomery_filter *f
                                                         bool several)
 {
 #define ENTER(name) (several ? OF_LEVEL(enter_##name##_several) : OF_LEVEL(enter_##name))
+#if defined(__wasm__)
+    (void)filter, (void)keys;
+    return ENTER(other_keys);
+#else
     if (keys->form == BLOOMERY_KEYS_HASHES64)
         return ENTER(hashes64);
     if (keys->form == BLOOMERY_KEYS_HASHES128)
@@ -417,6 +424,7 @@ LEVEL_INLINE OF_LEVEL(entrance) * OF_LEVEL(entrance_of)(const bloomery_filter *f
     if (keys->width - 9 <= 7)
         return apart ? ENTER(narrow_apart) : ENTER(narrow);
     return ENTER(widths);
+#endif
 #undef ENTER
 }
 

@@ -67,7 +67,8 @@ LEVEL_TARGET static bool OF_LEVEL(query_key)(const bloomery_filter *filter, bloo
                : OF_LEVEL(query_other)(filter, key);
 }
 
-LEVEL_TARGET static bool OF_LEVEL(query_key_usual)(const bloomery_filter *filter, bloomery_key key)
+LEVEL_TARGET __attribute__((unused)) static bool
+OF_LEVEL(query_key_usual)(const bloomery_filter *filter, bloomery_key key)
 {
     return bloomery_xxh3_is_short(key.bytes)
                ? OF_LEVEL(query_one)(filter, OF_LEVEL(short_hash)(filter, key), true)
@@ -79,8 +80,8 @@ LEVEL_TARGET static bool OF_LEVEL(query_hash)(const bloomery_filter *filter, blo
     return OF_LEVEL(query_one)(filter, hash, false);
 }
 
-LEVEL_TARGET static bool OF_LEVEL(query_hash_usual)(const bloomery_filter *filter,
-                                                    bloomery_hash hash)
+LEVEL_TARGET __attribute__((unused)) static bool
+OF_LEVEL(query_hash_usual)(const bloomery_filter *filter, bloomery_hash hash)
 {
     return OF_LEVEL(query_one)(filter, hash, true);
 }
@@ -90,8 +91,8 @@ LEVEL_TARGET static void OF_LEVEL(prefetch_hash)(const bloomery_filter *filter, 
     bloomery_blocked_prefetch(filter->layers, filter->layers->payload, &hash, 1);
 }
 
-LEVEL_TARGET static void OF_LEVEL(prefetch_hash_usual)(const bloomery_filter *filter,
-                                                       bloomery_hash hash)
+LEVEL_TARGET __attribute__((unused)) static void
+OF_LEVEL(prefetch_hash_usual)(const bloomery_filter *filter, bloomery_hash hash)
 {
     bloomery_blocked_prefetch_block(filter->layers, filter->layers->payload, &hash, 1, 0);
 }
@@ -214,8 +215,8 @@ LEVEL_TARGET static bool OF_LEVEL(add_key)(bloomery_filter *filter, bloomery_key
                : OF_LEVEL(add_other)(filter, key, error);
 }
 
-LEVEL_TARGET static bool OF_LEVEL(add_key_usual)(bloomery_filter *filter, bloomery_key key,
-                                                 bloomery_error *error)
+LEVEL_TARGET __attribute__((unused)) static bool
+OF_LEVEL(add_key_usual)(bloomery_filter *filter, bloomery_key key, bloomery_error *error)
 {
     return bloomery_xxh3_is_short(key.bytes)
                ? OF_LEVEL(add_one)(filter, OF_LEVEL(short_hash)(filter, key), error, true)
@@ -236,8 +237,8 @@ LEVEL_TARGET static bool OF_LEVEL(add_given)(bloomery_filter *filter, bloomery_h
     return OF_LEVEL(add_one)(filter, hash, error, false);
 }
 
-LEVEL_TARGET static bool OF_LEVEL(add_given_usual)(bloomery_filter *filter, bloomery_hash hash,
-                                                   bloomery_error *error)
+LEVEL_TARGET __attribute__((unused)) static bool
+OF_LEVEL(add_given_usual)(bloomery_filter *filter, bloomery_hash hash, bloomery_error *error)
 {
     return OF_LEVEL(add_one)(filter, hash, error, true);
 }
@@ -297,20 +298,29 @@ LEVEL_TARGET static bool OF_LEVEL(add_given_to_chain)(bloomery_filter *filter, b
     return OF_LEVEL(add_to_chain)(filter, hash, error);
 }
 
+/* A module for WebAssembly must be small: there the usual shape takes the way of all shapes. */
+#if defined(__wasm__)
+#define USUAL(name) OF_LEVEL(name)
+#else
+#define USUAL(name) OF_LEVEL(name##_usual)
+#endif
+
 static const struct bloomery_lookup OF_LEVEL(lookups)[3] = {
     {OF_LEVEL(query_key), OF_LEVEL(query_hash), OF_LEVEL(prefetch_hash)},
-    {OF_LEVEL(query_key_usual), OF_LEVEL(query_hash_usual), OF_LEVEL(prefetch_hash_usual)},
+    {USUAL(query_key), USUAL(query_hash), USUAL(prefetch_hash)},
     {OF_LEVEL(query_key_in_layers), OF_LEVEL(query_hash_in_layers), OF_LEVEL(prefetch_in_layers)},
 };
 
 static const struct bloomery_addition OF_LEVEL(additions)[3] = {
     {OF_LEVEL(add_key), OF_LEVEL(add_given)},
-    {OF_LEVEL(add_key_usual), OF_LEVEL(add_given_usual)},
+    {USUAL(add_key), USUAL(add_given)},
     {OF_LEVEL(add_key_to_chain), OF_LEVEL(add_given_to_chain)},
 };
 
 static const struct bloomery_addition OF_LEVEL(shared_addition) = {OF_LEVEL(add_key_shared),
                                                                    OF_LEVEL(add_all_shared)};
+
+#undef USUAL
 
 const struct bloomery_fast_path OF_LEVEL(bloomery_fast) = {
     .query = OF_LEVEL(query),
