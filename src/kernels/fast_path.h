@@ -32,8 +32,8 @@ typedef uint64_t bloomery_fast_add_tallied(const bloomery_filter *filter,
 struct bloomery_fast_path {
     const char *name; /* of static filters; for others the operations have it */
     bloomery_fast_query *query;
-    bloomery_fast_add *add[2]; /* [1] for filters that several threads write */
-    bloomery_fast_add_tallied *add_tallied;
+    bloomery_fast_add *add[2];              /* [1] for filters that several threads write */
+    bloomery_fast_add_tallied *add_tallied; /* or NULL */
     /* Single keys. Of filters of one layer, with XXH3-64: [0], or [1] if keys have one block, and
      * eight bits in it. [2]: of chains, and with another hash. */
     const struct bloomery_lookup *lookups;

@@ -377,7 +377,7 @@ LEVEL_INLINE void OF_LEVEL(enter_others)(const struct OF_LEVEL(batch) * batch, s
     ENTRANCE_OF(enter_##name, how, false) \
     ENTRANCE_OF(enter_##name##_several, how, true)
 
-/* A module for WebAssembly must be small: there every form goes one way. */
+/* A module for WebAssembly must be small: there all keys enter singly. */
 #if !defined(__wasm__)
 ENTRANCE(integers, OF_LEVEL(enter_fixed)(batch, first, ring, INTEGERS, several))
 ENTRANCE(narrow, OF_LEVEL(enter_fixed)(batch, first, ring, NARROW, several))
@@ -391,8 +391,8 @@ ENTRANCE(hashes64, OF_LEVEL(enter_hashes)(batch, batch->data + first * sizeof(ui
                                           ring, false, several))
 ENTRANCE(hashes128, OF_LEVEL(enter_hashes)(batch, batch->data + first * sizeof(bloomery_hash),
                                            first, ring, true, several))
-#endif
 ENTRANCE(other_keys, OF_LEVEL(enter_others)(batch, first, ring, several))
+#endif
 #undef ENTRANCE
 #undef ENTRANCE_OF
 
@@ -402,8 +402,8 @@ LEVEL_INLINE OF_LEVEL(entrance) * OF_LEVEL(entrance_of)(const bloomery_filter *f
 {
 #define ENTER(name) (several ? OF_LEVEL(enter_##name##_several) : OF_LEVEL(enter_##name))
 #if defined(__wasm__)
-    (void)filter, (void)keys;
-    return ENTER(other_keys);
+    (void)filter, (void)keys, (void)several;
+    return NULL;
 #else
     if (keys->form == BLOOMERY_KEYS_HASHES64)
         return ENTER(hashes64);
@@ -448,6 +448,8 @@ LEVEL_INLINE void OF_LEVEL(begin)(struct OF_LEVEL(batch) * batch, const bloomery
     batch->enter = OF_LEVEL(entrance_of)(filter, keys, several);
     batch->count = count;
     batch->whole = layer->blocks <= UINT32_MAX ? (count - rest) / span * span : 0;
+    if (batch->enter == NULL)
+        batch->whole = 0;
     batch->secret = bloomery_secret_of(filter)->brief;
     batch->adding = adding;
     batch->long_known = false;
@@ -755,9 +757,9 @@ LEVEL_INLINE uint64_t OF_LEVEL(tally_shape)(struct OF_LEVEL(batch) * batch,
     return words - kept;
 }
 
-LEVEL_TARGET static uint64_t OF_LEVEL(add_tallied)(const bloomery_filter *filter,
-                                                   const struct bloomery_layer *layer,
-                                                   const struct bloomery_input *keys, size_t count)
+LEVEL_TARGET __attribute__((unused)) static uint64_t
+OF_LEVEL(add_tallied)(const bloomery_filter *filter, const struct bloomery_layer *layer,
+                      const struct bloomery_input *keys, size_t count)
 {
     struct OF_LEVEL(batch) batch;
     OF_LEVEL(begin)(&batch, filter, layer, keys, count, true);

@@ -298,11 +298,14 @@ LEVEL_TARGET static bool OF_LEVEL(add_given_to_chain)(bloomery_filter *filter, b
     return OF_LEVEL(add_to_chain)(filter, hash, error);
 }
 
-/* A module for WebAssembly must be small: there the usual shape takes the way of all shapes. */
+/* A module for WebAssembly must be small: there the usual shape takes the way of all shapes, and
+ * adds without answers that of adds with them. */
 #if defined(__wasm__)
-#define USUAL(name) OF_LEVEL(name)
+#define USUAL(name)                 OF_LEVEL(name)
+#define USUAL_OR(function, instead) instead
 #else
-#define USUAL(name) OF_LEVEL(name##_usual)
+#define USUAL(name)                 OF_LEVEL(name##_usual)
+#define USUAL_OR(function, instead) function
 #endif
 
 static const struct bloomery_lookup OF_LEVEL(lookups)[3] = {
@@ -320,16 +323,17 @@ static const struct bloomery_addition OF_LEVEL(additions)[3] = {
 static const struct bloomery_addition OF_LEVEL(shared_addition) = {OF_LEVEL(add_key_shared),
                                                                    OF_LEVEL(add_all_shared)};
 
-#undef USUAL
-
 const struct bloomery_fast_path OF_LEVEL(bloomery_fast) = {
     .query = OF_LEVEL(query),
     .add = {OF_LEVEL(add), BLOOMERY_HAS_THREADS ? OF_LEVEL(add_shared) : OF_LEVEL(add)},
-    .add_tallied = OF_LEVEL(add_tallied),
+    .add_tallied = USUAL_OR(OF_LEVEL(add_tallied), NULL),
     .lookups = OF_LEVEL(lookups),
     .additions = OF_LEVEL(additions),
     .shared_addition = BLOOMERY_HAS_THREADS ? &OF_LEVEL(shared_addition) : OF_LEVEL(additions),
 };
+
+#undef USUAL
+#undef USUAL_OR
 
 /* ---- Single hashes of a layer, and ranges of blocks ------------------------------------------ */
 

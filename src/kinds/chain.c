@@ -647,7 +647,8 @@ bloomery_status bloomery_chain_add_many(struct bloomery_filter *filter,
     /* Others add to a concurrent chain, and what is reserved is missing to them: a word at a time.
      * Without kernels of their own the memory of all keys of a portion is requested at once. */
     const size_t most = filter->concurrent ? WORD : fast == NULL ? 2 * WORD : PORTION;
-    const bool asked = answers != NULL || counts != NULL || fast == NULL || filter->concurrent;
+    const bool asked = answers != NULL || counts != NULL || filter->concurrent || fast == NULL ||
+                       fast->add_tallied == NULL;
     bloomery_status status = BLOOMERY_OK;
     bloomery_counts done = {0, 0, 0};
     if (answers != NULL && count > 0)
