@@ -9,7 +9,7 @@ each a declaration of its title, its rows and its columns; excerpts; the chart; 
 folder that print tables use the same functions.
 
 In the pages of results/, which have every row, and in kinds.md the tables stand between pairs of markers,
-`<!-- bench:NAME -->` and `<!-- bench:end -->`; what is written around them is kept. benchmarks.md and README.md have
+`<!-- bench:NAME -->` and `<!-- bench:end -->`; what is written around them is kept. benchmarks.md, goals.md and README.md have
 excerpts of the pages of results/, in markers of their own, and the chart is drawn of a table there too. Without
 results.json only these are written anew.
 
@@ -935,12 +935,12 @@ def says_something(cells):
 
 def fill_pages(docs, parts):
     """The pages of results/ and kinds.md with new tables; and what shows excerpts of what they have now: benchmarks.md,
-    its chart, and README.md beside `docs`. Without `parts` only these are written."""
+    goals.md, the chart, and README.md beside `docs`. Without `parts` only these are written."""
     paths, utf = sorted(Path(docs, "results").glob("*.md")), "utf-8"
     for path in [*paths, Path(docs, "kinds.md")] if parts else []:
         path.write_text(fill(path.read_text(utf), parts), utf)
     pages = [path.read_text(utf) for path in paths]
-    for path in (Path(docs, "benchmarks.md"), Path(docs, "..", "README.md")):
+    for path in (Path(docs, "benchmarks.md"), Path(docs, "goals.md"), Path(docs, "..", "README.md")):
         path.write_text(fill(path.read_text(utf), excerpts(pages)), utf)
     Path(docs, "benchmarks.svg").write_text(draw(tables_in("".join(pages))["integers"]), utf)
 
