@@ -178,7 +178,7 @@ class Calculator {
         h(
           "p",
           {},
-          "The same keys and rate, given to other systems: what they make of it, the false-positive rate that their filter really has with these keys, and the line to write.",
+          "Give other systems the same keys and rate. The table shows the filter that each one builds, its real false-positive rate, and the line to write.",
         ),
         this.systems.element,
       ),

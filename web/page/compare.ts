@@ -184,8 +184,8 @@ export function compare(host: HTMLElement, { engine, state }: Context): void {
     h(
       "p",
       {},
-      "Three filters of 2,048 bits with the same keys. All set about the same number of bits. But in blocks " +
-        "some are fuller than others, and the error rate is a little higher: that is the price of reading one cache line.",
+      "Three filters of 2,048 bits with the same keys. All set about the same number of bits. But some " +
+        "blocks are fuller than others, and the error rate is a little higher: that is the price of reading one cache line.",
     ),
     h("div", { class: "curve-slider" }, field("Keys in each", slider), out),
     h(

@@ -95,7 +95,7 @@ export function grid(describe: (cell: number) => string): Grid {
   const told = h(
     "p",
     { class: "cell-told", id: "cell-told", "aria-live": "polite" },
-    "Arrow keys, or a click, name the keys of a cell.",
+    "Click a cell, or use the arrow keys, to see which keys set it.",
   );
   field.setAttribute("aria-describedby", told.id);
   const element = h("div", { class: "grid-box" }, field, told);
