@@ -185,7 +185,7 @@ test("the_numbers_of_the_text_are_those_of_the_plan", async (page) => {
   await open(page, "#calculator&n.n=1e9&n.p=0.01&n.kind=classic&n.given=np");
   const text = (await page.locator("#story").innerText()).replaceAll("\u00a0", " ");
   has(text, "A Bloom filter of them: 1.2 GB");
-  has(text, "9.6 bits for each key, and k = 7");
+  has(text, "9.6 bits per key and k = 7");
   // 9.585 bits for each key: 1.198 GB for a billion.
   const calculated = await page.locator("#calculator").innerText();
   has(calculated, "9.5");
