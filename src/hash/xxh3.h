@@ -21,6 +21,7 @@
 #include "hash/hashes.h"
 
 #include "base/bytes.h"
+#include "base/cpu.h"
 
 #include <assert.h>
 #include <xxhash.h>
@@ -208,10 +209,8 @@ INLINE bloomery_hash bloomery_xxh3_64(const struct bloomery_hash_secret *secret,
 {
     if (key.bytes - 4 <= 12)
         return (bloomery_hash){0, bloomery_xxh3_short(short_secret, key.data, key.bytes)};
-#if !defined(__wasm__) /* where code must be small */
-    if (key.bytes - 17 <= 111)
+    if (!BLOOMERY_FOR_SIZE && key.bytes - 17 <= 111)
         return (bloomery_hash){0, XXH3_64bits_withSeed(key.data, key.bytes, secret->seed)};
-#endif
     return bloomery_hash_xxh3_64.one(secret, key);
 }
 

@@ -377,8 +377,6 @@ LEVEL_INLINE void OF_LEVEL(enter_others)(const struct OF_LEVEL(batch) * batch, s
     ENTRANCE_OF(enter_##name, how, false) \
     ENTRANCE_OF(enter_##name##_several, how, true)
 
-/* A module for WebAssembly must be small: there all keys enter singly. */
-#if !defined(__wasm__)
 ENTRANCE(integers, OF_LEVEL(enter_fixed)(batch, first, ring, INTEGERS, several))
 ENTRANCE(narrow, OF_LEVEL(enter_fixed)(batch, first, ring, NARROW, several))
 ENTRANCE(integers_apart, OF_LEVEL(enter_fixed)(batch, first, ring, INTEGERS_APART, several))
@@ -392,7 +390,6 @@ ENTRANCE(hashes64, OF_LEVEL(enter_hashes)(batch, batch->data + first * sizeof(ui
 ENTRANCE(hashes128, OF_LEVEL(enter_hashes)(batch, batch->data + first * sizeof(bloomery_hash),
                                            first, ring, true, several))
 ENTRANCE(other_keys, OF_LEVEL(enter_others)(batch, first, ring, several))
-#endif
 #undef ENTRANCE
 #undef ENTRANCE_OF
 
@@ -401,10 +398,8 @@ LEVEL_INLINE OF_LEVEL(entrance) * OF_LEVEL(entrance_of)(const bloomery_filter *f
                                                         bool several)
 {
 #define ENTER(name) (several ? OF_LEVEL(enter_##name##_several) : OF_LEVEL(enter_##name))
-#if defined(__wasm__)
-    (void)filter, (void)keys, (void)several;
-    return NULL;
-#else
+    if (BLOOMERY_FOR_SIZE)
+        return NULL;
     if (keys->form == BLOOMERY_KEYS_HASHES64)
         return ENTER(hashes64);
     if (keys->form == BLOOMERY_KEYS_HASHES128)
@@ -424,7 +419,6 @@ LEVEL_INLINE OF_LEVEL(entrance) * OF_LEVEL(entrance_of)(const bloomery_filter *f
     if (keys->width - 9 <= 7)
         return apart ? ENTER(narrow_apart) : ENTER(narrow);
     return ENTER(widths);
-#endif
 #undef ENTER
 }
 
@@ -498,7 +492,7 @@ LEVEL_INLINE void OF_LEVEL(follow)(const struct bloomery_layer *layer,
         }
     if (layer->blocks > UINT32_MAX) /* which lanes do not know */
         return;
-    for (; count % LANES != 0; count++) /* what fills a register up is prefetched in vain */
+    for (; count % LANES != 0; count++) /* fills a register up; its prefetches are wasted */
         survivors->hi[count] = survivors->lo[count] = 0;
     assert(count <= WORD);
     for (uint32_t which = 1; which < layer->blocks_per_key; which++)
@@ -757,9 +751,9 @@ LEVEL_INLINE uint64_t OF_LEVEL(tally_shape)(struct OF_LEVEL(batch) * batch,
     return words - kept;
 }
 
-LEVEL_TARGET __attribute__((unused)) static uint64_t
-OF_LEVEL(add_tallied)(const bloomery_filter *filter, const struct bloomery_layer *layer,
-                      const struct bloomery_input *keys, size_t count)
+LEVEL_TARGET static uint64_t OF_LEVEL(add_tallied)(const bloomery_filter *filter,
+                                                   const struct bloomery_layer *layer,
+                                                   const struct bloomery_input *keys, size_t count)
 {
     struct OF_LEVEL(batch) batch;
     OF_LEVEL(begin)(&batch, filter, layer, keys, count, true);

@@ -67,8 +67,7 @@ LEVEL_TARGET static bool OF_LEVEL(query_key)(const bloomery_filter *filter, bloo
                : OF_LEVEL(query_other)(filter, key);
 }
 
-LEVEL_TARGET __attribute__((unused)) static bool
-OF_LEVEL(query_key_usual)(const bloomery_filter *filter, bloomery_key key)
+LEVEL_TARGET static bool OF_LEVEL(query_key_usual)(const bloomery_filter *filter, bloomery_key key)
 {
     return bloomery_xxh3_is_short(key.bytes)
                ? OF_LEVEL(query_one)(filter, OF_LEVEL(short_hash)(filter, key), true)
@@ -80,8 +79,8 @@ LEVEL_TARGET static bool OF_LEVEL(query_hash)(const bloomery_filter *filter, blo
     return OF_LEVEL(query_one)(filter, hash, false);
 }
 
-LEVEL_TARGET __attribute__((unused)) static bool
-OF_LEVEL(query_hash_usual)(const bloomery_filter *filter, bloomery_hash hash)
+LEVEL_TARGET static bool OF_LEVEL(query_hash_usual)(const bloomery_filter *filter,
+                                                    bloomery_hash hash)
 {
     return OF_LEVEL(query_one)(filter, hash, true);
 }
@@ -91,8 +90,8 @@ LEVEL_TARGET static void OF_LEVEL(prefetch_hash)(const bloomery_filter *filter, 
     bloomery_blocked_prefetch(filter->layers, filter->layers->payload, &hash, 1);
 }
 
-LEVEL_TARGET __attribute__((unused)) static void
-OF_LEVEL(prefetch_hash_usual)(const bloomery_filter *filter, bloomery_hash hash)
+LEVEL_TARGET static void OF_LEVEL(prefetch_hash_usual)(const bloomery_filter *filter,
+                                                       bloomery_hash hash)
 {
     bloomery_blocked_prefetch_block(filter->layers, filter->layers->payload, &hash, 1, 0);
 }
@@ -215,8 +214,8 @@ LEVEL_TARGET static bool OF_LEVEL(add_key)(bloomery_filter *filter, bloomery_key
                : OF_LEVEL(add_other)(filter, key, error);
 }
 
-LEVEL_TARGET __attribute__((unused)) static bool
-OF_LEVEL(add_key_usual)(bloomery_filter *filter, bloomery_key key, bloomery_error *error)
+LEVEL_TARGET static bool OF_LEVEL(add_key_usual)(bloomery_filter *filter, bloomery_key key,
+                                                 bloomery_error *error)
 {
     return bloomery_xxh3_is_short(key.bytes)
                ? OF_LEVEL(add_one)(filter, OF_LEVEL(short_hash)(filter, key), error, true)
@@ -237,8 +236,8 @@ LEVEL_TARGET static bool OF_LEVEL(add_given)(bloomery_filter *filter, bloomery_h
     return OF_LEVEL(add_one)(filter, hash, error, false);
 }
 
-LEVEL_TARGET __attribute__((unused)) static bool
-OF_LEVEL(add_given_usual)(bloomery_filter *filter, bloomery_hash hash, bloomery_error *error)
+LEVEL_TARGET static bool OF_LEVEL(add_given_usual)(bloomery_filter *filter, bloomery_hash hash,
+                                                   bloomery_error *error)
 {
     return OF_LEVEL(add_one)(filter, hash, error, true);
 }
@@ -298,15 +297,9 @@ LEVEL_TARGET static bool OF_LEVEL(add_given_to_chain)(bloomery_filter *filter, b
     return OF_LEVEL(add_to_chain)(filter, hash, error);
 }
 
-/* A module for WebAssembly must be small: there the usual shape takes the way of all shapes, and
- * adds without answers that of adds with them. */
-#if defined(__wasm__)
-#define USUAL(name)                 OF_LEVEL(name)
-#define USUAL_OR(function, instead) instead
-#else
-#define USUAL(name)                 OF_LEVEL(name##_usual)
-#define USUAL_OR(function, instead) function
-#endif
+/* A build for size has no functions of their own for the usual shape, and adds without answers take
+ * the way of those with answers. */
+#define USUAL(name) (BLOOMERY_FOR_SIZE ? OF_LEVEL(name) : OF_LEVEL(name##_usual))
 
 static const struct bloomery_lookup OF_LEVEL(lookups)[3] = {
     {OF_LEVEL(query_key), OF_LEVEL(query_hash), OF_LEVEL(prefetch_hash)},
@@ -326,14 +319,13 @@ static const struct bloomery_addition OF_LEVEL(shared_addition) = {OF_LEVEL(add_
 const struct bloomery_fast_path OF_LEVEL(bloomery_fast) = {
     .query = OF_LEVEL(query),
     .add = {OF_LEVEL(add), BLOOMERY_HAS_THREADS ? OF_LEVEL(add_shared) : OF_LEVEL(add)},
-    .add_tallied = USUAL_OR(OF_LEVEL(add_tallied), NULL),
+    .add_tallied = BLOOMERY_FOR_SIZE ? NULL : OF_LEVEL(add_tallied),
     .lookups = OF_LEVEL(lookups),
     .additions = OF_LEVEL(additions),
     .shared_addition = BLOOMERY_HAS_THREADS ? &OF_LEVEL(shared_addition) : OF_LEVEL(additions),
 };
 
 #undef USUAL
-#undef USUAL_OR
 
 /* ---- Single hashes of a layer, and ranges of blocks ------------------------------------------ */
 

@@ -111,7 +111,7 @@ class Near:
         return [(band, tuple(signature[band * self.rows:(band + 1) * self.rows])) for band in range(self.bands)]
 
     def similarity_of(self, bands):
-        """What so-and-so many bands speak for."""
+        """What a number of bands speak for."""
         return math.pow(bands / self.bands, 1 / self.rows)
 
 
