@@ -27,7 +27,7 @@ export interface Answer {
 
 export const TARGET = 1e-6;
 /** What `bloomery sieve` takes for the command itself of its --memory. */
-export const COMMAND_BYTES = 4e6;
+export const COMMAND_BYTES = 4.3e6;
 
 /** To tell n keys from others at the rate p takes n log2(1/p) bits, whatever the structure: the sum that
  * the library does too (budget_rate), for memory that it plans no sieve in. */
