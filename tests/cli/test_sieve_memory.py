@@ -43,10 +43,10 @@ def the_same_memory_is_never_refused(c):
     # What a command has in memory when it opens the sieve differs by input. A log was full here to the last key
     # that a batch had room for.
     urls = "".join(f"http://example.org/page/{i:012}\n" for i in range(270000))
-    c.run("sieve push -q --memory 8MB --partitions 1 w", stdin=urls)
-    c.run("sieve push -q --memory 8MB w", stdin="x" * 1000000 + "\n")
+    c.run("sieve push -q --memory 8300000 --partitions 1 w", stdin=urls)
+    c.run("sieve push -q --memory 8300000 w", stdin="x" * 1000000 + "\n")
     for line in ("status", "verify", "pop", "contains", "flush"):
-        c.run(f"sieve {line} --memory 8MB w", stdin="y\n", stdout=None, stderr=None, code=1 if line == "contains" else 0)
+        c.run(f"sieve {line} --memory 8300000 w", stdin="y\n", stdout=None, stderr=None, code=1 if line == "contains" else 0)
     c.expect(status(c, "w")["new"] == 270001, "a key was lost")
 
 
