@@ -34,6 +34,7 @@ INPUTS = {
     "slot-never-written": [ORDERED_4, KEEP_LEASES, TEAR, NEWEST, 0],
     "manifest-of-before": [WARNING, FLUSH, BEFORE, MANIFEST, 0],
     "file-of-before": [DISK, VERIFY, BEFORE, FIRST, 0],
+    "log-of-before": [FOREIGN, 0, BEFORE, FIRST + 3, 0],
     "file-of-another-sieve": [DISK_4, VERIFY, OTHER, SECOND, 2 * ORDERED_4 + 1, 0],
     "lost-file": [ORDERED_48, VERIFY, REMOVE, FIRST],
     "longer-file": [GROWING, VERIFY, EXTEND, SECOND, 7, 255],

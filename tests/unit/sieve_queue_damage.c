@@ -310,8 +310,8 @@ static void use(struct bloomery_queue *queue, uint8_t *room)
     uint64_t sum = 0;
     size_t count = 1;
     (void)bloomery_queue_verify(queue, &findings, &error);
-    (void)bloomery_queue_each(queue, NULL, pass_over, &sum, &error);
-    (void)bloomery_queue_each(queue, &start, pass_over, &sum, &error);
+    (void)bloomery_queue_each(queue, NULL, 0, pass_over, &sum, &error);
+    (void)bloomery_queue_each(queue, &start, 1, pass_over, &sum, &error);
     bloomery_queue_mark(queue, &mark);
     assert_int_equal(bloomery_queue_append(queue, &entry, &error), BLOOMERY_OK);
     (void)bloomery_queue_seal(queue, &error);
