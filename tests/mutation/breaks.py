@@ -371,7 +371,7 @@ BREAKS = [
           [("(weighed->known > 0 && !judge->add_all)", "false")],
           "cli/test_near.py/a_chain_of_similar_documents_ends_at_its_first_link"),
     Break("the_note_does_not_name_the_threshold", "tool_judge_note()",
-          [("near->threshold, near->bands", "0.8, near->bands")],
+          [("write_number(near->threshold, similarity);", "write_number(0.8, similarity);")],
           "cli/test_near.py/filters_of_other_signatures_are_refused_by_their_note"),
     Break("signatures_of_any_secret_are_compared", "set_hasher()",
           [("if (info.secret_fingerprint != own.secret_fingerprint) {", "if (info.kind == 0) {")],

@@ -25,21 +25,41 @@
 
 /* ---- How texts are judged -------------------------------------------------------------------- */
 
+/* The shortest way to write a number with six digits, with a point in every locale. */
+static void write_number(double number, char text[32])
+{
+    char here[32];
+    size_t used = 0;
+    const int bytes = snprintf(here, sizeof(here), "%g", number);
+    assert(bytes > 0 && (size_t)bytes < sizeof(here));
+    for (int i = 0; i < bytes; i++) {
+        const bool mark = (here[i] < '0' || here[i] > '9') && strchr("+-e", here[i]) == NULL;
+        if (!mark)
+            text[used++] = here[i];
+        else if (used == 0 || text[used - 1] != '.')
+            text[used++] = '.';
+    }
+    text[used] = '\0';
+}
+
 void tool_judge_note(const struct tool_judge *judge, char note[TOOL_JUDGE_NOTE_BYTES])
 {
     const bloomery_near *near = judge->near;
     const size_t room = TOOL_JUDGE_NOTE_BYTES;
+    char similarity[32];
     int bytes;
-    if (near != NULL)
+    if (near != NULL) {
+        write_number(near->threshold, similarity);
         bytes = snprintf(note, room,
                          TOOL_CORPUS_NOTE
-                         "near texts, similarity %g, %u bands of %u of %u values, runs of %u words",
-                         near->threshold, near->bands, near->rows, near->values, near->words);
-    else if (judge->unit == TOOL_COMPARED_NGRAMS)
+                         "near texts, similarity %s, %u bands of %u of %u values, runs of %u words",
+                         similarity, near->bands, near->rows, near->values, near->words);
+    } else if (judge->unit == TOOL_COMPARED_NGRAMS) {
         bytes = snprintf(note, room, TOOL_CORPUS_NOTE "runs of %u words", judge->ngram);
-    else
+    } else {
         bytes = snprintf(note, room, TOOL_CORPUS_NOTE "%s",
                          judge->unit == TOOL_COMPARED_DOCUMENTS ? "whole texts" : "paragraphs");
+    }
     assert(bytes > 0 && (size_t)bytes < room);
     (void)bytes;
 }

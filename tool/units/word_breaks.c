@@ -97,15 +97,18 @@ const char *tool_words_load(void)
     /* Since 1.1, since 0.9.7, and before. These functions are the same in all. */
     static const char *const names[] = {"libunistring.so.5", "libunistring.so.2",
                                         "libunistring.so.0"};
+    static bool loaded;
     const char *reason = NULL;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; !loaded && i < sizeof(names) / sizeof(names[0]); i++) {
         reason = load(names[i], &library);
         if (reason == NULL)
             break;
     }
     if (reason != NULL)
         return load("libunistring.so.2", &library);
-    kinds_are_usual = true;
+    if (loaded)
+        return NULL;
+    kinds_are_usual = loaded = true;
     for (unsigned c = 0; c < 128; c++) {
         const bool letter = (c | 0x20) >= 'a' && (c | 0x20) <= 'z', digit = c >= '0' && c <= '9';
         kinds[c] = kind_of(library.uc_wordbreak_property(c));
