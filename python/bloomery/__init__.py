@@ -17,6 +17,7 @@ import _collections_abc as _abc  # which every interpreter has loaded
 import os as _os
 
 from bloomery._columns import duplicated, unique
+from bloomery._dedupe import Deduper
 from bloomery._native import (  # noqa: F401
     NEW,
     PENDING,
@@ -50,7 +51,7 @@ from bloomery._native import (  # noqa: F401
 
 __all__ = [
     "NEW", "PENDING", "SEEN", "BloomFilter", "BoolColumn", "Builder", "Busy", "Changed", "Comparison", "Corrupt",
-    "Dialect", "Error", "Filter", "Full", "Info", "Item", "Mismatch", "Near", "NotAFilter", "Plan", "ReadOnly",
+    "Deduper", "Dialect", "Error", "Filter", "Full", "Info", "Item", "Mismatch", "Near", "NotAFilter", "Plan", "ReadOnly",
     "SecretNeeded", "Sieve", "SieveInfo", "Unsupported", "__version__", "convert", "dialects",
     "duplicated", "plan", "recognise", "unique",
 ]

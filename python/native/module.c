@@ -131,6 +131,7 @@ static int execute(PyObject *module)
                       add_type(module, native_builder_spec(), &state->builder_type) &&
                       add_type(module, native_sieve_spec(), &state->sieve_type) &&
                       add_type(module, native_near_spec(), &state->near_type) &&
+                      add_type(module, native_deduper_spec(), &state->deduper_type) &&
                       PyModule_AddStringConstant(module, "__version__", bloomery_version()) == 0 &&
                       PyModule_AddIntConstant(module, "SEEN", BLOOMERY_SIEVE_SEEN) == 0 &&
                       PyModule_AddIntConstant(module, "NEW", BLOOMERY_SIEVE_NEW) == 0 &&
@@ -152,6 +153,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->builder_type);
     Py_VISIT(state->sieve_type);
     Py_VISIT(state->near_type);
+    Py_VISIT(state->deduper_type);
     return 0;
 }
 
@@ -169,6 +171,7 @@ static int clear(PyObject *module)
     Py_CLEAR(state->builder_type);
     Py_CLEAR(state->sieve_type);
     Py_CLEAR(state->near_type);
+    Py_CLEAR(state->deduper_type);
     return 0;
 }
 

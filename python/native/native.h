@@ -15,6 +15,7 @@
  *     buffers.c   NumPy and its like -> chunks    filter_sets.c   ... several filters
  *     arrow.c     Arrow's capsules -> chunks      filter.c        ... one key, and the type
  *     sources.c   where many keys come from       builder.c, sieve.c, near.c  other classes
+ *                                                 deduper.[hc], deduper_new.c what is behind Deduper
  *
  * Many keys come in one of three ways, the quickest that fits:
  *
@@ -87,6 +88,7 @@ struct native_state {
     PyTypeObject *builder_type;
     PyTypeObject *sieve_type;
     PyTypeObject *near_type;
+    PyTypeObject *deduper_type;
 };
 
 /* The state of the module that a type, or the type it was derived from, belongs to. NULL if that is
@@ -552,6 +554,7 @@ PyObject *native_filter_compare(PyObject *one, PyObject *other, int operation);
 PyType_Spec *native_builder_spec(void);
 PyType_Spec *native_sieve_spec(void);
 PyType_Spec *native_near_spec(void);
+PyType_Spec *native_deduper_spec(void);
 
 /* A bool of Python, and a PyCFunction of a function with keywords. */
 #define NATIVE_BOOL(value)        PyBool_FromLong((value) ? 1 : 0)

@@ -27,8 +27,8 @@
 #include "filter/files.h"
 #include "filter/hasher.h"
 #include "filter/text_output.h"
-#include "key/word_breaks.h"
 #include "tool.h"
+#include "units/word_breaks.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -40,10 +40,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHECKPOINT_DEFAULT = 600, NGRAM_DEFAULT = 13, THRESHOLD_DEFAULT = 800000 };
-
-/* An n-gram that is seen wrongly rarely decides about a paragraph. */
-#define NGRAM_RATE 1e-4
+enum { CHECKPOINT_DEFAULT = 600 };
 
 /* The least rate of a filter that grows. */
 #define KEY_RATE_MIN 1e-12
@@ -120,7 +117,7 @@ static bool say_no_text(const struct tool_judge *judge, const char *path)
 {
     tool_error("%s%sno document has a string at '%s', so there is nothing to compare; --jsonl "
                "names the member that has the text",
-               path != NULL ? path : "", path != NULL ? ": " : "", judge->path->text);
+               path != NULL ? path : "", path != NULL ? ": " : "", judge->lines->path->text);
     return false;
 }
 
@@ -130,7 +127,7 @@ bool tool_corpus_was_compared(const struct tool_dedupe_command *command, bool wh
     const struct tool_judge *judge = &command->corpus.judge;
     if (dedupe->clashes > 0) {
         tool_error("documents already have a member '%s'; --annotate=NAME chooses another name",
-                   judge->annotate);
+                   judge->lines->annotate);
         return false;
     }
     return !whole || dedupe->counts.records == 0 ||
@@ -186,23 +183,26 @@ static void set_judge(struct tool_dedupe_command *command)
     struct tool_judge *judge = &corpus->judge;
     const bool ngrams = corpus->unit == TOOL_COMPARED_NGRAMS;
     const bool is_near = tool_corpus_is_near(corpus);
+    corpus->lines = (struct tool_judge_lines){.path = &command->choice.layout.path,
+                                              .annotate = corpus->annotate,
+                                              .invert = command->dedupe.invert};
     *judge = (struct tool_judge){
         .unit = corpus->unit,
         .ngram = is_near             ? corpus->near.words
                  : corpus->ngram > 0 ? corpus->ngram
-                                     : NGRAM_DEFAULT,
+                                     : TOOL_NGRAM_DEFAULT,
         .near = is_near ? &corpus->near : NULL,
         .add_all = corpus->add_all,
         .min_words = corpus->min_words,
         .threshold = is_near                 ? 1 /* any band of them */
                      : !ngrams               ? TOOL_THRESHOLD_ONE
                      : corpus->threshold > 0 ? corpus->threshold
-                                             : THRESHOLD_DEFAULT,
-        .annotate = corpus->annotate,
-        .invert = command->dedupe.invert,
+                                             : TOOL_THRESHOLD_DEFAULT,
         .shard = corpus->shard,
         .shards = corpus->shard_by == TOOL_SHARD_BY_KEY ? corpus->shards : 0,
-        .path = &command->choice.layout.path,
+        .is_elsewhere = tool_key_is_elsewhere,
+        .unescape = tool_json_unescape,
+        .lines = &corpus->lines,
         .rule = command->choice.rule,
         .against = command->dedupe.against,
         .against_count = command->dedupe.against_count,
@@ -217,20 +217,11 @@ static void set_judge(struct tool_dedupe_command *command)
         *to = '\0';
         assert(to < corpus->member_text + sizeof(corpus->member_text));
         if (tool_json_path_parse(corpus->member_text, &corpus->member))
-            judge->member = &corpus->member;
+            corpus->lines.member = &corpus->member;
     }
     command->dedupe.judge = judge;
-    command->rate_default = is_near ? corpus->near.key_rate : ngrams ? NGRAM_RATE : 0;
-    if (is_near)
-        snprintf(corpus->note, sizeof(corpus->note),
-                 "%snear texts, similarity %g, %u bands of %u of %u values, runs of %u words",
-                 prefix, corpus->near.threshold, corpus->near.bands, corpus->near.rows,
-                 corpus->near.values, corpus->near.words);
-    else if (ngrams)
-        snprintf(corpus->note, sizeof(corpus->note), "%sruns of %u words", prefix, judge->ngram);
-    else
-        snprintf(corpus->note, sizeof(corpus->note), "%s%s", prefix,
-                 judge->unit == TOOL_COMPARED_DOCUMENTS ? "whole texts" : "paragraphs");
+    command->rate_default = is_near ? corpus->near.key_rate : ngrams ? TOOL_NGRAM_RATE : 0;
+    tool_judge_note(judge, corpus->note);
     command->note = corpus->note;
 }
 
@@ -269,7 +260,7 @@ static bool get_size(struct tool_dedupe_command *command, struct tool_corpus_siz
         tool_error(
             "%s: of %llu documents that were sampled, none has a string at '%s'. Is the path "
             "right? If others have one, give the number of keys with -n",
-            path, (unsigned long long)size->sampled_documents, judge->path->text);
+            path, (unsigned long long)size->sampled_documents, judge->lines->path->text);
     return false;
 }
 
@@ -295,7 +286,7 @@ static void say_options(const struct tool_dedupe_command *command, char *text, s
         used += (size_t)snprintf(text + used, room - used, " near=%a bands=%u/%u/%u%s",
                                  corpus->near.threshold, corpus->near.bands, corpus->near.rows,
                                  corpus->near.values, corpus->add_all ? " add-all" : "");
-    if (corpus->judge.invert && used < room)
+    if (corpus->lines.invert && used < room)
         used += (size_t)snprintf(text + used, room - used, " invert");
     assert(used < room);
     for (char *at = text; *at != '\0'; at++)
@@ -349,9 +340,7 @@ bool tool_corpus_plan(struct tool_dedupe_command *command, int *code)
     if (tool_corpus_is_near(corpus) && !plan_near(command))
         return false;
     set_judge(command);
-    const bool words = corpus->unit == TOOL_COMPARED_NGRAMS || corpus->min_words > 0 ||
-                       tool_corpus_is_near(corpus);
-    const char *missing = words ? tool_words_load() : NULL;
+    const char *missing = tool_judge_needs_words(&corpus->judge) ? tool_words_load() : NULL;
     if (missing != NULL) {
         tool_error("words need libunistring: %s", missing);
         return false;
@@ -439,7 +428,7 @@ static bool learn_lists(struct tool_dedupe_command *command)
             return false;
         if (command->dedupe.texts == texts) {
             tool_error("%s: no document has a string at '%s', so there is nothing to compare with",
-                       command->lists[i], command->corpus.judge.path->text);
+                       command->lists[i], command->corpus.judge.lines->path->text);
             return false;
         }
     }

@@ -8,10 +8,8 @@
  *       sample.c          how many keys there will be
  *     corpus.c          what documents have beside lines: outputs in a directory, and resumption
  *     dedupe_run.c      one run over a source: workers, order, output; how lines are judged
- *       documents.c       how documents are judged
- *       seen.c            keys, added in the order of the input to a filter or to
- *         fingerprints.c    a table of fingerprints
- *         drop_estimate.c   how many new keys a filter took for old ones
+ *       documents.c       documents in lines of JSON; units/ judges them
+ *       adder.c           keys, added in the order of the input to what was seen (units/seen.h)
  *     output_files.c    lines appended to a file, the names of outputs, the journal of a directory
  *     dedupe_report.c   the report
  */
@@ -21,8 +19,8 @@
 #include "base/options.h"
 #include "base/out.h"
 #include "base/system.h"
+#include "command/dedupe/adder.h"
 #include "command/dedupe/documents.h"
-#include "command/dedupe/seen.h"
 #include "filter/text_output.h"
 #include "input/input.h"
 #include "key/rule.h"
@@ -210,13 +208,14 @@ struct tool_corpus {
     double checkpoint;      /* seconds; -1: not given */
 
     struct tool_judge judge;
+    struct tool_judge_lines lines; /* the judge's */
     struct tool_journal journal;
     struct tool_output_names names; /* of outputs, with --output-dir */
     double wrong_before;            /* removals of earlier runs that are expected to be wrong */
     bool left_out;                  /* an input could not be read, and has no output */
     bloomery_filter *hasher; /* that hashes the words of near-duplicates; NULL: another does */
     time_t saved_at;
-    char note[128];
+    char note[TOOL_JUDGE_NOTE_BYTES];
     char member_text[2 * TOOL_ANNOTATE_MAX + 1];
     struct tool_json_path member; /* that --annotate adds */
 };

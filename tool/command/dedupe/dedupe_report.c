@@ -126,39 +126,9 @@ static int report_lines(const struct tool_dedupe_command *command, int code)
 
 /* ---- Documents ------------------------------------------------------------------------------- */
 
-/* The rate of the filters that keys were compared with. */
-static double rate_of_against(const struct tool_judge *judge)
-{
-    double pass = 0;
-    for (size_t i = 0; i < judge->against_count; i++) {
-        bloomery_scan_result scan = BLOOMERY_SCAN_RESULT;
-        bloomery_scan(judge->against[i].filter, &scan);
-        pass += log1p(-scan.live_rate);
-    }
-    return -expm1(pass);
-}
-
-/* A key is wrongly seen at the mean rate of this run. A paragraph with n new n-grams that is d
- * short of the threshold is cut wrongly if d of the n are wrongly seen: in C(n, d) ways, at rate^d
- * each. The sums over all paragraphs that stayed are in `short_by`. */
 double tool_corpus_wrong(const struct tool_dedupe_command *command)
 {
-    const struct tool_judge *judge = &command->corpus.judge;
-    const double *short_by = command->dedupe.counts.short_by;
-    struct tool_seen_facts facts = {0};
-    double rate = 0, wrong = 0, power = 1;
-    if (!judge->no_add) {
-        tool_seen_facts_get(&command->seen, &facts);
-        if (facts.wrong_drops > 0)
-            rate = facts.wrong_drops / (facts.wrong_drops + (double)command->seen.kept);
-    }
-    const double against = rate_of_against(judge);
-    rate = rate + against - rate * against;
-    for (size_t i = 0; i < sizeof(command->dedupe.counts.short_by) / sizeof(short_by[0]); i++) {
-        power *= rate / (1 - rate);
-        wrong += short_by[i] * power;
-    }
-    return wrong;
+    return tool_judge_wrong(&command->corpus.judge, &command->dedupe.counts, &command->seen);
 }
 
 static struct tool_report *start_documents(const struct tool_judge *judge,
@@ -203,7 +173,7 @@ static struct tool_report *list_documents(const struct tool_dedupe_command *comm
 static void say_documents(const struct tool_judge *judge, const struct tool_dedupe_counts *counts,
                           uint64_t memory, double wrong)
 {
-    const bool annotates = judge->annotate != NULL;
+    const bool annotates = judge->lines->annotate != NULL;
     char estimate[ESTIMATE_BYTES], inner[400] = "", without[80] = "", taken[80] = "";
     size_t used = 0;
     if (memory > 0) /* none, if there was nothing left to do */

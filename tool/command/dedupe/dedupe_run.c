@@ -159,7 +159,10 @@ static void make_room(struct lines *lines)
 static void hash_keys(struct lines *lines, const bloomery_key *keys, size_t count)
 {
     struct tool_adding *adding = &lines->adding;
-    tool_adding_make_room(adding, count);
+    if (!tool_adding_make_room(adding, count)) {
+        tool_no_memory(adding->missing);
+        exit(TOOL_ERROR);
+    }
     bloomery_status status = tool_batch_hash(lines->run->dedupe->seen->filter, keys, count,
                                              adding->hashes + adding->count);
     assert(status == BLOOMERY_OK); /* its secret was required when it was opened */
@@ -372,7 +375,7 @@ static struct tool_adding *documents_read(void *worker, struct tool_chunk *chunk
 {
     struct tool_documents *documents = worker;
     tool_documents_read(documents, chunk);
-    return &documents->adding;
+    return &documents->units->adding;
 }
 
 static struct delivery documents_judge(void *worker, const struct tool_chunk *chunk)
@@ -389,7 +392,7 @@ static void documents_end(void *worker, struct run *run)
 {
     struct tool_documents *documents = worker;
     struct tool_dedupe *dedupe = run->dedupe;
-    tool_dedupe_counts_add(&dedupe->counts, &documents->counts);
+    tool_dedupe_counts_add(&dedupe->counts, &documents->units->counts);
     tool_tally_add(&dedupe->tally, &documents->tally);
     dedupe->texts += documents->texts;
     if (!run->learns) /* what is only read gets no member */
