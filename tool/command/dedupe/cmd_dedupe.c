@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NGRAM_MAX = 1000, WORDS_MAX = 1000000, SHARDS_MAX = 1000000 };
+enum { NGRAM_MAX = 1000, WORDS_MAX = 1000000, SHARDS_MAX = 1000000, LEVEL_MAX = 22 };
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
@@ -139,6 +139,15 @@ static const struct tool_option options[] = {
              "is left untouched. FILE may be an input. Its name says how it is compressed: "
              ".gz, .zst, .xz, .bz2, .lz4, .lz, .lzma",
      .more = "A file that is a filter is not replaced. --state is then written only if FILE is."},
+    {0, "level", "N", TOOL_SMALL(OWN, output.level, 1, LEVEL_MAX),
+     .help = "compress output at level N: 1 to 22 for zstd (default 3), 1 to 9 for the others "
+             "(default 6 for gzip)",
+     .more = "It is for -o and --output-dir."},
+    {0, "files-from", "FILE", TOOL_TEXTS(OWN, files_from),
+     .help = "read paths of further inputs from FILE, one per line, '-' for standard input; "
+             "repeatable. If FILE has NUL bytes, as find -print0 writes them, these end the paths",
+     .more = "The inputs of the command's line come first. A list that names no inputs is an "
+             "error. Archives and filters are not lists."},
     {0, "against", "X", TOOL_TEXTS(OWN, againsts),
      .help = "also drop lines that are in X, a filter or a file; repeatable",
      .more = "For a filter, keys are made by its own rule, and nothing is added to it. Lines "
@@ -244,6 +253,12 @@ static const struct tool_option corpus_options[] = {
              "continue an interrupted run, start it again",
      .more = "DIR/.bloomery-dedupe records which inputs are done. The same command, started "
              "again, continues with the next one."},
+    {0, "base", "DIR", TOOL_TEXT(CORPUS, base),
+     .help = "with --output-dir, recreate the folders of inputs below DIR: with --base in, the "
+             "output of in/en/000.jsonl is en/000.jsonl",
+     .more =
+         "All inputs must be below DIR. The names of outputs then do not depend on the names of "
+         "other inputs."},
     {0, "checkpoint", "SECONDS", TOOL_SECONDS(CORPUS, checkpoint, true),
      .help = "save the filter in DIR when an input is done and SECONDS have passed since the "
              "last time (default 600). Units are allowed: 30s, 5m, 1h",
@@ -335,6 +350,7 @@ static const char *first_of_corpus(const struct tool_corpus *corpus)
         {corpus->annotate != NULL, "--annotate"},
         {corpus->no_add, "--no-add"},
         {corpus->output_dir != NULL, "--output-dir"},
+        {corpus->base != NULL, "--base"},
         {corpus->checkpoint >= 0, "--checkpoint"},
         {corpus->dry_run, "--dry-run"},
         {corpus->shards > 0, "--shard"},
@@ -392,6 +408,8 @@ static bool documents_fit(const struct tool_dedupe_command *command)
         return !tool_usage(
             "--shard-by key does not work with n-grams, because those of a paragraph are on "
             "all machines; use --shard-by files");
+    if (corpus->base != NULL && corpus->output_dir == NULL)
+        return !tool_usage("--base goes with --output-dir");
     if (corpus->checkpoint >= 0 && corpus->output_dir == NULL)
         return !tool_usage("--checkpoint goes with --output-dir");
     return lines_fit(command) && rule_fits(&command->choice) && adds_fit(command);
@@ -406,9 +424,12 @@ static bool stdin_is_read_once(const struct tool_dedupe_command *command)
     size_t against = 0;
     for (size_t i = 0; i < command->againsts.count; i++)
         against += tool_path_is_stdin(command->againsts.list[i]);
+    for (size_t i = 0; i < command->files_from.count; i++)
+        against += tool_path_is_stdin(command->files_from.list[i]);
     if (against == 0 || readers + against == 1)
         return true;
-    tool_usage("standard input can be read only once: as an input or for --against");
+    tool_usage("standard input can be read only once: as an input, for --against or for "
+               "--files-from");
     return false;
 }
 
@@ -654,9 +675,25 @@ static void clean_up(struct tool_dedupe_command *command)
     free(command->dedupe.against);
     free(command->lists);
     free(command->againsts.list);
+    free(command->files_from.list);
+    tool_paths_free(&command->paths);
     tool_fingerprints_free(command->seen.table);
     bloomery_free(command->seen.filter);
     bloomery_free(command->corpus.hasher);
+}
+
+/* The inputs: those of the command's line, and those of lists. */
+static bool list_inputs(struct tool_dedupe_command *command, char **operands)
+{
+    struct tool_paths *paths = &command->paths;
+    for (; *operands != NULL; operands++)
+        tool_paths_add(paths, *operands);
+    bool good = true;
+    for (size_t i = 0; i < command->files_from.count && good; i++)
+        good = tool_paths_read(paths, command->files_from.list[i]);
+    command->source.paths = paths->paths;
+    command->source.count = paths->count;
+    return good;
 }
 
 static int dedupe_main(int argc, char **argv)
@@ -675,11 +712,9 @@ static int dedupe_main(int argc, char **argv)
     command->dedupe.tally.kept = true;
     tool_out_start(&command->out);
     if (tool_options_read(argc, argv, command, &code)) {
-        command->source.paths = argv + optind;
-        command->source.count = (size_t)(argc - optind);
         code = TOOL_ERROR;
-        if (tool_rule_complete(&command->choice) && fits_together(command) &&
-            prepare(command, &code))
+        if (tool_rule_complete(&command->choice) && list_inputs(command, argv + optind) &&
+            fits_together(command) && prepare(command, &code))
             code = run(command);
     }
     clean_up(command);

@@ -146,7 +146,7 @@ static void choose_inputs(struct tool_dedupe_command *command)
 {
     struct tool_corpus *corpus = &command->corpus;
     struct tool_source *source = &command->source;
-    tool_output_names_choose(&corpus->names, corpus->output_dir, source);
+    tool_output_names_choose(&corpus->names, corpus->output_dir, corpus->base, source);
     source->layout = NULL;
     source->returns_taken = true; /* white space of JSON */
     source->no_archives = corpus->output_dir != NULL;
@@ -295,6 +295,8 @@ static void say_options(const struct tool_dedupe_command *command, char *text, s
         used += (size_t)snprintf(text + used, room - used, " near=%a bands=%u/%u/%u%s",
                                  corpus->near.threshold, corpus->near.bands, corpus->near.rows,
                                  corpus->near.values, corpus->add_all ? " add-all" : "");
+    if (corpus->base != NULL && used < room)
+        used += (size_t)snprintf(text + used, room - used, " base=%s", corpus->base);
     if (corpus->judge.invert && used < room)
         used += (size_t)snprintf(text + used, room - used, " invert");
     assert(used < room);
@@ -311,6 +313,7 @@ static bool open_journal(struct tool_dedupe_command *command)
     for (size_t i = 0; i < command->againsts.count; i++)
         room += strlen(command->againsts.list[i]) + 1;
     room += command->state != NULL ? strlen(command->state) : 0;
+    room += corpus->base != NULL ? strlen(corpus->base) + 8 : 0;
     room += corpus->annotate != NULL ? strlen(corpus->annotate) : 0;
     room += strlen(command->choice.layout.path.text);
     char *text = tool_allocate(room);
@@ -547,9 +550,12 @@ static bool run_input(struct tool_dedupe_command *command, char *path)
     if (!tool_journal_begin(&corpus->journal, path))
         return false;
     char *name = tool_output_name(&corpus->names, path);
+    struct tool_pack_form form = tool_pack_form_of(path);
+    if (command->output.level > 0)
+        form.level = command->output.level;
     struct tool_packed_output *output =
         tool_output_folders_make(&corpus->names, name)
-            ? tool_packed_output_open(corpus->output_dir, name, tool_path_packing(path))
+            ? tool_packed_output_open(corpus->output_dir, name, form)
             : NULL;
     free(name);
     if (output == NULL)

@@ -117,21 +117,24 @@ bool tool_journal_end(struct tool_journal *journal);
 
 /*
  * An output goes by the name of its input. If two inputs have one name, all keep their folders
- * below those that they share.
+ * below those that they share. With a base all keep those below it, whatever their names.
  *
  *     in/a.jsonl in/b.jsonl                   out/a.jsonl out/b.jsonl
  *     in/en/000.jsonl.gz in/fr/000.jsonl.gz   out/en/000.jsonl.gz out/fr/000.jsonl.gz
+ *     in/en/000.jsonl.gz in/fr/001.jsonl.gz   out/000.jsonl.gz out/001.jsonl.gz
+ *       the same, with the base in            out/en/000.jsonl.gz out/fr/001.jsonl.gz
  */
 
 struct tool_output_names {
     const char *directory;
-    bool folders;  /* inputs keep theirs */
-    size_t shared; /* but for these, which they share */
+    const char *base; /* NULL: none was given */
+    bool folders;     /* inputs keep theirs */
+    size_t shared;    /* but for these, which they share */
 };
 
 /* Chooses by all inputs of a run, also those that other shards take. */
 void tool_output_names_choose(struct tool_output_names *names, const char *directory,
-                              const struct tool_source *all);
+                              const char *base, const struct tool_source *all);
 
 /* Returns the name of an input's output within the directory, which the caller frees. */
 char *tool_output_name(const struct tool_output_names *names, const char *input);
@@ -203,7 +206,7 @@ struct tool_corpus {
     uint32_t threshold;      /* in millionths; 0: not given */
     bloomery_near near;      /* its threshold 0: not given */
     bool add_all;
-    const char *annotate, *output_dir;
+    const char *annotate, *output_dir, *base;
     bool no_add, dry_run;
     int shard_by;           /* -1: not given */
     uint32_t shard, shards; /* shard from 0 on; shards = 0: not given */
@@ -234,7 +237,9 @@ struct tool_dedupe_command {
     bool keyed; /* with a secret of this run, or of the state */
     struct tool_text_output output;
     bool quiet, json;
-    struct tool_texts againsts; /* against which lines are compared */
+    struct tool_texts againsts;   /* against which lines are compared */
+    struct tool_texts files_from; /* files that list inputs */
+    struct tool_paths paths;      /* of all inputs, with those of the lists */
     struct tool_source source;
     struct tool_rule_choice choice;
     struct tool_corpus corpus;

@@ -240,16 +240,19 @@ static int order_last_parts(const void *one, const void *other)
 }
 
 void tool_output_names_choose(struct tool_output_names *names, const char *directory,
-                              const struct tool_source *all)
+                              const char *base, const struct tool_source *all)
 {
     char **paths = tool_allocate((all->count + 1) * sizeof(*paths));
-    *names = (struct tool_output_names){.directory = directory};
-    if (all->count > 0) {
+    *names = (struct tool_output_names){.directory = directory, .base = base};
+    if (base != NULL) {
+        names->folders = true;
+        names->shared = count_parts(base);
+    } else if (all->count > 0) {
         memcpy(paths, all->paths, all->count * sizeof(*paths));
         names->shared = count_parts(paths[0]);
         qsort(paths, all->count, sizeof(*paths), order_last_parts);
     }
-    for (size_t i = 0; i < all->count; i++) {
+    for (size_t i = 0; base == NULL && i < all->count; i++) {
         const size_t shared = count_shared(paths[0], paths[i]), parts = count_parts(paths[i]);
         const size_t most = shared < parts ? shared : parts > 0 ? parts - 1 : 0;
         names->shared = most < names->shared ? most : names->shared;
@@ -325,10 +328,26 @@ bool tool_output_names_differ(const struct tool_output_names *names,
     return good;
 }
 
-static bool may_be_a_name(const char *name, const char *input)
+/* Whether a path leads into a folder, by its parts. */
+static bool is_below(const char *path, const char *folder)
 {
+    return (path[0] == '/') == (folder[0] == '/') &&
+           count_shared(path, folder) == count_parts(folder);
+}
+
+static bool may_be_a_name(const struct tool_output_names *names, const char *name,
+                          const char *input)
+{
+    if (strchr(input, '\n') != NULL) {
+        tool_error("%s: has a line end in its path, and the lines of the journal in %s name paths",
+                   input, names->directory);
+        return false;
+    }
+    if (names->base != NULL && !tool_path_is_stdin(input) && !is_below(input, names->base)) {
+        tool_error("%s: is not below --base %s", input, names->base);
+        return false;
+    }
     if (tool_path_is_stdin(input) || last_part(input)[0] == '\0' || name[0] == '\0' ||
-        strchr(input, '\n') != NULL ||
         strncmp(name, TOOL_JOURNAL_NAME, strlen(TOOL_JOURNAL_NAME)) == 0) {
         tool_error("%s: --output-dir needs inputs with names for their outputs",
                    tool_path_said(input));
@@ -339,8 +358,8 @@ static bool may_be_a_name(const char *name, const char *input)
         ;
     if (part.bytes == 0)
         return true;
-    tool_error("%s: inputs of one name keep their folders in --output-dir, and '..' can't be kept; "
-               "name the inputs without it",
+    tool_error("%s: inputs keep their folders in --output-dir, and '..' can't be kept; name the "
+               "inputs without it",
                input);
     return false;
 }
@@ -373,7 +392,7 @@ bool tool_output_is_free(const struct tool_output_names *names, const struct too
 {
     char *name = tool_output_name(names, input),
          *path = format_text("%s/%s", names->directory, name);
-    const bool good = may_be_a_name(name, input) && is_free(names, journal, input, path);
+    const bool good = may_be_a_name(names, name, input) && is_free(names, journal, input, path);
     free(path);
     free(name);
     return good;
