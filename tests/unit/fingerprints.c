@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of fingerprints is a set, however it grows; and the sums of expected drops. */
-#include "command/dedupe/fingerprints.h"
+#include "units/fingerprints.h"
 #include "base/random.h"
-#include "command/dedupe/drop_estimate.h"
+#include "units/drop_estimate.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words are those of libunistring over the whole text, wherever the text is cut on the way. */
-#include "key/word_breaks.h"
+#include "units/word_breaks.h"
 
 #include "base/system.h"
 

@@ -14,6 +14,7 @@
 #include "filter/files.h"
 #include "filter/filter_file.h"
 #include "tool.h"
+#include "units/units.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,9 +18,6 @@ struct tool_facts {
     bloomery_scan_result scan;
 };
 
-/* How the note of a filter begins that 'dedupe --unit' made. Behind it stands what its keys are. */
-#define TOOL_CORPUS_NOTE "keys of a corpus: "
-
 /* Reads all cells. */
 static inline void tool_facts_read(const bloomery_filter *filter, struct tool_facts *facts)
 {

@@ -109,6 +109,11 @@ static enum tool_packing packing_of_name(const char *name)
     return TOOL_PLAIN;
 }
 
+bool tool_path_is_packed(const char *path)
+{
+    return packing_of_name(path) != TOOL_PLAIN;
+}
+
 /* False after a message if the packing does not have the level. */
 static bool level_fits(const char *path, struct tool_pack_form form)
 {

@@ -38,6 +38,9 @@ struct tool_text_output {
     struct tool_out *packed;       /* into which it packs */
 };
 
+/* Whether the name of a file says that it is compressed: ".gz", ".zst" and the like. */
+bool tool_path_is_packed(const char *path);
+
 /* Whether it is a file rather than stdout. */
 bool tool_text_output_is_file(const struct tool_text_output *output);
 

@@ -27,8 +27,8 @@
 #include "filter/files.h"
 #include "filter/hasher.h"
 #include "filter/text_output.h"
-#include "key/word_breaks.h"
 #include "tool.h"
+#include "units/word_breaks.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -40,10 +40,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHECKPOINT_DEFAULT = 600, NGRAM_DEFAULT = 13, THRESHOLD_DEFAULT = 800000 };
-
-/* An n-gram that is seen wrongly rarely decides about a paragraph. */
-#define NGRAM_RATE 1e-4
+enum { CHECKPOINT_DEFAULT = 600 };
 
 /* The least rate of a filter that grows. */
 #define KEY_RATE_MIN 1e-12
@@ -120,7 +117,7 @@ static bool say_no_text(const struct tool_judge *judge, const char *path)
 {
     tool_error("%s%sno document has a string at '%s', so there is nothing to compare; --jsonl "
                "names the member that has the text",
-               path != NULL ? path : "", path != NULL ? ": " : "", judge->path->text);
+               path != NULL ? path : "", path != NULL ? ": " : "", judge->lines->path->text);
     return false;
 }
 
@@ -130,7 +127,7 @@ bool tool_corpus_was_compared(const struct tool_dedupe_command *command, bool wh
     const struct tool_judge *judge = &command->corpus.judge;
     if (dedupe->clashes > 0) {
         tool_error("documents already have a member '%s'; --annotate=NAME chooses another name",
-                   judge->annotate);
+                   judge->lines->annotate);
         return false;
     }
     return !whole || dedupe->counts.records == 0 ||
@@ -186,51 +183,48 @@ static void set_judge(struct tool_dedupe_command *command)
     struct tool_judge *judge = &corpus->judge;
     const bool ngrams = corpus->unit == TOOL_COMPARED_NGRAMS;
     const bool is_near = tool_corpus_is_near(corpus);
+    corpus->lines = (struct tool_judge_lines){.path = &command->choice.layout.path,
+                                              .annotate = corpus->annotate,
+                                              .invert = command->dedupe.invert,
+                                              .id = corpus->removed != NULL ? &corpus->id : NULL};
     *judge = (struct tool_judge){
         .unit = corpus->unit,
         .ngram = is_near             ? corpus->near.words
                  : corpus->ngram > 0 ? corpus->ngram
-                                     : NGRAM_DEFAULT,
+                                     : TOOL_NGRAM_DEFAULT,
         .near = is_near ? &corpus->near : NULL,
         .add_all = corpus->add_all,
         .min_words = corpus->min_words,
         .threshold = is_near                 ? 1 /* any band of them */
                      : !ngrams               ? TOOL_THRESHOLD_ONE
                      : corpus->threshold > 0 ? corpus->threshold
-                                             : THRESHOLD_DEFAULT,
-        .annotate = corpus->annotate,
-        .invert = command->dedupe.invert,
+                                             : TOOL_THRESHOLD_DEFAULT,
         .shard = corpus->shard,
         .shards = corpus->shard_by == TOOL_SHARD_BY_KEY ? corpus->shards : 0,
-        .path = &command->choice.layout.path,
+        .is_elsewhere = tool_key_is_elsewhere,
+        .unescape = tool_json_unescape,
+        .lines = &corpus->lines,
         .rule = command->choice.rule,
         .against = command->dedupe.against,
         .against_count = command->dedupe.against_count,
     };
-    if (corpus->annotate != NULL) { /* its dots are not steps of the path */
+    if (corpus->annotate != NULL) { /* as a JSON pointer, which takes any name */
         char *to = corpus->member_text;
+        *to++ = '/';
         for (const char *at = corpus->annotate; *at != '\0'; at++) {
-            if (*at == '.')
-                *to++ = '\\';
-            *to++ = *at;
+            const bool escaped = *at == '~' || *at == '/';
+            if (escaped)
+                *to++ = '~';
+            *to++ = !escaped ? *at : *at == '~' ? '0' : '1';
         }
         *to = '\0';
         assert(to < corpus->member_text + sizeof(corpus->member_text));
         if (tool_json_path_parse(corpus->member_text, &corpus->member))
-            judge->member = &corpus->member;
+            corpus->lines.member = &corpus->member;
     }
     command->dedupe.judge = judge;
-    command->rate_default = is_near ? corpus->near.key_rate : ngrams ? NGRAM_RATE : 0;
-    if (is_near)
-        snprintf(corpus->note, sizeof(corpus->note),
-                 "%snear texts, similarity %g, %u bands of %u of %u values, runs of %u words",
-                 prefix, corpus->near.threshold, corpus->near.bands, corpus->near.rows,
-                 corpus->near.values, corpus->near.words);
-    else if (ngrams)
-        snprintf(corpus->note, sizeof(corpus->note), "%sruns of %u words", prefix, judge->ngram);
-    else
-        snprintf(corpus->note, sizeof(corpus->note), "%s%s", prefix,
-                 judge->unit == TOOL_COMPARED_DOCUMENTS ? "whole texts" : "paragraphs");
+    command->rate_default = is_near ? corpus->near.key_rate : ngrams ? TOOL_NGRAM_RATE : 0;
+    tool_judge_note(judge, corpus->note);
     command->note = corpus->note;
 }
 
@@ -269,7 +263,7 @@ static bool get_size(struct tool_dedupe_command *command, struct tool_corpus_siz
         tool_error(
             "%s: of %llu documents that were sampled, none has a string at '%s'. Is the path "
             "right? If others have one, give the number of keys with -n",
-            path, (unsigned long long)size->sampled_documents, judge->path->text);
+            path, (unsigned long long)size->sampled_documents, judge->lines->path->text);
     return false;
 }
 
@@ -297,7 +291,10 @@ static void say_options(const struct tool_dedupe_command *command, char *text, s
                                  corpus->near.values, corpus->add_all ? " add-all" : "");
     if (corpus->base != NULL && used < room)
         used += (size_t)snprintf(text + used, room - used, " base=%s", corpus->base);
-    if (corpus->judge.invert && used < room)
+    if (corpus->removed != NULL && used < room)
+        used += (size_t)snprintf(text + used, room - used, " removed=%s id=%s", corpus->removed,
+                                 corpus->id.text);
+    if (corpus->lines.invert && used < room)
         used += (size_t)snprintf(text + used, room - used, " invert");
     assert(used < room);
     for (char *at = text; *at != '\0'; at++)
@@ -313,7 +310,8 @@ static bool open_journal(struct tool_dedupe_command *command)
     for (size_t i = 0; i < command->againsts.count; i++)
         room += strlen(command->againsts.list[i]) + 1;
     room += command->state != NULL ? strlen(command->state) : 0;
-    room += corpus->base != NULL ? strlen(corpus->base) + 8 : 0;
+    room += corpus->base != NULL ? strlen(corpus->base) : 0;
+    room += corpus->removed != NULL ? strlen(corpus->removed) + strlen(corpus->id.text) : 0;
     room += corpus->annotate != NULL ? strlen(corpus->annotate) : 0;
     room += strlen(command->choice.layout.path.text);
     char *text = tool_allocate(room);
@@ -321,9 +319,12 @@ static bool open_journal(struct tool_dedupe_command *command)
     const bool good = tool_journal_open(&corpus->journal, corpus->output_dir, text);
     free(text);
     for (size_t i = 0; good && i < source->count; i++)
-        if (!tool_output_is_free(&corpus->names, &corpus->journal, source->paths[i]))
+        if (!tool_output_is_free(&corpus->names, &corpus->journal, source->paths[i],
+                                 corpus->removed))
             return false;
-    return good && tool_output_names_differ(&corpus->names, source);
+    return good && tool_output_names_differ(&corpus->names, source) &&
+           (corpus->removed == NULL ||
+            tool_journal_open_removed(&corpus->journal, corpus->removed));
 }
 
 /* A shard without inputs leaves what the others leave: a directory, and a state without keys. */
@@ -352,9 +353,7 @@ bool tool_corpus_plan(struct tool_dedupe_command *command, int *code)
     if (tool_corpus_is_near(corpus) && !plan_near(command))
         return false;
     set_judge(command);
-    const bool words = corpus->unit == TOOL_COMPARED_NGRAMS || corpus->min_words > 0 ||
-                       tool_corpus_is_near(corpus);
-    const char *missing = words ? tool_words_load() : NULL;
+    const char *missing = tool_judge_needs_words(&corpus->judge) ? tool_words_load() : NULL;
     if (missing != NULL) {
         tool_error("words need libunistring: %s", missing);
         return false;
@@ -442,7 +441,7 @@ static bool learn_lists(struct tool_dedupe_command *command)
             return false;
         if (command->dedupe.texts == texts) {
             tool_error("%s: no document has a string at '%s', so there is nothing to compare with",
-                       command->lists[i], command->corpus.judge.path->text);
+                       command->lists[i], command->corpus.judge.lines->path->text);
             return false;
         }
     }
@@ -526,6 +525,7 @@ bool tool_corpus_learn(struct tool_dedupe_command *command)
         dedupe->against[dedupe->against_count] = (struct tool_against){
             .path = command->lists[0], .filter = command->seen.filter, .rule = judge->rule};
         judge->against_count = dedupe->against_count + 1;
+        command->corpus.lines.of_lists = command->list_count > 1 ? judge->against_count : 0;
     }
     return true;
 }
@@ -562,16 +562,23 @@ static bool run_input(struct tool_dedupe_command *command, char *path)
         return false;
     dedupe->write = write_packed;
     dedupe->context = output;
+    if (corpus->removed != NULL) {
+        dedupe->removed = &corpus->removed_out;
+        tool_out_start(dedupe->removed);
+        tool_out_redirect(dedupe->removed, corpus->journal.removed, corpus->removed);
+    }
     dedupe->counts = (struct tool_dedupe_counts){0};
     const bool good = tool_dedupe_run(dedupe, &one);
     const struct tool_dedupe_counts these = dedupe->counts;
     tool_dedupe_counts_add(&dedupe->counts, &before);
     if (!good) {
         tool_packed_output_drop(output);
+        tool_journal_drop_removed(&corpus->journal);
         corpus->left_out = true;
         return these.records == 0 && !dedupe->stopped && !dedupe->failed;
     }
-    if (!tool_packed_output_finish(output, NULL))
+    if (!tool_packed_output_finish(output, NULL) ||
+        (dedupe->removed != NULL && tool_out_finish(dedupe->removed, TOOL_FOUND) != TOOL_FOUND))
         return false;
     /* Of all runs: that of earlier ones, and this one's so far. */
     if (!tool_journal_done(&corpus->journal, path, &these,

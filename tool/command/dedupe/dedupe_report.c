@@ -126,39 +126,9 @@ static int report_lines(const struct tool_dedupe_command *command, int code)
 
 /* ---- Documents ------------------------------------------------------------------------------- */
 
-/* The rate of the filters that keys were compared with. */
-static double rate_of_against(const struct tool_judge *judge)
-{
-    double pass = 0;
-    for (size_t i = 0; i < judge->against_count; i++) {
-        bloomery_scan_result scan = BLOOMERY_SCAN_RESULT;
-        bloomery_scan(judge->against[i].filter, &scan);
-        pass += log1p(-scan.live_rate);
-    }
-    return -expm1(pass);
-}
-
-/* A key is wrongly seen at the mean rate of this run. A paragraph with n new n-grams that is d
- * short of the threshold is cut wrongly if d of the n are wrongly seen: in C(n, d) ways, at rate^d
- * each. The sums over all paragraphs that stayed are in `short_by`. */
 double tool_corpus_wrong(const struct tool_dedupe_command *command)
 {
-    const struct tool_judge *judge = &command->corpus.judge;
-    const double *short_by = command->dedupe.counts.short_by;
-    struct tool_seen_facts facts = {0};
-    double rate = 0, wrong = 0, power = 1;
-    if (!judge->no_add) {
-        tool_seen_facts_get(&command->seen, &facts);
-        if (facts.wrong_drops > 0)
-            rate = facts.wrong_drops / (facts.wrong_drops + (double)command->seen.kept);
-    }
-    const double against = rate_of_against(judge);
-    rate = rate + against - rate * against;
-    for (size_t i = 0; i < sizeof(command->dedupe.counts.short_by) / sizeof(short_by[0]); i++) {
-        power *= rate / (1 - rate);
-        wrong += short_by[i] * power;
-    }
-    return wrong;
+    return tool_judge_wrong(&command->corpus.judge, &command->dedupe.counts, &command->seen);
 }
 
 static struct tool_report *start_documents(const struct tool_judge *judge,
@@ -176,6 +146,35 @@ static struct tool_report *start_documents(const struct tool_judge *judge,
     tool_fact(report, "permutations", NULL, tool_count(judge->near->values));
     tool_fact(report, "shingle_words", NULL, tool_count(judge->near->words));
     return report;
+}
+
+static void list_input(struct tool_report *inputs, const char *path,
+                       const struct tool_dedupe_counts *counts)
+{
+    struct tool_report *input = tool_fact_object(inputs, NULL);
+    tool_fact(input, "path", NULL, tool_text(path));
+    tool_fact(input, "documents", NULL, tool_count(counts->records));
+    tool_fact(input, "documents_dropped", NULL, tool_count(counts->dropped));
+    tool_fact(input, "documents_changed", NULL, tool_count(counts->changed));
+    tool_fact(input, "without_text", NULL, tool_count(counts->without_key));
+    tool_fact(input, "paragraphs", NULL, tool_count(counts->paragraphs));
+    tool_fact(input, "paragraphs_removed", NULL, tool_count(counts->cut));
+    tool_fact(input, "input_bytes", NULL, tool_size(counts->bytes));
+    tool_fact(input, "removed_bytes", NULL, tool_size(counts->removed_bytes));
+}
+
+/* The counts of each input; of a directory those that are done. */
+static void list_inputs(const struct tool_dedupe_command *command, struct tool_report *report)
+{
+    const struct tool_journal *journal = &command->corpus.journal;
+    struct tool_report *inputs = tool_fact_list(report, "inputs");
+    if (command->corpus.output_dir != NULL)
+        for (size_t i = 0; i < journal->done_count; i++)
+            list_input(inputs, journal->done[i].path, &journal->done[i].counts);
+    else if (command->dedupe.of_inputs != NULL)
+        for (size_t i = 0; i < tool_source_count(&command->source); i++)
+            list_input(inputs, tool_source_path(&command->source, i),
+                       &command->dedupe.of_inputs[i]);
 }
 
 static struct tool_report *list_documents(const struct tool_dedupe_command *command,
@@ -197,13 +196,14 @@ static struct tool_report *list_documents(const struct tool_dedupe_command *comm
     tool_fact(report, "expected_wrong_removals", NULL, tool_number(wrong));
     tool_fact(report, "bytes", NULL, tool_size(memory));
     tool_fact(report, "stopped", NULL, tool_yes(command->dedupe.stopped));
+    list_inputs(command, report);
     return report;
 }
 
 static void say_documents(const struct tool_judge *judge, const struct tool_dedupe_counts *counts,
                           uint64_t memory, double wrong)
 {
-    const bool annotates = judge->annotate != NULL;
+    const bool annotates = judge->lines->annotate != NULL;
     char estimate[ESTIMATE_BYTES], inner[400] = "", without[80] = "", taken[80] = "";
     size_t used = 0;
     if (memory > 0) /* none, if there was nothing left to do */

@@ -29,7 +29,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define RATE_DEFAULT   1e-6
 #define RATE_MOST      0.5   /* a higher rate is not worth a hint */
 #define ROUNDED_UP     1.005 /* rounded to three digits, it is not lower than before */
 #define WORTH_COUNTING 0.8   /* of the keys there may be, if there may be fewer than that */
@@ -168,7 +167,7 @@ static bool plan_growing(struct tool_dedupe_command *command, bloomery_plan *pla
     }
     while (true) {
         *plan = (bloomery_plan){.kind = BLOOMERY_SCALABLE, .keys = keys};
-        plan->rate = command->rate > 0 ? command->rate : RATE_DEFAULT;
+        plan->rate = command->rate > 0 ? command->rate : TOOL_KEY_RATE;
         if (solve(plan, command->keyed, &error) != BLOOMERY_OK)
             return !tool_library_error(NULL, &error);
         if (plan->planned_bytes <= most)
@@ -198,7 +197,7 @@ static bool plan_fixed(struct tool_dedupe_command *command, bloomery_plan *plan)
         command->planned_from = plan->keys > 0 ? command->planned_from : "memory";
     }
     if (plan->rate == 0 && (plan->keys == 0 || plan->bytes == 0))
-        plan->rate = RATE_DEFAULT;
+        plan->rate = TOOL_KEY_RATE;
     if (solve(plan, command->keyed, &error) != BLOOMERY_OK)
         return !tool_library_error(NULL, &error);
     return command->memory == 0 || plan->planned_bytes <= command->memory ||
@@ -232,14 +231,14 @@ static bool create_filter(struct tool_dedupe_command *command)
     create.note = command->note;
     if (command->rate == 0)
         command->rate = command->estimated_keys > 0 && command->rate_default == 0
-                            ? RATE_DEFAULT
+                            ? TOOL_KEY_RATE
                             : command->rate_default;
     command->planned_from = command->keys > 0 ? "option" : "sample";
     if (command->keys == 0)
         command->keys = command->estimated_keys;
     command->target = command->rate > 0                          ? command->rate
                       : command->memory > 0 && command->keys > 0 ? 0
-                                                                 : RATE_DEFAULT;
+                                                                 : TOOL_KEY_RATE;
     if (command->seen.on_full == TOOL_FULL_GROW)
         create.memory_limit = command->memory;
     if (command->seen.on_full == TOOL_FULL_GROW ? !plan_growing(command, &plan)
@@ -462,6 +461,7 @@ bool tool_dedupe_prepare(struct tool_dedupe_command *command)
     if (there ? !open_state(command)
               : !(command->exact > 0 ? create_table(command) : create_filter(command)))
         return false;
+    command->seen.tell = tool_seen_tell;
     tool_seen_start(&command->seen, command->target);
     if (there)
         command->planned_from = "state";

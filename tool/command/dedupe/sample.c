@@ -455,15 +455,15 @@ static void sample_lines(void *context, const unsigned char *from, size_t bytes)
     struct document_sampler *sampler = context;
     struct tool_documents *documents = sampler->documents;
     struct tool_chunk chunk = {.from = from, .end = from + bytes, .delimiter = '\n', .begin = from};
-    struct tool_adding *adding = &documents->adding;
+    struct tool_adding *adding = &documents->units->adding;
     const double start = now();
     tool_documents_read(documents, &chunk);
     sampler->seconds += now() - start;
     sampler->size->sampled_bytes += bytes;
     sampler->size->sampled_documents += documents->count;
     sampler->documents_seen += documents->count;
-    sampler->paragraphs += documents->paragraph_count;
-    for (size_t i = 0; i < documents->paragraph_count; i++) {
+    sampler->paragraphs += documents->units->paragraph_count;
+    for (size_t i = 0; i < documents->units->paragraph_count; i++) {
         const uint32_t keys = tool_documents_keys_of(documents, i);
         sampler->keys += keys;
         sampler->size->paragraphs_of[keys < TOOL_SIZE_KEYS ? keys : TOOL_SIZE_KEYS]++;

@@ -23,14 +23,15 @@
  * So a stretch for libunistring begins at the last such cut before a character that is not ASCII,
  * and ends at the first one after it.
  */
-#include "key/word_breaks.h"
+#include "units/word_breaks.h"
 
 #include "base/system.h"
-#include "tool.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+#if __has_include(<uniwbrk.h>)
 #include <unictype.h>
 #include <unistr.h>
 #include <uniwbrk.h>
@@ -120,26 +121,46 @@ const char *tool_words_load(void)
 
 enum { QUICK = 16 };
 
-static void make_room(struct tool_words *words, size_t bytes)
+/* Returns the memory, grown to `bytes`, or NULL after noting that it is exhausted. */
+static void *grow(struct tool_words *words, void *memory, size_t bytes)
+{
+    void *grown = realloc(memory, bytes);
+    if (grown == NULL)
+        words->missing = bytes;
+    return grown;
+}
+
+static bool make_room(struct tool_words *words, size_t bytes)
 {
     /* QUICK more than there are, since add_word() writes QUICK bytes for any length of the word. */
     const size_t joined = words->joined_bytes + bytes + 1 + QUICK;
     if (joined > words->joined_room) {
-        words->joined_room = joined + joined / 2 + 4096;
-        words->joined = tool_reallocate(words->joined, words->joined_room);
+        const size_t room = joined + joined / 2 + 4096;
+        unsigned char *grown = grow(words, words->joined, room);
+        if (grown == NULL)
+            return false;
+        words->joined = grown;
+        words->joined_room = room;
     }
     if (words->count == words->room) {
-        words->room += words->room / 2 + 512;
-        words->words = tool_reallocate(words->words, words->room * sizeof(words->words[0]));
+        const size_t room = words->room + words->room / 2 + 512;
+        struct tool_word *grown = grow(words, words->words, room * sizeof(*grown));
+        if (grown == NULL)
+            return false;
+        words->words = grown;
+        words->room = room;
     }
+    return true;
 }
 
-/* Adds text[0, bytes); `readable` bytes of it may be read. */
+/* Adds text[0, bytes); `readable` bytes of it may be read. Without memory for it nothing is added,
+ * which words->missing says. */
 static inline void add_word(struct tool_words *words, const unsigned char *text, size_t bytes,
                             size_t readable)
 {
     if (words->joined_bytes + bytes + 1 + QUICK > words->joined_room || words->count == words->room)
-        make_room(words, bytes);
+        if (!make_room(words, bytes))
+            return;
     size_t begin = words->joined_bytes;
     if (words->count > 0)
         words->joined[begin++] = ' ';
@@ -230,9 +251,13 @@ static bool has_letter_or_number(const unsigned char *text, size_t bytes)
 static void split_valid(struct tool_words *words, const unsigned char *text, size_t bytes)
 {
     if (bytes > words->breaks_room) {
-        words->breaks_room = bytes + bytes / 2 + 4096;
+        const size_t room = bytes + bytes / 2 + 4096;
         free(words->breaks);
-        words->breaks = tool_allocate(words->breaks_room);
+        words->breaks_room = 0;
+        words->breaks = grow(words, NULL, room);
+        if (words->breaks == NULL)
+            return;
+        words->breaks_room = room;
     }
     library.u8_wordbreaks(text, bytes, words->breaks);
     for (size_t begin = 0; begin < bytes;) {
@@ -271,18 +296,17 @@ static const unsigned char *first_other(const unsigned char *at, const unsigned 
     return at;
 }
 
-void tool_words_split(struct tool_words *words, const unsigned char *text, size_t bytes)
+bool tool_words_split(struct tool_words *words, const unsigned char *text, size_t bytes)
 {
     assert(library.u8_wordbreaks != NULL);
-    words->count = 0;
-    words->joined_bytes = 0;
+    words->count = words->joined_bytes = words->missing = 0;
     const unsigned char *at = text;
     const unsigned char *end = text + (bytes < TOOL_WORDS_TEXT_MAX ? bytes : TOOL_WORDS_TEXT_MAX);
     while (at < end) {
         const unsigned char *other = first_other(at, end);
         if (other == end) {
             split_ascii(words, at, end);
-            return;
+            break;
         }
         const unsigned char *stretch = other;
         while (stretch > at && !is_cut(stretch))
@@ -301,7 +325,24 @@ void tool_words_split(struct tool_words *words, const unsigned char *text, size_
         }
         assert(stretch == at);
     }
+    return words->missing == 0;
 }
+
+#else /* a Python package may be built where the headers are not */
+
+const char *tool_words_load(void)
+{
+    return "this build was made without its headers";
+}
+
+bool tool_words_split(struct tool_words *words, const unsigned char *text, size_t bytes)
+{
+    (void)words, (void)text, (void)bytes;
+    assert(false); /* loading it failed */
+    return false;
+}
+
+#endif
 
 void tool_words_free(struct tool_words *words)
 {

@@ -3,8 +3,8 @@
  * How many new keys a filter is expected to have taken for old ones while it was being filled.
  * drop_estimate.c derives it.
  */
-#ifndef BLOOMERY_TOOL_DEDUPE_DROP_ESTIMATE_H
-#define BLOOMERY_TOOL_DEDUPE_DROP_ESTIMATE_H
+#ifndef BLOOMERY_TOOL_UNITS_DROP_ESTIMATE_H
+#define BLOOMERY_TOOL_UNITS_DROP_ESTIMATE_H
 
 #include <bloomery/bloomery.h>
 #include <stdint.h>
@@ -48,4 +48,4 @@ double tool_expected_keys(const bloomery_plan *plan, double from, double kept);
 /* The number of keys with which the rate of a filter of this plan comes to `rate`. */
 uint64_t tool_expected_full(const bloomery_plan *plan, double rate);
 
-#endif /* BLOOMERY_TOOL_DEDUPE_DROP_ESTIMATE_H */
+#endif /* BLOOMERY_TOOL_UNITS_DROP_ESTIMATE_H */

@@ -28,10 +28,9 @@
  * whose homes are in the last part of the slots have more room there. As many are behind the end as
  * before, or one more by rounding.
  */
-#include "command/dedupe/fingerprints.h"
+#include "units/fingerprints.h"
 
 #include "base/bits.h"
-#include "tool.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -121,7 +120,11 @@ struct tool_fingerprints *tool_fingerprints_new(uint32_t bits, uint64_t keys, ui
     if (memory == MAP_FAILED)
         return NULL;
     (void)madvise(memory, (size_t)bytes, MADV_HUGEPAGE); /* a wish: it may be refused */
-    struct tool_fingerprints *set = tool_allocate(sizeof(*set));
+    struct tool_fingerprints *set = malloc(sizeof(*set));
+    if (set == NULL) {
+        munmap(memory, (size_t)bytes);
+        return NULL;
+    }
     *set = (struct tool_fingerprints){
         .words = memory, .slots = slots, .tail = TAIL, .most = max_of(slots), .width = width};
     set->limit = memory_limit;
@@ -185,22 +188,28 @@ static inline void put(uint64_t *slot, struct fingerprint print, uint32_t width)
 
 /* ---- Growing --------------------------------------------------------------------------------- */
 
+/* The slots of the longest cluster. */
+static uint64_t longest_cluster(const struct tool_fingerprints *set)
+{
+    uint64_t longest = 0, length = 0;
+    for (uint64_t i = 0; i < set->slots + set->tail; i++) {
+        length = is_taken(slot_at(set, i, set->width), set->width) ? length + 1 : 0;
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
 /* Takes everything in slots [0, end) out, the last cluster first, and puts it where it belongs now.
  * `taken` has room for the longest cluster. */
-static void move_all(struct tool_fingerprints *set, uint64_t end)
+static void move_all(struct tool_fingerprints *set, uint64_t end, struct fingerprint *taken)
 {
-    uint64_t room = set->tail, moved = 0;
+    uint64_t moved = 0;
     const uint32_t width = set->width;
-    struct fingerprint *taken = tool_allocate((size_t)room * sizeof(*taken));
     while (end > 0) {
         uint64_t begin = end; /* the first slot of the cluster that ends there */
         while (begin > 0 && is_taken(slot_at(set, begin - 1, width), width))
             begin--;
         const uint64_t length = end - begin;
-        if (length > room) {
-            room = 2 * length;
-            taken = tool_reallocate(taken, (size_t)room * sizeof(*taken));
-        }
         for (uint64_t i = 0; i < length; i++) {
             const uint64_t *slot = slot_at(set, begin + i, width);
             taken[i] = (struct fingerprint){slot[0], width == 2 ? slot[1] : 0};
@@ -218,7 +227,6 @@ static void move_all(struct tool_fingerprints *set, uint64_t end)
     }
     assert(moved == set->count);
     (void)moved;
-    free(taken);
 }
 
 /* Requests more memory; the new end is empty. False if there is none, or none allowed. */
@@ -250,10 +258,12 @@ static bool grow(struct tool_fingerprints *set)
             return false; /* as good as full: all would be moved for a few more */
         slots = all - tail;
     }
-    if (!extend(set, slots, tail))
-        return false;
-    move_all(set, end);
-    return true;
+    struct fingerprint *taken = malloc((size_t)(longest_cluster(set) + 1) * sizeof(*taken));
+    const bool extended = taken != NULL && extend(set, slots, tail);
+    if (extended)
+        move_all(set, end, taken);
+    free(taken);
+    return extended;
 }
 
 /* ---- Adding ---------------------------------------------------------------------------------- */

@@ -3,11 +3,11 @@
  * The keys seen so far: a filter, or a set of fingerprints. Keys are added to it in one order, and
  * it reports of each whether it is new. seen.c holds the essay on what happens when it is full.
  */
-#ifndef BLOOMERY_TOOL_SEEN_H
-#define BLOOMERY_TOOL_SEEN_H
+#ifndef BLOOMERY_TOOL_UNITS_SEEN_H
+#define BLOOMERY_TOOL_UNITS_SEEN_H
 
-#include "command/dedupe/drop_estimate.h"
-#include "command/dedupe/fingerprints.h"
+#include "units/drop_estimate.h"
+#include "units/fingerprints.h"
 
 #include <bloomery/bloomery.h>
 #include <bloomery/records.h>
@@ -16,6 +16,15 @@
 #include <stdint.h>
 
 enum tool_on_full { TOOL_FULL_STOP, TOOL_FULL_GROW, TOOL_FULL_PASS };
+
+/* It is full if its rate is this many times its target. */
+#define TOOL_SEEN_FULL_FACTOR 2.0
+
+/* What happens to it while keys are added. */
+enum tool_seen_news {
+    TOOL_SEEN_PLANNED, /* it holds what it was planned for; its rate rises from now on */
+    TOOL_SEEN_PASSING, /* it is full: nothing more is remembered */
+};
 
 /* A filter whose keys are dropped. Nothing is added to it. */
 struct tool_against {
@@ -32,6 +41,7 @@ struct tool_seen {
     const char *advice; /* the available actions when it is full */
     uint32_t group;     /* keys that belong together: new if all of them are; 0: each by itself */
     bool adds_seen;     /* groups that are not new are added as well */
+    void (*tell)(const struct tool_seen *seen, enum tool_seen_news news); /* NULL: nobody is */
 
     /* Of a filter: its state at the start. */
     struct tool_chain start;
@@ -54,14 +64,18 @@ void tool_seen_start(struct tool_seen *seen, double target);
 
 /*
  * Adds keys by their hashes, in order. Bit i of `answers` is set if key i is new. Returns how many
- * were dealt with: all, or those before the one with which it stopped, `full` being set. Prints the
- * warnings.
+ * were dealt with: all, or those before the one with which it stopped, `full` being set. `tell` is
+ * called from here.
  *
  * Of groups, whole ones come. All keys of a group are looked up before any of them is added; if one
  * was there, none is added, unless `adds_seen`.
  */
 size_t tool_seen_add(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
                      uint64_t *answers);
+
+/* Adds nothing: bit i of `answers` is set if key i is not there. */
+void tool_seen_look_up(const struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                       uint64_t *answers);
 
 /* From now on it is another run that is counted: keys added so far only count as seen. */
 void tool_seen_restart(struct tool_seen *seen);
@@ -77,24 +91,7 @@ struct tool_seen_facts {
 
 void tool_seen_facts_get(const struct tool_seen *seen, struct tool_seen_facts *facts);
 
-/* Prints the error that it is full, and its state after `lines` lines, of which `kept` were
- * kept. */
-void tool_seen_say_full(const struct tool_seen *seen, uint64_t lines, uint64_t kept);
-
-/* ---- The order of the input ------------------------------------------------------------------ */
-
-/*
- * Keys of chunks of input, added to what was seen in the order of the chunks, whatever thread
- * comes with which.
- *
- *     adder = tool_adder_start(seen, &threads);
- *     each thread, for each chunk:
- *         adding.number = chunk.number; adding.count = ...; adding.hashes[...] = ...;
- *         if (!tool_adder_add(adder, &adding))
- *             return;
- *         ... adding.answers, of the first adding.answered keys ...
- *     stopped = tool_adder_end(adder);
- */
+/* ---- Keys that wait -------------------------------------------------------------------------- */
 
 /* The keys of a chunk. One thread's; begins as zeros. */
 struct tool_adding {
@@ -104,24 +101,12 @@ struct tool_adding {
     uint64_t *answers; /* bit i is set if key i is new */
     size_t room;       /* of hashes; of answers in bits */
     size_t answered;   /* fewer than `count`: what was seen is full, and this is the last chunk */
-    bool added;        /* the adder's own */
+    size_t missing;    /* bytes that could not be had; 0: none */
+    bool added;        /* its adder's own */
 };
 
-/* Makes room for `more` keys behind the `count` that are there. */
-void tool_adding_make_room(struct tool_adding *adding, size_t more);
+/* Makes room for `more` keys behind the `count` that are there. False if memory is exhausted. */
+bool tool_adding_make_room(struct tool_adding *adding, size_t more);
 void tool_adding_free(struct tool_adding *adding);
 
-struct tool_adder;
-
-/* For `threads` threads, of which one may be needed for adding alone: then `threads` becomes the
- * number of those left to come with chunks. Never NULL. */
-struct tool_adder *tool_adder_start(struct tool_seen *seen, uint32_t *threads);
-
-/* Adds the keys when all chunks of lower numbers were added; returns when that is done. False if it
- * stopped at an earlier chunk: nothing was added. */
-bool tool_adder_add(struct tool_adder *adder, struct tool_adding *adding);
-
-/* Ends it, when no thread is in tool_adder_add. True if what was seen was full, and stopped it. */
-bool tool_adder_end(struct tool_adder *adder);
-
-#endif /* BLOOMERY_TOOL_SEEN_H */
+#endif /* BLOOMERY_TOOL_UNITS_SEEN_H */

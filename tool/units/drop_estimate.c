@@ -30,7 +30,7 @@
  * f is smooth, so sixteen points of the rule of Gauss give the integral to more digits than the
  * report shows. If there are few keys they are summed one by one.
  */
-#include "command/dedupe/drop_estimate.h"
+#include "units/drop_estimate.h"
 #include "base/experimental.h"
 
 #include <assert.h>

@@ -22,22 +22,16 @@
  * nothing. How many keys make those new ones is in drop_estimate.c. Because the marks are numbers
  * of keys, it ends at the same line whatever the chunks and threads were.
  */
-#include "command/dedupe/seen.h"
+#include "units/seen.h"
 #include "base/bits.h"
 #include "base/experimental.h"
-#include "base/numbers.h"
-#include "tool.h"
 
 #include <assert.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- The marks ------------------------------------------------------------------------------- */
-
-#define FULL_FACTOR 2.0 /* times the target */
 
 /* The number of new keys that make it hold `keys`. */
 static uint64_t new_until(const struct tool_seen *seen, double keys)
@@ -62,7 +56,8 @@ void tool_seen_start(struct tool_seen *seen, double target)
     const bloomery_plan *plan = &seen->start.layer[0].plan;
     if (plan->planned_keys > 0)
         seen->warn_at = new_until(seen, (double)plan->planned_keys);
-    seen->full_at = new_until(seen, (double)tool_expected_full(plan, FULL_FACTOR * seen->target));
+    seen->full_at =
+        new_until(seen, (double)tool_expected_full(plan, TOOL_SEEN_FULL_FACTOR * seen->target));
     seen->full = seen->full_at == 0;
 }
 
@@ -90,45 +85,23 @@ void tool_seen_restart(struct tool_seen *seen)
         seen->warn_at = seen->warn_at > kept ? seen->warn_at - kept : 0;
 }
 
-static const char *say_keys(char text[TOOL_NUMBER_BYTES], double keys)
+/* Tells what happened to the caller, if it wants to know. */
+static void tell(const struct tool_seen *seen, enum tool_seen_news news)
 {
-    return keys < 1e18 ? tool_format_count(text, (uint64_t)(keys + 0.5)) : "countless";
+    if (seen->tell != NULL)
+        seen->tell(seen, news);
 }
 
-static void warn_planned(struct tool_seen *seen)
+static void pass_mark(struct tool_seen *seen)
 {
-    char keys[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES];
-    const struct tool_chain_layer *layer = &seen->start.layer[0];
     seen->warned = true;
-    tool_format_count(keys, layer->plan.planned_keys);
-    tool_format_odds(rate, FULL_FACTOR * seen->target);
-    if (seen->on_full == TOOL_FULL_STOP)
-        tool_warning(
-            "the filter now holds the %s keys that it was planned for; its rate rises from "
-            "now on, and the run stops at %s",
-            keys, rate);
-    else
-        tool_warning(
-            "the filter now holds the %s keys that it was planned for; its rate rises from "
-            "now on, and from %s on no more lines are remembered",
-            keys, rate);
+    tell(seen, TOOL_SEEN_PLANNED);
 }
 
-static void warn_passing(struct tool_seen *seen)
+static void begin_passing(struct tool_seen *seen)
 {
-    struct tool_seen_facts facts;
-    char keys[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES];
-    tool_seen_facts_get(seen, &facts);
-    say_keys(keys, facts.keys);
     seen->passing_said = true;
-    if (seen->table != NULL)
-        tool_warning("the fingerprints of %s keys use all the memory that is allowed: lines are no "
-                     "longer remembered, and are printed each time",
-                     keys);
-    else
-        tool_warning("the filter is full, with about %s keys and a rate of %s: lines are no longer "
-                     "remembered, and are printed each time",
-                     keys, tool_format_odds(rate, facts.rate));
+    tell(seen, TOOL_SEEN_PASSING);
 }
 
 /* ---- Adding ---------------------------------------------------------------------------------- */
@@ -153,9 +126,8 @@ static size_t add_some(struct tool_seen *seen, const bloomery_hash *hashes, size
     return added;
 }
 
-/* Adds nothing: bit i is set if key i is not there. */
-static void look_up(const struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
-                    uint64_t *answers)
+void tool_seen_look_up(const struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                       uint64_t *answers)
 {
     if (seen->table != NULL) {
         tool_fingerprints_query(seen->table, hashes, count, answers);
@@ -173,7 +145,7 @@ static void look_up(const struct tool_seen *seen, const bloomery_hash *hashes, s
 static void query_some(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
                        uint64_t *answers)
 {
-    look_up(seen, hashes, count, answers);
+    tool_seen_look_up(seen, hashes, count, answers);
     seen->unremembered += tool_ones_in(answers, count);
 }
 
@@ -188,7 +160,7 @@ static size_t add_to_mark(struct tool_seen *seen, const bloomery_hash *hashes, s
         count = (size_t)room;
     size_t added = add_some(seen, hashes, count, answers);
     if (!seen->warned && seen->kept >= seen->warn_at)
-        warn_planned(seen);
+        pass_mark(seen);
     seen->full = added < count || seen->kept >= seen->full_at;
     return added;
 }
@@ -200,7 +172,7 @@ static bool add_group(struct tool_seen *seen, const bloomery_hash *hashes, uint6
 {
     const size_t group = seen->group;
     uint64_t added[GROUP_WORDS] = {0};
-    look_up(seen, hashes, group, answers);
+    tool_seen_look_up(seen, hashes, group, answers);
     const bool is_new = tool_ones_in(answers, group) == group;
     /* The mark is met with the group that would pass it. */
     seen->full = seen->full || seen->full_at - seen->kept < group;
@@ -208,13 +180,13 @@ static bool add_group(struct tool_seen *seen, const bloomery_hash *hashes, uint6
         seen->full = add_some(seen, hashes, group, added) < group;
     if (!seen->full) {
         if (!seen->warned && seen->kept >= seen->warn_at)
-            warn_planned(seen);
+            pass_mark(seen);
         return true;
     }
     if (seen->on_full != TOOL_FULL_PASS)
         return false;
     if (!seen->passing_said)
-        warn_passing(seen);
+        begin_passing(seen);
     seen->unremembered += is_new ? group : 0;
     return true;
 }
@@ -254,7 +226,7 @@ size_t tool_seen_add(struct tool_seen *seen, const bloomery_hash *hashes, size_t
         if (seen->full && seen->on_full != TOOL_FULL_PASS)
             break;
         if (seen->full && !seen->passing_said)
-            warn_passing(seen);
+            begin_passing(seen);
         if (seen->full)
             query_some(seen, hashes + done, now, piece);
         else
@@ -294,77 +266,19 @@ void tool_seen_facts_get(const struct tool_seen *seen, struct tool_seen_facts *f
         facts->wrong_drops += (double)seen->unremembered * facts->rate / (1 - facts->rate);
 }
 
-void tool_seen_say_full(const struct tool_seen *seen, uint64_t lines, uint64_t kept)
-{
-    char number[TOOL_NUMBER_BYTES], all[TOOL_NUMBER_BYTES + 8], passed[TOOL_NUMBER_BYTES],
-        keys[TOOL_NUMBER_BYTES];
-    char size[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES], target[TOOL_NUMBER_BYTES];
-    struct tool_seen_facts facts;
-    bloomery_limits limits = BLOOMERY_LIMITS;
-    tool_seen_facts_get(seen, &facts);
-    bloomery_limits_get(&limits);
-    const bool is_met = limits.room / 3 < facts.bytes; /* what comes next is twice as large */
-    const char *colon = is_met ? ": " : "", *met = is_met ? limits.text : "";
-    tool_format_count(number, lines);
-    snprintf(all, sizeof(all), "%s %s", number, lines == 1 ? "line" : "lines");
-    tool_format_count(passed, kept);
-    say_keys(keys, facts.keys);
-    tool_format_size(size, facts.bytes);
-    tool_format_odds(rate, facts.rate);
-    tool_format_odds(target, seen->target);
-    if (seen->table != NULL)
-        tool_error("stopped after %s, of which %s were kept: the fingerprints of %s keys use %s, "
-                   "and no more is allowed%s%s; %s",
-                   all, passed, keys, size, colon, met, seen->advice);
-    else if (seen->grows)
-        tool_error(
-            "stopped after %s, of which %s were kept: the filter has about %s keys in %s and "
-            "a rate of %s, and no memory to grow%s%s; %s",
-            all, passed, keys, size, rate, colon, met, seen->advice);
-    else
-        tool_error(
-            "stopped after %s, of which %s were kept: the filter is full, with about %s keys "
-            "and a rate of %s instead of %s; %s",
-            all, passed, keys, rate, target, seen->advice);
-}
-
-/* ---- The order of the input ------------------------------------------------------------------ */
-
-/*
- * Which of two equal keys is the first depends on all keys before, so one thing can't be shared
- * among threads. One thread does nothing else, and the others do the rest, each for its own chunk.
- *
- *     worker 1   take 0 | split, make keys, hash |       | close up | PRINT 0 | take 2 | ...
- *     adder                                      | ADD 0 | ADD 1 |                       ...
- *     worker 2          take 1 | split, make keys, hash  |       | close up | PRINT 1 | ...
- *
- * The adder takes what is posted in the order of the chunks. When each worker added its own chunk
- * in its turn, two threads were slower than one: the lines seen last moved from core to core. A
- * single thread adds by itself.
- */
-
-struct tool_adder {
-    struct tool_seen *seen;
-    uint32_t threads;
-    bool has_thread; /* one that only adds; otherwise there is one thread, which does all */
-    pthread_t thread;
-    pthread_mutex_t mutex;
-    pthread_cond_t post, added;
-    /* Under the mutex. What was seen is the adder's. */
-    uint64_t turn;               /* the chunk to be added next */
-    bool ended;                  /* nothing is added any more */
-    bool stopped;                /* and that because what was seen is full */
-    struct tool_adding **posted; /* chunk b by place b % threads; NULL: not there yet */
-};
-
-void tool_adding_make_room(struct tool_adding *adding, size_t more)
+bool tool_adding_make_room(struct tool_adding *adding, size_t more)
 {
     if (adding->room > 0 && adding->room - adding->count >= more)
-        return;
-    adding->room = 2 * adding->room + 4 * more + 64;
-    const size_t bytes = tool_words_of(adding->room) * sizeof(uint64_t);
-    adding->hashes = tool_reallocate(adding->hashes, adding->room * sizeof(*adding->hashes));
-    adding->answers = tool_reallocate(adding->answers, bytes);
+        return true;
+    const size_t room = 2 * adding->room + 4 * more + 64;
+    bloomery_hash *hashes = realloc(adding->hashes, room * sizeof(*hashes));
+    adding->hashes = hashes != NULL ? hashes : adding->hashes;
+    uint64_t *answers =
+        hashes != NULL ? realloc(adding->answers, tool_words_of(room) * sizeof(*answers)) : NULL;
+    adding->answers = answers != NULL ? answers : adding->answers;
+    adding->missing = answers != NULL ? 0 : room * sizeof(*hashes);
+    adding->room = answers != NULL ? room : adding->room;
+    return answers != NULL;
 }
 
 void tool_adding_free(struct tool_adding *adding)
@@ -372,108 +286,4 @@ void tool_adding_free(struct tool_adding *adding)
     free(adding->hashes);
     free(adding->answers);
     *adding = (struct tool_adding){0};
-}
-
-/* Adds keys that are next in the order of the input. False: it stops here. */
-static bool add_next(struct tool_adder *adder, struct tool_adding *adding)
-{
-    adding->answered = 0;
-    if (adding->count == 0) /* and perhaps no room for answers */
-        return true;
-    adding->answered = tool_seen_add(adder->seen, adding->hashes, adding->count, adding->answers);
-    return adding->answered == adding->count;
-}
-
-/* The keys that are next, taken off the ring; NULL if none will come. */
-static struct tool_adding *next_posted(struct tool_adder *adder)
-{
-    struct tool_adding **place = &adder->posted[adder->turn % adder->threads];
-    while (*place == NULL && !adder->ended)
-        pthread_cond_wait(&adder->post, &adder->mutex);
-    struct tool_adding *adding = adder->ended ? NULL : *place;
-    *place = NULL;
-    return adding;
-}
-
-static void *add_chunks(void *context)
-{
-    struct tool_adder *adder = context;
-    struct tool_adding *adding;
-    pthread_mutex_lock(&adder->mutex);
-    while ((adding = next_posted(adder)) != NULL) {
-        assert(adding->number == adder->turn);
-        pthread_mutex_unlock(&adder->mutex);
-        const bool more = add_next(adder, adding);
-        pthread_mutex_lock(&adder->mutex);
-        adder->turn++;
-        adder->stopped = adder->stopped || !more;
-        adder->ended = adder->ended || !more;
-        adding->added = true;
-        pthread_cond_broadcast(&adder->added);
-    }
-    pthread_mutex_unlock(&adder->mutex);
-    return NULL;
-}
-
-/* Starts one thread that adds, and others for everything else, each of which waits for the adder in
- * every chunk. So there are at least two, even on one processor. If no thread can be started, one
- * thread does everything. */
-struct tool_adder *tool_adder_start(struct tool_seen *seen, uint32_t *threads)
-{
-    struct tool_adder *adder = tool_allocate(sizeof(*adder));
-    *adder = (struct tool_adder){.seen = seen, .threads = *threads};
-    pthread_mutex_init(&adder->mutex, NULL);
-    pthread_cond_init(&adder->post, NULL);
-    pthread_cond_init(&adder->added, NULL);
-    if (adder->threads > 2)
-        adder->threads--;
-    adder->posted = tool_allocate(adder->threads * sizeof(struct tool_adding *));
-    memset(adder->posted, 0, adder->threads * sizeof(struct tool_adding *));
-    adder->has_thread =
-        adder->threads > 1 && pthread_create(&adder->thread, NULL, add_chunks, adder) == 0;
-    if (!adder->has_thread)
-        adder->threads = 1;
-    *threads = adder->threads;
-    return adder;
-}
-
-bool tool_adder_add(struct tool_adder *adder, struct tool_adding *adding)
-{
-    if (!adder->has_thread) {
-        const bool before = adder->ended;
-        assert(adding->number == adder->turn);
-        adder->stopped = !before && !add_next(adder, adding);
-        adder->ended = before || adder->stopped;
-        adder->turn++;
-        return !before;
-    }
-    pthread_mutex_lock(&adder->mutex);
-    struct tool_adding **place = &adder->posted[adding->number % adder->threads];
-    assert(*place == NULL);
-    *place = adding;
-    adding->added = false;
-    pthread_cond_signal(&adder->post);
-    while (!adding->added && !adder->ended)
-        pthread_cond_wait(&adder->added, &adder->mutex);
-    const bool added = adding->added;
-    pthread_mutex_unlock(&adder->mutex);
-    return added;
-}
-
-bool tool_adder_end(struct tool_adder *adder)
-{
-    pthread_mutex_lock(&adder->mutex);
-    adder->ended = true;
-    pthread_cond_broadcast(&adder->post);
-    pthread_cond_broadcast(&adder->added);
-    pthread_mutex_unlock(&adder->mutex);
-    if (adder->has_thread)
-        pthread_join(adder->thread, NULL);
-    const bool stopped = adder->stopped;
-    pthread_cond_destroy(&adder->added);
-    pthread_cond_destroy(&adder->post);
-    pthread_mutex_destroy(&adder->mutex);
-    free(adder->posted);
-    free(adder);
-    return stopped;
 }

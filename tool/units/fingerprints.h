@@ -3,8 +3,8 @@
  * A set of fingerprints: 64 or 128 bits of each key's hash instead of the key. fingerprints.c holds
  * the essay. One thread at a time.
  */
-#ifndef BLOOMERY_TOOL_FINGERPRINTS_H
-#define BLOOMERY_TOOL_FINGERPRINTS_H
+#ifndef BLOOMERY_TOOL_UNITS_FINGERPRINTS_H
+#define BLOOMERY_TOOL_UNITS_FINGERPRINTS_H
 
 #include <bloomery/bloomery.h>
 
@@ -46,4 +46,4 @@ uint64_t tool_fingerprints_bytes(const struct tool_fingerprints *set);
  */
 double tool_fingerprints_drops(uint32_t bits, uint64_t before, uint64_t after);
 
-#endif /* BLOOMERY_TOOL_FINGERPRINTS_H */
+#endif /* BLOOMERY_TOOL_UNITS_FINGERPRINTS_H */

@@ -3,9 +3,10 @@
  * The words of a text by Unicode's word boundaries (UAX 29), from libunistring.
  * word_breaks.c holds the essay.
  */
-#ifndef BLOOMERY_TOOL_KEY_WORD_BREAKS_H
-#define BLOOMERY_TOOL_KEY_WORD_BREAKS_H
+#ifndef BLOOMERY_TOOL_UNITS_WORD_BREAKS_H
+#define BLOOMERY_TOOL_UNITS_WORD_BREAKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,7 @@ struct tool_words {
     size_t count, room;
     char *breaks; /* libunistring's answers for one stretch */
     size_t breaks_room;
+    size_t missing; /* bytes that the last split could not have; 0: none */
 };
 
 /* Loads libunistring, for good. NULL, or why it can't be had, which stays until the thread's next
@@ -34,13 +36,14 @@ const char *tool_words_load(void);
 /*
  * Splits UTF-8 text into words: those pieces between word boundaries that hold a letter or a number
  * (general categories L and N). Words i to i+n-1 are joined[words[i].begin, words[i+n-1].end).
+ * False if memory is exhausted: words are missing then.
  *
  * A byte that does not belong to a character is between two boundaries, and is not a word. Time:
  * linear. Memory: up to twice the text, 8 bytes a word, and a byte for each byte of the longest
  * stretch that is not plain ASCII. Reads no byte outside the text. Threads need a struct each.
  */
-void tool_words_split(struct tool_words *words, const unsigned char *text, size_t bytes);
+bool tool_words_split(struct tool_words *words, const unsigned char *text, size_t bytes);
 
 void tool_words_free(struct tool_words *words);
 
-#endif /* BLOOMERY_TOOL_KEY_WORD_BREAKS_H */
+#endif /* BLOOMERY_TOOL_UNITS_WORD_BREAKS_H */
