@@ -47,6 +47,7 @@ INPUTS = {
     "swapped-blocks": [DISK, VERIFY | FLUSH, FIELDS | MOVE, SECOND, SECOND, *place(0), *place(1), 200, 0],
     "mended-count": [DISK_4, MEND | VERIFY, FIELDS | ADD, NEWEST, *place(200 // 4), 3, 1],
     "mended-entries-of-a-log": [DISK, MEND | FLUSH, FIELDS | ADD, NEWEST, *place(1056 // 4), 3, 255],
+    "mended-more-entries-of-a-log": [DISK, MEND | FLUSH, FIELDS | ADD, NEWEST, *place(1056 // 4), 3, 1],
     "mended-keys-of-another-system": [FOREIGN, MEND, FIELDS | NUMBER, NEWEST, *place(96 // 4), 2, 14],
     "mended-lease": [DISK, MEND | KEEP_LEASES, FIELDS | NUMBER, NEWEST, *place(424 // 4), 3, 18],
     "mended-key": [ORDERED_4, MEND | FLUSH, FIELDS | SET, SECOND, *place(60 << 8), 3, 1, 2, 3, 4],

@@ -2283,7 +2283,7 @@ BREAKS = [
           "sieve/again/damage_from_before_the_head_is_recovered"),
     Break("leases_of_what_is_nothing_stay", "is_void()",
           [("    return entry.flags == BLOOMERY_ENTRY_VOID;", "    return entry.flags == 99;")],
-          "sieve/again/a_recovery_that_failed_is_done_again"),
+          "sieve/again/leases_of_what_an_older_state_gave_up_end"),
     Break("recovery_takes_half_an_allocator", "bloomery_sieve_copy_options()",
           [("(copy->allocator.allocate == NULL) != (copy->allocator.release == NULL)", "false")],
           "sieve/again/recovery_refuses_half_an_allocator"),
@@ -2514,7 +2514,7 @@ BREAKS = [
           "unit/sieve_queue_damage/hostile_states_are_refused_or_stay_inside"),
     Break("a_damaged_body_takes_its_segment_along", "bloomery_queue_pass_damage()",
           [("if (queue->area_headed && frame->first", "if (queue->area_headed && false && frame->first")],
-          "unit/sieve_queue_damage/a_damaged_body_costs_no_other_frame"),
+          "unit/sieve_queue_damage/damaged_frames_are_given_up_one_by_one"),
 ]
 
 
