@@ -241,6 +241,20 @@ bloomery_status bloomery_remove_keys(bloomery_filter *filter, const bloomery_key
     return BLOOMERY_OK;
 }
 
+/* In lanes, where the processor has them and all are keys. */
+static bloomery_key_hasher *hasher_of(const struct bloomery_input *input,
+                                      const bloomery_filter *filter)
+{
+    const struct bloomery_fast_path *fast = bloomery_fast_path_of(filter);
+    const bool named = input->form == BLOOMERY_KEYS_LIST ||
+                       input->form == BLOOMERY_KEYS_OFFSETS32 ||
+                       input->form == BLOOMERY_KEYS_OFFSETS64;
+    return named && input->valid == NULL && filter->shape.hash == BLOOMERY_HASH_XXH3_64 &&
+                   fast != NULL && fast->hash_named != NULL
+               ? fast->hash_named
+               : bloomery_key_hasher_of(input, filter);
+}
+
 bloomery_status bloomery_hash_keys(const bloomery_filter *filter, const bloomery_keys *keys,
                                    bloomery_hash *hashes, bloomery_error *error)
 {
@@ -250,7 +264,7 @@ bloomery_status bloomery_hash_keys(const bloomery_filter *filter, const bloomery
         status = bloomery_can_hash(filter, error);
     if (status != BLOOMERY_OK)
         return status;
-    bloomery_key_hasher *hash_keys = bloomery_key_hasher_of(&input, filter);
+    bloomery_key_hasher *hash_keys = hasher_of(&input, filter);
     if (input.valid == NULL && keys->count > 0)
         hash_keys(&input, filter, 0, keys->count, hashes);
     for (size_t i = 0; input.valid != NULL && i < keys->count; i += WORD) {

@@ -19,6 +19,7 @@
 
 #define LEVEL avx2
 #define LEVEL_TALLIES
+#define LEVEL_HASHES
 #define LEVEL_LANES  avx2
 #define LEVEL_NAME   "avx2"
 #define LEVEL_TARGET TARGET_AVX2

@@ -17,7 +17,8 @@
 
 /* ---- Blocked filters ------------------------------------------------------------------------- */
 
-#define LEVEL        avx512
+#define LEVEL avx512
+#define LEVEL_HASHES
 #define LEVEL_LANES  avx512
 #define LEVEL_NAME   "avx512"
 #define LEVEL_TARGET TARGET_AVX512

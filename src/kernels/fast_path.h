@@ -34,6 +34,9 @@ struct bloomery_fast_path {
     bloomery_fast_query *query;
     bloomery_fast_add *add[2];              /* [1] for filters that several threads write */
     bloomery_fast_add_tallied *add_tallied; /* or NULL */
+    /* XXH3-64 of keys that are named by a list or by offsets, all valid; or NULL: it is that of
+     * kernels/input.h. */
+    bloomery_key_hasher *hash_named;
     /* Single keys. Of filters of one layer, with XXH3-64: [0], or [1] if keys have one block, and
      * eight bits in it. [2]: of chains, and with another hash. */
     const struct bloomery_lookup *lookups;

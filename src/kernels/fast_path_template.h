@@ -103,6 +103,7 @@ struct OF_LEVEL(gate) {
     uint64_t *lo;
     struct bloomery_layer layer;
     bool adding;
+    bloomery_hash *hashes; /* a constant, NULL; else only hashes are wanted, and go here */
 };
 
 LEVEL_INLINE struct OF_LEVEL(gate)
@@ -125,6 +126,13 @@ LEVEL_INLINE struct OF_LEVEL(gate)
 LEVEL_INLINE void OF_LEVEL(take)(const struct OF_LEVEL(gate) * gate, size_t i, IN_LANES(lanes) hi,
                                  IN_LANES(lanes) lo, const bool several)
 {
+    if (gate->hashes != NULL) {
+        uint64_t each[LANES];
+        memcpy(each, &hi, sizeof hi);
+        for (size_t j = 0; j < LANES; j++)
+            gate->hashes[i + j] = (bloomery_hash){.lo = 0, .hi = each[j]};
+        return;
+    }
     IN_LANES(place)(hi, lo, &gate->layer, gate->at + i, gate->word + i);
     OF_LEVEL(request)(gate->at + i, LANES);
     if (!several)
@@ -284,12 +292,12 @@ LEVEL_INLINE IN_LANES(lanes)
     return IN_LANES(gather)(from);
 }
 
-/* Named by descriptors or offsets. Groups of one of the two lengths are hashed in lanes. */
-LEVEL_INLINE void OF_LEVEL(enter_named)(struct OF_LEVEL(batch) * batch, size_t begin,
-                                        struct OF_LEVEL(ring) * ring, const int form,
-                                        const bool several)
+/* `count` keys, whole groups of them, named by descriptors or offsets. Groups of one of the two
+ * lengths are hashed in lanes. */
+LEVEL_INLINE void OF_LEVEL(pass_named)(struct OF_LEVEL(batch) * batch, size_t begin, size_t count,
+                                       const struct OF_LEVEL(gate) * gate, const int form,
+                                       const bool several)
 {
-    const struct OF_LEVEL(gate) gate = OF_LEVEL(gate_of)(batch, ring, begin, several);
     struct bloomery_input keys = {.data = batch->keys->data, .offsets = batch->keys->offsets};
     const struct bloomery_short_secret secret = batch->secret;
     const IN_LANES(lanes) none = {0};
@@ -298,19 +306,19 @@ LEVEL_INLINE void OF_LEVEL(enter_named)(struct OF_LEVEL(batch) * batch, size_t b
     else
         keys.offsets +=
             begin * (form == BLOOMERY_KEYS_OFFSETS32 ? sizeof(uint32_t) : sizeof(uint64_t));
-    for (size_t i = 0; i < OF_LEVEL(span_of)(several); i += GROUP) {
+    for (size_t i = 0; i < count; i += GROUP) {
         IN_LANES(lanes) bytes[GROUP / LANES];
         for (size_t j = 0; j < GROUP; j += LANES)
             bytes[j / LANES] = OF_LEVEL(bytes_of)(&keys, i + j, form);
         if (IN_LANES(are_between)(bytes, GROUP / LANES, 8, 0)) {
             for (size_t j = 0; j < GROUP; j += LANES)
                 OF_LEVEL(take)
-            (&gate, i + j, IN_LANES(hash_8)(&secret, OF_LEVEL(words_of)(&keys, i + j, form, false)),
+            (gate, i + j, IN_LANES(hash_8)(&secret, OF_LEVEL(words_of)(&keys, i + j, form, false)),
              none, several);
         } else if (IN_LANES(are_between)(bytes, GROUP / LANES, 9, 7)) {
             for (size_t j = 0; j < GROUP; j += LANES)
                 OF_LEVEL(take)
-            (&gate, i + j,
+            (gate, i + j,
              IN_LANES(hash_9_to_16)(&secret, OF_LEVEL(words_of)(&keys, i + j, form, false),
                                     OF_LEVEL(words_of)(&keys, i + j, form, true), bytes[j / LANES]),
              none, several);
@@ -319,9 +327,17 @@ LEVEL_INLINE void OF_LEVEL(enter_named)(struct OF_LEVEL(batch) * batch, size_t b
             OF_LEVEL(hash_mixed)(batch, &keys, i, form, own);
             for (size_t j = 0; j < GROUP; j += LANES)
                 OF_LEVEL(take)
-            (&gate, i + j, IN_LANES(load)((const uint8_t *)(const void *)(own + j)), none, several);
+            (gate, i + j, IN_LANES(load)((const uint8_t *)(const void *)(own + j)), none, several);
         }
     }
+}
+
+LEVEL_INLINE void OF_LEVEL(enter_named)(struct OF_LEVEL(batch) * batch, size_t begin,
+                                        struct OF_LEVEL(ring) * ring, const int form,
+                                        const bool several)
+{
+    const struct OF_LEVEL(gate) gate = OF_LEVEL(gate_of)(batch, ring, begin, several);
+    OF_LEVEL(pass_named)(batch, begin, OF_LEVEL(span_of)(several), &gate, form, several);
 }
 
 LEVEL_INLINE void OF_LEVEL(enter_width)(struct OF_LEVEL(batch) * batch, size_t begin,
@@ -448,6 +464,35 @@ LEVEL_INLINE void OF_LEVEL(begin)(struct OF_LEVEL(batch) * batch, const bloomery
     batch->adding = adding;
     batch->long_known = false;
 }
+
+#if defined(LEVEL_HASHES)
+/* Hashes alone, of keys that descriptors or offsets name, in lanes. The last few go singly. */
+LEVEL_TARGET static void OF_LEVEL(hash_keys)(const struct bloomery_input *keys,
+                                             const bloomery_filter *filter, size_t first,
+                                             size_t count, bloomery_hash *hashes)
+{
+    const size_t whole = count / GROUP * GROUP;
+    const struct OF_LEVEL(gate) gate = {.hashes = hashes};
+    struct OF_LEVEL(batch) batch;
+    assert(filter->shape.hash == BLOOMERY_HASH_XXH3_64);
+    assert(keys->form == BLOOMERY_KEYS_LIST || keys->form == BLOOMERY_KEYS_OFFSETS32 ||
+           keys->form == BLOOMERY_KEYS_OFFSETS64);
+    batch.keys = keys;
+    batch.filter = filter;
+    batch.secret = bloomery_secret_of(filter)->brief;
+    batch.long_known = false;
+    if (hashes == NULL) /* never; and now the compiler knows it, too */
+        return;
+    if (keys->form == BLOOMERY_KEYS_LIST)
+        OF_LEVEL(pass_named)(&batch, first, whole, &gate, BLOOMERY_KEYS_LIST, false);
+    else if (keys->form == BLOOMERY_KEYS_OFFSETS32)
+        OF_LEVEL(pass_named)(&batch, first, whole, &gate, BLOOMERY_KEYS_OFFSETS32, false);
+    else
+        OF_LEVEL(pass_named)(&batch, first, whole, &gate, BLOOMERY_KEYS_OFFSETS64, false);
+    bloomery_key_hasher_of(keys, filter)(keys, filter, first + whole, count - whole,
+                                         hashes + whole);
+}
+#endif
 
 /* The answers of the last word: what lies behind the end is none. */
 LEVEL_INLINE uint64_t OF_LEVEL(within)(uint64_t answers, size_t word, size_t count)

@@ -320,6 +320,9 @@ const struct bloomery_fast_path OF_LEVEL(bloomery_fast) = {
     .query = OF_LEVEL(query),
     .add = {OF_LEVEL(add), BLOOMERY_HAS_THREADS ? OF_LEVEL(add_shared) : OF_LEVEL(add)},
     .add_tallied = BLOOMERY_FOR_SIZE ? NULL : OF_LEVEL(add_tallied),
+#if defined(LEVEL_HASHES)
+    .hash_named = OF_LEVEL(hash_keys),
+#endif
     .lookups = OF_LEVEL(lookups),
     .additions = OF_LEVEL(additions),
     .shared_addition = BLOOMERY_HAS_THREADS ? &OF_LEVEL(shared_addition) : OF_LEVEL(additions),

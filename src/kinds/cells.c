@@ -220,19 +220,21 @@ static uint64_t word_of(const uint8_t *bytes)
     return word;
 }
 
-uint64_t bloomery_cells_count(uint32_t cell_bits, const uint8_t *one, size_t bytes)
-{
-    return bloomery_cells_count_either(cell_bits, one, one, bytes);
-}
-
 uint64_t bloomery_cells_count_either(uint32_t cell_bits, const uint8_t *one, const uint8_t *other,
                                      size_t bytes)
 {
     uint64_t count = 0;
     assert(bytes % 8 == 0);
+    if (one == other && cell_bits == 1)
+        return bloomery_count_payload(one, bytes / 8);
     for (size_t i = 0; i < bytes; i += 8) {
         uint64_t word = word_of(one + i) | word_of(other + i);
         count += (uint64_t)__builtin_popcountll(bloomery_used_cells(word, cell_bits));
     }
     return count;
+}
+
+uint64_t bloomery_cells_count(uint32_t cell_bits, const uint8_t *one, size_t bytes)
+{
+    return bloomery_cells_count_either(cell_bits, one, one, bytes);
 }

@@ -109,6 +109,28 @@ def many_repeated_keys_get_the_rate_and_hardly_more(c):
 
 
 @case
+def files_and_pipes_make_the_same_filter_however_lines_repeat(c):
+    """Of a file whose lines hardly repeat, lines are counted and not hashed before they are added."""
+    keys = 200_000
+    lines = [f"{i * 7919:011d}\n" for i in range(keys)]
+    wide = [f"{i:0100d}\n" for i in range(keys)]
+    # A small sample of a large file does not meet both of the blocks. The filter's bits tell.
+    blocks = wide[:60_000] + wide[21_000:31_000] + wide[60_000:]
+    for name, content in (("none", lines),
+                          ("far apart, few", lines + lines[:keys // 400]),
+                          ("far apart, some", lines + lines[::20]),
+                          ("beside each other", [line for line in lines for _ in range(2)]),
+                          ("in two blocks", blocks)):
+        content = "".join(content)
+        c.file("keys", content)
+        c.run("build -q -p 0.01 -j 2 -o pipe.bloom", stdin=content)
+        for threads in (1, 3):
+            c.run(f"build -q -p 0.01 -j {threads} -o f.bloom keys", environment=TWICE)
+            c.expect(c.read("f.bloom") == c.read("pipe.bloom"),
+                     f"repeated lines: {name}: -j {threads}: the file's filter is not the pipe's")
+
+
+@case
 def records_without_a_key_do_not(c):
     lines = "".join(f"# {i}\n{i}\tkey-{i}\nnone\n" for i in range(COUNT))
     warning = has(f"{COUNT:,}".replace(",", ","), "field 2")

@@ -511,6 +511,23 @@ static void compare_form(const struct kernels *kernel, const struct sample *samp
     assert_int_equal(kernel->batches->query(holder, &layer, &sample->input, count, answers), count);
 }
 
+/* Hashes alone, from any key on, are those of single keys. */
+static void compare_hashes(const struct kernels *kernel, const struct sample *sample, size_t count)
+{
+    bloomery_hash found[FORM_KEYS + 1];
+    const int form = sample->input.form;
+    const bool named = form == BLOOMERY_KEYS_LIST || form == BLOOMERY_KEYS_OFFSETS32 ||
+                       form == BLOOMERY_KEYS_OFFSETS64;
+    if (!named || kernel->batches->hash_named == NULL)
+        return;
+    for (size_t first = 0; first <= count; first += 1 + count / 3) {
+        memset(found, 0x55, sizeof found);
+        kernel->batches->hash_named(&sample->input, holder, first, count - first, found);
+        assert_memory_equal(found, sample->hashes + first, (count - first) * sizeof *found);
+        assert_int_equal(found[count - first].hi, UINT64_C(0x5555555555555555));
+    }
+}
+
 static void compare_forms(enum bloomery_cpu level)
 {
     const struct kernels *kernel = kernels_of(level);
@@ -531,6 +548,7 @@ static void compare_forms(enum bloomery_cpu level)
             const size_t first = (count * 5 + form) % SHAPES;
             const size_t last = test_long() ? first + SHAPES : first + 1;
             make_sample(&sample, &key_forms[form], count, count % 3 == 0 ? count / 3 % SHIFTS : 0);
+            compare_hashes(kernel, &sample, count);
             for (size_t shape = first; shape < last; shape++)
                 compare_form(
                     kernel, &sample, count, 1 + (uint32_t)(shape % BLOOMERY_BLOCKS_PER_KEY_MAX),

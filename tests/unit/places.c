@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -139,6 +140,37 @@ static void least_estimates_know_repeats_far_apart(void **state)
     assert_true(estimates_of(4, BLOCKS, 1, 3, &least) == KEYS && least == KEYS);
 }
 
+/* Whether `count` lines seem to be different, of which each `every`th is one from the first half of
+ * those before it. Of the file, up to 7.5 MB, one MB is looked at. */
+static bool seem_different(uint32_t count, uint32_t every, const bloomery_key_rule *rule)
+{
+    char path[] = "/tmp/bloomery-places-XXXXXX", *paths[] = {path};
+    const struct tool_source source = {.paths = paths, .count = 1, .delimiter = '\n'};
+    const int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    FILE *file = fdopen(descriptor, "w");
+    assert_non_null(file);
+    for (uint32_t i = 0; i < count; i++)
+        fprintf(file, "%024u\n", i % every == 0 ? i / 2 : i);
+    assert_int_equal(fclose(file), 0);
+    const bool seem = tool_lines_seem_different(&source, rule, 1 << 14);
+    assert_int_equal(unlink(path), 0);
+    return seem;
+}
+
+static void lines_that_come_again_do_not_seem_different(void **state)
+{
+    enum { LINES = 300000, NEVER = LINES + 1 };
+    const bloomery_key_rule none = {.field = 0}, field = {.field = 1};
+    (void)state;
+    assert_true(seem_different(LINES, NEVER, &none));
+    assert_true(seem_different(LINES, 1000, &none));
+    assert_false(seem_different(LINES, 25, &none));
+    assert_false(seem_different(LINES, 3, &none));
+    assert_false(seem_different(1 << 14, NEVER, &none)); /* few are counted exactly */
+    assert_false(seem_different(LINES, NEVER, &field));  /* there may be fewer keys than lines */
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -146,6 +178,7 @@ int main(void)
         cmocka_unit_test(repeats_in_a_place_change_nothing),
         cmocka_unit_test(estimates_are_not_too_low),
         cmocka_unit_test(least_estimates_know_repeats_far_apart),
+        cmocka_unit_test(lines_that_come_again_do_not_seem_different),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

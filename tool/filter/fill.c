@@ -259,6 +259,42 @@ bool tool_lines_distinct(const struct tool_source *source, const bloomery_key_ru
     return good;
 }
 
+/* `same`: as many records came as before. False after a message if the inputs were changed. */
+static bool is_unchanged(const struct tool_second_reading *second, bool same)
+{
+    const char *changed = tool_second_reading_changed(second);
+    if (changed == NULL && same)
+        return true;
+    tool_error("%s: changed while it was read. Without -n it is read twice, to count its keys and "
+               "to add them; with -n N once",
+               changed != NULL ? changed : "the input");
+    return false;
+}
+
+bool tool_lines_count_whole(const struct tool_second_reading *second, const bloomery_key_rule *rule,
+                            bool quiet, uint64_t *count)
+{
+    struct tool_source once = *second->source;
+    struct adding counting;
+    struct tool_tally tally;
+    bool all_read;
+    assert(tool_records_are_keys(rule, second->source));
+    once.unwarned = once.silent = true;
+    begin(&counting, &once, rule, quiet ? NULL : "counting");
+    tool_team_run(counting.threads, count_records, &counting);
+    *count = close_chunks(&counting, &tally, &all_read);
+    return all_read;
+}
+
+bool tool_lines_add_counted(const struct tool_second_reading *second, const bloomery_key_rule *rule,
+                            bloomery_filter *filter, const char *name, uint64_t count, bool quiet,
+                            struct tool_change *change)
+{
+    return tool_second_reading_rewind(second) &&
+           tool_lines_add(second->source, rule, filter, name, "building", quiet, change) &&
+           is_unchanged(second, change->records == count);
+}
+
 bool tool_lines_add_again(const struct tool_second_reading *second, const bloomery_key_rule *rule,
                           bloomery_filter *filter, const char *name, bool quiet,
                           const struct tool_change *change)
@@ -277,16 +313,9 @@ bool tool_lines_add_again(const struct tool_second_reading *second, const bloome
     if (status != BLOOMERY_OK)
         tool_library_error(name, &error);
     const uint64_t records = close_chunks(&adding, &tally, &all_read);
-    if (status != BLOOMERY_OK || !all_read)
-        return false;
-    const char *changed = tool_second_reading_changed(second);
-    if (changed == NULL && tally.passed_over == change->passed_over &&
-        records - tally.passed_over == change->records)
-        return true;
-    tool_error("%s: changed while it was read. Without -n it is read twice, to count its keys and "
-               "to add them; with -n N once",
-               changed != NULL ? changed : "the input");
-    return false;
+    return status == BLOOMERY_OK && all_read &&
+           is_unchanged(second, tally.passed_over == change->passed_over &&
+                                    records - tally.passed_over == change->records);
 }
 
 bool tool_lines_build(const struct tool_source *source, const bloomery_key_rule *rule,

@@ -63,6 +63,16 @@ bool tool_lines_add_again(const struct tool_second_reading *second, const bloome
                           bloomery_filter *filter, const char *name, bool quiet,
                           const struct tool_change *change);
 
+/* How many lines the inputs have, each of which is a key, with progress ("counting") unless quiet.
+ * False, without a message, if they can't be read. */
+bool tool_lines_count_whole(const struct tool_second_reading *second, const bloomery_key_rule *rule,
+                            bool quiet, uint64_t *count);
+
+/* Adds them as tool_lines_add, "building". False too, after a message, if they are not `count`. */
+bool tool_lines_add_counted(const struct tool_second_reading *second, const bloomery_key_rule *rule,
+                            bloomery_filter *filter, const char *name, uint64_t count, bool quiet,
+                            struct tool_change *change);
+
 /* Adds the keys of all records to a builder of a static filter, with progress ("reading") unless
  * quiet. Fills `records` and `passed_over` of the change. False after a printed message. */
 bool tool_lines_build(const struct tool_source *source, const bloomery_key_rule *rule,

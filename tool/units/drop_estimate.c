@@ -120,12 +120,16 @@ uint64_t tool_expected_full(const bloomery_plan *plan, double rate)
 
 /* ---- Chains ---------------------------------------------------------------------------------- */
 
-/* The shape of layer `index`. */
+/* The shape of layer `index`. If it is known to be empty, its memory is not touched before keys
+ * come. */
 static void read_layer(const bloomery_filter *filter, bloomery_kind kind, uint32_t index, bool scan,
                        struct tool_chain_layer *layer)
 {
     bloomery_layer_info info = BLOOMERY_LAYER_INFO;
-    bloomery_status status = bloomery_layer_info_get(filter, index, scan, &info);
+    bloomery_status status = bloomery_layer_info_get(filter, index, false, &info);
+    assert(status == BLOOMERY_OK);
+    if (scan && !(info.bits_known && info.bits_set == 0))
+        status = bloomery_layer_info_get(filter, index, true, &info);
     assert(status == BLOOMERY_OK);
     (void)status;
     *layer = (struct tool_chain_layer){.keys = info.estimated_keys, .rate = info.live_rate};

@@ -82,6 +82,14 @@ struct tool_estimate {
 bool tool_estimate_keys(const struct tool_source *source, const bloomery_key_rule *rule,
                         struct tool_estimate *estimate);
 
+/* The share of lines that come again up to which a filter is made for all of them. */
+#define TOOL_HARDLY_REPEATED 0.01
+
+/* Whether there are more than `least` lines, whole ones are keys, and of a smaller sample hardly
+ * any comes again. False too where tool_estimate_keys is. */
+bool tool_lines_seem_different(const struct tool_source *source, const bloomery_key_rule *rule,
+                               uint64_t least);
+
 /* ---- Of documents ---------------------------------------------------------------------------- */
 
 /* What a corpus will take, by a sample of it. */
