@@ -258,7 +258,7 @@ static void judge_text(struct tool_units *units, struct batch *batch, struct tex
                                              : 0;
 }
 
-/* Adds the keys, or looks them up, and judges the texts that have all of theirs answered. */
+/* Adds the keys, or looks them up, and judges the texts whose keys are all answered. */
 static void judge_texts(struct native_deduper *self, struct tool_units *units, struct batch *batch)
 {
     struct tool_adding *adding = &units->adding;

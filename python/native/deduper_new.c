@@ -221,7 +221,7 @@ static bool solve(struct native_deduper *self, const struct given *given, bloome
 
 static bool refuse_memory(const struct given *given, uint64_t bytes)
 {
-    PyErr_Format(PyExc_ValueError, "so many keys need %llu bytes, and memory is %llu",
+    PyErr_Format(PyExc_ValueError, "these keys need %llu bytes, and memory is %llu",
                  (unsigned long long)bytes, (unsigned long long)given->memory_bytes);
     return false;
 }
@@ -339,7 +339,7 @@ static bool create(struct native_deduper *self, const struct given *given)
     const uint64_t keys = given->key_count, bands = self->near.bands;
     uint64_t all = keys;
     if (self->judge.near != NULL && __builtin_mul_overflow(keys, bands, &all))
-        return refuse("so many documents of several bands are more keys than a filter can have");
+        return refuse("keys documents of several bands are more keys than a filter can have");
     return given->exact_bits > 0 ? create_table(self, given, all) : create_filter(self, given, all);
 }
 

@@ -15,7 +15,7 @@
  *     buffers.c   NumPy and its like -> chunks    filter_sets.c   ... several filters
  *     arrow.c     Arrow's capsules -> chunks      filter.c        ... one key, and the type
  *     sources.c   where many keys come from       builder.c, sieve.c, near.c  other classes
- *                                                 deduper.[hc], deduper_new.c what is behind Deduper
+ *     deduper.[hc], deduper_new.c  what is behind bloomery.Deduper
  *
  * Many keys come in one of three ways, the quickest that fits:
  *
