@@ -481,16 +481,17 @@ static PyObject *filter_reduce(PyObject *object, PyObject *protocol)
 
 PyMethodDef native_filter_file_methods[] = {
     {"open", NATIVE_KEYWORDS(filter_open), CLASS_METHOD,
-     "open(path, *, copy=False, secret=None, verify=False, full='raise', rule=True) -> Filter\n\nA file, "
-     "mapped and read-only: microseconds, and processes share the memory. copy=True reads it all, "
-     "and keys can be added, up to the limit unless full='ignore'. rule=False: keys are given as "
-     "the rule of the file would make them, such as raw digests for hexadecimal digits."},
+     "open(path, *, copy=False, secret=None, verify=False, full='raise', rule=True) -> "
+     "Filter\n\nA file, mapped and read-only: microseconds, and processes share the memory. "
+     "copy=True reads it all, and keys can be added, up to the limit unless full='ignore'. "
+     "rule=False: keys are given as the rule of the file would make them, such as raw digests for "
+     "hexadecimal digits."},
     {"from_bytes", NATIVE_KEYWORDS(filter_from_bytes), CLASS_METHOD,
-     "from_bytes(data, *, secret=None, full='raise', rule=True) -> Filter\n\nOf what to_bytes() made; owns a "
-     "copy."},
+     "from_bytes(data, *, secret=None, full='raise', rule=True) -> Filter\n\nOf what to_bytes() "
+     "made; owns a copy."},
     {"view", NATIVE_KEYWORDS(filter_view), CLASS_METHOD,
-     "view(data, *, secret=None, rule=True) -> Filter\n\nRead-only, over shared memory or a map, which it "
-     "keeps and which must not change. Its address must be a multiple of 64."},
+     "view(data, *, secret=None, rule=True) -> Filter\n\nRead-only, over shared memory or a "
+     "map, which it keeps and which must not change. Its address must be a multiple of 64."},
     {"save", filter_save, METH_O,
      "save(path)\n\nWrites a file that every Bloomery reads. The old file stays or is replaced "
      "whole."},

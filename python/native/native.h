@@ -488,7 +488,7 @@ struct native_filter {
     struct native_watch watch; /* of a map */
     struct native_limit limit;
     bool grows, ignores;
-    bool raw; /* keys are not made by the rule of the file */
+    bool raw;    /* keys are not made by the rule of the file */
     bool single; /* one layer, and no more will come: the plan stays what it is */
     uint64_t planned_keys;
     double planned_rate;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the suites of rbloom, pybloom-live, bloom-filter2 and pybloomfiltermmap3 look at, as properties of ours: bits that
+"""What the suites of rbloom, pybloom-live, bloom-filter2 and pybloomfiltermmap3 look at, as properties of these classes: bits that
 add up, rates at the capacity, files that stay what they are, and errors."""
 
 import io
