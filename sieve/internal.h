@@ -362,7 +362,8 @@ bloomery_status bloomery_directory_without_manifest(const bloomery_sieve *sieve,
  *     248  bytes of the queue's state, bytes of the engine's    u64 each
  *     264  seconds of the longest lease that is out, or more    f64, 0: not known
  *     272  dead items: generation of their file, bytes, items    u64 each (queue.h)
- *     296  0, up to
+ *     296  memory engine: number of the first entry that its filter lacks    u64, 0: not known
+ *     304  0, up to
  *     320  the queue's state, the engine's state
  *
  * Versions 1 and 2 were never released and are not read.
@@ -379,6 +380,7 @@ enum {
     BLOOMERY_MANIFEST_LENGTHS = 248,
     BLOOMERY_MANIFEST_LONGEST = 264,
     BLOOMERY_MANIFEST_DEAD = 272,
+    BLOOMERY_MANIFEST_SAVED = 296,
     BLOOMERY_MANIFEST_STATE = 320,
     BLOOMERY_MANIFEST_PAGE = 4096,
     BLOOMERY_MANIFEST_MAX = 64 << 20, /* bytes of a copy */
@@ -450,6 +452,7 @@ struct bloomery_recovery {
     uint64_t rolled;  /* items behind the tail of the state that was taken */
     uint64_t first; /* number of the first entry that the walk through the queue came by; 0: none */
     bool rolls;     /* a log is gone: what was in it may be in the queue, behind that tail */
+    uint64_t saved_number; /* of the first entry that the saved filter lacks; 0: not known */
 };
 
 /* ---- What is set aside (recover_queue.c) ----------------------------------------------------- */
@@ -469,8 +472,8 @@ bloomery_status bloomery_recovery_keep_part(struct bloomery_recovery *recovery,
 
 /* ---- Parts of the image ---------------------------------------------------------------------- */
 
-/* The queue, from its head on, or from `saved`, where the memory engine's filter was saved, which
- * may move. */
+/* The queue, from its head on, or from `saved`, where the memory engine's filter was saved. That
+ * may move, and recovery->saved_number with it. */
 bloomery_status bloomery_recovery_queue(struct bloomery_recovery *recovery,
                                         struct bloomery_queue_state *queue,
                                         struct bloomery_queue_position *saved,

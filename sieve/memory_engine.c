@@ -45,6 +45,7 @@ static bloomery_status make_filter(bloomery_sieve *sieve, bloomery_error *error)
         return status;
     }
     bloomery_fill_level_start(&sieve->filter->level, sieve->filter->filter, false);
+    sieve->filter->saved_number = 1;
     return BLOOMERY_OK;
 }
 
@@ -316,6 +317,12 @@ static bloomery_status check_is_there(const bloomery_sieve *sieve, uint64_t gene
         "%s is not where it was when it was opened: the filter was not saved in it", sieve->path);
 }
 
+static void saved_up_to_tail(bloomery_sieve *sieve)
+{
+    sieve->filter->saved = bloomery_queue_tail(sieve->queue);
+    sieve->filter->saved_number = bloomery_queue_next(sieve->queue);
+}
+
 /* The queue has been sealed: its tail is where the saved filter ends. */
 static bloomery_status prepare_filter(bloomery_sieve *sieve, bool closing, bloomery_error *error)
 {
@@ -324,7 +331,7 @@ static bloomery_status prepare_filter(bloomery_sieve *sieve, bool closing, bloom
     char path[4096];
     assert(sieve->store.directory >= 0 && !sieve->store.read_only);
     if (engine->appended == 0 && engine->generation > 0) /* it needs no segment */
-        engine->saved = bloomery_queue_tail(sieve->queue);
+        saved_up_to_tail(sieve);
     if (engine->appended < (closing ? SAVE_CLOSING : bytes > SAVE_MIN ? bytes : SAVE_MIN))
         return BLOOMERY_OK;
     bloomery_status status = path_of(sieve, engine->generation + 1, path, error);
@@ -338,7 +345,7 @@ static bloomery_status prepare_filter(bloomery_sieve *sieve, bool closing, bloom
         bloomery_store_remove(&sieve->store, BLOOMERY_FILE_FILTER, 0, engine->generation);
     engine->generation++;
     assert(engine->generation > engine->committed); /* the one that counts is not overwritten */
-    engine->saved = bloomery_queue_tail(sieve->queue);
+    saved_up_to_tail(sieve);
     engine->appended = 0;
     sieve->store.bytes_written += bytes;
     return BLOOMERY_OK;
@@ -352,6 +359,7 @@ static size_t store_filter(const bloomery_sieve *sieve, uint8_t *to)
     bloomery_store_u64(to + 16, engine->saved.offset);
     bloomery_store_u64(to + 24, engine->keys);
     bloomery_store_u64(to + 32, engine->warned);
+    bloomery_store_u64(sieve->manifest.image + BLOOMERY_MANIFEST_SAVED, engine->saved_number);
     return BLOOMERY_MEMORY_STATE;
 }
 
@@ -475,14 +483,15 @@ static bloomery_status restore_filter(bloomery_sieve *sieve, const uint8_t *from
     engine->saved.offset = bloomery_load_u64(from + 16);
     engine->keys = bloomery_load_u64(from + 24);
     engine->warned = bloomery_load_u64(from + 32) != 0;
+    engine->saved_number = bloomery_load_u64(sieve->manifest.image + BLOOMERY_MANIFEST_SAVED);
     if (engine->generation > 0) {
         const bloomery_status status = load_saved(sieve, error);
         if (status != BLOOMERY_OK)
             return status;
     }
     struct adding adding = {.sieve = sieve, .error = error};
-    bloomery_status status = (bloomery_status)bloomery_queue_each(sieve->queue, &engine->saved,
-                                                                  add_again, &adding, error);
+    bloomery_status status = (bloomery_status)bloomery_queue_each(
+        sieve->queue, &engine->saved, engine->saved_number, add_again, &adding, error);
     if (status == BLOOMERY_OK && adding.count > 0)
         status = add_portion_again(&adding);
     (void)bloomery_fill_level_rate_about(&engine->level, engine->filter);

@@ -75,6 +75,7 @@ struct bloomery_filter_engine {
     uint64_t generation; /* of the saved filter; 0: none */
     uint64_t committed;
     struct bloomery_queue_position saved; /* what is behind it is not in the saved filter */
+    uint64_t saved_number;                /* of the first entry behind it; 0: not known */
     uint64_t appended;                    /* bytes since then */
 };
 

@@ -122,16 +122,18 @@ int bloomery_queue_each_leased(struct bloomery_queue *queue, bloomery_sieve_visi
 bloomery_status bloomery_queue_skip(struct bloomery_queue *queue, uint64_t *lost,
                                     bloomery_error *error);
 
-/* Calls `take` for each entry from the head to the tail, or from the frame at `from` on. Segment 0
- * means the first frame that is still there. Popped entries are among them, and MARKED ones too.
- * Changes nothing. Non-zero ends it and is returned; BLOOMERY_CORRUPT also if a frame between is
- * missing. Without directory: from the head only. */
+/* Calls `take` for each entry from the head to the tail, or from the frame at `from` on, whose
+ * first entry has this number (0: not known). Segment 0 means the first frame that ever was. Popped
+ * entries are among them, and MARKED ones too. Changes nothing. Non-zero ends it and is returned;
+ * BLOOMERY_CORRUPT also if a frame is missing: between, or at `from` if its number is known.
+ * Without directory: from the head only. */
 struct bloomery_queue_position {
     uint64_t segment;
     uint64_t offset;
 };
 int bloomery_queue_each(struct bloomery_queue *queue,
                         const struct bloomery_queue_position *from, /* NULL: the head */
+                        uint64_t number,
                         int (*take)(void *context, const struct bloomery_entry *entry,
                                     uint64_t number),
                         void *context, bloomery_error *error);

@@ -318,6 +318,7 @@ static int walk_frames(struct bloomery_queue *queue, struct bloomery_queue_posit
 }
 
 int bloomery_queue_each(struct bloomery_queue *queue, const struct bloomery_queue_position *from,
+                        uint64_t number,
                         int (*take)(void *context, const struct bloomery_entry *entry,
                                     uint64_t number),
                         void *context, bloomery_error *error)
@@ -328,9 +329,12 @@ int bloomery_queue_each(struct bloomery_queue *queue, const struct bloomery_queu
     struct bloomery_queue_position place = *from;
     assert(bloomery_queue_on_disk(queue)); /* in memory what was popped is gone */
     /* Nothing was removed yet: if segment 1 is missing now, that is damage, and found. */
-    if (place.segment == 0)
+    if (place.segment == 0) {
         place = (struct bloomery_queue_position){1, BLOOMERY_FILE_HEADER};
-    /* From the end of a segment that was left later on to the beginning of the next one. */
+        number = 1;
+    }
+    /* From the end of a segment that was left later on to the beginning of the next one. One that
+     * was cut there looks the same, but numbers are missing. */
     const struct bloomery_store_file *file = NULL;
     uint64_t end = 0;
     if (place.segment < queue->tail.segment &&
@@ -341,7 +345,7 @@ int bloomery_queue_each(struct bloomery_queue *queue, const struct bloomery_queu
         return bloomery_store_damaged(queue->store, &named, place.offset, error,
                                       "it is behind the end of the queue");
     }
-    return walk_frames(queue, place, 0, 0, take, context, NULL, error);
+    return walk_frames(queue, place, 0, number, take, context, NULL, error);
 }
 
 /* Frames before the head, if leases lie in them. */

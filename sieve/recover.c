@@ -538,11 +538,14 @@ static bloomery_status recover_filter(struct bloomery_recovery *recovery, struct
     struct bloomery_queue_position *saved = &parts->saved;
     saved->segment = bloomery_load_u64(state + 8);
     saved->offset = bloomery_load_u64(state + 16);
+    recovery->saved_number = bloomery_load_u64(sieve->manifest.image + BLOOMERY_MANIFEST_SAVED);
     *lost = false;
     if (saved->segment == 0) /* it was never saved */
         *saved = (struct bloomery_queue_position){1, BLOOMERY_FILE_HEADER};
-    if (bloomery_place_before(parts->queue.tail, *saved) || saved->offset < BLOOMERY_FILE_HEADER)
+    if (bloomery_place_before(parts->queue.tail, *saved) || saved->offset < BLOOMERY_FILE_HEADER) {
         *saved = parts->queue.head;
+        recovery->saved_number = 0;
+    }
     const bloomery_status status =
         generation == 0 ? BLOOMERY_OK : filter_is_whole(sieve, generation, &found);
     if (status == BLOOMERY_OK || status == BLOOMERY_OUT_OF_MEMORY ||
@@ -565,6 +568,7 @@ static bloomery_status recover_filter(struct bloomery_recovery *recovery, struct
             break;
     }
     saved->offset = BLOOMERY_FILE_HEADER;
+    recovery->saved_number = 0;
     return bloomery_recovery_keep(recovery, name, error);
 }
 
@@ -576,6 +580,8 @@ static void put_filter(struct bloomery_recovery *recovery, struct parts *parts, 
     const uint64_t left = recovery->first > 0 ? parts->queue.next - recovery->first : 0;
     bloomery_store_u64(state + 8, parts->saved.segment);
     bloomery_store_u64(state + 16, parts->saved.offset);
+    bloomery_store_u64(recovery->sieve->manifest.image + BLOOMERY_MANIFEST_SAVED,
+                       recovery->saved_number);
     if (!lost || left >= keys)
         return;
     recovery->result.seen += keys - left;

@@ -316,8 +316,8 @@ static void drop_leases(struct bloomery_recovery *recovery, struct bloomery_queu
     queue->leases = left;
 }
 
-/* The range of a segment was lost, with the numbers before walk->number. */
-static void leave_range(struct walk *walk, uint64_t at, uint64_t next)
+/* The range of a segment was lost, with the numbers from `first` to those before walk->number. */
+static void leave_range(struct walk *walk, uint64_t at, uint64_t next, uint64_t first)
 {
     struct bloomery_queue_state *queue = walk->queue;
     const struct bloomery_queue_position from = {walk->segment, at};
@@ -330,9 +330,46 @@ static void leave_range(struct walk *walk, uint64_t at, uint64_t next)
         queue->head_number = walk->number;
     }
     if (walk->saved != NULL && !bloomery_place_before(*walk->saved, from) &&
-        bloomery_place_before(*walk->saved, end))
+        bloomery_place_before(*walk->saved, end)) {
         *walk->saved = from;
+        walk->recovery->saved_number = first;
+    }
     walk->recovery->changed = true;
+}
+
+/* Where the filter was saved the log goes on with `number`: keys between are lost. */
+static void forget_until(struct bloomery_recovery *recovery, uint64_t number)
+{
+    const uint64_t first = recovery->saved_number;
+    recovery->result.seen += first > 0 && number > first ? number - first : 0;
+    recovery->saved_number = number;
+}
+
+/* The walk has come to a frame of `bytes` bytes, whose entries are those from `number` on. A
+ * recovery that was interrupted may have put it around the place where the filter was saved. */
+static void meet_saved(struct walk *walk, struct bloomery_queue_position place, uint64_t bytes,
+                       uint64_t number)
+{
+    struct bloomery_recovery *recovery = walk->recovery;
+    const uint64_t expected = recovery->saved_number;
+    const struct bloomery_queue_position end = {place.segment, place.offset + bytes};
+    if (walk->saved == NULL)
+        return;
+    if (bloomery_place_before(place, *walk->saved) && bloomery_place_before(*walk->saved, end)) {
+        *walk->saved = place;
+        recovery->saved_number = number;
+        recovery->changed = true;
+    }
+    if (!bloomery_place_same(place, *walk->saved) || number == recovery->saved_number)
+        return;
+    if (expected > 0) {
+        bloomery_recovery_report(recovery,
+                                 "%s: the saved filter has the keys before number %" PRIu64
+                                 ", and the queue goes on behind them with number %" PRIu64,
+                                 recovery->sieve->path, expected, number);
+        recovery->changed = true;
+    }
+    forget_until(recovery, number);
 }
 
 /* ---- The walk ---------------------------------------------------------------------------- */
@@ -455,6 +492,8 @@ static bloomery_status replace(struct walk *walk, uint64_t *at, bloomery_error *
         /* Popped long ago: only what was seen is lost with it, and the walk begins behind it. */
         *walk->saved = (struct bloomery_queue_position){walk->segment, next};
         walk->number = last ? 0 : number;
+        if (!last)
+            forget_until(walk->recovery, number);
         walk->recovery->changed = true;
         *at = next;
         return BLOOMERY_OK;
@@ -469,7 +508,7 @@ static bloomery_status replace(struct walk *walk, uint64_t *at, bloomery_error *
         status = fill_void(gap_of(walk), begin, next - begin, number - first, error);
     }
     if (status == BLOOMERY_OK)
-        leave_range(walk, begin, last ? UINT64_MAX : next);
+        leave_range(walk, begin, last ? UINT64_MAX : next, first);
     return status;
 }
 
@@ -529,7 +568,7 @@ static bloomery_status end_segment(struct walk *walk, uint64_t at, bloomery_erro
                 bloomery_recovery_keep_part(walk->recovery, &walk->file, at, UINT64_MAX, error);
         if (status == BLOOMERY_OK)
             status = append_void(gap_of(walk), &at, number - first, error);
-        leave_range(walk, begin, UINT64_MAX);
+        leave_range(walk, begin, UINT64_MAX, first);
     }
     if (last)
         queue->tail.offset = at;
@@ -543,6 +582,14 @@ static bloomery_status end_segment(struct walk *walk, uint64_t at, bloomery_erro
             queue->head = (struct bloomery_queue_position){walk->segment + 1, BLOOMERY_FILE_HEADER};
     }
     if (walk->saved != NULL && walk->saved->segment == walk->segment && walk->saved->offset >= at) {
+        if (walk->saved->offset > at) {
+            bloomery_recovery_report(walk->recovery,
+                                     "%s/queue-%012" PRIu64 " ends at %" PRIu64 ", before %" PRIu64
+                                     ", up to where the filter was saved",
+                                     walk->recovery->sieve->path, walk->segment, at,
+                                     walk->saved->offset);
+            walk->recovery->changed = true;
+        }
         if (last)
             *walk->saved = queue->tail;
         else
@@ -588,6 +635,8 @@ static bloomery_status take_queue(struct bloomery_frame_walk *frames, struct blo
         return bloomery_store_damaged(frames->store, frames->file, frames->at, error,
                                       "the entries of a frame of %" PRIu32, frame->entries);
     leave_void(walk, frames->at, frame);
+    meet_saved(walk, (struct bloomery_queue_position){walk->segment, frames->at},
+               bloomery_frame_bytes(frame), frame->first);
     count_items(walk, frame);
     if (walk->recovery->first == 0)
         walk->recovery->first = frame->first;
@@ -799,6 +848,7 @@ bloomery_status bloomery_recovery_queue(struct bloomery_recovery *recovery,
         status = check_leases(recovery, queue, error);
     if (status != BLOOMERY_OK)
         return status;
+    meet_saved(&walk, queue->tail, 0, queue->next);
     const uint64_t lost = before > walk.items ? before - walk.items : 0;
     recovery->result.queued += lost;
     if (recovery->result.queued > 0 && recovery->result.damaged == found)

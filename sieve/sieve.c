@@ -603,7 +603,7 @@ static int each(bloomery_sieve *sieve, bloomery_sieve_items which, struct visit 
 {
     switch (which) {
     case BLOOMERY_SIEVE_QUEUED:
-        return bloomery_queue_each(sieve->queue, NULL, visit_entry, visit, error);
+        return bloomery_queue_each(sieve->queue, NULL, 0, visit_entry, visit, error);
     case BLOOMERY_SIEVE_LEASED:
         return bloomery_queue_each_leased(sieve->queue, visit_leased, visit, error);
     case BLOOMERY_SIEVE_DEAD:

@@ -349,6 +349,50 @@ static void a_recovery_that_failed_is_done_again(void **state)
     }
 }
 
+/* The state of the last commit cannot be read, so recovery gives up a damaged frame by the state
+ * before, and fails. Then the last commit is put back: it names leases in that frame, which lies
+ * before all that is queued. */
+static void leases_of_what_an_older_state_gave_up_end(void **state)
+{
+    enum { COPIES = 4, ITEMS = 100 };
+    (void)state;
+    for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++) {
+        bloomery_sieve_item items[ITEMS + 1];
+        char path[360];
+        scene_make((bloomery_sieve_engine)engine);
+        snprintf(path, sizeof path, "%s/MANIFEST", scene.path);
+        bloomery_sieve *sieve = must_open(&scene.options);
+        push_ids(sieve, 0, ITEMS);
+        must_commit(sieve);
+        const uint64_t end = segment_bytes();
+        push_ids(sieve, ITEMS, 2 * ITEMS);
+        must_commit(sieve);
+        assert_int_equal(must_pop(sieve, items, ITEMS + 1), ITEMS + 1);
+        must_close(sieve);
+        wipe(end - 20, end);
+        struct test_bytes sound = test_read_file(path);
+        struct test_bytes damaged = test_copy_bytes(sound.data, sound.bytes);
+        const size_t copy = sound.bytes / COPIES;
+        const bool newer =
+            test_load_u64(sound.data + 32) < test_load_u64(sound.data + 2 * copy + 32);
+        for (size_t i = newer ? 2 : 0; i < (newer ? 4u : 2u); i++)
+            damaged.data[i * copy + 100] ^= 1;
+        test_write_file(path, damaged.data, damaged.bytes);
+        scene.rename_fails = EIO;
+        assert_int_equal(bloomery_sieve_recover(&scene.options, NULL, NULL, NULL, NULL),
+                         BLOOMERY_IO_FAILED);
+        scene.rename_fails = 0;
+        test_write_file(path, sound.data, sound.bytes);
+        const bloomery_sieve_recovery found = must_recover();
+        assert_true(found.damaged > 0 && !found.older);
+        assert_int_equal(found.queued, ITEMS);
+        assert_int_equal(drain(), ITEMS);
+        test_bytes_free(&sound);
+        test_bytes_free(&damaged);
+        scene_free();
+    }
+}
+
 static void *allocate_and_look(void *context, size_t bytes, size_t alignment)
 {
     (void)context;
@@ -408,6 +452,7 @@ int main(void)
         cmocka_unit_test(missing_segments_are_recovered),
         cmocka_unit_test(damage_from_before_the_head_is_recovered),
         cmocka_unit_test(a_recovery_that_failed_is_done_again),
+        cmocka_unit_test(leases_of_what_an_older_state_gave_up_end),
         cmocka_unit_test(recovery_keeps_its_lock_to_the_end),
         cmocka_unit_test(recovery_refuses_half_an_allocator),
     };

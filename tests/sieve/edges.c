@@ -170,6 +170,132 @@ static void a_missing_log_is_not_passed_over(void **state)
     assert_int_equal(bloomery_sieve_open(&options, &sieve, NULL), BLOOMERY_CORRUPT);
 }
 
+enum { LATER = 10, PAYLOAD_BYTES = 60000, HEADER = 64 };
+
+static off_t bytes_of(const char *path)
+{
+    struct stat facts;
+    assert_int_equal(stat(path, &facts), 0);
+    return facts.st_size;
+}
+
+/* Items in a memory engine, each in a frame of its own. If they are 4 MiB the filter is saved. */
+static void push_long(uint64_t count)
+{
+    static const uint8_t payload[PAYLOAD_BYTES];
+    const bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_MEMORY, 0);
+    bloomery_sieve *sieve = must_open(&options);
+    for (uint64_t i = 0; i < count; i++) {
+        char text[32];
+        const int bytes = snprintf(text, sizeof text, "key %llu", (unsigned long long)i);
+        assert_int_equal(push_key(sieve, bloomery_key_of(text, (size_t)bytes),
+                                  bloomery_key_of(payload, sizeof payload), NULL, NULL),
+                         BLOOMERY_SIEVE_NEW);
+    }
+    must_close(sieve);
+}
+
+/* A log in a segment that was left, since all of it was popped and is done: `before` long items,
+ * then LATER short ones, which a saved filter lacks. Returns where these begin. */
+static off_t make_left_log(uint64_t before, const char *segment)
+{
+    push_long(before);
+    const off_t end = bytes_of(segment);
+    const bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_MEMORY, 0);
+    bloomery_sieve *sieve = must_open(&options);
+    push_many(sieve, before, before + LATER);
+    assert_int_equal(sieve_drain_until(sieve, 64, NULL), before + LATER);
+    must_close(sieve);
+    assert_true(bytes_of(segment) > end);
+    return end;
+}
+
+/* Recovery counts what the filter lacks, and what it has stays seen. */
+static void must_recover_all_but(uint64_t before, uint64_t lost)
+{
+    const bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_MEMORY, 0);
+    bloomery_sieve_recovery found = BLOOMERY_SIEVE_RECOVERY;
+    assert_int_equal(bloomery_sieve_recover(&options, NULL, NULL, &found, NULL), BLOOMERY_OK);
+    assert_true(found.damaged > 0);
+    assert_int_equal(found.seen, lost);
+    assert_int_equal(bloomery_sieve_recover(&options, NULL, NULL, &found, NULL), BLOOMERY_OK);
+    assert_int_equal(found.damaged, 0);
+    bloomery_sieve *sieve = must_open(&options);
+    for (uint64_t i = 0; i < before + LATER; i++) {
+        const uint8_t expected =
+            i < before + LATER - lost ? BLOOMERY_SIEVE_SEEN : BLOOMERY_SIEVE_NEW;
+        assert_int_equal(push(sieve, i), expected);
+    }
+    must_close(sieve);
+}
+
+/* Keys that the filter got after it was saved are in the queue alone. A segment that was cut where
+ * they begin has no damaged frame: what is missing are numbers. */
+static void a_log_that_lacks_its_end_is_not_passed_over(void **state)
+{
+    (void)state;
+    const bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_MEMORY, 0);
+    enum { SAVED = 80, NOT_SAVED = 2 };
+    const struct {
+        uint64_t before;
+        off_t short_by; /* of the long items; all: the header is left */
+        uint64_t lost;
+    } cases[] = {
+        {SAVED, 0, LATER},
+        {SAVED, PAYLOAD_BYTES / 2, LATER},
+        {NOT_SAVED, 0, LATER},
+        {NOT_SAVED, NOT_SAVED * PAYLOAD_BYTES, NOT_SAVED + LATER},
+    };
+    char segment[400];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bloomery_sieve *sieve = NULL;
+        bloomery_error error = {.text = ""};
+        snprintf(segment, sizeof segment, "%s/queue-000000000001", sieve_place.path);
+        const off_t end = make_left_log(cases[i].before, segment) - cases[i].short_by;
+        assert_int_equal(truncate(segment, end > PAYLOAD_BYTES ? end : HEADER), 0);
+        if (bloomery_sieve_open(&options, &sieve, &error) == BLOOMERY_OK)
+            fail_msg("case %zu: a log that lacks its end was opened", i);
+        assert_int_equal(error.status, BLOOMERY_CORRUPT);
+        must_recover_all_but(cases[i].before, cases[i].lost);
+        test_remove(sieve_place.path);
+    }
+}
+
+/* Two damaged frames become one of nothing, and the filter was saved between them. A kill before
+ * the manifest is written leaves one that still names that place. */
+static void an_interrupted_recovery_finds_where_the_filter_was_saved(void **state)
+{
+    enum { SAVED = 80, FRAME_CHECKSUM = 40 };
+    (void)state;
+    const bloomery_sieve_options options = sieve_options(BLOOMERY_SIEVE_MEMORY, 0);
+    bloomery_sieve_recovery found = BLOOMERY_SIEVE_RECOVERY;
+    char segment[400];
+    char path[400];
+    snprintf(segment, sizeof segment, "%s/queue-000000000001", sieve_place.path);
+    snprintf(path, sizeof path, "%s/MANIFEST", sieve_place.path);
+    push_long(SAVED);
+    const off_t end = bytes_of(segment);
+    bloomery_sieve *sieve = must_open(&options);
+    push_many(sieve, SAVED, SAVED + LATER);
+    assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
+    push_many(sieve, SAVED + LATER, SAVED + 2 * LATER);
+    must_close(sieve);
+    const off_t frame = (end - HEADER) / SAVED; /* long items are alike */
+    sieve_flip("queue-000000000001", (long)(end - frame + FRAME_CHECKSUM));
+    sieve_flip("queue-000000000001", (long)(end + FRAME_CHECKSUM));
+    struct test_bytes manifest = test_read_file(path);
+    for (int times = 0; times < 2; times++) {
+        test_write_file(path, manifest.data, manifest.bytes);
+        assert_int_equal(bloomery_sieve_recover(&options, NULL, NULL, &found, NULL), BLOOMERY_OK);
+        assert_int_equal(found.queued, LATER + 1);
+        sieve = must_open(&options);
+        for (uint64_t i = SAVED + LATER; i < SAVED + 2 * LATER; i++)
+            assert_int_equal(push(sieve, i), BLOOMERY_SIEVE_SEEN);
+        must_close(sieve);
+    }
+    test_bytes_free(&manifest);
+}
+
 static void popped_keys_stay_seen_after_opening(void **state)
 {
     (void)state;
@@ -344,6 +470,8 @@ int main(void)
         CASE(options_of_the_other_engine_do_not_matter),
         CASE(what_was_not_pushed_is_not_seen),
         CASE(a_missing_log_is_not_passed_over),
+        CASE(a_log_that_lacks_its_end_is_not_passed_over),
+        CASE(an_interrupted_recovery_finds_where_the_filter_was_saved),
         CASE(popped_keys_stay_seen_after_opening),
         CASE(the_estimate_is_known_after_every_push),
         CASE(files_of_the_last_commit_stay),

@@ -142,7 +142,8 @@ static void round_trip(const struct place *place, enum tool_packing packing,
     static const size_t lengths[] = {1, 0, 70000, 13, (3 << 20) + 1, 4096};
     uint64_t written = UINT64_MAX;
     struct stat facts;
-    struct tool_packed_output *output = tool_packed_output_open(place->directory, "out", packing);
+    struct tool_packed_output *output = tool_packed_output_open(
+        place->directory, "out", (struct tool_pack_form){.packing = packing});
     assert_non_null(output);
     for (size_t at = 0, i = 0; at < bytes; i++) {
         const size_t wanted = lengths[i % (sizeof(lengths) / sizeof(lengths[0]))];
@@ -232,8 +233,8 @@ static void a_dropped_output_leaves_the_old_file_and_no_litter(void **state)
     for (size_t i = 0; i < PACKINGS; i++) {
         const size_t lengths[] = {0, 5, many_bytes(packings[i])};
         for (size_t j = 0; j < sizeof(lengths) / sizeof(lengths[0]); j++) {
-            struct tool_packed_output *output =
-                tool_packed_output_open(place->directory, "out", packings[i]);
+            struct tool_packed_output *output = tool_packed_output_open(
+                place->directory, "out", (struct tool_pack_form){.packing = packings[i]});
             assert_non_null(output);
             assert_true(tool_packed_output_write(output, content, lengths[j]));
             tool_packed_output_drop(output);
@@ -253,7 +254,8 @@ static void fail_to_write(const struct place *place, enum tool_packing packing,
     char line[256];
     bool well = true;
     catch_messages();
-    struct tool_packed_output *output = tool_packed_output_open(place->directory, "out", packing);
+    struct tool_packed_output *output = tool_packed_output_open(
+        place->directory, "out", (struct tool_pack_form){.packing = packing});
     assert_non_null(output);
     const bool noticed = bytes > 1000000;
     for (size_t i = 0; well && (noticed ? i < 100 : i < 1); i++)
@@ -301,7 +303,8 @@ static void assert_refused(const struct place *place, const char *directory,
 {
     char line[256], first[256];
     catch_messages();
-    assert_null(tool_packed_output_open(directory, "out", packing));
+    assert_null(
+        tool_packed_output_open(directory, "out", (struct tool_pack_form){.packing = packing}));
     fflush(stderr);
     rewind(messages);
     assert_non_null(fgets(first, sizeof(first), messages));

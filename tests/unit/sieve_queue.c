@@ -324,12 +324,13 @@ static void check(struct run *run, bool deep)
     if (model->queued > 0) {
         /* Notes at the front may have been passed over or not. */
         walk.next = queue->head_number;
-        assert_int_equal(bloomery_queue_each(queue, NULL, walk_one, &walk, &error), 0);
+        assert_int_equal(bloomery_queue_each(queue, NULL, 0, walk_one, &walk, &error), 0);
         assert_int_equal(walk.next, model->count + 1);
     }
     if (run->from_number > 0) {
         walk.next = run->from_number;
-        assert_int_equal(bloomery_queue_each(queue, &run->from, walk_one, &walk, &error), 0);
+        assert_int_equal(
+            bloomery_queue_each(queue, &run->from, run->from_number, walk_one, &walk, &error), 0);
         assert_int_equal(walk.next, model->count + 1);
     }
     assert_int_equal(bloomery_queue_verify(queue, &findings, &error), BLOOMERY_OK);
@@ -545,11 +546,11 @@ static void what_was_undone_is_not_read(void **state)
     bloomery_queue_mark(queue, &mark);
     assert_int_equal(append_text(queue, first, 0), BLOOMERY_OK);
     assert_int_equal(bloomery_queue_seal(queue, &error), BLOOMERY_OK);
-    assert_int_equal(bloomery_queue_each(queue, NULL, is_text, first, &error), 0);
+    assert_int_equal(bloomery_queue_each(queue, NULL, 0, is_text, first, &error), 0);
     bloomery_queue_rewind(queue, &mark);
     assert_int_equal(append_text(queue, second, 0), BLOOMERY_OK);
     assert_int_equal(bloomery_queue_seal(queue, &error), BLOOMERY_OK);
-    assert_int_equal(bloomery_queue_each(queue, NULL, is_text, second, &error), 0);
+    assert_int_equal(bloomery_queue_each(queue, NULL, 0, is_text, second, &error), 0);
     bloomery_queue_free(queue);
     place_close(&place);
 }

@@ -247,6 +247,27 @@ static void a_damaged_body_costs_no_other_frame(void **state)
     scene_close(&scene);
 }
 
+/* A header says where the next frame begins, whether that one is damaged or not. */
+static void damaged_frames_are_given_up_one_by_one(void **state)
+{
+    struct scene scene;
+    struct outcome outcome;
+    uint64_t damaged = 0;
+    (void)state;
+    scene_open(&scene);
+    const uint64_t segment = scene.files - 2;
+    uint8_t *first = scene.images[segment].data + BLOOMERY_FILE_HEADER;
+    uint8_t *second = first + BLOOMERY_FRAME_HEADER + bloomery_load_u32(first + 8);
+    first[BLOOMERY_FRAME_HEADER + 3] ^= 8;
+    second[16] ^= 8;
+    put_back(&scene, segment);
+    assert_true(open_and_drain(&scene, &outcome, &damaged));
+    assert_int_equal(damaged, 2);
+    assert_int_equal(outcome.skips, 2);
+    assert_int_equal(outcome.lost, 2 * PER_FRAME);
+    scene_close(&scene);
+}
+
 /* Only the header says where the next frame begins: it is looked for. */
 static void a_damaged_header_costs_no_other_frame(void **state)
 {
@@ -310,8 +331,8 @@ static void use(struct bloomery_queue *queue, uint8_t *room)
     uint64_t sum = 0;
     size_t count = 1;
     (void)bloomery_queue_verify(queue, &findings, &error);
-    (void)bloomery_queue_each(queue, NULL, pass_over, &sum, &error);
-    (void)bloomery_queue_each(queue, &start, pass_over, &sum, &error);
+    (void)bloomery_queue_each(queue, NULL, 0, pass_over, &sum, &error);
+    (void)bloomery_queue_each(queue, &start, 1, pass_over, &sum, &error);
     bloomery_queue_mark(queue, &mark);
     assert_int_equal(bloomery_queue_append(queue, &entry, &error), BLOOMERY_OK);
     (void)bloomery_queue_seal(queue, &error);
@@ -450,6 +471,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_flipped_byte_costs_its_frame),
         cmocka_unit_test(a_damaged_body_costs_no_other_frame),
+        cmocka_unit_test(damaged_frames_are_given_up_one_by_one),
         cmocka_unit_test(a_damaged_header_costs_no_other_frame),
         cmocka_unit_test(every_truncation_is_found),
         cmocka_unit_test(hostile_states_are_refused_or_stay_inside),

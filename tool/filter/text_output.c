@@ -7,8 +7,6 @@
 #include "input/unpack.h"
 #include "tool.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,252 +18,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
-
-/* ---- Packers --------------------------------------------------------------------------------- */
-
-/* The functions of libarchive that are called. */
-#define FUNCTIONS(X)                         \
-    X(archive_entry_free)                    \
-    X(archive_entry_new)                     \
-    X(archive_entry_set_filetype)            \
-    X(archive_error_string)                  \
-    X(archive_set_error)                     \
-    X(archive_write_add_filter_bzip2)        \
-    X(archive_write_add_filter_lz4)          \
-    X(archive_write_add_filter_lzip)         \
-    X(archive_write_add_filter_lzma)         \
-    X(archive_write_add_filter_xz)           \
-    X(archive_write_add_filter_zstd)         \
-    X(archive_write_close)                   \
-    X(archive_write_data)                    \
-    X(archive_write_free)                    \
-    X(archive_write_header)                  \
-    X(archive_write_new)                     \
-    X(archive_write_open)                    \
-    X(archive_write_set_bytes_in_last_block) \
-    X(archive_write_set_bytes_per_block)     \
-    X(archive_write_set_format_raw)
-
-struct libarchive {
-    FUNCTIONS(TOOL_LOAD_FIELD)
-};
-
-struct tool_pack {
-    enum tool_packing packing;
-    struct tool_out *out;
-    struct libarchive library;
-    struct archive *archive; /* NULL: gzip */
-    bool begun;              /* the archive: its output is open */
-    z_stream gzip;
-    char error[200];
-};
-
-static void set_error(struct tool_pack *pack, const char *text)
-{
-    snprintf(pack->error, sizeof(pack->error), "%.199s", text);
-}
-
-static bool is_well(const struct tool_pack *pack)
-{
-    return pack->error[0] == '\0' && !tool_out_failed(pack->out);
-}
-
-/* ---- Packers: gzip --------------------------------------------------------------------------- */
-
-/* The usual level; the format with a header and a checksum, and in the header neither name nor
- * time, so the same text gives the same file. */
-enum { GZIP_LEVEL = 6, GZIP_WINDOW = 15 + 16, GZIP_MEMORY = 8, GZIP_ROOM = 1 << 14 };
-
-/* Packs all that is in `next_in`, straight into the output's buffer. */
-static void gzip_run(struct tool_pack *pack, int flush)
-{
-    do {
-        pack->gzip.next_out = tool_out_room(pack->out, GZIP_ROOM);
-        pack->gzip.avail_out = GZIP_ROOM;
-        const int result = deflate(&pack->gzip, flush);
-        assert(result != Z_STREAM_ERROR);
-        (void)result;
-        tool_out_take(pack->out, GZIP_ROOM - pack->gzip.avail_out);
-    } while (pack->gzip.avail_out == 0 && is_well(pack));
-}
-
-/* ---- Packers: the others through libarchive -------------------------------------------------- */
-
-static la_ssize_t take_archive(struct archive *archive, void *context, const void *data,
-                               size_t bytes)
-{
-    struct tool_pack *pack = context;
-    tool_out_bytes(pack->out, data, bytes);
-    if (!tool_out_failed(pack->out))
-        return (la_ssize_t)bytes;
-    pack->library.archive_set_error(archive, pack->out->failure, "the output failed");
-    return -1;
-}
-
-/* A failure of the output itself is known there. */
-static void archive_failed(struct tool_pack *pack)
-{
-    const char *text = pack->library.archive_error_string(pack->archive);
-    if (is_well(pack))
-        snprintf(pack->error, sizeof(pack->error), "can't be packed (%.150s)",
-                 text != NULL ? text : "no reason is known");
-}
-
-/* libarchive's ARCHIVE_OK, or the failure; ARCHIVE_WARN means that it would start another program
- * to do it. */
-static int choose(const struct tool_pack *pack)
-{
-    const struct libarchive *library = &pack->library;
-    int (*const filters[TOOL_PACKING_COUNT])(struct archive *) = {
-        [TOOL_ZSTD] = library->archive_write_add_filter_zstd,
-        [TOOL_XZ] = library->archive_write_add_filter_xz,
-        [TOOL_BZIP2] = library->archive_write_add_filter_bzip2,
-        [TOOL_LZ4] = library->archive_write_add_filter_lz4,
-        [TOOL_LZIP] = library->archive_write_add_filter_lzip,
-        [TOOL_LZMA] = library->archive_write_add_filter_lzma,
-    };
-    const int result = library->archive_write_set_format_raw(pack->archive);
-    return result == ARCHIVE_OK ? filters[pack->packing](pack->archive) : result;
-}
-
-static void archive_start(struct tool_pack *pack)
-{
-    struct libarchive *library = &pack->library, *functions = library;
-    const struct bloomery_wanted wanted[] = {FUNCTIONS(TOOL_LOAD_WANTED)};
-    const char *trouble =
-        bloomery_load_library(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
-    if (trouble != NULL) {
-        snprintf(pack->error, sizeof(pack->error), "can't be packed: %.170s", trouble);
-        return;
-    }
-    pack->archive = library->archive_write_new();
-    if (pack->archive == NULL) {
-        set_error(pack, "not enough memory to pack");
-        return;
-    }
-    int result = choose(pack);
-    if (result == ARCHIVE_WARN) {
-        snprintf(pack->error, sizeof(pack->error),
-                 "is to be %s as its input is, which this libarchive can't do by itself; "
-                 "unpack the input first",
-                 tool_packing_name(pack->packing));
-        return;
-    }
-    /* No blocks as tapes have them: they would pad the end with zeros. */
-    if (result == ARCHIVE_OK)
-        result = library->archive_write_set_bytes_per_block(pack->archive, 0);
-    if (result == ARCHIVE_OK)
-        result = library->archive_write_set_bytes_in_last_block(pack->archive, 1);
-    if (result != ARCHIVE_OK)
-        archive_failed(pack);
-}
-
-/* The format "raw" is one member, of which only the content is written. */
-static void begin_member(struct tool_pack *pack)
-{
-    const struct libarchive *library = &pack->library;
-    struct archive_entry *entry = library->archive_entry_new();
-    if (entry == NULL) {
-        set_error(pack, "not enough memory to pack");
-        return;
-    }
-    pack->begun = true;
-    library->archive_entry_set_filetype(entry, AE_IFREG);
-    if (library->archive_write_open(pack->archive, pack, NULL, take_archive, NULL) != ARCHIVE_OK ||
-        library->archive_write_header(pack->archive, entry) != ARCHIVE_OK)
-        archive_failed(pack);
-    library->archive_entry_free(entry);
-}
-
-/* libarchive 3.6 crashes at the end of an lz4 stream that got nothing, also of one that is given
- * up. So a stream is not opened before its first bytes, and lz4's empty one is known here: a
- * frame's header, the mark of its end, and the checksum of nothing. */
-static void archive_end(struct tool_pack *pack)
-{
-    static const unsigned char empty_lz4[15] = {4, 0x22, 0x4d, 0x18, 0x64, 0x40, 0xa7, 0,
-                                                0, 0,    0,    5,    0x5d, 0xcc, 2};
-    if (!pack->begun && pack->packing == TOOL_LZ4) {
-        tool_out_bytes(pack->out, empty_lz4, sizeof(empty_lz4));
-        return;
-    }
-    if (!pack->begun)
-        begin_member(pack);
-    if (is_well(pack) && pack->library.archive_write_close(pack->archive) != ARCHIVE_OK)
-        archive_failed(pack);
-}
-
-/* ---- Packers: both --------------------------------------------------------------------------- */
-
-bool tool_pack_makes(enum tool_packing packing)
-{
-    return tool_packing_is_stream(packing) && packing != TOOL_COMPRESS && packing != TOOL_LZOP &&
-           packing != TOOL_SKIPPABLE && packing != TOOL_ZLIB;
-}
-
-struct tool_pack *tool_pack_open(enum tool_packing packing, struct tool_out *out)
-{
-    struct tool_pack *pack = tool_allocate(sizeof(*pack));
-    assert(tool_pack_makes(packing));
-    memset(pack, 0, sizeof(*pack));
-    pack->packing = packing;
-    pack->out = out;
-    if (packing != TOOL_GZIP)
-        archive_start(pack);
-    else if (deflateInit2(&pack->gzip, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, GZIP_MEMORY,
-                          Z_DEFAULT_STRATEGY) != Z_OK)
-        set_error(pack, "not enough memory to pack");
-    return pack;
-}
-
-bool tool_pack_write(struct tool_pack *pack, const void *data, size_t bytes)
-{
-    if (!is_well(pack) || bytes == 0)
-        return is_well(pack);
-    if (pack->archive != NULL) {
-        if (!pack->begun)
-            begin_member(pack);
-        if (is_well(pack) &&
-            pack->library.archive_write_data(pack->archive, data, bytes) != (la_ssize_t)bytes)
-            archive_failed(pack);
-        return is_well(pack);
-    }
-    const size_t most = (size_t)1 << 30; /* zlib's numbers have 32 bits */
-    for (const unsigned char *from = data; bytes > 0 && is_well(pack);) {
-        const size_t now = bytes < most ? bytes : most;
-        pack->gzip.next_in = (Bytef *)(uintptr_t)from; /* only read */
-        pack->gzip.avail_in = (uInt)now;
-        gzip_run(pack, Z_NO_FLUSH);
-        from += now;
-        bytes -= now;
-    }
-    return is_well(pack);
-}
-
-bool tool_pack_end(struct tool_pack *pack)
-{
-    if (!is_well(pack))
-        return false;
-    if (pack->archive == NULL)
-        gzip_run(pack, Z_FINISH);
-    else
-        archive_end(pack);
-    return is_well(pack);
-}
-
-const char *tool_pack_error(const struct tool_pack *pack)
-{
-    return pack->error;
-}
-
-void tool_pack_close(struct tool_pack *pack)
-{
-    if (pack->archive != NULL)
-        pack->library.archive_write_free(pack->archive);
-    else if (pack->packing == TOOL_GZIP)
-        deflateEnd(&pack->gzip);
-    free(pack);
-}
 
 /* ---- Text outputs ---------------------------------------------------------------------------- */
 
@@ -357,6 +109,21 @@ static enum tool_packing packing_of_name(const char *name)
     return TOOL_PLAIN;
 }
 
+bool tool_path_is_packed(const char *path)
+{
+    return packing_of_name(path) != TOOL_PLAIN;
+}
+
+/* False after a message if the packing does not have the level. */
+static bool level_fits(const char *path, struct tool_pack_form form)
+{
+    const unsigned most = tool_pack_level_max(form.packing);
+    if (form.packing == TOOL_PLAIN || form.level <= most)
+        return true;
+    return !tool_usage("%s: is %s, whose levels are 1 to %u, not %u", path,
+                       tool_packing_name(form.packing), most, form.level);
+}
+
 static int take_packed(void *context, const void *data, size_t bytes)
 {
     struct tool_text_output *output = context;
@@ -366,13 +133,13 @@ static int take_packed(void *context, const void *data, size_t bytes)
 }
 
 /* Lets `out` write through a packer to the file. False after a message. */
-static bool start_packing(struct tool_text_output *output, enum tool_packing packing,
+static bool start_packing(struct tool_text_output *output, struct tool_pack_form form,
                           struct tool_out *out)
 {
     output->packed = tool_allocate(sizeof(*output->packed));
     tool_out_start(output->packed);
     tool_out_redirect(output->packed, output->file, output->path);
-    output->pack = tool_pack_open(packing, output->packed);
+    output->pack = tool_pack_open(form, output->packed);
     tool_out_divert(out, take_packed, output);
     if (tool_pack_error(output->pack)[0] == '\0')
         return true;
@@ -409,6 +176,25 @@ void tool_text_output_drop(struct tool_text_output *output)
     output->file = output->directory = -1;
 }
 
+static bool is_null_device(const struct stat *facts)
+{
+    struct stat null;
+    return S_ISCHR(facts->st_mode) && stat("/dev/null", &null) == 0 && S_ISCHR(null.st_mode) &&
+           facts->st_rdev == null.st_rdev;
+}
+
+/* Nothing is made or replaced: the lines go to the device. False after a message. */
+static bool open_null(struct tool_text_output *output, struct tool_out *out)
+{
+    output->file = open(output->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (output->file < 0) {
+        tool_error("%s: %s", output->path, strerror(errno));
+        return false;
+    }
+    tool_out_redirect(out, output->file, output->path);
+    return true;
+}
+
 bool tool_text_output_begin(struct tool_text_output *output, struct tool_out *out)
 {
     char resolved[PATH_MAX];
@@ -420,11 +206,17 @@ bool tool_text_output_begin(struct tool_text_output *output, struct tool_out *ou
     output->packed = NULL;
     if (!tool_text_output_is_file(output))
         return true;
+    output->null = stat(output->path, &facts) == 0 && is_null_device(&facts);
+    if (output->null)
+        return open_null(output, out);
     const enum tool_packing packing = output->packs ? packing_of_name(output->path) : TOOL_PLAIN;
+    const struct tool_pack_form form = {packing, .level = output->level};
     if (packing != TOOL_PLAIN && !tool_pack_makes(packing))
         return !tool_usage(
             "%s: its name says that it is %s, and output can't be compressed in that way",
             output->path, tool_packing_name(packing));
+    if (!level_fits(output->path, form))
+        return false;
     if (!tool_may_replace(output->path, true))
         return false;
     const bool exists = stat(output->path, &facts) == 0;
@@ -450,7 +242,7 @@ bool tool_text_output_begin(struct tool_text_output *output, struct tool_out *ou
         (void)!fchmod(output->file, facts.st_mode & 07777);
     }
     tool_out_redirect(out, output->file, output->path);
-    if (packing == TOOL_PLAIN || start_packing(output, packing, out))
+    if (packing == TOOL_PLAIN || start_packing(output, form, out))
         return true;
     tool_text_output_drop(output);
     return false;
@@ -488,10 +280,10 @@ int tool_text_output_finish(struct tool_text_output *output, struct tool_out *ou
     if (!tool_text_output_is_file(output))
         return code;
     assert(output->file >= 0);
-    const int reason = code == TOOL_ERROR ? 0 : take_name(output);
+    const int reason = code == TOOL_ERROR || output->null ? 0 : take_name(output);
     if (reason != 0)
         tool_error("%s: %s", output->path, strerror(reason));
-    else if (code == TOOL_ERROR)
+    else if (code == TOOL_ERROR && !output->null)
         tool_say("%s was not written", output->path);
     tool_text_output_drop(output);
     return reason != 0 ? TOOL_ERROR : code;
@@ -672,8 +464,9 @@ static void release(struct tool_packed_output *output)
 
 /* Whether what has the name may be replaced, as far as tool_text_output_begin does not say it in
  * words of -o. False after a message. */
-static bool may_open(const char *path, enum tool_packing packing)
+static bool may_open(const char *path, struct tool_pack_form form)
 {
+    const enum tool_packing packing = form.packing;
     struct stat facts;
     const bool special =
         stat(path, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
@@ -684,11 +477,11 @@ static bool may_open(const char *path, enum tool_packing packing)
         tool_error("%s: its input is %s, and output can't be compressed "
                    "in that way; unpack the input first",
                    path, tool_packing_name(packing));
-    return !special && packable;
+    return !special && packable && level_fits(path, form);
 }
 
 struct tool_packed_output *tool_packed_output_open(const char *directory, const char *name,
-                                                   enum tool_packing packing)
+                                                   struct tool_pack_form form)
 {
     struct tool_packed_output *output = tool_allocate(sizeof(*output));
     memset(output, 0, sizeof(*output));
@@ -699,10 +492,10 @@ struct tool_packed_output *tool_packed_output_open(const char *directory, const 
     pthread_mutex_init(&output->mutex, NULL);
     pthread_cond_init(&output->changed, NULL);
     tool_out_start(&output->out);
-    if (may_open(output->path, packing) && tool_text_output_begin(&output->file, &output->out)) {
-        if (packing == TOOL_PLAIN)
+    if (may_open(output->path, form) && tool_text_output_begin(&output->file, &output->out)) {
+        if (form.packing == TOOL_PLAIN)
             return output;
-        output->pack = tool_pack_open(packing, &output->out);
+        output->pack = tool_pack_open(form, &output->out);
         if (tool_pack_error(output->pack)[0] == '\0' && !tool_out_failed(&output->out)) {
             output->threaded = pthread_create(&output->thread, NULL, run_packer, output) == 0;
             return output;

@@ -4,43 +4,13 @@
 #define BLOOMERY_TOOL_TEXT_OUTPUT_H
 
 #include "base/out.h"
+#include "filter/pack.h"
 #include "input/packing.h"
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* ---- Packers --------------------------------------------------------------------------------- */
-
-/*
- * Packed output: what unpack.h reads, written. gzip is made by zlib, all other formats by
- * libarchive, which is loaded when the first of them is needed. One thread at a time.
- *
- *     struct tool_pack *pack = tool_pack_open(TOOL_GZIP, &out);
- *     packed = tool_pack_write(pack, data, bytes) && ... && tool_pack_end(pack);
- *     tool_pack_close(pack);
- */
-
-struct tool_pack;
-
-/* Whether files can be packed so: the streams that are in use, and neither .Z, lzop nor zlib. */
-bool tool_pack_makes(enum tool_packing packing);
-
-/* Begins to pack into `out`, which stays the caller's. Never NULL; whether it failed shows in
- * tool_pack_error. */
-struct tool_pack *tool_pack_open(enum tool_packing packing, struct tool_out *out);
-
-/* False after a failure, which may also be that of `out`. */
-bool tool_pack_write(struct tool_pack *pack, const void *data, size_t bytes);
-
-/* The end of the packed stream; `out` is not flushed. */
-bool tool_pack_end(struct tool_pack *pack);
-
-/* Why packing failed; "" if it did not, or if only `out` did. */
-const char *tool_pack_error(const struct tool_pack *pack);
-
-void tool_pack_close(struct tool_pack *pack);
 
 /* ---- Text outputs ---------------------------------------------------------------------------- */
 
@@ -56,8 +26,10 @@ void tool_pack_close(struct tool_pack *pack);
 struct tool_text_output {
     const char *path; /* NULL or "-": stdout */
     bool packs;       /* lines: a name that ends in .gz, .zst and the like makes them packed so */
+    unsigned level;   /* at which they are packed; 0: the usual one */
     int directory;    /* these only between begin and finish */
     int file;
+    bool null;  /* the null device, which takes everything */
     bool named; /* under `temporary`; otherwise it has no name yet */
     char target[NAME_MAX + 1];
     char temporary[NAME_MAX + 1];
@@ -65,6 +37,9 @@ struct tool_text_output {
     struct tool_pack *pack;        /* NULL: the bytes go to the file as they are */
     struct tool_out *packed;       /* into which it packs */
 };
+
+/* Whether the name of a file says that it is compressed: ".gz", ".zst" and the like. */
+bool tool_path_is_packed(const char *path);
 
 /* Whether it is a file rather than stdout. */
 bool tool_text_output_is_file(const struct tool_text_output *output);
@@ -91,7 +66,7 @@ void tool_text_output_drop(struct tool_text_output *output);
  * the work of a thread of its own. One output is open at a time, and written by one thread at a
  * time.
  *
- *     struct tool_packed_output *output = tool_packed_output_open("out", "a.jsonl.gz", TOOL_GZIP);
+ *     struct tool_packed_output *output = tool_packed_output_open("out", "a.jsonl.gz", form);
  *     while (... && tool_packed_output_write(output, line, bytes))
  *         ...
  *     written = tool_packed_output_finish(output, &bytes_written);
@@ -101,9 +76,9 @@ struct tool_packed_output;
 
 /* Opens DIRECTORY/NAME for writing, in a directory that exists. A file of that name is replaced
  * when everything is written, and keeps its mode. Refuses files that are not regular, filters, and
- * packing that tool_pack_makes does not have. NULL after a message. */
+ * packing that tool_pack_makes does not have, and levels that it does not have. NULL after a message. */
 struct tool_packed_output *tool_packed_output_open(const char *directory, const char *name,
-                                                   enum tool_packing packing);
+                                                   struct tool_pack_form form);
 
 /* The bytes are copied. False once anything has failed, after one message. */
 bool tool_packed_output_write(struct tool_packed_output *output, const void *data, size_t bytes);

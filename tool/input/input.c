@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <iconv.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,6 +176,114 @@ enum tool_packing tool_path_packing(const char *path)
     const int reason = tool_read_at(file, 0, begin, sizeof(begin), &count);
     close(file);
     return reason == 0 ? tool_packing_of(begin, (size_t)count, &undecided) : TOOL_PLAIN;
+}
+
+/* ---- Lists of paths -------------------------------------------------------------------------- */
+
+void tool_paths_add(struct tool_paths *paths, char *path)
+{
+    if (paths->count == paths->room) {
+        paths->room = 2 * paths->room + 64;
+        paths->paths = tool_reallocate(paths->paths, paths->room * sizeof(*paths->paths));
+    }
+    paths->paths[paths->count++] = path;
+}
+
+/* All of a file's bytes, with a NUL behind them; NULL after a message. */
+static char *read_whole(const char *path, size_t *bytes)
+{
+    enum { FIRST = 1 << 16 };
+    const bool is_stdin = tool_path_is_stdin(path);
+    size_t room = FIRST;
+    char *text = tool_allocate(room);
+    ssize_t got = -1;
+    *bytes = 0;
+    const int file = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (file >= 0)
+        do {
+            got = read(file, text + *bytes, room - 1 - *bytes);
+            if (got > 0)
+                *bytes += (size_t)got;
+            if (room - 1 == *bytes) {
+                room *= 2;
+                text = tool_reallocate(text, room);
+            }
+        } while (got > 0 || (got < 0 && errno == EINTR));
+    const int reason = errno;
+    if (file > STDIN_FILENO)
+        close(file);
+    text[*bytes] = '\0';
+    if (got == 0)
+        return text;
+    tool_error("%s: %s", tool_path_said(path), strerror(reason));
+    free(text);
+    return NULL;
+}
+
+/* Whether the list is text. False after a message. */
+static bool is_list_of_paths(const char *list, const char *text, size_t bytes)
+{
+    bool undecided;
+    const size_t looked_at = bytes < TOOL_PACKING_BYTES ? bytes : TOOL_PACKING_BYTES;
+    const enum tool_packing packing =
+        tool_packing_of((const unsigned char *)text, looked_at, &undecided);
+    if (packing == TOOL_PLAIN)
+        return true;
+    tool_error("%s: is %s, not a list of paths", tool_path_said(list), tool_packing_name(packing));
+    return false;
+}
+
+/* Takes a path of a list. False after a message. */
+static bool take_path(struct tool_paths *paths, const char *list, size_t line, char *path)
+{
+    const char *said = tool_path_said(list);
+    if (strlen(path) >= PATH_MAX) {
+        tool_error("%s: line %zu is longer than a path can be; --files-from takes a list of paths",
+                   said, line);
+        return false;
+    }
+    if (strcmp(path, list) == 0) {
+        tool_error("%s: line %zu names %s", said, line,
+                   tool_path_is_stdin(list) ? "standard input, which has the list"
+                                            : "the list itself");
+        return false;
+    }
+    tool_paths_add(paths, path);
+    return true;
+}
+
+bool tool_paths_read(struct tool_paths *paths, const char *list)
+{
+    size_t bytes, line = 1;
+    const size_t before = paths->count;
+    char *text = read_whole(list, &bytes);
+    if (text == NULL)
+        return false;
+    paths->texts = tool_reallocate(paths->texts, (paths->text_count + 1) * sizeof(*paths->texts));
+    paths->texts[paths->text_count++] = text;
+    if (!is_list_of_paths(list, text, bytes))
+        return false;
+    const char ends = memchr(text, '\0', bytes) != NULL ? '\0' : '\n';
+    for (char *at = text, *const end = text + bytes; at < end; line++) {
+        char *stop = memchr(at, ends, (size_t)(end - at));
+        stop = stop != NULL ? stop : end;
+        *stop = '\0';
+        if (stop > at && !take_path(paths, list, line, at))
+            return false;
+        at = stop + 1;
+    }
+    if (paths->count == before)
+        tool_error("%s: names no inputs", tool_path_said(list));
+    return paths->count > before;
+}
+
+void tool_paths_free(struct tool_paths *paths)
+{
+    for (size_t i = 0; i < paths->text_count; i++)
+        free(paths->texts[i]);
+    free(paths->texts);
+    free(paths->paths);
+    *paths = (struct tool_paths){0};
 }
 
 bool tool_take_max_line(const char *option, const char *text, void *at)

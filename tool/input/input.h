@@ -75,6 +75,23 @@ struct tool_source {
     bloomery_key_rule cuts; /* the key rule's field, at whose end returns are looked for */
 };
 
+/* Paths of inputs: those of the command's line, and those that a file lists. */
+struct tool_paths {
+    char **paths;
+    size_t count, room;
+    char **texts; /* the files that were read, into which paths point */
+    size_t text_count;
+};
+
+void tool_paths_add(struct tool_paths *paths, char *path);
+
+/* Adds the paths that a file lists, one a line; "-" is stdin. If it has NUL bytes, these end the
+ * paths, as of find -print0, and line ends are bytes of names. Empty lines are passed over. False
+ * after a message: it can't be read, is not such a list, names no path, or names itself. */
+bool tool_paths_read(struct tool_paths *paths, const char *list);
+
+void tool_paths_free(struct tool_paths *paths);
+
 /* The row of --max-line, which all commands have that hold whole lines; the member is a size_t. The
  * commands of the sieve have none: they pass over records that are longer than a key may be. */
 #define TOOL_MAX_LINE_ROW(structure, member)                                             \

@@ -219,20 +219,45 @@ static long place_of(const char *name, size_t bytes)
     return place;
 }
 
+/* The name of a step, up to a dot or the end. Returns what is behind it. */
+static const char *read_name(const char *text, char **to)
+{
+    for (; *text != '\0' && *text != '.'; text++) {
+        if (text[0] == '\\' && (text[1] == '.' || text[1] == '\\'))
+            text++;
+        *(*to)++ = *text;
+    }
+    return text;
+}
+
+/* The same of a JSON pointer, up to a slash; NULL at an escape that it does not have. */
+static const char *read_token(const char *text, char **to)
+{
+    for (; *text != '\0' && *text != '/'; text++) {
+        char byte = *text;
+        if (byte == '~' && *++text != '0' && *text != '1')
+            return NULL;
+        if (byte == '~' && *text == '1')
+            byte = '/';
+        *(*to)++ = byte;
+    }
+    return text;
+}
+
 bool tool_json_path_parse(const char *text, struct tool_json_path *path)
 {
     char *to = path->names;
+    const bool pointer = text[0] == '/';
     path->text = text;
     path->steps = 0;
     if (strlen(text) >= sizeof(path->names))
         return false;
+    text += pointer;
     while (true) {
         const char *name = to;
-        for (; *text != '\0' && *text != '.'; text++) {
-            if (text[0] == '\\' && (text[1] == '.' || text[1] == '\\'))
-                text++;
-            *to++ = *text;
-        }
+        text = pointer ? read_token(text, &to) : read_name(text, &to);
+        if (text == NULL)
+            return false;
         const size_t bytes = (size_t)(to - name);
         if (bytes == 0 || path->steps == TOOL_JSON_STEPS)
             return false;

@@ -27,7 +27,8 @@ enum {
 };
 
 /* `url`, `meta.id`, `tags.0`: member names and places in arrays, with dots between them; `\.` is a
- * dot in a name. */
+ * dot in a name. Or a JSON pointer (RFC 6901), which begins with a slash: `/meta/id`, with `~1` for
+ * a slash in a name and `~0` for a tilde. */
 struct tool_json_path {
     const char *text; /* as it was given; not copied */
     size_t steps;
@@ -39,7 +40,7 @@ struct tool_json_path {
     char names[TOOL_JSON_PATH_BYTES];
 };
 
-/* False if the text is not a path: empty, an empty name, too long. */
+/* False if the text is not a path: empty, an empty name, too long, another escape than those. */
 bool tool_json_path_parse(const char *text, struct tool_json_path *path);
 
 enum tool_json_kind {

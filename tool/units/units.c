@@ -377,10 +377,17 @@ static void take_new(struct tool_unit_keys *keys, struct tool_weighed *weighed, 
     add_key(keys, weighed, hash, 1);
 }
 
+/* A key that filter `by` has. */
+static inline void note_known(struct tool_weighed *weighed, uint32_t by)
+{
+    weighed->known++;
+    weighed->against = weighed->against == 0 ? by : weighed->against;
+}
+
 /* The bands of a document, keys `first` to first + count - 1 of the batch. They are added together,
  * or not at all if another filter has one of them. */
 static void take_bands(struct tool_unit_keys *keys, size_t first, size_t count,
-                       const uint64_t *known)
+                       const uint64_t *known, const uint32_t *by)
 {
     const struct tool_judge *judge = keys->judge;
     struct tool_weighed *weighed = keys->of[first];
@@ -388,15 +395,18 @@ static void take_bands(struct tool_unit_keys *keys, size_t first, size_t count,
     weighed->keys = (uint32_t)count;
     weighed->first = keys->adding->count;
     for (size_t i = first; i < first + count; i++)
-        weighed->known += tool_bit(known, i);
+        if (tool_bit(known, i))
+            note_known(weighed, by[i]);
     if (judge->no_add || (weighed->known > 0 && !judge->add_all))
         return;
     for (size_t i = first; i < first + count; i++)
         add_key(keys, weighed, keys->hashes[i], tool_bit(known, i) ? 0 : 1);
 }
 
-/* Asks the filters that are compared against for the batch. */
-static void query_againsts(const struct tool_unit_keys *keys, uint64_t known[BATCH / 64])
+/* Asks the filters that are compared against for the batch. `by` gets the first filter that has a
+ * key, from 1 on, where `known` has a bit. */
+static void query_againsts(const struct tool_unit_keys *keys, uint64_t known[BATCH / 64],
+                           uint32_t by[BATCH])
 {
     const struct tool_judge *judge = keys->judge;
     const bloomery_keys list = bloomery_keys_of_list(keys->batch, keys->count);
@@ -404,8 +414,11 @@ static void query_againsts(const struct tool_unit_keys *keys, uint64_t known[BAT
     for (size_t i = 0; i < judge->against_count; i++) {
         /* A filter that was opened without its secret may have every key. */
         (void)bloomery_may_contain_keys(judge->against[i].filter, &list, found, NULL, NULL);
-        for (size_t w = 0; w < tool_words_of(keys->count); w++)
+        for (size_t w = 0; w < tool_words_of(keys->count); w++) {
+            for (uint64_t left = found[w] & ~known[w]; left != 0; left &= left - 1)
+                by[64 * w + (size_t)__builtin_ctzll(left)] = (uint32_t)i + 1;
             known[w] |= found[w];
+        }
     }
 }
 
@@ -426,10 +439,11 @@ static bool flush_keys(struct tool_unit_keys *keys)
 {
     const struct tool_judge *judge = keys->judge;
     uint64_t known[BATCH / 64] = {0};
+    uint32_t by[BATCH];   /* where `known` has a bit */
     keys->arena_used = 0; /* texts without keys were in it */
     if (keys->count == 0)
         return true;
-    query_againsts(keys, known);
+    query_againsts(keys, known, by);
     if (!make_room(keys))
         return false;
     if (!judge->no_add) {
@@ -439,7 +453,7 @@ static bool flush_keys(struct tool_unit_keys *keys)
         (void)status;
     }
     for (size_t i = 0; judge->near != NULL && i < keys->count; i += judge->near->bands)
-        take_bands(keys, i, judge->near->bands, known);
+        take_bands(keys, i, judge->near->bands, known, by);
     for (size_t i = 0; judge->near == NULL && i < keys->count; i++) {
         struct tool_weighed *weighed = keys->of[i];
         if (judge->shards > 0 && judge->is_elsewhere(judge, keys->batch[i]))
@@ -447,7 +461,7 @@ static bool flush_keys(struct tool_unit_keys *keys)
         if (weighed->keys++ == 0)
             weighed->first = keys->adding->count;
         if (tool_bit(known, i))
-            weighed->known++;
+            note_known(weighed, by[i]);
         else if (!judge->no_add)
             take_new(keys, weighed, keys->hashes[i]);
     }

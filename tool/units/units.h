@@ -105,10 +105,11 @@ double tool_judge_wrong(const struct tool_judge *judge, const struct tool_dedupe
 
 /* A paragraph's keys: a document's or a paragraph's own one, or n-grams. */
 struct tool_weighed {
-    uint64_t first; /* of those that are added, which are different ones */
-    uint32_t count; /* of these */
-    uint32_t keys;  /* all of them, repeats included */
-    uint32_t known; /* of these, those that are in another filter */
+    uint64_t first;   /* of those that are added, which are different ones */
+    uint32_t count;   /* of these */
+    uint32_t keys;    /* all of them, repeats included */
+    uint32_t known;   /* of these, those that are in another filter */
+    uint32_t against; /* the first such filter that was found, from 1 on; 0: none */
 };
 
 /* Where it lies in its text: [begin, next paragraph's begin). */

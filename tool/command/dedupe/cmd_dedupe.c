@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NGRAM_MAX = 1000, WORDS_MAX = 1000000, SHARDS_MAX = 1000000 };
+enum { NGRAM_MAX = 1000, WORDS_MAX = 1000000, SHARDS_MAX = 1000000, LEVEL_MAX = 22 };
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
@@ -57,6 +57,12 @@ static bool take_near(const char *option, const char *text, void *at)
                            option, text);
     *(double *)at = similarity;
     return true;
+}
+
+static bool take_id(const char *option, const char *text, void *at)
+{
+    return tool_json_path_parse(text, at) ||
+           !tool_usage("%s '%s': is not a path to a member, such as id or meta.url", option, text);
 }
 
 static bool take_annotate(const char *option, const char *text, void *at)
@@ -139,6 +145,15 @@ static const struct tool_option options[] = {
              "is left untouched. FILE may be an input. Its name says how it is compressed: "
              ".gz, .zst, .xz, .bz2, .lz4, .lz, .lzma",
      .more = "A file that is a filter is not replaced. --state is then written only if FILE is."},
+    {0, "level", "N", TOOL_SMALL(OWN, output.level, 1, LEVEL_MAX),
+     .help = "compress output at level N: 1 to 22 for zstd (default 3), 1 to 9 for the others "
+             "(default 6 for gzip)",
+     .more = "It is for -o and --output-dir."},
+    {0, "files-from", "FILE", TOOL_TEXTS(OWN, files_from),
+     .help = "read paths of further inputs from FILE, one per line, '-' for standard input; "
+             "repeatable. If FILE has NUL bytes, as find -print0 writes them, these end the paths",
+     .more = "The inputs of the command's line come first. A list that names no inputs is an "
+             "error. Archives and filters are not lists."},
     {0, "against", "X", TOOL_TEXTS(OWN, againsts),
      .help = "also drop lines that are in X, a filter or a file; repeatable",
      .more = "For a filter, keys are made by its own rule, and nothing is added to it. Lines "
@@ -233,6 +248,15 @@ static const struct tool_option corpus_options[] = {
      .more = "It is the document's last member: {\"spans\":[[start,end,share],...],\"drop\":true}. "
              "With --near it is {\"bands\":11,\"of\":11,\"similarity\":1,\"drop\":true}: the "
              "bands that were seen, all bands, and a rough estimate of the similarity."},
+    {0, "removed", "FILE", TOOL_TEXT(CORPUS, removed),
+     .help = "list in FILE what is removed, one JSON line for each span and each dropped document: "
+             "file, line, id, span in code points, and the filter of --against that has it",
+     .more = "A filter does not know which document had a text, so a repeat within the inputs has "
+             "no member \"against\". FILE is written whole or not at all; with --output-dir it "
+             "grows with each input that is done, is not compressed, and is part of what a run "
+             "continues."},
+    {0, "id", "PATH", TOOL_CALL(CORPUS, id, take_id),
+     .help = "with --removed, name documents by the string or number at PATH (default id)"},
     {0, "no-add", NULL, TOOL_FLAG(CORPUS, no_add),
      .help = "compare only with --against (decontamination). The inputs are not remembered, so "
              "repeats among them are kept",
@@ -244,6 +268,12 @@ static const struct tool_option corpus_options[] = {
              "continue an interrupted run, start it again",
      .more = "DIR/.bloomery-dedupe records which inputs are done. The same command, started "
              "again, continues with the next one."},
+    {0, "base", "DIR", TOOL_TEXT(CORPUS, base),
+     .help = "with --output-dir, recreate the folders of inputs below DIR: with --base in, the "
+             "output of in/en/000.jsonl is en/000.jsonl",
+     .more =
+         "All inputs must be below DIR. The names of outputs then do not depend on the names of "
+         "other inputs."},
     {0, "checkpoint", "SECONDS", TOOL_SECONDS(CORPUS, checkpoint, true),
      .help = "save the filter in DIR when an input is done and SECONDS have passed since the "
              "last time (default 600). Units are allowed: 30s, 5m, 1h",
@@ -335,6 +365,9 @@ static const char *first_of_corpus(const struct tool_corpus *corpus)
         {corpus->annotate != NULL, "--annotate"},
         {corpus->no_add, "--no-add"},
         {corpus->output_dir != NULL, "--output-dir"},
+        {corpus->base != NULL, "--base"},
+        {corpus->removed != NULL, "--removed"},
+        {corpus->id.steps > 0, "--id"},
         {corpus->checkpoint >= 0, "--checkpoint"},
         {corpus->dry_run, "--dry-run"},
         {corpus->shards > 0, "--shard"},
@@ -392,6 +425,10 @@ static bool documents_fit(const struct tool_dedupe_command *command)
         return !tool_usage(
             "--shard-by key does not work with n-grams, because those of a paragraph are on "
             "all machines; use --shard-by files");
+    if (corpus->removed == NULL && corpus->id.steps > 0)
+        return !tool_usage("--id names documents in the file of --removed: give it");
+    if (corpus->base != NULL && corpus->output_dir == NULL)
+        return !tool_usage("--base goes with --output-dir");
     if (corpus->checkpoint >= 0 && corpus->output_dir == NULL)
         return !tool_usage("--checkpoint goes with --output-dir");
     return lines_fit(command) && rule_fits(&command->choice) && adds_fit(command);
@@ -406,9 +443,12 @@ static bool stdin_is_read_once(const struct tool_dedupe_command *command)
     size_t against = 0;
     for (size_t i = 0; i < command->againsts.count; i++)
         against += tool_path_is_stdin(command->againsts.list[i]);
+    for (size_t i = 0; i < command->files_from.count; i++)
+        against += tool_path_is_stdin(command->files_from.list[i]);
     if (against == 0 || readers + against == 1)
         return true;
-    tool_usage("standard input can be read only once: as an input or for --against");
+    tool_usage("standard input can be read only once: as an input, for --against or for "
+               "--files-from");
     return false;
 }
 
@@ -416,11 +456,45 @@ static bool stdin_is_read_once(const struct tool_dedupe_command *command)
 static bool output_fits(const struct tool_dedupe_command *command)
 {
     const char *const others[] = {command->state, command->append, command->secret_file};
+    if (command->output.level > 0 && !tool_text_output_is_file(&command->output) &&
+        command->corpus.output_dir == NULL)
+        return !tool_usage("--level is for -o FILE and --output-dir");
     if (command->output.path != NULL && command->dedupe.count_only)
         return !tool_usage("-o FILE is for lines; -c prints a number");
     for (size_t i = 0; i < 3 && tool_text_output_is_file(&command->output); i++)
         if (others[i] != NULL && tool_same_file(command->output.path, others[i]))
             return !tool_usage("-o and another option name the same file, %s", others[i]);
+    return true;
+}
+
+/* Nor may the file of --removed be another one that is read or written. */
+static bool removed_fits(const struct tool_dedupe_command *command)
+{
+    const char *removed = command->corpus.removed;
+    const char *const others[] = {command->state, command->secret_file, command->output.path};
+    const struct tool_texts *const lists[] = {&command->againsts, &command->files_from};
+    if (removed == NULL)
+        return true;
+    if (tool_path_is_stdin(removed))
+        return !tool_usage("--removed needs a file, not '-'");
+    const char *same = NULL;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (others[i] != NULL && tool_same_file(removed, others[i]))
+            same = others[i];
+    for (size_t i = 0; i < 2; i++)
+        for (size_t j = 0; j < lists[i]->count; j++)
+            if (tool_same_file(removed, lists[i]->list[j]))
+                same = lists[i]->list[j];
+    for (size_t i = 0; i < command->source.count && same == NULL; i++)
+        if (tool_same_file(removed, command->source.paths[i]))
+            same = command->source.paths[i];
+    if (same != NULL)
+        return !tool_usage("--removed and another option or an input name the same file, %s", same);
+    if (command->corpus.output_dir != NULL && tool_path_is_packed(removed))
+        return !tool_usage(
+            "--removed grows with each input of --output-dir, and is not compressed: "
+            "give %s another name",
+            removed);
     return true;
 }
 
@@ -452,7 +526,8 @@ static bool fits_together(const struct tool_dedupe_command *command)
     if (command->state != NULL && command->append != NULL &&
         tool_same_file(command->state, command->append))
         return !tool_usage("--state and --append name the same file, %s", command->state);
-    return output_fits(command) && stdin_is_read_once(command) && documents_fit(command);
+    return output_fits(command) && stdin_is_read_once(command) && documents_fit(command) &&
+           removed_fits(command);
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */
@@ -536,6 +611,9 @@ static bool finish_output(struct tool_dedupe_command *command, bool whole)
     bool delivered = whole;
     if (command->corpus.output_dir != NULL)
         return delivered;
+    if (command->dedupe.removed != NULL)
+        whole = tool_text_output_finish(&command->corpus.removed_file, command->dedupe.removed,
+                                        whole ? TOOL_FOUND : TOOL_ERROR) == TOOL_FOUND;
     if (whole || tool_text_output_is_file(&command->output) || tool_out_failed(&command->out)) {
         if (command->dedupe.count_only && !command->json)
             tool_out_format(&command->out, "%llu\n",
@@ -598,6 +676,16 @@ static int finish(struct tool_dedupe_command *command, bool whole)
     return code;
 }
 
+static bool begin_removed(struct tool_dedupe_command *command)
+{
+    struct tool_corpus *corpus = &command->corpus;
+    corpus->removed_file = (struct tool_text_output){
+        .path = corpus->removed, .packs = true, .level = command->output.level};
+    tool_out_start(&corpus->removed_out);
+    command->dedupe.removed = &corpus->removed_out;
+    return tool_text_output_begin(&corpus->removed_file, &corpus->removed_out);
+}
+
 static int run(struct tool_dedupe_command *command)
 {
     struct tool_dedupe *dedupe = &command->dedupe;
@@ -608,6 +696,15 @@ static int run(struct tool_dedupe_command *command)
         return TOOL_ERROR;
     dedupe->write = write_out;
     dedupe->context = &command->out;
+    if (command->corpus.removed != NULL && !begin_removed(command)) {
+        tool_text_output_drop(&command->output);
+        return TOOL_ERROR;
+    }
+    if (command->json && tool_dedupe_takes_documents(command)) {
+        const size_t bytes = tool_source_count(&command->source) * sizeof(*dedupe->of_inputs);
+        dedupe->of_inputs = tool_allocate(bytes);
+        memset(dedupe->of_inputs, 0, bytes);
+    }
     bool good = tool_dedupe_takes_documents(command) || learn_lists(command);
     /* A file that is written whole has nothing of an input that was cut off. */
     if (good && (command->state != NULL || command->append != NULL) && !to_file)
@@ -653,10 +750,27 @@ static void clean_up(struct tool_dedupe_command *command)
         bloomery_free(command->dedupe.against[i].filter);
     free(command->dedupe.against);
     free(command->lists);
+    free(command->dedupe.of_inputs);
     free(command->againsts.list);
+    free(command->files_from.list);
+    tool_paths_free(&command->paths);
     tool_fingerprints_free(command->seen.table);
     bloomery_free(command->seen.filter);
     bloomery_free(command->corpus.hasher);
+}
+
+/* The inputs: those of the command's line, and those of lists. */
+static bool list_inputs(struct tool_dedupe_command *command, char **operands)
+{
+    struct tool_paths *paths = &command->paths;
+    for (; *operands != NULL; operands++)
+        tool_paths_add(paths, *operands);
+    bool good = true;
+    for (size_t i = 0; i < command->files_from.count && good; i++)
+        good = tool_paths_read(paths, command->files_from.list[i]);
+    command->source.paths = paths->paths;
+    command->source.count = paths->count;
+    return good;
 }
 
 static int dedupe_main(int argc, char **argv)
@@ -668,6 +782,7 @@ static int dedupe_main(int argc, char **argv)
     command->on_full = command->lock = command->appended.descriptor = -1;
     command->corpus.unit = TOOL_COMPARED_LINES;
     command->corpus.shard_by = command->corpus.journal.file = -1;
+    command->corpus.journal.removed = -1;
     command->corpus.checkpoint = -1;
     command->output.packs = true;
     command->source.delimiter = '\n';
@@ -675,11 +790,11 @@ static int dedupe_main(int argc, char **argv)
     command->dedupe.tally.kept = true;
     tool_out_start(&command->out);
     if (tool_options_read(argc, argv, command, &code)) {
-        command->source.paths = argv + optind;
-        command->source.count = (size_t)(argc - optind);
         code = TOOL_ERROR;
-        if (tool_rule_complete(&command->choice) && fits_together(command) &&
-            prepare(command, &code))
+        if (command->corpus.removed != NULL && command->corpus.id.steps == 0)
+            tool_json_path_parse("id", &command->corpus.id);
+        if (tool_rule_complete(&command->choice) && list_inputs(command, argv + optind) &&
+            fits_together(command) && prepare(command, &code))
             code = run(command);
     }
     clean_up(command);

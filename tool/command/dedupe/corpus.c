@@ -143,7 +143,7 @@ static void choose_inputs(struct tool_dedupe_command *command)
 {
     struct tool_corpus *corpus = &command->corpus;
     struct tool_source *source = &command->source;
-    tool_output_names_choose(&corpus->names, corpus->output_dir, source);
+    tool_output_names_choose(&corpus->names, corpus->output_dir, corpus->base, source);
     source->layout = NULL;
     source->returns_taken = true; /* white space of JSON */
     source->no_archives = corpus->output_dir != NULL;
@@ -185,7 +185,8 @@ static void set_judge(struct tool_dedupe_command *command)
     const bool is_near = tool_corpus_is_near(corpus);
     corpus->lines = (struct tool_judge_lines){.path = &command->choice.layout.path,
                                               .annotate = corpus->annotate,
-                                              .invert = command->dedupe.invert};
+                                              .invert = command->dedupe.invert,
+                                              .id = corpus->removed != NULL ? &corpus->id : NULL};
     *judge = (struct tool_judge){
         .unit = corpus->unit,
         .ngram = is_near             ? corpus->near.words
@@ -207,12 +208,14 @@ static void set_judge(struct tool_dedupe_command *command)
         .against = command->dedupe.against,
         .against_count = command->dedupe.against_count,
     };
-    if (corpus->annotate != NULL) { /* its dots are not steps of the path */
+    if (corpus->annotate != NULL) { /* as a JSON pointer, which takes any name */
         char *to = corpus->member_text;
+        *to++ = '/';
         for (const char *at = corpus->annotate; *at != '\0'; at++) {
-            if (*at == '.')
-                *to++ = '\\';
-            *to++ = *at;
+            const bool escaped = *at == '~' || *at == '/';
+            if (escaped)
+                *to++ = '~';
+            *to++ = !escaped ? *at : *at == '~' ? '0' : '1';
         }
         *to = '\0';
         assert(to < corpus->member_text + sizeof(corpus->member_text));
@@ -286,6 +289,11 @@ static void say_options(const struct tool_dedupe_command *command, char *text, s
         used += (size_t)snprintf(text + used, room - used, " near=%a bands=%u/%u/%u%s",
                                  corpus->near.threshold, corpus->near.bands, corpus->near.rows,
                                  corpus->near.values, corpus->add_all ? " add-all" : "");
+    if (corpus->base != NULL && used < room)
+        used += (size_t)snprintf(text + used, room - used, " base=%s", corpus->base);
+    if (corpus->removed != NULL && used < room)
+        used += (size_t)snprintf(text + used, room - used, " removed=%s id=%s", corpus->removed,
+                                 corpus->id.text);
     if (corpus->lines.invert && used < room)
         used += (size_t)snprintf(text + used, room - used, " invert");
     assert(used < room);
@@ -302,6 +310,8 @@ static bool open_journal(struct tool_dedupe_command *command)
     for (size_t i = 0; i < command->againsts.count; i++)
         room += strlen(command->againsts.list[i]) + 1;
     room += command->state != NULL ? strlen(command->state) : 0;
+    room += corpus->base != NULL ? strlen(corpus->base) : 0;
+    room += corpus->removed != NULL ? strlen(corpus->removed) + strlen(corpus->id.text) : 0;
     room += corpus->annotate != NULL ? strlen(corpus->annotate) : 0;
     room += strlen(command->choice.layout.path.text);
     char *text = tool_allocate(room);
@@ -309,9 +319,12 @@ static bool open_journal(struct tool_dedupe_command *command)
     const bool good = tool_journal_open(&corpus->journal, corpus->output_dir, text);
     free(text);
     for (size_t i = 0; good && i < source->count; i++)
-        if (!tool_output_is_free(&corpus->names, &corpus->journal, source->paths[i]))
+        if (!tool_output_is_free(&corpus->names, &corpus->journal, source->paths[i],
+                                 corpus->removed))
             return false;
-    return good && tool_output_names_differ(&corpus->names, source);
+    return good && tool_output_names_differ(&corpus->names, source) &&
+           (corpus->removed == NULL ||
+            tool_journal_open_removed(&corpus->journal, corpus->removed));
 }
 
 /* A shard without inputs leaves what the others leave: a directory, and a state without keys. */
@@ -512,6 +525,7 @@ bool tool_corpus_learn(struct tool_dedupe_command *command)
         dedupe->against[dedupe->against_count] = (struct tool_against){
             .path = command->lists[0], .filter = command->seen.filter, .rule = judge->rule};
         judge->against_count = dedupe->against_count + 1;
+        command->corpus.lines.of_lists = command->list_count > 1 ? judge->against_count : 0;
     }
     return true;
 }
@@ -536,25 +550,35 @@ static bool run_input(struct tool_dedupe_command *command, char *path)
     if (!tool_journal_begin(&corpus->journal, path))
         return false;
     char *name = tool_output_name(&corpus->names, path);
+    struct tool_pack_form form = tool_pack_form_of(path);
+    if (command->output.level > 0)
+        form.level = command->output.level;
     struct tool_packed_output *output =
         tool_output_folders_make(&corpus->names, name)
-            ? tool_packed_output_open(corpus->output_dir, name, tool_path_packing(path))
+            ? tool_packed_output_open(corpus->output_dir, name, form)
             : NULL;
     free(name);
     if (output == NULL)
         return false;
     dedupe->write = write_packed;
     dedupe->context = output;
+    if (corpus->removed != NULL) {
+        dedupe->removed = &corpus->removed_out;
+        tool_out_start(dedupe->removed);
+        tool_out_redirect(dedupe->removed, corpus->journal.removed, corpus->removed);
+    }
     dedupe->counts = (struct tool_dedupe_counts){0};
     const bool good = tool_dedupe_run(dedupe, &one);
     const struct tool_dedupe_counts these = dedupe->counts;
     tool_dedupe_counts_add(&dedupe->counts, &before);
     if (!good) {
         tool_packed_output_drop(output);
+        tool_journal_drop_removed(&corpus->journal);
         corpus->left_out = true;
         return these.records == 0 && !dedupe->stopped && !dedupe->failed;
     }
-    if (!tool_packed_output_finish(output, NULL))
+    if (!tool_packed_output_finish(output, NULL) ||
+        (dedupe->removed != NULL && tool_out_finish(dedupe->removed, TOOL_FOUND) != TOOL_FOUND))
         return false;
     /* Of all runs: that of earlier ones, and this one's so far. */
     if (!tool_journal_done(&corpus->journal, path, &these,

@@ -75,19 +75,27 @@ struct tool_journal_input {
     char *path;
     uint64_t bytes;
     int64_t modified; /* nanoseconds since 1970 */
+    struct tool_dedupe_counts counts;
 };
 
 struct tool_journal {
     int file; /* -1: not open */
     char *path, *checkpoint_path;
-    bool resumed; /* it was there before */
+    bool resumed; /* runs with these options have begun outputs before */
     bool whole;   /* the run that it is of came to its end */
 
     struct tool_journal_input *done; /* in the order in which they were judged */
     size_t done_count, done_room;
     size_t checkpoint; /* of these, those that the saved filter has; 0: there is none */
     char **begun;      /* outputs that may be there without being done */
-    size_t begun_count;
+    size_t begun_count, begun_room;
+    struct tool_journal_place *places; /* of the done and the begun ones, by their paths */
+    size_t place_count, place_room;    /* a power of two */
+
+    const char *removed_path;         /* where removed spans are listed; NULL: nowhere */
+    int removed;                      /* -1: not open */
+    uint64_t removed_bytes;           /* of the done ones */
+    uint64_t removed_next;            /* the same, and of an input whose line is still to be read */
     struct tool_dedupe_counts counts; /* of the done ones */
     double wrong; /* and the removals among theirs that are expected to be wrong */
 };
@@ -109,27 +117,35 @@ bool tool_journal_begin(struct tool_journal *journal, const char *path);
 bool tool_journal_done(struct tool_journal *journal, const char *path,
                        const struct tool_dedupe_counts *counts, double wrong);
 bool tool_journal_checkpoint(struct tool_journal *journal);
+
+/* The file of removed spans, which grows with each input that is done: opens it, and cuts off what
+ * is of none; and cuts that off again, after an input that failed. */
+bool tool_journal_open_removed(struct tool_journal *journal, const char *path);
+void tool_journal_drop_removed(struct tool_journal *journal);
 bool tool_journal_end(struct tool_journal *journal);
 
 /* ---- The names of outputs in a directory ----------------------------------------------------- */
 
 /*
  * An output goes by the name of its input. If two inputs have one name, all keep their folders
- * below those that they share.
+ * below those that they share. With a base all keep those below it, whatever their names.
  *
  *     in/a.jsonl in/b.jsonl                   out/a.jsonl out/b.jsonl
  *     in/en/000.jsonl.gz in/fr/000.jsonl.gz   out/en/000.jsonl.gz out/fr/000.jsonl.gz
+ *     in/en/000.jsonl.gz in/fr/001.jsonl.gz   out/000.jsonl.gz out/001.jsonl.gz
+ *       the same, with the base in            out/en/000.jsonl.gz out/fr/001.jsonl.gz
  */
 
 struct tool_output_names {
     const char *directory;
-    bool folders;  /* inputs keep theirs */
-    size_t shared; /* but for these, which they share */
+    const char *base; /* NULL: none was given */
+    bool folders;     /* inputs keep theirs */
+    size_t shared;    /* but for these, which they share */
 };
 
 /* Chooses by all inputs of a run, also those that other shards take. */
 void tool_output_names_choose(struct tool_output_names *names, const char *directory,
-                              const struct tool_source *all);
+                              const char *base, const struct tool_source *all);
 
 /* Returns the name of an input's output within the directory, which the caller frees. */
 char *tool_output_name(const struct tool_output_names *names, const char *input);
@@ -141,9 +157,10 @@ bool tool_output_folders_make(const struct tool_output_names *names, const char 
 bool tool_output_names_differ(const struct tool_output_names *names,
                               const struct tool_source *source);
 
-/* Whether an output takes the place of no input and no other file. False after a message. */
+/* Whether an output takes the place of no input and no other file, `removed` (or NULL) among them.
+ * False after a message. */
 bool tool_output_is_free(const struct tool_output_names *names, const struct tool_journal *journal,
-                         const char *input);
+                         const char *input, const char *removed);
 
 /* ---- One run over a source ------------------------------------------------------------------- */
 
@@ -166,6 +183,8 @@ struct tool_dedupe {
     bool (*write)(void *context, const void *data, size_t bytes);
     void *context;
     struct tool_appended *appended; /* kept records go here too; NULL: nowhere */
+    struct tool_out *removed; /* lines about what is cut out of documents; NULL: none are made */
+    struct tool_dedupe_counts *of_inputs; /* for each input of the source; NULL: not wanted */
 
     /* The results, added to what is there. Records that were only learned are in the tally, and
      * their texts are counted. */
@@ -201,7 +220,8 @@ struct tool_corpus {
     uint32_t threshold;      /* in millionths; 0: not given */
     bloomery_near near;      /* its threshold 0: not given */
     bool add_all;
-    const char *annotate, *output_dir;
+    const char *annotate, *output_dir, *base, *removed;
+    struct tool_json_path id; /* what names a document there */
     bool no_add, dry_run;
     int shard_by;           /* -1: not given */
     uint32_t shard, shards; /* shard from 0 on; shards = 0: not given */
@@ -210,13 +230,15 @@ struct tool_corpus {
     struct tool_judge judge;
     struct tool_judge_lines lines; /* the judge's */
     struct tool_journal journal;
-    struct tool_output_names names; /* of outputs, with --output-dir */
-    double wrong_before;            /* removals of earlier runs that are expected to be wrong */
-    bool left_out;                  /* an input could not be read, and has no output */
+    struct tool_output_names names;       /* of outputs, with --output-dir */
+    struct tool_text_output removed_file; /* without --output-dir */
+    struct tool_out removed_out;
+    double wrong_before;     /* removals of earlier runs that are expected to be wrong */
+    bool left_out;           /* an input could not be read, and has no output */
     bloomery_filter *hasher; /* that hashes the words of near-duplicates; NULL: another does */
     time_t saved_at;
     char note[TOOL_JUDGE_NOTE_BYTES];
-    char member_text[2 * TOOL_ANNOTATE_MAX + 1];
+    char member_text[2 * TOOL_ANNOTATE_MAX + 2];
     struct tool_json_path member; /* that --annotate adds */
 };
 
@@ -233,7 +255,9 @@ struct tool_dedupe_command {
     bool keyed; /* with a secret of this run, or of the state */
     struct tool_text_output output;
     bool quiet, json;
-    struct tool_texts againsts; /* against which lines are compared */
+    struct tool_texts againsts;   /* against which lines are compared */
+    struct tool_texts files_from; /* files that list inputs */
+    struct tool_paths paths;      /* of all inputs, with those of the lists */
     struct tool_source source;
     struct tool_rule_choice choice;
     struct tool_corpus corpus;

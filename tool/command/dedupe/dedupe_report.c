@@ -148,6 +148,35 @@ static struct tool_report *start_documents(const struct tool_judge *judge,
     return report;
 }
 
+static void list_input(struct tool_report *inputs, const char *path,
+                       const struct tool_dedupe_counts *counts)
+{
+    struct tool_report *input = tool_fact_object(inputs, NULL);
+    tool_fact(input, "path", NULL, tool_text(path));
+    tool_fact(input, "documents", NULL, tool_count(counts->records));
+    tool_fact(input, "documents_dropped", NULL, tool_count(counts->dropped));
+    tool_fact(input, "documents_changed", NULL, tool_count(counts->changed));
+    tool_fact(input, "without_text", NULL, tool_count(counts->without_key));
+    tool_fact(input, "paragraphs", NULL, tool_count(counts->paragraphs));
+    tool_fact(input, "paragraphs_removed", NULL, tool_count(counts->cut));
+    tool_fact(input, "input_bytes", NULL, tool_size(counts->bytes));
+    tool_fact(input, "removed_bytes", NULL, tool_size(counts->removed_bytes));
+}
+
+/* The counts of each input; of a directory those that are done. */
+static void list_inputs(const struct tool_dedupe_command *command, struct tool_report *report)
+{
+    const struct tool_journal *journal = &command->corpus.journal;
+    struct tool_report *inputs = tool_fact_list(report, "inputs");
+    if (command->corpus.output_dir != NULL)
+        for (size_t i = 0; i < journal->done_count; i++)
+            list_input(inputs, journal->done[i].path, &journal->done[i].counts);
+    else if (command->dedupe.of_inputs != NULL)
+        for (size_t i = 0; i < tool_source_count(&command->source); i++)
+            list_input(inputs, tool_source_path(&command->source, i),
+                       &command->dedupe.of_inputs[i]);
+}
+
 static struct tool_report *list_documents(const struct tool_dedupe_command *command,
                                           const struct tool_dedupe_counts *counts, uint64_t memory,
                                           double wrong)
@@ -167,6 +196,7 @@ static struct tool_report *list_documents(const struct tool_dedupe_command *comm
     tool_fact(report, "expected_wrong_removals", NULL, tool_number(wrong));
     tool_fact(report, "bytes", NULL, tool_size(memory));
     tool_fact(report, "stopped", NULL, tool_yes(command->dedupe.stopped));
+    list_inputs(command, report);
     return report;
 }
 

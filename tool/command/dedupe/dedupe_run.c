@@ -35,8 +35,23 @@
 #include "tool.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Where chunks begin in their inputs. */
+struct place_of_chunk {
+    uint64_t lines; /* that it has, or that are before it */
+    bool begins_input;
+};
+
+struct places {
+    pthread_mutex_t mutex;
+    struct place_of_chunk *chunks;
+    size_t room;
+    uint64_t known;  /* chunks whose lines are those before them */
+    uint64_t before; /* the next one's, unless it begins an input */
+};
 
 struct run {
     struct tool_dedupe *dedupe;
@@ -46,14 +61,16 @@ struct run {
     bool learns; /* nothing is printed or counted */
     bool plain;  /* every line is its key, and a candidate */
     void **workers;
+    struct places places;
 };
 
 /* What is delivered of a chunk, in its turn. */
 struct delivery {
     bool needless; /* nothing is, and no turn is waited for */
     bool spoilt;   /* with what follows no output is right: the run ends */
-    const unsigned char *printed, *appended;
-    size_t printed_bytes, appended_bytes;
+    const unsigned char *printed, *appended, *removed;
+    size_t printed_bytes, appended_bytes, removed_bytes;
+    struct tool_dedupe_counts counts; /* of documents */
 };
 
 /* A kind of records. A worker is one thread's. */
@@ -366,31 +383,101 @@ static const struct kind of_lines = {lines_begin, lines_read, lines_judge, lines
 
 /* ---- Documents ------------------------------------------------------------------------------- */
 
+struct documents {
+    struct run *run;
+    struct tool_documents *documents;
+};
+
 static void *documents_begin(struct run *run)
 {
-    return tool_documents_new(run->dedupe->judge);
+    struct documents *worker = tool_allocate(sizeof(*worker));
+    *worker = (struct documents){run, tool_documents_new(run->dedupe->judge)};
+    return worker;
 }
 
-static struct tool_adding *documents_read(void *worker, struct tool_chunk *chunk)
+/*
+ * Where a chunk begins in its input is known when all chunks before it were read, which is so when
+ * its keys were added.
+ */
+
+/* Notes how many lines a chunk has. */
+static void note_lines(struct run *run, const struct tool_chunk *chunk, uint64_t lines)
 {
-    struct tool_documents *documents = worker;
-    tool_documents_read(documents, chunk);
-    return &documents->units->adding;
+    struct places *places = &run->places;
+    pthread_mutex_lock(&places->mutex);
+    if (chunk->number >= places->room) {
+        places->room = 2 * chunk->number + 64;
+        places->chunks = tool_reallocate(places->chunks, places->room * sizeof(*places->chunks));
+    }
+    places->chunks[chunk->number] = (struct place_of_chunk){lines, chunk->begins_input};
+    pthread_mutex_unlock(&places->mutex);
 }
 
-static struct delivery documents_judge(void *worker, const struct tool_chunk *chunk)
+/* The first line of a chunk in its input, from 1 on. From then on the chunks up to this one have
+ * the lines before them in the place of their own. */
+static uint64_t first_line(struct run *run, uint64_t number)
 {
-    struct tool_documents *documents = worker;
-    (void)chunk;
-    tool_documents_judge(documents);
+    struct places *places = &run->places;
+    pthread_mutex_lock(&places->mutex);
+    for (; places->known <= number; places->known++) {
+        struct place_of_chunk *chunk = &places->chunks[places->known];
+        const uint64_t lines = chunk->lines;
+        places->before = chunk->begins_input ? 0 : places->before;
+        chunk->lines = places->before;
+        places->before += lines;
+    }
+    const uint64_t line = places->chunks[number].lines + 1;
+    pthread_mutex_unlock(&places->mutex);
+    return line;
+}
+
+static struct tool_adding *documents_read(void *context, struct tool_chunk *chunk)
+{
+    struct documents *worker = context;
+    tool_documents_read(worker->documents, chunk);
+    if (worker->run->dedupe->removed != NULL)
+        note_lines(worker->run, chunk, worker->documents->count);
+    return &worker->documents->units->adding;
+}
+
+/* What was counted since. */
+static struct tool_dedupe_counts counted_since(const struct tool_dedupe_counts *before,
+                                               const struct tool_dedupe_counts *now)
+{
+    struct tool_dedupe_counts counts = *now;
+    counts.records -= before->records;
+    counts.without_key -= before->without_key;
+    counts.dropped -= before->dropped;
+    counts.changed -= before->changed;
+    counts.bytes -= before->bytes;
+    counts.paragraphs -= before->paragraphs;
+    counts.cut -= before->cut;
+    counts.keys -= before->keys;
+    counts.seen -= before->seen;
+    counts.removed_bytes -= before->removed_bytes;
+    return counts;
+}
+
+static struct delivery documents_judge(void *context, const struct tool_chunk *chunk)
+{
+    struct documents *worker = context;
+    struct tool_documents *documents = worker->documents;
+    const struct tool_dedupe *dedupe = worker->run->dedupe;
+    const struct tool_dedupe_counts before = documents->units->counts;
+    tool_documents_judge(documents, chunk->input,
+                         dedupe->removed != NULL ? first_line(worker->run, chunk->number) : 0);
     return (struct delivery){.spoilt = documents->clashes > 0,
-                             .printed = documents->output,
-                             .printed_bytes = documents->output_bytes};
+                             .printed = documents->output.data,
+                             .printed_bytes = documents->output.count,
+                             .removed = documents->removed.data,
+                             .removed_bytes = documents->removed.count,
+                             .counts = counted_since(&before, &documents->units->counts)};
 }
 
-static void documents_end(void *worker, struct run *run)
+static void documents_end(void *context, struct run *run)
 {
-    struct tool_documents *documents = worker;
+    struct documents *worker = context;
+    struct tool_documents *documents = worker->documents;
     struct tool_dedupe *dedupe = run->dedupe;
     tool_dedupe_counts_add(&dedupe->counts, &documents->units->counts);
     tool_tally_add(&dedupe->tally, &documents->tally);
@@ -398,6 +485,7 @@ static void documents_end(void *worker, struct run *run)
     if (!run->learns) /* what is only read gets no member */
         dedupe->clashes += documents->clashes;
     tool_documents_free(documents);
+    free(worker);
 }
 
 static const struct kind of_documents = {documents_begin, documents_read, documents_judge,
@@ -419,6 +507,12 @@ static bool deliver_chunk(struct run *run, const struct tool_chunk *chunk,
     dedupe->failed = delivery->spoilt ||
                      (delivery->printed_bytes > 0 &&
                       !dedupe->write(dedupe->context, delivery->printed, delivery->printed_bytes));
+    if (dedupe->of_inputs != NULL)
+        tool_dedupe_counts_add(&dedupe->of_inputs[chunk->input_index], &delivery->counts);
+    if (dedupe->removed != NULL) {
+        tool_out_bytes(dedupe->removed, delivery->removed, delivery->removed_bytes);
+        dedupe->failed = dedupe->failed || tool_out_failed(dedupe->removed);
+    }
     if (dedupe->failed || dedupe->appended == NULL)
         return !dedupe->failed;
     tool_watched_check(); /* with -c or -v nothing may have been printed */
@@ -454,7 +548,8 @@ static bool run_source(struct tool_dedupe *dedupe, const struct tool_source *sou
     stoppable.stops = dedupe->may_stop ? TOOL_STOPS_SETTLED : TOOL_STOPS_EARLY;
     stoppable.interrupt = learns ? NULL : dedupe->interrupt;
     const bool documents = dedupe->judge != NULL;
-    struct run run = {.dedupe = dedupe, .learns = learns};
+    struct run run = {
+        .dedupe = dedupe, .learns = learns, .places.mutex = PTHREAD_MUTEX_INITIALIZER};
     run.kind = documents ? &of_documents : &of_lines;
     run.plain =
         tool_records_are_keys(&dedupe->rule, source) && (learns || dedupe->against_count == 0);
@@ -471,6 +566,7 @@ static bool run_source(struct tool_dedupe *dedupe, const struct tool_source *sou
     for (uint32_t i = 0; i < threads; i++)
         run.kind->end(run.workers[i], &run);
     free(run.workers);
+    free(run.places.chunks);
     tool_tally_place(&dedupe->tally, run.chunks); /* those of earlier sources have theirs */
     const bool whole = tool_chunks_close(run.chunks);
     return whole && !dedupe->stopped && !dedupe->failed;

@@ -5,8 +5,8 @@
  *
  *     tool_documents_read(documents, chunk);
  *     ... documents->units->adding is added ...
- *     tool_documents_judge(documents);
- *     ... documents->output[0 .. output_bytes) ...
+ *     tool_documents_judge(documents, input, first_line);
+ *     ... documents->output ...
  */
 #ifndef BLOOMERY_TOOL_DEDUPE_DOCUMENTS_H
 #define BLOOMERY_TOOL_DEDUPE_DOCUMENTS_H
@@ -30,12 +30,24 @@ struct tool_judge_lines {
     const char *annotate; /* the name of the member that is added to lines; NULL: texts are cut */
     const struct tool_json_path *member; /* where lines have it already; NULL with `annotate` */
     bool invert;                         /* what goes is written, and not what stays */
+    const struct tool_json_path
+        *id; /* names a document in the lines about what is removed; NULL: no
+                                        such lines are made */
+    size_t
+        of_lists; /* of the filters compared against, from 1 on, the one with several lists' keys;
+                        0: there is none */
 };
 
 /* Whether a key is another machine's to judge: for tool_judge.is_elsewhere. */
 bool tool_key_is_elsewhere(const struct tool_judge *judge, bloomery_key key);
 
 /* ---- Documents ------------------------------------------------------------------------------- */
+
+/* Bytes that are written one behind the other. */
+struct tool_bytes {
+    unsigned char *data;
+    size_t count, room;
+};
 
 struct tool_documents {
     const struct tool_judge *judge;
@@ -45,10 +57,12 @@ struct tool_documents {
     struct tool_document *documents;
     size_t count, room;
 
-    unsigned char *output;
-    size_t output_bytes, output_room;
-    uint64_t texts;   /* documents that were read and have a text */
-    uint64_t clashes; /* of these, those that have a member `annotate` already */
+    struct tool_bytes output;
+    struct tool_bytes removed; /* lines about what is removed */
+    const char *input;         /* the one of the chunk */
+    struct tool_bytes place;   /* that, as the beginning of each such line */
+    uint64_t texts;            /* documents that were read and have a text */
+    uint64_t clashes;          /* of these, those that have a member `annotate` already */
 };
 
 struct tool_documents *tool_documents_new(const struct tool_judge *judge);
@@ -61,7 +75,8 @@ void tool_documents_read(struct tool_documents *documents, struct tool_chunk *ch
 uint32_t tool_documents_keys_of(const struct tool_documents *documents, size_t paragraph);
 
 /* Judges the documents that have all their keys among the first that were answered, counts them,
- * and writes what stays of them to `output`. */
-void tool_documents_judge(struct tool_documents *documents);
+ * and writes what stays of them to `output`. `first_line`: of the chunk in its input, from 1 on;
+ * both are only looked at if lines about what is removed are made. */
+void tool_documents_judge(struct tool_documents *documents, const char *input, uint64_t first_line);
 
 #endif /* BLOOMERY_TOOL_DEDUPE_DOCUMENTS_H */

@@ -19,6 +19,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 /* A text of its own, made as printf prints it. */
 static char *format_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -240,16 +241,19 @@ static int order_last_parts(const void *one, const void *other)
 }
 
 void tool_output_names_choose(struct tool_output_names *names, const char *directory,
-                              const struct tool_source *all)
+                              const char *base, const struct tool_source *all)
 {
     char **paths = tool_allocate((all->count + 1) * sizeof(*paths));
-    *names = (struct tool_output_names){.directory = directory};
-    if (all->count > 0) {
+    *names = (struct tool_output_names){.directory = directory, .base = base};
+    if (base != NULL) {
+        names->folders = true;
+        names->shared = count_parts(base);
+    } else if (all->count > 0) {
         memcpy(paths, all->paths, all->count * sizeof(*paths));
         names->shared = count_parts(paths[0]);
         qsort(paths, all->count, sizeof(*paths), order_last_parts);
     }
-    for (size_t i = 0; i < all->count; i++) {
+    for (size_t i = 0; base == NULL && i < all->count; i++) {
         const size_t shared = count_shared(paths[0], paths[i]), parts = count_parts(paths[i]);
         const size_t most = shared < parts ? shared : parts > 0 ? parts - 1 : 0;
         names->shared = most < names->shared ? most : names->shared;
@@ -325,10 +329,26 @@ bool tool_output_names_differ(const struct tool_output_names *names,
     return good;
 }
 
-static bool may_be_a_name(const char *name, const char *input)
+/* Whether a path leads into a folder, by its parts. */
+static bool is_below(const char *path, const char *folder)
 {
+    return (path[0] == '/') == (folder[0] == '/') &&
+           count_shared(path, folder) == count_parts(folder);
+}
+
+static bool may_be_a_name(const struct tool_output_names *names, const char *name,
+                          const char *input)
+{
+    if (strchr(input, '\n') != NULL) {
+        tool_error("%s: has a line end in its path, and the lines of the journal in %s name paths",
+                   input, names->directory);
+        return false;
+    }
+    if (names->base != NULL && !tool_path_is_stdin(input) && !is_below(input, names->base)) {
+        tool_error("%s: is not below --base %s", input, names->base);
+        return false;
+    }
     if (tool_path_is_stdin(input) || last_part(input)[0] == '\0' || name[0] == '\0' ||
-        strchr(input, '\n') != NULL ||
         strncmp(name, TOOL_JOURNAL_NAME, strlen(TOOL_JOURNAL_NAME)) == 0) {
         tool_error("%s: --output-dir needs inputs with names for their outputs",
                    tool_path_said(input));
@@ -339,18 +359,22 @@ static bool may_be_a_name(const char *name, const char *input)
         ;
     if (part.bytes == 0)
         return true;
-    tool_error("%s: inputs of one name keep their folders in --output-dir, and '..' can't be kept; "
-               "name the inputs without it",
+    tool_error("%s: inputs keep their folders in --output-dir, and '..' can't be kept; name the "
+               "inputs without it",
                input);
     return false;
 }
 
 static bool is_free(const struct tool_output_names *names, const struct tool_journal *journal,
-                    const char *input, const char *path)
+                    const char *input, const char *path, const char *removed)
 {
     struct stat output;
     bool changed;
     const bool there = lstat(path, &output) == 0;
+    if (removed != NULL && tool_same_file(removed, path)) {
+        tool_error("%s: is the output of %s, and can't have what is removed", path, input);
+        return false;
+    }
     if (there && tool_same_file(input, path)) {
         tool_error("%s: is in --output-dir, and would be its own output", input);
         return false;
@@ -369,11 +393,12 @@ static bool is_free(const struct tool_output_names *names, const struct tool_jou
 }
 
 bool tool_output_is_free(const struct tool_output_names *names, const struct tool_journal *journal,
-                         const char *input)
+                         const char *input, const char *removed)
 {
     char *name = tool_output_name(names, input),
          *path = format_text("%s/%s", names->directory, name);
-    const bool good = may_be_a_name(name, input) && is_free(names, journal, input, path);
+    const bool good =
+        may_be_a_name(names, name, input) && is_free(names, journal, input, path, removed);
     free(path);
     free(name);
     return good;
@@ -389,6 +414,7 @@ bool tool_output_is_free(const struct tool_output_names *names, const struct too
  *     bloomery dedupe 1
  *     options --unit paragraph --jsonl text ...
  *     begin in/a.jsonl
+ *     removed 5321
  *     done 1048576 1700000000000000000 12 ... 0x1p-4 in/a.jsonl
  *     checkpoint 1
  *     end
@@ -397,6 +423,9 @@ bool tool_output_is_free(const struct tool_output_names *names, const struct too
  * again, with the same bytes: what decides about it is the filter, and that has none of its keys.
  * For the filter is saved at ends of files alone. Inputs that are done and not in the saved filter
  * are read again and their keys added, which changes nothing for keys that are there.
+ *
+ * With --removed the line "removed" before an input's "done" has the length of that file, which
+ * then is on the disk. A later run cuts off what follows.
  */
 
 static const char first_line[] = "bloomery dedupe 1";
@@ -426,23 +455,81 @@ static void list_counts(struct tool_dedupe_counts *counts, uint64_t *numbers[COU
     memcpy(numbers, all, sizeof(all));
 }
 
+/* ---- The journal: paths ---------------------------------------------------------------------- */
+
+/* Whether a path is done or begun is asked for each input, of which there may be many: a hash table
+ * of open addressing. */
+struct tool_journal_place {
+    const char *path; /* NULL: free */
+    size_t done;      /* its place among the done ones, from 1 on; 0: it is only begun */
+};
+
+/* The place of a path, or the free one for it. There must be places. */
+static struct tool_journal_place *find_in_journal(const struct tool_journal *journal,
+                                                  const char *path)
+{
+    const size_t mask = journal->place_room - 1;
+    size_t at = crc32_z(0, (const unsigned char *)path, strlen(path)) & mask;
+    while (journal->places[at].path != NULL && strcmp(journal->places[at].path, path) != 0)
+        at = (at + 1) & mask;
+    return &journal->places[at];
+}
+
+/* The place of a path; NULL: neither done nor begun. */
+static const struct tool_journal_place *look_up(const struct tool_journal *journal,
+                                                const char *path)
+{
+    const struct tool_journal_place *place =
+        journal->place_count > 0 ? find_in_journal(journal, path) : NULL;
+    return place != NULL && place->path != NULL ? place : NULL;
+}
+
+/* Enters a path, which has to stay. At most half of the places are taken. */
+static struct tool_journal_place *enter(struct tool_journal *journal, const char *path)
+{
+    if (2 * (journal->place_count + 1) > journal->place_room) {
+        struct tool_journal_place *old = journal->places;
+        const size_t room = journal->place_room;
+        journal->place_room = room == 0 ? 64 : 2 * room;
+        journal->places = tool_allocate(journal->place_room * sizeof(*journal->places));
+        memset(journal->places, 0, journal->place_room * sizeof(*journal->places));
+        for (size_t i = 0; i < room; i++)
+            if (old[i].path != NULL)
+                *find_in_journal(journal, old[i].path) = old[i];
+        free(old);
+    }
+    struct tool_journal_place *place = find_in_journal(journal, path);
+    journal->place_count += place->path == NULL;
+    place->path = place->path == NULL ? path : place->path;
+    return place;
+}
+
 static void note_done(struct tool_journal *journal, const char *path, uint64_t bytes,
-                      int64_t modified)
+                      int64_t modified, const struct tool_dedupe_counts *counts)
 {
     if (journal->done_count == journal->done_room) {
         journal->done_room = 2 * journal->done_room + 16;
         journal->done = tool_reallocate(journal->done, journal->done_room * sizeof(*journal->done));
     }
+    char *copy = format_text("%s", path);
     journal->done[journal->done_count++] =
-        (struct tool_journal_input){format_text("%s", path), bytes, modified};
+        (struct tool_journal_input){copy, bytes, modified, *counts};
+    struct tool_journal_place *place = enter(journal, copy);
+    place->done = place->done == 0 ? journal->done_count : place->done;
+    tool_dedupe_counts_add(&journal->counts, counts);
 }
 
 static void note_begun(struct tool_journal *journal, const char *path)
 {
-    const size_t bytes = (journal->begun_count + 1) * sizeof(char *);
-    journal->begun = tool_reallocate(journal->begun, bytes);
-    journal->begun[journal->begun_count++] = format_text("%s", path);
+    if (journal->begun_count == journal->begun_room) {
+        journal->begun_room = 2 * journal->begun_room + 16;
+        journal->begun = tool_reallocate(journal->begun, journal->begun_room * sizeof(char *));
+    }
+    journal->begun[journal->begun_count] = format_text("%s", path);
+    enter(journal, journal->begun[journal->begun_count++]);
 }
+
+/* ---- The journal: lines ---------------------------------------------------------------------- */
 
 /* Reads a number, and goes on behind it. False if there is none, or nothing behind it. */
 static bool read_count(char **at, uint64_t *number)
@@ -480,8 +567,8 @@ static bool read_done(struct tool_journal *journal, char *at)
             return false;
     if (!read_real(&at, &journal->wrong))
         return false;
-    tool_dedupe_counts_add(&journal->counts, &counts);
-    note_done(journal, at + 1, size, (int64_t)modified);
+    note_done(journal, at + 1, size, (int64_t)modified, &counts);
+    journal->removed_bytes = journal->removed_next;
     return true;
 }
 
@@ -492,6 +579,8 @@ static bool read_line(struct tool_journal *journal, char *line)
         note_begun(journal, line + 6);
     else if (strncmp(line, "done ", 5) == 0)
         return read_done(journal, line + 5);
+    else if (strncmp(line, "removed ", 8) == 0)
+        journal->removed_next = strtoull(line + 8, NULL, 10);
     else if (strncmp(line, "checkpoint ", 11) == 0)
         journal->checkpoint = (size_t)strtoull(line + 11, NULL, 10);
     else if (strcmp(line, "end") == 0) {
@@ -529,7 +618,7 @@ static bool read_lines(struct tool_journal *journal, char *text, size_t bytes, c
             return refuse(journal, "is damaged");
         number++;
     }
-    journal->resumed = number > 2;
+    journal->resumed = number > 2 && !begins_anew;
     if (number < 2 || begins_anew)
         line = text;
     if (ftruncate(journal->file, line - text) != 0) {
@@ -568,7 +657,7 @@ static bool write_head(struct tool_journal *journal, const char *options)
 
 bool tool_journal_open(struct tool_journal *journal, const char *directory, const char *options)
 {
-    *journal = (struct tool_journal){.file = -1};
+    *journal = (struct tool_journal){.file = -1, .removed = -1};
     if (mkdir(directory, 0777) != 0 && errno != EEXIST) {
         tool_error("%s: %s", directory, strerror(errno));
         return false;
@@ -601,9 +690,12 @@ void tool_journal_close(struct tool_journal *journal)
     free(journal->begun);
     free(journal->path);
     free(journal->checkpoint_path);
+    free(journal->places);
     if (journal->file >= 0)
         close(journal->file);
-    *journal = (struct tool_journal){.file = -1};
+    if (journal->removed >= 0)
+        close(journal->removed);
+    *journal = (struct tool_journal){.file = -1, .removed = -1};
 }
 
 /* Size and time of an input; zeros if it has none, as a pipe. */
@@ -620,24 +712,22 @@ static void facts_of(const char *path, uint64_t *bytes, int64_t *modified)
 
 bool tool_journal_has(const struct tool_journal *journal, const char *path, bool *changed)
 {
+    const struct tool_journal_place *place = look_up(journal, path);
     uint64_t bytes;
     int64_t modified;
     *changed = false;
-    for (size_t i = 0; i < journal->done_count; i++)
-        if (strcmp(journal->done[i].path, path) == 0) {
-            facts_of(path, &bytes, &modified);
-            *changed = bytes != journal->done[i].bytes || modified != journal->done[i].modified;
-            return true;
-        }
-    return false;
+    if (place == NULL || place->done == 0)
+        return false;
+    assert(place->done <= journal->done_count);
+    const struct tool_journal_input *input = &journal->done[place->done - 1];
+    facts_of(path, &bytes, &modified);
+    *changed = bytes != input->bytes || modified != input->modified;
+    return true;
 }
 
 bool tool_journal_has_begun(const struct tool_journal *journal, const char *path)
 {
-    for (size_t i = 0; i < journal->begun_count; i++)
-        if (strcmp(journal->begun[i], path) == 0)
-            return true;
-    return false;
+    return look_up(journal, path) != NULL;
 }
 
 bool tool_journal_begin(struct tool_journal *journal, const char *path)
@@ -646,6 +736,53 @@ bool tool_journal_begin(struct tool_journal *journal, const char *path)
     if (good)
         note_begun(journal, path);
     return good;
+}
+
+/* ---- The journal: removed spans -------------------------------------------------------------- */
+
+static bool refuse_removed(const struct tool_journal *journal, const char *why)
+{
+    tool_error("%s: %s", journal->removed_path, why);
+    return false;
+}
+
+bool tool_journal_open_removed(struct tool_journal *journal, const char *path)
+{
+    struct stat facts;
+    journal->removed_path = path;
+    journal->removed =
+        open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    if (journal->removed < 0 || fstat(journal->removed, &facts) != 0)
+        return refuse_removed(journal, strerror(errno));
+    if (!S_ISREG(facts.st_mode))
+        return refuse_removed(journal, "is not a regular file, which a run that goes on needs");
+    if (flock(journal->removed, LOCK_EX | LOCK_NB) != 0)
+        return refuse_removed(journal, "another run writes to this file");
+    if (facts.st_size > 0 && !journal->resumed)
+        return refuse_removed(journal, "already exists, and is not from this run");
+    if ((uint64_t)facts.st_size < journal->removed_bytes)
+        return refuse_removed(journal, "has lost lines since an earlier run wrote them; start over "
+                                       "with an empty --output-dir");
+    if (ftruncate(journal->removed, (off_t)journal->removed_bytes) != 0)
+        return refuse_removed(journal, strerror(errno));
+    return true;
+}
+
+void tool_journal_drop_removed(struct tool_journal *journal)
+{
+    if (journal->removed >= 0 && ftruncate(journal->removed, (off_t)journal->removed_bytes) != 0)
+        refuse_removed(journal, strerror(errno)); /* the next run tries it again */
+}
+
+/* What the file has now is on the disk, and `line` says how long it is. */
+static bool sync_removed(struct tool_journal *journal, char *line, size_t room)
+{
+    struct stat facts;
+    if (fdatasync(journal->removed) != 0 || fstat(journal->removed, &facts) != 0)
+        return refuse_removed(journal, strerror(errno));
+    journal->removed_bytes = (uint64_t)facts.st_size;
+    snprintf(line, room, "removed %" PRIu64 "\n", journal->removed_bytes);
+    return true;
 }
 
 bool tool_journal_done(struct tool_journal *journal, const char *path,
@@ -663,12 +800,13 @@ bool tool_journal_done(struct tool_journal *journal, const char *path,
     for (size_t i = 0; i < SHORTS; i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, " %a", these.short_by[i]);
     assert(used < sizeof(text));
-    const bool good = append(journal, format_text("done %" PRIu64 " %" PRId64 "%s %a %s\n", bytes,
-                                                  modified, text, wrong, path));
-    if (good) {
-        note_done(journal, path, bytes, modified);
-        tool_dedupe_counts_add(&journal->counts, counts);
-    }
+    char length[40] = "";
+    if (journal->removed >= 0 && !sync_removed(journal, length, sizeof(length)))
+        return false;
+    const bool good = append(journal, format_text("%sdone %" PRIu64 " %" PRId64 "%s %a %s\n",
+                                                  length, bytes, modified, text, wrong, path));
+    if (good)
+        note_done(journal, path, bytes, modified, counts);
     journal->wrong = wrong;
     return good;
 }
