@@ -314,7 +314,7 @@ class Tree:
             ran = re.search(r"\b1 (passed|failed)", said)
         elif program.startswith("python/"):
             environment |= {"PYTHONPATH": self.package(broken) + ":" + self.path("tests", "cli"),
-                            "BLOOMERY_TOOL": self.command(broken) if program.endswith("/test_deduper.py") else sys.executable,
+                            "BLOOMERY_TOOL": self.command(broken) if program.endswith(("_deduper.py", "_keys.py")) else sys.executable,
                             "BLOOMERY_VECTORS": self.path("tests", "vectors")}
             status, said = run([sys.executable, self.path("tests", program), name], env=environment)
             if re.search(r"\b1 skipped", said):

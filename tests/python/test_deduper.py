@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import warnings
+import weakref
 
 import bloomery
 import corpora
@@ -92,6 +93,7 @@ def documents_are_cleaned_as_by_the_command(c):
         wrong, other = own.pop("expected_wrong_removals"), report.pop("expected_wrong_removals")
         c.expect(abs(wrong - other) <= 1e-9 * other, f"{line}: {wrong}, not {other}")
         c.expect((report.pop("command"), report.pop("schema")) == ("dedupe", 1), "what heads the command's report")
+        c.expect(len(report.pop("inputs")) == 1, "files, which only the command has")
         c.expect(own == report, f"{line}: {own}, not {report}")
         seen.save(c.path("own.bloom"))
         c.expect(c.read("own.bloom") == c.read(f"{unit}.bloom"), f"{line}: another state")
@@ -487,6 +489,18 @@ def memory_stays_what_it_was(c):
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     c.expect(after - before < 4096 and sys.getallocatedblocks() - blocks < 1000,
              f"{after - before} KiB and {sys.getallocatedblocks() - blocks} blocks more")
+
+
+@case
+def a_circle_of_a_deduper_and_its_filter_is_collected(c):
+    class Held(Filter):
+        """A filter with an attribute."""
+    other = Held(100)
+    other.seen = Deduper("document", keys=100, against=other)
+    gone = weakref.ref(other)
+    del other
+    gc.collect()
+    c.expect(gone() is None, "it is kept")
 
 
 @case
