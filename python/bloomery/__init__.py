@@ -49,6 +49,12 @@ from bloomery._native import (  # noqa: F401
     recognise,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any as _Any
+
+    _Path = str | bytes | _os.PathLike[str] | _os.PathLike[bytes]
+
 __all__ = [
     "NEW", "PENDING", "SEEN", "BloomFilter", "BoolColumn", "Builder", "Busy", "Changed", "Comparison", "Corrupt",
     "Deduper", "Dialect", "Error", "Filter", "Full", "Info", "Item", "Mismatch", "Near", "NotAFilter", "Plan", "ReadOnly",
@@ -56,12 +62,13 @@ __all__ = [
     "duplicated", "plan", "recognise", "unique",
 ]
 
+Deduper.__module__ = "bloomery"
 BloomFilter = Filter  # the name that most packages have
 
 _abc.Sequence.register(BoolColumn)
 
 
-def convert(source, target, *, to=None, read_as=None, **parameters):
+def convert(source: "_Path", target: "_Path", *, to: str | None = None, read_as: str | None = None, **parameters: "_Any") -> None:
     """Reads a filter's file and writes it as a Bloomery file, or as one of the dialect `to`.
 
     `read_as` names the dialect of `source`. Without it the file is Bloomery's, or one that is recognised.

@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Documents without what occurred before in them or in others: bloomery.Deduper."""
 
-from __future__ import annotations
-
 import os as _os
 import time as _time
 import warnings as _warnings
-from collections.abc import Mapping as _Mapping
+from _collections_abc import Iterable, Iterator, Mapping  # which every interpreter has loaded
 
 from bloomery._native import Filter, _Deduper
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any, Literal, TypeVar
 
     Path = str | bytes | _os.PathLike[str] | _os.PathLike[bytes]
@@ -60,13 +57,13 @@ class Deduper:
 
     def __init__(
         self,
-        unit: Unit = "document",
+        unit: "Unit" = "document",
         *,
         keys: float | None = None,
         rate: float | None = None,
         memory: int | None = None,
-        on_full: Literal["grow", "stop", "pass"] | None = None,
-        exact: Literal[64, 128] | None = None,
+        on_full: 'Literal["grow", "stop", "pass"] | None' = None,
+        exact: "Literal[64, 128] | None" = None,
         ngram: int | None = None,
         threshold: float | None = None,
         permutations: int | None = None,
@@ -77,7 +74,7 @@ class Deduper:
         trim: bool = False,
         lower: bool = False,
         upper: bool = False,
-        against: Filter | Path | Iterable[Filter | Path] = (),
+        against: "Filter | Path | Iterable[Filter | Path]" = (),
         no_add: bool = False,
         secret: bytes | bool | None = None,
         field: str = "text",
@@ -90,7 +87,7 @@ class Deduper:
             "threshold": threshold, "permutations": permutations, "bands": bands, "rows": rows, "add_all": add_all,
             "min_words": min_words, "trim": trim, "lower": lower, "upper": upper, "no_add": no_add, "secret": secret})
 
-    def _start(self, unit: str | None, field: str, annotate: str | None, against: Any, options: dict[str, Any]) -> None:
+    def _start(self, unit: str | None, field: str, annotate: str | None, against: "Any", options: "dict[str, Any]") -> None:
         for name, value in (("field", field), ("annotate", annotate)):
             if not isinstance(value, str) and (name == "field" or value is not None):
                 raise TypeError(f"{name} must be a str, not {type(value).__name__}")
@@ -105,8 +102,8 @@ class Deduper:
         self._units = _Deduper(unit, against=self._against, **options)
 
     @classmethod
-    def open(cls: type[_Self], path: Path, *, unit: Unit | None = None, field: str = "text", annotate: str | None = None,
-             against: Filter | Path | Iterable[Filter | Path] = (), **options: Any) -> _Self:
+    def open(cls: "type[_Self]", path: "Path", *, unit: "Unit | None" = None, field: str = "text", annotate: str | None = None,
+             against: "Filter | Path | Iterable[Filter | Path]" = (), **options: "Any") -> "_Self":
         """A Deduper that goes on with what save() or the command's --state wrote.
 
         What its keys are is in the file: the unit, and the words of a run, or the bands. The other options are those
@@ -121,7 +118,7 @@ class Deduper:
         self._start(unit, field, annotate, against, {**options, "path": path})
         return self
 
-    def save(self, path: Path) -> None:
+    def save(self, path: "Path") -> None:
         """Writes what was seen to a file: as a whole, or not at all. The command goes on with it as its --state.
 
             seen.save("seen.bloom")
@@ -133,12 +130,12 @@ class Deduper:
         """A copy of the filter: for info(), against=, and other machines' parts (merge)."""
         return self._units.filter()
 
-    def _text_of(self, document: Any, number: int) -> str | None:
+    def _text_of(self, document: "Any", number: int) -> str | None:
         if isinstance(document, str):
             if self._annotate is not None:
                 raise TypeError("annotate= adds a member to mappings; spans(text) lists what is repeated in a str")
             return document
-        if not isinstance(document, _Mapping):
+        if not isinstance(document, Mapping):
             advice = "; decode() it" if isinstance(document, (bytes, bytearray)) else ""
             raise TypeError(f"document {number}: a document is a str, or a mapping with the text as its "
                             f"{self._field!r}, not {type(document).__name__}{advice}")
@@ -147,7 +144,7 @@ class Deduper:
         text = document.get(self._field)
         return text if isinstance(text, str) else None
 
-    def _batches(self, documents: Iterator[Any], most: int) -> Iterator[tuple[list[Any], list[str | None]]]:
+    def _batches(self, documents: "Iterator[Any]", most: int) -> "Iterator[tuple[list[Any], list[str | None]]]":
         """Documents and their texts. What an iterator raises comes after the documents before it."""
         failed, number, more = None, 0, True
         while more:
@@ -172,7 +169,7 @@ class Deduper:
         if failed is not None:
             raise failed
 
-    def _judge(self, texts: list[str | None], way: int) -> Any:
+    def _judge(self, texts: list[str | None], way: int) -> "Any":
         answers = self._units.judge(texts, way)
         news = self._units.news()
         if news & _PLANNED:
@@ -183,7 +180,7 @@ class Deduper:
                            RuntimeWarning, stacklevel=4)
         return answers
 
-    def clean(self, documents: Iterable[_Document], *, batch: int = 256) -> Iterator[_Document]:
+    def clean(self, documents: "Iterable[_Document]", *, batch: int = 256) -> "Iterator[_Document]":
         """Yields what is left of each document, in their order; dropped ones are left out.
 
             for document in Deduper("ngram").clean(map(json.loads, open("in.jsonl"))):
@@ -199,7 +196,7 @@ class Deduper:
             raise ValueError("batch must be at least 1")
         return self._clean(iter(documents), batch)
 
-    def _clean(self, documents: Iterator[Any], most: int) -> Iterator[Any]:
+    def _clean(self, documents: "Iterator[Any]", most: int) -> "Iterator[Any]":
         change = self._cut if self._annotate is None else self._mark
         way = _CLEAN if self._annotate is None else _MARK
         for batch, texts in self._batches(documents, most):
@@ -212,10 +209,10 @@ class Deduper:
             if len(answers) < len(batch):
                 self._units.raise_full()
 
-    def _cut(self, document: Any, text: str) -> Any:
+    def _cut(self, document: "Any", text: str) -> "Any":
         return text if isinstance(document, str) else {**document, self._field: text}
 
-    def _mark(self, document: Any, answer: Any) -> Any:
+    def _mark(self, document: "Any", answer: "Any") -> "Any":
         dropped, spans, seen = answer
         bands = self._units.bands
         if bands:
@@ -225,7 +222,7 @@ class Deduper:
                       "drop": dropped}
         return {**document, self._annotate: member}
 
-    def spans(self, document: str | Mapping[str, Any]) -> list[tuple[int, int, float]]:
+    def spans(self, document: "str | Mapping[str, Any]") -> list[tuple[int, int, float]]:
         """What clean() would take out of a document now: (start, end, share) each, and nothing is remembered.
 
             for start, end, share in seen.spans(text):
@@ -236,9 +233,10 @@ class Deduper:
         """
         text = self._text_of(document, 0) if not isinstance(document, str) else document
         answer = self._judge([text], _LOOK)[0]
-        return [] if answer is None else answer[1]
+        spans: list[tuple[int, int, float]] = [] if answer is None else answer[1]
+        return spans
 
-    def learn(self, documents: Iterable[str | Mapping[str, Any]]) -> int:
+    def learn(self, documents: "Iterable[str | Mapping[str, Any]]") -> int:
         """Takes documents for seen, without judging them: those of earlier collections, or of a test set. How many
         they were.
 
@@ -256,7 +254,7 @@ class Deduper:
                 self._units.raise_full()
         return count
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> "dict[str, Any]":
         """What was judged so far, by the names of the command's --json: documents, paragraphs_removed, bytes (of
         memory), expected_wrong_removals ... input_bytes and removed_bytes are those of texts.
         """
@@ -268,10 +266,10 @@ class Deduper:
         return (f"<bloomery.{type(self).__name__} of unit {unit!r}: {facts['documents']:,} documents, "
                 f"{facts['documents_dropped']:,} dropped, {facts['documents_changed']:,} changed, {facts['bytes']:,} bytes>")
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> "dict[str, Any]":
         return {**self.__dict__, "_units": self._units.filter().to_bytes()}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: "dict[str, Any]") -> None:
         self.__dict__.update(state)
         options = {name: value for name, value in self._options.items()
                    if name not in ("keys", "exact") and not (name == "secret" and isinstance(value, bool))}

@@ -258,7 +258,7 @@ static void judge_text(struct tool_units *units, struct batch *batch, struct tex
                                              : 0;
 }
 
-/* Adds the keys, or looks them up, and judges the texts that have all of theirs answered. */
+/* Adds the keys, or looks them up, and judges the texts whose keys are all answered. */
 static void judge_texts(struct native_deduper *self, struct tool_units *units, struct batch *batch)
 {
     struct tool_adding *adding = &units->adding;
@@ -544,9 +544,17 @@ void native_deduper_clear(struct native_deduper *self)
     Py_XDECREF(self->againsts);
 }
 
+static int deduper_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(((const struct native_deduper *)object)->againsts);
+    return 0;
+}
+
 static void deduper_dealloc(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
     native_deduper_clear((struct native_deduper *)object);
     freefunc release = PyType_GetSlot(type, Py_tp_free);
     release(object);
@@ -578,14 +586,13 @@ PyType_Spec *native_deduper_spec(void)
     static PyGetSetDef properties[] = {{"bands", get_bands, NULL, NULL, NULL},
                                        {"note", get_note, NULL, NULL, NULL},
                                        {NULL, NULL, NULL, NULL, NULL}};
-    static PyType_Slot slots[] = {{Py_tp_new, native_deduper_new},
-                                  {Py_tp_dealloc, deduper_dealloc},
-                                  {Py_tp_methods, methods},
-                                  {Py_tp_getset, properties},
-                                  {0, NULL}};
+    static PyType_Slot slots[] = {
+        {Py_tp_new, native_deduper_new},    {Py_tp_dealloc, deduper_dealloc},
+        {Py_tp_traverse, deduper_traverse}, {Py_tp_methods, methods},
+        {Py_tp_getset, properties},         {0, NULL}};
     static PyType_Spec spec = {.name = "bloomery._native._Deduper",
                                .basicsize = sizeof(struct native_deduper),
-                               .flags = Py_TPFLAGS_DEFAULT,
+                               .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
                                .slots = slots};
     return &spec;
 }

@@ -168,7 +168,7 @@ static bool fit_together(const struct native_deduper *self, const struct given *
 }
 
 /* How texts are judged. After _unit and _numbers. */
-static bool set_judge(struct native_deduper *self, const struct given *given)
+static bool plan_judge(struct native_deduper *self, const struct given *given)
 {
     struct tool_judge *judge = &self->judge;
     bloomery_error error;
@@ -221,7 +221,7 @@ static bool solve(struct native_deduper *self, const struct given *given, bloome
 
 static bool refuse_memory(const struct given *given, uint64_t bytes)
 {
-    PyErr_Format(PyExc_ValueError, "so many keys need %llu bytes, and memory is %llu",
+    PyErr_Format(PyExc_ValueError, "these keys need %llu bytes, and memory is %llu",
                  (unsigned long long)bytes, (unsigned long long)given->memory_bytes);
     return false;
 }
@@ -272,7 +272,7 @@ static bool plan_fixed(struct native_deduper *self, const struct given *given, u
             refuse_memory(given, plan->planned_bytes));
 }
 
-static bool create_filter(struct native_deduper *self, const struct given *given, uint64_t keys)
+static bool new_filter(struct native_deduper *self, const struct given *given, uint64_t keys)
 {
     bloomery_plan plan;
     bloomery_error error;
@@ -315,7 +315,7 @@ static bloomery_filter *new_hasher(const struct native_deduper *self, bloomery_h
     return filter;
 }
 
-static bool create_table(struct native_deduper *self, const struct given *given, uint64_t keys)
+static bool new_table(struct native_deduper *self, const struct given *given, uint64_t keys)
 {
     const uint64_t needed = tool_fingerprints_bytes_for(given->exact_bits, keys);
     bloomery_limits limits = BLOOMERY_LIMITS;
@@ -339,8 +339,8 @@ static bool create(struct native_deduper *self, const struct given *given)
     const uint64_t keys = given->key_count, bands = self->near.bands;
     uint64_t all = keys;
     if (self->judge.near != NULL && __builtin_mul_overflow(keys, bands, &all))
-        return refuse("so many documents of several bands are more keys than a filter can have");
-    return given->exact_bits > 0 ? create_table(self, given, all) : create_filter(self, given, all);
+        return refuse("keys documents of several bands are more keys than a filter can have");
+    return given->exact_bits > 0 ? new_table(self, given, all) : new_filter(self, given, all);
 }
 
 /* ---- One that was saved ---------------------------------------------------------------------- */
@@ -379,7 +379,7 @@ static void read_note(const char *note, struct given *given)
 }
 
 /* Opens the filter. False after raising. */
-static bool open_filter(struct native_deduper *self, const struct given *given)
+static bool read_filter(struct native_deduper *self, const struct given *given)
 {
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     bloomery_error error;
@@ -428,12 +428,12 @@ static bool check_filter(struct native_deduper *self, const bloomery_info *info)
     return true;
 }
 
-static bool open_state(struct native_deduper *self, struct given *given)
+static bool read_state(struct native_deduper *self, struct given *given)
 {
     bloomery_info info = BLOOMERY_INFO;
     if (is_given(given->keys) || is_given(given->exact) || given->secret == Py_True)
         return refuse("keys, exact and secret=True are for a new one, not for one that was saved");
-    if (!open_filter(self, given))
+    if (!read_filter(self, given))
         return false;
     bloomery_info_get(self->seen.filter, &info);
     read_note(info.note, given);
@@ -512,7 +512,7 @@ static bool take_againsts(struct native_deduper *self, const struct given *given
 
 /* Chooses what hashes words for signatures, as the command does: with a secret the filter, else
  * XXH3-64. */
-static bool set_hasher(struct native_deduper *self)
+static bool choose_hasher(struct native_deduper *self)
 {
     bloomery_info own = BLOOMERY_INFO;
     self->judge.filter = self->judge.hasher = self->seen.filter;
@@ -582,15 +582,15 @@ static void note_news(const struct tool_seen *seen, enum tool_seen_news news)
 static bool make(struct native_deduper *self, struct given *given)
 {
     const bool saved = is_given(given->path) || is_given(given->data);
-    if (!take_access(given) || (saved && !open_state(self, given)))
+    if (!take_access(given) || (saved && !read_state(self, given)))
         return false;
     given->unit = given->unit != NULL ? given->unit : "document";
     if (!take_unit(self, given) || !take_numbers(self, given))
         return false;
     take_noted(self, given);
-    if (!fit_together(self, given) || !set_judge(self, given) || !take_full(self, given) ||
+    if (!fit_together(self, given) || !plan_judge(self, given) || !take_full(self, given) ||
         !(saved ? check_state(self) : create(self, given)) || !take_againsts(self, given) ||
-        !set_hasher(self))
+        !choose_hasher(self))
         return false;
     self->seen.tell = note_news;
     tool_seen_start(&self->seen, rate_wanted(self, given, saved));

@@ -491,6 +491,26 @@ static int filter_set_full(PyObject *object, PyObject *value, void *unused)
     return good ? 0 : -1;
 }
 
+static PyObject *filter_applies_rule(PyObject *object, void *unused)
+{
+    (void)unused;
+    return NATIVE_BOOL(!((struct native_filter *)object)->raw);
+}
+
+static int filter_set_applies_rule(PyObject *object, PyObject *value, void *unused)
+{
+    struct native_filter *self = (struct native_filter *)object;
+    const int applies = value == NULL ? -1 : PyObject_IsTrue(value);
+    (void)unused;
+    if (value == NULL)
+        PyErr_SetString(PyExc_TypeError, "applies_rule must be True or False");
+    if (applies < 0 || !native_filter_enter(self, false, true))
+        return -1;
+    native_filter_raw(self, applies == 0);
+    native_filter_leave(self, true);
+    return 0;
+}
+
 static PyObject *filter_closed(PyObject *object, void *unused)
 {
     (void)unused;
@@ -519,6 +539,10 @@ static PyGetSetDef *attributes(void)
         FACT("writable", "writable", "keys can be added"),
         FACT("mapped", "mapped", "a map of a file"),
         FACT("kernel", "kernel", "the code that serves it"),
+        {"applies_rule", filter_applies_rule, filter_set_applies_rule,
+         "whether the rule of the file makes keys; can be set. If not, keys are given as it makes "
+         "them: bytes for hexadecimal digits, texts in lower case",
+         NULL},
         {"full", filter_full, filter_set_full,
          "what a new key beyond the limit does: raise, grow or ignore", NULL},
         {"closed", filter_closed, NULL, "close() was called", NULL},
@@ -543,6 +567,7 @@ static PyMethodDef own_methods[] = {
      "rate: without these are None."},
     {"estimate", filter_estimate, METH_NOARGS,
      "estimate() -> float\n\nHow many distinct keys were added, from the bits: reads them all."},
+    {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS, NULL}, /* Filter[str] */
     {"_repr_html_", filter_html, METH_NOARGS,
      "_repr_html_() -> str\n\nWhat a notebook shows: the facts, and how many cells are set."},
     {"close", filter_close, METH_NOARGS, "close()\n\nReleases the memory or the map now."},

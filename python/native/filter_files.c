@@ -20,8 +20,8 @@ static PyObject *finish_open(PyTypeObject *type, const struct native_state *stat
     return native_raise(state, error, path);
 }
 
-/* The same with what becomes of keys beyond the limit. */
-static PyObject *finish_full(PyObject *made, const char *full)
+/* The same with what becomes of keys beyond the limit, and whether the rule makes keys. */
+static PyObject *finish_full(PyObject *made, const char *full, int rule)
 {
     struct native_filter *self = (struct native_filter *)made;
     bool ignores;
@@ -29,16 +29,18 @@ static PyObject *finish_full(PyObject *made, const char *full)
         native_filter_ignore(self, ignores);
     else
         Py_CLEAR(made);
+    if (made != NULL && rule == 0)
+        native_filter_raw(self, true);
     return made;
 }
 
 static PyObject *filter_open(PyObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"path", "copy", "secret", "verify", "full", NULL};
+    static char *names[] = {"path", "copy", "secret", "verify", "full", "rule", NULL};
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     uint8_t bytes[BLOOMERY_SECRET_BYTES];
     PyObject *path, *secret = NULL, *encoded = NULL;
-    int copy = 0, verify = 0;
+    int copy = 0, verify = 0, rule = 1;
     const char *text, *full = "raise";
     struct native_watch watch = {.path = NULL};
     const bloomery_filter *filter = NULL;
@@ -46,8 +48,8 @@ static PyObject *filter_open(PyObject *type, PyObject *args, PyObject *keywords)
     bloomery_error error;
     bloomery_status status;
 
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$pOps", names, &path, &copy, &secret,
-                                     &verify, &full))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$pOpsp", names, &path, &copy, &secret,
+                                     &verify, &full, &rule))
         return NULL;
     struct native_state *state = native_state_of((PyTypeObject *)type);
     if (state == NULL || !native_secret_take(secret, bytes, &options.secret) ||
@@ -66,7 +68,8 @@ static PyObject *filter_open(PyObject *type, PyObject *args, PyObject *keywords)
     Py_END_ALLOW_THREADS;
     Py_DECREF(encoded);
     PyObject *made = finish_full(
-        finish_open((PyTypeObject *)type, state, filter, writable, status, &error, path), full);
+        finish_open((PyTypeObject *)type, state, filter, writable, status, &error, path), full,
+        rule);
     if (made == NULL)
         native_watch_end(&watch);
     else
@@ -76,17 +79,18 @@ static PyObject *filter_open(PyObject *type, PyObject *args, PyObject *keywords)
 
 static PyObject *filter_from_bytes(PyObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"data", "secret", "full", NULL};
+    static char *names[] = {"data", "secret", "full", "rule", NULL};
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     uint8_t bytes[BLOOMERY_SECRET_BYTES];
     PyObject *data, *secret = NULL;
     const char *full = "raise";
+    int rule = 1;
     Py_buffer buffer;
     bloomery_filter *filter = NULL;
     bloomery_error error;
     bloomery_status status;
 
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$Os", names, &data, &secret, &full))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$Osp", names, &data, &secret, &full, &rule))
         return NULL;
     struct native_state *state = native_state_of((PyTypeObject *)type);
     if (state == NULL || !native_secret_take(secret, bytes, &options.secret) ||
@@ -97,20 +101,21 @@ static PyObject *filter_from_bytes(PyObject *type, PyObject *args, PyObject *key
     Py_END_ALLOW_THREADS;
     PyBuffer_Release(&buffer);
     return finish_full(
-        finish_open((PyTypeObject *)type, state, filter, filter, status, &error, NULL), full);
+        finish_open((PyTypeObject *)type, state, filter, filter, status, &error, NULL), full, rule);
 }
 
 static PyObject *filter_view(PyObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"data", "secret", NULL};
+    static char *names[] = {"data", "secret", "rule", NULL};
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     uint8_t bytes[BLOOMERY_SECRET_BYTES];
     PyObject *data, *secret = NULL;
     Py_buffer buffer;
     const bloomery_filter *filter = NULL;
     bloomery_error error;
+    int rule = 1;
 
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O", names, &data, &secret))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$Op", names, &data, &secret, &rule))
         return NULL;
     struct native_state *state = native_state_of((PyTypeObject *)type);
     if (state == NULL || !native_secret_take(secret, bytes, &options.secret) ||
@@ -125,6 +130,8 @@ static PyObject *filter_view(PyObject *type, PyObject *args, PyObject *keywords)
     }
     ((struct native_filter *)made)->buffer = buffer;
     ((struct native_filter *)made)->has_buffer = true;
+    if (rule == 0)
+        native_filter_raw((struct native_filter *)made, true);
     return made;
 }
 
@@ -414,10 +421,19 @@ static PyObject *state_of(PyObject *object)
     PyObject *own = PyObject_GetAttrString(object, "__dict__"); /* of a subclass */
     if (own == NULL)
         PyErr_Clear();
-    if (!((struct native_filter *)object)->ignores)
+    const struct native_filter *self = (const struct native_filter *)object;
+    PyObject *set = self->ignores || self->raw ? PyDict_New() : NULL;
+    PyObject *both = own;
+    if (set == NULL)
         return own;
-    PyObject *both = own == NULL ? Py_BuildValue("(O{ss})", Py_None, "full", "ignore")
-                                 : Py_BuildValue("(O{ss})", own, "full", "ignore");
+    PyObject *ignore = PyUnicode_FromString("ignore");
+    if (ignore != NULL && (!self->ignores || PyDict_SetItemString(set, "full", ignore) == 0) &&
+        (!self->raw || PyDict_SetItemString(set, "applies_rule", Py_False) == 0))
+        both = Py_BuildValue("(OO)", own == NULL ? Py_None : own, set);
+    else
+        both = NULL;
+    Py_XDECREF(ignore);
+    Py_DECREF(set);
     Py_XDECREF(own);
     return both;
 }
@@ -465,15 +481,17 @@ static PyObject *filter_reduce(PyObject *object, PyObject *protocol)
 
 PyMethodDef native_filter_file_methods[] = {
     {"open", NATIVE_KEYWORDS(filter_open), CLASS_METHOD,
-     "open(path, *, copy=False, secret=None, verify=False, full='raise') -> Filter\n\nA file, "
-     "mapped and read-only: microseconds, and processes share the memory. copy=True reads it all, "
-     "and keys can be added, up to the limit unless full='ignore'."},
+     "open(path, *, copy=False, secret=None, verify=False, full='raise', rule=True) -> "
+     "Filter\n\nA file, mapped and read-only: microseconds, and processes share the memory. "
+     "copy=True reads it all, and keys can be added, up to the limit unless full='ignore'. "
+     "rule=False: keys are given as the rule of the file would make them, such as raw digests for "
+     "hexadecimal digits."},
     {"from_bytes", NATIVE_KEYWORDS(filter_from_bytes), CLASS_METHOD,
-     "from_bytes(data, *, secret=None, full='raise') -> Filter\n\nOf what to_bytes() made; owns a "
-     "copy."},
+     "from_bytes(data, *, secret=None, full='raise', rule=True) -> Filter\n\nOf what to_bytes() "
+     "made; owns a copy."},
     {"view", NATIVE_KEYWORDS(filter_view), CLASS_METHOD,
-     "view(data, *, secret=None) -> Filter\n\nRead-only, over shared memory or a map, which it "
-     "keeps and which must not change. Its address must be a multiple of 64."},
+     "view(data, *, secret=None, rule=True) -> Filter\n\nRead-only, over shared memory or a "
+     "map, which it keeps and which must not change. Its address must be a multiple of 64."},
     {"save", filter_save, METH_O,
      "save(path)\n\nWrites a file that every Bloomery reads. The old file stays or is replaced "
      "whole."},

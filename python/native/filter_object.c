@@ -50,6 +50,16 @@ void native_filter_ignore(struct native_filter *self, bool ignores)
     self->limit.checked = !ignores && self->limit.applies;
 }
 
+void native_filter_raw(struct native_filter *self, bool raw)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(self->filter, &info);
+    native_keying_of(&info.rule, &self->keying);
+    self->keying.has_rule = self->keying.has_rule && !raw;
+    self->raw = raw;
+    self->quick = self->secret && !self->keying.has_rule;
+}
+
 PyObject *native_filter_of(const struct native_filter *self, bloomery_filter *filter,
                            bool concurrent)
 {
@@ -57,6 +67,8 @@ PyObject *native_filter_of(const struct native_filter *self, bloomery_filter *fi
         native_filter_new(Py_TYPE((PyObject *)(uintptr_t)self), filter, filter, concurrent);
     if (made != NULL && self->ignores)
         native_filter_ignore((struct native_filter *)made, true);
+    if (made != NULL && self->raw)
+        native_filter_raw((struct native_filter *)made, true);
     return made;
 }
 

@@ -15,7 +15,7 @@
  *     buffers.c   NumPy and its like -> chunks    filter_sets.c   ... several filters
  *     arrow.c     Arrow's capsules -> chunks      filter.c        ... one key, and the type
  *     sources.c   where many keys come from       builder.c, sieve.c, near.c  other classes
- *                                                 deduper.[hc], deduper_new.c what is behind Deduper
+ *     deduper.[hc], deduper_new.c  what is behind bloomery.Deduper
  *
  * Many keys come in one of three ways, the quickest that fits:
  *
@@ -488,6 +488,7 @@ struct native_filter {
     struct native_watch watch; /* of a map */
     struct native_limit limit;
     bool grows, ignores;
+    bool raw;    /* keys are not made by the rule of the file */
     bool single; /* one layer, and no more will come: the plan stays what it is */
     uint64_t planned_keys;
     double planned_rate;
@@ -512,6 +513,9 @@ PyObject *native_filter_of(const struct native_filter *self, bloomery_filter *fi
 
 /* Whether keys beyond the limit are added all the same. */
 void native_filter_ignore(struct native_filter *self, bool ignores);
+
+/* Whether keys are taken as they are, and not made by the rule of the file. */
+void native_filter_raw(struct native_filter *self, bool raw);
 
 /* Whether it is open and, if `hashes`, has its secret. False after raising. */
 bool native_filter_ready(const struct native_filter *self, bool hashes);

@@ -105,6 +105,19 @@ static bool take_value(struct native_work *work, PyObject *object)
     return true;
 }
 
+enum { PAUSE = 64 * NATIVE_PORTION }; /* objects: some ms */
+
+/* Now and then other threads and the handlers of signals run, since objects need the GIL all the
+ * time. The gate is not entered here. False after raising. */
+static bool give_way(const struct native_work *work)
+{
+    if (work->seen % PAUSE != 0)
+        return true;
+    Py_BEGIN_ALLOW_THREADS;
+    Py_END_ALLOW_THREADS;
+    return PyErr_CheckSignals() == 0;
+}
+
 /* Appends an object; runs the portion when it is full. An object that is not a key ends the work,
  * when those before it are done. */
 static bool take_object(struct native_work *work, PyObject *object)
@@ -126,7 +139,7 @@ static bool take_object(struct native_work *work, PyObject *object)
     }
     if (portion->records < NATIVE_PORTION)
         return true;
-    if (!finish_portion(work))
+    if (!finish_portion(work) || !give_way(work))
         return false;
     native_portion_begin(portion);
     return true;

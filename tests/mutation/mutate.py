@@ -142,7 +142,7 @@ class Tree:
         if source.startswith(("fuzz/", "tests/module/")):
             return self.library_flags + ["-I" + self.root]
         if source.startswith("python/"):
-            return self.library_flags + ["-DPy_LIMITED_API=0x030b0000", "-I" + PYTHON_HEADERS]
+            return self.library_flags + ["-DPy_LIMITED_API=0x030b0000", "-I" + PYTHON_HEADERS, "-I" + self.path("tool"), "-I" + self.root]
         if source.startswith("tests/unit/"):
             return self.test_flags + ["-I" + self.path("tool"), "-I" + self.root]
         return self.tool_flags if source.startswith(("tool/", "lineage/")) else self.test_flags
@@ -269,7 +269,7 @@ class Tree:
             raise Missing("Python's headers (python3-dev) are not here")
         target = os.path.join(self.objects, "python")
         shutil.copytree(self.path("python", "bloomery"), os.path.join(target, "bloomery"), dirs_exist_ok=True)
-        status, said = run([*CC, *self.objects_of(self.sources("python") + self.library(), broken), "-shared",
+        status, said = run([*CC, *self.objects_of(self.sources("python") + self.sources("tool/units") + self.library(), broken), "-shared",
                             "-o", os.path.join(target, "bloomery", "_native.abi3.so"),
                             *pkg_config("--libs", "libsodium", "libcrypto"), "-lm", "-lpthread"])
         if status != 0:
@@ -314,7 +314,8 @@ class Tree:
             ran = re.search(r"\b1 (passed|failed)", said)
         elif program.startswith("python/"):
             environment |= {"PYTHONPATH": self.package(broken) + ":" + self.path("tests", "cli"),
-                            "BLOOMERY_TOOL": sys.executable, "BLOOMERY_VECTORS": self.path("tests", "vectors")}
+                            "BLOOMERY_TOOL": self.command(broken) if program.endswith(("_deduper.py", "_keys.py")) else sys.executable,
+                            "BLOOMERY_VECTORS": self.path("tests", "vectors")}
             status, said = run([sys.executable, self.path("tests", program), name], env=environment)
             if re.search(r"\b1 skipped", said):
                 raise Missing(said.splitlines()[0])

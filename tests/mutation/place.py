@@ -52,7 +52,7 @@ class Sources:
         for folder in FOLDERS:
             for path, _, names in os.walk(os.path.join(root, folder)):
                 for name in names:
-                    if name.endswith((".py",) if folder == "python" else (".c", ".h", ".cc")):
+                    if name.endswith((".py", ".c", ".h") if folder == "python" else (".c", ".h", ".cc")):
                         self.files.setdefault(name, []).append(
                             os.path.relpath(os.path.join(path, name), root))
         for paths in self.files.values():

@@ -3,6 +3,7 @@
 
 import array
 import gc
+import hashlib
 import ipaddress
 import pathlib
 import pickle
@@ -121,6 +122,35 @@ def a_rule_of_a_file_is_applied(c):
     for call in (h.__contains__, lambda key: h.contains_many([key])):
         with raises(c, ValueError, "hex"):
             call("xyz")
+
+
+@case
+def keys_that_the_rule_has_made_already_are_taken_as_they_are(c):
+    digests = [hashlib.sha1(f"{i}".encode()).digest() for i in range(500)]
+    c.file("digests", "".join(digest.hex() + "\n" for digest in digests))
+    c.run("build -q --hex -o h.bloom digests")
+    by_rule = Filter.open(c.path("h.bloom"))
+    with open(c.path("h.bloom"), "rb") as file:
+        data = file.read()
+    for raw in (Filter.open(c.path("h.bloom"), rule=False), Filter.open(c.path("h.bloom"), copy=True, rule=False),
+                Filter.from_bytes(data, rule=False)):
+        c.expect(all(digest in raw for digest in digests) and raw.count_many(digests) == 500, "raw digests are not found")
+        c.expect(raw.count_many([digest.hex() for digest in digests]) < 5 and raw.rule == "hex" and not raw.applies_rule, "the rule is applied")
+        for made in (raw.copy(), pickle.loads(pickle.dumps(raw)), raw | by_rule):
+            c.expect(not made.applies_rule and made.count_many(digests) == 500, "a copy applies the rule")
+        if raw.writable:
+            raw.add(b"\0" * 20)
+            c.expect("00" * 20 in Filter.from_bytes(raw.to_bytes()), "another key was added")
+        with raises(c, TypeError, "an int is not a key"):
+            7 in raw  # pylint: disable=pointless-statement
+    c.expect(by_rule.applies_rule and by_rule.count_many([digest.hex() for digest in digests]) == 500, "hex")
+    by_rule.applies_rule = False
+    c.expect(digests[0] in by_rule and digests[0].hex() not in by_rule, "set to False")
+    by_rule.applies_rule = True
+    c.expect(digests[0].hex() in by_rule, "set to True")
+    with raises(c, TypeError, "True or False"):
+        del by_rule.applies_rule
+    c.expect(pickle.loads(pickle.dumps(by_rule)).applies_rule, "a pickle")
 
 
 @case

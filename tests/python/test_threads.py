@@ -3,6 +3,7 @@
 
 import multiprocessing
 import os
+import signal
 import threading
 import time
 
@@ -180,8 +181,44 @@ def a_child_forked_in_the_midst_raises_instead_of_waiting_without_end(c):
 
 
 @case
+def a_list_of_many_keys_lets_others_run_and_is_interrupted(c):
+    keys = [f"key {i}" for i in range(1_500_000)]
+    f, ticks, done = Filter(3_000_000, 1e-6), [], [False]
+
+    def tick():
+        while not done[0]:
+            ticks.append(time.monotonic())
+            time.sleep(0.0005)
+    thread = threading.Thread(target=tick)
+    thread.start()
+    begin = time.monotonic()
+    f.add_many(keys)
+    spent = time.monotonic() - begin
+    done[0] = True
+    thread.join()
+    within = sum(begin < tick < begin + spent for tick in ticks)
+    c.expect(within >= 8, f"others ran {within} times in {spent:.2f} s")
+
+    def interrupt(number, frame):
+        raise InterruptedError("enough")
+    before = signal.signal(signal.SIGALRM, interrupt)
+    g = Filter(30_000_000, 1e-6)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        for _ in range(20):
+            g.add_many(keys)
+        c.expect(False, "nothing was raised")
+    except InterruptedError:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    added = g.adds
+    c.expect(0 < added < 1_500_000 and g.count_many(keys[:added]) == added, f"{added} keys came before it")
+
+
+@case
 def a_signal_interrupts_waiting(c):
-    import signal  # pylint: disable=import-outside-toplevel
     np = need("numpy")
     f = Filter(8_000_000, 1e-4, kind="classic")
     keys, going, begun = np.arange(3_000_000), [True], threading.Event()

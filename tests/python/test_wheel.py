@@ -39,7 +39,7 @@ def a_wheel_is_small_needs_libc_alone_and_runs(c):
     c.expect({"bloomery/__init__.py", "bloomery/_lines.py", "bloomery/_native.pyi", "bloomery/py.typed", "bloomery/_native.abi3.so",
               "bloomery/scrapy.py", "bloomery/compat/rbloom.py", "bloomery/compat/pybloom_live.py"} <= set(names), f"{names}")
     c.expect(not [each for each in names if not each.startswith(("bloomery/", "bloomery-"))], f"{names}")
-    c.expect({"bloomery/__main__.py", "bloomery/_columns.py", "bloomery/_html.py", "bloomery/LICENSE"} <= set(names), f"{names}")
+    c.expect({"bloomery/__main__.py", "bloomery/_columns.py", "bloomery/_dedupe.py", "bloomery/_html.py", "bloomery/LICENSE"} <= set(names), f"{names}")
     with open(glob.glob(c.path("site/bloomery-*.dist-info/METADATA"))[0], encoding="utf-8") as file:
         made = email.message_from_file(file)
     for field in ("Name", "Version", "Summary", "License", "Requires-Python", "Classifier", "Description-Content-Type"):
