@@ -573,6 +573,8 @@ static bool run_input(struct tool_dedupe_command *command, char *path)
     tool_dedupe_counts_add(&dedupe->counts, &before);
     if (!good) {
         tool_packed_output_drop(output);
+        if (dedupe->removed != NULL && tool_out_failed(dedupe->removed))
+            tool_out_finish(dedupe->removed, TOOL_ERROR); /* which says why */
         tool_journal_drop_removed(&corpus->journal);
         corpus->left_out = true;
         return these.records == 0 && !dedupe->stopped && !dedupe->failed;
