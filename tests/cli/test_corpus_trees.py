@@ -255,6 +255,82 @@ def json_pointers_lead_where_paths_do(c):
               stderr=has(f"already have a member '{name}'"))
 
 
+def two_texts(lines):
+    """Documents with what they have as one text in two, by every third line of it; the second is deeper, and comes
+    first in some."""
+    made = []
+    for number, line in enumerate(lines):
+        paragraphs = json.loads(line)["text"].split("\n")
+        title, body = "\n".join(paragraphs[::3]), "\n".join(one for i, one in enumerate(paragraphs) if i % 3)
+        parts = [("title", title), ("meta", {"body": body})]
+        made.append(json.dumps(dict(parts[::-1] if number % 4 == 0 else parts), ensure_ascii=number % 2 == 0).encode())
+    return made
+
+
+@case
+def paragraphs_of_several_texts_are_judged_together(c):
+    """Each text alone, one behind the other in the order of the line, has the same paragraphs removed; a document goes
+    if all of them do."""
+    for unit in ("paragraph", "ngram"):
+        documents = [line for line in two_texts(corpus(400, 5, odd=False))]
+        single, places = [], []
+        for number, line in enumerate(documents):
+            for name, text in json.loads(line).items():
+                single.append(json.dumps({"text": text if name == "title" else text["body"]}).encode())
+                places.append((number, name))
+        options = "--threshold 1 " if unit == "ngram" else ""  # a share of all n-grams would drop other documents
+        marked, _ = c.run(quiet(unit, options + "--annotate"), stdin=text_of(single), stdout=None)
+        expected = {}
+        for (number, name), line in zip(places, marked.splitlines()):
+            for span in json.loads(line).get("bloomery", {"spans": []})["spans"]:
+                expected.setdefault(number, []).append([*span, "title" if name == "title" else "/meta/body"])
+        c.file("in", text_of(documents))
+        line = f"dedupe -q --unit {unit} -p 1e-12 {options}--jsonl /meta/body --jsonl title in"
+        for threads in (1, 4):
+            marked, _ = c.run(f"{line} --annotate -j {threads} --removed removed", stdout=None,
+                              environment={"BLOOMERY_BLOCK_BYTES": "3000"})
+            got = [json.loads(one) for one in marked.splitlines()]
+            c.expect({i: one["bloomery"]["spans"] for i, one in enumerate(got) if "bloomery" in one} == expected, unit)
+        listed = [json.loads(one) for one in c.read("removed").splitlines()]
+        dropped = [i for i, one in enumerate(got) if "bloomery" in one and one["bloomery"]["drop"]]
+        c.expect([one["line"] - 1 for one in listed if one["drop"]] == dropped and len(dropped) > 10, f"{unit}: {dropped}")
+        c.expect([one["span"] for one in listed if not one["drop"]] ==
+                 [span for i, spans in sorted(expected.items()) if i not in dropped for span in spans], unit)
+        kept, _ = c.run(line, stdout=None)
+        cut = iter(kept.splitlines())
+        for number, document in enumerate(documents):
+            if number in dropped:
+                continue
+            there, now = json.loads(document), json.loads(next(cut))
+            for name in ("title", "/meta/body"):
+                before, after = ((one["title"] if name == "title" else one["meta"]["body"]) for one in (there, now))
+                for begin, end, _, path in reversed(expected.get(number, [])):
+                    before = before[:begin] + before[end:] if path == name else before
+                c.expect(before == after, f"{unit}: document {number} has another {name}: {before!r}, {after!r}, {expected.get(number)} {there}")
+        taken, _ = c.run(f"{line} -v", stdout=None)
+        c.expect(len(kept) > 1000 and len(taken.splitlines()) == len(expected), f"{unit}: {len(expected)}")
+
+
+@case
+def whole_documents_of_several_texts_are_equal_if_all_texts_are(c):
+    lines = ['{"a":"x","b":"y"}', '{"b":"y","n":2,"a":"x"}', '{"a":"x"}', '{"b":"x"}', '{"a":"xy"}', '{"b":"y","a":"x\\u001f"}',
+             '{"a":"\\u0078","b":"y"}', '{"a":7}']
+    kept = "\n".join([lines[0], *lines[2:6], lines[7]]) + "\n"
+    c.run("dedupe -q --unit document --jsonl a --jsonl /b", stdin="\n".join(lines), stdout=kept)
+    c.run("dedupe -q --unit document --jsonl a --jsonl /b --annotate", stdin="\n".join(lines[:2]),
+          stdout=lines[0] + '\n' + lines[1][:-1] + ',"bloomery":{"spans":[[0,3,1]],"drop":true}}\n')
+    c.run("dedupe -q --unit paragraph --jsonl a --jsonl /a", stdin="\n".join(lines[:1]), stdout=lines[0] + "\n")
+    words = [f"w{i}" for i in range(200)]
+    near = [json.dumps({"a": " ".join(words[:100]), "b": " ".join(words[100 + i:])}) for i in (0, 1)]
+    near.append(json.dumps({"a": " ".join(words[:100]), "b": " ".join(reversed(words))}))
+    c.run("dedupe -q --unit document --near 0.8 --jsonl a --jsonl b", stdin="\n".join(near),
+          stdout=near[0] + "\n" + near[2] + "\n")
+    c.run("dedupe --unit document " + "--jsonl a " * 9, code=2, stdin="", stderr=has("--jsonl is given more than 8 times"))
+    c.run("dedupe --jsonl a --jsonl b", code=2, stdin="", stderr=has("a line has one key"))
+    c.run("build -o f.bloom --jsonl a --jsonl b", code=2, stdin="", stderr=has("--jsonl is given twice"))
+    c.run("dedupe --unit document --jsonl c --jsonl d", code=2, stdin=lines[0], stdout=None, stderr=has("no document has a string at 'c, d'"))
+
+
 # ---- What was removed --------------------------------------------------------------------------------
 
 @case
