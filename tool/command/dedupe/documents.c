@@ -415,7 +415,7 @@ static void write_annotated(struct tool_documents *documents, const struct tool_
 /* ---- Lines about what is removed ------------------------------------------------------------- */
 
 /*
- * One for each span that is cut out, and one for a document that is dropped, whose parts are counted
+ * One for each span that is cut out, and one for a document that is dropped, whose parts count
  * with one code point between them. Spans are those of an annotation. A filter does not know which
  * document had a text. Which filter of --against had it is known.
  *
