@@ -78,16 +78,20 @@ def lists_that_name_no_inputs_are_refused(c):
     c.file("packed", gzip.compress(b"a.jsonl\n"))
     c.file("long", "a.jsonl\n" + "x" * 5000 + "\n")
     os.mkdir(c.path("folder"))
+    c.file("tree", "a.jsonl\nfolder\n")
     line = "dedupe --unit document --jsonl text --output-dir out --files-from"
     for name, said in (("missing", "missing: No such file"), ("folder", "folder: Is a directory"),
                        ("list", "list: line 2 names the list itself"), ("empty", "empty: names no inputs"),
                        ("packed", "packed: is compressed with gzip, not a list of paths"),
-                       ("long", "long: line 2 is longer than a path can be")):
+                       ("long", "long: line 2 is longer than a path can be"),
+                       ("a.jsonl", "a.jsonl: line 1 is JSON, not a path"),
+                       ("tree", "folder: is a directory; name the files in it, or list them: find folder -type f")):
         c.run(f"{line} {name}", code=2, stderr=has(said))
     c.run(f"{line} -", code=2, stdin="", stderr=has("standard input: names no inputs"))
     c.run(f"{line} -", code=2, stdin="a.jsonl\n-\n", stderr=has("line 2 names standard input, which has the list"))
     c.run(f"{line} - -", code=2, stdin="a.jsonl\n", stderr=has("standard input can be read only once"))
     c.expect("out" not in c.names(), "something was written")
+    c.run("dedupe -T list", code=2, stderr=has("its name here is '--files-from'"))
 
 
 @case
@@ -247,6 +251,8 @@ def json_pointers_lead_where_paths_do(c):
     c.run("dedupe -q --unit document --jsonl /x~1y~0z/0", stdin='{"x/y~z":["a"]}\n{"x/y~z":["a"],"n":2}\n',
           stdout='{"x/y~z":["a"]}\n')
     c.run("dedupe -q --jsonl /id", stdin='{"id":1}\n{"id":1,"n":2}\n', stdout='{"id":1}\n')
+    c.file("dots.jsonl", '{"a.b":"x"}\n')
+    c.run("dedupe -q --unit document --jsonl a.b dots.jsonl", code=2, stderr=has(r"at 'a.b' (a dot within a name is written \.)"))
     for path in ("/", "/a//b", "/a~2", "/a~", "//"):
         c.run(f"dedupe --unit document --jsonl {path}", code=2, stderr=has("is not a path to a member"))
     for name in ("/x", "a/b~c.d"):

@@ -93,31 +93,49 @@ static bool againsts_fit(const struct tool_judge *judge, const char *note, bool 
     return true;
 }
 
-/* Whether all inputs can be opened and none is a directory. */
-static bool inputs_are_there(const struct tool_source *source)
+/* Whether none of the inputs is a directory. False after a message. */
+static bool inputs_are_files(const struct tool_source *source)
 {
     for (size_t i = 0; i < source->count; i++) {
         struct stat facts;
         const char *path = source->paths[i];
-        if (tool_path_is_stdin(path))
+        if (tool_path_is_stdin(path) || stat(path, &facts) != 0 || !S_ISDIR(facts.st_mode))
             continue;
-        const bool there = stat(path, &facts) == 0;
-        if (!there || S_ISDIR(facts.st_mode) || access(path, R_OK) != 0) {
-            tool_error("%s: %s", path,
-                       there && S_ISDIR(facts.st_mode) ? "is a directory; name the files in it"
-                                                       : strerror(errno));
-            return false;
-        }
+        tool_error("%s: is a directory; name the files in it, or list them: find %s -type f | sort "
+                   "| bloomery dedupe --files-from - ...",
+                   path, path);
+        return false;
     }
     return true;
+}
+
+/* Whether all inputs can be opened. False after a message. */
+static bool inputs_are_there(const struct tool_source *source)
+{
+    for (size_t i = 0; i < source->count; i++)
+        if (!tool_path_is_stdin(source->paths[i]) && access(source->paths[i], R_OK) != 0) {
+            tool_error("%s: %s", source->paths[i], strerror(errno));
+            return false;
+        }
+    return true;
+}
+
+/* What may be wrong with the path of a text, in words behind it. */
+static const char *path_hint(const struct tool_judge_lines *lines)
+{
+    for (size_t i = 0; i < lines->path_count; i++)
+        if (lines->paths[i].text[0] != '/' && strchr(lines->paths[i].text, '.') != NULL)
+            return " (a dot within a name is written \\.)";
+    return "";
 }
 
 /* No document has a text: says so, and `path`, the file that was looked at (NULL: all). */
 static bool say_no_text(const struct tool_judge *judge, const char *path)
 {
-    tool_error("%s%sno document has a string at '%s', so there is nothing to compare; --jsonl "
+    tool_error("%s%sno document has a string at '%s'%s, so there is nothing to compare; --jsonl "
                "names the member that has the text",
-               path != NULL ? path : "", path != NULL ? ": " : "", judge->lines->paths_said);
+               path != NULL ? path : "", path != NULL ? ": " : "", judge->lines->paths_said,
+               path_hint(judge->lines));
     return false;
 }
 
@@ -279,9 +297,10 @@ static bool get_size(struct tool_dedupe_command *command, struct tool_corpus_siz
                    path);
     else
         tool_error(
-            "%s: of %llu documents that were sampled, none has a string at '%s'. Is the path "
+            "%s: of %llu documents that were sampled, none has a string at '%s'%s. Is the path "
             "right? If others have one, give the number of keys with -n",
-            path, (unsigned long long)size->sampled_documents, judge->lines->paths_said);
+            path, (unsigned long long)size->sampled_documents, judge->lines->paths_said,
+            path_hint(judge->lines));
     return false;
 }
 
@@ -381,7 +400,8 @@ bool tool_corpus_plan(struct tool_dedupe_command *command, int *code)
         return false;
     }
     const bool sampled = command->keys == 0 || corpus->dry_run;
-    if (!againsts_fit(&corpus->judge, corpus->note, command->quiet) ||
+    if (!inputs_are_files(&command->source) ||
+        !againsts_fit(&corpus->judge, corpus->note, command->quiet) ||
         (corpus->dry_run && !inputs_are_there(&command->source)) ||
         (sampled && !get_size(command, &size)))
         return false;
