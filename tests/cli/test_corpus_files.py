@@ -136,15 +136,18 @@ def a_run_that_a_signal_ends_says_that_it_can_go_on(c):
 
 @case
 def a_power_cut_at_any_call_loses_nothing(c):
-    """The next run finds what a disk has after that, and makes the same bytes of it."""
+    """The next run finds what a disk has after that, and makes the same bytes of it, and of the list of what is
+    removed."""
     library = os.environ.get("BLOOMERY_FAULTY_IO")
     if not library or os.environ.get("BLOOMERY_EMULATOR"):
         raise Skip("no library of faults")
     parts = files(c, 12, FILES[:2])
     names = " ".join(f"in/{name}" for name in parts)
     expected = model_files(parts, "paragraph")
+    c.run(quiet("paragraph", f"-n 2000 --removed removed {names}"), stdout=None, stderr=None)
     for checkpoint, step in (("0", 1), ("600", 5)):
-        line = quiet("paragraph", f"-n 2000 -j 1 --checkpoint {checkpoint} --output-dir root/out {names}")
+        line = quiet("paragraph", f"-n 2000 -j 1 --checkpoint {checkpoint} --output-dir root/out --removed root/removed "
+                                  f"{names}")
         at, cut = 0, True
         while cut:
             at += step
@@ -161,6 +164,7 @@ def a_power_cut_at_any_call_loses_nothing(c):
             c.expect(cut or done.returncode == 0, f"call {at}: {done.returncode}, {done.stderr!r}")
             c.run(line, stderr=None)
             expect_files(c, "root/out", expected, f"call {at}, checkpoint {checkpoint}: ")
+            c.expect(c.read("root/removed") == c.read("removed"), f"call {at}: another list of what is removed")
         c.expect(at > 20, f"only {at} calls")
 
 

@@ -65,7 +65,8 @@ ELSEWHERE = (
 )
 # Options of others that documents name in backquotes, without their program.
 OTHERS = {
-    "--annotate-only": "datatrove", "--output-directory": "bff", "--update-bloom-filter": "bff", "--gzip": "bloom",
+    "--annotate-only": "datatrove", "--output-directory": "bff", "--no-update-bloom-filter": "bff",
+    "--min-ngram-size": "bff", "--long": "zstd", "--gzip": "bloom",
     "--jobs": "poppy", "--pipe": "redis-cli", "--decompress": "gzip", "--low-memory-unused": "wasm-opt",
     "--pipepart": "parallel", "--block": "parallel", "--self-test": "scripts/check-*", "--write": "scripts/check-interface",
     "--steps": "bench/run.py", "--prefix": "meson setup",

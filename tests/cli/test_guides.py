@@ -144,8 +144,111 @@ def commands_of_the_page_on_corpora_work_and_shards_give_what_one_run_gives(c):
     c.expect(all_of(c, "one") + all_of(c, "two.clean") == whole, "two passes differ from one run")
     c.expect(all_of(c, "whole") == whole, "shards by key differ from one run")
     c.expect(0 < len(all_of(c, "clean")) < len(all_of(c, "in")), "decontamination")
+    c.expect(all_of(c, "tree") == whole, "a list of names gives other files")
     if os.path.isdir(c.path("part1")):
         c.expect(all_of(c, "part1") == all_of(c, "one") and all_of(c, "part2") == all_of(c, "two"), "parallel")
+
+
+def recipes(needed, language="sh"):
+    """The pieces of the page on corpora that need something that few machines have."""
+    return re.findall(rf"^```{language}{needed}\n(.*?)^```$", page("docs/corpora.md"), re.M | re.S)
+
+
+@case
+def the_recipe_for_parquet_makes_the_same_columns(c):
+    """With PyArrow if it is there. Otherwise files of JSON stand for Parquet, and only the recipe's own lines are tried."""
+    scripts, (piece,) = recipes("", "python"), recipes(" needs pyarrow")
+    c.expect(len(scripts) == 2, f"{len(scripts)} scripts")
+    for name, script in zip(("rows.py", "table.py"), scripts):
+        c.file(name, script)
+    texts = ["Buy now\nCats sleep", "Buy now\nDögs", "Buy now"]
+    rows = [{"id": i, "text": text, "tags": ["a"] * i, "rate": None if i == 2 else 0.5} for i, text in enumerate(texts)]
+    kept = [rows[0], {**rows[1], "text": "Dögs"}]
+    python = os.environ.get("BLOOMERY_TEST_PYARROW", "python3")
+    real = subprocess.run([python, "-c", "import pyarrow.parquet"], capture_output=True, check=False).returncode == 0
+    if not real:
+        os.mkdir(c.path("pyarrow"))
+        c.file("pyarrow/__init__.py", PYARROW)
+        c.file("pyarrow/parquet.py", PYARROW_PARQUET)
+    # The rows of a Parquet file and back, beside the recipe.
+    write = "import json, sys, pyarrow as pa, pyarrow.parquet as pq; rows = json.load(sys.stdin); " \
+            "t = pa.Table.from_pylist(rows, None); w = pq.ParquetWriter(\"docs.parquet\", t.schema); w.write_table(t); w.close()"
+    read = 'import json, sys, pyarrow.parquet as pq; ' \
+           'print(json.dumps([row for b in pq.ParquetFile("clean.parquet").iter_batches(7) for row in b.to_pylist()]))'
+    for command, text in (([python, "-c", write], json.dumps(rows)), (None, None), ([python, "-c", read], "")):
+        if command is None:
+            shell(c, piece.replace("python3 ", python + " "), PYTHONPATH=c.directory)
+            continue
+        done = subprocess.run(command, cwd=c.directory, input=text, capture_output=True, text=True, timeout=SECONDS,
+                              check=False, env={**os.environ, "PYTHONPATH": c.directory})
+        c.expect(done.returncode == 0, f"{done.stderr}")
+    c.expect(json.loads(done.stdout) == kept, f"{done.stdout}")
+    if not real:
+        raise Skip("no pyarrow: tried with files of JSON in place of Parquet")
+
+
+PYARROW = """
+class Table:
+    def __init__(self, rows):
+        self.rows, self.schema = rows, sorted(rows[0]) if rows else []
+    from_pylist = classmethod(lambda cls, rows, schema: cls(rows))
+"""
+PYARROW_PARQUET = """
+import json
+class ParquetFile:
+    def __init__(self, path):
+        with open(path) as file:
+            self.rows = [json.loads(line) for line in file]
+    def iter_batches(self, count):
+        for at in range(0, len(self.rows), count):
+            yield Batch(self.rows[at:at + count])
+class Batch:
+    def __init__(self, rows):
+        self.rows = rows
+    def to_pylist(self):
+        return self.rows
+def read_schema(path):
+    return sorted(ParquetFile(path).rows[0])
+class ParquetWriter:
+    def __init__(self, path, schema):
+        self.file, self.schema = open(path, "w"), schema
+    def write_table(self, table):
+        assert table.schema == self.schema
+        self.file.writelines(json.dumps(row) + "\\n" for row in table.rows)
+    def close(self):
+        self.file.close()
+    __enter__ = lambda self: self
+    __exit__ = lambda self, *_: self.close()
+"""
+
+
+@case
+def the_recipe_for_object_storage_stops_at_the_first_failure(c):
+    """With a folder in place of the storage."""
+    if shutil.which("zstd") is None:
+        raise Skip("no zstd")
+    piece, = recipes(" needs s3")
+    os.makedirs(c.path("corpus/in"))
+    os.makedirs(c.path("corpus/out"))
+    for shard in ("000", "001"):
+        text = "".join(documents(shard, 40)).encode()
+        c.file(f"corpus/in/{shard}.jsonl.zst", subprocess.run(["zstd", "-qc"], input=text, capture_output=True, check=True).stdout)
+    shell(c, "bloomery --version")  # makes the folder
+    c.file("bin/aws", '#!/bin/sh\nset -e\nfrom=${3#s3://} to=${4#s3://}\n'
+                      'if [ "$from" = - ]; then cat > "$to"; else cat "$from"; fi\n')
+    os.chmod(c.path("bin/aws"), 0o755)
+    shell(c, piece, "-u")
+    whole, _ = shell(c, "zstd -dc corpus/in/*.zst | bloomery dedupe -q --jsonl text --unit paragraph")
+    made, _ = shell(c, "zstd -dc corpus/out/*.zst")
+    c.expect(made == whole, "other documents")
+    packed = c.read("corpus/in/000.jsonl.zst")
+    c.file("corpus/in/000.jsonl.zst", packed[:len(packed) // 2])  # a download that breaks off
+    state = c.read("seen.bloom")
+    os.remove(c.path("corpus/out/001.jsonl.zst"))
+    done = subprocess.run(["bash", "-c", piece], cwd=c.directory, capture_output=True, timeout=SECONDS, check=False,
+                          env={**os.environ, "PATH": c.path("bin") + ":" + os.environ["PATH"]})
+    c.expect(done.returncode != 0 and not os.path.exists(c.path("corpus/out/001.jsonl.zst")), "it went on after a failure")
+    c.expect(c.read("seen.bloom") == state, "the state was changed")
 
 
 # ---- docs/near.md ------------------------------------------------------------------------------------

@@ -176,7 +176,7 @@ def what_can_not_be_written_is_refused_before_anything_is_read(c):
     os.symlink("nowhere", c.path("dangling"))
     for line, said in (("query -o folder f.bloom", "folder: is a directory"),
                        ("query -o no/where f.bloom", "directory no does not exist"),
-                       ("query -o /dev/null f.bloom", "is not a regular file"),
+                       ("query -o /dev/full f.bloom", "is not a regular file"),
                        ("query -o f.bloom f.bloom", "f.bloom: is a filter"),
                        ("query -o dangling f.bloom", "dangling: is a symbolic link"),
                        ("query -o lines --confirm lines f.bloom", "same file"),

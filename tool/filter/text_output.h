@@ -76,7 +76,7 @@ struct tool_packed_output;
 
 /* Opens DIRECTORY/NAME for writing, in a directory that exists. A file of that name is replaced
  * when everything is written, and keeps its mode. Refuses files that are not regular, filters, and
- * packing that tool_pack_makes does not have, and levels that it does not have. NULL after a message. */
+ * packing or levels that tool_pack_makes does not have. NULL after a message. */
 struct tool_packed_output *tool_packed_output_open(const char *directory, const char *name,
                                                    struct tool_pack_form form);
 

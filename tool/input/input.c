@@ -242,6 +242,11 @@ static bool take_path(struct tool_paths *paths, const char *list, size_t line, c
                    said, line);
         return false;
     }
+    if (path[0] == '{' && access(path, F_OK) != 0) {
+        tool_error("%s: line %zu is JSON, not a path; --files-from takes a list of paths", said,
+                   line);
+        return false;
+    }
     if (strcmp(path, list) == 0) {
         tool_error("%s: line %zu names %s", said, line,
                    tool_path_is_stdin(list) ? "standard input, which has the list"

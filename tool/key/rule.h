@@ -57,7 +57,12 @@ struct tool_rule_choice {
     bool keep_bom;     /* for tool_source.keep_bom */
     bool text;         /* and for tool_source.text */
     bool keys_only;    /* no input is read: keys are given by themselves */
+    /* Further members of --jsonl, for a command that has room for them. */
+    struct tool_json_path *more_paths; /* NULL: it has none */
+    size_t more_count;
 };
+
+enum { TOOL_MORE_PATHS_MAX = 7 };
 
 /* The rows of a table of options: what is read of an input, and the rule. Both are groups of a
  * struct tool_rule_choice; their values are complete only after tool_rule_complete. */

@@ -85,10 +85,14 @@ static bool take_jsonl(const char *option, const char *text, void *at)
 {
     struct tool_rule_choice *choice = at;
     (void)option;
-    if (choice->layout.jsonl)
+    if (choice->layout.jsonl && choice->more_paths == NULL)
         return !tool_usage("--jsonl is given twice; a key is one member of a line");
+    if (choice->more_count == TOOL_MORE_PATHS_MAX)
+        return !tool_usage("--jsonl is given more than %d times", TOOL_MORE_PATHS_MAX + 1);
+    struct tool_json_path *path =
+        choice->layout.jsonl ? &choice->more_paths[choice->more_count++] : &choice->layout.path;
     choice->layout.jsonl = true;
-    return tool_json_path_parse(text, &choice->layout.path) ||
+    return tool_json_path_parse(text, path) ||
            !tool_usage("--jsonl '%s': is not a path to a member, such as url or meta.id", text);
 }
 

@@ -207,7 +207,8 @@ static const struct tool_option options[] = {
 
 static const struct tool_option corpus_options[] = {
     {0, "unit", "UNIT", TOOL_CHOICE(CORPUS, unit, "document|paragraph|ngram"),
-     .help = "choose what to remove from documents, whose text is at --jsonl PATH:\n"
+     .help = "choose what to remove from documents, whose text is at --jsonl PATH (which may be "
+             "given for each of several texts):\n"
              "document\ta document whose text is repeated, or with --near similar\n"
              "paragraph\ta line of a text that is repeated, and a document with nothing left\n"
              "ngram\ta paragraph or a document in which too many n-grams (sequences of N "
@@ -405,6 +406,10 @@ static bool documents_fit(const struct tool_dedupe_command *command)
     const struct tool_corpus *corpus = &command->corpus;
     const bool by_key = corpus->shard_by == TOOL_SHARD_BY_KEY;
     const char *other = first_of_corpus(corpus);
+    if (corpus->unit == TOOL_COMPARED_LINES && command->choice.more_count > 0)
+        return !tool_usage(
+            "--jsonl is given twice: a line has one key; with --unit, a document may "
+            "have several texts");
     if (corpus->unit == TOOL_COMPARED_LINES)
         return other == NULL ||
                !tool_usage("%s goes with --unit document, paragraph or ngram", other);
@@ -785,6 +790,7 @@ static int dedupe_main(int argc, char **argv)
     command->corpus.journal.removed = -1;
     command->corpus.checkpoint = -1;
     command->output.packs = true;
+    command->choice.more_paths = command->corpus.paths + 1;
     command->source.delimiter = '\n';
     command->dedupe.seen = &command->seen;
     command->dedupe.tally.kept = true;

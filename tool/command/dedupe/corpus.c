@@ -93,31 +93,49 @@ static bool againsts_fit(const struct tool_judge *judge, const char *note, bool 
     return true;
 }
 
-/* Whether all inputs can be opened and none is a directory. */
-static bool inputs_are_there(const struct tool_source *source)
+/* Whether none of the inputs is a directory. False after a message. */
+static bool inputs_are_files(const struct tool_source *source)
 {
     for (size_t i = 0; i < source->count; i++) {
         struct stat facts;
         const char *path = source->paths[i];
-        if (tool_path_is_stdin(path))
+        if (tool_path_is_stdin(path) || stat(path, &facts) != 0 || !S_ISDIR(facts.st_mode))
             continue;
-        const bool there = stat(path, &facts) == 0;
-        if (!there || S_ISDIR(facts.st_mode) || access(path, R_OK) != 0) {
-            tool_error("%s: %s", path,
-                       there && S_ISDIR(facts.st_mode) ? "is a directory; name the files in it"
-                                                       : strerror(errno));
-            return false;
-        }
+        tool_error("%s: is a directory; name the files in it, or list them: find %s -type f | sort "
+                   "| bloomery dedupe --files-from - ...",
+                   path, path);
+        return false;
     }
     return true;
+}
+
+/* Whether all inputs can be opened. False after a message. */
+static bool inputs_are_there(const struct tool_source *source)
+{
+    for (size_t i = 0; i < source->count; i++)
+        if (!tool_path_is_stdin(source->paths[i]) && access(source->paths[i], R_OK) != 0) {
+            tool_error("%s: %s", source->paths[i], strerror(errno));
+            return false;
+        }
+    return true;
+}
+
+/* What may be wrong with the path of a text, in words behind it. */
+static const char *path_hint(const struct tool_judge_lines *lines)
+{
+    for (size_t i = 0; i < lines->path_count; i++)
+        if (lines->paths[i].text[0] != '/' && strchr(lines->paths[i].text, '.') != NULL)
+            return " (a dot within a name is written \\.)";
+    return "";
 }
 
 /* No document has a text: says so, and `path`, the file that was looked at (NULL: all). */
 static bool say_no_text(const struct tool_judge *judge, const char *path)
 {
-    tool_error("%s%sno document has a string at '%s', so there is nothing to compare; --jsonl "
+    tool_error("%s%sno document has a string at '%s'%s, so there is nothing to compare; --jsonl "
                "names the member that has the text",
-               path != NULL ? path : "", path != NULL ? ": " : "", judge->lines->path->text);
+               path != NULL ? path : "", path != NULL ? ": " : "", judge->lines->paths_said,
+               path_hint(judge->lines));
     return false;
 }
 
@@ -177,13 +195,31 @@ static bool plan_near(struct tool_dedupe_command *command)
     return true;
 }
 
+/* The paths of texts in one list, and in words. */
+static void set_paths(struct tool_dedupe_command *command)
+{
+    struct tool_corpus *corpus = &command->corpus;
+    const struct tool_rule_choice *choice = &command->choice;
+    size_t used = 0;
+    corpus->paths[0] = choice->layout.path; /* the further ones are behind it already */
+    for (size_t i = 0; i <= choice->more_count; i++) {
+        const char *path = corpus->paths[i].text;
+        used += (size_t)snprintf(corpus->paths_said + used, sizeof(corpus->paths_said) - used,
+                                 "%s%s", i > 0 ? ", " : "", path);
+    }
+    assert(used < sizeof(corpus->paths_said));
+}
+
 static void set_judge(struct tool_dedupe_command *command)
 {
     struct tool_corpus *corpus = &command->corpus;
     struct tool_judge *judge = &corpus->judge;
     const bool ngrams = corpus->unit == TOOL_COMPARED_NGRAMS;
     const bool is_near = tool_corpus_is_near(corpus);
-    corpus->lines = (struct tool_judge_lines){.path = &command->choice.layout.path,
+    set_paths(command);
+    corpus->lines = (struct tool_judge_lines){.paths = corpus->paths,
+                                              .path_count = 1 + command->choice.more_count,
+                                              .paths_said = corpus->paths_said,
                                               .annotate = corpus->annotate,
                                               .invert = command->dedupe.invert,
                                               .id = corpus->removed != NULL ? &corpus->id : NULL};
@@ -261,9 +297,10 @@ static bool get_size(struct tool_dedupe_command *command, struct tool_corpus_siz
                    path);
     else
         tool_error(
-            "%s: of %llu documents that were sampled, none has a string at '%s'. Is the path "
+            "%s: of %llu documents that were sampled, none has a string at '%s'%s. Is the path "
             "right? If others have one, give the number of keys with -n",
-            path, (unsigned long long)size->sampled_documents, judge->lines->path->text);
+            path, (unsigned long long)size->sampled_documents, judge->lines->paths_said,
+            path_hint(judge->lines));
     return false;
 }
 
@@ -275,12 +312,12 @@ static void say_options(const struct tool_dedupe_command *command, char *text, s
         text, room,
         "unit=%d jsonl=%s ngram=%u threshold=%u annotate=%s no-add=%d shard=%u/%u by=%d rule=%u "
         "keys=%llu rate=%a memory=%llu exact=%u on-full=%d%s state=%s against=",
-        (int)corpus->unit + 1, command->choice.layout.path.text, corpus->judge.ngram,
-        corpus->judge.threshold, corpus->annotate != NULL ? corpus->annotate : "", corpus->no_add,
-        corpus->shard, corpus->shards, corpus->shard_by == TOOL_SHARD_BY_KEY,
-        corpus->judge.rule.flags, (unsigned long long)command->keys, command->rate,
-        (unsigned long long)command->memory, command->exact, command->on_full,
-        command->keyed ? " keyed" : "", command->state != NULL ? command->state : "");
+        (int)corpus->unit + 1, corpus->paths_said, corpus->judge.ngram, corpus->judge.threshold,
+        corpus->annotate != NULL ? corpus->annotate : "", corpus->no_add, corpus->shard,
+        corpus->shards, corpus->shard_by == TOOL_SHARD_BY_KEY, corpus->judge.rule.flags,
+        (unsigned long long)command->keys, command->rate, (unsigned long long)command->memory,
+        command->exact, command->on_full, command->keyed ? " keyed" : "",
+        command->state != NULL ? command->state : "");
     for (size_t i = 0; i < command->againsts.count && used < room; i++)
         used += (size_t)snprintf(text + used, room - used, "%s,", command->againsts.list[i]);
     if (corpus->min_words > 0 && used < room)
@@ -313,7 +350,7 @@ static bool open_journal(struct tool_dedupe_command *command)
     room += corpus->base != NULL ? strlen(corpus->base) : 0;
     room += corpus->removed != NULL ? strlen(corpus->removed) + strlen(corpus->id.text) : 0;
     room += corpus->annotate != NULL ? strlen(corpus->annotate) : 0;
-    room += strlen(command->choice.layout.path.text);
+    room += strlen(corpus->paths_said);
     char *text = tool_allocate(room);
     say_options(command, text, room);
     const bool good = tool_journal_open(&corpus->journal, corpus->output_dir, text);
@@ -363,7 +400,8 @@ bool tool_corpus_plan(struct tool_dedupe_command *command, int *code)
         return false;
     }
     const bool sampled = command->keys == 0 || corpus->dry_run;
-    if (!againsts_fit(&corpus->judge, corpus->note, command->quiet) ||
+    if (!inputs_are_files(&command->source) ||
+        !againsts_fit(&corpus->judge, corpus->note, command->quiet) ||
         (corpus->dry_run && !inputs_are_there(&command->source)) ||
         (sampled && !get_size(command, &size)))
         return false;
@@ -441,7 +479,7 @@ static bool learn_lists(struct tool_dedupe_command *command)
             return false;
         if (command->dedupe.texts == texts) {
             tool_error("%s: no document has a string at '%s', so there is nothing to compare with",
-                       command->lists[i], command->corpus.judge.lines->path->text);
+                       command->lists[i], command->corpus.paths_said);
             return false;
         }
     }
@@ -573,6 +611,8 @@ static bool run_input(struct tool_dedupe_command *command, char *path)
     tool_dedupe_counts_add(&dedupe->counts, &before);
     if (!good) {
         tool_packed_output_drop(output);
+        if (dedupe->removed != NULL && tool_out_failed(dedupe->removed))
+            tool_out_finish(dedupe->removed, TOOL_ERROR); /* which says why */
         tool_journal_drop_removed(&corpus->journal);
         corpus->left_out = true;
         return these.records == 0 && !dedupe->stopped && !dedupe->failed;

@@ -222,6 +222,9 @@ struct tool_corpus {
     bool add_all;
     const char *annotate, *output_dir, *base, *removed;
     struct tool_json_path id; /* what names a document there */
+    /* Of texts: the first is that of the key rule. */
+    struct tool_json_path paths[TOOL_MORE_PATHS_MAX + 1];
+    char paths_said[(TOOL_MORE_PATHS_MAX + 1) * (TOOL_JSON_PATH_BYTES + 2)];
     bool no_add, dry_run;
     int shard_by;           /* -1: not given */
     uint32_t shard, shards; /* shard from 0 on; shards = 0: not given */

@@ -6,6 +6,10 @@
  *     line      {"id": 7, "text": "Cookies?\nAn essay on bees.\n", "lang": "en"}
  *                                  ^ cut    ^^^^^^^^^^^^^^^^^^^^
  *     written   {"id": 7, "text": "An essay on bees.\n", "lang": "en"}
+ *
+ * A document may have several texts, its parts. Their paragraphs are judged together, in the order
+ * of the line. A whole text is made of all parts, in the order of the options, with byte 31 between
+ * them, as keys of several CSV fields are.
  */
 #include "command/dedupe/documents.h"
 #include "key/rule.h"
@@ -17,9 +21,15 @@
 #include <string.h>
 #include <zlib.h>
 
+struct tool_part {
+    struct tool_judged text;
+    const struct tool_json_path *path; /* NULL: it is joined */
+};
+
 struct tool_document {
     bloomery_key line;
-    struct tool_judged text; /* without a beginning: it has none, and stays */
+    struct tool_judged text; /* all parts; without a beginning: it has none, and stays */
+    size_t first, count;     /* its parts, in the order of the line; of a joined text one */
 };
 
 bool tool_key_is_elsewhere(const struct tool_judge *judge, bloomery_key key)
@@ -49,10 +59,19 @@ struct tool_documents *tool_documents_new(const struct tool_judge *judge)
     return documents;
 }
 
+static void free_joined(struct tool_documents *documents)
+{
+    while (documents->joined_count > 0)
+        free(documents->joined[--documents->joined_count]);
+}
+
 void tool_documents_free(struct tool_documents *documents)
 {
     tool_units_free(documents->units);
+    free_joined(documents);
+    free(documents->joined);
     free(documents->documents);
+    free(documents->parts);
     free(documents->output.data);
     free(documents->removed.data);
     free(documents->place.data);
@@ -61,30 +80,142 @@ void tool_documents_free(struct tool_documents *documents)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
+/* A text that was found in a line. */
+struct found {
+    struct tool_json_value value;
+    const struct tool_json_path *path; /* NULL: it is joined */
+};
+
+enum { TEXTS_MAX = TOOL_MORE_PATHS_MAX + 1 };
+
+/* Finds the texts of a line, in the order of the paths. If two paths lead to one text, it counts
+ * once. Returns how many; 0 if the line is not JSON. */
+static size_t find_texts(struct tool_documents *documents, const struct tool_chunk *chunk,
+                         bloomery_key line, size_t left, struct found found[TEXTS_MAX])
+{
+    const struct tool_judge_lines *lines = documents->judge->lines;
+    size_t count = 0;
+    assert(lines->path_count > 0 && lines->path_count <= TEXTS_MAX);
+    for (size_t i = 0; i < lines->path_count; i++) {
+        const struct tool_json_value value =
+            tool_json_find(&lines->paths[i], line.data, line.bytes);
+        if (value.kind == TOOL_JSON_BROKEN || value.kind == TOOL_JSON_TOO_DEEP) {
+            tool_tally_note_broken(&documents->tally, chunk, left,
+                                   value.kind == TOOL_JSON_TOO_DEEP);
+            return 0;
+        }
+        bool known = value.kind != TOOL_JSON_STRING;
+        for (size_t j = 0; j < count && !known; j++)
+            known = found[j].value.at == value.at;
+        if (!known)
+            found[count++] = (struct found){value, &lines->paths[i]};
+    }
+    return count;
+}
+
+static struct tool_part *add_part(struct tool_documents *documents,
+                                  const struct tool_json_path *path)
+{
+    if (documents->part_count == documents->part_room) {
+        documents->part_room = 2 * documents->part_room + 256;
+        documents->parts =
+            tool_reallocate(documents->parts, documents->part_room * sizeof(*documents->parts));
+    }
+    struct tool_part *part = &documents->parts[documents->part_count++];
+    *part = (struct tool_part){.path = path};
+    return part;
+}
+
+/* One text of several, as it would be in a line; one that is missing is empty. It stays until the
+ * next chunk. */
+static struct tool_json_value join_texts(struct tool_documents *documents,
+                                         const struct found *found, size_t count)
+{
+    static const char separator[] = "\\u001f";
+    const struct tool_judge_lines *lines = documents->judge->lines;
+    struct tool_json_value joined = {.kind = TOOL_JSON_STRING, .escaped = true};
+    size_t room = lines->path_count * sizeof(separator), next = 0;
+    for (size_t i = 0; i < count; i++)
+        room += found[i].value.bytes;
+    if (documents->joined_count == documents->joined_room) {
+        documents->joined_room = 2 * documents->joined_room + 64;
+        documents->joined =
+            tool_reallocate(documents->joined, documents->joined_room * sizeof(char *));
+    }
+    unsigned char *to = documents->joined[documents->joined_count++] = tool_allocate(room);
+    joined.at = to;
+    for (size_t i = 0; i < lines->path_count; i++) {
+        if (i > 0)
+            to = mempcpy(to, separator, sizeof(separator) - 1);
+        if (next < count && found[next].path == &lines->paths[i]) {
+            to = mempcpy(to, found[next].value.at, found[next].value.bytes);
+            next++;
+        }
+    }
+    joined.bytes = (size_t)(to - joined.at);
+    assert(next == count && joined.bytes <= room);
+    return joined;
+}
+
+static void sort_by_place(struct found *found, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        for (size_t j = i; j > 0 && found[j].value.at < found[j - 1].value.at; j--) {
+            const struct found other = found[j];
+            found[j] = found[j - 1];
+            found[j - 1] = other;
+        }
+}
+
+/* Reads the texts of a document. All of them together are its text: their paragraphs lie one behind
+ * the other. */
+static void read_texts(struct tool_documents *documents, struct tool_document *document,
+                       struct found *found, size_t count)
+{
+    if (documents->judge->lines->path_count > 1 &&
+        documents->judge->unit == TOOL_COMPARED_DOCUMENTS) {
+        found[0] = (struct found){join_texts(documents, found, count), NULL};
+        count = 1;
+    }
+    sort_by_place(found, count);
+    document->first = documents->part_count;
+    document->count = count;
+    for (size_t i = 0; i < count; i++) {
+        struct tool_part *part = add_part(documents, found[i].path);
+        const struct tool_json_value *value = &found[i].value;
+        must(documents, tool_units_read(documents->units, value->at, value->bytes, value->escaped,
+                                        &part->text));
+        if (i == 0)
+            document->text = part->text;
+        else
+            document->text.count += part->text.count;
+        document->text.end = part->text.end;
+        assert(document->text.first + document->text.count == documents->units->paragraph_count);
+    }
+}
+
 static void read_document(struct tool_documents *documents, const struct tool_chunk *chunk,
                           bloomery_key line, size_t left)
 {
     struct tool_document *document = &documents->documents[documents->count++];
+    struct found found[TEXTS_MAX];
     *document = (struct tool_document){.line = line};
-    const struct tool_json_value value =
-        tool_json_find(documents->judge->lines->path, line.data, line.bytes);
-    if (value.kind == TOOL_JSON_BROKEN || value.kind == TOOL_JSON_TOO_DEEP)
-        tool_tally_note_broken(&documents->tally, chunk, left, value.kind == TOOL_JSON_TOO_DEEP);
-    if (value.kind != TOOL_JSON_STRING)
+    const size_t count = find_texts(documents, chunk, line, left, found);
+    if (count == 0)
         return;
     const struct tool_json_path *member = documents->judge->lines->member;
     documents->texts++;
     if (member != NULL && tool_json_find(member, line.data, line.bytes).kind != TOOL_JSON_MISSING)
         documents->clashes++;
-    must(documents,
-         tool_units_read(documents->units, value.at, value.bytes, value.escaped, &document->text));
+    read_texts(documents, document, found, count);
 }
 
 void tool_documents_read(struct tool_documents *documents, struct tool_chunk *chunk)
 {
     bloomery_key lines[TOOL_BATCH_ROOM];
     size_t count;
-    documents->count = 0;
+    documents->count = documents->part_count = 0;
+    free_joined(documents);
     tool_units_begin(documents->units);
     while ((count = tool_chunk_keys(chunk, lines)) > 0) {
         if (documents->room - documents->count < count) {
@@ -140,6 +271,15 @@ static void write_text(struct tool_bytes *to, const char *text)
     write_bytes(to, (const unsigned char *)text, (const unsigned char *)text + strlen(text));
 }
 
+static void write_string(struct tool_bytes *to, const char *text)
+{
+    const size_t bytes = strlen(text);
+    write_text(to, "\"");
+    unsigned char *at = room_for(to, 6 * bytes);
+    to->count += tool_json_escape((const unsigned char *)text, bytes, at);
+    write_text(to, "\"");
+}
+
 /* Behind a line: its delimiter, which is in the chunk. */
 static const unsigned char *end_of_line(const struct tool_document *document)
 {
@@ -149,12 +289,18 @@ static const unsigned char *end_of_line(const struct tool_document *document)
 static void write_cut(struct tool_documents *documents, const struct tool_document *document)
 {
     const size_t before = documents->output.count;
-    write_bytes(&documents->output, document->line.data, document->text.begin);
-    for (size_t i = document->text.first; i < document->text.first + document->text.count; i++)
-        if (!documents->units->paragraphs[i].cut)
-            write_bytes(&documents->output, documents->units->paragraphs[i].place.begin,
-                        tool_units_end_of(documents->units, &document->text, i));
-    write_bytes(&documents->output, document->text.end, end_of_line(document));
+    const unsigned char *from = document->line.data;
+    for (size_t p = document->first; p < document->first + document->count; p++) {
+        const struct tool_judged *text = &documents->parts[p].text;
+        /* Blank lines alone are not a paragraph, and stay. */
+        write_bytes(&documents->output, from, text->count > 0 ? text->begin : text->end);
+        for (size_t i = text->first; i < text->first + text->count; i++)
+            if (!documents->units->paragraphs[i].cut)
+                write_bytes(&documents->output, documents->units->paragraphs[i].place.begin,
+                            tool_units_end_of(documents->units, text, i));
+        from = text->end;
+    }
+    write_bytes(&documents->output, from, end_of_line(document));
     documents->units->counts.removed_bytes +=
         document->line.bytes + 1 - (documents->output.count - before);
 }
@@ -162,45 +308,61 @@ static void write_cut(struct tool_documents *documents, const struct tool_docume
 /* The document with the paragraphs that were cut, and none of the others. */
 static void write_removed(struct tool_documents *documents, const struct tool_document *document)
 {
-    write_bytes(&documents->output, document->line.data, document->text.begin);
-    for (size_t i = document->text.first; i < document->text.first + document->text.count; i++)
-        if (documents->units->paragraphs[i].cut) {
-            const unsigned char *begin = tool_units_begin_of(documents->units, &document->text, i);
-            const unsigned char *end = tool_units_end_of(documents->units, &document->text, i);
-            write_bytes(&documents->output, begin, end);
-            documents->units->counts.removed_bytes += (size_t)(end - begin);
-        }
-    write_bytes(&documents->output, document->text.end, end_of_line(document));
+    const unsigned char *from = document->line.data;
+    for (size_t p = document->first; p < document->first + document->count; p++) {
+        const struct tool_judged *text = &documents->parts[p].text;
+        write_bytes(&documents->output, from, text->begin);
+        for (size_t i = text->first; i < text->first + text->count; i++)
+            if (documents->units->paragraphs[i].cut) {
+                const unsigned char *begin = tool_units_begin_of(documents->units, text, i);
+                const unsigned char *end = tool_units_end_of(documents->units, text, i);
+                write_bytes(&documents->output, begin, end);
+                documents->units->counts.removed_bytes += (size_t)(end - begin);
+            }
+        from = text->end;
+    }
+    write_bytes(&documents->output, from, end_of_line(document));
 }
 
-/* [start,end,share] */
+/* [start,end,share], or with the path of the text, if there may be several, behind that. */
 static void write_place(struct tool_bytes *to, uint64_t start, uint64_t end, uint64_t seen,
-                        uint64_t keys)
+                        uint64_t keys, const struct tool_json_path *path)
 {
     char text[80];
     const uint64_t share = 1000 * seen / keys;
     const int bytes = snprintf(text, sizeof(text), "[%llu,%llu,", (unsigned long long)start,
                                (unsigned long long)end);
     if (share == 1000)
-        snprintf(text + bytes, sizeof(text) - (size_t)bytes, "1]");
+        snprintf(text + bytes, sizeof(text) - (size_t)bytes, "1");
     else
-        snprintf(text + bytes, sizeof(text) - (size_t)bytes, "0.%03u]", (unsigned)share);
+        snprintf(text + bytes, sizeof(text) - (size_t)bytes, "0.%03u", (unsigned)share);
     write_text(to, text);
+    if (path != NULL) {
+        write_text(to, ",");
+        write_string(to, path->text);
+    }
+    write_text(to, "]");
 }
 
-/* The span of the paragraphs from `first` on that were cut and lie together, as code points. */
-static void write_span(struct tool_documents *documents, struct tool_bytes *to,
-                       const struct tool_document *document, const struct tool_paragraph *paragraph,
-                       const unsigned char **from, uint64_t *place)
+/* Where the last span was, while those of a text are written. */
+struct span_place {
+    const unsigned char *from;
+    uint64_t place; /* in code points */
+};
+
+/* The span of a paragraph that was cut, as code points of its text. */
+static void write_span(const struct tool_documents *documents, struct tool_bytes *to,
+                       const struct tool_part *part, size_t number, struct span_place *last)
 {
-    const size_t number = (size_t)(paragraph - documents->units->paragraphs);
-    const unsigned char *begin = tool_units_begin_of(documents->units, &document->text, number);
-    const unsigned char *end = tool_units_end_of(documents->units, &document->text, number);
-    *place += tool_units_code_points(documents->judge, *from, begin);
-    const uint64_t start = *place;
-    *place += tool_units_code_points(documents->judge, begin, end);
-    *from = end;
-    write_place(to, start, *place, paragraph->seen, paragraph->weighed.keys);
+    const struct tool_judge *judge = documents->judge;
+    const struct tool_paragraph *paragraph = &documents->units->paragraphs[number];
+    const unsigned char *begin = tool_units_begin_of(documents->units, &part->text, number);
+    const unsigned char *end = tool_units_end_of(documents->units, &part->text, number);
+    const uint64_t start = last->place + tool_units_code_points(judge, last->from, begin);
+    last->place = start + tool_units_code_points(judge, begin, end);
+    last->from = end;
+    write_place(to, start, last->place, paragraph->seen, paragraph->weighed.keys,
+                judge->lines->path_count > 1 ? part->path : NULL);
 }
 
 /* Of how many bands of the document were seen, and the similarity that they speak for. */
@@ -218,10 +380,9 @@ static void write_similarity(struct tool_documents *documents,
 static void write_annotated(struct tool_documents *documents, const struct tool_document *document,
                             bool dropped)
 {
-    const unsigned char *begin = document->line.data, *from = document->text.begin;
+    const unsigned char *begin = document->line.data;
     const unsigned char *brace = begin + document->line.bytes; /* behind it, then at it */
     const char *separator = "";
-    uint64_t place = 0;
     while (brace > begin && (brace[-1] == ' ' || brace[-1] == '\t' || brace[-1] == '\r'))
         brace--;
     if (brace == begin || *--brace != '}') {
@@ -237,13 +398,16 @@ static void write_annotated(struct tool_documents *documents, const struct tool_
         return;
     }
     write_text(&documents->output, "\":{\"spans\":[");
-    for (size_t i = document->text.first; i < document->text.first + document->text.count; i++)
-        if (documents->units->paragraphs[i].cut) {
-            write_text(&documents->output, separator);
-            write_span(documents, &documents->output, document, &documents->units->paragraphs[i],
-                       &from, &place);
-            separator = ",";
-        }
+    for (size_t p = document->first; p < document->first + document->count; p++) {
+        const struct tool_part *part = &documents->parts[p];
+        struct span_place last = {part->text.begin, 0};
+        for (size_t i = part->text.first; i < part->text.first + part->text.count; i++)
+            if (documents->units->paragraphs[i].cut) {
+                write_text(&documents->output, separator);
+                write_span(documents, &documents->output, part, i, &last);
+                separator = ",";
+            }
+    }
     write_text(&documents->output, dropped ? "],\"drop\":true}" : "],\"drop\":false}");
     write_bytes(&documents->output, brace, end_of_line(document));
 }
@@ -251,12 +415,12 @@ static void write_annotated(struct tool_documents *documents, const struct tool_
 /* ---- Lines about what is removed ------------------------------------------------------------- */
 
 /*
- * One for each span that is cut out, and one for a document that is dropped. Numbers are those of
- * an annotation's span. A filter does not know which document had a text, but which filter of
- * --against had it is known.
+ * One for each span that is cut out, and one for a document that is dropped, whose parts count
+ * with one code point between them. Spans are those of an annotation. A filter does not know which
+ * document had a text. Which filter of --against had it is known.
  *
  *     {"file":"in/a.jsonl","line":2,"id":7,"span":[0,8,1],"drop":false}
- *     {"file":"in/b.jsonl","line":1,"id":"x","span":[0,40,0.923],"drop":true,"against":"bench.bloom"}
+ *     {"file":"in/b.jsonl","line":1,"id":"x","span":[0,40,0.9],"drop":true,"against":"x.bloom"}
  */
 
 /* The member of a path as the line has it, or null. */
@@ -269,15 +433,6 @@ static void write_id(struct tool_bytes *to, const struct tool_json_path *path, b
         write_bytes(to, value.at, value.at + value.bytes);
     else
         write_text(to, "null");
-}
-
-static void write_string(struct tool_bytes *to, const char *text)
-{
-    const size_t bytes = strlen(text);
-    write_text(to, "\"");
-    unsigned char *at = room_for(to, 6 * bytes);
-    to->count += tool_json_escape((const unsigned char *)text, bytes, at);
-    write_text(to, "\"");
 }
 
 static void begin_record(struct tool_documents *documents, const struct tool_document *document,
@@ -313,7 +468,7 @@ static void record_document(struct tool_documents *documents, const struct tool_
     const struct tool_judged *text = &document->text;
     const struct tool_judge *judge = documents->judge;
     struct tool_bytes *to = &documents->removed;
-    uint64_t seen = 0, keys = 0;
+    uint64_t seen = 0, keys = 0, points = 0;
     uint32_t against = 0;
     for (size_t i = text->first; i < text->first + text->count; i++) {
         const struct tool_paragraph *paragraph = &documents->units->paragraphs[i];
@@ -322,7 +477,11 @@ static void record_document(struct tool_documents *documents, const struct tool_
         against = against == 0 ? paragraph->weighed.against : against;
     }
     begin_record(documents, document, line);
-    write_place(to, 0, tool_units_code_points(judge, text->begin, text->end), seen, keys);
+    for (size_t p = document->first; p < document->first + document->count; p++) {
+        const struct tool_judged *part = &documents->parts[p].text;
+        points += tool_units_code_points(judge, part->begin, part->end) + (p > document->first);
+    }
+    write_place(to, 0, points, seen, keys, NULL);
     if (judge->near != NULL) {
         char number[64];
         snprintf(number, sizeof(number), ",\"similarity\":%.3g",
@@ -335,20 +494,21 @@ static void record_document(struct tool_documents *documents, const struct tool_
 static void record_removed(struct tool_documents *documents, const struct tool_document *document,
                            bool dropped, uint64_t line)
 {
-    const struct tool_judged *text = &document->text;
-    const unsigned char *from = text->begin;
-    uint64_t place = 0;
     if (dropped) {
         record_document(documents, document, line);
         return;
     }
-    for (size_t i = text->first; i < text->first + text->count; i++) {
-        const struct tool_paragraph *paragraph = &documents->units->paragraphs[i];
-        if (!paragraph->cut)
-            continue;
-        begin_record(documents, document, line);
-        write_span(documents, &documents->removed, document, paragraph, &from, &place);
-        end_record(documents, false, paragraph->weighed.against);
+    for (size_t p = document->first; p < document->first + document->count; p++) {
+        const struct tool_part *part = &documents->parts[p];
+        struct span_place last = {part->text.begin, 0};
+        for (size_t i = part->text.first; i < part->text.first + part->text.count; i++) {
+            const struct tool_paragraph *paragraph = &documents->units->paragraphs[i];
+            if (!paragraph->cut)
+                continue;
+            begin_record(documents, document, line);
+            write_span(documents, &documents->removed, part, i, &last);
+            end_record(documents, false, paragraph->weighed.against);
+        }
     }
 }
 

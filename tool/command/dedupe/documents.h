@@ -26,8 +26,10 @@
 
 /* Where texts lie in lines, and what becomes of these: the command's part of how it judges. */
 struct tool_judge_lines {
-    const struct tool_json_path *path; /* of the text */
-    const char *annotate; /* the name of the member that is added to lines; NULL: texts are cut */
+    const struct tool_json_path *paths; /* of a document's texts, in the order of the options */
+    size_t path_count;
+    const char *paths_said; /* as messages name them */
+    const char *annotate;   /* the name of the member that is added to lines; NULL: texts are cut */
     const struct tool_json_path *member; /* where lines have it already; NULL with `annotate` */
     bool invert;                         /* what goes is written, and not what stays */
     const struct tool_json_path
@@ -56,6 +58,10 @@ struct tool_documents {
 
     struct tool_document *documents;
     size_t count, room;
+    struct tool_part *parts; /* the texts of all of them */
+    size_t part_count, part_room;
+    unsigned char **joined; /* whole texts that are made of several */
+    size_t joined_count, joined_room;
 
     struct tool_bytes output;
     struct tool_bytes removed; /* lines about what is removed */

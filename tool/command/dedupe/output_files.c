@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -746,6 +747,18 @@ static bool refuse_removed(const struct tool_journal *journal, const char *why)
     return false;
 }
 
+/* Its name has to survive a power cut, as what the journal says of it does. */
+static void sync_folder_of(const char *path)
+{
+    char *copy = format_text("%s", path);
+    const int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(copy);
+    if (folder < 0)
+        return;
+    fsync(folder); /* not all file systems can */
+    close(folder);
+}
+
 bool tool_journal_open_removed(struct tool_journal *journal, const char *path)
 {
     struct stat facts;
@@ -765,6 +778,7 @@ bool tool_journal_open_removed(struct tool_journal *journal, const char *path)
                                        "with an empty --output-dir");
     if (ftruncate(journal->removed, (off_t)journal->removed_bytes) != 0)
         return refuse_removed(journal, strerror(errno));
+    sync_folder_of(path);
     return true;
 }
 
