@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAYLOAD, PIECES, WINDOW_PAYLOAD };
+enum { PAYLOAD, PIECES, WINDOW_PAYLOAD, CUCKOO_PAYLOAD = 4, CUCKOO_PIECES };
 
 static const char *directory;
 static uint8_t input[1 << 16];
@@ -67,10 +67,12 @@ static void payload(const char *key, const char *name, uint8_t encoding, uint8_t
 
 static void pieces(const char *key, const char *name, uint8_t refused)
 {
+    const bool is_cuckoo = strncmp(key, "cuckoo", 6) == 0;
+    const char *dumps = is_cuckoo ? "cf.scandump" : "bf.scandump";
     char iterator[32] = "0";
-    begin(PIECES, 0, refused, 0);
+    begin(is_cuckoo ? CUCKOO_PIECES : PIECES, 0, refused, 0);
     for (;;) {
-        (void)sscanf(stand_in_ask("bf.scandump", key, iterator, NULL), "*2 :%31[0-9]", iterator);
+        (void)sscanf(stand_in_ask(dumps, key, iterator, NULL), "*2 :%31[0-9]", iterator);
         if (strcmp(iterator, "0") == 0)
             break;
         put_piece(strtoll(iterator, NULL, 10), stand_in.bulk, (uint32_t)stand_in.bulk_bytes);
@@ -104,6 +106,37 @@ static void window_payload(void)
     begin(WINDOW_PAYLOAD, 1, 0, 0);
     put(stand_in.payload, stand_in.payload_bytes);
     end("payload-window");
+}
+
+/* Of cuckoo filters: whole, with a sub-filter that memory lacks for, with the most items that a
+ * header may have and with too many. */
+static void cuckoo_inputs(void)
+{
+    static const char *const keys[] = {"cuckoos", "cuckoo"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "payload-%s", keys[i]);
+        stand_in_dump(keys[i]);
+        begin(CUCKOO_PAYLOAD, 4, 0, 0);
+        put(stand_in.payload, stand_in.payload_bytes);
+        end(name);
+        snprintf(name, sizeof name, "pieces-%s", keys[i]);
+        pieces(keys[i], name, 0);
+    }
+    pieces("cuckoos", "pieces-cuckoos-without-memory", 4);
+    (void)stand_in_ask("cf.scandump", "cuckoo", "0", NULL);
+    for (uint8_t more = 0; more < 2; more++) {
+        stand_in.bulk[0] = (uint8_t)(24 + more); /* slots */
+        begin(CUCKOO_PIECES, 0, 0, 0);
+        put_piece(1, stand_in.bulk, (uint32_t)stand_in.bulk_bytes);
+        put_piece(4, "abc", 3);
+        end(more > 0 ? "header-cuckoo-of-too-many-items" : "header-cuckoo-of-the-most-items");
+    }
+    begin(CUCKOO_PIECES, 0, 0, 1);
+    put_piece(3, "ab", 2);
+    put_piece(INT64_MAX, "ab", 2);
+    put_piece(-1, "ab", 2);
+    end("pieces-beside-cuckoos");
 }
 
 /* They do not follow. */
@@ -171,6 +204,10 @@ static void make_keys(void)
     stand_in_ask("bf.reserve", "empty", "0.001", "10", "EXPANSION", "3", NULL);
     stand_in_ask("bf.reserve", "coarse", "0.25", "1000", NULL);
     stand_in_ask("bf.add", "coarse", "x", NULL);
+    stand_in_ask("cf.reserve", "cuckoos", "4", "EXPANSION", "2", NULL);
+    stand_in_ask("cf.insert", "cuckoos", "ITEMS", "1", "2", "3", "4", "5", "6", "7", "8", "9", NULL);
+    stand_in_ask("cf.reserve", "cuckoo", "24", "BUCKETSIZE", "3", "EXPANSION", "0", NULL);
+    stand_in_ask("cf.insert", "cuckoo", "ITEMS", "1", "2", "3", "4", "5", NULL);
 }
 
 int main(int count, char **arguments)
@@ -190,6 +227,7 @@ int main(int count, char **arguments)
         pieces(keys[i], name, 0);
     }
     window_payload();
+    cuckoo_inputs();
     pieces("window", "pieces-window", 0);
     payload("several", "payload-without-growth", 3, 0);
     payload("several", "payload-of-another-version", 5, 0);

@@ -29,7 +29,13 @@ def fill(server):
     # More than one chunk of 16 MiB.
     server.ask("BF.RESERVE", "large", "0.0001", 10_000_000, "NONSCALING")
     server.ask("BF.MADD", "large", *range(5000))
-    return ["fixed", "grown", "even", "long", "small", "empty", "large"]
+    server.ask("CF.RESERVE", "cuckoo", 50, "EXPANSION", 2)
+    server.ask("CF.INSERT", "cuckoo", "ITEMS", *range(500))
+    server.ask("CF.RESERVE", "cuckoo empty", 50)
+    # More than one chunk of 16 MiB, of which most are zeros.
+    server.ask("CF.RESERVE", "cuckoo large", 20_000_000)
+    server.ask("CF.ADD", "cuckoo large", "x")
+    return ["fixed", "grown", "even", "long", "small", "empty", "large", "cuckoo", "cuckoo empty", "cuckoo large"]
 
 
 def expect_same(c, server, names, before):
@@ -37,6 +43,7 @@ def expect_same(c, server, names, before):
     c.expect(server.digest(*names) == before, "another digest after the restart")
     c.expect(server.ask("BF.MEXISTS", "grown", *range(2000)) == [1] * 2000, "items are missing")
     c.expect(server.ask("BF.ADD", "grown", "one more") == 1, "nothing can be added")
+    c.expect(server.ask("CF.MEXISTS", "cuckoo", *range(500)) == [1] * 500 and server.ask("CF.ADD", "cuckoo large", "y") == 1, "cuckoo filters")
 
 
 @case
@@ -152,6 +159,9 @@ def nothing_acknowledged_is_lost_by_a_power_cut(c):
                 client.ask("BF.ADD", "k", f"{number}-3")
                 client.ask("BF.INSERT", "k", "NOCREATE", "ITEMS", f"{number}-4", f"{number}-0")
                 client.ask("BF.INSERT", f"new-{number}", "CAPACITY", 9, "ERROR", "0.001", "ITEMS", number)
+                client.ask("CF.ADD", "c", f"{number}-0")
+                client.ask("CF.INSERTNX", "c", "ITEMS", f"{number}-1", f"{number}-2", f"{number}-3")
+                client.ask("CF.DEL", "c", f"{number}-2")
                 client.ask("BF.LOADCHUNK", f"loaded-{number}", 1, header)
                 client.ask("BF.LOADCHUNK", f"loaded-{number}", 1 + len(bits), bits)
                 acknowledged.append(number)
@@ -166,6 +176,7 @@ def nothing_acknowledged_is_lost_by_a_power_cut(c):
     server.start()
     for number in acknowledged:
         c.expect(server.ask("BF.MEXISTS", "k", *(f"{number}-{i}" for i in range(5))) == [1] * 5, f"{number} is lost")
+        c.expect(server.ask("CF.MEXISTS", "c", *(f"{number}-{i}" for i in (0, 1, 3))) == [1] * 3, f"{number} is lost")
         c.expect(server.ask("BF.EXISTS", f"new-{number}", number) == 1, f"the key of {number} is lost")
         c.expect(server.digest(f"loaded-{number}") == before, f"the loaded key of {number} is lost")
 
@@ -175,6 +186,8 @@ def a_file_cut_anywhere_is_a_failed_load(c):
     server = Server(c)
     server.ask("BF.RESERVE", "k", "0.01", 10)
     server.ask("BF.MADD", "k", *range(100))
+    server.ask("CF.RESERVE", "c", 20)
+    server.ask("CF.INSERT", "c", "ITEMS", *range(100))
     server.stop(save=True)
     path = os.path.join(server.folder, "dump.rdb")
     with open(path, "rb") as file:
