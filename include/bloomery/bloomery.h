@@ -508,7 +508,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_verify(const bloomery_filter *filter,
 
 /* ---- 7  Facts about a filter ----------------------------------------------------------------- */
 
-/* Files contain these numbers, so they never change. docs/format.md reserves 6. */
+/* Files contain these numbers, so they never change. */
 typedef enum bloomery_kind {
     BLOOMERY_KIND_DEFAULT = 0, /* blocked */
     BLOOMERY_BLOCKED = 1,      /* k bits in each of L blocks: one cache miss per block */
@@ -519,6 +519,8 @@ typedef enum bloomery_kind {
     BLOOMERY_SCALABLE = 4,
     /* A bumped ribbon: the smallest kind. Built once from all keys; none is added later. */
     BLOOMERY_STATIC = 5,
+    /* RedisBloom's cuckoo filter: a fingerprint of one byte for each key. Keys can be removed. */
+    BLOOMERY_CUCKOO = 6,
 } bloomery_kind;
 
 /* "blocked", "classic", ...; NULL for an unknown number. bloomery_kind_find is the reverse;

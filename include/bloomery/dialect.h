@@ -68,6 +68,7 @@ typedef enum bloomery_dialect_id {
     BLOOMERY_DIALECT_CASSANDRA = 16,
     BLOOMERY_DIALECT_ORC = 17,
     BLOOMERY_DIALECT_PYBLOOM_LIVE = 18,
+    BLOOMERY_DIALECT_REDISBLOOM_CUCKOO = 19,
 } bloomery_dialect_id;
 
 /* The description of a dialect. Static storage. */
