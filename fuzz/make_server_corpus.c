@@ -109,7 +109,7 @@ static void window_payload(void)
 }
 
 /* Of cuckoo filters: whole, with a sub-filter that memory lacks for, with the most items that a
- * header may have and with too many. */
+ * header may say and with more. */
 static void cuckoo_inputs(void)
 {
     static const char *const keys[] = {"cuckoos", "cuckoo"};
@@ -126,7 +126,7 @@ static void cuckoo_inputs(void)
     pieces("cuckoos", "pieces-cuckoos-without-memory", 4);
     (void)stand_in_ask("cf.scandump", "cuckoo", "0", NULL);
     for (uint8_t more = 0; more < 2; more++) {
-        stand_in.bulk[0] = (uint8_t)(24 + more); /* slots */
+        memcpy(stand_in.bulk, &(uint64_t){UINT64_C(0x7fffffffffffffff) + more}, 8);
         begin(CUCKOO_PIECES, 0, 0, 0);
         put_piece(1, stand_in.bulk, (uint32_t)stand_in.bulk_bytes);
         put_piece(4, "abc", 3);
@@ -205,7 +205,8 @@ static void make_keys(void)
     stand_in_ask("bf.reserve", "coarse", "0.25", "1000", NULL);
     stand_in_ask("bf.add", "coarse", "x", NULL);
     stand_in_ask("cf.reserve", "cuckoos", "4", "EXPANSION", "2", NULL);
-    stand_in_ask("cf.insert", "cuckoos", "ITEMS", "1", "2", "3", "4", "5", "6", "7", "8", "9", NULL);
+    stand_in_ask("cf.insert", "cuckoos", "ITEMS", "1", "2", "3", "4", "5", "6", "7", "8", "9",
+                 NULL);
     stand_in_ask("cf.reserve", "cuckoo", "24", "BUCKETSIZE", "3", "EXPANSION", "0", NULL);
     stand_in_ask("cf.insert", "cuckoo", "ITEMS", "1", "2", "3", "4", "5", NULL);
 }

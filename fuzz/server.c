@@ -81,7 +81,8 @@ static void make_keys(void)
     stand_in_ask("bf.rotate", "window", "COUNT", "1", "AT", "9", NULL);
     stand_in_ask("bf.madd", "window", "4", "5", "6", NULL);
     stand_in_ask("cf.reserve", "cuckoos", "4", "EXPANSION", "2", NULL);
-    stand_in_ask("cf.insert", "cuckoos", "ITEMS", "1", "2", "3", "4", "5", "6", "7", "8", "9", NULL);
+    stand_in_ask("cf.insert", "cuckoos", "ITEMS", "1", "2", "3", "4", "5", "6", "7", "8", "9",
+                 NULL);
     stand_in_ask("cf.reserve", "cuckoo", "20", "BUCKETSIZE", "3", "EXPANSION", "0", NULL);
     stand_in_ask("cf.insert", "cuckoo", "ITEMS", "1", "2", "3", "4", "5", NULL);
     for (int i = 0; i < KEYS; i++)
@@ -123,8 +124,8 @@ static void check_pieces(const char *key, bool is_cuckoo)
         must(sscanf(reply, "*2 :%31[0-9]", iterator) == 1, "a filter is handed out in pieces");
         if (strcmp(iterator, "0") == 0)
             break;
-        const char *loaded = stand_in_load_piece(loads, "pieces", iterator, stand_in.bulk,
-                                                 stand_in.bulk_bytes);
+        const char *loaded =
+            stand_in_load_piece(loads, "pieces", iterator, stand_in.bulk, stand_in.bulk_bytes);
         must(!is_error(loaded), "its own pieces are taken");
     }
     if (!is_cuckoo || stand_in_has("pieces"))
@@ -264,8 +265,8 @@ static void try_piece(const char *key, bool is_cuckoo, int64_t iterator, const u
     const long signals = stand_in.signals;
     const long events = stand_in.events;
     snprintf(text, sizeof text, "%" PRId64, iterator);
-    const char *reply = stand_in_load_piece(is_cuckoo ? "cf.loadchunk" : "bf.loadchunk", key, text,
-                                            data, size);
+    const char *reply =
+        stand_in_load_piece(is_cuckoo ? "cf.loadchunk" : "bf.loadchunk", key, text, data, size);
     if (strcmp(reply, "+OK ") == 0) {
         must(stand_in_has(key), "what was taken is there");
         must(stand_in.signals == signals + 1 && stand_in.events == events + 1, "it is announced");

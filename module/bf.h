@@ -142,7 +142,11 @@ bool bf_populate_end(struct bf_value *value);
 /* Releases a value, in the thread if that is large: the main thread does not wait for it. */
 void bf_release_aside(struct bf_value *value);
 
-/* The same of a filter of which some blocks have moved. */
+/* A block of a value's filter is released while the value stays: waits until the thread is not at
+ * it. */
+void bf_populate_forget(struct bf_value *value, const uint8_t *memory, uint64_t bytes);
+
+/* Some blocks of a value's filter have moved. */
 void bf_populate_moved(struct bf_value *value);
 
 /* The thread has to know of the server's children, and how a value is released. */

@@ -45,8 +45,7 @@ void bf_answer(server_context *context, const struct bf_opened *opened, uint32_t
     (void)server.ReplyWithArray(context, count);
     for (int i = 0; i < count; i += BF_BLOCK) {
         const int left = count - i;
-        ask_block(context, opened, visible, items + i,
-                  (size_t)(left < BF_BLOCK ? left : BF_BLOCK));
+        ask_block(context, opened, visible, items + i, (size_t)(left < BF_BLOCK ? left : BF_BLOCK));
     }
 }
 

@@ -86,7 +86,9 @@ static void reply(server_context *context, const struct adding *adding, enum out
     if (is_resp3 && !adding->only_new)
         (void)server.ReplyWithBool(context, outcome == ADDED);
     else
-        (void)server.ReplyWithLongLong(context, outcome == ADDED ? 1 : outcome == IS_THERE ? 0 : -1);
+        (void)server.ReplyWithLongLong(context, outcome == ADDED      ? 1
+                                                : outcome == IS_THERE ? 0
+                                                                      : -1);
 }
 
 /* Items are passed on in blocks, so that a list of them takes no memory that may lack. */

@@ -70,12 +70,12 @@ static void tell_line(server_context *context, const struct bf_value *value)
     char text[240];
     bloomery_cuckoo_info facts;
     cf_facts_of(value, &facts);
-    const int bytes = snprintf(text, sizeof text,
-                               "bktsize:%u buckets:%llu items:%llu deletes:%llu filters:%u "
-                               "max_iterations:%u expansion:%u",
-                               facts.slots, (unsigned long long)facts.buckets,
-                               (unsigned long long)facts.items, (unsigned long long)facts.removed,
-                               facts.tables, facts.iterations, facts.growth);
+    const int bytes =
+        snprintf(text, sizeof text,
+                 "bktsize:%u buckets:%llu items:%llu deletes:%llu filters:%u "
+                 "max_iterations:%u expansion:%u",
+                 facts.slots, (unsigned long long)facts.buckets, (unsigned long long)facts.items,
+                 (unsigned long long)facts.removed, facts.tables, facts.iterations, facts.growth);
     (void)server.ReplyWithStringBuffer(context, text, (size_t)bytes);
 }
 

@@ -105,9 +105,9 @@ static struct bf_value *read_filter(server_io *io, const struct header *header,
                                     struct waiting *waiting)
 {
     struct bf_value *value = NULL;
-    bool made = read_slots(io, header, waiting) &&
-                cf_value_from_header(NULL, header->bytes, sizeof header->bytes, &value) ==
-                    BLOOMERY_OK;
+    bool made =
+        read_slots(io, header, waiting) &&
+        cf_value_from_header(NULL, header->bytes, sizeof header->bytes, &value) == BLOOMERY_OK;
     uint64_t begin = 0;
     for (uint64_t i = 0; i < waiting->read; i++) {
         made = made && place(value, begin, waiting->slots[i], waiting->bytes[i]);

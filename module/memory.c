@@ -265,6 +265,7 @@ static void give(void *context, void *memory, size_t bytes, size_t alignment)
     const size_t room = room_of(bytes, alignment, mark);
     assert((mark & IS_LARGER) != 0 || mark == 0);
     assert(value->bytes >= room);
+    bf_populate_forget(value, memory, bytes);
     value->bytes -= room;
     atomic_fetch_sub(&bf_counts.memory_bytes, room);
     server.Free((uint8_t *)memory - shift_of(mark));

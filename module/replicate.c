@@ -96,7 +96,7 @@ void bf_loaded(server_context *context, server_string **words, bool created)
 /* By enum cf_change; then those that only we write. */
 enum { RESERVED = CF_LOADED + 1, INSERTED, CF_NAMES };
 static const char *const cf_reference[CF_NAMES] = {
-    [CF_DELETED] = "CF.DEL",         [CF_COMPACTED] = "CF.COMPACT", [CF_LOADED] = "CF.LOADCHUNK",
+    [CF_DELETED] = "CF.DEL",   [CF_COMPACTED] = "CF.COMPACT", [CF_LOADED] = "CF.LOADCHUNK",
     [RESERVED] = "CF.RESERVE", [INSERTED] = "CF.INSERT",
 };
 static const char *const cf_own[CF_NAMES] = {
@@ -153,7 +153,8 @@ void cf_added(server_context *context, const server_string *command, server_stri
 
 void cf_changed(server_context *context, enum cf_change change, server_string **words, int count)
 {
-    static const char *const events[] = {
-        [CF_DELETED] = "cuckoo.del", [CF_COMPACTED] = "cuckoo.compact", [CF_LOADED] = "cuckoo.load"};
+    static const char *const events[] = {[CF_DELETED] = "cuckoo.del",
+                                         [CF_COMPACTED] = "cuckoo.compact",
+                                         [CF_LOADED] = "cuckoo.load"};
     bf_pass_on(context, cf_names[change], words, count, events[change]);
 }

@@ -512,9 +512,9 @@ static void every_command_runs_and_takes_no_more_than_it_gives_back(void **state
     static const char *const one_key[] = {"bf.info", "bf.debug", "bf.card", "bf.clear",
                                           "bf.rotate"};
     static const char *const with_item[] = {"bf.add", "bf.madd", "bf.exists", "bf.mexists"};
-    static const char *const cuckoo[] = {"cf.add",     "cf.addnx", "cf.exists",   "cf.mexists",
-                                         "cf.count",   "cf.info",  "cf.debug",    "cf.compact",
-                                         "cf.reserve", "cf.del",   "cf.scandump", "cf.loadchunk",
+    static const char *const cuckoo[] = {"cf.add",     "cf.addnx",   "cf.exists",   "cf.mexists",
+                                         "cf.count",   "cf.info",    "cf.debug",    "cf.compact",
+                                         "cf.reserve", "cf.del",     "cf.scandump", "cf.loadchunk",
                                          "cf.insert",  "cf.insertnx"};
     (void)state;
     assert_int_equal(stand_in_load(NULL), SERVER_OK);
