@@ -155,6 +155,12 @@ void bf_populate_register(server_context *context, void (*release_value)(void *v
 /* Memory of the server, or NULL, which is counted. Released by server.Free. */
 void *bf_try_alloc(size_t bytes);
 
+/* Less memory is cheaper to write over than to ask the kernel for. */
+enum { BF_LAZY_BYTES = 256 * 1024 };
+
+/* The bytes in whole pages, of BF_LAZY_BYTES or more; `before` receives where the first begins. */
+size_t bf_whole_pages(const void *memory, size_t bytes, size_t *before);
+
 /* Memory of the server's whose bytes are wanted no longer: its whole pages are given back now. It
  * is still to be freed. */
 void bf_drop_pages(void *memory, size_t bytes);

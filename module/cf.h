@@ -60,8 +60,8 @@ const char *cf_slots(const struct bf_value *value, const bloomery_cuckoo_info *f
 enum bf_found cf_open(server_context *context, server_string *name, int mode,
                       struct bf_opened *opened);
 
-/* The type of these keys, under the reference's name if that is free; `is_reference` says whether it
- * was. False: none could be had. */
+/* The type of these keys, under the reference's name if that is free; `is_reference` says whether
+ * it was. False: none could be had. */
 bool cf_type_create(server_context *context, bool *is_reference);
 
 /* ---- Replication ----------------------------------------------------------------------------- */
@@ -72,8 +72,8 @@ void cf_names_choose(bool drop_in);
 /* A filter was made. */
 void cf_made(server_context *context, server_string *name, const struct cf_parameters *made);
 
-/* These items were added, in this order. `command`: its name, if the command as it came did that and
- * nothing else, and means the same on every server; else NULL. */
+/* These items were added, in this order. `command`: its name, if the command as it came did that
+ * and nothing else, and means the same on every server; else NULL. */
 void cf_added(server_context *context, const server_string *command, server_string *name,
               server_string *const *items, size_t count);
 

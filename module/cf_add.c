@@ -125,7 +125,8 @@ static const char *make(server_context *context, server_string *name, server_key
     return NULL;
 }
 
-/* As the reference, a filter of so many sub-filters takes nothing more, also if it has room. */
+/* As in the reference, a filter of cf-max-expansions sub-filters takes nothing more, even if it has
+ * room. */
 static bool is_at_end(server_context *context, const struct bf_value *value)
 {
     bloomery_cuckoo_info facts;
@@ -190,9 +191,9 @@ int cf_addnx(server_context *context, server_string **words, int count)
     return add_command(context, words, count, true);
 }
 
-/* Reads options up to the items. `wrong` receives the reply, or NULL; the result is the place of the
- * first item, 0 if the words do not add up. A command that is passed on may have a capacity that
- * this server's own settings would refuse. */
+/* Reads options up to the items. `wrong` receives the reply, or NULL; the result is the place of
+ * the first item, 0 if the words do not add up. A command that is passed on may have a capacity
+ * that this server's own settings would refuse. */
 static int read_options(server_context *context, server_string **words, int count,
                         struct adding *adding, const char **wrong)
 {
@@ -252,8 +253,8 @@ int cf_insertnx(server_context *context, server_string **words, int count)
 
 /* ---- CF.RESERVE ------------------------------------------------------------------------------ */
 
-/* The number behind a word, which may be anywhere; without the word it stays. NULL, or what is wrong
- * with it. */
+/* The number behind a word, which may be anywhere; without the word it stays. NULL, or what is
+ * wrong with it. */
 static const char *read_number(server_string **words, int count, const char *word,
                                const long long range[2], uint32_t *value)
 {

@@ -17,8 +17,8 @@
  *     each sub-filter: U buckets, S slots
  *
  * Memory is taken for slots that came, never for slots that are announced: the server's copies wait
- * until all have come. The AOF has CF.LOADCHUNK commands; pieces of zeros are left out, as the header
- * alone makes a filter of zeros.
+ * until all have come. The AOF has CF.LOADCHUNK commands; pieces of zeros are left out, because the
+ * header alone makes a filter of zeros.
  */
 #include "cf.h"
 

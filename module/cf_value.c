@@ -13,7 +13,7 @@ server_type *cf_type;
 
 /* ---- Making and releasing -------------------------------------------------------------------- */
 
-/* A value whose filter was made counts as one of ours. */
+/* A value whose filter was made is counted. */
 static bloomery_status finish(bloomery_status status, struct bf_value **value)
 {
     if (status == BLOOMERY_OK) {

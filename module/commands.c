@@ -2,8 +2,8 @@
 /*
  * The table of commands, and how each describes itself to the server: COMMAND, COMMAND DOCS, ACL.
  *
- * Every command has a second name, BLOOM.* for BF.* and BLOOM.CF.* for CF.*. BF.* is taken only where
- * no module has one of these names, and so is CF.*. The names are in lower case, in which the
+ * Every command has a second name, BLOOM.* for BF.* and BLOOM.CF.* for CF.*. BF.* is taken only
+ * where no module has one of these names, and so is CF.*. The names are in lower case, in which the
  * reference's errors tell them.
  */
 #include "cf.h"

@@ -194,8 +194,8 @@ static bool set_word(const struct setting *setting, const server_string *word,
     return set_number(setting, number, text);
 }
 
-/* The least capacity of a cuckoo filter is that of two buckets. False: `text` says what the range of
- * `setting` is now. */
+/* The least capacity of a cuckoo filter is that of two buckets. False: `text` says what the range
+ * of `setting` is now. */
 static bool fits_buckets(const struct setting *setting, long long number, char text[TEXT_BYTES])
 {
     const long long least = 2 * bf_config.cf_bucket_size;
@@ -213,7 +213,8 @@ static bool fits_buckets(const struct setting *setting, long long number, char t
     return true;
 }
 
-/* The same of the two settings as they are, whose order in a file or in arguments does not matter. */
+/* The same of the two settings as they are, whose order in a file or in arguments does not matter.
+ * */
 static bool check_buckets(server_context *context)
 {
     const struct setting capacity = {

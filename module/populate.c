@@ -118,6 +118,24 @@ static bool is_to_do(const struct piece *piece)
     return is_to_take(piece) || is_to_join(piece);
 }
 
+size_t bf_whole_pages(const void *memory, size_t bytes, size_t *before)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    *before = (page - (uintptr_t)memory % page) % page;
+    assert(bytes >= BF_LAZY_BYTES && *before < bytes);
+    return (bytes - *before) / page * page;
+}
+
+void bf_drop_pages(void *memory, size_t bytes)
+{
+    size_t before;
+    if (bytes < BF_LAZY_BYTES)
+        return;
+    const size_t pages = bf_whole_pages(memory, bytes, &before);
+    /* A wish: no matter if it is not granted. */
+    (void)madvise((uint8_t *)memory + before, pages, MADV_DONTNEED);
+}
+
 /* ---- The thread ------------------------------------------------------------------------------ */
 
 /* The piece to go on with; NULL: there is nothing to do for now. Pages that are missing are wanted

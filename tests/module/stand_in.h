@@ -65,7 +65,8 @@ const char *stand_in_ask(const char *command, ...) __attribute__((sentinel));
 /* A command that was never run since the module was loaded; NULL: there is none. */
 const char *stand_in_never_run(void);
 
-/* BF.LOADCHUNK with stand_in.bulk, or with other bytes; and another LOADCHUNK, "cf.loadchunk" say. */
+/* BF.LOADCHUNK with stand_in.bulk, or with other bytes; and another LOADCHUNK, "cf.loadchunk" say.
+ * */
 const char *stand_in_load_chunk(const char *key, const char *iterator);
 const char *stand_in_load_chunk_of(const char *key, const char *iterator, const void *data,
                                    size_t bytes);

@@ -219,6 +219,8 @@ def what_is_passed_on_of_a_cuckoo_filter_is_what_it_did(c):
                 ["CF.DEL", "k", "a"], ["CF.DEL", "k", "a"], ["CF.COMPACT", "k"], ["CF.LOADCHUNK", "k", "3", "x"]]
     found = [words for words in server.aof_commands() if words[0] not in (b"MULTI", b"EXEC")]
     c.expect(server.ask("CF.COUNT", "full", "1") == 1, "the first two found room")
+    counts = {name: server.info("bf")[name] for name in ("bf_cuckoo_keys", "bf_cuckoo_adds", "bf_cuckoo_deletes")}
+    c.expect(counts == {"bf_cuckoo_keys": "3", "bf_cuckoo_adds": "10", "bf_cuckoo_deletes": "2"}, f"{counts}")
     c.expect(found == [as_words(words) for words in expected], f"{found}")
 
 

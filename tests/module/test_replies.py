@@ -94,14 +94,16 @@ def shown(reply):
 
 @case
 def the_first_minutes_of_the_page_are_what_the_server_replies(c):
-    server, said = Server(c), []
+    server = Server(c)
     with open(os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs", "server.md"), encoding="utf-8") as file:
-        text = file.read().partition("## First minutes\n")[2].partition("\nWithout ")[0]
-    lines = [re.split(r" +# ", line)[0].strip() for line in text.splitlines() if line.startswith("    ")]
-    for line in lines:
-        if line.startswith("> "):
-            said += [line, *shown(server.ask(*line[2:].split())).splitlines()]
-    c.expect(said == lines and len(said) == 9, f"{said}, not {lines}")
+        page = file.read()
+    for heading, count in (("First minutes", 9), ("Cuckoo filters", 12)):
+        text, said = page.partition(f"## {heading}\n")[2].partition("    > ")[2].partition("\n\n")[0], []
+        lines = [re.split(r" +# ", line)[0].strip() for line in ("    > " + text).splitlines()]
+        for line in lines:
+            if line.startswith("> "):
+                said += [line, *shown(server.ask(*line[2:].split())).splitlines()]
+        c.expect(said == lines and len(said) == count, f"{heading}: {said}, not {lines}")
 
 
 @case
