@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -150,6 +151,41 @@ static void loading_takes_what_the_master_took(void **state)
     flush();
 }
 
+static void wait_for_none(const char *counter)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    for (int i = 0; i < 60000 && stand_in_info(counter) != 0; i++)
+        (void)nanosleep(&moment, NULL); /* between two looks */
+    assert_int_equal(stand_in_info(counter), 0);
+}
+
+/* With one slot in a bucket an item fits twice. So the third time another sub-filter of 16 MiB is
+ * made, and goes as the item does. The thread may be at its pages then; made again, perhaps at the
+ * same address, it has to have them taken again. */
+static void a_sub_filter_may_go_while_its_pages_are_taken(void **state)
+{
+    enum { BYTES = 16 << 20 };
+    (void)state;
+    assert_string_equal(stand_in_ask("cf.reserve", "k", "16777216", "BUCKETSIZE", "1", NULL),
+                        "+OK ");
+    stand_in_ask("cf.insert", "k", "ITEMS", "x", "x", NULL);
+    wait_for_none("populating");
+    for (int round = 0; round < 8; round++) {
+        const unsigned long long before = stand_in_info("populated_bytes");
+        assert_string_equal(stand_in_ask("cf.add", "k", "x", NULL), ":1 ");
+        assert_true(stand_in_memory("k") > 2 * (size_t)BYTES);
+        if (round % 2 == 1) {
+            wait_for_none("populating");
+            assert_in_range(stand_in_info("populated_bytes") - before, BYTES - 8192, BYTES + 8192);
+        }
+        assert_string_equal(stand_in_ask("cf.del", "k", "x", NULL), ":1 ");
+        assert_true(stand_in_memory("k") < 2 * (size_t)BYTES);
+    }
+    stand_in_flush();
+    wait_for_none("keys");
+    flush();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +193,7 @@ int main(void)
         cmocka_unit_test(defragmentation_moves_every_block_and_no_item),
         cmocka_unit_test(payloads_cut_or_changed_are_refused_or_kept),
         cmocka_unit_test(loading_takes_what_the_master_took),
+        cmocka_unit_test(a_sub_filter_may_go_while_its_pages_are_taken),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }
