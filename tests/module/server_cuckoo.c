@@ -49,7 +49,8 @@ static int count_numbers(const char *key, int from, int to)
 /* A filter of several sub-filters, with items that were removed. */
 static void make_filter(const char *key)
 {
-    assert_string_equal(stand_in_ask("cf.reserve", key, "8", "BUCKETSIZE", "3", NULL), "+OK ");
+    assert_string_equal(
+        stand_in_ask("cf.reserve", key, "8", "BUCKETSIZE", "3", "EXPANSION", "2", NULL), "+OK ");
     add_numbers(key, 0, 60);
     assert_string_equal(stand_in_ask("cf.del", key, "7", NULL), ":1 ");
 }
