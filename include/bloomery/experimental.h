@@ -323,12 +323,12 @@ BLOOMERY_PUBLIC bloomery_status bloomery_dialect_plan_solve(
  */
 
 enum {
-    BLOOMERY_CUCKOO_SLOTS = 2,           /* of a bucket, if 0 is given */
-    BLOOMERY_CUCKOO_SLOTS_MAX = 255,     /* of a bucket */
-    BLOOMERY_CUCKOO_ITERATIONS = 20,     /* if 0 is given */
+    BLOOMERY_CUCKOO_SLOTS = 2,       /* of a bucket, if 0 is given */
+    BLOOMERY_CUCKOO_SLOTS_MAX = 255, /* of a bucket */
+    BLOOMERY_CUCKOO_ITERATIONS = 20, /* if 0 is given */
     BLOOMERY_CUCKOO_ITERATIONS_MAX = 65535,
     BLOOMERY_CUCKOO_GROWTH_MAX = 32768,
-    BLOOMERY_CUCKOO_HEADER = 38,         /* bytes of a header */
+    BLOOMERY_CUCKOO_HEADER = 38, /* bytes of a header */
 };
 
 /* The numbers of a cuckoo filter. */

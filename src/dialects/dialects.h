@@ -137,24 +137,25 @@ struct bloomery_dialect_row {
 };
 
 /* The rows, one per file. */
-#define BLOOMERY_DIALECT_ROWS(ROW)         \
-    ROW(bloomery_dialect_guava)            \
-    ROW(bloomery_dialect_clickhouse)       \
-    ROW(bloomery_dialect_clickhouse_index) \
-    ROW(bloomery_dialect_spark)            \
-    ROW(bloomery_dialect_orc)              \
-    ROW(bloomery_dialect_cassandra)        \
-    ROW(bloomery_dialect_leveldb)          \
-    ROW(bloomery_dialect_rocksdb)          \
-    ROW(bloomery_dialect_parquet)          \
-    ROW(bloomery_dialect_sha384_slices)    \
-    ROW(bloomery_dialect_sieve)            \
-    ROW(bloomery_dialect_simple_hash)      \
-    ROW(bloomery_dialect_md5_chain)        \
-    ROW(bloomery_dialect_pybloom)          \
-    ROW(bloomery_dialect_redisbloom)       \
-    ROW(bloomery_dialect_libbloom)         \
-    ROW(bloomery_dialect_dcso)             \
+#define BLOOMERY_DIALECT_ROWS(ROW)          \
+    ROW(bloomery_dialect_guava)             \
+    ROW(bloomery_dialect_clickhouse)        \
+    ROW(bloomery_dialect_clickhouse_index)  \
+    ROW(bloomery_dialect_spark)             \
+    ROW(bloomery_dialect_orc)               \
+    ROW(bloomery_dialect_cassandra)         \
+    ROW(bloomery_dialect_leveldb)           \
+    ROW(bloomery_dialect_rocksdb)           \
+    ROW(bloomery_dialect_parquet)           \
+    ROW(bloomery_dialect_sha384_slices)     \
+    ROW(bloomery_dialect_sieve)             \
+    ROW(bloomery_dialect_simple_hash)       \
+    ROW(bloomery_dialect_md5_chain)         \
+    ROW(bloomery_dialect_pybloom)           \
+    ROW(bloomery_dialect_redisbloom)        \
+    ROW(bloomery_dialect_redisbloom_cuckoo) \
+    ROW(bloomery_dialect_libbloom)          \
+    ROW(bloomery_dialect_dcso)              \
     ROW(bloomery_dialect_bits_and_blooms)
 #define BLOOMERY_DECLARE_DIALECT(row) extern const struct bloomery_dialect_row row;
 BLOOMERY_DIALECT_ROWS(BLOOMERY_DECLARE_DIALECT)

@@ -9,6 +9,7 @@
 #include "dialects/dialects.h"
 
 #include "base/error.h"
+#include "library.h"
 
 const struct bloomery_foreign_rows *const bloomery_dialect_rows = NULL;
 
@@ -32,6 +33,16 @@ bloomery_status bloomery_dialect_may_open(const struct bloomery_shape *shape,
     (void)traits;
     if (shape->dialect == 0)
         return BLOOMERY_OK;
+    return refuse(error);
+}
+
+bloomery_status bloomery_cuckoo_of_plan(const bloomery_plan *plan,
+                                        const bloomery_create_options *options,
+                                        bloomery_filter **filter, bloomery_error *error)
+{
+    (void)plan;
+    (void)options;
+    *filter = NULL;
     return refuse(error);
 }
 
