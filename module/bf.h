@@ -213,7 +213,7 @@ int bf_fail_not(server_context *context, enum bf_found found);
 
 bool bf_is_word(const server_string *string, const char *word);
 
-/* The place of a word, or 0. The name of the command itself does not count. */
+/* The place of a word, or 0. The first one, the name of the command say, does not count. */
 int bf_find_word(server_string **words, int count, const char *word);
 
 bloomery_key bf_key_of(const server_string *string);

@@ -253,8 +253,8 @@ int cf_insertnx(server_context *context, server_string **words, int count)
 
 /* ---- CF.RESERVE ------------------------------------------------------------------------------ */
 
-/* The number behind a word, which may be anywhere; without the word it stays. NULL, or what is
- * wrong with it. */
+/* The number behind a word that comes anywhere behind the capacity; without the word it stays. NULL,
+ * or what is wrong with it. */
 static const char *read_number(server_string **words, int count, const char *word,
                                const long long range[2], uint32_t *value)
 {
@@ -263,7 +263,7 @@ static const char *read_number(server_string **words, int count, const char *wor
     long long number;
     if (at == 0)
         return NULL;
-    if (at + 1 >= count || server.StringToLongLong(words[at + 1], &number) != SERVER_OK) {
+    if (at + 1 == count || server.StringToLongLong(words[at + 1], &number) != SERVER_OK) {
         snprintf(text, sizeof text, "Couldn't parse %s", word);
         return text;
     }
@@ -295,7 +295,7 @@ static const char *read_parameters(server_context *context, server_string **word
         return "Bad capacity";
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         const char *wrong =
-            read_number(words, count, options[i].word, options[i].range, options[i].value);
+            read_number(words + 2, count - 2, options[i].word, options[i].range, options[i].value);
         if (wrong != NULL)
             return wrong;
     }

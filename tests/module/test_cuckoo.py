@@ -11,7 +11,7 @@ import os
 import random
 import sys
 
-from live import HERE, Error, Server, as_words
+from live import HERE, MODULE, Error, Server, as_words
 from runner import case, main
 
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "reference"))
@@ -151,7 +151,7 @@ class Model:
 
 @case
 def random_commands_agree_with_the_model_byte_for_byte(c):
-    master = Server(c, "master", arguments=["cf-max-expansions", EXPANSIONS],
+    master = Server(c, "master", arguments=["cf-max-expansions", str(EXPANSIONS)],
                     options=["--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "no"])
     replica = Server(c, "replica", arguments=OTHER)
     replica.ask("REPLICAOF", "127.0.0.1", master.port)
@@ -211,7 +211,7 @@ def what_is_passed_on_of_a_cuckoo_filter_is_what_it_did(c):
     server.ask("CF.LOADCHUNK", "k", 3, "x")
     server.ask("CF.LOADCHUNK", "k", 9999, "x")
     plan = ["BUCKETSIZE", "2", "MAXITERATIONS", "20", "EXPANSION", "1"]
-    expected = [["CF.RESERVE", "k", "64", *plan], ["CF.INSERT", "k", "ITEMS", "a"], ["CF.ADD", "k", "a"],
+    expected = [["CF.RESERVE", "k", "64", *plan], ["CF.ADD", "k", "a"], ["CF.ADD", "k", "a"],
                 ["CF.INSERT", "k", "ITEMS", "a"], ["CF.ADDNX", "k", "b"], ["CF.INSERT", "k", "ITEMS", "c", "d"],
                 ["CF.RESERVE", "i", "8", *plan], ["CF.INSERT", "i", "ITEMS", "a", "a"],
                 ["CF.RESERVE", "full", "2", "BUCKETSIZE", "1", "MAXITERATIONS", "20", "EXPANSION", "0"],
@@ -303,7 +303,7 @@ def arguments_of_settings_must_fit_each_other(c):
                         (["CF_MAX_EXPANSIONS", "x"], "Invalid value for `CF_MAX_EXPANSIONS`")):
         server = Server(c, "-".join(words[:2]), module=False)
         server.stop()
-        server.options += ["--loadmodule", os.environ.get("BLOOMERY_MODULE", "build/module/bloomery.so"), *words]
+        server.options += ["--loadmodule", MODULE, *words]
         c.expect(server.refuses_to_start() and text in server.log(), f"{words}: {server.log()[-300:]}")
 
 
@@ -331,8 +331,7 @@ def wrong_arguments_make_no_cuckoo_filter(c):
         reply = server.ask(*words)
         c.expect(isinstance(reply, Error) and reply == text, f"{words}: {reply}, not {text}")
     c.expect(server.ask("CF.MEXISTS", "s", "x", "y") == [0, 0] and server.ask("DBSIZE") == 1, "no key was made")
-    c.expect(server.ask("CF.RESERVE", "BUCKETSIZE", "5") == "Couldn't parse BUCKETSIZE" or
-             server.ask("EXISTS", "BUCKETSIZE") == 1, "words may be anywhere")
+    c.expect(server.ask("CF.RESERVE", "BUCKETSIZE", 50) == "OK" and server.ask("CF.INFO", "BUCKETSIZE")[11] == 2, "a key's name")
     server.ask("BF.ADD", "b", "x")
     server.ask("CF.ADD", "c", "x")
     c.expect(server.ask("CF.ADD", "b", "x") == WRONG_TYPE and server.ask("BF.ADD", "c", "x") == WRONG_TYPE, "two types")
@@ -368,8 +367,12 @@ def limits_of_memory_hold_for_cuckoo_filters(c):
     c.expect(server.ask("CF.RESERVE", "k", 40_000) == "OK", "of 64 KiB")
     replies = server.ask("CF.INSERT", "k", "ITEMS", *range(70_000))
     c.expect(replies.count(-1) > 1000 and replies[0] == 1 and set(replies) == {1, -1}, "it does not grow")
+    # Others may have moved since, so that there is room for some.
+    refused = [number for number, reply in enumerate(replies) if reply == -1][-1]
+    while server.ask("CF.INSERT", "k", "ITEMS", refused) == [1]:
+        pass
     before = server.digest("k")
-    c.expect(server.ask("CF.ADD", "k", 69_999) == "ERR Insufficient memory", f"{server.ask('CF.ADD', 'k', 69_999)}")
+    c.expect(server.ask("CF.ADD", "k", refused) == "ERR Insufficient memory", "it does not grow")
     c.expect(server.digest("k") == before, "what was refused changes nothing")
     header = bytearray(server.ask("CF.SCANDUMP", "k", 0)[1])
     header[8:16] = (2 ** 20).to_bytes(8, "little")

@@ -148,6 +148,7 @@ def nothing_acknowledged_is_lost_by_a_power_cut(c):
     server.ask("BF.INSERT", "source", "CAPACITY", 5, "ITEMS", "x")
     header, bits = (server.ask("BF.SCANDUMP", "source", at)[1] for at in (0, 1))
     before = server.digest("source")
+    server.ask("CF.RESERVE", "c", 1000, "EXPANSION", 2)
     client = server.connect()
     acknowledged = []
 
@@ -160,7 +161,7 @@ def nothing_acknowledged_is_lost_by_a_power_cut(c):
                 client.ask("BF.INSERT", "k", "NOCREATE", "ITEMS", f"{number}-4", f"{number}-0")
                 client.ask("BF.INSERT", f"new-{number}", "CAPACITY", 9, "ERROR", "0.001", "ITEMS", number)
                 client.ask("CF.ADD", "c", f"{number}-0")
-                client.ask("CF.INSERTNX", "c", "ITEMS", f"{number}-1", f"{number}-2", f"{number}-3")
+                client.ask("CF.INSERT", "c", "ITEMS", f"{number}-1", f"{number}-2", f"{number}-3")
                 client.ask("CF.DEL", "c", f"{number}-2")
                 client.ask("BF.LOADCHUNK", f"loaded-{number}", 1, header)
                 client.ask("BF.LOADCHUNK", f"loaded-{number}", 1 + len(bits), bits)
