@@ -74,19 +74,38 @@ static inline uint64_t slot_of(const struct bloomery_layer *table, uint64_t buck
     return (bucket & (table->blocks - 1)) * table->probes;
 }
 
+/* The high bit of each byte of a word that is this byte, if it is one of the usual sizes; the
+ * lowest such bit is always right, and whether there is one. */
+static inline uint64_t matches(const uint8_t *bucket, uint32_t slots, uint8_t byte)
+{
+    static const uint64_t ones = UINT64_C(0x0101010101010101);
+    const uint64_t word = slots == 2   ? bloomery_load_u16(bucket)
+                          : slots == 4 ? bloomery_load_u32(bucket)
+                                       : bloomery_load_u64(bucket);
+    const uint64_t past = slots == 8 ? 0 : ~UINT64_C(0) << 8 * slots; /* bytes that differ */
+    const uint64_t differs = (word ^ ones * byte) | past;
+    assert(slots == 2 || slots == 4 || slots == 8);
+    return (differs - ones) & ~differs & ones << 7;
+}
+
+static inline bool is_usual(uint32_t slots)
+{
+    return slots == 2 || slots == 4 || slots == 8;
+}
+
 /* The slot of a bucket that has this byte; NULL: none. */
 static inline uint8_t *find(uint8_t *bucket, uint32_t slots, uint8_t byte)
 {
-    if (slots == 2)
-        return bucket[0] == byte ? bucket : bucket[1] == byte ? bucket + 1 : NULL;
-    return memchr(bucket, byte, slots);
+    if (!is_usual(slots))
+        return memchr(bucket, byte, slots);
+    const uint64_t at = matches(bucket, slots, byte);
+    return at != 0 ? bucket + __builtin_ctzll(at) / 8 : NULL;
 }
 
 static inline bool bucket_has(const uint8_t *bucket, uint32_t slots, uint8_t print)
 {
-    if (slots == 2)
-        return (bucket[0] == print) | (bucket[1] == print);
-    return memchr(bucket, print, slots) != NULL;
+    return is_usual(slots) ? matches(bucket, slots, print) != 0
+                           : memchr(bucket, print, slots) != NULL;
 }
 
 /* The first slot with this byte in the two buckets of a table; NULL: none. */
@@ -133,24 +152,37 @@ static void prefetch(const struct bloomery_layer *table, const uint8_t *payload,
     }
 }
 
-/* Of two slots a bucket, all four bytes are looked at without a branch. */
+/* Buckets of a usual size are compared as words, both of them without a branch. */
+static inline __attribute__((always_inline)) uint64_t
+query_usual(const struct bloomery_layer *table, const uint8_t *payload, uint32_t slots,
+            const bloomery_hash *hashes, size_t count)
+{
+    uint64_t answers = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct home home = home_of(hashes[i]);
+        const uint64_t mask = table->blocks - 1;
+        const uint8_t *one = payload + (home.first & mask) * slots;
+        const uint8_t *other = payload + (home.second & mask) * slots;
+        const uint64_t there = matches(one, slots, home.print) | matches(other, slots, home.print);
+        answers |= (uint64_t)(there != 0) << i;
+    }
+    return answers;
+}
+
 static uint64_t query_word(const struct bloomery_layer *table, const uint8_t *payload,
                            const bloomery_hash *hashes, size_t count)
 {
     uint64_t answers = 0;
     assert(count <= 64);
+    if (table->probes == 2)
+        return query_usual(table, payload, 2, hashes, count);
+    if (table->probes == 4)
+        return query_usual(table, payload, 4, hashes, count);
+    if (table->probes == 8)
+        return query_usual(table, payload, 8, hashes, count);
     for (size_t i = 0; i < count; i++) {
         const struct home home = home_of(hashes[i]);
-        bool there;
-        if (table->probes == 2) {
-            const uint8_t *one = payload + slot_of(table, home.first);
-            const uint8_t *other = payload + slot_of(table, home.second);
-            there = (one[0] == home.print) | (one[1] == home.print) | (other[0] == home.print) |
-                    (other[1] == home.print);
-        } else {
-            there = table_has(table, payload, &home);
-        }
-        answers |= (uint64_t)there << i;
+        answers |= (uint64_t)table_has(table, payload, &home) << i;
     }
     return answers;
 }
