@@ -26,6 +26,14 @@ static void flush(void)
         assert_int_equal(stand_in_info(counts[i]), 0);
 }
 
+static void wait_for_none(const char *counter)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    for (int i = 0; i < 60000 && stand_in_info(counter) != 0; i++)
+        (void)nanosleep(&moment, NULL); /* between two looks */
+    assert_int_equal(stand_in_info(counter), 0);
+}
+
 static void add_numbers(const char *key, int from, int to)
 {
     for (int i = from; i < to; i++) {
@@ -137,6 +145,21 @@ static void payloads_cut_or_changed_are_refused_or_kept(void **state)
     flush();
 }
 
+/* Two pieces of 16 MiB, one of which has only zeros and is left out. */
+static void a_rewritten_file_has_the_pieces_with_items(void **state)
+{
+    (void)state;
+    stand_in_ask("cf.reserve", "a", "33554432", "EXPANSION", "0", NULL);
+    stand_in_ask("cf.add", "a", "x", NULL);
+    const uint64_t digest = stand_in_digest("a");
+    stand_in_rewrite("a", "b");
+    assert_int_equal(stand_in_digest("b"), digest);
+    assert_string_equal(stand_in_ask("cf.exists", "b", "x", NULL), ":1 ");
+    stand_in_flush();
+    wait_for_none("keys");
+    flush();
+}
+
 /* What a client could not have made is not held to the limits of this server if it was loaded. */
 static void loading_takes_what_the_master_took(void **state)
 {
@@ -150,14 +173,6 @@ static void loading_takes_what_the_master_took(void **state)
     assert_string_equal(stand_in_ask("cf.add", "b", "x", NULL), "-Maximum expansions reached ");
     check_kept("b");
     flush();
-}
-
-static void wait_for_none(const char *counter)
-{
-    const struct timespec moment = {.tv_nsec = 1000000};
-    for (int i = 0; i < 60000 && stand_in_info(counter) != 0; i++)
-        (void)nanosleep(&moment, NULL); /* between two looks */
-    assert_int_equal(stand_in_info(counter), 0);
 }
 
 /* With one slot in a bucket an item fits twice. So the third time another sub-filter of 16 MiB is
@@ -193,6 +208,7 @@ int main(void)
         cmocka_unit_test(a_refused_sub_filter_leaves_what_was_added),
         cmocka_unit_test(defragmentation_moves_every_block_and_no_item),
         cmocka_unit_test(payloads_cut_or_changed_are_refused_or_kept),
+        cmocka_unit_test(a_rewritten_file_has_the_pieces_with_items),
         cmocka_unit_test(loading_takes_what_the_master_took),
         cmocka_unit_test(a_sub_filter_may_go_while_its_pages_are_taken),
     };

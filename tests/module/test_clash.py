@@ -26,7 +26,7 @@ def use(c, server, family, type_name):
     c.expect(server.ask(f"{family}.ADD", "k", "x") == 1 and server.ask("BLOOM.EXISTS", "k", "x") == 1, "it works")
     server.ask("BLOOM.MADD", "k", "x", "y")
     c.expect(server.ask("TYPE", "k") == type_name, server.ask("TYPE", "k"))
-    found = [words[0].decode() for words in server.aof_commands() if words[1] == b"k"]
+    found = [words[0].decode() for words in server.aof_commands() if words[1:2] == [b"k"]]
     c.expect(found == [f"{family}.INSERT", f"{family}.MADD"], f"{found}")
     before = server.digest("k")
     server.ask("BGREWRITEAOF")
