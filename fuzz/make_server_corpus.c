@@ -108,32 +108,52 @@ static void window_payload(void)
     end("payload-window");
 }
 
-/* Of cuckoo filters: whole, with a sub-filter that memory lacks for, with the most items that a
- * header may say and with one more. */
+/* The payload of a cuckoo filter, with the number at `at` set to another one. */
+static void cuckoo_payload(const char *key, const char *name, uint8_t refused, size_t at,
+                           uint64_t number)
+{
+    stand_in_dump(key);
+    if (at < stand_in.payload_bytes)
+        memcpy(stand_in.payload + at, &number, sizeof number);
+    begin(CUCKOO_PAYLOAD, 4, refused, 0);
+    put(stand_in.payload, stand_in.payload_bytes);
+    end(name);
+}
+
+/* The header of a cuckoo filter with the number at `at` set, and some slots. */
+static void cuckoo_header(const char *name, size_t at, uint64_t number, size_t size)
+{
+    (void)stand_in_ask("cf.scandump", "cuckoo", "0", NULL);
+    memcpy(stand_in.bulk + at, &number, size);
+    begin(CUCKOO_PIECES, 0, 0, 0);
+    put_piece(1, stand_in.bulk, (uint32_t)stand_in.bulk_bytes);
+    put_piece(4, "abc", 3);
+    end(name);
+}
+
 static void cuckoo_inputs(void)
 {
-    static const char *const keys[] = {"cuckoos", "cuckoo"};
+    static const char *const keys[] = {"cuckoo", "cuckoos", "cuckoo-even", "cuckoo-wide",
+                                       "cuckoo-tiny"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         char name[64];
         snprintf(name, sizeof name, "payload-%s", keys[i]);
-        stand_in_dump(keys[i]);
-        begin(CUCKOO_PAYLOAD, 4, 0, 0);
-        put(stand_in.payload, stand_in.payload_bytes);
-        end(name);
+        cuckoo_payload(keys[i], name, 0, SIZE_MAX, 0);
         snprintf(name, sizeof name, "pieces-%s", keys[i]);
         pieces(keys[i], name, 0);
     }
+    cuckoo_payload("cuckoos", "payload-cuckoos-without-memory", 5, SIZE_MAX, 0);
+    cuckoo_payload("cuckoos", "payload-cuckoos-of-a-million", 0, 0, 1000000);
+    cuckoo_payload("cuckoo", "payload-cuckoo-of-a-terabyte", 0, 8, UINT64_C(1) << 40);
+    cuckoo_payload("cuckoos", "payload-cuckoos-that-are-equal", 0, 48, 1);
     pieces("cuckoos", "pieces-cuckoos-without-memory", 4);
-    (void)stand_in_ask("cf.scandump", "cuckoo", "0", NULL);
-    for (uint8_t more = 0; more < 2; more++) {
-        stand_in.bulk[0] = (uint8_t)(24 + more); /* slots */
-        begin(CUCKOO_PIECES, 0, 0, 0);
-        put_piece(1, stand_in.bulk, (uint32_t)stand_in.bulk_bytes);
-        put_piece(4, "abc", 3);
-        end(more > 0 ? "header-cuckoo-of-too-many-items" : "header-cuckoo-of-the-most-items");
-    }
+    cuckoo_header("header-cuckoo-of-the-most-items", 0, 24, 8); /* its slots */
+    cuckoo_header("header-cuckoo-of-too-many-items", 0, 25, 8);
+    cuckoo_header("header-cuckoo-of-a-terabyte", 8, UINT64_C(1) << 38, 8);
+    cuckoo_header("header-cuckoo-of-many-sub-filters", 24, 5000, 8);
     begin(CUCKOO_PIECES, 0, 0, 1);
     put_piece(3, "ab", 2);
+    put_piece(6, "abc", 3);
     put_piece(INT64_MAX, "ab", 2);
     put_piece(-1, "ab", 2);
     end("pieces-beside-cuckoos");
@@ -209,6 +229,15 @@ static void make_keys(void)
                  NULL);
     stand_in_ask("cf.reserve", "cuckoo", "24", "BUCKETSIZE", "3", "EXPANSION", "0", NULL);
     stand_in_ask("cf.insert", "cuckoo", "ITEMS", "1", "2", "3", "4", "5", NULL);
+    stand_in_ask("cf.reserve", "cuckoo-even", "4", "BUCKETSIZE", "1", "EXPANSION", "1", NULL);
+    stand_in_ask("cf.insert", "cuckoo-even", "ITEMS", "1", "2", "3", "4", "5", "6", "7", "8", "9",
+                 NULL);
+    stand_in_ask("cf.reserve", "cuckoo-wide", "510", "BUCKETSIZE", "255", "MAXITERATIONS", "1",
+                 NULL);
+    stand_in_ask("cf.insert", "cuckoo-wide", "ITEMS", "1", "2", "3", "1", "1", NULL);
+    stand_in_ask("cf.reserve", "cuckoo-tiny", "2", "BUCKETSIZE", "1", "EXPANSION", "32768", NULL);
+    stand_in_ask("cf.add", "cuckoo-tiny", "1", NULL);
+    stand_in_ask("cf.del", "cuckoo-tiny", "1", NULL);
 }
 
 int main(int count, char **arguments)

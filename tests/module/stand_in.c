@@ -833,7 +833,7 @@ bool stand_in_has(const char *key)
     return key_of(key)->value != NULL;
 }
 
-/* The last value that is not a filter. */
+/* The last one. Others that wait to be released are filters. */
 static struct {
     void *value;
     server_type *type;
@@ -844,10 +844,8 @@ void *stand_in_unlink(const char *key)
     server_key *gone = only_if_there(key);
     void *value = gone->value;
     assert(gone->type->methods.release_effort(NULL, value) > 0);
-    if (gone->type != &types[STAND_IN_FILTER]) {
-        unlinked.value = value;
-        unlinked.type = gone->type;
-    }
+    unlinked.value = value;
+    unlinked.type = gone->type;
     *gone = (server_key){.value = NULL};
     return value;
 }
