@@ -135,8 +135,8 @@ static bool is_at_end(server_context *context, const struct bf_value *value)
 }
 
 /* NULL, or why there is no filter to add to. */
-static const char *find_filter(server_context *context, struct adding *adding,
-                               struct bf_opened *opened)
+static const char *open_or_make(server_context *context, struct adding *adding,
+                                struct bf_opened *opened)
 {
     const enum bf_found found = cf_open(context, adding->name, SERVER_READ | SERVER_WRITE, opened);
     adding->value = opened->value;
@@ -152,7 +152,7 @@ static const char *find_filter(server_context *context, struct adding *adding,
 static int add(server_context *context, struct adding *adding, bool several)
 {
     struct bf_opened opened;
-    const char *wrong = find_filter(context, adding, &opened);
+    const char *wrong = open_or_make(context, adding, &opened);
     if (wrong == NULL) {
         const uint64_t before = adding->value->bytes;
         bf_limits(context, 0);

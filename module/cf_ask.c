@@ -41,7 +41,7 @@ int cf_count(server_context *context, server_string **words, int count)
     return SERVER_OK;
 }
 
-static void tell_all(server_context *context, const struct bf_value *value)
+static void tell_facts(server_context *context, const struct bf_value *value)
 {
     bloomery_cuckoo_info facts;
     cf_facts_of(value, &facts);
@@ -94,7 +94,7 @@ static int describe(server_context *context, server_string **words, int count,
 
 int cf_info(server_context *context, server_string **words, int count)
 {
-    return describe(context, words, count, tell_all);
+    return describe(context, words, count, tell_facts);
 }
 
 int cf_debug(server_context *context, server_string **words, int count)
