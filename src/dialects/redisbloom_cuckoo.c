@@ -176,11 +176,9 @@ bloomery_status bloomery_cuckoo_parse_header(const uint8_t *data, size_t bytes,
         begin(design, buckets, (uint32_t)count, slots, iterations, growth, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (removed > INT64_MAX || keys > bloomery_tables_slots(&design->shape, (uint32_t)count))
-        return bloomery_fail(
-            error, BLOOMERY_CORRUPT, 0, "damaged: %llu keys and %llu removed ones in %llu slots",
-            (unsigned long long)keys, (unsigned long long)removed,
-            (unsigned long long)bloomery_tables_slots(&design->shape, (uint32_t)count));
+    if (keys > INT64_MAX || removed > INT64_MAX)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
+                             "damaged: more than 2^63 - 1 keys, or removed keys");
     design->layers[0].adds = keys;
     design->layers[0].removed = removed;
     return BLOOMERY_OK;
@@ -216,7 +214,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 void bloomery_cuckoo_write_header(const bloomery_filter *filter, uint8_t *header)
 {
     const struct bloomery_layer *first = &filter->layers[0];
-    assert(filter->kind->tables && first->removed <= INT64_MAX);
+    assert(filter->kind->tables && first->adds <= INT64_MAX && first->removed <= INT64_MAX);
     bloomery_store_u64(header, first->adds);
     bloomery_store_u64(header + 8, first->blocks);
     bloomery_store_u64(header + 16, first->removed);

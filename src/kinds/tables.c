@@ -260,10 +260,9 @@ static bloomery_status check_counts(const struct bloomery_shape *shape,
                              "one before",
                              shape->growth);
     }
-    /* All tables have to be sound before they can be added up: the last one asks. */
-    if (table->removed > INT64_MAX)
+    if (table->adds > INT64_MAX || table->removed > INT64_MAX)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a cuckoo filter has at most 2^63 - 1 removed keys");
+                             "a cuckoo filter counts at most 2^63 - 1 keys, and removed keys");
     return BLOOMERY_OK;
 }
 
@@ -293,15 +292,7 @@ bloomery_status bloomery_table_check(const struct bloomery_shape *shape,
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "tables grow by a power of two up to %d, or 0, not by %u",
                              BLOOMERY_CUCKOO_GROWTH_MAX, shape->growth);
-    const bloomery_status status = check_counts(shape, table, error);
-    const uint32_t last = shape->layer_count - 1;
-    if (status != BLOOMERY_OK || table != &shape->layers[last] ||
-        shape->layers[0].adds <= bloomery_tables_slots(shape, last + 1))
-        return status;
-    return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                         "a cuckoo filter of %llu slots does not have %llu keys",
-                         (unsigned long long)bloomery_tables_slots(shape, last + 1),
-                         (unsigned long long)shape->layers[0].adds);
+    return check_counts(shape, table, error);
 }
 
 bloomery_status bloomery_table_next(const struct bloomery_shape *shape,
@@ -371,14 +362,12 @@ static bool push(const struct bloomery_layer *table, const struct home *home)
     return false;
 }
 
-/* A hostile dump may say that more keys are there than slots are taken: the count ends at the slots
- * that there are. */
+/* A hostile dump may say that more keys are there than it has slots. Any number up to the greatest
+ * that a dump can say is kept, and the count ends there: so whatever was read can be written. */
 static void count_one(struct bloomery_filter *filter)
 {
     struct bloomery_layer *first = &filter->layers[0];
-    if (first->adds < first->bits ||
-        first->adds < bloomery_tables_slots(&filter->shape, filter->shape.layer_count))
-        first->adds++;
+    first->adds += first->adds < INT64_MAX;
 }
 
 bloomery_status bloomery_tables_add(struct bloomery_filter *filter, bloomery_hash hash, bool absent,
@@ -435,15 +424,11 @@ bool bloomery_tables_remove(struct bloomery_filter *filter, bloomery_hash hash)
 static void drop_newest(struct bloomery_filter *filter)
 {
     struct bloomery_layer *newest = bloomery_newest_layer(filter);
-    struct bloomery_layer *first = &filter->layers[0];
     assert(filter->shape.layer_count > 1);
     if (bloomery_is_apart(filter, newest))
         bloomery_release(&filter->allocator, newest->payload, (size_t)newest->bytes,
                          BLOOMERY_PAYLOAD_UNIT);
     filter->shape.layer_count--;
-    const uint64_t slots = bloomery_tables_slots(&filter->shape, filter->shape.layer_count);
-    if (first->adds > slots)
-        first->adds = slots;
 }
 
 /* Moves the fingerprints of a table to older ones. Returns whether all had a place there. */

@@ -867,7 +867,6 @@ static void wrong_headers_are_refused(void **state)
         unsigned bytes;
         uint64_t value;
     } wrong[] = {
-        {0, 8, 33},
         {0, 8, UINT64_MAX},
         {8, 8, 0},
         {8, 8, 3},
@@ -923,7 +922,7 @@ static void what_any_header_makes_can_be_used(void **state)
         uint8_t header[BLOOMERY_CUCKOO_HEADER], chunk[64];
         struct test_bytes bytes = {header, sizeof header};
         bloomery_filter *filter = NULL;
-        forge_put(&bytes, 0, test_below(&random, 40), 8);
+        forge_put(&bytes, 0, test_next(&random) >> test_below(&random, 64), 8);
         forge_put(&bytes, 8, UINT64_C(1) << test_below(&random, 8), 8);
         forge_put(&bytes, 16, test_next(&random) >> test_below(&random, 64), 8);
         forge_put(&bytes, 24, 1 + test_below(&random, 9), 8);
@@ -950,7 +949,6 @@ static void what_any_header_makes_can_be_used(void **state)
         struct test_bytes dump = dump_of(filter);
         bloomery_filter *again = loaded(&dump);
         assert_dumps(again, &dump);
-        assert_true(numbers_of(filter).items <= numbers_of(filter).bytes);
         bloomery_free(again);
         bloomery_free(filter);
         test_bytes_free(&dump);
