@@ -147,8 +147,9 @@ static void cuckoo_inputs(void)
     cuckoo_payload("cuckoo", "payload-cuckoo-of-a-terabyte", 0, 8, UINT64_C(1) << 40);
     cuckoo_payload("cuckoos", "payload-cuckoos-that-are-equal", 0, 48, 1);
     pieces("cuckoos", "pieces-cuckoos-without-memory", 4);
-    cuckoo_header("header-cuckoo-of-the-most-items", 0, 24, 8); /* its slots */
-    cuckoo_header("header-cuckoo-of-too-many-items", 0, 25, 8);
+    cuckoo_header("header-cuckoo-of-the-most-items", 0, INT64_MAX, 8);
+    cuckoo_header("header-cuckoo-of-too-many-items", 0, UINT64_C(1) << 63, 8);
+    cuckoo_header("header-cuckoo-of-the-most-deletes", 16, INT64_MAX, 8);
     cuckoo_header("header-cuckoo-of-a-terabyte", 8, UINT64_C(1) << 38, 8);
     cuckoo_header("header-cuckoo-of-many-sub-filters", 24, 5000, 8);
     begin(CUCKOO_PIECES, 0, 0, 1);
