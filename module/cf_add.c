@@ -253,8 +253,8 @@ int cf_insertnx(server_context *context, server_string **words, int count)
 
 /* ---- CF.RESERVE ------------------------------------------------------------------------------ */
 
-/* The number behind a word that comes anywhere behind the capacity; without the word it stays. NULL,
- * or what is wrong with it. */
+/* The number behind a word that comes anywhere behind the capacity; without the word it stays.
+ * NULL, or what is wrong with it. */
 static const char *read_number(server_string **words, int count, const char *word,
                                const long long range[2], uint32_t *value)
 {
