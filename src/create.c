@@ -85,7 +85,7 @@ bloomery_status bloomery_create(const bloomery_plan *given_plan,
         status = bloomery_plan_settle(given_plan, BLOOMERY_BLOCKED, &settled, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (plan->kind == BLOOMERY_CUCKOO)
+    if (BLOOMERY_HAS_TABLES && plan->kind == BLOOMERY_CUCKOO)
         return bloomery_cuckoo_of_plan(plan, &options, filter, error);
     const struct bloomery_kind_row *row = bloomery_kind_row((uint32_t)plan->kind);
     if (!row->adds)
@@ -182,7 +182,7 @@ static void clear_chain(bloomery_filter *filter)
     if (!fresh) /* what was allocated now is zero, and stays untouched */
         memset(first.payload, 0, (size_t)bloomery_held_bytes(filter, &first));
     first.offset = 0;
-    if (filter->kind->tables)
+    if (bloomery_has_tables(filter->kind))
         first.removed = 0;
     else
         first.dumped = 0;

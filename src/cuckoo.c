@@ -55,7 +55,7 @@ bloomery_status bloomery_cuckoo_of_plan(const bloomery_plan *plan,
         status = bloomery_design_begin(&chosen, &options, &design, error);
     if (status != BLOOMERY_OK)
         return status;
-    /* So many keys get just these buckets; the planned ones are fewer. */
+    /* Keys for all slots get just the planned buckets. */
     status = bloomery_cuckoo_design(plan->bits, plan->probes, BLOOMERY_PLANNED_ITERATIONS, 1,
                                     &design, error);
     design.layers[0].keys = plan->planned_keys;

@@ -49,7 +49,7 @@ static void read_layers(const bloomery_filter *filter, bloomery_info *info)
 static double planned_rate(const bloomery_filter *filter, uint32_t layers)
 {
     const struct bloomery_shape *shape = &filter->shape;
-    if (filter->kind->cascades || filter->kind->tables)
+    if (filter->kind->cascades || bloomery_has_tables(filter->kind))
         return filter->layers[0].rate; /* where nearly all queries end; all planned keys are */
     if (!filter->kind->grows)
         return filter->layers[layers - 1].rate;
@@ -79,7 +79,7 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
         if (info->growth == 0)
             info->tightening = 0;
     }
-    if (filter->kind->tables) {
+    if (bloomery_has_tables(filter->kind)) {
         info->growth = shape->growth;
         info->counter_max = 0; /* copies take slots, and none saturates */
     }
@@ -211,7 +211,7 @@ uint64_t bloomery_keys_left(const bloomery_filter *filter, double limit)
     if (!(limit > 0))
         limit = fmax(2 * info.planned_rate, info.wanted_rate);
     /* The rate of tables rises with their keys, however many there are. */
-    if ((info.can_grow && !filter->kind->tables) || !(limit > 0 && limit < 1))
+    if ((info.can_grow && !bloomery_has_tables(filter->kind)) || !(limit > 0 && limit < 1))
         return UINT64_MAX;
     bloomery_scan(filter, &now);
     if (now.live_rate < limit)

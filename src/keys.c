@@ -73,7 +73,7 @@ add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *set, bloomery_er
     const struct bloomery_layer *layer = filter->layers;
     if (filter->kind->grows) /* it counts by itself, as tables do */
         return bloomery_chain_add(filter, hash, set, error);
-    if (filter->kind->tables)
+    if (bloomery_has_tables(filter->kind))
         return bloomery_tables_add(filter, hash, false, set, error);
     *set = filter->operations->add(layer, layer->payload, hash);
     bloomery_count_adds(filter, bloomery_counts_new(filter) ? *set > 0 : 1);
@@ -214,7 +214,7 @@ bloomery_status bloomery_add_input(bloomery_filter *filter, const struct bloomer
         return add_many_positions(filter, keys, count, answers, counts, error);
     if (filter->kind->grows)
         return bloomery_chain_add_many(filter, fast, keys, count, answers, counts, error);
-    if (filter->kind->tables)
+    if (bloomery_has_tables(filter->kind))
         return add_many_to_tables(filter, keys, count, answers, counts, error);
     if (fast == NULL) {
         uint64_t cells = 0;
@@ -401,7 +401,7 @@ bloomery_status bloomery_can_remove(const bloomery_filter *filter, bloomery_erro
 static inline bool remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *zero)
 {
     struct bloomery_layer *layer = bloomery_newest_layer(filter);
-    if (filter->kind->tables) {
+    if (bloomery_has_tables(filter->kind)) {
         *zero = bloomery_tables_remove(filter, hash);
         return *zero > 0;
     }

@@ -59,11 +59,6 @@ bloomery_status bloomery_choose_hash(const bloomery_plan *plan, bloomery_hash_id
 bloomery_status bloomery_creation_as_opening(const bloomery_create_options *given,
                                              bloomery_open_options *options, bloomery_error *error);
 
-/* A cuckoo filter of a plan that was settled (cuckoo.c). */
-bloomery_status bloomery_cuckoo_of_plan(const bloomery_plan *plan,
-                                        const bloomery_create_options *options,
-                                        bloomery_filter **filter, bloomery_error *error);
-
 /* ---- Queries --------------------------------------------------------------------------------- */
 
 /* What queries of a key and of many keys have in common. */

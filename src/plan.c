@@ -33,7 +33,7 @@ static const struct bloomery_kind_row *kind_of(bloomery_plan *plan, bloomery_kin
 static bloomery_status solve(bloomery_plan *plan, bloomery_kind kind,
                              const bloomery_plan_options *given, bloomery_error *error)
 {
-    if (plan->kind == BLOOMERY_CUCKOO)
+    if (BLOOMERY_HAS_TABLES && plan->kind == BLOOMERY_CUCKOO)
         return bloomery_table_solve(plan, given, error);
     const struct bloomery_kind_row *row = kind_of(plan, kind, error);
     if (row == NULL)
@@ -149,7 +149,7 @@ bloomery_status bloomery_plan_settle(const bloomery_plan *given, bloomery_kind k
                              "bloomery_plan_options");
     if (plan->bits == 0)
         return solve(plan, kind, &none, error);
-    if (plan->kind == BLOOMERY_CUCKOO)
+    if (BLOOMERY_HAS_TABLES && plan->kind == BLOOMERY_CUCKOO)
         return settle_table(plan, error);
     const struct bloomery_kind_row *row = kind_of(plan, kind, error);
     if (row == NULL)
@@ -171,7 +171,7 @@ double bloomery_plan_rate(const bloomery_plan *given, uint64_t keys)
         return 1;
     bloomery_kind kind = plan->kind == BLOOMERY_KIND_DEFAULT ? BLOOMERY_BLOCKED : plan->kind;
     const double rate = plan->planned_rate > 0 ? plan->planned_rate : plan->rate;
-    if (kind == BLOOMERY_CUCKOO)
+    if (BLOOMERY_HAS_TABLES && kind == BLOOMERY_CUCKOO)
         return plan->probes > 0 && plan->bits >= plan->probes
                    ? bloomery_table_rate(plan->bits / plan->probes, keys)
                    : 1;

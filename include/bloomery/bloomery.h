@@ -39,7 +39,7 @@
  *   secret   16 bytes that only you know. A filter with a secret is keyed: its hash is SipHash, and
  *            nobody else can choose keys that are false positives
  *   hash     what a key becomes: 64 or 128 bits, {lo, hi}
- *   kind     the structure: blocked (the default), classic, counting, scalable or static
+ *   kind     the structure: blocked (the default), classic, counting, scalable, static or cuckoo
  *   cell     what a position names: a bit or, in a counting filter, a counter of 4 or 8 bits
  *   block    512 cells: one cache line of bits, four or eight of counters. A blocked filter is an
  *            array of blocks; a key selects L of them

@@ -349,10 +349,10 @@ typedef struct bloomery_cuckoo_info {
 /*
  * Makes an empty filter of one table for `keys` keys: keys / slots buckets, rounded up to a power
  * of two. `slots` 1 to 255, or 0 for 2; `iterations` 1 to 65,535, or 0 for 20; `growth` 0 to
- * 32,768, rounded up to a power of two. `options`: allocator, memory_limit, rule and note; a seed, a
- * secret or concurrent_adds is BLOOMERY_BAD_ARGUMENT or BLOOMERY_UNSUPPORTED. BLOOMERY_BAD_ARGUMENT
- * also for a number out of its range; BLOOMERY_UNSUPPORTED for a table of 2^32 slots or more, which
- * RedisBloom cannot have; BLOOMERY_OUT_OF_MEMORY.
+ * 32,768, rounded up to a power of two. `options`: allocator, memory_limit, rule and note.
+ * BLOOMERY_BAD_ARGUMENT for a number out of its range, a seed or a secret; BLOOMERY_UNSUPPORTED for
+ * a table of 2^32 slots or more, which RedisBloom cannot have, and for concurrent_adds;
+ * BLOOMERY_OUT_OF_MEMORY.
  *
  * bloomery_add adds a copy of the key, whether or not it is there, and returns whether it is new.
  * It fails with BLOOMERY_FULL if no slot can be made free and there can't be another table (growth

@@ -291,8 +291,8 @@ static bloomery_status read_record(const uint8_t *record, uint64_t at, struct se
         parsed->wanted = bloomery_load_f64(body);
         return BLOOMERY_OK;
     case RECORD_CUCKOO:
-        if (bytes != CUCKOO_BODY_BYTES || again || parsed->shape.kind != BLOOMERY_CUCKOO ||
-            bloomery_load_u32(body + CUCKOO_RESERVED) != 0)
+        if (!BLOOMERY_HAS_TABLES || bytes != CUCKOO_BODY_BYTES || again ||
+            parsed->shape.kind != BLOOMERY_CUCKOO || bloomery_load_u32(body + CUCKOO_RESERVED) != 0)
             return wrong_size(record, at, error);
         parsed->removed = bloomery_load_u64(body + CUCKOO_REMOVED);
         parsed->iterations = bloomery_load_u32(body + CUCKOO_ITERATIONS);
@@ -362,7 +362,7 @@ static bloomery_status check_secret(const struct bloomery_parsed *parsed, bloome
 /* Its tables know how many keys may move, the first what was removed. */
 static void place_cuckoo(struct bloomery_parsed *parsed)
 {
-    if (parsed->shape.kind != BLOOMERY_CUCKOO)
+    if (!BLOOMERY_HAS_TABLES || parsed->shape.kind != BLOOMERY_CUCKOO)
         return;
     for (uint32_t i = 0; i < parsed->shape.layer_count; i++)
         parsed->layers[i].iterations = parsed->iterations;

@@ -91,8 +91,8 @@ static inline bool bloomery_counts_new(const bloomery_filter *filter)
  * where the order of keys decides their layers, and for hashes that give positions. */
 static inline bool bloomery_adds_in_order(const bloomery_filter *filter)
 {
-    return filter->kind->grows || filter->kind->tables || bloomery_by_positions(filter) ||
-           bloomery_counts_new(filter);
+    return filter->kind->grows || bloomery_has_tables(filter->kind) ||
+           bloomery_by_positions(filter) || bloomery_counts_new(filter);
 }
 
 /* A key on its way: by its bytes if the hash gives positions, else by its hash. */

@@ -244,7 +244,7 @@ static size_t near_words(const struct bloomery_shape *shape, const struct bloome
                          uint64_t payload_bytes)
 {
     const struct bloomery_kind_row *kind = shape->kind_row;
-    const bool chain = (kind->grows && bloomery_is_flat(shape)) || kind->tables;
+    const bool chain = (kind->grows && bloomery_is_flat(shape)) || bloomery_has_tables(kind);
     assert(payload_bytes <= NEAR_BYTES && payload_bytes % BLOOMERY_PAYLOAD_UNIT == 0);
     if (chain && shape->layer_count == 1 && !traits->of_our_file)
         return (size_t)bloomery_words_of(shape->layers[0].bits * shape->cell_bits);
@@ -401,7 +401,7 @@ bloomery_status bloomery_make(struct bloomery_checked_shape checked,
     assert((filter->operations->may_contain == NULL) == (filter->hash->positions != NULL));
     assert(filter->kind->removes ==
            (filter->operations->remove != NULL || filter->operations->remove_positions != NULL ||
-            filter->kind->tables));
+            bloomery_has_tables(filter->kind)));
     assert(traits->secret.seed == shape->seed);
     if (!filter->foreign)
         *bloomery_secret_of(filter) = traits->secret;

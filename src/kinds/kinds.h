@@ -6,6 +6,7 @@
 #ifndef BLOOMERY_KINDS_KINDS_H
 #define BLOOMERY_KINDS_KINDS_H
 
+#include "base/cpu.h"
 #include "base/experimental.h"
 #include "kinds/shape.h"
 
@@ -144,10 +145,16 @@ BLOOMERY_DECLARE_KIND(bloomery_static)
 bool bloomery_static_layer_bytes(const struct bloomery_layer *layer, uint64_t *bytes);
 bool bloomery_static_spare(const struct bloomery_layer *layer, uint64_t *at);
 
+/* Whether its layers are tables of fingerprints; in a build without them, known to be not. */
+static inline bool bloomery_has_tables(const struct bloomery_kind_row *kind)
+{
+    return BLOOMERY_HAS_TABLES && kind->tables;
+}
+
 /* Whether a filter of the kind may have several layers. */
 static inline bool bloomery_has_layers(const struct bloomery_kind_row *kind)
 {
-    return kind->grows || kind->cascades || kind->tables;
+    return kind->grows || kind->cascades || bloomery_has_tables(kind);
 }
 
 /* Of our own kinds; NULL for one that is reserved or unknown. */

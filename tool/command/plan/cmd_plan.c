@@ -247,10 +247,10 @@ static bool in_use(const struct wish *wish)
 
 static bool fits_together(struct wish *wish)
 {
-    if (wish->options.blocks_per_key > 0 && wish->kind == BLOOMERY_CLASSIC) {
-        tool_usage("--blocks is for blocked filters; a classic one has none");
-        return false;
-    }
+    if (wish->options.blocks_per_key > 0 && wish->kind == BLOOMERY_CLASSIC)
+        return !tool_usage("--blocks is for blocked filters; a classic one has none");
+    if (wish->url && wish->kind == BLOOMERY_CUCKOO)
+        return !tool_usage("the explorer has no cuckoo filters: leave out --url");
     if (!tool_counters_wanted(wish->counter_bits, &wish->kind))
         return false;
     if (wish->kind == BLOOMERY_STATIC && wish->options.blocks_per_key + wish->options.folds > 0)
@@ -259,10 +259,8 @@ static bool fits_together(struct wish *wish)
         wish->kind = BLOOMERY_BLOCKED;
     if (wish->grow_to > 0 && wish->kind == BLOOMERY_KIND_DEFAULT)
         wish->kind = BLOOMERY_SCALABLE;
-    if (wish->grow_to > 0 && wish->kind != BLOOMERY_SCALABLE) {
-        tool_usage("--grow-to is for scalable filters; others do not grow");
-        return false;
-    }
+    if (wish->grow_to > 0 && wish->kind != BLOOMERY_SCALABLE)
+        return !tool_usage("--grow-to is for scalable filters; others do not grow");
     if (wish->kind == BLOOMERY_SCALABLE) {
         if (wish->memory > 0) {
             tool_usage("a scalable filter is planned by -n and -p; with 'build', --memory limits "
@@ -346,9 +344,9 @@ static size_t solve_rows(const struct wish *wish, const bloomery_plan *chosen, s
         struct row row = {.kind = shapes[i].kind, .blocks = shapes[i].blocks};
         /* Kinds with a purpose that the table does not weigh are shown by --kind alone, and static
          * filters have none of these three. */
+        const bool is_cuckoo = row.kind == BLOOMERY_CUCKOO;
         const bool left_out =
-            row.kind == BLOOMERY_SCALABLE || row.kind == BLOOMERY_COUNTING ||
-            row.kind == BLOOMERY_CUCKOO ||
+            row.kind == BLOOMERY_SCALABLE || row.kind == BLOOMERY_COUNTING || is_cuckoo ||
             (row.kind == BLOOMERY_STATIC &&
              wish->options.folds + wish->options.probes + wish->options.blocks_per_key > 0);
         if (wish->kind != BLOOMERY_KIND_DEFAULT ? row.kind != wish->kind : left_out)
@@ -357,9 +355,9 @@ static size_t solve_rows(const struct wish *wish, const bloomery_plan *chosen, s
             continue;
         row.solved = solve(wish, row.kind, row.blocks, &row.plan, &row.error);
         row.fits = row.solved && (wish->memory == 0 || row.plan.planned_bytes <= wish->memory);
-        row.recommended = row.solved && row.kind == kind &&
-                          (row.kind == BLOOMERY_SCALABLE || row.kind == BLOOMERY_CUCKOO ||
-                           row.blocks == chosen->blocks_per_key);
+        row.recommended =
+            row.solved && row.kind == kind &&
+            (row.kind == BLOOMERY_SCALABLE || is_cuckoo || row.blocks == chosen->blocks_per_key);
         rows[count++] = row;
     }
     return count;
@@ -565,10 +563,8 @@ static bool what_if_fits(struct wish *wish)
                          : wish->kind == BLOOMERY_CUCKOO
                              ? "a cuckoo filter has slots for fingerprints, and no probes"
                              : excess_of(wish);
-    if (excess != NULL) {
-        tool_usage("%s", excess);
-        return false;
-    }
+    if (excess != NULL)
+        return !tool_usage("%s", excess);
     if (wish->options.probes <= BLOCKED_PROBES_MAX || wish->kind == BLOOMERY_CLASSIC)
         return true;
     if (wish->kind != BLOOMERY_KIND_DEFAULT) {
