@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAYLOAD, PIECES, WINDOW_PAYLOAD };
+enum { PAYLOAD, PIECES, WINDOW_PAYLOAD, CUCKOO_PAYLOAD = 4, CUCKOO_PIECES };
 
 static const char *directory;
 static uint8_t input[1 << 16];
@@ -67,10 +67,12 @@ static void payload(const char *key, const char *name, uint8_t encoding, uint8_t
 
 static void pieces(const char *key, const char *name, uint8_t refused)
 {
+    const bool is_cuckoo = strncmp(key, "cuckoo", 6) == 0;
+    const char *dumps = is_cuckoo ? "cf.scandump" : "bf.scandump";
     char iterator[32] = "0";
-    begin(PIECES, 0, refused, 0);
+    begin(is_cuckoo ? CUCKOO_PIECES : PIECES, 0, refused, 0);
     for (;;) {
-        (void)sscanf(stand_in_ask("bf.scandump", key, iterator, NULL), "*2 :%31[0-9]", iterator);
+        (void)sscanf(stand_in_ask(dumps, key, iterator, NULL), "*2 :%31[0-9]", iterator);
         if (strcmp(iterator, "0") == 0)
             break;
         put_piece(strtoll(iterator, NULL, 10), stand_in.bulk, (uint32_t)stand_in.bulk_bytes);
@@ -104,6 +106,58 @@ static void window_payload(void)
     begin(WINDOW_PAYLOAD, 1, 0, 0);
     put(stand_in.payload, stand_in.payload_bytes);
     end("payload-window");
+}
+
+/* The payload of a cuckoo filter, with the number at `at` set to another one. */
+static void cuckoo_payload(const char *key, const char *name, uint8_t refused, size_t at,
+                           uint64_t number)
+{
+    stand_in_dump(key);
+    if (at < stand_in.payload_bytes)
+        memcpy(stand_in.payload + at, &number, sizeof number);
+    begin(CUCKOO_PAYLOAD, 4, refused, 0);
+    put(stand_in.payload, stand_in.payload_bytes);
+    end(name);
+}
+
+/* The header of a cuckoo filter with the number at `at` set, and some slots. */
+static void cuckoo_header(const char *name, size_t at, uint64_t number, size_t size)
+{
+    (void)stand_in_ask("cf.scandump", "cuckoo", "0", NULL);
+    memcpy(stand_in.bulk + at, &number, size);
+    begin(CUCKOO_PIECES, 0, 0, 0);
+    put_piece(1, stand_in.bulk, (uint32_t)stand_in.bulk_bytes);
+    put_piece(4, "abc", 3);
+    end(name);
+}
+
+static void cuckoo_inputs(void)
+{
+    static const char *const keys[] = {"cuckoo", "cuckoos", "cuckoo-even", "cuckoo-wide",
+                                       "cuckoo-tiny"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "payload-%s", keys[i]);
+        cuckoo_payload(keys[i], name, 0, SIZE_MAX, 0);
+        snprintf(name, sizeof name, "pieces-%s", keys[i]);
+        pieces(keys[i], name, 0);
+    }
+    cuckoo_payload("cuckoos", "payload-cuckoos-without-memory", 5, SIZE_MAX, 0);
+    cuckoo_payload("cuckoos", "payload-cuckoos-of-a-million", 0, 0, 1000000);
+    cuckoo_payload("cuckoo", "payload-cuckoo-of-a-terabyte", 0, 8, UINT64_C(1) << 40);
+    cuckoo_payload("cuckoos", "payload-cuckoos-that-are-equal", 0, 48, 1);
+    pieces("cuckoos", "pieces-cuckoos-without-memory", 4);
+    cuckoo_header("header-cuckoo-of-the-most-items", 0, INT64_MAX, 8);
+    cuckoo_header("header-cuckoo-of-too-many-items", 0, UINT64_C(1) << 63, 8);
+    cuckoo_header("header-cuckoo-of-the-most-deletes", 16, INT64_MAX, 8);
+    cuckoo_header("header-cuckoo-of-a-terabyte", 8, UINT64_C(1) << 38, 8);
+    cuckoo_header("header-cuckoo-of-many-sub-filters", 24, 5000, 8);
+    begin(CUCKOO_PIECES, 0, 0, 1);
+    put_piece(3, "ab", 2);
+    put_piece(6, "abc", 3);
+    put_piece(INT64_MAX, "ab", 2);
+    put_piece(-1, "ab", 2);
+    end("pieces-beside-cuckoos");
 }
 
 /* They do not follow. */
@@ -171,6 +225,20 @@ static void make_keys(void)
     stand_in_ask("bf.reserve", "empty", "0.001", "10", "EXPANSION", "3", NULL);
     stand_in_ask("bf.reserve", "coarse", "0.25", "1000", NULL);
     stand_in_ask("bf.add", "coarse", "x", NULL);
+    stand_in_ask("cf.reserve", "cuckoos", "4", "EXPANSION", "2", NULL);
+    stand_in_ask("cf.insert", "cuckoos", "ITEMS", "1", "2", "3", "4", "5", "6", "7", "8", "9",
+                 NULL);
+    stand_in_ask("cf.reserve", "cuckoo", "24", "BUCKETSIZE", "3", "EXPANSION", "0", NULL);
+    stand_in_ask("cf.insert", "cuckoo", "ITEMS", "1", "2", "3", "4", "5", NULL);
+    stand_in_ask("cf.reserve", "cuckoo-even", "4", "BUCKETSIZE", "1", "EXPANSION", "1", NULL);
+    stand_in_ask("cf.insert", "cuckoo-even", "ITEMS", "1", "2", "3", "4", "5", "6", "7", "8", "9",
+                 NULL);
+    stand_in_ask("cf.reserve", "cuckoo-wide", "510", "BUCKETSIZE", "255", "MAXITERATIONS", "1",
+                 NULL);
+    stand_in_ask("cf.insert", "cuckoo-wide", "ITEMS", "1", "2", "3", "1", "1", NULL);
+    stand_in_ask("cf.reserve", "cuckoo-tiny", "2", "BUCKETSIZE", "1", "EXPANSION", "32768", NULL);
+    stand_in_ask("cf.add", "cuckoo-tiny", "1", NULL);
+    stand_in_ask("cf.del", "cuckoo-tiny", "1", NULL);
 }
 
 int main(int count, char **arguments)
@@ -190,6 +258,7 @@ int main(int count, char **arguments)
         pieces(keys[i], name, 0);
     }
     window_payload();
+    cuckoo_inputs();
     pieces("window", "pieces-window", 0);
     payload("several", "payload-without-growth", 3, 0);
     payload("several", "payload-of-another-version", 5, 0);

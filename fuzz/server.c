@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fuzz target of the module: payloads of RESTORE and pieces of BF.LOADCHUNK that nobody saved,
- * beside the stand-in for a server (tests/module/stand_in.h). What is refused leaves every key as
- * it was; what is taken is a filter that works.
+ * The fuzz target of the module: payloads of RESTORE and pieces of BF.LOADCHUNK and CF.LOADCHUNK
+ * that nobody saved, beside the stand-in for a server (tests/module/stand_in.h). What is refused
+ * leaves every key as it was; what is taken is a filter that works.
  *
  * An input has eight bytes in front:
  *
- *     0   bit 0: pieces follow, else a payload does; bit 1: the payload is a window's
+ *     0   bit 0: pieces follow, else a payload does; bit 1: the payload is a window's; bit 2: the
+ *         payload or the pieces are a cuckoo filter's
  *     1   encoding version of the payload
  *     2   the allocation that is refused; 0: none
- *     3   key of the pieces: 0 a new one, 1 "several", 2 "one", 3 "window"
+ *     3   key of the pieces: 0 a new one, 1 "several", 2 "one", 3 "window"; of a cuckoo filter 1
+ *         "cuckoos", 2 "cuckoo", else a new one
  *
  * A piece is its iterator (8 bytes), its length (4; what remains, if that is less) and its
  * bytes. Lengths put the numbers of a header at multiples of 8 and 4, where a mutation finds them.
  *
- * Three keys are there before, of "several" links, of "one", and a "window". Besides what the
- * sanitizers see, it aborts where
+ * Five keys are there before, of "several" links, of "one", a "window", and cuckoo filters of
+ * several sub-filters and of one. Besides what the sanitizers see, it aborts where
  *   - a key that an input was refused for, or is not about, has another digest;
  *   - a refusal is passed on to replicas, or signals a modified key, or gives no error;
  *   - a payload has more memory taken than its bytes justify;
@@ -58,11 +60,9 @@ static bool is_error(const char *reply)
 
 /* ---- The keys that are there ----------------------------------------------------------------- */
 
-static struct {
-    uint64_t several;
-    uint64_t one;
-    uint64_t window;
-} whole;
+enum { SEVERAL, ONE, WINDOW, CUCKOOS, CUCKOO, KEYS };
+static const char *const keys[KEYS] = {"several", "one", "window", "cuckoos", "cuckoo"};
+static uint64_t whole[KEYS]; /* their digests */
 
 static void make_keys(void)
 {
@@ -80,24 +80,26 @@ static void make_keys(void)
     stand_in_ask("bf.madd", "window", "1", "2", "3", "4", NULL);
     stand_in_ask("bf.rotate", "window", "COUNT", "1", "AT", "9", NULL);
     stand_in_ask("bf.madd", "window", "4", "5", "6", NULL);
-    whole.window = stand_in_digest("window");
-    whole.several = stand_in_digest("several");
-    whole.one = stand_in_digest("one");
+    stand_in_ask("cf.reserve", "cuckoos", "4", "EXPANSION", "2", NULL);
+    stand_in_ask("cf.insert", "cuckoos", "ITEMS", "1", "2", "3", "4", "5", "6", "7", "8", "9",
+                 NULL);
+    stand_in_ask("cf.reserve", "cuckoo", "20", "BUCKETSIZE", "3", "EXPANSION", "0", NULL);
+    stand_in_ask("cf.insert", "cuckoo", "ITEMS", "1", "2", "3", "4", "5", NULL);
+    for (int i = 0; i < KEYS; i++)
+        whole[i] = stand_in_digest(keys[i]);
 }
 
 static void check_untouched(const char *touched)
 {
-    if (strcmp(touched, "several") != 0)
-        must(stand_in_digest("several") == whole.several, "a key stays as it was");
-    if (strcmp(touched, "one") != 0)
-        must(stand_in_digest("one") == whole.one, "a key stays as it was");
-    if (strcmp(touched, "window") != 0)
-        must(stand_in_digest("window") == whole.window, "a key stays as it was");
+    for (int i = 0; i < KEYS; i++)
+        if (strcmp(touched, keys[i]) != 0)
+            must(stand_in_digest(keys[i]) == whole[i], "a key stays as it was");
 }
 
 static void check_all_is_gone(void)
 {
-    static const char *const counters[] = {"keys", "windows", "memory_bytes", "populating"};
+    static const char *const counters[] = {"keys", "windows", "cuckoo_keys", "memory_bytes",
+                                           "populating"};
     stand_in_flush();
     must(stand_in.blocks == 0, "memory is given back");
     for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
@@ -111,17 +113,23 @@ static void check_same(const char *key, const char *other)
     must(stand_in_digest(key) == stand_in_digest(other), "a filter that was kept is the same");
 }
 
-static void check_pieces(const char *key)
+/* Those of a cuckoo filter without items are none. */
+static void check_pieces(const char *key, bool is_cuckoo)
 {
+    const char *loads = is_cuckoo ? "cf.loadchunk" : "bf.loadchunk";
     char iterator[32] = "0";
     for (;;) {
-        const char *reply = stand_in_ask("bf.scandump", key, iterator, NULL);
+        const char *reply =
+            stand_in_ask(is_cuckoo ? "cf.scandump" : "bf.scandump", key, iterator, NULL);
         must(sscanf(reply, "*2 :%31[0-9]", iterator) == 1, "a filter is handed out in pieces");
         if (strcmp(iterator, "0") == 0)
             break;
-        must(!is_error(stand_in_load_chunk("pieces", iterator)), "its own pieces are taken");
+        const char *loaded =
+            stand_in_load_piece(loads, "pieces", iterator, stand_in.bulk, stand_in.bulk_bytes);
+        must(!is_error(loaded), "its own pieces are taken");
     }
-    check_same(key, "pieces");
+    if (!is_cuckoo || stand_in_has("pieces"))
+        check_same(key, "pieces");
 }
 
 static void forget(const char *key)
@@ -130,12 +138,12 @@ static void forget(const char *key)
         stand_in_release(stand_in_unlink(key));
 }
 
-static void check_kept(const char *key)
+static void check_kept(const char *key, bool is_cuckoo)
 {
     forget("pieces");
     forget("rewritten");
     stand_in.flags = SERVER_CONTEXT_LOADING; /* what is loaded is not held to limits */
-    check_pieces(key);
+    check_pieces(key, is_cuckoo);
     stand_in_rewrite(key, "rewritten");
     check_same(key, "rewritten");
     must(stand_in_copy(key, "copy"), "it can be copied");
@@ -170,23 +178,44 @@ static bool is_window(const char *key)
 static void check_works(const char *key)
 {
     stand_in.refuse_at = 0;
-    check_kept(key);
+    check_kept(key, false);
     ask_all(key);
     const bool added = !is_error(stand_in_ask("bf.madd", key, "new", "newer", NULL));
     must(!added || strcmp(stand_in_ask("bf.mexists", key, "new", "newer", NULL), "*2 :1 :1 ") == 0,
          "an added item is not denied");
     ask_all(key);
-    check_kept(key);
+    check_kept(key, false);
     must(!is_error(stand_in_ask("bf.merge", key, key, NULL)) || is_window(key), "it is merged");
     if (is_window(key))
         must(!is_error(stand_in_ask("bf.rotate", key, NULL)) ||
                  strstr(stand_in.reply, "last chunk") != NULL ||
                  strstr(stand_in.reply, "last time") != NULL,
              "it is rotated");
-    check_kept(key);
+    check_kept(key, false);
     must(!is_error(stand_in_ask("bf.clear", key, NULL)), "it is cleared");
     must(strcmp(stand_in_ask("bf.card", key, NULL), ":0 ") == 0, "and empty");
-    check_kept(key);
+    check_kept(key, false);
+}
+
+static void check_cuckoo_works(const char *key)
+{
+    stand_in.refuse_at = 0;
+    check_kept(key, true);
+    for (int round = 0; round < 2; round++) {
+        must(!is_error(stand_in_ask("cf.info", key, NULL)), "it describes itself");
+        must(strstr(stand_in.reply, ":-") == NULL, "no number of it is negative");
+        must(!is_error(stand_in_ask("cf.debug", key, NULL)), "it describes itself");
+        must(!is_error(stand_in_ask("cf.mexists", key, "1", "x", "", NULL)), "it can be asked");
+        const bool added = strcmp(stand_in_ask("cf.add", key, "new", NULL), ":1 ") == 0;
+        must(!added || strcmp(stand_in_ask("cf.exists", key, "new", NULL), ":1 ") == 0,
+             "an added item is not denied");
+        must(strcmp(stand_in_ask("cf.del", key, "new", NULL), ":1 ") == 0 || !added,
+             "an added item can be removed");
+        stand_in_ask("cf.insertnx", key, "ITEMS", "1", "2", "3", "4", "new", "newer", NULL);
+        must(!is_error(stand_in_ask("cf.compact", key, NULL)), "it is compacted");
+        must(stand_in_memory(key) > 0, "it takes memory");
+        check_kept(key, true);
+    }
 }
 
 /* ---- The target ------------------------------------------------------------------------------ */
@@ -198,7 +227,7 @@ static void check_saved(const char *key, const uint8_t *data)
     const size_t read = stand_in.payload_read;
     stand_in_dump(key);
     must(stand_in.payload_bytes == read, "a payload is saved as long as it was read");
-    if (stand_in.is_window) {
+    if (stand_in.type != STAND_IN_FILTER) {
         must(memcmp(stand_in.payload, data, read) == 0, "a payload is saved as it was read");
         return;
     }
@@ -208,9 +237,9 @@ static void check_saved(const char *key, const uint8_t *data)
          "a payload is saved as it was read");
 }
 
-static void try_payload(bool of_window, int encoding, const uint8_t *data, size_t size)
+static void try_payload(enum stand_in_type type, int encoding, const uint8_t *data, size_t size)
 {
-    stand_in.is_window = of_window;
+    stand_in.type = type;
     memcpy(stand_in.payload, data, size);
     stand_in.payload_bytes = size;
     stand_in.asked = 0;
@@ -218,14 +247,17 @@ static void try_payload(bool of_window, int encoding, const uint8_t *data, size_
     must(stand_in.asked <= 16 * size + ROOM_FOR_LINKS + OWN_MEMORY,
          "no more memory than the payload justifies");
     must(taken == stand_in_has("new"), "a payload is taken or refused");
-    if (taken && (encoding == 4 || of_window))
+    if (taken && (encoding == 4 || type == STAND_IN_WINDOW))
         check_saved("new", data);
-    if (taken)
+    if (taken && type == STAND_IN_CUCKOO)
+        check_cuckoo_works("new");
+    else if (taken)
         check_works("new");
     check_untouched("new");
 }
 
-static void try_piece(const char *key, int64_t iterator, const uint8_t *data, size_t size)
+static void try_piece(const char *key, bool is_cuckoo, int64_t iterator, const uint8_t *data,
+                      size_t size)
 {
     char text[32];
     const bool there = stand_in_has(key);
@@ -233,11 +265,13 @@ static void try_piece(const char *key, int64_t iterator, const uint8_t *data, si
     const long signals = stand_in.signals;
     const long events = stand_in.events;
     snprintf(text, sizeof text, "%" PRId64, iterator);
-    const char *reply = stand_in_load_chunk_of(key, text, data, size);
+    const char *reply =
+        stand_in_load_piece(is_cuckoo ? "cf.loadchunk" : "bf.loadchunk", key, text, data, size);
     if (strcmp(reply, "+OK ") == 0) {
         must(stand_in_has(key), "what was taken is there");
         must(stand_in.signals == signals + 1 && stand_in.events == events + 1, "it is announced");
-        must(strncmp(stand_in.passed_on, "BF.LOADCHUNK ", 13) == 0, "it is passed on");
+        must(strncmp(stand_in.passed_on, is_cuckoo ? "CF.LOADCHUNK " : "BF.LOADCHUNK ", 13) == 0,
+             "it is passed on");
         return;
     }
     must(reply[0] == '-', "a refusal is an error");
@@ -247,7 +281,7 @@ static void try_piece(const char *key, int64_t iterator, const uint8_t *data, si
     must(stand_in.passed_on[0] == '\0', "it is not passed on");
 }
 
-static void try_pieces(const char *key, const uint8_t *data, size_t size)
+static void try_pieces(const char *key, bool is_cuckoo, const uint8_t *data, size_t size)
 {
     for (int i = 0; i < PIECES_MAX && size >= PIECE; i++) {
         int64_t iterator;
@@ -258,26 +292,33 @@ static void try_pieces(const char *key, const uint8_t *data, size_t size)
         size -= PIECE;
         if (bytes > size)
             bytes = (uint32_t)size;
-        try_piece(key, iterator, data, bytes);
+        try_piece(key, is_cuckoo, iterator, data, bytes);
         data += bytes;
         size -= bytes;
     }
-    if (stand_in_has(key))
+    if (stand_in_has(key) && is_cuckoo)
+        check_cuckoo_works(key);
+    else if (stand_in_has(key))
         check_works(key);
     check_untouched(key);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const keys[] = {"new", "several", "one", "window"};
+    static const char *const targets[2][4] = {{"new", "several", "one", "window"},
+                                              {"new", "cuckoos", "cuckoo", "new"}};
     if (size < PREFIX || size > LARGEST)
         return 0;
     make_keys();
     stand_in.refuse_at = data[2];
+    const bool is_cuckoo = (data[0] & 4) != 0;
+    const enum stand_in_type type = is_cuckoo            ? STAND_IN_CUCKOO
+                                    : (data[0] & 2) != 0 ? STAND_IN_WINDOW
+                                                         : STAND_IN_FILTER;
     if (data[0] % 2 == 0)
-        try_payload(data[0] % 4 == 2, data[1], data + PREFIX, size - PREFIX);
+        try_payload(type, data[1], data + PREFIX, size - PREFIX);
     else
-        try_pieces(keys[data[3] % 4], data + PREFIX, size - PREFIX);
+        try_pieces(targets[is_cuckoo][data[3] % 4], is_cuckoo, data + PREFIX, size - PREFIX);
     stand_in.refuse_at = 0;
     check_all_is_gone();
     return 0;

@@ -4,7 +4,8 @@
  *
  *     load.c       RedisModule_OnLoad: names, the type, commands, options
  *     commands.c   the table of commands and how each is described to the server
- *     bf_*.c       the commands, a file per group
+ *     bf_*.c       the commands of Bloom filters, a file per group
+ *     cf_*.c       cuckoo filters (cf.h)
  *     value.c      what a key holds; memory.c: where its memory comes from, and the limits
  *     key.c        opening a key of either kind
  *     window.c     keys of several generations; window_type.c: how they are saved and dumped
@@ -80,7 +81,7 @@ void bf_value_move(server_defrag *defrag, struct bf_value *value);
 /* A key that was opened: `value` is the filter, of a window the newest one. */
 struct bf_opened {
     server_key *key;
-    struct bf_value *value;
+    struct bf_value *value;   /* NULL: there is none */
     struct bf_window *window; /* NULL: not one */
 };
 
@@ -141,7 +142,11 @@ bool bf_populate_end(struct bf_value *value);
 /* Releases a value, in the thread if that is large: the main thread does not wait for it. */
 void bf_release_aside(struct bf_value *value);
 
-/* The same of a filter of which some blocks have moved. */
+/* A block of a value's filter is released while the value stays: waits until the thread is not at
+ * it. */
+void bf_populate_forget(struct bf_value *value, const uint8_t *memory, uint64_t bytes);
+
+/* Some blocks of a value's filter have moved. */
 void bf_populate_moved(struct bf_value *value);
 
 /* The thread has to know of the server's children, and how a value is released. */
@@ -149,6 +154,12 @@ void bf_populate_register(server_context *context, void (*release_value)(void *v
 
 /* Memory of the server, or NULL, which is counted. Released by server.Free. */
 void *bf_try_alloc(size_t bytes);
+
+/* Less memory is cheaper to write over than to ask the kernel for. */
+enum { BF_LAZY_BYTES = 256 * 1024 };
+
+/* The bytes in whole pages, of BF_LAZY_BYTES or more; `before` receives where the first begins. */
+size_t bf_whole_pages(const void *memory, size_t bytes, size_t *before);
 
 /* Memory of the server's whose bytes are wanted no longer: its whole pages are given back now. It
  * is still to be freed. */
@@ -170,6 +181,17 @@ void *bf_move(void *defrag, void *memory, size_t bytes, size_t alignment);
  * to the kernel step by step; its addresses are still to be freed. */
 bool bf_place(struct bf_value *value, uint64_t iterator, char *bits, uint64_t bytes);
 
+/* A number of a payload; false: it is not there. */
+bool bf_read_number(server_io *io, uint64_t *number);
+
+/* A string of a payload, of `announced` bytes, to be freed; NULL if it has another number of bytes,
+ * or if their memory would end the server, which is logged. */
+char *bf_read_bits(server_io *io, uint64_t announced);
+
+/* Logs that a key can't be loaded, and whether memory lacks: `refused` is the count of what the
+ * allocator had refused before. */
+void bf_log_unloaded(server_io *io, uint64_t refused);
+
 void *bf_rdb_load(server_io *io, int encoding);
 void bf_rdb_save(server_io *io, void *value);
 void bf_aof_rewrite(server_io *io, server_string *key, void *value);
@@ -181,10 +203,19 @@ void bf_aof_rewrite(server_io *io, server_string *key, void *value);
 /* An error reply; returns SERVER_OK as commands do. */
 int bf_fail(server_context *context, const char *text);
 
+/* An array with an answer for each item, the same for a key that is not there. Of a window the
+ * newest `visible` generations are asked. */
+void bf_answer(server_context *context, const struct bf_opened *opened, uint32_t visible,
+               server_string **items, int count);
+
 /* The reply to a key that is not there or not ours. */
 int bf_fail_not(server_context *context, enum bf_found found);
 
 bool bf_is_word(const server_string *string, const char *word);
+
+/* The place of a word, or 0. The first one, the name of the command say, does not count. */
+int bf_find_word(server_string **words, int count, const char *word);
+
 bloomery_key bf_key_of(const server_string *string);
 
 /* ---- Replication ----------------------------------------------------------------------------- */
@@ -240,12 +271,12 @@ struct bf_config {
     int defrag;
     int prefault;
     int huge_pages;
-    /* Of cuckoo filters: accepted, so that a file of the reference's ends no start. */
+    /* Of cuckoo filters. The capacity is two buckets at least. */
     long long cf_bucket_size;
     long long cf_capacity;
     long long cf_iterations;
     long long cf_growth;
-    long long cf_expansions;
+    long long cf_expansions; /* sub-filters from which on nothing is added */
 };
 
 extern struct bf_config bf_config;
@@ -278,6 +309,9 @@ long long bf_capacity_max(server_context *context);
     ROW(keys)                 \
     ROW(windows)              \
     ROW(rotations)            \
+    ROW(cuckoo_keys)          \
+    ROW(cuckoo_adds)          \
+    ROW(cuckoo_deletes)       \
     ROW(memory_bytes)         \
     ROW(adds)                 \
     ROW(new_items)            \
@@ -306,11 +340,14 @@ void bf_info_register(server_context *context);
 
 /* ---- Commands -------------------------------------------------------------------------------- */
 
-/* Registers all commands: BLOOM.*, and BF.* if `drop_in`. */
-bool bf_commands_register(server_context *context, bool drop_in);
+/* BF.* with BLOOM.*, and CF.* with BLOOM.CF.*. */
+enum bf_family { BF_BLOOM, BF_CUCKOO };
 
-/* Whether no module has one of the names BF.*. */
-bool bf_commands_free(server_context *context);
+/* Registers all commands of a family: under our own names, and the reference's if `drop_in`. */
+bool bf_commands_register(server_context *context, enum bf_family which, bool drop_in);
+
+/* Whether no module has one of the reference's names. */
+bool bf_commands_free(server_context *context, enum bf_family which);
 
 int bf_reserve(server_context *context, server_string **words, int count);
 int bf_add(server_context *context, server_string **words, int count);

@@ -39,6 +39,16 @@ static void ask_block(server_context *context, const struct bf_opened *opened, u
         (void)server.ReplyWithBool(context, (answers[i / 64] >> (i % 64) & 1) != 0);
 }
 
+void bf_answer(server_context *context, const struct bf_opened *opened, uint32_t visible,
+               server_string **items, int count)
+{
+    (void)server.ReplyWithArray(context, count);
+    for (int i = 0; i < count; i += BF_BLOCK) {
+        const int left = count - i;
+        ask_block(context, opened, visible, items + i, (size_t)(left < BF_BLOCK ? left : BF_BLOCK));
+    }
+}
+
 int bf_mexists(server_context *context, server_string **words, int count)
 {
     struct bf_opened opened;
@@ -46,12 +56,7 @@ int bf_mexists(server_context *context, server_string **words, int count)
         return server.WrongArity(context);
     (void)bf_open(context, words[1], SERVER_READ, &opened);
     const uint32_t visible = opened.window != NULL ? bf_window_visible(context, opened.window) : 0;
-    (void)server.ReplyWithArray(context, count - 2);
-    for (int i = 2; i < count; i += BF_BLOCK) {
-        const int left = count - i;
-        ask_block(context, &opened, visible, words + i,
-                  (size_t)(left < BF_BLOCK ? left : BF_BLOCK));
-    }
+    bf_answer(context, &opened, visible, words + 2, count - 2);
     server.CloseKey(opened.key);
     return SERVER_OK;
 }

@@ -6,21 +6,12 @@
 #include <math.h>
 #include <stdio.h>
 
-/* The place of a word, or 0. The name of the command itself is none. */
-static int find_word(server_string **words, int count, const char *word)
-{
-    for (int i = 1; i < count; i++)
-        if (bf_is_word(words[i], word))
-            return i;
-    return 0;
-}
-
 /* NULL, or what is wrong with EXPANSION and NONSCALING. */
 static const char *read_expansion(server_string **words, int count,
                                   struct bf_parameters *parameters)
 {
-    const int at = find_word(words, count, "EXPANSION");
-    const bool fixed = find_word(words, count, "NONSCALING") > 0;
+    const int at = bf_find_word(words, count, "EXPANSION");
+    const bool fixed = bf_find_word(words, count, "NONSCALING") > 0;
     long long growth = bf_config.growth;
     if (at > 0) {
         if (at + 1 >= count)

@@ -2,10 +2,11 @@
 /*
  * The table of commands, and how each describes itself to the server: COMMAND, COMMAND DOCS, ACL.
  *
- * Every command has a second name, BLOOM.* for BF.*. BF.* is taken only where no module has it. The
- * names are in lower case, in which the reference's errors tell them.
+ * Every command has a second name, BLOOM.* for BF.* and BLOOM.CF.* for CF.*. BF.* is taken only
+ * where no module has one of these names, and so is CF.*. The names are in lower case, in which the
+ * reference's errors tell them.
  */
-#include "bf.h"
+#include "cf.h"
 
 #include <stdio.h>
 
@@ -94,7 +95,25 @@ static const struct server_argument scandump_arguments[] = {KEY, NUMBER("iterato
 static const struct server_argument loadchunk_arguments[] = {KEY, NUMBER("iterator", INTEGER),
                                                              NUMBER("data", STRING), END};
 
-static const struct command {
+/* Of cuckoo filters. */
+static const struct server_argument cf_reserve_arguments[] = {
+    KEY,
+    NUMBER("capacity", INTEGER),
+    OPTION("bucketsize", INTEGER, "BUCKETSIZE"),
+    OPTION("maxiterations", INTEGER, "MAXITERATIONS"),
+    OPTION("expansion", INTEGER, "EXPANSION"),
+    END,
+};
+static const struct server_argument cf_insert_arguments[] = {
+    KEY,
+    OPTION("capacity", INTEGER, "CAPACITY"),
+    OPTION("nocreate", WORD, "NOCREATE"),
+    {.name = "items", .type = SERVER_ARGUMENT_WORD, .key_places = -1, .token = "ITEMS"},
+    ITEMS,
+    END,
+};
+
+struct command {
     const char *name;
     server_function function;
     int arity;
@@ -108,7 +127,9 @@ static const struct command {
     const char *complexity;
     const struct server_argument *arguments;
     int last_key; /* 0: the first one alone; -1: all words; all but the first are sources */
-} commands[] = {
+};
+
+static const struct command bf_commands[] = {
     {"reserve", bf_reserve, -4, true, "write deny-oom", "write fast", SERVER_KEY_INSERT, "1.0.0",
      NULL, "Makes an empty Bloom filter.", "O(1)", reserve_arguments, 0},
     {"add", bf_add, 3, true, "write deny-oom", "write", SERVER_KEY_INSERT, "1.0.0", NULL,
@@ -151,7 +172,63 @@ static const struct command {
      "Drops the oldest generation of a window and begins a new one.", "O(1)", key_arguments, 0},
 };
 
-enum { COMMANDS = sizeof commands / sizeof commands[0] };
+#define ITEM_COST "O(n + i), where n is the number of sub-filters and i is MAXITERATIONS"
+#define ITEMS_COST \
+    "O(k * (n + i)), where k is the number of items, n of sub-filters and i is MAXITERATIONS"
+
+static const struct command cf_commands[] = {
+    {"reserve", cf_reserve, -3, true, "write deny-oom", "write fast", SERVER_KEY_INSERT, "1.0.0",
+     NULL, "Makes an empty cuckoo filter.", "O(1)", cf_reserve_arguments, 0},
+    {"add", cf_add, 3, true, "write deny-oom", "write", SERVER_KEY_INSERT, "1.0.0", NULL,
+     "Adds an item, once more if it is there, and makes the filter if there is none.", ITEM_COST,
+     item_arguments, 0},
+    {"addnx", cf_addnx, 3, true, "write deny-oom", "write", SERVER_KEY_INSERT, "1.0.0", NULL,
+     "Adds an item if it is not there, and makes the filter if there is none.", ITEM_COST,
+     item_arguments, 0},
+    {"insert", cf_insert, -4, true, "write deny-oom", "write", SERVER_KEY_INSERT, "1.0.0", NULL,
+     "Adds items, and makes the filter with the given capacity if there is none.", ITEMS_COST,
+     cf_insert_arguments, 0},
+    {"insertnx", cf_insertnx, -4, true, "write deny-oom", "write", SERVER_KEY_INSERT, "1.0.0", NULL,
+     "Adds those items that are not there, and makes the filter if there is none.", ITEMS_COST,
+     cf_insert_arguments, 0},
+    {"exists", cf_exists, 3, false, "readonly fast", "read", SERVER_KEY_ACCESS, "1.0.0", NULL,
+     "Whether an item may have been added.", "O(n), where n is the number of sub-filters",
+     item_arguments, 0},
+    {"mexists", cf_mexists, -3, false, "readonly fast", "read", SERVER_KEY_ACCESS, "1.0.0", NULL,
+     "Whether items may have been added.",
+     "O(k * n), where k is the number of items and n is the number of sub-filters", items_arguments,
+     0},
+    {"count", cf_count, 3, false, "readonly fast", "read", SERVER_KEY_ACCESS, "1.0.0", NULL,
+     "How many times an item may have been added.", "O(n), where n is the number of sub-filters",
+     item_arguments, 0},
+    {"del", cf_del, 3, true, "write fast", "write", SERVER_KEY_DELETE, "1.0.0", NULL,
+     "Removes an item once.", "O(n), where n is the number of sub-filters", item_arguments, 0},
+    {"compact", cf_compact, 2, true, "write", "write", SERVER_KEY_UPDATE, "1.0.0", NULL,
+     "Moves items to older sub-filters, and drops sub-filters that are empty then.",
+     "O(n), where n is the number of bytes", key_arguments, 0},
+    {"info", cf_info, 2, false, "readonly fast", "read fast", SERVER_KEY_ACCESS, "1.0.0",
+     "dont_cache", "What a cuckoo filter is.", "O(n), where n is the number of sub-filters",
+     key_arguments, 0},
+    {"debug", cf_debug, 2, false, "readonly fast", "read", SERVER_KEY_ACCESS, "1.0.0", "dont_cache",
+     "What a cuckoo filter is, in a line.", "O(1)", key_arguments, 0},
+    {"scandump", cf_scandump, 3, false, "readonly fast", "read", SERVER_KEY_ACCESS, "1.0.0",
+     "dont_cache", "A piece of a cuckoo filter, to be loaded elsewhere.",
+     "O(n), where n is the number of bytes", scandump_arguments, 0},
+    {"loadchunk", cf_loadchunk, 4, true, "write deny-oom", "write", SERVER_KEY_INSERT, "1.0.0",
+     NULL, "Loads a piece of a cuckoo filter.", "O(n), where n is the number of bytes",
+     loadchunk_arguments, 0},
+};
+
+/* Commands that have the reference's names together, or do not. */
+static const struct family {
+    const char *reference, *own;
+    const char *category;
+    const struct command *commands;
+    size_t count;
+} families[] = {
+    {"bf", "bloom", "bloom", bf_commands, sizeof bf_commands / sizeof bf_commands[0]},
+    {"cf", "bloom.cf", "cuckoo", cf_commands, sizeof cf_commands / sizeof cf_commands[0]},
+};
 
 static void describe(server_command *made, const struct command *command)
 {
@@ -185,11 +262,11 @@ static void describe(server_command *made, const struct command *command)
     (void)server.SetCommandInfo(made, &info);
 }
 
-static bool add_command(server_context *context, const char *family, const struct command *command,
-                        bool has_category)
+static bool add_command(server_context *context, const char *prefix, const struct command *command,
+                        const char *category)
 {
     char name[NAME_BYTES];
-    snprintf(name, sizeof name, "%s.%s", family, command->name);
+    snprintf(name, sizeof name, "%s.%s", prefix, command->name);
     if (server.CreateCommand(context, name, command->function, command->flags, 1,
                              command->last_key == 0 ? 1 : command->last_key, 1) != SERVER_OK) {
         server.Log(context, "warning", "bloomery: the command %s can't be had", name);
@@ -200,18 +277,19 @@ static bool add_command(server_context *context, const char *family, const struc
         describe(made, command);
     if (made != NULL && server.SetCommandACLCategories != NULL) {
         char categories[NAME_BYTES * 2];
-        snprintf(categories, sizeof categories, "%s%s", command->categories,
-                 has_category ? " bloom" : "");
+        snprintf(categories, sizeof categories, "%s%s%s", command->categories,
+                 category[0] != '\0' ? " " : "", category);
         (void)server.SetCommandACLCategories(made, categories);
     }
     return true;
 }
 
-bool bf_commands_free(server_context *context)
+bool bf_commands_free(server_context *context, enum bf_family which)
 {
-    for (size_t i = 0; i < COMMANDS; i++) {
+    const struct family *family = &families[which];
+    for (size_t i = 0; i < family->count; i++) {
         char name[NAME_BYTES];
-        snprintf(name, sizeof name, "bf.%s", commands[i].name);
+        snprintf(name, sizeof name, "%s.%s", family->reference, family->commands[i].name);
         server_reply *reply = server.Call(context, "COMMAND", "cc", "INFO", name);
         if (reply == NULL)
             continue;
@@ -221,21 +299,23 @@ bool bf_commands_free(server_context *context)
         const bool taken = first != NULL && server.CallReplyType(first) == SERVER_REPLY_ARRAY;
         server.FreeCallReply(reply);
         if (taken) {
-            server.Log(context, "notice", "bloomery: another module has %s; ours is bloom.%s", name,
-                       commands[i].name);
+            server.Log(context, "notice", "bloomery: another module has %s; ours is %s.%s", name,
+                       family->own, family->commands[i].name);
             return false;
         }
     }
     return true;
 }
 
-bool bf_commands_register(server_context *context, bool drop_in)
+bool bf_commands_register(server_context *context, enum bf_family which, bool drop_in)
 {
-    const bool has_category =
-        server.AddACLCategory != NULL && server.AddACLCategory(context, "bloom") == SERVER_OK;
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (!add_command(context, "bloom", &commands[i], has_category) ||
-            (drop_in && !add_command(context, "bf", &commands[i], has_category)))
+    const struct family *family = &families[which];
+    const bool has_category = server.AddACLCategory != NULL &&
+                              server.AddACLCategory(context, family->category) == SERVER_OK;
+    const char *category = has_category ? family->category : "";
+    for (size_t i = 0; i < family->count; i++)
+        if (!add_command(context, family->own, &family->commands[i], category) ||
+            (drop_in && !add_command(context, family->reference, &family->commands[i], category)))
             return false;
     return true;
 }

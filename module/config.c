@@ -55,8 +55,8 @@ static struct {
 static const double rate_max = 0.25;
 static const long long capacity_max_large = 1LL << 40;
 
-/* RATE: above 0.25 it counts as 0.25. RATIO: any between 0 and 1. NOTHING: a number of no use. */
-enum kind { NUMBER, RATE, RATIO, FLAG, NOTHING };
+/* RATE: above 0.25 it counts as 0.25. RATIO: any between 0 and 1. */
+enum kind { NUMBER, RATE, RATIO, FLAG };
 
 /* Of a setting: of rates and ratios the second, of all others the first. */
 struct number {
@@ -111,12 +111,12 @@ static struct setting {
     ROW("bloom-defrag-enabled", FLAG, &bf_config.defrag, 0, 1, true, true, 0),
     ROW("bloom-tightening-ratio", RATIO, &unused.tightening, 0, 0, true, true, 0),
     ROW("bloom-use-random-seed", FLAG, &unused.random_seed, 0, 1, true, true, 0),
-    ROW("cf-bucket-size", NOTHING, &bf_config.cf_bucket_size, 1, 255, true, false, 0),
-    ROW("cf-initial-size", NOTHING, &bf_config.cf_capacity, 2, BF_CAPACITY_MAX, true, false, 0),
-    ROW("cf-max-iterations", NOTHING, &bf_config.cf_iterations, 1, 65535, true, false, 0),
-    ROW("cf-expansion-factor", NOTHING, &bf_config.cf_growth, 0, 32768, true, false, 0),
-    ROW("cf-max-expansions", NOTHING, &bf_config.cf_expansions, 1, 65536, true, false, 0),
-    ROW("CF_MAX_EXPANSIONS", NOTHING, &bf_config.cf_expansions, 1, 65536, false, false, 0),
+    ROW("cf-bucket-size", NUMBER, &bf_config.cf_bucket_size, 1, 255, true, false, 0),
+    ROW("cf-initial-size", NUMBER, &bf_config.cf_capacity, 2, BF_CAPACITY_MAX, true, false, 0),
+    ROW("cf-max-iterations", NUMBER, &bf_config.cf_iterations, 1, 65535, true, false, 0),
+    ROW("cf-expansion-factor", NUMBER, &bf_config.cf_growth, 0, 32768, true, false, 0),
+    ROW("cf-max-expansions", NUMBER, &bf_config.cf_expansions, 1, 65536, true, false, 0),
+    ROW("CF_MAX_EXPANSIONS", NUMBER, &bf_config.cf_expansions, 1, 65536, false, false, 0),
 };
 
 enum { SETTINGS = sizeof settings / sizeof settings[0], TEXT_BYTES = 160 };
@@ -194,6 +194,38 @@ static bool set_word(const struct setting *setting, const server_string *word,
     return set_number(setting, number, text);
 }
 
+/* The least capacity of a cuckoo filter is that of two buckets. False: `text` says what the range
+ * of `setting` is now. */
+static bool fits_buckets(const struct setting *setting, long long number, char text[TEXT_BYTES])
+{
+    const long long least = 2 * bf_config.cf_bucket_size;
+    const long long most = bf_config.cf_capacity / 2;
+    if (setting->value == &bf_config.cf_capacity && number < least) {
+        snprintf(text, TEXT_BYTES, "Value for `%s` must be in the range [%lld, %lld]",
+                 setting->name, least, setting->most);
+        return false;
+    }
+    if (setting->value == &bf_config.cf_bucket_size && number > most) {
+        snprintf(text, TEXT_BYTES, "Value for `%s` must be in the range [%lld, %lld]",
+                 setting->name, setting->least, most);
+        return false;
+    }
+    return true;
+}
+
+/* The same of the two settings as they are, whose order in a file or in arguments does not matter.
+ * */
+static bool check_buckets(server_context *context)
+{
+    const struct setting capacity = {
+        .name = "cf-initial-size", .value = &bf_config.cf_capacity, .most = BF_CAPACITY_MAX};
+    char text[TEXT_BYTES];
+    if (fits_buckets(&capacity, bf_config.cf_capacity, text))
+        return true;
+    server.Log(context, "warning", "bloomery: %s", text);
+    return false;
+}
+
 /* ---- Module arguments ------------------------------------------------------------------------ */
 
 bool bf_config_arguments(server_context *context, server_string **words, int count)
@@ -217,11 +249,10 @@ bool bf_config_arguments(server_context *context, server_string **words, int cou
             server.Log(context, "warning", "bloomery: %s", text);
             return false;
         }
-        if (setting->kind == NOTHING || setting->value == &unused.tightening ||
-            setting->value == &unused.random_seed)
+        if (setting->value == &unused.tightening || setting->value == &unused.random_seed)
             server.Log(context, "notice", "bloomery: %s is of no use here", setting->name);
     }
-    return true;
+    return check_buckets(context);
 }
 
 /* ---- CONFIG ---------------------------------------------------------------------------------- */
@@ -363,6 +394,11 @@ static int change(struct setting *setting, struct number value, const char *wron
     }
     if (!is_loading && is_same(setting, value, told_of(setting)))
         return SERVER_OK; /* if the command is done, end_command() does it */
+    char text[TEXT_BYTES];
+    if (!is_loading && !fits_buckets(setting, value.whole, text)) {
+        *error = server.CreateString(NULL, text, strlen(text));
+        return SERVER_FAILED;
+    }
     note_before(setting);
     set_back(setting, value, setting);
     if (is_loading)
@@ -419,7 +455,6 @@ static int register_setting(server_context *context, struct setting *setting, un
     char text[32];
     switch (setting->kind) {
     case NUMBER:
-    case NOTHING:
         setting->now.standard.whole = *(const long long *)setting->value;
         return server.RegisterNumericConfig(context, setting->name, setting->now.standard.whole,
                                             flags, setting->least, setting->most, get_number,
@@ -470,5 +505,5 @@ bool bf_config_register(server_context *context, const char *module, bool drop_i
     const bool loaded = server.LoadConfigs(context) == SERVER_OK;
     is_loading = false;
     assert(bf_config.rate > 0 && bf_config.rate <= rate_max);
-    return all && loaded;
+    return all && loaded && check_buckets(context);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The one function that the server sees, and the type by which it knows our keys. If the server has
- * none of the reference's names yet, this module takes them: module `bf`, commands BF.*, type
- * MBbloom--. If another module has some of them, this one loads beside it under its own names.
+ * none of the reference's names yet, this module takes them: module `bf`, commands BF.* and CF.*,
+ * types MBbloom-- and MBbloomCF. If another module has some of them, this one loads beside it under
+ * its own names.
  */
 #define BLOOMERY_EXPERIMENTAL
 
+#include "cf.h"
 #include "window.h"
 
 #include <assert.h>
@@ -111,15 +113,20 @@ int RedisModule_OnLoad(server_context *context, server_string **words, int count
     if (!bf_config_arguments(context, words, count))
         return SERVER_FAILED;
     bool is_reference = false;
-    if (!create_type(context, &is_reference) || !bf_window_type_create(context)) {
+    bool is_cuckoo_reference = false;
+    if (!create_type(context, &is_reference) || !bf_window_type_create(context) ||
+        !cf_type_create(context, &is_cuckoo_reference)) {
         server.Log(context, "warning", "bloomery: no type can be had");
         return SERVER_FAILED;
     }
-    const bool drop_in = bf_commands_free(context);
+    const bool drop_in = bf_commands_free(context, BF_BLOOM);
+    const bool is_cuckoo_free = bf_commands_free(context, BF_CUCKOO);
     /* A module with the reference's type would take commands that we replicate under its names for
      * its own. */
     bf_names_choose(drop_in && is_reference);
-    if (!bf_commands_register(context, drop_in) ||
+    cf_names_choose(is_cuckoo_free && is_cuckoo_reference);
+    if (!bf_commands_register(context, BF_BLOOM, drop_in) ||
+        !bf_commands_register(context, BF_CUCKOO, is_cuckoo_free) ||
         !bf_config_register(context, name, drop_in && !is_taken))
         return SERVER_FAILED;
     server.SetModuleOptions(context, SERVER_MODULE_HANDLES_IO_ERRORS | SERVER_MODULE_SIGNALS_KEYS |

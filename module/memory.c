@@ -27,7 +27,6 @@
 #include <unistd.h>
 
 enum {
-    LAZY_BYTES = 256 * 1024, /* less is cheaper to write over than to ask the kernel for */
     ASK_BYTES = 1024 * 1024, /* for less the server's memory is not looked up */
     SERVER_ALIGNMENT = 8,
     SHIFT_UNITS = 0x7f, /* of a mark: how far back, in units of the server's alignment */
@@ -164,39 +163,20 @@ void *bf_try_alloc(size_t bytes)
     return memory;
 }
 
-/* The bytes in whole pages, of LAZY_BYTES or more; `before` receives where the first begins. */
-static size_t whole_pages(const void *memory, size_t bytes, size_t *before)
-{
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    *before = (page - (uintptr_t)memory % page) % page;
-    assert(bytes >= LAZY_BYTES && *before < bytes);
-    return (bytes - *before) / page * page;
-}
-
 static void clear(uint8_t *memory, size_t bytes)
 {
     size_t before;
-    if (bytes < LAZY_BYTES) {
+    if (bytes < BF_LAZY_BYTES) {
         memset(memory, 0, bytes);
         return;
     }
-    const size_t pages = whole_pages(memory, bytes, &before);
+    const size_t pages = bf_whole_pages(memory, bytes, &before);
     const size_t after = bytes - before - pages;
     assert(before + pages + after == bytes);
     if (madvise(memory + before, pages, MADV_DONTNEED) != 0)
         memset(memory + before, 0, pages); /* locked memory, say */
     memset(memory, 0, before);
     memset(memory + before + pages, 0, after);
-}
-
-void bf_drop_pages(void *memory, size_t bytes)
-{
-    size_t before;
-    if (bytes < LAZY_BYTES)
-        return;
-    const size_t pages = whole_pages(memory, bytes, &before);
-    /* A wish: no matter if it is not granted. */
-    (void)madvise((uint8_t *)memory + before, pages, MADV_DONTNEED);
 }
 
 /* How far into a block the library's bytes begin. */
@@ -265,6 +245,7 @@ static void give(void *context, void *memory, size_t bytes, size_t alignment)
     const size_t room = room_of(bytes, alignment, mark);
     assert((mark & IS_LARGER) != 0 || mark == 0);
     assert(value->bytes >= room);
+    bf_populate_forget(value, memory, bytes);
     value->bytes -= room;
     atomic_fetch_sub(&bf_counts.memory_bytes, room);
     server.Free((uint8_t *)memory - shift_of(mark));

@@ -91,10 +91,12 @@ struct piece {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t comes = PTHREAD_COND_INITIALIZER;
-static struct piece *pieces; /* in no order */
+static pthread_cond_t is_done = PTHREAD_COND_INITIALIZER; /* a step */
+static struct piece *pieces;                              /* in no order */
 static size_t piece_count, piece_room;
 static struct bf_value *current;
-static bool is_given_up; /* the current one is the thread's to release */
+static const struct bf_value *held; /* by the main thread: its pieces are left alone */
+static bool is_given_up;            /* the current one is the thread's to release */
 static struct bf_value *replaced[REPLACED];
 static size_t replaced_count;
 static bool is_shared;  /* with a child */
@@ -116,6 +118,24 @@ static bool is_to_do(const struct piece *piece)
     return is_to_take(piece) || is_to_join(piece);
 }
 
+size_t bf_whole_pages(const void *memory, size_t bytes, size_t *before)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    *before = (page - (uintptr_t)memory % page) % page;
+    assert(bytes >= BF_LAZY_BYTES && *before < bytes);
+    return (bytes - *before) / page * page;
+}
+
+void bf_drop_pages(void *memory, size_t bytes)
+{
+    size_t before;
+    if (bytes < BF_LAZY_BYTES)
+        return;
+    const size_t pages = bf_whole_pages(memory, bytes, &before);
+    /* A wish: no matter if it is not granted. */
+    (void)madvise((uint8_t *)memory + before, pages, MADV_DONTNEED);
+}
+
 /* ---- The thread ------------------------------------------------------------------------------ */
 
 /* The piece to go on with; NULL: there is nothing to do for now. Pages that are missing are wanted
@@ -124,6 +144,8 @@ static struct piece *find_work(void)
 {
     struct piece *work = NULL;
     for (size_t i = 0; i < piece_count; i++) {
+        if (pieces[i].value == held)
+            continue;
         if (is_to_take(&pieces[i]))
             return &pieces[i];
         if (work == NULL && !is_shared && is_to_join(&pieces[i]))
@@ -348,6 +370,7 @@ static bool end_step(const struct piece *before, const struct piece *after)
     }
     current = NULL;
     is_given_up = false;
+    (void)pthread_cond_broadcast(&is_done);
     (void)pthread_mutex_unlock(&lock);
     return given_up;
 }
@@ -563,6 +586,33 @@ bool bf_populate_end(struct bf_value *value)
     }
     (void)pthread_mutex_unlock(&lock);
     return is_current;
+}
+
+/* Pieces in a block that goes while its value stays. */
+static bool has_pieces_in(const struct bf_value *value, const uint8_t *memory, uint64_t bytes)
+{
+    for (size_t i = 0; i < piece_count; i++)
+        if (pieces[i].value == value && (uint64_t)(pieces[i].memory - memory) < bytes)
+            return true;
+    return false;
+}
+
+void bf_populate_forget(struct bf_value *value, const uint8_t *memory, uint64_t bytes)
+{
+    if (bytes < FROM_BYTES)
+        return;
+    (void)pthread_mutex_lock(&lock);
+    if (has_pieces_in(value, memory, bytes)) {
+        held = value;
+        while (current == value)
+            (void)pthread_cond_wait(&is_done, &lock);
+        for (size_t i = piece_count; i-- > 0;)
+            if (pieces[i].value == value && (uint64_t)(pieces[i].memory - memory) < bytes)
+                remove_piece(i);
+        held = NULL;
+        (void)pthread_cond_signal(&comes);
+    }
+    (void)pthread_mutex_unlock(&lock);
 }
 
 void bf_populate_moved(struct bf_value *value)

@@ -39,7 +39,7 @@ struct waiting {
     uint32_t read;
 };
 
-static bool read_number(server_io *io, uint64_t *number)
+bool bf_read_number(server_io *io, uint64_t *number)
 {
     *number = server.LoadUnsigned(io);
     return server.IsIOError(io) == 0;
@@ -56,9 +56,9 @@ static bool read_link(server_io *io, struct bf_link *link)
 {
     uint64_t probes = 0;
     uint64_t power = 0;
-    if (!read_number(io, &link->capacity) || !read_real(io, &link->rate) ||
-        !read_number(io, &probes) || !read_real(io, &link->bits_per_key) ||
-        !read_number(io, &link->bits) || !read_number(io, &power))
+    if (!bf_read_number(io, &link->capacity) || !read_real(io, &link->rate) ||
+        !bf_read_number(io, &probes) || !read_real(io, &link->bits_per_key) ||
+        !bf_read_number(io, &link->bits) || !bf_read_number(io, &power))
         return false;
     if (probes > UINT32_MAX || power > UINT8_MAX || link->bits % 8 != 0)
         return false;
@@ -68,23 +68,21 @@ static bool read_link(server_io *io, struct bf_link *link)
     return true;
 }
 
-/* The bits of a link; NULL if they are not as many as it says, or if their memory would end the
- * server, which is logged. */
-static char *read_bits(server_io *io, const struct bf_link *link)
+char *bf_read_bits(server_io *io, uint64_t announced)
 {
     size_t bytes = 0;
     uint64_t left;
-    if (!bf_can_load(link->bytes, &left)) {
+    if (!bf_can_load(announced, &left)) {
         server.LogIOError(io, "warning",
                           "bloomery: a filter's %llu bytes are more than the %llu that the "
                           "container's memory limit leaves",
-                          (unsigned long long)link->bytes, (unsigned long long)left);
+                          (unsigned long long)announced, (unsigned long long)left);
         return NULL;
     }
     char *bits = server.LoadStringBuffer(io, &bytes);
     if (server.IsIOError(io) != 0)
         return NULL;
-    if (bits != NULL && bytes != link->bytes) {
+    if (bits != NULL && bytes != announced) {
         server.Free(bits);
         return NULL;
     }
@@ -113,7 +111,7 @@ static struct bf_value *read_only_link(server_io *io, uint8_t *header, uint64_t 
     uint64_t told = 0;
     if (!read_link(io, &link))
         return NULL;
-    char *bits = read_bits(io, &link);
+    char *bits = bf_read_bits(io, link.bytes);
     if (bits == NULL)
         return NULL;
     bf_header_write_link(header, 0, &link);
@@ -121,7 +119,7 @@ static struct bf_value *read_only_link(server_io *io, uint8_t *header, uint64_t 
                                            &value, NULL) == BLOOMERY_OK &&
                       bf_place(value, link.bytes + 1, bits, link.bytes);
     server.Free(bits);
-    if (made && read_number(io, &told) && told == items)
+    if (made && bf_read_number(io, &told) && told == items)
         return value;
     bf_value_free(value);
     return NULL;
@@ -136,10 +134,10 @@ static bool read_links(server_io *io, struct waiting *waiting)
         char **bits = &waiting->bits[waiting->read];
         if (!read_link(io, &link))
             return false;
-        *bits = read_bits(io, &link);
+        *bits = bf_read_bits(io, link.bytes);
         if (*bits == NULL)
             return false;
-        if (!read_number(io, &link.size)) {
+        if (!bf_read_number(io, &link.size)) {
             server.Free(*bits);
             return false;
         }
@@ -201,6 +199,17 @@ static struct bf_value *read_filter(server_io *io, const uint8_t *first, uint32_
     return value;
 }
 
+void bf_log_unloaded(server_io *io, uint64_t refused)
+{
+    if (atomic_load(&bf_counts.refused_by_allocator) != refused)
+        server.LogIOError(io, "warning",
+                          "bloomery: a filter can't be loaded: the server is out of memory");
+    else
+        server.LogIOError(io, "warning",
+                          "bloomery: a filter can't be loaded: it is damaged, too large, or of an "
+                          "old form");
+}
+
 void *bf_rdb_load(server_io *io, int encoding)
 {
     uint64_t items = 0;
@@ -215,8 +224,8 @@ void *bf_rdb_load(server_io *io, int encoding)
     }
     struct bf_value *value = NULL;
     const uint64_t refused = atomic_load(&bf_counts.refused_by_allocator);
-    if (read_number(io, &items) && read_number(io, &links) && read_number(io, &options) &&
-        (encoding < ENCODING_WITH_GROWTH || read_number(io, &growth)) && links > 0 &&
+    if (bf_read_number(io, &items) && bf_read_number(io, &links) && bf_read_number(io, &options) &&
+        (encoding < ENCODING_WITH_GROWTH || bf_read_number(io, &growth)) && links > 0 &&
         links <= BF_LINKS_MAX && options <= UINT32_MAX && growth <= UINT32_MAX) {
         memcpy(first, &items, 8);
         memcpy(first + 8, &(uint32_t){(uint32_t)links}, 4);
@@ -226,13 +235,8 @@ void *bf_rdb_load(server_io *io, int encoding)
     }
     if (value != NULL)
         bf_populate(value);
-    else if (atomic_load(&bf_counts.refused_by_allocator) != refused)
-        server.LogIOError(io, "warning",
-                          "bloomery: a filter can't be loaded: the server is out of memory");
     else
-        server.LogIOError(io, "warning",
-                          "bloomery: a filter can't be loaded: it is damaged, too large, or of an "
-                          "old form");
+        bf_log_unloaded(io, refused);
     return value;
 }
 

@@ -8,7 +8,7 @@
  * either, and in a crawl most items are seen already. Where a command is all that, it is passed on
  * as it came, which saves making another.
  */
-#include "bf.h"
+#include "cf.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -89,4 +89,72 @@ void bf_pass_on(server_context *context, const char *command, server_string **wo
 void bf_loaded(server_context *context, server_string **words, bool created)
 {
     bf_pass_on(context, bf_names->loadchunk, words, 4, created ? "bloom.reserve" : "bloom.add");
+}
+
+/* ---- Cuckoo filters -------------------------------------------------------------------------- */
+
+/* By enum cf_change; then those that only we write. */
+enum { RESERVED = CF_LOADED + 1, INSERTED, CF_NAMES };
+static const char *const cf_reference[CF_NAMES] = {
+    [CF_DELETED] = "CF.DEL",   [CF_COMPACTED] = "CF.COMPACT", [CF_LOADED] = "CF.LOADCHUNK",
+    [RESERVED] = "CF.RESERVE", [INSERTED] = "CF.INSERT",
+};
+static const char *const cf_own[CF_NAMES] = {
+    [CF_DELETED] = "BLOOM.CF.DEL",      [CF_COMPACTED] = "BLOOM.CF.COMPACT",
+    [CF_LOADED] = "BLOOM.CF.LOADCHUNK", [RESERVED] = "BLOOM.CF.RESERVE",
+    [INSERTED] = "BLOOM.CF.INSERT",
+};
+static const char *const *cf_names = cf_own;
+
+void cf_names_choose(bool drop_in)
+{
+    cf_names = drop_in ? cf_reference : cf_own;
+}
+
+const char *cf_loadchunk_name(void)
+{
+    return cf_names[CF_LOADED];
+}
+
+static void tell_watchers(server_context *context, const char *event, server_string *name)
+{
+    server.SignalModifiedKey(context, name);
+    server.NotifyKeyspaceEvent(context, SERVER_EVENT_GENERIC, event, name);
+}
+
+void cf_made(server_context *context, server_string *name, const struct cf_parameters *made)
+{
+    server.Replicate(context, cf_names[RESERVED], "slclclcl", name, (long long)made->capacity,
+                     "BUCKETSIZE", (long long)made->bucket_size, "MAXITERATIONS",
+                     (long long)made->iterations, "EXPANSION", (long long)made->growth);
+    tell_watchers(context, "cuckoo.reserve", name);
+}
+
+/* CF.ADD and BLOOM.CF.ADD differ in where their first dot is. */
+static bool is_known_by(const server_string *command)
+{
+    const size_t dot = cf_names == cf_reference ? 2 : 5;
+    size_t bytes;
+    const char *data = server.StringPtrLen(command, &bytes);
+    return bytes > dot && data[dot] == '.';
+}
+
+void cf_added(server_context *context, const server_string *command, server_string *name,
+              server_string *const *items, size_t count)
+{
+    assert(count > 0);
+    atomic_fetch_add(&bf_counts.cuckoo_adds, count);
+    if (command != NULL && is_known_by(command))
+        server.ReplicateVerbatim(context);
+    else
+        server.Replicate(context, cf_names[INSERTED], "scv", name, "ITEMS", items, count);
+    tell_watchers(context, "cuckoo.add", name);
+}
+
+void cf_changed(server_context *context, enum cf_change change, server_string **words, int count)
+{
+    static const char *const events[] = {[CF_DELETED] = "cuckoo.del",
+                                         [CF_COMPACTED] = "cuckoo.compact",
+                                         [CF_LOADED] = "cuckoo.load"};
+    bf_pass_on(context, cf_names[change], words, count, events[change]);
 }

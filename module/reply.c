@@ -23,6 +23,14 @@ bool bf_is_word(const server_string *string, const char *word)
     return bytes == strlen(word) && strncasecmp(data, word, bytes) == 0;
 }
 
+int bf_find_word(server_string **words, int count, const char *word)
+{
+    for (int i = 1; i < count; i++)
+        if (bf_is_word(words[i], word))
+            return i;
+    return 0;
+}
+
 bloomery_key bf_key_of(const server_string *string)
 {
     size_t bytes;

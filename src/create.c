@@ -85,6 +85,8 @@ bloomery_status bloomery_create(const bloomery_plan *given_plan,
         status = bloomery_plan_settle(given_plan, BLOOMERY_BLOCKED, &settled, error);
     if (status != BLOOMERY_OK)
         return status;
+    if (BLOOMERY_HAS_TABLES && plan->kind == BLOOMERY_CUCKOO)
+        return bloomery_cuckoo_of_plan(plan, &options, filter, error);
     const struct bloomery_kind_row *row = bloomery_kind_row((uint32_t)plan->kind);
     if (!row->adds)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
@@ -180,7 +182,10 @@ static void clear_chain(bloomery_filter *filter)
     if (!fresh) /* what was allocated now is zero, and stays untouched */
         memset(first.payload, 0, (size_t)bloomery_held_bytes(filter, &first));
     first.offset = 0;
-    first.dumped = 0;
+    if (bloomery_has_tables(filter->kind))
+        first.removed = 0;
+    else
+        first.dumped = 0;
     first.adds = 0;
     filter->layers[0] = first;
     filter->first = 0;
@@ -198,7 +203,7 @@ bloomery_status bloomery_clear(bloomery_filter *filter, bloomery_error *error)
         return bloomery_fail(error, BLOOMERY_READ_ONLY, 0,
                              "the filter is a map or a view, which cannot be cleared");
     (void)bloomery_failed_adds_take(filter, NULL);
-    if (filter->kind->grows) {
+    if (bloomery_has_layers(filter->kind)) { /* those that were built are refused above */
         clear_chain(filter);
         return BLOOMERY_OK;
     }

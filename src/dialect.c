@@ -56,6 +56,8 @@ static bloomery_status check_parameters(const struct bloomery_dialect_row *row, 
         {given->columns != 0, "columns"},
         {given->index != 0, "index"},
         {given->cell_bits != 0, "cell_bits"},
+        {given->slots != 0, "slots"},
+        {given->iterations != 0, "iterations"},
     };
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         if (fields[i].set && !names_field(takes, fields[i].name))
@@ -65,9 +67,8 @@ static bloomery_status check_parameters(const struct bloomery_dialect_row *row, 
     return BLOOMERY_OK;
 }
 
-/* Options for creating, as those for opening: a filter that was designed is one that was read. */
-static bloomery_status options_of_creation(const bloomery_create_options *given,
-                                           bloomery_open_options *options, bloomery_error *error)
+bloomery_status bloomery_creation_as_opening(const bloomery_create_options *given,
+                                             bloomery_open_options *options, bloomery_error *error)
 {
     bloomery_create_options create;
     const bloomery_status status = bloomery_create_options_read(given, &create, error);
@@ -217,7 +218,7 @@ static bloomery_status plan(const bloomery_dialect *dialect,
 {
     bloomery_dialect_parameters parameters;
     bloomery_open_options chosen;
-    bloomery_status status = options_of_creation(given_options, &chosen, error);
+    bloomery_status status = bloomery_creation_as_opening(given_options, &chosen, error);
     if (status == BLOOMERY_OK)
         status = begin(dialect, given, &chosen, &parameters, options, design, error);
     if (status != BLOOMERY_OK)

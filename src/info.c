@@ -49,8 +49,8 @@ static void read_layers(const bloomery_filter *filter, bloomery_info *info)
 static double planned_rate(const bloomery_filter *filter, uint32_t layers)
 {
     const struct bloomery_shape *shape = &filter->shape;
-    if (filter->kind->cascades)
-        return filter->layers[0].rate; /* where nearly all queries end */
+    if (filter->kind->cascades || bloomery_has_tables(filter->kind))
+        return filter->layers[0].rate; /* where nearly all queries end; all planned keys are */
     if (!filter->kind->grows)
         return filter->layers[layers - 1].rate;
     if (!filter->foreign)
@@ -78,6 +78,10 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
         info->tightening = filter->foreign ? filter->shape.tightening : BLOOMERY_CHAIN_FACTOR;
         if (info->growth == 0)
             info->tightening = 0;
+    }
+    if (bloomery_has_tables(filter->kind)) {
+        info->growth = shape->growth;
+        info->counter_max = 0; /* copies take slots, and none saturates */
     }
     info->memory_bytes = bloomery_memory(filter);
     info->hash = (bloomery_hash_id)shape->hash;
@@ -187,7 +191,9 @@ void bloomery_scan(const bloomery_filter *filter, bloomery_scan_result *out)
  * probes rises with the k-th power of the keys at the most. */
 static uint64_t keys_until(const bloomery_info *info, const bloomery_scan_result *now, double limit)
 {
-    const double steepest = (double)info->probes * fmax(1, info->blocks_per_key);
+    const double steepest = info->kind == BLOOMERY_CUCKOO
+                                ? 1 /* its probes are slots, of which a key takes one */
+                                : (double)info->probes * fmax(1, info->blocks_per_key);
     const double keys = now->estimated_keys * pow(limit / now->live_rate, 1 / steepest);
     const double left = fmin(keys - now->estimated_keys, (double)BLOOMERY_KEYS_MAX);
     return left >= 1 ? (uint64_t)left : 0;
@@ -204,7 +210,8 @@ uint64_t bloomery_keys_left(const bloomery_filter *filter, double limit)
         return 0;
     if (!(limit > 0))
         limit = fmax(2 * info.planned_rate, info.wanted_rate);
-    if (info.can_grow || !(limit > 0 && limit < 1))
+    /* The rate of tables rises with their keys, however many there are. */
+    if ((info.can_grow && !bloomery_has_tables(filter->kind)) || !(limit > 0 && limit < 1))
         return UINT64_MAX;
     bloomery_scan(filter, &now);
     if (now.live_rate < limit)

@@ -11,6 +11,7 @@
 #include "kinds/chain.h"
 #include "kinds/counting.h"
 #include "kinds/derive.h"
+#include "kinds/tables.h"
 #include "library.h"
 
 #include <assert.h>
@@ -70,8 +71,10 @@ static inline __attribute__((always_inline)) bloomery_status
 add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *set, bloomery_error *error)
 {
     const struct bloomery_layer *layer = filter->layers;
-    if (filter->kind->grows) /* it counts by itself */
+    if (filter->kind->grows) /* it counts by itself, as tables do */
         return bloomery_chain_add(filter, hash, set, error);
+    if (bloomery_has_tables(filter->kind))
+        return bloomery_tables_add(filter, hash, false, set, error);
     *set = filter->operations->add(layer, layer->payload, hash);
     bloomery_count_adds(filter, bloomery_counts_new(filter) ? *set > 0 : 1);
     return BLOOMERY_OK;
@@ -157,6 +160,50 @@ static bloomery_status add_many_positions(bloomery_filter *filter,
     return status;
 }
 
+/* Keys on their way to tables. */
+struct tabling {
+    bloomery_filter *filter;
+    uint64_t *answers;
+    bloomery_counts done;
+    bloomery_status status; /* of the first that could not be added: none after it is */
+    bloomery_error *error;
+};
+
+/* One after the other, since each may move those before it; the window hides the memory's
+ * latency. */
+static void add_word_to_tables(void *context, size_t word, const bloomery_hash *hashes,
+                               size_t count)
+{
+    struct tabling *tabling = context;
+    uint64_t answers = 0;
+    for (size_t i = 0; i < count && tabling->status == BLOOMERY_OK; i++) {
+        uint32_t fresh = 0;
+        tabling->status =
+            bloomery_tables_add(tabling->filter, hashes[i], false, &fresh, tabling->error);
+        if (tabling->status != BLOOMERY_OK)
+            break;
+        answers |= (uint64_t)fresh << i;
+        tabling->done.done++;
+    }
+    tabling->done.positive += (size_t)__builtin_popcountll(answers);
+    if (tabling->answers != NULL)
+        tabling->answers[word] = answers;
+}
+
+static bloomery_status add_many_to_tables(bloomery_filter *filter,
+                                          const struct bloomery_input *keys, size_t count,
+                                          uint64_t *answers, bloomery_counts *counts,
+                                          bloomery_error *error)
+{
+    struct tabling tabling = {filter, answers, {0, 0, 0}, BLOOMERY_OK, error};
+    bloomery_pipeline(filter, keys, count, true, add_word_to_tables, &tabling);
+    assert(tabling.status != BLOOMERY_OK || tabling.done.done == count);
+    tabling.done.cells = tabling.done.done; /* a slot each */
+    if (counts != NULL)
+        *counts = tabling.done;
+    return tabling.status;
+}
+
 bloomery_status bloomery_add_input(bloomery_filter *filter, const struct bloomery_input *keys,
                                    size_t count, uint64_t *answers, bloomery_counts *counts,
                                    bloomery_error *error)
@@ -167,6 +214,8 @@ bloomery_status bloomery_add_input(bloomery_filter *filter, const struct bloomer
         return add_many_positions(filter, keys, count, answers, counts, error);
     if (filter->kind->grows)
         return bloomery_chain_add_many(filter, fast, keys, count, answers, counts, error);
+    if (bloomery_has_tables(filter->kind))
+        return add_many_to_tables(filter, keys, count, answers, counts, error);
     if (fast == NULL) {
         uint64_t cells = 0;
         struct adding adding = {filter, answers, counts != NULL ? &cells : NULL, 0};
@@ -344,7 +393,7 @@ bloomery_status bloomery_can_remove(const bloomery_filter *filter, bloomery_erro
 {
     if (!filter->kind->removes)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "keys can be removed from counting filters only");
+                             "keys can be removed from counting and cuckoo filters only");
     return bloomery_can_add(filter, error);
 }
 
@@ -352,6 +401,10 @@ bloomery_status bloomery_can_remove(const bloomery_filter *filter, bloomery_erro
 static inline bool remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *zero)
 {
     struct bloomery_layer *layer = bloomery_newest_layer(filter);
+    if (bloomery_has_tables(filter->kind)) {
+        *zero = bloomery_tables_remove(filter, hash);
+        return *zero > 0;
+    }
     assert(filter->shape.layer_count == 1);
     const bool removed = filter->operations->remove(layer, layer->payload, hash, zero);
     assert(*zero <= 64 && (removed || *zero == 0));
@@ -441,15 +494,17 @@ void bloomery_remove_input(bloomery_filter *filter, const struct bloomery_input 
 
 uint32_t bloomery_key_count(const bloomery_filter *filter, bloomery_key key)
 {
-    const struct bloomery_layer *layer = filter->layers;
+    uint32_t count = 0;
     if (filter->operations->count == NULL && filter->operations->count_positions == NULL)
         return bloomery_may_contain(filter, key) ? 1 : 0;
     if (!filter->secret_known) /* whatever was added, that is never too low */
         return bloomery_counter_max(filter->shape.cell_bits);
     if (filter->operations->count == NULL)
         return bloomery_positions_count(filter, key);
-    return filter->operations->count(layer, layer->payload,
-                                     filter->hash->one(bloomery_secret_of(filter), key));
+    const bloomery_hash hash = filter->hash->one(bloomery_secret_of(filter), key);
+    for (uint32_t i = bloomery_layer_count(filter); i-- > 0;) /* several only in cuckoo filters */
+        count += filter->operations->count(&filter->layers[i], filter->layers[i].payload, hash);
+    return count;
 }
 
 /* ---- Keys of which some are null ------------------------------------------------------------- */

@@ -54,6 +54,11 @@ bloomery_status bloomery_choose_hash(const bloomery_plan *plan, bloomery_hash_id
                                      struct bloomery_shape *shape, struct bloomery_traits *traits,
                                      bloomery_error *error);
 
+/* Options for creating, as those for opening: a filter that was designed is one that was read. A
+ * seed or a secret is BLOOMERY_BAD_ARGUMENT. */
+bloomery_status bloomery_creation_as_opening(const bloomery_create_options *given,
+                                             bloomery_open_options *options, bloomery_error *error);
+
 /* ---- Queries --------------------------------------------------------------------------------- */
 
 /* What queries of a key and of many keys have in common. */

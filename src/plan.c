@@ -8,6 +8,7 @@
 #include "kinds/chain.h"
 #include "kinds/kinds.h"
 #include "library.h"
+#include "plan/cuckoo_rate.h"
 #include "plan/ribbon.h"
 #include "plan/solve.h"
 
@@ -32,6 +33,8 @@ static const struct bloomery_kind_row *kind_of(bloomery_plan *plan, bloomery_kin
 static bloomery_status solve(bloomery_plan *plan, bloomery_kind kind,
                              const bloomery_plan_options *given, bloomery_error *error)
 {
+    if (BLOOMERY_HAS_TABLES && plan->kind == BLOOMERY_CUCKOO)
+        return bloomery_table_solve(plan, given, error);
     const struct bloomery_kind_row *row = kind_of(plan, kind, error);
     if (row == NULL)
         return BLOOMERY_UNSUPPORTED;
@@ -110,6 +113,25 @@ static bool was_changed(const bloomery_plan *plan, const struct bloomery_kind_ro
            (!flat && changed_growth(plan, row->grows));
 }
 
+/* The plan of a cuckoo filter that was solved or filled in: its table is what was planned. */
+static bloomery_status settle_table(const bloomery_plan *plan, bloomery_error *error)
+{
+    static const double rounding = 1 + 1e-9;
+    const uint64_t buckets = plan->probes > 0 ? plan->bits / plan->probes : 0;
+    if (buckets == 0 || (buckets & (buckets - 1)) != 0 || buckets * plan->probes != plan->bits)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a cuckoo filter has a power of two of buckets of `probes` slots, and "
+                             "`bits` is the number of its slots");
+    if ((plan->keys != 0 && plan->planned_keys != plan->keys) ||
+        (plan->rate != 0 && !(plan->planned_rate <= plan->rate * rounding)) ||
+        (plan->bytes != 0 && plan->planned_bytes > plan->bytes) || changed_memory(plan) ||
+        plan->cell_bits != 8 || plan->blocks_per_key != 2)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "the plan was changed after it was solved: call bloomery_plan_solve "
+                             "again");
+    return BLOOMERY_OK;
+}
+
 bloomery_status bloomery_plan_settle(const bloomery_plan *given, bloomery_kind kind,
                                      bloomery_plan *plan, bloomery_error *error)
 {
@@ -127,6 +149,8 @@ bloomery_status bloomery_plan_settle(const bloomery_plan *given, bloomery_kind k
                              "bloomery_plan_options");
     if (plan->bits == 0)
         return solve(plan, kind, &none, error);
+    if (BLOOMERY_HAS_TABLES && plan->kind == BLOOMERY_CUCKOO)
+        return settle_table(plan, error);
     const struct bloomery_kind_row *row = kind_of(plan, kind, error);
     if (row == NULL)
         return BLOOMERY_UNSUPPORTED;
@@ -147,6 +171,10 @@ double bloomery_plan_rate(const bloomery_plan *given, uint64_t keys)
         return 1;
     bloomery_kind kind = plan->kind == BLOOMERY_KIND_DEFAULT ? BLOOMERY_BLOCKED : plan->kind;
     const double rate = plan->planned_rate > 0 ? plan->planned_rate : plan->rate;
+    if (BLOOMERY_HAS_TABLES && kind == BLOOMERY_CUCKOO)
+        return plan->probes > 0 && plan->bits >= plan->probes
+                   ? bloomery_table_rate(plan->bits / plan->probes, keys)
+                   : 1;
     if (kind == BLOOMERY_STATIC) /* whatever the keys are, it is built for them */
         return keys == 0 ? 0 : rate > 0 && rate < 1 ? rate : 1;
     return bloomery_geometry_rate(kind, plan->bits, plan->blocks_per_key, plan->probes, plan->hash,

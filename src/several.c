@@ -50,6 +50,11 @@ static struct bloomery_cells cells_at(const bloomery_filter *filter, uint64_t bi
 static bloomery_status no_chain(const bloomery_filter *filter, const char *what,
                                 bloomery_error *error)
 {
+    if (bloomery_has_tables(filter->kind))
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "cuckoo filters can't be %s, since each slot has one key: add the "
+                             "keys of one to the other",
+                             what);
     if (filter->foreign && filter->kind->grows)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "chains of other systems can't be %s",
                              what);

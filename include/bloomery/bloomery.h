@@ -39,7 +39,7 @@
  *   secret   16 bytes that only you know. A filter with a secret is keyed: its hash is SipHash, and
  *            nobody else can choose keys that are false positives
  *   hash     what a key becomes: 64 or 128 bits, {lo, hi}
- *   kind     the structure: blocked (the default), classic, counting, scalable or static
+ *   kind     the structure: blocked (the default), classic, counting, scalable, static or cuckoo
  *   cell     what a position names: a bit or, in a counting filter, a counter of 4 or 8 bits
  *   block    512 cells: one cache line of bits, four or eight of counters. A blocked filter is an
  *            array of blocks; a key selects L of them
@@ -508,7 +508,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_verify(const bloomery_filter *filter,
 
 /* ---- 7  Facts about a filter ----------------------------------------------------------------- */
 
-/* Files contain these numbers, so they never change. docs/format.md reserves 6. */
+/* Files contain these numbers, so they never change. */
 typedef enum bloomery_kind {
     BLOOMERY_KIND_DEFAULT = 0, /* blocked */
     BLOOMERY_BLOCKED = 1,      /* k bits in each of L blocks: one cache miss per block */
@@ -519,6 +519,8 @@ typedef enum bloomery_kind {
     BLOOMERY_SCALABLE = 4,
     /* A bumped ribbon: the smallest kind. Built once from all keys; none is added later. */
     BLOOMERY_STATIC = 5,
+    /* RedisBloom's cuckoo filter: a fingerprint of one byte for each key. Keys can be removed. */
+    BLOOMERY_CUCKOO = 6,
 } bloomery_kind;
 
 /* "blocked", "classic", ...; NULL for an unknown number. bloomery_kind_find is the reverse;

@@ -68,6 +68,7 @@ typedef enum bloomery_dialect_id {
     BLOOMERY_DIALECT_CASSANDRA = 16,
     BLOOMERY_DIALECT_ORC = 17,
     BLOOMERY_DIALECT_PYBLOOM_LIVE = 18,
+    BLOOMERY_DIALECT_REDISBLOOM_CUCKOO = 19,
 } bloomery_dialect_id;
 
 /* The description of a dialect. Static storage. */
@@ -135,6 +136,10 @@ typedef struct bloomery_dialect_parameters {
     uint64_t index;
     /* 1; 4 or 8 for counters in the place of bits. */
     uint32_t cell_bits;
+    /* Of cuckoo filters: the slots of a bucket, 1 to 255, and how many keys move at the most to
+     * make room for one, 1 to 65,535. */
+    uint32_t slots;
+    uint32_t iterations;
     /* 0 */
     uint32_t reserved;
 } bloomery_dialect_parameters;

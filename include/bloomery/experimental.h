@@ -10,6 +10,7 @@
  *   3  Memory: limits, populating, moving, prefetching
  *   4  RedisBloom's chunks
  *   5  Plans of other systems
+ *   6  Cuckoo filters
  *
  * Threads, ownership, errors, structs and NULL are as bloomery.h says.
  */
@@ -303,6 +304,111 @@ typedef struct bloomery_dialect_plan {
 BLOOMERY_PUBLIC bloomery_status bloomery_dialect_plan_solve(
     const struct bloomery_dialect *dialect, const struct bloomery_dialect_parameters *parameters,
     bloomery_dialect_plan *plan, bloomery_error *error);
+
+/* ---- 6  Cuckoo filters ----------------------------------------------------------------------- */
+
+/*
+ * A filter of kind BLOOMERY_CUCKOO, which is dialect "redisbloom-cuckoo", keeps a fingerprint of a
+ * byte for each key, in one of two buckets of a table. It can do what RedisBloom's CF commands do:
+ *
+ *     CF.RESERVE      bloomery_cuckoo_create           CF.DEL       bloomery_remove
+ *     CF.ADD          bloomery_add                     CF.COMPACT   bloomery_cuckoo_compact
+ *     CF.ADDNX        bloomery_cuckoo_add_absent       CF.INFO      bloomery_cuckoo_info_get
+ *     CF.EXISTS       bloomery_may_contain             CF.SCANDUMP  bloomery_cuckoo_header, then
+ *     CF.COUNT        bloomery_key_count                            bloomery_layer_span
+ *     CF.LOADCHUNK    bloomery_cuckoo_load_header, then bloomery_cuckoo_load_chunk
+ *
+ * Tables are the layers of the filter. All functions here give BLOOMERY_MISMATCH for a filter of
+ * another kind, and those that change a filter BLOOMERY_READ_ONLY for a map or a view.
+ */
+
+enum {
+    BLOOMERY_CUCKOO_SLOTS = 2,       /* of a bucket, if 0 is given */
+    BLOOMERY_CUCKOO_SLOTS_MAX = 255, /* of a bucket */
+    BLOOMERY_CUCKOO_ITERATIONS = 20, /* if 0 is given */
+    BLOOMERY_CUCKOO_ITERATIONS_MAX = 65535,
+    BLOOMERY_CUCKOO_GROWTH_MAX = 32768,
+    BLOOMERY_CUCKOO_HEADER = 38, /* bytes of a header */
+};
+
+/* The numbers of a cuckoo filter. */
+typedef struct bloomery_cuckoo_info {
+    size_t struct_bytes; /* sizeof(bloomery_cuckoo_info), or 0 */
+    uint64_t items;      /* keys that were added, less those that were removed */
+    uint64_t removed;    /* since the filter was compacted last */
+    uint64_t buckets;    /* of the first table: a power of two */
+    uint64_t bytes;      /* of the slots of all tables: one each */
+    uint32_t tables;     /* 1 to 65,536 */
+    uint32_t slots;      /* of a bucket */
+    uint32_t iterations; /* most keys that are moved to make room for one */
+    uint32_t growth;     /* buckets of a table over those of the one before; 0: never another */
+} bloomery_cuckoo_info;
+
+#define BLOOMERY_CUCKOO_INFO BLOOMERY_SIZED(bloomery_cuckoo_info)
+
+/*
+ * Makes an empty filter of one table for `keys` keys: keys / slots buckets, rounded up to a power
+ * of two. `slots` 1 to 255, or 0 for 2; `iterations` 1 to 65,535, or 0 for 20; `growth` 0 to
+ * 32,768, rounded up to a power of two. `options`: allocator, memory_limit, rule and note.
+ * BLOOMERY_BAD_ARGUMENT for a number out of its range, a seed or a secret; BLOOMERY_UNSUPPORTED for
+ * a table of 2^32 slots or more, which RedisBloom cannot have, and for concurrent_adds;
+ * BLOOMERY_OUT_OF_MEMORY.
+ *
+ * bloomery_add adds a copy of the key, whether or not it is there, and returns whether it is new.
+ * It fails with BLOOMERY_FULL if no slot can be made free and there can't be another table (growth
+ * 0, 65,536 tables, memory_limit), BLOOMERY_OUT_OF_MEMORY if there was no memory for one, and
+ * BLOOMERY_UNSUPPORTED if it would have 2^32 slots. A failed call changes no byte.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_cuckoo_create(uint64_t keys, uint32_t slots,
+                                                       uint32_t iterations, uint32_t growth,
+                                                       const bloomery_create_options *options,
+                                                       bloomery_filter **filter,
+                                                       bloomery_error *error);
+
+/* The numbers of the filter. O(1), any thread while none changes it. `info` stays as it is on
+ * failure. */
+BLOOMERY_PUBLIC bloomery_status bloomery_cuckoo_info_get(const bloomery_filter *filter,
+                                                         bloomery_cuckoo_info *info);
+
+/* Adds a key unless the filter possibly has it. Returns true if it was added; false with
+ * error->status BLOOMERY_OK if it is there, else false as bloomery_add. `error` may be NULL as
+ * there. */
+BLOOMERY_PUBLIC bool bloomery_cuckoo_add_absent(bloomery_filter *filter, bloomery_key key,
+                                                bloomery_error *error);
+
+/*
+ * Moves keys from newer tables to free slots of older ones, and frees the newest table if it is
+ * then empty. It begins with the newest; if keys of a table have to stay, it goes on to older
+ * tables only if `all`, as CF.COMPACT does. bloomery_remove does it without `all` when more than a
+ * tenth of the keys were removed. `changed` gets whether any number or slot changed; it may be
+ * NULL. O(slots).
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_cuckoo_compact(bloomery_filter *filter, bool all,
+                                                        bool *changed, bloomery_error *error);
+
+/* Writes the BLOOMERY_CUCKOO_HEADER bytes with which CF.SCANDUMP begins. The slots of the tables
+ * follow, the oldest first: a byte for each of the cells (bloomery_layer_info.bits) with which a
+ * bloomery_layer_span begins. Allocates nothing. */
+BLOOMERY_PUBLIC bloomery_status bloomery_cuckoo_header(const bloomery_filter *filter,
+                                                       uint8_t *header);
+
+/*
+ * Makes a filter of a header: the tables that it names, all slots free. Any bytes are safe, but
+ * they alone decide how much memory is allocated, all tables in one block. `options` as those of
+ * bloomery_dialect_load; with memory_limit, more bytes of slots are BLOOMERY_OUT_OF_MEMORY.
+ * BLOOMERY_TRUNCATED if there are not 38 bytes; BLOOMERY_CORRUPT for numbers that no filter has;
+ * BLOOMERY_UNSUPPORTED for 2^32 slots or more in a table.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_cuckoo_load_header(const void *data, size_t bytes,
+                                                            const bloomery_open_options *options,
+                                                            bloomery_filter **filter,
+                                                            bloomery_error *error);
+
+/* Puts slots where a chunk of CF.LOADCHUNK has them: they end at iterator - 1, counted over the
+ * tables in a row. Any bytes are safe. BLOOMERY_BAD_ARGUMENT if they would not lie in one table. */
+BLOOMERY_PUBLIC bloomery_status bloomery_cuckoo_load_chunk(bloomery_filter *filter,
+                                                           uint64_t iterator, const void *data,
+                                                           size_t bytes, bloomery_error *error);
 
 #ifdef __cplusplus
 }

@@ -15,6 +15,13 @@ enum { BLOOMERY_FOR_SIZE = 1 };
 enum { BLOOMERY_FOR_SIZE = 0 };
 #endif
 
+/* The page's module has no room for cuckoo filters: it refuses their files, and plans none. */
+#if defined(__OPTIMIZE_SIZE__) && defined(__wasm__)
+#define BLOOMERY_HAS_TABLES 0
+#else
+#define BLOOMERY_HAS_TABLES 1
+#endif
+
 /* Levels of an architecture are in rising order: a kernel for one runs on all above it. Every
  * architecture has the first; the others belong to one. */
 enum bloomery_cpu {

@@ -93,7 +93,7 @@ bloomery_status bloomery_dialect_may_open(const struct bloomery_shape *shape,
     if (shape->dialect != 0 && bloomery_dialect_row(shape->dialect) == NULL)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "dialect %u is not known to this version", shape->dialect);
-    if (shape->dialect != 0 && traits->concurrent && shape->kind_row->grows)
+    if (shape->dialect != 0 && traits->concurrent && bloomery_has_layers(shape->kind_row))
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "a chain of another system can't be added to by several threads");
     return BLOOMERY_OK;

@@ -137,6 +137,11 @@ struct bloomery_dialect_row {
 };
 
 /* The rows, one per file. */
+#if BLOOMERY_HAS_TABLES
+#define BLOOMERY_ROW_OF_TABLES(ROW) ROW(bloomery_dialect_redisbloom_cuckoo)
+#else
+#define BLOOMERY_ROW_OF_TABLES(ROW)
+#endif
 #define BLOOMERY_DIALECT_ROWS(ROW)         \
     ROW(bloomery_dialect_guava)            \
     ROW(bloomery_dialect_clickhouse)       \
@@ -153,6 +158,7 @@ struct bloomery_dialect_row {
     ROW(bloomery_dialect_md5_chain)        \
     ROW(bloomery_dialect_pybloom)          \
     ROW(bloomery_dialect_redisbloom)       \
+    BLOOMERY_ROW_OF_TABLES(ROW)            \
     ROW(bloomery_dialect_libbloom)         \
     ROW(bloomery_dialect_dcso)             \
     ROW(bloomery_dialect_bits_and_blooms)
@@ -162,6 +168,11 @@ BLOOMERY_DIALECT_ROWS(BLOOMERY_DECLARE_DIALECT)
 
 /* NULL for an unknown number. */
 const struct bloomery_dialect_row *bloomery_dialect_row(uint32_t id);
+
+/* A cuckoo filter of a plan that was settled: a kind that is a dialect, too (src/cuckoo.c). */
+bloomery_status bloomery_cuckoo_of_plan(const bloomery_plan *plan,
+                                        const bloomery_create_options *options,
+                                        bloomery_filter **filter, bloomery_error *error);
 
 /* How the rows of all of them are found by number; NULL in a library without them. */
 extern const struct bloomery_foreign_rows *const bloomery_dialect_rows;

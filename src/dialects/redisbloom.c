@@ -59,7 +59,7 @@
 
 static const uint64_t factor_64 = UINT64_C(0xc6a4a7935bd1e995);
 
-static uint64_t murmur64a(uint64_t seed, const uint8_t *data, size_t bytes)
+uint64_t bloomery_murmur64a(uint64_t seed, const uint8_t *data, size_t bytes)
 {
     const size_t whole = bytes / 8 * 8;
     uint64_t h = seed ^ (uint64_t)bytes * factor_64;
@@ -77,8 +77,8 @@ static uint64_t murmur64a(uint64_t seed, const uint8_t *data, size_t bytes)
 static bloomery_hash pair_64(const struct bloomery_hash_secret *secret, bloomery_key key)
 {
     (void)secret;
-    const uint64_t first = murmur64a(factor_64, key.data, key.bytes);
-    return (bloomery_hash){.lo = first, .hi = murmur64a(first, key.data, key.bytes)};
+    const uint64_t first = bloomery_murmur64a(factor_64, key.data, key.bytes);
+    return (bloomery_hash){.lo = first, .hi = bloomery_murmur64a(first, key.data, key.bytes)};
 }
 
 static const struct bloomery_hash_row murmur64a_pair = {

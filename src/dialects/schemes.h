@@ -35,6 +35,7 @@
  *                                  bits
  *   43  pybloom-4                  the same with XXH3-128 there
  *   44  murmur3-cassandra-swapped  17 in the other order
+ *   45  murmur64a                  lo: MurmurHash64A with seed 0
  *
  * A scheme goes with a kind, and the pair has a row of the same form as a kind (kinds/kinds.h):
  *
@@ -66,6 +67,12 @@
  *   12  SALTED_WORDS       bit (lo32 salt[i] mod 2^32) >> 27 of word i of 8; blocks of 256
  *   13  ROTATED_BLOCK       (h + i rotr32(h, 17)) mod B, h = lo32; blocks of B = 512, 1024 or 2048
  *   14  GOLDEN_BLOCK        x >> 23, x = hi32(lo) 0x9e3779b9^i mod 2^32; blocks of 512
+ *
+ *   In block scheme 4, of cuckoo filters, a block is a bucket of b cells of 8 bits, and a key has
+ *   two (kinds/tables.c):
+ *
+ *   18  SLOTS               the cells of buckets lo mod N and (lo ^ 0x5bd1e995 f) mod N, in one of
+ *                           which the key's fingerprint f = lo mod 255 + 1 lies
  */
 #ifndef BLOOMERY_DIALECTS_SCHEMES_H
 #define BLOOMERY_DIALECTS_SCHEMES_H
@@ -103,12 +110,14 @@ enum { /* hashes */
        BLOOMERY_HASH_PYBLOOM_3 = 42,
        BLOOMERY_HASH_PYBLOOM_4 = 43,
        BLOOMERY_HASH_MURMUR3_CASSANDRA_SWAPPED = 44,
+       BLOOMERY_HASH_MURMUR64A_PLAIN = 45,
 };
 
 enum { /* block schemes */
        BLOOMERY_BLOCKS_HIGH_HALF = 1,
        BLOOMERY_BLOCKS_LOW_HALF = 2,
        BLOOMERY_BLOCKS_MODULO = 3,
+       BLOOMERY_BLOCKS_CUCKOO = 4,
 };
 
 enum { /* probe schemes */
@@ -129,6 +138,7 @@ enum { /* probe schemes */
        BLOOMERY_PROBES_FLIPPED_SUM_64_KEPT = 15,
        BLOOMERY_PROBES_SLICES = 16,
        BLOOMERY_PROBES_DOUBLE_HALVES = 17,
+       BLOOMERY_PROBES_SLOTS = 18,
 };
 
 /* Repeat schemes of counters: with 0 a key touches each of its counters once in a block, with 1 as

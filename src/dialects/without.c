@@ -7,6 +7,7 @@
 #ifdef BLOOMERY_NO_DIALECTS
 
 #include "dialects/dialects.h"
+#include "kinds/tables.h"
 
 #include "base/error.h"
 
@@ -32,6 +33,35 @@ bloomery_status bloomery_dialect_may_open(const struct bloomery_shape *shape,
     (void)traits;
     if (shape->dialect == 0)
         return BLOOMERY_OK;
+    return refuse(error);
+}
+
+/* No filter here has tables. */
+
+bloomery_status bloomery_tables_add(struct bloomery_filter *filter, bloomery_hash hash, bool absent,
+                                    uint32_t *fresh, bloomery_error *error)
+{
+    (void)filter;
+    (void)hash;
+    (void)absent;
+    *fresh = 0;
+    return refuse(error);
+}
+
+bool bloomery_tables_remove(struct bloomery_filter *filter, bloomery_hash hash)
+{
+    (void)filter;
+    (void)hash;
+    return false;
+}
+
+bloomery_status bloomery_cuckoo_of_plan(const bloomery_plan *plan,
+                                        const bloomery_create_options *options,
+                                        bloomery_filter **filter, bloomery_error *error)
+{
+    (void)plan;
+    (void)options;
+    *filter = NULL;
     return refuse(error);
 }
 

@@ -54,6 +54,7 @@ enum {
     RECORD_SOURCE = 6, /* reserved: where the keys came from */
     RECORD_RIBBON = 7, /* of a layer of a static filter, behind the layer's own record */
     RECORD_WANTED = 8, /* the rate that the plan was asked for */
+    RECORD_CUCKOO = 9, /* of a cuckoo filter */
 };
 
 enum {
@@ -88,6 +89,11 @@ enum {
     RULE_BODY_BYTES = 16,
 
     WANTED_BODY_BYTES = 8, /* f64 */
+
+    CUCKOO_REMOVED = 0,    /* u64 */
+    CUCKOO_ITERATIONS = 8, /* u32 */
+    CUCKOO_RESERVED = 12,  /* u32, zero */
+    CUCKOO_BODY_BYTES = 16,
 };
 
 #endif

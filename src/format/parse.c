@@ -290,6 +290,13 @@ static bloomery_status read_record(const uint8_t *record, uint64_t at, struct se
             return wrong_size(record, at, error);
         parsed->wanted = bloomery_load_f64(body);
         return BLOOMERY_OK;
+    case RECORD_CUCKOO:
+        if (!BLOOMERY_HAS_TABLES || bytes != CUCKOO_BODY_BYTES || again ||
+            parsed->shape.kind != BLOOMERY_CUCKOO || bloomery_load_u32(body + CUCKOO_RESERVED) != 0)
+            return wrong_size(record, at, error);
+        parsed->removed = bloomery_load_u64(body + CUCKOO_REMOVED);
+        parsed->iterations = bloomery_load_u32(body + CUCKOO_ITERATIONS);
+        return BLOOMERY_OK;
     default:
         if ((flags & RECORD_REQUIRED) != 0)
             return bloomery_fail(error, BLOOMERY_WRONG_VERSION, at,
@@ -352,6 +359,16 @@ static bloomery_status check_secret(const struct bloomery_parsed *parsed, bloome
     return BLOOMERY_OK;
 }
 
+/* Its tables know how many keys may move, the first what was removed. */
+static void place_cuckoo(struct bloomery_parsed *parsed)
+{
+    if (!BLOOMERY_HAS_TABLES || parsed->shape.kind != BLOOMERY_CUCKOO)
+        return;
+    for (uint32_t i = 0; i < parsed->shape.layer_count; i++)
+        parsed->layers[i].iterations = parsed->iterations;
+    parsed->layers[0].removed = parsed->removed;
+}
+
 /* The rate that the plan was asked for is one of our own filters with one layer of cells. Records
  * come in any order, so it is put there when all were read. */
 static bloomery_status place_wanted(struct bloomery_parsed *parsed, bloomery_error *error)
@@ -389,6 +406,7 @@ bloomery_status bloomery_format_parse(const uint8_t *prefix, size_t prefix_bytes
         (status = place_wanted(parsed, error)) != BLOOMERY_OK ||
         (status = check_secret(parsed, error)) != BLOOMERY_OK)
         return status;
+    place_cuckoo(parsed);
     bloomery_shape_find_rows(&parsed->shape, foreign);
     status = bloomery_shape_check(&parsed->shape, parsed->payload_bytes, &parsed->checked, error);
     if (status == BLOOMERY_BAD_ARGUMENT) /* no argument of the caller: the file's own numbers */

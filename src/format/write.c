@@ -118,6 +118,12 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
             memcpy(body + DIALECT_EXTRA, bloomery_cold_in(filter)->extra,
                    bloomery_cold_in(filter)->extra_bytes);
     }
+    if (bloomery_has_tables(filter->kind)) {
+        uint8_t *body =
+            begin_record(prefix, &at, RECORD_CUCKOO, RECORD_REQUIRED, CUCKOO_BODY_BYTES);
+        bloomery_store_u64(body + CUCKOO_REMOVED, filter->layers[0].removed);
+        bloomery_store_u32(body + CUCKOO_ITERATIONS, filter->layers[0].iterations);
+    }
     if (bloomery_cold_in(filter)->note_bytes > 0)
         memcpy(begin_record(prefix, &at, RECORD_NOTE, 0, bloomery_cold_in(filter)->note_bytes),
                bloomery_cold_in(filter)->note, bloomery_cold_in(filter)->note_bytes);
@@ -144,6 +150,7 @@ size_t bloomery_format_payload_offset(const struct bloomery_filter *filter)
     end += has_rule(filter) ? record_bytes(RULE_BODY_BYTES) : 0;
     end += has_dialect(filter) ? record_bytes(DIALECT_EXTRA + bloomery_cold_in(filter)->extra_bytes)
                                : 0;
+    end += bloomery_has_tables(filter->kind) ? record_bytes(CUCKOO_BODY_BYTES) : 0;
     end += filter->secret_in_file ? record_bytes(BLOOMERY_SECRET_BYTES) : 0;
     end += bloomery_cold_in(filter)->note_bytes > 0
                ? record_bytes(bloomery_cold_in(filter)->note_bytes)

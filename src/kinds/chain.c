@@ -308,19 +308,22 @@ static bloomery_status next_of_theirs(const struct bloomery_filter *filter,
         return refuse(filter, 0, "a filter of its kind does not grow", error);
     /* A rate can't be halved without end: at last a layer needs more probes or bits than we
      * allow. */
-    if (filter->kind->next_layer(&filter->shape, newest, next, NULL) != BLOOMERY_OK)
+    bloomery_status status = filter->kind->next_layer(&filter->shape, newest, next, error);
+    if (status == BLOOMERY_UNSUPPORTED)
+        return status;
+    if (status != BLOOMERY_OK)
         return refuse(filter, 0, "the next layer would have too many bits or probes", error);
     alone.layers = next;
     alone.layer_count = 1;
-    bloomery_status status = bloomery_shape_lay_out(&alone, &next->bytes, error);
+    status = bloomery_shape_lay_out(&alone, &next->bytes, error);
     if (status == BLOOMERY_OK)
         status = bloomery_shape_check(&alone, next->bytes, &checked, error);
-    next->dumped = newest->dumped + newest->bits / 8;
+    if (filter->kind->grows)
+        next->dumped = newest->dumped + newest->bits / 8;
     return status;
 }
 
-/* Adds a layer. No other thread does so at the same time. */
-static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *error)
+bloomery_status bloomery_chain_grow(struct bloomery_filter *filter, bloomery_error *error)
 {
     const uint32_t count = filter->shape.layer_count;
     const struct bloomery_layer *newest = &filter->layers[count - 1];
@@ -353,10 +356,10 @@ static bloomery_status grow_past(struct bloomery_filter *filter, uint32_t count,
 {
     bloomery_status status = BLOOMERY_OK;
     if (bloomery_cold_in(filter)->growing == NULL)
-        return grow(filter, error);
+        return bloomery_chain_grow(filter, error);
     bloomery_lock(bloomery_cold_in(filter)->growing);
     if (bloomery_layer_count(filter) == count)
-        status = grow(filter, error);
+        status = bloomery_chain_grow(filter, error);
     bloomery_unlock(bloomery_cold_in(filter)->growing);
     return status;
 }

@@ -53,6 +53,10 @@ size_t bloomery_chain_query(const struct bloomery_filter *filter,
                             const struct bloomery_fast_path *fast,
                             const struct bloomery_input *keys, size_t count, uint64_t *answers);
 
+/* Adds a layer. No other thread does so at the same time. BLOOMERY_FULL, BLOOMERY_OUT_OF_MEMORY,
+ * BLOOMERY_UNSUPPORTED if the scheme cannot have the next one; nothing changes then. */
+bloomery_status bloomery_chain_grow(struct bloomery_filter *filter, bloomery_error *error);
+
 /* The hash of a chain that is planned for these keys in its first layer and this rate: all its
  * layers have the same. */
 bloomery_hash_id bloomery_chain_hash(uint64_t keys, double rate);
@@ -87,7 +91,8 @@ static inline bool bloomery_counts_new(const bloomery_filter *filter)
  * where the order of keys decides their layers, and for hashes that give positions. */
 static inline bool bloomery_adds_in_order(const bloomery_filter *filter)
 {
-    return filter->kind->grows || bloomery_by_positions(filter) || bloomery_counts_new(filter);
+    return filter->kind->grows || bloomery_has_tables(filter->kind) ||
+           bloomery_by_positions(filter) || bloomery_counts_new(filter);
 }
 
 /* A key on its way: by its bytes if the hash gives positions, else by its hash. */

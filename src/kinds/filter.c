@@ -174,7 +174,7 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
                   "not known to this version"
                 : "filters of kind %u are not available in this version",
             shape->kind, shape->block_scheme, shape->probe_scheme);
-    const bool chain = kind->grows || kind->cascades;
+    const bool chain = bloomery_has_layers(kind);
     const uint32_t most = bloomery_layers_max(shape);
     if (shape->layer_count < 1 || shape->layer_count > (chain ? most : 1))
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
@@ -243,7 +243,8 @@ struct parts {
 static size_t near_words(const struct bloomery_shape *shape, const struct bloomery_traits *traits,
                          uint64_t payload_bytes)
 {
-    const bool chain = shape->kind_row->grows && bloomery_is_flat(shape);
+    const struct bloomery_kind_row *kind = shape->kind_row;
+    const bool chain = (kind->grows && bloomery_is_flat(shape)) || bloomery_has_tables(kind);
     assert(payload_bytes <= NEAR_BYTES && payload_bytes % BLOOMERY_PAYLOAD_UNIT == 0);
     if (chain && shape->layer_count == 1 && !traits->of_our_file)
         return (size_t)bloomery_words_of(shape->layers[0].bits * shape->cell_bits);
@@ -399,7 +400,8 @@ bloomery_status bloomery_make(struct bloomery_checked_shape checked,
     filter->operations = filter->kind->operations(shape->cell_bits, traits->concurrent);
     assert((filter->operations->may_contain == NULL) == (filter->hash->positions != NULL));
     assert(filter->kind->removes ==
-           (filter->operations->remove != NULL || filter->operations->remove_positions != NULL));
+           (filter->operations->remove != NULL || filter->operations->remove_positions != NULL ||
+            bloomery_has_tables(filter->kind)));
     assert(traits->secret.seed == shape->seed);
     if (!filter->foreign)
         *bloomery_secret_of(filter) = traits->secret;

@@ -65,7 +65,7 @@ void bloomery_shape_find_rows(struct bloomery_shape *shape,
 static const char *const names[] = {
     [BLOOMERY_BLOCKED] = "blocked",   [BLOOMERY_CLASSIC] = "classic",
     [BLOOMERY_COUNTING] = "counting", [BLOOMERY_SCALABLE] = "scalable",
-    [BLOOMERY_STATIC] = "static",
+    [BLOOMERY_STATIC] = "static",     [BLOOMERY_CUCKOO] = "cuckoo",
 };
 static const int name_count = sizeof names / sizeof names[0];
 

@@ -6,6 +6,7 @@
 #ifndef BLOOMERY_KINDS_KINDS_H
 #define BLOOMERY_KINDS_KINDS_H
 
+#include "base/cpu.h"
 #include "base/experimental.h"
 #include "kinds/shape.h"
 
@@ -112,6 +113,7 @@ struct bloomery_kind_row {
     bool merges;   /* two of one shape become one */
     bool grows;    /* a chain to which layers are added */
     bool cascades; /* a chain whose operations take the first layer and go on to the others */
+    bool tables;   /* a chain of tables whose keys move: kinds/tables.c adds and removes them */
     bool has_bits; /* an array of cells: bits set, fill and live rate exist */
     bool takes_positions; /* the hash itself gives a key's positions: 128 bits are too few */
 };
@@ -142,6 +144,18 @@ BLOOMERY_DECLARE_KIND(bloomery_static)
 
 bool bloomery_static_layer_bytes(const struct bloomery_layer *layer, uint64_t *bytes);
 bool bloomery_static_spare(const struct bloomery_layer *layer, uint64_t *at);
+
+/* Whether its layers are tables of fingerprints; in a build without them, known to be not. */
+static inline bool bloomery_has_tables(const struct bloomery_kind_row *kind)
+{
+    return BLOOMERY_HAS_TABLES && kind->tables;
+}
+
+/* Whether a filter of the kind may have several layers. */
+static inline bool bloomery_has_layers(const struct bloomery_kind_row *kind)
+{
+    return kind->grows || kind->cascades || bloomery_has_tables(kind);
+}
 
 /* Of our own kinds; NULL for one that is reserved or unknown. */
 const struct bloomery_kind_row *bloomery_kind_row(uint32_t kind);

@@ -58,6 +58,10 @@ struct bloomery_layer {
             struct bloomery_ribbon ribbon;
             bool cascades; /* of a filter: to the layer behind this one in the array */
         };
+        struct {              /* in cuckoo filters; `adds` of the first layer are the keys of all */
+            uint64_t removed; /* of the first layer: since the filter was compacted */
+            uint32_t iterations; /* keys that are moved at the most to make room for one */
+        };
         double wanted; /* in our other filters: the rate that the plan was asked for; 0: unknown */
     };
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a program in JavaScript does with a filter, by the functions that the npm package `redis` brings
-// for BF.*. Ends with an error where a reply is not what the package makes of the reference's.
+// for BF.* and CF.*. Ends with an error where a reply is not what the package makes of the reference's.
 //
 //     node client.mjs FOLDER PORT PROTOCOL     FOLDER: has node_modules; PROTOCOL: 2 or 3
 import assert from "node:assert/strict";
@@ -75,6 +75,50 @@ async function dump(client) {
   await assert.rejects(client.bf.loadChunk("none", 1, Buffer.from("nothing")), /received bad data/);
 }
 
+/** Cuckoo filters. CF.INSERTNX has numbers in both protocols. */
+async function cuckoo(client) {
+  const options = { BUCKETSIZE: 4, MAXITERATIONS: 30, EXPANSION: 2 };
+  assert.equal(await client.cf.reserve("cuckoo", 100, options), "OK");
+  await assert.rejects(client.cf.reserve("cuckoo", 100), /item exists/);
+  assert.equal(await client.cf.add("cuckoo", "x"), true);
+  assert.equal(await client.cf.add("cuckoo", "x"), true);
+  assert.equal(await client.cf.addNX("cuckoo", "x"), false);
+  assert.equal(await client.cf.count("cuckoo", "x"), 2);
+  assert.equal(await client.cf.exists("cuckoo", "x"), true);
+  assert.equal(await client.cf.exists("cuckoo", "absent"), false);
+  assert.equal(await client.cf.del("cuckoo", "x"), true);
+  assert.equal(await client.cf.del("cuckoo", "absent"), false);
+  await assert.rejects(client.cf.del("missing", "x"), /Not found/);
+  const made = await client.cf.insert("cuckoo made", ["a", "b", "a"], { CAPACITY: 50 });
+  assert.deepEqual(made, [true, true, true]);
+  const more = await client.cf.insertNX("cuckoo made", ["a", "c"], { NOCREATE: true });
+  assert.deepEqual(more.map(Number), [0, 1]);
+  await assert.rejects(client.cf.insert("missing", "c", { NOCREATE: true }), /not found/);
+  assert.deepEqual(
+    { ...(await client.cf.info("cuckoo")) },
+    {
+      Size: 184,
+      "Number of buckets": 32,
+      "Number of filters": 1,
+      "Number of items inserted": 1,
+      "Number of items deleted": 1,
+      "Bucket size": 4,
+      "Expansion rate": 2,
+      "Max iterations": 30,
+    },
+  );
+  await client.cf.insert("cuckoo", numbers(0, 500));
+  const binary = client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer });
+  for (let at = 0; ; ) {
+    const { iterator, chunk } = await binary.cf.scanDump("cuckoo", at);
+    if (iterator === 0) break;
+    assert.equal(await client.cf.loadChunk("cuckoo loaded", iterator, chunk), "OK");
+    at = iterator;
+  }
+  assert.deepEqual(await client.cf.info("cuckoo loaded"), await client.cf.info("cuckoo"));
+  await assert.rejects(client.cf.loadChunk("none", 1, Buffer.from("nothing")), /Invalid header/);
+}
+
 async function together(client) {
   const replies = await client
     .multi()
@@ -96,6 +140,6 @@ client.on("error", (error) => {
   process.exit(1);
 });
 await client.connect();
-for (const act of [makeAndAsk, insert, info, dump, together]) await act(client);
+for (const act of [makeAndAsk, insert, info, dump, cuckoo, together]) await act(client);
 await client.close();
 console.log("all acts");

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program in Python does with a filter, by the functions that the package redis brings for BF.*.
+"""What a program in Python does with a filter, by the functions that the package redis brings for BF.* and CF.*.
 
     /usr/bin/python3 client.py PORT
 
@@ -11,7 +11,7 @@ import sys
 
 try:
     import redis
-    from redis.commands.bf import BFBloom  # noqa: F401  pylint: disable=unused-import
+    from redis.commands.bf import BFBloom, CFBloom  # noqa: F401  pylint: disable=unused-import
 except ImportError as missing:
     print(f"no python3-redis here: {missing}")
     sys.exit(77)
@@ -75,6 +75,35 @@ def dump(bf, client):
     assert refused(lambda: bf.loadchunk("none", 1, b"nothing"), "received bad data")
 
 
+def cuckoo(cf, client):
+    """Cuckoo filters: made, filled, emptied, counted, taken in pieces and put together again."""
+    assert cf.create("cuckoo", 100, expansion=2, bucket_size=4, max_iterations=30) is True
+    assert refused(lambda: cf.create("cuckoo", 100), "item exists")
+    assert cf.add("cuckoo", "x") == 1 and cf.add("cuckoo", "x") == 1 and cf.addnx("cuckoo", "x") == 0
+    assert cf.count("cuckoo", "x") == 2 and cf.exists("cuckoo", "x") == 1 and cf.exists("cuckoo", "absent") == 0
+    assert cf.delete("cuckoo", "x") == 1 and cf.delete("cuckoo", "absent") == 0
+    assert refused(lambda: cf.delete("missing", "x"), "Not found")
+    assert cf.insert("cuckoo made", ["a", "b", "a"], capacity=50) == [1, 1, 1]
+    assert cf.insertnx("cuckoo made", ["a", "c"], nocreate=True) == [0, 1]
+    assert cf.mexists("cuckoo made", "a", "absent", "c") == [1, 0, 1]
+    assert refused(lambda: cf.insert("missing", ["c"], nocreate=True), "not found")
+    made = cf.info("cuckoo")
+    assert (made.bucketNum, made.filterNum, made.insertedNum, made.deletedNum, made.bucketSize, made.expansionRate,
+            made.maxIteration) == (32, 1, 1, 1, 4, 2, 30) and made.size == 184, vars(made)
+    cf.insert("cuckoo", [f"item {i}" for i in range(500)])
+    iterator = 0
+    while True:
+        if redis.utils.HIREDIS_AVAILABLE:
+            iterator, data = client.execute_command("CF.SCANDUMP", "cuckoo", iterator)
+        else:
+            iterator, data = cf.scandump("cuckoo", iterator)
+        if iterator == 0:
+            break
+        assert cf.loadchunk("cuckoo loaded", iterator, data) in (b"OK", "OK", True)
+    assert cf.mexists("cuckoo loaded", *(f"item {i}" for i in range(500))) == [1] * 500
+    assert refused(lambda: cf.loadchunk("none", 1, b"nothing"), "Invalid header")
+
+
 def main():
     """All acts."""
     client = redis.Redis("127.0.0.1", int(sys.argv[1]))
@@ -83,6 +112,7 @@ def main():
     insert(bf)
     info(bf)
     dump(bf, client)
+    cuckoo(client.cf(), client)
     client.set("text", "x")
     assert refused(lambda: bf.add("text", "x"), "Operation against a key holding the wrong kind of value")
     print("all acts")

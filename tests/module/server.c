@@ -77,6 +77,16 @@ static void do_all(void)
         (void)stand_in_restore("z");
     }
     stand_in_ask("bf.clear", "b", NULL);
+    stand_in_ask("cf.reserve", "h", "4", "EXPANSION", "2", NULL);
+    stand_in_ask("cf.insert", "h", "ITEMS", "1", "2", "3", "4", "5", "6", "7", "8", "9", NULL);
+    stand_in_ask("cf.add", "i", "x", NULL);
+    if (strncmp(stand_in_ask("cf.info", "h", NULL), "-", 1) != 0) {
+        stand_in_ask("cf.scandump", "h", "0", NULL);
+        stand_in_load_piece("cf.loadchunk", "j", "1", stand_in.bulk, stand_in.bulk_bytes);
+        (void)stand_in_copy("h", "k");
+        stand_in_dump("h");
+        (void)stand_in_restore("l");
+    }
     if (strncmp(stand_in_ask("bf.info", "a", NULL), "-", 1) != 0) {
         stand_in_dump("a");
         (void)stand_in_restore("d");
@@ -502,6 +512,10 @@ static void every_command_runs_and_takes_no_more_than_it_gives_back(void **state
     static const char *const one_key[] = {"bf.info", "bf.debug", "bf.card", "bf.clear",
                                           "bf.rotate"};
     static const char *const with_item[] = {"bf.add", "bf.madd", "bf.exists", "bf.mexists"};
+    static const char *const cuckoo[] = {"cf.add",     "cf.addnx",   "cf.exists",   "cf.mexists",
+                                         "cf.count",   "cf.info",    "cf.debug",    "cf.compact",
+                                         "cf.reserve", "cf.del",     "cf.scandump", "cf.loadchunk",
+                                         "cf.insert",  "cf.insertnx"};
     (void)state;
     assert_int_equal(stand_in_load(NULL), SERVER_OK);
     assert_string_equal(stand_in_ask("bf.reserve", "a", "0.01", "20", NULL), "+OK ");
@@ -518,6 +532,13 @@ static void every_command_runs_and_takes_no_more_than_it_gives_back(void **state
             stand_in_ask(one_key[i], "a", NULL);
             stand_in_ask(one_key[i], "missing", NULL);
             stand_in_ask(one_key[i], NULL);
+        }
+        for (size_t i = 0; i < sizeof cuckoo / sizeof cuckoo[0]; i++) {
+            stand_in_ask(cuckoo[i], "q", "0", NULL);
+            stand_in_ask(cuckoo[i], "q", NULL);
+            stand_in_ask(cuckoo[i], "q", "ITEMS", "x", NULL);
+            stand_in_ask(cuckoo[i], "a", "1", NULL);
+            stand_in_ask(cuckoo[i], "missing", "1", "x", NULL);
         }
         stand_in_ask("bf.insert", "c", "CAPACITY", "7", "ERROR", "0.1", "ITEMS", "x", "y", NULL);
         stand_in_ask("bf.insert", "d", "NOCREATE", "ITEMS", "x", NULL);

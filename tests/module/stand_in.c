@@ -50,8 +50,7 @@ enum { COMMANDS = 64, WORDS = 64, LARGE_BYTES = 128 * 1024 };
 
 struct stand_in stand_in;
 static struct server_key keys[STAND_IN_KEYS];
-static struct server_type types[2]; /* of filters, and of windows */
-enum { FILTERS, WINDOWS };
+static struct server_type types[STAND_IN_TYPES];
 static struct {
     char name[32];
     server_function function;
@@ -290,7 +289,12 @@ static server_type *fake_make_type(server_context *context, const char *name, in
     (void)context;
     (void)encoding;
     assert(strlen(name) == SERVER_TYPE_NAME);
-    struct server_type *type = &types[strcmp(name, "bloomwind") == 0 ? WINDOWS : FILTERS];
+    enum stand_in_type which = STAND_IN_FILTER;
+    if (strcmp(name, "bloomwind") == 0)
+        which = STAND_IN_WINDOW;
+    else if (strcmp(name, "MBbloomCF") == 0)
+        which = STAND_IN_CUCKOO;
+    struct server_type *type = &types[which];
     type->methods = *methods;
     return type;
 }
@@ -500,14 +504,16 @@ static void fake_emit(server_io *io, const char *command, const char *format, ..
 {
     va_list list;
     char iterator[32];
-    assert(strcmp(command, "BF.LOADCHUNK") == 0 && strcmp(format, "slb") == 0);
+    const bool is_cuckoo = strcmp(command, "CF.LOADCHUNK") == 0;
+    assert((is_cuckoo || strcmp(command, "BF.LOADCHUNK") == 0) && strcmp(format, "slb") == 0);
     va_start(list, format);
     (void)va_arg(list, server_string *);
     snprintf(iterator, sizeof iterator, "%lld", va_arg(list, long long));
     const void *data = va_arg(list, const void *);
     const size_t bytes = va_arg(list, size_t);
     va_end(list);
-    io->failed |= strcmp(stand_in_load_chunk_of(io->to, iterator, data, bytes), "+OK ") != 0;
+    const char *loads = is_cuckoo ? "cf.loadchunk" : "bf.loadchunk";
+    io->failed |= strcmp(stand_in_load_piece(loads, io->to, iterator, data, bytes), "+OK ") != 0;
 }
 
 static void fake_digest_text(server_digest *digest, const char *data, size_t bytes)
@@ -794,14 +800,14 @@ const char *stand_in_ask(const char *command, ...)
 }
 
 /* A copy that ends where its memory does. */
-const char *stand_in_load_chunk_of(const char *key, const char *iterator, const void *data,
-                                   size_t bytes)
+const char *stand_in_load_piece(const char *command, const char *key, const char *iterator,
+                                const void *data, size_t bytes)
 {
     char *copy = malloc(bytes > 0 ? bytes : 1);
     assert(copy != NULL);
     memcpy(copy, data, bytes);
     server_string strings[] = {
-        {"bf.loadchunk", 12},
+        {command, strlen(command)},
         {key, strlen(key)},
         {iterator, strlen(iterator)},
         {copy, bytes},
@@ -809,6 +815,12 @@ const char *stand_in_load_chunk_of(const char *key, const char *iterator, const 
     const char *reply = run(strings, 4);
     free(copy);
     return reply;
+}
+
+const char *stand_in_load_chunk_of(const char *key, const char *iterator, const void *data,
+                                   size_t bytes)
+{
+    return stand_in_load_piece("bf.loadchunk", key, iterator, data, bytes);
 }
 
 const char *stand_in_load_chunk(const char *key, const char *iterator)
@@ -821,22 +833,27 @@ bool stand_in_has(const char *key)
     return key_of(key)->value != NULL;
 }
 
-static void *unlinked_window;
+/* The last one. Others that wait to be released are filters. */
+static struct {
+    void *value;
+    server_type *type;
+} unlinked;
 
 void *stand_in_unlink(const char *key)
 {
     server_key *gone = only_if_there(key);
     void *value = gone->value;
     assert(gone->type->methods.release_effort(NULL, value) > 0);
-    if (gone->type == &types[WINDOWS])
-        unlinked_window = value;
+    unlinked.value = value;
+    unlinked.type = gone->type;
     *gone = (server_key){.value = NULL};
     return value;
 }
 
 void stand_in_release(void *value)
 {
-    types[value == unlinked_window ? WINDOWS : FILTERS].methods.release(value);
+    server_type *type = value == unlinked.value ? unlinked.type : &types[STAND_IN_FILTER];
+    type->methods.release(value);
 }
 
 unsigned long long stand_in_info(const char *field)
@@ -862,7 +879,7 @@ void stand_in_dump(const char *key)
     const server_key *saved = only_if_there(key);
     saved->type->methods.save(&io, saved->value);
     stand_in.payload_bytes = io.at;
-    stand_in.is_window = saved->type == &types[WINDOWS];
+    stand_in.type = (enum stand_in_type)(saved->type - types);
 }
 
 void stand_in_rewrite(const char *from, const char *to)
@@ -880,13 +897,13 @@ size_t stand_in_memory(const char *key)
 
 bool stand_in_restore(const char *key)
 {
-    return stand_in_restore_as(key, stand_in.is_window ? 1 : 4);
+    return stand_in_restore_as(key, stand_in.type == STAND_IN_WINDOW ? 1 : 4);
 }
 
 bool stand_in_restore_as(const char *key, int encoding)
 {
     server_io io = {.failed = false};
-    server_type *type = &types[stand_in.is_window ? WINDOWS : FILTERS];
+    server_type *type = &types[stand_in.type];
     void *value = type->methods.load(&io, encoding);
     stand_in.payload_read = io.at;
     if (value == NULL)

@@ -25,7 +25,7 @@
 #define STAND_IN_SANITIZED 0
 #endif
 
-enum { STAND_IN_TEXT = 8192, STAND_IN_KEYS = 12, STAND_IN_PAYLOAD = 4 << 20 };
+enum { STAND_IN_TEXT = 8192, STAND_IN_KEYS = 20, STAND_IN_PAYLOAD = 4 << 20 };
 
 struct stand_in {
     /* What the test decides. */
@@ -47,8 +47,8 @@ struct stand_in {
     uint8_t bulk[STAND_IN_PAYLOAD]; /* the last string in a reply */
     size_t bulk_bytes;
 
-    /* A payload of DUMP; `is_window` says of which type. */
-    bool is_window;
+    /* A payload of DUMP. */
+    enum stand_in_type { STAND_IN_FILTER, STAND_IN_WINDOW, STAND_IN_CUCKOO, STAND_IN_TYPES } type;
     uint8_t payload[STAND_IN_PAYLOAD];
     size_t payload_bytes;
     size_t payload_read; /* by RESTORE */
@@ -65,10 +65,13 @@ const char *stand_in_ask(const char *command, ...) __attribute__((sentinel));
 /* A command that was never run since the module was loaded; NULL: there is none. */
 const char *stand_in_never_run(void);
 
-/* BF.LOADCHUNK with stand_in.bulk, or with other bytes. */
+/* BF.LOADCHUNK with stand_in.bulk, or with other bytes; and another LOADCHUNK, "cf.loadchunk" say.
+ * */
 const char *stand_in_load_chunk(const char *key, const char *iterator);
 const char *stand_in_load_chunk_of(const char *key, const char *iterator, const void *data,
                                    size_t bytes);
+const char *stand_in_load_piece(const char *command, const char *key, const char *iterator,
+                                const void *data, size_t bytes);
 
 /* A number of the section of INFO. */
 unsigned long long stand_in_info(const char *field);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Beside another module that has BF.*, its type, or its name: ours loads all the same, as BLOOM.*.
+"""Beside another module that has BF.* or CF.*, their types, or the name: ours loads all the same, as BLOOM.*.
 
 Build: tests/module and module/bloomery.so. Suite: full and server.
 """
@@ -26,7 +26,7 @@ def use(c, server, family, type_name):
     c.expect(server.ask(f"{family}.ADD", "k", "x") == 1 and server.ask("BLOOM.EXISTS", "k", "x") == 1, "it works")
     server.ask("BLOOM.MADD", "k", "x", "y")
     c.expect(server.ask("TYPE", "k") == type_name, server.ask("TYPE", "k"))
-    found = [words[0].decode() for words in server.aof_commands() if words[1] == b"k"]
+    found = [words[0].decode() for words in server.aof_commands() if words[1:2] == [b"k"]]
     c.expect(found == [f"{family}.INSERT", f"{family}.MADD"], f"{found}")
     before = server.digest("k")
     server.ask("BGREWRITEAOF")
@@ -58,6 +58,21 @@ def a_module_name_that_is_taken_is_left_alone(c):
     names = {module[1] for module in server.ask("MODULE", "LIST")}
     c.expect({b"bf", b"bloomery"} <= names, f"{names}")
     use(c, server, "BF", "MBbloom--")
+
+
+@case
+def cuckoo_filters_of_another_module_stay_its_own(c):
+    server = beside(c, "cuckoo")
+    c.expect(server.ask("CF.ADD", "c", "x") == "another module" and server.ask("COMMAND", "INFO", "cf.exists") == [None], "CF.*")
+    c.expect("cf.add" in server.log(), "the log says so")
+    c.expect(server.ask("BLOOM.CF.ADD", "c", "x") == 1 and server.ask("BLOOM.CF.ADDNX", "c", "y") == 1, "it works")
+    server.ask("BLOOM.CF.DEL", "c", "x")
+    c.expect(server.ask("TYPE", "c") == "bloomcuck", server.ask("TYPE", "c"))
+    found = [words[0].decode() for words in server.aof_commands() if words[1:2] == [b"c"]]
+    c.expect(found == ["BLOOM.CF.RESERVE", "BLOOM.CF.ADD", "BLOOM.CF.ADDNX", "BLOOM.CF.DEL"], f"{found}")
+    before = server.digest("c")
+    use(c, server, "BF", "MBbloom--")
+    c.expect(server.digest("c") == before, "another digest after the restart")
 
 
 @case

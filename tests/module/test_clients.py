@@ -63,6 +63,8 @@ def acts(c, server, command):
     c.expect(status == 0 and "all acts" in said, said[-1500:])
     one, other = server.digest("grown", "loaded")
     c.expect(one == other and one != "0" * 40, f"{one} and {other}")
+    one, other = server.digest("cuckoo", "cuckoo loaded")
+    c.expect(one == other and one != "0" * 40, f"cuckoo filters: {one} and {other}")
 
 
 def by_node(c, protocol):

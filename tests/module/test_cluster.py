@@ -14,7 +14,7 @@ from live import Client, Error, Server, free_port
 from runner import Skip, case, main
 
 LONG = "BLOOMERY_TEST_LONG" in os.environ
-KEYS = 40 if LONG else 6
+KEYS = 40 if LONG else 7
 SLOTS = 16384
 
 
@@ -31,6 +31,11 @@ def crc16(data):
 def slot_of(key):
     """The slot of a key without braces."""
     return crc16(key.encode()) % SLOTS
+
+
+def family_of(key):
+    """Each seventh key is a cuckoo filter, from the fourth on."""
+    return "CF" if int(key.partition(":")[2]) % 7 == 3 else "BF"
 
 
 def make_cluster(c):
@@ -68,7 +73,7 @@ class Writer:
         for _ in range(2000):
             if asking:
                 to.ask("ASKING")
-            reply = to.ask("BF.MADD", key, *items)
+            reply = to.ask(*(["CF.INSERT", key, "ITEMS"] if family_of(key) == "CF" else ["BF.MADD", key]), *items)
             if not isinstance(reply, Error):
                 return reply
             asking = reply.startswith("ASK ")
@@ -102,11 +107,14 @@ class Writer:
 
 
 def make_keys(node):
-    """Filters and windows of some sizes, each in a slot of its own."""
+    """Filters, windows and cuckoo filters of some sizes, each in a slot of its own."""
     keys = [f"key:{number}" for number in range(KEYS)]
     for number, key in enumerate(keys):
         words = [["GENERATIONS", 3], ["EXPANSION", 2], ["NONSCALING"]][number % 3]
         capacity = 20_000_000 if LONG and number == 1 else 200_000
+        if family_of(key) == "CF":
+            assert node.ask("CF.RESERVE", key, capacity) == "OK"
+            continue
         assert node.ask("BF.RESERVE", key, "0.0001", capacity, *words) == "OK"
     return keys
 
@@ -116,7 +124,7 @@ def check_all(c, node, added):
     for key, items in added.items():
         for first in range(0, len(items), 5000):
             some = items[first:first + 5000]
-            c.expect(node.ask("BF.MEXISTS", key, *some) == [1] * len(some), f"{key} has lost an item")
+            c.expect(node.ask(f"{family_of(key)}.MEXISTS", key, *some) == [1] * len(some), f"{key} has lost an item")
     c.expect(sum(len(items) for items in added.values()) > 100, "something was added")
 
 

@@ -14,14 +14,20 @@ import time
 from live import HERE, Error, Server
 from runner import Difference, case, main
 
-# Command -> its categories, which are the reference's; `bloom` comes besides.
+# Command -> its categories, which are the reference's; `bloom` or `cuckoo` comes besides.
 CATEGORIES = {
     "reserve": {"write", "fast"}, "add": {"write"}, "madd": {"write"}, "insert": {"write"}, "loadchunk": {"write"},
     "exists": {"read"}, "mexists": {"read"}, "card": {"read", "fast"}, "info": {"read", "fast"}, "debug": {"read"},
     "scandump": {"read"}, "clear": {"write"}, "merge": {"write"}, "rotate": {"write"},
 }
+CUCKOO_CATEGORIES = {
+    "reserve": {"write", "fast"}, "add": {"write"}, "addnx": {"write"}, "insert": {"write"}, "insertnx": {"write"},
+    "loadchunk": {"write"}, "exists": {"read"}, "mexists": {"read"}, "count": {"read"}, "del": {"write"}, "compact": {"write"},
+    "info": {"read", "fast"}, "debug": {"read"}, "scandump": {"read"},
+}
 # As few words as each takes behind its name.
-WORDS = {"clear": 1, "rotate": 1, "card": 1, "info": 1, "debug": 1, "add": 2, "madd": 2, "exists": 2, "mexists": 2, "scandump": 2}
+WORDS = {"clear": 1, "rotate": 1, "card": 1, "info": 1, "debug": 1, "add": 2, "madd": 2, "exists": 2, "mexists": 2, "scandump": 2,
+         "addnx": 2, "count": 2, "del": 2, "compact": 1}
 
 
 def has_categories(server):
@@ -154,15 +160,16 @@ def a_replica_takes_no_writes_of_its_own(c):
 @case
 def categories_and_keys_of_commands_are_known(c):
     server = Server(c)
-    for name, categories in CATEGORIES.items():
-        for family in ("bf", "bloom"):
-            words = [f"{family}.{name}", "the key", "0.1", "2"][:1 + WORDS.get(name, 3)]
-            keys = words[1:] if name == "merge" else words[1:2]
-            c.expect(server.ask("COMMAND", "GETKEYS", *words) == [key.encode() for key in keys], f"{words}")
-            if has_categories(server):
-                told = server.ask("COMMAND", "INFO", words[0])[0][6]
-                c.expect(set(told) == {"@bloom"} | {"@" + category for category in categories} or
-                         set(told) == {"bloom"} | categories, f"{words[0]}: {told}")
+    commands = [("bloom", family, *row) for family in ("bf", "bloom") for row in CATEGORIES.items()]
+    commands += [("cuckoo", family, *row) for family in ("cf", "bloom.cf") for row in CUCKOO_CATEGORIES.items()]
+    for own, family, name, categories in commands:
+        words = [f"{family}.{name}", "the key", "0.1", "2"][:1 + WORDS.get(name, 3)]
+        keys = words[1:] if name == "merge" else words[1:2]
+        c.expect(server.ask("COMMAND", "GETKEYS", *words) == [key.encode() for key in keys], f"{words}")
+        if has_categories(server):
+            told = server.ask("COMMAND", "INFO", words[0])[0][6]
+            c.expect(set(told) == {"@" + own} | {"@" + category for category in categories} or
+                     set(told) == {own} | categories, f"{words[0]}: {told}")
     if has_categories(server):
         # Valkey 8.0 lists no commands of modules under a category, but counts them.
         c.expect(b"bloom" in server.ask("ACL", "CAT"), f"{server.ask('ACL', 'CAT')}")
@@ -170,6 +177,9 @@ def categories_and_keys_of_commands_are_known(c):
         user = server.connect()
         user.ask("AUTH", "filters", "x")
         c.expect(user.ask("BF.ADD", "k", "x") == 1 and str(user.ask("SET", "s", "x")).startswith("NOPERM"), "one category")
+        server.ask("ACL", "SETUSER", "cuckoos", "on", "nopass", "~*", "+@cuckoo")
+        user.ask("AUTH", "cuckoos", "x")
+        c.expect(user.ask("CF.ADD", "c", "x") == 1 and str(user.ask("BF.ADD", "k", "x")).startswith("NOPERM"), "the other one")
 
 
 @case

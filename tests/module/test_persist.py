@@ -29,7 +29,10 @@ def fill(server):
     # More than one chunk of 16 MiB.
     server.ask("BF.RESERVE", "large", "0.0001", 10_000_000, "NONSCALING")
     server.ask("BF.MADD", "large", *range(5000))
-    return ["fixed", "grown", "even", "long", "small", "empty", "large"]
+    server.ask("CF.RESERVE", "cuckoo", 50, "EXPANSION", 2)
+    server.ask("CF.INSERT", "cuckoo", "ITEMS", *range(500))
+    server.ask("CF.RESERVE", "cuckoo empty", 50)
+    return ["fixed", "grown", "even", "long", "small", "empty", "large", "cuckoo", "cuckoo empty"]
 
 
 def expect_same(c, server, names, before):
@@ -37,6 +40,8 @@ def expect_same(c, server, names, before):
     c.expect(server.digest(*names) == before, "another digest after the restart")
     c.expect(server.ask("BF.MEXISTS", "grown", *range(2000)) == [1] * 2000, "items are missing")
     c.expect(server.ask("BF.ADD", "grown", "one more") == 1, "nothing can be added")
+    c.expect(server.ask("CF.MEXISTS", "cuckoo", *range(500)) == [1] * 500 and server.ask("CF.ADD", "cuckoo empty", "y") == 1,
+             "cuckoo filters")
 
 
 @case
@@ -141,6 +146,7 @@ def nothing_acknowledged_is_lost_by_a_power_cut(c):
     server.ask("BF.INSERT", "source", "CAPACITY", 5, "ITEMS", "x")
     header, bits = (server.ask("BF.SCANDUMP", "source", at)[1] for at in (0, 1))
     before = server.digest("source")
+    server.ask("CF.RESERVE", "c", 1000, "EXPANSION", 2)
     client = server.connect()
     acknowledged = []
 
@@ -152,6 +158,9 @@ def nothing_acknowledged_is_lost_by_a_power_cut(c):
                 client.ask("BF.ADD", "k", f"{number}-3")
                 client.ask("BF.INSERT", "k", "NOCREATE", "ITEMS", f"{number}-4", f"{number}-0")
                 client.ask("BF.INSERT", f"new-{number}", "CAPACITY", 9, "ERROR", "0.001", "ITEMS", number)
+                client.ask("CF.ADD", "c", f"{number}-0")
+                client.ask("CF.INSERT", "c", "ITEMS", f"{number}-1", f"{number}-2", f"{number}-3")
+                client.ask("CF.DEL", "c", f"{number}-2")
                 client.ask("BF.LOADCHUNK", f"loaded-{number}", 1, header)
                 client.ask("BF.LOADCHUNK", f"loaded-{number}", 1 + len(bits), bits)
                 acknowledged.append(number)
@@ -166,6 +175,7 @@ def nothing_acknowledged_is_lost_by_a_power_cut(c):
     server.start()
     for number in acknowledged:
         c.expect(server.ask("BF.MEXISTS", "k", *(f"{number}-{i}" for i in range(5))) == [1] * 5, f"{number} is lost")
+        c.expect(server.ask("CF.MEXISTS", "c", *(f"{number}-{i}" for i in (0, 1, 3))) == [1] * 3, f"{number} is lost")
         c.expect(server.ask("BF.EXISTS", f"new-{number}", number) == 1, f"the key of {number} is lost")
         c.expect(server.digest(f"loaded-{number}") == before, f"the loaded key of {number} is lost")
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replies byte for byte: those that the reference gave, in both protocols.
 
-tests/vectors/server/replies.json.gz has 598 commands and what the reference (level 8.10) replied to each, in
+tests/vectors/server/replies.json.gz has 1,244 commands and what the reference (level 8.10) replied to each, in
 RESP2 and in RESP3. DIFFERENCES is what we do otherwise, and why. fixtures.json.gz has what the reference
 2.4.23 saved, as payloads of RDB and commands of an AOF, and what it said of these keys.
 
@@ -26,6 +26,8 @@ DIFFERENCES = {
 LONG = 4000  # longer replies are recorded as their length and SHA-256
 NAMES = ["reserve", "add", "madd", "insert", "exists", "mexists", "card", "info", "debug", "scandump", "loadchunk", "clear", "merge",
          "rotate"]
+CUCKOO_NAMES = ["reserve", "add", "addnx", "insert", "insertnx", "exists", "mexists", "count", "del", "compact", "info", "debug",
+                "scandump", "loadchunk"]
 
 
 def shortened(reply):
@@ -40,16 +42,16 @@ def without_script(reply):
     return re.sub(rb"script: (\w+)(, | on )", b"script: ", reply) if reply.startswith(b"-") else reply
 
 
-def copy_chunks(client, source, target):
+def copy_chunks(client, family, source, target):
     """SCANDUMP of one key, LOADCHUNK of another: all replies."""
     iterator, replies = b"0", b""
     while True:
-        reply = client.raw("BF.SCANDUMP", source, iterator)
+        reply = client.raw(f"{family}.SCANDUMP", source, iterator)
         replies += reply
         iterator = reply.split(b"\r\n")[1][1:]
         if iterator == b"0" or not reply.startswith(b"*"):
             return replies
-        replies += client.raw("BF.LOADCHUNK", target, iterator, reply.split(b"\r\n", 3)[3][:-2])
+        replies += client.raw(f"{family}.LOADCHUNK", target, iterator, reply.split(b"\r\n", 3)[3][:-2])
 
 
 def compare(c, resp):
@@ -59,8 +61,8 @@ def compare(c, resp):
     for number, row in enumerate(vector("server", "replies.json.gz")):
         words = [word.encode("latin1") for word in row["words"]]
         command = " ".join(row["words"])
-        if words[0] == b"@copychunks":
-            reply = copy_chunks(client, words[1], words[2])
+        if words[0] in (b"@copychunks", b"@copychunks_cf"):
+            reply = copy_chunks(client, "CF" if words[0].endswith(b"cf") else "BF", words[1], words[2])
         else:
             reply = client.raw(*words)
         expected = row["resp3" if resp == 3 and "resp3" in row else "resp2"].encode("latin1")
@@ -92,14 +94,16 @@ def shown(reply):
 
 @case
 def the_first_minutes_of_the_page_are_what_the_server_replies(c):
-    server, said = Server(c), []
+    server = Server(c)
     with open(os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs", "server.md"), encoding="utf-8") as file:
-        text = file.read().partition("## First minutes\n")[2].partition("\nWithout ")[0]
-    lines = [re.split(r" +# ", line)[0].strip() for line in text.splitlines() if line.startswith("    ")]
-    for line in lines:
-        if line.startswith("> "):
-            said += [line, *shown(server.ask(*line[2:].split())).splitlines()]
-    c.expect(said == lines and len(said) == 9, f"{said}, not {lines}")
+        page = file.read()
+    for heading, count in (("First minutes", 9), ("Cuckoo filters", 12)):
+        text, said = page.partition(f"## {heading}\n")[2].partition("    > ")[2].partition("\n\n")[0], []
+        lines = [re.split(r" +# ", line)[0].strip() for line in ("    > " + text).splitlines()]
+        for line in lines:
+            if line.startswith("> "):
+                said += [line, *shown(server.ask(*line[2:].split())).splitlines()]
+        c.expect(said == lines and len(said) == count, f"{heading}: {said}, not {lines}")
 
 
 @case
@@ -143,6 +147,23 @@ def chunks_of_the_references_aof_make_its_keys(c):
         c.expect([line.decode() for line in server.ask("BF.DEBUG", name)] == row["debug"], name)
         c.expect(server.ask("RESTORE", "other", 0, sealed(base64.b64decode(row["payload"])), "REPLACE") == "OK", name)
         c.expect(server.digest(name) == server.digest("other"), name)
+
+
+@case
+def cuckoo_filters_that_the_reference_saved_are_restored(c):
+    server = Server(c)
+    server.ask("CONFIG", "SET", "rdbcompression", "no")
+    vectors = vector("server", "fixtures.json.gz")
+    for name, row in vectors["cuckoo_keys"].items():
+        c.expect(server.ask("RESTORE", name, 0, sealed(base64.b64decode(row["payload"]))) == "OK", name)
+        c.expect(server.ask("CF.DEBUG", name).decode() == row["debug"], f"{name}: {server.ask('CF.DEBUG', name)}")
+        c.expect(server.ask("RESTORE", name + "-again", 0, server.ask("DUMP", name)) == "OK", name)
+        c.expect(server.digest(name) == server.digest(name + "-again"), name)
+    for words in vectors["cuckoo_chunks"]:
+        name = words[1] + "-aof"
+        c.expect(server.ask(words[0], name, *(word.encode("latin1") for word in words[2:])) == "OK", name)
+    for name in vectors["cuckoo_keys"]:
+        c.expect(server.digest(name) == server.digest(name + "-aof"), f"{name}: the AOF's is another one")
 
 
 @case
@@ -209,6 +230,22 @@ def every_command_has_two_names_and_describes_itself(c):
     c.expect(arity == {"reserve": -4, "add": 3, "madd": -3, "insert": -4, "exists": 3, "mexists": -3, "card": 2,
                        "info": -2, "debug": 2, "scandump": 3, "loadchunk": 4, "clear": 2, "merge": -3,
                        "rotate": -2}, f"{arity}")
+    for name in CUCKOO_NAMES:
+        for family in ("cf", "bloom.cf"):
+            row = server.ask("COMMAND", "INFO", f"{family}.{name}")[0]
+            writes = name in ("reserve", "add", "addnx", "insert", "insertnx", "del", "compact", "loadchunk")
+            takes = {"del": ["module", "fast"], "compact": ["module"]}.get(name, ["denyoom", "module"])
+            c.expect(row[2] == (["write", *takes] if writes else ["readonly", "module", "fast"]), f"{name}: {row[2]}")
+            c.expect(row[3:6] == [1, 1, 1], f"{name}: {row[3:6]}")
+            does = {"del": "delete", "compact": "update"}.get(name, "insert" if writes else "access")
+            c.expect([place[1] for place in row[8]] == [["RW" if writes else "RO", does]], f"{name}: {row[8]}")
+            docs = server.ask("COMMAND", "DOCS", f"{family}.{name}")[1]
+            facts = dict(zip(docs[::2], docs[1::2]))
+            c.expect(facts[b"group"] == b"module" and facts[b"summary"] and facts[b"arguments"], f"{name}: {facts}")
+    arity = {name: server.ask("COMMAND", "INFO", f"cf.{name}")[0][1] for name in CUCKOO_NAMES}
+    c.expect(arity == {"reserve": -3, "add": 3, "addnx": 3, "insert": -4, "insertnx": -4, "exists": 3, "mexists": -3, "count": 3,
+                       "del": 3, "compact": 2, "info": 2, "debug": 2, "scandump": 3, "loadchunk": 4}, f"{arity}")
+    c.expect(server.ask("BLOOM.CF.ADD", "c", "x") == 1 and server.ask("CF.EXISTS", "c", "x") == 1, "both names are one command")
     server.ask("BLOOM.ADD", "k", "x")
     c.expect(server.raw("BF.EXISTS", "k", "x") == b":1\r\n", "both names are one command")
     found = [module[3] for module in server.ask("MODULE", "LIST") if module[1] == b"bf"]  # a server may have some of its own

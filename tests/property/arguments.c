@@ -91,8 +91,8 @@ static void wrong_plans_are_refused(void **state)
         {"a rate that is not a number",
          {.bits = 512, .blocks_per_key = 1, .probes = 1, .planned_rate = NAN},
          BLOOMERY_BAD_ARGUMENT},
-        {"a reserved kind",
-         {.kind = (bloomery_kind)6, .bits = 512, .blocks_per_key = 1, .probes = 1},
+        {"an unknown kind",
+         {.kind = (bloomery_kind)7, .bits = 512, .blocks_per_key = 1, .probes = 1},
          BLOOMERY_UNSUPPORTED},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)

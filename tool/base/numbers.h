@@ -27,7 +27,9 @@ bool tool_parse_rate(const char *text, double *value);
 #define TOOL_RATE_MIN   1e-15
 
 /* The false-positive rate of `plan` and `build` if none is given. */
-#define TOOL_RATE_DEFAULT 1e-4
+#define TOOL_RATE_DEFAULT  1e-4
+#define TOOL_RATE_CUCKOO   0.02 /* of a cuckoo filter, which cannot have the other one */
+#define TOOL_RATE_OF(kind) ((kind) == BLOOMERY_CUCKOO ? TOOL_RATE_CUCKOO : TOOL_RATE_DEFAULT)
 
 /* The keys after which a scalable filter first grows, if their number is unknown: it takes some MB
  * then, and a billion keys are ten layers. */

@@ -170,7 +170,7 @@ int tool_print_help(const struct tool_command *command);
 bool tool_take_choice(const char *option, const char *text, const char *words, int *choice);
 
 /* For rows: the value of --kind, a bloomery_kind, and of --counter-bits, a uint32_t. */
-#define TOOL_KIND_WORDS "blocked|classic|counting|scalable|static"
+#define TOOL_KIND_WORDS "blocked|classic|counting|scalable|static|cuckoo"
 tool_option_call tool_take_kind;
 tool_option_call tool_take_counter_bits;
 

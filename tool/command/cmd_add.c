@@ -78,7 +78,7 @@ static void say_added(const struct addition *addition, const struct tool_change 
     bool one = change->records == 1;
     if (change->records == 0)
         fresh[0] = '\0';
-    else if (change->new_bits == 0 && change->facts.info.counter_max > 0)
+    else if (change->new_bits == 0 && change->facts.info.can_remove)
         snprintf(fresh, sizeof(fresh), one ? ", which was there before" : ", none of them new");
     else if (change->new_bits == 0)
         snprintf(fresh, sizeof(fresh), one ? ", which changed no bit" : ", none changed a bit");

@@ -109,7 +109,9 @@ static const struct tool_option options[] = {
              "static\tthe smallest; nothing can be added later. --memory then limits the "
              "build, not the filter. Keys take 16 bytes each; those beyond it go to disk. SIZE "
              "is at least 16MiB (default 1GiB, or half of what machine, container and ulimit "
-             "allow)"},
+             "allow)\n"
+             "cuckoo\tRedisBloom's: a byte for each key, which can be removed. It needs -n; the "
+             "rate is 1 in 200 or more (default 2%)"},
     {0, "temp", "DIR", TOOL_TEXT(struct build, temporary),
      .help = "put the temporary files of a static build in DIR (default TMPDIR or /tmp). They "
              "hold the keys that do not fit in --memory, and the filter until it is complete. "
@@ -201,6 +203,11 @@ static bool fits_together(const struct build *build)
         tool_usage("--folds is for filters of one layer; scalable filters are not folded");
         return false;
     }
+    if (build->kind == BLOOMERY_CUCKOO && build->keys == 0) {
+        tool_usage("a cuckoo filter has a hash of its own, so its keys can't be counted before it "
+                   "is made: give their number with -n");
+        return false;
+    }
     if (build->temporary != NULL && build->kind != BLOOMERY_STATIC) {
         tool_usage("--temp is for --kind static");
         return false;
@@ -251,7 +258,7 @@ static bool solve(struct build *build, bloomery_plan *plan)
     *plan = (bloomery_plan){.kind = build->kind, .keys = build->keys, .rate = build->rate};
     bool limit_only = build->keys > 0 && build->rate > 0;
     if (build->rate == 0 && (build->memory == 0 || build->keys == 0))
-        plan->rate = build->rate = TOOL_RATE_DEFAULT;
+        plan->rate = build->rate = TOOL_RATE_OF(build->kind);
     if (build->memory > 0 && !limit_only)
         plan->bytes = build->memory;
     if (bloomery_plan_solve(plan, &build->wish, &error) != BLOOMERY_OK) {

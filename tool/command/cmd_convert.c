@@ -92,7 +92,7 @@ static const struct conversion *find_conversion(const struct request *request,
         tool_error("%s: a %s filter does not contain its keys, and a static one is built from all "
                    "of them: bloomery build --kind static",
                    request->path, from);
-    else if (!info->has_bits)
+    else if (!info->has_bits || info->kind == BLOOMERY_CUCKOO || request->kind == BLOOMERY_CUCKOO)
         tool_error("%s: a %s filter does not contain its keys; build a %s one from them",
                    request->path, from, to);
     else if (request->kind == BLOOMERY_COUNTING)

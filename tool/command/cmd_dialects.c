@@ -111,7 +111,8 @@ const struct tool_command cmd_dialects = {
         "those of 'reading' that are not in the file (at least those of 'needs'). To "
         "create one, give those of 'making'. variant= is one of the variants; the first "
         "is the default. Parameters: keys (n), rate (p), bits (m), bytes (size), probes "
-        "(k), bits_per_key, seed, growth (expansion), columns, index, cell_bits.",
+        "(k), bits_per_key, seed, growth (expansion), columns, index, cell_bits, slots "
+        "(bucketsize), iterations (maxiterations).",
     .groups = groups,
     .epilogue = "  bloomery inspect --dialect guava seen.bf\n"
                 "  bloomery build --dialect clickhouse,bytes=64KiB,probes=3,seed=1 \\\n"

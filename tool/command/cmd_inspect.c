@@ -308,6 +308,26 @@ static void report_origin(struct tool_report *report, const struct inspection *i
     tool_remarks_add(report, "remarks", "remark", it->filter);
 }
 
+/* The numbers of a cuckoo filter, which RedisBloom names in the same way. */
+static void report_tables(struct tool_report *report, const bloomery_filter *filter)
+{
+    bloomery_cuckoo_info info = BLOOMERY_CUCKOO_INFO;
+    if (bloomery_cuckoo_info_get(filter, &info) != BLOOMERY_OK)
+        return;
+    tool_fact_say(report, "tables", "%u of %s buckets, %s; at most %u keys are moved", info.tables,
+                  TOOL_SAY_COUNT(info.buckets),
+                  info.growth == 0   ? "and never another"
+                  : info.growth == 1 ? "each as large as the first"
+                                     : "the first; the others are larger",
+                  info.iterations);
+    tool_fact(report, "tables", NULL, tool_count(info.tables));
+    tool_fact(report, "buckets", NULL, tool_count(info.buckets));
+    tool_fact(report, "slots", NULL, tool_count(info.slots));
+    tool_fact(report, "iterations", NULL, tool_count(info.iterations));
+    tool_fact(report, "growth", NULL, tool_count(info.growth));
+    tool_fact(report, "removed", NULL, tool_count(info.removed));
+}
+
 static void report_shape(struct tool_report *report, const struct inspection *it)
 {
     const bloomery_info *info = &it->info;
@@ -317,6 +337,10 @@ static void report_shape(struct tool_report *report, const struct inspection *it
     if (!info->has_bits)
         tool_fact_say(report, "kind", "%s: %u or %u columns, in %u layer%s", kind, info->probes - 1,
                       info->probes, info->layers, plural(info->layers));
+    else if (info->kind == BLOOMERY_CUCKOO)
+        tool_fact_say(report, "kind",
+                      "%s: a fingerprint of 8 bits in one of %u buckets of %u slot%s", kind,
+                      info->blocks_per_key, info->probes, bits);
     else if (it->dialect != NULL && info->blocks_per_key > 0)
         tool_fact_say(report, "kind", "%s: %u bit%s of one block per key", kind, info->probes,
                       bits);
@@ -332,6 +356,8 @@ static void report_shape(struct tool_report *report, const struct inspection *it
                       info->layers > 1     ? ", this being the newest"
                       : info->dialect == 0 ? "; it grows"
                                            : "");
+    if (info->kind == BLOOMERY_CUCKOO)
+        report_tables(report, it->filter);
     tool_fact_say(report, "memory", "%s, in a file of %s", TOOL_SAY_SIZE(info->bytes),
                   TOOL_SAY_SIZE(file_bytes));
     tool_fact(report, "format_version", NULL, tool_count(info->format_version));
@@ -423,8 +449,12 @@ static void report_state(struct tool_report *report, const struct inspection *it
     const bloomery_scan_result *scan = &it->scan;
     const bool counting = info->counter_max > 0, full = isinf(scan->estimated_keys);
     if (info->has_bits)
-        tool_fact_say(report, counting ? "counters used" : "bits set", "%s of %s (%.2f %%)",
-                      TOOL_SAY_COUNT(scan->bits_set), TOOL_SAY_COUNT(info->bits), 100 * scan->fill);
+        tool_fact_say(report,
+                      counting                        ? "counters used"
+                      : info->kind == BLOOMERY_CUCKOO ? "slots taken"
+                                                      : "bits set",
+                      "%s of %s (%.2f %%)", TOOL_SAY_COUNT(scan->bits_set),
+                      TOOL_SAY_COUNT(info->bits), 100 * scan->fill);
     tool_fact(report, "bits_set", NULL, tool_count(scan->bits_set));
     if (counting) {
         tool_fact(report, "saturated_cells", NULL, tool_count(scan->saturated_cells));

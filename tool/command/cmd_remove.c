@@ -217,14 +217,14 @@ static int report(const struct removal *removal, const struct outcome *outcome)
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-static bool has_counters(const char *path, const bloomery_filter *filter)
+static bool can_remove(const char *path, const bloomery_filter *filter)
 {
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter, &info);
-    if (info.counter_max > 0)
+    if (info.can_remove)
         return true;
     tool_error("%s: a %s filter does not record how many keys share a bit; keys can be removed "
-               "from one that was built with --kind counting",
+               "from one that was built with --kind counting or cuckoo",
                path, bloomery_kind_name((int)info.kind));
     return false;
 }
@@ -242,7 +242,7 @@ static int remove_locked(const struct removal *removal, int lock)
     bloomery_scan_result before = BLOOMERY_SCAN_RESULT;
     bloomery_scan(filter, &before);
     int code = TOOL_ERROR;
-    if (!has_counters(removal->path, filter) ||
+    if (!can_remove(removal->path, filter) ||
         !tool_rule_settle(&removal->choice, removal->path, filter, false, &rule) ||
         !remove_lines(removal, &rule, filter, &outcome)) {
         tool_say("nothing was removed from %s", removal->path);

@@ -40,6 +40,8 @@ static const struct parameter {
     {"columns", NULL, VALUE_SMALL, FIELD(columns)},
     {"index", NULL, VALUE_SEED, FIELD(index)},
     {"cell_bits", NULL, VALUE_SMALL, FIELD(cell_bits)},
+    {"slots", "bucketsize", VALUE_SMALL, FIELD(slots)},
+    {"iterations", "maxiterations", VALUE_SMALL, FIELD(iterations)},
 #undef FIELD
 };
 

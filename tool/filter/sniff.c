@@ -117,6 +117,29 @@ static bool is_redisbloom(const struct tool_looked_at *at)
            fabs((double)little(layer + 40, 4) - ceil(per_key * log(2))) <= 1;
 }
 
+/* Keys in slots, a power of two of buckets, and tables that are the rest of the file. */
+static bool is_redisbloom_cuckoo(const struct tool_looked_at *at)
+{
+    const unsigned char *head = at->head;
+    if (at->head_bytes < 38)
+        return false;
+    const uint64_t buckets = little(head + 8, 8), tables = little(head + 24, 8);
+    const uint64_t slots = little(head + 32, 2), growth = little(head + 36, 2);
+    if (buckets == 0 || (buckets & (buckets - 1)) != 0 || slots == 0 || slots > UINT8_MAX ||
+        buckets > UINT32_MAX / slots || little(head + 34, 2) == 0 || growth > 32768 ||
+        (growth & (growth - 1)) != 0 || tables == 0 || tables > 65536 ||
+        (growth == 0 && tables > 1))
+        return false;
+    uint64_t bytes = 0, table = buckets * slots;
+    for (uint64_t i = 0; i < tables; i++) {
+        if (table > UINT32_MAX)
+            return false;
+        bytes += table;
+        table *= growth;
+    }
+    return little(head, 8) <= bytes && (!at->length_known || at->bytes == 38 + bytes);
+}
+
 static bool is_guava(const struct tool_looked_at *at)
 {
     return at->head_bytes >= 6 && at->head[0] <= 1 && at->head[1] >= 1 &&
@@ -297,6 +320,7 @@ bool tool_looks_like(const struct tool_looked_at *at, struct tool_look *look)
          "a filter of Poppy's own format, version 2, which is not read; those of its version 1 are "
          "dcso's",
          NULL},
+        {is_redisbloom_cuckoo, NULL, "redisbloom-cuckoo"},
         {is_redisbloom, NULL, "redisbloom"},
         {is_pybloom, NULL, "pybloom-live"},
         {is_pybloom_chain, NULL, "pybloom-live"},

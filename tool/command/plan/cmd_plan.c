@@ -137,7 +137,8 @@ static const struct tool_option filter_options[] = {
              "static\tthe smallest; nothing can be added later\n"
              "counting\t4 times the memory of blocked; keys can be removed and counted\n"
              "scalable\tgrows as keys are added, at the same rate. It takes -n (default 1 Mi) "
-             "and -p, and adds a layer after N keys",
+             "and -p, and adds a layer after N keys\n"
+             "cuckoo\tRedisBloom's: a byte for each key, 1 in 200 or more; keys can be removed",
      .more = "A classic filter has a cache miss for each bit. A scalable filter grows by "
              "layers of twice the size, and its rate stays below -p at any size. A static "
              "filter is built once from all its keys. Add new keys to a small scalable filter "
@@ -246,10 +247,10 @@ static bool in_use(const struct wish *wish)
 
 static bool fits_together(struct wish *wish)
 {
-    if (wish->options.blocks_per_key > 0 && wish->kind == BLOOMERY_CLASSIC) {
-        tool_usage("--blocks is for blocked filters; a classic one has none");
-        return false;
-    }
+    if (wish->options.blocks_per_key > 0 && wish->kind == BLOOMERY_CLASSIC)
+        return !tool_usage("--blocks is for blocked filters; a classic one has none");
+    if (wish->url && wish->kind == BLOOMERY_CUCKOO)
+        return !tool_usage("the explorer has no cuckoo filters: leave out --url");
     if (!tool_counters_wanted(wish->counter_bits, &wish->kind))
         return false;
     if (wish->kind == BLOOMERY_STATIC && wish->options.blocks_per_key + wish->options.folds > 0)
@@ -258,10 +259,8 @@ static bool fits_together(struct wish *wish)
         wish->kind = BLOOMERY_BLOCKED;
     if (wish->grow_to > 0 && wish->kind == BLOOMERY_KIND_DEFAULT)
         wish->kind = BLOOMERY_SCALABLE;
-    if (wish->grow_to > 0 && wish->kind != BLOOMERY_SCALABLE) {
-        tool_usage("--grow-to is for scalable filters; others do not grow");
-        return false;
-    }
+    if (wish->grow_to > 0 && wish->kind != BLOOMERY_SCALABLE)
+        return !tool_usage("--grow-to is for scalable filters; others do not grow");
     if (wish->kind == BLOOMERY_SCALABLE) {
         if (wish->memory > 0) {
             tool_usage("a scalable filter is planned by -n and -p; with 'build', --memory limits "
@@ -277,7 +276,7 @@ static bool fits_together(struct wish *wish)
         return false;
     }
     if (wish->rate == 0 && wish->memory == 0)
-        wish->rate = TOOL_RATE_DEFAULT;
+        wish->rate = TOOL_RATE_OF(wish->kind);
     return true;
 }
 
@@ -293,7 +292,7 @@ struct row {
     bloomery_error error; /* why it could not be solved */
 };
 
-enum { ROWS_MAX = 11 };
+enum { ROWS_MAX = 12 };
 
 /* The rows there are: every kind of this version, blocked and counting with every number of blocks.
  * Scalable ones only by name: they are not for a known number of keys. */
@@ -303,7 +302,7 @@ static const struct {
 } shapes[] = {
     {BLOOMERY_BLOCKED, 1},  {BLOOMERY_BLOCKED, 2},  {BLOOMERY_BLOCKED, 3},  {BLOOMERY_BLOCKED, 4},
     {BLOOMERY_CLASSIC, 0},  {BLOOMERY_COUNTING, 1}, {BLOOMERY_COUNTING, 2}, {BLOOMERY_COUNTING, 3},
-    {BLOOMERY_COUNTING, 4}, {BLOOMERY_SCALABLE, 0}, {BLOOMERY_STATIC, 0},
+    {BLOOMERY_COUNTING, 4}, {BLOOMERY_SCALABLE, 0}, {BLOOMERY_STATIC, 0},   {BLOOMERY_CUCKOO, 0},
 };
 
 _Static_assert(sizeof(shapes) / sizeof(shapes[0]) == ROWS_MAX, "a row for each shape");
@@ -345,8 +344,9 @@ static size_t solve_rows(const struct wish *wish, const bloomery_plan *chosen, s
         struct row row = {.kind = shapes[i].kind, .blocks = shapes[i].blocks};
         /* Kinds with a purpose that the table does not weigh are shown by --kind alone, and static
          * filters have none of these three. */
+        const bool is_cuckoo = row.kind == BLOOMERY_CUCKOO;
         const bool left_out =
-            row.kind == BLOOMERY_SCALABLE || row.kind == BLOOMERY_COUNTING ||
+            row.kind == BLOOMERY_SCALABLE || row.kind == BLOOMERY_COUNTING || is_cuckoo ||
             (row.kind == BLOOMERY_STATIC &&
              wish->options.folds + wish->options.probes + wish->options.blocks_per_key > 0);
         if (wish->kind != BLOOMERY_KIND_DEFAULT ? row.kind != wish->kind : left_out)
@@ -355,8 +355,9 @@ static size_t solve_rows(const struct wish *wish, const bloomery_plan *chosen, s
             continue;
         row.solved = solve(wish, row.kind, row.blocks, &row.plan, &row.error);
         row.fits = row.solved && (wish->memory == 0 || row.plan.planned_bytes <= wish->memory);
-        row.recommended = row.solved && row.kind == kind &&
-                          (row.kind == BLOOMERY_SCALABLE || row.blocks == chosen->blocks_per_key);
+        row.recommended =
+            row.solved && row.kind == kind &&
+            (row.kind == BLOOMERY_SCALABLE || is_cuckoo || row.blocks == chosen->blocks_per_key);
         rows[count++] = row;
     }
     return count;
@@ -559,11 +560,11 @@ static bool what_if_fits(struct wish *wish)
     const char *excess = wish->kind == BLOOMERY_STATIC
                              ? "a static filter has the bits that its keys and rate need, and no "
                                "probes"
+                         : wish->kind == BLOOMERY_CUCKOO
+                             ? "a cuckoo filter has slots for fingerprints, and no probes"
                              : excess_of(wish);
-    if (excess != NULL) {
-        tool_usage("%s", excess);
-        return false;
-    }
+    if (excess != NULL)
+        return !tool_usage("%s", excess);
     if (wish->options.probes <= BLOCKED_PROBES_MAX || wish->kind == BLOOMERY_CLASSIC)
         return true;
     if (wish->kind != BLOOMERY_KIND_DEFAULT) {

@@ -339,6 +339,12 @@ bool tool_chart_of_filter(const char *file, const bloomery_filter *filter, uint6
     const char *dialect = info->dialect != 0 ? bloomery_dialect_get(info->dialect)->name : NULL;
     if (!info->has_bits)
         return one_rate(file);
+    if (info->kind == BLOOMERY_CUCKOO) {
+        tool_error("%s: the rate of a cuckoo filter rises evenly with its keys, so it has no "
+                   "curve; 'bloomery inspect' shows it",
+                   file);
+        return false;
+    }
     if (dialect != NULL && (info->kind == BLOOMERY_SCALABLE || info->layers > 1)) {
         tool_error("%s: a chain of %s grows by that system's rules, so it has no curve; "
                    "'bloomery inspect' shows its layers",

@@ -128,6 +128,9 @@ static bool plan_fits_together(struct wish *wish)
         why = "a scalable filter is planned by -n and -p";
     else if (wish->keys > 0 && wish->rate > 0 && wish->memory > 0)
         why = "give two of -n, -p and --memory; the third follows";
+    else if (wish->kind == BLOOMERY_CUCKOO)
+        why = "the rate of a cuckoo filter rises by 2 in 255 for each key of a bucket, until its "
+              "table is full; it has no curve";
     if (wish->kind == BLOOMERY_SCALABLE && wish->keys == 0)
         wish->keys = TOOL_CHAIN_KEYS;
     if (why == NULL && wish->keys == 0 && (wish->rate <= 0 || wish->memory == 0))

@@ -750,11 +750,11 @@ static bool can_count(struct tool_question *question)
         return false;
     }
     bloomery_info_get(question->filters[0].filter, &info);
-    question->counter_max = info.counter_max;
-    if (info.counter_max == 0)
-        tool_error("%s: a %s filter has no counters; --counts is for counting ones",
+    question->counter_max = info.counter_max > 0 ? info.counter_max : UINT32_MAX;
+    if (!info.can_remove)
+        tool_error("%s: a %s filter has no counters; --counts is for counting and cuckoo ones",
                    question->filters[0].name, bloomery_kind_name((int)info.kind));
-    return info.counter_max > 0;
+    return info.can_remove;
 }
 
 /* The bytes of the inputs as they are, if all will be queried and their number is known; else 0. */
