@@ -16,7 +16,7 @@
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -33,12 +33,33 @@ const options = {
   legalComments: "none",
 };
 
+/** An expression for esbuild's mangleProps: private members get one or two letters, 2 % of the page. Not those that another
+ * text knows by their letters: the browser's interfaces, the module's JSON, a string of the sources. */
+function privateNames() {
+  const texts = readdirSync(page)
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => readFileSync(join(page, name), "utf8"));
+  const foreign = [
+    ...["lib.dom.d.ts", "lib.es5.d.ts"].map((name) =>
+      readFileSync(join(page, "../node_modules/typescript/lib", name), "utf8"),
+    ),
+    ...["wasm.c", "filter.c"].map((name) => readFileSync(join(page, "..", name), "utf8")),
+    ...texts.flatMap((text) => text.match(/"[^"\n]*"|`[^`]*`/g) ?? []),
+  ].join(" ");
+  const known = new Set(foreign.match(/[A-Za-z_]\w*/g));
+  const own = texts.flatMap((text) =>
+    [...text.matchAll(/^ +private (?:static )?(?:readonly )?(\w{5,})/gm)].map((match) => match[1]),
+  );
+  return new RegExp(`^(?:${[...new Set(own)].filter((name) => !known.has(name)).join("|")})$`);
+}
+
 async function bundle(entry, define = {}) {
   const result = await build({
     ...options,
     entryPoints: [join(page, entry)],
     define,
     format: "iife",
+    mangleProps: privateNames(),
   });
   // What would end an inline script.
   return result.outputFiles[0].text.replaceAll("</script", "<\\/script").trim();
@@ -146,7 +167,9 @@ const script = await bundle("main.ts", {
 const css = await style();
 const figure = readFileSync(figurePath, "utf8").trim();
 const figureStyle = hashOf(/<style>([^]*?)<\/style>/.exec(figure)?.[1] ?? "");
-let html = put(readFileSync(join(page, "index.html"), "utf8"), "<!-- figure -->", figure);
+// Line ends and indentation say nothing here.
+const text = readFileSync(join(page, "index.html"), "utf8").replace(/\s*\n\s*/g, "\n");
+let html = put(text, "<!-- figure -->", figure);
 html = put(html, "<!-- usual rates -->", usualRates());
 html = put(html, "<!-- links -->", links());
 html = put(html, "<!-- icon -->", icon());

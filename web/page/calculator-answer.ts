@@ -5,6 +5,7 @@
 import { commandOf, cOf, pythonOf } from "./calculator-code";
 import { type Asked, bitsOf, readers } from "./calculator-state";
 import { copyButton, h, replace } from "./dom";
+import { compared } from "./calculator-results";
 import { type Engine, type Plan, type PlanRequest, Refusal } from "./engine";
 import {
   formatBytes,
@@ -37,29 +38,43 @@ export function textbookOf(asked: Asked): Textbook | undefined {
   });
 }
 
+type Part = [name: string, text: string];
+
 /** The parts of the line, in the order in which they are read. */
-function partsOf(asked: Asked, numbers: Textbook): [string, string][] {
-  const { keys, bits, probes, rate } = numbers;
+function partsOf(
+  asked: Asked,
+  { keys, bits, rate }: { keys: number; bits: number; rate: number },
+  k: Part | undefined,
+): Part[] {
   const size = asked.given.includes("m") && /[a-z]/i.test(asked.text.m) ? asked.text.m.trim() : "";
   return [
-    ...(asked.given.includes("n")
-      ? []
-      : ([["n", `${formatCount(keys)} keys`]] as [string, string][])),
+    ...(asked.given.includes("n") ? [] : ([["n", `${formatCount(keys)} keys`]] as Part[])),
     [
       "m",
       `${formatCount(bits)} ${bits === 1 ? "bit" : "bits"} (${size || formatBytes(Math.ceil(bits / 8))})`,
     ],
-    ["k", String(probes)],
+    ...(k ? [k] : []),
     ["", `${formatFixed(bits / keys)} bits per key`],
     ["p", odds(rate)],
   ];
 }
 
-const wordOf = ([name, text]: [string, string]) => (name === "" ? text : `${name} = ${text}`);
+const textbookParts = (asked: Asked, numbers: Textbook): Part[] =>
+  partsOf(asked, numbers, ["k", String(numbers.probes)]);
+
+/** The same parts of a plan. A static filter has no k. */
+function planParts(asked: Asked, plan: Plan): Part[] {
+  const { blocksPerKey: blocks, probes } = plan;
+  const k: Part = blocks > 1 ? ["L × k", `${blocks} × ${probes}`] : ["k", String(probes)];
+  const numbers = { keys: plan.plannedKeys, bits: 8 * plan.plannedBytes, rate: plan.plannedRate };
+  return partsOf(asked, numbers, asked.kind === "static" ? undefined : k);
+}
+
+const wordOf = ([name, text]: Part) => (name === "" ? text : `${name} = ${text}`);
 
 /** The line as a text. */
 export const lineOf = (asked: Asked, numbers: Textbook): string =>
-  partsOf(asked, numbers).map(wordOf).join(" · ");
+  textbookParts(asked, numbers).map(wordOf).join(" · ");
 
 /** The page's address with a link's query, in the form of other calculators. */
 export function linkOf(asked: Asked): string {
@@ -72,20 +87,22 @@ export function linkOf(asked: Asked): string {
   return `${page}?n=${value("n")}&p=${value("p")}&m=${bits}&k=${asked.k.trim()}${kind}${blocks}`;
 }
 
-const percent = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
-
 /** What blocked costs and saves, beside the same two numbers in one flat array. */
-function versus(engine: Engine, asked: Asked, request: PlanRequest): string {
-  const { keys, rate, bytes } = request;
+function versus(engine: Engine, { asked, request, plan }: Answered, numbers: Textbook): string {
+  const { keys, rate, bytes } = request ?? { ...numbers, bytes: undefined };
+  const isBlocked = asked.kind === "blocked";
   try {
     const plain = { keys, rate, bytes };
-    const blocked = engine.plan({ ...plain, kind: "blocked" });
+    const blocked = isBlocked && plan ? plan : engine.plan({ ...plain, kind: "blocked" });
     const classic = engine.plan({ ...plain, kind: "classic" });
-    const reads =
-      blocked.absentCacheLines < 1.005
-        ? "one cache line"
-        : `${formatFixed(blocked.absentCacheLines)} cache lines`;
-    return `Blocked instead: ${cost(asked, blocked, classic)}. A lookup of an absent key reads ${reads}, not ${formatFixed(classic.absentCacheLines)}; of a present one ${formatNumber(blocked.presentCacheLines)}, not ${formatNumber(classic.presentCacheLines)}.`;
+    const book = textbook({ keys, rate, bits: bytes && 8 * bytes })!;
+    const reads = ({ absentCacheLines, presentCacheLines }: Plan) => [
+      formatNumber(Number(absentCacheLines.toFixed(2))),
+      formatNumber(presentCacheLines),
+    ];
+    const [absent, present] = reads(blocked);
+    const [flatAbsent, flatPresent] = reads(classic);
+    return `${isBlocked ? "Blocked" : "Blocked instead"}: ${cost(asked, blocked, book)}. Cache lines read: ${absent}, not ${flatAbsent}, for an absent key; ${present}, not ${flatPresent}, for a present one.`;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return rate !== undefined && rate < 1e-15
@@ -94,11 +111,9 @@ function versus(engine: Engine, asked: Asked, request: PlanRequest): string {
   }
 }
 
-function cost(asked: Asked, blocked: Plan, classic: Plan): string {
-  if (!asked.given.includes("m")) {
-    const more = blocked.plannedBytes / classic.plannedBytes - 1;
-    return `${formatBytes(blocked.plannedBytes)}, ${more < 0.005 ? "the same" : `${percent.format(100 * more)}% more`}`;
-  }
+function cost(asked: Asked, blocked: Plan, book: Textbook): string {
+  if (!asked.given.includes("m"))
+    return `${formatBytes(blocked.plannedBytes)}, ${compared((8 * blocked.plannedBytes) / book.bits - 1)} than the textbook's`;
   return asked.given.includes("n")
     ? `${formatOneIn(blocked.plannedRate)} in the same memory`
     : `${formatCount(blocked.plannedKeys)} keys in the same memory`;
@@ -131,6 +146,8 @@ export interface Answered {
 export class AnswerView {
   readonly element: HTMLElement;
   private readonly line = h("p", { class: "calc-answer" });
+  private readonly whose = h("p", { class: "calc-whose" });
+  private readonly planLine = h("p", { class: "calc-plan" });
   private readonly versus = h("p", { class: "calc-versus" });
   private readonly engine: Engine;
   private shown: Answered | undefined;
@@ -144,7 +161,10 @@ export class AnswerView {
     this.element = h(
       "div",
       { class: "calc-top" },
+      h("p", { class: "calc-whose" }, "Textbook: one flat array"),
       this.line,
+      this.whose,
+      this.planLine,
       this.versus,
       h(
         "div",
@@ -175,25 +195,25 @@ export class AnswerView {
     const numbers = textbookOf(answered.asked);
     if (!numbers) return undefined;
     this.shown = answered;
-    replace(
-      this.line,
-      ...partsOf(answered.asked, numbers).flatMap((part, i) => [
-        i > 0 && h("span", { class: "dot" }, " · "),
-        h(
-          "span",
-          { class: "part" },
-          part[0] !== "" && h("i", {}, part[0]),
-          part[0] !== "" && " = ",
-          part[1],
-        ),
-      ]),
-    );
-    const { keys, rate } = numbers;
-    this.versus.textContent = versus(
-      this.engine,
-      answered.asked,
-      answered.request ?? { kind: "classic", keys, rate },
-    );
+    const { asked, plan } = answered;
+    const write = (line: HTMLElement, parts: Part[]) =>
+      replace(
+        line,
+        ...parts.flatMap((part, i) => [
+          i > 0 && h("span", { class: "dot" }, " · "),
+          h(
+            "span",
+            { class: "part" },
+            part[0] !== "" && h("i", {}, part[0]),
+            part[0] !== "" && " = ",
+            part[1],
+          ),
+        ]),
+      );
+    write(this.line, textbookParts(asked, numbers));
+    this.whose.textContent = `Bloomery: ${asked.kind}, the kind chosen below`;
+    write(this.planLine, plan ? planParts(asked, plan) : [["", "no plan"]]);
+    this.versus.textContent = versus(this.engine, answered, numbers);
     return numbers;
   }
 }

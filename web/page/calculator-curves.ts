@@ -5,6 +5,7 @@
 
 import { chart, type Drawing } from "./chart";
 import { field, h } from "./dom";
+import { formatOdds } from "./curve-drawing";
 import { type Engine, KIND } from "./engine";
 import { formatCount, formatOneIn, formatRate } from "./numbers";
 import { classicRate, type Textbook } from "./textbook";
@@ -152,7 +153,7 @@ export class CurvesView {
           label: "false-positive rate",
           domain: domainOf(points),
           log: true,
-          format: formatRate,
+          format: formatOdds,
         },
         table: {
           caption: `Rate over k, ${name}`,
@@ -190,7 +191,7 @@ export class CurvesView {
           label: "false-positive rate",
           domain: domainOf(points),
           log: true,
-          format: formatRate,
+          format: formatOdds,
         },
         table: {
           caption: `Rate over bits per key, ${formatCount(keys)} keys`,

@@ -26,7 +26,7 @@ const abilities: Record<KindName, string> = {
 /** The numbers of a plan in one sentence. */
 export function sentenceOf(kind: KindName, plan: Plan): string {
   const article = `A ${kind} filter`;
-  return `${article} of ${formatBytes(plan.plannedBytes)} holds ${formatCount(plan.plannedKeys)} ${plan.plannedKeys === 1 ? "key" : "keys"} at a rate of ${formatOneIn(plan.plannedRate)}, with ${formatFixed(plan.bitsPerKey)} bits a key.`;
+  return `${article} of ${formatBytes(plan.plannedBytes)} holds ${formatCount(plan.plannedKeys)} ${plan.plannedKeys === 1 ? "key" : "keys"} at a rate of ${formatOneIn(plan.plannedRate)}, with ${formatFixed(plan.bitsPerKey)} bits per key.`;
 }
 
 function shapeOf(kind: KindName, plan: Plan): [string, string] {
@@ -67,7 +67,7 @@ export function drawFacts(
       `${formatBytes(plan.plannedBytes)} (${formatCount(plan.plannedBytes)} bytes, ${formatCount(8 * plan.plannedBytes)} bits)`,
     ],
     ["keys", "Keys", formatCount(plan.plannedKeys)],
-    ["bits", "Bits a key", formatFixed(plan.bitsPerKey)],
+    ["bits", "Bits per key", formatFixed(plan.bitsPerKey)],
     [
       "limit",
       "Compared with the theoretical minimum",
@@ -124,12 +124,12 @@ export function drawKinds(host: HTMLElement, engine: Engine, chosen: PlanRequest
     [
       "Kind",
       "Memory",
-      "Bits a key",
+      "Bits per key",
       "k",
       "Keys",
       "Rate",
-      "Cache misses per miss",
-      "Cache misses per hit",
+      "Cache lines, absent key",
+      "Cache lines, present key",
       "Abilities",
     ],
     rows,
@@ -141,7 +141,7 @@ export function drawKinds(host: HTMLElement, engine: Engine, chosen: PlanRequest
   const box = host.firstElementChild;
   // The same box, so that it stays scrolled and focused.
   if (box) replace(box, element);
-  else host.append(scrolling(name, element));
+  else host.append(scrolling(name, element, true));
 }
 
 const percent = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
@@ -162,7 +162,7 @@ function reasonOf(kind: KindName, plan: Plan, request: PlanRequest): string {
 }
 
 /** How much more or less a number is, in a word. */
-const compared = (more: number): string =>
+export const compared = (more: number): string =>
   more > 10
     ? `${formatNumber(more + 1)} times as much`
     : `${percent.format(Math.abs(more) * 100)}% ${more > 0 ? "more" : "less"}`;

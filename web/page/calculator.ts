@@ -242,7 +242,7 @@ class Calculator {
       h(
         "div",
         { class: "calc-small" },
-        field("Probes (k)", this.k, "empty: the plan chooses; not for scalable and static filters"),
+        field("Probes (k)", this.k, "leave empty for the best k"),
         field("Blocks per key (L)", this.L, "for blocked, counting and scalable filters"),
         field("Lookups a second of absent keys", this.q, "shows false positives a day"),
       ),
@@ -259,7 +259,7 @@ class Calculator {
         h(
           "p",
           { class: "hint" },
-          "Cache misses are the cache lines that a query reads on average: a miss is a lookup of an absent key, a hit of a present one. Your k and L apply only to the chosen kind.",
+          "Cache lines: how many a lookup reads on average. Your k and L apply only to the chosen kind.",
         ),
       ),
       block("Compared with the textbook", this.textbook),

@@ -167,37 +167,25 @@ function axes(drawing: Drawing, x: Scale, y: Scale, { width, height }: Frame): S
   );
 }
 
-/** Where labels are: beside their line where there is room, and in the first row that is free. */
+/** Labels are above the lines and points, on their own line where there is room. One that would hit another is in the row
+ * of the axis' name, beside it. */
 function marks(drawing: Drawing, x: Scale, { width, height }: Frame): SVGElement[] {
-  const taken: { row: number; from: number; to: number }[] = [];
-  return (drawing.marks ?? []).map((mark) => {
-    const at = x(mark.x);
-    const length = 7.2 * mark.label.length;
-    const [least, most] = [LEFT + 4, width - RIGHT];
-    const from =
-      at + 6 + length <= most
-        ? at + 6
-        : at - 6 - length >= least
-          ? at - 6 - length
-          : Math.max(least, most - length);
-    let row = 0;
-    const collides = () =>
-      taken.some((one) => one.row === row && one.from < from + length + 8 && from < one.to + 8);
-    while (collides()) row++;
-    taken.push({ row, from, to: from + length });
+  let taken = -Infinity;
+  let last = 0;
+  return (drawing.marks ?? []).map(({ x: value, label, style }) => {
+    const at = x(value);
+    const length = 7 * label.length;
+    const least = (from: number) => Math.max(from, Math.min(at - length / 2, width - length));
+    let from = least(LEFT);
+    const hits = from < taken && last < from + length + 8;
+    if (hits) from = least(7.5 * drawing.y.label.length + 14);
+    else [last, taken] = [from, from + length + 8];
+    const y = hits ? 13 : TOP - 5;
     return s(
       "g",
-      { class: `mark ${mark.style}` },
-      s("path", { d: `M${at},${TOP}V${height - BOTTOM}` }),
-      s(
-        "text",
-        {
-          x: from < at ? from + length : from,
-          y: TOP + 12 + 17 * row,
-          "text-anchor": from < at ? "end" : "start",
-        },
-        mark.label,
-      ),
+      { class: `mark ${style}` },
+      s("path", { d: `M${at},${y + 4}V${height - BOTTOM}` }),
+      s("text", { x: from + length / 2, y, "text-anchor": "middle" }, label),
     );
   });
 }

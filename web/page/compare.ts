@@ -40,14 +40,14 @@ const layouts: Layout[] = [
   },
   {
     name: "Blocked",
-    about: "8 bits in one block of 512",
+    about: "8 bits in a block of 512",
     filter: (bits) => ({ kind: "blocked", bits, probes: PROBES, blocksPerKey: 1 }),
     block: BLOCK,
     reads: "1 cache line",
   },
   {
     name: "Split block",
-    about: "8 bits in one block of 256, one in each word",
+    about: "8 bits in a block of 256",
     filter: (bits) => ({ dialect: "parquet", given: { variant: "raw" }, zeros: bits / 8 }),
     block: BLOCK / 2,
     reads: "half a cache line",
@@ -155,7 +155,7 @@ export function compare(host: HTMLElement, { engine, state }: Context): void {
       ],
       rows,
     );
-    replace(numbers, scrolling("The three layouts", list));
+    replace(numbers, scrolling("The three layouts", list, true));
     clearTimeout(waiting);
     if (near) waiting = window.setTimeout(() => fillIn(list, keys), REST);
   };

@@ -112,12 +112,13 @@ function summary(lines: Line[], settings: Settings, measured: number): string {
 }
 
 function formatTick(value: number): string {
+  if (value >= 1e9) return String(Number(value.toPrecision(3)).toExponential()).replace("+", "");
   if (value >= 1e6) return `${formatNumber(value / 1e6)}M`;
   return value >= 1e4 ? `${formatNumber(value / 1e3)}k` : formatCount(value);
 }
 
 /** 1 in 10k: short enough for the edge of a chart. */
-function formatOdds(rate: number): string {
+export function formatOdds(rate: number): string {
   return rate > 0.99 ? "always" : `1 in ${formatTick(Math.round(1 / rate))}`;
 }
 

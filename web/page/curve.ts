@@ -63,7 +63,7 @@ class Curve {
   }));
   private readonly problem = h("p", { class: "curve-problem" });
   private readonly progress = h("p", { class: "curve-progress quiet-text" });
-  private readonly told = scrolling("The filters with this number of keys", h("table"));
+  private readonly told = scrolling("The filters with this number of keys", h("table"), true);
   private samples = COARSE;
   private readonly chart = chart();
   private readonly memoryChoice = choice(

@@ -132,7 +132,7 @@ export function copyButton(what: string, text: () => string): HTMLButtonElement 
   return button;
 }
 
-/** A table with a caption; numbers are aligned to the right. */
+/** A table with a caption. Its cells know their column's name, and have their roles where they are drawn as cards. */
 export function table(
   caption: string,
   head: string[],
@@ -140,7 +140,7 @@ export function table(
 ): HTMLTableElement {
   return h(
     "table",
-    {},
+    { role: "table" },
     h("caption", {}, caption),
     h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
     h(
@@ -149,15 +149,21 @@ export function table(
       ...rows.map((row) =>
         h(
           "tr",
-          {},
-          ...row.map((cell, i) => h(i === 0 ? "th" : "td", i === 0 ? { scope: "row" } : {}, cell)),
+          { role: "row" },
+          ...row.map((cell, i) =>
+            i === 0
+              ? h("th", { scope: "row", role: "rowheader" }, cell)
+              : h("td", { role: "cell", "data-head": head[i] }, cell),
+          ),
         ),
       ),
     ),
   );
 }
 
-/** A table may be wider than a small screen: a box that scrolls by itself, by keyboard too. */
-export function scrolling(name: string, element: HTMLElement): HTMLElement {
-  return h("div", { class: "scrolling", tabindex: 0, role: "region", "aria-label": name }, element);
+/** A table may be wider than a small screen: a box that scrolls by itself, by keyboard too. There each row of `cards` is
+ * a card, so that no column is out of sight. */
+export function scrolling(name: string, element: HTMLElement, cards = false): HTMLElement {
+  const look = cards ? "scrolling cards" : "scrolling";
+  return h("div", { class: look, tabindex: 0, role: "region", "aria-label": name }, element);
 }

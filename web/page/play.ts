@@ -215,6 +215,7 @@ class Play {
           { class: "play-left" },
           adding,
           more,
+          this.samples,
           this.cells.element,
           h(
             "div",
@@ -233,7 +234,6 @@ class Play {
           this.controls,
           this.facts,
           this.keyList,
-          this.samples,
           h("div", { class: "play-link" }, this.linkButton, this.linkHint),
         ),
       ),

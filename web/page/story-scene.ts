@@ -238,7 +238,7 @@ export function smallCurve(
   points: { x: number; y: number }[],
   now: { x: number; y: number },
   best: { x: number; y: number } | undefined,
-  words: { label: string; x: string; y: string },
+  words: { label: string; x: (value: number) => string; y: string },
 ): SVGElement {
   const [width, height, left, bottom, top] = [360, 150, 8, 24, 22];
   const last = points.at(-1)!.x;
@@ -263,6 +263,7 @@ export function smallCurve(
       s("text", { x: x(best.x), y: y(best.y) - 12, "text-anchor": "middle" }, `best: ${best.x}`),
     s("circle", { class: "small-now", cx: x(now.x), cy: y(now.y), r: 6 }),
     s("text", { x: left, y: 13 }, words.y),
-    s("text", { x: width - left, y: height - 7, "text-anchor": "end" }, words.x),
+    s("text", { x: left, y: height - 7 }, words.x(first)),
+    s("text", { x: width - left, y: height - 7, "text-anchor": "end" }, words.x(last)),
   );
 }

@@ -194,7 +194,7 @@ class Story {
       autocapitalize: "off",
       spellcheck: "false",
       "aria-label": label,
-      placeholder: label,
+      placeholder: "A word",
     });
     const take = () => {
       const word = wellFormed(box.value).trim();
@@ -522,7 +522,7 @@ class Story {
         this.fullCurve,
         smallCurve(points, { x: full, y: rate }, undefined, {
           label: `The error rate over the number of words: ${formatRate(rate)} with ${full}`,
-          x: "words",
+          x: (value) => `${value} words`,
           y: `error rate: ${formatRate(rate)}`,
         }),
       );
@@ -542,7 +542,7 @@ class Story {
       this.kCurve,
       smallCurve(points, { x: k, y: rate }, best, {
         label: `The expected error rate over k: ${formatRate(rate)} at ${k}, least at ${best.x}`,
-        x: "k",
+        x: (value) => `k = ${value}`,
         y: `error rate: ${formatRate(rate)}`,
       }),
     );
@@ -605,12 +605,12 @@ class Story {
       const positions = positionsOf(filter, word);
       const lines = new Set(positions.map((cell) => Math.floor(cell / 512))).size;
       const { liveRate } = filter.info(true);
-      const rate = `Error rate with 100 words: ${formatRate(liveRate ?? 0)}.`;
+      const rate = `Error rate: ${formatRate(liveRate ?? 0)}.`;
       return {
         values: cellsOf(filter, 2048),
         block: 512,
         word: { text: word, positions },
-        says: `2,048 bits, in 4 blocks of 512. The 8 bits of ${quote(word)} are in ${lines === 1 ? "one block: one" : `${lines} blocks: up to ${lines}`} ${lines === 1 ? "wait" : "waits"} for memory. ${rate}`,
+        says: `2,048 bits in 4 blocks. ${quote(word)} has its 8 bits in ${lines === 1 ? "one block: one" : `${lines} blocks: up to ${lines}`} ${lines === 1 ? "wait" : "waits"} for memory. ${rate}`,
       };
     };
     return this.kind === "classic"

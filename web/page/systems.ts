@@ -3,7 +3,7 @@
 // of them. Sizes and rates are the library's, which knows each system's sizing and layout
 // (web_dialect_plan); here are only their names and the line that one writes there.
 
-import { h, replace, scrolling } from "./dom";
+import { h, replace, scrolling, table } from "./dom";
 import { type DialectPlan, type Engine, type Given, Refusal } from "./engine";
 import { formatBytes, formatCount, formatOneIn, formatRate, readable } from "./numbers";
 
@@ -122,15 +122,19 @@ export function planOf(engine: Engine, system: System, numbers: Numbers): System
   return { plan, filters: Math.ceil(numbers.keys / keys) };
 }
 
+/** 6%, or 2 times from half as much more on. */
 const times = (factor: number): string =>
-  factor >= 10 ? formatCount(Math.round(factor)) : String(Number(factor.toPrecision(2)));
+  factor < 1.5
+    ? `${Math.round(100 * (factor - 1))}%`
+    : `${factor >= 10 ? formatCount(Math.round(factor)) : Number(factor.toPrecision(2))} times`;
 
 /** How the real rate compares with the wanted one, in a word or two. */
 export function verdict(wanted: number, real: number): string {
-  if (real > 1.05 * wanted) return `${times(real / wanted)} times too high`;
-  if (real > 0 && real < 0.5 * wanted)
-    return real < wanted / 1000 ? "far below" : `${times(wanted / real)} times lower`;
-  return "as wanted";
+  const factor = real / wanted;
+  if (factor > 1.05) return `${times(factor)} too high`;
+  if (factor >= 0.95) return "as wanted";
+  if (factor < 0.001) return "far below";
+  return factor > 0.7 ? `${Math.round(100 * (1 - factor))}% lower` : `${times(1 / factor)} lower`;
 }
 
 const asSentence = (text: string): string =>
@@ -140,30 +144,22 @@ const asSentence = (text: string): string =>
 export class SystemsView {
   readonly element: HTMLElement;
   private readonly engine: Engine;
-  private readonly body = h("tbody");
   private readonly rows: HTMLTableRowElement[];
   private waiting = 0;
 
   constructor(engine: Engine) {
     this.engine = engine;
-    this.rows = [...systems.map(({ name }) => name), "Bloomery, blocked"].map((name) =>
-      h(
-        "tr",
-        {},
-        h("th", { scope: "row" }, name),
-        ...Array.from({ length: 6 }, () => h("td", {}, "…")),
-      ),
+    const element = table(
+      "Other systems, with the same keys and rate",
+      ["System", "m in bits", "k", "Memory", "Real rate", "Compared", "What you write"],
+      [...systems.map(({ name }) => name), "Bloomery, blocked"].map((name) => [
+        name,
+        ...Array.from({ length: 6 }, () => "…"),
+      ]),
     );
-    this.body.append(...this.rows);
-    const head = ["System", "m in bits", "k", "Memory", "Real rate", "Compared", "What you write"];
-    const table = h(
-      "table",
-      { class: "systems" },
-      h("caption", {}, "Other systems, with the same keys and rate"),
-      h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
-      this.body,
-    );
-    this.element = scrolling("Table of other systems", table);
+    element.className = "systems";
+    this.rows = [...element.tBodies[0]!.rows];
+    this.element = scrolling("Table of other systems", element, true);
   }
 
   draw(numbers: Numbers): void {

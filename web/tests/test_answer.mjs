@@ -111,12 +111,52 @@ test("M3_blocked_costs_and_saves_are_beside_the_answer_and_k_is_in_the_table", a
   await open(page, "?n=20M&p=1%25");
   has(
     await versus(page),
-    "Blocked instead: 24.1 MiB, 5.3% more. A lookup of an absent key reads one cache line, not 2.05; of a present one 1, not 7.",
+    "Blocked instead: 24.1 MiB, 5.4% more than the textbook's. Cache lines read: 1, not 2.05, for an absent key; 1, not 7, for a present one.",
   );
   await open(page, "?n=350000&p=&m=67108864&k=3");
   has(await versus(page), "in the same memory");
   const head = await page.locator(".calc-kinds th[scope=col]").allInnerTexts();
   ok(head.includes("k"), `columns ${head}`);
+});
+
+test("the_lines_name_their_kinds_and_one_comparison_has_one_number", async (page) => {
+  const plan = async () => flat(await page.locator("#calculator .calc-plan").innerText());
+  const whose = async () =>
+    (await page.locator("#calculator .calc-whose").allInnerTexts()).map(flat);
+  await open(page, "?n=20M&p=1%25&kind=blocked");
+  equal(await whose(), ["Textbook: one flat array", "Bloomery: blocked, the kind chosen below"]);
+  const { plans } = JSON.parse(
+    execFileSync(tool, ["plan", "-n", "20000000", "-p", "0.01", "--json"]),
+  );
+  const bits = 8 * plans.find(({ recommended }) => recommended).bytes;
+  equal(
+    await plan(),
+    `m = ${bits.toLocaleString("en")} bits (24.1 MiB) · k = 8 · 10.10 bits per key · p = 1 in 100`,
+    "the plan's numbers",
+  );
+  const looks = (name) =>
+    page.locator(`#calculator .${name}`).evaluate((line) => {
+      const { fontSize, fontWeight, color } = getComputedStyle(line);
+      return [fontSize, fontWeight, color];
+    });
+  equal(await looks("calc-plan"), await looks("calc-answer"), "how they look");
+  has(await page.locator(".calc-textbook").innerText(), "5.4% more");
+  has(await versus(page), "5.4% more");
+  await page.locator("#calculator .choice").getByText("Static").click();
+  has((await whose())[1], "static");
+  lacks(await plan(), "k =");
+  await open(page, "?n=4&p=1.0E-20");
+  equal(await plan(), "no plan", "where the library refuses");
+});
+
+test("the_table_says_lower_as_well_as_higher", async (page) => {
+  await open(page, "?n=1M&p=1%25");
+  const compared = Object.fromEntries((await table(page)).map((row) => [row[0], row[5]]));
+  equal(
+    [compared.Guava, compared.Redis, compared.Cassandra, compared.LevelDB],
+    ["as wanted", "2 times lower", "6% lower", "6% too high"],
+    "in words",
+  );
 });
 
 // ---- Taking it away ------------------------------------------------------------------------------
@@ -221,7 +261,7 @@ for (const [keys, rate] of [
         `${name}: ${real}, and the command has ${plan.rate}`,
       );
       const times = plan.rate / rate;
-      equal(compared === "as wanted", times <= 1.05 && times >= 0.5, `${name}: ${compared}`);
+      equal(compared === "as wanted", times <= 1.05 && times >= 0.95, `${name}: ${compared}`);
     }
     const ours = JSON.parse(
       execFileSync(tool, ["plan", "-n", String(keys), "-p", String(rate), "--json"]),

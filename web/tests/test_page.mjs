@@ -145,6 +145,49 @@ test(
   narrow,
 );
 
+test(
+  "at_320_pixels_no_column_label_or_sentence_is_cut",
+  async (page) => {
+    await open(page);
+    await page.locator("#calculator .scrolling[data-done]").waitFor();
+    const boxes = await page
+      .locator(".cards")
+      .evaluateAll((all) =>
+        all.map(({ scrollWidth, clientWidth, offsetWidth }) => [
+          scrollWidth <= clientWidth,
+          offsetWidth <= 320,
+        ]),
+      );
+    ok(boxes.length >= 4 && boxes.flat().every(Boolean), `tables ${JSON.stringify(boxes)}`);
+    const labels = await page.locator(".chart-box svg").evaluateAll((charts) =>
+      charts.map((chart) => {
+        const frame = chart.getBoundingClientRect();
+        const all = [...chart.querySelectorAll("text")].map((text) => text.getBoundingClientRect());
+        const hits = all.flatMap((a, i) =>
+          all.slice(i + 1).filter((b) => {
+            const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+            return wide > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+          }),
+        );
+        const out = all.filter(
+          ({ left, right }) => left < frame.left - 1 || right > frame.right + 1,
+        );
+        return [hits.length, out.length];
+      }),
+    );
+    ok(labels.length >= 4 && labels.flat().every((count) => count === 0), `labels ${labels}`);
+    for (const step of ["counters", "cache-line", "cache-line&s.kind=classic", "best-k"]) {
+      await page.goto("about:blank");
+      await open(page, `#${step}`);
+      const cut = await page
+        .locator(".stage-says")
+        .evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight);
+      ok(cut <= 1, `${step}: ${cut} pixels of the sentence are hidden`);
+    }
+  },
+  narrow,
+);
+
 test("the_keyboard_alone_reaches_everything_in_order", async (page) => {
   await open(page);
   const wanted = await page.evaluate(() => {

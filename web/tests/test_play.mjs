@@ -62,7 +62,10 @@ test("M5_the_sentences_of_the_examples_are_true", async (page) => {
   );
   await page.getByLabel("Key to add").fill("x");
   await page.click("#play button:text-is('Add')");
-  ok(await page.locator("#play .example").isHidden(), "a sentence that was true before is still shown");
+  ok(
+    await page.locator("#play .example").isHidden(),
+    "a sentence that was true before is still shown",
+  );
 });
 
 test("an_example_keeps_its_cells_when_its_probes_change", async (page) => {
