@@ -226,8 +226,13 @@ bloomery_status bloomery_add_input(bloomery_filter *filter, const struct bloomer
             *counts = (bloomery_counts){count, adding.found_new, cells};
         return BLOOMERY_OK;
     }
-    fast->add[filter->concurrent](filter, filter->layers, keys, count, answers, counts);
-    bloomery_count_adds(filter, count);
+    bloomery_counts done = {count, 0, 0};
+    const bool counts_new = bloomery_counts_new(filter);
+    fast->add[filter->concurrent](filter, filter->layers, keys, count, answers,
+                                  counts != NULL || counts_new ? &done : NULL);
+    bloomery_count_adds(filter, counts_new ? done.positive : count);
+    if (counts != NULL)
+        *counts = done;
     return BLOOMERY_OK;
 }
 

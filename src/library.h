@@ -136,7 +136,8 @@ void bloomery_release_others(struct bloomery_filter *filter);
 /* The fast path of a filter's batches; NULL: there is none. */
 static inline const struct bloomery_fast_path *bloomery_fast_path_of(const bloomery_filter *filter)
 {
-    return bloomery_fast_paths[filter->fast_path];
+    const struct bloomery_fast_path *batches = filter->operations->batches;
+    return batches != NULL ? batches : bloomery_fast_paths[filter->fast_path];
 }
 
 /* The slow path, for any filter (keys.c). */

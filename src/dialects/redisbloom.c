@@ -32,6 +32,7 @@
 
 #include "base/bits.h"
 #include "base/bytes.h"
+#include "base/cpu.h"
 #include "base/error.h"
 #include "dialects/schemes.h"
 #include "dialects/sizing.h"
@@ -54,31 +55,105 @@
  *     end                  h ^= h >> 47    h *= m    h ^= h >> 47
  *
  * RedisBloom makes a pair of it: the hash of the key with a fixed seed, and once more with that
- * hash as the seed.
+ * hash as the seed. What becomes of a word before it meets h does not depend on the seed, so it is
+ * computed once for both.
  */
 
 static const uint64_t factor_64 = UINT64_C(0xc6a4a7935bd1e995);
 
-uint64_t bloomery_murmur64a(uint64_t seed, const uint8_t *data, size_t bytes)
+static inline uint64_t murmur64a_word(const uint8_t *data)
 {
-    const size_t whole = bytes / 8 * 8;
-    uint64_t h = seed ^ (uint64_t)bytes * factor_64;
-    for (size_t at = 0; at < whole; at += 8) {
-        uint64_t word = bloomery_load_u64(data + at) * factor_64;
-        word = (word ^ word >> 47) * factor_64;
-        h = (h ^ word) * factor_64;
-    }
-    if (bytes > whole)
-        h = (h ^ bloomery_load_le(data + whole, (unsigned)(bytes - whole))) * factor_64;
+    const uint64_t word = bloomery_load_u64(data) * factor_64;
+    return (word ^ word >> 47) * factor_64;
+}
+
+/* The 1 to 7 bytes behind the whole words, read as the end of a word if the key has 8 bytes. */
+static inline uint64_t murmur64a_rest(const uint8_t *data, size_t bytes)
+{
+    const unsigned left = bytes % 8;
+    if (bytes >= 8)
+        return bloomery_load_u64(data + bytes - 8) >> (64 - 8 * left);
+    return bloomery_load_le(data, left);
+}
+
+static inline uint64_t murmur64a_end(uint64_t h)
+{
     h = (h ^ h >> 47) * factor_64;
     return h ^ h >> 47;
+}
+
+enum { WORDS_KEPT = 6 };
+
+/* Of a key with `whole` whole words, a constant wherever this is called. */
+static inline __attribute__((always_inline)) bloomery_hash
+pair_of_words(const uint8_t *data, size_t bytes, uint64_t rest, const size_t whole)
+{
+    uint64_t words[WORDS_KEPT];
+    uint64_t seed = factor_64, hash[2];
+    for (size_t i = 0; i < whole; i++)
+        words[i] = murmur64a_word(data + 8 * i);
+    for (int turn = 0; turn < 2; turn++) {
+        uint64_t h = seed ^ (uint64_t)bytes * factor_64;
+        for (size_t i = 0; i < whole; i++)
+            h = (h ^ words[i]) * factor_64;
+        if (bytes % 8 != 0)
+            h = (h ^ rest) * factor_64;
+        hash[turn] = seed = murmur64a_end(h);
+    }
+    return (bloomery_hash){.lo = hash[0], .hi = hash[1]};
+}
+
+uint64_t bloomery_murmur64a(uint64_t seed, const uint8_t *data, size_t bytes)
+{
+    uint64_t h = seed ^ (uint64_t)bytes * factor_64;
+    for (size_t i = 0; i < bytes / 8; i++)
+        h = (h ^ murmur64a_word(data + 8 * i)) * factor_64;
+    if (bytes % 8 != 0)
+        h = (h ^ murmur64a_rest(data, bytes)) * factor_64;
+    return murmur64a_end(h);
+}
+
+static bloomery_hash pair_of_long(bloomery_key key)
+{
+    const uint64_t first = bloomery_murmur64a(factor_64, key.data, key.bytes);
+    return (bloomery_hash){.lo = first, .hi = bloomery_murmur64a(first, key.data, key.bytes)};
+}
+
+static inline __attribute__((always_inline)) bloomery_hash pair_of(bloomery_key key)
+{
+    if (BLOOMERY_FOR_SIZE)
+        return pair_of_long(key);
+    const uint64_t rest = key.bytes % 8 != 0 ? murmur64a_rest(key.data, key.bytes) : 0;
+    switch (key.bytes / 8) {
+    case 0:
+        return pair_of_words(key.data, key.bytes, rest, 0);
+    case 1:
+        return pair_of_words(key.data, key.bytes, rest, 1);
+    case 2:
+        return pair_of_words(key.data, key.bytes, rest, 2);
+    case 3:
+        return pair_of_words(key.data, key.bytes, rest, 3);
+    case 4:
+        return pair_of_words(key.data, key.bytes, rest, 4);
+    case 5:
+        return pair_of_words(key.data, key.bytes, rest, 5);
+    default:
+        return pair_of_long(key);
+    }
 }
 
 static bloomery_hash pair_64(const struct bloomery_hash_secret *secret, bloomery_key key)
 {
     (void)secret;
-    const uint64_t first = bloomery_murmur64a(factor_64, key.data, key.bytes);
-    return (bloomery_hash){.lo = first, .hi = bloomery_murmur64a(first, key.data, key.bytes)};
+    return pair_of(key);
+}
+
+static void pairs_64(const struct bloomery_hash_secret *secret, const bloomery_key *keys,
+                     size_t count, bloomery_hash *hashes)
+{
+    (void)secret;
+    for (size_t i = 0; i < count; i++)
+        hashes[i] = pair_of(keys[i]);
 }
 
 static const struct bloomery_hash_row murmur64a_pair = {
@@ -86,6 +161,7 @@ static const struct bloomery_hash_row murmur64a_pair = {
     .name = "murmur64a-pair",
     .available = true,
     .one = pair_64,
+    .many = pairs_64,
 };
 
 /* ---- Chains ---------------------------------------------------------------------------------- */

@@ -78,6 +78,7 @@
 #define BLOOMERY_DIALECTS_SCHEMES_H
 
 #include "base/bits.h"
+#include "base/bytes.h"
 #include "base/threads.h"
 #include "hash/hashes.h"
 #include "kinds/kinds.h"
@@ -201,18 +202,40 @@ struct bloomery_steps {
 
 enum {
     BLOOMERY_PREFETCHED = 8,       /* positions that are requested of a key on its own */
-    BLOOMERY_FIRST = 2,            /* that are looked at first, of a key in a word */
-    BLOOMERY_SECOND = 5,           /* and then, up to here */
-    BLOOMERY_KEYS_AHEAD = 8,       /* whose memory is on its way */
+    BLOOMERY_FIRST = 2,            /* that are looked at first, of a key among many */
+    BLOOMERY_SECOND = 4,           /* and then, up to here */
+    BLOOMERY_KEYS_AHEAD = 16,      /* that are added: their memory is on its way */
+    BLOOMERY_QUERIES_AHEAD = 32,   /* that are looked up */
     BLOOMERY_POSITIONS_AHEAD = 32, /* of each; if it has more, none is ahead */
+    BLOOMERY_PORTION = 128,        /* keys that are looked up in one go */
+    BLOOMERY_EIGHT = 8,            /* that are hashed in one go */
 };
 
-/* A key that is looked up, and how far it is. */
-struct bloomery_walking {
-    struct bloomery_steps steps;
-    bool there; /* as far as is known */
-    uint64_t at[BLOOMERY_POSITIONS_AHEAD];
-};
+/* Single bits, by words: a processor has instructions for that. Layers are whole words. */
+static inline bool bloomery_payload_bit_test(const uint8_t *payload, uint64_t bit)
+{
+    return bloomery_load_u64(payload + (bit >> 6 << 3)) >> (bit & 63) & 1;
+}
+
+static inline uint32_t bloomery_payload_bit_set(uint8_t *payload, uint64_t bit)
+{
+    uint8_t *at = payload + (bit >> 6 << 3);
+    const uint64_t before = bloomery_load_u64(at);
+    bloomery_store_u64(at, before | UINT64_C(1) << (bit & 63));
+    return (before >> (bit & 63) & 1) ^ 1;
+}
+
+/* Has memory on its way, into the second-level cache: a processor has several times as many
+ * requests under way for that as for the first level. Schemes read ten lines of a key. */
+static inline __attribute__((always_inline)) void bloomery_request(const uint8_t *memory)
+{
+    __builtin_prefetch(memory, 0, 2);
+}
+
+static inline __attribute__((always_inline)) void bloomery_request_to_change(const uint8_t *memory)
+{
+    __builtin_prefetch(memory, 1, 2);
+}
 
 static inline uint32_t bloomery_rotate_right_32(uint32_t value, unsigned bits)
 {

@@ -2,8 +2,10 @@
 /*
  * The fast path of blocked layers: whole batches (fast_path_template.h), and single keys of filters
  * of one layer (single_template.h), each compiled in one piece for every processor. Chains of
- * blocked layers take it layer by layer (kinds/chain.c). Everything else - classic filters,
- * counters, filters of other systems - goes through kernels/pipeline.h, to the same answers.
+ * blocked layers take it layer by layer (kinds/chain.c), and so do flat filters of other systems,
+ * whose batches are those of their scheme (dialects/scheme_template.h). Everything else - classic
+ * filters, counters, blocks of other systems - goes through kernels/pipeline.h, to the same
+ * answers.
  */
 #ifndef BLOOMERY_KERNELS_FAST_PATH_H
 #define BLOOMERY_KERNELS_FAST_PATH_H

@@ -38,8 +38,6 @@ bloomery_pipeline_prefetch(const bloomery_filter *filter, const bloomery_hash *h
                            bool adding)
 {
     const uint32_t layers = bloomery_queried_layers(filter);
-    if (filter->operations->requests)
-        return;
     for (uint32_t i = layers; i-- > 0;) {
         const struct bloomery_layer *layer = &filter->layers[i];
         if (adding && i == layers - 1)

@@ -46,7 +46,9 @@ struct bloomery_operations {
                          uint64_t *new_bits); /* += unless NULL */
     uint64_t (*query_word)(const struct bloomery_layer *layer, const uint8_t *payload,
                            const bloomery_hash *hashes, size_t count);
-    bool requests; /* these two request the memory of their keys themselves */
+    /* Batches of a scheme of another system that requests the memory of its keys itself; NULL: by
+     * words. */
+    const struct bloomery_fast_path *batches;
     /* Adds block number `which` (0 to L-1) of any number of hashes alone, and prefetches the memory
      * of those to come. For threads that divide a filter by blocks. NULL in flat kinds. */
     void (*add_block)(const struct bloomery_layer *layer, uint8_t *payload,

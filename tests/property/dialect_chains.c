@@ -186,6 +186,78 @@ static bloomery_status merge_text(bloomery_filter *into, const bloomery_filter *
     return status;
 }
 
+/* Adds as many keys to two filters, to one together and to the other one by one, and looks for them
+ * and for others in both ways. `answers` may be NULL. */
+static void add_in_two_ways(bloomery_filter *together, bloomery_filter *singly,
+                            const bloomery_key *keys, size_t count, bool answered)
+{
+    enum { MOST = 300 };
+    uint64_t answers[MOST / 64 + 1] = {0};
+    const bloomery_keys list = bloomery_keys_of_list(keys, count);
+    bloomery_counts counts;
+    size_t positive = 0;
+    assert_true(count <= MOST);
+    assert_int_equal(bloomery_may_contain_keys(together, &list, answers, &counts, NULL),
+                     BLOOMERY_OK);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(bloomery_may_contain(singly, keys[i]), answers[i / 64] >> i % 64 & 1);
+    assert_int_equal(bloomery_add_keys(together, &list, answered ? answers : NULL, &counts, NULL),
+                     BLOOMERY_OK);
+    for (size_t i = 0; i < count; i++) {
+        const bool is_new = bloomery_add(singly, keys[i], NULL);
+        positive += is_new;
+        if (answered)
+            assert_int_equal(is_new, answers[i / 64] >> i % 64 & 1);
+    }
+    assert_int_equal(counts.done, count);
+    assert_int_equal(counts.positive, positive);
+    assert_int_equal(info_of(together).adds, info_of(singly).adds);
+}
+
+/* Between 2 and 40 positions a key, of which batches request the first 32 at most; keys of 0 to 60
+ * bytes, some of them twice in a batch; batches of every length about 8, 64 and 128. */
+static void batches_answer_as_single_keys(void **state)
+{
+    enum { KEYS = 300, BYTES = 61 };
+    static const double rates[] = {0.2, 0.1, 0.05, 0.001, 1e-9, 1e-12};
+    static const size_t lengths[] = {1,  7,  8,  9,   15,  16,  17,  31,  33,
+                                     63, 64, 65, 100, 127, 128, 129, 256, 300};
+    static uint8_t text[KEYS * BYTES];
+    bloomery_key keys[KEYS];
+    uint64_t random = 1;
+    (void)state;
+    for (size_t r = 0; r < sizeof rates / sizeof rates[0]; r++) {
+        bloomery_dialect_parameters with = BLOOMERY_DIALECT_PARAMETERS;
+        bloomery_filter *filters[2] = {NULL, NULL};
+        with.keys = 1000;
+        with.rate = rates[r];
+        with.variant = r % 2 == 0 ? "scaling" : "nonscaling";
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(bloomery_dialect_create(bloomery_dialect_find("redisbloom"), &with,
+                                                     NULL, &filters[i], NULL),
+                             BLOOMERY_OK);
+        for (size_t n = 0; n < (r % 2 == 0 ? 18 : 8); n++) {
+            for (size_t i = 0; i < sizeof text; i++)
+                text[i] = (uint8_t)((random = random * 6364136223846793005u + 1442695041u) >> 56);
+            for (size_t i = 0; i < KEYS; i++)
+                keys[i] = bloomery_key_of(text + (i % 7 == 6 ? i - 6 : i) * BYTES,
+                                          (i % 7 == 6 ? i - 6 : i) * 5 % BYTES);
+            add_in_two_ways(filters[0], filters[1], keys, lengths[n], n % 3 != 2);
+        }
+        struct test_bytes bytes[2] = {{NULL, 0}, {NULL, 0}};
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(bloomery_dialect_write(filters[i], bloomery_dialect_find("redisbloom"),
+                                                    append, &bytes[i], NULL),
+                             BLOOMERY_OK);
+        assert_int_equal(bytes[0].bytes, bytes[1].bytes);
+        assert_memory_equal(bytes[0].data, bytes[1].data, bytes[0].bytes);
+        for (int i = 0; i < 2; i++) {
+            free(bytes[i].data);
+            bloomery_free(filters[i]);
+        }
+    }
+}
+
 /* Two chains of one plan, of which the second half of one is the first half of the other. */
 static void a_union_of_redisbloom_chains_has_every_key(void **state)
 {
@@ -518,6 +590,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bits_are_counted_whatever_way_a_chain_came),
         cmocka_unit_test(bits_of_chunks_are_counted),
+        cmocka_unit_test(batches_answer_as_single_keys),
         cmocka_unit_test(a_union_of_redisbloom_chains_has_every_key),
         cmocka_unit_test(a_union_of_unequal_chains_names_what_differs),
         cmocka_unit_test(a_chain_of_many_layers_is_as_any_other),
