@@ -269,6 +269,8 @@ bloomery_status bloomery_dialect_plan_solve(const bloomery_dialect *dialect,
     const struct bloomery_layer *layer = design.layers;
     const struct bloomery_kind_row *kind = design.shape.kind_row;
     assert(layer->bits > 0 && layer->probes > 0 && kind->expected_rate != NULL);
+    const double cells_bits =
+        (double)layer->bits * (bloomery_has_tables(kind) ? design.shape.cell_bits : 1);
     const bloomery_dialect_plan facts = {
         .bits = layer->bits,
         .bytes = (layer->bits * design.shape.cell_bits + 7) / 8,
@@ -279,7 +281,7 @@ bloomery_status bloomery_dialect_plan_solve(const bloomery_dialect *dialect,
         .keys = layer->keys,
         .rate = parameters.rate,
         .expected_rate = layer->keys > 0 ? kind->expected_rate(layer, layer->keys) : 0,
-        .bits_per_key = layer->keys > 0 ? (double)layer->bits / (double)layer->keys : 0,
+        .bits_per_key = layer->keys > 0 ? cells_bits / (double)layer->keys : 0,
     };
     bloomery_versioned_give(&facts, sizeof facts, solved, SOLVED_DIALECT_BYTES_FIRST);
     return BLOOMERY_OK;

@@ -25,7 +25,7 @@ MAKING = {
 }
 # These have a form for which -n and -p mean nothing.
 UNSIZED = {"simple-hash"}
-NO_RATE = {"leveldb", "rocksdb"} | UNSIZED
+NO_RATE = {"leveldb", "rocksdb", "redisbloom-cuckoo"} | UNSIZED
 
 
 def attempt(c, line):
@@ -175,7 +175,8 @@ def formats_with_a_magic_are_recognised_and_others_named(c):
             c.run(line, code=2, stderr=has(f"it is a filter of another system, {dialect['name']}; 'bloomery convert "
                                            f"--from {dialect['name']} -o OUT f.bf' converts it"))
     c.expect(known >= 2, f"only {known} have a magic")
-    told = {"guava", "spark", "orc", "cassandra", "rocksdb", "redisbloom", "dcso", "bits-and-blooms"}
+    told = {"guava", "spark", "orc", "cassandra", "rocksdb", "redisbloom", "redisbloom-cuckoo", "dcso",
+            "bits-and-blooms"}
     c.expect(looked_at >= told | (met & {"pybloom-live"}),  # its hash is a digest, which a build can do without
              f"only {looked_at} are detected")
 
