@@ -620,7 +620,7 @@ static bool run_input(struct tool_dedupe_command *command, char *path)
     if (!tool_packed_output_finish(output, NULL) ||
         (dedupe->removed != NULL && tool_out_finish(dedupe->removed, TOOL_FOUND) != TOOL_FOUND))
         return false;
-    /* Of all runs: that of earlier ones, and this one's so far, by the last look at the filter, which
+    /* Of all runs: that of earlier ones, and this one's so far, by the last look at the filter. It
      * takes longer than a small input. */
     const time_t now = time(NULL);
     if (now != corpus->looked_at)
