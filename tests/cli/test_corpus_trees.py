@@ -137,7 +137,8 @@ def a_base_that_inputs_are_not_below_is_refused(c):
     for more, said in (("in/en in/en/000.jsonl in/de.jsonl", "in/de.jsonl: is not below --base in/en"),
                        ("/in in/de.jsonl", "in/de.jsonl: is not below --base /in"),
                        ("in/e in/en/000.jsonl", "is not below --base in/e"),
-                       ("in in/fr/../de.jsonl", "'..' can't be kept"), ("in in", "needs inputs with names")):
+                       ("in in/fr/../de.jsonl", "'..' can't be kept"), ("in in", "in: is a directory"),
+                       ("in/de.jsonl in/de.jsonl", "needs inputs with names")):
         c.run(f"{line} {more}", code=2, stderr=has(said))
     c.run(quiet("paragraph", "--base in in/de.jsonl"), code=2, stderr=has("--base goes with --output-dir"))
 

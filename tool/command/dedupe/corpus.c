@@ -620,9 +620,13 @@ static bool run_input(struct tool_dedupe_command *command, char *path)
     if (!tool_packed_output_finish(output, NULL) ||
         (dedupe->removed != NULL && tool_out_finish(dedupe->removed, TOOL_FOUND) != TOOL_FOUND))
         return false;
-    /* Of all runs: that of earlier ones, and this one's so far. */
-    if (!tool_journal_done(&corpus->journal, path, &these,
-                           corpus->wrong_before + tool_corpus_wrong(command)))
+    /* Of all runs: that of earlier ones, and this one's so far, by the last look at the filter. It
+     * takes longer than a small input. */
+    const time_t now = time(NULL);
+    if (now != corpus->looked_at)
+        corpus->wrong = corpus->wrong_before + tool_corpus_wrong(command);
+    corpus->looked_at = now;
+    if (!tool_journal_done(&corpus->journal, path, &these, corpus->wrong))
         return false;
     const double wanted = corpus->checkpoint >= 0 ? ceil(corpus->checkpoint) : CHECKPOINT_DEFAULT;
     return (double)(time(NULL) - corpus->saved_at) < wanted || write_checkpoint(command);
@@ -655,5 +659,6 @@ bool tool_corpus_run_inputs(struct tool_dedupe_command *command)
         tool_progress_update(&progress, command->dedupe.counts.keys, done, all);
     }
     tool_progress_stop(&progress);
+    corpus->journal.wrong = corpus->wrong_before + tool_corpus_wrong(command); /* for the report */
     return good;
 }

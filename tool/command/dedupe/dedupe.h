@@ -236,8 +236,10 @@ struct tool_corpus {
     struct tool_output_names names;       /* of outputs, with --output-dir */
     struct tool_text_output removed_file; /* without --output-dir */
     struct tool_out removed_out;
-    double wrong_before;     /* removals of earlier runs that are expected to be wrong */
-    bool left_out;           /* an input could not be read, and has no output */
+    double wrong;        /* removals of all runs that are expected to be wrong, at `looked_at` */
+    time_t looked_at;    /* seconds */
+    double wrong_before; /* removals of earlier runs that are expected to be wrong */
+    bool left_out;       /* an input could not be read, and has no output */
     bloomery_filter *hasher; /* that hashes the words of near-duplicates; NULL: another does */
     time_t saved_at;
     char note[TOOL_JUDGE_NOTE_BYTES];

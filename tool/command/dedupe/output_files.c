@@ -792,7 +792,10 @@ void tool_journal_drop_removed(struct tool_journal *journal)
 static bool sync_removed(struct tool_journal *journal, char *line, size_t room)
 {
     struct stat facts;
-    if (fdatasync(journal->removed) != 0 || fstat(journal->removed, &facts) != 0)
+    if (fstat(journal->removed, &facts) != 0)
+        return refuse_removed(journal, strerror(errno));
+    const bool grown = (uint64_t)facts.st_size != journal->removed_bytes;
+    if (grown && fdatasync(journal->removed) != 0)
         return refuse_removed(journal, strerror(errno));
     journal->removed_bytes = (uint64_t)facts.st_size;
     snprintf(line, room, "removed %" PRIu64 "\n", journal->removed_bytes);
