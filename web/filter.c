@@ -4,6 +4,8 @@
 
 #include "json.h"
 
+#include "batch.h"
+
 #include <bloomery/bloomery.h>
 #include <bloomery/dialect.h>
 #include <bloomery/experimental.h>
@@ -266,6 +268,11 @@ double EXPORT(web_keys)(bloomery_filter *filter, int add, const void *data, size
     keys.width = width;
     keys.offsets = offsets;
     keys.count = count;
+#if defined(WEB_BATCH)
+    size_t positive;
+    if (add >= 0 && count > 0 && web_usual_keys(filter, add > 0, &keys, answers, &positive))
+        return (double)positive;
+#endif
     const bloomery_status status =
         add > 0   ? bloomery_add_keys(filter, &keys, answers, &counts, &web_error)
         : add < 0 ? bloomery_remove_keys(filter, &keys, answers, &counts, &web_error)

@@ -106,16 +106,27 @@ BLOOMERY_PUBLIC bloomery_status bloomery_inline_adder_of(bloomery_filter *filter
 
 __extension__ typedef unsigned __int128 bloomery_inline_wide_;
 
+/* WebAssembly has no wide product: a compiler would call a function for each. */
 BLOOMERY_INLINE_ALWAYS_ static inline uint64_t bloomery_inline_high_(uint64_t a, uint64_t b)
 {
+#ifdef __wasm__
+    const uint64_t one = (a >> 32) * (b & UINT32_MAX) + ((a & UINT32_MAX) * (b & UINT32_MAX) >> 32);
+    const uint64_t other = (a & UINT32_MAX) * (b >> 32) + (one & UINT32_MAX);
+    return (a >> 32) * (b >> 32) + (one >> 32) + (other >> 32);
+#else
     return (uint64_t)(((bloomery_inline_wide_)a * b) >> 64);
+#endif
 }
 
 /* By one product: of two the compiler would compute both. */
 BLOOMERY_INLINE_ALWAYS_ static inline uint64_t bloomery_inline_fold_(uint64_t a, uint64_t b)
 {
+#ifdef __wasm__
+    return bloomery_inline_high_(a, b) ^ a * b;
+#else
     const bloomery_inline_wide_ product = (bloomery_inline_wide_)a * b;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
+#endif
 }
 
 BLOOMERY_INLINE_ALWAYS_ static inline uint64_t bloomery_inline_turned_(uint64_t x, unsigned bits)

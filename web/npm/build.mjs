@@ -3,7 +3,7 @@
 //
 //     node npm/build.mjs PLAIN.WASM FOLDER     FOLDER/npm/, ready for `npm pack`
 //
-// PLAIN.WASM is the explorer's module before wasm-opt. What only the page calls is left out here, 4 KB of the
+// PLAIN.WASM is the package's module before wasm-opt. What only the page calls is left out here, 5 KB of the
 // package. The version is that of the C library.
 
 import { build } from "esbuild";
@@ -26,7 +26,7 @@ const called = [
   ...["memory", "web_allocate", "web_release", "web_failure", "web_plan", "web_make", "web_load"],
   ...["web_given", "web_dialect_plan", "web_dialect_create", "web_dialect_load", "web_free"],
   ...["web_sniff", "web_dialects", "web_write", "web_written", "web_info", "web_add", "web_remove"],
-  ...["web_may_contain", "web_key_count", "web_keys"],
+  ...["web_may_contain", "web_keys"],
 ];
 const graph = [
   { name: "outside", reaches: called, root: true },
@@ -44,7 +44,27 @@ execFileSync("wasm-opt", [
 ]);
 const packed = execFileSync("zopfli", ["-c", scratch("bloomery.wasm")]);
 for (const name of ["graph.json", "less.wasm", "bloomery.wasm"]) rmSync(scratch(name));
+/** Methods of page/engine.ts that only the page calls: esbuild keeps what a class has. */
+const pageOnly = [
+  ...["version", "planRate", "sievePlan", "create", "view", "viewOf", "verify", "add", "remove"],
+  ...["key", "mayContain", "count", "positions", "hash", "keyOf", "addNumbers", "countNumbers"],
+  ...["expectedRate", "cells", "fill"],
+];
+const withoutPage = {
+  name: "without-page",
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /page[\\/]engine\.ts$/ }, ({ path }) => {
+      let contents = readFileSync(path, "utf8");
+      for (const name of pageOnly) {
+        const parts = contents.split(new RegExp(`^  (?:private )?${name}\\([^]*?^  }\\n`, "m"));
+        if (parts.length !== 2) throw new Error(`${name} is ${parts.length - 1} times in ${path}`);
+        contents = parts.join("");
+      }
+      return { contents, loader: "ts" };
+    }),
+};
 await build({
+  plugins: [withoutPage],
   entryPoints: [join(here, "index.ts")],
   outfile: join(to, "index.js"),
   bundle: true,
@@ -69,8 +89,11 @@ execFileSync(
 );
 for (const name of ["npm/index.d.ts", "npm/types.d.ts", "page/engine-types.d.ts"]) {
   mkdirSync(dirname(join(to, "types", name)), { recursive: true });
-  // With extensions, as Node's own resolution wants them.
-  const types = readFileSync(join(to, "all-types", name), "utf8");
+  // With extensions, as Node's own resolution wants them, and without what only the page has.
+  const types = readFileSync(join(to, "all-types", name), "utf8").replace(
+    /^export interface (?:Failure|PlanRequest|SievePlan) {[^]*?^}\n/gm,
+    "",
+  );
   writeFileSync(join(to, "types", name), types.replace(/(from "\.[^"]*)"/g, '$1.js"'));
 }
 rmSync(join(to, "all-types"), { recursive: true });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the package takes and gives.
 
-import type { Dialect, DialectPlan, Info, Plan } from "../page/engine-types";
+import type { Dialect, DialectPlan, Given, Info, KindName, Plan } from "../page/engine-types";
 
 /** A text is its UTF-8; a number or bigint is 8 bytes, least significant first. */
 export type Key = string | Uint8Array | number | bigint;
@@ -19,23 +19,10 @@ export type IntegerArray =
 /** Keys one by one, whole numbers in a typed array, or bytes of one width. */
 export type Keys = Iterable<Key> | IntegerArray | Uint8Array;
 
-export type Kind = "blocked" | "classic" | "counting" | "scalable" | "static";
+export type Kind = KindName;
 
 /** The numbers that another system takes; which ones, Filter.dialects() says. */
-export interface DialectParameters {
-  variant?: string;
-  keys?: number;
-  rate?: number;
-  bits?: number;
-  bytes?: number;
-  probes?: number;
-  bits_per_key?: number;
-  seed?: number;
-  growth?: number;
-  columns?: number;
-  index?: number;
-  cell_bits?: number;
-}
+export type DialectParameters = Given;
 
 export interface FilterOptions extends DialectParameters {
   /** Default: blocked. */

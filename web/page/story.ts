@@ -610,7 +610,7 @@ class Story {
         values: cellsOf(filter, 2048),
         block: 512,
         word: { text: word, positions },
-        says: `2,048 bits in 4 blocks. ${quote(word)} has its 8 bits in ${lines === 1 ? "one block: one" : `${lines} blocks: up to ${lines}`} ${lines === 1 ? "wait" : "waits"} for memory. ${rate}`,
+        says: `2,048 bits in 4 blocks. The 8 bits of ${quote(word)} are in ${lines === 1 ? "one block: one" : `${lines} blocks: up to ${lines}`} ${lines === 1 ? "wait" : "waits"} for memory. ${rate}`,
       };
     };
     return this.kind === "classic"

@@ -13,13 +13,25 @@ const texts = (count) =>
 
 /** { Filter, BloomeryError } as they are imported; `foreign` are files by their dialects. */
 export async function use({ Filter, BloomeryError }, foreign) {
-  const found = { files: {}, refusals: {}, foreign: {} };
+  const found = { files: {}, forms: {}, refusals: {}, foreign: {} };
   const lines = Array.from({ length: 3000 }, (_, i) => `line ${i * 7}`);
   for (const kind of ["blocked", "classic", "counting", "scalable"]) {
     const filter = await Filter.create({ keys: 2000, rate: 0.01, kind });
     filter.addMany(lines.slice(0, 2000));
     found.files[kind] = await digest(filter.save());
     filter.free();
+  }
+  // Batches of the usual filter have a loop of their own for keys up to 128 bytes.
+  const lengths = Array.from({ length: 300 }, (_, i) => `${i}`.padEnd(i, "x"));
+  for (const [name, keys] of Object.entries({ lengths, short: lengths.slice(0, 129) })) {
+    const usual = await Filter.create({ keys: 2000, rate: 0.01 });
+    const added = usual.addMany(keys);
+    const answers = [...usual.hasMany([...keys, ...lines])].slice(0, keys.length);
+    found.files[name] = await digest(usual.save());
+    found.forms[name] = added > 0.9 * keys.length && answers.every((answer) => answer === 1);
+    const again = await Filter.create({ keys: 2000, rate: 0.01 });
+    found.forms[`${name} one by one`] =
+      keys.filter((key) => again.add(key)).length === added && again.info().adds === keys.length;
   }
   for (const dialect of [
     "guava",
@@ -52,7 +64,6 @@ export async function use({ Filter, BloomeryError }, foreign) {
     set: new Set(ids),
     bytes: ids.map((id) => new Uint8Array(BigInt64Array.of(BigInt(id)).buffer)),
   };
-  found.forms = {};
   for (const [name, keys] of Object.entries(forms)) {
     const filter = await Filter.create({ keys: 2000, rate: 0.001 });
     const added = filter.addMany(keys);

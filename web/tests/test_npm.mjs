@@ -63,6 +63,11 @@ const wanted = {};
 const by = ["-n", "2000", "-p", "0.01", join(work, "lines")];
 for (const kind of ["blocked", "classic", "counting", "scalable"])
   wanted[kind] = sha(native("--kind", kind, ...by));
+const lengths = Array.from({ length: 300 }, (_, i) => `${`${i}`.padEnd(i, "x")}\n`);
+for (const [name, some] of Object.entries({ lengths, short: lengths.slice(0, 129) })) {
+  writeFileSync(join(work, name), some.join(""));
+  wanted[name] = sha(native("-n", "2000", "-p", "0.01", join(work, name)));
+}
 for (const dialect of ["guava", "redisbloom", "parquet", "cassandra", "bits-and-blooms", "dcso"])
   wanted[dialect] = sha(native("--dialect", `${dialect},keys=2000,rate=0.01`, join(work, "lines")));
 
