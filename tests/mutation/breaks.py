@@ -2549,7 +2549,7 @@ if has_processor_flag("avx2"):
                         [("return ~(uint32_t)_mm256_movemask_epi8(_mm256_packs_epi32(low, high));",
                           "return ~(uint32_t)_mm256_movemask_epi8(_mm256_packs_epi32(low, high)) >> 4;")],
                         "kernels/kernel_equals_scalar_avx2"))
-    BREAKS.append(Break("hashes_alone_are_of_one_lane", "fast_path_template.h:take()",
+    BREAKS.append(Break("hashes_alone_are_of_one_lane", "fast_path_template.h",
                         [(".hi = each[j]", ".hi = each[0]")],
                         "kernels/batches_of_every_form_equal_single_keys_avx2"))
     BREAKS.append(Break("a_low_product_forgets_a_half", "low_product_avx2()",

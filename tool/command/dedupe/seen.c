@@ -135,48 +135,33 @@ static void warn_passing(struct tool_seen *seen)
 
 enum { PIECE = 4096, PIECE_WORDS = PIECE / 64 };
 
-/* Some of the keys. */
-static bloomery_keys some_of(const bloomery_keys *keys, size_t first, size_t count)
+/* Adds to filter or table whatever the marks. Fewer than `count`: it could not grow. */
+static size_t add_some(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                       uint64_t *answers)
 {
-    const size_t each =
-        keys->form == BLOOMERY_KEYS_LIST ? sizeof(bloomery_key) : sizeof(bloomery_hash);
-    bloomery_keys some = *keys;
-    assert(first <= keys->count && count <= keys->count - first);
-    some.data = (const unsigned char *)keys->data + first * each;
-    some.count = count;
-    return some;
-}
-
-static const bloomery_hash *hashes_of(const bloomery_keys *keys)
-{
-    assert(keys->form == BLOOMERY_KEYS_HASHES128);
-    return keys->data;
-}
-
-/* Adds to filter or table whatever the marks. Fewer than all: it could not grow. */
-static size_t add_some(struct tool_seen *seen, const bloomery_keys *keys, uint64_t *answers)
-{
-    size_t added;
+    size_t added = count;
     if (seen->table != NULL) {
-        added = tool_fingerprints_add(seen->table, hashes_of(keys), keys->count, answers);
+        added = tool_fingerprints_add(seen->table, hashes, count, answers);
     } else {
+        const bloomery_keys keys = bloomery_keys_of_hashes(hashes, count);
         bloomery_counts counts;
-        (void)bloomery_add_keys(seen->filter, keys, answers, &counts, NULL);
+        (void)bloomery_add_keys(seen->filter, &keys, answers, &counts, NULL);
         added = counts.done;
     }
-    assert(added <= keys->count);
-    seen->kept += tool_ones_in(answers, keys->count);
+    assert(added <= count);
+    seen->kept += tool_ones_in(answers, count);
     return added;
 }
 
 /* Adds nothing: bit i is set if key i is not there. */
-static void look_up(const struct tool_seen *seen, const bloomery_keys *keys, uint64_t *answers)
+static void look_up(const struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                    uint64_t *answers)
 {
-    const size_t count = keys->count;
     if (seen->table != NULL) {
-        tool_fingerprints_query(seen->table, hashes_of(keys), count, answers);
+        tool_fingerprints_query(seen->table, hashes, count, answers);
     } else {
-        (void)bloomery_may_contain_keys(seen->filter, keys, answers, NULL, NULL);
+        const bloomery_keys keys = bloomery_keys_of_hashes(hashes, count);
+        (void)bloomery_may_contain_keys(seen->filter, &keys, answers, NULL, NULL);
         for (size_t w = 0; w < tool_words_of(count); w++)
             answers[w] = ~answers[w];
         if (count > 0)
@@ -185,23 +170,23 @@ static void look_up(const struct tool_seen *seen, const bloomery_keys *keys, uin
 }
 
 /* Lets pass the keys that are not there. */
-static void query_some(struct tool_seen *seen, const bloomery_keys *keys, uint64_t *answers)
+static void query_some(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                       uint64_t *answers)
 {
-    look_up(seen, keys, answers);
-    seen->unremembered += tool_ones_in(answers, keys->count);
+    look_up(seen, hashes, count, answers);
+    seen->unremembered += tool_ones_in(answers, count);
 }
 
 /* Adds no more than there is room for before the next mark, so that the marks are met exactly. */
-static size_t add_to_mark(struct tool_seen *seen, const bloomery_keys *keys, uint64_t *answers)
+static size_t add_to_mark(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                          uint64_t *answers)
 {
-    size_t count = keys->count;
     uint64_t room = seen->full_at - seen->kept;
     if (!seen->warned && seen->warn_at > seen->kept && seen->warn_at - seen->kept < room)
         room = seen->warn_at - seen->kept;
     if (count > room)
         count = (size_t)room;
-    const bloomery_keys fitting = some_of(keys, 0, count);
-    const size_t added = add_some(seen, &fitting, answers);
+    size_t added = add_some(seen, hashes, count, answers);
     if (!seen->warned && seen->kept >= seen->warn_at)
         warn_planned(seen);
     seen->full = added < count || seen->kept >= seen->full_at;
@@ -214,14 +199,13 @@ enum { GROUP_WORDS = 1024 / 64, GROUPS_AHEAD = 8 };
 static bool add_group(struct tool_seen *seen, const bloomery_hash *hashes, uint64_t *answers)
 {
     const size_t group = seen->group;
-    const bloomery_keys keys = bloomery_keys_of_hashes(hashes, group);
     uint64_t added[GROUP_WORDS] = {0};
-    look_up(seen, &keys, answers);
+    look_up(seen, hashes, group, answers);
     const bool is_new = tool_ones_in(answers, group) == group;
     /* The mark is met with the group that would pass it. */
     seen->full = seen->full || seen->full_at - seen->kept < group;
     if (!seen->full && (is_new || seen->adds_seen))
-        seen->full = add_some(seen, &keys, added) < group;
+        seen->full = add_some(seen, hashes, group, added) < group;
     if (!seen->full) {
         if (!seen->warned && seen->kept >= seen->warn_at)
             warn_planned(seen);
@@ -255,27 +239,26 @@ static size_t add_groups(struct tool_seen *seen, const bloomery_hash *hashes, si
     return count;
 }
 
-size_t tool_seen_add(struct tool_seen *seen, const bloomery_keys *keys, uint64_t *answers)
+size_t tool_seen_add(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                     uint64_t *answers)
 {
-    const size_t count = keys->count;
     size_t done = 0;
     memset(answers, 0, tool_words_of(count) * sizeof(*answers));
     if (seen->group > 0)
-        return add_groups(seen, hashes_of(keys), count, answers);
+        return add_groups(seen, hashes, count, answers);
     if (!seen->full && count > 0)
-        done = add_to_mark(seen, keys, answers);
+        done = add_to_mark(seen, hashes, count, answers);
     while (done < count) { /* a mark was met */
         uint64_t piece[PIECE_WORDS] = {0};
         size_t now = count - done < PIECE ? count - done : (size_t)PIECE;
-        const bloomery_keys some = some_of(keys, done, now);
         if (seen->full && seen->on_full != TOOL_FULL_PASS)
             break;
         if (seen->full && !seen->passing_said)
             warn_passing(seen);
         if (seen->full)
-            query_some(seen, &some, piece);
+            query_some(seen, hashes + done, now, piece);
         else
-            now = add_to_mark(seen, &some, piece);
+            now = add_to_mark(seen, hashes + done, now, piece);
         for (size_t i = 0; i < now; i++)
             answers[(done + i) / 64] |= (uint64_t)tool_bit(piece, i) << (done + i) % 64;
         done += now;
@@ -357,8 +340,7 @@ void tool_seen_say_full(const struct tool_seen *seen, uint64_t lines, uint64_t k
  *
  * The adder takes what is posted in the order of the chunks. When each worker added its own chunk
  * in its turn, two threads were slower than one: the lines seen last moved from core to core. A
- * single thread adds by itself. If lines are keys, it leaves the hashing to the filter's own loop
- * (tool_adder_takes_keys).
+ * single thread adds by itself.
  */
 
 struct tool_adder {
@@ -381,8 +363,7 @@ void tool_adding_make_room(struct tool_adding *adding, size_t more)
         return;
     adding->room = 2 * adding->room + 4 * more + 64;
     const size_t bytes = tool_words_of(adding->room) * sizeof(uint64_t);
-    if (!adding->unhashed)
-        adding->hashes = tool_reallocate(adding->hashes, adding->room * sizeof(*adding->hashes));
+    adding->hashes = tool_reallocate(adding->hashes, adding->room * sizeof(*adding->hashes));
     adding->answers = tool_reallocate(adding->answers, bytes);
 }
 
@@ -399,10 +380,7 @@ static bool add_next(struct tool_adder *adder, struct tool_adding *adding)
     adding->answered = 0;
     if (adding->count == 0) /* and perhaps no room for answers */
         return true;
-    const bloomery_keys keys = adding->unhashed
-                                   ? bloomery_keys_of_list(adding->keys, adding->count)
-                                   : bloomery_keys_of_hashes(adding->hashes, adding->count);
-    adding->answered = tool_seen_add(adder->seen, &keys, adding->answers);
+    adding->answered = tool_seen_add(adder->seen, adding->hashes, adding->count, adding->answers);
     return adding->answered == adding->count;
 }
 
@@ -459,15 +437,8 @@ struct tool_adder *tool_adder_start(struct tool_seen *seen, uint32_t *threads)
     return adder;
 }
 
-bool tool_adder_takes_keys(const struct tool_adder *adder)
-{
-    const struct tool_seen *seen = adder->seen;
-    return !adder->has_thread && seen->table == NULL && seen->group == 0;
-}
-
 bool tool_adder_add(struct tool_adder *adder, struct tool_adding *adding)
 {
-    assert(!adding->unhashed || tool_adder_takes_keys(adder));
     if (!adder->has_thread) {
         const bool before = adder->ended;
         assert(adding->number == adder->turn);

@@ -53,15 +53,15 @@ struct tool_seen {
 void tool_seen_start(struct tool_seen *seen, double target);
 
 /*
- * Adds keys in order: hashes of 128 bits, or a list of keys, which a filter hashes as it adds them.
- * A table and groups take hashes alone. Bit i of `answers` is set if key i is new. Returns how many
+ * Adds keys by their hashes, in order. Bit i of `answers` is set if key i is new. Returns how many
  * were dealt with: all, or those before the one with which it stopped, `full` being set. Prints the
  * warnings.
  *
  * Of groups, whole ones come. All keys of a group are looked up before any of them is added; if one
  * was there, none is added, unless `adds_seen`.
  */
-size_t tool_seen_add(struct tool_seen *seen, const bloomery_keys *keys, uint64_t *answers);
+size_t tool_seen_add(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                     uint64_t *answers);
 
 /* From now on it is another run that is counted: keys added so far only count as seen. */
 void tool_seen_restart(struct tool_seen *seen);
@@ -98,13 +98,11 @@ void tool_seen_say_full(const struct tool_seen *seen, uint64_t lines, uint64_t k
 
 /* The keys of a chunk. One thread's; begins as zeros. */
 struct tool_adding {
-    uint64_t number;          /* of the chunk: from 0 on, without a gap */
-    size_t count;             /* of keys */
-    bool unhashed;            /* `keys` has them; and if not, `hashes` */
-    const bloomery_key *keys; /* they lie in the chunk */
+    uint64_t number; /* of the chunk: from 0 on, without a gap */
+    size_t count;    /* of keys */
     bloomery_hash *hashes;
     uint64_t *answers; /* bit i is set if key i is new */
-    size_t room;       /* of hashes, if there are any; of answers in bits */
+    size_t room;       /* of hashes; of answers in bits */
     size_t answered;   /* fewer than `count`: what was seen is full, and this is the last chunk */
     bool added;        /* the adder's own */
 };
@@ -114,10 +112,6 @@ void tool_adding_make_room(struct tool_adding *adding, size_t more);
 void tool_adding_free(struct tool_adding *adding);
 
 struct tool_adder;
-
-/* Whether keys may come unhashed: one thread does all, and the filter hashes them as it adds them,
- * while the memory of others is on its way. */
-bool tool_adder_takes_keys(const struct tool_adder *adder);
 
 /* For `threads` threads, of which one may be needed for adding alone: then `threads` becomes the
  * number of those left to come with chunks. Never NULL. */
