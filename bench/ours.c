@@ -141,21 +141,30 @@ uint64_t bench_query_batch(void *context, const struct bench_chunk *chunk)
     return counts.positive;
 }
 
+static inline void hash_and_prefetch(const bloomery_filter *filter, bloomery_key key,
+                                     bloomery_hash *hash)
+{
+    if (bloomery_hash_key(filter, key, hash, NULL) != BLOOMERY_OK)
+        bench_fail("bloomery_hash_key");
+    bloomery_prefetch_hash(filter, *hash);
+}
+
 /* The caller's own loop: hash, prefetch, and query 128 keys later. */
 static uint64_t query_pair(void *context, const struct bench_chunk *chunk)
 {
     enum { AHEAD = 128 };
     bloomery_hash hashes[AHEAD];
+    const size_t ahead = chunk->count < AHEAD ? chunk->count : AHEAD;
     uint64_t found = 0;
-    for (size_t i = 0; i < chunk->count + AHEAD; i++) {
-        if (i >= AHEAD && i - AHEAD < chunk->count)
-            found += bloomery_may_contain_hash(context, hashes[i % AHEAD]);
-        if (i < chunk->count) {
-            if (bloomery_hash_key(context, chunk->keys[i], &hashes[i % AHEAD], NULL) != BLOOMERY_OK)
-                bench_fail("bloomery_hash_key");
-            bloomery_prefetch_hash(context, hashes[i % AHEAD]);
-        }
+    for (size_t i = 0; i < ahead; i++)
+        hash_and_prefetch(context, chunk->keys[i], &hashes[i]);
+    for (size_t i = ahead; i < chunk->count; i++) {
+        bloomery_hash *hash = &hashes[i % AHEAD];
+        found += bloomery_may_contain_hash(context, *hash);
+        hash_and_prefetch(context, chunk->keys[i], hash);
     }
+    for (size_t i = 0; i < ahead; i++)
+        found += bloomery_may_contain_hash(context, hashes[i]);
     return found;
 }
 

@@ -262,12 +262,12 @@ static void judge_text(struct tool_units *units, struct batch *batch, struct tex
 static void judge_texts(struct native_deduper *self, struct tool_units *units, struct batch *batch)
 {
     struct tool_adding *adding = &units->adding;
-    const bloomery_keys keys = bloomery_keys_of_hashes(adding->hashes, adding->count);
     adding->answered = adding->count;
     if (adding->count > 0 && batch->way == WAY_LOOK)
-        tool_seen_look_up(&self->seen, &keys, adding->answers);
+        tool_seen_look_up(&self->seen, adding->hashes, adding->count, adding->answers);
     else if (adding->count > 0)
-        adding->answered = tool_seen_add(&self->seen, &keys, adding->answers);
+        adding->answered =
+            tool_seen_add(&self->seen, adding->hashes, adding->count, adding->answers);
     for (size_t i = 0; i < batch->count; i++) {
         if (adding->answered < adding->count && batch->texts[i].bytes != NULL &&
             !tool_units_are_answered(units, &batch->texts[i].judged)) {

@@ -448,7 +448,7 @@ bloomery_status bloomery_chain_add_positions(struct bloomery_filter *filter, blo
  *
  * Those that are left at the end are in no layer. Hashes and places fit in the first-level cache.
  */
-enum { WORD = 64, PORTION = 512 };
+enum { WORD = 64, PORTION = 512, PORTION_ALONE = 4096 };
 
 struct portion {
     size_t count;
@@ -647,9 +647,6 @@ bloomery_status bloomery_chain_add_many(struct bloomery_filter *filter,
                                         uint64_t *answers, bloomery_counts *counts,
                                         bloomery_error *error)
 {
-    /* Others add to a concurrent chain, and what is reserved is missing to them: a word at a time.
-     * Without kernels of their own the memory of all keys of a portion is requested at once. */
-    const size_t most = filter->concurrent ? WORD : fast == NULL ? 2 * WORD : PORTION;
     const bool asked = answers != NULL || counts != NULL || filter->concurrent || fast == NULL ||
                        fast->add_tallied == NULL;
     bloomery_status status = BLOOMERY_OK;
@@ -658,8 +655,16 @@ bloomery_status bloomery_chain_add_many(struct bloomery_filter *filter,
         memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
     while (done.done < count && status == BLOOMERY_OK) {
         const size_t left = count - done.done;
-        const bool whole = !asked && filter->shape.layer_count == 1; /* nothing is set aside */
-        uint64_t found[PORTION / WORD];
+        const bool alone = filter->shape.layer_count == 1; /* the layer; nothing is set aside */
+        const bool whole = !asked && alone;
+        /* Others add to a concurrent chain, and what is reserved is missing to them: a word at a
+         * time. Without kernels of their own the memory of all keys of a portion is requested at
+         * once. With them, each portion begins and ends with few keys on their way. */
+        const size_t most = filter->concurrent ? WORD
+                            : fast == NULL     ? 2 * WORD
+                            : alone            ? PORTION_ALONE
+                                               : PORTION;
+        uint64_t found[PORTION_ALONE / WORD];
         size_t now = add_portion(filter, fast, keys, done.done, whole || left < most ? left : most,
                                  asked ? found : NULL, &done.cells);
         if (now == 0)

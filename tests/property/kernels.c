@@ -512,7 +512,7 @@ static void compare_form(const struct kernels *kernel, const struct sample *samp
 }
 
 /* Hashes alone, from any key on, are those of single keys. */
-static void compare_hashes(const struct kernels *kernel, const struct sample *sample, size_t count)
+static void compare_named(const struct kernels *kernel, const struct sample *sample, size_t count)
 {
     bloomery_hash found[FORM_KEYS + 1];
     const int form = sample->input.form;
@@ -548,7 +548,7 @@ static void compare_forms(enum bloomery_cpu level)
             const size_t first = (count * 5 + form) % SHAPES;
             const size_t last = test_long() ? first + SHAPES : first + 1;
             make_sample(&sample, &key_forms[form], count, count % 3 == 0 ? count / 3 % SHIFTS : 0);
-            compare_hashes(kernel, &sample, count);
+            compare_named(kernel, &sample, count);
             for (size_t shape = first; shape < last; shape++)
                 compare_form(
                     kernel, &sample, count, 1 + (uint32_t)(shape % BLOOMERY_BLOCKS_PER_KEY_MAX),

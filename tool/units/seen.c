@@ -108,47 +108,32 @@ static void begin_passing(struct tool_seen *seen)
 
 enum { PIECE = 4096, PIECE_WORDS = PIECE / 64 };
 
-/* Some of the keys. */
-static bloomery_keys some_of(const bloomery_keys *keys, size_t first, size_t count)
+/* Adds to filter or table whatever the marks. Fewer than `count`: it could not grow. */
+static size_t add_some(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                       uint64_t *answers)
 {
-    const size_t each =
-        keys->form == BLOOMERY_KEYS_LIST ? sizeof(bloomery_key) : sizeof(bloomery_hash);
-    bloomery_keys some = *keys;
-    assert(first <= keys->count && count <= keys->count - first);
-    some.data = (const unsigned char *)keys->data + first * each;
-    some.count = count;
-    return some;
-}
-
-static const bloomery_hash *hashes_of(const bloomery_keys *keys)
-{
-    assert(keys->form == BLOOMERY_KEYS_HASHES128);
-    return keys->data;
-}
-
-/* Adds to filter or table whatever the marks. Fewer than all: it could not grow. */
-static size_t add_some(struct tool_seen *seen, const bloomery_keys *keys, uint64_t *answers)
-{
-    size_t added;
+    size_t added = count;
     if (seen->table != NULL) {
-        added = tool_fingerprints_add(seen->table, hashes_of(keys), keys->count, answers);
+        added = tool_fingerprints_add(seen->table, hashes, count, answers);
     } else {
+        const bloomery_keys keys = bloomery_keys_of_hashes(hashes, count);
         bloomery_counts counts;
-        (void)bloomery_add_keys(seen->filter, keys, answers, &counts, NULL);
+        (void)bloomery_add_keys(seen->filter, &keys, answers, &counts, NULL);
         added = counts.done;
     }
-    assert(added <= keys->count);
-    seen->kept += tool_ones_in(answers, keys->count);
+    assert(added <= count);
+    seen->kept += tool_ones_in(answers, count);
     return added;
 }
 
-void tool_seen_look_up(const struct tool_seen *seen, const bloomery_keys *keys, uint64_t *answers)
+void tool_seen_look_up(const struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                       uint64_t *answers)
 {
-    const size_t count = keys->count;
     if (seen->table != NULL) {
-        tool_fingerprints_query(seen->table, hashes_of(keys), count, answers);
+        tool_fingerprints_query(seen->table, hashes, count, answers);
     } else {
-        (void)bloomery_may_contain_keys(seen->filter, keys, answers, NULL, NULL);
+        const bloomery_keys keys = bloomery_keys_of_hashes(hashes, count);
+        (void)bloomery_may_contain_keys(seen->filter, &keys, answers, NULL, NULL);
         for (size_t w = 0; w < tool_words_of(count); w++)
             answers[w] = ~answers[w];
         if (count > 0)
@@ -157,23 +142,23 @@ void tool_seen_look_up(const struct tool_seen *seen, const bloomery_keys *keys, 
 }
 
 /* Lets pass the keys that are not there. */
-static void query_some(struct tool_seen *seen, const bloomery_keys *keys, uint64_t *answers)
+static void query_some(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                       uint64_t *answers)
 {
-    tool_seen_look_up(seen, keys, answers);
-    seen->unremembered += tool_ones_in(answers, keys->count);
+    tool_seen_look_up(seen, hashes, count, answers);
+    seen->unremembered += tool_ones_in(answers, count);
 }
 
 /* Adds no more than there is room for before the next mark, so that the marks are met exactly. */
-static size_t add_to_mark(struct tool_seen *seen, const bloomery_keys *keys, uint64_t *answers)
+static size_t add_to_mark(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                          uint64_t *answers)
 {
-    size_t count = keys->count;
     uint64_t room = seen->full_at - seen->kept;
     if (!seen->warned && seen->warn_at > seen->kept && seen->warn_at - seen->kept < room)
         room = seen->warn_at - seen->kept;
     if (count > room)
         count = (size_t)room;
-    const bloomery_keys fitting = some_of(keys, 0, count);
-    const size_t added = add_some(seen, &fitting, answers);
+    size_t added = add_some(seen, hashes, count, answers);
     if (!seen->warned && seen->kept >= seen->warn_at)
         pass_mark(seen);
     seen->full = added < count || seen->kept >= seen->full_at;
@@ -186,14 +171,13 @@ enum { GROUP_WORDS = 1024 / 64, GROUPS_AHEAD = 8 };
 static bool add_group(struct tool_seen *seen, const bloomery_hash *hashes, uint64_t *answers)
 {
     const size_t group = seen->group;
-    const bloomery_keys keys = bloomery_keys_of_hashes(hashes, group);
     uint64_t added[GROUP_WORDS] = {0};
-    tool_seen_look_up(seen, &keys, answers);
+    tool_seen_look_up(seen, hashes, group, answers);
     const bool is_new = tool_ones_in(answers, group) == group;
     /* The mark is met with the group that would pass it. */
     seen->full = seen->full || seen->full_at - seen->kept < group;
     if (!seen->full && (is_new || seen->adds_seen))
-        seen->full = add_some(seen, &keys, added) < group;
+        seen->full = add_some(seen, hashes, group, added) < group;
     if (!seen->full) {
         if (!seen->warned && seen->kept >= seen->warn_at)
             pass_mark(seen);
@@ -227,27 +211,26 @@ static size_t add_groups(struct tool_seen *seen, const bloomery_hash *hashes, si
     return count;
 }
 
-size_t tool_seen_add(struct tool_seen *seen, const bloomery_keys *keys, uint64_t *answers)
+size_t tool_seen_add(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                     uint64_t *answers)
 {
-    const size_t count = keys->count;
     size_t done = 0;
     memset(answers, 0, tool_words_of(count) * sizeof(*answers));
     if (seen->group > 0)
-        return add_groups(seen, hashes_of(keys), count, answers);
+        return add_groups(seen, hashes, count, answers);
     if (!seen->full && count > 0)
-        done = add_to_mark(seen, keys, answers);
+        done = add_to_mark(seen, hashes, count, answers);
     while (done < count) { /* a mark was met */
         uint64_t piece[PIECE_WORDS] = {0};
         size_t now = count - done < PIECE ? count - done : (size_t)PIECE;
-        const bloomery_keys some = some_of(keys, done, now);
         if (seen->full && seen->on_full != TOOL_FULL_PASS)
             break;
         if (seen->full && !seen->passing_said)
             begin_passing(seen);
         if (seen->full)
-            query_some(seen, &some, piece);
+            query_some(seen, hashes + done, now, piece);
         else
-            now = add_to_mark(seen, &some, piece);
+            now = add_to_mark(seen, hashes + done, now, piece);
         for (size_t i = 0; i < now; i++)
             answers[(done + i) / 64] |= (uint64_t)tool_bit(piece, i) << (done + i) % 64;
         done += now;
@@ -288,12 +271,10 @@ bool tool_adding_make_room(struct tool_adding *adding, size_t more)
     if (adding->room > 0 && adding->room - adding->count >= more)
         return true;
     const size_t room = 2 * adding->room + 4 * more + 64;
-    bloomery_hash *hashes =
-        adding->unhashed ? NULL : realloc(adding->hashes, room * sizeof(*hashes));
+    bloomery_hash *hashes = realloc(adding->hashes, room * sizeof(*hashes));
     adding->hashes = hashes != NULL ? hashes : adding->hashes;
-    uint64_t *answers = hashes != NULL || adding->unhashed
-                            ? realloc(adding->answers, tool_words_of(room) * sizeof(*answers))
-                            : NULL;
+    uint64_t *answers =
+        hashes != NULL ? realloc(adding->answers, tool_words_of(room) * sizeof(*answers)) : NULL;
     adding->answers = answers != NULL ? answers : adding->answers;
     adding->missing = answers != NULL ? 0 : room * sizeof(*hashes);
     adding->room = answers != NULL ? room : adding->room;

@@ -63,18 +63,19 @@ struct tool_seen {
 void tool_seen_start(struct tool_seen *seen, double target);
 
 /*
- * Adds keys in order: hashes of 128 bits, or a list of keys, which a filter hashes as it adds them.
- * A table and groups take hashes alone. Bit i of `answers` is set if key i is new. Returns how many
+ * Adds keys by their hashes, in order. Bit i of `answers` is set if key i is new. Returns how many
  * were dealt with: all, or those before the one with which it stopped, `full` being set. `tell` is
  * called from here.
  *
  * Of groups, whole ones come. All keys of a group are looked up before any of them is added; if one
  * was there, none is added, unless `adds_seen`.
  */
-size_t tool_seen_add(struct tool_seen *seen, const bloomery_keys *keys, uint64_t *answers);
+size_t tool_seen_add(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                     uint64_t *answers);
 
 /* Adds nothing: bit i of `answers` is set if key i is not there. */
-void tool_seen_look_up(const struct tool_seen *seen, const bloomery_keys *keys, uint64_t *answers);
+void tool_seen_look_up(const struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                       uint64_t *answers);
 
 /* From now on it is another run that is counted: keys added so far only count as seen. */
 void tool_seen_restart(struct tool_seen *seen);
@@ -94,13 +95,11 @@ void tool_seen_facts_get(const struct tool_seen *seen, struct tool_seen_facts *f
 
 /* The keys of a chunk. One thread's; begins as zeros. */
 struct tool_adding {
-    uint64_t number;          /* of the chunk: from 0 on, without a gap */
-    size_t count;             /* of keys */
-    bool unhashed;            /* `keys` has them; and if not, `hashes` */
-    const bloomery_key *keys; /* they lie in the chunk */
+    uint64_t number; /* of the chunk: from 0 on, without a gap */
+    size_t count;    /* of keys */
     bloomery_hash *hashes;
     uint64_t *answers; /* bit i is set if key i is new */
-    size_t room;       /* of hashes, if there are any; of answers in bits */
+    size_t room;       /* of hashes; of answers in bits */
     size_t answered;   /* fewer than `count`: what was seen is full, and this is the last chunk */
     size_t missing;    /* bytes that could not be had; 0: none */
     bool added;        /* its adder's own */

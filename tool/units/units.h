@@ -6,7 +6,7 @@
  *     tool_units_begin(units);
  *     for each text: tool_units_read(units, text, bytes, escaped, &judged[i]);
  *     tool_units_end(units);
- *     ... tool_seen_add(seen, keys of units->adding.hashes, ...), in the order of the input ...
+ *     ... tool_seen_add(seen, units->adding.hashes, ...), in the order of the input ...
  *     for each text: dropped = tool_units_judge(units, &judged[i]);
  *
  * Files of this room are compiled into the command and into the Python extension: they print

@@ -9,8 +9,7 @@
  *
  * The adder takes what is posted in the order of the chunks. When each worker added its own chunk
  * in its turn, two threads were slower than one: the lines seen last moved from core to core. A
- * single thread adds by itself. If lines are keys, it leaves the hashing to the filter's own loop
- * (tool_adder_takes_keys).
+ * single thread adds by itself.
  */
 #include "command/dedupe/adder.h"
 #include "base/experimental.h"
@@ -45,10 +44,7 @@ static bool add_next(struct tool_adder *adder, struct tool_adding *adding)
     adding->answered = 0;
     if (adding->count == 0) /* and perhaps no room for answers */
         return true;
-    const bloomery_keys keys = adding->unhashed
-                                   ? bloomery_keys_of_list(adding->keys, adding->count)
-                                   : bloomery_keys_of_hashes(adding->hashes, adding->count);
-    adding->answered = tool_seen_add(adder->seen, &keys, adding->answers);
+    adding->answered = tool_seen_add(adder->seen, adding->hashes, adding->count, adding->answers);
     return adding->answered == adding->count;
 }
 
@@ -105,15 +101,8 @@ struct tool_adder *tool_adder_start(struct tool_seen *seen, uint32_t *threads)
     return adder;
 }
 
-bool tool_adder_takes_keys(const struct tool_adder *adder)
-{
-    const struct tool_seen *seen = adder->seen;
-    return !adder->has_thread && seen->table == NULL && seen->group == 0;
-}
-
 bool tool_adder_add(struct tool_adder *adder, struct tool_adding *adding)
 {
-    assert(!adding->unhashed || tool_adder_takes_keys(adder));
     if (!adder->has_thread) {
         const bool before = adder->ended;
         assert(adding->number == adder->turn);

@@ -21,10 +21,6 @@
 
 struct tool_adder;
 
-/* Whether keys may come unhashed: one thread does all, and the filter hashes them as it adds them,
- * while the memory of others is on its way. */
-bool tool_adder_takes_keys(const struct tool_adder *adder);
-
 /* For `threads` threads, of which one may be needed for adding alone: then `threads` becomes the
  * number of those left to come with chunks. Never NULL. */
 struct tool_adder *tool_adder_start(struct tool_seen *seen, uint32_t *threads);

@@ -129,7 +129,6 @@ static void *lines_begin(struct run *run)
         lines->made = tool_made_new();
         lines->made_other = tool_made_new();
     }
-    lines->adding.unhashed = run->plain && tool_adder_takes_keys(run->adder);
     return lines;
 }
 
@@ -181,13 +180,11 @@ static void hash_keys(struct lines *lines, const bloomery_key *keys, size_t coun
         tool_no_memory(adding->missing);
         exit(TOOL_ERROR);
     }
-    adding->count += count;
-    if (adding->unhashed)
-        return;
     bloomery_status status = tool_batch_hash(lines->run->dedupe->seen->filter, keys, count,
-                                             adding->hashes + adding->count - count);
+                                             adding->hashes + adding->count);
     assert(status == BLOOMERY_OK); /* its secret was required when it was opened */
     (void)status;
+    adding->count += count;
 }
 
 /* Sets the bits of those records of a batch that one of the other filters may have. */
@@ -281,7 +278,6 @@ static struct tool_adding *lines_read(void *worker, struct tool_chunk *chunk)
         lines->count += count;
     }
     assert(!plain || lines->adding.count == lines->count);
-    lines->adding.keys = lines->records; /* which stay where they are from here on */
     return &lines->adding;
 }
 
