@@ -196,7 +196,7 @@ def the_cpp_program_of_readme_compiles_and_writes_a_filter(c):
 @case
 def numbers_of_readme_are_those_of_the_command(c):
     text = re.sub(r"\s+", " ", read("README.md"))
-    systems = len(json.loads(c.run("dialects --json", stdout=None)[0])["dialects"])
+    systems = len(json.loads(c.run("dialects --json", stdout=None)[0])["dialects"]) - 1  # RedisBloom has two
     c.expect(f"filters of {systems} other systems" in text, f"the command has {systems} dialects")
     bits = {}
     for kind in ("blocked", "classic", "static", "counting"):
