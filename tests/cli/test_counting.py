@@ -136,7 +136,7 @@ def other_kinds_are_refused(c):
             "nothing was removed from f.bloom\n"))
         c.run("query --counts f.bloom", stdin="a\n", code=2,
               stderr=f"bloomery: query: f.bloom: a {kind} filter has no counters; --counts is for "
-                     "counting ones\n")
+                     "counting and cuckoo ones\n")
         c.expect(c.read("f.bloom") == before, "another file")
 
 

@@ -250,8 +250,8 @@ static const struct tool_option corpus_options[] = {
              "With --near it is {\"bands\":11,\"of\":11,\"similarity\":1,\"drop\":true}: the "
              "bands that were seen, all bands, and a rough estimate of the similarity."},
     {0, "removed", "FILE", TOOL_TEXT(CORPUS, removed),
-     .help = "list in FILE what is removed, one JSON line for each span and each dropped document: "
-             "file, line, id, span in code points, and the filter of --against that has it",
+     .help = "list in FILE what is removed, one JSON line for each span and each dropped document. "
+             "It has file, line, id, span in code points, and the filter of --against with it",
      .more = "A filter does not know which document had a text, so a repeat within the inputs has "
              "no member \"against\". FILE is written whole or not at all; with --output-dir it "
              "grows with each input that is done, is not compressed, and is part of what a run "
