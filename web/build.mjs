@@ -41,7 +41,7 @@ function privateNames() {
     .map((name) => readFileSync(join(page, name), "utf8"));
   const foreign = [
     ...["lib.dom.d.ts", "lib.es5.d.ts"].map((name) =>
-      readFileSync(join(page, "../node_modules/typescript/lib", name), "utf8"),
+      readFileSync(fileURLToPath(import.meta.resolve(`typescript/lib/${name}`)), "utf8"),
     ),
     ...["wasm.c", "filter.c"].map((name) => readFileSync(join(page, "..", name), "utf8")),
     ...texts.flatMap((text) => text.match(/"[^"\n]*"|`[^`]*`/g) ?? []),

@@ -153,7 +153,7 @@ function broken({ file, from, to }) {
   rmSync(copy, { recursive: true, force: true });
   mkdirSync(copy);
   cpSync(join(web, "page"), join(copy, "page"), { recursive: true });
-  cpSync(join(web, "build.mjs"), join(copy, "build.mjs"));
+  for (const name of ["build.mjs", "wasm.c", "filter.c"]) cpSync(join(web, name), join(copy, name));
   const path = join(copy, "page", file);
   const parts = readFileSync(path, "utf8").split(from);
   if (parts.length < 2) return undefined;
