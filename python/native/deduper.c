@@ -190,7 +190,7 @@ static bool read_texts(struct tool_units *units, struct batch *batch)
     if (batch->way == WAY_CLEAN)
         batch->left = malloc(bytes);
     if (batch->way == WAY_MARK || batch->way == WAY_LOOK)
-        batch->spans = malloc((units->paragraph_count + 1) * sizeof(*batch->spans));
+        batch->spans = calloc(units->paragraph_count + 1, sizeof(*batch->spans));
     return batch->way == WAY_LEARN || batch->left != NULL || batch->spans != NULL;
 }
 

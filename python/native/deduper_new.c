@@ -7,7 +7,6 @@
 #include "deduper.h"
 #include "units/word_breaks.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -345,6 +344,20 @@ static bool create(struct native_deduper *self, const struct given *given)
 
 /* ---- One that was saved ---------------------------------------------------------------------- */
 
+/* A number behind a text. False: something else is there. */
+static bool number_behind(const char **at, const char *text, unsigned *number)
+{
+    const size_t bytes = strlen(text);
+    char *end;
+    if (strncmp(*at, text, bytes) != 0)
+        return false;
+    const unsigned long value = strtoul(*at + bytes, &end, 10);
+    const bool good = end != *at + bytes && value <= UINT_MAX;
+    *number = good ? (unsigned)value : 0;
+    *at = end;
+    return good;
+}
+
 /* Reads the unit and what belongs to its keys off the note of a filter. */
 static void read_note(const char *note, struct given *given)
 {
@@ -359,14 +372,15 @@ static void read_note(const char *note, struct given *given)
         given->noted.unit = "document";
     else if (strcmp(note, "paragraphs") == 0)
         given->noted.unit = "paragraph";
-    else if (sscanf(note, "runs of %u words", &words) == 1) {
+    else if (number_behind(&note, "runs of ", &words)) {
         given->noted.unit = "ngram";
         given->noted.words = words;
     } else if (strncmp(note, near, strlen(near)) == 0) {
         const double threshold = PyOS_string_to_double(note + strlen(near), &end, NULL);
-        if (PyErr_Occurred() == NULL &&
-            sscanf(end, ", %u bands of %u of %u values, runs of %u words", &bands, &rows, &values,
-                   &words) == 4) {
+        const char *at = end;
+        if (PyErr_Occurred() == NULL && number_behind(&at, ", ", &bands) &&
+            number_behind(&at, " bands of ", &rows) && number_behind(&at, " of ", &values) &&
+            number_behind(&at, " values, runs of ", &words)) {
             given->noted.unit = "near";
             given->noted.threshold = threshold;
             given->noted.words = words;

@@ -423,7 +423,7 @@ static PyObject *state_of(PyObject *object)
         PyErr_Clear();
     const struct native_filter *self = (const struct native_filter *)object;
     PyObject *set = self->ignores || self->raw ? PyDict_New() : NULL;
-    PyObject *both = own;
+    PyObject *both;
     if (set == NULL)
         return own;
     PyObject *ignore = PyUnicode_FromString("ignore");

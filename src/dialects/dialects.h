@@ -171,7 +171,7 @@ const struct bloomery_dialect_row *bloomery_dialect_row(uint32_t id);
 
 /* A cuckoo filter of a plan that was settled: a kind that is a dialect, too (src/cuckoo.c). */
 bloomery_status bloomery_cuckoo_of_plan(const bloomery_plan *plan,
-                                        const bloomery_create_options *options,
+                                        const bloomery_create_options *given,
                                         bloomery_filter **filter, bloomery_error *error);
 
 /* How the rows of all of them are found by number; NULL in a library without them. */

@@ -112,12 +112,12 @@ SCHEME_NAME(add_keys)(bloomery_bit_setter *set, const bloomery_filter *filter,
                       const struct bloomery_layer *layer, const struct bloomery_input *keys,
                       size_t count, uint64_t *answers, bloomery_counts *counts)
 {
-    enum { EIGHT = BLOOMERY_EIGHT, AHEAD = BLOOMERY_KEYS_AHEAD };
+    enum { EIGHT = BLOOMERY_EIGHT, AHEAD = BLOOMERY_KEYS_AHEAD, KEPT = 2 * AHEAD };
     bloomery_key_hasher *hash_keys = bloomery_key_hasher_of(keys, filter);
     const uint32_t probes = layer->probes;
     uint8_t *const payload = layer->payload;
     uint64_t ring[AHEAD][BLOOMERY_POSITIONS_AHEAD];
-    bloomery_hash hashes[2 * AHEAD]; /* those of keys to come must not replace any */
+    bloomery_hash hashes[KEPT]; /* those of keys to come must not replace any */
     uint64_t word = 0;
     bloomery_counts done = {0, 0, 0};
     for (size_t key = 0; key < count + AHEAD; key++) {
@@ -125,7 +125,7 @@ SCHEME_NAME(add_keys)(bloomery_bit_setter *set, const bloomery_filter *filter,
         if (key >= AHEAD) {
             uint32_t fresh = 0;
             if (probes > BLOOMERY_POSITIONS_AHEAD)
-                fresh = add_with(set, layer, payload, hashes[(key - AHEAD) % (2 * AHEAD)]);
+                fresh = add_with(set, layer, payload, hashes[(key - AHEAD) % KEPT]);
             for (uint32_t i = 0; probes <= BLOOMERY_POSITIONS_AHEAD && i < probes; i++)
                 fresh += set(payload, at[i]);
             done.cells += fresh;
@@ -142,8 +142,8 @@ SCHEME_NAME(add_keys)(bloomery_bit_setter *set, const bloomery_filter *filter,
             continue;
         if (key % EIGHT == 0)
             hash_keys(keys, filter, key, count - key < EIGHT ? count - key : EIGHT,
-                      hashes + key % (2 * AHEAD));
-        struct bloomery_steps steps = SCHEME_NAME(begin)(layer, hashes[key % (2 * AHEAD)]);
+                      hashes + key % KEPT);
+        struct bloomery_steps steps = SCHEME_NAME(begin)(layer, hashes[key % KEPT]);
         for (uint32_t i = 0; probes <= BLOOMERY_POSITIONS_AHEAD && i < probes; i++) {
             at[i] = SCHEME_NAME(next)(layer, &steps, i);
             assert(at[i] < layer->bits);

@@ -34,7 +34,7 @@ struct bloomery_parsed {
     uint64_t file_bytes;
     uint64_t header_checksum; /* the seed of the payload's checksums */
     double wanted;            /* the rate that the plan was asked for; 0: not there */
-    uint64_t removed; /* of a cuckoo filter */
+    uint64_t removed;         /* of a cuckoo filter */
     uint32_t iterations;
     bool has_secret;
     uint8_t secret[BLOOMERY_SECRET_BYTES];

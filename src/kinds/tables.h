@@ -8,11 +8,11 @@
 
 /* What a kind owes (kinds/kinds.h). */
 bloomery_status bloomery_table_check(const struct bloomery_shape *shape,
-                                     const struct bloomery_layer *layer, bloomery_error *error);
+                                     const struct bloomery_layer *table, bloomery_error *error);
 const struct bloomery_operations *bloomery_table_operations(uint32_t cell_bits, bool concurrent);
-double bloomery_table_expected_rate(const struct bloomery_layer *layer, uint64_t keys);
-double bloomery_table_estimate(const struct bloomery_layer *layer, uint64_t used);
-void bloomery_table_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
+double bloomery_table_expected_rate(const struct bloomery_layer *table, uint64_t keys);
+double bloomery_table_estimate(const struct bloomery_layer *table, uint64_t used);
+void bloomery_table_scan(const struct bloomery_shape *shape, const struct bloomery_layer *table,
                          const uint8_t *payload, struct bloomery_scan *scan);
 bloomery_status bloomery_table_next(const struct bloomery_shape *shape,
                                     const struct bloomery_layer *newest,

@@ -25,7 +25,8 @@
  */
 double bloomery_table_rate(uint64_t buckets, uint64_t keys)
 {
-    const double alone = (double)(BLOOMERY_PRINTS / buckets) / BLOOMERY_PRINTS;
+    const uint64_t classes = BLOOMERY_PRINTS / buckets;
+    const double alone = (double)classes / BLOOMERY_PRINTS;
     const double pair = 1 / ((double)BLOOMERY_PRINTS * (double)buckets);
     assert(buckets > 0 && alone <= 1);
     const double one = -expm1((double)keys * log1p(-pair));

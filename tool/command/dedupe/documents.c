@@ -329,6 +329,7 @@ static void write_place(struct tool_bytes *to, uint64_t start, uint64_t end, uin
                         uint64_t keys, const struct tool_json_path *path)
 {
     char text[80];
+    assert(keys > 0 && seen <= keys);
     const uint64_t share = 1000 * seen / keys;
     const int bytes = snprintf(text, sizeof(text), "[%llu,%llu,", (unsigned long long)start,
                                (unsigned long long)end);
