@@ -109,7 +109,7 @@ static const struct edit header_edits[] = {
     {"version 65535", FORGE_VERSION, 2, 65535, ONE(WRONG_VERSION)},
     {"kind 0", FORGE_KIND, 2, 0, EITHER(UNSUPPORTED, CORRUPT)},
     {"kind counting", FORGE_KIND, 2, BLOOMERY_COUNTING, ONE(UNSUPPORTED)},
-    {"kind 6, which is reserved", FORGE_KIND, 2, 6, ONE(UNSUPPORTED)},
+    {"kind 7, which is not one", FORGE_KIND, 2, 7, ONE(UNSUPPORTED)},
     {"kind 65535", FORGE_KIND, 2, 65535, ONE(UNSUPPORTED)},
     {"header size 0", FORGE_HEADER_BYTES, 4, 0, ONE(CORRUPT)},
     {"header size 136", FORGE_HEADER_BYTES, 4, 136, ONE(CORRUPT)},
