@@ -27,7 +27,7 @@ QUESTIONS = (
     ("bloomery pl", {"plan", "plot"}),
     ("bloomery help ins", {"inspect"}),
     ("bloomery build --ki", {"--kind"}),
-    ("bloomery build --kind c", {"classic", "counting"}),
+    ("bloomery build --kind c", {"classic", "counting", "cuckoo"}),
     ("bloomery plot --kind st", set()),
     ("bloomery query --with", {"--with-filename", "--with-input"}),
     ("bloomery sieve ex", {"export"}),
@@ -131,7 +131,7 @@ def bash_completes_after_an_equals_sign(c):
               "COMP_WORDS=(bloomery build --kind =)\nCOMP_CWORD=3\n_bloomery\necho \"${COMPREPLY[@]}\"\n"
               "COMP_WORDS=(bloomery dedupe --exact =)\nCOMP_CWORD=3\n_bloomery\necho \"${COMPREPLY[@]}\"\n")
     done = subprocess.run([bash, "--norc", "-c", script], capture_output=True, text=True, check=True)
-    c.expect(done.stdout == "scalable\nblocked classic counting scalable static\n64 128\n", done.stdout)
+    c.expect(done.stdout == "scalable\nblocked classic counting scalable static cuckoo\n64 128\n", done.stdout)
 
 
 @case
