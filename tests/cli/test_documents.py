@@ -36,7 +36,7 @@ NOT_RUN = (
     (r"CONTRIBUTING", r"build/tests/unit/hashes hashes", "it is a test"),
     (r"CONTRIBUTING", r"BLOOMERY_CPU=scalar qemu-aarch64-static .*", CI),
     (r"CONTRIBUTING", r"scripts/check-interface --write", "it changes the sources; the check runs as a test"),
-    (r"benchmarks|sieve|results", r"(\w+=\S+ )*(build-bench/)?bench/\w+ .*", ROOM),
+    (r"benchmarks|sieve|results|goals", r"(\w+=\S+ )*(build-bench/)?bench/\w+ .*", ROOM),
     (r"mathematics", r"python3 tests/reference/crosscheck\.py", "a minute; the long tests run it"),
     (r"mathematics", r"python3 tests/reference/tables\.py", "all tables take 20 seconds; one of them is made here"),
     (r"explorer", r"bloomery explore( ids\.bloom)?", "it opens a browser; tests/cli/test_explore.py does, with another page"),

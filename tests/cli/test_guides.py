@@ -60,7 +60,7 @@ def commands_of_the_page_on_kinds_work(c):
     c.file("more.txt", "another\n")
     c.file("candidates.txt", "id 7\nid 9\n")
     pieces = blocks("kinds.md")
-    c.expect(len(pieces) == 6, f"{len(pieces)} pieces")
+    c.expect(len(pieces) == 7, f"{len(pieces)} pieces")
     said = "".join(shell(c, piece)[0] for piece in pieces)
     c.expect("1\tid 9\n" in said, said)
     c.expect(c.read("members-small.bloom") != b"" and c.read("unique.txt") == ids.encode(), "files differ")
