@@ -655,7 +655,8 @@ bloomery_status bloomery_chain_add_many(struct bloomery_filter *filter,
         memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
     while (done.done < count && status == BLOOMERY_OK) {
         const size_t left = count - done.done;
-        const bool alone = filter->shape.layer_count == 1; /* the layer; nothing is set aside */
+        /* The layer; nothing is set aside. Others may add one to a concurrent chain. */
+        const bool alone = !filter->concurrent && filter->shape.layer_count == 1;
         const bool whole = !asked && alone;
         /* Others add to a concurrent chain, and what is reserved is missing to them: a word at a
          * time. Without kernels of their own the memory of all keys of a portion is requested at
