@@ -19,6 +19,8 @@
 
 #include "bench.h"
 
+#include "kinds/shape.h"
+
 #include <bloomery/dialect.h>
 #include <bloomery/experimental.h>
 
@@ -187,10 +189,7 @@ static inline __attribute__((always_inline)) uint64_t lines(struct memory *memor
         const unsigned __int128 product =
             (unsigned __int128)next_random(&state) * memory->line_count;
         *place = memory->lines + (uint64_t)(product >> 64) * LINE;
-        if (change)
-            __builtin_prefetch(*place, 1);
-        else
-            __builtin_prefetch(*place, 0);
+        bloomery_request_line(*place, memory->line_count * LINE);
     }
     return sum;
 }

@@ -20,6 +20,7 @@
 
 #include "kinds/derive.h"
 #include "kinds/filter.h"
+#include "kinds/shape.h"
 #include "plan/blocked_rate.h"
 
 #include <fcntl.h>
@@ -112,7 +113,7 @@ FAST void enter(struct floor *floor, struct flight *flight, const unsigned char 
         flight->block[i] = floor->memory + place.block * BLOOMERY_BLOCK_BYTES;
         flight->word[i] = place.word;
         if (i == 0 || job != QUERY)
-            __builtin_prefetch(flight->block[i]);
+            bloomery_request_line(flight->block[i], floor->blocks * BLOOMERY_BLOCK_BYTES);
     }
     flight->at = at;
     flight->bytes = bytes;

@@ -26,6 +26,7 @@
 
 #include "kinds/derive.h"
 #include "kinds/filter.h"
+#include "kinds/shape.h"
 #include "plan/blocked_rate.h"
 
 #include <stdlib.h>
@@ -67,11 +68,11 @@ FAST struct touch find(const struct bench_loop *loop, size_t i, enum variant var
         touch.bits = hash.hi;
     }
     touch.line = loop->memory + bloomery_block_of(hash, 0, loop->blocks) * BLOOMERY_BLOCK_BYTES;
-    __builtin_prefetch(touch.line);
+    bloomery_request_line(touch.line, loop->blocks * BLOOMERY_BLOCK_BYTES);
     if (variant == TWO_LINES) {
         touch.second =
             loop->memory + bloomery_block_of(hash, 1, loop->blocks) * BLOOMERY_BLOCK_BYTES;
-        __builtin_prefetch(touch.second);
+        bloomery_request_line(touch.second, loop->blocks * BLOOMERY_BLOCK_BYTES);
     }
     return touch;
 }

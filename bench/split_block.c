@@ -28,6 +28,7 @@
 #if defined(__x86_64__)
 
 #include "kernels/lanes_avx2.h"
+#include "kinds/shape.h"
 
 #include <immintrin.h>
 #include <math.h>
@@ -100,13 +101,13 @@ FAST uint64_t in_window(const struct bench_loop loop, enum variant variant, bool
     size_t first = loop.count < AHEAD ? loop.count : AHEAD;
     for (size_t i = 0; i < first; i++) {
         hashes[i] = hash_of(&loop, i, variant, type);
-        __builtin_prefetch(block_of(&loop, hashes[i]));
+        bloomery_request_line(block_of(&loop, hashes[i]), loop.blocks * BLOCK_BYTES);
     }
     for (size_t i = first; i < loop.count; i++) {
         uint64_t hash = hash_of(&loop, i, variant, type);
         sum += apply(&loop, hashes[i % AHEAD], adding);
         hashes[i % AHEAD] = hash;
-        __builtin_prefetch(block_of(&loop, hash));
+        bloomery_request_line(block_of(&loop, hash), loop.blocks * BLOCK_BYTES);
     }
     for (size_t i = loop.count - first; i < loop.count; i++)
         sum += apply(&loop, hashes[i % AHEAD], adding);
@@ -127,7 +128,7 @@ FAST void enter_lanes(const struct bench_loop *loop, const struct bloomery_short
     _mm256_store_si256((__m256i *)(void *)(at + slot),
                        _mm256_add_epi64(offset, all_avx2((uintptr_t)loop->memory)));
     for (size_t j = slot; j < slot + LANES_avx2; j++)
-        __builtin_prefetch((const void *)(uintptr_t)at[j]);
+        bloomery_request_line((const void *)(uintptr_t)at[j], loop->blocks * BLOCK_BYTES);
 }
 
 /* Of whole groups of eight; what is left is done one by one. */

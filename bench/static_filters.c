@@ -27,6 +27,8 @@
  */
 #include "loop.h"
 
+#include "kinds/shape.h"
+
 #include <bloomery/builder.h>
 
 #include <math.h>
@@ -199,7 +201,7 @@ FAST uint64_t in_window(const struct bench_loop loop, const struct fuse fuse, ui
             continue;
         const struct fuse_key key = find(&loop, i, type, &fuse);
         for (int j = 0; j < 3; j++)
-            __builtin_prefetch(loop.memory + key.at[j] * bytes);
+            bloomery_request_line(loop.memory + key.at[j] * bytes, fuse.array * bytes);
         keys[i % AHEAD] = key;
     }
     return found;

@@ -88,10 +88,15 @@ LEVEL_INLINE size_t OF_LEVEL(slot_of)(size_t i, const bool all_blocks)
     return i % (all_blocks ? (size_t)RING_OF_SEVERAL : (size_t)RING);
 }
 
-LEVEL_INLINE void OF_LEVEL(request)(uint8_t *const *at, const size_t count)
+/* Lines of a layer with `blocks` blocks. `count` is a constant. */
+LEVEL_INLINE void OF_LEVEL(request)(uint64_t blocks, uint8_t *const *at, const size_t count)
 {
-    for (size_t j = 0; j < count; j++)
-        __builtin_prefetch(at[j]);
+    if (blocks > BLOOMERY_NEAR_BYTES / BLOOMERY_BLOCK_BYTES)
+        for (size_t j = 0; j < count; j++)
+            __builtin_prefetch(at[j], 0, 2);
+    else
+        for (size_t j = 0; j < count; j++)
+            __builtin_prefetch(at[j]);
 }
 
 /* Where a span enters, in variables of its own: stores into the ring might change others, which
@@ -134,7 +139,6 @@ LEVEL_INLINE void OF_LEVEL(take)(const struct OF_LEVEL(gate) * gate, size_t i, I
         return;
     }
     IN_LANES(place)(hi, lo, &gate->layer, gate->at + i, gate->word + i);
-    OF_LEVEL(request)(gate->at + i, LANES);
     if (!several)
         return;
     if (!gate->adding) {
@@ -146,7 +150,6 @@ LEVEL_INLINE void OF_LEVEL(take)(const struct OF_LEVEL(gate) * gate, size_t i, I
         i += RING_OF_SEVERAL;
         IN_LANES(place)
         (IN_LANES(block_hash)(hi, which), lo, &gate->layer, gate->at + i, gate->word + i);
-        OF_LEVEL(request)(gate->at + i, LANES);
     }
 }
 
@@ -175,7 +178,7 @@ OF_LEVEL(enter_singly)(const struct OF_LEVEL(batch) * batch, size_t first,
             assert(place.block < layer->blocks && at < RING);
             ring->at[at] = layer->payload + place.block * BLOOMERY_BLOCK_BYTES;
             ring->word[at] = place.word;
-            __builtin_prefetch(ring->at[at]);
+            bloomery_request_line(ring->at[at], layer->blocks * BLOOMERY_BLOCK_BYTES);
         }
     }
 }
@@ -380,6 +383,19 @@ LEVEL_INLINE void OF_LEVEL(enter_others)(const struct OF_LEVEL(batch) * batch, s
     (batch, (const uint8_t *)(const void *)hashes, first, ring, true, several);
 }
 
+/* The blocks of a span are requested together, when it has entered: the choice of the cache is one
+ * branch for all of them. */
+LEVEL_INLINE void OF_LEVEL(request_span)(const struct OF_LEVEL(batch) * batch, size_t first,
+                                         const struct OF_LEVEL(ring) * ring, const bool several)
+{
+    const bool all = several && batch->adding;
+    uint8_t *const *at = ring->at + OF_LEVEL(slot_of)(first, all);
+    OF_LEVEL(request)(batch->layer.blocks, at, OF_LEVEL(span_of)(several));
+    for (uint32_t which = 1; all && which < batch->layer.blocks_per_key; which++)
+        OF_LEVEL(request)
+        (batch->layer.blocks, at + (size_t)which * RING_OF_SEVERAL, SPAN_OF_SEVERAL);
+}
+
 /* A function for each form of keys, with `several` a constant. */
 #define ENTRANCE_OF(name, how, constant)                                            \
     LEVEL_TARGET __attribute__((noinline)) static void OF_LEVEL(name)(              \
@@ -388,6 +404,7 @@ LEVEL_INLINE void OF_LEVEL(enter_others)(const struct OF_LEVEL(batch) * batch, s
         const bool several = constant;                                              \
         assert(first % OF_LEVEL(span_of)(several) == 0 && first < batch->whole);    \
         how;                                                                        \
+        OF_LEVEL(request_span)(batch, first, ring, several);                        \
     }
 #define ENTRANCE(name, how)               \
     ENTRANCE_OF(enter_##name, how, false) \
@@ -549,7 +566,7 @@ LEVEL_INLINE void OF_LEVEL(follow)(const struct bloomery_layer *layer,
             memcpy(&lo, survivors->lo + j, sizeof lo);
             IN_LANES(place)
             (IN_LANES(block_hash)(hi, which), lo, layer, at, survivors->word[which] + j);
-            OF_LEVEL(request)(at, LANES);
+            OF_LEVEL(request)(layer->blocks, at, LANES);
         }
 }
 

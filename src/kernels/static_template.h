@@ -83,12 +83,13 @@ LEVEL_INLINE void OF_LEVEL(prefetch)(const struct OF_LEVEL(static_batch) * batch
 {
     const struct bloomery_ribbon *ribbon = &batch->layer->ribbon;
     const uint64_t both = UINT64_C(16) * bloomery_ribbon_words(ribbon->columns, 0);
+    const uint64_t bytes = batch->layer->bytes;
     for (size_t j = 0; j < GROUP; j++) {
         const uint8_t *first = batch->layer->payload + ring->at[slot + j];
-        __builtin_prefetch(batch->thresholds + (ring->start[slot + j] >> 9));
-        __builtin_prefetch(first);
-        __builtin_prefetch(first + (both > 64 ? 64 : 0));
-        __builtin_prefetch(first + both + 7);
+        bloomery_request_line(batch->thresholds + (ring->start[slot + j] >> 9), bytes);
+        bloomery_request_line(first, bytes);
+        bloomery_request_line(first + (both > 64 ? 64 : 0), bytes);
+        bloomery_request_line(first + both + 7, bytes);
     }
 }
 
@@ -188,8 +189,10 @@ LEVEL_INLINE void OF_LEVEL(begin_others)(const struct OF_LEVEL(static_batch) * b
         const uint64_t block = OF_LEVEL(equation_in)(batch, ring, slot).block;
         const uint8_t *base = batch->layer->payload + bloomery_ribbon_plane_bytes(ribbon, 0);
         for (uint32_t plane = 1; bloomery_ribbon_words(ribbon->columns + 1U, plane) > 0; plane++) {
-            __builtin_prefetch(base + 8 * bloomery_ribbon_word(ribbon, plane, block));
-            __builtin_prefetch(base + 8 * bloomery_ribbon_word(ribbon, plane, block + 2) - 1);
+            bloomery_request_line(base + 8 * bloomery_ribbon_word(ribbon, plane, block),
+                                  batch->layer->bytes);
+            bloomery_request_line(base + 8 * bloomery_ribbon_word(ribbon, plane, block + 2) - 1,
+                                  batch->layer->bytes);
             base += bloomery_ribbon_plane_bytes(ribbon, plane);
         }
     }

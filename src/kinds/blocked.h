@@ -21,8 +21,9 @@ bloomery_blocked_prefetch_block(const struct bloomery_layer *layer, const uint8_
                                 const bloomery_hash *hashes, size_t count, uint32_t which)
 {
     for (size_t i = 0; i < count; i++)
-        __builtin_prefetch(payload + bloomery_block_of(hashes[i], which, layer->blocks) *
-                                         BLOOMERY_BLOCK_BYTES);
+        bloomery_request_line(payload + bloomery_block_of(hashes[i], which, layer->blocks) *
+                                            BLOOMERY_BLOCK_BYTES,
+                              layer->blocks * BLOOMERY_BLOCK_BYTES);
 }
 
 /* All blocks of a key but its first. */

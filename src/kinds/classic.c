@@ -58,8 +58,9 @@ static void prefetch(const struct bloomery_layer *layer, const uint8_t *payload,
 {
     for (size_t i = 0; i < count; i++)
         for (uint32_t probe = 0; probe < layer->probes; probe++)
-            __builtin_prefetch(payload +
-                               (bloomery_classic_position(hashes[i], probe, layer->bits) >> 3));
+            bloomery_request_line(
+                payload + (bloomery_classic_position(hashes[i], probe, layer->bits) >> 3),
+                layer->bits >> 3);
 }
 
 #define BATCH_NAME(name) plain_##name

@@ -147,8 +147,8 @@ static void prefetch(const struct bloomery_layer *table, const uint8_t *payload,
 {
     for (size_t i = 0; i < count; i++) {
         const struct home home = home_of(hashes[i]);
-        __builtin_prefetch(payload + slot_of(table, home.first));
-        __builtin_prefetch(payload + slot_of(table, home.second));
+        bloomery_request_line(payload + slot_of(table, home.first), table->bytes);
+        bloomery_request_line(payload + slot_of(table, home.second), table->bytes);
     }
 }
 
