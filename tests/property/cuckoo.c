@@ -966,6 +966,26 @@ static void wrong_headers_are_refused(void **state)
     bloomery_free(filter);
 }
 
+/* No memory is taken for tables that a dump names and does not have. */
+static void tables_that_do_not_follow_take_no_memory(void **state)
+{
+    bloomery_filter *filter = make(1, 1, 1, 1, NULL), *made = NULL;
+    struct test_bytes dump = dump_of(filter);
+    struct test_memory memory = {.live = 0};
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    bloomery_error error;
+    (void)state;
+    options.allocator = test_allocator(&memory);
+    forge_put(&dump, 24, 65536, 8);
+    assert_int_equal(
+        bloomery_dialect_load(dialect(), dump.data, dump.bytes, NULL, &options, &made, &error),
+        BLOOMERY_TRUNCATED);
+    assert_non_null(strstr(error.text, "65536 tables"));
+    assert_true(made == NULL && memory.requests == 0);
+    test_bytes_free(&dump);
+    bloomery_free(filter);
+}
+
 /* Whatever a header says, the filter that it makes can be used, written and read again. */
 static void what_any_header_makes_can_be_used(void **state)
 {
@@ -1086,6 +1106,7 @@ int main(void)
         cmocka_unit_test(a_memory_limit_ends_growth),
         cmocka_unit_test(what_it_cannot_do_is_refused),
         cmocka_unit_test(wrong_headers_are_refused),
+        cmocka_unit_test(tables_that_do_not_follow_take_no_memory),
         cmocka_unit_test(what_any_header_makes_can_be_used),
         cmocka_unit_test(damaged_bytes_are_refused_or_safe),
     };
