@@ -75,8 +75,8 @@ bool bf_value_clear_if_tight(struct bf_value *value);
 /* A copy, or NULL. Limits are those of `context`; NULL: none. Its pages are taken. */
 struct bf_value *bf_value_copy(server_context *context, const struct bf_value *value);
 
-/* After adding to a filter that had `before` bytes: if it has more, counts that, and has their pages
- * taken. */
+/* After adding to a filter that had `before` bytes: if it has more, counts that, and has their
+ * pages taken. */
 void bf_value_grew(struct bf_value *value, uint64_t before);
 
 /* Moves a filter's memory as the server wishes. */
