@@ -8,6 +8,8 @@
  *     counting-4, -8   counters of 4 and of 8 bits in the places of blocked's bits
  *     scalable         a chain whose first layer is planned for all keys: it never grows
  *     scalable-grown   one that began with room for a twentieth of them
+ *     cuckoo           as `bloomery plan --kind cuckoo` makes it; rates from 1 in 200 on
+ *     cuckoo-server    made as CF.RESERVE makes it: two slots a bucket, another table when full
  *
  * A cleared chain keeps its layers, so the one that shall grow again is made anew. The kernel's
  * work for the pages of its later layers is then part of its time, as in every program that lets a
@@ -21,7 +23,7 @@
 
 #include <stdlib.h>
 
-enum variant { FRESH, COUNTING_4, COUNTING_8, SCALABLE, GROWN };
+enum variant { FRESH, COUNTING_4, COUNTING_8, SCALABLE, GROWN, CUCKOO, CUCKOO_SERVER };
 
 enum { FIRST_PART = 20 }; /* of the keys, for which a chain begins that grows */
 
@@ -39,7 +41,11 @@ static bloomery_filter *filter_of(void *context)
 static void create(struct kind *kind)
 {
     bloomery_error error;
-    if (bloomery_create(&kind->plan, NULL, &kind->filter, &error) != BLOOMERY_OK)
+    const bloomery_status status =
+        kind->variant == CUCKOO_SERVER
+            ? bloomery_cuckoo_create(kind->plan.keys, 0, 0, 1, NULL, &kind->filter, &error)
+            : bloomery_create(&kind->plan, NULL, &kind->filter, &error);
+    if (status != BLOOMERY_OK)
         bench_fail("%s", error.text);
 }
 
@@ -72,7 +78,8 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
         kind->plan.kind = BLOOMERY_COUNTING;
         options.cell_bits = variant == COUNTING_4 ? 4 : 8;
     } else if (variant != FRESH) {
-        kind->plan.kind = BLOOMERY_SCALABLE;
+        kind->plan.kind =
+            variant == CUCKOO || variant == CUCKOO_SERVER ? BLOOMERY_CUCKOO : BLOOMERY_SCALABLE;
     }
     if (variant == GROWN)
         kind->plan.keys = (wanted->keys + FIRST_PART - 1) / FIRST_PART;
@@ -86,15 +93,19 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
     facts->bytes =
         variant == GROWN ? planned_bytes(&kind->plan, wanted->keys) : kind->plan.planned_bytes;
     facts->planned = kind->plan.planned_rate;
-    facts->below = kind->plan.kind == BLOOMERY_SCALABLE;
+    facts->below = kind->plan.kind == BLOOMERY_SCALABLE || kind->plan.kind == BLOOMERY_CUCKOO;
     facts->kernel = info.kernel;
+    if (variant == CUCKOO_SERVER) { /* its rate is known when it is full */
+        facts->probes = info.probes;
+        facts->bytes = info.bytes;
+    }
     return kind;
 }
 
 static void clear(void *context)
 {
     struct kind *kind = context;
-    if (kind->variant == GROWN) {
+    if (kind->variant == GROWN || kind->variant == CUCKOO_SERVER) {
         bloomery_free(kind->filter);
         create(kind);
     }
@@ -107,6 +118,15 @@ static void full(void *context, struct bench_facts *facts)
     bloomery_info_get(filter_of(context), &info);
     facts->held = info.bytes;
     facts->layers = info.layers;
+}
+
+/* The tables that a server's filter has now: their rates add up. */
+static void full_server(void *context, struct bench_facts *facts)
+{
+    bloomery_scan_result scan = BLOOMERY_SCAN_RESULT;
+    full(context, facts);
+    bloomery_scan(filter_of(context), &scan);
+    facts->planned = scan.expected_rate;
 }
 
 static void release(void *context)
@@ -158,5 +178,7 @@ const struct bench_contestant bench_kinds[] = {
     KIND("counting-8", COUNTING_8, add_batch, NULL),
     KIND("scalable", SCALABLE, add_batch, full),
     KIND("scalable-grown", GROWN, add_batch, full),
+    KIND("cuckoo", CUCKOO, add_batch, full),
+    KIND("cuckoo-server", CUCKOO_SERVER, add_batch, full_server),
     {.name = NULL},
 };

@@ -42,6 +42,9 @@ def ratio(over, under):
     return over / under if over and under else None
 
 
+CUCKOO_RATE = 2e-2  # of the kinds beside cuckoo filters, which do not have lower ones
+
+
 class Row:
     """A filter or a limit in a case."""
 
@@ -642,7 +645,10 @@ TABLES = {
         row for case in results.cases() if case[0] == kind for row in results.rows if row.case == case], (
             KEYS, RATE, FILTER, ("layout", lambda row: row.layout), LINES, PROBES, BITS, MEASURED, OF_PLAN,
             *times("add 1", "add", "absent 1", "absent", "present 1", "present"))) for kind in TYPES},
-    "kinds": Table("Kinds", lambda results: results.kinds, (
+    "cuckoo": Table("Cuckoo filters beside other kinds", lambda results: [row for row in results.kinds if row.rate == CUCKOO_RATE], (
+        TYPE, KEYS, FILTER, ("tables", lambda row: str(row.links)), ("bits/key", lambda row: f"{row.held * 8 / row.keys:.2f}"), MEASURED,
+        *times("add", "absent", "present"))),
+    "kinds": Table("Kinds", lambda results: [row for row in results.kinds if row.rate != CUCKOO_RATE], (
         TYPE, KEYS, RATE, FILTER, ("layers", lambda row: str(row.links)), LINES, ("k", lambda row: str(row.probes)),
         ("bits/key planned", BITS[1]), ("bits/key held", lambda row: f"{row.held * 8 / row.keys:.2f}"), OF_PLAN, MEASURED,
         *times("add", "absent", "present"))),

@@ -187,6 +187,9 @@ class Bench:
                             "integers,ids", "--asks", "1M", "--batch-only", "1", "--only",
                             "blocked-1,blocked-2,blocked-fresh,classic,counting-4,counting-8,"
                             "scalable,scalable-grown")
+        # A cuckoo filter has no lower rates than 1 in 200, and few keys in its memory there.
+        rows += self.measure("filters", "--sizes", sizes, "--rates", "2e-2", "--types", "integers,ids", "--asks", "1M",
+                             "--batch-only", "1", "--only", "blocked-1,classic,counting-4,cuckoo,cuckoo-server")
         rows += self.measure("remove", "--sizes", "20M" if self.full else "1M")
         rows += self.measure("several", "--sizes", "200M" if self.full else "20M", "--parts", "7")
         members = (20 if self.full else 2) * MILLION

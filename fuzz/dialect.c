@@ -15,7 +15,7 @@
  *   - more memory was taken than the input justifies, or it is not all given back;
  *   - a filter is not written as the bytes that it was read from;
  *   - it is not the same filter after it was kept in a Bloomery file;
- *   - an added key is denied.
+ *   - an added key is denied, or cannot be removed where keys can be.
  *
  * Build: with clang, -fsanitize=fuzzer,address,undefined and -DDIALECT=..., this file and the
  * library; or with regression.c as a plain test. Uses dialect.h.
@@ -41,6 +41,13 @@ static size_t left_out(void)
     if (strcmp(DIALECT, "pybloom-live") == 0)
         return (size_t)1 << 26;
     return strcmp(DIALECT, "sha384-slices") == 0 ? (size_t)1 << 25 : 0;
+}
+
+/* Bytes of memory for a byte of input. A cuckoo filter's table may be one slot, which has a record
+ * and a line of a cache. */
+static size_t memory_of_byte(void)
+{
+    return strcmp(DIALECT, "redisbloom-cuckoo") == 0 ? 512 : 16;
 }
 
 static void must(bool holds, const char *what)
@@ -216,6 +223,13 @@ static void check_kept(const bloomery_filter *filter, const bloomery_dialect *di
     free(ours.data);
 }
 
+static bool filter_removes(const bloomery_filter *filter)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, &info);
+    return info.can_remove && info.writable;
+}
+
 static void add_and_query(bloomery_filter *filter, const uint8_t *data, size_t size)
 {
     const bloomery_key key = bloomery_key_of(data, size % 97);
@@ -231,6 +245,10 @@ static void add_and_query(bloomery_filter *filter, const uint8_t *data, size_t s
              result == BLOOMERY_BAD_ARGUMENT,
          "a loaded filter takes keys, or is full");
     must(result < 0 || bloomery_may_contain(filter, key), "an added key is not denied");
+    if (filter_removes(filter) && result >= 0) {
+        must(bloomery_key_count(filter, key) > 0, "an added key is counted");
+        must(remove_outcome(filter, key) == WAS_REMOVED, "an added key can be removed");
+    }
 }
 
 /* ---- The target -------------------------------------------------------------------------- */
@@ -255,7 +273,7 @@ static void try_one(const bloomery_dialect *dialect, const bloomery_dialect_para
     const bloomery_status status =
         bloomery_dialect_load(dialect, data, size, parameters, &options, &filter, &error);
     must((status == BLOOMERY_OK) == (filter != NULL), "a filter if and only if it was read");
-    must(memory.bytes <= 16 * size + left_out() + OWN_MEMORY,
+    must(memory.bytes <= memory_of_byte() * size + left_out() + OWN_MEMORY,
          "no more memory than the input justifies");
     if (filter == NULL) {
         must(error.status == status && error.text[0] != '\0', "a refusal says why");

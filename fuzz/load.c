@@ -211,7 +211,9 @@ static bool add(bloomery_filter *filter, const uint8_t *data, size_t size)
     must(info.can_add || result == BLOOMERY_READ_ONLY, "what is built once takes no keys");
     if (!info.can_add)
         return false;
-    if (result == BLOOMERY_FULL || result == BLOOMERY_OUT_OF_MEMORY)
+    /* A cuckoo filter's next table may be larger than any can be. */
+    if (result == BLOOMERY_FULL || result == BLOOMERY_OUT_OF_MEMORY ||
+        (info.kind == BLOOMERY_CUCKOO && result == BLOOMERY_UNSUPPORTED))
         return false;
     must(result == WAS_NEW || result == WAS_SEEN || result == BLOOMERY_SECRET_NEEDED,
          "a loaded filter takes keys");
@@ -219,14 +221,19 @@ static bool add(bloomery_filter *filter, const uint8_t *data, size_t size)
     return true;
 }
 
-/* Counters, whatever the bytes said that they were. */
+/* Counters, whatever the bytes said that they were. A bucket of a cuckoo filter that is both of a
+ * key's counts twice, and each table counts. */
 static void take_away(bloomery_filter *filter, const bloomery_open_options *options,
                       const uint8_t *data, size_t size)
 {
     bloomery_key key = bloomery_key_of(data, size);
     bloomery_filter *dropped = NULL;
     const uint32_t count = bloomery_key_count(filter, key);
-    must(count >= 1 && count <= 255, "an added key is counted");
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, &info);
+    const uint32_t once = info.kind == BLOOMERY_CUCKOO ? 2 : 1;
+    const uint32_t most = info.kind == BLOOMERY_CUCKOO ? 2 * 255 * info.layers : 255;
+    must(count >= 1 && count <= most, "an added key is counted");
     if (bloomery_drop_counters(filter, NULL, &dropped, NULL) == BLOOMERY_OK) {
         must(bloomery_may_contain(dropped, key), "dropping counters loses no key");
         round_trip(dropped, options);
@@ -236,7 +243,7 @@ static void take_away(bloomery_filter *filter, const bloomery_open_options *opti
     must(result == WAS_REMOVED || result == BLOOMERY_UNSUPPORTED ||
              result == BLOOMERY_SECRET_NEEDED,
          "an added key can be removed");
-    must(bloomery_key_count(filter, key) + 1 >= count, "a removal takes one");
+    must(bloomery_key_count(filter, key) + once >= count, "a removal takes one");
 }
 
 /* ---- The target -------------------------------------------------------------------------- */

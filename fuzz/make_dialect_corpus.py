@@ -37,6 +37,8 @@ ROWS = {
     "parquet": [({"bytes": 64}, {})],
     "pybloom-live": [(PLAN, {}), ({**PLAN, "growth": 2}, {})],
     "redisbloom": [({"keys": 4, "rate": 0.01, "growth": 2}, {}), ({"keys": 20, "rate": 0.01}, {})],
+    "redisbloom-cuckoo": [({"keys": 4, "growth": 2}, {}), ({"keys": 16, "slots": 4, "iterations": 500}, {}),
+                          ({"keys": 6, "slots": 3, "variant": "nonscaling"}, {})],
     "rocksdb": [({"keys": 20, "bits_per_key": 10.0}, {}), ({"keys": 20, "bits_per_key": 10.0, "variant": "legacy"}, {})],
     "sieve-murmur3": [({"bits": 200, "probes": 3}, {"bits": 200, "probes": 3})],
     "simple-hash": [({"bits": 512}, {"bits": 512})],
@@ -45,7 +47,7 @@ ROWS = {
 }
 
 # What takes parameters has the 24 bytes of fuzz/dialect.c in front.
-WITHOUT = {"bits-and-blooms", "dcso", "guava", "rocksdb", "redisbloom"}
+WITHOUT = {"bits-and-blooms", "dcso", "guava", "rocksdb", "redisbloom", "redisbloom-cuckoo"}
 
 
 def prefix(load, variants):

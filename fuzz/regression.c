@@ -4,6 +4,7 @@
  * them that are a function of a seed. Inputs that once broke something stay in the corpus.
  *
  *     regression MUTATIONS DIRECTORY...
+ *     regression FROM-TO DIRECTORY...       the mutations FROM to TO - 1 of each file: a slice
  *
  * Build: this file with the target (load.c) and the library; no sanitizer needed, better with one.
  * Suite: fuzz. Arguments: mutations per file (40 in the quick tier, 4000 in the long one), then
@@ -162,7 +163,13 @@ int main(int count, char **arguments)
         fprintf(stderr, "usage: %s MUTATIONS DIRECTORY...\n", arguments[0]);
         return 2;
     }
-    unsigned long mutations = strtoul(arguments[1], NULL, 10);
+    char *dash;
+    unsigned long from = 0;
+    unsigned long to = strtoul(arguments[1], &dash, 10);
+    if (*dash == '-') {
+        from = to;
+        to = strtoul(dash + 1, NULL, 10);
+    }
     for (int i = 2; i < count; i++)
         if (read_directory(arguments[i]) != 0) {
             fprintf(stderr, "%s: no inputs there\n", arguments[i]);
@@ -171,8 +178,8 @@ int main(int count, char **arguments)
     for (size_t i = 0; i < input_count; i++) {
         LLVMFuzzerTestOneInput(inputs[i].data, inputs[i].size);
         /* Large inputs cost more and say no more. */
-        unsigned long times = inputs[i].size > 4096 ? mutations / 8 + 1 : mutations;
-        for (unsigned long m = 0; m < times; m++)
+        const unsigned long less = inputs[i].size > 4096 ? 8 : 1;
+        for (unsigned long m = from / less; m < (to + less - 1) / less; m++)
             mutate_and_run(&inputs[i], (uint64_t)i << 32 | m);
     }
     printf("%zu passed, 0 failed\n", input_count);

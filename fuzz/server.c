@@ -220,6 +220,21 @@ static void check_cuckoo_works(const char *key)
 
 /* ---- The target ------------------------------------------------------------------------------ */
 
+/* What came of cuckoo filters. A test says in its environment how many payloads and pieces of
+ * them it is to have tried at least: what is counted came to the module. */
+static struct {
+    unsigned long long payloads, pieces, taken;
+} cuckoos;
+
+static void tell_cuckoos(void)
+{
+    const char *least = getenv("BLOOMERY_FUZZ_CUCKOOS");
+    const unsigned long long tried = cuckoos.payloads + cuckoos.pieces;
+    printf("cuckoo filters: %llu payloads, %llu pieces; %llu of them taken\n", cuckoos.payloads,
+           cuckoos.pieces, cuckoos.taken);
+    must(least == NULL || tried >= strtoull(least, NULL, 10), "as many were tried as was asked");
+}
+
 /* Saved again it is the payload that was read, but for the growth of a filter that does not grow,
  * which means nothing. */
 static void check_saved(const char *key, const uint8_t *data)
@@ -247,6 +262,8 @@ static void try_payload(enum stand_in_type type, int encoding, const uint8_t *da
     must(stand_in.asked <= 16 * size + ROOM_FOR_LINKS + OWN_MEMORY,
          "no more memory than the payload justifies");
     must(taken == stand_in_has("new"), "a payload is taken or refused");
+    cuckoos.payloads += type == STAND_IN_CUCKOO;
+    cuckoos.taken += type == STAND_IN_CUCKOO && taken;
     if (taken && (encoding == 4 || type == STAND_IN_WINDOW))
         check_saved("new", data);
     if (taken && type == STAND_IN_CUCKOO)
@@ -267,6 +284,8 @@ static void try_piece(const char *key, bool is_cuckoo, int64_t iterator, const u
     snprintf(text, sizeof text, "%" PRId64, iterator);
     const char *reply =
         stand_in_load_piece(is_cuckoo ? "cf.loadchunk" : "bf.loadchunk", key, text, data, size);
+    cuckoos.pieces += is_cuckoo;
+    cuckoos.taken += is_cuckoo && reply[0] == '+';
     if (strcmp(reply, "+OK ") == 0) {
         must(stand_in_has(key), "what was taken is there");
         must(stand_in.signals == signals + 1 && stand_in.events == events + 1, "it is announced");
@@ -307,6 +326,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const targets[2][4] = {{"new", "several", "one", "window"},
                                               {"new", "cuckoos", "cuckoo", "new"}};
+    static bool tells;
+    if (!tells)
+        tells = atexit(tell_cuckoos) == 0;
     if (size < PREFIX || size > LARGEST)
         return 0;
     make_keys();

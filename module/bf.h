@@ -75,8 +75,21 @@ bool bf_value_clear_if_tight(struct bf_value *value);
 /* A copy, or NULL. Limits are those of `context`; NULL: none. Its pages are taken. */
 struct bf_value *bf_value_copy(server_context *context, const struct bf_value *value);
 
+/* After adding to a filter that had `before` bytes: if it has more, counts that, and has their
+ * pages taken. */
+void bf_value_grew(struct bf_value *value, uint64_t before);
+
 /* Moves a filter's memory as the server wishes. */
 void bf_value_move(server_defrag *defrag, struct bf_value *value);
+
+/* What both types of filters have: the version of their encoding, methods, and how they come to a
+ * name. bf_value_type creates a type under the first of two names that is free; `is_reference`
+ * says whether it is the first, which is the reference's. NULL: neither is. */
+enum { BF_ENCODING = 4 };
+size_t bf_value_release_effort(server_string *key, const void *value);
+int bf_value_defrag(server_defrag *defrag, server_string *key, void **value);
+server_type *bf_value_type(server_context *context, const char *const names[2],
+                           const struct server_type_methods *methods, bool *is_reference);
 
 /* A key that was opened: `value` is the filter, of a window the newest one. */
 struct bf_opened {

@@ -158,10 +158,7 @@ static int add(server_context *context, struct adding *adding, bool several)
         bf_limits(context, 0);
         (several ? add_several : add_one)(context, adding);
         bf_limits(NULL, 0);
-        if (adding->value->bytes > before) {
-            atomic_fetch_add(&bf_counts.scale_outs, 1);
-            bf_populate(adding->value);
-        }
+        bf_value_grew(adding->value, before);
     }
     server.CloseKey(opened.key);
     return wrong != NULL ? bf_fail(context, wrong) : SERVER_OK;

@@ -26,9 +26,7 @@
 #include <string.h>
 
 enum {
-    ENCODING = 4,
     FILTERS_MAX = 65536,
-    EFFORT_BYTES = 65536,
     PIECE_BYTES = 16 * 1024 * 1024, /* of the AOF */
     STEP_BYTES = 4 * 1024 * 1024,   /* of loading */
 };
@@ -126,7 +124,7 @@ static void *load(server_io *io, int encoding)
     struct waiting waiting = {0};
     struct bf_value *value = NULL;
     const uint64_t refused = atomic_load(&bf_counts.refused_by_allocator);
-    if (encoding != ENCODING) {
+    if (encoding != BF_ENCODING) {
         server.LogIOError(io, "warning",
                           "bloomery: cuckoo filters of encoding version %d are not read", encoding);
         return NULL;
@@ -219,26 +217,11 @@ static void digest(server_digest *digest, void *value)
     server.DigestEndSequence(digest);
 }
 
-/* From some bytes on the server releases values in the background. */
-static size_t release_effort(server_string *key, const void *value)
-{
-    const struct bf_value *held = value;
-    (void)key;
-    return (size_t)(held->bytes / EFFORT_BYTES) + 1;
-}
-
 static void *copy_value(server_string *from, server_string *to, const void *value)
 {
     (void)from;
     (void)to;
     return cf_value_copy(value);
-}
-
-static int move_value(server_defrag *defrag, server_string *key, void **value)
-{
-    (void)key;
-    bf_value_move(defrag, *value);
-    return 0; /* all of it is done */
 }
 
 bool cf_type_create(server_context *context, bool *is_reference)
@@ -251,16 +234,11 @@ bool cf_type_create(server_context *context, bool *is_reference)
         .memory = memory_of,
         .digest = digest,
         .release = cf_value_free,
-        .release_effort = release_effort,
+        .release_effort = bf_value_release_effort,
         .copy = copy_value,
-        .defrag = move_value,
+        .defrag = bf_value_defrag,
     };
     static const char *const names[] = {"MBbloomCF", "bloomcuck"};
-    cf_type = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && cf_type == NULL; i++) {
-        assert(strlen(names[i]) == SERVER_TYPE_NAME);
-        cf_type = server.CreateDataType(context, names[i], ENCODING, &methods);
-        *is_reference = i == 0;
-    }
+    cf_type = bf_value_type(context, names, &methods, is_reference);
     return cf_type != NULL;
 }

@@ -16,8 +16,6 @@
 
 enum {
     LEVEL = 81000, /* the interface that clients look for; our own version is in INFO */
-    ENCODING = 4,
-    EFFORT_BYTES = 65536,
 };
 
 __attribute__((visibility("default"))) int RedisModule_OnLoad(server_context *context,
@@ -53,14 +51,6 @@ static void digest(server_digest *digest, void *value)
     server.DigestEndSequence(digest);
 }
 
-/* From some bytes on the server releases values in the background. */
-static size_t release_effort(server_string *key, const void *value)
-{
-    const struct bf_value *held = value;
-    (void)key;
-    return (size_t)(held->bytes / EFFORT_BYTES) + 1;
-}
-
 static void *copy_value(server_string *from, server_string *to, const void *value)
 {
     (void)from;
@@ -68,15 +58,8 @@ static void *copy_value(server_string *from, server_string *to, const void *valu
     return bf_value_copy(NULL, value);
 }
 
-static int move_value(server_defrag *defrag, server_string *key, void **value)
-{
-    (void)key;
-    bf_value_move(defrag, *value);
-    return 0; /* all of it is done */
-}
-
-/* Creates the type, under the reference's name if that is free, else under our own; `is_reference`
- * says which. False: neither could be had. */
+/* Creates the type; `is_reference` says whether it has the reference's name. False: none could be
+ * had. */
 static bool create_type(server_context *context, bool *is_reference)
 {
     static const struct server_type_methods methods = {
@@ -87,17 +70,12 @@ static bool create_type(server_context *context, bool *is_reference)
         .memory = memory_of,
         .digest = digest,
         .release = bf_value_free,
-        .release_effort = release_effort,
+        .release_effort = bf_value_release_effort,
         .copy = copy_value,
-        .defrag = move_value,
+        .defrag = bf_value_defrag,
     };
     static const char *const names[] = {"MBbloom--", "bloomery-"};
-    bf_type = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && bf_type == NULL; i++) {
-        assert(strlen(names[i]) == SERVER_TYPE_NAME);
-        bf_type = server.CreateDataType(context, names[i], ENCODING, &methods);
-        *is_reference = i == 0;
-    }
+    bf_type = bf_value_type(context, names, &methods, is_reference);
     return bf_type != NULL;
 }
 

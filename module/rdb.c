@@ -24,7 +24,6 @@
 #include <string.h>
 
 enum {
-    ENCODING = 4,
     ENCODING_WITH_GROWTH = 4,
     ENCODING_OLDEST = 2,
     GROWTH = 2,
@@ -217,7 +216,7 @@ void *bf_rdb_load(server_io *io, int encoding)
     uint64_t options = 0;
     uint64_t growth = GROWTH;
     uint8_t first[BF_HEADER_FIRST];
-    if (encoding < ENCODING_OLDEST || encoding > ENCODING) {
+    if (encoding < ENCODING_OLDEST || encoding > BF_ENCODING) {
         server.LogIOError(io, "warning", "bloomery: filters of encoding version %d are not read",
                           encoding);
         return NULL;

@@ -9,7 +9,7 @@
 #include <bloomery/experimental.h>
 #include <string.h>
 
-enum { TOLD_FILTER = 32, TOLD_LINK = 64 };
+enum { TOLD_FILTER = 32, TOLD_LINK = 64, EFFORT_BYTES = 65536 };
 
 server_type *bf_type;
 
@@ -135,6 +135,14 @@ struct bf_value *bf_value_copy(server_context *context, const struct bf_value *v
     return twin;
 }
 
+void bf_value_grew(struct bf_value *value, uint64_t before)
+{
+    if (value->bytes <= before)
+        return;
+    atomic_fetch_add(&bf_counts.scale_outs, 1);
+    bf_populate(value);
+}
+
 void bf_value_move(server_defrag *defrag, struct bf_value *value)
 {
     if (server.DefragAlloc == NULL || bf_config.defrag == 0 || bf_is_populated(value))
@@ -143,6 +151,35 @@ void bf_value_move(server_defrag *defrag, struct bf_value *value)
     (void)bloomery_move(&value->filter, bf_move, defrag);
     if (atomic_load(&bf_counts.defrag_moves) != before)
         bf_populate_moved(value);
+}
+
+/* ---- Types ----------------------------------------------------------------------------------- */
+
+/* From some bytes on the server releases values in the background. */
+size_t bf_value_release_effort(server_string *key, const void *value)
+{
+    const struct bf_value *held = value;
+    (void)key;
+    return (size_t)(held->bytes / EFFORT_BYTES) + 1;
+}
+
+int bf_value_defrag(server_defrag *defrag, server_string *key, void **value)
+{
+    (void)key;
+    bf_value_move(defrag, *value);
+    return 0; /* all of it is done */
+}
+
+server_type *bf_value_type(server_context *context, const char *const names[2],
+                           const struct server_type_methods *methods, bool *is_reference)
+{
+    server_type *type = NULL;
+    for (size_t i = 0; i < 2 && type == NULL; i++) {
+        assert(strlen(names[i]) == SERVER_TYPE_NAME);
+        type = server.CreateDataType(context, names[i], BF_ENCODING, methods);
+        *is_reference = i == 0;
+    }
+    return type;
 }
 
 /* ---- Facts ----------------------------------------------------------------------------------- */

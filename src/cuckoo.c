@@ -28,9 +28,10 @@ static bloomery_status make(bloomery_status status, struct bloomery_design *desi
     return status;
 }
 
-bloomery_status bloomery_cuckoo_create(uint64_t keys, uint32_t slots, uint32_t iterations,
-                                       uint32_t growth, const bloomery_create_options *given,
-                                       bloomery_filter **filter, bloomery_error *error)
+/* A filter of these numbers; of a plan, unless that is NULL. */
+static bloomery_status create(uint64_t keys, uint32_t slots, uint32_t iterations, uint32_t growth,
+                              const bloomery_plan *plan, const bloomery_create_options *given,
+                              bloomery_filter **filter, bloomery_error *error)
 {
     bloomery_open_options chosen, options;
     struct bloomery_design design;
@@ -41,26 +42,27 @@ bloomery_status bloomery_cuckoo_create(uint64_t keys, uint32_t slots, uint32_t i
     if (status != BLOOMERY_OK)
         return status;
     status = bloomery_cuckoo_design(keys, slots, iterations, growth, &design, error);
+    if (plan != NULL) {
+        design.layers[0].keys = plan->planned_keys;
+        design.layers[0].rate = plan->planned_rate;
+    }
     return make(status, &design, &options, filter, error);
 }
 
+bloomery_status bloomery_cuckoo_create(uint64_t keys, uint32_t slots, uint32_t iterations,
+                                       uint32_t growth, const bloomery_create_options *given,
+                                       bloomery_filter **filter, bloomery_error *error)
+{
+    return create(keys, slots, iterations, growth, NULL, given, filter, error);
+}
+
+/* Keys for all slots get just the planned buckets. */
 bloomery_status bloomery_cuckoo_of_plan(const bloomery_plan *plan,
                                         const bloomery_create_options *given,
                                         bloomery_filter **filter, bloomery_error *error)
 {
-    bloomery_open_options chosen, options;
-    struct bloomery_design design;
-    bloomery_status status = bloomery_creation_as_opening(given, &chosen, error);
-    if (status == BLOOMERY_OK)
-        status = bloomery_design_begin(&chosen, &options, &design, error);
-    if (status != BLOOMERY_OK)
-        return status;
-    /* Keys for all slots get just the planned buckets. */
-    status = bloomery_cuckoo_design(plan->bits, plan->probes, BLOOMERY_PLANNED_ITERATIONS, 1,
-                                    &design, error);
-    design.layers[0].keys = plan->planned_keys;
-    design.layers[0].rate = plan->planned_rate;
-    return make(status, &design, &options, filter, error);
+    return create(plan->bits, plan->probes, BLOOMERY_PLANNED_ITERATIONS, 1, plan, given, filter,
+                  error);
 }
 
 bloomery_status bloomery_cuckoo_load_header(const void *data, size_t bytes,
@@ -150,6 +152,11 @@ bloomery_status bloomery_cuckoo_load_chunk(bloomery_filter *filter, uint64_t ite
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "%zu bytes can't end at iterator %llu", bytes,
                              (unsigned long long)iterator);
+    if (filter->shape.growth <= 1) { /* all of one size, and up to 65,536 of them */
+        const uint64_t before = at / filter->layers[0].bits;
+        table = before < tables ? (uint32_t)before : tables;
+        at %= filter->layers[0].bits;
+    }
     for (; table < tables && at >= filter->layers[table].bits; table++)
         at -= filter->layers[table].bits;
     if (table == tables || bytes > filter->layers[table].bits - at)

@@ -10,6 +10,7 @@
 #include "kinds/filter.h"
 #include "library.h"
 #include "plan/blocked_rate.h"
+#include "plan/cuckoo_rate.h"
 #include "plan/solve.h"
 
 #include <assert.h>
@@ -188,12 +189,18 @@ void bloomery_scan(const bloomery_filter *filter, bloomery_scan_result *out)
 }
 
 /* The keys at which the rate rises from what was scanned to `limit`: at least, since a rate of k
- * probes rises with the k-th power of the keys at the most. */
-static uint64_t keys_until(const bloomery_info *info, const bloomery_scan_result *now, double limit)
+ * probes rises with the k-th power of the keys at the most. A key of a cuckoo filter takes a slot,
+ * with which two of a table's pairs of a bucket and a fingerprint answer (plan/cuckoo_rate.c);
+ * where tables have different sizes, it counts as the average of the keys that are there. */
+static uint64_t keys_until(const bloomery_filter *filter, const bloomery_info *info,
+                           const bloomery_scan_result *now, double limit)
 {
-    const double steepest = info->kind == BLOOMERY_CUCKOO
-                                ? 1 /* its probes are slots, of which a key takes one */
-                                : (double)info->probes * fmax(1, info->blocks_per_key);
+    const bool tables = bloomery_has_tables(filter->kind);
+    if (tables && info->growth <= 1) {
+        const double pairs = (double)BLOOMERY_PRINTS * (double)filter->layers[0].blocks;
+        return (uint64_t)((limit - now->live_rate) * pairs / 2);
+    }
+    const double steepest = tables ? 1 : (double)info->probes * fmax(1, info->blocks_per_key);
     const double keys = now->estimated_keys * pow(limit / now->live_rate, 1 / steepest);
     const double left = fmin(keys - now->estimated_keys, (double)BLOOMERY_KEYS_MAX);
     return left >= 1 ? (uint64_t)left : 0;
@@ -215,7 +222,7 @@ uint64_t bloomery_keys_left(const bloomery_filter *filter, double limit)
         return UINT64_MAX;
     bloomery_scan(filter, &now);
     if (now.live_rate < limit)
-        left = now.live_rate > 0 ? keys_until(&info, &now, limit) : 1;
+        left = now.live_rate > 0 ? keys_until(filter, &info, &now, limit) : 1;
     /* A few keys in a small filter may fall so that its rate is higher than planned. */
     const double within = (double)info.planned_keys - now.estimated_keys;
     return within > (double)left ? (uint64_t)within : left;

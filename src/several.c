@@ -52,8 +52,8 @@ static bloomery_status no_chain(const bloomery_filter *filter, const char *what,
 {
     if (bloomery_has_tables(filter->kind))
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "cuckoo filters can't be %s, since each slot has one key: add the "
-                             "keys of one to the other",
+                             "cuckoo filters can't be %s, since each slot has the fingerprint of "
+                             "one key: add the keys themselves to another filter",
                              what);
     if (filter->foreign && filter->kind->grows)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "chains of other systems can't be %s",
@@ -115,7 +115,7 @@ static bloomery_status check_join(const bloomery_filter *into, const bloomery_fi
 static bloomery_status combine(bloomery_filter *into, const bloomery_filter *from, bool intersect,
                                bloomery_error *error)
 {
-    if (into->kind->cascades)
+    if (into->kind->cascades || bloomery_has_tables(into->kind))
         return no_chain(into, "merged", error);
     bloomery_status status = check_join(into, from, error);
     if (status != BLOOMERY_OK)
@@ -398,6 +398,10 @@ bloomery_status bloomery_compare(const bloomery_filter *one, const bloomery_filt
 {
     struct counts counts;
     bloomery_comparison found;
+    if (bloomery_has_tables(one->kind))
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "cuckoo filters can't be compared: the same keys in another order lie "
+                             "in other slots");
     bloomery_status status = bloomery_compatible(one, other, error);
     if (status != BLOOMERY_OK)
         return status;
@@ -651,6 +655,10 @@ bloomery_status bloomery_drop_counters(const bloomery_filter *filter,
     bloomery_status status = bloomery_open_options_read(given, &options, error);
     if (status != BLOOMERY_OK)
         return status;
+    if (bloomery_has_tables(filter->kind))
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "a cuckoo filter has fingerprints, and no counters to drop: build a "
+                             "filter of another kind from the keys");
     if (filter->foreign)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "the counters of a filter of another system can't be dropped");

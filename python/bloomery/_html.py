@@ -27,13 +27,14 @@ def of(filter_):
         rows += [("note", facts.note)]
     body = "".join(f'<tr><th style="text-align:left">{html.escape(name)}</th><td style="text-align:left">'
                    f"{html.escape(value)}</td></tr>" for name, value in rows)
-    return f"<b>bloomery.Filter</b><table>{body}</table>" + (_bar(facts.fill) if facts.fill is not None else "")
+    return f"<b>bloomery.Filter</b><table>{body}</table>" + (_bar(facts.fill, facts.kind) if facts.fill is not None else "")
 
 
-def _bar(fill):
-    """The share of the cells that are set; half of them is what most filters are planned for."""
+def _bar(fill, kind):
+    """The share of the cells that are set; half of them is what most filters are planned for. A cuckoo filter's may all be taken."""
     full = round(WIDTH * min(max(fill, 0), 1), 1)
-    return (f'<svg width="{WIDTH}" height="30" role="img" aria-label="{fill:.1%} of the cells are set">'
-            f'<rect width="{WIDTH}" height="12" fill="#ddd"/><rect width="{full}" height="12" fill="#2a6fb0"/>'
-            f'<line x1="{WIDTH / 2}" x2="{WIDTH / 2}" y1="0" y2="16" stroke="#555"/>'
-            f'<text x="0" y="27" font-size="11" fill="currentColor">{fill:.1%} of the cells are set</text></svg>')
+    words = f"{fill:.1%} of the " + ("slots are taken" if kind == "cuckoo" else "cells are set")
+    half = "" if kind == "cuckoo" else f'<line x1="{WIDTH / 2}" x2="{WIDTH / 2}" y1="0" y2="16" stroke="#555"/>'
+    return (f'<svg width="{WIDTH}" height="30" role="img" aria-label="{words}">'
+            f'<rect width="{WIDTH}" height="12" fill="#ddd"/><rect width="{full}" height="12" fill="#2a6fb0"/>{half}'
+            f'<text x="0" y="27" font-size="11" fill="currentColor">{words}</text></svg>')

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, Protocol, SupportsIndex, 
 
 Buffer = Any  # bytes-like: collections.abc.Buffer is of Python 3.12
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
-Kind = Literal["blocked", "classic", "counting", "scalable", "static"]
+Kind = Literal["blocked", "classic", "counting", "scalable", "static", "cuckoo"]
 FullDoes = Literal["raise", "grow", "ignore"]
 Key = str | bytes | bytearray | memoryview | SupportsIndex
 _Self = TypeVar("_Self", bound="Filter")
@@ -96,7 +96,7 @@ class Plan(NamedTuple):
     cell_bits: int
     absent_cache_lines: float
     present_cache_lines: float
-    hash: str
+    hash: str | None
 
 class Comparison(NamedTuple):
     keys: float

@@ -137,8 +137,8 @@ void native_explain(const bloomery_filter *filter, enum native_change change, bl
     const char *kind = bloomery_kind_name((int)info.kind);
     if (change == NATIVE_CHANGE_REMOVE && !info.can_remove)
         PyOS_snprintf(error->text, sizeof(error->text),
-                      "a %s filter has no counters, so no key can be removed: make it with "
-                      "kind='counting'",
+                      "a %s filter does not count its keys, so no key can be removed: make it with "
+                      "kind='counting', or kind='cuckoo'",
                       kind);
     else if (change != NATIVE_CHANGE_REMOVE && !info.can_add)
         PyOS_snprintf(error->text, sizeof(error->text),

@@ -43,14 +43,14 @@ struct fact {
     }
 
 static const struct fact info_facts[] = {
-    INFO(kind, "blocked, classic, counting, scalable or static", FORM_KIND),
+    INFO(kind, "blocked, classic, counting, scalable, static or cuckoo", FORM_KIND),
     INFO(dialect, "the other system's, or None for our own", FORM_DIALECT),
-    INFO(layers, "arrays of cells; more than one if it grew", FORM_U32),
+    INFO(layers, "arrays of cells, or tables of slots; more than one if it grew", FORM_U32),
     INFO(blocks_per_key, "blocks of a key; 0: a flat array", FORM_U32),
-    INFO(probes, "probes of a key, in each of its blocks", FORM_U32),
+    INFO(probes, "probes of a key, in each of its blocks; cuckoo: the slots of a bucket", FORM_U32),
     INFO(cell_bits, "1, or the bits of a counter", FORM_U32),
     INFO(counter_max, "at which a counter saturates; 0: no counters", FORM_U32),
-    INFO(bits, "cells of all layers", FORM_U64),
+    INFO(bits, "cells of all layers; cuckoo: slots", FORM_U64),
     INFO(bytes, "memory of the cells", FORM_U64),
     INFO(file_bytes, "size of its file", FORM_U64),
     INFO(memory_bytes, "all that was allocated for it", FORM_U64),
@@ -61,7 +61,7 @@ static const struct fact info_facts[] = {
          FORM_DOUBLE),
     INFO(growth, "the next layer is for this many times the keys; 0: it does not grow",
          FORM_DOUBLE),
-    INFO(adds, "calls of add, repeated keys included", FORM_U64),
+    INFO(adds, "calls of add, repeated keys included; cuckoo: less those of remove", FORM_U64),
     INFO(hash, "name of the hash", FORM_HASH),
     INFO(seed, "of the hash", FORM_U64),
     {"keyed", "its hash has a secret", FORM_BOOL, SIZE_MAX},
@@ -91,7 +91,7 @@ static const struct fact info_facts[] = {
     }
 
 static const struct fact plan_facts[] = {
-    PLAN(kind, "blocked, classic, counting, scalable or static", FORM_KIND),
+    PLAN(kind, "blocked, classic, counting, scalable, static or cuckoo", FORM_KIND),
     {"keys", "distinct keys it is for", FORM_U64, offsetof(bloomery_plan, planned_keys)},
     {"rate", "false-positive rate with as many keys", FORM_DOUBLE,
      offsetof(bloomery_plan, planned_rate)},
@@ -104,7 +104,7 @@ static const struct fact plan_facts[] = {
     PLAN(cell_bits, "1, or the bits of a counter", FORM_U32),
     PLAN(absent_cache_lines, "cache lines read for an absent key, on average", FORM_DOUBLE),
     PLAN(present_cache_lines, "and for a present one", FORM_DOUBLE),
-    PLAN(hash, "name of the hash", FORM_HASH),
+    PLAN(hash, "name of the hash; None: a cuckoo filter's own", FORM_HASH),
     {NULL, NULL, FORM_U32, 0}};
 
 #define COMPARISON(name, text, form)                           \

@@ -526,7 +526,7 @@ static PyObject *filter_closed(PyObject *object, void *unused)
 static PyGetSetDef *attributes(void)
 {
     static PyGetSetDef attributes[] = {
-        FACT("kind", "kind", "blocked, classic, counting, scalable or static"),
+        FACT("kind", "kind", "blocked, classic, counting, scalable, static or cuckoo"),
         FACT("dialect", "dialect", "the other system's name, or None"),
         QUICK("keys", filter_keys, "planned_keys", "keys it was planned for, or None"),
         QUICK("rate", filter_rate, "planned_rate", "false-positive rate with as many keys"),
@@ -556,8 +556,8 @@ static PyMethodDef own_methods[] = {
     {"add", filter_add, METH_O,
      "add(key) -> bool\n\nAdds a key. True: it was definitely not in the filter before."},
     {"remove", filter_remove, METH_O,
-     "remove(key) -> bool\n\nRemoves a key from a counting filter. False: it was definitely not in "
-     "it.\nRemove only what was added: else other keys can be lost."},
+     "remove(key) -> bool\n\nRemoves a key from a counting or cuckoo filter. False: it was "
+     "definitely not in it.\nRemove only what was added: else other keys can be lost."},
     {"discard", filter_discard, METH_O, "discard(key)\n\nAs remove, without a result."},
     {"count", filter_count, METH_O,
      "count(key) -> int\n\nHow often a key was added, less its removals. Never too low, unless "

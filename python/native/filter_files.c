@@ -258,19 +258,20 @@ static const bloomery_dialect *find_dialect(const char *name)
 /* The parameters, all as keywords. */
 static bool take_parameters(PyObject *keywords, bloomery_dialect_parameters *parameters)
 {
-    static char *names[] = {"variant", "keys",         "rate", "bits",   "bytes",
-                            "probes",  "bits_per_key", "seed", "growth", "columns",
-                            "index",   "cell_bits",    NULL};
+    static char *names[] = {"variant", "keys",         "rate",  "bits",       "bytes",
+                            "probes",  "bits_per_key", "seed",  "growth",     "columns",
+                            "index",   "cell_bits",    "slots", "iterations", NULL};
     PyObject *keys = NULL, *bits = NULL, *bytes = NULL, *seed = NULL, *index = NULL;
     PyObject *probes = NULL, *growth = NULL, *columns = NULL, *cell_bits = NULL;
+    PyObject *slots = NULL, *iterations = NULL;
     PyObject *none = PyTuple_New(0);
 
     *parameters = (bloomery_dialect_parameters)BLOOMERY_DIALECT_PARAMETERS;
-    const bool good = none != NULL &&
-                      PyArg_ParseTupleAndKeywords(none, keywords, "|$zOdOOOdOOOOO", names,
-                                                  &parameters->variant, &keys, &parameters->rate,
-                                                  &bits, &bytes, &probes, &parameters->bits_per_key,
-                                                  &seed, &growth, &columns, &index, &cell_bits);
+    const bool good =
+        none != NULL && PyArg_ParseTupleAndKeywords(
+                            none, keywords, "|$zOdOOOdOOOOOOO", names, &parameters->variant, &keys,
+                            &parameters->rate, &bits, &bytes, &probes, &parameters->bits_per_key,
+                            &seed, &growth, &columns, &index, &cell_bits, &slots, &iterations);
     Py_XDECREF(none);
     return good && native_count_take(keys, "keys", &parameters->keys) &&
            native_count_take(bits, "bits", &parameters->bits) &&
@@ -280,7 +281,9 @@ static bool take_parameters(PyObject *keywords, bloomery_dialect_parameters *par
            native_small_take(probes, "probes", &parameters->probes) &&
            native_small_take(growth, "growth", &parameters->growth) &&
            native_small_take(columns, "columns", &parameters->columns) &&
-           native_small_take(cell_bits, "cell_bits", &parameters->cell_bits);
+           native_small_take(cell_bits, "cell_bits", &parameters->cell_bits) &&
+           native_small_take(slots, "slots", &parameters->slots) &&
+           native_small_take(iterations, "iterations", &parameters->iterations);
 }
 
 static PyObject *filter_from_dialect(PyObject *type, PyObject *args, PyObject *keywords)

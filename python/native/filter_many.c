@@ -152,7 +152,7 @@ static PyObject *build_any(PyTypeObject *type, const struct native_state *state,
     struct native_work work;
     native_filter_work(self, NATIVE_BUILD, &work);
     /* A filter that grows is built by one thread, which then counts what is new. */
-    work.threads = self->grows ? 1 : threads == 0 ? BLOOMERY_THREADS_ALL : threads;
+    work.threads = !self->single ? 1 : threads == 0 ? BLOOMERY_THREADS_ALL : threads;
     if (!native_work_run(&work, keys))
         Py_CLEAR(made);
     native_work_free(&work);
@@ -223,7 +223,8 @@ PyMethodDef native_filter_many_methods[] = {
      "were new. Full if a new one would pass the limit: `added` of the exception says how many of "
      "these keys were added, and `new` how many of them were new."},
     {"remove_many", remove_many, METH_O,
-     "remove_many(keys) -> int\n\nRemoves keys from a counting filter; how many were in it."},
+     "remove_many(keys) -> int\n\nRemoves keys from a counting or cuckoo filter; how many were in "
+     "it."},
     {"count_many", count_many, METH_O,
      "count_many(keys) -> int\n\nHow many of the keys are possibly in the filter."},
     {"test_and_add_many", test_and_add_many, METH_O,

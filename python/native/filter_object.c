@@ -27,7 +27,7 @@ PyObject *native_filter_new(PyTypeObject *type, const bloomery_filter *filter,
     native_keying_of(&info.rule, &self->keying);
     self->gate = (struct native_gate){.forks = native_forks, .writers = self->concurrent};
     self->quick = self->secret && !self->keying.has_rule;
-    self->grows = info.can_grow;
+    self->grows = native_keeps_rate(&info);
     self->single = !info.can_grow && info.layers == 1;
     self->planned_keys = info.planned_keys;
     self->planned_rate = info.planned_rate;

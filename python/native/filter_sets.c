@@ -149,8 +149,8 @@ PyObject *native_filter_iand(PyObject *one, PyObject *other)
 
 /* ---- Comparisons ----------------------------------------------------------------------------- */
 
-/* Static and scalable filters have no comparison, but the same keys in the same order make the same
- * file. False after raising. */
+/* Static, scalable and cuckoo filters have no comparison, but the same keys in the same order make
+ * the same file. False after raising. */
 static bool compare_files(struct native_filter *one, struct native_filter *other,
                           bloomery_comparison *comparison)
 {
@@ -361,7 +361,8 @@ static PyObject *refuse_difference(PyObject *self, PyObject *others)
         PyExc_TypeError,
         "filters have no difference: keys share bits, so taking out those of one filter "
         "would lose keys of the other. Test the keys themselves, as in [key for key in "
-        "keys if key not in other]; a filter of kind='counting' has remove_many(keys)");
+        "keys if key not in other]; filters of kind='counting' and kind='cuckoo' have "
+        "remove_many(keys)");
     return NULL;
 }
 

@@ -11,10 +11,16 @@
 
 #include <string.h>
 
+bool native_keeps_rate(const bloomery_info *info)
+{
+    return info->can_grow && info->kind != BLOOMERY_CUCKOO;
+}
+
 void native_limit_begin(struct native_limit *limit, const bloomery_info *info)
 {
     const bool known = info->dialect == 0; /* other systems do not count adds */
-    *limit = (struct native_limit){.applies = info->can_add && info->writable && !info->can_grow};
+    *limit = (struct native_limit){.applies =
+                                       info->can_add && info->writable && !native_keeps_rate(info)};
     limit->checked = limit->applies;
     if (known && info->adds < info->planned_keys)
         limit->left = info->planned_keys - info->adds;
@@ -46,10 +52,11 @@ void native_limit_error(const bloomery_filter *filter, bloomery_error *error)
     *error = (bloomery_error){.status = BLOOMERY_FULL};
     PyOS_snprintf(error->text, sizeof(error->text),
                   "the filter is full: planned for %llu keys, it has a rate of %.3g, and its limit "
-                  "is %.3g (%s); make a larger one, or one with full='grow', or say full='ignore'",
+                  "is %.3g (%s); make a larger one%s, or say full='ignore'",
                   (unsigned long long)info.planned_keys, scan.live_rate,
                   asked ? info.wanted_rate : twice,
-                  asked ? "the rate it was made for" : "twice the planned rate");
+                  asked ? "the rate it was made for" : "twice the planned rate",
+                  info.kind == BLOOMERY_CUCKOO ? "" : ", or one with full='grow'");
 }
 
 bool native_full_take(const char *full, bool grows, bool *ignores)

@@ -302,6 +302,9 @@ struct native_limit {
     uint64_t left; /* new keys that fit at least, before the bits are scanned again */
 };
 
+/* Whether a filter grows and keeps its rate. A cuckoo filter grows, and its rate rises. */
+bool native_keeps_rate(const bloomery_info *info);
+
 /* What a filter with this info begins with. */
 void native_limit_begin(struct native_limit *limit, const bloomery_info *info);
 

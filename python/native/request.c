@@ -183,9 +183,11 @@ bool native_kind_take(struct native_request *request)
     request->plan.kind = bloomery_kind_find(request->kind);
     if (request->plan.kind != BLOOMERY_KIND_DEFAULT)
         return take_full(request);
-    PyErr_Format(PyExc_ValueError,
-                 "unknown kind '%s'; the kinds are blocked, classic, counting, scalable and static",
-                 request->kind);
+    PyErr_Format(
+        PyExc_ValueError,
+        "unknown kind '%s'; the kinds are blocked, classic, counting, scalable, static and "
+        "cuckoo",
+        request->kind);
     return false;
 }
 
@@ -230,7 +232,7 @@ bool native_request_solve(const struct native_state *state, struct native_reques
         native_raise(state, &error, NULL);
         return false;
     }
-    if (plan->kind == BLOOMERY_SCALABLE)
+    if (plan->kind == BLOOMERY_SCALABLE || plan->kind == BLOOMERY_CUCKOO)
         options->memory_limit = request->limit;
     if (request->limit == 0 || plan->planned_bytes <= request->limit)
         return true;

@@ -95,6 +95,9 @@ bloomery_status bloomery_dialect_may_open(const struct bloomery_shape *shape,
                              "dialect %u is not known to this version", shape->dialect);
     if (shape->dialect != 0 && traits->concurrent && bloomery_has_layers(shape->kind_row))
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "a chain of another system can't be added to by several threads");
+                             bloomery_has_tables(shape->kind_row)
+                                 ? "a cuckoo filter can't be added to by several threads at once"
+                                 : "a chain of another system can't be added to by several "
+                                   "threads");
     return BLOOMERY_OK;
 }

@@ -144,53 +144,82 @@ static bloomery_status plan(const bloomery_dialect_parameters *given, int varian
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-bloomery_status bloomery_cuckoo_parse_header(const uint8_t *data, size_t bytes,
-                                             struct bloomery_design *design, bloomery_error *error)
+/* The numbers of a header, checked each for itself. */
+struct numbers {
+    uint64_t keys, buckets, removed, count;
+    uint32_t slots, iterations, growth;
+};
+
+static bloomery_status read_numbers(const uint8_t *data, size_t bytes, struct numbers *found,
+                                    bloomery_error *error)
 {
     if (bytes < HEADER)
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
                              "cut short: a header of RedisBloom's cuckoo filters has %d bytes, "
                              "there are %zu",
                              HEADER, bytes);
-    const uint64_t keys = bloomery_load_u64(data);
-    const uint64_t buckets = bloomery_load_u64(data + 8);
-    const uint64_t removed = bloomery_load_u64(data + 16);
-    const uint64_t count = bloomery_load_u64(data + 24);
-    const uint32_t slots = bloomery_load_u16(data + 32);
-    const uint32_t iterations = bloomery_load_u16(data + 34);
-    const uint32_t growth = bloomery_load_u16(data + 36);
-    if (buckets == 0 || (buckets & (buckets - 1)) != 0 || slots == 0 ||
-        slots > BLOOMERY_CUCKOO_SLOTS_MAX || iterations == 0)
+    *found = (struct numbers){.keys = bloomery_load_u64(data),
+                              .buckets = bloomery_load_u64(data + 8),
+                              .removed = bloomery_load_u64(data + 16),
+                              .count = bloomery_load_u64(data + 24),
+                              .slots = bloomery_load_u16(data + 32),
+                              .iterations = bloomery_load_u16(data + 34),
+                              .growth = bloomery_load_u16(data + 36)};
+    if (found->buckets == 0 || (found->buckets & (found->buckets - 1)) != 0 || found->slots == 0 ||
+        found->slots > BLOOMERY_CUCKOO_SLOTS_MAX || found->iterations == 0)
         return bloomery_fail(error, BLOOMERY_CORRUPT, 8,
                              "damaged: %llu buckets of %u slots, %u iterations",
-                             (unsigned long long)buckets, slots, iterations);
-    if (growth > BLOOMERY_CUCKOO_GROWTH_MAX || (growth & (growth - 1)) != 0 || count == 0 ||
-        (growth == 0 && count > 1))
+                             (unsigned long long)found->buckets, found->slots, found->iterations);
+    if (found->growth > BLOOMERY_CUCKOO_GROWTH_MAX || (found->growth & (found->growth - 1)) != 0 ||
+        found->count == 0 || (found->growth == 0 && found->count > 1))
         return bloomery_fail(error, BLOOMERY_CORRUPT, 24, "damaged: %llu tables that grow by %u",
-                             (unsigned long long)count, growth);
-    if (count > BLOOMERY_LAYERS_MAX)
+                             (unsigned long long)found->count, found->growth);
+    if (found->count > BLOOMERY_LAYERS_MAX)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 24,
                              "%llu tables are more than the %d that a filter can have here",
-                             (unsigned long long)count, BLOOMERY_LAYERS_MAX);
-    bloomery_status status =
-        begin(design, buckets, (uint32_t)count, slots, iterations, growth, error);
-    if (status != BLOOMERY_OK)
-        return status;
-    if (keys > INT64_MAX || removed > INT64_MAX)
+                             (unsigned long long)found->count, BLOOMERY_LAYERS_MAX);
+    if (found->keys > INT64_MAX || found->removed > INT64_MAX)
         return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
                              "damaged: more than 2^63 - 1 keys, or removed keys");
-    design->layers[0].adds = keys;
-    design->layers[0].removed = removed;
     return BLOOMERY_OK;
+}
+
+static bloomery_status design_of(const struct numbers *numbers, struct bloomery_design *design,
+                                 bloomery_error *error)
+{
+    const bloomery_status status =
+        begin(design, numbers->buckets, (uint32_t)numbers->count, numbers->slots,
+              numbers->iterations, numbers->growth, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    design->layers[0].adds = numbers->keys;
+    design->layers[0].removed = numbers->removed;
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_cuckoo_parse_header(const uint8_t *data, size_t bytes,
+                                             struct bloomery_design *design, bloomery_error *error)
+{
+    struct numbers numbers;
+    const bloomery_status status = read_numbers(data, bytes, &numbers, error);
+    return status == BLOOMERY_OK ? design_of(&numbers, design, error) : status;
 }
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,
                              const bloomery_dialect_parameters *given, int variant,
                              struct bloomery_design *design, bloomery_error *error)
 {
+    struct numbers numbers;
     (void)given;
     (void)variant;
-    const bloomery_status status = bloomery_cuckoo_parse_header(data, bytes, design, error);
+    bloomery_status status = read_numbers(data, bytes, &numbers, error);
+    /* A table has at least a slot: no memory is taken for tables that do not follow. */
+    if (status == BLOOMERY_OK && numbers.count > bytes - HEADER)
+        status = bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
+                               "cut short: %llu tables are not in the %zu bytes behind the header",
+                               (unsigned long long)numbers.count, bytes - HEADER);
+    if (status == BLOOMERY_OK)
+        status = design_of(&numbers, design, error);
     if (status != BLOOMERY_OK)
         return status;
     uint64_t at = HEADER; /* 2^16 tables of 2^32 slots at most */

@@ -291,8 +291,13 @@ static bloomery_status read_record(const uint8_t *record, uint64_t at, struct se
         parsed->wanted = bloomery_load_f64(body);
         return BLOOMERY_OK;
     case RECORD_CUCKOO:
-        if (!BLOOMERY_HAS_TABLES || bytes != CUCKOO_BODY_BYTES || again ||
-            parsed->shape.kind != BLOOMERY_CUCKOO || bloomery_load_u32(body + CUCKOO_RESERVED) != 0)
+        if (!BLOOMERY_HAS_TABLES)
+            return bloomery_fail(
+                error, BLOOMERY_UNSUPPORTED, at,
+                "this build has no cuckoo filters: the command and the Python package "
+                "open this file");
+        if (bytes != CUCKOO_BODY_BYTES || again || parsed->shape.kind != BLOOMERY_CUCKOO ||
+            bloomery_load_u32(body + CUCKOO_RESERVED) != 0)
             return wrong_size(record, at, error);
         parsed->removed = bloomery_load_u64(body + CUCKOO_REMOVED);
         parsed->iterations = bloomery_load_u32(body + CUCKOO_ITERATIONS);

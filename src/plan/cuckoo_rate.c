@@ -169,6 +169,10 @@ static bloomery_status refuse(const bloomery_plan *plan, bloomery_error *error)
                              "cuckoo filter cannot have: plan a counting filter, a higher rate, or "
                              "fewer keys",
                              (unsigned long long)plan->keys);
+    if (plan->keys == 0)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a cuckoo filter takes at least 64 bytes, not %s",
+                             bloomery_phrase_bytes(&bytes, plan->bytes));
     return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                          "%llu keys do not fit in a table of %s: a slot has 1 byte, and at most "
                          "97 %% of the slots are taken",

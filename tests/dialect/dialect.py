@@ -189,6 +189,14 @@ class Driver:
         """How often it was added."""
         return int(self.ask_line("count", hexed(key)))
 
+    def add_absent(self, key):
+        """1 where the key was new to a cuckoo filter, which then has it."""
+        return int(self.ask_line("add-absent", hexed(key)))
+
+    def compact(self):
+        """1 where something in a cuckoo filter's tables changed."""
+        return int(self.ask_line("compact"))
+
     def positions(self, key, link=0):
         """In order, repeats included."""
         return [int(word) for word in self.ask_line("positions", hexed(key), link).split()]

@@ -14,6 +14,8 @@
  *     ask-all KEY...                      a digit for each, by one batch
  *     remove KEY                          1 removed, 0 absent
  *     count KEY
+ *     add-absent KEY                      1 new, 0 there: to a cuckoo filter
+ *     compact                             1 changed, 0 not: a cuckoo filter, all of its tables
  *     positions KEY [LINK]
  *     info                                NAME=VALUE... ("scan" for the scanned part too)
  *     layer NUMBER                         bits, probes, keys, rate and adds of a layer
@@ -120,6 +122,10 @@ static void set_parameter(bloomery_dialect_parameters *parameters, const char *n
         parameters->index = number;
     else if (strcmp(name, "cell_bits") == 0)
         parameters->cell_bits = (uint32_t)number;
+    else if (strcmp(name, "slots") == 0)
+        parameters->slots = (uint32_t)number;
+    else if (strcmp(name, "iterations") == 0)
+        parameters->iterations = (uint32_t)number;
     else
         fail("no such parameter");
 }
@@ -398,6 +404,27 @@ static void loadchunk(void)
     release(&bytes);
 }
 
+static void add_absent(void)
+{
+    bloomery_error error;
+    const bool added = bloomery_cuckoo_add_absent(filter, key_of(words[1]), &error);
+    if (!added && error.status != BLOOMERY_OK)
+        say_error(&error, error.status);
+    else
+        answer(added);
+}
+
+static void compact(void)
+{
+    bloomery_error error;
+    bool changed;
+    const bloomery_status status = bloomery_cuckoo_compact(filter, true, &changed, &error);
+    if (status != BLOOMERY_OK)
+        say_error(&error, status);
+    else
+        answer(changed);
+}
+
 static void sniff(void)
 {
     struct bytes bytes = read_file(words[1]);
@@ -452,6 +479,10 @@ static void obey(const char *verb)
         answer(remove_outcome(filter, key_of(words[1])));
     else if (strcmp(verb, "count") == 0)
         answer((int)bloomery_key_count(filter, key_of(words[1])));
+    else if (strcmp(verb, "add-absent") == 0)
+        add_absent();
+    else if (strcmp(verb, "compact") == 0)
+        compact();
     else if (strcmp(verb, "add-all") == 0 || strcmp(verb, "ask-all") == 0)
         many(verb[1] == 'd');
     else if (strcmp(verb, "positions") == 0)
@@ -482,7 +513,8 @@ int main(void)
         if (word_count == 0)
             continue;
         if (!obey_without_filter(words[0])) {
-            if (word_count < 2 && strcmp(words[0], "info") != 0 && strstr(words[0], "-all") == NULL)
+            if (word_count < 2 && strcmp(words[0], "info") != 0 &&
+                strcmp(words[0], "compact") != 0 && strstr(words[0], "-all") == NULL)
                 fail("a word is missing");
             obey(words[0]);
         }

@@ -293,6 +293,11 @@ class Server:
                 raise Difference(f"never: {what}; {self.log()[-400:]}")
             time.sleep(0.02)  # between two looks
 
+    def wait_for_zeros(self, *names):
+        """Waits until these numbers of INFO are 0: servers free in the background."""
+        for name in names:
+            self.wait_for(lambda name=name: self.info("bf")[name] == "0", f"{name} is 0")
+
     def aof_commands(self):
         """What the increments of the AOF have, as lists of words."""
         folder = os.path.join(self.folder, "appendonlydir")
@@ -306,6 +311,34 @@ class Server:
             words, data = parse(data)
             found.append(words)
         return [words for words in found if words[0] != b"SELECT"]
+
+
+def run_beside_a_replica(c, master, replica, commands, step, check):
+    """Steps of a model. After each hundred the master reloads its data, is killed and started, or reads a rewritten AOF,
+    or none of these; it has the same data then, and so has the replica."""
+    replica.ask("REPLICAOF", "127.0.0.1", master.port)
+    for number in range(commands):
+        step()
+        if number % 100 == 99:
+            way = number // 100 % 4
+            before = master.ask("DEBUG", "DIGEST")
+            if way == 0:
+                master.ask("DEBUG", "RELOAD")
+            elif way == 1:
+                master.kill()
+                master.start()
+                replica.ask("REPLICAOF", "127.0.0.1", master.port)
+            elif way == 2:
+                done = int(master.info("persistence")["aof_rewrites"])
+                master.ask("BGREWRITEAOF")
+                master.wait_for(lambda done=done: master.info("persistence")["aof_rewrite_in_progress"] == "0" and
+                                int(master.info("persistence")["aof_rewrites"]) > done, "rewritten")
+                master.ask("DEBUG", "LOADAOF")
+            c.expect(master.ask("DEBUG", "DIGEST") == before, f"command {number}, way {way}: another data set")
+            replica.wait_for(lambda: replica.info("replication")["master_link_status"] == "up", "the replica is there")
+            master.ask("WAIT", 1, 10_000)
+            c.expect(replica.ask("DEBUG", "DIGEST") == before, f"command {number}: the replica differs")
+            check()
 
 
 # ---- Payloads of DUMP ----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import os
 import random
 import sys
 
-from live import HERE, MODULE, Error, Server, as_words
+from live import HERE, MODULE, Error, Server, as_words, run_beside_a_replica
 from runner import case, main
 
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "reference"))
@@ -153,36 +153,11 @@ class Model:
 def random_commands_agree_with_the_model_byte_for_byte(c):
     master = Server(c, "master", arguments=["cf-max-expansions", str(EXPANSIONS)],
                     options=["--appendonly", "yes", "--appendfsync", "no", "--aof-use-rdb-preamble", "no"])
-    replica = Server(c, "replica", arguments=OTHER)
-    replica.ask("REPLICAOF", "127.0.0.1", master.port)
     model = Model(c, master, 8)
-    for number in range(COMMANDS):
-        model.step()
-        if number % 100 == 99:
-            way = number // 100 % 4
-            before = master.ask("DEBUG", "DIGEST")
-            if way == 0:
-                master.ask("DEBUG", "RELOAD")
-            elif way == 1:
-                master.kill()
-                master.start()
-                replica.ask("REPLICAOF", "127.0.0.1", master.port)
-            elif way == 2:
-                done = int(master.info("persistence")["aof_rewrites"])
-                master.ask("BGREWRITEAOF")
-                master.wait_for(lambda done=done: master.info("persistence")["aof_rewrite_in_progress"] == "0" and
-                                int(master.info("persistence")["aof_rewrites"]) > done, "rewritten")
-                master.ask("DEBUG", "LOADAOF")
-            c.expect(master.ask("DEBUG", "DIGEST") == before, f"command {number}, way {way}: another data set")
-            replica.wait_for(lambda: replica.info("replication")["master_link_status"] == "up", "the replica is there")
-            master.ask("WAIT", 1, 10_000)
-            c.expect(replica.ask("DEBUG", "DIGEST") == before, f"command {number}: the replica differs")
-            for name in NAMES:
-                model.facts(name)
+    run_beside_a_replica(c, master, Server(c, "replica", arguments=OTHER), COMMANDS, model.step, lambda: [model.facts(name) for name in NAMES])
     c.expect(any(len(filter_.filters) > 2 for filter_ in model.keys.values()), "some have grown")
     master.ask("FLUSHALL")
-    for name in ("bf_keys", "bf_cuckoo_keys", "bf_memory_bytes"):
-        master.wait_for(lambda name=name: master.info("bf")[name] == "0", f"{name} is 0")
+    master.wait_for_zeros("bf_keys", "bf_cuckoo_keys", "bf_memory_bytes")
 
 
 @case

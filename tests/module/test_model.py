@@ -10,7 +10,7 @@ Build: tests/module and module/bloomery.so. Suite: full and server.
 import os
 import random
 
-from live import Error, Server
+from live import Error, Server, run_beside_a_replica
 from runner import case, main
 
 COMMANDS = 600 * (20 if "BLOOMERY_TEST_LONG" in os.environ else 1)
@@ -176,37 +176,14 @@ def check_all(c, model, server):
 @case
 def random_commands_agree_with_exact_sets(c):
     master = Server(c, "master", options=["--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "no"])
-    replica = Server(c, "replica", arguments=["bf-expansion-factor", "4"])
-    replica.ask("REPLICAOF", "127.0.0.1", master.port)
     model = Model(c, master, 36)
-    for number in range(COMMANDS):
-        model.step()
-        if number % 100 == 99:
-            way = number // 100 % 4
-            before = master.ask("DEBUG", "DIGEST")
-            if way == 0:
-                master.ask("DEBUG", "RELOAD")
-            elif way == 1:
-                master.kill()
-                master.start()
-                replica.ask("REPLICAOF", "127.0.0.1", master.port)
-            elif way == 2:
-                done = int(master.info("persistence")["aof_rewrites"])
-                master.ask("BGREWRITEAOF")
-                master.wait_for(lambda done=done: master.info("persistence")["aof_rewrite_in_progress"] == "0" and
-                                int(master.info("persistence")["aof_rewrites"]) > done, "rewritten")
-                master.ask("DEBUG", "LOADAOF")
-            c.expect(master.ask("DEBUG", "DIGEST") == before, f"command {number}, way {way}: another data set")
-            replica.wait_for(lambda: replica.info("replication")["master_link_status"] == "up", "the replica is there")
-            master.ask("WAIT", 1, 10_000)
-            c.expect(replica.ask("DEBUG", "DIGEST") == before, f"command {number}: the replica differs")
-            check_all(c, model, master)
+    run_beside_a_replica(c, master, Server(c, "replica", arguments=["bf-expansion-factor", "4"]), COMMANDS, model.step,
+                         lambda: check_all(c, model, master))
     # Each layer of a chain adds its part to twice the rate; merged filters hold more than they were planned for.
     c.expect(model.wrong < 0.01 * model.asked, f"{model.wrong} of {model.asked} were claimed wrongly")
     c.expect(model.asked > 10 * COMMANDS, f"{model.asked} questions")
     master.ask("FLUSHALL")
-    for name in ("bf_keys", "bf_windows", "bf_memory_bytes"):
-        master.wait_for(lambda name=name: master.info("bf")[name] == "0", f"{name} is 0")
+    master.wait_for_zeros("bf_keys", "bf_windows", "bf_memory_bytes")
 
 
 main()

@@ -578,6 +578,56 @@ static void plans_name_what_is_possible(void **state)
     assert_refused(1000, 1e-4, 0, "counting");
     assert_refused(UINT64_C(1) << 40, 0.02, 0, "2^32");
     assert_refused(1000000, 0, 65536, "do not fit");
+    assert_refused(0, 0.02, 63, "at least 64 bytes");
+}
+
+/* As many new keys as bloomery_keys_left says bring the rate to the limit and not past it. */
+static void keys_that_are_left_keep_the_rate_below_the_limit(void **state)
+{
+    static const uint64_t counts[] = {30, 1000, 20000};
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        bloomery_plan plan = {.kind = BLOOMERY_CUCKOO, .keys = counts[i], .rate = 0.02};
+        struct test_keys keys = test_keys_make(TEST_IDS, i, 0, 8 * counts[i]);
+        bloomery_filter *filter = test_create(&plan, NULL);
+        uint64_t added = 0, scans = 0;
+        for (uint64_t left; (left = bloomery_keys_left(filter, 0.05)) > 0; scans++)
+            for (; left > 0; left--)
+                assert_true(add_outcome(filter, keys.keys[added++]) >= 0);
+        assert_true(scan_of(filter).live_rate <= 0.05 || added <= counts[i]);
+        assert_true(scan_of(filter).live_rate > 0.045 && scans < 40);
+        assert_true(info_of(filter).layers > 1);
+        bloomery_free(filter);
+        test_keys_free(&keys);
+    }
+}
+
+/* Tables of one slot, as many as there can be: a chunk comes to the table that has its place. */
+static void chunks_come_to_their_tables_of_many(void **state)
+{
+    bloomery_filter *small = make(1, 1, 1, 1, NULL), *filter = NULL;
+    struct test_bytes dump = dump_of(small);
+    const uint64_t tables = 65536;
+    (void)state;
+    forge_put(&dump, 24, tables, 8);
+    assert_int_equal(bloomery_cuckoo_load_header(dump.data, 38, NULL, &filter, NULL), BLOOMERY_OK);
+    for (uint64_t i = 0; i < tables; i++) {
+        const uint8_t slot = (uint8_t)(i % 251 + 1);
+        assert_int_equal(bloomery_cuckoo_load_chunk(filter, i + 2, &slot, 1, NULL), BLOOMERY_OK);
+    }
+    for (uint64_t i = 0; i < tables; i += 13) {
+        const void *slots;
+        uint64_t bytes;
+        assert_int_equal(bloomery_layer_span(filter, (uint32_t)i, &slots, &bytes), BLOOMERY_OK);
+        assert_int_equal(*(const uint8_t *)slots, i % 251 + 1);
+    }
+    assert_int_equal(bloomery_cuckoo_load_chunk(filter, tables + 2, "x", 1, NULL),
+                     BLOOMERY_BAD_ARGUMENT);
+    assert_int_equal(bloomery_cuckoo_load_chunk(filter, UINT64_MAX, "x", 1, NULL),
+                     BLOOMERY_BAD_ARGUMENT);
+    test_bytes_free(&dump);
+    bloomery_free(filter);
+    bloomery_free(small);
 }
 
 /* ---- Files, dumps, chunks, copies ------------------------------------------------------------ */
@@ -819,6 +869,7 @@ static void a_memory_limit_ends_growth(void **state)
 static void what_it_cannot_do_is_refused(void **state)
 {
     bloomery_filter *one = make(100, 2, 20, 1, NULL), *two = make(100, 2, 20, 1, NULL);
+    bloomery_filter *larger = make(1000, 2, 20, 1, NULL);
     bloomery_filter *made = NULL, *plain = bloomery_new(100, 0.01, NULL);
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_comparison comparison = BLOOMERY_COMPARISON;
@@ -828,11 +879,15 @@ static void what_it_cannot_do_is_refused(void **state)
     (void)state;
     assert_int_equal(bloomery_merge(one, two, &error), BLOOMERY_UNSUPPORTED);
     assert_non_null(strstr(error.text, "cuckoo filters can't be merged"));
+    assert_int_equal(bloomery_merge(one, larger, &error), BLOOMERY_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "cuckoo filters can't be merged"));
     assert_int_equal(bloomery_intersect(one, two, &error), BLOOMERY_UNSUPPORTED);
     assert_int_equal(bloomery_fold(one, 1, NULL, &made, &error), BLOOMERY_UNSUPPORTED);
     assert_non_null(strstr(error.text, "cuckoo filters can't be folded"));
-    assert_int_equal(bloomery_compare(one, two, &comparison, &error), BLOOMERY_UNSUPPORTED);
+    assert_int_equal(bloomery_compare(one, larger, &comparison, &error), BLOOMERY_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "cuckoo filters can't be compared"));
     assert_int_equal(bloomery_drop_counters(one, NULL, &made, &error), BLOOMERY_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "a cuckoo filter has fingerprints"));
     options.concurrent_adds = true;
     assert_int_equal(bloomery_cuckoo_create(9, 2, 2, 1, &options, &made, &error),
                      BLOOMERY_UNSUPPORTED);
@@ -855,6 +910,7 @@ static void what_it_cannot_do_is_refused(void **state)
     assert_int_equal(error.status, BLOOMERY_MISMATCH);
     bloomery_free(one);
     bloomery_free(two);
+    bloomery_free(larger);
     bloomery_free(plain);
 }
 
@@ -906,6 +962,26 @@ static void wrong_headers_are_refused(void **state)
     forge_put(&dump, 36, 32768, 2);
     assert_int_equal(bloomery_cuckoo_load_header(dump.data, 38, NULL, &made, &error),
                      BLOOMERY_UNSUPPORTED);
+    test_bytes_free(&dump);
+    bloomery_free(filter);
+}
+
+/* No memory is taken for tables that a dump names and does not have. */
+static void tables_that_do_not_follow_take_no_memory(void **state)
+{
+    bloomery_filter *filter = make(1, 1, 1, 1, NULL), *made = NULL;
+    struct test_bytes dump = dump_of(filter);
+    struct test_memory memory = {.live = 0};
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    bloomery_error error;
+    (void)state;
+    options.allocator = test_allocator(&memory);
+    forge_put(&dump, 24, 65536, 8);
+    assert_int_equal(
+        bloomery_dialect_load(dialect(), dump.data, dump.bytes, NULL, &options, &made, &error),
+        BLOOMERY_TRUNCATED);
+    assert_non_null(strstr(error.text, "65536 tables"));
+    assert_true(made == NULL && memory.requests == 0);
     test_bytes_free(&dump);
     bloomery_free(filter);
 }
@@ -1019,6 +1095,8 @@ int main(void)
         cmocka_unit_test(the_rate_is_the_one_of_the_formula),
         cmocka_unit_test(planned_tables_take_their_keys),
         cmocka_unit_test(plans_name_what_is_possible),
+        cmocka_unit_test(keys_that_are_left_keep_the_rate_below_the_limit),
+        cmocka_unit_test(chunks_come_to_their_tables_of_many),
         cmocka_unit_test(any_way_gives_the_same_filter),
         cmocka_unit_test(a_cleared_filter_is_a_new_one),
         cmocka_unit_test(a_small_filter_takes_little_beside_its_slots),
@@ -1028,6 +1106,7 @@ int main(void)
         cmocka_unit_test(a_memory_limit_ends_growth),
         cmocka_unit_test(what_it_cannot_do_is_refused),
         cmocka_unit_test(wrong_headers_are_refused),
+        cmocka_unit_test(tables_that_do_not_follow_take_no_memory),
         cmocka_unit_test(what_any_header_makes_can_be_used),
         cmocka_unit_test(damaged_bytes_are_refused_or_safe),
     };

@@ -126,6 +126,31 @@ static void golden_files_are_written_as_ever(void **state)
     }
 }
 
+/* The golden cuckoo filter, whose hash and tables are its dialect's. */
+static void the_golden_cuckoo_filter_is_read_and_written_as_ever(void **state)
+{
+    char path[4096], text[16];
+    const bloomery_filter *filter = NULL;
+    bloomery_filter *made = NULL;
+    (void)state;
+    snprintf(path, sizeof path, "%s/golden-v2-cuckoo.bloom", directory);
+    struct test_bytes golden = test_read_file(path);
+    assert_int_equal(bloomery_map(path, NULL, &filter, NULL), BLOOMERY_OK);
+    const bloomery_info info = info_of(filter);
+    assert_true(info.kind == BLOOMERY_CUCKOO && info.layers == 3 && info.adds == 190);
+    assert_string_equal(info.note, "cuckoo");
+    for (unsigned number = GOLDEN_CUCKOO_FROM; number < GOLDEN_CUCKOO_BELOW; number += 3)
+        assert_true(bloomery_may_contain(filter, golden_key(number, text)));
+    assert_true(golden_digest(filter) == GOLDEN_CUCKOO_DIGEST);
+    assert_int_equal(golden_cuckoo_make(&made, NULL), BLOOMERY_OK);
+    struct test_bytes ours = test_written(made);
+    assert_true(test_bytes_equal(&ours, &golden));
+    test_bytes_free(&ours);
+    test_bytes_free(&golden);
+    bloomery_free(made);
+    bloomery_free(filter);
+}
+
 /* ---- A reader made from the specification ------------------------------------------------ */
 
 static const uint64_t spec_c1 = 0xBF58476D1CE4E5B9u;
@@ -272,6 +297,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(golden_files_are_read),
         cmocka_unit_test(golden_files_answer_as_ever),
         cmocka_unit_test(golden_files_are_written_as_ever),
+        cmocka_unit_test(the_golden_cuckoo_filter_is_read_and_written_as_ever),
         cmocka_unit_test(a_reader_of_the_specification_agrees),
         cmocka_unit_test(a_file_of_version_1_says_how_to_be_made_again),
     };

@@ -19,7 +19,7 @@ def programs_of_the_guide_print_what_they_say(c):
     need("pandas")
     with open(GUIDE, encoding="utf-8") as file:
         programs = re.findall(r"^```python\n(.*?)^```$", file.read(), re.M | re.S)
-    c.expect(len(programs) == 12, f"{len(programs)} programs")
+    c.expect(len(programs) == 13, f"{len(programs)} programs")
     said = 0
     for program in programs:
         done = subprocess.run([sys.executable, "-X", "dev", "-c", program], cwd=c.directory, capture_output=True, text=True,

@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include <bloomery/builder.h>
+#include <bloomery/dialect.h>
 #include <bloomery/records.h>
 
 struct golden {
@@ -279,6 +280,31 @@ static inline bloomery_status golden_static_make(const bloomery_filter **filter,
     if (status == BLOOMERY_OK)
         status = bloomery_builder_finish(builder, filter, error);
     bloomery_builder_free(builder);
+    return status;
+}
+
+/* The golden cuckoo filter: golden-v2-cuckoo.bloom, of several tables, with the numbers "0", "3",
+ * "6", ... of which the first ones were removed. */
+enum { GOLDEN_CUCKOO_FROM = 30, GOLDEN_CUCKOO_BELOW = 600 };
+#define GOLDEN_CUCKOO_DIGEST UINT64_C(0xee12b4d2eb39f2ac)
+
+static inline bloomery_status golden_cuckoo_make(bloomery_filter **filter, bloomery_error *error)
+{
+    bloomery_dialect_parameters parameters = BLOOMERY_DIALECT_PARAMETERS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+    parameters.keys = 64;
+    parameters.slots = 4;
+    parameters.iterations = 7;
+    parameters.growth = 2;
+    options.note = "cuckoo";
+    const bloomery_status status =
+        bloomery_dialect_create(bloomery_dialect_get(BLOOMERY_DIALECT_REDISBLOOM_CUCKOO),
+                                &parameters, &options, filter, error);
+    char text[16];
+    for (unsigned number = 0; number < GOLDEN_CUCKOO_BELOW && status == BLOOMERY_OK; number += 3)
+        bloomery_add(*filter, golden_key(number, text), NULL);
+    for (unsigned number = 0; number < GOLDEN_CUCKOO_FROM && status == BLOOMERY_OK; number += 3)
+        bloomery_remove(*filter, golden_key(number, text), NULL);
     return status;
 }
 

@@ -30,9 +30,19 @@ int main(int count, char **arguments)
                (unsigned long long)golden_digest(filter));
         bloomery_free(filter);
     }
-    const bloomery_filter *filter = NULL;
+    bloomery_filter *cuckoo = NULL;
     bloomery_error error;
     char path[4096];
+    snprintf(path, sizeof path, "%s/golden-v2-cuckoo.bloom", arguments[1]);
+    if (golden_cuckoo_make(&cuckoo, &error) != BLOOMERY_OK ||
+        bloomery_save(cuckoo, path, &error) != BLOOMERY_OK) {
+        fprintf(stderr, "%s: %s\n", path, error.text);
+        return 2;
+    }
+    printf("%-20s GOLDEN_CUCKOO_DIGEST 0x%016llx\n", "cuckoo",
+           (unsigned long long)golden_digest(cuckoo));
+    bloomery_free(cuckoo);
+    const bloomery_filter *filter = NULL;
     snprintf(path, sizeof path, "%s/golden-v2-static.bloom", arguments[1]);
     if (golden_static_make(&filter, &error) != BLOOMERY_OK ||
         bloomery_save(filter, path, &error) != BLOOMERY_OK) {

@@ -67,7 +67,10 @@ function has(text, part) {
   if (!String(text).includes(part)) throw new Error(`${text} does not have ${part}`);
 }
 
-const golden = readdirSync(vectors).filter((name) => /^golden-v2-.*\.bloom$/.test(name));
+const cuckoo = "golden-v2-cuckoo.bloom";
+const golden = readdirSync(vectors).filter(
+  (name) => /^golden-v2-.*\.bloom$/.test(name) && name !== cuckoo,
+);
 
 test("golden_files_come_back_byte_for_byte", () => {
   if (golden.length < 15) throw new Error(`${golden.length} golden files`);
@@ -104,6 +107,14 @@ test("damage_cuts_and_strangers_are_sentences", () => {
   refused(() => engine.plan({ kind: "blocked", keys: 1000 }), "two of");
   refused(() => engine.plan({ kind: "blocked", keys: 1000, rate: 2 }), "rate");
   refused(() => engine.allocate(2 ** 33), "memory");
+});
+
+test("a_cuckoo_filter_is_refused_with_what_opens_it", () => {
+  const bytes = new Uint8Array(readFileSync(join(vectors, cuckoo)));
+  refused(() => engine.viewOf(bytes), "no cuckoo filters: the command and the Python package");
+  refused(() => engine.plan({ kind: "cuckoo", keys: 1000, rate: 0.02 }), "");
+  const names = engine.dialects().map(({ name }) => name);
+  equal(names.includes("redisbloom") && !names.includes("redisbloom-cuckoo"), true, "dialects");
 });
 
 test("plans_are_those_of_the_command", () => {

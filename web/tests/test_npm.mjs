@@ -33,6 +33,7 @@ const installed = join(empty, "node_modules/bloomery");
 const base64 = (path) => readFileSync(path).toString("base64");
 const foreign = {
   ours: base64(join(vectors, "golden-v2-classic.bloom")),
+  cuckoo: base64(join(vectors, "golden-v2-cuckoo.bloom")),
   noise: Buffer.from(Array.from({ length: 999 }, (_, i) => (i * i * 31) & 255)).toString("base64"),
 };
 const lines = Array.from({ length: 2000 }, (_, i) => `line ${i * 7}\n`).join("");
@@ -79,13 +80,14 @@ function judge(found) {
     ok(same, `keys as ${name}`);
   equal(found.mixed, [true, true, true, true], "texts and bytes of any length");
   equal(found.removes, [true, true, false, false], "removing");
-  const { noise, ...recognised } = found.recognised;
+  const { noise, cuckoo, ...recognised } = found.recognised;
   equal(
     recognised,
     { ours: "ours", guava: "guava", parquet: "parquet", orc: "orc", libbloom: "libbloom" },
     "opened",
   );
   ok(noise.includes("name the dialect"), noise);
+  ok(cuckoo.startsWith("this build has no cuckoo filters: the command and the Python package"), cuckoo);
   equal(found.info, { adds: 2000, kindName: "blocked", dialect: null }, "info");
   const row = (...args) =>
     JSON.parse(execFileSync(tool, ["plan", "-n", "2e7", "-p", "0.01", "--json", ...args])).plans;
