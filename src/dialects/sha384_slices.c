@@ -232,6 +232,7 @@ static enum form form_of(const bloomery_filter *filter, uint32_t *words)
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     const struct bloomery_layer *layer = filter->layers;
+    static const uint8_t zeros[512]; /* blocks first: an image has 32 MB, mostly of them */
     static const uint8_t end = JAVA_END;
     uint8_t count[4];
     uint32_t words;
@@ -239,7 +240,10 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     assert(bloomery_dialect_fits(&bloomery_dialect_sha384_slices, filter, NULL) == BLOOMERY_OK);
     if (form == IMAGE)
         return bloomery_emit_bits(emitter, layer, IMAGE_BYTES, BLOOMERY_LAYOUT_BYTES);
+    _Static_assert(IMAGE_BYTES % sizeof zeros == 0, "an image has whole blocks");
     uint64_t used = IMAGE_BYTES;
+    while (used > 0 && memcmp(layer->payload + used - sizeof zeros, zeros, sizeof zeros) == 0)
+        used -= sizeof zeros;
     while (used > 0 && layer->payload[used - 1] == 0)
         used--;
     if (form == TRIMMED)

@@ -195,6 +195,28 @@ static void payloads_cut_anywhere_are_refused(void **state)
     flush();
 }
 
+/* The payload of a filter of one link begins and ends with the count of its items. */
+static void counts_of_items_that_differ_are_refused(void **state)
+{
+    (void)state;
+    stand_in_ask("bf.reserve", "a", "0.01", "100", "NONSCALING", NULL);
+    add_numbers("a", 0, 60);
+    stand_in_dump("a");
+    const size_t places[] = {0, stand_in.payload_bytes - 8};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        uint64_t items;
+        memcpy(&items, stand_in.payload + places[i], sizeof items);
+        assert_in_range(items, 50, 60); /* few of them pass for another */
+        for (int step = -1; step <= 1; step++) {
+            const uint64_t said = items + (uint64_t)step;
+            memcpy(stand_in.payload + places[i], &said, sizeof said);
+            assert_int_equal(stand_in_restore("b"), step == 0);
+        }
+        memcpy(stand_in.payload + places[i], &items, sizeof items);
+    }
+    flush();
+}
+
 static void a_changed_byte_of_a_payload_is_refused_or_kept(void **state)
 {
     (void)state;
@@ -873,6 +895,7 @@ int main(void)
         cmocka_unit_test(a_refused_link_leaves_what_was_added),
         cmocka_unit_test(defragmentation_moves_every_block_and_no_bit),
         cmocka_unit_test(payloads_cut_anywhere_are_refused),
+        cmocka_unit_test(counts_of_items_that_differ_are_refused),
         cmocka_unit_test(a_changed_byte_of_a_payload_is_refused_or_kept),
         cmocka_unit_test(a_function_that_is_missing_is_named),
         cmocka_unit_test(what_is_passed_on_makes_the_same_filter),

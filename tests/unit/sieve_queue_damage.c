@@ -230,20 +230,26 @@ static void every_flipped_byte_costs_its_frame(void **state)
     scene_close(&scene);
 }
 
+/* A segment whose image was changed: as many frames are lost as are damaged. */
+static void check_cost(struct scene *scene, uint64_t segment, uint64_t frames)
+{
+    struct outcome outcome;
+    uint64_t damaged = 0;
+    put_back(scene, segment);
+    assert_true(open_and_drain(scene, &outcome, &damaged));
+    assert_int_equal(damaged, frames);
+    assert_int_equal(outcome.skips, frames);
+    assert_int_equal(outcome.lost, frames * PER_FRAME);
+}
+
 static void a_damaged_body_costs_no_other_frame(void **state)
 {
     struct scene scene;
-    struct outcome outcome;
-    uint64_t damaged = 0;
     (void)state;
     scene_open(&scene);
     const uint64_t segment = scene.files - 2;
     scene.images[segment].data[BLOOMERY_FILE_HEADER + BLOOMERY_FRAME_HEADER + 3] ^= 8;
-    put_back(&scene, segment);
-    assert_true(open_and_drain(&scene, &outcome, &damaged));
-    assert_int_equal(damaged, 1);
-    assert_int_equal(outcome.skips, 1);
-    assert_int_equal(outcome.lost, PER_FRAME);
+    check_cost(&scene, segment, 1);
     scene_close(&scene);
 }
 
@@ -251,8 +257,6 @@ static void a_damaged_body_costs_no_other_frame(void **state)
 static void damaged_frames_are_given_up_one_by_one(void **state)
 {
     struct scene scene;
-    struct outcome outcome;
-    uint64_t damaged = 0;
     (void)state;
     scene_open(&scene);
     const uint64_t segment = scene.files - 2;
@@ -260,11 +264,7 @@ static void damaged_frames_are_given_up_one_by_one(void **state)
     uint8_t *second = first + BLOOMERY_FRAME_HEADER + bloomery_load_u32(first + 8);
     first[BLOOMERY_FRAME_HEADER + 3] ^= 8;
     second[16] ^= 8;
-    put_back(&scene, segment);
-    assert_true(open_and_drain(&scene, &outcome, &damaged));
-    assert_int_equal(damaged, 2);
-    assert_int_equal(outcome.skips, 2);
-    assert_int_equal(outcome.lost, 2 * PER_FRAME);
+    check_cost(&scene, segment, 2);
     scene_close(&scene);
 }
 
@@ -272,17 +272,11 @@ static void damaged_frames_are_given_up_one_by_one(void **state)
 static void a_damaged_header_costs_no_other_frame(void **state)
 {
     struct scene scene;
-    struct outcome outcome;
-    uint64_t damaged = 0;
     (void)state;
     scene_open(&scene);
     const uint64_t segment = scene.files - 2;
     scene.images[segment].data[BLOOMERY_FILE_HEADER + 9] ^= 8;
-    put_back(&scene, segment);
-    assert_true(open_and_drain(&scene, &outcome, &damaged));
-    assert_int_equal(damaged, 1);
-    assert_int_equal(outcome.skips, 1);
-    assert_int_equal(outcome.lost, PER_FRAME);
+    check_cost(&scene, segment, 1);
     scene_close(&scene);
 }
 
