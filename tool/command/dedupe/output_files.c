@@ -763,6 +763,8 @@ bool tool_journal_open_removed(struct tool_journal *journal, const char *path)
 {
     struct stat facts;
     journal->removed_path = path;
+    if (tool_same_file(path, journal->path) || tool_same_file(path, journal->checkpoint_path))
+        return refuse_removed(journal, "is a file of --output-dir itself; choose another name");
     journal->removed =
         open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
     if (journal->removed < 0 || fstat(journal->removed, &facts) != 0)
