@@ -162,6 +162,10 @@ def a_killed_run_over_a_tree_loses_nothing(c):
         c.expect(c.read(f"{out}.removed") == c.read(f"whole-{unit}.removed"), f"{unit}: another list of what is removed")
         adds = [json.loads(c.run(f"inspect --json {name}-{unit}.bloom", stdout=None)[0])["adds"] for name in ("whole", "out")]
         c.expect(adds[0] == adds[1] > 0, f"{unit}: {adds}")
+        # Killed between the journal's end and the removal of the filter that was saved.
+        shutil.copy(c.path(f"{out}.bloom"), c.path(f"{out}/.bloomery-dedupe.filter"))
+        c.run(line(out))
+        c.expect(not os.path.exists(c.path(f"{out}/.bloomery-dedupe.filter")), "a filter that nobody needs stays")
 
 
 @case

@@ -82,7 +82,8 @@ static unsigned long number_of(const char *name)
 
 static void read_wishes(void)
 {
-    static const char *const modes[] = {"off", "count", "fail", "short", "eintr", "signal", "crash"};
+    static const char *const modes[] = {"off",   "count",  "fail", "short",
+                                        "eintr", "signal", "crash"};
     const char *mode = getenv("FAULTY_IO_MODE");
     if (state.read)
         return;

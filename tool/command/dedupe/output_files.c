@@ -678,6 +678,8 @@ bool tool_journal_open(struct tool_journal *journal, const char *directory, cons
     char *line = format_text("options %s", options);
     const bool good = read_journal(journal, line) && write_head(journal, options);
     free(line);
+    if (good && journal->whole) /* a run that was killed right behind its end may have left it */
+        unlink(journal->checkpoint_path);
     return good;
 }
 
