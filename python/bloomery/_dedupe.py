@@ -48,8 +48,8 @@ class Deduper:
 
     min_words: texts or paragraphs with fewer words stay, and are not compared. trim, lower, upper: what is done to
     texts before they are compared. against: filters, or their files, that were made by the same options; what they
-    have counts as seen. no_add: nothing is remembered, and documents are compared with `against` and with what
-    learn() was given. secret: as for Filter.
+    have counts as seen. no_add: nothing is remembered, and documents are compared with `against`, with what
+    learn() was given, and with the file of open(). secret: as for Filter.
 
     A document is a str, or a mapping that has its text as `field`. With `annotate="name"` nothing is removed: a
     mapping with repeated text gets a member `name` that lists it. Threads may share a Deduper.
@@ -229,7 +229,8 @@ class Deduper:
                 print(text[start:end])
 
         `share` is that of its runs of words that were seen, and 1 for whole texts and paragraphs; with "near" it is
-        an estimate of the similarity. What is repeated within the document alone is not listed.
+        an estimate of the similarity. What is repeated within the document alone is not listed. Of a text that goes
+        whole by the share of all its runs, only the paragraphs that would go by their own share are listed.
         """
         text = self._text_of(document, 0) if not isinstance(document, str) else document
         answer = self._judge([text], _LOOK)[0]

@@ -263,7 +263,7 @@ static void judge_texts(struct native_deduper *self, struct tool_units *units, s
 {
     struct tool_adding *adding = &units->adding;
     adding->answered = adding->count;
-    if (adding->count > 0 && batch->way == WAY_LOOK)
+    if (adding->count > 0 && (batch->way == WAY_LOOK || self->no_add) && batch->way != WAY_LEARN)
         tool_seen_look_up(&self->seen, adding->hashes, adding->count, adding->answers);
     else if (adding->count > 0)
         adding->answered =
@@ -279,17 +279,18 @@ static void judge_texts(struct native_deduper *self, struct tool_units *units, s
     }
 }
 
-/* Sets how the batch is dealt with. The own filter is compared with as the others are if nothing is
- * added to it. */
+/* Sets how the batch is dealt with. If nothing is added, the own filter is compared with as the
+ * others are; keys are looked up in an own table. */
 static void begin_way(struct native_deduper *self, enum way way)
 {
     struct tool_judge *judge = &self->judge;
     const size_t others = (size_t)PyTuple_Size(self->againsts);
     const bool learns = way == WAY_LEARN;
-    judge->no_add = self->no_add && !learns;
+    const bool compares = self->no_add && self->learned && !learns;
+    judge->no_add = self->no_add && !learns && !(compares && self->seen.table != NULL);
     self->seen.adds_seen = learns || judge->add_all;
     judge->against_count = learns ? 0 : others;
-    if (judge->no_add && self->learned)
+    if (compares && self->seen.table == NULL)
         self->known[judge->against_count++] =
             (struct tool_against){.filter = self->seen.filter, .rule = judge->rule};
 }

@@ -424,6 +424,7 @@ static bool read_filter(struct native_deduper *self, const struct given *given)
 static bool check_filter(struct native_deduper *self, const bloomery_info *info)
 {
     const uint32_t flags = info->rule.flags & ~(uint32_t)BLOOMERY_RULE_ELSEWHERE;
+    const uint32_t given = self->judge.rule.flags;
     if (info->dialect != 0 || !info->can_add || info->can_remove) {
         PyErr_Format(self->state->exceptions[NATIVE_UNSUPPORTED],
                      "a %s filter%s can't remember what a deduper saw; give it as against=",
@@ -433,6 +434,9 @@ static bool check_filter(struct native_deduper *self, const bloomery_info *info)
     }
     if ((flags & ~(uint32_t)TEXT_RULES) != 0 || info->rule.comment != 0)
         return refuse("the filter makes its keys by a rule that is not for texts");
+    if (given != 0 && given != flags)
+        return refuse("the filter makes its keys by another rule than trim, lower and upper say; "
+                      "without them its own is followed");
     if (info->secret_fingerprint != 0 && !info->secret_known) {
         PyErr_SetString(self->state->exceptions[NATIVE_SECRET_NEEDED],
                         "the filter is keyed, and its secret is missing or another one");
@@ -490,8 +494,9 @@ static bool check_against(const struct native_deduper *self, const struct native
                      info.note + prefix, self->note + prefix);
         return false;
     }
+    const bool has_rule = info.rule.flags != 0 || info.rule.comment != 0;
     const uint32_t flags = info.rule.flags & ~(uint32_t)BLOOMERY_RULE_ELSEWHERE;
-    if (flags != 0 && flags != self->judge.rule.flags)
+    if (has_rule && flags != self->judge.rule.flags)
         return refuse("a filter of against makes its keys by another rule; give trim, lower and "
                       "upper as it was built");
     return true;
@@ -606,6 +611,7 @@ static bool make(struct native_deduper *self, struct given *given)
         !(saved ? check_state(self) : create(self, given)) || !take_againsts(self, given) ||
         !choose_hasher(self))
         return false;
+    self->learned = saved;
     self->seen.tell = note_news;
     tool_seen_start(&self->seen, rate_wanted(self, given, saved));
     self->units = tool_units_new(&self->judge);

@@ -162,6 +162,10 @@ def a_killed_run_over_a_tree_loses_nothing(c):
         c.expect(c.read(f"{out}.removed") == c.read(f"whole-{unit}.removed"), f"{unit}: another list of what is removed")
         adds = [json.loads(c.run(f"inspect --json {name}-{unit}.bloom", stdout=None)[0])["adds"] for name in ("whole", "out")]
         c.expect(adds[0] == adds[1] > 0, f"{unit}: {adds}")
+        # Killed between the journal's end and the removal of the filter that was saved.
+        shutil.copy(c.path(f"{out}.bloom"), c.path(f"{out}/.bloomery-dedupe.filter"))
+        c.run(line(out))
+        c.expect(not os.path.exists(c.path(f"{out}/.bloomery-dedupe.filter")), "a filter that nobody needs stays")
 
 
 @case
@@ -415,6 +419,9 @@ def the_list_of_what_is_removed_is_no_other_file(c):
         c.run(quiet("paragraph", f"--removed ./{name} {more} in/b.jsonl"), code=2, stderr=has(f"name the same file, {name}"))
     c.run(quiet("paragraph", "--removed out/b.jsonl --output-dir out in/a.jsonl in/b.jsonl"), code=2,
           stderr=has("out/b.jsonl: is the output of in/b.jsonl"))
+    for name in (".bloomery-dedupe", ".bloomery-dedupe.filter"):
+        c.run(quiet("paragraph", f"--removed new/{name} --output-dir new in/a.jsonl"), code=2,
+              stderr=has(f"new/{name}: is a file of --output-dir itself"))
     c.run(quiet("paragraph", "--removed r.gz --output-dir out2 in/a.jsonl"), code=2, stderr=has("is not compressed"))
     c.run(quiet("paragraph", "--removed - in/a.jsonl"), code=2, stderr=has("needs a file"))
     c.file("others", "not ours\n")
@@ -442,6 +449,12 @@ def a_disk_that_is_full_of_what_is_removed_loses_nothing(c):
     state = "dedupe -q -n 1000 --unit document --jsonl text --state s.bloom -o out.jsonl --removed r b.jsonl"
     c.run(state, code=2, stderr=has("r: File too large", "r was not written", "out.jsonl was not written"), preexec_fn=small_files)
     c.expect(c.read("out.jsonl") == b"old\n" and not {"r", "s.bloom"} & set(c.names()), f"{c.names()}")
+    # What waits in a buffer fails at the end, when the output is printed already.
+    c.file("few.jsonl", '{"text":"x"}\n' * 300)
+    c.run("dedupe -q -n 1000 --unit document --jsonl text --state s.bloom --removed r few.jsonl", code=2, stdout=None,
+          stderr=has("r: File too large", "r was not written"),
+          preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), resource.setrlimit(resource.RLIMIT_FSIZE, (9_000, 9_000))))
+    c.expect(not {"r", "s.bloom"} & set(c.names()), f"{c.names()}")
     with open(c.path("removed"), "r+b") as file:
         file.truncate(10)
     c.run(line, code=2, stderr=has("removed: has lost lines since"))

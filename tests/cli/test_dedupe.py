@@ -12,7 +12,7 @@ import random
 import resource
 import signal
 
-from runner import Skip, case, has, keyed, main, nul_note
+from runner import EMULATOR, Skip, case, has, keyed, main, nul_note
 
 BLOCKS = ("16", "100", "5000", "")
 THREADS = (1, 2, 3, 8)
@@ -444,6 +444,27 @@ def signal_in_a_flood_keeps_what_was_printed(c):
         c.run("query -c s.bloom many", stdout=f"{kept}\n")
         process.communicate()
         os.unlink(c.path("s.bloom"))
+
+
+@case
+def a_signal_at_the_end_of_an_input_leaves_out_half_a_line(c):
+    """The writer got the signal too: its last line may be cut off. Whatever read the signal comes before."""
+    library = os.environ.get("BLOOMERY_FAULTY_IO")
+    if EMULATOR or library is None:
+        raise Skip("no library to be loaded before the command")
+    c.file("lines", "a\nb\nhalf")
+    ended = 0
+    for at in range(1, 12):
+        wish = {"LD_PRELOAD": library, "FAULTY_IO_ROOT": os.path.realpath(c.directory), "FAULTY_IO_MODE": "signal",
+                "FAULTY_IO_CALLS": "read", "FAULTY_IO_AT": str(at)}
+        out, said = c.run("dedupe -j 1 -n 10 --state s.bloom lines", stdout=None, stderr=None, code=None, environment=wish)
+        if b"SIGINT ended the input" in said:
+            ended += 1
+            c.expect(out in (b"", b"a\nb\n"), f"read {at}: {out}")
+            c.run("query s.bloom", stdin="a\nb\nhalf\n", stdout=out, code=0 if out else 1)
+        if os.path.exists(c.path("s.bloom")):
+            os.unlink(c.path("s.bloom"))
+    c.expect(ended >= 2, f"{ended} of the signals ended the input")
 
 
 @case

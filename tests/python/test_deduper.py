@@ -206,6 +206,45 @@ def what_others_have_is_seen(c):
 
 
 @case
+def what_was_learned_stays_learned(c):
+    """Test sets are kept out of training data by a copy, a pickle, a file and fingerprints, too; and what is compared
+    with them is not remembered."""
+    held_out = [f"sentence {i} of a test set that has thirteen words and no more" for i in range(20)]
+    others = [f"another text {i} that is in no test set and has many words" for i in range(20)]
+    for unit, options in (("document", {}), ("paragraph", {"lower": True}), ("ngram", {}), ("near", {})):
+        held = Deduper(unit, keys=10_000, rate=near_rate(unit), no_add=True, **options)
+        held.learn(held_out)
+        held.save(c.path("held.bloom"))
+        dedupers = [held, copy.copy(held), copy.deepcopy(held), pickle.loads(pickle.dumps(held)),
+                    Deduper.open(c.path("held.bloom"), no_add=True), Deduper(unit, exact=64, no_add=True, **options)]
+        dedupers[-1].learn(held_out[:10])
+        dedupers[-1].learn(held_out[10:])
+        for number, seen in enumerate(dedupers):
+            texts = list(seen.clean(held_out + others + others))
+            c.expect(texts == others + others, f"{unit}, {number}: {len(texts)} texts are left")
+            c.expect(seen.spans(held_out[0]) and not seen.spans(others[0]), f"{unit}, {number}: spans")
+
+
+@case
+def rules_that_contradict_a_filter_are_refused(c):
+    whole, lower = Deduper("document", keys=100), Deduper("document", keys=100, lower=True)
+    for seen, name in ((whole, "whole.bloom"), (lower, "lower.bloom")):
+        list(seen.clean(["A b"]))
+        seen.save(c.path(name))
+    for arguments, other in (({"lower": True}, whole), ({}, lower), ({"upper": True}, lower), ({"trim": True, "lower": True}, lower)):
+        with raises(c, ValueError, "another rule"):
+            Deduper("document", keys=100, against=other.filter, **arguments)
+    for arguments, name in (({"lower": True}, "whole.bloom"), ({"upper": True}, "lower.bloom"), ({"trim": True}, "lower.bloom")):
+        with raises(c, ValueError, "another rule"):
+            Deduper.open(c.path(name), **arguments)
+    for arguments in ({}, {"lower": True}):
+        c.expect(list(Deduper.open(c.path("lower.bloom"), **arguments).clean(["a B", "c"])) == ["c"], f"{arguments}")
+    plain = Filter(100)  # that says nothing is taken
+    plain.add("a b")
+    c.expect(list(Deduper("document", keys=100, lower=True, against=plain).clean(["A B", "c"])) == ["c"], "a plain filter")
+
+
+@case
 def fingerprints_and_secrets_decide_the_same(c):
     lines = corpus(200, 19)
     inputs = written(c, "in.jsonl", lines)

@@ -12,6 +12,7 @@
  *                             that became full
  *                     short   reads and writes move some bytes only
  *                     eintr   reads, writes and syncs are interrupted now and then
+ *                     signal  right before call number FAULTY_IO_AT the program gets SIGINT
  *                     crash   the power is cut just before call number FAULTY_IO_AT, or else
  *                             at the end of the program
  *   FAULTY_IO_CALLS   which calls count, separated by commas: open (for writing), write, sync,
@@ -39,6 +40,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -53,7 +55,7 @@
 
 enum { CUT_STATUS = 137, DESCRIPTORS = 1024 };
 
-enum mode { MODE_OFF, MODE_COUNT, MODE_FAIL, MODE_SHORT, MODE_EINTR, MODE_CRASH };
+enum mode { MODE_OFF, MODE_COUNT, MODE_FAIL, MODE_SHORT, MODE_EINTR, MODE_SIGNAL, MODE_CRASH };
 
 static struct {
     bool read;
@@ -80,7 +82,8 @@ static unsigned long number_of(const char *name)
 
 static void read_wishes(void)
 {
-    static const char *const modes[] = {"off", "count", "fail", "short", "eintr", "crash"};
+    static const char *const modes[] = {"off",   "count",  "fail", "short",
+                                        "eintr", "signal", "crash"};
     const char *mode = getenv("FAULTY_IO_MODE");
     if (state.read)
         return;
@@ -183,6 +186,8 @@ static bool struck(const char *call)
     }
     unsigned long last = state.at + (state.times > 0 ? state.times - 1 : 0);
     bool now = state.count >= state.at && state.count <= last && state.at > 0;
+    if (now && state.mode == MODE_SIGNAL)
+        raise(SIGINT);
     if (!now || (state.mode != MODE_FAIL && state.mode != MODE_CRASH))
         return false;
     if (state.count == state.at)

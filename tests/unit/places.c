@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -171,6 +172,27 @@ static void lines_that_come_again_do_not_seem_different(void **state)
     assert_false(seem_different(LINES, NEVER, &field));  /* there may be fewer keys than lines */
 }
 
+/* As they can be made of lines of eight bytes, whose hash is a permutation. By insertion alone a
+ * million of them would take some minutes. */
+static void hashes_that_agree_in_their_upper_half_are_sorted_quickly(void **state)
+{
+    (void)state;
+    enum { COUNT = 1 << 20, GROUPS = 3 };
+    struct tool_places places = {.delimiter = '\n'};
+    double least;
+    const clock_t begin = clock();
+    for (uint64_t i = 0; i < COUNT; i++) {
+        const uint64_t low = (i / 2 + 1) * UINT64_C(0x9e3779b1) & UINT32_MAX; /* each one twice */
+        const bloomery_hash hash = {.hi = i / 2 % GROUPS << 32 | low};
+        tool_places_hash(&places, &hash, 1);
+    }
+    assert_true(tool_places_distinct(&places, 1, &least) == COUNT / 2 && least == COUNT / 2);
+    for (size_t i = 1; i < places.count; i++)
+        assert_true(places.hashes[i - 1] <= places.hashes[i]);
+    tool_places_free(&places);
+    assert_true(clock() - begin < 20 * CLOCKS_PER_SEC);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -179,6 +201,10 @@ int main(void)
         cmocka_unit_test(estimates_are_not_too_low),
         cmocka_unit_test(least_estimates_know_repeats_far_apart),
         cmocka_unit_test(lines_that_come_again_do_not_seem_different),
+        cmocka_unit_test(hashes_that_agree_in_their_upper_half_are_sorted_quickly),
     };
+    const char *pattern = getenv("BLOOMERY_TEST_FILTER");
+    if (pattern != NULL && pattern[0] != '\0')
+        cmocka_set_test_filter(pattern);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

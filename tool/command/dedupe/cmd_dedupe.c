@@ -617,8 +617,9 @@ static bool finish_output(struct tool_dedupe_command *command, bool whole)
     if (command->corpus.output_dir != NULL)
         return delivered;
     if (command->dedupe.removed != NULL)
-        whole = tool_text_output_finish(&command->corpus.removed_file, command->dedupe.removed,
-                                        whole ? TOOL_FOUND : TOOL_ERROR) == TOOL_FOUND;
+        delivered = whole =
+            tool_text_output_finish(&command->corpus.removed_file, command->dedupe.removed,
+                                    whole ? TOOL_FOUND : TOOL_ERROR) == TOOL_FOUND;
     if (whole || tool_text_output_is_file(&command->output) || tool_out_failed(&command->out)) {
         if (command->dedupe.count_only && !command->json)
             tool_out_format(&command->out, "%llu\n",

@@ -678,6 +678,8 @@ bool tool_journal_open(struct tool_journal *journal, const char *directory, cons
     char *line = format_text("options %s", options);
     const bool good = read_journal(journal, line) && write_head(journal, options);
     free(line);
+    if (good && journal->whole) /* a run that was killed right behind its end may have left it */
+        unlink(journal->checkpoint_path);
     return good;
 }
 
@@ -763,6 +765,8 @@ bool tool_journal_open_removed(struct tool_journal *journal, const char *path)
 {
     struct stat facts;
     journal->removed_path = path;
+    if (tool_same_file(path, journal->path) || tool_same_file(path, journal->checkpoint_path))
+        return refuse_removed(journal, "is a file of --output-dir itself; choose another name");
     journal->removed =
         open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
     if (journal->removed < 0 || fstat(journal->removed, &facts) != 0)
