@@ -350,7 +350,7 @@ def bad_names_and_parameters_are_refused_with_what_would_do(c):
                           ("--from guava --to guava,variant=mitz32", "--to takes a name without parameters"),
                           ("--to guava --int64", "options for keys are kept"), ("--to guava --note x", "--note is kept"),
                           ("--kind blocked --note x", "go with --from"), ("--from nothing", "unknown dialect"),
-                          ("--from guava --redis-key k", "goes with '--to redisbloom -o -'")):
+                          ("--from guava --redis-key k", "goes with '--to redisbloom -o -' or '--to redisbloom-cuckoo -o -'")):
         c.run(f"convert {options} -o g.bf f.bf", code=2, stderr=has(said))
     c.run("query --secret-file keys --dialect guava f.bf", code=2, stderr=has("--secret-file is for Bloomery files"))
     c.expect("g.bf" not in c.names(), "a file was left")
@@ -464,13 +464,9 @@ def keys_are_removed_from_counters_of_digests(c):
     c.run("query f.bloom", stdin="a\nb\nc\n", code=1, stderr=has("f.bloom: is empty"))
 
 
-@case
-def redis_commands_are_in_its_protocol(c):
-    c.file("keys", KEYS)
-    c.run("build -q -n 100 -p 0.01 --dialect redisbloom -o f.bf keys", stderr=None)
-    stream = c.read("f.bf")
-    out = c.run("convert -q --from redisbloom --to redisbloom --redis-key seen:1 -o - f.bf", stdout=None, stderr=None)[0]
-    chunks, at = [], 0
+def commands_of(c, out):
+    """The words of each command of a stream, four at a time."""
+    commands, at = [], 0
     while at < len(out):
         c.expect(out[at:at + 4] == b"*4\r\n", f"no command at {at}")
         at += 4
@@ -482,20 +478,50 @@ def redis_commands_are_in_its_protocol(c):
             words.append(out[end + 2:end + 2 + length])
             c.expect(out[end + 2 + length:end + 4 + length] == b"\r\n", f"no end at {at}")
             at = end + 4 + length
-        chunks.append(words)
-    c.expect(all(words[:2] == [b"BF.LOADCHUNK", b"seen:1"] for words in chunks), "other commands")
-    c.expect(b"".join(words[3] for words in chunks) == stream, "the chunks are not the file")
-    links = struct.unpack_from("<I", stream, 8)[0]
-    c.expect(len(chunks) == links + 1 and links >= 3 and chunks[0][2] == b"1", f"{len(chunks)} chunks, {links} links")
-    begin = 1
+        commands.append(words)
+    return commands
+
+
+def expect_chunks(c, chunks, name, stream):
+    """They are the file, in pieces: the header, and then bits or slots, each with the place of its end."""
+    c.expect(all(words[:2] == [name, b"seen:1"] for words in chunks), "other commands")
+    c.expect(b"".join(words[3] for words in chunks) == stream and chunks[0][2] == b"1", "the chunks are not the file")
+    end = 1
     for words in chunks[1:]:
-        begin += len(words[3])
-        c.expect(int(words[2]) == begin, f"iterator {words[2]}, not {begin}")
+        end += len(words[3])
+        c.expect(int(words[2]) == end, f"iterator {words[2]}, not {end}")
+
+
+@case
+def redis_commands_are_in_its_protocol(c):
+    c.file("keys", KEYS)
+    c.run("build -q -n 100 -p 0.01 --dialect redisbloom -o f.bf keys", stderr=None)
+    stream = c.read("f.bf")
+    out = c.run("convert -q --from redisbloom --to redisbloom --redis-key seen:1 -o - f.bf", stdout=None, stderr=None)[0]
+    chunks = commands_of(c, out)
+    expect_chunks(c, chunks, b"BF.LOADCHUNK", stream)
+    links = struct.unpack_from("<I", stream, 8)[0]
+    c.expect(len(chunks) == links + 1 and links >= 3, f"{len(chunks)} chunks, {links} links")
     c.run("build -q -o o.bloom keys")
     c.run("convert -q --to redisbloom --redis-key k -o - o.bloom", code=2, stderr=has("o.bloom: "))
     c.run("build -q -n 100 -p 0.01 --dialect redisbloom --ours -o f.bloom keys", stderr=None)
     c.expect(c.run("convert -q --to redisbloom --redis-key seen:1 -o - f.bloom", stdout=None, stderr=None)[0] == out,
              "another from our file")
+
+
+@case
+def redis_commands_make_cuckoo_filters_too(c):
+    c.file("keys", KEYS)
+    for parameters, tables in (("", 3), (",slots=4,iterations=500", 1)):
+        c.run(f"build -q --force -n {60 if tables > 1 else 20_000_000} --dialect redisbloom-cuckoo{parameters} -o f.cf keys", stderr=None)
+        stream = c.read("f.cf")
+        convert = "convert -q --from redisbloom-cuckoo --to redisbloom-cuckoo"
+        chunks = commands_of(c, c.run(f"{convert} --redis-key seen:1 -o - f.cf", stdout=None, stderr=None)[0])
+        expect_chunks(c, chunks, b"CF.LOADCHUNK", stream)
+        c.expect(len(chunks) > tables if tables > 1 else [len(words[3]) for words in chunks] == [38, *[16 << 20] * 2], f"{len(chunks)} chunks")
+    c.run("build -q -o o.bloom keys")
+    c.run("convert -q --to redisbloom-cuckoo --redis-key k -o - o.bloom", code=2, stderr=has("o.bloom: is not a filter of redisbloom-cuckoo"))
+    c.run("convert -q --from redisbloom-cuckoo --to redisbloom --redis-key k -o - f.cf", code=2, stderr=has("f.cf: "))
 
 
 @case

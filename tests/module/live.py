@@ -41,6 +41,7 @@ FILTER = os.environ.get("BLOOMERY_SERVICE_FILTER", "")
 VECTORS = os.path.join(os.path.dirname(HERE), "vectors")
 SECONDS = 30
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
+START = 1_800_000_000_000  # ms: when the clocks of tests begin
 
 
 class Error(str):
@@ -339,6 +340,24 @@ def run_beside_a_replica(c, master, replica, commands, step, check):
             master.ask("WAIT", 1, 10_000)
             c.expect(replica.ask("DEBUG", "DIGEST") == before, f"command {number}: the replica differs")
             check()
+
+
+class Clock:
+    """The time of a server: it does not pass by itself."""
+
+    def __init__(self, c, now=START):
+        if "BLOOMERY_TEST_NO_SWITCH" in os.environ:
+            raise Skip("a release build has no clock for tests")
+        self.c = c
+        self.now = now
+        self.environment = {"BLOOMERY_CLOCK": c.path("clock")}
+        self.go(0)
+
+    def go(self, seconds):
+        """Goes on by some seconds."""
+        self.now += int(seconds * 1000)
+        self.c.file("clock.new", f"{self.now}\n")
+        os.rename(self.c.path("clock.new"), self.c.path("clock"))
 
 
 # ---- Payloads of DUMP ----------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 Debian's python3-redis in the one that it has. What they do is in client.mjs and client.py.
 
 The npm packages are those of package-lock.json beside this, fetched into the build folder (BLOOMERY_PACKAGES) once.
-Where node, npm, the registry or the package is missing the cases are skipped.
+Where node, npm, the registry or the package is missing the cases are skipped. And the command, whose commands make keys.
 
 Build: tests/module and module/bloomery.so. Suite: full and server.
 """
@@ -20,6 +20,7 @@ from runner import Skip, case, main
 
 PACKAGES = os.path.abspath(os.environ.get("BLOOMERY_PACKAGES", "build/tests/module/packages"))
 PYTHON = "/usr/bin/python3"
+TOOL = os.environ.get("BLOOMERY_TOOL", "build/tool/bloomery")
 FILES = ["package.json", "package-lock.json", ".npmrc"]
 SECONDS = 120
 
@@ -90,6 +91,27 @@ def debians_python_client_works(c):
         raise Skip(f"no {PYTHON} here")
     server = Server(c)
     acts(c, server, [PYTHON, os.path.join(HERE, "client.py"), str(server.port)])
+
+
+@case
+def keys_come_from_the_command_by_its_own_commands(c):
+    """A file that the command built, as commands for the server: the key is the file, byte for byte."""
+    server = Server(c)
+    c.file("items", "".join(f"{number}\n" for number in range(3000)))
+    for dialect, family in (("redisbloom", "BF"), ("redisbloom-cuckoo", "CF")):
+        c.expect(said_by(TOOL, "build", "-q", "-n", "1000", "--dialect", dialect, "-o", c.path(family), c.path("items"))[0] == 0, dialect)
+        done = subprocess.run([TOOL, "convert", "-q", "--from", dialect, "--to", dialect, "--redis-key", family, "-o", "-", c.path(family)],
+                              capture_output=True, timeout=SECONDS, check=False)
+        c.expect(done.returncode == 0, f"{dialect}: {done.stderr}")
+        server.client.socket.sendall(done.stdout)
+        replies = [server.client.reply() for _ in range(done.stdout.count(b".LOADCHUNK"))]
+        c.expect(len(replies) > 2 and set(replies) == {b"+OK\r\n"}, f"{dialect}: {replies}")
+        c.expect(server.ask(f"{family}.MEXISTS", family, *range(3000)) == [1] * 3000, f"{dialect} has lost an item")
+        dump, (iterator, data) = b"", server.ask(f"{family}.SCANDUMP", family, 0)
+        while iterator != 0:
+            dump += data
+            iterator, data = server.ask(f"{family}.SCANDUMP", family, iterator)
+        c.expect(dump == c.read(family), f"{dialect}: the key is another filter")
 
 
 main()

@@ -10,7 +10,7 @@ Build: tests/module and module/bloomery.so. Suite: full and server.
 import random
 import struct
 
-from live import PAYLOAD_END, Server, sealed
+from live import PAYLOAD_END, Error, Server, sealed
 from runner import case, main
 
 ROUNDS = 3000
@@ -246,6 +246,67 @@ def keys_of_other_types_are_refused(c):
     c.expect(server.ask("GET", "s") == b"x", "and it stays")
     server.ask("BF.ADD", "k", "x")
     c.expect(server.ask("GET", "k") == wrong and server.ask("SADD", "k", "x") == wrong, "and the reverse")
+
+
+@case
+def words_that_are_not_the_numbers_asked_for_make_no_filter(c):
+    server = Server(c)
+    rates, capacities = ("-inf", "-0", "0", "1e-400", "1", " 0.01", "0.01 ", "1e-320"), ("-0", "0x10", " 5", "5.0", "1e3", 2 ** 64, -2 ** 63)
+    growths = ("-1", "32769", 2 ** 31, 2 ** 63, "1.0", "")
+    windows = [[*words, *more] for words in (["GENERATIONS", 0], ["GENERATIONS", 1], ["GENERATIONS", 65], ["GENERATIONS", 2 ** 63], ["GENERATIONS", ""])
+               for more in ([], ["EXPANSION", 2], ["NONSCALING"], ["EVERY", 5])]
+    windows += [["GENERATIONS", 3, "EVERY", period] for period in (0, -1, 10 ** 9 + 1, 2 ** 63 - 1, 2 ** 63, 2 ** 64, "1.5", "")]
+    windows += [["GENERATIONS", 3, "EXPANSION", growth] for growth in (1, 2, 2 ** 63)]
+    wrong = [["BF.RESERVE", "k", rate, 100] for rate in rates] + [["BF.RESERVE", "k", "0.01", capacity] for capacity in capacities]
+    wrong += [["BF.RESERVE", "k", "0.01", 100, "EXPANSION", growth] for growth in growths]
+    wrong += [["BF.RESERVE", "k", "0.01", 100, *words] for words in windows]
+    for option in ("BUCKETSIZE", "MAXITERATIONS", "EXPANSION"):
+        ends = {"BUCKETSIZE": [0, 256], "MAXITERATIONS": [0], "EXPANSION": [32769]}[option]
+        wrong += [["CF.RESERVE", "k", 100_000, option, number] for number in (*ends, -1, 65536, 2 ** 31, 2 ** 32, 2 ** 63, 2 ** 64, "x", "1.5", "")]
+    wrong += [["CF.RESERVE", "k", capacity] for capacity in (*capacities, 0, 3, 2 ** 30 + 1)]
+    for words in wrong:
+        c.expect(isinstance(server.ask(*words), Error), f"{words} was taken")
+    c.expect(server.ask("DBSIZE") == 0 and server.info("bf")["bf_memory_bytes"] == "0", "nothing was made")
+
+
+@case
+def commands_of_other_kinds_change_no_key(c):
+    """Each command of ours at each type, and every pair of types merged."""
+    server = Server(c)
+    server.ask("SET", "string", "x")
+    server.ask("BF.ADD", "filter", "x")
+    server.ask("CF.ADD", "cuckoo", "x")
+    server.ask("BF.RESERVE", "window", "0.01", 100, "GENERATIONS", 2)
+    kinds = ["string", "filter", "cuckoo", "window"]
+    before = server.ask("DEBUG", "DIGEST")
+    for words, takes in ((("BF.ROTATE",), {"window"}), (("BF.ROTATE", "COUNT", 1, "AT", 5), {"window"}), (("BF.CLEAR",), {"filter", "window"}),
+                         (("BF.ADD", "x"), {"filter", "window"}), (("CF.ADD", "x"), {"cuckoo"}), (("CF.DEL", "x"), {"cuckoo"}),
+                         (("CF.COMPACT",), {"cuckoo"}), (("CF.INSERTNX", "ITEMS", "x"), {"cuckoo"}), (("BF.INFO", "ERRORNOW"), {"filter", "window"}),
+                         (("CF.SCANDUMP", 0), {"cuckoo"}), (("CF.LOADCHUNK", 1, "x"), set()), (("BF.LOADCHUNK", 1, "x"), set())):
+        for kind in set(kinds) - takes:
+            c.expect(isinstance(server.ask(words[0], kind, *words[1:]), Error), f"{words} {kind}")
+    for target in (*kinds, "missing"):
+        for source in (*kinds, "missing"):
+            if (target, source) not in (("filter", "filter"), ("missing", "filter")):
+                c.expect(isinstance(server.ask("BF.MERGE", target, source), Error), f"MERGE {target} {source}")
+    for words in (("CLEAR",), ("CLEAR", "filter", "x"), ("ROTATE",), ("ROTATE", "window", "x"), ("MERGE",), ("MERGE", "filter")):
+        c.expect(str(server.ask(f"BF.{words[0]}", *words[1:])).startswith("ERR wrong number of arguments"), f"{words}")
+    c.expect(server.ask("BF.MERGE", "filter", "filter", "filter") == "OK" and server.ask("DEBUG", "DIGEST") == before, "nothing has changed")
+
+
+@case
+def items_may_be_empty_large_and_many(c):
+    server = Server(c)
+    for item in ("", "x" * 4_000_000):
+        for words, reply in ((("BF.ADD", "b"), 1), (("BF.EXISTS", "b"), 1), (("CF.ADD", "c"), 1), (("CF.COUNT", "c"), 1), (("CF.DEL", "c"), 1),
+                             (("CF.EXISTS", "c"), 0)):
+            c.expect(server.ask(*words, item) == reply, f"{words}, {len(item)} bytes")
+    many = range(50_000)
+    server.ask("BF.RESERVE", "window", "0.0001", len(many), "GENERATIONS", 2)
+    for words in (("BF.MADD", "window"), ("BF.MEXISTS", "window"), ("CF.INSERT", "cuckoo", "CAPACITY", 2 * len(many), "ITEMS"), ("CF.MEXISTS", "cuckoo")):
+        reply = server.raw(*words, *many)
+        c.expect(reply.startswith(b"*50000\r\n") and reply.count(b":1\r\n") > 49_800, f"{words}: {reply.count(b':1')}")
+    c.expect(server.ask("BF.ADD", "", "") == 1 and server.ask("CF.EXISTS", "", "") == 0 and server.ask("BF.ROTATE", "") != "OK", "a key without a name")
 
 
 main()

@@ -196,6 +196,22 @@ def a_user_reaches_its_own_keys_alone(c):
 
 
 @case
+def a_rule_that_removes_a_command_removes_the_name_that_it_says(c):
+    """docs/server.md: a rule must remove both names, or the category."""
+    server = Server(c)
+    rules = [("-bf.reserve", {"bf.reserve"}), ("-bf.reserve -bloom.reserve -cf.del -bloom.cf.del", {"bf.reserve", "bloom.reserve", "cf.del", "bloom.cf.del"})]
+    commands = {"bf.reserve": ("r", "0.1", 5), "bloom.reserve": ("s", "0.1", 5), "cf.del": ("c", "x"), "bloom.cf.del": ("c", "x")}
+    if has_categories(server):
+        rules += [("-@bloom", {"bf.reserve", "bloom.reserve"}), ("-@bloom -@cuckoo", set(commands))]
+    for number, (rule, removed) in enumerate(rules):
+        c.expect(server.ask("ACL", "SETUSER", f"user-{number}", "on", "nopass", "~*", "+@all", *rule.split()) == "OK", rule)
+        user = server.connect()
+        user.ask("AUTH", f"user-{number}", "x")
+        found = {name for name, words in commands.items() if str(user.ask(name, *words)).startswith("NOPERM")}
+        c.expect(found == removed, f"{rule}: {found}")
+
+
+@case
 def the_sources_of_a_merge_need_to_be_read_alone(c):
     server = Server(c)
     server.ask("ACL", "SETUSER", "one", "on", "nopass", "resetkeys", "~own:*", "%R~shared:*", "%W~blind:*", "+bf.merge")

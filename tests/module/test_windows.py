@@ -6,29 +6,10 @@ Build: tests/module and module/bloomery.so. Suite: full and server.
 
 import os
 
-from live import Server
-from runner import Skip, case, main
+from live import START, Clock, Server
+from runner import case, main
 
-START = 1_800_000_000_000  # ms
 HOUR = 3600
-
-
-class Clock:
-    """The time of a server: it does not pass by itself."""
-
-    def __init__(self, c, now=START):
-        if "BLOOMERY_TEST_NO_SWITCH" in os.environ:
-            raise Skip("a release build has no clock for tests")
-        self.c = c
-        self.now = now
-        self.environment = {"BLOOMERY_CLOCK": c.path("clock")}
-        self.go(0)
-
-    def go(self, seconds):
-        """Goes on by some seconds."""
-        self.now += int(seconds * 1000)
-        self.c.file("clock.new", f"{self.now}\n")
-        os.rename(self.c.path("clock.new"), self.c.path("clock"))
 
 
 def rotations(server):

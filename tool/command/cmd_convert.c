@@ -19,6 +19,7 @@
 #include "key/rule.h"
 #include "tool.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,9 +50,9 @@ static const struct tool_option options[] = {
              "other filter is refused, and the message says what differs. Build such a file "
              "from its keys."},
     {0, "redis-key", "K", TOOL_TEXT(struct request, redis_key),
-     .help = "with --to redisbloom, write BF.LOADCHUNK commands instead of a file. They "
-             "create the filter under the key K in a server. With -o -, pipe them into "
-             "'redis-cli --pipe'"},
+     .help = "with --to redisbloom, write BF.LOADCHUNK commands instead of a file; with --to "
+             "redisbloom-cuckoo, CF.LOADCHUNK. They create the filter under the key K in a "
+             "server. With -o -, pipe them into 'redis-cli --pipe'"},
     {0, "note", "TEXT", TOOL_TEXT(struct request, note),
      .help = "with --from, store TEXT as a remark in OUT"},
     TOOL_OUTPUT_ROWS(struct request, output),
@@ -150,63 +151,113 @@ static int convert_kind(struct request *request, const bloomery_filter *filter)
 
 /* ---- Commands for a Redis server ------------------------------------------------------------- */
 
+/* Where the commands go, and what each of them begins with. */
+struct commands {
+    struct tool_out *out;
+    const char *name;
+    const char *key;
+    uint64_t bytes; /* written so far */
+};
+
 /*
  * A command is an array of strings, each behind its length:
  *
  *     *4\r\n  $12\r\nBF.LOADCHUNK\r\n  $4\r\nseen\r\n  $1\r\n1\r\n  $73\r\n<73 bytes>\r\n
  */
-static void put_string(struct tool_out *out, const void *data, size_t length, uint64_t *bytes)
+static void put_string(struct commands *commands, const void *data, size_t length)
 {
     char head[32];
-    *bytes += (uint64_t)snprintf(head, sizeof(head), "$%zu\r\n", length) + length + 2;
-    tool_out_text(out, head);
-    tool_out_bytes(out, data, length);
-    tool_out_bytes(out, "\r\n", 2);
+    commands->bytes += (uint64_t)snprintf(head, sizeof(head), "$%zu\r\n", length) + length + 2;
+    tool_out_text(commands->out, head);
+    tool_out_bytes(commands->out, data, length);
+    tool_out_bytes(commands->out, "\r\n", 2);
 }
 
-static void put_chunk(struct tool_out *out, const char *key, uint64_t iterator, const void *data,
-                      size_t length, uint64_t *bytes)
+static void put_chunk(struct commands *commands, uint64_t iterator, const void *data, size_t length)
 {
-    static const char begin[] = "*4\r\n", name[] = "BF.LOADCHUNK";
+    static const char begin[] = "*4\r\n";
     char number[24];
     const int digits = snprintf(number, sizeof(number), "%llu", (unsigned long long)iterator);
-    tool_out_bytes(out, begin, sizeof(begin) - 1);
-    *bytes += sizeof(begin) - 1;
-    put_string(out, name, sizeof(name) - 1, bytes);
-    put_string(out, key, strlen(key), bytes);
-    put_string(out, number, (size_t)digits, bytes);
-    put_string(out, data, length, bytes);
+    tool_out_bytes(commands->out, begin, sizeof(begin) - 1);
+    commands->bytes += sizeof(begin) - 1;
+    put_string(commands, commands->name, strlen(commands->name));
+    put_string(commands, commands->key, strlen(commands->key));
+    put_string(commands, number, (size_t)digits);
+    put_string(commands, data, length);
 }
 
-/* Writes to stdout the commands that make this filter under the name `key`, in the server's
- * protocol, as `redis-cli --pipe` takes them: BF.LOADCHUNK with the header, then with each chunk of
- * the bits. `bytes` becomes their length. False after a message; nothing was written then where the
- * filter is none of RedisBloom's. */
-static bool write_redis_commands(const bloomery_filter *filter, const char *path, const char *key,
-                                 uint64_t *bytes)
+/* BF.LOADCHUNK with the header, then with each chunk of the bits. */
+static bloomery_status put_chain(struct commands *commands, const bloomery_filter *filter,
+                                 bloomery_error *error)
 {
     uint8_t *header = tool_allocate(bloomery_redisbloom_header_bytes(filter) + 1);
-    bloomery_error error;
+    bloomery_status status = BLOOMERY_OK;
     uint64_t iterator = 0;
-    struct tool_out *out = tool_allocate(sizeof(*out));
-    bloomery_status status = bloomery_verify(filter, &error);
-    tool_out_start(out);
-    *bytes = 0;
+    commands->name = "BF.LOADCHUNK";
     do {
         const void *data = NULL;
         size_t length = 0;
-        if (status == BLOOMERY_OK)
-            status = bloomery_redisbloom_scandump(filter, iterator, header, &data, &length,
-                                                  &iterator, &error);
+        status = bloomery_redisbloom_scandump(filter, iterator, header, &data, &length, &iterator,
+                                              error);
         if (status == BLOOMERY_OK && iterator != 0)
-            put_chunk(out, key, iterator, data, length, bytes);
-    } while (status == BLOOMERY_OK && iterator != 0 && !tool_out_failed(out));
-    const bool good = tool_out_finish(out, TOOL_FOUND) == TOOL_FOUND;
-    free(out);
+            put_chunk(commands, iterator, data, length);
+    } while (status == BLOOMERY_OK && iterator != 0 && !tool_out_failed(commands->out));
     free(header);
+    return status;
+}
+
+/* CF.LOADCHUNK with the header, then with the slots of each table. The iterator of a chunk is one
+ * more than the slots up to its end. */
+static bloomery_status put_cuckoo(struct commands *commands, const bloomery_filter *filter,
+                                  bloomery_error *error)
+{
+    static const uint64_t most = UINT64_C(16) << 20; /* of a chunk, as the server dumps it */
+    uint8_t header[BLOOMERY_CUCKOO_HEADER];
+    bloomery_layer_info layer = BLOOMERY_LAYER_INFO;
+    uint64_t iterator = 1;
+    commands->name = "CF.LOADCHUNK";
+    if (bloomery_cuckoo_header(filter, header) != BLOOMERY_OK) {
+        *error = (bloomery_error){.status = BLOOMERY_MISMATCH};
+        snprintf(error->text, sizeof(error->text),
+                 "is not a filter of redisbloom-cuckoo; build one of that dialect from the keys");
+        return BLOOMERY_MISMATCH;
+    }
+    put_chunk(commands, iterator, header, sizeof(header));
+    for (uint32_t i = 0; bloomery_layer_info_get(filter, i, false, &layer) == BLOOMERY_OK; i++) {
+        const void *slots = NULL;
+        uint64_t room = 0;
+        const bloomery_status status = bloomery_layer_span(filter, i, &slots, &room);
+        assert(status == BLOOMERY_OK && layer.bits <= room);
+        (void)status;
+        for (uint64_t at = 0; at < layer.bits && !tool_out_failed(commands->out); at += most) {
+            const uint64_t length = layer.bits - at < most ? layer.bits - at : most;
+            iterator += length;
+            put_chunk(commands, iterator, (const uint8_t *)slots + at, (size_t)length);
+        }
+    }
+    return BLOOMERY_OK;
+}
+
+/* Writes to stdout the commands that make this filter under the name --redis-key in a server, in
+ * the server's protocol, as `redis-cli --pipe` reads them. `bytes` becomes their length. Returns
+ * false after a message; if the filter is not of the dialect, nothing was written. */
+static bool write_redis_commands(const struct request *request, const bloomery_filter *filter,
+                                 uint64_t *bytes)
+{
+    const bool is_cuckoo = request->to.dialect->id == BLOOMERY_DIALECT_REDISBLOOM_CUCKOO;
+    struct commands commands = {.out = tool_allocate(sizeof(*commands.out)),
+                                .key = request->redis_key};
+    bloomery_error error;
+    bloomery_status status = bloomery_verify(filter, &error);
+    tool_out_start(commands.out);
+    if (status == BLOOMERY_OK)
+        status = (is_cuckoo ? put_cuckoo : put_chain)(&commands, filter, &error);
+    const bool good = tool_out_finish(commands.out, TOOL_FOUND) == TOOL_FOUND;
+    free(commands.out);
+    *bytes = commands.bytes;
     if (status == BLOOMERY_OK)
         return good;
-    tool_library_error(path, &error);
+    tool_library_error(request->path, &error);
     return false;
 }
 
@@ -278,7 +329,7 @@ static bool write_either(const struct request *request, const bloomery_filter *f
                          uint64_t *bytes)
 {
     if (request->redis_key != NULL)
-        return write_redis_commands(filter, request->path, request->redis_key, bytes);
+        return write_redis_commands(request, filter, bytes);
     return tool_output_write(&request->output, filter, bytes);
 }
 
@@ -319,9 +370,11 @@ static bool dialects_fit_together(const struct request *request)
         return false;
     }
     if (request->redis_key != NULL &&
-        (request->to.dialect == NULL || request->to.dialect->id != BLOOMERY_DIALECT_REDISBLOOM ||
+        (request->to.dialect == NULL ||
+         (request->to.dialect->id != BLOOMERY_DIALECT_REDISBLOOM &&
+          request->to.dialect->id != BLOOMERY_DIALECT_REDISBLOOM_CUCKOO) ||
          request->output.path == NULL || strcmp(request->output.path, "-") != 0)) {
-        tool_usage("--redis-key goes with '--to redisbloom -o -'");
+        tool_usage("--redis-key goes with '--to redisbloom -o -' or '--to redisbloom-cuckoo -o -'");
         return false;
     }
     if (request->note != NULL && strlen(request->note) > BLOOMERY_NOTE_BYTES) {
