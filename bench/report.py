@@ -404,11 +404,16 @@ def of_server(server, rows):
     absent, new = "MEXISTS, absent", "MADD, new"
     return (
         Target("MEXISTS, absent: speed relative to the floor of 100 items", of_large, of_command(("floor", 0), (absent, large)), 0.7),
+        Target("MEXISTS, absent: speed relative to the floor of 100 items", of_small, of_command(("floor", 0), (absent, small)), 0.75),
+        Target("MADD, new: speed relative to the floor of 100 items", of_small, of_command(("floor", 0), (new, small)), 0.55),
         Target("MADD, new: speed relative to MEXISTS, absent", of_large, of_command((absent, large), (new, large)), 0.75),
         Target("MADD, new: speed relative to MEXISTS, absent", of_small, of_command((absent, small), (new, small)), 0.55),
         *(Target(f"{name}, one by one: speed relative to the floor of one item", of_small,
                  of_command(("floor", 0, 1), (name, small, 1)), 0.6) for name in ("EXISTS, absent", "ADD, new")),
         Target("RESERVE on the main thread", of_large, slowest("reserve", "seconds"), 5, True, " ms"),
+        Target("CLEAR on the main thread", of_large, slowest("clear", "seconds"), 5, True, " ms"),
+        Target("ROTATE on the main thread, generations of 64 MiB", server, server_value(
+            rows, lambda row: max(row["seconds"]) * 1e3, "rotate"), 5, True, " ms"),
         Target("first filling: speed relative to the steady state", of_large, server_value(
             rows, lambda row: ratio(median(row["steady_ns"]), median(row["first_ns"])), "filling", bytes=large), 0.5),
         Target("its slowest command, as the server saw it", of_large, slowest("filling", "slowest"), 50, True, " ms"),

@@ -40,6 +40,7 @@ MIB = 1 << 20
 RATE = "0.001"
 BITS_AN_ITEM = 14.3776  # at that rate: log2(1000) / ln 2
 SMALL, LARGE = 36 * 10**6, 1 << 30
+ROTATED, GENERATIONS = 64 << 20, 3  # bytes of a generation, about
 ITEMS = 100
 CHUNK = 16 * MIB
 HEADER_BYTES, HEADER_LAYER = 73, 20  # of a dump of one link; where its bytes stand
@@ -241,6 +242,20 @@ class Bench:
         self.server.ask("CONFIG", "SET", "slowlog-log-slower-than", -1)
         self.row("filling", **row)
 
+    def replacing(self):
+        """BF.CLEAR of the largest filter and BF.ROTATE of a window, while their pages are on their way."""
+        for name, size, words in (("clear", self.options["sizes"][-1], ["NONSCALING"]),
+                                  ("rotate", min(ROTATED, self.options["sizes"][-1]), ["GENERATIONS", GENERATIONS])):
+            times = []
+            for turn in range(self.options["rounds"]):
+                assert self.server.ask("BF.RESERVE", "new", RATE, self.capacity(size), *words) == "OK"
+                self.run(["BF.MADD", "new", f"@{ITEMS}"], self.options["commands"] // 10, turn * ROUND)
+                self.server.ask("CONFIG", "RESETSTAT")
+                assert self.server.ask(f"BF.{name}", "new") == "OK"
+                times.append(self.stat(f"bf.{name}") / 1e6)
+                self.unlink("new")
+            self.row(name, bytes=size, seconds=times)
+
     def default_keys(self):
         """The bytes of a key that BF.ADD makes, less those of an empty string."""
         taken, keys = [], self.options["keys"]
@@ -297,6 +312,7 @@ class Bench:
         self.server.ask("FLUSHALL", "SYNC")
         self.reserving()
         self.filling()
+        self.replacing()
         self.persistence()
         return self.rows
 

@@ -142,6 +142,9 @@ bloomery_allocator bf_allocator(struct bf_value *value);
  * that the key has besides those of the value that allocates. */
 void bf_limits(server_context *context, uint64_t beside);
 
+/* From this size on. */
+enum { BF_POPULATED_BYTES = 16 * 1024 * 1024 };
+
 /* Has the pages of a large filter taken in the background, those of each layer that is new. */
 void bf_populate(struct bf_value *value);
 
@@ -167,6 +170,10 @@ void bf_populate_register(server_context *context, void (*release_value)(void *v
 
 /* Memory of the server, or NULL, which is counted. Released by server.Free. */
 void *bf_try_alloc(size_t bytes);
+
+/* Has the allocator keep unused addresses for a second filter of this size, by which this one is
+ * replaced when it is cleared or rotated. That takes no memory. */
+void bf_keep_addresses(const struct bf_value *value);
 
 /* Less memory is cheaper to write over than to ask the kernel for. */
 enum { BF_LAZY_BYTES = 256 * 1024 };

@@ -70,6 +70,7 @@ static const char *load_window(server_context *context, server_string *name, ser
     const bloomery_key text = bf_key_of(name);
     if (server.GetSelectedDb != NULL)
         bf_window_is_at(window, text.data, text.bytes, server.GetSelectedDb(context));
+    bf_keep_addresses(window->generations[0]);
     for (uint32_t i = 0; i < window->plan.generations; i++)
         bf_populate(window->generations[i]);
     return NULL;
@@ -89,6 +90,7 @@ static const char *load_header(server_context *context, server_key *key, bloomer
     if (status != BLOOMERY_OK)
         return "ERR received bad data";
     (void)server.ModuleTypeSetValue(key, bf_type, value);
+    bf_keep_addresses(value);
     bf_populate(value);
     return NULL;
 }

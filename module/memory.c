@@ -163,6 +163,25 @@ void *bf_try_alloc(size_t bytes)
     return memory;
 }
 
+/* BF.CLEAR and BF.ROTATE put an empty filter in the place of a full one, which is released later.
+ * New addresses come from the kernel, which gives none while it makes huge pages (populate.c): it
+ * then waits for all processors, and on a busy machine a command waited up to 37 ms. So addresses
+ * are asked for when the filter is made, and given back at once. The servers' allocator keeps
+ * them, without memory, for the next block of that size; another allocator gives them back to the
+ * kernel. */
+void bf_keep_addresses(const struct bf_value *value)
+{
+    bloomery_limits limits = BLOOMERY_LIMITS;
+    if (bf_config.prefault == 0 || value->bytes < BF_POPULATED_BYTES)
+        return;
+    bloomery_limits_get(&limits);
+    if (value->bytes >= limits.process_left / 2) /* addresses may be limited */
+        return;
+    void *block = server.TryAlloc((size_t)value->bytes);
+    if (block != NULL)
+        server.Free(block);
+}
+
 static void clear(uint8_t *memory, size_t bytes)
 {
     size_t before;

@@ -66,7 +66,6 @@ enum {
     PIECES = 16,    /* there is room for at first */
     REPLACED = 256, /* values at most that wait to be released; others are released at once */
     DROP_BYTES = 4 * 1024 * 1024,
-    FROM_BYTES = 16 * 1024 * 1024,
     STEP_BYTES = 256 * 1024,
     SMALL_BYTES = 4096,
     HUGE_BYTES = 2 * 1024 * 1024,
@@ -483,7 +482,7 @@ static bool make_room(void)
 static void add_piece(struct bf_value *value, uint8_t *memory, uint64_t bytes)
 {
     struct piece piece = {.value = value, .memory = memory, .bytes = bytes, .block = HUGE_BYTES};
-    if (bytes < FROM_BYTES || find_piece(value, memory) != NULL || !make_room())
+    if (bytes < BF_POPULATED_BYTES || find_piece(value, memory) != NULL || !make_room())
         return;
     assert(piece_count < piece_room);
     piece.joined = first_huge(&piece);
@@ -507,7 +506,7 @@ static bool has_layer_at(const struct bf_value *value, const void *memory)
 void bf_populate(struct bf_value *value)
 {
     bloomery_info info = BLOOMERY_INFO;
-    if (bf_config.prefault == 0 || value->bytes < FROM_BYTES)
+    if (bf_config.prefault == 0 || value->bytes < BF_POPULATED_BYTES)
         return;
     if (!is_running)
         is_running = start();
@@ -536,7 +535,7 @@ static void remove_piece(size_t index)
 
 bool bf_is_populated(const struct bf_value *value)
 {
-    if (value->bytes < FROM_BYTES) /* and never was larger */
+    if (value->bytes < BF_POPULATED_BYTES) /* and never was larger */
         return false;
     (void)pthread_mutex_lock(&lock);
     bool is_populated = current == value;
@@ -549,7 +548,7 @@ bool bf_is_populated(const struct bf_value *value)
 /* Its pieces go before the thread gets it: from then on nobody else knows the value. */
 void bf_release_aside(struct bf_value *value)
 {
-    const bool is_large = value->bytes >= FROM_BYTES;
+    const bool is_large = value->bytes >= BF_POPULATED_BYTES;
     if (is_large && !is_running)
         is_running = start();
     if (!is_large || !is_running) {
@@ -570,7 +569,7 @@ void bf_release_aside(struct bf_value *value)
 
 bool bf_populate_end(struct bf_value *value)
 {
-    if (value->bytes < FROM_BYTES)
+    if (value->bytes < BF_POPULATED_BYTES)
         return false;
     (void)pthread_mutex_lock(&lock);
     const bool is_current = current == value;
@@ -599,7 +598,7 @@ static bool has_pieces_in(const struct bf_value *value, const uint8_t *memory, u
 
 void bf_populate_forget(struct bf_value *value, const uint8_t *memory, uint64_t bytes)
 {
-    if (bytes < FROM_BYTES)
+    if (bytes < BF_POPULATED_BYTES)
         return;
     (void)pthread_mutex_lock(&lock);
     if (has_pieces_in(value, memory, bytes)) {
@@ -618,7 +617,7 @@ void bf_populate_forget(struct bf_value *value, const uint8_t *memory, uint64_t 
 void bf_populate_moved(struct bf_value *value)
 {
     const bool is_lost = value->filter == NULL; /* for want of memory */
-    if (value->bytes < FROM_BYTES && !is_lost)
+    if (value->bytes < BF_POPULATED_BYTES && !is_lost)
         return;
     (void)pthread_mutex_lock(&lock);
     assert(current != value);

@@ -232,10 +232,12 @@ void *bf_rdb_load(server_io *io, int encoding)
         memcpy(first + 16, &(uint32_t){(uint32_t)growth}, 4);
         value = read_filter(io, first, (uint32_t)links, items);
     }
-    if (value != NULL)
+    if (value != NULL) {
+        bf_keep_addresses(value);
         bf_populate(value);
-    else
+    } else {
         bf_log_unloaded(io, refused);
+    }
     return value;
 }
 

@@ -58,6 +58,7 @@ bloomery_status bf_value_create(server_context *context, uint64_t beside,
                                 &(*value)->filter, NULL);
     bf_limits(NULL, 0);
     if (status == BLOOMERY_OK) {
+        bf_keep_addresses(*value);
         bf_populate(*value);
     } else {
         bf_value_free(*value);

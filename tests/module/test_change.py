@@ -7,7 +7,7 @@ Build: tests/module and module/bloomery.so. Suite: full and server.
 import math
 
 from live import Server, free_port
-from runner import case, main
+from runner import Skip, case, main
 
 WRONG = "WRONGTYPE Operation against a key holding the wrong kind of value"
 
@@ -56,6 +56,25 @@ def a_large_filter_is_cleared_aside(c):
     server.wait_for(lambda: int(server.info("bf")["bf_memory_bytes"]) == size, "the old ones are released")
     server.ask("UNLINK", "k")
     server.wait_for(lambda: server.info("bf")["bf_memory_bytes"] == "0", "all is released")
+
+
+@case
+def clear_and_rotate_ask_the_kernel_for_no_addresses(c):
+    """It gives none while it makes huge pages; the addresses of the next filter are there since the first was made."""
+    server = Server(c)
+    if not server.info("memory")["mem_allocator"].startswith("jemalloc"):
+        raise Skip("another allocator keeps no addresses")
+
+    def addresses():
+        with open(f"/proc/{server.process.pid}/status", encoding="ascii") as file:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmSize:"))
+    for key, change, words in (("w", "BF.ROTATE", ["GENERATIONS", 2]), ("k", "BF.CLEAR", ["NONSCALING"])):
+        server.ask("BF.RESERVE", key, "0.001", 10_000_000, *words)
+        server.ask("BF.ADD", key, "x")
+        before = addresses()
+        c.expect(server.ask(change, key) == "OK", change)
+        more = addresses() - before
+        c.expect(more < 16_000_000, f"{change} of {server.ask('BF.INFO', key, 'SIZE')} bytes took {more} bytes of addresses")
 
 
 @case
