@@ -4,8 +4,6 @@
 
 #include "json.h"
 
-#include "batch.h"
-
 #include <bloomery/bloomery.h>
 #include <bloomery/dialect.h>
 #include <bloomery/experimental.h>
@@ -251,33 +249,6 @@ double EXPORT(web_count_numbers)(const bloomery_filter *filter, double first, do
         next += keys.count;
     }
     return found;
-}
-
-/* Many keys of any form: `add` 1 adds them, 0 queries them, -1 removes them. Keys of one width lie one behind the
- * other in `data`; if `width` is 0, `count` + 1 offsets of 32 bits say where they are in it. The
- * answers are bits, in whole words of 64; NULL: none are wanted. How many keys were new, are
- * possibly there or were removed; or a negative status, which web_failure explains. */
-double EXPORT(web_keys)(bloomery_filter *filter, int add, const void *data, size_t bytes,
-                        size_t width, const int32_t *offsets, size_t count, uint64_t *answers)
-{
-    bloomery_keys keys = BLOOMERY_KEYS;
-    bloomery_counts counts = {0, 0, 0};
-    keys.form = width > 0 ? BLOOMERY_KEYS_FIXED : BLOOMERY_KEYS_OFFSETS32;
-    keys.data = data;
-    keys.bytes = bytes;
-    keys.width = width;
-    keys.offsets = offsets;
-    keys.count = count;
-#if defined(WEB_BATCH)
-    size_t positive;
-    if (add >= 0 && count > 0 && web_usual_keys(filter, add > 0, &keys, answers, &positive))
-        return (double)positive;
-#endif
-    const bloomery_status status =
-        add > 0   ? bloomery_add_keys(filter, &keys, answers, &counts, &web_error)
-        : add < 0 ? bloomery_remove_keys(filter, &keys, answers, &counts, &web_error)
-                  : bloomery_may_contain_keys(filter, &keys, answers, &counts, &web_error);
-    return status == BLOOMERY_OK ? (double)counts.positive : (double)status;
 }
 
 /* ---- Cells ----------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 
 import { Engine, Filter as Inner, KIND, Refusal } from "../page/engine";
 import { candidates } from "../page/recognise";
-import { Packer } from "./keys";
+import { Packer, type Result } from "./keys";
 import type {
   DialectInfo,
   DialectPlanned,
@@ -27,6 +27,7 @@ declare const MODULE: string;
 
 /** What the library refused. `code` is the name of its status, such as "BLOOMERY_BAD_ARGUMENT". */
 export class BloomeryError extends Error {
+  static override readonly name = "BloomeryError"; // which a minifier does not shorten
   readonly code: string;
   constructor(message: string, code: string) {
     super(message);
@@ -35,29 +36,33 @@ export class BloomeryError extends Error {
   }
 }
 
-/** Runs a call of the library; what it refuses becomes a BloomeryError. */
+/** What a call of the library threw; what it refused as a BloomeryError. */
+function thrown(error: unknown): unknown {
+  return error instanceof Refusal
+    ? new BloomeryError(error.message, error.code || "BLOOMERY_BAD_ARGUMENT")
+    : error;
+}
+
 function called<T>(call: () => T): T {
   try {
     return call();
   } catch (error) {
-    if (error instanceof Refusal)
-      throw new BloomeryError(error.message, error.code || "BLOOMERY_BAD_ARGUMENT");
-    throw error;
+    throw thrown(error);
   }
 }
 
 const wrong = (message: string) => new BloomeryError(message, "BLOOMERY_BAD_ARGUMENT");
 
-async function start(): Promise<Engine> {
+async function start(): Promise<Packer> {
   const packed = Uint8Array.from(atob(MODULE), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return Engine.start(await new Response(stream).arrayBuffer());
+  return new Packer(await Engine.start(await new Response(stream).arrayBuffer()));
 }
 
-let starting: Promise<Engine> | undefined;
+let starting: Promise<Packer> | undefined;
 
 /** One module for all filters of a program: they share its memory, of up to 4 GiB. */
-function ready(): Promise<Engine> {
+function ready(): Promise<Packer> {
   starting ??= start();
   return starting;
 }
@@ -105,27 +110,29 @@ const released = new FinalizationRegistry<Inner>((inner) => inner.free());
 
 /** A Bloom filter. Call free() when you are done with a large one; the others are collected. */
 export class Filter {
-  private inner: Inner | undefined;
-  private readonly engine: Engine;
+  static readonly name = "Filter";
+  #inner: Inner | undefined;
+  readonly #packer: Packer;
 
-  private constructor(engine: Engine, inner: Inner) {
-    this.engine = engine;
-    this.inner = inner;
+  private constructor(packer: Packer, inner: Inner) {
+    this.#packer = packer;
+    this.#inner = inner;
     released.register(this, inner, inner);
   }
 
   /** An empty filter for a number of keys and a rate, or of another system's sizing. */
   static async create(options: FilterOptions): Promise<Filter> {
-    const engine = await ready();
+    const packer = await ready();
+    const { engine } = packer;
     const { dialect, ...given } = options;
     return called(() => {
       if (dialect !== undefined)
-        return new Filter(engine, engine.createDialect(dialectOf(engine, dialect), given));
+        return new Filter(packer, engine.createDialect(dialectOf(engine, dialect), given));
       if (options.kind === "static")
         throw wrong(
           "a static filter is built once from all its keys, with the command (bloomery build --kind static); open its file here",
         );
-      return new Filter(engine, engine.make(requestOf(options)));
+      return new Filter(packer, engine.make(requestOf(options)));
     });
   }
 
@@ -133,7 +140,7 @@ export class Filter {
   static async plan(options: FilterOptions & { dialect: string }): Promise<DialectPlanned>;
   static async plan(options: FilterOptions): Promise<Planned>;
   static async plan(options: FilterOptions): Promise<Planned | DialectPlanned> {
-    const engine = await ready();
+    const { engine } = await ready();
     const { dialect, ...given } = options;
     return called(() =>
       dialect === undefined
@@ -144,80 +151,76 @@ export class Filter {
 
   /** Opens the bytes of a file: Bloomery's, or another system's by name or if it is recognised. */
   static async open(bytes: Uint8Array | ArrayBuffer, options: OpenOptions = {}): Promise<Filter> {
-    const engine = await ready();
+    const packer = await ready();
+    const { engine } = packer;
     const data = bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes);
     const { dialect, ...given } = options;
     const ours = MAGIC.every((byte, i) => data[i] === byte);
     return called(() => {
-      if (ours && dialect === undefined) return new Filter(engine, engine.load(data));
+      if (ours && dialect === undefined) return new Filter(packer, engine.load(data));
       const id = dialect === undefined ? recognised(engine, data) : dialectOf(engine, dialect);
-      return new Filter(engine, engine.loadDialect(id, data, given));
+      return new Filter(packer, engine.loadDialect(id, data, given));
     });
   }
 
   /** All systems whose filters can be opened, with the parameters that they take. */
   static async dialects(): Promise<DialectInfo[]> {
-    const engine = await ready();
+    const { engine } = await ready();
     return engine.dialects();
   }
 
-  private open(): Inner {
-    if (this.inner === undefined) throw new Error("this filter was freed");
-    return this.inner;
+  #open(): Inner {
+    if (this.#inner === undefined) throw new Error("this filter was freed");
+    return this.#inner;
   }
 
   /** Adds a key. True: it is new. False: it was possibly there. */
   add(key: Key): boolean {
-    return this.one(1, key);
+    return this.#one(1, key);
   }
 
   /** False: the key was never added. True: it possibly was. */
   has(key: Key): boolean {
-    return this.one(0, key);
+    return this.#one(0, key);
   }
 
   /** Removes a key from a counting filter. False: it was not there, and nothing was changed. */
   remove(key: Key): boolean {
-    return this.one(-1, key);
+    return this.#one(-1, key);
   }
 
   /** Adds many keys, and returns how many of them are new. */
   addMany(keys: Keys, options: { width?: number } = {}): number {
-    return this.many(1, keys, options.width).count;
+    return this.#many(1, keys, options.width).count;
   }
 
   /** Looks up many keys: 1 for each that is possibly in the filter, 0 for each that is not. */
   hasMany(keys: Keys, options: { width?: number } = {}): Uint8Array {
-    return this.many(0, keys, options.width, true).answers;
+    return this.#many(0, keys, options.width, true).answers;
   }
 
-  private one(what: number, key: Key): boolean {
-    const inner = this.open();
-    const packer = Packer.of(this.engine);
-    return called(() => packer.single(key, (at, bytes) => inner.one(what, at, bytes)));
+  #one(what: number, key: Key): boolean {
+    const inner = this.#open();
+    try {
+      return this.#packer.one(inner, what, key);
+    } catch (error) {
+      throw thrown(error);
+    }
   }
 
-  private many(
-    what: number,
-    keys: Keys,
-    width?: number,
-    wanted = false,
-  ): { count: number; answers: Uint8Array } {
-    const inner = this.open();
-    const packer = Packer.of(this.engine);
-    return called(() =>
-      packer.run(keys, width, wanted, (portion, at) => inner.many(what, portion, at)),
-    );
+  #many(what: number, keys: Keys, width?: number, wanted = false): Result {
+    const inner = this.#open();
+    return called(() => this.#packer.many(inner, what, keys, width, wanted));
   }
 
   /** The facts of the filter. Counts its bits, which takes a while for a large one. */
   info(): FilterInfo {
-    return called(() => this.open().info(true));
+    return called(() => this.#open().info(true));
   }
 
   /** The bytes of its file: in the system's own format, or always Bloomery's. */
   save(options: { format?: "own" | "bloomery" } = {}): Uint8Array {
-    const inner = this.open();
+    const inner = this.#open();
     return called(() => {
       const theirs = options.format !== "bloomery" && inner.info(false).dialect !== null;
       return inner.write(theirs);
@@ -226,9 +229,9 @@ export class Filter {
 
   /** Returns the filter's memory now. */
   free(): void {
-    if (this.inner === undefined) return;
-    released.unregister(this.inner);
-    this.inner.free();
-    this.inner = undefined;
+    if (this.#inner === undefined) return;
+    released.unregister(this.#inner);
+    this.#inner.free();
+    this.#inner = undefined;
   }
 }

@@ -7,20 +7,11 @@
 //
 // A portion is what fits in the staging memory, so that a million keys take no more than that.
 
-import type { Engine } from "../page/engine";
+import type { Engine, Filter as Inner } from "../page/engine";
 import type { IntegerArray, Key, Keys } from "./types";
 
-/** Keys of a call, in the module's memory. */
-export interface Portion {
-  data: number;
-  bytes: number;
-  width: number;
-  offsets: number;
-  count: number;
-}
-
-type Send = (portion: Omit<Portion, "data" | "offsets">) => void;
-type Call = (portion: Portion, answers: number) => number;
+/** Hands on keys that are in the module's memory; of width 0: with offsets. */
+type Send = (bytes: number, width: number, count: number) => void;
 
 export interface Result {
   count: number;
@@ -50,30 +41,24 @@ const isIntegers = (keys: Keys): keys is IntegerArray =>
   ArrayBuffer.isView(keys) && !(keys instanceof Uint8Array) && !(keys instanceof DataView);
 
 export class Packer {
-  private static readonly packers = new WeakMap<Engine, Packer>();
-  private readonly engine: Engine;
+  readonly engine: Engine;
   private data = 0;
   private room = STAGED;
   private readonly offsets: number;
-  private readonly bits: number;
+  private readonly answers: number;
   // Views of the module's memory; a memory that grew has another buffer.
   private buffer: ArrayBuffer | undefined;
   private bytes!: Uint8Array;
   private view!: DataView;
   private ends!: Int32Array;
+  private found!: Uint8Array;
 
-  private constructor(engine: Engine) {
+  constructor(engine: Engine) {
     this.engine = engine;
     this.data = engine.allocate(this.room);
     this.offsets = engine.allocate(4 * (PORTION + 1));
-    this.bits = engine.allocate(PORTION / 8);
+    this.answers = engine.allocate(PORTION);
     this.look();
-  }
-
-  static of(engine: Engine): Packer {
-    let packer = Packer.packers.get(engine);
-    if (!packer) Packer.packers.set(engine, (packer = new Packer(engine)));
-    return packer;
   }
 
   private look(): void {
@@ -83,6 +68,7 @@ export class Packer {
     this.bytes = new Uint8Array(buffer, this.data, this.room);
     this.view = new DataView(buffer, this.data, this.room);
     this.ends = new Int32Array(buffer, this.offsets, PORTION + 1);
+    this.found = new Uint8Array(buffer, this.answers, PORTION);
   }
 
   /** Makes room for a key that is longer than all of the staging memory, which is empty. */
@@ -95,41 +81,52 @@ export class Packer {
     this.look();
   }
 
-  run(keys: Keys, width: number | undefined, wanted: boolean, call: Call): Result {
+  /** Adds (1), looks up (0) or removes (-1) many keys. */
+  many(
+    filter: Inner,
+    what: number,
+    keys: Keys,
+    width: number | undefined,
+    wanted: boolean,
+  ): Result {
     if (keys === null || typeof keys !== "object")
       throw new TypeError("many keys are an array, another iterable, or a typed array");
     this.look();
-    const total = { count: 0, found: [] as Uint8Array[] };
-    const send: Send = (portion) => {
-      const { count } = portion;
-      const offsets = portion.width > 0 ? 0 : this.offsets;
-      total.count += call({ ...portion, data: this.data, offsets }, wanted ? this.bits : 0);
-      if (wanted) total.found.push(this.answers(count));
+    let count = 0;
+    let done = 0;
+    let answers = new Uint8Array(0);
+    const send: Send = (bytes, each, some) => {
+      const offsets = each > 0 ? 0 : this.offsets;
+      count += filter.many(what, this.data, bytes, each, offsets, some, wanted ? this.answers : 0);
       this.look();
+      if (!wanted) return;
+      const end = done + some;
+      if (end > answers.length) {
+        const all = "length" in keys ? keys.length / (width ?? 1) : 2 * end;
+        const more = new Uint8Array(Math.max(all, end));
+        more.set(answers);
+        answers = more;
+      }
+      answers.set(this.found.subarray(0, some), done);
+      done = end;
     };
     if (keys instanceof Uint8Array) this.fixed(keys, width, send);
     else if (width !== undefined)
       throw new TypeError("a width is for the bytes of many keys in one Uint8Array");
     else if (isIntegers(keys)) this.integers(keys, send);
     else this.mixed(keys, send);
-    return { count: total.count, answers: joined(total.found) };
+    return { count, answers: done < answers.length ? answers.slice(0, done) : answers };
   }
 
-  /** One key, whose place in the module's memory and whose length the call gets. */
-  single<T>(key: Key, call: (at: number, bytes: number) => T): T {
+  /** The same with one key. */
+  one(filter: Inner, what: number, key: Key): boolean {
     this.look();
     const most = mostBytes(key);
     if (most > this.room) this.grow(most);
     const bytes = this.key(key, 0);
-    return call(this.data, bytes);
-  }
-
-  private answers(count: number): Uint8Array {
-    const { buffer } = this.engine.exports.memory;
-    const bits = new Uint8Array(buffer, this.bits, (count + 7) >> 3);
-    const found = new Uint8Array(count);
-    for (let i = 0; i < count; i++) found[i] = (bits[i >> 3]! >> (i & 7)) & 1;
-    return found;
+    this.ends[0] = 0;
+    this.ends[1] = bytes;
+    return filter.many(what, this.data, bytes, 0, this.offsets, 1, 0) === 1;
   }
 
   private fixed(keys: Uint8Array, width: number | undefined, send: Send): void {
@@ -142,7 +139,7 @@ export class Packer {
     for (let at = 0; at < keys.length; at += each * width) {
       const part = keys.subarray(at, at + each * width);
       this.bytes.set(part);
-      send({ bytes: part.length, width, count: part.length / width });
+      send(part.length, width, part.length / width);
     }
   }
 
@@ -153,7 +150,7 @@ export class Packer {
       if (whole)
         this.bytes.set(new Uint8Array(keys.buffer, keys.byteOffset + 8 * first, 8 * count));
       else for (let i = 0; i < count; i++) this.number(8 * i, keys[first + i] as number);
-      send({ bytes: 8 * count, width: 8, count });
+      send(8 * count, 8, count);
     }
   }
 
@@ -168,51 +165,52 @@ export class Packer {
   private mixed(keys: Iterable<Key>, send: Send): void {
     if (Array.isArray(keys)) {
       for (let at = 0; at < keys.length; at += PORTION)
-        this.portion(keys.slice(at, at + PORTION) as Key[], send);
+        this.portion(keys, at, Math.min(at + PORTION, keys.length), send);
       return;
     }
-    let some: Key[] = [];
+    const some: Key[] = [];
     for (const key of keys) {
       some.push(key);
       if (some.length === PORTION) {
-        this.portion(some, send);
-        some = [];
+        this.portion(some, 0, PORTION, send);
+        some.length = 0;
       }
     }
-    if (some.length > 0) this.portion(some, send);
+    if (some.length > 0) this.portion(some, 0, some.length, send);
   }
 
-  private portion(keys: Key[], send: Send): void {
-    const bytes = this.ascii(keys);
-    if (bytes >= 0) send({ bytes, width: 0, count: keys.length });
-    else this.oneByOne(keys, send);
+  private portion(keys: Key[], from: number, to: number, send: Send): void {
+    const bytes = this.ascii(keys, from, to);
+    if (bytes >= 0) send(bytes, 0, to - from);
+    else this.oneByOne(keys, from, to, send);
   }
 
   /** Writes texts of ASCII as one text, which is the fastest way out of JavaScript; returns its
    * length. -1: one of the keys is something else, or there is no room. */
-  private ascii(keys: Key[]): number {
+  private ascii(keys: Key[], from: number, to: number): number {
     let text = "";
     const { ends } = this;
     ends[0] = 0;
-    for (let i = 0; i < keys.length; i++) {
+    for (let i = from; i < to; i++) {
       const key = keys[i];
       if (typeof key !== "string") return -1;
       text += key;
-      ends[i + 1] = text.length;
+      ends[i - from + 1] = text.length;
     }
     const { read, written } = encoder.encodeInto(text, this.bytes);
     return read === text.length && written === text.length ? read : -1;
   }
 
-  private oneByOne(keys: Key[], send: Send): void {
+  private oneByOne(keys: Key[], from: number, to: number, send: Send): void {
     let count = 0;
     let end = 0;
     const flush = () => {
-      if (count > 0) send({ bytes: end, width: 0, count });
+      if (count > 0) send(end, 0, count);
       count = 0;
       end = 0;
     };
-    for (const key of keys) {
+    for (let i = from; i < to; i++) {
+      const key = keys[i]!;
       const most = mostBytes(key);
       if (end + most > this.room) flush();
       if (most > this.room) this.grow(most);
@@ -244,15 +242,4 @@ export class Packer {
     else throw new TypeError("a key is a string, a Uint8Array, a whole number or a bigint");
     return 8;
   }
-}
-
-function joined(parts: Uint8Array[]): Uint8Array {
-  if (parts.length === 1) return parts[0]!;
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }

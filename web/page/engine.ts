@@ -229,9 +229,9 @@ export class Engine {
     const at = bytes < 2 ** 32 - 2 ** 16 ? this.exports.web_allocate(bytes) : 0;
     if (at === 0)
       throw new Refusal({
-        error: "the browser has no memory for this many bytes",
+        error: `there is not enough memory for ${bytes} bytes more: free() a filter, or make a smaller one`,
         status: -2,
-        name: "",
+        name: "BLOOMERY_OUT_OF_MEMORY",
         offset: 0,
       });
     return at >>> 0;
@@ -475,25 +475,20 @@ export class Filter {
     });
   }
 
-  /** Adds (1), looks up (0) or removes (-1) a key in the module's memory. */
-  one(what: number, at: number, bytes: number): boolean {
-    const { exports } = this.engine;
-    if (what === 0) return exports.web_may_contain(this.at, at, bytes) !== 0;
-    const call = what > 0 ? exports.web_add : exports.web_remove;
-    return this.checked(call(this.at, at, bytes)) === 1;
-  }
-
   /** Adds (1), looks up (0) or removes (-1) many keys in the module's memory: of one width, or of
    * width 0 with offsets. How many were new, are possibly there, or were removed. */
   many(
-    add: number,
-    keys: { data: number; bytes: number; width: number; offsets: number; count: number },
+    what: number,
+    data: number,
+    bytes: number,
+    width: number,
+    offsets: number,
+    count: number,
     answers: number,
   ): number {
-    const { data, bytes, width, offsets, count } = keys;
     const { exports } = this.engine;
     return this.checked(
-      exports.web_keys(this.at, add, data, bytes, width, offsets, count, answers),
+      exports.web_keys(this.at, what, data, bytes, width, offsets, count, answers),
     );
   }
 
