@@ -54,7 +54,7 @@ function partsOf(
       `${formatCount(bits)} ${bits === 1 ? "bit" : "bits"} (${size || formatBytes(Math.ceil(bits / 8))})`,
     ],
     ...(k ? [k] : []),
-    ["", `${formatFixed(bits / keys)} bits per key`],
+    ["", `${bits < keys / 10 ? formatNumber(bits / keys) : formatFixed(bits / keys)} bits per key`],
     ["p", odds(rate)],
   ];
 }

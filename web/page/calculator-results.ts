@@ -164,7 +164,7 @@ function reasonOf(kind: KindName, plan: Plan, request: PlanRequest): string {
 /** How much more or less a number is, in a word. */
 export const compared = (more: number): string =>
   more > 10
-    ? `${formatNumber(more + 1)} times as much`
+    ? `${formatNumber(Math.round(more))} times more`
     : `${percent.format(Math.abs(more) * 100)}% ${more > 0 ? "more" : "less"}`;
 
 /** What the textbook has for the same two numbers, beside the plan's. */

@@ -168,10 +168,14 @@ class Calculator {
     this.results = h("div", { class: "calc-results" }, this.facts);
     this.more = this.moreElement();
     host.append(
-      this.answer.element,
-      this.notes,
-      this.controls(),
-      this.says,
+      h(
+        "div",
+        { class: "calc-asked" },
+        this.answer.element,
+        this.notes,
+        this.controls(),
+        this.says,
+      ),
       this.results,
       block(
         "What will your system do?",
@@ -272,12 +276,12 @@ class Calculator {
       block(
         "C code",
         this.code,
-        copyButton("the C", () => this.code.textContent ?? ""),
+        copyButton("C code", () => this.code.textContent ?? ""),
       ),
       block(
         "Python code",
         this.python,
-        copyButton("the Python", () => this.python.textContent ?? ""),
+        copyButton("Python code", () => this.python.textContent ?? ""),
       ),
     );
   }

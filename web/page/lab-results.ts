@@ -11,6 +11,7 @@ import {
   COMMAND_BYTES,
   digitsDown,
   formatDecimal,
+  formatUrls,
   outOf,
   type Question,
   TARGET,
@@ -27,7 +28,7 @@ function expected(count: number): string {
 /** What this memory can know, in a sentence or two. */
 export function verdict(question: Question, found: Answer): string {
   const memory = formatDecimal(question.memory);
-  const urls = `${formatCount(question.urls)} URLs`;
+  const urls = formatUrls(question.urls);
   if (found.rate > TARGET) {
     const share = `With ${urls} in it, the best possible structure of ${memory} drops at least ${outOf(found.rate)} new URLs as if it had seen them.`;
     return found.rate >= 0.01
@@ -111,7 +112,7 @@ export function drawingOf(engine: Engine, question: Question, found: Answer): Dr
     Array.from({ length: steps + 1 }, (_, i) => ({ x: at(i), y: rate(at(i)) }));
   const percent = (value: number) => formatRate(value);
   return {
-    summary: `The share of new URLs that is wrongly dropped against memory, with ${formatCount(urls)} URLs in it. In ${formatDecimal(memory)} it is at least ${percent(digitsDown(found.rate, 3))}.`,
+    summary: `The share of new URLs that is wrongly dropped against memory, with ${formatUrls(urls)} in it. In ${formatDecimal(memory)} it is at least ${percent(digitsDown(found.rate, 3))}.`,
     x: { label: "Memory", domain: [low, high], log: true, format: formatDecimal },
     y: {
       label: "New URLs wrongly dropped",
