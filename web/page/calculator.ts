@@ -145,8 +145,14 @@ class Calculator {
   private readonly textbook = h("div", { class: "calc-textbook" });
   private readonly command = h("pre", { tabindex: 0, role: "group", "aria-label": "Command line" });
   private readonly remark = h("p", { class: "hint calc-remark" });
-  private readonly code = h("pre", { tabindex: 0, role: "group", "aria-label": "C program" });
+  private readonly code = h("pre", {
+    class: "program",
+    tabindex: 0,
+    role: "group",
+    "aria-label": "C program",
+  });
   private readonly python = h("pre", {
+    class: "program",
     tabindex: 0,
     role: "group",
     "aria-label": "Python program",

@@ -37,7 +37,7 @@ export function verdict(question: Question, found: Answer): string {
   }
   return question.memory >= found.filterBytes
     ? `${memory} are enough without a disk: a filter of ${formatDecimal(found.filterBytes)} holds ${urls} and drops at most one in ${million} new ones.`
-    : `${memory} are enough for the best possible structure, which takes ${formatDecimal(found.limitBytes)} for one wrong drop in ${million}. Our filter takes ${formatDecimal(found.filterBytes)}.`;
+    : `${memory} are enough for the best possible structure, which takes ${formatDecimal(found.limitBytes)} for one wrong drop in ${million}. A Bloomery filter takes ${formatDecimal(found.filterBytes)}.`;
 }
 
 /** Memory alone, and the sieve. */
@@ -84,7 +84,7 @@ export function drawNeeded(host: HTMLElement, found: Answer): void {
     host,
     `For at most one wrong drop in ${million}, without a disk, any structure needs `,
     h("strong", {}, formatDecimal(found.limitBytes)),
-    " of memory, and our filter ",
+    " of memory, and a Bloomery filter ",
     h("strong", {}, formatDecimal(found.filterBytes)),
     ".",
   );

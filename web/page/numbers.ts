@@ -220,6 +220,12 @@ export function formatOneIn(rate: number): string {
     : `1 in ${many.toExponential(2).replace("+", "")}`;
 }
 
+/** 1.23%, 1 in 81; once where both say the same. */
+export function formatBoth(rate: number): string {
+  const [share, odds] = [formatRate(rate), formatOneIn(rate)];
+  return share === odds ? share : `${share}, ${odds}`;
+}
+
 /** 11.4 MiB */
 export function formatBytes(bytes: number): string {
   const names = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];

@@ -6,7 +6,7 @@
 import { compare } from "./compare";
 import type { Context, Section } from "./context";
 import { choice, copyButton, field, h, replace, scrolling, table } from "./dom";
-import { formatCount, formatNumber, formatOneIn, formatRate, visible } from "./numbers";
+import { formatBoth, formatCount, formatNumber, formatOneIn, visible } from "./numbers";
 import { grid } from "./play-grid";
 import {
   type Act,
@@ -502,12 +502,9 @@ class Play {
         "Cells set",
         `${formatCount(info.bitsSet)} of ${formatCount(info.bits)} (${formatNumber(info.fill * 100)}%)`,
       ],
+      ["Rate now", info.liveRate ? formatBoth(info.liveRate) : "0"],
       [
-        "Rate now",
-        info.liveRate ? `${formatRate(info.liveRate)}, ${formatOneIn(info.liveRate)}` : "0",
-      ],
-      [
-        "Keys estimated from the cells",
+        "Keys, estimated",
         info.estimatedKeys === null ? "all cells are set" : formatNumber(info.estimatedKeys),
       ],
     ];
@@ -589,7 +586,7 @@ class Play {
         i + 1,
         this.placeOf(cell),
         this.model.counts ? value : value > 0 ? "set" : "not set",
-        owners.length > 0 ? listKeys(owners) : "nobody",
+        owners.length > 0 ? listKeys(owners) : "no key",
       ]);
     const head = ["Probe", "Cell", this.model.counts ? "Count" : "State", "Set by"];
     const list = table(`Probes of “${visible(this.asked)}”, in their order`, head, rows);
@@ -605,7 +602,7 @@ class Play {
         { class: "bytes" },
         "Bytes (UTF-8): ",
         h("code", {}, bytes.join(" ") || "none"),
-        hash ? " Hash: " : null,
+        hash ? " · Hash: " : null,
         hash ? h("code", {}, hash) : null,
       ),
       scrolling("Probes of the key", list),

@@ -103,7 +103,7 @@ test("H2_any_query_means_the_calculator_unless_a_fragment_says_otherwise", async
 
 test("M1_the_textbook_is_there_where_the_library_refuses", async (page) => {
   await open(page, "?n=4&p=1.0E-20");
-  has(await versus(page), "plans no rate below 1e-15");
+  has(await versus(page), "does not plan for rates below 1e-15");
   has(await says(page), "at least 1e-15");
   await page.locator("#calculator [data-done]").first().waitFor();
   has(await page.locator(".systems").innerText(), "Guava");
@@ -185,7 +185,7 @@ test("M3_blocked_costs_and_saves_are_beside_the_answer_and_k_is_in_the_table", a
   await open(page, "?n=20M&p=1%25");
   has(
     await versus(page),
-    "Blocked instead: 24.1 MiB, 5.4% more than the textbook's. Cache lines read: 1, not 2.05, for an absent key; 1, not 7, for a present one.",
+    "A blocked filter takes 24.1 MiB, 5.4% more than the textbook's. In return, a lookup reads 1 cache line instead of 2.05 if the key is absent, and 1 instead of 7 if it is present.",
   );
   await open(page, "?n=350000&p=&m=67108864&k=3");
   has(await versus(page), "in the same memory");
@@ -198,7 +198,7 @@ test("the_lines_name_their_kinds_and_one_comparison_has_one_number", async (page
   const whose = async () =>
     (await page.locator("#calculator .calc-whose").allInnerTexts()).map(flat);
   await open(page, "?n=20M&p=1%25&kind=blocked");
-  equal(await whose(), ["Textbook: one flat array", "Bloomery: blocked, the kind chosen below"]);
+  equal(await whose(), ["Textbook: one flat array", "Bloomery: blocked, as chosen below"]);
   const { plans } = JSON.parse(
     execFileSync(tool, ["plan", "-n", "20000000", "-p", "0.01", "--json"]),
   );

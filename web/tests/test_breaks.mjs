@@ -36,8 +36,8 @@ const breaks = [
   {
     name: "a wrong cell is drawn",
     file: "play-grid.ts",
-    from: "place(geometry, cell), scale)",
-    to: "place(geometry, cell + 1), scale)",
+    from: "place(geometry, cell), scale,",
+    to: "place(geometry, cell + 1), scale,",
     test: ["test_play.mjs", "probes_are_drawn_in_the_order_of_the_positions"],
   },
   {

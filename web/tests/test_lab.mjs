@@ -59,7 +59,7 @@ test("the_numbers_are_those_of_the_plan_of_the_sieve", async (page) => {
   equal(await row(page, "Time"), ["none", "11.6 min in all"], "time");
   equal(await row(page, "Answers"), ["at once", "in batches"], "answers");
   const needed = await page.locator("#lab .lab-needed").innerText();
-  has(needed, "any structure needs 2.49 GB of memory, and our filter 3.93 GB");
+  has(needed, "any structure needs 2.49 GB of memory, and a Bloomery filter 3.93 GB");
   equal(await command(page), "bloomery plan --sieve -n 1000000000 --memory 22300000", "command");
 });
 
