@@ -7,7 +7,7 @@ import { type Chart, chart, type Drawing } from "./chart";
 import { field, h } from "./dom";
 import { formatOdds } from "./curve-drawing";
 import { type Engine, KIND } from "./engine";
-import { formatBoth, formatCount, formatOneIn, formatRate } from "./numbers";
+import { formatBoth, formatCount, formatOneIn, formatPercent } from "./numbers";
 import { classicRate, type Textbook } from "./textbook";
 
 const PROBES_MOST = 64;
@@ -154,8 +154,8 @@ export class CurvesView {
           head: ["k", "Exact", "Textbook"],
           rows: points.map(({ x, exact, textbook }) => [
             x,
-            formatRate(exact),
-            formatRate(textbook),
+            formatPercent(exact),
+            formatPercent(textbook),
           ]),
         },
       },
@@ -193,8 +193,8 @@ export class CurvesView {
           rows: points.map(({ x, probes, exact, textbook }) => [
             x.toFixed(2),
             probes,
-            formatRate(exact),
-            formatRate(textbook),
+            formatPercent(exact),
+            formatPercent(textbook),
           ]),
         },
       },

@@ -16,7 +16,7 @@ import {
   type Question,
   TARGET,
 } from "./lab-model";
-import { formatCount, formatNumber, formatRate, formatSeconds } from "./numbers";
+import { formatCount, formatNumber, formatPercent, formatRate, formatSeconds } from "./numbers";
 
 const million = formatCount(1 / TARGET);
 
@@ -110,9 +110,8 @@ export function drawingOf(engine: Engine, question: Question, found: Answer): Dr
   const at = (i: number) => low * (high / low) ** (i / steps);
   const points = (rate: (memory: number) => number) =>
     Array.from({ length: steps + 1 }, (_, i) => ({ x: at(i), y: rate(at(i)) }));
-  const percent = (value: number) => formatRate(value);
   return {
-    summary: `The share of new URLs that is wrongly dropped against memory, with ${formatUrls(urls)} in it. In ${formatDecimal(memory)} it is at least ${percent(digitsDown(found.rate, 3))}.`,
+    summary: `The share of new URLs that is wrongly dropped against memory, with ${formatUrls(urls)} in it. In ${formatDecimal(memory)} it is at least ${formatRate(digitsDown(found.rate, 3))}.`,
     x: { label: "Memory", domain: [low, high], log: true, format: formatDecimal },
     y: {
       label: "New URLs wrongly dropped",
@@ -138,14 +137,14 @@ export function drawingOf(engine: Engine, question: Question, found: Answer): Dr
       { x: found.limitBytes, label: "1 in a million", style: "limit" },
     ],
     table: {
-      caption: `New URLs dropped, with ${formatCount(urls)} URLs in it`,
+      caption: `New URLs dropped, with ${formatUrls(urls)} in it`,
       head: ["Memory", "Best possible", "Classic Bloom filter"],
       rows: Array.from({ length: 17 }, (_, i) => {
         const bytes = at((i * steps) / 16);
         return [
           formatDecimal(bytes),
-          percent(bestRate(bytes, urls)),
-          percent(classicRate(engine, bytes, urls)),
+          formatPercent(bestRate(bytes, urls)),
+          formatPercent(classicRate(engine, bytes, urls)),
         ];
       }),
     },

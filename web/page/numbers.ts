@@ -194,6 +194,11 @@ export function formatFixed(value: number): string {
   return two.format(value);
 }
 
+/** 1.23%, and 0.0000000123%: one form for a column of rates that are far apart. */
+export function formatPercent(rate: number): string {
+  return rate !== 0 && rate < 1e-15 ? rate.toExponential(2) : `${three.format(rate * 100)}%`;
+}
+
 /** 1.23%, or 0.00012 where a percentage would have too many zeros. */
 export function formatRate(rate: number): string {
   if (rate === 0) return "0";

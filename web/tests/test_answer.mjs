@@ -97,6 +97,11 @@ test("H2_any_query_means_the_calculator_unless_a_fragment_says_otherwise", async
     page.evaluate(() => document.querySelector("#calculator").getBoundingClientRect().top);
   await open(page, "?utm_source=x");
   ok(Math.abs(await seen()) < 200, `the calculator is at ${await seen()}`);
+  for (const end of ["?n=10&p=0.1#", "?n=10&p=0.1#some-old-name"]) {
+    await page.goto("about:blank");
+    await open(page, end);
+    ok(Math.abs(await seen()) < 200, `${end}: the calculator is at ${await seen()}`);
+  }
   await open(page, "?n=10#inspect");
   ok(Math.abs(await seen()) > 200, "the fragment goes first");
 });
@@ -554,6 +559,11 @@ test("L9_numbers_have_one_form", async (page) => {
   await write(page, /^Keys/, "4000");
   has(await says(page), "4,000 keys do not fit in 400 bytes");
   const text = await page.locator("main").innerText();
+  // A column has one form too, however far apart its rates are.
+  await page.locator("#lab details summary").click();
+  const rates = page.locator("#lab details tbody td:nth-child(2)");
+  await rates.first().waitFor();
+  for (const rate of await rates.allInnerTexts()) ok(/^[\d.]+%$/.test(rate), `a rate: ${rate}`);
   ok(!/[0-9] %/.test(text), `a blank before a percent sign: ${/.*[0-9] %.*/.exec(text)}`);
 });
 

@@ -139,7 +139,7 @@ test("M11_where_none_was_found_there_is_a_limit_and_no_point", async (page) => {
   const [first] = table;
   equal([first.found, first.measured], [0, 0], "the first point");
   // Wilson's upper end for 0 of 100,000: z² / (Q + z²).
-  equal(first.interval, "under 3.84e-5", "its interval");
+  equal(first.interval, "under 0.00384%", "its interval");
   const none = table.filter(({ found }) => found === 0).length;
   equal((await shapes(page)).length, 12 - none, "points");
   const limits = page.locator("#curve .points .upper");
