@@ -31,6 +31,7 @@ import {
   parseCount,
   parseRate,
   readable,
+  whyNoCount,
 } from "./numbers";
 import type { How } from "./state";
 import { SystemsView } from "./systems";
@@ -355,7 +356,7 @@ class Calculator {
     if (plan && queries === undefined && this.asked.q.trim() !== "")
       trouble = {
         box: "q",
-        sentence: `The box of lookups has ${quoted(this.asked.q)}. It takes a number of at least 1, or nothing.`,
+        sentence: `The box of lookups has ${quoted(this.asked.q)}. ${whyNoCount(this.asked.q, "lookups") ?? "It takes a number of at least 1, or nothing."}`,
       };
     this.plan = plan ?? this.plan;
     this.kinds.set(this.asked.kind);

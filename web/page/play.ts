@@ -152,7 +152,8 @@ class Play {
     );
     this.linesBox.addEventListener("change", () => this.reshape({ L: this.linesBox.value }));
     this.askBox.addEventListener("input", () => this.ask(this.askBox.value));
-    this.addBox.addEventListener("paste", (event) => this.paste(event));
+    for (const box of [this.addBox, this.askBox])
+      box.addEventListener("paste", (event) => this.paste(event));
     context.state.onChange(() => {
       if (this.address() !== this.seen) this.restore();
     });
@@ -345,15 +346,24 @@ class Play {
     if (what === "add") this.addBox.select();
   }
 
-  /** Several lines are several keys. */
+  /** Several lines are several keys to add. What a box would cut or join is refused. */
   private paste(event: ClipboardEvent): void {
     const text = event.clipboardData?.getData("text/plain") ?? "";
     const keys = text
       .split(/\r\n|\r|\n/)
       .filter((line) => line !== "")
       .map(wellFormed);
-    if (keys.length < 2) return;
+    const longest = keys.reduce((most, key) => Math.max(most, key.length), 0);
+    if (keys.length < 2 && longest <= MAX_TEXT) return;
     event.preventDefault();
+    if (longest > MAX_TEXT)
+      return this.tell(
+        `A key has at most ${MAX_TEXT} characters here, and this text has ${formatCount(longest)}.`,
+      );
+    if (event.target === this.askBox)
+      return this.tell(
+        `These are ${formatCount(keys.length)} lines. Look them up one at a time; Inspect takes a list.`,
+      );
     this.perform({ do: "add-all", keys });
   }
 

@@ -301,6 +301,12 @@ test("M6_pasted_lines_are_as_many_keys_and_too_many_are_refused", async (page) =
   await paste(page, box, Array.from({ length: 5000 }, (_, i) => `u${i}`).join("\n"));
   has(await page.locator("#play .happened").innerText(), "at most 5,000 keys");
   equal(await list(page), "In the filter: “user2”, “user1” and “user0”.", "keys as before");
+  // What the boxes would cut or join in silence is refused with a sentence.
+  await paste(page, box, "x".repeat(201));
+  has(await page.locator("#play .happened").innerText(), "at most 200 characters here, and this");
+  await paste(page, "#play .asking input", "user0\nuser1");
+  has(await page.locator("#play .happened").innerText(), "These are 2 lines");
+  equal(await list(page), "In the filter: “user2”, “user1” and “user0”.", "keys at the end");
 });
 
 // M4: an empty start, and a false positive at the press of a button.
