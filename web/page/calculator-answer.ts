@@ -54,7 +54,7 @@ function partsOf(
       `${formatCount(bits)} ${bits === 1 ? "bit" : "bits"} (${size || formatBytes(Math.ceil(bits / 8))})`,
     ],
     ...(k ? [k] : []),
-    ["", `${formatFixed(bits / keys)} bits per key`],
+    ["", `${bits < keys / 10 ? formatNumber(bits / keys) : formatFixed(bits / keys)} bits per key`],
     ["p", odds(rate)],
   ];
 }
@@ -102,21 +102,21 @@ function versus(engine: Engine, { asked, request, plan }: Answered, numbers: Tex
     ];
     const [absent, present] = reads(blocked);
     const [flatAbsent, flatPresent] = reads(classic);
-    return `${isBlocked ? "Blocked" : "Blocked instead"}: ${cost(asked, blocked, book)}. Cache lines read: ${absent}, not ${flatAbsent}, for an absent key; ${present}, not ${flatPresent}, for a present one.`;
+    return `${isBlocked ? "This" : "A"} blocked filter ${cost(asked, blocked, book)}. In return, a lookup reads ${absent} cache ${absent === "1" ? "line" : "lines"} instead of ${flatAbsent} if the key is absent, and ${present} instead of ${flatPresent} if it is present.`;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return rate !== undefined && rate < 1e-15
-      ? "These are the textbook's numbers. The library itself plans no rate below 1e-15."
-      : "These are the textbook's numbers. The library plans no such filter; below is why.";
+      ? "These are the textbook's numbers. The library does not plan for rates below 1e-15."
+      : "These are the textbook's numbers. The library cannot plan this filter; the reason is below.";
   }
 }
 
 function cost(asked: Asked, blocked: Plan, book: Textbook): string {
   if (!asked.given.includes("m"))
-    return `${formatBytes(blocked.plannedBytes)}, ${compared((8 * blocked.plannedBytes) / book.bits - 1)} than the textbook's`;
+    return `takes ${formatBytes(blocked.plannedBytes)}, ${compared((8 * blocked.plannedBytes) / book.bits - 1)} than the textbook's`;
   return asked.given.includes("n")
-    ? `${formatOneIn(blocked.plannedRate)} in the same memory`
-    : `${formatCount(blocked.plannedKeys)} keys in the same memory`;
+    ? `has a rate of ${formatOneIn(blocked.plannedRate)} in the same memory`
+    : `holds ${formatCount(blocked.plannedKeys)} keys in the same memory`;
 }
 
 /** The same numbers for a wiki, an issue or a comment. */
@@ -211,7 +211,7 @@ export class AnswerView {
         ]),
       );
     write(this.line, textbookParts(asked, numbers));
-    this.whose.textContent = `Bloomery: ${asked.kind}, the kind chosen below`;
+    this.whose.textContent = `Bloomery: ${asked.kind}, as chosen below`;
     write(this.planLine, plan ? planParts(asked, plan) : [["", "no plan"]]);
     this.versus.textContent = versus(this.engine, answered, numbers);
     return numbers;

@@ -3,11 +3,11 @@
 // The exact rate is drawn beside the textbook's (1 - e^(-k n / m))^k, which is off for small filters. A
 // handle under each chart reads both off at any place.
 
-import { chart, type Drawing } from "./chart";
+import { type Chart, chart, type Drawing } from "./chart";
 import { field, h } from "./dom";
 import { formatOdds } from "./curve-drawing";
 import { type Engine, KIND } from "./engine";
-import { formatCount, formatOneIn, formatRate } from "./numbers";
+import { formatBoth, formatCount, formatOneIn, formatPercent } from "./numbers";
 import { classicRate, type Textbook } from "./textbook";
 
 const PROBES_MOST = 64;
@@ -22,7 +22,7 @@ interface Point {
 
 class Curve {
   readonly element: HTMLElement;
-  private readonly chart = chart();
+  private readonly chart: Chart;
   private readonly handle = h("input", { type: "range", step: 1 });
   private readonly readout = h("p", { class: "curve-readout", "aria-live": "off" });
   private points: Point[] = [];
@@ -31,14 +31,8 @@ class Curve {
   private best: Point | undefined;
 
   constructor(title: string, label: string) {
-    this.element = h(
-      "div",
-      { class: "calc-curve" },
-      h("h4", {}, title),
-      this.chart.element,
-      field(label, this.handle),
-      this.readout,
-    );
+    this.chart = chart(field(label, this.handle), this.readout);
+    this.element = h("div", { class: "calc-curve" }, h("h4", {}, title), this.chart.element);
     this.handle.addEventListener("input", () => this.show());
   }
 
@@ -60,8 +54,8 @@ class Curve {
     this.drawing = {
       ...drawing,
       series: [
-        line("exact", 0, ({ exact }) => exact),
-        line("textbook", 1, ({ textbook }) => textbook),
+        line("Exact", 0, ({ exact }) => exact),
+        line("Textbook", 1, ({ textbook }) => textbook),
       ],
     };
     this.handle.max = String(points.length - 1);
@@ -80,7 +74,7 @@ class Curve {
     const off = Math.abs(textbook / exact - 1);
     const says =
       off < 0.005 ? "the textbook says the same" : `the textbook says ${formatOneIn(textbook)}`;
-    this.readout.textContent = `${this.mark(point)}: ${formatRate(exact)}, ${formatOneIn(exact)}; ${says}.`;
+    this.readout.textContent = `${this.mark(point)}: ${formatBoth(exact)}; ${says}.`;
     this.handle.setAttribute("aria-valuetext", this.readout.textContent);
     const marks: Drawing["marks"] = [{ x: point.x, label: this.mark(point), style: "now" }];
     if (this.best && this.best.x !== point.x && this.best.x !== this.points.at(-1)!.x)
@@ -150,7 +144,7 @@ export class CurvesView {
         summary: `The false-positive rate of ${name} over k, from 1 to ${most}: exact, and by the textbook's formula.`,
         x: { label: "k, the bits that a key sets", domain: [1, most], format: String },
         y: {
-          label: "false-positive rate",
+          label: "False-positive rate",
           domain: domainOf(points),
           log: true,
           format: formatOdds,
@@ -160,8 +154,8 @@ export class CurvesView {
           head: ["k", "Exact", "Textbook"],
           rows: points.map(({ x, exact, textbook }) => [
             x,
-            formatRate(exact),
-            formatRate(textbook),
+            formatPercent(exact),
+            formatPercent(textbook),
           ]),
         },
       },
@@ -186,9 +180,9 @@ export class CurvesView {
       Math.min(now, most),
       {
         summary: `The false-positive rate of ${formatCount(keys)} keys over the bits for each, with the best k: exact, and by the textbook's formula.`,
-        x: { label: "bits per key", domain: [0, most], format: String },
+        x: { label: "Bits per key", domain: [0, most], format: String },
         y: {
-          label: "false-positive rate",
+          label: "False-positive rate",
           domain: domainOf(points),
           log: true,
           format: formatOdds,
@@ -199,8 +193,8 @@ export class CurvesView {
           rows: points.map(({ x, probes, exact, textbook }) => [
             x.toFixed(2),
             probes,
-            formatRate(exact),
-            formatRate(textbook),
+            formatPercent(exact),
+            formatPercent(textbook),
           ]),
         },
       },

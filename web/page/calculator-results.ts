@@ -4,12 +4,12 @@
 import { append, h, replace, scrolling, table } from "./dom";
 import { type Engine, KIND, type KindName, type Plan, type PlanRequest } from "./engine";
 import {
+  formatBoth,
   formatBytes,
   formatCount,
   formatFixed,
   formatNumber,
   formatOneIn,
-  formatRate,
 } from "./numbers";
 import { textbook } from "./textbook";
 
@@ -57,7 +57,7 @@ export function drawFacts(
 ): void {
   const [shapeName, shape] = shapeOf(kind, plan);
   const facts: Fact[] = [
-    ["rate", "Rate", `${formatRate(plan.plannedRate)}, ${formatOneIn(plan.plannedRate)}`],
+    ["rate", "Rate", formatBoth(plan.plannedRate)],
     ...(queries === undefined
       ? []
       : ([["wrong", "False positives a day", perDay(plan.plannedRate, queries)]] as Fact[])),
@@ -164,7 +164,7 @@ function reasonOf(kind: KindName, plan: Plan, request: PlanRequest): string {
 /** How much more or less a number is, in a word. */
 export const compared = (more: number): string =>
   more > 10
-    ? `${formatNumber(more + 1)} times as much`
+    ? `${formatNumber(Math.round(more))} times more`
     : `${percent.format(Math.abs(more) * 100)}% ${more > 0 ? "more" : "less"}`;
 
 /** What the textbook has for the same two numbers, beside the plan's. */
@@ -177,7 +177,7 @@ export function drawTextbook(
   const { keys, rate, bytes } = request;
   const book = textbook({ keys, rate, bits: bytes && 8 * bytes })!;
   const best = (book.bits / book.keys) * Math.LN2;
-  const k = `k = ${book.probes} (${formatFixed(best)} before rounding)`;
+  const k = `k\u00a0=\u00a0${book.probes} (${formatFixed(best)} before rounding)`;
   const size = `m = ${formatCount(book.bits)} bits (${formatBytes(Math.ceil(book.bits / 8))})`;
   const more =
     bytes === undefined

@@ -5,13 +5,13 @@
 import { KIND, type KindName, type PlanRequest } from "./engine";
 import {
   formatCount,
-  KEYS_MOST,
   parseBits,
   parseBytes,
   parseCount,
   parseRate,
-  readCount,
   visible,
+  whyNoBits,
+  whyNoCount,
 } from "./numbers";
 import { type Slice, uncleared } from "./state";
 
@@ -81,21 +81,17 @@ export function quoted(text: string): string {
   return `“${visible(text.length > 40 ? `${text.slice(0, 40)}…` : text)}”`;
 }
 
-/** Why a text is not a value of a box: it is out of range, may mean two things, or is not a number. */
+/** Why a text is not a value: it is out of range, may mean two things, or is not a number. */
 function unread(name: Quantity, text: string): string {
-  const box = `The ${quantityNames[name]} box has ${quoted(text)}.`;
-  const count = name === "n" ? readCount(text) : undefined;
-  if (count !== undefined)
-    return count > KEYS_MOST
-      ? `${box} That is more than 9,007,199,254,740,992 keys, the most that this page counts.`
-      : `${box} A filter is for at least 1 key.`;
-  if (name === "n" && /^\s*[0-9]{1,3}\.[0-9]{3}\s*$/.test(text))
-    return `${box} Is that ${text.trim().replace(".", ",")} or ${Number(text)}? Write it without the point.`;
-  if (name === "m" && /^[^a-z]*[kmgtp]\s*$/i.test(text))
-    return `${box} Bits or bytes? Write ${text.trim()}B for bytes, ${text.trim()}iB for powers of 1,024, or ${text.trim()}bit.`;
-  if (name === "p" && /^\s*(?:0(?:\.0*)?|1(?:\.0*)?|100\s*%|0\s*%)\s*$/.test(text))
-    return `${box} A rate is above 0 and below 1.`;
-  return `${box} It takes ${examples[name]}.`;
+  const why =
+    name === "n"
+      ? whyNoCount(text, "keys")
+      : name === "m"
+        ? whyNoBits(text)
+        : /^\s*(?:[01](?:[.,]0*)?|(?:0|1[0-9]{2})\s*%)\s*$/.test(text)
+          ? "A rate is above 0 and below 1."
+          : undefined;
+  return why ?? `It takes ${examples[name]}.`;
 }
 
 /** Undefined for an empty text: the library chooses. */
@@ -121,7 +117,7 @@ export function requestOf(asked: Asked): PlanRequest | Trouble {
         sentence:
           text.trim() === ""
             ? `Give two of keys, rate and memory: the ${quantityNames[name]} box is empty.`
-            : unread(name, text),
+            : `The ${quantityNames[name]} box has ${quoted(text)}. ${unread(name, text)}`,
       };
     values[name] = value;
   }
@@ -183,11 +179,16 @@ function quantitiesOfLink(query: URLSearchParams, notes: string[]): Partial<Aske
   for (const name of names) {
     const text = (query.get(name) ?? "").trim();
     if (text === "") continue;
-    if (readers[name](text) === undefined)
+    if (readers[name](text) !== undefined) found[name] = text;
+    else if (name === "m" && readers.m(`${text}B`) !== undefined) {
+      found.m = `${text}B`;
       notes.push(
-        `The link has ${quoted(text)} for the ${quantityNames[name]}. That is not valid and is ignored.`,
+        `The link has ${quoted(text)} for the memory, here taken as bytes. For bits write ${quoted(`${text}bit`)}.`,
       );
-    else found[name] = text;
+    } else
+      notes.push(
+        `The link has ${quoted(text)} for the ${quantityNames[name]}, which is ignored. ${unread(name, text)}`,
+      );
   }
   return found;
 }
@@ -202,12 +203,12 @@ function completed(asked: Asked, found: Partial<Asked["text"]>, notes: string[])
   const have = names.filter((name) => found[name] !== undefined);
   if (have.length === 1)
     notes.push(
-      found.n === undefined
-        ? `The link gives one number of three. The plan uses ${formatCount(Number(asked.text.n))} keys.`
-        : `The link gives one number of three. The plan uses a rate of ${asked.text.p}.`,
+      found.p === undefined
+        ? `The link gives one number of three. The plan uses a rate of ${asked.text.p}.`
+        : `The link gives one number of three. The plan uses ${formatCount(Number(asked.text.n))} keys.`,
     );
   const given = [...have];
-  for (const name of ["n", "p"] as const)
+  for (const name of ["p", "n"] as const)
     if (given.length < 2 && !given.includes(name)) given.push(name);
   asked.given = given.includes("n") && given.includes("p") ? ["p", "n"] : (given as Asked["given"]);
   for (const name of have) asked.text[name] = found[name]!;
@@ -218,7 +219,7 @@ function probesOfLink(asked: Asked, query: URLSearchParams, notes: string[]): vo
   const probes = small(k);
   if (Number.isNaN(probes) || probes === 0)
     notes.push(
-      `The link has ${quoted(k)} for the probes. That is not a whole number and is ignored.`,
+      `The link has ${quoted(k)} for the probes. It takes a whole number of at least 1, so this is ignored.`,
     );
   else asked.k = k;
   const L = (query.get("L") ?? "").trim();

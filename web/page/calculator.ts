@@ -31,6 +31,7 @@ import {
   parseCount,
   parseRate,
   readable,
+  whyNoCount,
 } from "./numbers";
 import type { How } from "./state";
 import { SystemsView } from "./systems";
@@ -145,8 +146,14 @@ class Calculator {
   private readonly textbook = h("div", { class: "calc-textbook" });
   private readonly command = h("pre", { tabindex: 0, role: "group", "aria-label": "Command line" });
   private readonly remark = h("p", { class: "hint calc-remark" });
-  private readonly code = h("pre", { tabindex: 0, role: "group", "aria-label": "C program" });
+  private readonly code = h("pre", {
+    class: "program",
+    tabindex: 0,
+    role: "group",
+    "aria-label": "C program",
+  });
   private readonly python = h("pre", {
+    class: "program",
     tabindex: 0,
     role: "group",
     "aria-label": "Python program",
@@ -168,10 +175,14 @@ class Calculator {
     this.results = h("div", { class: "calc-results" }, this.facts);
     this.more = this.moreElement();
     host.append(
-      this.answer.element,
-      this.notes,
-      this.controls(),
-      this.says,
+      h(
+        "div",
+        { class: "calc-asked" },
+        this.answer.element,
+        this.notes,
+        this.controls(),
+        this.says,
+      ),
       this.results,
       block(
         "What will your system do?",
@@ -272,12 +283,12 @@ class Calculator {
       block(
         "C code",
         this.code,
-        copyButton("the C", () => this.code.textContent ?? ""),
+        copyButton("C code", () => this.code.textContent ?? ""),
       ),
       block(
         "Python code",
         this.python,
-        copyButton("the Python", () => this.python.textContent ?? ""),
+        copyButton("Python code", () => this.python.textContent ?? ""),
       ),
     );
   }
@@ -345,7 +356,7 @@ class Calculator {
     if (plan && queries === undefined && this.asked.q.trim() !== "")
       trouble = {
         box: "q",
-        sentence: `The box of lookups has ${quoted(this.asked.q)}. It takes a number of at least 1, or nothing.`,
+        sentence: `The box of lookups has ${quoted(this.asked.q)}. ${whyNoCount(this.asked.q, "lookups") ?? "It takes a number of at least 1, or nothing."}`,
       };
     this.plan = plan ?? this.plan;
     this.kinds.set(this.asked.kind);

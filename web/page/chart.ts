@@ -216,7 +216,8 @@ function body(series: Series, x: Scale, y: Scale): SVGElement {
   );
 }
 
-export function chart(): Chart {
+/** `handles` are controls right below the drawing, in which they move something. */
+export function chart(...handles: HTMLElement[]): Chart {
   const figure = h("div", { class: "chart-box" });
   const keys = h("div", { class: "chart-legend" });
   const numbers = h("details", { class: "numbers" }, h("summary", {}, "The same as a table"));
@@ -224,7 +225,8 @@ export function chart(): Chart {
   numbers.append(holder);
   let last: Drawing | undefined;
   const takes = takeAway(figure, () => last);
-  const element = h("figure", { class: "chart" }, figure, keys, numbers, takes);
+  const foot = h("div", { class: "chart-foot" }, numbers, takes);
+  const element = h("figure", { class: "chart" }, figure, keys, ...handles, foot);
   const drawTable = () => {
     if (!last || !numbers.open) return;
     const { caption, head, rows } = last.table;

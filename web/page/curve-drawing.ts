@@ -6,7 +6,7 @@ import type { Drawing, Series } from "./chart";
 import type { Candidate } from "./curve-filters";
 import { leastKeys, type Settings } from "./curve-settings";
 import type { Measured } from "./measure";
-import { formatBytes, formatCount, formatNumber, formatOneIn, formatRate } from "./numbers";
+import { formatBytes, formatCount, formatNumber, formatOneIn, formatPercent } from "./numbers";
 
 export interface Line {
   candidate: Candidate;
@@ -22,8 +22,8 @@ export function floorOf(queries: number): number {
 }
 
 export function formatInterval(point: Measured): string {
-  if (point.found === 0) return `under ${formatRate(point.high)}`;
-  return `${formatRate(point.low)} to ${formatRate(point.high)}`;
+  if (point.found === 0) return `under ${formatPercent(point.high)}`;
+  return `${formatPercent(point.low)} to ${formatPercent(point.high)}`;
 }
 
 function samples(settings: Settings, count: number): number[] {
@@ -91,12 +91,12 @@ function tableOf(lines: Line[]): Drawing["table"] {
       points.map((point) => [
         candidate.shape.label,
         formatCount(point.keys),
-        formatRate(candidate.theory(point.keys)),
-        formatRate(point.rate),
+        formatPercent(candidate.theory(point.keys)),
+        formatPercent(point.rate),
         formatInterval(point),
         formatCount(point.found),
         formatCount(point.queries),
-        formatRate(point.fill),
+        formatPercent(point.fill),
       ]),
     ),
   };
@@ -137,7 +137,7 @@ export function drawingOf(lines: Line[], settings: Settings, now: number, count:
     },
     y:
       view === "fill"
-        ? { label: "Share of bits that are set", domain: [0, 1], format: formatRate }
+        ? { label: "Share of bits that are set", domain: [0, 1], format: formatPercent }
         : {
             label: "False-positive rate",
             domain: [floor, 1],
@@ -178,10 +178,10 @@ export function nowTable(lines: Line[], n: number, now: number): Drawing["table"
         candidate.shape.label,
         formatBytes(candidate.bytes),
         formatNumber((candidate.bytes * 8) / n),
-        formatRate(candidate.theory(now)),
-        point ? (point.found === 0 ? "none found" : formatRate(point.rate)) : "not yet",
+        formatPercent(candidate.theory(now)),
+        point ? (point.found === 0 ? "none found" : formatPercent(point.rate)) : "not yet",
         point ? formatInterval(point) : "–",
-        point ? formatRate(point.fill) : "–",
+        point ? formatPercent(point.fill) : "–",
       ];
     }),
   };
@@ -191,7 +191,7 @@ export function nowTable(lines: Line[], n: number, now: number): Drawing["table"
 export function sentence({ candidate, points }: Line, now: number): string {
   const point = nearest(points, now);
   const measured = point
-    ? ` Measured with ${formatCount(point.keys)} keys: ${formatRate(point.rate)}, 95% interval ${formatInterval(point)}.`
+    ? ` Measured with ${formatCount(point.keys)} keys: ${formatPercent(point.rate)}, 95% interval ${formatInterval(point)}.`
     : "";
   return `${candidate.shape.label}: the expected rate with ${formatCount(now)} keys is ${formatOneIn(candidate.theory(now))}.${measured}`;
 }

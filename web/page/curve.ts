@@ -65,7 +65,9 @@ class Curve {
   private readonly progress = h("p", { class: "curve-progress quiet-text" });
   private readonly told = scrolling("The filters with this number of keys", h("table"), true);
   private samples = COARSE;
-  private readonly chart = chart();
+  private readonly chart = chart(
+    h("div", { class: "curve-slider" }, field("Keys now", this.nowSlider), this.nowOut),
+  );
   private readonly memoryChoice = choice(
     "Memory of each filter",
     [
@@ -134,7 +136,6 @@ class Curve {
       "div",
       { class: "curve" },
       this.chart.element,
-      h("div", { class: "curve-slider" }, field("Keys now", this.nowSlider), this.nowOut),
       h(
         "div",
         { class: "curve-plan" },

@@ -534,7 +534,9 @@ export class Filter {
   }
 }
 
+const encoder = new TextEncoder();
+
 /** The key that a text is: its UTF-8. */
 export function keyOfText(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
+  return encoder.encode(text);
 }

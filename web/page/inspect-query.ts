@@ -129,7 +129,7 @@ export function queryBox(
     maxlength: 4096,
   });
   const hint = h("p", { class: "hint inspect-rule" });
-  const outcome = h("p", { class: "inspect-answer" });
+  const outcome = h("p", { class: "outcome inspect-answer" });
   const facts = h("dl", { class: "inspect-key" });
   let using: Using | undefined;
   let question = 0;
@@ -139,10 +139,10 @@ export function queryBox(
 
   const show = ({ sentence, state }: Answer, rows: [string, string][], cells: number[]) => {
     outcome.removeAttribute("aria-busy");
-    outcome.className = `inspect-answer ${state}`;
+    outcome.className = `outcome inspect-answer ${state}`;
     replace(
       outcome,
-      h("span", { class: "inspect-mark", "aria-hidden": "true" }, marks[state]),
+      h("span", { class: "outcome-mark", "aria-hidden": "true" }, marks[state]),
       h("span", {}, sentence),
     );
     replace(

@@ -39,7 +39,6 @@ function columns(fill: number[]): SVGElement[] {
       y: (HEIGHT * (1 - part)).toFixed(2),
       width: width.toFixed(2),
       height: (HEIGHT * part).toFixed(2),
-      "fill-opacity": (0.25 + 0.75 * part).toFixed(3),
     }),
   );
 }

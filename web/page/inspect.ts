@@ -33,7 +33,10 @@ class Inspect {
 
   private readonly fileInput = h("input", { type: "file", id: "inspect-file" });
   private readonly zone = h("div", { class: "inspect-zone" });
-  private readonly invitation = h("p", { class: "inspect-invitation" });
+  private readonly invitation = h("label", {
+    class: "inspect-invitation",
+    for: this.fileInput.id,
+  });
   private readonly status = h("p", { class: "inspect-status" }, NOTHING);
   private readonly problem = h("p", { class: "problem", hidden: true });
   private readonly others = h("details", { class: "inspect-others" });
@@ -63,7 +66,6 @@ class Inspect {
     this.invite(false);
     this.zone.append(
       this.invitation,
-      h("label", { class: "inspect-choose", for: this.fileInput.id }, "Choose a filter file"),
       this.fileInput,
       h(
         "button",
@@ -339,7 +341,7 @@ class Inspect {
       this.view.checked("this file is damaged");
       this.say(`“${name}”: ${readable(damage.error)}.`);
     } else {
-      this.view.checked(ours ? "all right" : "none: this format has none");
+      this.view.checked(ours ? "all right" : "this format has none");
       this.context.announce(this.told());
     }
   }

@@ -115,6 +115,9 @@ export function outOf(rate: number): string {
   return `${formatCount(Math.floor(rate * base))} of ${formatCount(base)}`;
 }
 
+export const formatUrls = (count: number): string =>
+  `${formatCount(count)} ${count === 1 ? "URL" : "URLs"}`;
+
 const names = ["bytes", "kB", "MB", "GB", "TB", "PB", "EB"];
 const three = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 

@@ -11,11 +11,12 @@ import {
   COMMAND_BYTES,
   digitsDown,
   formatDecimal,
+  formatUrls,
   outOf,
   type Question,
   TARGET,
 } from "./lab-model";
-import { formatCount, formatNumber, formatRate, formatSeconds } from "./numbers";
+import { formatCount, formatNumber, formatPercent, formatRate, formatSeconds } from "./numbers";
 
 const million = formatCount(1 / TARGET);
 
@@ -27,7 +28,7 @@ function expected(count: number): string {
 /** What this memory can know, in a sentence or two. */
 export function verdict(question: Question, found: Answer): string {
   const memory = formatDecimal(question.memory);
-  const urls = `${formatCount(question.urls)} URLs`;
+  const urls = formatUrls(question.urls);
   if (found.rate > TARGET) {
     const share = `With ${urls} in it, the best possible structure of ${memory} drops at least ${outOf(found.rate)} new URLs as if it had seen them.`;
     return found.rate >= 0.01
@@ -36,7 +37,7 @@ export function verdict(question: Question, found: Answer): string {
   }
   return question.memory >= found.filterBytes
     ? `${memory} are enough without a disk: a filter of ${formatDecimal(found.filterBytes)} holds ${urls} and drops at most one in ${million} new ones.`
-    : `${memory} are enough for the best possible structure, which takes ${formatDecimal(found.limitBytes)} for one wrong drop in ${million}. Our filter takes ${formatDecimal(found.filterBytes)}.`;
+    : `${memory} are enough for the best possible structure, which takes ${formatDecimal(found.limitBytes)} for one wrong drop in ${million}. A Bloomery filter takes ${formatDecimal(found.filterBytes)}.`;
 }
 
 /** Memory alone, and the sieve. */
@@ -83,7 +84,7 @@ export function drawNeeded(host: HTMLElement, found: Answer): void {
     host,
     `For at most one wrong drop in ${million}, without a disk, any structure needs `,
     h("strong", {}, formatDecimal(found.limitBytes)),
-    " of memory, and our filter ",
+    " of memory, and a Bloomery filter ",
     h("strong", {}, formatDecimal(found.filterBytes)),
     ".",
   );
@@ -109,9 +110,8 @@ export function drawingOf(engine: Engine, question: Question, found: Answer): Dr
   const at = (i: number) => low * (high / low) ** (i / steps);
   const points = (rate: (memory: number) => number) =>
     Array.from({ length: steps + 1 }, (_, i) => ({ x: at(i), y: rate(at(i)) }));
-  const percent = (value: number) => formatRate(value);
   return {
-    summary: `The share of new URLs that is wrongly dropped against memory, with ${formatCount(urls)} URLs in it. In ${formatDecimal(memory)} it is at least ${percent(digitsDown(found.rate, 3))}.`,
+    summary: `The share of new URLs that is wrongly dropped against memory, with ${formatUrls(urls)} in it. In ${formatDecimal(memory)} it is at least ${formatRate(digitsDown(found.rate, 3))}.`,
     x: { label: "Memory", domain: [low, high], log: true, format: formatDecimal },
     y: {
       label: "New URLs wrongly dropped",
@@ -137,14 +137,14 @@ export function drawingOf(engine: Engine, question: Question, found: Answer): Dr
       { x: found.limitBytes, label: "1 in a million", style: "limit" },
     ],
     table: {
-      caption: `New URLs dropped, with ${formatCount(urls)} URLs in it`,
+      caption: `New URLs dropped, with ${formatUrls(urls)} in it`,
       head: ["Memory", "Best possible", "Classic Bloom filter"],
       rows: Array.from({ length: 17 }, (_, i) => {
         const bytes = at((i * steps) / 16);
         return [
           formatDecimal(bytes),
-          percent(bestRate(bytes, urls)),
-          percent(classicRate(engine, bytes, urls)),
+          formatPercent(bestRate(bytes, urls)),
+          formatPercent(classicRate(engine, bytes, urls)),
         ];
       }),
     },

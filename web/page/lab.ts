@@ -5,9 +5,18 @@ import { chart } from "./chart";
 import type { Context, Section } from "./context";
 import { complain, copyButton, field, freshId, h, replace } from "./dom";
 import { Refusal } from "./engine";
-import { answer, type Answer, formatDecimal, type Question } from "./lab-model";
+import { answer, type Answer, formatDecimal, formatUrls, type Question } from "./lab-model";
 import { commandOf, drawComparison, drawingOf, drawNeeded, verdict } from "./lab-results";
-import { formatCount, parseBytes, parseCount, visible } from "./numbers";
+import {
+  formatCount,
+  parseBytes,
+  parseCount,
+  parsePlain,
+  readable,
+  visible,
+  whyNoBits,
+  whyNoCount,
+} from "./numbers";
 import { CLEARED, type How, uncleared } from "./state";
 
 type Name = "memory" | "urls" | "bytes" | "times";
@@ -16,11 +25,10 @@ type Texts = Record<Name, string>;
 const names: Name[] = ["memory", "urls", "bytes", "times"];
 const defaults: Texts = { memory: "18 MB", urls: "1000000000", bytes: "50", times: "1" };
 
-/** A plain number, with a fraction; not below `least`. */
-function plain(text: string, least: number): number | undefined {
-  if (!/^\s*[0-9]{1,9}(\.[0-9]{0,9})?\s*$/.test(text)) return undefined;
-  const number = Number(text);
-  return number >= least ? number : undefined;
+/** A number that may have a fraction, from `least` to `most`. */
+function plain(text: string, least: number, most: number): number | undefined {
+  const number = parsePlain(text);
+  return number !== undefined && number >= least && number <= most ? number : undefined;
 }
 
 interface Part {
@@ -28,6 +36,8 @@ interface Part {
   hint: string;
   takes: string;
   read: (text: string) => number | undefined;
+  /** What is wrong with a number that is not read. */
+  why?: (text: string) => string | undefined;
   say?: (value: number) => string;
   /** The ends of a logarithmic slider, and the box's text for its value. */
   slider?: { from: number; to: number; text: (value: number) => string };
@@ -39,6 +49,7 @@ const parts: Record<Name, Part> = {
     hint: "64KiB to 1TiB; a bare number is bits",
     takes: "18 MB, 64MiB, 144 Mbit, or a bare number of bits",
     read: parseBytes,
+    why: whyNoBits,
     say: formatDecimal,
     slider: {
       from: 65536,
@@ -49,22 +60,23 @@ const parts: Record<Name, Part> = {
   urls: {
     label: "URLs",
     hint: "distinct: 1e6, 20M, 1G",
-    takes: "1000000, 1e9 or 20M",
+    takes: "1000000, 1e9, 20M or 20 million",
     read: parseCount,
-    say: (value) => `${formatCount(value)} URLs`,
+    why: (text) => whyNoCount(text, "URLs"),
+    say: formatUrls,
     slider: { from: 1e3, to: 1e12, text: (value) => String(Number(value.toPrecision(2))) },
   },
   bytes: {
     label: "Bytes a URL",
     hint: "on average",
-    takes: "a number over 0",
-    read: (text) => plain(text, 1e-9),
+    takes: "a number over 0, up to 1,048,576",
+    read: (text) => plain(text, 1e-9, 2 ** 20),
   },
   times: {
     label: "How often each URL is found",
     hint: "1: no URL comes twice",
-    takes: "a number from 1 on",
-    read: (text) => plain(text, 1),
+    takes: "a number from 1 to 1,000,000,000",
+    read: (text) => plain(text, 1, 1e9),
   },
 };
 
@@ -201,9 +213,10 @@ class Lab {
     const question = this.question();
     this.drawControls(source, typeof question === "string" ? question : undefined);
     if (typeof question === "string") {
-      const text = this.texts[question].slice(0, 40);
+      const text = this.texts[question];
+      const { label, takes, why } = parts[question];
       return this.say(
-        `The box “${parts[question].label}” has “${visible(text)}”. It takes ${parts[question].takes}.`,
+        `The box “${label}” has “${visible(text.slice(0, 40))}”. ${why?.(text) ?? `It takes ${takes}.`}`,
         true,
       );
     }
@@ -253,7 +266,7 @@ class Lab {
     this.refusal.textContent =
       found.refusal === undefined
         ? ""
-        : `The sieve: ${found.refusal}. The statements about memory still hold.`;
+        : `The sieve: ${readable(found.refusal)}. The statements about memory still hold.`;
     // The lines are many sums: once a frame is enough while dragging.
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() =>
@@ -264,7 +277,7 @@ class Lab {
 
 /** The library's sentences begin small and have no full stop. */
 function sentenceOf(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+  return `${text.charAt(0).toUpperCase()}${readable(text.slice(1))}.`;
 }
 
 export const lab: Section = (host, context) => {

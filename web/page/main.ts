@@ -103,7 +103,7 @@ function embed(query: URLSearchParams): string {
 /** The part where the page begins: what the address names; else the calculator if there is a query, as
  * links to other calculators have; else the file that is in the page. */
 function beginning(address: Address, embedded: string): string {
-  if (address.named() !== "") return address.named();
+  if (document.getElementById(address.named())) return address.named();
   if (embedded !== "") return "";
   if (location.search.length > 1) return "calculator";
   return document.querySelector("#given-file[data-name='']") ? "" : "inspect";

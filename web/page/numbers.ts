@@ -79,9 +79,38 @@ export function readCount(text: string): number | undefined {
 /** 1000000, 1e6, 20M, 20 million, 1,000,000, 2^20: a whole number of at least 1. */
 export function parseCount(text: string): number | undefined {
   const number = readCount(text);
-  return number !== undefined && number >= 1 && number <= KEYS_MOST
-    ? Math.round(number)
-    : undefined;
+  return Number.isInteger(number) && number! >= 1 && number! <= KEYS_MOST ? number : undefined;
+}
+
+/** Why a text is not a number of things, which have a plural; undefined if it is not a number at all. */
+export function whyNoCount(text: string, things: string): string | undefined {
+  const count = readCount(text);
+  if (count === undefined)
+    return /^\s*[0-9]{1,3}\.[0-9]{3}\s*$/.test(text)
+      ? `Is that ${text.trim().replace(".", ",")} or ${Number(text)}? Write it without the point.`
+      : undefined;
+  if (count > KEYS_MOST)
+    return `That is more than ${whole.format(KEYS_MOST)} ${things}, the most that this page counts.`;
+  if (count < 1) return `It must be at least 1 ${things.slice(0, -1)}.`;
+  return `The number of ${things} is a whole one: ${formatCount(Math.floor(count))} or ${formatCount(Math.ceil(count))}?`;
+}
+
+/** Why a text is not a size of memory; undefined if it is not a number at all. */
+export function whyNoBits(text: string): string | undefined {
+  const size = text.trim();
+  if (/^[^a-z]*[kmgtp]$/i.test(size))
+    return `Bits or bytes? Write ${size}B for bytes, ${size}iB for powers of 1,024, or ${size}bit.`;
+  const parts = split(text);
+  if (!parts || bitsOf(parts[1]) === undefined) return undefined;
+  return parts[0] > 0
+    ? "That is more than 8 PiB, the most that this page counts."
+    : "It must be at least 1 bit.";
+}
+
+/** A number that may have a fraction: 50, 12.5, 12,5, 1,000, 1e6. */
+export function parsePlain(text: string): number | undefined {
+  const parts = split(text);
+  return parts && parts[1] === "" ? parts[0] : undefined;
 }
 
 /** 0.01, 1e-7, 1%, 1/1000, "1 in 1000", and 1000 for "1 in 1000": between 0 and 1. */
@@ -143,9 +172,14 @@ export function visible(text: string): string {
   );
 }
 
-/** A sentence of the library, with separators in its long numbers. */
+/** A sentence of the library as this page writes: 1,024 and 95% and 1 key. */
 export function readable(text: string): string {
-  return text.replace(/(?<![\w.])[0-9]{5,15}(?![\w.])/g, (digits) => whole.format(Number(digits)));
+  return text
+    .replace(/(?<![\w.])[0-9]{4,15}(?!\w|\.\w)/g, (digits) => whole.format(Number(digits)))
+    .replace(/([0-9]) %/g, "$1%")
+    .replace(/(?<![\w.,])1 (key|byte)s(?: (do|hold))?/g, (_, one: string, verb?: string) =>
+      verb ? `1 ${one} ${verb === "do" ? "does" : "holds"}` : `1 ${one}`,
+    );
 }
 
 /** Three digits: 0.0123, 1.23e-7, 4,560,000. */
@@ -160,21 +194,41 @@ export function formatFixed(value: number): string {
   return two.format(value);
 }
 
+/** 1.23%, and 0.0000000123%: one form for a column of rates that are far apart. */
+export function formatPercent(rate: number): string {
+  return rate !== 0 && rate < 1e-15 ? rate.toExponential(2) : `${three.format(rate * 100)}%`;
+}
+
 /** 1.23%, or 0.00012 where a percentage would have too many zeros. */
 export function formatRate(rate: number): string {
   if (rate === 0) return "0";
   return rate >= 1e-4 ? `${three.format(rate * 100)}%` : rate.toExponential(2);
 }
 
+/** 61; 99.99939, to two digits after the nines. */
+function nearly(percent: number): string {
+  const rest = 100 - percent;
+  return rest > 1e-10 && rest < 0.05
+    ? percent.toFixed(1 - Math.floor(Math.log10(rest)))
+    : three.format(percent);
+}
+
 /** 1 in 81; 99.9% where "1 in 1" would say nothing. */
 export function formatOneIn(rate: number): string {
   if (rate <= 0) return "never";
   const many = 1 / rate;
-  if (many < 2) return `${three.format(rate * 100)}%`;
+  if (many < 2) return `${nearly(rate * 100)}%`;
+  if (many === Infinity) return rate.toExponential(2);
   if (many < 10) return `1 in ${three.format(many)}`;
   return many < 1e15
     ? `1 in ${whole.format(Number(many.toPrecision(3)))}`
     : `1 in ${many.toExponential(2).replace("+", "")}`;
+}
+
+/** 1.23%, 1 in 81; once where both say the same. */
+export function formatBoth(rate: number): string {
+  const [share, odds] = [formatRate(rate), formatOneIn(rate)];
+  return share === odds ? share : `${share}, ${odds}`;
 }
 
 /** 11.4 MiB */

@@ -61,22 +61,28 @@ function drawCell(cell: SVGPathElement, value: number, fresh: boolean, at: [numb
   cell.setAttribute("class", value === 0 ? "cell empty" : fresh ? "cell set fresh" : "cell set");
 }
 
-/** A ring or a cross, and above it the number of the probe; larger where the cells are small. */
+/** A ring or a cross, and above it the number of the probe; larger where the cells are small. In one row of cells the
+ * number is right above its cell; else beside it, at the left where the right is outside. */
 function mark(
   probe: Probe,
   order: string,
   at: [number, number],
   scale: number,
+  { cells, columns }: Geometry,
 ): [SVGElement, SVGElement] {
   const hit = probe.value > 0;
   const shape = hit
-    ? s("circle", { r: 6.5 })
+    ? s("rect", { x: -5.9, y: -5.9, width: 11.8, height: 11.8, rx: 2.4 })
     : s("path", { d: "M-4.8,-4.8l9.6,9.6m0,-9.6l-9.6,9.6" });
+  const width = 5 + order.length * 4.6;
+  const isRow = cells <= 16;
+  const x = isRow ? -width / 2 : probe.cell % columns > columns - 3 ? -3.2 - width : 3.2;
+  const y = isRow ? -17 : -11.5;
   const box = s(
     "g",
     { class: "order" },
-    s("rect", { x: 3.2, y: -11.5, width: 5 + order.length * 4.6, height: 9.5, rx: 2.5 }),
-    s("text", { x: 5.7, y: -4.1 }, order),
+    s("rect", { x, y, width, height: 9.5, rx: 2.5 }),
+    s("text", { x: x + 2.5, y: y + 7.4 }, order),
   );
   const transform = `translate(${at[0]},${at[1]}) scale(${scale})`;
   return [
@@ -184,7 +190,9 @@ export function grid(describe: (cell: number) => string): Grid {
       narrow = isNarrow();
       counting = counters && cells <= BLOCK;
       const columns = columnsFor(cells, narrow, counting);
-      const size = columns > 32 ? 11 : 7;
+      // Numbers of every other row, where cells are small.
+      const isSmall = columns > (narrow ? 16 : 32);
+      const size = isSmall ? 11 : 7;
       const left = cells <= 16 ? MARGIN : 2 * MARGIN + 0.6 * size * String(cells).length;
       geometry = { cells, columns, left, block: blocks ? BLOCK : 0 };
       const [, lastY] = place(geometry, cells - 1);
@@ -202,12 +210,12 @@ export function grid(describe: (cell: number) => string): Grid {
         all.push(square);
         const row = cell / columns;
         if (cells <= 16) all.push(s("text", { class: "index", x, y: y + 15 }, cell));
-        else if (Number.isInteger(columns > 32 ? row / 2 : row))
+        else if (Number.isInteger(isSmall ? row / 2 : row))
           all.push(
             s(
               "text",
               {
-                class: columns > 32 ? "row-index large" : "row-index",
+                class: isSmall ? "row-index large" : "row-index",
                 x: left - 3,
                 y: y + size / 3,
               },
@@ -225,7 +233,7 @@ export function grid(describe: (cell: number) => string): Grid {
       const drawing = s(
         "svg",
         {
-          viewBox: `0 ${-MARGIN - 6} ${width} ${lastY + PITCH + 2 * MARGIN + (cells <= 16 ? 14 : 6)}`,
+          viewBox: `0 ${-MARGIN - 6} ${width} ${lastY + PITCH + 2 * MARGIN + (cells <= 16 ? 10 : 2)}`,
           "aria-hidden": "true",
         },
         ...lines(),
@@ -262,7 +270,7 @@ export function grid(describe: (cell: number) => string): Grid {
       const scale = geometry.columns > 32 ? 1.8 : 1;
       const marks = [...orders].map(([cell, order]) => {
         const text = order.length > 3 ? `${order[0]}…${order.at(-1)}` : order.join(" ");
-        const drawn = mark(list[order[0]! - 1]!, text, place(geometry, cell), scale);
+        const drawn = mark(list[order[0]! - 1]!, text, place(geometry, cell), scale, geometry);
         for (const part of drawn) part.style.setProperty("--turn", String(order[0]! - 1));
         return drawn;
       });

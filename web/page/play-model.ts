@@ -209,11 +209,13 @@ export class Model {
   }
 
   /** Whether the filter took it for a new key. */
-  private insert(key: string, positions = this.positions(key)): boolean {
+  private insert(key: string, known?: number[]): boolean {
+    const bytes = keyOfText(key);
+    const positions = known ?? this.filter.positions(bytes);
     for (const cell of positions) this.ownersOf[cell]!.add(key);
     this.keys.set(key, (this.keys.get(key) ?? 0) + 1);
     this.ever.add(key);
-    return this.filter.add(keyOfText(key));
+    return this.filter.add(bytes);
   }
 
   private add(key: string, before: Uint8Array): string {

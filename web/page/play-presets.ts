@@ -21,7 +21,7 @@ export const presets: Preset[] = [
     id: "absent",
     label: "A right “no”",
     story:
-      "“apple” has set the bits 0, 11 and 15, and “pear” 3, 9 and 11. The bits of “cherry” are 5, 3 and 6. Bit 3 is 1, but 5 and 6 are 0: nobody has added it.",
+      "“apple” has set the bits 0, 11 and 15, and “pear” 3, 9 and 11. The bits of “cherry” are 5, 3 and 6. Bit 3 is 1, but 5 and 6 are 0, so “cherry” was never added.",
     settings: bits,
     acts: [add("apple"), add("pear")],
     ask: "cherry",

@@ -6,7 +6,7 @@
 import { compare } from "./compare";
 import type { Context, Section } from "./context";
 import { choice, copyButton, field, h, replace, scrolling, table } from "./dom";
-import { formatCount, formatNumber, formatOneIn, formatRate, visible } from "./numbers";
+import { formatBoth, formatCount, formatNumber, formatOneIn, visible } from "./numbers";
 import { grid } from "./play-grid";
 import {
   type Act,
@@ -152,7 +152,8 @@ class Play {
     );
     this.linesBox.addEventListener("change", () => this.reshape({ L: this.linesBox.value }));
     this.askBox.addEventListener("input", () => this.ask(this.askBox.value));
-    this.addBox.addEventListener("paste", (event) => this.paste(event));
+    for (const box of [this.addBox, this.askBox])
+      box.addEventListener("paste", (event) => this.paste(event));
     context.state.onChange(() => {
       if (this.address() !== this.seen) this.restore();
     });
@@ -345,15 +346,24 @@ class Play {
     if (what === "add") this.addBox.select();
   }
 
-  /** Several lines are several keys. */
+  /** Several lines are several keys to add. What a box would cut or join is refused. */
   private paste(event: ClipboardEvent): void {
     const text = event.clipboardData?.getData("text/plain") ?? "";
     const keys = text
       .split(/\r\n|\r|\n/)
       .filter((line) => line !== "")
       .map(wellFormed);
-    if (keys.length < 2) return;
+    const longest = keys.reduce((most, key) => Math.max(most, key.length), 0);
+    if (keys.length < 2 && longest <= MAX_TEXT) return;
     event.preventDefault();
+    if (longest > MAX_TEXT)
+      return this.tell(
+        `A key has at most ${MAX_TEXT} characters here, and this text has ${formatCount(longest)}.`,
+      );
+    if (event.target === this.askBox)
+      return this.tell(
+        `These are ${formatCount(keys.length)} lines. Look them up one at a time; Inspect takes a list.`,
+      );
     this.perform({ do: "add-all", keys });
   }
 
@@ -502,12 +512,9 @@ class Play {
         "Cells set",
         `${formatCount(info.bitsSet)} of ${formatCount(info.bits)} (${formatNumber(info.fill * 100)}%)`,
       ],
+      ["Rate now", info.liveRate ? formatBoth(info.liveRate) : "0"],
       [
-        "Rate now",
-        info.liveRate ? `${formatRate(info.liveRate)}, ${formatOneIn(info.liveRate)}` : "0",
-      ],
-      [
-        "Keys estimated from the cells",
+        "Keys, estimated",
         info.estimatedKeys === null ? "all cells are set" : formatNumber(info.estimatedKeys),
       ],
     ];
@@ -589,7 +596,7 @@ class Play {
         i + 1,
         this.placeOf(cell),
         this.model.counts ? value : value > 0 ? "set" : "not set",
-        owners.length > 0 ? listKeys(owners) : "nobody",
+        owners.length > 0 ? listKeys(owners) : "no key",
       ]);
     const head = ["Probe", "Cell", this.model.counts ? "Count" : "State", "Set by"];
     const list = table(`Probes of “${visible(this.asked)}”, in their order`, head, rows);
@@ -605,7 +612,7 @@ class Play {
         { class: "bytes" },
         "Bytes (UTF-8): ",
         h("code", {}, bytes.join(" ") || "none"),
-        hash ? " Hash: " : null,
+        hash ? " · Hash: " : null,
         hash ? h("code", {}, hash) : null,
       ),
       scrolling("Probes of the key", list),

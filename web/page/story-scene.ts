@@ -110,9 +110,10 @@ function fewCells(scene: Scene, frame: Frame): SVGElement[] {
   });
 }
 
-/** Thousands of cells are two paths: dots and squares. */
+/** Thousands of cells are two paths: dots and squares. The blocks that a word's cells are in have a bold frame. */
 function manyCells(scene: Scene, frame: Frame): SVGElement[] {
   const { pitch, columns, block, left } = frame;
+  const read = scene.word?.positions.map((cell) => Math.floor(cell / block)) ?? [];
   let dots = "";
   let squares = "";
   scene.values.forEach((value, cell) => {
@@ -127,7 +128,7 @@ function manyCells(scene: Scene, frame: Frame): SVGElement[] {
   for (let cell = 0; block > 0 && cell < scene.values.length; cell += block)
     lines.push(
       s("rect", {
-        class: "line-of-cache",
+        class: read.includes(cell / block) ? "line-of-cache read" : "line-of-cache",
         x: left - 3,
         y: cornerOf(frame, cell)[1] - 3,
         width: columns * pitch + 6,
@@ -142,7 +143,8 @@ function manyCells(scene: Scene, frame: Frame): SVGElement[] {
   ];
 }
 
-/** The lines from the word, behind the cells; and rings and crosses, before them. */
+/** The lines from the word, behind the cells; and rings and crosses, before them. A line to a lower row goes down the
+ * gap between two columns, so that no cell hides it. */
 function probes(scene: Scene, frame: Frame): [SVGElement[], SVGElement[]] {
   const { word, values } = scene;
   const wires: SVGElement[] = [];
@@ -153,13 +155,23 @@ function probes(scene: Scene, frame: Frame): [SVGElement[], SVGElement[]] {
   const few = values.length <= MANY;
   const side = frame.pitch * 0.84;
   const middle = frame.width / 2;
+  const top = cornerOf(frame, 0)[1];
+  const tall = frame.pitch < NUMBERED ? 11 : 18;
   for (const [cell, order] of orders) {
     const [left, y] = cornerOf(frame, cell);
     const x = left + frame.pitch / 2;
     const hit = values[cell]! > 0;
-    const half = (PILL + y) / 2;
-    const wire = `M${middle},${PILL}C${middle},${half} ${x},${half} ${x},${few ? y : y + frame.pitch / 2}`;
-    wires.push(s("path", { class: hit ? "wire" : "wire to-zero", d: wire }));
+    // Above a small cell the badge leaves its digit free.
+    const bottom = frame.pitch < NUMBERED ? y - 1 : y + 6;
+    const at = few ? bottom - tall / 2 : y + frame.pitch / 2;
+    const isLower = few && y > top;
+    const to = isLower ? x + (x < middle ? frame.pitch : -frame.pitch) / 2 : x;
+    const end = isLower ? top : at;
+    const half = (PILL + end) / 2;
+    const turn = isLower ? `V${at - 8}Q${to},${at} ${x},${at}` : "";
+    const wire = `M${middle},${PILL}C${middle},${half} ${to},${half} ${to},${end}${turn}`;
+    const look = few ? "wire" : "wire thin";
+    wires.push(s("path", { class: hit ? look : `${look} to-zero`, d: wire }));
     if (!few) {
       marks.push(s("circle", { class: "ring", cx: x, cy: y + frame.pitch / 2, r: 5 }));
       continue;
@@ -167,15 +179,13 @@ function probes(scene: Scene, frame: Frame): [SVGElement[], SVGElement[]] {
     const box = { x: x - side / 2 - 3, y: y - 3, width: side + 6, height: side + 6 };
     marks.push(s("rect", { class: "ring", ...box, rx: frame.pitch * 0.18 }));
     if (!hit) {
-      const [a, b] = [x - side / 2, y];
-      const cross = `M${a},${b}l${side},${side}m0,${-side}l${-side},${side}`;
+      // Its middle is free, so that the 0 is seen.
+      const [a, b, arm, gap] = [x - side / 2, y, side * 0.28, side * 0.44];
+      const cross = `M${a},${b}l${arm},${arm}m${gap},${gap}l${arm},${arm}m0,${-side}l${-arm},${arm}m${-gap},${gap}l${-arm},${arm}`;
       marks.push(s("path", { class: "cross", d: cross }));
     }
     const text = order.join(" ");
-    // Above a small cell, so that its digit is seen.
-    const tall = frame.pitch < NUMBERED ? 11 : 18;
     const badge = tall / 2 + (text.length - 1) * 3;
-    const bottom = frame.pitch < NUMBERED ? y - 1 : y + 6;
     marks.push(
       s("rect", {
         class: "badge",
@@ -206,8 +216,10 @@ export function stage(): { element: HTMLElement; draw(scene: Scene): void } {
   const element = document.createElement("div");
   element.className = "scene";
   let last: Scene | undefined;
+  let size = "";
   const draw = (scene: Scene) => {
     last = scene;
+    size = `${element.clientWidth} ${element.clientHeight}`;
     const [width, height] = [element.clientWidth || 340, element.clientHeight || 220];
     const frame = frameOf(scene, width, height);
     const [wires, marks] = probes(scene, frame);
@@ -224,11 +236,8 @@ export function stage(): { element: HTMLElement; draw(scene: Scene): void } {
       ),
     );
   };
-  let size = "";
   new ResizeObserver(() => {
-    const now = `${element.clientWidth} ${element.clientHeight}`;
-    if (last && now !== size) draw(last);
-    size = now;
+    if (last && size !== `${element.clientWidth} ${element.clientHeight}`) draw(last);
   }).observe(element);
   return { element, draw };
 }
@@ -240,13 +249,15 @@ export function smallCurve(
   best: { x: number; y: number } | undefined,
   words: { label: string; x: (value: number) => string; y: string },
 ): SVGElement {
-  const [width, height, left, bottom, top] = [360, 150, 8, 24, 22];
+  const [width, height, left, right, bottom, top] = [360, 160, 34, 8, 24, 26];
   const last = points.at(-1)!.x;
   const first = points[0]!.x;
   const most = Math.max(...points.map(({ y }) => y));
   const x = (value: number) =>
-    left + ((value - first) / Math.max(1, last - first)) * (width - 2 * left);
+    left + ((value - first) / Math.max(1, last - first)) * (width - left - right);
   const y = (value: number) => height - bottom - (value / most) * (height - bottom - top);
+  const step = [0.02, 0.05, 0.1].find((one) => most / one < 5) ?? 0.2;
+  const levels = Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
   const line = points.map((point) => `${x(point.x).toFixed(1)},${y(point.y).toFixed(1)}`);
   return s(
     "svg",
@@ -256,14 +267,24 @@ export function smallCurve(
       role: "img",
       "aria-label": words.label,
     },
-    s("path", { class: "small-axis", d: `M${left},${height - bottom}H${width - left}` }),
+    ...levels.flatMap((level) => [
+      s("path", {
+        class: level ? "grid" : "small-axis",
+        d: `M${left},${y(level)}H${width - right}`,
+      }),
+      s(
+        "text",
+        { class: "tick-text", x: left - 5, y: y(level) + 4 },
+        `${Math.round(level * 100)}%`,
+      ),
+    ]),
     s("path", { class: "small-line", d: `M${line.join("L")}` }),
     best && s("path", { class: "small-best", d: `M${x(best.x)},${height - bottom}V${y(best.y)}` }),
     best &&
       s("text", { x: x(best.x), y: y(best.y) - 12, "text-anchor": "middle" }, `best: ${best.x}`),
     s("circle", { class: "small-now", cx: x(now.x), cy: y(now.y), r: 6 }),
-    s("text", { x: left, y: 13 }, words.y),
+    s("text", { x: 0, y: 12 }, words.y),
     s("text", { x: left, y: height - 7 }, words.x(first)),
-    s("text", { x: width - left, y: height - 7, "text-anchor": "end" }, words.x(last)),
+    s("text", { x: width - right, y: height - 7, "text-anchor": "end" }, words.x(last)),
   );
 }

@@ -511,19 +511,21 @@ class Story {
       const info = filter.info(true);
       const rate = info.liveRate ?? 0;
       const points = range(MOST_FULL + 1, 0).map((x) => ({ x, y: this.filters.rate(64, 3, x) }));
+      const odds = formatOneIn(rate);
+      const who =
+        rate >= 1
+          ? "Every absent word gets"
+          : `About ${odds} ${odds.endsWith("%") ? "of absent words get" : "absent words gets"}`;
       const says =
         full === 0
           ? "Nothing is in it: the answer is always “no”."
-          : `${label}: ${info.bitsSet} of 64 bits are 1. ${rate >= 1 ? "Every" : `About ${formatOneIn(rate)}`} absent words gets a “yes”.`.replace(
-              "Every absent words gets",
-              "Every absent word gets",
-            );
+          : `${label}: ${info.bitsSet} of 64 bits are 1. ${who} a “yes”.`;
       replace(
         this.fullCurve,
         smallCurve(points, { x: full, y: rate }, undefined, {
           label: `The error rate over the number of words: ${formatRate(rate)} with ${full}`,
           x: (value) => `${value} words`,
-          y: `error rate: ${formatRate(rate)}`,
+          y: `error rate of these words: ${formatRate(rate)}; line: the average`,
         }),
       );
       return { values: cellsOf(filter, 64), ghost: label, says };
@@ -562,7 +564,7 @@ class Story {
 
   private drawCounters(): Shown {
     const { removed, counts } = this;
-    this.removeButton.textContent = removed ? "Add “apple” again" : "Remove “apple”";
+    this.removeButton.textContent = removed ? "Add “apple”" : "Remove “apple”";
     this.countsChoice.set(counts ? "counters" : "bits");
     return this.filters.counting(["apple", "plum"], (filter) => {
       const apple = positionsOf(filter, "apple");

@@ -5,7 +5,7 @@
 
 import { h, replace, scrolling, table } from "./dom";
 import { type DialectPlan, type Engine, type Given, Refusal } from "./engine";
-import { formatBytes, formatCount, formatOneIn, formatRate, readable } from "./numbers";
+import { formatBoth, formatBytes, formatCount, readable } from "./numbers";
 
 interface Numbers {
   keys: number;
@@ -29,76 +29,76 @@ export const systems: System[] = [
   {
     name: "Guava",
     dialect: "guava",
-    scope: "the whole set",
+    scope: "for the whole set",
     line: ({ keys, rate }) =>
       `BloomFilter.create(funnel, ${java(keys)}${keys > 2147483647 ? "L" : ""}, ${rate})`,
   },
   {
     name: "Redis",
     dialect: "redisbloom",
-    scope: "the whole set; more keys add a layer",
+    scope: "for the whole set; more keys add a layer",
     line: ({ keys, rate }) => `BF.RESERVE key ${rate} ${keys}`,
   },
   {
     name: "Cassandra",
     dialect: "cassandra",
-    scope: "an SSTable",
+    scope: "per SSTable",
     line: ({ rate }) => `ALTER TABLE t WITH bloom_filter_fp_chance = ${rate}`,
   },
   {
     name: "ClickHouse",
     dialect: "clickhouse-index",
-    scope: "a granule of the index",
+    scope: "per granule of the index",
     line: ({ rate }) => `INDEX i column TYPE bloom_filter(${rate})`,
   },
   {
     name: "Parquet",
     dialect: "parquet",
-    scope: "a column of a row group",
+    scope: "per row group and column",
     line: ({ keys, rate }) =>
       `parquet.bloom.filter.expected.ndv#column=${keys} parquet.bloom.filter.fpp#column=${rate}`,
   },
   {
     name: "ORC",
     dialect: "orc",
-    scope: "a row group, of 10,000 rows if nothing else is set",
+    scope: "per 10,000 rows, unless you set another number",
     line: ({ rate }) => `"orc.bloom.filter.columns"="column", "orc.bloom.filter.fpp"="${rate}"`,
   },
   {
     name: "Spark",
     dialect: "spark",
-    scope: "the whole set",
+    scope: "for the whole set",
     line: ({ keys, rate }) => `df.stat.bloomFilter("column", ${keys}L, ${rate})`,
   },
   {
     name: "RocksDB",
     dialect: "rocksdb",
-    scope: "an SST file",
+    scope: "per SST file",
     line: ({ perKey }) => `NewBloomFilterPolicy(${perKey})`,
   },
   {
     name: "LevelDB",
     dialect: "leveldb",
-    scope: "2 KiB of a table: here 32 keys each",
+    scope: "per 2 KiB of a table: here 32 keys each",
     most: 32,
     line: ({ perKey }) => `NewBloomFilterPolicy(${perKey})`,
   },
   {
     name: "bits-and-blooms (Go)",
     dialect: "bits-and-blooms",
-    scope: "the whole set",
+    scope: "for the whole set",
     line: ({ keys, rate }) => `bloom.NewWithEstimates(${keys}, ${rate})`,
   },
   {
     name: "pybloom-live (Python)",
     dialect: "pybloom-live",
-    scope: "the whole set",
+    scope: "for the whole set",
     line: ({ keys, rate }) => `BloomFilter(capacity=${keys}, error_rate=${rate})`,
   },
   {
     name: "DCSO bloom",
     dialect: "dcso",
-    scope: "the whole set",
+    scope: "for the whole set",
     line: ({ keys, rate }) => `bloom -n ${keys} -p ${rate} create FILE`,
   },
 ];
@@ -177,24 +177,22 @@ export class SystemsView {
     const cells = [...this.rows[i]!.cells].slice(1);
     const put = (texts: string[], line: string, scope: string) => {
       [...texts].forEach((text, at) => (cells[at]!.textContent = text));
-      replace(
-        cells[5]!,
-        h("code", {}, line),
-        h("span", { class: "hint" }, `One filter for ${scope}.`),
-      );
+      replace(cells[5]!, h("code", {}, line), h("span", { class: "hint" }, `One filter ${scope}.`));
     };
     const system = systems[i];
     try {
       if (system === undefined) return this.ours(numbers, put);
       const { plan, filters } = planOf(this.engine, system, numbers);
-      const line = system.line({ ...numbers, perKey: perKeyOf(numbers.rate) });
+      // A computed rate has more digits than one writes.
+      const rate = Number(numbers.rate.toPrecision(6));
+      const line = system.line({ ...numbers, rate, perKey: perKeyOf(numbers.rate) });
       const { expectedRate } = plan;
       put(
         [
           formatCount(plan.bits * filters),
           String(plan.probes),
           formatBytes(plan.bytes * filters),
-          `${formatRate(expectedRate)}, ${formatOneIn(expectedRate)}`,
+          formatBoth(expectedRate),
           verdict(numbers.rate, expectedRate),
         ],
         line,
@@ -219,11 +217,11 @@ export class SystemsView {
         formatCount(8 * plan.plannedBytes),
         plan.blocksPerKey === 1 ? String(plan.probes) : `${plan.blocksPerKey} × ${plan.probes}`,
         formatBytes(plan.plannedBytes),
-        `${formatRate(plan.plannedRate)}, ${formatOneIn(plan.plannedRate)}`,
+        formatBoth(plan.plannedRate),
         verdict(rate, plan.plannedRate),
       ],
       `bloomery build -n ${keys} -p ${rate} -o keys.bloom keys.txt`,
-      "the whole set",
+      "for the whole set",
     );
   }
 }

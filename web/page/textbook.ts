@@ -47,7 +47,8 @@ export function textbook(known: Known): Textbook | undefined {
   }
   if (rate !== undefined && bits !== undefined) {
     const k = probes ?? Math.max(1, Math.round(-Math.log2(rate)));
-    const n = Math.max(1, Math.floor((-bits / k) * Math.log1p(-(rate ** (1 / k)))));
+    // Rounded up, as they do.
+    const n = Math.ceil((-bits / k) * Math.log1p(-(rate ** (1 / k))));
     return { keys: n, bits, probes: k, rate: classicRate(n, bits, k) };
   }
   return undefined;

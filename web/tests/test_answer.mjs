@@ -5,7 +5,8 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { address, equal, folder, ok, open, run, test } from "./browser.mjs";
 
 const tool = process.env.BLOOMERY_TOOL;
@@ -55,7 +56,19 @@ for (const [link, wanted] of [
   ],
   [
     "?n=&p=0.01&m=1000000&k=",
-    "n = 104,243 keys · m = 1,000,000 bits (122 KiB) · k = 7 · 9.59 bits per key · p = 1 in 100",
+    "n = 104,244 keys · m = 1,000,000 bits (122 KiB) · k = 7 · 9.59 bits per key · p = 1 in 100",
+  ],
+  [
+    "?n=10000000&p=1.0E-7&m=&k=10",
+    "m = 449,334,167 bits (53.6 MiB) · k = 10 · 44.93 bits per key · p = 1 in 10,000,000",
+  ],
+  [
+    "?n=100000000000000&p=0.01",
+    "m = 958,505,837,736,744 bits (109 TiB) · k = 7 · 9.59 bits per key · p = 1 in 100",
+  ],
+  [
+    "?m=256&k=16",
+    "n = 23 keys · m = 256 bits (32 bytes) · k = 16 · 11.13 bits per key · p = 1 in 77",
   ],
 ])
   test(`H2_M1_M2_M3_a_link_gives_the_numbers_of_its_calculator: ${link}`, async (page) => {
@@ -84,18 +97,84 @@ test("H2_any_query_means_the_calculator_unless_a_fragment_says_otherwise", async
     page.evaluate(() => document.querySelector("#calculator").getBoundingClientRect().top);
   await open(page, "?utm_source=x");
   ok(Math.abs(await seen()) < 200, `the calculator is at ${await seen()}`);
+  for (const end of ["?n=10&p=0.1#", "?n=10&p=0.1#some-old-name"]) {
+    await page.goto("about:blank");
+    await open(page, end);
+    ok(Math.abs(await seen()) < 200, `${end}: the calculator is at ${await seen()}`);
+  }
   await open(page, "?n=10#inspect");
   ok(Math.abs(await seen()) > 200, "the fragment goes first");
 });
 
 test("M1_the_textbook_is_there_where_the_library_refuses", async (page) => {
   await open(page, "?n=4&p=1.0E-20");
-  has(await versus(page), "plans no rate below 1e-15");
+  has(await versus(page), "does not plan for rates below 1e-15");
   has(await says(page), "at least 1e-15");
   await page.locator("#calculator [data-done]").first().waitFor();
   has(await page.locator(".systems").innerText(), "Guava");
   await write(page, /^Keys/, "1e9");
   has(flat(await line(page)), "k = 66");
+});
+
+// A size without bits or bytes: another calculator reads it, so this one does not answer another question.
+test("M1_M15_a_links_number_is_read_or_refused_with_the_reason", async (page) => {
+  const notes = () => page.locator("#calculator .calc-notes").innerText();
+  await open(page, "?n=10000000&p=&m=512M&k=6");
+  has(flat(await line(page)), "m = 4,096,000,000 bits (512MB) · k = 6");
+  has(await notes(), "“512M” for the memory, here taken as bytes. For bits write “512Mbit”");
+  for (const [link, reason] of [
+    ["?n=1e20&p=0.01", "more than 9,007,199,254,740,992 keys"],
+    ["?n=0.5&p=0.01", "at least 1 key"],
+    ["?n=3.5&p=0.01", "3 or 4?"],
+    ["?n=1.000&p=0.01", "Is that 1,000 or 1?"],
+    ["?n=100&p=1", "above 0 and below 1"],
+    ["?n=100&m=0", "at least 1 bit"],
+    ["?n=100&p=0.01&k=0", "a whole number of at least 1"],
+  ]) {
+    await page.goto("about:blank");
+    await open(page, link);
+    has(await notes(), reason);
+    has(await notes(), "ignored");
+  }
+  await page.goto("about:blank");
+  await open(page, "?n=1e6&p=1.0E-310");
+  has(flat(await line(page)), "k = 1030");
+  lacks(await line(page), "Infinity");
+});
+
+test(
+  "H4_on_a_phone_the_answer_stays_in_view_while_its_boxes_are_edited",
+  async (page) => {
+    await open(page, "?n=20M&p=1%25");
+    for (const name of [/^Keys/, /^Rate/, /^Memory/]) {
+      await box(page, name).evaluate((box) =>
+        box.scrollIntoView({ behavior: "instant", block: "center" }),
+      );
+      await box(page, name).fill(String(name) === "/^Rate/" ? "0.001" : "64KiB".slice(0, 2));
+      const [answer, edited, menu] = await Promise.all(
+        [page.locator(".calc-answer"), box(page, name), page.locator("header.top")].map((part) =>
+          part.evaluate((element) => element.getBoundingClientRect().toJSON()),
+        ),
+      );
+      ok(
+        answer.top >= menu.bottom - 2 && answer.bottom <= edited.top && edited.bottom <= 667,
+        `${name}: the answer from ${answer.top} to ${answer.bottom}, the box at ${edited.top}`,
+      );
+    }
+  },
+  { viewport: { width: 375, height: 667 } },
+);
+
+// 13.27 bits per key for 1 in 100 are 2.00 times log2(100), not 1.54 times those of the first layer.
+test("H5_a_scalable_filter_is_compared_at_its_own_rate", async (page) => {
+  for (const rate of [0.1, 0.01, 1e-4]) {
+    await page.goto("about:blank");
+    await open(page, `?n=20M&p=${rate}&kind=scalable`);
+    const fact = (name) => page.locator(`#calculator [data-fact=${name}] dd`).innerText();
+    const times = Number(/^[\d.]+/.exec(await fact("limit"))[0]);
+    const wanted = Number(await fact("bits")) / -Math.log2(rate);
+    ok(Math.abs(times - wanted) < 0.006, `${rate}: ${times}, not ${wanted}`);
+  }
 });
 
 test("M2_a_link_without_a_kind_says_so_and_one_with_it_does_not", async (page) => {
@@ -111,7 +190,7 @@ test("M3_blocked_costs_and_saves_are_beside_the_answer_and_k_is_in_the_table", a
   await open(page, "?n=20M&p=1%25");
   has(
     await versus(page),
-    "Blocked instead: 24.1 MiB, 5.4% more than the textbook's. Cache lines read: 1, not 2.05, for an absent key; 1, not 7, for a present one.",
+    "A blocked filter takes 24.1 MiB, 5.4% more than the textbook's. In return, a lookup reads 1 cache line instead of 2.05 if the key is absent, and 1 instead of 7 if it is present.",
   );
   await open(page, "?n=350000&p=&m=67108864&k=3");
   has(await versus(page), "in the same memory");
@@ -124,7 +203,7 @@ test("the_lines_name_their_kinds_and_one_comparison_has_one_number", async (page
   const whose = async () =>
     (await page.locator("#calculator .calc-whose").allInnerTexts()).map(flat);
   await open(page, "?n=20M&p=1%25&kind=blocked");
-  equal(await whose(), ["Textbook: one flat array", "Bloomery: blocked, the kind chosen below"]);
+  equal(await whose(), ["Textbook: one flat array", "Bloomery: blocked, as chosen below"]);
   const { plans } = JSON.parse(
     execFileSync(tool, ["plan", "-n", "20000000", "-p", "0.01", "--json"]),
   );
@@ -402,6 +481,15 @@ test("M15_L22_numbers_are_read_as_people_write_them", async (page) => {
   has(flat(await line(page)), "m = 192,000,000 bits (24MB)");
   await write(page, /^Memory/, "24M");
   has(await says(page), "Bits or bytes? Write 24MB");
+  // The last part has the same rule.
+  const memory = page.locator("#lab").getByRole("textbox", { name: /^Memory/ });
+  const lab = page.locator("#lab .lab-says");
+  await memory.fill("24MB");
+  has(await lab.innerText(), "of 24 MB drops");
+  await memory.fill("18Mb");
+  has(await lab.innerText(), "of 2.25 MB drops");
+  await memory.fill("18M");
+  has(await lab.innerText(), "Bits or bytes? Write 18MB");
 });
 
 test("M17_nothing_is_said_of_lookups_that_nobody_gave", async (page) => {
@@ -409,12 +497,30 @@ test("M17_nothing_is_said_of_lookups_that_nobody_gave", async (page) => {
   equal(await page.locator("#calculator [data-fact=wrong]").count(), 0, "false positives a day");
 });
 
-test("M19_the_lab_names_the_box_that_is_wrong", async (page) => {
+test("M19_L11_the_lab_names_the_box_that_is_wrong_and_why", async (page) => {
   await open(page);
-  const bytes = page.locator("#lab").getByRole("textbox", { name: /^Bytes a URL/ });
-  await bytes.fill("999999999");
-  await bytes.press("Tab");
-  lacks(await page.locator("#lab pre").innerText(), "more memory");
+  const lab = page.locator("#lab");
+  for (const [name, text, reason] of [
+    [/^Bytes a URL/, "999999999", "“Bytes a URL” has “999999999”. It takes a number over 0, up to"],
+    [/^URLs/, "1e16", "more than 9,007,199,254,740,992 URLs"],
+    [/^URLs/, "0", "at least 1 URL"],
+    [/^URLs/, "1.000", "Is that 1,000 or 1?"],
+    [/^Memory/, "0", "at least 1 bit"],
+    [/^How often/, "0,5", "from 1 to 1,000,000,000"],
+  ]) {
+    const box = lab.getByRole("textbox", { name });
+    const before = await box.inputValue();
+    await box.fill(text);
+    await box.press("Tab");
+    has(await page.locator("#lab .lab-says").innerText(), reason);
+    equal(await box.getAttribute("aria-invalid"), "true", `${text}: the box`);
+    equal(await lab.locator("[aria-invalid]").count(), 1, "boxes that are wrong");
+    await box.fill(before);
+    await box.press("Tab");
+    equal(await lab.locator("[aria-invalid]").count(), 0, "boxes that are wrong after");
+  }
+  await lab.getByRole("textbox", { name: /^Bytes a URL/ }).fill("50,5");
+  has(await page.locator("#lab pre").innerText(), "--key-bytes 50.5");
 });
 
 test("L8_L10_L11_sentences_say_what_is_so", async (page) => {
@@ -424,6 +530,8 @@ test("L8_L10_L11_sentences_say_what_is_so", async (page) => {
   has(await says(page), "more than 9,007,199,254,740,992 keys");
   await write(page, /^Keys/, "0");
   has(await says(page), "at least 1 key");
+  await write(page, /^Keys/, "3.5");
+  has(await says(page), "a whole one: 3 or 4?");
   await write(page, /^Keys/, "1.000");
   has(await says(page), "Is that 1,000 or 1?");
   await write(page, /^Keys/, "20M");
@@ -432,6 +540,60 @@ test("L8_L10_L11_sentences_say_what_is_so", async (page) => {
   await write(page, /^Rate/, "0.01");
   await page.locator("#calculator .calc-kinds tbody").waitFor();
   has(await page.locator(".calc-kinds tbody tr").last().innerText(), "2.62");
+  await open(page, "?x#calculator&n.given=mn&n.n=1&n.m=8&n.kind=classic");
+  has(await says(page), "1 key does not fit in 1 byte: the best rate would be over 99.99%");
+  await open(page, "?n=1000&p=0.999");
+  has(flat(await line(page)), "0.003 bits per key");
+  has(await versus(page), "times more than");
+  await page.locator("#lab").getByRole("textbox", { name: /^URLs/ }).fill("1");
+  has(await page.locator("#lab .lab-says").innerText(), "holds 1 URL and");
+});
+
+// L9: one number has one form, wherever its sentence comes from.
+test("L9_numbers_have_one_form", async (page) => {
+  await open(page, "?n=1e9&m=18MB&kind=classic#lab&l.memory=64KiB&l.urls=1e6");
+  has(await says(page), "1,000,000,000 keys do not fit in 18,000,000 bytes");
+  has(await says(page), "99.9%");
+  has(await page.locator("#lab .lab-refusal").innerText(), "1,310,724 bytes");
+  await write(page, /^Memory/, "400B");
+  await write(page, /^Keys/, "4000");
+  has(await says(page), "4,000 keys do not fit in 400 bytes");
+  const text = await page.locator("main").innerText();
+  // A column has one form too, however far apart its rates are.
+  await page.locator("#lab details summary").click();
+  const rates = page.locator("#lab details tbody td:nth-child(2)");
+  await rates.first().waitFor();
+  for (const rate of await rates.allInnerTexts()) ok(/^[\d.]+%$/.test(rate), `a rate: ${rate}`);
+  ok(!/[0-9] %/.test(text), `a blank before a percent sign: ${/.*[0-9] %.*/.exec(text)}`);
+});
+
+// As the workflow builds it: with the addresses of the project.
+test("H1_M21_the_published_page_leads_to_its_project_and_has_a_card", async (page) => {
+  const published = resolve(folder, "published");
+  const files = ["explorer.wasm", "figure.svg"].map((name) => resolve(folder, name));
+  const [repository, pages] = ["https://example.org/b&b/bloomery", "https://example.org/page/"];
+  execFileSync("node", ["web/build.mjs", ...files, published, tool], {
+    cwd: join(dirname(fileURLToPath(import.meta.url)), "../.."),
+    env: { ...process.env, REPOSITORY: repository, PAGES: pages },
+  });
+  await page.goto(pathToFileURL(join(published, "explorer.html")).href);
+  const links = await page
+    .locator("footer a")
+    .evaluateAll((all) => all.map((link) => link.getAttribute("href")));
+  equal(
+    links,
+    [
+      repository,
+      ...["explorer", "what-is-a-bloom-filter", "mathematics"].map(
+        (name) => `${repository}/blob/HEAD/docs/${name}.md`,
+      ),
+      "https://doi.org/10.1145/362686.362692",
+    ],
+    "links",
+  );
+  const card = (name) => page.locator(`meta[property="og:${name}"]`).getAttribute("content");
+  equal([await card("url"), await card("image")], [pages, `${pages}card.png`], "card");
+  ok(readFileSync(join(published, "site", "card.png")).length > 1000, "the picture of the card");
 });
 
 test("H1_the_site_works_from_a_web_server", async (page) => {

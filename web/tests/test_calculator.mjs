@@ -321,11 +321,11 @@ test("the_table_has_all_kinds_and_marks_the_chosen_one", async (page) => {
   const rows = page.locator("#calculator .calc-kinds tbody tr");
   await rows.nth(4).waitFor();
   const cells = async (i) => (await rows.nth(i).locator("th, td").allInnerTexts()).slice(0, 3);
-  equal(await cells(0), ["blocked chosen", "1.2 MiB", "10.10"], "blocked");
-  equal(await cells(1), ["classic", "1.14 MiB", "9.59"], "classic");
-  equal(await cells(2), ["counting", "4.82 MiB", "40.40"], "counting");
-  equal(await cells(3), ["scalable", "1.58 MiB", "13.29"], "scalable");
-  equal(await cells(4), ["static", "824 KiB", "6.75"], "static");
+  equal(await cells(0), ["Blocked chosen", "1.2 MiB", "10.10"], "blocked");
+  equal(await cells(1), ["Classic", "1.14 MiB", "9.59"], "classic");
+  equal(await cells(2), ["Counting", "4.82 MiB", "40.40"], "counting");
+  equal(await cells(3), ["Scalable", "1.58 MiB", "13.29"], "scalable");
+  equal(await cells(4), ["Static", "824 KiB", "6.75"], "static");
   await kind(page, "static");
   await rows.nth(4).filter({ hasText: "chosen" }).waitFor();
   equal(await rows.filter({ hasText: "chosen" }).count(), 1, "rows that are marked");
@@ -335,7 +335,7 @@ test("the_textbook_is_explained_where_it_differs", async (page) => {
   await open(page);
   const text = () => page.locator("#calculator .calc-textbook").innerText();
   has(await text(), "m = 9,585,059 bits");
-  has(await text(), "k = 7 (6.64 before rounding)");
+  has(await text(), "k\u00a0=\u00a07 (6.64 before rounding)");
   has(await text(), "5.4% more");
   await kind(page, "classic");
   has(await text(), "within half a percent");

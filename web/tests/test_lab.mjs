@@ -59,7 +59,7 @@ test("the_numbers_are_those_of_the_plan_of_the_sieve", async (page) => {
   equal(await row(page, "Time"), ["none", "11.6 min in all"], "time");
   equal(await row(page, "Answers"), ["at once", "in batches"], "answers");
   const needed = await page.locator("#lab .lab-needed").innerText();
-  has(needed, "any structure needs 2.49 GB of memory, and our filter 3.93 GB");
+  has(needed, "any structure needs 2.49 GB of memory, and a Bloomery filter 3.93 GB");
   equal(await command(page), "bloomery plan --sieve -n 1000000000 --memory 22300000", "command");
 });
 
@@ -88,7 +88,7 @@ test("too_little_memory_for_a_sieve_still_has_its_rate", async (page) => {
   await write(page, /^URLs/, "1e6");
   await write(page, /^Memory/, "64KiB");
   const refusal = await page.locator("#lab .lab-refusal").innerText();
-  has(refusal, "a sieve of 16 partitions needs at least 1310724 bytes of memory");
+  has(refusal, "a sieve of 16 partitions needs at least 1,310,724 bytes of memory");
   equal(await row(page, "Chance"), ["at least 69 of 100 (69.5%)", "not planned"], "rate");
   has(await says(page), "65.5 kB drops at least 69 of 100 new URLs");
   has(await page.locator("#lab .lab-needed").innerText(), "needs 2.49 MB of memory");

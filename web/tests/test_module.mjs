@@ -18,7 +18,9 @@ const vectors = join(here, "../../tests/vectors");
 
 const bundle = await build({
   stdin: {
-    contents: 'export * from "./engine"; export * from "./numbers"; export * from "./measure";',
+    contents:
+      'export * from "./engine"; export * from "./numbers"; export * from "./measure";' +
+      'export { fromLink } from "./calculator-state"; export { textbookOf } from "./calculator-answer";',
     resolveDir: join(here, "../page"),
     loader: "ts",
   },
@@ -182,8 +184,18 @@ test("numbers_are_read_as_people_write_them", () => {
   const no = undefined;
   reads(parseCount, {
     ...{ "1e6": 1e6, "20M": 2e7, "1,000,000": 1e6, "1 000": 1000, "1.000.000": 1e6, "1'000": 1000 },
-    ...{ "20 million": 2e7, "2^20": 1048576, "10^6": 1e6, "1.5 bn": 15e8, "1,5e6": 15e5, 3.5: 4 },
-    ...{ 0: no, "0,05": no, "-5": no, x: no, "": no, "1e999": no, "1.000": no, "1,00,000": no },
+    ...{ "20 million": 2e7, "2^20": 1048576, "10^6": 1e6, "1.5 bn": 15e8, "1,5e6": 15e5 },
+    ...{
+      0: no,
+      "0,05": no,
+      "-5": no,
+      x: no,
+      "": no,
+      "1e999": no,
+      "1.000": no,
+      "1,00,000": no,
+      3.5: no,
+    },
     ...{ "20 parsecs": no, constructor: no, "5 constructor": no, "1e16": no },
   });
   reads(parseRate, {
@@ -197,6 +209,60 @@ test("numbers_are_read_as_people_write_them", () => {
     ...{ "512M": no, "12 parsecs": no, "1ib": no },
   });
   reads(parseBits, { 4096: 4096, "1KiB": 8192, "144 000 000": 144e6, "24 Mb": 24e6 });
+});
+
+// Links to hur.st's calculator as they are in public source code. Where that code has the calculator's
+// numbers too, they are here; the others are its formulas: m = ceil(n ln p / ln(1 / 2^ln 2)), with k given
+// m = ceil(-k n / ln(1 - e^(ln p / k))), k = round(m / n ln 2), n = ceil(m / (-k / ln(1 - e^(ln p / k)))).
+test("H2_links_of_hur_st_give_its_numbers", () => {
+  for (const [link, wanted] of Object.entries({
+    "?n=100000000&p=0.001": { bits: 1437758757, probes: 10 },
+    "?n=100000&p=1.0E-6": { bits: 2875518, probes: 20 },
+    "?n=15000&p=1.0E-4&m=&k=": { bits: 287552, probes: 13 },
+    "?n=1M&p=1.0E-7&m=&k=": { probes: 23 },
+    "?n=10000000&p=1.0E-7&m=&k=10": { bits: 449334167, probes: 10 },
+    "?n=500&p=&m=2048&k=4": { bits: 2048, probes: 4 },
+    "?n=4M&p=&m=8MiB&k=": { bits: 67108864, probes: 12 },
+    "?n=16&p=&m=512&k=22": { bits: 512, probes: 22 },
+    "?n=4&p=&m=18&k=3": { bits: 18, probes: 3 },
+    "?n=4000&p=&m=1Kb&k=3": { bits: 1000, probes: 3 },
+    "?n=200000000&p=&m=838860800&k=3": { probes: 3 },
+    "?n=100000&p=0.6&m=&k=": { probes: 1 },
+    "?n=10000&p=1.0E-6&m=&k=20": { bits: 287553 },
+    "?n=1024&p=0.000001&m=&k=20": {},
+    "?n=1e6&p=0.01&m=&k=7": { bits: 9592955 },
+    "?n=12148218&p=1e-11": { probes: 37 },
+    "?n=2000000&p=1.0E-2": { probes: 7 },
+    "?n=&p=1024&m=256&k=8": { keys: 18 },
+    "?n=&p=5.0E-2&m=6559922&k=1": { keys: 336481 },
+    "?n=&p=0.0001&m=30MiB&k=2": { probes: 2 },
+    "?n=&p=1.0E-5&m=1024KB&k=": { bits: 8192000, probes: 17 },
+    "?m=64KiB&p=0.5E-5": { bits: 524288, probes: 18 },
+  })) {
+    const { asked } = page.fromLink(link);
+    const book = page.textbookOf(asked);
+    equal([asked.kind], ["classic"], link);
+    for (const [name, value] of Object.entries(wanted))
+      equal([book[name]], [value], `${link} ${name}`);
+    const { keys: n, bits: m, probes: k } = book;
+    const p = (1 - Math.exp((-k * n) / m)) ** k;
+    if (!(Math.abs(book.rate / p - 1) < 1e-6)) throw new Error(`${link}: ${book.rate}, not ${p}`);
+    const { given, text } = asked;
+    const rate = given.includes("p") ? page.parseRate(text.p) : p;
+    const best = Math.log(1 - Math.exp(Math.log(rate) / k));
+    const forced = new URLSearchParams(link).get("k");
+    const formula = forced ? (-k * n) / best : (n * Math.log(rate)) / Math.log(1 / 2 ** Math.LN2);
+    if (!given.includes("m") && !(Math.abs(m - Math.ceil(formula)) <= 1e-9 * m))
+      throw new Error(`${link}: ${m} bits, not ${formula}`);
+    if (!given.includes("n")) equal([n], [Math.ceil(m / (-k / best))], `${link} n`);
+    if (!forced && given.includes("n")) equal([k], [Math.round((m / n) * Math.LN2)], `${link} k`);
+  }
+  // (1 - e^(-4 * 500 / 2048))^4 is 0.151, as its source says; 1,000 keys in 8,192 bits are 1 in 51.
+  equal(
+    [page.textbookOf(page.fromLink("?n=500&m=2048&k=4").asked).rate.toFixed(3)],
+    ["0.151"],
+    "p",
+  );
 });
 
 test("the_last_part_of_the_fill_has_the_cells_that_there_are", () => {

@@ -311,6 +311,96 @@ test("L19_what_has_a_name_has_a_role", async (page) => {
   equal(await page.locator("pre[aria-label]:not([role])").count(), 0, "nameless");
 });
 
+// M18: one set of words, in every state that has sentences of its own.
+test("M18_the_page_has_one_vocabulary", async (page) => {
+  const old = [
+    ...[
+      "surely not",
+      "truly in",
+      "Maybe",
+      "Key to ask for",
+      "Ask it",
+      "Empty it",
+      "Step",
+      "forced above",
+    ],
+    ...["The rate rises", "theory, summed", "not of scalable", "Lines, absent", "Lines, present"],
+    ...["Against the least", "Beside the textbook", "The same in C", "Copy the C", "old results"],
+    ...[
+      "on the way there",
+      "with all in",
+      "The words of this page",
+      "To the content",
+      "not only computed",
+    ],
+  ];
+  const seen = [];
+  const look = async () => {
+    await page.evaluate(() =>
+      document.querySelectorAll("details").forEach((one) => (one.open = true)),
+    );
+    const text = await page.evaluate(() =>
+      [
+        document.body.innerText,
+        ...[...document.querySelectorAll("[aria-label], .skip")].map(
+          (one) => one.ariaLabel ?? one.textContent,
+        ),
+      ].join("\n"),
+    );
+    seen.push(text);
+    for (const words of old)
+      ok(!new RegExp(`\\b${words}\\b`).test(text), `the page says "${words}"`);
+  };
+  await open(page, "#play&p.acts=a:apple,g:20&p.ask=damson");
+  await look();
+  await page.getByLabel("Look up a key").fill("apple");
+  await page
+    .locator("#calculator")
+    .getByRole("textbox", { name: /^Memory/ })
+    .fill("64B");
+  await page.getByRole("button", { name: "Try an example" }).click();
+  await page.locator("#inspect input[name=query]").fill("key 1");
+  await page.locator("#inspect .inspect-answer.possibly").waitFor();
+  await look();
+  await page.locator("#inspect input[name=query]").fill("none");
+  await page.locator("#inspect .inspect-answer.not").waitFor();
+  await look();
+  const all = seen.join("\n");
+  for (const words of [
+    ...[
+      "“damson” is definitely not in the set: bit",
+      "Possibly in the set (and it is: you added “apple”).",
+    ],
+    ...["Look up a key", "Next probe", "Clear", "Glossary", "Skip to content", "C code"],
+    ...[
+      "Load curve: the error rate climbs as the filter",
+      "Lines: the exact expected rate. Points: measured.",
+    ],
+    ...["Your k and L apply only to the chosen kind.", "leave empty for the best k"],
+    ...["Compared with the theoretical minimum", "Dropped while filling", "once all are added"],
+    ...["Results below are from your last valid input.", "Definitely not in the set."],
+  ])
+    ok(all.replaceAll("\u00a0", " ").includes(words), `no state says "${words}"`);
+});
+
+// L21.
+test("L21_kinds_have_one_order_and_one_case", async (page) => {
+  await open(page);
+  await page.locator("#calculator .calc-kinds tbody tr").nth(4).waitFor();
+  const words = (query) => page.locator(query).allInnerTexts();
+  const chosen = (await words("#calculator .choice .pill")).map((text) => text.trim());
+  const rows = (await words(".calc-kinds tbody th")).map((text) =>
+    text.replace(/chosen/, "").trim(),
+  );
+  equal(
+    rows.map((text) => text.toLowerCase()),
+    chosen.map((text) => text.toLowerCase()),
+    "order",
+  );
+  const play = (await words("#play .play-shape .choice .pill")).map((text) => text.trim());
+  equal(play, chosen.slice(0, 3), "Play's kinds");
+});
+
 // L16.
 test("L16_a_wrong_box_is_red", async (page) => {
   await open(page);

@@ -155,6 +155,29 @@ test("L2_rows_have_numbers_and_a_row_of_the_table_lights_its_cell", async (page)
   );
 });
 
+test("L3_counts_and_numbers_of_512_counters_can_be_read", async (page) => {
+  await open(page, "#play&p.kind=counting&p.m=512&p.k=4&p.acts=g:60&p.ask=key 3");
+  const heights = (selector) =>
+    page.locator(`#play ${selector}`).evaluateAll((all) =>
+      Math.min(
+        ...all
+          .filter((one) => one.textContent !== "")
+          .map((one) => {
+            const { a, d } = one.getScreenCTM();
+            return Number.parseFloat(getComputedStyle(one).fontSize) * Math.min(Math.abs(a), d);
+          }),
+      ),
+    );
+  ok((await page.locator("#play .cells .count:not(:empty)").count()) > 100, "counts");
+  for (const what of [".cells .count", ".probe-order text"])
+    ok((await heights(what)) >= 10, `${what}: ${await heights(what)} pixels`);
+  // A counter that just changed looks as its sample does, without the hole of a bit.
+  ok(
+    await page.locator("#play .legend.counting .sample.fresh").isVisible(),
+    "the legend of counters",
+  );
+});
+
 test("counters_fall_and_the_others_stay", async (page) => {
   await open(page);
   await preset(page, "counters");
@@ -278,6 +301,12 @@ test("M6_pasted_lines_are_as_many_keys_and_too_many_are_refused", async (page) =
   await paste(page, box, Array.from({ length: 5000 }, (_, i) => `u${i}`).join("\n"));
   has(await page.locator("#play .happened").innerText(), "at most 5,000 keys");
   equal(await list(page), "In the filter: “user2”, “user1” and “user0”.", "keys as before");
+  // What the boxes would cut or join in silence is refused with a sentence.
+  await paste(page, box, "x".repeat(201));
+  has(await page.locator("#play .happened").innerText(), "at most 200 characters here, and this");
+  await paste(page, "#play .asking input", "user0\nuser1");
+  has(await page.locator("#play .happened").innerText(), "These are 2 lines");
+  equal(await list(page), "In the filter: “user2”, “user1” and “user0”.", "keys at the end");
 });
 
 // M4: an empty start, and a false positive at the press of a button.
@@ -317,6 +346,7 @@ test("L6_another_k_is_quick_with_thousands_of_keys", async (page) => {
     slider.dispatchEvent(new Event("input"));
     return performance.now() - from;
   });
+  // Printed: wall time, which a busy machine stretches. It was 125 to 330 ms.
   console.log(`another k with 4,700 keys: ${took.toFixed(1)} ms`);
   equal(await page.locator("#play .facts dd").first().innerText(), "4,700", "keys");
 });
