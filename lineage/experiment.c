@@ -184,7 +184,7 @@ static void print_table(struct tool_out *out, const struct experiment *own)
     static const char columns[] = "%-24s %10s %9s %7s %7s %11s %10s %10s %10s\n";
     tool_out_format(out,
                     "%s identification number%s added to each structure; then %s random number%s\n"
-                    "asked, each of 12 digits; %s of them had been added.\n\n",
+                    "looked up, each of 12 digits; %s of them had been added.\n\n",
                     COUNT(own->key_count), own->key_count == 1 ? " was" : "s were",
                     COUNT(own->query_count), own->query_count == 1 ? " was" : "s were",
                     COUNT(own->members));

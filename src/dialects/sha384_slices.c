@@ -23,6 +23,7 @@
  * has 1 in 551 instead of 1 in 624.
  */
 #include "base/bytes.h"
+#include "base/cpu.h"
 #include "base/error.h"
 #include "dialects/dialects.h"
 #include "dialects/schemes.h"
@@ -242,7 +243,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
         return bloomery_emit_bits(emitter, layer, IMAGE_BYTES, BLOOMERY_LAYOUT_BYTES);
     _Static_assert(IMAGE_BYTES % sizeof zeros == 0, "an image has whole blocks");
     uint64_t used = IMAGE_BYTES;
-    while (used > 0 && memcmp(layer->payload + used - sizeof zeros, zeros, sizeof zeros) == 0)
+    while (!BLOOMERY_FOR_SIZE && used > 0 &&
+           memcmp(layer->payload + used - sizeof zeros, zeros, sizeof zeros) == 0)
         used -= sizeof zeros;
     while (used > 0 && layer->payload[used - 1] == 0)
         used--;
