@@ -271,7 +271,7 @@ def words_that_are_not_the_numbers_asked_for_make_no_filter(c):
 
 @case
 def commands_of_other_kinds_change_no_key(c):
-    """Each of our commands at each type, and every pair of types merged."""
+    """Our commands at each type, and every pair of types merged."""
     server = Server(c)
     server.ask("SET", "string", "x")
     server.ask("BF.ADD", "filter", "x")
