@@ -20,9 +20,10 @@
 #define LEVEL avx2
 #define LEVEL_TALLIES
 #define LEVEL_HASHES
-#define LEVEL_LANES  avx2
-#define LEVEL_NAME   "avx2"
-#define LEVEL_TARGET TARGET_AVX2
+#define LEVEL_LANES     avx2
+#define LEVEL_NAME      "avx2"
+#define LEVEL_FAR_BYTES (UINT64_C(32) << 20) /* docs/results/filters.md */
+#define LEVEL_TARGET    TARGET_AVX2
 #include "kernels/block_template.h"
 
 #include "kernels/fast_path_template.h"

@@ -2,7 +2,8 @@
 /*
  * Batches of blocked filters, compiled in one piece for a processor: a template, included behind
  * kernels/block_template.h. Before it comes LEVEL_LANES, the name that ends the functions of
- * kernels/lanes.h for the level.
+ * kernels/lanes.h for the level; and LEVEL_FAR_BYTES, if filters of that size and more are far from
+ * the processor.
  *
  * Keys flow through a ring, in groups of eight:
  *
@@ -88,10 +89,26 @@ LEVEL_INLINE size_t OF_LEVEL(slot_of)(size_t i, const bool all_blocks)
     return i % (all_blocks ? (size_t)RING_OF_SEVERAL : (size_t)RING);
 }
 
-LEVEL_INLINE void OF_LEVEL(request)(uint8_t *const *at, const size_t count)
+/* Blocks of a filter that is far are requested into the second-level cache: a processor has several
+ * times as many requests under way for that as for the first level. */
+LEVEL_INLINE void OF_LEVEL(request)(uint8_t *const *at, const size_t count, const bool far)
 {
-    for (size_t j = 0; j < count; j++)
-        __builtin_prefetch(at[j]);
+    for (size_t j = 0; j < count; j++) {
+        if (far)
+            __builtin_prefetch(at[j], 0, 2);
+        else
+            __builtin_prefetch(at[j]);
+    }
+}
+
+LEVEL_INLINE bool OF_LEVEL(is_far)(const struct bloomery_layer *layer)
+{
+#if defined(LEVEL_FAR_BYTES)
+    return layer->blocks >= LEVEL_FAR_BYTES / BLOOMERY_BLOCK_BYTES;
+#else
+    (void)layer;
+    return false;
+#endif
 }
 
 /* Where a span enters, in variables of its own: stores into the ring might change others, which
@@ -103,12 +120,13 @@ struct OF_LEVEL(gate) {
     uint64_t *lo;
     struct bloomery_layer layer;
     bool adding;
+    bool far;              /* a constant */
     bloomery_hash *hashes; /* a constant, NULL; else only hashes are wanted, and go here */
 };
 
 LEVEL_INLINE struct OF_LEVEL(gate)
     OF_LEVEL(gate_of)(const struct OF_LEVEL(batch) * batch, struct OF_LEVEL(ring) * ring,
-                      size_t first, const bool several)
+                      size_t first, const bool several, const bool far)
 {
     const size_t slot = OF_LEVEL(slot_of)(first, several && batch->adding);
     return (struct OF_LEVEL(gate)){.at = ring->at + slot,
@@ -118,7 +136,8 @@ LEVEL_INLINE struct OF_LEVEL(gate)
                                    .layer = {.payload = batch->layer.payload,
                                              .blocks = batch->layer.blocks,
                                              .blocks_per_key = batch->layer.blocks_per_key},
-                                   .adding = batch->adding};
+                                   .adding = batch->adding,
+                                   .far = far};
 }
 
 /* Key number `i` of a span and those beside it in a register, by their hashes. Of several blocks,
@@ -134,7 +153,7 @@ LEVEL_INLINE void OF_LEVEL(take)(const struct OF_LEVEL(gate) * gate, size_t i, I
         return;
     }
     IN_LANES(place)(hi, lo, &gate->layer, gate->at + i, gate->word + i);
-    OF_LEVEL(request)(gate->at + i, LANES);
+    OF_LEVEL(request)(gate->at + i, LANES, gate->far);
     if (!several)
         return;
     if (!gate->adding) {
@@ -146,7 +165,7 @@ LEVEL_INLINE void OF_LEVEL(take)(const struct OF_LEVEL(gate) * gate, size_t i, I
         i += RING_OF_SEVERAL;
         IN_LANES(place)
         (IN_LANES(block_hash)(hi, which), lo, &gate->layer, gate->at + i, gate->word + i);
-        OF_LEVEL(request)(gate->at + i, LANES);
+        OF_LEVEL(request)(gate->at + i, LANES, gate->far);
     }
 }
 
@@ -175,7 +194,7 @@ OF_LEVEL(enter_singly)(const struct OF_LEVEL(batch) * batch, size_t first,
             assert(place.block < layer->blocks && at < RING);
             ring->at[at] = layer->payload + place.block * BLOOMERY_BLOCK_BYTES;
             ring->word[at] = place.word;
-            __builtin_prefetch(ring->at[at]);
+            OF_LEVEL(request)(ring->at + at, 1, OF_LEVEL(is_far)(layer));
         }
     }
 }
@@ -187,9 +206,9 @@ enum { INTEGERS, NARROW, INTEGERS_APART, NARROW_APART };
 /* Of one width, 8 bytes or 9 to 16. `how` is a constant. */
 LEVEL_INLINE void OF_LEVEL(enter_fixed)(const struct OF_LEVEL(batch) * batch, size_t first,
                                         struct OF_LEVEL(ring) * ring, const int how,
-                                        const bool several)
+                                        const bool several, const bool far)
 {
-    const struct OF_LEVEL(gate) gate = OF_LEVEL(gate_of)(batch, ring, first, several);
+    const struct OF_LEVEL(gate) gate = OF_LEVEL(gate_of)(batch, ring, first, several, far);
     const bool eights = how == INTEGERS || how == INTEGERS_APART;
     const size_t width = eights ? sizeof(uint64_t) : batch->keys->width;
     const size_t stride = how == INTEGERS || how == NARROW ? width : batch->keys->stride;
@@ -334,16 +353,17 @@ LEVEL_INLINE void OF_LEVEL(pass_named)(struct OF_LEVEL(batch) * batch, size_t be
 
 LEVEL_INLINE void OF_LEVEL(enter_named)(struct OF_LEVEL(batch) * batch, size_t begin,
                                         struct OF_LEVEL(ring) * ring, const int form,
-                                        const bool several)
+                                        const bool several, const bool far)
 {
-    const struct OF_LEVEL(gate) gate = OF_LEVEL(gate_of)(batch, ring, begin, several);
+    const struct OF_LEVEL(gate) gate = OF_LEVEL(gate_of)(batch, ring, begin, several, far);
     OF_LEVEL(pass_named)(batch, begin, OF_LEVEL(span_of)(several), &gate, form, several);
 }
 
 LEVEL_INLINE void OF_LEVEL(enter_width)(struct OF_LEVEL(batch) * batch, size_t begin,
-                                        struct OF_LEVEL(ring) * ring, const bool several)
+                                        struct OF_LEVEL(ring) * ring, const bool several,
+                                        const bool far)
 {
-    const struct OF_LEVEL(gate) gate = OF_LEVEL(gate_of)(batch, ring, begin, several);
+    const struct OF_LEVEL(gate) gate = OF_LEVEL(gate_of)(batch, ring, begin, several, far);
     const IN_LANES(lanes) none = {0};
     for (size_t i = 0; i < OF_LEVEL(span_of)(several); i += GROUP) {
         uint64_t own[GROUP];
@@ -357,9 +377,9 @@ LEVEL_INLINE void OF_LEVEL(enter_width)(struct OF_LEVEL(batch) * batch, size_t b
 /* Hashes, `wide` ones of 128 bits. */
 LEVEL_INLINE void OF_LEVEL(enter_hashes)(const struct OF_LEVEL(batch) * batch, const uint8_t *data,
                                          size_t first, struct OF_LEVEL(ring) * ring,
-                                         const bool wide, const bool several)
+                                         const bool wide, const bool several, const bool far)
 {
-    const struct OF_LEVEL(gate) gate = OF_LEVEL(gate_of)(batch, ring, first, several);
+    const struct OF_LEVEL(gate) gate = OF_LEVEL(gate_of)(batch, ring, first, several, far);
     const size_t size = wide ? sizeof(bloomery_hash) : sizeof(uint64_t);
     for (size_t i = 0; i < OF_LEVEL(span_of)(several); i += LANES) {
         IN_LANES(lanes) lo = {0};
@@ -371,49 +391,64 @@ LEVEL_INLINE void OF_LEVEL(enter_hashes)(const struct OF_LEVEL(batch) * batch, c
 
 /* Of keys with another hash than XXH3-64. */
 LEVEL_INLINE void OF_LEVEL(enter_others)(const struct OF_LEVEL(batch) * batch, size_t first,
-                                         struct OF_LEVEL(ring) * ring, const bool several)
+                                         struct OF_LEVEL(ring) * ring, const bool several,
+                                         const bool far)
 {
     bloomery_hash hashes[SPAN];
     bloomery_key_hasher_of(batch->keys, batch->filter)(batch->keys, batch->filter, first,
                                                        OF_LEVEL(span_of)(several), hashes);
     OF_LEVEL(enter_hashes)
-    (batch, (const uint8_t *)(const void *)hashes, first, ring, true, several);
+    (batch, (const uint8_t *)(const void *)hashes, first, ring, true, several, far);
 }
 
-/* A function for each form of keys, with `several` a constant. */
-#define ENTRANCE_OF(name, how, constant)                                            \
+/* A function for each form of keys, with `several` and `far` constants. */
+#define ENTRANCE_OF(name, how, is_several, is_far)                                  \
     LEVEL_TARGET __attribute__((noinline)) static void OF_LEVEL(name)(              \
         struct OF_LEVEL(batch) * batch, size_t first, struct OF_LEVEL(ring) * ring) \
     {                                                                               \
-        const bool several = constant;                                              \
+        const bool several = is_several, far = is_far;                              \
         assert(first % OF_LEVEL(span_of)(several) == 0 && first < batch->whole);    \
         how;                                                                        \
     }
-#define ENTRANCE(name, how)               \
-    ENTRANCE_OF(enter_##name, how, false) \
-    ENTRANCE_OF(enter_##name##_several, how, true)
+#if defined(LEVEL_FAR_BYTES)
+#define ENTRANCE(name, how)                               \
+    ENTRANCE_OF(enter_##name, how, false, false)          \
+    ENTRANCE_OF(enter_##name##_several, how, true, false) \
+    ENTRANCE_OF(enter_##name##_far, how, false, true)     \
+    ENTRANCE_OF(enter_##name##_several_far, how, true, true)
+#define ENTER_FAR(name) \
+    (several ? OF_LEVEL(enter_##name##_several_far) : OF_LEVEL(enter_##name##_far))
+#else
+#define ENTRANCE(name, how)                      \
+    ENTRANCE_OF(enter_##name, how, false, false) \
+    ENTRANCE_OF(enter_##name##_several, how, true, false)
+#define ENTER_FAR(name) NULL
+#endif
 
-ENTRANCE(integers, OF_LEVEL(enter_fixed)(batch, first, ring, INTEGERS, several))
-ENTRANCE(narrow, OF_LEVEL(enter_fixed)(batch, first, ring, NARROW, several))
-ENTRANCE(integers_apart, OF_LEVEL(enter_fixed)(batch, first, ring, INTEGERS_APART, several))
-ENTRANCE(narrow_apart, OF_LEVEL(enter_fixed)(batch, first, ring, NARROW_APART, several))
-ENTRANCE(widths, OF_LEVEL(enter_width)(batch, first, ring, several))
-ENTRANCE(list, OF_LEVEL(enter_named)(batch, first, ring, BLOOMERY_KEYS_LIST, several))
-ENTRANCE(offsets32, OF_LEVEL(enter_named)(batch, first, ring, BLOOMERY_KEYS_OFFSETS32, several))
-ENTRANCE(offsets64, OF_LEVEL(enter_named)(batch, first, ring, BLOOMERY_KEYS_OFFSETS64, several))
+ENTRANCE(integers, OF_LEVEL(enter_fixed)(batch, first, ring, INTEGERS, several, far))
+ENTRANCE(narrow, OF_LEVEL(enter_fixed)(batch, first, ring, NARROW, several, far))
+ENTRANCE(integers_apart, OF_LEVEL(enter_fixed)(batch, first, ring, INTEGERS_APART, several, far))
+ENTRANCE(narrow_apart, OF_LEVEL(enter_fixed)(batch, first, ring, NARROW_APART, several, far))
+ENTRANCE(widths, OF_LEVEL(enter_width)(batch, first, ring, several, far))
+ENTRANCE(list, OF_LEVEL(enter_named)(batch, first, ring, BLOOMERY_KEYS_LIST, several, far))
+ENTRANCE(offsets32,
+         OF_LEVEL(enter_named)(batch, first, ring, BLOOMERY_KEYS_OFFSETS32, several, far))
+ENTRANCE(offsets64,
+         OF_LEVEL(enter_named)(batch, first, ring, BLOOMERY_KEYS_OFFSETS64, several, far))
 ENTRANCE(hashes64, OF_LEVEL(enter_hashes)(batch, batch->data + first * sizeof(uint64_t), first,
-                                          ring, false, several))
+                                          ring, false, several, far))
 ENTRANCE(hashes128, OF_LEVEL(enter_hashes)(batch, batch->data + first * sizeof(bloomery_hash),
-                                           first, ring, true, several))
-ENTRANCE(other_keys, OF_LEVEL(enter_others)(batch, first, ring, several))
+                                           first, ring, true, several, far))
+ENTRANCE(other_keys, OF_LEVEL(enter_others)(batch, first, ring, several, far))
 #undef ENTRANCE
 #undef ENTRANCE_OF
 
 LEVEL_INLINE OF_LEVEL(entrance) * OF_LEVEL(entrance_of)(const bloomery_filter *filter,
                                                         const struct bloomery_input *keys,
-                                                        bool several)
+                                                        bool several, bool far)
 {
-#define ENTER(name) (several ? OF_LEVEL(enter_##name##_several) : OF_LEVEL(enter_##name))
+#define ENTER(name) \
+    (far ? ENTER_FAR(name) : several ? OF_LEVEL(enter_##name##_several) : OF_LEVEL(enter_##name))
     if (BLOOMERY_FOR_SIZE)
         return NULL;
     if (keys->form == BLOOMERY_KEYS_HASHES64)
@@ -436,6 +471,7 @@ LEVEL_INLINE OF_LEVEL(entrance) * OF_LEVEL(entrance_of)(const bloomery_filter *f
         return apart ? ENTER(narrow_apart) : ENTER(narrow);
     return ENTER(widths);
 #undef ENTER
+#undef ENTER_FAR
 }
 
 LEVEL_INLINE void OF_LEVEL(begin)(struct OF_LEVEL(batch) * batch, const bloomery_filter *filter,
@@ -455,7 +491,7 @@ LEVEL_INLINE void OF_LEVEL(begin)(struct OF_LEVEL(batch) * batch, const bloomery
     batch->keys = keys;
     batch->data = keys->data;
     batch->filter = filter;
-    batch->enter = OF_LEVEL(entrance_of)(filter, keys, several);
+    batch->enter = OF_LEVEL(entrance_of)(filter, keys, several, OF_LEVEL(is_far)(layer));
     batch->count = count;
     batch->whole = layer->blocks <= UINT32_MAX ? (count - rest) / span * span : 0;
     if (batch->enter == NULL)
@@ -549,7 +585,7 @@ LEVEL_INLINE void OF_LEVEL(follow)(const struct bloomery_layer *layer,
             memcpy(&lo, survivors->lo + j, sizeof lo);
             IN_LANES(place)
             (IN_LANES(block_hash)(hi, which), lo, layer, at, survivors->word[which] + j);
-            OF_LEVEL(request)(at, LANES);
+            OF_LEVEL(request)(at, LANES, OF_LEVEL(is_far)(layer));
         }
 }
 
