@@ -74,9 +74,8 @@ INLINE void COUNTING_NAME(prefetch_probes)(const struct bloomery_layer *layer,
     const uint8_t *block = payload + COUNTING_NAME(block_of)(layer, hash, which, &word);
     assert(first <= end && end <= layer->probes);
     for (uint32_t probe = first; probe < end; probe++)
-        bloomery_request_line(
-            block + bloomery_counter_byte(bloomery_block_position(word, probe), COUNTING_BITS),
-            layer->blocks * BLOCK_BYTES);
+        __builtin_prefetch(
+            block + bloomery_counter_byte(bloomery_block_position(word, probe), COUNTING_BITS));
 }
 
 static void COUNTING_NAME(prefetch_block)(const struct bloomery_layer *layer,

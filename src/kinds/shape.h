@@ -71,10 +71,9 @@ struct bloomery_layer {
  * lines that are on their way into its first-level cache, and for several times as many that go
  * into the second. So lines of a large filter are requested for the second: a batch takes 0.65 to
  * 0.9 of the time. The lines of a small filter are there already, and would be read from there once
- * more. The bound lies between the second-level caches of processors, 1 to 2 MiB, and the sizes
- * where the gain begins, 5 to 25 MB (docs/goals.md).
+ * more. From the bound on no processor that was measured loses (docs/results/filters.md).
  */
-enum { BLOOMERY_NEAR_BYTES = 8 << 20 };
+enum { BLOOMERY_NEAR_BYTES = 16 << 20 };
 
 static inline __attribute__((always_inline)) void bloomery_request_line(const void *line,
                                                                         uint64_t bytes)

@@ -38,7 +38,7 @@ def rows_of_a_server_are_whole():
     for row in commands:
         for name in ("server_ns", "wall_ns", "clients", "worst"):
             assert len(row[name]) == ROUNDS and min(row[name]) > 0, row
-    assert [row["what"] for row in rows if row not in commands] == ["default key", "reserve", "filling"] + \
+    assert [row["what"] for row in rows if row not in commands] == ["default key", "reserve", "filling", "clear", "rotate"] + \
         ["stored"] * 5, rows
     stored = [row for row in rows if row["what"] == "stored"]
     assert all(row["stored"] >= SIZES[-1] and row["seconds"] > 0 for row in stored), stored
@@ -46,7 +46,7 @@ def rows_of_a_server_are_whole():
     results = report.Results({"server": {"rows": rows}})
     assert len(report.table("server", results)[1]) == len(commands)
     assert len(report.table("stored", results)[1]) == len(stored)
-    assert len(report.table("server_targets", results)[1]) == 10
+    assert len(report.table("server_targets", results)[1]) == 14
 
 
 def an_error_in_a_reply_ends_the_clients():

@@ -7,8 +7,11 @@
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property. Worth
  * running under AddressSanitizer.
  */
+#define BLOOMERY_EXPERIMENTAL
+
 #include "../support/support.h"
 
+#include <bloomery/experimental.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,6 +212,49 @@ static void integers_find_their_blocks_in_larger_filters(void **state)
     free(integers);
     bloomery_free(one);
     bloomery_free(other);
+}
+
+static void assert_same_cells(const bloomery_filter *one, const bloomery_filter *other)
+{
+    const void *cells, *others;
+    uint64_t bytes;
+    assert_int_equal(bloomery_layer_span(one, 0, &cells, &bytes), BLOOMERY_OK);
+    assert_int_equal(bloomery_layer_span(other, 0, &others, &bytes), BLOOMERY_OK);
+    assert_memory_equal(cells, others, bytes);
+}
+
+/* From 16 MiB on batches request memory in another way. */
+static void columns_are_their_keys_in_large_filters(void **state)
+{
+    (void)state;
+    for (uint32_t blocks_per_key = 1; blocks_per_key <= 2; blocks_per_key++) {
+        const bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
+                                    .bits = UINT64_C(33) << 23,
+                                    .blocks_per_key = blocks_per_key,
+                                    .probes = 5};
+        bloomery_filter *every = test_create(&plan, NULL);
+        bloomery_filter *second = test_create(&plan, NULL);
+        bloomery_filter *filter = test_create(&plan, NULL);
+        for (size_t i = 0; i < KEYS; i++) {
+            (void)bloomery_add(every, all.keys[FIRST + i], NULL);
+            if (i % 2 == 0)
+                (void)bloomery_add(second, all.keys[FIRST + i], NULL);
+        }
+        for (size_t form = 0; form < FORMS; form++) {
+            const bloomery_keys column = column_of(forms[form]);
+            uint64_t answers[WORDS];
+            size_t found = 0;
+            assert_int_equal(bloomery_add_keys(filter, &column, NULL, NULL, NULL), BLOOMERY_OK);
+            assert_same_cells(filter, every);
+            assert_int_equal(query_keys(second, &column, answers, &found, NULL), BLOOMERY_OK);
+            for (size_t i = 0; i < KEYS; i++)
+                assert_int_equal(answer(answers, i), i % 2 == 0);
+            assert_int_equal(bloomery_clear(filter, NULL), BLOOMERY_OK);
+        }
+        bloomery_free(every);
+        bloomery_free(second);
+        bloomery_free(filter);
+    }
 }
 
 /* Of keys most of which are absent: some of them pass their first block, and others all. */
@@ -425,6 +471,7 @@ int main(void)
         cmocka_unit_test(columns_are_their_keys),
         cmocka_unit_test(uncounted_columns_are_their_keys),
         cmocka_unit_test(integers_find_their_blocks_in_larger_filters),
+        cmocka_unit_test(columns_are_their_keys_in_large_filters),
         cmocka_unit_test(columns_answer_as_their_keys),
         cmocka_unit_test(a_row_without_a_key_is_not_added),
         cmocka_unit_test(answers_and_counts_of_every_form_agree),
