@@ -393,7 +393,7 @@ LEVEL_INLINE void OF_LEVEL(request_span)(const struct OF_LEVEL(batch) * batch, s
     OF_LEVEL(request)(batch->layer.blocks, at, OF_LEVEL(span_of)(several));
     for (uint32_t which = 1; all && which < batch->layer.blocks_per_key; which++)
         OF_LEVEL(request)
-        (batch->layer.blocks, at + (size_t)which * RING_OF_SEVERAL, SPAN_OF_SEVERAL);
+    (batch->layer.blocks, at + (size_t)which * RING_OF_SEVERAL, SPAN_OF_SEVERAL);
 }
 
 /* A function for each form of keys, with `several` a constant. */

@@ -6,9 +6,9 @@
 // as in the command with --int64 and in the Python package. The files are those of the C library,
 // byte for byte.
 
-import { Engine, Filter as Inner, KIND, Refusal } from "../page/engine";
+import { Engine, Filter as Inner, KIND, type PlanRequest, Refusal } from "../page/engine";
 import { candidates } from "../page/recognise";
-import { Packer, type Result } from "./keys";
+import { Packer, type Result, shown } from "./keys";
 import type {
   DialectInfo,
   DialectPlanned,
@@ -69,41 +69,106 @@ function ready(): Promise<Packer> {
 
 const MAGIC = [0x89, 0x42, 0x4c, 0x4f, 0x4f, 0x4d, 0x0d, 0x0a];
 
-function dialectOf(engine: Engine, name: string): number {
+function dialectOf(engine: Engine, name: string): DialectInfo {
   const all = engine.dialects();
   const found = all.find((dialect) => dialect.name === name);
   if (!found)
     throw wrong(
-      `unknown dialect "${name}"; the dialects are ${all.map((one) => one.name).join(", ")}`,
+      `unknown dialect ${shown(name)}; the dialects are ${all.map((one) => one.name).join(", ")}`,
     );
-  return found.id;
+  return found;
+}
+
+/** Refuses names that a call does not have: a misspelt one would be a default without a word. */
+function named(call: string, options: object, names: string[], example: string): void {
+  if (options === null || typeof options !== "object")
+    throw new TypeError(`${call} takes an object, such as ${example}, not ${shown(options)}`);
+  for (const name of Object.keys(options))
+    if (!names.includes(name))
+      throw wrong(`${call} does not take ${shown(name)}; it takes ${names.join(", ")}`);
+}
+
+/** Refuses numbers that the library would not see as they are. */
+function numbers(options: object): void {
+  for (const [name, value] of Object.entries(options) as [string, unknown][]) {
+    if (value === undefined || ["kind", "dialect", "variant"].includes(name)) continue;
+    const number = typeof value === "number" ? value : NaN;
+    if (name === "rate") {
+      if (!(number > 0 && number < 1))
+        throw wrong(`rate must be a number above 0 and below 1, not ${shown(value)}`);
+    } else if (name === "bits_per_key") {
+      if (!(number > 0)) throw wrong(`${name} must be a number above 0, not ${shown(value)}`);
+    } else {
+      const least = name === "seed" || name === "index" ? 0 : 1;
+      if (!(Number.isInteger(number) && number >= least && number <= 2 ** 53))
+        throw wrong(`${name} must be a whole number of at least ${least}, not ${shown(value)}`);
+    }
+  }
+}
+
+const EXAMPLE = "{ keys: 1000000, rate: 0.01 }";
+const SIZES = ["keys", "rate", "bytes"] as const;
+const NAMES = [...SIZES, "kind", "blocksPerKey", "probes", "counterBits", "dialect"];
+
+/** The options of a filter of Bloomery, checked as far as the library cannot see them. */
+function requestOf(call: string, options: FilterOptions): PlanRequest {
+  named(call, options, NAMES, EXAMPLE);
+  const { kind = "blocked", keys, rate, bytes, blocksPerKey, probes, counterBits } = options;
+  if (!Object.hasOwn(KIND, kind))
+    throw wrong(`unknown kind ${shown(kind)}; the kinds are ${Object.keys(KIND).join(", ")}`);
+  numbers(options);
+  const set = SIZES.filter((name) => options[name] !== undefined);
+  if (set.length !== 2)
+    throw wrong(
+      `two of keys, rate and bytes say how large a filter is, such as ${EXAMPLE}; given: ${set.join(", ") || "none"}`,
+    );
+  return { kind, keys, rate, bytes, blocksPerKey, probes, cellBits: counterBits };
+}
+
+/** The number of another system, and what it is given. */
+function givenOf(call: string, { id, name }: DialectInfo, options: OpenOptions, takes: string) {
+  named(`${call} with ${name}`, options, [...words(takes), "dialect"], `{ dialect: "${name}" }`);
+  numbers(options);
+  const { dialect: _, ...given } = options;
+  return [id, given] as const;
+}
+
+const words = (list: string) => list.split(", ").filter((word) => word !== "");
+
+/** What bytes are that are not a filter, as far as their beginning says it. */
+function seemsToBe(bytes: Uint8Array): string {
+  if (bytes.length === 0) return "there are no bytes: the file is empty";
+  const text = new TextDecoder("latin1").decode(bytes.subarray(0, 256));
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b)
+    return "these bytes are compressed with gzip: decompress them first";
+  if (/^(REDIS|VALKEY)\d/.test(text))
+    return "these bytes are a dump of a whole Redis database: open the chunks that BF.SCANDUMP returns for a key";
+  if (!/[^\t\n\r -~]/.test(text))
+    return "these bytes are text, not a filter: addMany adds the lines of a text";
+  return "these bytes are not a Bloomery file, and no other system's filter was recognised: name the dialect";
 }
 
 /** The dialect of bytes that are not a Bloomery file: by their magic, or since only one takes them. */
-function recognised(engine: Engine, bytes: Uint8Array): number {
+function recognised(engine: Engine, bytes: Uint8Array): DialectInfo {
   const id = engine.sniff(bytes);
-  if (id !== 0) return id;
-  const found = candidates(engine, bytes);
-  if (found.length === 1) return found[0]!.id;
+  const found =
+    id !== 0 ? engine.dialects().filter((one) => one.id === id) : candidates(engine, bytes);
+  if (found.length === 1) return found[0]!;
   throw new BloomeryError(
     found.length > 1
       ? `these bytes may be a filter of ${found.map(({ name }) => name).join(" or ")}: name the dialect`
-      : "these bytes are not a Bloomery file, and no other system's filter was recognised: name the dialect",
+      : seemsToBe(bytes),
     "BLOOMERY_NOT_A_FILTER",
   );
 }
 
-/** The numbers of a plan, checked as far as the library cannot see them. */
-function requestOf(options: FilterOptions) {
-  const { kind = "blocked", keys, rate, bytes, blocksPerKey, probes, counterBits } = options;
-  if (!Object.hasOwn(KIND, kind))
-    throw wrong(`unknown kind "${kind}"; the kinds are ${Object.keys(KIND).join(", ")}`);
-  for (const [name, value] of Object.entries({ keys, bytes, blocksPerKey, probes, counterBits }))
-    if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= 2 ** 53))
-      throw wrong(`${name} must be a whole number of at least 1, not ${String(value)}`);
-  if (rate !== undefined && !(rate > 0 && rate < 1))
-    throw wrong(`rate must be above 0 and below 1, not ${String(rate)}`);
-  return { kind, keys, rate, bytes, blocksPerKey, probes, cellBits: counterBits };
+function bytesOf(bytes: ArrayBufferView | ArrayBuffer): Uint8Array {
+  if (ArrayBuffer.isView(bytes))
+    return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (bytes instanceof ArrayBuffer) return new Uint8Array(bytes);
+  throw new TypeError(
+    `Filter.open takes the bytes of a file, such as await readFile(path), not ${shown(bytes)}`,
+  );
 }
 
 const released = new FinalizationRegistry<Inner>((inner) => inner.free());
@@ -115,6 +180,8 @@ export class Filter {
   readonly #packer: Packer;
 
   private constructor(packer: Packer, inner: Inner) {
+    if (!(packer instanceof Packer))
+      throw new TypeError("await Filter.create(...) or Filter.open(...) makes a filter");
     this.#packer = packer;
     this.#inner = inner;
     released.register(this, inner, inner);
@@ -124,15 +191,19 @@ export class Filter {
   static async create(options: FilterOptions): Promise<Filter> {
     const packer = await ready();
     const { engine } = packer;
-    const { dialect, ...given } = options;
+    const dialect = options?.dialect;
     return called(() => {
-      if (dialect !== undefined)
-        return new Filter(packer, engine.createDialect(dialectOf(engine, dialect), given));
-      if (options.kind === "static")
+      if (dialect !== undefined) {
+        const found = dialectOf(engine, dialect);
+        const given = givenOf("Filter.create", found, options, found.createTakes);
+        return new Filter(packer, engine.createDialect(...given));
+      }
+      const request = requestOf("Filter.create", options);
+      if (request.kind === "static")
         throw wrong(
           "a static filter is built once from all its keys, with the command (bloomery build --kind static); open its file here",
         );
-      return new Filter(packer, engine.make(requestOf(options)));
+      return new Filter(packer, engine.make(request));
     });
   }
 
@@ -141,25 +212,33 @@ export class Filter {
   static async plan(options: FilterOptions): Promise<Planned>;
   static async plan(options: FilterOptions): Promise<Planned | DialectPlanned> {
     const { engine } = await ready();
-    const { dialect, ...given } = options;
-    return called(() =>
-      dialect === undefined
-        ? engine.plan(requestOf(options))
-        : engine.planDialect(dialectOf(engine, dialect), given),
-    );
+    const dialect = options?.dialect;
+    return called(() => {
+      if (dialect === undefined) return engine.plan(requestOf("Filter.plan", options));
+      const found = dialectOf(engine, dialect);
+      return engine.planDialect(...givenOf("Filter.plan", found, options, found.createTakes));
+    });
   }
 
   /** Opens the bytes of a file: Bloomery's, or another system's by name or if it is recognised. */
-  static async open(bytes: Uint8Array | ArrayBuffer, options: OpenOptions = {}): Promise<Filter> {
+  static async open(
+    bytes: ArrayBufferView | ArrayBuffer,
+    options: OpenOptions = {},
+  ): Promise<Filter> {
     const packer = await ready();
     const { engine } = packer;
-    const data = bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes);
-    const { dialect, ...given } = options;
+    const data = bytesOf(bytes);
+    const dialect = options?.dialect;
     const ours = MAGIC.every((byte, i) => data[i] === byte);
     return called(() => {
-      if (ours && dialect === undefined) return new Filter(packer, engine.load(data));
-      const id = dialect === undefined ? recognised(engine, data) : dialectOf(engine, dialect);
-      return new Filter(packer, engine.loadDialect(id, data, given));
+      if (ours && dialect === undefined) {
+        named("Filter.open", options, ["dialect"], '{ dialect: "guava" }');
+        return new Filter(packer, engine.load(data));
+      }
+      const found = dialect === undefined ? recognised(engine, data) : dialectOf(engine, dialect);
+      const takes = `${found.loadNeeds}, ${found.loadTakes}`;
+      const [id, parameters] = givenOf("Filter.open", found, options, takes);
+      return new Filter(packer, engine.loadDialect(id, data, parameters));
     });
   }
 
@@ -222,8 +301,11 @@ export class Filter {
   save(options: { format?: "own" | "bloomery" } = {}): Uint8Array {
     const inner = this.#open();
     return called(() => {
-      const theirs = options.format !== "bloomery" && inner.info(false).dialect !== null;
-      return inner.write(theirs);
+      named("save", options, ["format"], '{ format: "bloomery" }');
+      const { format = "own" } = options;
+      if (format !== "own" && format !== "bloomery")
+        throw wrong(`format must be "own" or "bloomery", not ${shown(format)}`);
+      return inner.write(format === "own" && inner.info(false).dialect !== null);
     });
   }
 

@@ -24,6 +24,17 @@ const LAST = 2n ** 63n;
 
 const encoder = new TextEncoder();
 
+/** A value in a message: of a text its beginning, of an object that it is one. */
+export function shown(value: unknown): string {
+  if (typeof value === "string")
+    return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value);
+  if (typeof value === "object" && value !== null)
+    return Array.isArray(value) ? "an array" : "an object";
+  return typeof value === "function"
+    ? "a function"
+    : String(value) + (typeof value === "bigint" ? "n" : "");
+}
+
 function wholeNumber(value: number | bigint): bigint {
   if (typeof value === "number" && !Number.isSafeInteger(value))
     throw new TypeError(`a key that is a number must be whole and at most 2^53 - 1, not ${value}`);
@@ -89,8 +100,10 @@ export class Packer {
     width: number | undefined,
     wanted: boolean,
   ): Result {
-    if (keys === null || typeof keys !== "object")
-      throw new TypeError("many keys are an array, another iterable, or a typed array");
+    if (keys === null || typeof keys !== "object" || !(Symbol.iterator in keys))
+      throw new TypeError(
+        "many keys are an array, another iterable, or a typed array; add and has take one key",
+      );
     this.look();
     let count = 0;
     let done = 0;
@@ -239,7 +252,10 @@ export class Packer {
     if (typeof key === "number") this.number(at, key);
     else if (typeof key === "bigint")
       this.view.setBigUint64(at, BigInt.asUintN(64, wholeNumber(key)), true);
-    else throw new TypeError("a key is a string, a Uint8Array, a whole number or a bigint");
+    else
+      throw new TypeError(
+        `a key is a string, a Uint8Array, a whole number or a bigint, not ${shown(key)}`,
+      );
     return 8;
   }
 }
