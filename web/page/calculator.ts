@@ -163,6 +163,8 @@ class Calculator {
   private readonly curves: CurvesView;
   private readonly results: HTMLElement;
   private readonly more: HTMLElement;
+  /** What the textbook's numbers are for: not seen before there are some. */
+  private readonly answered: HTMLElement[];
   private readonly context: Context;
 
   constructor(host: HTMLElement, context: Context) {
@@ -174,16 +176,8 @@ class Calculator {
     this.small();
     this.results = h("div", { class: "calc-results" }, this.facts);
     this.more = this.moreElement();
-    host.append(
-      h(
-        "div",
-        { class: "calc-asked" },
-        this.answer.element,
-        this.notes,
-        this.controls(),
-        this.says,
-      ),
-      this.results,
+    this.answered = [
+      this.answer.element,
       block(
         "What will your system do?",
         h(
@@ -194,6 +188,13 @@ class Calculator {
         this.systems.element,
       ),
       block("How k and memory act on the rate", this.curves.element),
+    ];
+    for (const part of this.answered) part.hidden = true;
+    const [answer, ...below] = this.answered;
+    host.append(
+      h("div", { class: "calc-asked" }, answer!, this.notes, this.controls(), this.says),
+      this.results,
+      ...below,
       this.more,
     );
     context.state.onChange(() => this.restore());
@@ -299,7 +300,12 @@ class Calculator {
     const link = address ? undefined : fromLink(location.search);
     this.asked = address ?? link?.asked ?? defaults();
     // Sentences about a link stay while the page does: taking them away would move everything.
-    if (link) replace(this.notes, ...link.notes.map((note) => h("li", {}, note)));
+    if (link) {
+      replace(this.notes, ...link.notes.map((note) => h("li", {}, note)));
+      // What was read otherwise, or not at all, is said before the answer.
+      const isOff = link.notes.some((note) => note.startsWith("The link has "));
+      this.answer.element[isOff ? "before" : "after"](this.notes);
+    }
     this.committed = structuredClone(this.asked);
     this.show();
   }
@@ -372,6 +378,7 @@ class Calculator {
   private drawAnswer(request: PlanRequest | undefined, plan: Plan | undefined): void {
     const numbers = this.answer.draw({ asked: this.asked, request, plan });
     if (!numbers) return;
+    for (const part of this.answered) part.hidden = false;
     const rate = request?.rate ?? numbers.rate;
     this.systems.draw({ keys: numbers.keys, rate });
     this.curves.draw(numbers);

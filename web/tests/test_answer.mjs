@@ -122,6 +122,11 @@ test("M1_M15_a_links_number_is_read_or_refused_with_the_reason", async (page) =>
   await open(page, "?n=10000000&p=&m=512M&k=6");
   has(flat(await line(page)), "m = 4,096,000,000 bits (512MB) · k = 6");
   has(await notes(), "“512M” for the memory, here taken as bytes. For bits write “512Mbit”");
+  const order = async () =>
+    page
+      .locator("#calculator :is(.calc-notes, .calc-answer)")
+      .evaluateAll((parts) => parts.map((part) => part.className));
+  equal(await order(), ["calc-notes", "calc-answer"], "what was assumed comes first");
   for (const [link, reason] of [
     ["?n=1e20&p=0.01", "more than 9,007,199,254,740,992 keys"],
     ["?n=0.5&p=0.01", "at least 1 key"],
@@ -138,6 +143,7 @@ test("M1_M15_a_links_number_is_read_or_refused_with_the_reason", async (page) =>
   }
   await page.goto("about:blank");
   await open(page, "?n=1e6&p=1.0E-310");
+  equal(await order(), ["calc-answer", "calc-notes"], "the answer comes first");
   has(flat(await line(page)), "k = 1030");
   lacks(await line(page), "Infinity");
 });
