@@ -55,7 +55,7 @@ const parts: Record<Name, Part> = {
     slider: { from: 1e3, to: 1e12, text: (value) => String(Number(value.toPrecision(2))) },
   },
   bytes: {
-    label: "Bytes a URL",
+    label: "Bytes per URL",
     hint: "on average",
     takes: "a number over 0",
     read: (text) => plain(text, 1e-9),

@@ -411,7 +411,7 @@ test("M17_nothing_is_said_of_lookups_that_nobody_gave", async (page) => {
 
 test("M19_the_lab_names_the_box_that_is_wrong", async (page) => {
   await open(page);
-  const bytes = page.locator("#lab").getByRole("textbox", { name: /^Bytes a URL/ });
+  const bytes = page.locator("#lab").getByRole("textbox", { name: /^Bytes per URL/ });
   await bytes.fill("999999999");
   await bytes.press("Tab");
   lacks(await page.locator("#lab pre").innerText(), "more memory");
