@@ -183,11 +183,11 @@ class Calculator {
         h(
           "p",
           {},
-          "Give other systems the same keys and rate. The table shows the filter that each one builds, its real false-positive rate, and the line to write.",
+          "With the same keys and rate, this is the filter that each system builds, its real false-positive rate, and the line to write.",
         ),
         this.systems.element,
       ),
-      block("How k and memory act on the rate", this.curves.element),
+      block("What k and memory do to the rate", this.curves.element),
     ];
     for (const part of this.answered) part.hidden = true;
     const [answer, ...below] = this.answered;
@@ -256,7 +256,7 @@ class Calculator {
         { class: "calc-small" },
         field("Probes (k)", this.k, "leave empty for the best k"),
         field("Blocks per key (L)", this.L, "for blocked, counting and scalable filters"),
-        field("Lookups a second of absent keys", this.q, "shows false positives a day"),
+        field("Absent keys looked up per second", this.q, "shows false positives per day"),
       ),
     );
   }

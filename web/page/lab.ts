@@ -67,7 +67,7 @@ const parts: Record<Name, Part> = {
     slider: { from: 1e3, to: 1e12, text: (value) => String(Number(value.toPrecision(2))) },
   },
   bytes: {
-    label: "Bytes a URL",
+    label: "Bytes per URL",
     hint: "on average",
     takes: "a number over 0, up to 1,048,576",
     read: (text) => plain(text, 1e-9, 2 ** 20),

@@ -507,7 +507,11 @@ test("M19_L11_the_lab_names_the_box_that_is_wrong_and_why", async (page) => {
   await open(page);
   const lab = page.locator("#lab");
   for (const [name, text, reason] of [
-    [/^Bytes a URL/, "999999999", "“Bytes a URL” has “999999999”. It takes a number over 0, up to"],
+    [
+      /^Bytes per URL/,
+      "999999999",
+      "“Bytes per URL” has “999999999”. It takes a number over 0, up to",
+    ],
     [/^URLs/, "1e16", "more than 9,007,199,254,740,992 URLs"],
     [/^URLs/, "0", "at least 1 URL"],
     [/^URLs/, "1.000", "Is that 1,000 or 1?"],
@@ -525,7 +529,7 @@ test("M19_L11_the_lab_names_the_box_that_is_wrong_and_why", async (page) => {
     await box.press("Tab");
     equal(await lab.locator("[aria-invalid]").count(), 0, "boxes that are wrong after");
   }
-  await lab.getByRole("textbox", { name: /^Bytes a URL/ }).fill("50,5");
+  await lab.getByRole("textbox", { name: /^Bytes per URL/ }).fill("50,5");
   has(await page.locator("#lab pre").innerText(), "--key-bytes 50.5");
 });
 
