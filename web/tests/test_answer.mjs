@@ -242,6 +242,12 @@ test("the_table_says_lower_as_well_as_higher", async (page) => {
     ["as wanted", "2 times lower", "6% lower", "6% too high"],
     "in words",
   );
+  const caption = page.locator("#calculator .systems caption");
+  has(await caption.innerText(), "Misses this rate: LevelDB");
+  await open(page, "?n=1M&p=10%25");
+  await table(page);
+  const high = (await table(page)).filter((row) => row[5].includes("too high"));
+  has(await caption.innerText(), `this rate: ${high.map(([name]) => name).join(", ") || "none"}`);
 });
 
 // ---- Taking it away ------------------------------------------------------------------------------
