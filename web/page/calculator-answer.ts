@@ -106,8 +106,8 @@ function versus(engine: Engine, { asked, request, plan }: Answered, numbers: Tex
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return rate !== undefined && rate < 1e-15
-      ? "These are the textbook's numbers. The library does not plan for rates below 1e-15."
-      : "These are the textbook's numbers. The library cannot plan this filter; the reason is below.";
+      ? "The library does not plan for rates below 1e-15; these numbers are the textbook's."
+      : "The library cannot plan this filter, for the reason below; these numbers are the textbook's.";
   }
 }
 

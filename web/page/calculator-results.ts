@@ -60,7 +60,7 @@ export function drawFacts(
     ["rate", "Rate", formatBoth(plan.plannedRate)],
     ...(queries === undefined
       ? []
-      : ([["wrong", "False positives a day", perDay(plan.plannedRate, queries)]] as Fact[])),
+      : ([["wrong", "False positives per day", perDay(plan.plannedRate, queries)]] as Fact[])),
     [
       "memory",
       "Memory",
@@ -128,8 +128,8 @@ export function drawKinds(host: HTMLElement, engine: Engine, chosen: PlanRequest
       "k",
       "Keys",
       "Rate",
-      "Cache lines, absent key",
-      "Cache lines, present key",
+      "Cache lines (absent)",
+      "Cache lines (present)",
       "Abilities",
     ],
     rows,

@@ -163,6 +163,8 @@ class Calculator {
   private readonly curves: CurvesView;
   private readonly results: HTMLElement;
   private readonly more: HTMLElement;
+  /** What the textbook's numbers are for: not seen before there are some. */
+  private readonly answered: HTMLElement[];
   private readonly context: Context;
 
   constructor(host: HTMLElement, context: Context) {
@@ -174,26 +176,25 @@ class Calculator {
     this.small();
     this.results = h("div", { class: "calc-results" }, this.facts);
     this.more = this.moreElement();
-    host.append(
-      h(
-        "div",
-        { class: "calc-asked" },
-        this.answer.element,
-        this.notes,
-        this.controls(),
-        this.says,
-      ),
-      this.results,
+    this.answered = [
+      this.answer.element,
       block(
         "What will your system do?",
         h(
           "p",
           {},
-          "Give other systems the same keys and rate. The table shows the filter that each one builds, its real false-positive rate, and the line to write.",
+          "With the same keys and rate, this is the filter that each system builds, its real false-positive rate, and the line to write.",
         ),
         this.systems.element,
       ),
-      block("How k and memory act on the rate", this.curves.element),
+      block("What k and memory do to the rate", this.curves.element),
+    ];
+    for (const part of this.answered) part.hidden = true;
+    const [answer, ...below] = this.answered;
+    host.append(
+      h("div", { class: "calc-asked" }, answer!, this.notes, this.controls(), this.says),
+      this.results,
+      ...below,
       this.more,
     );
     context.state.onChange(() => this.restore());
@@ -255,7 +256,7 @@ class Calculator {
         { class: "calc-small" },
         field("Probes (k)", this.k, "leave empty for the best k"),
         field("Blocks per key (L)", this.L, "for blocked, counting and scalable filters"),
-        field("Lookups a second of absent keys", this.q, "shows false positives a day"),
+        field("Absent keys looked up per second", this.q, "shows false positives per day"),
       ),
     );
   }
@@ -299,7 +300,12 @@ class Calculator {
     const link = address ? undefined : fromLink(location.search);
     this.asked = address ?? link?.asked ?? defaults();
     // Sentences about a link stay while the page does: taking them away would move everything.
-    if (link) replace(this.notes, ...link.notes.map((note) => h("li", {}, note)));
+    if (link) {
+      replace(this.notes, ...link.notes.map((note) => h("li", {}, note)));
+      // What was read otherwise, or not at all, is said before the answer.
+      const isOff = link.notes.some((note) => note.startsWith("The link has "));
+      this.answer.element[isOff ? "before" : "after"](this.notes);
+    }
     this.committed = structuredClone(this.asked);
     this.show();
   }
@@ -372,6 +378,7 @@ class Calculator {
   private drawAnswer(request: PlanRequest | undefined, plan: Plan | undefined): void {
     const numbers = this.answer.draw({ asked: this.asked, request, plan });
     if (!numbers) return;
+    for (const part of this.answered) part.hidden = false;
     const rate = request?.rate ?? numbers.rate;
     this.systems.draw({ keys: numbers.keys, rate });
     this.curves.draw(numbers);

@@ -184,15 +184,15 @@ export function compare(host: HTMLElement, { engine, state }: Context): void {
     h(
       "p",
       {},
-      "Three filters of 2,048 bits with the same keys. All set about the same number of bits. But some " +
-        "blocks are fuller than others, and the error rate is a little higher: that is the price of reading one cache line.",
+      "Three filters of 2,048 bits with the same keys. All have about as many bits set. But some " +
+        "blocks are fuller than others, so the error rate is a little higher: that is the price of reading only one cache line.",
     ),
     h("div", { class: "curve-slider" }, field("Keys in each", slider), out),
     h(
       "div",
       { class: "compare" },
       ...layouts.map(({ name, about }, i) =>
-        h("figure", {}, h("figcaption", {}, h("strong", {}, name), `: ${about}`), pictures[i]!),
+        h("figure", {}, h("figcaption", {}, h("strong", {}, name), about), pictures[i]!),
       ),
     ),
     numbers,

@@ -75,7 +75,7 @@ export function drawComparison(host: HTMLElement, question: Question, found: Ans
   );
   const box = host.firstElementChild;
   if (box) replace(box, element);
-  else host.append(scrolling("Memory alone, and the sieve", element));
+  else host.append(scrolling("Memory alone, and the sieve", element, true));
 }
 
 /** What one wrong drop in a million takes in memory alone. */

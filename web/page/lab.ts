@@ -67,7 +67,7 @@ const parts: Record<Name, Part> = {
     slider: { from: 1e3, to: 1e12, text: (value) => String(Number(value.toPrecision(2))) },
   },
   bytes: {
-    label: "Bytes a URL",
+    label: "Bytes per URL",
     hint: "on average",
     takes: "a number over 0, up to 1,048,576",
     read: (text) => plain(text, 1e-9, 2 ** 20),
@@ -132,6 +132,7 @@ class Lab {
       copyButton("the command of the sieve", () => this.command.textContent ?? ""),
     );
     const elements = names.map((name) => this.rows[name].element);
+    this.results.hidden = true;
     host.append(h("div", { class: "lab-controls" }, ...elements), this.says, this.results);
     context.state.onChange(() => this.restore());
     this.restore();
@@ -227,6 +228,7 @@ class Lab {
       if (!(error instanceof Refusal)) throw error;
       return this.say(sentenceOf(error.message), true);
     }
+    this.results.hidden = false;
     this.say(verdict(question, found), false);
     this.drawResults(question, found);
   }
@@ -250,7 +252,9 @@ class Lab {
     replace(
       this.says,
       text,
-      problem && h("span", { class: "hint" }, " Results below are from your last valid input."),
+      problem &&
+        !this.results.hidden &&
+        h("span", { class: "hint" }, " Results below are from your last valid input."),
     );
     this.says.classList.toggle("problem", problem);
     this.results.classList.toggle("old", problem);

@@ -267,7 +267,7 @@ export function grid(describe: (cell: number) => string): Grid {
       list.forEach(({ cell }, i) => {
         if (i < shown) orders.set(cell, [...(orders.get(cell) ?? []), i + 1]);
       });
-      const scale = geometry.columns > 32 ? 1.8 : 1;
+      const scale = geometry.columns > (narrow ? 16 : 32) ? 1.8 : 1;
       const marks = [...orders].map(([cell, order]) => {
         const text = order.length > 3 ? `${order[0]}…${order.at(-1)}` : order.join(" ");
         const drawn = mark(list[order[0]! - 1]!, text, place(geometry, cell), scale, geometry);

@@ -5,7 +5,7 @@
 
 import { h, replace, scrolling, table } from "./dom";
 import { type DialectPlan, type Engine, type Given, Refusal } from "./engine";
-import { formatBoth, formatBytes, formatCount, readable } from "./numbers";
+import { formatBoth, formatBytes, formatCount, formatOneIn, readable } from "./numbers";
 
 interface Numbers {
   keys: number;
@@ -144,13 +144,14 @@ const asSentence = (text: string): string =>
 export class SystemsView {
   readonly element: HTMLElement;
   private readonly engine: Engine;
+  private readonly caption: HTMLElement;
   private readonly rows: HTMLTableRowElement[];
   private waiting = 0;
 
   constructor(engine: Engine) {
     this.engine = engine;
     const element = table(
-      "Other systems, with the same keys and rate",
+      "",
       ["System", "m in bits", "k", "Memory", "Real rate", "Compared", "What you write"],
       [...systems.map(({ name }) => name), "Bloomery, blocked"].map((name) => [
         name,
@@ -158,70 +159,89 @@ export class SystemsView {
       ]),
     );
     element.className = "systems";
+    this.caption = element.caption!;
     this.rows = [...element.tBodies[0]!.rows];
     this.element = scrolling("Table of other systems", element, true);
   }
 
   draw(numbers: Numbers): void {
     clearTimeout(this.waiting);
+    // The lines are there at once, so that the numbers move nothing when they come.
+    if (this.caption.textContent === "") this.begin(numbers);
     const next = (i: number) => {
       this.fill(i, numbers);
       if (i + 1 < this.rows.length) this.waiting = window.setTimeout(() => next(i + 1));
-      else this.element.dataset["done"] = `${numbers.keys} ${numbers.rate}`;
+      else this.finish(numbers);
     };
     delete this.element.dataset["done"];
     this.waiting = window.setTimeout(() => next(0), 120);
   }
 
-  private fill(i: number, numbers: Numbers): void {
-    const cells = [...this.rows[i]!.cells].slice(1);
-    const put = (texts: string[], line: string, scope: string) => {
-      [...texts].forEach((text, at) => (cells[at]!.textContent = text));
-      replace(cells[5]!, h("code", {}, line), h("span", { class: "hint" }, `One filter ${scope}.`));
-    };
-    const system = systems[i];
-    try {
-      if (system === undefined) return this.ours(numbers, put);
-      const { plan, filters } = planOf(this.engine, system, numbers);
-      // A computed rate has more digits than one writes.
-      const rate = Number(numbers.rate.toPrecision(6));
-      const line = system.line({ ...numbers, rate, perKey: perKeyOf(numbers.rate) });
-      const { expectedRate } = plan;
-      put(
-        [
-          formatCount(plan.bits * filters),
-          String(plan.probes),
-          formatBytes(plan.bytes * filters),
-          formatBoth(expectedRate),
-          verdict(numbers.rate, expectedRate),
-        ],
-        line,
-        system.scope,
-      );
-      cells[4]!.className = expectedRate > 1.05 * numbers.rate ? "worse" : "";
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      cells.slice(0, 5).forEach((cell) => (cell.textContent = "–"));
-      cells[4]!.className = "";
-      replace(cells[5]!, h("span", { class: "hint" }, asSentence(error.message)));
-    }
+  private begin(numbers: Numbers): void {
+    this.answer(numbers, "…");
+    this.rows.forEach((_, i) => this.write(i, numbers));
   }
 
-  private ours(
-    { keys, rate }: Numbers,
-    put: (texts: string[], line: string, scope: string) => void,
-  ): void {
-    const plan = this.engine.plan({ kind: "blocked", keys, rate });
-    put(
-      [
-        formatCount(8 * plan.plannedBytes),
-        plan.blocksPerKey === 1 ? String(plan.probes) : `${plan.blocksPerKey} × ${plan.probes}`,
-        formatBytes(plan.plannedBytes),
-        formatBoth(plan.plannedRate),
-        verdict(rate, plan.plannedRate),
-      ],
-      `bloomery build -n ${keys} -p ${rate} -o keys.bloom keys.txt`,
-      "for the whole set",
-    );
+  /** What one writes in a system, and what one of its filters is for. */
+  private write(i: number, { keys, rate }: Numbers): void {
+    const system = systems[i];
+    // A computed rate has more digits than one writes.
+    const short = Number(rate.toPrecision(6));
+    const line =
+      system?.line({ keys, rate: short, perKey: perKeyOf(rate) }) ??
+      `bloomery build -n ${keys} -p ${short} -o keys.bloom keys.txt`;
+    const scope = `One filter ${system?.scope ?? "for the whole set"}.`;
+    replace(this.rows[i]!.cells[6]!, h("code", {}, line), h("span", { class: "hint" }, scope));
+  }
+
+  private answer({ keys, rate }: Numbers, missed: string): void {
+    const many = `${formatCount(keys)} ${keys === 1 ? "key" : "keys"}`;
+    this.caption.textContent = `${many} at ${formatOneIn(rate)}\nMisses this rate: ${missed}`;
+  }
+
+  /** The answer above the rows. */
+  private finish(numbers: Numbers): void {
+    const missed = this.rows
+      .filter(({ cells }) => cells[5]!.className === "worse")
+      .map(({ cells }) => cells[0]!.textContent);
+    this.answer(numbers, missed.join(", ") || "none");
+    this.element.dataset["done"] = `${numbers.keys} ${numbers.rate}`;
+  }
+
+  private fill(i: number, numbers: Numbers): void {
+    const cells = [...this.rows[i]!.cells].slice(1);
+    const put = (texts: string[]) => texts.forEach((text, at) => (cells[at]!.textContent = text));
+    let isWorse = false;
+    try {
+      const system = systems[i];
+      if (system) {
+        const { plan, filters } = planOf(this.engine, system, numbers);
+        const { bits, probes, bytes, expectedRate } = plan;
+        put([formatCount(bits * filters), String(probes), formatBytes(bytes * filters)]);
+        isWorse = this.rate(cells, numbers, expectedRate);
+      } else {
+        const plan = this.engine.plan({ kind: "blocked", ...numbers });
+        const { plannedBytes: bytes, blocksPerKey: blocks, probes } = plan;
+        put([
+          formatCount(8 * bytes),
+          blocks === 1 ? String(probes) : `${blocks} × ${probes}`,
+          formatBytes(bytes),
+        ]);
+        isWorse = this.rate(cells, numbers, plan.plannedRate);
+      }
+      this.write(i, numbers);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      put(Array.from({ length: 5 }, () => "–"));
+      replace(cells[5]!, h("span", { class: "hint" }, asSentence(error.message)));
+    }
+    cells[4]!.className = isWorse ? "worse" : "";
+  }
+
+  /** The real rate beside the wanted one; true if it is too high. */
+  private rate(cells: HTMLElement[], { rate }: Numbers, real: number): boolean {
+    cells[3]!.textContent = formatBoth(real);
+    cells[4]!.textContent = verdict(rate, real);
+    return real > 1.05 * rate;
   }
 }

@@ -122,6 +122,11 @@ test("M1_M15_a_links_number_is_read_or_refused_with_the_reason", async (page) =>
   await open(page, "?n=10000000&p=&m=512M&k=6");
   has(flat(await line(page)), "m = 4,096,000,000 bits (512MB) · k = 6");
   has(await notes(), "“512M” for the memory, here taken as bytes. For bits write “512Mbit”");
+  const order = async () =>
+    page
+      .locator("#calculator :is(.calc-notes, .calc-answer)")
+      .evaluateAll((parts) => parts.map((part) => part.className));
+  equal(await order(), ["calc-notes", "calc-answer"], "what was assumed comes first");
   for (const [link, reason] of [
     ["?n=1e20&p=0.01", "more than 9,007,199,254,740,992 keys"],
     ["?n=0.5&p=0.01", "at least 1 key"],
@@ -138,6 +143,7 @@ test("M1_M15_a_links_number_is_read_or_refused_with_the_reason", async (page) =>
   }
   await page.goto("about:blank");
   await open(page, "?n=1e6&p=1.0E-310");
+  equal(await order(), ["calc-answer", "calc-notes"], "the answer comes first");
   has(flat(await line(page)), "k = 1030");
   lacks(await line(page), "Infinity");
 });
@@ -236,6 +242,12 @@ test("the_table_says_lower_as_well_as_higher", async (page) => {
     ["as wanted", "2 times lower", "6% lower", "6% too high"],
     "in words",
   );
+  const caption = page.locator("#calculator .systems caption");
+  has(await caption.innerText(), "Misses this rate: LevelDB");
+  await open(page, "?n=1M&p=10%25");
+  await table(page);
+  const high = (await table(page)).filter((row) => row[5].includes("too high"));
+  has(await caption.innerText(), `this rate: ${high.map(([name]) => name).join(", ") || "none"}`);
 });
 
 // ---- Taking it away ------------------------------------------------------------------------------
@@ -501,7 +513,11 @@ test("M19_L11_the_lab_names_the_box_that_is_wrong_and_why", async (page) => {
   await open(page);
   const lab = page.locator("#lab");
   for (const [name, text, reason] of [
-    [/^Bytes a URL/, "999999999", "“Bytes a URL” has “999999999”. It takes a number over 0, up to"],
+    [
+      /^Bytes per URL/,
+      "999999999",
+      "“Bytes per URL” has “999999999”. It takes a number over 0, up to",
+    ],
     [/^URLs/, "1e16", "more than 9,007,199,254,740,992 URLs"],
     [/^URLs/, "0", "at least 1 URL"],
     [/^URLs/, "1.000", "Is that 1,000 or 1?"],
@@ -519,7 +535,7 @@ test("M19_L11_the_lab_names_the_box_that_is_wrong_and_why", async (page) => {
     await box.press("Tab");
     equal(await lab.locator("[aria-invalid]").count(), 0, "boxes that are wrong after");
   }
-  await lab.getByRole("textbox", { name: /^Bytes a URL/ }).fill("50,5");
+  await lab.getByRole("textbox", { name: /^Bytes per URL/ }).fill("50,5");
   has(await page.locator("#lab pre").innerText(), "--key-bytes 50.5");
 });
 

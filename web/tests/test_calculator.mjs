@@ -224,7 +224,7 @@ test("a_shared_address_shows_the_same", async (page, context) => {
   await open(page);
   await write(page, /^Memory/, "3MiB");
   await kind(page, "counting");
-  await write(page, /^Lookups a second/, "5000");
+  await write(page, /^Absent keys looked up/, "5000");
   const other = await context.newPage();
   await other.goto(page.url());
   await other.waitForSelector("html[data-ready=yes]");
@@ -233,7 +233,7 @@ test("a_shared_address_shows_the_same", async (page, context) => {
     await page.locator("#calculator .calc-facts").innerText(),
     "facts",
   );
-  equal(await box(other, /^Lookups a second/).inputValue(), "5000", "queries");
+  equal(await box(other, /^Absent keys looked up/).inputValue(), "5000", "queries");
 });
 
 test("dragging_replaces_and_letting_go_pushes", async (page) => {
@@ -347,9 +347,9 @@ test("the_textbook_is_explained_where_it_differs", async (page) => {
 test("wrong_answers_a_day_follow_the_queries", async (page) => {
   await open(page);
   equal(await page.locator("#calculator [data-fact=wrong]").count(), 0, "before it is asked");
-  await write(page, /^Lookups a second/, "1000");
+  await write(page, /^Absent keys looked up/, "1000");
   equal(await fact(page, "wrong"), "about 863,000", "1000 a second");
-  await write(page, /^Lookups a second/, "10");
+  await write(page, /^Absent keys looked up/, "10");
   equal(await fact(page, "wrong"), "about 8,630", "10 a second");
 });
 

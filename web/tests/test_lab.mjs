@@ -151,6 +151,22 @@ test("text_that_is_not_a_number_is_quoted_and_results_are_marked_old", async (pa
   has(await says(page), "A sieve is planned for 1 to 2^48 keys.");
 });
 
+test("a_wrong_address_gets_its_sentence_and_no_empty_results", async (page) => {
+  await open(page, "#lab&l.urls=abc&n.given=pn&n.n=abc&n.p=0.01");
+  has(await says(page), "“URLs” has “abc”. It takes");
+  lacks(await says(page), "Results below");
+  equal(await page.locator("#lab .lab-results").isVisible(), false, "results of the lab");
+  const calculator = page.locator("#calculator");
+  has(await calculator.locator(".calc-says").innerText(), "“abc”. It takes");
+  for (const part of [".calc-top", ".systems", ".calc-curves", ".calc-facts"])
+    equal(await calculator.locator(part).isVisible(), false, part);
+  await write(page, /^URLs/, "1e9");
+  await page.locator("#lab .chart svg[role=img]").waitFor();
+  await calculator.getByRole("textbox", { name: /^Keys/ }).fill("1e6");
+  for (const part of [".calc-top", ".systems", ".calc-curves", ".calc-facts"])
+    equal(await calculator.locator(part).isVisible(), true, `${part} after`);
+});
+
 test("a_cleared_box_is_cleared_in_the_address_too", async (page) => {
   await open(page);
   await write(page, /^Memory/, "");
