@@ -83,6 +83,13 @@ for (const [name, options] of [
     { ...options, reducedMotion: "reduce" },
   );
 
+test("axe_finds_nothing_in_a_part_for_a_frame", async (page) => {
+  for (const part of ["play", "curve", "calculator"]) {
+    await open(page, `?embed=${part}`);
+    equal(await findings(page), [], part);
+  }
+});
+
 test("axe_finds_nothing_where_boxes_have_text_instead_of_numbers", async (page) => {
   await open(page);
   for (const [part, name] of [
