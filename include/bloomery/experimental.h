@@ -348,8 +348,9 @@ typedef struct bloomery_cuckoo_info {
 
 /*
  * Makes an empty filter of one table for `keys` keys, up to 2^40, or 0 for 1,024: keys / slots
- * buckets, rounded up to a power of two. `slots` 1 to 255, or 0 for 2; `iterations` 1 to 65,535, or 0 for 20; `growth` 0 to
- * 32,768, rounded up to a power of two. `options`: allocator, memory_limit, rule and note.
+ * buckets, rounded up to a power of two. `slots` 1 to 255, or 0 for 2; `iterations` 1 to 65,535, or
+ * 0 for 20; `growth` 0 to 32,768, rounded up to a power of two. `options`: allocator, memory_limit,
+ * rule and note.
  * BLOOMERY_BAD_ARGUMENT for a number out of its range, a seed or a secret; BLOOMERY_UNSUPPORTED for
  * a table of 2^32 slots or more, which RedisBloom cannot have, and for concurrent_adds;
  * BLOOMERY_OUT_OF_MEMORY.

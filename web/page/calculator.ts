@@ -302,7 +302,7 @@ class Calculator {
     // Sentences about a link stay while the page does: taking them away would move everything.
     if (link) {
       replace(this.notes, ...link.notes.map((note) => h("li", {}, note)));
-      // What was read otherwise, or not at all, is said before the answer.
+      // The reader sees before the answer what was read otherwise, or not at all.
       const isOff = link.notes.some((note) => note.startsWith("The link has "));
       this.answer.element[isOff ? "before" : "after"](this.notes);
     }
