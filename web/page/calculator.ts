@@ -120,7 +120,7 @@ class Calculator {
    * go puts it back before the new one is pushed. */
   private committed: Asked | undefined;
   private plan: Plan | undefined;
-  private frame = 0;
+  private waiting = 0;
   private started = false;
   private readonly rows: Record<Quantity, Row>;
   private readonly kinds = choice(
@@ -371,7 +371,8 @@ class Calculator {
     this.drawSmall(source);
     this.drawTrouble(trouble);
     this.drawSays(plan, trouble);
-    if (plan) this.drawResults(plan, request as PlanRequest, queries);
+    const dragged = source instanceof HTMLInputElement && source.type === "range";
+    if (plan) this.drawResults(plan, request as PlanRequest, queries, dragged);
   }
 
   /** The textbook's numbers are there for any rate, also where the library refuses. */
@@ -454,17 +455,26 @@ class Calculator {
     this.started = true;
   }
 
-  private drawResults(plan: Plan, request: PlanRequest, queries: number | undefined): void {
+  private drawResults(
+    plan: Plan,
+    request: PlanRequest,
+    queries: number | undefined,
+    dragged: boolean,
+  ): void {
     drawFacts(this.facts, request.kind, plan, queries);
     drawTextbook(this.textbook, request.kind, plan, request);
-    const { text, remark } = commandOf(this.context.engine, request, plan);
-    this.command.textContent = text;
-    this.remark.textContent = remark ?? "";
-    this.code.textContent = cOf(request);
-    this.python.textContent = pythonOf(request, plan);
-    // Four more plans: once a frame is enough while dragging.
-    cancelAnimationFrame(this.frame);
-    this.frame = requestAnimationFrame(() => drawKinds(this.table, this.context.engine, request));
+    const draw = () => {
+      const { text, remark } = commandOf(this.context.engine, request, plan);
+      this.command.textContent = text;
+      this.remark.textContent = remark ?? "";
+      this.code.textContent = cOf(request);
+      this.python.textContent = pythonOf(request, plan);
+      drawKinds(this.table, this.context.engine, request);
+    };
+    // Five more plans do not fit into a frame of a drag: they are made when the slider rests.
+    window.clearTimeout(this.waiting);
+    if (dragged) this.waiting = window.setTimeout(draw, 120);
+    else draw();
   }
 }
 
