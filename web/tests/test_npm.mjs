@@ -87,7 +87,10 @@ function judge(found) {
     "opened",
   );
   ok(noise.includes("name the dialect"), noise);
-  ok(cuckoo.startsWith("this build has no cuckoo filters: the command and the Python package"), cuckoo);
+  ok(
+    cuckoo.startsWith("this build has no cuckoo filters: the command and the Python package"),
+    cuckoo,
+  );
   equal(found.info, { adds: 2000, kindName: "blocked", dialect: null }, "info");
   const row = (...args) =>
     JSON.parse(execFileSync(tool, ["plan", "-n", "2e7", "-p", "0.01", "--json", ...args])).plans;
