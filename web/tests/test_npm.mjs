@@ -92,8 +92,11 @@ function judge(found) {
     { ours: "ours", guava: "guava", parquet: "parquet", orc: "orc", libbloom: "libbloom" },
     "opened",
   );
-  ok(cuckoo.startsWith("this build has no cuckoo filters: the command and the Python package"), cuckoo);
   for (const said of [noise, cut]) ok(said.includes("name the dialect"), said);
+  ok(
+    cuckoo.startsWith("this build has no cuckoo filters: the command and the Python package"),
+    cuckoo,
+  );
   equal(found.info, { adds: 2000, kindName: "blocked", dialect: null }, "info");
   const row = (...args) =>
     JSON.parse(execFileSync(tool, ["plan", "-n", "2e7", "-p", "0.01", "--json", ...args])).plans;
