@@ -302,7 +302,7 @@ class Calculator {
     // Sentences about a link stay while the page does: taking them away would move everything.
     if (link) {
       replace(this.notes, ...link.notes.map((note) => h("li", {}, note)));
-      // The reader sees before the answer what was read otherwise, or not at all.
+      // A note about a value that was read otherwise, or not at all, comes before the answer.
       const isOff = link.notes.some((note) => note.startsWith("The link has "));
       this.answer.element[isOff ? "before" : "after"](this.notes);
     }
