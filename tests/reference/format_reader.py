@@ -35,19 +35,19 @@ RULE_FLAGS_KNOWN = 4095
 RULE_CASES, RULE_FORMS, RULE_CSV = 2 | 4 | 8 | 128 | 256, 8 | 128 | 256 | 512, 64
 RULE_ELSEWHERE = 2048
 FINGERPRINTED = b"bloomery key fingerprint 1"
-BLOCKED, CLASSIC, COUNTING, SCALABLE, STATIC = 1, 2, 3, 4, 5
+BLOCKED, CLASSIC, COUNTING, SCALABLE, STATIC, CUCKOO_KIND = 1, 2, 3, 4, 5, 6
 OF_LINES = (BLOCKED, COUNTING, SCALABLE)
 CELL_BITS = {BLOCKED: (1,), CLASSIC: (1,), COUNTING: (4, 8), SCALABLE: (1,), STATIC: (1,)}
 XXH3_128, SIPHASH, XXH3_64 = HASHES = 1, 2, 3
 VERSION = 2
 LINES_MOST, LINE_PROBES_MOST, CLASSIC_PROBES_MOST = 4, 8, 64
-LINK, RULE, SECRET, DIALECT, NOTE, RIBBON, WANTED = KNOWN = 1, 2, 3, 4, 5, 7, 8
+LINK, RULE, SECRET, DIALECT, NOTE, RIBBON, WANTED, CUCKOO = KNOWN = 1, 2, 3, 4, 5, 7, 8, 9
 DIALECT_BYTES = range(16, 16 + 6144 + 1)
 REQUIRED = 1
 LINK_BODY, RULE_BODY = struct.Struct("<QIIQdQQQQ"), struct.Struct("<IIiI")
 RIBBON_BODY = struct.Struct("<QQIIII")
 BODY_BYTES = {LINK: LINK_BODY.size, RULE: RULE_BODY.size, SECRET: 16, RIBBON: RIBBON_BODY.size,
-              WANTED: 8}
+              WANTED: 8, CUCKOO: 16}
 CUTS = (0, 16, 32, 128)
 BITS_MOST = 1 << 50
 
@@ -225,6 +225,8 @@ def check_record(kind, body, at):
     if kind == DIALECT:
         need(len(body) in DIALECT_BYTES, DAMAGED, f"{where} has {len(body)} bytes")
         need(body[12:16] == bytes(4), OTHER_VERSION, f"{where}: a zero field is not")
+    if kind == CUCKOO:
+        need(body[12:16] == bytes(4), DAMAGED, f"{where}: a zero field is not")
     if kind == WANTED:
         need(0 <= struct.unpack("<d", body)[0] <= 1, DAMAGED, f"{where}: a rate")
     if kind == LINK:
@@ -268,6 +270,8 @@ def read_records(data, header):
                  f"record at {at}: a second one of type {kind}")
             check_ribbon_place(kind, header, [one for one, _ in records if one in (LINK, RIBBON)])
             check_record(kind, data[at + 8:at + 8 + size], at)
+            need(kind != CUCKOO or header.kind == CUCKOO_KIND, DAMAGED,
+                 f"record at {at}: of a cuckoo filter, and this is not one")
             records.append((kind, data[at + 8:at + 8 + size]))
         else:
             need(not flags & REQUIRED, OTHER_VERSION, f"record at {at}: unknown type {kind}")
