@@ -5,7 +5,7 @@
 
 import { h, replace, scrolling, table } from "./dom";
 import { type DialectPlan, type Engine, type Given, Refusal } from "./engine";
-import { formatBoth, formatBytes, formatCount, formatOneIn, readable } from "./numbers";
+import { formatBytes, formatCount, formatOneIn, readable } from "./numbers";
 
 interface Numbers {
   keys: number;
@@ -240,7 +240,7 @@ export class SystemsView {
 
   /** The real rate beside the wanted one; true if it is too high. */
   private rate(cells: HTMLElement[], { rate }: Numbers, real: number): boolean {
-    cells[3]!.textContent = formatBoth(real);
+    cells[3]!.textContent = formatOneIn(real);
     cells[4]!.textContent = verdict(rate, real);
     return real > 1.05 * rate;
   }
