@@ -131,6 +131,7 @@ const times = (factor: number): string =>
 /** How the real rate compares with the wanted one, in a word or two. */
 export function verdict(wanted: number, real: number): string {
   const factor = real / wanted;
+  if (factor >= 1e6) return "far too high";
   if (factor > 1.05) return `${times(factor)} too high`;
   if (factor >= 0.95) return "as wanted";
   if (factor < 0.001) return "far below";
