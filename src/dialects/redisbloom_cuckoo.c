@@ -200,7 +200,7 @@ static bloomery_status design_of(const struct numbers *numbers, struct bloomery_
 bloomery_status bloomery_cuckoo_parse_header(const uint8_t *data, size_t bytes,
                                              struct bloomery_design *design, bloomery_error *error)
 {
-    struct numbers numbers;
+    struct numbers numbers = {0};
     const bloomery_status status = read_numbers(data, bytes, &numbers, error);
     return status == BLOOMERY_OK ? design_of(&numbers, design, error) : status;
 }
@@ -209,7 +209,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
                              const bloomery_dialect_parameters *given, int variant,
                              struct bloomery_design *design, bloomery_error *error)
 {
-    struct numbers numbers;
+    struct numbers numbers = {0};
     (void)given;
     (void)variant;
     bloomery_status status = read_numbers(data, bytes, &numbers, error);

@@ -609,6 +609,9 @@ def golden_files_are_read(c):
         with open(os.path.join(folder, name), "rb") as file:
             data = file.read()
         ours = reader_says(data, keys, key)
+        if "cuckoo" in name:  # cuckoo filters have a dialect, and the reader reads none
+            c.expect(ours["opened"] == reader.UNSUPPORTED, f"{name}: {ours['opened']}")
+            continue
         compare(c, name, library_says([data], keys, key)[0], ours)
         refused += ours["opened"] is not None
         want = reader.OTHER_VERSION if "-v1-" in name else None
