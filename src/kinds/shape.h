@@ -69,9 +69,9 @@ struct bloomery_layer {
 /*
  * Requests a line, which is read soon, of a layer of `bytes` bytes. A core has places for 10 to 24
  * lines that are on their way into its first-level cache, and for several times as many that go
- * into the second. So lines of a large filter are requested for the second: a batch takes 0.65 to
- * 0.9 of the time. The lines of a small filter are there already, and would be read from there once
- * more. From the bound on no processor that was measured loses (docs/results/filters.md).
+ * into the second. So lines of a large filter are requested for the second. The lines of a small
+ * filter are there already, and would be read from there once more. Above the bound a batch takes
+ * 0.4 to 1.1 of the time, and above 32 MiB not more than before (docs/results/filters.md).
  */
 enum { BLOOMERY_NEAR_BYTES = 16 << 20 };
 

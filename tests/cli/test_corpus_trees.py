@@ -434,6 +434,19 @@ def the_list_of_what_is_removed_is_no_other_file(c):
 
 
 @case
+def no_output_takes_the_place_of_a_state_or_a_secret(c):
+    files(c, 30, FILES[:2], odd=False)
+    for more in ("--state {}", "--state s.bloom --keyed --secret-file {}"):
+        for name, said in (("a.jsonl", "is the output of in/a.jsonl, and another option names it too"),
+                           (".bloomery-dedupe", "is a file of --output-dir itself"), (".bloomery-dedupe.filter", "is a file of --output-dir itself")):
+            c.run(quiet("paragraph", f"{more.format(f'./out/{name}')} --output-dir out in/a.jsonl in/b.jsonl"), code=2,
+                  stderr=has(f"out/{name}: {said}"))
+            c.expect(os.listdir(c.path("out")) == [".bloomery-dedupe"] and "s.bloom" not in c.names(), f"{more}: {os.listdir(c.path('out'))}")
+    c.run(quiet("paragraph", "--state out/s.bloom --output-dir out in/a.jsonl in/b.jsonl"))
+    c.expect({"a.jsonl", "b.jsonl", "s.bloom"} <= set(os.listdir(c.path("out"))), f"{os.listdir(c.path('out'))}")
+
+
+@case
 def a_disk_that_is_full_of_what_is_removed_loses_nothing(c):
     def small_files():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -50,9 +50,11 @@ static const struct tool_option options[] = {
              "other filter is refused, and the message says what differs. Build such a file "
              "from its keys."},
     {0, "redis-key", "K", TOOL_TEXT(struct request, redis_key),
-     .help = "with --to redisbloom, write BF.LOADCHUNK commands instead of a file; with --to "
-             "redisbloom-cuckoo, CF.LOADCHUNK. They create the filter under the key K in a "
-             "server. With -o -, pipe them into 'redis-cli --pipe'"},
+     .help =
+         "with --to redisbloom, write BF.LOADCHUNK commands instead of a file; with --to "
+         "redisbloom-cuckoo, CF.LOADCHUNK. They create the filter under the key K in a "
+         "server, which must not have it: bits of a key that exists are replaced. With -o -, pipe "
+         "them into 'redis-cli --pipe'"},
     {0, "note", "TEXT", TOOL_TEXT(struct request, note),
      .help = "with --from, store TEXT as a remark in OUT"},
     TOOL_OUTPUT_ROWS(struct request, output),

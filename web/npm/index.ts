@@ -79,12 +79,13 @@ function dialectOf(engine: Engine, name: string): DialectInfo {
   return found;
 }
 
-/** Refuses names that a call does not have: a misspelt one would be a default without a word. */
+/** Refuses names that a call does not have: a misspelt one would be a default without a word. Undefined is as
+ * if it were not there. */
 function named(call: string, options: object, names: string[], example: string): void {
   if (options === null || typeof options !== "object")
     throw new TypeError(`${call} takes an object, such as ${example}, not ${shown(options)}`);
-  for (const name of Object.keys(options))
-    if (!names.includes(name))
+  for (const [name, value] of Object.entries(options))
+    if (value !== undefined && !names.includes(name))
       throw wrong(`${call} does not take ${shown(name)}; it takes ${names.join(", ")}`);
 }
 

@@ -115,7 +115,8 @@ export class Packer {
       if (!wanted) return;
       const end = done + some;
       if (end > answers.length) {
-        const all = "length" in keys ? keys.length / (width ?? 1) : 2 * end;
+        const sized = Array.isArray(keys) || ArrayBuffer.isView(keys);
+        const all = sized ? keys.length / (width ?? 1) : 2 * end;
         const more = new Uint8Array(Math.max(all, end));
         more.set(answers);
         answers = more;

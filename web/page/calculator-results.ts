@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a plan says, in words, in a list, and beside the other kinds and the textbook.
 
-import { append, h, replace, scrolling, table } from "./dom";
+import { append, h, inParts, replace, scrolling, table } from "./dom";
 import { type Engine, KIND, type KindName, type Plan, type PlanRequest } from "./engine";
 import {
   formatBoth,
@@ -84,7 +84,12 @@ export function drawFacts(
   replace(
     list,
     ...facts.map(([name, label, value]) =>
-      h("div", { "data-fact": name }, h("dt", {}, label), h("dd", {}, value)),
+      h(
+        "div",
+        { "data-fact": name },
+        h("dt", {}, ...inParts(label)),
+        h("dd", {}, ...inParts(value)),
+      ),
     ),
   );
 }

@@ -183,7 +183,7 @@ class Calculator {
         h(
           "p",
           {},
-          "With the same keys and rate, this is the filter that each system builds, its real false-positive rate, and the line to write.",
+          "With the same keys and rate, this is the filter that each system builds, its real false-positive rate, and the line to write. “As wanted” is within 5%.",
         ),
         this.systems.element,
       ),
@@ -385,7 +385,8 @@ class Calculator {
     this.curves.draw(numbers);
   }
 
-  /** The box that a refusal is about: k or L, if a plan exists without it. */
+  /** The box that a refusal is about: k or L, if a plan exists without it; else a number that has no plan beside a
+   * usual one either; else the one that was given last. */
   private refused(request: PlanRequest): Trouble["box"] {
     for (const [box, name] of [
       ["k", "probes"],
@@ -398,7 +399,23 @@ class Calculator {
         } catch {
           continue;
         }
-    return this.asked.given[1];
+    const { kind, keys, rate, bytes } = request;
+    const alone: Record<Quantity, PlanRequest> = {
+      n: { kind, keys, rate: 0.01 },
+      p: { kind, keys: 1000, rate },
+      m: { kind, bytes, rate: 0.01 },
+    };
+    const last = this.asked.given[1];
+    return (
+      [last, this.asked.given[0]].find((name) => {
+        try {
+          this.context.engine.plan(alone[name]);
+          return false;
+        } catch {
+          return true;
+        }
+      }) ?? last
+    );
   }
 
   private drawThree(plan: Plan | undefined, source: HTMLElement | undefined): void {

@@ -44,6 +44,13 @@ export function s<K extends keyof SVGElementTagNameMap>(
   return element;
 }
 
+/** A text whose parts stay whole where they fit into a line: it breaks before a bracket and after a comma. */
+export function inParts(text: string): Child[] {
+  return text
+    .split(/(?<=,) | (?=\(|n log)/)
+    .flatMap((part, i) => [i > 0 && " ", h("span", { class: "part" }, part)]);
+}
+
 /** Puts other children into an element. */
 export function replace(element: Element, ...children: Child[]): void {
   element.replaceChildren();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a file says of its filter, and what its bits say, in words.
 
-import { h, scrolling, table } from "./dom";
+import { h, inParts, scrolling, table } from "./dom";
 import type { Info, Layer, Rule } from "./engine";
 import {
   formatBytes,
@@ -185,7 +185,12 @@ export function factList(facts: Fact[]): HTMLElement {
     "dl",
     { class: "inspect-facts" },
     ...facts.map(([id, name, text]) =>
-      h("div", {}, h("dt", {}, name), h("dd", { "data-fact": id }, text)),
+      h(
+        "div",
+        {},
+        h("dt", {}, name),
+        h("dd", { "data-fact": id }, ...(id === "note" ? [text] : inParts(text))),
+      ),
     ),
   );
 }

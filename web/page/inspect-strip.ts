@@ -87,6 +87,7 @@ export function strip(): Strip {
             "aria-label": words.textContent,
           },
           ...columns(fill),
+          s("path", { class: "inspect-floor", d: `M0,${HEIGHT}H${WIDTH}` }),
           s("path", { class: "inspect-half", d: `M0,${HEIGHT / 2}H${WIDTH}` }),
           marks,
         ),

@@ -106,7 +106,7 @@ class Inspect {
       .dialects()
       .filter(({ reads, magic, loadNeeds }) => reads && !magic && loadNeeds !== "")
       .map(({ name }) => name);
-    return `Most systems are recognized. Files of these need numbers that they do not contain: ${names.join(", ")}.`;
+    return `Most systems are recognised. Files of these need numbers that they do not contain: ${names.join(", ")}.`;
   }
 
   private invite(over: boolean): void {
@@ -281,7 +281,7 @@ class Inspect {
     if (first === undefined) {
       this.others.open = true;
       throw new Error(
-        `“${source.name}” is not a filter file that this page recognizes. If a system made it that is not recognized, choose it below.`,
+        `“${source.name}” is not a filter file that this page recognises. If a system made it that is not recognised, choose it below.`,
       );
     }
     this.form.set(first, () => undefined);

@@ -222,7 +222,7 @@ export function formatOneIn(rate: number): string {
   if (many < 10) return `1 in ${three.format(many)}`;
   return many < 1e15
     ? `1 in ${whole.format(Number(many.toPrecision(3)))}`
-    : `1 in ${many.toExponential(2).replace("+", "")}`;
+    : `1 in ${many.toExponential(2).replace(/(\.?0+)?e\+/, "e")}`;
 }
 
 /** 1.23%, 1 in 81; once where both say the same. */

@@ -39,7 +39,7 @@ export const presets: Preset[] = [
     id: "wrong",
     label: "A false positive",
     story:
-      "The same filter. “garlic” was never added, but its bits 15 and 0 were set by “apple”, and 9 by “pear”. The answer is the same as for “apple”.",
+      "“apple”, “pear” and “plum” are in the filter. “garlic” was never added, but its bits 15 and 0 were set by “apple”, and 9 by “pear”. The answer is the same as for “apple”.",
     settings: bits,
     acts: [add("apple"), add("pear"), add("plum")],
     ask: "garlic",

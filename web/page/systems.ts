@@ -5,7 +5,7 @@
 
 import { h, replace, scrolling, table } from "./dom";
 import { type DialectPlan, type Engine, type Given, Refusal } from "./engine";
-import { formatBoth, formatBytes, formatCount, formatOneIn, readable } from "./numbers";
+import { formatBytes, formatCount, formatOneIn, readable } from "./numbers";
 
 interface Numbers {
   keys: number;
@@ -131,6 +131,7 @@ const times = (factor: number): string =>
 /** How the real rate compares with the wanted one, in a word or two. */
 export function verdict(wanted: number, real: number): string {
   const factor = real / wanted;
+  if (factor >= 1e6) return "far too high";
   if (factor > 1.05) return `${times(factor)} too high`;
   if (factor >= 0.95) return "as wanted";
   if (factor < 0.001) return "far below";
@@ -240,7 +241,7 @@ export class SystemsView {
 
   /** The real rate beside the wanted one; true if it is too high. */
   private rate(cells: HTMLElement[], { rate }: Numbers, real: number): boolean {
-    cells[3]!.textContent = formatBoth(real);
+    cells[3]!.textContent = formatOneIn(real);
     cells[4]!.textContent = verdict(rate, real);
     return real > 1.05 * rate;
   }

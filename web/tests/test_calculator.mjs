@@ -189,6 +189,20 @@ test("probes_that_no_block_takes_mark_the_probes_box", async (page) => {
   equal(await box(page, /^Keys/).getAttribute("aria-invalid"), null, "keys");
 });
 
+// Keys and rate are both given: the one that has no plan beside usual numbers either is at fault.
+test("a_refusal_marks_the_number_that_is_at_fault", async (page) => {
+  for (const [query, at, well] of [
+    ["?n=4&p=1.0E-20", /^Rate/, /^Keys/],
+    ["?n=9e15&p=0.001", /^Keys/, /^Rate/],
+  ]) {
+    await page.goto("about:blank");
+    await open(page, query);
+    equal(await page.locator("#calculator .calc-says.problem").count(), 1, `${query}: a problem`);
+    equal(await box(page, at).getAttribute("aria-invalid"), "true", `${query}: ${at}`);
+    equal(await box(page, well).getAttribute("aria-invalid"), null, `${query}: ${well}`);
+  }
+});
+
 test("a_text_that_is_not_a_number_is_quoted_with_what_the_box_takes", async (page) => {
   await open(page);
   await write(page, /^Rate/, "often");

@@ -326,11 +326,11 @@ test("a_later_version_an_empty_file_and_a_text_are_sentences", async (page) => {
   await drop(page, [["nothing", Buffer.alloc(0)]]);
   has(await problem(page), "“nothing” is empty");
   await drop(page, [["text", Buffer.from("Just some words in a file of text.\n".repeat(9))]]);
-  has(await problem(page), "is not a filter file that this page recognizes");
+  has(await problem(page), "is not a filter file that this page recognises");
   await page.locator("#inspect summary", { hasText: "Its first bytes" }).click();
   const bytes = page.locator("#inspect details", { hasText: "Its first bytes" });
   has(await bytes.innerText(), "4a 75 73 74");
-  // L14: the systems whose files cannot be recognized.
+  // L14: the systems whose files cannot be recognised.
   has(await page.locator("#inspect .inspect-others").innerText(), "clickhouse");
   ok(await page.isVisible("#inspect select[name=dialect]"), "no system can be chosen");
 });

@@ -343,7 +343,12 @@ static bool open_journal(struct tool_dedupe_command *command)
 {
     struct tool_corpus *corpus = &command->corpus;
     const struct tool_source *source = &command->source;
+    const char *const written[] = {corpus->removed, command->state, command->secret_file};
+    const char *others[4] = {NULL};
     size_t room = 1024;
+    for (size_t i = 0, count = 0; i < 3; i++)
+        if (written[i] != NULL)
+            others[count++] = written[i];
     for (size_t i = 0; i < command->againsts.count; i++)
         room += strlen(command->againsts.list[i]) + 1;
     room += command->state != NULL ? strlen(command->state) : 0;
@@ -355,9 +360,11 @@ static bool open_journal(struct tool_dedupe_command *command)
     say_options(command, text, room);
     const bool good = tool_journal_open(&corpus->journal, corpus->output_dir, text);
     free(text);
+    for (size_t i = 0; good && others[i] != NULL; i++)
+        if (!tool_journal_leaves(&corpus->journal, others[i]))
+            return false;
     for (size_t i = 0; good && i < source->count; i++)
-        if (!tool_output_is_free(&corpus->names, &corpus->journal, source->paths[i],
-                                 corpus->removed))
+        if (!tool_output_is_free(&corpus->names, &corpus->journal, source->paths[i], others))
             return false;
     return good && tool_output_names_differ(&corpus->names, source) &&
            (corpus->removed == NULL ||

@@ -105,6 +105,9 @@ struct tool_journal {
 bool tool_journal_open(struct tool_journal *journal, const char *directory, const char *options);
 void tool_journal_close(struct tool_journal *journal);
 
+/* Whether a file of another option is none that the directory has itself. False after a message. */
+bool tool_journal_leaves(const struct tool_journal *journal, const char *path);
+
 /* Whether an input's output is written. `changed` is set if the input is not as it was then. */
 bool tool_journal_has(const struct tool_journal *journal, const char *path, bool *changed);
 
@@ -157,10 +160,10 @@ bool tool_output_folders_make(const struct tool_output_names *names, const char 
 bool tool_output_names_differ(const struct tool_output_names *names,
                               const struct tool_source *source);
 
-/* Whether an output takes the place of no input and no other file, `removed` (or NULL) among them.
- * False after a message. */
+/* Whether an output takes the place of no input and no other file; `others`, which end with NULL,
+ * need not be there yet. False after a message. */
 bool tool_output_is_free(const struct tool_output_names *names, const struct tool_journal *journal,
-                         const char *input, const char *removed);
+                         const char *input, const char *const others[]);
 
 /* ---- One run over a source ------------------------------------------------------------------- */
 

@@ -367,15 +367,16 @@ static bool may_be_a_name(const struct tool_output_names *names, const char *nam
 }
 
 static bool is_free(const struct tool_output_names *names, const struct tool_journal *journal,
-                    const char *input, const char *path, const char *removed)
+                    const char *input, const char *path, const char *const others[])
 {
     struct stat output;
     bool changed;
     const bool there = lstat(path, &output) == 0;
-    if (removed != NULL && tool_same_file(removed, path)) {
-        tool_error("%s: is the output of %s, and can't have what is removed", path, input);
-        return false;
-    }
+    for (size_t i = 0; others[i] != NULL; i++)
+        if (tool_same_file(others[i], path)) {
+            tool_error("%s: is the output of %s, and another option names it too", path, input);
+            return false;
+        }
     if (there && tool_same_file(input, path)) {
         tool_error("%s: is in --output-dir, and would be its own output", input);
         return false;
@@ -394,12 +395,12 @@ static bool is_free(const struct tool_output_names *names, const struct tool_jou
 }
 
 bool tool_output_is_free(const struct tool_output_names *names, const struct tool_journal *journal,
-                         const char *input, const char *removed)
+                         const char *input, const char *const others[])
 {
     char *name = tool_output_name(names, input),
          *path = format_text("%s/%s", names->directory, name);
     const bool good =
-        may_be_a_name(names, name, input) && is_free(names, journal, input, path, removed);
+        may_be_a_name(names, name, input) && is_free(names, journal, input, path, others);
     free(path);
     free(name);
     return good;
@@ -713,6 +714,14 @@ static void facts_of(const char *path, uint64_t *bytes, int64_t *modified)
     *modified = (int64_t)facts.st_mtim.tv_sec * 1000000000 + facts.st_mtim.tv_nsec;
 }
 
+bool tool_journal_leaves(const struct tool_journal *journal, const char *path)
+{
+    if (!tool_same_file(path, journal->path) && !tool_same_file(path, journal->checkpoint_path))
+        return true;
+    tool_error("%s: is a file of --output-dir itself; choose another name", path);
+    return false;
+}
+
 bool tool_journal_has(const struct tool_journal *journal, const char *path, bool *changed)
 {
     const struct tool_journal_place *place = look_up(journal, path);
@@ -765,8 +774,6 @@ bool tool_journal_open_removed(struct tool_journal *journal, const char *path)
 {
     struct stat facts;
     journal->removed_path = path;
-    if (tool_same_file(path, journal->path) || tool_same_file(path, journal->checkpoint_path))
-        return refuse_removed(journal, "is a file of --output-dir itself; choose another name");
     journal->removed =
         open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
     if (journal->removed < 0 || fstat(journal->removed, &facts) != 0)
