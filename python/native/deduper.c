@@ -522,7 +522,7 @@ static PyObject *deduper_filter(PyObject *object, PyObject *none)
     return native_filter_new(self->state->filter_type, copy, copy, false);
 }
 
-/* What nobody was told of so far: bits of enum tool_seen_news. */
+/* What was not reported so far: bits of enum tool_seen_news. */
 static PyObject *deduper_news(PyObject *object, PyObject *none)
 {
     struct native_deduper *self = (struct native_deduper *)object;

@@ -18,7 +18,7 @@ struct native_deduper {
     struct tool_units *others;  /* what is looked up or learned, and not counted */
     uint64_t planned_keys;
     bool no_add, learned; /* learned: it has keys of learn(), or of a file */
-    unsigned news;        /* bits of enum tool_seen_news that nobody was told of */
+    unsigned news;        /* bits of enum tool_seen_news that were not reported yet */
     char note[TOOL_JUDGE_NOTE_BYTES];
     struct native_gate gate;
 };

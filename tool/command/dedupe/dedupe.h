@@ -105,7 +105,7 @@ struct tool_journal {
 bool tool_journal_open(struct tool_journal *journal, const char *directory, const char *options);
 void tool_journal_close(struct tool_journal *journal);
 
-/* Whether a file of another option is none that the directory has itself. False after a message. */
+/* Whether a file of another option is not one of the directory's own. False after a message. */
 bool tool_journal_leaves(const struct tool_journal *journal, const char *path);
 
 /* Whether an input's output is written. `changed` is set if the input is not as it was then. */
